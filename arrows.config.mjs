@@ -1,0 +1,106 @@
+/**
+ * Who may import whom: the design's drawing "One direction" as data, checked by `tools/arrows.ts`.
+ * Changing an arrow is a decision record in `docs/decisions/`.
+ *
+ *   folder    where the area's files are
+ *   may       areas it may import; `types` only with `import type`
+ *   packages  npm packages it may import (and its package.json must declare)
+ *   builtins  true when it may import Node's own modules
+ *   doors     files through which others enter, when not only `index.ts`; `open` areas have none
+ *   pure      no clock, no disk, no network: compiled without host types, see tsconfig.core.json
+ *
+ * Test files beside the code may also import Node's modules, development packages and their
+ * package's `test/`. Files under `test/`, `bench/` and `sim/` may import every area.
+ */
+
+const reeve = 'packages/reeve/src'
+const pure = true
+const builtins = true
+
+export const areas = {
+  contract: {
+    folder: 'packages/contract/src',
+    doors: ['index.ts', 'v1/index.ts', 'v2/index.ts'],
+    packages: ['typebox'],
+  },
+  sdk: { folder: 'packages/sdk/src', may: ['contract'] },
+
+  kit: { folder: `${reeve}/kit`, open: true, pure },
+  model: {
+    folder: `${reeve}/model`,
+    may: ['contract'],
+    packages: ['typebox', 're2js'],
+    pure,
+  },
+  lang: {
+    folder: `${reeve}/lang`,
+    // A door for each language: who reads one must not load them all.
+    doors: ['hcl', 'rego', 'native', 'filter', 'cron'].map((language) => `${language}/index.ts`),
+    packages: ['re2js'],
+    pure,
+  },
+  jobspec: { folder: `${reeve}/jobspec`, may: ['lang', 'model'], pure },
+  acl: { folder: `${reeve}/acl`, may: ['model'], pure },
+  policy: { folder: `${reeve}/policy`, may: ['lang', 'model'], pure },
+  scheduler: { folder: `${reeve}/scheduler`, may: ['model'], packages: ['re2js'], pure },
+  state: { folder: `${reeve}/state`, may: ['model'], pure },
+
+  storage: {
+    folder: `${reeve}/storage`,
+    may: ['state'],
+    types: ['contract'],
+    packages: ['classic-level'],
+    builtins,
+  },
+  control: {
+    folder: `${reeve}/control`,
+    may: ['scheduler', 'state', 'policy', 'model'],
+    types: ['contract'],
+    packages: ['pino', 'prom-client'],
+    builtins,
+  },
+  workload: {
+    folder: `${reeve}/workload`,
+    may: ['scheduler', 'state', 'policy', 'jobspec', 'acl', 'model'],
+    types: ['contract'],
+    builtins,
+  },
+  governance: {
+    folder: `${reeve}/governance`,
+    may: ['state', 'policy', 'acl', 'model'],
+    types: ['contract'],
+    builtins,
+  },
+  http: {
+    folder: `${reeve}/http`,
+    // Reads and watches go straight to state; lang holds the filter expressions of list routes.
+    may: ['workload', 'governance', 'acl', 'model', 'contract', 'state', 'lang'],
+    packages: ['fastify', 'pino', 'prom-client', 'typebox', 'ws'],
+    builtins,
+  },
+  agent: {
+    folder: `${reeve}/agent`,
+    may: ['model', 'lang', 'sdk', 'contract'],
+    packages: ['classic-level', 'pino', 'prom-client', 'ws'],
+    builtins,
+  },
+  drivers: {
+    folder: `${reeve}/drivers`,
+    may: ['agent'],
+    types: ['contract'],
+    packages: ['pino'],
+    builtins,
+  },
+  cli: {
+    folder: `${reeve}/cli`,
+    may: ['sdk', 'jobspec', 'model'],
+    packages: ['commander', 'ws'],
+    builtins,
+  },
+  main: {
+    folder: `${reeve}/main`,
+    may: '*',
+    packages: ['commander', 'fastify', 'pino', 'prom-client', 'ws'],
+    builtins,
+  },
+}

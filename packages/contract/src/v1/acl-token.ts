@@ -1,0 +1,243 @@
+import { Type } from 'typebox'
+import { route } from '../route.ts'
+import { Index, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
+import { denied, done, ok, refused, WRITE } from './answer.ts'
+import { Base64 } from './identifier.ts'
+import { blocking, BlockingQuery, common, Flag, listing, WriteQuery } from './query.ts'
+
+/** Spec W: Resources, ACL token. */
+export const TOKEN_TYPES = ['client', 'management'] as const
+export type TokenType = (typeof TOKEN_TYPES)[number]
+
+export const AclTokenRoleLink = Type.Object(
+  { ID: Type.String(), Name: Type.String() },
+  { $id: 'AclTokenRoleLink' },
+)
+export type AclTokenRoleLink = Shape<typeof AclTokenRoleLink>
+
+const stubFields = {
+  AccessorID: Type.String({ description: 'Names the token in public.' }),
+  Name: Type.String(),
+  Type: Type.Enum(TOKEN_TYPES),
+  Policies: Nullable(Type.Array(Type.String())),
+  Roles: Nullable(Type.Array(AclTokenRoleLink)),
+  Global: Type.Boolean({ description: 'Copied to every region.' }),
+  Hash: Base64(),
+  CreateTime: Timestamp(),
+  ExpirationTime: Nullable(Timestamp()),
+  CreateIndex: Index(),
+  ModifyIndex: Index(),
+}
+
+/** Reference §3.6: without its secret. */
+export const AclTokenStub = Type.Object(stubFields, {
+  $id: 'AclTokenStub',
+  description: 'A token in a list.',
+})
+export type AclTokenStub = Shape<typeof AclTokenStub>
+
+/** Spec W: Resources, ACL token; the rest from reference §4.13. */
+export const AclToken = Type.Object(
+  {
+    ...stubFields,
+    SecretID: Type.String({ description: 'Proves that the caller holds the token.' }),
+    ExpirationTTL: Type.String({ description: 'Empty, or a duration such as `2h0m0s`.' }),
+  },
+  { $id: 'AclToken', description: 'What a caller presents, and what it may do.' },
+)
+export type AclToken = Shape<typeof AclToken>
+
+/** Spec W: Create token, Update token. */
+export const AclTokenRequest = Type.Object(
+  {
+    AccessorID: Type.String({ description: 'On update the one in the path.' }),
+    SecretID: Type.String({ description: 'Only to bring a token in from elsewhere.' }),
+    Name: Type.String(),
+    Type: Type.String({ description: '`client` or `management`.' }),
+    Policies: Type.Array(Type.String()),
+    Roles: Type.Array(AclTokenRoleLink, { description: 'By id or by name.' }),
+    Global: Type.Boolean(),
+    ExpirationTime: Timestamp(),
+    ExpirationTTL: Type.Union([Type.String(), Type.Integer()], {
+      description: 'A duration such as `8h`, or nanoseconds.',
+    }),
+  },
+  { $id: 'AclTokenRequest' },
+)
+export type AclTokenRequest = Input<Shape<typeof AclTokenRequest>>
+
+/** Spec W: Bootstrap. */
+export const AclBootstrapRequest = Type.Object(
+  { BootstrapSecret: Type.String({ description: 'A UUID; one is made when it is empty.' }) },
+  { $id: 'AclBootstrapRequest' },
+)
+export type AclBootstrapRequest = Input<Shape<typeof AclBootstrapRequest>>
+
+/** Spec W: Resources, One-time token. */
+export const OneTimeToken = Type.Object(
+  {
+    OneTimeSecretID: Type.String(),
+    AccessorID: Type.String(),
+    ExpiresAt: Timestamp(),
+    CreateIndex: Index(),
+    ModifyIndex: Index(),
+  },
+  { $id: 'OneTimeToken', description: 'May be exchanged once for the token that made it.' },
+)
+export type OneTimeToken = Shape<typeof OneTimeToken>
+
+export const OneTimeTokenResponse = Type.Object(
+  { OneTimeToken: OneTimeToken, Index: Index() },
+  { $id: 'OneTimeTokenResponse' },
+)
+export type OneTimeTokenResponse = Shape<typeof OneTimeTokenResponse>
+
+export const OneTimeTokenExchangeRequest = Type.Object(
+  { OneTimeSecretID: Type.String() },
+  { $id: 'OneTimeTokenExchangeRequest' },
+)
+export type OneTimeTokenExchangeRequest = Input<Shape<typeof OneTimeTokenExchangeRequest>>
+
+export const OneTimeTokenExchangeResponse = Type.Object(
+  { Token: AclToken, Index: Index() },
+  { $id: 'OneTimeTokenExchangeResponse' },
+)
+export type OneTimeTokenExchangeResponse = Shape<typeof OneTimeTokenExchangeResponse>
+
+const AclTokenPath = Type.Object({ accessor_id: Type.String() })
+const section = 'ACL tokens'
+const invalidToken = refused('The token is invalid, names an unknown role, or may not change so.')
+
+export const aclTokenRoutes = {
+  bootstrapAcl: route({
+    id: 'bootstrapAcl',
+    methods: WRITE,
+    path: '/v1/acl/bootstrap',
+    summary: 'Make the first management token. Works once.',
+    section,
+    query: WriteQuery,
+    body: AclBootstrapRequest,
+    answers: {
+      200: ok(AclToken, 'The token, with its secret.'),
+      400: refused('ACLs are disabled, already bootstrapped, or the secret is not a UUID.'),
+    },
+    needs: 'none',
+  }),
+  listAclTokens: route({
+    id: 'listAclTokens',
+    methods: ['GET'],
+    path: '/v1/acl/tokens',
+    summary: 'List tokens, without their secrets.',
+    section,
+    query: Type.Object({
+      ...common,
+      ...blocking,
+      ...listing,
+      global: Flag('Only tokens that are copied to every region.'),
+    }),
+    answers: {
+      200: ok(
+        Type.Array(AclTokenStub),
+        'The tokens, oldest first, or by accessor with `prefix` or `global`.',
+      ),
+      400: refused('The prefix is not an even number of hex characters, or the filter is wrong.'),
+      403: denied,
+    },
+    blocking: true,
+    needs: 'management',
+  }),
+  createAclToken: route({
+    id: 'createAclToken',
+    methods: WRITE,
+    path: '/v1/acl/token',
+    summary: 'Create a token.',
+    section,
+    query: WriteQuery,
+    body: AclTokenRequest,
+    answers: { 200: ok(AclToken, 'The token, with its secret.'), 400: invalidToken, 403: denied },
+    needs: 'management',
+  }),
+  updateAclToken: route({
+    id: 'updateAclToken',
+    methods: WRITE,
+    path: '/v1/acl/token/:accessor_id',
+    summary: 'Change a token.',
+    section,
+    params: AclTokenPath,
+    query: WriteQuery,
+    body: AclTokenRequest,
+    answers: { 200: ok(AclToken, 'The token.'), 400: invalidToken, 403: denied },
+    needs: 'management',
+  }),
+  readAclToken: route({
+    id: 'readAclToken',
+    methods: ['GET'],
+    path: '/v1/acl/token/:accessor_id',
+    summary: 'Read one token.',
+    section,
+    params: AclTokenPath,
+    query: BlockingQuery,
+    answers: {
+      200: ok(AclToken, 'The token.'),
+      400: refused('The accessor is not a UUID.'),
+      403: denied,
+      404: refused('`ACL token not found`'),
+    },
+    blocking: true,
+    needs: 'management, or a SecretID matching the AccessorID',
+  }),
+  readOwnAclToken: route({
+    id: 'readOwnAclToken',
+    methods: ['GET'],
+    path: '/v1/acl/token/self',
+    summary: 'Read the token of the caller.',
+    section,
+    query: BlockingQuery,
+    answers: { 200: ok(AclToken, 'The token.'), 403: denied },
+    blocking: true,
+    needs: 'any valid ACL token',
+  }),
+  deleteAclToken: route({
+    id: 'deleteAclToken',
+    methods: ['DELETE'],
+    path: '/v1/acl/token/:accessor_id',
+    summary: 'Delete a token.',
+    section,
+    params: AclTokenPath,
+    query: WriteQuery,
+    answers: {
+      200: done('The token is gone.'),
+      400: refused('`Cannot delete nonexistent tokens: <id>`'),
+      403: denied,
+    },
+    needs: 'management',
+  }),
+  createOneTimeToken: route({
+    id: 'createOneTimeToken',
+    methods: WRITE,
+    path: '/v1/acl/token/onetime',
+    summary: 'Make a one-time token for the token of the caller.',
+    section,
+    query: WriteQuery,
+    answers: {
+      200: ok(OneTimeTokenResponse, 'The one-time token; an earlier one is void.'),
+      403: refused('`Permission denied`: the header `X-Service-Token` is not set or unknown.'),
+    },
+    needs: 'any',
+  }),
+  exchangeOneTimeToken: route({
+    id: 'exchangeOneTimeToken',
+    methods: WRITE,
+    path: '/v1/acl/token/onetime/exchange',
+    summary: 'Exchange a one-time token for the token that made it.',
+    section,
+    query: WriteQuery,
+    body: OneTimeTokenExchangeRequest,
+    answers: {
+      200: ok(OneTimeTokenExchangeResponse, 'The token; the one-time token is used up.'),
+      400: refused('The body names no one-time token.'),
+      403: refused('`Permission denied`: it is unknown, expired or used.'),
+    },
+    needs: 'any',
+  }),
+} as const

@@ -1,0 +1,204 @@
+import { Type } from 'typebox'
+import { Index, MapOf, Nanoseconds, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
+import { AllocatedResources, ResourceTotals } from './allocated-resources.ts'
+import { Uuid } from './identifier.ts'
+import { Job } from './job.ts'
+import { PlacementMetrics } from './metrics.ts'
+import { DnsConfig } from './network.ts'
+import { TaskState } from './task-state.ts'
+
+/** Reference §4.5. */
+export const DESIRED_STATUSES = ['run', 'stop', 'evict'] as const
+export type DesiredStatus = (typeof DESIRED_STATUSES)[number]
+
+export const CLIENT_STATUSES = [
+  'pending',
+  'running',
+  'complete',
+  'failed',
+  'lost',
+  'unknown',
+] as const
+export type ClientStatus = (typeof CLIENT_STATUSES)[number]
+
+export const DesiredTransition = Type.Object(
+  {
+    Migrate: Nullable(Type.Boolean()),
+    Reschedule: Nullable(Type.Boolean()),
+    ForceReschedule: Nullable(Type.Boolean()),
+    NoShutdownDelay: Nullable(Type.Boolean()),
+    MigrateDisablePlacement: Nullable(Type.Boolean()),
+  },
+  { $id: 'DesiredTransition', description: 'What the servers want to happen to the allocation.' },
+)
+export type DesiredTransition = Shape<typeof DesiredTransition>
+
+export const AllocationDeploymentStatus = Type.Object(
+  {
+    Healthy: Nullable(Type.Boolean({ description: 'Null until it is known.' })),
+    Timestamp: Timestamp(),
+    Canary: Type.Boolean(),
+    ModifyIndex: Index(),
+  },
+  { $id: 'AllocationDeploymentStatus' },
+)
+export type AllocationDeploymentStatus = Shape<typeof AllocationDeploymentStatus>
+
+export const RescheduleEvent = Type.Object(
+  {
+    RescheduleTime: Nanoseconds(),
+    PrevAllocID: Type.String(),
+    PrevNodeID: Type.String(),
+    Delay: Nanoseconds(),
+  },
+  { $id: 'RescheduleEvent' },
+)
+export type RescheduleEvent = Shape<typeof RescheduleEvent>
+
+export const RescheduleTracker = Type.Object(
+  {
+    Events: Type.Array(RescheduleEvent),
+    LastReschedule: Type.String({ description: '`failed to place` when no node was found.' }),
+  },
+  { $id: 'RescheduleTracker', description: 'The failed allocations that this one replaces.' },
+)
+export type RescheduleTracker = Shape<typeof RescheduleTracker>
+
+export const AllocationStateChange = Type.Object(
+  { Field: Type.String(), Value: Type.String(), Time: Timestamp() },
+  { $id: 'AllocationStateChange' },
+)
+export type AllocationStateChange = Shape<typeof AllocationStateChange>
+
+export const AllocationNetworkStatus = Type.Object(
+  {
+    InterfaceName: Type.String(),
+    Address: Type.String(),
+    AddressIPv6: Type.String(),
+    DNS: Nullable(DnsConfig),
+  },
+  { $id: 'AllocationNetworkStatus' },
+)
+export type AllocationNetworkStatus = Shape<typeof AllocationNetworkStatus>
+
+/** Fields that the stub and the record share. */
+const sharedFields = {
+  ID: Uuid(),
+  EvalID: Type.String(),
+  Name: Type.String({ description: '`<job>.<group>[<n>]`' }),
+  Namespace: Type.String(),
+  NodeID: Type.String(),
+  NodeName: Type.String(),
+  JobID: Type.String(),
+  JobType: Type.String(),
+  JobVersion: Type.Integer(),
+  TaskGroup: Type.String(),
+  DesiredStatus: Type.Enum(DESIRED_STATUSES),
+  DesiredDescription: Type.String(),
+  DesiredTransition: DesiredTransition,
+  ClientStatus: Type.Enum(CLIENT_STATUSES),
+  ClientDescription: Type.String(),
+  TaskStates: Nullable(MapOf(TaskState)),
+  DeploymentStatus: Nullable(AllocationDeploymentStatus),
+  RescheduleTracker: Nullable(RescheduleTracker),
+  PreviousAllocation: Type.String(),
+  NextAllocation: Type.String(),
+  FollowupEvalID: Type.String(),
+  PreemptedAllocations: Nullable(Type.Array(Type.String())),
+  PreemptedByAllocation: Type.String(),
+  CreateIndex: Index(),
+  ModifyIndex: Index('Changes with every write.'),
+  CreateTime: Nanoseconds(),
+  ModifyTime: Nanoseconds(),
+}
+
+const recordFields = {
+  ...sharedFields,
+  DeploymentID: Type.String(),
+  Resources: Nullable(ResourceTotals),
+  SharedResources: Nullable(ResourceTotals),
+  TaskResources: Nullable(MapOf(ResourceTotals)),
+  AllocatedResources: AllocatedResources,
+  Metrics: PlacementMetrics,
+  AllocStates: Nullable(Type.Array(AllocationStateChange)),
+  NetworkStatus: Nullable(AllocationNetworkStatus),
+  AllocModifyIndex: Index('Changes only when the servers write.'),
+}
+
+/**
+ * Spec W: Event stream: "allocation without job information". Every field, zero values included.
+ */
+export const AllocationRecord = Type.Object(recordFields, {
+  $id: 'AllocationRecord',
+  description: 'A task group placed on a node, without the copy of its job.',
+})
+export type AllocationRecord = Shape<typeof AllocationRecord>
+
+/**
+ * Spec W: Resources, Allocation, as the read of one allocation and the list of a node return it.
+ */
+export const Allocation = Type.Object(
+  { ...recordFields, Job: Job },
+  {
+    $id: 'Allocation',
+    description: 'A task group placed on a node; `Job` is as of its last update and may be stale.',
+  },
+)
+export type Allocation = Shape<typeof Allocation>
+
+/** Reference §3.6. `AllocatedResources` comes only with `resources=true`. */
+export const AllocationStub = Type.Object(
+  { ...sharedFields, AllocatedResources: Type.Optional(AllocatedResources) },
+  { $id: 'AllocationStub', description: 'An allocation in a list.' },
+)
+export type AllocationStub = Shape<typeof AllocationStub>
+
+/** Spec W: Allocations, stop. */
+export const AllocationStopResponse = Type.Object(
+  { EvalID: Type.String(), Index: Index() },
+  { $id: 'AllocationStopResponse' },
+)
+export type AllocationStopResponse = Shape<typeof AllocationStopResponse>
+
+/** Spec W: Allocations, signal. */
+export const AllocationSignalRequest = Type.Object(
+  {
+    Signal: Type.String({ description: 'Such as `SIGHUP`.' }),
+    Task: Type.String({ description: 'Every task of the allocation when empty.' }),
+  },
+  { $id: 'AllocationSignalRequest' },
+)
+export type AllocationSignalRequest = Input<Shape<typeof AllocationSignalRequest>>
+
+/** Spec W: Allocations, restart. `TaskName` wins over the older `Task` (reference §7.4). */
+export const AllocationRestartRequest = Type.Object(
+  {
+    TaskName: Type.String({ description: 'Every running task when empty.' }),
+    Task: Type.String({ description: 'Older name of `TaskName`.' }),
+    AllTasks: Type.Boolean({ description: 'Also the tasks that have ended.' }),
+  },
+  { $id: 'AllocationRestartRequest' },
+)
+export type AllocationRestartRequest = Input<Shape<typeof AllocationRestartRequest>>
+
+export const PAUSE_STATES = ['pause', 'run', 'scheduled'] as const
+export type PauseState = (typeof PAUSE_STATES)[number]
+
+export const AllocationPauseRequest = Type.Object(
+  {
+    Task: Type.String(),
+    ScheduleState: Type.String({ description: '`pause`, `run` or `scheduled`.' }),
+  },
+  { $id: 'AllocationPauseRequest' },
+)
+export type AllocationPauseRequest = Input<Shape<typeof AllocationPauseRequest>>
+
+export const AllocationPauseState = Type.Object(
+  { ScheduleState: Type.Enum(PAUSE_STATES) },
+  { $id: 'AllocationPauseState' },
+)
+export type AllocationPauseState = Shape<typeof AllocationPauseState>
+
+/** Spec W: signal and restart answer an empty object. */
+export const EmptyObject = Type.Object({}, { $id: 'EmptyObject', additionalProperties: false })
+export type EmptyObject = Shape<typeof EmptyObject>

@@ -1,0 +1,168 @@
+import { Type } from 'typebox'
+import { route } from '../route.ts'
+import { MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { denied, done, ok, refused } from './answer.ts'
+import { Opaque } from './identifier.ts'
+import { common, Text } from './query.ts'
+
+export const MemoryUsage = Type.Object(
+  {
+    RSS: Type.Integer(),
+    Cache: Type.Integer(),
+    Swap: Type.Integer(),
+    MappedFile: Type.Integer(),
+    Usage: Type.Integer(),
+    MaxUsage: Type.Integer(),
+    KernelUsage: Type.Integer(),
+    KernelMaxUsage: Type.Integer(),
+    Measured: Type.Array(Type.String(), { description: 'Which of the values were measured.' }),
+  },
+  { $id: 'MemoryUsage', description: 'In bytes.' },
+)
+export type MemoryUsage = Shape<typeof MemoryUsage>
+
+export const CpuUsage = Type.Object(
+  {
+    SystemMode: Type.Number(),
+    UserMode: Type.Number(),
+    TotalTicks: Type.Number({ description: 'MHz used.' }),
+    ThrottledPeriods: Type.Integer(),
+    ThrottledTime: Nanoseconds(),
+    Percent: Type.Number(),
+    Measured: Type.Array(Type.String(), { description: 'Which of the values were measured.' }),
+  },
+  { $id: 'CpuUsage' },
+)
+export type CpuUsage = Shape<typeof CpuUsage>
+
+export const ResourceUsage = Type.Object(
+  {
+    MemoryStats: MemoryUsage,
+    CpuStats: CpuUsage,
+    DeviceStats: Nullable(Type.Array(Opaque('Statistics of one group of devices.'))),
+  },
+  { $id: 'ResourceUsage' },
+)
+export type ResourceUsage = Shape<typeof ResourceUsage>
+
+export const TaskUsage = Type.Object(
+  {
+    ResourceUsage: ResourceUsage,
+    Timestamp: Nanoseconds(),
+    Pids: Nullable(MapOf(ResourceUsage)),
+  },
+  { $id: 'TaskUsage' },
+)
+export type TaskUsage = Shape<typeof TaskUsage>
+
+/** Reference §8.5. */
+export const AllocationUsage = Type.Object(
+  {
+    ResourceUsage: ResourceUsage,
+    Tasks: MapOf(TaskUsage),
+    Timestamp: Nanoseconds(),
+  },
+  { $id: 'AllocationUsage', description: 'What an allocation uses now.' },
+)
+export type AllocationUsage = Shape<typeof AllocationUsage>
+
+export const CHECK_STATUSES = ['success', 'failure', 'pending'] as const
+export type CheckStatus = (typeof CHECK_STATUSES)[number]
+
+export const CheckResult = Type.Object(
+  {
+    ID: Type.String(),
+    Mode: Type.String({ description: '`healthiness` or `readiness`.' }),
+    Status: Type.Enum(CHECK_STATUSES),
+    StatusCode: Type.Optional(Type.Integer()),
+    Output: Type.String(),
+    Timestamp: Type.Integer({ description: 'Unix seconds.' }),
+    Group: Type.String(),
+    Task: Type.Optional(Type.String()),
+    Service: Type.String(),
+    Check: Type.String(),
+  },
+  { $id: 'CheckResult', description: 'The latest result of one health check.' },
+)
+export type CheckResult = Shape<typeof CheckResult>
+
+export const DiskUsage = Type.Object(
+  {
+    Device: Type.String(),
+    Mountpoint: Type.String(),
+    Size: Type.Integer(),
+    Used: Type.Integer(),
+    Available: Type.Integer(),
+    UsedPercent: Type.Number(),
+    InodesUsedPercent: Type.Number(),
+  },
+  { $id: 'DiskUsage', description: 'In bytes.' },
+)
+export type DiskUsage = Shape<typeof DiskUsage>
+
+export const HostUsage = Type.Object(
+  {
+    Memory: Type.Object({
+      Total: Type.Integer(),
+      Available: Type.Integer(),
+      Used: Type.Integer(),
+      Free: Type.Integer(),
+    }),
+    CPU: Type.Array(
+      Type.Object({
+        CPU: Type.String(),
+        User: Type.Number(),
+        System: Type.Number(),
+        Idle: Type.Number(),
+        TotalPercent: Type.Number(),
+      }),
+    ),
+    DiskStats: Type.Array(DiskUsage),
+    AllocDirStats: DiskUsage,
+    DeviceStats: Nullable(Type.Array(Opaque('Statistics of one group of devices.'))),
+    Uptime: Type.Integer({ description: 'Seconds.' }),
+    Timestamp: Nanoseconds(),
+    CPUTicksConsumed: Type.Number(),
+  },
+  { $id: 'HostUsage', description: 'What a node uses now.' },
+)
+export type HostUsage = Shape<typeof HostUsage>
+
+const NodeQuery = Type.Object({
+  ...common,
+  node_id: Text('The node; needed when the agent that answers is none itself.'),
+})
+const noNode = refused('`No local Node and node_id not provided`')
+
+export const clientStatsRoutes = {
+  readClientStats: route({
+    id: 'readClientStats',
+    methods: ['GET'],
+    path: '/v1/client/stats',
+    summary: 'Read what a node uses now.',
+    section: 'Nodes',
+    query: NodeQuery,
+    answers: {
+      200: ok(HostUsage, 'The usage.'),
+      400: noNode,
+      403: denied,
+      404: refused('The node is unknown or cannot be reached.'),
+    },
+    needs: 'node:read',
+  }),
+  collectClient: route({
+    id: 'collectClient',
+    methods: ['PUT', 'POST', 'GET'],
+    path: '/v1/client/gc',
+    summary: 'Remove what ended allocations left on a node.',
+    section: 'Nodes',
+    query: NodeQuery,
+    answers: {
+      200: done('It is removed.'),
+      400: noNode,
+      403: denied,
+      404: refused('The node is unknown or cannot be reached.'),
+    },
+    needs: 'node:write',
+  }),
+} as const

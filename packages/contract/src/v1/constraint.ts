@@ -1,0 +1,70 @@
+import { Type } from 'typebox'
+import { Nullable, type Shape } from '../shape.ts'
+
+/** Spec W: Resources, Job. Filters the nodes on which a job, group or task may run. */
+export const Constraint = Type.Object(
+  {
+    LTarget: Type.String({ description: 'Left side, such as `${attr.kernel.name}`.' }),
+    RTarget: Type.String({ description: 'Right side; what it means depends on `Operand`.' }),
+    Operand: Type.String({ description: 'How the sides are compared.', default: '=' }),
+  },
+  { $id: 'Constraint', description: 'A rule that a node must meet.' },
+)
+export type Constraint = Shape<typeof Constraint>
+
+/** The operands a constraint may use (reference on scheduling §9.2). */
+export const CONSTRAINT_OPERANDS = [
+  '=',
+  '==',
+  'is',
+  '!=',
+  'not',
+  '<',
+  '<=',
+  '>',
+  '>=',
+  'regexp',
+  'version',
+  'semver',
+  'set_contains',
+  'set_contains_all',
+  'set_contains_any',
+  'is_set',
+  'is_not_set',
+  'distinct_hosts',
+  'distinct_property',
+] as const
+export type ConstraintOperand = (typeof CONSTRAINT_OPERANDS)[number]
+
+export const Affinity = Type.Object(
+  {
+    LTarget: Type.String(),
+    RTarget: Type.String(),
+    Operand: Type.String({ default: '=' }),
+    Weight: Type.Integer({
+      description: 'From -100 (avoid) to 100 (prefer), never 0.',
+      default: 50,
+    }),
+  },
+  { $id: 'Affinity', description: 'A preference for nodes that meet a rule.' },
+)
+export type Affinity = Shape<typeof Affinity>
+
+export const SpreadTarget = Type.Object(
+  {
+    Value: Type.String({ description: 'Value of the attribute.' }),
+    Percent: Type.Integer({ description: 'Share of the allocations it should get.' }),
+  },
+  { $id: 'SpreadTarget' },
+)
+export type SpreadTarget = Shape<typeof SpreadTarget>
+
+export const Spread = Type.Object(
+  {
+    Attribute: Type.String({ description: 'Attribute over whose values to spread.' }),
+    Weight: Type.Integer({ description: 'From 1 to 100, against other spreads.', default: 50 }),
+    SpreadTarget: Nullable(Type.Array(SpreadTarget)),
+  },
+  { $id: 'Spread', description: 'Spreads allocations over the values of an attribute.' },
+)
+export type Spread = Shape<typeof Spread>

@@ -1,0 +1,72 @@
+import { Type } from 'typebox'
+import { MapOf, Nullable, type Shape } from '../shape.ts'
+
+/** Reference §4.9; Spec W has seen `Added` and `Edited`. */
+export const DIFF_TYPES = ['None', 'Added', 'Deleted', 'Edited'] as const
+export type DiffType = (typeof DIFF_TYPES)[number]
+
+const DiffKind = Type.Enum(DIFF_TYPES)
+
+export const FieldDiff = Type.Object(
+  {
+    Type: DiffKind,
+    Name: Type.String(),
+    Old: Type.String({ description: 'As text; empty when absent.' }),
+    New: Type.String({ description: 'As text; empty when absent.' }),
+    Annotations: Nullable(Type.Array(Type.String())),
+  },
+  { $id: 'FieldDiff' },
+)
+export type FieldDiff = Shape<typeof FieldDiff>
+
+/** Objects nest (a service holds checks), so the schema refers to itself. */
+export const ObjectDiff = Type.Cyclic(
+  {
+    ObjectDiff: Type.Object({
+      Type: DiffKind,
+      Name: Type.String(),
+      Fields: Nullable(Type.Array(FieldDiff)),
+      Objects: Nullable(Type.Array(Type.Ref('ObjectDiff'))),
+    }),
+  },
+  'ObjectDiff',
+)
+export type ObjectDiff = Shape<typeof ObjectDiff>
+
+export const TaskDiff = Type.Object(
+  {
+    Type: DiffKind,
+    Name: Type.String(),
+    Fields: Nullable(Type.Array(FieldDiff)),
+    Objects: Nullable(Type.Array(ObjectDiff)),
+    Annotations: Nullable(Type.Array(Type.String(), { description: 'What the change forces.' })),
+  },
+  { $id: 'TaskDiff' },
+)
+export type TaskDiff = Shape<typeof TaskDiff>
+
+export const TaskGroupDiff = Type.Object(
+  {
+    Type: DiffKind,
+    Name: Type.String(),
+    Fields: Nullable(Type.Array(FieldDiff)),
+    Objects: Nullable(Type.Array(ObjectDiff)),
+    Tasks: Nullable(Type.Array(TaskDiff)),
+    Updates: Nullable(MapOf(Type.Integer({ description: 'Allocations concerned; plan only.' }))),
+  },
+  { $id: 'TaskGroupDiff' },
+)
+export type TaskGroupDiff = Shape<typeof TaskGroupDiff>
+
+/** Spec W: List job versions. */
+export const JobDiff = Type.Object(
+  {
+    Type: DiffKind,
+    ID: Type.String(),
+    Fields: Nullable(Type.Array(FieldDiff)),
+    Objects: Nullable(Type.Array(ObjectDiff)),
+    TaskGroups: Nullable(Type.Array(TaskGroupDiff)),
+  },
+  { $id: 'JobDiff', description: 'What changed between two versions of a job.' },
+)
+export type JobDiff = Shape<typeof JobDiff>

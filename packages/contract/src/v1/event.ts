@@ -1,0 +1,174 @@
+import { Type } from 'typebox'
+import { route } from '../route.ts'
+import { Index, Nullable, type Shape } from '../shape.ts'
+import { AclPolicyRecord } from './acl-policy.ts'
+import { AclRole } from './acl-role.ts'
+import { AclToken } from './acl-token.ts'
+import { AllocationRecord } from './allocation.ts'
+import { denied, ok, refused } from './answer.ts'
+import { Deployment } from './deployment.ts'
+import { Evaluation } from './evaluation.ts'
+import { Job } from './job.ts'
+import { NodePool } from './node-pool.ts'
+import { Node } from './node.ts'
+import { common, Repeated } from './query.ts'
+import { ServiceRegistration } from './service-registration.ts'
+import { VariableMetadata } from './variable.ts'
+
+/** Topics that events carry (Spec W: Event stream; the last two from reference §5.7). */
+export const EVENT_TOPICS = [
+  'ACLToken',
+  'ACLPolicy',
+  'ACLRole',
+  'Allocation',
+  'Job',
+  'Evaluation',
+  'Deployment',
+  'Node',
+  'Service',
+  'NodePool',
+  'Variable',
+] as const
+export type EventTopic = (typeof EVENT_TOPICS)[number]
+
+/** In place of a topic or a key: any. */
+export const ANY_TOPIC = '*'
+
+/** Names that a caller may ask for besides the topics (reference §5.4). */
+export const EVENT_TOPIC_ALIASES = {
+  /** Spec W lists the topic under this name too. */
+  ACLRoles: 'ACLRole',
+  /** The events of topic `Node` whose type is `NodeDrain`. */
+  NodeDrain: 'Node',
+} as const satisfies Record<string, EventTopic>
+
+/** Spec W: Events; the last three belong to the topics that only the reference has. */
+export const EVENT_TYPES = [
+  'ACLTokenUpserted',
+  'ACLTokenDeleted',
+  'ACLPolicyUpserted',
+  'ACLPolicyDeleted',
+  'ACLRoleUpserted',
+  'ACLRoleDeleted',
+  'AllocationCreated',
+  'AllocationUpdated',
+  'AllocationUpdateDesiredStatus',
+  'DeploymentStatusUpdate',
+  'DeploymentPromotion',
+  'DeploymentAllocHealth',
+  'EvaluationUpdated',
+  'JobRegistered',
+  'JobDeregistered',
+  'JobBatchDeregistered',
+  'NodeRegistration',
+  'NodeDeregistration',
+  'NodeEligibility',
+  'NodeDrain',
+  'NodeEvent',
+  'PlanResult',
+  'ServiceRegistration',
+  'ServiceDeregistration',
+  'NodePoolUpserted',
+  'NodePoolDeleted',
+  'VariableUpdated',
+] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
+/** Reference §5.7: the payload of each topic. Secrets are always empty in them. */
+export const EventPayloads = {
+  ACLToken: Type.Object({ ACLToken: AclToken }),
+  ACLPolicy: Type.Object({ ACLPolicy: AclPolicyRecord }),
+  ACLRole: Type.Object({ ACLRole: AclRole }),
+  Allocation: Type.Object({ Allocation: AllocationRecord }),
+  Job: Type.Object({ Job: Job, Deleted: Type.Optional(Type.Boolean()) }),
+  Evaluation: Type.Object({ Evaluation: Evaluation }),
+  Deployment: Type.Object({ Deployment: Deployment }),
+  Node: Type.Object({ Node: Node }),
+  Service: Type.Object({ Service: ServiceRegistration }),
+  NodePool: Type.Object({ NodePool: NodePool }),
+  Variable: Type.Object({ Metadata: VariableMetadata, Deleted: Type.Boolean() }),
+}
+export type EventPayloads = { readonly [T in EventTopic]: Shape<(typeof EventPayloads)[T]> }
+
+/** Spec W: Event stream. */
+export const Event = Type.Object(
+  {
+    Topic: Type.Enum(EVENT_TOPICS),
+    Type: Type.Enum(EVENT_TYPES),
+    Key: Type.String({ description: 'Id or name of what changed.' }),
+    Namespace: Type.String({ description: 'Empty for what has no namespace.' }),
+    FilterKeys: Nullable(Type.Array(Type.String(), { description: 'Other keys it is found by.' })),
+    Index: Index(),
+    Payload: Type.Union([
+      EventPayloads.ACLToken,
+      EventPayloads.ACLPolicy,
+      EventPayloads.ACLRole,
+      EventPayloads.Allocation,
+      EventPayloads.Job,
+      EventPayloads.Evaluation,
+      EventPayloads.Deployment,
+      EventPayloads.Node,
+      EventPayloads.Service,
+      EventPayloads.NodePool,
+      EventPayloads.Variable,
+    ]),
+  },
+  { $id: 'Event', description: 'One change of one record.' },
+)
+export type Event = Shape<typeof Event>
+
+/** The events of one topic, with the payload that belongs to it. */
+export type EventOf<T extends EventTopic> = Omit<Event, 'Topic' | 'Payload'> & {
+  readonly Topic: T
+  readonly Payload: EventPayloads[T]
+}
+
+export const EventGap = Type.Object(
+  { From: Index(), To: Index() },
+  { $id: 'EventGap', description: 'Commits that were asked for and are no longer kept.' },
+)
+export type EventGap = Shape<typeof EventGap>
+
+/**
+ * Spec W: Event stream: one line of the body. A heartbeat is `{}`. `Gap` is this product's own: it
+ * comes on the first line when a part of what was asked for is lost, so that a reader never misses
+ * it silently.
+ */
+export const EventLine = Type.Object(
+  {
+    Index: Type.Optional(Index()),
+    Events: Type.Optional(Type.Array(Event)),
+    Gap: Type.Optional(EventGap),
+  },
+  { $id: 'EventLine', description: 'The events of one commit; `{}` is a heartbeat.' },
+)
+export type EventLine = Shape<typeof EventLine>
+
+export const eventRoutes = {
+  streamEvents: route({
+    id: 'streamEvents',
+    methods: ['GET'],
+    path: '/v1/event/stream',
+    summary: 'Follow the changes of the system, one JSON object on each line.',
+    section: 'Event stream',
+    query: Type.Object({
+      ...common,
+      index: Type.Optional(
+        Type.Integer({
+          description: 'Where to begin; 0 sends all that is kept.',
+          minimum: 0,
+          default: 0,
+        }),
+      ),
+      topic: Repeated('`<Topic>` or `<Topic>:<key>`; may be repeated; all topics when absent.'),
+    }),
+    answers: {
+      200: ok(EventLine, 'Lines, until the caller leaves.'),
+      400: refused('`index` or a topic cannot be read.'),
+      403: denied,
+    },
+    streams: true,
+    needs:
+      'management for `*`, ACL topics and NodePool; node:read for Node; else namespace:read-job',
+  }),
+} as const

@@ -1,0 +1,100 @@
+import { Type } from 'typebox'
+import { route } from '../route.ts'
+import type { Shape } from '../shape.ts'
+import { refused } from './answer.ts'
+import { Base64 } from './identifier.ts'
+import { JobPath } from './job-path.ts'
+import { common, Flag } from './query.ts'
+
+/** Spec W: Exec. The version that the first frame must name. */
+export const EXEC_HANDSHAKE_VERSION = 1
+
+/** Spec W: Exec, request frames: first frame when `ws_handshake=true`. */
+export const ExecHandshake = Type.Object(
+  { version: Type.Integer(), auth_token: Type.String() },
+  { $id: 'ExecHandshake', description: 'Authenticates the channel.' },
+)
+export type ExecHandshake = Shape<typeof ExecHandshake>
+
+const Chunk = Type.Object(
+  {
+    data: Type.Optional(Base64()),
+    close: Type.Optional(Type.Boolean()),
+  },
+  { $id: 'ExecChunk', description: 'Bytes of one stream, or its end.' },
+)
+
+export const TtySize = Type.Object(
+  {
+    height: Type.Integer({ description: 'In characters.' }),
+    width: Type.Integer({ description: 'In characters.' }),
+  },
+  { $id: 'TtySize' },
+)
+export type TtySize = Shape<typeof TtySize>
+
+/** Spec W: Exec, request frames. One member at a time; none is a heartbeat. */
+export const ExecRequestFrame = Type.Object(
+  { stdin: Type.Optional(Chunk), tty_size: Type.Optional(TtySize) },
+  { $id: 'ExecRequestFrame', description: 'A frame from the caller.' },
+)
+export type ExecRequestFrame = Shape<typeof ExecRequestFrame>
+
+/** Spec W: Exec, response frames. The exit code is always sent (reference §7.2). */
+export const ExecResponseFrame = Type.Object(
+  {
+    stdout: Type.Optional(Chunk),
+    stderr: Type.Optional(Chunk),
+    exited: Type.Optional(Type.Boolean()),
+    result: Type.Optional(Type.Object({ exit_code: Type.Integer() })),
+  },
+  { $id: 'ExecResponseFrame', description: 'A frame from the service; `{}` is a heartbeat.' },
+)
+export type ExecResponseFrame = Shape<typeof ExecResponseFrame>
+
+const tty = Flag('Give the command a terminal.')
+const answers = {
+  101: { description: 'The channel is open. Refusals after this close it with 1008 or 1011.' },
+  400: refused('`websocket upgrade required`'),
+  403: refused('The page that opens the channel comes from another origin.'),
+}
+
+export const execRoutes = {
+  execAllocation: route({
+    id: 'execAllocation',
+    methods: ['GET'],
+    path: '/v1/client/allocation/:alloc_id/exec',
+    summary: 'Run a command inside an allocation, over a WebSocket.',
+    section: 'Allocations',
+    params: Type.Object({ alloc_id: Type.String() }),
+    query: Type.Object({
+      ...common,
+      command: Type.String({ description: 'The command and its arguments, as a JSON array.' }),
+      task: Type.String({ description: 'The task inside which it runs.' }),
+      tty,
+      ws_handshake: Flag('The first frame carries the token.'),
+    }),
+    answers,
+    streams: true,
+    needs: 'namespace:alloc-exec; namespace:alloc-node-exec when the task uses the raw_exec driver',
+  }),
+  runJobAction: route({
+    id: 'runJobAction',
+    methods: ['GET'],
+    path: '/v1/job/:job_id/action',
+    summary: 'Run a named command of a job inside one of its allocations, over a WebSocket.',
+    section: 'Jobs',
+    params: JobPath,
+    query: Type.Object({
+      ...common,
+      action: Type.String({ description: 'Name of the action.' }),
+      task: Type.String({ description: 'The task that has the action.' }),
+      allocID: Type.String({ description: 'The allocation in which it runs.' }),
+      tty,
+      ws_handshake: Flag('The first frame carries the token.'),
+    }),
+    answers,
+    streams: true,
+    needs: 'namespace:alloc-exec; namespace:alloc-node-exec when the task uses the raw_exec driver',
+  }),
+} as const

@@ -1,0 +1,191 @@
+import { Type } from 'typebox'
+import { Index, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { Constraint } from './constraint.ts'
+import { PlacementMetrics } from './metrics.ts'
+import { common, consistency, Whole } from './query.ts'
+
+/**
+ * Why something is pending, and the smallest change that would place it. The shape is this
+ * product's own; the same pure search that places allocations fills it, so what it says is what the
+ * scheduler does.
+ */
+
+/** Why an instance is not placed. */
+export const INSTANCE_STATES = ['refused', 'delayed', 'held', 'queued'] as const
+export type InstanceState = (typeof INSTANCE_STATES)[number]
+
+/** The rules that can refuse a node, in the order in which they are tried. */
+export const PLACEMENT_RULES = [
+  'node-status',
+  'node-eligibility',
+  'datacenter',
+  'node-pool',
+  'driver',
+  'constraint',
+  'device',
+  'network',
+  'volume',
+  'distinct-hosts',
+  'distinct-property',
+  'quota',
+  'cpu',
+  'cores',
+  'memory',
+  'disk',
+  'port',
+  'max-allocations',
+] as const
+export type PlacementRule = (typeof PLACEMENT_RULES)[number]
+
+/** Who set the rule. */
+export const RULE_LEVELS = ['job', 'group', 'task', 'node'] as const
+export type RuleLevel = (typeof RULE_LEVELS)[number]
+
+/** What a step of a change does. */
+export const CHANGE_KINDS = ['edit-job', 'edit-node', 'free-capacity', 'add-node'] as const
+export type ChangeKind = (typeof CHANGE_KINDS)[number]
+
+export const NodeName = Type.Object({ ID: Type.String(), Name: Type.String() }, { $id: 'NodeName' })
+export type NodeName = Shape<typeof NodeName>
+
+export const Shortfall = Type.Object(
+  {
+    Unit: Type.String({ description: '`MHz`, `MB` or empty for things that are counted.' }),
+    Asked: Type.Number(),
+    Free: Type.Number({ description: 'Left for this instance after what the node holds.' }),
+    Capacity: Type.Number({ description: 'What the node has in all, less what it reserves.' }),
+    Missing: Type.Number({ description: '`Asked` less `Free`.' }),
+  },
+  { $id: 'Shortfall', description: 'How far a node was from fitting in one dimension.' },
+)
+export type Shortfall = Shape<typeof Shortfall>
+
+export const PlacementReason = Type.Object(
+  {
+    Rule: Type.Enum(PLACEMENT_RULES),
+    Level: Type.Enum(RULE_LEVELS),
+    Task: Type.String({ description: 'The task that asks for it; empty above the task.' }),
+    Constraint: Nullable(Constraint),
+    Found: Type.String({ description: 'What the node has there; empty when it has nothing.' }),
+    Shortfall: Nullable(Shortfall),
+    Text: Type.String({ description: 'The rule as a sentence, with both values.' }),
+  },
+  { $id: 'PlacementReason', description: 'One rule that a node does not meet.' },
+)
+export type PlacementReason = Shape<typeof PlacementReason>
+
+export const PlacementRefusal = Type.Object(
+  {
+    ComputedClass: Type.String({ description: 'Class of the nodes; empty for one node.' }),
+    NodeClass: Type.String(),
+    NodeCount: Type.Integer({ description: 'Nodes refused for these reasons.' }),
+    Nodes: Type.Array(NodeName, { description: 'Some of them, the nearest to fitting first.' }),
+    Reasons: Type.Array(PlacementReason, { description: 'Every rule that is not met.' }),
+    Distance: Type.Number({
+      description:
+        'How far the nearest of them is from fitting: 1 for each rule that is not met, and ' +
+        'for each dimension the missing share of what was asked.',
+    }),
+  },
+  { $id: 'PlacementRefusal', description: 'Nodes that refuse the instance for the same reasons.' },
+)
+export type PlacementRefusal = Shape<typeof PlacementRefusal>
+
+export const ChangeStep = Type.Object(
+  {
+    Kind: Type.Enum(CHANGE_KINDS),
+    Path: Type.String({
+      description: 'Field of the job, such as `TaskGroups[web].Tasks[api].Resources.MemoryMB`.',
+    }),
+    NodeID: Type.String({ description: 'The node to change; empty for a change of the job.' }),
+    From: Type.String(),
+    To: Type.String(),
+    Text: Type.String(),
+  },
+  { $id: 'ChangeStep' },
+)
+export type ChangeStep = Shape<typeof ChangeStep>
+
+export const PlacementChange = Type.Object(
+  {
+    Steps: Type.Array(ChangeStep, { description: 'All of them are needed.' }),
+    Places: Type.Integer({ description: 'How many of the unplaced instances it would place.' }),
+    Nodes: Type.Array(NodeName, { description: 'Where some of them would go.' }),
+    Text: Type.String(),
+  },
+  { $id: 'PlacementChange', description: 'A change that would place instances of the group.' },
+)
+export type PlacementChange = Shape<typeof PlacementChange>
+
+export const UnplacedInstance = Type.Object(
+  {
+    Name: Type.String({ description: '`<job>.<group>[<n>]`' }),
+    NodeID: Type.String({ description: 'The node it is meant for; only for system jobs.' }),
+    State: Type.Enum(INSTANCE_STATES, {
+      description:
+        '`refused`: no node takes it. `delayed`: it waits until `WaitUntil`. `held`: its ' +
+        'deployment does not let it start yet. `queued`: its evaluation has not run.',
+    }),
+    WaitUntil: Timestamp('The zero time when it waits for no time.'),
+    PreviousAllocation: Type.String({ description: 'The allocation that it replaces.' }),
+    Text: Type.String(),
+  },
+  { $id: 'UnplacedInstance' },
+)
+export type UnplacedInstance = Shape<typeof UnplacedInstance>
+
+/**
+ * Instances of one group ask for the same, so the nodes' refusals are given once for all of them.
+ */
+export const GroupExplanation = Type.Object(
+  {
+    TaskGroup: Type.String(),
+    Desired: Type.Integer(),
+    Placed: Type.Integer(),
+    Unplaced: Type.Integer(),
+    Instances: Type.Array(UnplacedInstance),
+    InstancesOmitted: Type.Integer({ description: 'Unplaced ones beyond `limit`.' }),
+    NodesConsidered: Type.Integer({ description: 'All nodes, ready or not.' }),
+    Refusals: Type.Array(PlacementRefusal, { description: 'The nearest to fitting first.' }),
+    RefusalsOmitted: Type.Integer({ description: 'Those beyond `limit`.' }),
+    Changes: Type.Array(PlacementChange, { description: 'The smallest first; empty when placed.' }),
+    Metrics: Nullable(PlacementMetrics),
+  },
+  { $id: 'GroupExplanation' },
+)
+export type GroupExplanation = Shape<typeof GroupExplanation>
+
+export const Explanation = Type.Object(
+  {
+    JobID: Type.String(),
+    Namespace: Type.String(),
+    JobVersion: Type.Integer(),
+    EvalID: Type.String({ description: 'The evaluation that is explained, or the latest.' }),
+    EvalStatus: Type.String(),
+    Index: Index('The state against which this was worked out.'),
+    Text: Type.String({ description: 'The answer in one sentence.' }),
+    Groups: Type.Array(GroupExplanation, { description: 'Groups with unplaced instances.' }),
+  },
+  {
+    $id: 'Explanation',
+    description:
+      'For each instance that is not placed: which rule of which nodes refuses it, how far ' +
+      'they are from fitting, and the smallest change that would place it.',
+  },
+)
+export type Explanation = Shape<typeof Explanation>
+
+export const EXPLAIN_SCOPES = ['class', 'node'] as const
+export type ExplainScope = (typeof EXPLAIN_SCOPES)[number]
+
+export const ExplainQuery = Type.Object({
+  ...common,
+  ...consistency,
+  by: Type.Optional(
+    Type.Enum(EXPLAIN_SCOPES, {
+      description: 'One refusal for each class of equal nodes, or one for each node.',
+      default: 'class',
+    }),
+  ),
+  limit: Whole('Refusals and instances listed for each group; at most 1000.', 20),
+})

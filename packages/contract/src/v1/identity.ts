@@ -1,0 +1,31 @@
+import { Type } from 'typebox'
+import { Nanoseconds, Nullable, type Shape } from '../shape.ts'
+
+export const WorkloadIdentity = Type.Object(
+  {
+    Name: Type.String({ default: 'default' }),
+    Audience: Nullable(Type.Array(Type.String())),
+    ChangeMode: Type.String({ description: '`noop`, `restart` or `signal`.' }),
+    ChangeSignal: Type.String(),
+    Env: Type.Boolean({ description: 'Give the identity to the task in its environment.' }),
+    File: Type.Boolean({ description: 'Give the identity to the task as a file.' }),
+    Filepath: Type.String(),
+    ServiceName: Type.String(),
+    TTL: Nanoseconds('How long it is valid; 0 for as long as the allocation lives.'),
+  },
+  {
+    $id: 'WorkloadIdentity',
+    description: 'A signed identity that a task is given (reference §4.3).',
+  },
+)
+export type WorkloadIdentity = Shape<typeof WorkloadIdentity>
+
+export const DiscoveryBlock = Type.Object(
+  {
+    Namespace: Type.String(),
+    Cluster: Type.String(),
+    Partition: Type.String(),
+  },
+  { $id: 'DiscoveryBlock', description: 'Where services go in an external service catalogue.' },
+)
+export type DiscoveryBlock = Shape<typeof DiscoveryBlock>

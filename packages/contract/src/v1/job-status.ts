@@ -1,0 +1,107 @@
+import { Type } from 'typebox'
+import { route } from '../route.ts'
+import { Index, Nanoseconds, Nullable, type Input, type Shape } from '../shape.ts'
+import { CLIENT_STATUSES } from './allocation.ts'
+import { denied, ok, WRITE } from './answer.ts'
+import { DEPLOYMENT_STATUSES } from './deployment.ts'
+import { JOB_STATUSES } from './job.ts'
+import { blocking, common, Flag, paging, prefix } from './query.ts'
+
+export const JobStatusAllocation = Type.Object(
+  {
+    ID: Type.String(),
+    Group: Type.String(),
+    ClientStatus: Type.Enum(CLIENT_STATUSES),
+    NodeID: Type.String(),
+    DeploymentStatus: Type.Object({
+      Canary: Type.Boolean(),
+      Healthy: Nullable(Type.Boolean()),
+    }),
+    JobVersion: Type.Integer(),
+    FollowupEvalID: Type.String(),
+  },
+  { $id: 'JobStatusAllocation' },
+)
+export type JobStatusAllocation = Shape<typeof JobStatusAllocation>
+
+export const JobStatusDeployment = Type.Object(
+  {
+    ID: Type.String(),
+    IsActive: Type.Boolean(),
+    JobVersion: Type.Integer(),
+    Status: Type.Enum(DEPLOYMENT_STATUSES),
+    StatusDescription: Type.String(),
+    AllAutoPromote: Type.Boolean(),
+    RequiresPromotion: Type.Boolean(),
+  },
+  { $id: 'JobStatusDeployment' },
+)
+export type JobStatusDeployment = Shape<typeof JobStatusDeployment>
+
+/** Reference §8.9: what a page that lists jobs needs, in one answer. */
+export const JobStatusRow = Type.Object(
+  {
+    ID: Type.String(),
+    Namespace: Type.String(),
+    Name: Type.String(),
+    Type: Type.String(),
+    NodePool: Type.String(),
+    Datacenters: Type.Array(Type.String()),
+    Priority: Type.Integer(),
+    Version: Type.Integer(),
+    SubmitTime: Nanoseconds(),
+    ModifyIndex: Index(),
+    Allocs: Type.Array(JobStatusAllocation),
+    GroupCountSum: Type.Integer({ description: 'Sum of the counts of the groups.' }),
+    ChildStatuses: Nullable(Type.Array(Type.Enum(JOB_STATUSES))),
+    ParentID: Type.String(),
+    LatestDeployment: Nullable(JobStatusDeployment),
+    Stop: Type.Boolean(),
+    Status: Type.Enum(JOB_STATUSES),
+  },
+  { $id: 'JobStatusRow', description: 'A job with the state of its allocations.' },
+)
+export type JobStatusRow = Shape<typeof JobStatusRow>
+
+export const JobStatusesRequest = Type.Object(
+  {
+    Jobs: Type.Array(Type.Object({ ID: Type.String(), Namespace: Type.String() })),
+    IncludeChildren: Type.Boolean(),
+  },
+  { $id: 'JobStatusesRequest' },
+)
+export type JobStatusesRequest = Input<Shape<typeof JobStatusesRequest>>
+
+const JobStatusesQuery = Type.Object({
+  ...common,
+  ...blocking,
+  ...paging,
+  prefix,
+  include_children: Flag('Also jobs that were dispatched or launched by another.'),
+})
+
+export const jobStatusRoutes = {
+  listJobStatuses: route({
+    id: 'listJobStatuses',
+    methods: ['GET'],
+    path: '/v1/jobs/statuses',
+    summary: 'List jobs with their allocations and latest deployment, newest change first.',
+    section: 'Jobs',
+    query: JobStatusesQuery,
+    answers: { 200: ok(Type.Array(JobStatusRow), 'The jobs.'), 403: denied },
+    blocking: true,
+    needs: 'namespace:read-job',
+  }),
+  listStatusesOfJobs: route({
+    id: 'listStatusesOfJobs',
+    methods: WRITE,
+    path: '/v1/jobs/statuses',
+    summary: 'The same for the jobs that the body names; an empty body means all of them.',
+    section: 'Jobs',
+    query: JobStatusesQuery,
+    body: JobStatusesRequest,
+    answers: { 200: ok(Type.Array(JobStatusRow), 'The jobs.'), 403: denied },
+    blocking: true,
+    needs: 'namespace:read-job',
+  }),
+} as const

@@ -1,0 +1,168 @@
+import { Type } from 'typebox'
+import { Index, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Affinity, Constraint, Spread } from './constraint.ts'
+import { Base64 } from './identifier.ts'
+import { InputSchema } from './input-schema.ts'
+import { JobSummary } from './summary.ts'
+import { MigrateStrategy, ReschedulePolicy, TaskGroup, UpdateStrategy } from './task-group.ts'
+
+/** Reference §4.1. What a user may submit; validation refuses anything else with its own text. */
+export const JOB_TYPES = ['service', 'batch', 'system', 'sysbatch'] as const
+export type JobType = (typeof JOB_TYPES)[number]
+
+export const JOB_STATUSES = ['pending', 'running', 'dead'] as const
+export type JobStatus = (typeof JOB_STATUSES)[number]
+
+export const PAYLOAD_REQUIREMENTS = ['optional', 'required', 'forbidden'] as const
+export type PayloadRequirement = (typeof PAYLOAD_REQUIREMENTS)[number]
+
+export const PeriodicConfig = Type.Object(
+  {
+    Enabled: Type.Boolean({ default: true }),
+    Spec: Type.String({ description: 'One cron expression.' }),
+    Specs: Nullable(Type.Array(Type.String(), { description: 'Several cron expressions.' })),
+    SpecType: Type.String({ default: 'cron' }),
+    ProhibitOverlap: Type.Boolean({ description: 'Wait for the instance before to end.' }),
+    TimeZone: Type.String({ default: 'UTC' }),
+  },
+  { $id: 'PeriodicConfig', description: 'When instances of the job are launched.' },
+)
+export type PeriodicConfig = Shape<typeof PeriodicConfig>
+
+export const ParameterizedJobConfig = Type.Object(
+  {
+    Payload: Type.String({ description: '`optional`, `required` or `forbidden`.' }),
+    MetaRequired: Nullable(Type.Array(Type.String())),
+    MetaOptional: Nullable(Type.Array(Type.String())),
+  },
+  { $id: 'ParameterizedJobConfig', description: 'What a dispatch of the job must or may bring.' },
+)
+export type ParameterizedJobConfig = Shape<typeof ParameterizedJobConfig>
+
+export const MultiregionRegion = Type.Object(
+  {
+    Name: Type.String(),
+    Count: Type.Integer(),
+    Datacenters: Nullable(Type.Array(Type.String())),
+    NodePool: Type.String(),
+    Meta: Nullable(MapOf(Type.String())),
+  },
+  { $id: 'MultiregionRegion' },
+)
+export type MultiregionRegion = Shape<typeof MultiregionRegion>
+
+export const MultiregionStrategy = Type.Object(
+  { MaxParallel: Type.Integer(), OnFailure: Type.String() },
+  { $id: 'MultiregionStrategy' },
+)
+export type MultiregionStrategy = Shape<typeof MultiregionStrategy>
+
+export const Multiregion = Type.Object(
+  { Strategy: Nullable(MultiregionStrategy), Regions: Type.Array(MultiregionRegion) },
+  { $id: 'Multiregion', description: 'The regions in which the job runs.' },
+)
+export type Multiregion = Shape<typeof Multiregion>
+
+export const JobLink = Type.Object({ Label: Type.String(), URL: Type.String() }, { $id: 'JobLink' })
+export type JobLink = Shape<typeof JobLink>
+
+export const JobUi = Type.Object(
+  { Description: Type.String(), Links: Nullable(Type.Array(JobLink)) },
+  { $id: 'JobUi', description: 'What the web pages show about the job.' },
+)
+export type JobUi = Shape<typeof JobUi>
+
+export const JobVersionTag = Type.Object(
+  {
+    Name: Type.String(),
+    Description: Type.String(),
+    TaggedTime: Nanoseconds(),
+  },
+  { $id: 'JobVersionTag', description: 'A name for one version; tagged versions are kept.' },
+)
+export type JobVersionTag = Shape<typeof JobVersionTag>
+
+/** Spec W: Resources, Job; types and nulls from reference §4.1. */
+export const Job = Type.Object(
+  {
+    Region: Type.String(),
+    Namespace: Type.String({ default: 'default' }),
+    ID: Type.String(),
+    ParentID: Type.String({
+      description: 'Empty unless dispatched or launched by a periodic job.',
+    }),
+    Name: Type.String(),
+    Type: Type.String({ description: '`service`, `batch`, `system` or `sysbatch`.' }),
+    Priority: Type.Integer({ default: 50 }),
+    AllAtOnce: Type.Boolean(),
+    Datacenters: Type.Array(Type.String(), { description: 'Names or globs.' }),
+    NodePool: Type.String({ default: 'default' }),
+    Constraints: Nullable(Type.Array(Constraint)),
+    Affinities: Nullable(Type.Array(Affinity)),
+    Spreads: Nullable(Type.Array(Spread)),
+    TaskGroups: Type.Array(TaskGroup),
+    Update: UpdateStrategy,
+    Multiregion: Nullable(Multiregion),
+    Periodic: Nullable(PeriodicConfig),
+    ParameterizedJob: Nullable(ParameterizedJobConfig),
+    Dispatched: Type.Boolean(),
+    DispatchIdempotencyToken: Type.String(),
+    Payload: Nullable(Base64('What the dispatch brought, decoded from its stored form.')),
+    Meta: Nullable(MapOf(Type.String())),
+    Migrate: Nullable(MigrateStrategy),
+    Reschedule: Nullable(ReschedulePolicy),
+    DiscoveryToken: Type.String({ description: 'Input only; empty on read.' }),
+    DiscoveryNamespace: Type.String(),
+    SecretStoreToken: Type.String({ description: 'Input only; empty on read.' }),
+    SecretStoreNamespace: Type.String(),
+    ServiceTokenID: Type.String({ description: 'Accessor of the token that submitted the job.' }),
+    Stop: Type.Boolean(),
+    Status: Type.Enum(JOB_STATUSES),
+    StatusDescription: Type.String(),
+    Stable: Type.Boolean(),
+    Version: Type.Integer({ description: 'Begins at 0.' }),
+    VersionTag: Nullable(JobVersionTag),
+    UI: Nullable(JobUi),
+    SubmitTime: Nanoseconds(),
+    CreateIndex: Index(),
+    ModifyIndex: Index('Changes with every write, the status included.'),
+    JobModifyIndex: Index('Changes only with the specification.'),
+  },
+  { $id: 'Job', description: 'A workload: groups of tasks, and how they are placed and updated.' },
+)
+export type Job = Shape<typeof Job>
+
+/**
+ * What the parser answers. Without `Canonicalize` the fields that the text does not set are null,
+ * so this is the shape of a job as a request carries it.
+ */
+export const ParsedJob = InputSchema(Job, { $id: 'ParsedJob' })
+export type ParsedJob = Shape<typeof ParsedJob>
+
+/** Spec W: List jobs; the rest from reference §3.6. */
+export const JobStub = Type.Object(
+  {
+    ID: Type.String(),
+    ParentID: Type.String(),
+    Name: Type.String(),
+    Namespace: Type.String(),
+    Datacenters: Type.Array(Type.String()),
+    NodePool: Type.String(),
+    Multiregion: Nullable(Multiregion),
+    Type: Type.String(),
+    Priority: Type.Integer(),
+    Periodic: Type.Boolean({ description: 'Whether the job is periodic.' }),
+    ParameterizedJob: Type.Boolean({ description: 'Whether the job is parameterized.' }),
+    Stop: Type.Boolean(),
+    Status: Type.Enum(JOB_STATUSES),
+    StatusDescription: Type.String(),
+    JobSummary: JobSummary,
+    CreateIndex: Index(),
+    ModifyIndex: Index(),
+    JobModifyIndex: Index(),
+    SubmitTime: Nanoseconds(),
+    Meta: Type.Optional(MapOf(Type.String())),
+  },
+  { $id: 'JobStub', description: 'A job in a list.' },
+)
+export type JobStub = Shape<typeof JobStub>

@@ -1,0 +1,37 @@
+import { Type } from 'typebox'
+import { MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { ResourceTotals } from './allocated-resources.ts'
+
+export const NodeScore = Type.Object(
+  {
+    NodeID: Type.String(),
+    Scores: MapOf(Type.Number()),
+    NormScore: Type.Number({ description: 'The mean of the scores that applied.' }),
+  },
+  { $id: 'NodeScore' },
+)
+export type NodeScore = Shape<typeof NodeScore>
+
+/** Spec W: Resources, Allocation, `Metrics`; the rest from reference §4.5. */
+export const PlacementMetrics = Type.Object(
+  {
+    NodesEvaluated: Type.Integer({ description: 'Nodes that were looked at.' }),
+    NodesFiltered: Type.Integer({ description: 'Nodes that a rule refused.' }),
+    NodesInPool: Type.Integer({ description: 'Ready nodes in the pool and datacenters.' }),
+    NodePool: Type.String(),
+    NodesAvailable: MapOf(Type.Integer({ description: 'Ready nodes by datacenter.' })),
+    ClassFiltered: Nullable(MapOf(Type.Integer())),
+    ConstraintFiltered: Nullable(MapOf(Type.Integer())),
+    NodesExhausted: Type.Integer({ description: 'Nodes without enough room.' }),
+    ClassExhausted: Nullable(MapOf(Type.Integer())),
+    DimensionExhausted: Nullable(MapOf(Type.Integer())),
+    QuotaExhausted: Nullable(Type.Array(Type.String())),
+    ResourcesExhausted: Nullable(MapOf(ResourceTotals)),
+    Scores: Nullable(MapOf(Type.Number({ description: 'By `<node id>.<scorer>`.' }))),
+    ScoreMetaData: Nullable(Type.Array(NodeScore, { description: 'The best nodes, best first.' })),
+    AllocationTime: Nanoseconds('Time the search took.'),
+    CoalescedFailures: Type.Integer({ description: 'Further instances that were not tried.' }),
+  },
+  { $id: 'PlacementMetrics', description: 'What the scheduler saw when it looked for a node.' },
+)
+export type PlacementMetrics = Shape<typeof PlacementMetrics>

@@ -1,0 +1,64 @@
+import { Type } from 'typebox'
+import { MapOf, Nullable, type Shape } from '../shape.ts'
+
+export const Port = Type.Object(
+  {
+    Label: Type.String(),
+    Value: Type.Integer({ description: 'Port on the host; 0 until a dynamic port is chosen.' }),
+    To: Type.Integer({ description: 'Port inside the network; -1 means the same as on the host.' }),
+    HostNetwork: Type.String({ description: 'Name of the host network whose address is used.' }),
+    IgnoreCollision: Type.Boolean({ description: 'Do not check that a static port is free.' }),
+  },
+  { $id: 'Port' },
+)
+export type Port = Shape<typeof Port>
+
+export const DnsConfig = Type.Object(
+  {
+    Servers: Nullable(Type.Array(Type.String())),
+    Searches: Nullable(Type.Array(Type.String())),
+    Options: Nullable(Type.Array(Type.String())),
+  },
+  { $id: 'DnsConfig', description: 'Name resolution inside the network of the group.' },
+)
+export type DnsConfig = Shape<typeof DnsConfig>
+
+export const CniConfig = Type.Object(
+  { Args: Nullable(MapOf(Type.String())) },
+  { $id: 'CniConfig', description: 'Arguments for a network plugin.' },
+)
+export type CniConfig = Shape<typeof CniConfig>
+
+/**
+ * Spec W: Resources, Job, task group `Networks`. Also what a node offers and an allocation
+ * received.
+ */
+export const NetworkResource = Type.Object(
+  {
+    Mode: Type.String({
+      description: '`host`, `none`, `bridge` or `cni/<name>`; empty is `host`.',
+    }),
+    Device: Type.String(),
+    CIDR: Type.String(),
+    IP: Type.String(),
+    Hostname: Type.String(),
+    MBits: Type.Integer(),
+    DNS: Nullable(DnsConfig),
+    ReservedPorts: Nullable(Type.Array(Port)),
+    DynamicPorts: Nullable(Type.Array(Port)),
+    CNI: Nullable(CniConfig),
+  },
+  { $id: 'NetworkResource', description: 'One network: its mode and its ports.' },
+)
+export type NetworkResource = Shape<typeof NetworkResource>
+
+export const AllocatedPort = Type.Object(
+  {
+    Label: Type.String(),
+    Value: Type.Integer(),
+    To: Type.Integer(),
+    HostIP: Type.String(),
+  },
+  { $id: 'AllocatedPort', description: 'A port of the host that an allocation holds.' },
+)
+export type AllocatedPort = Shape<typeof AllocatedPort>

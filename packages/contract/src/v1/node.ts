@@ -1,0 +1,280 @@
+import { Type } from 'typebox'
+import { Index, MapOf, Nanoseconds, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
+import { ResourceTotals } from './allocated-resources.ts'
+import { Opaque, Uuid } from './identifier.ts'
+import { NetworkResource } from './network.ts'
+
+/** Reference §4.8. */
+export const NODE_STATUSES = ['initializing', 'ready', 'down', 'disconnected'] as const
+export type NodeStatus = (typeof NODE_STATUSES)[number]
+
+export const ELIGIBILITIES = ['eligible', 'ineligible'] as const
+export type Eligibility = (typeof ELIGIBILITIES)[number]
+
+export const DRAIN_STATUSES = ['draining', 'complete', 'canceled'] as const
+export type DrainStatus = (typeof DRAIN_STATUSES)[number]
+
+export const NODE_EVENT_SUBSYSTEMS = [
+  'Drain',
+  'Driver',
+  'Heartbeat',
+  'Cluster',
+  'Scheduler',
+  'Storage',
+] as const
+export type NodeEventSubsystem = (typeof NODE_EVENT_SUBSYSTEMS)[number]
+
+export const DeviceAttribute = Type.Object(
+  {
+    String: Nullable(Type.String()),
+    Int: Nullable(Type.Integer()),
+    Float: Nullable(Type.Number()),
+    Bool: Nullable(Type.Boolean()),
+    Unit: Type.String(),
+  },
+  { $id: 'DeviceAttribute', description: 'Exactly one of the values is not null.' },
+)
+export type DeviceAttribute = Shape<typeof DeviceAttribute>
+
+export const NodeDevice = Type.Object(
+  {
+    Vendor: Type.String(),
+    Type: Type.String(),
+    Name: Type.String(),
+    Instances: Type.Array(
+      Type.Object({
+        ID: Type.String(),
+        Healthy: Type.Boolean(),
+        HealthDescription: Type.String(),
+      }),
+    ),
+    Attributes: Nullable(MapOf(DeviceAttribute)),
+  },
+  { $id: 'NodeDevice', description: 'Equal devices of a node.' },
+)
+export type NodeDevice = Shape<typeof NodeDevice>
+
+export const NodeNetwork = Type.Object(
+  {
+    Mode: Type.String(),
+    Device: Type.String(),
+    MacAddress: Type.String(),
+    Speed: Type.Integer(),
+    Addresses: Nullable(
+      Type.Array(
+        Type.Object({
+          Family: Type.String(),
+          Alias: Type.String(),
+          Address: Type.String(),
+          ReservedPorts: Type.String(),
+          Gateway: Type.String(),
+        }),
+      ),
+    ),
+  },
+  { $id: 'NodeNetwork' },
+)
+export type NodeNetwork = Shape<typeof NodeNetwork>
+
+export const NodeResources = Type.Object(
+  {
+    Cpu: Type.Object({
+      CpuShares: Type.Integer({ description: 'MHz.' }),
+      TotalCpuCores: Type.Integer(),
+      ReservableCpuCores: Nullable(Type.Array(Type.Integer())),
+    }),
+    Processors: Nullable(Opaque('Topology of the processors.')),
+    Memory: Type.Object({ MemoryMB: Type.Integer() }),
+    Disk: Type.Object({ DiskMB: Type.Integer() }),
+    Devices: Nullable(Type.Array(NodeDevice)),
+    NodeNetworks: Nullable(Type.Array(NodeNetwork)),
+    Networks: Nullable(Type.Array(NetworkResource)),
+    MinDynamicPort: Type.Integer(),
+    MaxDynamicPort: Type.Integer(),
+  },
+  { $id: 'NodeResources', description: 'What a node has.' },
+)
+export type NodeResources = Shape<typeof NodeResources>
+
+export const NodeReservedResources = Type.Object(
+  {
+    Cpu: Type.Object({
+      CpuShares: Type.Integer(),
+      ReservedCpuCores: Nullable(Type.Array(Type.Integer())),
+    }),
+    Memory: Type.Object({ MemoryMB: Type.Integer() }),
+    Disk: Type.Object({ DiskMB: Type.Integer() }),
+    Networks: Type.Object({
+      ReservedHostPorts: Type.String({ description: 'Such as `22,80,8500-8600`.' }),
+    }),
+  },
+  { $id: 'NodeReservedResources', description: 'What a node keeps for itself.' },
+)
+export type NodeReservedResources = Shape<typeof NodeReservedResources>
+
+export const DrainSpec = Type.Object(
+  {
+    Deadline: Nanoseconds('When the rest is stopped; 0 never, below 0 at once.'),
+    IgnoreSystemJobs: Type.Boolean(),
+  },
+  { $id: 'DrainSpec' },
+)
+export type DrainSpec = Shape<typeof DrainSpec>
+
+export const DrainStrategy = Type.Object(
+  {
+    Deadline: Nanoseconds(),
+    IgnoreSystemJobs: Type.Boolean(),
+    ForceDeadline: Timestamp('The zero time when there is none.'),
+    StartedAt: Timestamp(),
+  },
+  { $id: 'DrainStrategy', description: 'A drain that is going on.' },
+)
+export type DrainStrategy = Shape<typeof DrainStrategy>
+
+export const DrainMetadata = Type.Object(
+  {
+    StartedAt: Timestamp(),
+    UpdatedAt: Timestamp(),
+    Status: Type.Enum(DRAIN_STATUSES),
+    AccessorID: Type.String({ description: 'Accessor of the token that asked for it.' }),
+    Meta: Nullable(MapOf(Type.String())),
+  },
+  { $id: 'DrainMetadata', description: 'The last drain of a node.' },
+)
+export type DrainMetadata = Shape<typeof DrainMetadata>
+
+export const NodeEvent = Type.Object(
+  {
+    Message: Type.String(),
+    Subsystem: Type.String(),
+    Details: Nullable(MapOf(Type.String())),
+    Timestamp: Timestamp(),
+    CreateIndex: Index(),
+  },
+  { $id: 'NodeEvent', description: 'Something that happened to a node.' },
+)
+export type NodeEvent = Shape<typeof NodeEvent>
+
+export const DriverInfo = Type.Object(
+  {
+    Attributes: Nullable(MapOf(Type.String())),
+    Detected: Type.Boolean(),
+    Healthy: Type.Boolean(),
+    HealthDescription: Type.String(),
+    UpdateTime: Timestamp(),
+  },
+  { $id: 'DriverInfo' },
+)
+export type DriverInfo = Shape<typeof DriverInfo>
+
+export const HostVolumeInfo = Type.Object(
+  { Name: Type.String(), Path: Type.String(), ReadOnly: Type.Boolean(), ID: Type.String() },
+  { $id: 'HostVolumeInfo' },
+)
+export type HostVolumeInfo = Shape<typeof HostVolumeInfo>
+
+export const HostNetworkInfo = Type.Object(
+  {
+    Name: Type.String(),
+    CIDR: Type.String(),
+    Interface: Type.String(),
+    ReservedPorts: Type.String(),
+  },
+  { $id: 'HostNetworkInfo' },
+)
+export type HostNetworkInfo = Shape<typeof HostNetworkInfo>
+
+const sharedFields = {
+  ID: Uuid(),
+  Datacenter: Type.String(),
+  Name: Type.String(),
+  NodeClass: Type.String(),
+  NodePool: Type.String(),
+  Drain: Type.Boolean({ description: 'Whether a drain is going on.' }),
+  SchedulingEligibility: Type.Enum(ELIGIBILITIES),
+  Status: Type.Enum(NODE_STATUSES),
+  StatusDescription: Type.String(),
+  Drivers: MapOf(DriverInfo),
+  HostVolumes: Nullable(MapOf(HostVolumeInfo)),
+  LastDrain: Nullable(DrainMetadata),
+  CreateIndex: Index(),
+  ModifyIndex: Index(),
+}
+
+/** Spec W: Resources, Node; the rest from reference §4.8. */
+export const Node = Type.Object(
+  {
+    ...sharedFields,
+    HTTPAddr: Type.String(),
+    SecretID: Type.String({ description: 'Always empty: the secret never leaves the servers.' }),
+    TLSEnabled: Type.Boolean(),
+    Attributes: MapOf(Type.String()),
+    NodeResources: NodeResources,
+    ReservedResources: NodeReservedResources,
+    Resources: Nullable(ResourceTotals),
+    Reserved: Nullable(ResourceTotals),
+    Links: Nullable(MapOf(Type.String())),
+    Meta: Nullable(MapOf(Type.String())),
+    ComputedClass: Type.String({
+      description: 'Equal for nodes that placement cannot tell apart.',
+    }),
+    DrainStrategy: Nullable(DrainStrategy),
+    StatusUpdatedAt: Type.Integer({ description: 'Unix seconds.' }),
+    Events: Type.Array(NodeEvent, { description: 'The latest 10.' }),
+    CSIControllerPlugins: Nullable(Opaque('Storage plugins, by name.')),
+    CSINodePlugins: Nullable(Opaque('Storage plugins, by name.')),
+    HostNetworks: Nullable(MapOf(HostNetworkInfo)),
+    CgroupParent: Type.String(),
+  },
+  { $id: 'Node', description: 'A machine that runs allocations.' },
+)
+export type Node = Shape<typeof Node>
+
+/** Reference §3.6. */
+export const NodeStub = Type.Object(
+  {
+    ...sharedFields,
+    Address: Type.String({ description: 'The host part of `HTTPAddr`.' }),
+    Version: Type.String({ description: 'Version of the agent.' }),
+    Attributes: Type.Optional(MapOf(Type.String())),
+    NodeResources: Type.Optional(NodeResources),
+    ReservedResources: Type.Optional(NodeReservedResources),
+  },
+  { $id: 'NodeStub', description: 'A node in a list.' },
+)
+export type NodeStub = Shape<typeof NodeStub>
+
+/** Reference §8.1. */
+export const NodeDrainRequest = Type.Object(
+  {
+    DrainSpec: Nullable(DrainSpec),
+    MarkEligible: Type.Boolean({ description: 'When a drain is ended: take work again.' }),
+    Meta: Nullable(MapOf(Type.String())),
+  },
+  { $id: 'NodeDrainRequest', description: 'Without `DrainSpec` the drain ends.' },
+)
+export type NodeDrainRequest = Input<Shape<typeof NodeDrainRequest>>
+
+export const NodeEligibilityRequest = Type.Object(
+  { Eligibility: Type.String({ description: '`eligible` or `ineligible`.' }) },
+  { $id: 'NodeEligibilityRequest' },
+)
+export type NodeEligibilityRequest = Input<Shape<typeof NodeEligibilityRequest>>
+
+export const NodeUpdateResponse = Type.Object(
+  {
+    EvalIDs: Nullable(Type.Array(Type.String())),
+    EvalCreateIndex: Index(),
+    NodeModifyIndex: Index(),
+    Index: Index(),
+  },
+  { $id: 'NodeUpdateResponse' },
+)
+export type NodeUpdateResponse = Shape<typeof NodeUpdateResponse>
+
+export const NodeEvaluateResponse = Type.Object(
+  { ...NodeUpdateResponse.properties, HeartbeatTTL: Nanoseconds() },
+  { $id: 'NodeEvaluateResponse' },
+)
+export type NodeEvaluateResponse = Shape<typeof NodeEvaluateResponse>

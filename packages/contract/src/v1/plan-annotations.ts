@@ -1,0 +1,32 @@
+import { Type } from 'typebox'
+import { MapOf, Nullable, type Shape } from '../shape.ts'
+import { AllocationStub } from './allocation.ts'
+
+/** Spec W: Plan, `DesiredTGUpdates`; the rest from reference §4.10. */
+export const DesiredUpdates = Type.Object(
+  {
+    Ignore: Type.Integer(),
+    Place: Type.Integer(),
+    Migrate: Type.Integer(),
+    Stop: Type.Integer(),
+    InPlaceUpdate: Type.Integer(),
+    DestructiveUpdate: Type.Integer(),
+    Canary: Type.Integer(),
+    Preemptions: Type.Integer(),
+    Disconnect: Type.Integer(),
+    Reconnect: Type.Integer(),
+    RescheduleNow: Type.Integer(),
+    RescheduleLater: Type.Integer(),
+  },
+  { $id: 'DesiredUpdates', description: 'Allocations of one group, by what happens to them.' },
+)
+export type DesiredUpdates = Shape<typeof DesiredUpdates>
+
+export const PlanAnnotations = Type.Object(
+  {
+    DesiredTGUpdates: MapOf(DesiredUpdates),
+    PreemptedAllocs: Nullable(Type.Array(AllocationStub)),
+  },
+  { $id: 'PlanAnnotations', description: 'What a plan would do.' },
+)
+export type PlanAnnotations = Shape<typeof PlanAnnotations>

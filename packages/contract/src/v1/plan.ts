@@ -1,0 +1,22 @@
+import { Type } from 'typebox'
+import { Index, MapOf, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { JobDiff } from './diff.ts'
+import { Evaluation } from './evaluation.ts'
+import { PlacementMetrics } from './metrics.ts'
+import { PlanAnnotations } from './plan-annotations.ts'
+
+/** Spec W: Plan. Nothing is kept of it and no event is made. */
+export const JobPlanResponse = Type.Object(
+  {
+    Index: Index('`JobModifyIndex` of the stored job, 0 for a new one.'),
+    JobModifyIndex: Index('Give it to the registration together with `EnforceIndex`.'),
+    Annotations: PlanAnnotations,
+    FailedTGAllocs: Nullable(MapOf(PlacementMetrics)),
+    CreatedEvals: Nullable(Type.Array(Evaluation)),
+    Diff: Nullable(JobDiff),
+    NextPeriodicLaunch: Timestamp('The zero time when the job is not periodic.'),
+    Warnings: Type.String(),
+  },
+  { $id: 'JobPlanResponse', description: 'What registering the job would do.' },
+)
+export type JobPlanResponse = Shape<typeof JobPlanResponse>

@@ -1,0 +1,58 @@
+import { aclPolicyRoutes } from './acl-policy.ts'
+import { aclRoleRoutes } from './acl-role.ts'
+import { aclTokenRoutes } from './acl-token.ts'
+import { agentRoutes } from './agent.ts'
+import { allocationRoutes } from './allocation-routes.ts'
+import { clientFsRoutes } from './client-fs.ts'
+import { clientStatsRoutes } from './client-stats.ts'
+import { deploymentRoutes } from './deployment.ts'
+import { evaluationRoutes } from './evaluation.ts'
+import { eventRoutes } from './event.ts'
+import { execRoutes } from './exec.ts'
+import { jobReadRoutes } from './job-read-routes.ts'
+import { jobStatusRoutes } from './job-status.ts'
+import { jobWriteRoutes } from './job-write-routes.ts'
+import { namespaceRoutes } from './namespace.ts'
+import { nodePoolRoutes } from './node-pool.ts'
+import { nodeRoutes } from './node-routes.ts'
+import { scalingPolicyRoutes } from './scaling-policy.ts'
+import { schedulerConfigurationRoutes } from './scheduler-configuration.ts'
+import { searchRoutes } from './search.ts'
+import { serviceRoutes } from './service-registration.ts'
+import { systemRoutes } from './system.ts'
+import { telemetryRoutes } from './telemetry.ts'
+import { variableRoutes } from './variable.ts'
+
+/**
+ * Every route of the workload API, by id. Where two paths match, the one with fewer parameters
+ * wins.
+ */
+export const v1Routes = {
+  ...jobReadRoutes,
+  ...jobWriteRoutes,
+  ...jobStatusRoutes,
+  ...allocationRoutes,
+  ...execRoutes,
+  ...evaluationRoutes,
+  ...deploymentRoutes,
+  ...eventRoutes,
+  ...nodeRoutes,
+  ...nodePoolRoutes,
+  ...namespaceRoutes,
+  ...aclTokenRoutes,
+  ...aclPolicyRoutes,
+  ...aclRoleRoutes,
+  ...scalingPolicyRoutes,
+  ...serviceRoutes,
+  ...variableRoutes,
+  ...searchRoutes,
+  ...clientFsRoutes,
+  ...clientStatsRoutes,
+  ...agentRoutes,
+  ...schedulerConfigurationRoutes,
+  ...systemRoutes,
+  ...telemetryRoutes,
+} as const
+
+export type V1Routes = typeof v1Routes
+export type V1RouteId = keyof V1Routes

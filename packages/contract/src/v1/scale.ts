@@ -1,0 +1,45 @@
+import { Type } from 'typebox'
+import { Index, MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+
+/** Reference §4.16. */
+export const ScalingEvent = Type.Object(
+  {
+    Time: Nanoseconds(),
+    Count: Nullable(Type.Integer({ description: 'Null when only a message was recorded.' })),
+    PreviousCount: Type.Integer(),
+    Message: Type.String(),
+    Error: Type.Boolean(),
+    Meta: Nullable(MapOf(Type.Unknown())),
+    EvalID: Nullable(Type.String()),
+    CreateIndex: Index(),
+  },
+  { $id: 'ScalingEvent' },
+)
+export type ScalingEvent = Shape<typeof ScalingEvent>
+
+export const TaskGroupScaleStatus = Type.Object(
+  {
+    Desired: Type.Integer(),
+    Placed: Type.Integer(),
+    Running: Type.Integer(),
+    Healthy: Type.Integer(),
+    Unhealthy: Type.Integer(),
+    Events: Nullable(Type.Array(ScalingEvent, { description: 'Newest first, at most 20.' })),
+  },
+  { $id: 'TaskGroupScaleStatus' },
+)
+export type TaskGroupScaleStatus = Shape<typeof TaskGroupScaleStatus>
+
+/** Spec W: Resources, Job scale status. */
+export const JobScaleStatus = Type.Object(
+  {
+    JobID: Type.String(),
+    Namespace: Type.String(),
+    JobCreateIndex: Index(),
+    JobModifyIndex: Index(),
+    JobStopped: Type.Boolean(),
+    TaskGroups: MapOf(TaskGroupScaleStatus),
+  },
+  { $id: 'JobScaleStatus', description: 'How far each group is from its count.' },
+)
+export type JobScaleStatus = Shape<typeof JobScaleStatus>

@@ -1,0 +1,83 @@
+import { Type } from 'typebox'
+import { MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Opaque } from './identifier.ts'
+import { WorkloadIdentity } from './identity.ts'
+
+export const CheckRestart = Type.Object(
+  {
+    Limit: Type.Integer({
+      description: 'Failures in a row before the task is restarted; 0 is off.',
+    }),
+    Grace: Nanoseconds('Time after a start during which failures do not count.'),
+    IgnoreWarnings: Type.Boolean(),
+  },
+  { $id: 'CheckRestart' },
+)
+export type CheckRestart = Shape<typeof CheckRestart>
+
+/** Spec W: Resources, Job, task `Services`, `Checks`; the rest from reference §4.3. */
+export const ServiceCheck = Type.Object(
+  {
+    Name: Type.String(),
+    Type: Type.String({ description: '`http`, `tcp`, `script` or `grpc`.' }),
+    Command: Type.String(),
+    Args: Nullable(Type.Array(Type.String())),
+    Path: Type.String(),
+    Protocol: Type.String(),
+    PortLabel: Type.String(),
+    Expose: Type.Boolean(),
+    AddressMode: Type.String(),
+    Interval: Nanoseconds(),
+    Timeout: Nanoseconds(),
+    InitialStatus: Type.String(),
+    Method: Type.String(),
+    Header: Nullable(MapOf(Type.Array(Type.String()))),
+    Body: Type.String(),
+    TLSServerName: Type.String(),
+    TLSSkipVerify: Type.Boolean(),
+    CheckRestart: Nullable(CheckRestart),
+    GRPCService: Type.String(),
+    GRPCUseTLS: Type.Boolean(),
+    TaskName: Type.String(),
+    SuccessBeforePassing: Type.Integer(),
+    FailuresBeforeCritical: Type.Integer(),
+    FailuresBeforeWarning: Type.Integer(),
+    Notes: Type.String(),
+    OnUpdate: Type.String(),
+  },
+  { $id: 'ServiceCheck', description: 'How the health of a service is found out.' },
+)
+export type ServiceCheck = Shape<typeof ServiceCheck>
+
+export const ServiceWeights = Type.Object(
+  { Passing: Type.Integer(), Warning: Type.Integer() },
+  { $id: 'ServiceWeights' },
+)
+export type ServiceWeights = Shape<typeof ServiceWeights>
+
+export const Service = Type.Object(
+  {
+    Name: Type.String({ description: '`<job>-<group>-<task>` when not given.' }),
+    TaskName: Type.String(),
+    PortLabel: Type.String(),
+    AddressMode: Type.String({ default: 'auto' }),
+    Address: Type.String(),
+    Tags: Nullable(Type.Array(Type.String())),
+    CanaryTags: Nullable(Type.Array(Type.String())),
+    EnableTagOverride: Type.Boolean(),
+    Checks: Nullable(Type.Array(ServiceCheck)),
+    Meta: Nullable(MapOf(Type.String())),
+    CanaryMeta: Nullable(MapOf(Type.String())),
+    TaggedAddresses: Nullable(MapOf(Type.String())),
+    Namespace: Type.String(),
+    OnUpdate: Type.String({ default: 'require_healthy' }),
+    Provider: Type.String({ description: '`service` (built in) or `discovery` (external).' }),
+    Cluster: Type.String(),
+    Connect: Nullable(Opaque('Mesh settings of the external catalogue.')),
+    Weights: Nullable(ServiceWeights),
+    Identity: Nullable(WorkloadIdentity),
+    Kind: Type.String(),
+  },
+  { $id: 'Service', description: 'A network service that a group or a task offers.' },
+)
+export type Service = Shape<typeof Service>

@@ -1,0 +1,254 @@
+import { Type } from 'typebox'
+import { MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { Affinity, Constraint } from './constraint.ts'
+import { Opaque } from './identifier.ts'
+import { DiscoveryBlock, WorkloadIdentity } from './identity.ts'
+import { NetworkResource } from './network.ts'
+import { ScalingPolicy } from './scaling-policy.ts'
+import { Service } from './service.ts'
+
+export const RestartPolicy = Type.Object(
+  {
+    Attempts: Type.Integer({ description: 'Restarts allowed within `Interval`.' }),
+    Interval: Nanoseconds(),
+    Delay: Nanoseconds('Time before each restart.'),
+    Mode: Type.String({ description: 'What follows the last attempt: `fail` or `delay`.' }),
+    RenderTemplates: Type.Boolean({ description: 'Render templates again at each restart.' }),
+  },
+  { $id: 'RestartPolicy', description: 'How a task that ended is started again on its node.' },
+)
+export type RestartPolicy = Shape<typeof RestartPolicy>
+
+export const RequestedDevice = Type.Object(
+  {
+    Name: Type.String({ description: '`type`, `vendor/type` or `vendor/type/model`.' }),
+    Count: Type.Integer({ default: 1 }),
+    Constraints: Nullable(Type.Array(Constraint)),
+    Affinities: Nullable(Type.Array(Affinity)),
+  },
+  { $id: 'RequestedDevice' },
+)
+export type RequestedDevice = Shape<typeof RequestedDevice>
+
+export const NumaPreference = Type.Object(
+  {
+    Affinity: Type.String({ description: '`none`, `prefer` or `require`.' }),
+    Devices: Nullable(Type.Array(Type.String())),
+  },
+  { $id: 'NumaPreference' },
+)
+export type NumaPreference = Shape<typeof NumaPreference>
+
+/** Spec W: Resources, Job, task `Resources`. What one task asks for. */
+export const Resources = Type.Object(
+  {
+    CPU: Type.Integer({ description: 'Share of the processor, in MHz.', default: 100 }),
+    Cores: Type.Integer({ description: 'Whole cores to reserve; excludes `CPU`.' }),
+    MemoryMB: Type.Integer({ default: 300 }),
+    MemoryMaxMB: Type.Integer({
+      description: 'Limit above `MemoryMB`; 0 none given, -1 no limit.',
+    }),
+    DiskMB: Type.Integer(),
+    IOPS: Type.Integer(),
+    SecretsMB: Type.Integer({ description: 'Size of the secrets directory.' }),
+    Networks: Nullable(Type.Array(NetworkResource)),
+    Devices: Nullable(Type.Array(RequestedDevice)),
+    NUMA: Nullable(NumaPreference),
+  },
+  { $id: 'Resources', description: 'What one task asks for.' },
+)
+export type Resources = Shape<typeof Resources>
+
+export const LogConfig = Type.Object(
+  {
+    Disabled: Type.Boolean(),
+    MaxFiles: Type.Integer({ default: 10 }),
+    MaxFileSizeMB: Type.Integer({ default: 10 }),
+  },
+  { $id: 'LogConfig' },
+)
+export type LogConfig = Shape<typeof LogConfig>
+
+export const LIFECYCLE_HOOKS = ['prestart', 'poststart', 'poststop'] as const
+export type LifecycleHook = (typeof LIFECYCLE_HOOKS)[number]
+
+export const TaskLifecycle = Type.Object(
+  {
+    Hook: Type.String({ description: '`prestart`, `poststart` or `poststop`.' }),
+    Sidecar: Type.Boolean({ description: 'Keeps running beside the main tasks.' }),
+  },
+  { $id: 'TaskLifecycle' },
+)
+export type TaskLifecycle = Shape<typeof TaskLifecycle>
+
+export const DispatchPayload = Type.Object(
+  { File: Type.String({ description: 'Where the payload of the dispatch is written.' }) },
+  { $id: 'DispatchPayload' },
+)
+export type DispatchPayload = Shape<typeof DispatchPayload>
+
+export const TaskArtifact = Type.Object(
+  {
+    GetterSource: Type.String(),
+    GetterOptions: Nullable(MapOf(Type.String())),
+    GetterHeaders: Nullable(MapOf(Type.String())),
+    GetterMode: Type.String({ description: '`any`, `file` or `dir`.', default: 'any' }),
+    GetterInsecure: Type.Boolean(),
+    RelativeDest: Type.String({ default: 'local/' }),
+    Chown: Type.Boolean(),
+  },
+  { $id: 'TaskArtifact', description: 'Something to download before the task starts.' },
+)
+export type TaskArtifact = Shape<typeof TaskArtifact>
+
+export const ChangeScript = Type.Object(
+  {
+    Command: Type.String(),
+    Args: Nullable(Type.Array(Type.String())),
+    Timeout: Nanoseconds(),
+    FailOnError: Type.Boolean(),
+    RunOnFirstRender: Type.Boolean(),
+  },
+  { $id: 'ChangeScript' },
+)
+export type ChangeScript = Shape<typeof ChangeScript>
+
+export const TemplateWait = Type.Object(
+  { Min: Nullable(Nanoseconds()), Max: Nullable(Nanoseconds()) },
+  { $id: 'TemplateWait' },
+)
+export type TemplateWait = Shape<typeof TemplateWait>
+
+export const Template = Type.Object(
+  {
+    SourcePath: Type.String(),
+    DestPath: Type.String(),
+    EmbeddedTmpl: Type.String(),
+    ChangeMode: Type.String({ description: '`restart`, `noop`, `signal` or `script`.' }),
+    ChangeSignal: Type.String(),
+    ChangeScript: Nullable(ChangeScript),
+    Once: Type.Boolean(),
+    Splay: Nanoseconds('Upper bound of a random delay before the change is acted on.'),
+    Perms: Type.String({ default: '0644' }),
+    Uid: Nullable(Type.Integer()),
+    Gid: Nullable(Type.Integer()),
+    LeftDelim: Type.String({ default: '{{' }),
+    RightDelim: Type.String({ default: '}}' }),
+    Envvars: Type.Boolean({ description: 'The rendered text holds environment variables.' }),
+    Wait: Nullable(TemplateWait),
+    ErrMissingKey: Type.Boolean(),
+  },
+  { $id: 'Template', description: 'A file rendered for the task.' },
+)
+export type Template = Shape<typeof Template>
+
+export const VolumeMount = Type.Object(
+  {
+    Volume: Type.String({ description: 'Name of a volume of the group.' }),
+    Destination: Type.String(),
+    ReadOnly: Type.Boolean(),
+    PropagationMode: Type.String({ default: 'private' }),
+    SELinuxLabel: Type.String(),
+  },
+  { $id: 'VolumeMount' },
+)
+export type VolumeMount = Shape<typeof VolumeMount>
+
+export const CsiPluginConfig = Type.Object(
+  {
+    ID: Type.String(),
+    Type: Type.String(),
+    MountDir: Type.String(),
+    StagePublishBaseDir: Type.String(),
+    HealthTimeout: Nanoseconds(),
+  },
+  { $id: 'CsiPluginConfig' },
+)
+export type CsiPluginConfig = Shape<typeof CsiPluginConfig>
+
+export const SecretStoreBlock = Type.Object(
+  {
+    Policies: Nullable(Type.Array(Type.String(), { description: 'The older way to name a role.' })),
+    Role: Type.String(),
+    Namespace: Type.String(),
+    Cluster: Type.String(),
+    Env: Type.Boolean({ default: true }),
+    DisableFile: Type.Boolean(),
+    ChangeMode: Type.String({ default: 'restart' }),
+    ChangeSignal: Type.String(),
+    AllowTokenExpiration: Type.Boolean(),
+  },
+  { $id: 'SecretStoreBlock', description: 'How the task reaches an external secret store.' },
+)
+export type SecretStoreBlock = Shape<typeof SecretStoreBlock>
+
+export const TaskSecret = Type.Object(
+  {
+    Name: Type.String(),
+    Provider: Type.String(),
+    Path: Type.String(),
+    Config: Nullable(Opaque('Settings of the provider.')),
+    Env: Nullable(MapOf(Type.String())),
+  },
+  { $id: 'TaskSecret' },
+)
+export type TaskSecret = Shape<typeof TaskSecret>
+
+export const TaskAction = Type.Object(
+  {
+    Name: Type.String(),
+    Command: Type.String(),
+    Args: Nullable(Type.Array(Type.String())),
+  },
+  { $id: 'TaskAction', description: 'A named command that may be run inside the task.' },
+)
+export type TaskAction = Shape<typeof TaskAction>
+
+export const TaskSchedule = Type.Object(
+  {
+    Cron: Nullable(
+      Type.Object({ Start: Type.String(), End: Type.String(), Timezone: Type.String() }),
+    ),
+  },
+  { $id: 'TaskSchedule', description: 'The times of day during which the task runs.' },
+)
+export type TaskSchedule = Shape<typeof TaskSchedule>
+
+/** Spec W: Resources, Job, task; the rest from reference §4.3. */
+export const Task = Type.Object(
+  {
+    Name: Type.String(),
+    Driver: Type.String(),
+    User: Type.String(),
+    Config: Nullable(Opaque('Settings of the driver; keys keep their case.')),
+    Env: Nullable(MapOf(Type.String())),
+    Services: Nullable(Type.Array(Service)),
+    Templates: Nullable(Type.Array(Template)),
+    Constraints: Nullable(Type.Array(Constraint)),
+    Affinities: Nullable(Type.Array(Affinity)),
+    Resources: Resources,
+    RestartPolicy: RestartPolicy,
+    DispatchPayload: Nullable(DispatchPayload),
+    Meta: Nullable(MapOf(Type.String())),
+    KillTimeout: Nanoseconds('Time between the kill signal and the forced end.'),
+    KillSignal: Type.String(),
+    Kind: Type.String(),
+    LogConfig: LogConfig,
+    Artifacts: Nullable(Type.Array(TaskArtifact)),
+    Leader: Type.Boolean({ description: 'When this task ends, the others of the group end too.' }),
+    Lifecycle: Nullable(TaskLifecycle),
+    ShutdownDelay: Nanoseconds('Time between leaving the catalogue and the kill signal.'),
+    ScalingPolicies: Nullable(Type.Array(ScalingPolicy)),
+    CSIPluginConfig: Nullable(CsiPluginConfig),
+    VolumeMounts: Nullable(Type.Array(VolumeMount)),
+    SecretStore: Nullable(SecretStoreBlock),
+    Secrets: Nullable(Type.Array(TaskSecret)),
+    Discovery: Nullable(DiscoveryBlock),
+    Identity: Nullable(WorkloadIdentity),
+    Identities: Nullable(Type.Array(WorkloadIdentity)),
+    Actions: Nullable(Type.Array(TaskAction)),
+    Schedule: Nullable(TaskSchedule),
+  },
+  { $id: 'Task', description: 'One process, container or other thing that a driver runs.' },
+)
+export type Task = Shape<typeof Task>

@@ -1,0 +1,297 @@
+/**
+ * The JSON:API forms that every resource shares. A resource file says only what is its own:
+ * attributes, relationships, links and who may call.
+ */
+
+import { Type, type TBoolean, type TOptional, type TProperties, type TSchema } from 'typebox'
+import { MapOf, Nullable, Timestamp, type Shape } from '../shape.ts'
+import { ERRORS_MAX, RELATED_ITEMS_MAX } from './limits.ts'
+
+/** The media type of every body, errors included, except policy code (spec G, first lines). */
+export const JSON_API_TYPE = 'application/vnd.api+json'
+
+/** Spec G: Policies, Upload policy. Also what downloads and archives are served as. */
+export const OCTETS_TYPE = 'application/octet-stream'
+
+/** The prefix of every path of this API. Spec G: Versioning. */
+export const BASE_PATH = '/api/v2'
+
+/** One of a closed set of words, shown as an `enum` in the API page. */
+export function OneOf<const Values extends string[]>(
+  values: readonly [...Values],
+  description?: string,
+) {
+  return Type.Enum(values, {
+    type: 'string',
+    ...(description === undefined ? {} : { description }),
+  })
+}
+
+/** An object of booleans with exactly these names. */
+export function Flags<const Name extends string>(names: readonly Name[]) {
+  const properties = Object.fromEntries(names.map((name) => [name, Type.Boolean()]))
+  // fromEntries forgets the keys: they are `names`, no more and no less.
+  return Type.Object(properties as Record<Name, TBoolean>)
+}
+
+/** The same object in a request: what is not named stays as it is. */
+export function OptionalFlags<const Name extends string>(names: readonly Name[]) {
+  const properties = Object.fromEntries(names.map((name) => [name, Type.Optional(Type.Boolean())]))
+  // fromEntries forgets the keys: they are `names`, no more and no less.
+  return Type.Object(properties as Record<Name, TOptional<TBoolean>>)
+}
+
+/** Times at which a resource entered its states, keyed `<state>-at`. */
+export function StatusTimestamps() {
+  return MapOf(Timestamp())
+}
+
+/**
+ * Bytes as sent. The type is for callers; the schema is what the API page shows, a raw body is not
+ * checked by it.
+ */
+export const Octets = Type.Unsafe<Uint8Array>({ type: 'string', format: 'binary' })
+
+/** A path from the root of the host, without scheme: links inside resources (reference §1.1). */
+export function PathLink(description?: string) {
+  return Type.String({ pattern: '^/', ...(description === undefined ? {} : { description }) })
+}
+
+/** `links` with only `self`. */
+export function SelfLink() {
+  return Type.Object({ self: PathLink() })
+}
+
+/** `{ type, id }`: the reference to a resource. */
+export function Identifier<const T extends string>(type: T) {
+  return Type.Object({ id: Type.String({ minLength: 1 }), type: Type.Literal(type) })
+}
+
+/** Reference to a resource of one of several types. */
+export function AnyIdentifier<const Types extends string[]>(types: readonly [...Types]) {
+  return Type.Object({ id: Type.String({ minLength: 1 }), type: OneOf(types) })
+}
+
+/** A relationship to exactly one resource. */
+export function ToOne<const T extends string>(type: T) {
+  return Type.Object({ data: Identifier(type) })
+}
+
+/** A relationship to one resource, with the path that serves it. */
+export function ToOneLinked<const T extends string>(type: T) {
+  return Type.Object({ data: Identifier(type), links: RelatedLink() })
+}
+
+/** A relationship that may be empty: `data` is null then. */
+export function ToOneOrNone<const T extends string>(type: T) {
+  return Type.Object({ data: Nullable(Identifier(type)) })
+}
+
+/** A relationship to any number of resources; `[]` when there are none (reference §3.3). */
+export function ToMany<const T extends string>(type: T) {
+  return Type.Object({ data: Type.Array(Identifier(type)) })
+}
+
+/** A relationship shown as a path only; `data` is added when the resources are included. */
+export function Linked<const T extends string>(type: T) {
+  return Type.Object({ links: RelatedLink(), data: Type.Optional(Type.Array(Identifier(type))) })
+}
+
+/** A relationship shown as a path only, never included. */
+export function LinkedOnly() {
+  return Type.Object({ links: RelatedLink() })
+}
+
+function RelatedLink() {
+  return Type.Object({ related: PathLink() })
+}
+
+/**
+ * Relationship members of a request: the whole new set. Absent leaves it alone, `[]` empties it.
+ */
+export function NewMembers<const T extends string>(type: T) {
+  return Type.Object({ data: Type.Array(Identifier(type), { maxItems: RELATED_ITEMS_MAX }) })
+}
+
+interface ResourceDefinition<T extends string, I extends TSchema, M extends TProperties> {
+  readonly $id: string
+  readonly type: T
+  readonly id: I
+  /** `attributes`, and where the resource has them `relationships` and `links`. */
+  readonly members: M
+}
+
+/** A resource object: `{ id, type, attributes, relationships?, links? }`. */
+export function ResourceOf<const T extends string, I extends TSchema, M extends TProperties>(
+  definition: ResourceDefinition<T, I, M>,
+) {
+  const { $id, type, id, members } = definition
+  return Type.Object({ id, type: Type.Literal(type), ...members }, { $id })
+}
+
+/** A resource of any type, as `included` carries it; the reader finds the schema by `type`. */
+export const IncludedResource = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.String(),
+    attributes: Type.Optional(MapOf(Type.Unknown())),
+    relationships: Type.Optional(MapOf(Type.Unknown())),
+    links: Type.Optional(MapOf(Type.Unknown())),
+  },
+  { $id: 'IncludedResource' },
+)
+export type IncludedResource = Shape<typeof IncludedResource>
+
+/** What the service did beyond what was asked, in sentences for a person (reference §8, wish 6). */
+const DocumentMeta = Type.Object({ notices: Type.Optional(Type.Array(Type.String())) })
+
+const included = Type.Optional(
+  Type.Array(IncludedResource, { description: 'Only when `include` asks; each (type, id) once.' }),
+)
+
+/** A document with one resource. */
+export function DocumentOf<S extends TSchema>($id: string, resource: S) {
+  return Type.Object({ data: resource, included, meta: Type.Optional(DocumentMeta) }, { $id })
+}
+
+/** Spec G: Projects, List projects. Full URLs; `prev` and `next` are null at the ends. */
+export const PageLinks = Type.Object(
+  {
+    self: Type.String(),
+    first: Type.String(),
+    prev: Nullable(Type.String()),
+    next: Nullable(Type.String()),
+    last: Type.String(),
+  },
+  { $id: 'PageLinks' },
+)
+export type PageLinks = Shape<typeof PageLinks>
+
+export const Pagination = Type.Object(
+  {
+    'current-page': Type.Integer({ minimum: 1 }),
+    'page-size': Type.Integer({ minimum: 1 }),
+    'prev-page': Nullable(Type.Integer({ minimum: 1 })),
+    'next-page': Nullable(Type.Integer({ minimum: 1 })),
+    'total-pages': Type.Integer({ minimum: 0 }),
+    'total-count': Type.Integer({ minimum: 0 }),
+  },
+  { $id: 'Pagination' },
+)
+export type Pagination = Shape<typeof Pagination>
+
+/** `total` without filters, `matching` with them. */
+export const StatusCounts = Type.Object(
+  { total: Type.Integer({ minimum: 0 }), matching: Type.Integer({ minimum: 0 }) },
+  { $id: 'StatusCounts' },
+)
+export type StatusCounts = Shape<typeof StatusCounts>
+
+const PageMeta = Type.Object({ pagination: Pagination })
+const CountedPageMeta = Type.Object({ 'status-counts': StatusCounts, pagination: Pagination })
+
+/** One page of a collection. */
+export function PageOf<S extends TSchema>($id: string, resource: S) {
+  return Type.Object(
+    { data: Type.Array(resource), included, links: PageLinks, meta: PageMeta },
+    { $id },
+  )
+}
+
+/** One page whose meta also counts. Spec G: Projects, List projects. */
+export function CountedPageOf<S extends TSchema>($id: string, resource: S) {
+  return Type.Object(
+    { data: Type.Array(resource), included, links: PageLinks, meta: CountedPageMeta },
+    { $id },
+  )
+}
+
+/** A collection that is paged only when the request names a page or a size (reference §1.4). */
+export function PageOnRequestOf<S extends TSchema>($id: string, resource: S) {
+  return Type.Object(
+    {
+      data: Type.Array(resource),
+      included,
+      links: Type.Optional(PageLinks),
+      meta: Type.Optional(PageMeta),
+    },
+    { $id },
+  )
+}
+
+/** A collection that is never paged. */
+export function ListOf<S extends TSchema>($id: string, resource: S) {
+  return Type.Object({ data: Type.Array(resource) }, { $id })
+}
+
+/**
+ * The document of a request. Attributes that the schema does not name, read-only ones among them,
+ * are ignored (reference §1.1). `id` is optional; when it differs from the path the answer is 409.
+ */
+export function RequestOf<const T extends string, M extends TProperties>(definition: {
+  readonly $id: string
+  readonly type: T
+  readonly members: M
+}) {
+  const { $id, type, members } = definition
+  const data = { type: Type.Literal(type), id: Type.Optional(Type.String()), ...members }
+  return Type.Object({ data: Type.Object(data) }, { $id })
+}
+
+/** `{ data: [{ type, id }] }`: adds or removes members of a relationship. */
+export function MembersRequestOf<const T extends string>(
+  $id: string,
+  type: T,
+  maxItems = RELATED_ITEMS_MAX,
+) {
+  return Type.Object({ data: Type.Array(Identifier(type), { minItems: 1, maxItems }) }, { $id })
+}
+
+/** A body that a client may leave out altogether; an empty body reads as null. */
+export function OptionalBody<S extends TSchema>(schema: S) {
+  return Nullable(schema)
+}
+
+/**
+ * Spec G: Error object. Its three fields are always there; `source` is additive (reference §1.3).
+ */
+export const ErrorObject = Type.Object(
+  {
+    status: Type.String({ pattern: '^[45][0-9]{2}$', description: 'The HTTP status as text.' }),
+    title: Type.String(),
+    detail: Type.String(),
+    source: Type.Optional(
+      Type.Object({
+        pointer: Type.Optional(Type.String({ description: '`/data/attributes/name`' })),
+        parameter: Type.Optional(Type.String({ description: '`page[size]`' })),
+      }),
+    ),
+  },
+  { $id: 'ErrorObject' },
+)
+export type ErrorObject = Shape<typeof ErrorObject>
+
+export const ErrorDocument = Type.Object(
+  { errors: Type.Array(ErrorObject, { minItems: 1, maxItems: ERRORS_MAX }) },
+  { $id: 'ErrorDocument' },
+)
+export type ErrorDocument = Shape<typeof ErrorDocument>
+
+/** Reference §1.3: titles are matched by clients, so they are part of the contract. */
+export const ERROR_TITLES = {
+  badRequest: 'bad request',
+  unauthorized: 'unauthorized',
+  forbidden: 'forbidden',
+  notFound: 'not found',
+  methodNotAllowed: 'method not allowed',
+  conflict: 'conflict',
+  payloadTooLarge: 'payload too large',
+  unsupportedMediaType: 'unsupported media type',
+  invalidAttribute: 'invalid attribute',
+  /** Only for a team token whose description is taken. */
+  invalidAttributes: 'invalid attributes',
+  unprocessable: 'unprocessable entity',
+  tooManyRequests: 'Too many requests',
+  internal: 'internal server error',
+  unavailable: 'service unavailable',
+} as const

@@ -1,0 +1,181 @@
+/**
+ * The texts that names, keys and durations must match. Each is anchored and free of nested
+ * repetition, so checking is linear in the length of what a caller sends. Lengths are separate
+ * rules (limits.ts), because each rule that is violated gets an error of its own (reference §1.3).
+ */
+
+import { Type, type TSchema } from 'typebox'
+import {
+  EMAIL_LENGTH_MAX,
+  ID_SUFFIX_LENGTH,
+  NAME_LENGTH_MAX,
+  ORGANIZATION_NAME_LENGTH_MAX,
+  ORGANIZATION_NAME_LENGTH_MIN,
+  PROJECT_NAME_LENGTH_MAX,
+  PROJECT_NAME_LENGTH_MIN,
+  TAG_KEY_LENGTH_MAX,
+  TAG_VALUE_LENGTH_MAX,
+} from './limits.ts'
+
+// Spec G: Project. Letters, numbers, spaces, `-`, `_`; must not start or end with a space.
+export const PROJECT_NAME_PATTERN = '^[A-Za-z0-9_-](?:[A-Za-z0-9 _-]*[A-Za-z0-9_-])?$'
+
+// Spec G: Policy. Letters, numbers, `-`, `_`. Reference §4 uses the same for all other names.
+export const POLICY_NAME_PATTERN = '^[A-Za-z0-9_-]+$'
+
+// Spec G: Tag binding. Alphanumerics plus `_ . = + - @ :`; the value has the same alphabet and may
+// be empty.
+export const TAG_KEY_PATTERN = '^[A-Za-z0-9_.=+@:-]+$'
+export const TAG_VALUE_PATTERN = '^[A-Za-z0-9_.=+@:-]*$'
+
+// Reference §2.4: reserved tag keys may also hold spaces.
+export const RESERVED_TAG_KEY_PATTERN = '^[A-Za-z0-9_.=+@: -]+$'
+
+// Spec G: Limits. Up to four digits, greater than 0, unit `d` or `h`.
+export const DURATION_PATTERN = '^(?=0*[1-9])[0-9]{1,4}[dh]$'
+
+/** One `@` with something on both sides; only a delivered message proves more. */
+export const EMAIL_PATTERN = '^[^\\s@]+@[^\\s@]+$'
+
+// Reference §1.6: base58, without the characters that people confuse (`0 O I l`).
+export const ID_ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+const idSuffixPattern = `[1-9A-HJ-NP-Za-km-z]{${ID_SUFFIX_LENGTH}}`
+
+/** Reference §1.6: the prefix of each resource's identifiers, by JSON:API type. */
+export const ID_PREFIXES = {
+  'authentication-tokens': 'at',
+  'entitlement-sets': 'org',
+  'organization-memberships': 'ou',
+  plans: 'plan',
+  policies: 'pol',
+  'policy-checks': 'polchk',
+  'policy-evaluations': 'poleval',
+  'policy-set-outcomes': 'psout',
+  'policy-set-versions': 'polsetver',
+  'policy-sets': 'polset',
+  'policy-versions': 'polver',
+  projects: 'prj',
+  'reserved-tag-keys': 'rtk',
+  runs: 'run',
+  'tag-bindings': 'tb',
+  'task-stages': 'ts',
+  'team-projects': 'tprj',
+  'team-workspaces': 'tws',
+  teams: 'team',
+  users: 'user',
+  vars: 'var',
+  workspaces: 'ws',
+} as const
+export type PrefixedType = keyof typeof ID_PREFIXES
+
+/**
+ * An identifier that this service made. Paths take any text: an id of another form is simply not
+ * found (404).
+ */
+export function PrefixedId(type: PrefixedType) {
+  return Type.String({ pattern: `^${ID_PREFIXES[type]}-${idSuffixPattern}$` })
+}
+
+/** Reference §1.6: effective tag bindings have an identifier without prefix. */
+export function BareId() {
+  return Type.String({ pattern: `^${idSuffixPattern}$` })
+}
+
+/**
+ * What an error says when a rule of a schema is broken, by JSON Schema keyword. The attribute's
+ * name in words goes in front (`Name may only contain …`); clients match on the joined text
+ * (reference §1.3), so it is part of the contract.
+ */
+export interface RefusalTexts {
+  readonly 'x-refusals': { readonly [keyword: string]: string }
+}
+
+/** What to say when a rule of this schema is broken; undefined where the rule's usual words do. */
+export function refusalText(schema: TSchema, keyword: string): string | undefined {
+  const texts: unknown = 'x-refusals' in schema ? schema['x-refusals'] : undefined
+  if (typeof texts !== 'object' || texts === null) return undefined
+  const found = Object.entries(texts).find(([each]) => each === keyword)
+  return typeof found?.[1] === 'string' ? found[1] : undefined
+}
+
+function refusalTexts(texts: RefusalTexts['x-refusals']): RefusalTexts {
+  return { 'x-refusals': texts }
+}
+
+export function ProjectName() {
+  return Type.String({
+    minLength: PROJECT_NAME_LENGTH_MIN,
+    maxLength: PROJECT_NAME_LENGTH_MAX,
+    pattern: PROJECT_NAME_PATTERN,
+    description: 'Unique in the organization, case ignored.',
+    ...refusalTexts({
+      pattern: 'may only contain letters, numbers, spaces, - and _, without a space at either end',
+    }),
+  })
+}
+
+export function OrganizationName() {
+  return Type.String({
+    minLength: ORGANIZATION_NAME_LENGTH_MIN,
+    maxLength: ORGANIZATION_NAME_LENGTH_MAX,
+    pattern: POLICY_NAME_PATTERN,
+    description: 'Unique everywhere, case ignored.',
+    ...refusalTexts({ pattern: 'may only contain letters, numbers, - and _' }),
+  })
+}
+
+/** Names of policies, policy sets, workspaces, teams and users. */
+export function Name(description: string) {
+  return Type.String({
+    minLength: 1,
+    maxLength: NAME_LENGTH_MAX,
+    pattern: POLICY_NAME_PATTERN,
+    description,
+    ...refusalTexts({ pattern: 'may only contain letters, numbers, - and _' }),
+  })
+}
+
+export function TagKey() {
+  return Type.String({
+    minLength: 1,
+    maxLength: TAG_KEY_LENGTH_MAX,
+    pattern: TAG_KEY_PATTERN,
+    description: 'Case counts. Keys with a reserved prefix are refused.',
+    ...refusalTexts({ pattern: 'may only contain letters, numbers and _ . = + - @ :' }),
+  })
+}
+
+export function TagValue() {
+  return Type.String({
+    maxLength: TAG_VALUE_LENGTH_MAX,
+    pattern: TAG_VALUE_PATTERN,
+    ...refusalTexts({ pattern: 'may only contain letters, numbers and _ . = + - @ :' }),
+  })
+}
+
+export function ReservedKey() {
+  return Type.String({
+    minLength: 1,
+    maxLength: TAG_KEY_LENGTH_MAX,
+    pattern: RESERVED_TAG_KEY_PATTERN,
+    ...refusalTexts({ pattern: 'is invalid' }),
+  })
+}
+
+export function AutoDestroyDuration() {
+  return Type.String({
+    pattern: DURATION_PATTERN,
+    description: 'Up to four digits, greater than 0, then `d` (days) or `h` (hours): `14d`.',
+    ...refusalTexts({
+      pattern: "has an incorrect format, we expect up to 4 numeric digits and 1 unit ('d' or 'h')",
+    }),
+  })
+}
+
+export function Email() {
+  return Type.String({
+    maxLength: EMAIL_LENGTH_MAX,
+    pattern: EMAIL_PATTERN,
+    ...refusalTexts({ pattern: 'is not an email address' }),
+  })
+}

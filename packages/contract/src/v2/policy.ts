@@ -1,0 +1,359 @@
+import { Type } from 'typebox'
+import { route } from '../route.ts'
+import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
+import {
+  DocumentOf,
+  ListOf,
+  NewMembers,
+  OCTETS_TYPE,
+  Octets,
+  OneOf,
+  PageOf,
+  PathLink,
+  RequestOf,
+  ResourceOf,
+  ToMany,
+  ToOne,
+} from './json-api.ts'
+import {
+  DESCRIPTION_LENGTH_MAX,
+  ENFORCE_ENTRIES_MAX,
+  LINE_LENGTH_MAX,
+  POLICY_QUERY_LENGTH_MAX,
+  POLICY_UPLOAD_BYTES_MAX,
+} from './limits.ts'
+import { OrganizationPath, PolicyPath } from './paths.ts'
+import { Name, PrefixedId } from './patterns.ts'
+import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
+
+/** Spec G: Policy. The two policy-as-code frameworks. */
+export const POLICY_KINDS = ['native', 'opa'] as const
+export type PolicyKind = (typeof POLICY_KINDS)[number]
+
+/** Spec G: Policy. Which levels a kind allows. */
+export const ENFORCEMENT_LEVELS = {
+  native: ['hard-mandatory', 'soft-mandatory', 'advisory'],
+  opa: ['mandatory', 'advisory'],
+} as const satisfies Record<PolicyKind, readonly string[]>
+export type EnforcementLevel = (typeof ENFORCEMENT_LEVELS)[PolicyKind][number]
+
+/** Every level of any kind; which of them fits is decided together with the kind. */
+export const ALL_ENFORCEMENT_LEVELS = [
+  'hard-mandatory',
+  'soft-mandatory',
+  'mandatory',
+  'advisory',
+] as const satisfies readonly EnforcementLevel[]
+
+/** Spec G: Policy, `enforce[].path`: how the file of a policy ends. */
+export const POLICY_FILE_SUFFIXES = {
+  native: '.native',
+  opa: '.rego',
+} as const satisfies Record<PolicyKind, string>
+
+/** Spec G: Policies, List policies. The only related resource type. */
+export const POLICY_INCLUDES = ['policy_sets'] as const
+export const POLICY_SORTS = ['name', '-name', 'updated-at', '-updated-at'] as const
+
+/** What the engine found when it read the uploaded code (reference §3.4). */
+export const PolicyDiagnostic = Type.Object(
+  {
+    severity: OneOf(['error', 'warning']),
+    message: Type.String(),
+    line: Type.Integer({ minimum: 1 }),
+    column: Type.Integer({ minimum: 1 }),
+  },
+  { $id: 'PolicyDiagnostic' },
+)
+export type PolicyDiagnostic = Shape<typeof PolicyDiagnostic>
+
+const PolicyAttributes = Type.Object({
+  name: Name('Unique in the organization, case ignored. Cannot be changed.'),
+  description: Nullable(Type.String({ description: 'Markdown.' })),
+  kind: OneOf(POLICY_KINDS),
+  query: Nullable(
+    Type.String({ description: 'What an `opa` policy is asked; null for `native`.' }),
+  ),
+  'enforcement-level': OneOf(ALL_ENFORCEMENT_LEVELS),
+  // Spec G: Versioning. Deprecated in favour of enforcement-level, still returned.
+  enforce: Type.Array(
+    Type.Object({
+      path: Type.String({ description: '`<name>.native` or `<name>.rego`.' }),
+      mode: OneOf(ALL_ENFORCEMENT_LEVELS),
+    }),
+    { minItems: 1, maxItems: 1, deprecated: true },
+  ),
+  'policy-set-count': Type.Integer({ minimum: 0 }),
+  'updated-at': Nullable(Timestamp('Null before the first upload or change.')),
+  // Additive from here (reference §3.1).
+  'created-at': Timestamp(),
+  'code-size': Nullable(Type.Integer({ minimum: 0, description: 'Bytes; null before an upload.' })),
+  'code-sha256': Nullable(Type.String({ pattern: '^[0-9a-f]{64}$' })),
+  diagnostics: Type.Array(PolicyDiagnostic),
+})
+
+const PolicyRelationships = Type.Object({
+  organization: ToOne('organizations'),
+  'policy-sets': ToMany('policy-sets'),
+})
+
+/**
+ * Spec G: Policy, as show, update and list answer it. Named apart from the policies of the
+ * access-control API.
+ */
+export const RunPolicy = ResourceOf({
+  $id: 'RunPolicy',
+  type: 'policies',
+  id: PrefixedId('policies'),
+  members: {
+    attributes: PolicyAttributes,
+    relationships: PolicyRelationships,
+    links: Type.Object({ self: PathLink(), upload: PathLink(), download: PathLink() }),
+  },
+})
+export type RunPolicy = Shape<typeof RunPolicy>
+
+/** Spec G: Policy. The answer to create has no `links.download`: nothing was uploaded yet. */
+export const CreatedRunPolicy = ResourceOf({
+  $id: 'CreatedRunPolicy',
+  type: 'policies',
+  id: PrefixedId('policies'),
+  members: {
+    attributes: PolicyAttributes,
+    relationships: PolicyRelationships,
+    links: Type.Object({ self: PathLink(), upload: PathLink() }),
+  },
+})
+export type CreatedRunPolicy = Shape<typeof CreatedRunPolicy>
+
+export const RunPolicyDocument = DocumentOf('RunPolicyDocument', RunPolicy)
+export type RunPolicyDocument = Shape<typeof RunPolicyDocument>
+
+export const CreatedRunPolicyDocument = DocumentOf('CreatedRunPolicyDocument', CreatedRunPolicy)
+export type CreatedRunPolicyDocument = Shape<typeof CreatedRunPolicyDocument>
+
+export const RunPolicyPage = PageOf('RunPolicyPage', RunPolicy)
+export type RunPolicyPage = Shape<typeof RunPolicyPage>
+
+const writable = {
+  description: Type.Optional(Nullable(Type.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
+  // Needed for `opa`, ignored for `native` (reference §3.1): a rule across fields, so not one of
+  // this schema.
+  query: Type.Optional(Nullable(Type.String({ maxLength: POLICY_QUERY_LENGTH_MAX }))),
+  // One of enforcement-level and enforce is needed on create (reference §3.2).
+  'enforcement-level': Type.Optional(OneOf(ALL_ENFORCEMENT_LEVELS)),
+  enforce: Type.Optional(
+    Type.Array(
+      Type.Object({
+        path: Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX }))),
+        mode: OneOf(ALL_ENFORCEMENT_LEVELS),
+      }),
+      { maxItems: ENFORCE_ENTRIES_MAX, deprecated: true },
+    ),
+  ),
+}
+
+/** Spec G: Policies, Create policy. */
+export const RunPolicyCreateRequest = RequestOf({
+  $id: 'RunPolicyCreateRequest',
+  type: 'policies',
+  members: {
+    attributes: Type.Object({
+      name: Name('Cannot be changed later.'),
+      kind: Type.Optional(OneOf(POLICY_KINDS, '`native` when omitted.')),
+      ...writable,
+    }),
+    relationships: Type.Optional(
+      Type.Object({ 'policy-sets': Type.Optional(NewMembers('policy-sets')) }),
+    ),
+  },
+})
+export type RunPolicyCreateRequest = Shape<typeof RunPolicyCreateRequest>
+
+/**
+ * Spec G: Policies, Update policy. Name and kind are accepted when they do not change (reference
+ * §3.3).
+ */
+export const RunPolicyUpdateRequest = RequestOf({
+  $id: 'RunPolicyUpdateRequest',
+  type: 'policies',
+  members: {
+    attributes: Type.Optional(
+      Type.Object({
+        name: Type.Optional(Type.String()),
+        kind: Type.Optional(Type.String()),
+        ...writable,
+      }),
+    ),
+  },
+})
+export type RunPolicyUpdateRequest = Shape<typeof RunPolicyUpdateRequest>
+
+/** One upload of a policy's code (reference §3.4). The newest few are kept. */
+export const RunPolicyVersion = ResourceOf({
+  $id: 'RunPolicyVersion',
+  type: 'policy-versions',
+  id: PrefixedId('policy-versions'),
+  members: {
+    attributes: Type.Object({
+      'created-at': Timestamp(),
+      'code-size': Type.Integer({ minimum: 0 }),
+      'code-sha256': Type.String({ pattern: '^[0-9a-f]{64}$' }),
+    }),
+    relationships: Type.Object({ policy: ToOne('policies'), 'created-by': ToOne('users') }),
+    links: Type.Object({ download: PathLink() }),
+  },
+})
+export type RunPolicyVersion = Shape<typeof RunPolicyVersion>
+
+export const RunPolicyVersionList = ListOf('RunPolicyVersionList', RunPolicyVersion)
+export type RunPolicyVersionList = Shape<typeof RunPolicyVersionList>
+
+const section = 'Policies'
+const managers = 'Owners team, teams with Manage policies, or the organization token.'
+const readers =
+  'Teams with Manage policies or Read policies, owners team, or the organization token.'
+const unseen = 'Policy not found, or the caller is not authorized.'
+const malformed = 'Malformed body: missing attributes, wrong types, or a rule is broken.'
+
+export const policyRoutes = {
+  createPolicy: route({
+    id: 'createPolicy',
+    methods: ['POST'],
+    path: '/api/v2/organizations/:organization_name/policies',
+    summary: 'Create the record of a policy; its code is uploaded to `links.upload` afterwards.',
+    section,
+    params: OrganizationPath,
+    body: RunPolicyCreateRequest,
+    answers: {
+      // Spec G: Errors. 200, not 201.
+      200: answer('Created.', CreatedRunPolicyDocument),
+      ...bodyRefusals({
+        404: 'Organization not found, or the caller is not authorized.',
+        422: malformed,
+      }),
+    },
+    needs: managers,
+  }),
+  listOrganizationPolicies: route({
+    id: 'listOrganizationPolicies',
+    methods: ['GET'],
+    path: '/api/v2/organizations/:organization_name/policies',
+    summary: 'List the policies of an organization.',
+    section,
+    params: OrganizationPath,
+    query: Type.Object({
+      ...pageQuery,
+      'search[name]': Type.Optional(
+        Type.String({ description: 'Part of the name, case ignored.' }),
+      ),
+      'filter[kind]': Type.Optional(OneOf(POLICY_KINDS)),
+      sort: Type.Optional(OneOf(POLICY_SORTS, 'By name when omitted.')),
+      ...includeQuery(POLICY_INCLUDES),
+      ...fieldsQuery('policies'),
+    }),
+    answers: {
+      200: answer('One page of policies.', RunPolicyPage),
+      ...refusals({ 404: 'Organization not found, or the caller is not authorized.' }),
+    },
+    needs: readers,
+  }),
+  readPolicy: route({
+    id: 'readPolicy',
+    methods: ['GET'],
+    path: '/api/v2/policies/:policy_id',
+    summary: 'Show a policy.',
+    section,
+    params: PolicyPath,
+    query: Type.Object({ ...includeQuery(POLICY_INCLUDES), ...fieldsQuery('policies') }),
+    answers: { 200: answer('The policy.', RunPolicyDocument), ...refusals({ 404: unseen }) },
+    needs: readers,
+  }),
+  updatePolicy: route({
+    id: 'updatePolicy',
+    methods: ['PATCH'],
+    path: '/api/v2/policies/:policy_id',
+    summary: 'Change the record of a policy; code is changed by an upload.',
+    section,
+    params: PolicyPath,
+    body: RunPolicyUpdateRequest,
+    answers: {
+      200: answer('The changed policy.', RunPolicyDocument),
+      ...bodyRefusals({
+        404: unseen,
+        409: 'The id in the body is not the one in the path.',
+        422: malformed,
+      }),
+    },
+    needs: managers,
+  }),
+  deletePolicy: route({
+    id: 'deletePolicy',
+    methods: ['DELETE'],
+    path: '/api/v2/policies/:policy_id',
+    summary: 'Delete a policy; it leaves all policy sets.',
+    section,
+    params: PolicyPath,
+    answers: { 204: emptyAnswer('Deleted.'), ...refusals({ 404: unseen }) },
+    needs: managers,
+  }),
+  uploadPolicy: route({
+    id: 'uploadPolicy',
+    methods: ['PUT'],
+    path: '/api/v2/policies/:policy_id/upload',
+    summary: 'Upload the code of a policy. The bytes are kept as sent.',
+    section,
+    params: PolicyPath,
+    query: Type.Object({
+      validate: Type.Optional(
+        OneOf(['strict'], 'Refuse code that does not parse, instead of storing it with findings.'),
+      ),
+    }),
+    body: Octets,
+    bodyType: OCTETS_TYPE,
+    answers: {
+      200: answer('Stored; `diagnostics` tells what the engine found.', RunPolicyDocument),
+      ...bodyRefusals({
+        404: unseen,
+        413: `Larger than ${POLICY_UPLOAD_BYTES_MAX} bytes; nothing is saved.`,
+        415: 'A multipart body; the code is sent raw.',
+        422: 'Not UTF-8 text, or does not parse under `validate=strict`; nothing is saved.',
+      }),
+    },
+    needs: managers,
+  }),
+  downloadPolicy: route({
+    id: 'downloadPolicy',
+    methods: ['GET'],
+    path: '/api/v2/policies/:policy_id/download',
+    summary: 'Download the code of a policy, byte for byte as uploaded.',
+    section,
+    params: PolicyPath,
+    query: Type.Object({
+      version: Type.Optional(
+        Type.String({ description: 'Id of an earlier upload; the newest when omitted.' }),
+      ),
+    }),
+    answers: {
+      200: { ...answer('The code; `ETag` is its SHA-256.', Octets), contentType: OCTETS_TYPE },
+      304: emptyAnswer('`If-None-Match` names the current `ETag`.'),
+      ...refusals({ 404: 'Policy not found, not authorized, or nothing was uploaded yet.' }),
+    },
+    needs: readers,
+  }),
+  listPolicyVersions: route({
+    id: 'listPolicyVersions',
+    methods: ['GET'],
+    path: '/api/v2/policies/:policy_id/versions',
+    summary: 'List the kept uploads of a policy, newest first.',
+    section,
+    params: PolicyPath,
+    query: Type.Object(fieldsQuery('policy-versions')),
+    answers: {
+      200: answer('All kept uploads.', RunPolicyVersionList),
+      ...refusals({ 404: unseen }),
+    },
+    needs: readers,
+  }),
+} as const

@@ -1,0 +1,326 @@
+import { Type } from 'typebox'
+import { route } from '../route.ts'
+import { Nullable, Timestamp, type Shape } from '../shape.ts'
+import { answer, bodyRefusals, emptyAnswer, refusals } from './answers.ts'
+import {
+  CountedPageOf,
+  DocumentOf,
+  Flags,
+  Linked,
+  LinkedOnly,
+  ListOf,
+  MembersRequestOf,
+  OneOf,
+  RequestOf,
+  ResourceOf,
+  SelfLink,
+  ToOneLinked,
+  Identifier,
+} from './json-api.ts'
+import { MOVED_WORKSPACES_MAX, PROJECT_DESCRIPTION_LENGTH_MAX } from './limits.ts'
+import { OrganizationPath, ProjectPath } from './paths.ts'
+import { AutoDestroyDuration, PrefixedId, ProjectName } from './patterns.ts'
+import { fieldsQuery, includeQuery, pageQuery, presentFlag, taggedQuery } from './query.ts'
+import { NewTagBindings } from './tag-binding.ts'
+
+/** Spec G: Project names the first three; the others are additive (reference §2.1). */
+export const PROJECT_PERMISSIONS = [
+  'can-update',
+  'can-destroy',
+  'can-create-workspace',
+  'can-move-workspace',
+  'can-manage-tags',
+  'can-read-teams',
+  'can-manage-teams',
+] as const
+
+export const PROJECT_INCLUDES = ['effective_tag_bindings'] as const
+export const PROJECT_SORTS = ['name', '-name'] as const
+
+/** What every answer carries, the answer to create included. */
+const everywhere = {
+  name: ProjectName(),
+  description: Nullable(Type.String({ maxLength: PROJECT_DESCRIPTION_LENGTH_MAX })),
+  // Spec G: Project lists it under show. It is in every answer, because clients compare what they
+  // created with what they read (reference §2.1).
+  'auto-destroy-activity-duration': Nullable(AutoDestroyDuration()),
+  'created-at': Timestamp(),
+  // The default project may be renamed, so its name does not tell (reference §8, wish 3).
+  'is-default': Type.Boolean(),
+}
+
+const members = {
+  relationships: Type.Object({
+    organization: ToOneLinked('organizations'),
+    'tag-bindings': LinkedOnly(),
+    'effective-tag-bindings': Linked('effective-tag-bindings'),
+  }),
+  links: SelfLink(),
+}
+
+/** Spec G: Project, as update, list and show answer it. */
+export const Project = ResourceOf({
+  $id: 'Project',
+  type: 'projects',
+  id: PrefixedId('projects'),
+  members: {
+    attributes: Type.Object({
+      ...everywhere,
+      'workspace-count': Type.Integer({ minimum: 0 }),
+      'team-count': Type.Integer({
+        minimum: 0,
+        description: 'Teams with access to this project itself, not through the organization.',
+      }),
+      permissions: Flags(PROJECT_PERMISSIONS),
+    }),
+    ...members,
+  },
+})
+export type Project = Shape<typeof Project>
+
+/**
+ * Spec G: Project. The answer to create has no counts, and of the permissions only `can-update`.
+ */
+export const CreatedProject = ResourceOf({
+  $id: 'CreatedProject',
+  type: 'projects',
+  id: PrefixedId('projects'),
+  members: {
+    attributes: Type.Object({ ...everywhere, permissions: Flags(['can-update']) }),
+    ...members,
+  },
+})
+export type CreatedProject = Shape<typeof CreatedProject>
+
+export const ProjectDocument = DocumentOf('ProjectDocument', Project)
+export type ProjectDocument = Shape<typeof ProjectDocument>
+
+export const CreatedProjectDocument = DocumentOf('CreatedProjectDocument', CreatedProject)
+export type CreatedProjectDocument = Shape<typeof CreatedProjectDocument>
+
+export const ProjectPage = CountedPageOf('ProjectPage', Project)
+export type ProjectPage = Shape<typeof ProjectPage>
+
+const writable = {
+  // `""` is stored as null (reference §2.1).
+  description: Type.Optional(Nullable(Type.String({ maxLength: PROJECT_DESCRIPTION_LENGTH_MAX }))),
+  'auto-destroy-activity-duration': Type.Optional(Nullable(AutoDestroyDuration())),
+}
+
+/** Spec G: Projects, Create project. */
+export const ProjectCreateRequest = RequestOf({
+  $id: 'ProjectCreateRequest',
+  type: 'projects',
+  members: {
+    attributes: Type.Object({ name: ProjectName(), ...writable }),
+    relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
+  },
+})
+export type ProjectCreateRequest = Shape<typeof ProjectCreateRequest>
+
+/**
+ * Spec G: Projects, Update project. What is omitted stays. `attributes` may be absent altogether,
+ * and tag bindings that are present replace the whole set (reference §1.1, §2.4).
+ */
+export const ProjectUpdateRequest = RequestOf({
+  $id: 'ProjectUpdateRequest',
+  type: 'projects',
+  members: {
+    attributes: Type.Optional(Type.Object({ name: Type.Optional(ProjectName()), ...writable })),
+    relationships: Type.Optional(Type.Object({ 'tag-bindings': Type.Optional(NewTagBindings()) })),
+  },
+})
+export type ProjectUpdateRequest = Shape<typeof ProjectUpdateRequest>
+
+/** Spec G: Projects, Move workspaces. */
+export const MoveWorkspacesRequest = MembersRequestOf(
+  'MoveWorkspacesRequest',
+  'workspaces',
+  MOVED_WORKSPACES_MAX,
+)
+export type MoveWorkspacesRequest = Shape<typeof MoveWorkspacesRequest>
+
+/**
+ * Namespaces of the workload API that belong to the project and so inherit its policy sets
+ * (architecture §8). The id of a namespace is its name.
+ */
+export const ProjectNamespacesRequest = MembersRequestOf('ProjectNamespacesRequest', 'namespaces')
+export type ProjectNamespacesRequest = Shape<typeof ProjectNamespacesRequest>
+
+export const ProjectNamespaceList = ListOf('ProjectNamespaceList', Identifier('namespaces'))
+export type ProjectNamespaceList = Shape<typeof ProjectNamespaceList>
+
+const section = 'Projects'
+const managers = 'Owners team, teams with Manage projects, or the organization token.'
+const unseen = 'Project not found, or not visible to the caller.'
+
+export const projectRoutes = {
+  createProject: route({
+    id: 'createProject',
+    methods: ['POST'],
+    path: '/api/v2/organizations/:organization_name/projects',
+    summary: 'Create a project in an organization.',
+    section,
+    params: OrganizationPath,
+    body: ProjectCreateRequest,
+    answers: {
+      201: answer('Created.', CreatedProjectDocument),
+      ...bodyRefusals({
+        404: 'Organization not found, or the caller may not create projects in it.',
+        422: 'A rule on an attribute or tag binding is broken, or the name is taken.',
+      }),
+    },
+    needs: managers,
+  }),
+  listProjects: route({
+    id: 'listProjects',
+    methods: ['GET'],
+    path: '/api/v2/organizations/:organization_name/projects',
+    summary: 'List the projects of an organization that the caller may read.',
+    section,
+    params: OrganizationPath,
+    query: Type.Object({
+      ...pageQuery,
+      q: Type.Optional(
+        Type.String({
+          description: 'Part of the name, case ignored. Ignored when filter[names] is given.',
+        }),
+      ),
+      'filter[names]': Type.Optional(
+        Type.String({ description: 'Comma-separated whole names, case ignored.' }),
+      ),
+      'filter[permissions][create-workspace]': presentFlag(
+        'Only projects in which the caller may create workspaces.',
+      ),
+      'filter[permissions][update]': presentFlag('Only projects that the caller may update.'),
+      'filter[permissions][move-workspace]': presentFlag(
+        'Only projects in which the caller may move workspaces.',
+      ),
+      ...taggedQuery,
+      sort: Type.Optional(OneOf(PROJECT_SORTS, 'Newest first when omitted.')),
+      ...includeQuery(PROJECT_INCLUDES),
+      ...fieldsQuery('projects'),
+    }),
+    answers: {
+      200: answer('One page of projects.', ProjectPage),
+      ...refusals({ 404: 'Organization not found, or not visible to the caller.' }),
+    },
+    needs: 'Any member of the organization; the list holds what the caller may read.',
+  }),
+  readProject: route({
+    id: 'readProject',
+    methods: ['GET'],
+    path: '/api/v2/projects/:project_id',
+    summary: 'Show a project.',
+    section,
+    params: ProjectPath,
+    query: Type.Object({ ...includeQuery(PROJECT_INCLUDES), ...fieldsQuery('projects') }),
+    answers: { 200: answer('The project.', ProjectDocument), ...refusals({ 404: unseen }) },
+    needs: 'Read access to the project.',
+  }),
+  updateProject: route({
+    id: 'updateProject',
+    methods: ['PATCH'],
+    path: '/api/v2/projects/:project_id',
+    summary: 'Change a project. Workspaces without an override get a new auto-destroy duration.',
+    section,
+    params: ProjectPath,
+    body: ProjectUpdateRequest,
+    answers: {
+      200: answer('The changed project.', ProjectDocument),
+      ...bodyRefusals({
+        404: 'Project not found, or the caller may not update it.',
+        409: 'The id in the body is not the one in the path.',
+        422: 'A rule on an attribute or tag binding is broken, or the name is taken.',
+      }),
+    },
+    needs: `${managers} Also teams that may update the project.`,
+  }),
+  deleteProject: route({
+    id: 'deleteProject',
+    methods: ['DELETE'],
+    path: '/api/v2/projects/:project_id',
+    summary: 'Delete a project. It must not contain workspaces, unless the deletion is forced.',
+    section,
+    params: ProjectPath,
+    query: Type.Object({
+      force: Type.Optional(
+        Type.Boolean({ description: 'Delete the contained workspaces too.', default: false }),
+      ),
+    }),
+    answers: {
+      204: emptyAnswer('Deleted.'),
+      ...refusals({
+        403: 'The caller may not force-delete the project.',
+        404: 'Project not found, or the caller may not delete it.',
+        422: 'The project contains workspaces, or is the default project of its organization.',
+      }),
+    },
+    needs: `${managers} Also teams that may delete the project.`,
+  }),
+  moveWorkspaces: route({
+    id: 'moveWorkspaces',
+    methods: ['POST'],
+    path: '/api/v2/projects/:project_id/relationships/workspaces',
+    summary: 'Move workspaces into the project: all of them or none.',
+    section,
+    params: ProjectPath,
+    body: MoveWorkspacesRequest,
+    answers: {
+      204: emptyAnswer('Moved.'),
+      ...bodyRefusals({
+        403: 'A workspace is not found or may not leave its project; the detail lists the ids.',
+        404: 'Project not found, or the caller may not move workspaces into it.',
+        422: 'The list is empty, too long, or an item has no id or another type.',
+      }),
+    },
+    needs: 'Permission to move workspaces in the destination and in every source project.',
+  }),
+  listProjectNamespaces: route({
+    id: 'listProjectNamespaces',
+    methods: ['GET'],
+    path: '/api/v2/projects/:project_id/relationships/namespaces',
+    summary: 'List the workload namespaces that belong to the project.',
+    section,
+    params: ProjectPath,
+    answers: {
+      200: answer('All its namespaces.', ProjectNamespaceList),
+      ...refusals({ 404: unseen }),
+    },
+    needs: 'Read access to the project.',
+  }),
+  addProjectNamespaces: route({
+    id: 'addProjectNamespaces',
+    methods: ['POST'],
+    path: '/api/v2/projects/:project_id/relationships/namespaces',
+    summary: 'Make workload namespaces belong to the project, so that its policy sets guard them.',
+    section,
+    params: ProjectPath,
+    body: ProjectNamespacesRequest,
+    answers: {
+      204: emptyAnswer('Added.'),
+      ...bodyRefusals({
+        404: 'Project not found, or the caller may not update it.',
+        422: 'A namespace does not exist, or belongs to another project.',
+      }),
+    },
+    needs: managers,
+  }),
+  removeProjectNamespaces: route({
+    id: 'removeProjectNamespaces',
+    methods: ['DELETE'],
+    path: '/api/v2/projects/:project_id/relationships/namespaces',
+    summary: 'Take workload namespaces out of the project.',
+    section,
+    params: ProjectPath,
+    body: ProjectNamespacesRequest,
+    answers: {
+      204: emptyAnswer('Removed; namespaces that were not members are ignored.'),
+      ...bodyRefusals({
+        404: 'Project not found, or the caller may not update it.',
+        422: 'The list is empty, too long, or an item has no id or another type.',
+      }),
+    },
+    needs: managers,
+  }),
+} as const

@@ -1,0 +1,79 @@
+/**
+ * Query parameters that many routes share, to be spread into a route's `query`. Names are written
+ * as on the wire.
+ */
+
+import { Type, type TOptional, type TSchema, type TString } from 'typebox'
+import { PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX } from './limits.ts'
+
+/**
+ * Spec G: Projects, List projects. A page beyond the end is an empty page, not an error (reference
+ * §1.4).
+ */
+export const pageQuery = {
+  'page[number]': Type.Optional(
+    Type.Integer({ minimum: 1, default: 1, description: 'The first page when omitted.' }),
+  ),
+  'page[size]': Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      default: PAGE_SIZE_DEFAULT,
+      description: `${PAGE_SIZE_DEFAULT} when omitted, ${PAGE_SIZE_MAX} when greater than that.`,
+    }),
+  ),
+}
+
+/**
+ * `include`, with the names that this route knows; any other is 400. `-` and `_` are equal in it.
+ */
+export function includeQuery(names: readonly string[]) {
+  const known = names.map((name) => `\`${name}\``).join(', ')
+  return { include: Type.Optional(Type.String({ description: `Comma-separated, of ${known}.` })) }
+}
+
+/** Sparse fieldsets (reference §1.5): only the named attributes and relationships of a type. */
+export function fieldsQuery<const T extends string>(type: T) {
+  const name: `fields[${T}]` = `fields[${type}]`
+  const schema = Type.Optional(
+    Type.String({ description: 'Comma-separated; unknown names are ignored.' }),
+  )
+  // A computed key widens to string: the object has this one key.
+  return { [name]: schema } as Record<typeof name, TOptional<TString>>
+}
+
+/**
+ * A filter that counts by being there: `?filter[permissions][update]` and `=true` are the same,
+ * only the literal `false` switches it off (reference §1.5). Text arrives over the wire, a boolean
+ * from the SDK.
+ */
+export function presentFlag(description: string) {
+  return Type.Optional(Type.Union([Type.Boolean(), Type.String()], { description }))
+}
+
+const positions = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9] as const
+type Position = (typeof positions)[number]
+
+/**
+ * Filters of the form `filter[tagged][0][key]`, `filter[tagged][1][key]`, … Every position is a
+ * parameter of its own, so that the SDK can name it and the server knows all names; a higher
+ * position is 400.
+ */
+export function numberedQuery<
+  const Before extends string,
+  const After extends string,
+  S extends TSchema,
+>(before: Before, after: After, schema: S) {
+  type Name = `${Before}${Position}${After}`
+  const names = positions.map((position) => `${before}${position}${after}`)
+  // fromEntries forgets the keys: they are all positions between `before` and `after`.
+  return Object.fromEntries(names.map((name) => [name, Type.Optional(schema)])) as Record<
+    Name,
+    TOptional<S>
+  >
+}
+
+/** Reference §2.3: all given pairs must match. An empty value stands for any value. */
+export const taggedQuery = {
+  ...numberedQuery('filter[tagged][', '][key]', Type.String()),
+  ...numberedQuery('filter[tagged][', '][value]', Type.String()),
+}

@@ -1,0 +1,49 @@
+import { organizationMembershipRoutes } from './organization-membership.ts'
+import { organizationRoutes } from './organization.ts'
+import { policyCheckRoutes } from './policy-check.ts'
+import { policyDryRunRoutes } from './policy-dry-run.ts'
+import { policyEvaluationRoutes } from './policy-evaluation.ts'
+import { policySetMemberRoutes } from './policy-set-members.ts'
+import { policySetParameterRoutes } from './policy-set-parameter.ts'
+import { policySetVersionRoutes } from './policy-set-version.ts'
+import { policySetRoutes } from './policy-set.ts'
+import { policyRoutes } from './policy.ts'
+import { projectRoutes } from './project.ts'
+import { reservedTagKeyRoutes } from './reserved-tag-key.ts'
+import { runPlanRoutes } from './run-plan.ts'
+import { runRoutes } from './run.ts'
+import { tagBindingRoutes } from './tag-binding.ts'
+import { taskStageRoutes } from './task-stage.ts'
+import { teamAccessRoutes } from './team-access.ts'
+import { teamRoutes } from './team.ts'
+import { tokenRoutes } from './token.ts'
+import { userRoutes } from './user.ts'
+import { workspaceRoutes } from './workspace.ts'
+
+/** Every route of the governance API by its id, in the order of the documentation. */
+export const v2Routes = {
+  ...projectRoutes,
+  ...tagBindingRoutes,
+  ...reservedTagKeyRoutes,
+  ...workspaceRoutes,
+  ...policyRoutes,
+  ...policySetRoutes,
+  ...policySetMemberRoutes,
+  ...policySetParameterRoutes,
+  ...policySetVersionRoutes,
+  ...runRoutes,
+  ...runPlanRoutes,
+  ...policyCheckRoutes,
+  ...taskStageRoutes,
+  ...policyEvaluationRoutes,
+  ...policyDryRunRoutes,
+  ...userRoutes,
+  ...organizationRoutes,
+  ...organizationMembershipRoutes,
+  ...teamRoutes,
+  ...teamAccessRoutes,
+  ...tokenRoutes,
+} as const
+
+export type V2Routes = typeof v2Routes
+export type V2RouteId = keyof V2Routes

@@ -1,0 +1,264 @@
+import type { TaskState } from '@reeve/contract'
+import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
+import { messageOf } from '../../kit/fault.ts'
+import { shouldEnd, type AgentTask, type Assignment } from '../assignment.ts'
+import type { AgentHost } from '../host.ts'
+import { Latest } from '../store/latest.ts'
+import type { TaskRecord, TaskRecords } from '../store/store.ts'
+import { TaskRunner, type KillRequest } from '../task/task-runner.ts'
+import { pause } from '../wait.ts'
+import { ALLOCATION_HOOKS } from './allocation-hooks.ts'
+import { summarize, type StatusSummary } from './client-status.ts'
+import { decideGroup, isSidecar, stageOf, type EndReason, type Stage } from './lifecycle.ts'
+
+/** What the servers are told about one allocation. */
+export interface AllocationReport extends StatusSummary {
+  readonly ID: string
+  readonly TaskStates: Readonly<Record<string, TaskState>>
+}
+
+export interface AllocationRunnerOptions {
+  readonly host: AgentHost
+  readonly assignment: Assignment
+  /** What was saved by an agent before this one; undefined for an allocation never seen here. */
+  readonly records: TaskRecords | undefined
+  /** Called with every change that the servers should know. */
+  report(report: AllocationReport): void
+  /** Settles when the other allocation has ended on this node, at once when it never was here. */
+  endOf(allocationId: string): Promise<void>
+}
+
+interface Member {
+  readonly runner: TaskRunner
+  readonly stage: Stage
+  readonly leader: boolean
+}
+
+/**
+ * Runs the tasks of one allocation: lets each begin in its stage, ends all for the reasons of reference
+ * scheduling §24, and tells how it stands. Decisions are `decideGroup`'s; this class carries them out.
+ */
+export class AllocationRunner {
+  readonly id: string
+  readonly #options: AllocationRunnerOptions
+  readonly #members: readonly Member[]
+  readonly #save: Latest
+  #assignment: Assignment
+  #ending: Promise<void> | undefined
+  #isHalted = false
+  #isExpired = false
+  #isReviewDue = false
+  readonly #stopped = new AbortController()
+  readonly #ended = Promise.withResolvers<void>()
+
+  constructor(options: AllocationRunnerOptions) {
+    const { assignment, host, records } = options
+    this.#options = options
+    this.#assignment = assignment
+    this.id = assignment.allocation.ID
+    this.#save = new Latest(() => host.store.saveTasks(this.id, this.#records()))
+    this.#members = assignment.group.Tasks.map((task) => this.#member(task, records?.[task.Name]))
+  }
+
+  /** Settles when nothing of the allocation will run again here, or when the runner was halted. Never rejects. */
+  get ended(): Promise<void> {
+    return this.#ended.promise
+  }
+
+  start(): void {
+    void this.#run()
+  }
+
+  /** The servers changed their mind about this allocation. */
+  async update(assignment: Assignment): Promise<void> {
+    this.#assignment = assignment
+    for (const { runner } of this.#members) {
+      const task = assignment.group.Tasks.find((candidate) => candidate.Name === runner.name)
+      if (task !== undefined) runner.update(assignment, task)
+    }
+    if (shouldEnd(assignment.allocation)) void this.stop()
+    await this.#options.host.store.saveAssignment(assignment)
+  }
+
+  /** Ends the tasks in their order, then runs the poststop ones. A second call changes nothing. */
+  stop(): Promise<void> {
+    return this.#end(undefined)
+  }
+
+  /** Ends everything at once, poststop tasks included, for an allocation that the servers have forgotten. */
+  async destroy(): Promise<void> {
+    await this.stop()
+    await Promise.all(this.#members.map(({ runner }) => runner.kill({ skipShutdownDelay: true })))
+  }
+
+  /** The agent goes, the tasks stay. Resolves when what happened so far is saved. */
+  async halt(): Promise<void> {
+    this.#isHalted = true
+    this.#stopped.abort()
+    for (const { runner } of this.#members) runner.halt()
+    await Promise.all(this.#members.map(({ runner }) => runner.ended))
+    await this.#saved()
+    this.#ended.resolve()
+  }
+
+  report(): AllocationReport {
+    const states = this.#members.map(({ runner }) => [runner.name, runner.state] as const)
+    const summary = summarize(states.map(([, state]) => state))
+    const TaskStates = Object.fromEntries(states)
+    if (!this.#isExpired || summary.ClientStatus === 'running') {
+      return { ID: this.id, ...summary, TaskStates }
+    }
+    // Reference scheduling §24: reaching max_run_duration is an end, not a failure.
+    const limit = formatDurationNs(this.#assignment.group.MaxRunDuration ?? 0)
+    const ClientDescription = `Stopped after its maximum run duration of ${limit}`
+    return { ID: this.id, ClientStatus: 'complete', ClientDescription, TaskStates }
+  }
+
+  #member(task: AgentTask, record: TaskRecord | undefined): Member {
+    const runner = new TaskRunner({
+      host: this.#options.host,
+      assignment: this.#assignment,
+      task,
+      record,
+      changed: () => this.#changed(),
+      save: () => this.#save.run(),
+    })
+    return { runner, stage: stageOf(task.Lifecycle), leader: task.Leader }
+  }
+
+  #records(): TaskRecords {
+    return Object.fromEntries(this.#members.map(({ runner }) => [runner.name, runner.record]))
+  }
+
+  async #run(): Promise<void> {
+    const isNew = this.#options.records === undefined
+    // What the servers said must be on the disk before anything follows from it.
+    const failure = isNew ? await this.#setUp() : undefined
+    if (this.#isHalted) return
+    if (failure === undefined) {
+      for (const { runner } of this.#members) runner.start()
+      this.#watchDuration()
+      if (shouldEnd(this.#assignment.allocation)) void this.stop()
+    } else {
+      for (const { runner } of this.#members) runner.fail(failure)
+    }
+    this.#changed()
+  }
+
+  /** The steps before the tasks; the text of what failed, if something did. */
+  async #setUp(): Promise<string | undefined> {
+    const { host, endOf } = this.#options
+    const assignment = this.#assignment
+    try {
+      await host.store.saveAssignment(assignment)
+      for (const hook of ALLOCATION_HOOKS) {
+        await hook.beforeTasks({ assignment, host, endOf, signal: this.#stopped.signal })
+        if (this.#stopped.signal.aborted) return undefined
+      }
+      return undefined
+    } catch (thrown) {
+      return `failed to set up the allocation: ${messageOf(thrown)}`
+    }
+  }
+
+  /** Something happened to a task. Acted on once per turn: several changes of one moment are one review. */
+  #changed(): void {
+    if (this.#isReviewDue) return
+    this.#isReviewDue = true
+    queueMicrotask(() => {
+      this.#isReviewDue = false
+      if (!this.#isHalted) this.#review()
+    })
+  }
+
+  #review(): void {
+    const decision = decideGroup(
+      this.#members.map(({ runner, stage, leader }) => ({
+        name: runner.name,
+        stage,
+        leader,
+        state: runner.state,
+        admitted: runner.isAdmitted,
+      })),
+    )
+    for (const { runner } of this.#members) if (decision.admit.includes(runner.name)) runner.admit()
+    if (decision.end !== undefined) void this.#end(decision.end)
+    void this.#saved()
+    this.#options.report(this.report())
+    if (decision.done) this.#finish()
+  }
+
+  #finish(): void {
+    this.#stopped.abort()
+    void this.#saved().then(() => this.#ended.resolve())
+  }
+
+  async #saved(): Promise<void> {
+    const { host } = this.#options
+    try {
+      await this.#save.run()
+    } catch (thrown) {
+      const fields = { allocation: this.id, error: messageOf(thrown) }
+      host.log.error(fields, 'state of the allocation not saved')
+    }
+  }
+
+  #end(reason: EndReason | undefined): Promise<void> {
+    this.#ending ??= this.#endInOrder(reason)
+    return this.#ending
+  }
+
+  /** Reference scheduling §28: the leader, then the others, then the sidecars. */
+  async #endInOrder(reason: EndReason | undefined): Promise<void> {
+    const { allocation, group } = this.#assignment
+    const skipShutdownDelay = allocation.DesiredTransition.NoShutdownDelay === true
+    const delayMs = msFromNs(group.ShutdownDelay ?? 0)
+    if (delayMs > 0 && !skipShutdownDelay && this.#hasRunning()) {
+      await pause(this.#options.host.clock, delayMs, this.#stopped.signal)
+      if (this.#isHalted) return
+    }
+    const request: KillRequest = { skipShutdownDelay, ...causeOf(reason) }
+    const order = [
+      this.#members.filter((member) => member.leader && !isSidecar(member.stage)),
+      this.#members.filter((member) => !member.leader && !isSidecar(member.stage)),
+      this.#members.filter((member) => isSidecar(member.stage)),
+    ]
+    for (const members of order) {
+      const due = members.filter((member) => member.stage !== 'poststop' || this.#isExpired)
+      await Promise.all(due.map(({ runner }) => runner.kill(request)))
+    }
+  }
+
+  #hasRunning(): boolean {
+    return this.#members.some(({ runner }) => runner.state.State === 'running')
+  }
+
+  /** Reference scheduling §24: batch allocations may be given a time, counted from their creation. */
+  #watchDuration(): void {
+    const { allocation, group, job } = this.#assignment
+    const limitNs = group.MaxRunDuration ?? 0
+    if (limitNs <= 0 || (job.Type !== 'batch' && job.Type !== 'sysbatch')) return
+    const { clock } = this.#options.host
+    const leftMs = msFromNs(allocation.CreateTime) + msFromNs(limitNs) - clock.nowMs()
+    void pause(clock, Math.max(0, leftMs), this.#stopped.signal).then((passed) => {
+      if (!passed) return undefined
+      this.#isExpired = true
+      return this.stop()
+    })
+  }
+}
+
+function causeOf(reason: EndReason | undefined): Pick<KillRequest, 'cause'> {
+  switch (reason?.kind) {
+    case 'leader-dead':
+      return { cause: { type: 'Leader Task Dead' } }
+    case 'sibling-failed':
+      return {
+        cause: { type: 'Sibling Task Failed', fields: { FailedSibling: reason.sibling } },
+      }
+    case 'main-dead':
+      return { cause: { type: 'Main Tasks Dead' } }
+    case undefined:
+      return {}
+  }
+}

@@ -1,0 +1,126 @@
+import {
+  AllocationRecord,
+  Job,
+  Resources,
+  Task,
+  TaskGroup,
+  type Shape,
+} from '@reeve/contract'
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { err, ok, type Result } from '../kit/result.ts'
+
+/**
+ * What the agent reads of a job, and no more: a server of another version may leave out or add any other
+ * field and is still understood, and so is what an older agent left on the disk.
+ */
+const AgentTask = Type.Object({
+  ...Type.Pick(Task, [
+    'Name',
+    'Driver',
+    'User',
+    'Config',
+    'Env',
+    'Meta',
+    'KillTimeout',
+    'KillSignal',
+    'ShutdownDelay',
+    'Leader',
+    'Lifecycle',
+    'LogConfig',
+    'RestartPolicy',
+    'DispatchPayload',
+  ]).properties,
+  Resources: Type.Pick(Resources, ['CPU', 'Cores', 'MemoryMB', 'MemoryMaxMB']),
+  // Only whether there are any: see task-hooks.ts.
+  Artifacts: Type.Optional(Type.Union([Type.Array(Type.Unknown()), Type.Null()])),
+  Templates: Type.Optional(Type.Union([Type.Array(Type.Unknown()), Type.Null()])),
+  VolumeMounts: Type.Optional(Type.Union([Type.Array(Type.Unknown()), Type.Null()])),
+})
+export type AgentTask = Shape<typeof AgentTask>
+
+const AgentTaskGroup = Type.Object({
+  ...Type.Pick(TaskGroup, ['Name', 'Meta', 'Networks', 'ShutdownDelay', 'MaxRunDuration']).properties,
+  Tasks: Type.Array(AgentTask, { minItems: 1 }),
+})
+export type AgentTaskGroup = Shape<typeof AgentTaskGroup>
+
+const AgentJob = Type.Object({
+  ...Type.Pick(Job, ['ID', 'Name', 'ParentID', 'Type', 'Region', 'Payload', 'Meta']).properties,
+  TaskGroups: Type.Array(AgentTaskGroup),
+})
+export type AgentJob = Shape<typeof AgentJob>
+
+const AgentAllocation = Type.Pick(AllocationRecord, [
+  'ID',
+  'Name',
+  'Namespace',
+  'TaskGroup',
+  'DesiredStatus',
+  'DesiredDescription',
+  'DesiredTransition',
+  'ClientStatus',
+  'PreviousAllocation',
+  'PreemptedAllocations',
+  'AllocatedResources',
+  'AllocModifyIndex',
+  'CreateTime',
+])
+export type AgentAllocation = Shape<typeof AgentAllocation>
+
+/** An allocation of this node together with the version of the job that it runs. */
+export interface Assignment {
+  readonly allocation: AgentAllocation
+  readonly job: AgentJob
+  /** The group of the job that the allocation places. */
+  readonly group: AgentTaskGroup
+}
+
+const checker = Compile(Type.Object({ allocation: AgentAllocation, job: AgentJob }))
+
+export interface UnreadableAssignment {
+  /** The allocation it was meant for; undefined when not even that can be told. */
+  readonly id: string | undefined
+  readonly message: string
+}
+
+/** Reads one entry of a `desired` message, or of the agent's own files. */
+export function readAssignment(value: unknown): Result<Assignment, UnreadableAssignment> {
+  if (!checker.Check(value)) {
+    const [first] = checker.Errors(value)
+    const where = first === undefined || first.instancePath === '' ? 'the entry' : first.instancePath
+    return err({ id: idOf(value), message: `${where} ${first?.message ?? 'is not readable'}` })
+  }
+  const { allocation, job } = value
+  // The identifier becomes a directory name.
+  if (!UUID.test(allocation.ID)) return err({ id: undefined, message: 'allocation.ID is not a UUID' })
+  const group = job.TaskGroups.find((candidate) => candidate.Name === allocation.TaskGroup)
+  if (group === undefined) {
+    return err({
+      id: allocation.ID,
+      message: `the job has no group ${JSON.stringify(allocation.TaskGroup)}`,
+    })
+  }
+  return ok({ allocation, job, group })
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+function idOf(value: unknown): string | undefined {
+  const id: unknown = inner(inner(value, 'allocation'), 'ID')
+  return typeof id === 'string' && UUID.test(id) ? id : undefined
+}
+
+function inner(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
+
+/** Reference scheduling §1.3: the servers want it to end. */
+export function shouldEnd(allocation: AgentAllocation): boolean {
+  return allocation.DesiredStatus !== 'run'
+}
+
+/** Reference scheduling: the conventions; the node has said its last word on it. */
+export function isClientTerminal(status: AgentAllocation['ClientStatus']): boolean {
+  return status === 'complete' || status === 'failed' || status === 'lost'
+}

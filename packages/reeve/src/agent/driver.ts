@@ -1,0 +1,116 @@
+import { Fault } from '../kit/fault.ts'
+
+/**
+ * The seam between the agent and whatever runs tasks. One shared suite (test/suites/task-driver.ts)
+ * holds every implementation to these comments.
+ */
+export interface TaskDriver {
+  /** The name that jobs use: `raw_exec`. */
+  readonly name: string
+
+  /** Probes for real whether tasks could run here. Does not throw: what is wrong is in the answer. */
+  fingerprint(): Promise<DriverHealth>
+
+  /**
+   * Starts the task; resolves when it really runs. The caller has made `launch.handle` durable before,
+   * and never uses one handle twice. Rejects with a Fault whose kind says whether another try may help
+   * (`isRecoverable`): `task-config` names the field, `task-unstartable` what is missing, `task-start` is
+   * the rest. After a rejection nothing of the task runs.
+   */
+  start(launch: TaskLaunch): Promise<RunningTask>
+
+  /**
+   * Finds out what became of a start whose handle was saved, after the agent itself ended in between.
+   * The answer is final: a task said to be `never-started` will not start later by itself, and nothing
+   * of a `lost` one runs any more.
+   */
+  recover(handle: TaskHandle): Promise<Recovery>
+}
+
+export interface DriverHealth {
+  readonly detected: boolean
+  readonly healthy: boolean
+  /** A sentence: why it is not detected or not healthy, else `Healthy`. */
+  readonly description: string
+  /** Node attributes: `driver.raw_exec` = `1`. */
+  readonly attributes: Readonly<Record<string, string>>
+}
+
+/** Names one start of one task so that it can be found again. Made and saved by the agent before the start. */
+export interface TaskHandle {
+  readonly driver: string
+  /** Unique for each start: allocation, task and attempt. */
+  readonly id: string
+  readonly allocationId: string
+  readonly task: string
+  /** A directory for the driver's own records of this start; the driver makes it, `forget` removes it. */
+  readonly dir: string
+  /** The boot of the machine during which it was started; no task outlives that. */
+  readonly bootId: string
+}
+
+export interface TaskLaunch {
+  readonly handle: TaskHandle
+  /** The task's `Config`, interpolated. The driver checks it. */
+  readonly config: Readonly<Record<string, unknown>>
+  /** The whole environment: the driver adds nothing of the agent's own. */
+  readonly env: Readonly<Record<string, string>>
+  /** Empty: the user of the agent. */
+  readonly user: string
+  readonly taskDir: string
+  /** Files that the output is appended to; undefined discards it. */
+  readonly logs: { readonly stdout: string; readonly stderr: string } | undefined
+}
+
+/** A task that was started. Stays usable after the task has ended. */
+export interface RunningTask {
+  readonly handle: TaskHandle
+
+  /** Settles once, when the task has ended and nothing it started is left. Never rejects. */
+  readonly exited: Promise<TaskExit>
+
+  /** Sends a signal to the task itself. Fault `task-signal`: no such signal; `task-gone`: it has ended. */
+  signal(name: string): Promise<void>
+
+  /**
+   * Ends the task: the signal, then after the timeout force. Resolves when nothing of it is left, at once
+   * if it has ended; may be called again. Fault `task-unkillable` when something survives even force.
+   */
+  stop(request: StopRequest): Promise<void>
+
+  /** The agent goes, the task stays: ends all watching. `exited` then never settles unless it already has. */
+  detach(): void
+
+  /** Removes the driver's records. Called once the exit has been saved; safe to repeat. */
+  forget(): Promise<void>
+}
+
+export interface StopRequest {
+  /** `SIGINT` and the like; empty: the driver's own default. */
+  readonly signal: string
+  readonly timeoutMs: number
+}
+
+export interface TaskExit {
+  readonly exitCode: number
+  /** 0 unless a signal ended it. */
+  readonly signal: number
+  readonly oomKilled: boolean
+  /** What the driver has to say about it; empty when the code says all. */
+  readonly message: string
+  readonly atMs: number
+}
+
+export type Recovery =
+  /** It runs, or it ran and its exit is known: `exited` tells. */
+  | { readonly kind: 'attached'; readonly task: RunningTask }
+  | { readonly kind: 'never-started' }
+  | { readonly kind: 'lost'; readonly reason: string }
+
+/** The task cannot run as it is written, on this node: another try would end the same way. */
+const FINAL_KINDS: ReadonlySet<string> = new Set(['task-invalid', 'task-config', 'task-unstartable'])
+
+/** Whether another try may succeed; the restart policy bounds how many there are. */
+export function isRecoverable(thrown: unknown): boolean {
+  return !(thrown instanceof Fault && FINAL_KINDS.has(thrown.kind))
+}

@@ -1,0 +1,27 @@
+import type { Clock, Random } from '../kit/clock.ts'
+import type { TaskDriver } from './driver.ts'
+import type { Log } from './log.ts'
+import type { NodeFacts } from './node-facts.ts'
+import type { AgentStore } from './store/store.ts'
+import type { Workspace } from './store/workspace.ts'
+import type { TaskHook } from './task/task-hooks.ts'
+import type { Slots } from './wait.ts'
+
+/** What every runner of this agent shares. */
+export interface AgentHost {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly store: AgentStore
+  readonly workspace: Workspace
+  readonly drivers: ReadonlyMap<string, TaskDriver>
+  readonly taskHooks: readonly TaskHook[]
+  readonly starts: Slots
+  /** Below this the drivers keep their records. */
+  readonly recordsDir: string
+  readonly bootId: string
+  /** The node as last fingerprinted. */
+  node(): NodeFacts
+  /** Settles when a server has said what this node should run. */
+  readonly serverContact: Promise<void>
+}

@@ -1,0 +1,11 @@
+/** What tasks may know of the node they run on. */
+export interface NodeFacts {
+  readonly ID: string
+  readonly Name: string
+  readonly Region: string
+  readonly Datacenter: string
+  readonly NodePool: string
+  readonly NodeClass: string
+  readonly Attributes: Readonly<Record<string, string>>
+  readonly Meta: Readonly<Record<string, string>>
+}

@@ -1,0 +1,192 @@
+import { TASK_ENVIRONMENT_PREFIX } from '@reeve/contract'
+import { Fault } from '../../kit/fault.ts'
+import type { AgentTask, Assignment } from '../assignment.ts'
+import type { NodeFacts } from '../node-facts.ts'
+import type { TaskPaths } from '../store/workspace.ts'
+import { Interpolator } from './interpolate.ts'
+
+export interface EnvironmentInput {
+  readonly assignment: Assignment
+  readonly task: AgentTask
+  readonly node: NodeFacts
+  readonly paths: TaskPaths
+}
+
+export interface TaskEnvironment {
+  readonly env: Readonly<Record<string, string>>
+  /** Resolves references in the task's other texts; node values come before variables. */
+  readonly interpolator: Interpolator
+}
+
+/** Where programs are looked for when the task does not say. Never the agent's own path. */
+const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/**
+ * The whole environment of a task, built from nothing: the agent's own variables never reach it. Reference
+ * scheduling §34: later wins of product variables, meta, the task's own.
+ */
+export function buildEnvironment(input: EnvironmentInput): TaskEnvironment {
+  const product: Vars = new Map([['PATH', DEFAULT_PATH]])
+  addIdentity(product, input)
+  addResources(product, input)
+  addPorts(product, input)
+  addMeta(product, mergedMeta(input))
+
+  const nodeValue = nodeLookup(input.node)
+  const base = new Interpolator((name) => nodeValue(name) ?? product.get(name))
+  const vars: Vars = new Map(product)
+  for (const [name, value] of Object.entries(input.task.Env ?? {})) {
+    if (PROTECTED.has(name)) continue
+    const text = base.text(value, `Env.${name}`)
+    vars.set(name, text)
+  }
+  refuseUnpassable(vars)
+  const interpolator = new Interpolator((name) => nodeValue(name) ?? vars.get(name))
+  return { env: Object.fromEntries(vars), interpolator }
+}
+
+type Vars = Map<string, string>
+
+/** The kernel ends names at `=` and values at NUL. */
+function refuseUnpassable(vars: Vars): void {
+  for (const [name, value] of vars) {
+    if (name !== '' && !/[=\0]/.test(name) && !value.includes('\0')) continue
+    throw new Fault('task-invalid', `${JSON.stringify(name)} cannot be an environment variable`)
+  }
+}
+
+const named = (suffix: string): string => `${TASK_ENVIRONMENT_PREFIX}${suffix}`
+
+/** The variables by which processes of a task are told from others. */
+export const ALLOCATION_MARK = named('ALLOC_ID')
+export const TASK_MARK = named('TASK_NAME')
+
+/** A task may change any variable but these: they find its processes when it is stopped. */
+const PROTECTED: ReadonlySet<string> = new Set([ALLOCATION_MARK, TASK_MARK])
+
+function addIdentity(vars: Vars, { assignment, task, node, paths }: EnvironmentInput): void {
+  const { allocation, job, group } = assignment
+  vars.set(named('ALLOC_DIR'), paths.allocDir)
+  vars.set(named('TASK_DIR'), paths.localDir)
+  vars.set(named('SECRETS_DIR'), paths.secretsDir)
+  vars.set(ALLOCATION_MARK, allocation.ID)
+  vars.set(named('SHORT_ALLOC_ID'), allocation.ID.slice(0, 8))
+  vars.set(named('ALLOC_NAME'), allocation.Name)
+  vars.set(named('ALLOC_INDEX'), /\[(\d+)\]$/.exec(allocation.Name)?.[1] ?? '0')
+  vars.set(TASK_MARK, task.Name)
+  vars.set(named('GROUP_NAME'), group.Name)
+  vars.set(named('JOB_ID'), job.ID)
+  vars.set(named('JOB_NAME'), job.Name)
+  if (job.ParentID !== '') vars.set(named('JOB_PARENT_ID'), job.ParentID)
+  vars.set(named('NAMESPACE'), allocation.Namespace)
+  vars.set(named('REGION'), job.Region)
+  vars.set(named('DC'), node.Datacenter)
+  vars.set(named('NODE_ID'), node.ID)
+  vars.set(named('NODE_NAME'), node.Name)
+}
+
+function addResources(vars: Vars, { assignment, task }: EnvironmentInput): void {
+  const granted = assignment.allocation.AllocatedResources.Tasks[task.Name]
+  const memoryMB = granted?.Memory.MemoryMB ?? task.Resources.MemoryMB
+  const memoryMaxMB = granted?.Memory.MemoryMaxMB ?? task.Resources.MemoryMaxMB
+  vars.set(named('CPU_LIMIT'), String(granted?.Cpu.CpuShares ?? task.Resources.CPU))
+  vars.set(named('MEMORY_LIMIT'), String(memoryMB))
+  if (memoryMaxMB > 0) vars.set(named('MEMORY_MAX_LIMIT'), String(memoryMaxMB))
+  const cores = granted?.Cpu.ReservedCores ?? []
+  if (cores.length > 0) vars.set(named('CPU_CORES'), rangesOf(cores))
+}
+
+/** `0-2,7` of 0, 1, 2, 7. */
+export function rangesOf(numbers: readonly number[]): string {
+  const ranges: [number, number][] = []
+  for (const number of [...numbers].toSorted((a, b) => a - b)) {
+    const last = ranges.at(-1)
+    if (last !== undefined && number <= last[1] + 1) last[1] = number
+    else ranges.push([number, number])
+  }
+  return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',')
+}
+
+interface PortGrant {
+  readonly label: string
+  readonly hostIp: string
+  readonly hostPort: number
+  /** What the program should listen on. */
+  readonly port: number
+}
+
+function addPorts(vars: Vars, { assignment, task }: EnvironmentInput): void {
+  const granted = assignment.allocation.AllocatedResources
+  for (const { Label, HostIP, Value, To } of granted.Shared.Ports ?? []) {
+    addPort(vars, { label: Label, hostIp: HostIP, hostPort: Value, port: To > 0 ? To : Value })
+  }
+  // The older form, in which ports belong to a task: the task's own also without its name.
+  for (const [owner, { Networks }] of Object.entries(granted.Tasks)) {
+    for (const network of Networks ?? []) {
+      const ports = [...(network.ReservedPorts ?? []), ...(network.DynamicPorts ?? [])]
+      for (const { Label, Value, To } of ports) {
+        const port = { hostIp: network.IP, hostPort: Value, port: To > 0 ? To : Value }
+        if (owner === task.Name) addPort(vars, { ...port, label: Label })
+        addAddress(vars, { ...port, label: `${owner}_${Label}` })
+      }
+    }
+  }
+}
+
+function addPort(vars: Vars, grant: PortGrant): void {
+  const label = safeName(grant.label)
+  addAddress(vars, grant)
+  vars.set(named(`HOST_IP_${label}`), grant.hostIp)
+  vars.set(named(`HOST_PORT_${label}`), String(grant.hostPort))
+  vars.set(named(`HOST_ADDR_${label}`), addressOf(grant))
+  vars.set(named(`ALLOC_PORT_${label}`), String(grant.port))
+}
+
+function addAddress(vars: Vars, grant: PortGrant): void {
+  const label = safeName(grant.label)
+  vars.set(named(`IP_${label}`), grant.hostIp)
+  vars.set(named(`PORT_${label}`), String(grant.port))
+  vars.set(named(`ADDR_${label}`), addressOf(grant))
+}
+
+function addressOf({ hostIp, hostPort }: PortGrant): string {
+  return hostIp.includes(':') ? `[${hostIp}]:${hostPort}` : `${hostIp}:${hostPort}`
+}
+
+function mergedMeta({ assignment, task }: EnvironmentInput): Readonly<Record<string, string>> {
+  return { ...assignment.job.Meta, ...assignment.group.Meta, ...task.Meta }
+}
+
+function addMeta(vars: Vars, meta: Readonly<Record<string, string>>): void {
+  for (const [key, value] of Object.entries(meta)) {
+    const name = safeName(key)
+    vars.set(named(`META_${name}`), value)
+    vars.set(named(`META_${name.toUpperCase()}`), value)
+  }
+}
+
+/** Reference scheduling §34: labels and keys are written by users, names of variables are narrower. */
+function safeName(text: string): string {
+  return text.replace(/[^A-Za-z0-9_.]/g, '_')
+}
+
+/** Reference scheduling §35: what is known about the node. */
+function nodeLookup(node: NodeFacts): (name: string) => string | undefined {
+  const own = new Map([
+    ['node.unique.id', node.ID],
+    ['node.unique.name', node.Name],
+    ['node.datacenter', node.Datacenter],
+    ['node.region', node.Region],
+    ['node.class', node.NodeClass],
+    ['node.pool', node.NodePool],
+  ])
+  return (name) => {
+    if (name.startsWith('attr.')) return ownValue(node.Attributes, name.slice('attr.'.length))
+    if (name.startsWith('meta.')) return ownValue(node.Meta, name.slice('meta.'.length))
+    return own.get(name)
+  }
+}
+
+function ownValue(map: Readonly<Record<string, string>>, key: string): string | undefined {
+  return Object.hasOwn(map, key) ? map[key] : undefined
+}

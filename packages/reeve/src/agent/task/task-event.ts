@@ -1,0 +1,134 @@
+import type { TaskEvent, TaskEventType } from '@reeve/contract'
+import { formatDurationNs, nsFromMs } from '../../kit/duration.ts'
+
+/** What a caller may say about an event; the rest of the record follows from it. */
+export type TaskEventFields = Partial<Omit<TaskEvent, 'Type' | 'Time' | 'DisplayMessage' | 'Details'>>
+
+/**
+ * One task event with all its fields. Reference workload §4.5: every field is always present, and each one
+ * that applies is mirrored as text in `Details`.
+ */
+export function taskEvent(
+  type: TaskEventType,
+  timeMs: number,
+  { details, ...fields }: TaskEventFields & { readonly details?: Readonly<Record<string, string>> } = {},
+): TaskEvent {
+  const record: TaskEvent = {
+    ...EMPTY,
+    ...fields,
+    Type: type,
+    Time: nsFromMs(timeMs),
+    Details: { ...mirror(fields), ...details },
+  }
+  return { ...record, DisplayMessage: displayMessage(record) }
+}
+
+const EMPTY: Omit<TaskEvent, 'Type' | 'Time'> = {
+  DisplayMessage: '',
+  Message: '',
+  Details: {},
+  FailsTask: false,
+  RestartReason: '',
+  SetupError: '',
+  DriverError: '',
+  DriverMessage: '',
+  ExitCode: 0,
+  Signal: 0,
+  KillTimeout: 0,
+  KillError: '',
+  KillReason: '',
+  StartDelay: 0,
+  DownloadError: '',
+  ValidationError: '',
+  DiskLimit: 0,
+  FailedSibling: '',
+  SecretStoreError: '',
+  TaskSignal: '',
+  TaskSignalReason: '',
+  GenericSource: '',
+}
+
+/** Reference scheduling §1.4: the keys of `Details`. */
+const DETAIL_KEYS = {
+  Message: 'message',
+  FailsTask: 'fails_task',
+  RestartReason: 'restart_reason',
+  SetupError: 'setup_error',
+  DriverError: 'driver_error',
+  DriverMessage: 'driver_message',
+  ExitCode: 'exit_code',
+  Signal: 'signal',
+  KillTimeout: 'kill_timeout',
+  KillError: 'kill_error',
+  KillReason: 'kill_reason',
+  StartDelay: 'start_delay',
+  DownloadError: 'download_error',
+  ValidationError: 'validation_error',
+  DiskLimit: 'disk_limit',
+  FailedSibling: 'failed_sibling',
+  SecretStoreError: 'secret_store_error',
+  TaskSignal: 'task_signal',
+  TaskSignalReason: 'task_signal_reason',
+  GenericSource: 'generic_source',
+} as const satisfies Record<keyof TaskEventFields, string>
+
+function mirror(fields: TaskEventFields): Record<string, string> {
+  const details: Record<string, string> = {}
+  for (const [name, key] of Object.entries(DETAIL_KEYS)) {
+    const value: unknown = Reflect.get(fields, name)
+    if (value === undefined || value === '' || value === false) continue
+    // The kill timeout is a text like 5s, the start delay a number of nanoseconds.
+    details[key] = name === 'KillTimeout' ? formatDurationNs(Number(value)) : String(value)
+  }
+  return details
+}
+
+/** The sentence for people. Filled in on the node, so that every reader shows the same one. */
+function displayMessage(event: TaskEvent): string {
+  const speak = SENTENCES[event.Type]
+  return speak === undefined ? event.Message : speak(event)
+}
+
+const SENTENCES: Readonly<Record<string, (event: TaskEvent) => string>> = {
+  Received: () => 'Task received by the node',
+  'Task Setup': (event) => event.Message,
+  Started: () => 'Task started by the node',
+  Terminated: terminated,
+  Killing: (event) =>
+    `${prefixed(event.KillReason)}Kill signal sent; force follows after ${formatDurationNs(event.KillTimeout)}`,
+  Killed: (event) => event.KillError || 'Task was stopped',
+  Restarting: (event) =>
+    `${event.RestartReason === WITHIN_POLICY ? '' : prefixed(event.RestartReason)}Task restarting in ${formatDurationNs(event.StartDelay)}`,
+  'Not Restarting': (event) => event.RestartReason || 'Task will not be started again',
+  'Setup Failure': (event) => event.SetupError || 'Task could not be set up',
+  'Driver Failure': (event) => event.DriverError || 'The driver could not start the task',
+  'Failed Validation': (event) => event.ValidationError || 'The task is not valid on this node',
+  'Failed Restoring Task': (event) =>
+    `The task was not found after the agent restarted${event.DriverError === '' ? '' : `: ${event.DriverError}`}`,
+  'Sibling Task Failed': (event) =>
+    event.FailedSibling === ''
+      ? 'A task of the same group failed'
+      : `Task ${JSON.stringify(event.FailedSibling)} of the same group failed`,
+  'Leader Task Dead': () => 'The leader of the group has ended',
+  'Main Tasks Dead': () => 'The main tasks of the group have ended',
+  'Restart Signaled': (event) => event.RestartReason || 'Task was asked to restart',
+  Signaling: (event) =>
+    `Signal ${event.TaskSignal || 'unknown'} sent${event.TaskSignalReason === '' ? '' : `: ${event.TaskSignalReason}`}`,
+  'Waiting for shutdown delay': (event) => event.Message,
+  'Skipping shutdown delay': (event) => event.Message,
+  Driver: (event) => event.DriverMessage,
+}
+
+/** The plain reason of a restart, which the sentence does not repeat. */
+export const WITHIN_POLICY = 'Restart within policy'
+
+function terminated(event: TaskEvent): string {
+  const parts = [`Exit Code: ${event.ExitCode}`]
+  if (event.Signal !== 0) parts.push(`Signal: ${event.Signal}`)
+  if (event.Message !== '') parts.push(`Exit Message: ${JSON.stringify(event.Message)}`)
+  return parts.join(', ')
+}
+
+function prefixed(reason: string): string {
+  return reason === '' ? '' : `${reason} - `
+}

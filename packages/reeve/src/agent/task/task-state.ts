@@ -1,0 +1,48 @@
+import type { TaskEvent, TaskState, TaskStateName } from '@reeve/contract'
+import { isoFromMs, msFromNs, ZERO_TIME } from '../../kit/duration.ts'
+import { assert } from '../../kit/fault.ts'
+import { LIMITS } from '../../model/index.ts'
+
+/** Reference scheduling §1.4. A dead task lives again only when a user restarts the whole allocation. */
+const NEXT = {
+  pending: ['running', 'dead'],
+  running: ['pending', 'dead'],
+  dead: ['pending'],
+} as const satisfies Record<TaskStateName, readonly TaskStateName[]>
+
+export function freshTaskState(): TaskState {
+  return {
+    State: 'pending',
+    Failed: false,
+    Restarts: 0,
+    LastRestart: ZERO_TIME,
+    StartedAt: ZERO_TIME,
+    FinishedAt: ZERO_TIME,
+    Events: [],
+    TaskHandle: null,
+    Paused: '',
+  }
+}
+
+/** Adds what happened. Spec W: Limits. Only the latest 10 events are kept; the oldest goes first. */
+export function withEvent(state: TaskState, event: TaskEvent): TaskState {
+  const noted = { ...state, Events: [...state.Events, event].slice(-LIMITS.taskEventsMax) }
+  if (event.FailsTask) return { ...noted, Failed: true }
+  if (event.Type !== 'Restarting') return noted
+  return { ...noted, Restarts: state.Restarts + 1, LastRestart: isoFromMs(msFromNs(event.Time)) }
+}
+
+/** Moves the task along the table; staying where it is is no move. */
+export function moved(state: TaskState, to: TaskStateName, timeMs: number): TaskState {
+  if (state.State === to) return state
+  const allowed: readonly TaskStateName[] = NEXT[state.State]
+  assert(allowed.includes(to), `a task does not go from ${state.State} to ${to}`)
+  switch (to) {
+    case 'running':
+      return { ...state, State: to, StartedAt: isoFromMs(timeMs) }
+    case 'dead':
+      return { ...state, State: to, FinishedAt: isoFromMs(timeMs) }
+    case 'pending':
+      return { ...state, State: to }
+  }
+}

@@ -1,0 +1,26 @@
+/** What a handler gives back; the shell writes it. */
+export interface Answer {
+  readonly status?: number
+  readonly body: Body
+  readonly headers?: Readonly<Record<string, string>>
+  /** `X-Service-NextToken`: where the next page starts. */
+  readonly nextToken?: string | undefined
+}
+
+export type Body =
+  | { readonly kind: 'json'; readonly value: unknown }
+  /** Items that are JSON already: a list is written without being built twice. */
+  | { readonly kind: 'json-items'; readonly items: readonly string[] }
+  | { readonly kind: 'text'; readonly text: string; readonly contentType: string }
+  | { readonly kind: 'empty' }
+
+export function json(value: unknown): Answer {
+  return { body: { kind: 'json', value } }
+}
+
+export function jsonItems(items: readonly string[], nextToken?: string): Answer {
+  return { body: { kind: 'json-items', items }, nextToken }
+}
+
+/** Reference §0.2: no object means 200 with an empty body and no content type. */
+export const EMPTY: Answer = { body: { kind: 'empty' } }

@@ -1,0 +1,89 @@
+import type { JsonSchema } from './decode.ts'
+
+/** A query parameter that does not parse. Answered 400 with this text (reference §1.1, §2.2). */
+export class QueryError extends Error {}
+
+export type RawQuery = Readonly<Record<string, string | readonly string[] | undefined>>
+type QueryValue = string | number | boolean | readonly string[]
+
+/** Reads one parameter's text; undefined leaves it at its default. */
+type Reader = (text: string, name: string) => QueryValue | undefined
+
+interface QuerySchema {
+  readonly properties: Readonly<Record<string, JsonSchema & { readonly 'x-parse'?: string }>>
+}
+
+/** Reference §1.1: some parameters have refusals of their own, checked in this order before the others. */
+const SPECIAL: Readonly<Record<string, Reader>> = {
+  stale: (text) =>
+    text === '' ||
+    parseBool(text, 'Expect `true` or `false` for `stale` query string parameter'),
+  per_page: (text) => parseWhole(text, 'Expect a number for `per_page` query string parameter'),
+  wait: (text) => text,
+  index: (text) => parseWhole(text, 'Invalid index'),
+  pretty: (text) => text !== '0',
+}
+
+/** Compiles the query of a route: texts to the types its schema declares. Unknown parameters are ignored. */
+export function compileQuery(schema: QuerySchema | undefined): (raw: RawQuery) => object {
+  const readers = Object.entries(schema?.properties ?? {})
+    .map(([name, property]) => ({ name, read: SPECIAL[name] ?? readerOf(property), property }))
+    .sort((a, b) => rank(a.name) - rank(b.name))
+  return (raw) => {
+    const parsed: Record<string, QueryValue> = {}
+    for (const { name, read, property } of readers) {
+      const given = raw[name]
+      if (given === undefined) continue
+      const value =
+        property.type === 'array'
+          ? [given].flat()
+          : read(typeof given === 'string' ? given : (given[0] ?? ''), name)
+      if (value !== undefined) parsed[name] = value
+    }
+    return parsed
+  }
+}
+
+const ORDER = Object.keys(SPECIAL)
+
+function rank(name: string): number {
+  const at = ORDER.indexOf(name)
+  return at < 0 ? ORDER.length : at
+}
+
+function readerOf(schema: JsonSchema & { readonly 'x-parse'?: string }): Reader {
+  if (schema.type === 'boolean') {
+    if (schema['x-parse'] === 'lenient') return (text) => BOOLS.get(text) ?? false
+    return (text, name) =>
+      text === '' ? undefined : parseBool(text, syntaxError(text, name, ['bool', 'ParseBool']))
+  }
+  if (schema.type === 'integer')
+    return (text, name) =>
+      text === '' ? undefined : parseWhole(text, syntaxError(text, name, ['int', 'Atoi']), true)
+  return (text) => text
+}
+
+const BOOLS: ReadonlyMap<string, boolean> = new Map([
+  ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => [text, true] as const),
+  ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map((text) => [text, false] as const),
+])
+
+function parseBool(text: string, message: string): boolean {
+  const value = BOOLS.get(text)
+  if (value === undefined) throw new QueryError(message)
+  return value
+}
+
+function parseWhole(text: string, message: string, signed = false): number {
+  const value = Number(text)
+  const shape = signed ? /^[+-]?\d+$/ : /^\d+$/
+  if (!shape.test(text) || !Number.isSafeInteger(value)) throw new QueryError(message)
+  return value
+}
+
+function syntaxError(text: string, name: string, [kind, parser]: [string, string]): string {
+  return (
+    `Failed to parse value of "${name}" (${text}) as a ${kind}: ` +
+    `strconv.${parser}: parsing "${text}": invalid syntax`
+  )
+}

@@ -1,0 +1,77 @@
+import { Allocation, v1Routes } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import {
+  allocationStub,
+  allocationView,
+  checkUuid,
+  refusal,
+  type AllocationRow,
+  type Refusal,
+} from '../../model/index.ts'
+import { jobVersionKey, type Store } from '../../state/index.ts'
+import type { WorkloadContext } from '../../workload/index.ts'
+import { json } from '../answer.ts'
+import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
+import { listAnswer } from './list-answer.ts'
+import { anyone, inNamespace } from './requirements.ts'
+import { visible, walkIds } from './walks.ts'
+
+const ALLOCATION_FILTER = { kinds: fieldKindsFromSchema(Allocation) }
+
+/** Spec W: Allocations, the reads. */
+export function allocationEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
+  return [
+    read(v1Routes.listAllocations, inNamespace('read-job'), (request) => listAllocations(store, request)),
+    read(v1Routes.readAllocation, anyone, (request) => readAllocation(store, request)),
+  ]
+}
+
+/** The job of an allocation as it was when it was placed or updated (Spec W: Allocation, Job). */
+export function jobOfAllocation(store: Store, row: AllocationRow) {
+  return store.tables.job_versions.find(jobVersionKey(row.Namespace, row.JobID, row.JobVersion))
+}
+
+function listAllocations(
+  store: Store,
+  { caller, namespace, query }: RequestOf<typeof v1Routes.listAllocations>,
+): Result<ReadPlan, Refusal> {
+  const { allocations } = store.tables
+  const walk = walkIds(allocations, 'alloc', query.prefix)
+  if (!walk.ok) return walk
+  const isVisible = (row: AllocationRow): boolean =>
+    namespace === '*' ? caller.grants.allows(row.Namespace, 'read-job') : row.Namespace === namespace
+  const options = { resources: query.resources ?? false, taskStates: query.task_states ?? true }
+  return ok({
+    index: () => allocations.lastIndex,
+    watch: [{ table: 'allocations' }],
+    answer: () =>
+      listAnswer({
+        walk: visible(walk.value, isVisible),
+        query,
+        filter: ALLOCATION_FILTER,
+        filterView: (row) => allocationView(row, jobOfAllocation(store, row)),
+        stub: (row) => allocationStub(row, jobOfAllocation(store, row), options),
+      }),
+  })
+}
+
+/** Reference §2.5: what the caller may not read does not exist for it. */
+function readAllocation(
+  store: Store,
+  { caller, params }: RequestOf<typeof v1Routes.readAllocation>,
+): Result<ReadPlan, Refusal> {
+  const id = checkUuid('alloc', params.alloc_id)
+  if (!id.ok) return err(refusal('invalid-input', id.error))
+  const { allocations } = store.tables
+  return ok({
+    index: () => allocations.modifyIndexOf(id.value) ?? allocations.lastIndex,
+    watch: [{ table: 'allocations', key: id.value }],
+    answer: () => {
+      const row = allocations.find(id.value)
+      if (row === undefined || !caller.grants.allows(row.Namespace, 'read-job'))
+        return err(refusal('alloc-not-found', 'alloc not found'))
+      return ok(json(allocationView(row, jobOfAllocation(store, row))))
+    },
+  })
+}

@@ -1,0 +1,75 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { v1Routes } from '@reeve/contract'
+import type { Clock } from '../../kit/clock.ts'
+import { refusal } from '../../model/index.ts'
+import { prepareStream, type EventStreams, type Sink } from '../../workload/index.ts'
+import type { Lifecycle } from '../lifecycle.ts'
+import { secretOf } from './mount.ts'
+import { sendRefusal } from './send.ts'
+
+/** How long a reader that is being cut off has to take what was written to it. */
+const LAST_LINES_MS = 40_000
+
+export interface EventStreamHost {
+  readonly streams: EventStreams
+  readonly lifecycle: Lifecycle
+  readonly clock: Clock
+}
+
+/** Spec W: Event stream. Not mounted like other reads: it has no end, no compression and its own sharing of texts. */
+export function mountEventStream(app: FastifyInstance, host: EventStreamHost): void {
+  const { path } = v1Routes.streamEvents
+  app.route({
+    method: ['POST', 'PUT', 'PATCH', 'DELETE'],
+    url: path,
+    handler: (_request, reply) => reply.code(405).type('text/plain; charset=utf-8').send('Invalid method'),
+  })
+  app.get(path, { exposeHeadRoute: false }, (request, reply) => serveStream(host, request, reply))
+}
+
+function serveStream(
+  host: EventStreamHost,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  // Fastify's query parser gives texts and arrays of texts.
+  const query = request.query as Readonly<Record<string, string | readonly string[] | undefined>>
+  const indexText = [query['index'] ?? ''].flat()[0] ?? ''
+  if (!/^\d*$/.test(indexText))
+    return sendRefusal(
+      reply,
+      refusal('invalid-input', `Unable to parse index: "${indexText}" is not a whole number ≥ 0`),
+    )
+  const ready = prepareStream(host.streams, {
+    topics: query['topic'] === undefined ? undefined : [query['topic']].flat(),
+    namespace: [query['namespace'] ?? ''].flat()[0] || 'default',
+    fromIndex: Number(indexText),
+    secret: secretOf(request),
+  })
+  if (!ready.ok) return sendRefusal(reply, ready.error)
+  void reply.hijack()
+  // No handler after hijack() writes them.
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    if (value !== undefined) reply.raw.setHeader(name, value)
+  reply.raw.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache' })
+  const hold = host.lifecycle.hold(request.raw.socket)
+  const drop = ready.value.open(sinkOf(host, reply))
+  const over = (): void => {
+    hold.release()
+    drop()
+  }
+  reply.raw.once('close', over)
+  return reply
+}
+
+function sinkOf(host: EventStreamHost, reply: FastifyReply): Sink {
+  const { raw } = reply
+  return {
+    write: (text) => void raw.write(text),
+    backlogBytes: () => raw.writableLength,
+    end(lastLine) {
+      raw.end(lastLine)
+      host.clock.after(LAST_LINES_MS, () => raw.destroy())
+    },
+  }
+}

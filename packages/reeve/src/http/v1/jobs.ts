@@ -1,0 +1,163 @@
+import { Job, v1Routes, type JobStopResponse, type JobWriteResponse } from '@reeve/contract'
+import { err, ok } from '../../kit/result.ts'
+import { warningsText } from '../../kit/multi-error.ts'
+import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import { allocationStub, jobStub, refusal, type Refusal } from '../../model/index.ts'
+import { namespacedKey, type Store } from '../../state/index.ts'
+import { registerJob, stopJob, type JobWritten, type WorkloadContext } from '../../workload/index.ts'
+import { json, jsonItems } from '../answer.ts'
+import { read, write, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
+import { listAnswer } from './list-answer.ts'
+import { anyone, inNamespace } from './requirements.ts'
+import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
+
+const JOB_FILTER = { kinds: fieldKindsFromSchema(Job) }
+const JOB_NOT_FOUND: Refusal = refusal('job-not-found', 'job not found')
+
+/** Spec W: Jobs. */
+export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  const { store } = context
+  return [
+    read(v1Routes.listJobs, inNamespace('list-jobs'), (request) => ok(listJobs(store, request))),
+    write(v1Routes.registerJob, anyone, ({ caller, body, query }) =>
+      register(context, caller, { body, pathJobId: undefined, queryNamespace: query.namespace ?? '' }),
+    ),
+    write(v1Routes.updateJob, anyone, ({ caller, body, query, params }) =>
+      register(context, caller, {
+        body,
+        pathJobId: params.job_id,
+        queryNamespace: query.namespace ?? '',
+      }),
+    ),
+    read(v1Routes.readJob, inNamespace('read-job'), ({ namespace, params }) =>
+      ok(readOne(store, 'jobs', namespacedKey(namespace, params.job_id))),
+    ),
+    read(v1Routes.readJobSummary, inNamespace('read-job'), ({ namespace, params }) =>
+      ok(readOne(store, 'job_summaries', namespacedKey(namespace, params.job_id))),
+    ),
+    read(v1Routes.listJobAllocations, inNamespace('read-job'), ({ namespace, params, query }) =>
+      ok(listAllocations(store, { key: namespacedKey(namespace, params.job_id), all: query.all ?? false })),
+    ),
+    read(v1Routes.listJobEvaluations, inNamespace('read-job'), ({ namespace, params }) =>
+      ok(listEvaluations(store, namespacedKey(namespace, params.job_id))),
+    ),
+    write(v1Routes.stopJob, inNamespace('submit-job'), async ({ namespace, params, query }) => {
+      const stopped = await stopJob(context, {
+        namespace,
+        jobId: params.job_id,
+        purge: query.purge ?? false,
+        evalPriority: query.eval_priority ?? 0,
+        noShutdownDelay: query.no_shutdown_delay ?? false,
+      })
+      if (!stopped.ok) return stopped
+      const body: JobStopResponse = {
+        EvalID: stopped.value.evalId,
+        EvalCreateIndex: stopped.value.evalCreateIndex,
+        JobModifyIndex: stopped.value.jobModifyIndex,
+        VolumeEvalID: '',
+        VolumeEvalIndex: 0,
+        ...responseMeta(stopped.value.index),
+      }
+      return ok({ index: stopped.value.index, answer: json(body) })
+    }),
+  ]
+}
+
+/** Reference §0.2: repeated in the bodies of job writes. */
+export function responseMeta(index: number) {
+  return { Index: index, LastContact: 0, KnownLeader: true, NextToken: '' } as const
+}
+
+async function register(
+  context: WorkloadContext,
+  caller: RequestOf<typeof v1Routes.registerJob>['caller'],
+  request: Parameters<typeof registerJob>[2],
+) {
+  const written = await registerJob(context, caller, request)
+  if (!written.ok) return written
+  return ok({ index: written.value.index, answer: json(writeResponse(written.value)) })
+}
+
+function writeResponse(written: JobWritten): JobWriteResponse {
+  return {
+    EvalID: written.evalId,
+    EvalCreateIndex: written.evalCreateIndex,
+    JobModifyIndex: written.jobModifyIndex,
+    Warnings: warningsText(written.warnings),
+    ...responseMeta(written.index),
+  }
+}
+
+function listJobs(store: Store, request: RequestOf<typeof v1Routes.listJobs>): ReadPlan {
+  const { caller, namespace, query } = request
+  const { jobs, job_summaries } = store.tables
+  const prefix = query.prefix ?? ''
+  const everywhere = namespace === '*'
+  const rows = walkKeys(jobs, everywhere ? '' : namespacedKey(namespace, prefix), NAMESPACED_TOKEN)
+  const walk = visible(
+    rows,
+    (job) =>
+      !everywhere ||
+      (job.ID.startsWith(prefix) && caller.grants.allows(job.Namespace, 'list-jobs')),
+  )
+  return {
+    index: () => Math.max(jobs.lastIndex, job_summaries.lastIndex),
+    watch: [{ table: 'jobs' }, { table: 'job_summaries' }],
+    answer: () =>
+      listAnswer({
+        walk,
+        query,
+        filter: JOB_FILTER,
+        stub: (job) =>
+          jobStub(job, job_summaries.find(namespacedKey(job.Namespace, job.ID)), {
+            withMeta: query.meta ?? false,
+          }),
+      }),
+  }
+}
+
+/** Reference §1.5: the row's own index when it is there, the table's when it is not. */
+function readOne(store: Store, name: 'jobs' | 'job_summaries', key: string): ReadPlan {
+  const table = store.tables[name]
+  return {
+    index: () => table.modifyIndexOf(key) ?? table.lastIndex,
+    watch: [{ table: name, key }],
+    answer: () => {
+      const body = table.bodyOf(key)
+      return body === undefined ? err(JOB_NOT_FOUND) : ok(json(table.get(key)))
+    },
+  }
+}
+
+interface JobAllocationsQuery {
+  readonly key: string
+  readonly all: boolean
+}
+
+/** Spec W: List job allocations. Without `all`, only those of the job as it is registered now. */
+function listAllocations(store: Store, { key, all }: JobAllocationsQuery): ReadPlan {
+  const { allocations, jobs, job_versions } = store.tables
+  return {
+    index: () => allocations.lastIndex,
+    watch: [{ table: 'allocations' }],
+    answer: () => {
+      const registeredAt = jobs.createIndexOf(key) ?? 0
+      const rows = allocations
+        .rowsIn('job', key)
+        .filter((row) => all || row.CreateIndex >= registeredAt)
+      return ok(
+        jsonItems(rows.map((row) => JSON.stringify(allocationStub(row, jobOf(job_versions, row))))),
+      )
+    },
+  }
+}
+
+function listEvaluations(store: Store, key: string): ReadPlan {
+  const { evaluations } = store.tables
+  return {
+    index: () => evaluations.lastIndex,
+    watch: [{ table: 'evaluations' }],
+    answer: () =>
+      ok(jsonItems([...evaluations.keysIn('job', key)].sort().map((id) => evaluations.bodyOf(id) ?? ''))),
+  }
+}

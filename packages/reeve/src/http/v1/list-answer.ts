@@ -1,0 +1,33 @@
+import { setImmediate } from 'node:timers/promises'
+import { ok, type Result } from '../../kit/result.ts'
+import type { FilterOptions } from '../../lang/filter/index.ts'
+import type { Refusal } from '../../model/index.ts'
+import { jsonItems, type Answer } from '../answer.ts'
+import { buildPage, type PageQuery } from '../list-page.ts'
+import type { Walk } from './walks.ts'
+
+export interface ListOptions<Row> {
+  readonly walk: Walk<Row>
+  readonly query: PageQuery
+  /** The record's declared types, for the filter. */
+  readonly filter: FilterOptions
+  /** Reference §3.5: filters see the full object. The row itself unless given. */
+  readonly filterView?: (row: Row) => unknown
+  /** The item as the list shows it. */
+  readonly stub: (row: Row) => unknown
+}
+
+/** One page of a list, as every list route answers. */
+export async function listAnswer<Row>(options: ListOptions<Row>): Promise<Result<Answer, Refusal>> {
+  const page = await buildPage(
+    {
+      ...options.walk,
+      filterOptions: options.filter,
+      filterView: options.filterView ?? ((row) => row),
+      render: (row) => JSON.stringify(options.stub(row)),
+    },
+    options.query,
+    () => setImmediate(),
+  )
+  return page.ok ? ok(jsonItems(page.value.items, page.value.nextToken)) : page
+}

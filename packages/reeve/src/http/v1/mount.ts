@@ -1,0 +1,193 @@
+import { HEADERS, type Method, type Route } from '@reeve/contract'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import { runBlocking, type BlockingHost } from '../blocking.ts'
+import { compileDecoder, type Decoder, type JsonSchema } from '../decode.ts'
+import { parseFirstJson } from '../json-text.ts'
+import { compileQuery, QueryError, type RawQuery } from '../query.ts'
+import { NO_HOLD, type Lifecycle } from '../lifecycle.ts'
+import type { Endpoint, RequestOf } from './endpoint.ts'
+import { compileJobPaths, isJobRoute, JOB_PREFIX } from './job-path.ts'
+import { sendAnswer, sendRefusal } from './send.ts'
+
+/** What the shell needs to serve `/v1`. */
+export interface V1Host extends BlockingHost {
+  readonly region: string
+  readonly authenticate: (secret: string | undefined) => Result<Caller, Refusal>
+  readonly lifecycle: Lifecycle
+}
+
+interface Mounted {
+  readonly endpoint: Endpoint
+  readonly parseQuery: (raw: RawQuery) => object
+  readonly decodeBody: Decoder | undefined
+}
+
+const EVERY_METHOD = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+
+/** Mounts endpoints: one path answers every method, so that a wrong one is 405 and not 404. */
+export function mountV1(app: FastifyInstance, host: V1Host, endpoints: readonly Endpoint[]): void {
+  const byPath = new Map<string, Map<Method, Mounted>>()
+  for (const endpoint of endpoints) {
+    const { path, methods } = endpoint.route
+    const ofPath = byPath.get(path) ?? new Map<Method, Mounted>()
+    for (const method of methods) ofPath.set(method, compileEndpoint(endpoint))
+    byPath.set(path, ofPath)
+  }
+  for (const [path, ofPath] of byPath) {
+    if (isJobRoute({ path } as Route)) continue // path is all that isJobRoute reads
+    app.route({
+      method: [...EVERY_METHOD],
+      url: path,
+      handler: (request, reply) => serve(host, ofPath, { request, reply, params: paramsOf(request) }),
+    })
+  }
+  mountJobPaths(app, host, byPath)
+}
+
+function mountJobPaths(
+  app: FastifyInstance,
+  host: V1Host,
+  byPath: ReadonlyMap<string, ReadonlyMap<Method, Mounted>>,
+): void {
+  const routes = [...byPath.values()].flatMap((ofPath) => [...ofPath.values()])
+  const match = compileJobPaths(routes.map((one) => one.endpoint.route).filter(isJobRoute))
+  app.route({
+    method: [...EVERY_METHOD],
+    url: '/v1/job/*',
+    handler: (request, reply) => {
+      const { path, params } = match(paramsOf(request)['*'] ?? '')
+      const ofPath = byPath.get(path) ?? byPath.get(JOB_PREFIX) ?? new Map<Method, Mounted>()
+      return serve(host, ofPath, { request, reply, params })
+    },
+  })
+}
+
+interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly params: Readonly<Record<string, string>>
+}
+
+async function serve(
+  host: V1Host,
+  ofPath: ReadonlyMap<Method, Mounted>,
+  exchange: Exchange,
+): Promise<FastifyReply> {
+  const { request, reply } = exchange
+  // Fastify answers HEAD through GET; the contract's methods are the ones of EVERY_METHOD.
+  const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
+  const mounted = ofPath.get(method)
+  if (mounted === undefined) return reply.code(405).type(TEXT).send('Invalid method')
+  const parsed = parseRequest(host, mounted, exchange)
+  if (!parsed.ok) return sendRefusal(reply, parsed.error)
+  const { endpoint } = mounted
+  if (!endpoint.requires(parsed.value.caller, parsed.value))
+    return sendRefusal(reply, PERMISSION_DENIED)
+  if (endpoint.kind === 'write') {
+    const written = await endpoint.run(parsed.value)
+    if (!written.ok) return sendRefusal(reply, written.error)
+    void reply.header(HEADERS.index, String(written.value.index))
+    return sendAnswer(reply, written.value.answer, parsed.value.query)
+  }
+  return serveRead(host, { endpoint, parsed: parsed.value, exchange })
+}
+
+const TEXT = 'text/plain; charset=utf-8'
+
+interface ReadExchange {
+  readonly endpoint: Extract<Endpoint, { kind: 'read' }>
+  readonly parsed: RequestOf<Route>
+  readonly exchange: Exchange
+}
+
+async function serveRead(host: V1Host, read: ReadExchange): Promise<FastifyReply> {
+  const { reply, request } = read.exchange
+  const plan = read.endpoint.plan(read.parsed)
+  if (!plan.ok) return sendRefusal(reply, plan.error)
+  // Every route's query has these when it blocks; an absent one reads as undefined.
+  const query = read.parsed.query as { readonly index?: number; readonly wait?: string }
+  const minIndex = read.endpoint.route.blocking === true ? (query.index ?? 0) : 0
+  const hold = minIndex === 0 ? NO_HOLD : host.lifecycle.hold(request.raw.socket)
+  const waiting = { minIndex, wait: query.wait, signal: hold.signal }
+  const index = await runBlocking(host, waiting, plan.value).finally(hold.release)
+  const answer = await plan.value.answer()
+  // Nothing is revealed before it is durable.
+  await host.store.settled()
+  // Reference §1.3: a 404 of a read carries these too. Never 0: a client could not block on it (§1.4).
+  void reply.header(HEADERS.index, String(Math.max(1, index)))
+  void reply.header(HEADERS.lastContact, '0').header(HEADERS.knownLeader, 'true')
+  return answer.ok
+    ? sendAnswer(reply, answer.value, read.parsed.query)
+    : sendRefusal(reply, answer.error)
+}
+
+function parseRequest(
+  host: V1Host,
+  mounted: Mounted,
+  { request, params }: Exchange,
+): Result<RequestOf<Route>, Refusal> {
+  try {
+    // Fastify's query parser gives texts and arrays of texts.
+    const raw = request.query as RawQuery
+    const query = mounted.parseQuery(raw)
+    const region = first(raw['region'])
+    if (region !== '' && region !== 'global' && region !== host.region)
+      return err(refusal('region-unknown', 'No path to region'))
+    const secret = secretOf(request)
+    const caller = host.authenticate(secret)
+    if (!caller.ok) return caller
+    const body = mounted.decodeBody === undefined ? {} : decode(mounted.decodeBody, request.body)
+    const namespace = first(raw['namespace']) || 'default'
+    // parseQuery and decodeBody were compiled from this route's schemas.
+    return ok({ params, query, body, namespace, caller: caller.value, secret } as RequestOf<Route>)
+  } catch (thrown) {
+    if (thrown instanceof QueryError || thrown instanceof BodyError)
+      return err(refusal('invalid-input', thrown.message))
+    throw thrown
+  }
+}
+
+/** A body that is missing, no JSON, or of another shape than the route's. */
+class BodyError extends Error {}
+
+function decode(decoder: Decoder, body: unknown): unknown {
+  const text = Buffer.isBuffer(body) ? body.toString('utf8') : ''
+  // Which routes need a body is each use case's rule, with its own text.
+  if (text.trim() === '') return undefined
+  try {
+    return decoder(parseFirstJson(text), '')
+  } catch (thrown) {
+    if (thrown instanceof Error) throw new BodyError(thrown.message, { cause: thrown })
+    throw thrown
+  }
+}
+
+function compileEndpoint(endpoint: Endpoint): Mounted {
+  const { query, body } = endpoint.route
+  return {
+    endpoint,
+    // TypeBox schemas are JSON Schema objects; query schemas are objects with properties.
+    parseQuery: compileQuery(query as Parameters<typeof compileQuery>[0]),
+    decodeBody: body === undefined ? undefined : compileDecoder(body as JsonSchema),
+  }
+}
+
+/** Reference §1.1: the token header, then `Authorization: Bearer`. */
+export function secretOf(request: FastifyRequest): string | undefined {
+  const header = first(request.headers[HEADERS.token.toLowerCase()]).trim()
+  if (header !== '') return header
+  const [scheme, secret] = (request.headers.authorization ?? '').trim().split(/\s+/)
+  return scheme?.toLowerCase() === 'bearer' ? secret : undefined
+}
+
+function paramsOf(request: FastifyRequest): Readonly<Record<string, string>> {
+  // find-my-way gives decoded texts.
+  return request.params as Record<string, string>
+}
+
+function first(value: string | readonly string[] | undefined): string {
+  return (typeof value === 'string' ? value : value?.[0]) ?? ''
+}

@@ -1,0 +1,29 @@
+import type { NamespaceCapability } from '@reeve/contract'
+import type { Requirement } from './endpoint.ts'
+
+/** Anyone may call, with or without a token; the use case decides what it shows. */
+export const anyone: Requirement = () => true
+
+export const management: Requirement = (caller) => caller.grants.isManagement
+
+/** Any one of the capabilities in the request's namespace; with `*`, in any namespace (reference §3.2). */
+export function inNamespace(...capabilities: readonly NamespaceCapability[]): Requirement {
+  return (caller, { namespace }) =>
+    capabilities.some((capability) =>
+      namespace === '*'
+        ? caller.grants.allowsSomewhere(capability)
+        : caller.grants.allows(namespace, capability),
+    )
+}
+
+/** Every one of the capabilities in the request's namespace. */
+export function inNamespaceAll(...capabilities: readonly NamespaceCapability[]): Requirement {
+  return (caller, { namespace }) =>
+    capabilities.every((capability) => caller.grants.allows(namespace, capability))
+}
+
+export const nodeRead: Requirement = (caller) => caller.grants.node('read')
+export const nodeWrite: Requirement = (caller) => caller.grants.node('write')
+export const agentRead: Requirement = (caller) => caller.grants.agent('read')
+export const operatorRead: Requirement = (caller) => caller.grants.operator('read')
+export const operatorWrite: Requirement = (caller) => caller.grants.operator('write')

@@ -1,0 +1,51 @@
+import { Readable } from 'node:stream'
+import { HEADERS } from '@reeve/contract'
+import type { FastifyReply } from 'fastify'
+import type { Refusal } from '../../model/index.ts'
+import type { Answer } from '../answer.ts'
+import { STATUS_OF } from './statuses.ts'
+
+/** Reference §2.1: an error is its bare text. */
+export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
+  return reply
+    .code(STATUS_OF[refusal.code])
+    .type('text/plain; charset=utf-8')
+    .send(refusal.message)
+}
+
+/** A list longer than this is written piece by piece: one text of it could pass V8's limit of 512 MB. */
+const STREAMED_CHARS = 4 * 1024 * 1024
+
+export function sendAnswer(reply: FastifyReply, answer: Answer, query: object): FastifyReply {
+  void reply.code(answer.status ?? 200)
+  if (answer.headers !== undefined) void reply.headers(answer.headers)
+  if (answer.nextToken !== undefined) void reply.header(HEADERS.nextToken, answer.nextToken)
+  const { body } = answer
+  if (body.kind === 'empty') return reply.send()
+  if (body.kind === 'text') return reply.type(body.contentType).send(body.text)
+  void reply.type('application/json')
+  if ('pretty' in query && query.pretty === true) return reply.send(prettyJson(answer))
+  if (body.kind === 'json') return reply.send(JSON.stringify(body.value))
+  const chars = body.items.reduce((sum, item) => sum + item.length, 0)
+  if (chars < STREAMED_CHARS) return reply.send(`[${body.items.join(',')}]`)
+  return reply.send(Readable.from(listPieces(body.items)))
+}
+
+function* listPieces(items: readonly string[]): Generator<string> {
+  const PIECE = 500
+  yield '['
+  for (let at = 0; at < items.length; at += PIECE)
+    yield (at === 0 ? '' : ',') + items.slice(at, at + PIECE).join(',')
+  yield ']'
+}
+
+/** Reference §1.1: indent 4 spaces plus a newline. */
+function prettyJson({ body }: Answer): string {
+  const value: unknown =
+    body.kind === 'json-items'
+      ? body.items.map((item): unknown => JSON.parse(item))
+      : body.kind === 'json'
+        ? body.value
+        : null
+  return `${JSON.stringify(value, null, 4)}\n`
+}

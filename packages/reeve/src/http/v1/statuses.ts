@@ -1,0 +1,22 @@
+import type { RefusalCode } from '../../model/index.ts'
+
+/** A new code does not compile until its status is chosen here. Reference §2, column "Use". */
+export const STATUS_OF = {
+  'acl-disabled': 400,
+  'acl-policy-not-found': 404,
+  'acl-role-not-found': 404,
+  'acl-token-expired': 403,
+  'acl-token-not-found': 404,
+  'alloc-not-found': 404,
+  'bootstrap-done': 400,
+  'eval-not-found': 404,
+  'index-conflict': 409,
+  'invalid-input': 400,
+  'job-not-found': 404,
+  'namespace-in-use': 409,
+  'namespace-not-found': 404,
+  'node-not-found': 404,
+  'permission-denied': 403,
+  'region-unknown': 404,
+  'too-many-streams': 429,
+} as const satisfies Record<RefusalCode, number>

@@ -1,0 +1,81 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import { parseUuidPrefix, refusal, type Refusal } from '../../model/index.ts'
+import type { Table } from '../../state/index.ts'
+
+/** The orders of reference §3.1, as walks over a table from a token on. */
+export interface Walk<Row> {
+  readonly walk: (from: string | undefined, reverse: boolean) => Iterable<Row>
+  readonly tokenOf: (row: Row) => string
+}
+
+/** Above every key that starts with the same text. */
+const ABOVE = '\uffff'
+
+/** By key, between `low` and everything that starts with it. Tokens are made and read by `token`. */
+export function walkKeys<Row extends object>(
+  table: Table<Row>,
+  low: string,
+  token: KeyToken = PLAIN_TOKEN,
+): Walk<Row> {
+  function* walk(from: string | undefined, reverse: boolean): Generator<Row> {
+    const start = from === undefined ? undefined : token.toKey(from)
+    if (reverse) {
+      for (const key of table.keys(start ?? low + ABOVE, true)) {
+        if (key < low) return
+        if (key.startsWith(low)) yield table.get(key)
+      }
+      return
+    }
+    for (const key of table.keys(start !== undefined && start > low ? start : low)) {
+      if (!key.startsWith(low)) return
+      yield table.get(key)
+    }
+  }
+  return { walk, tokenOf: (row) => token.fromKey(table.spec.key(row)) }
+}
+
+/** How a table's key is spelled as `next_token`. */
+export interface KeyToken {
+  readonly toKey: (token: string) => string
+  readonly fromKey: (key: string) => string
+}
+
+const PLAIN_TOKEN: KeyToken = { toKey: (token) => token, fromKey: (key) => key }
+
+/** `<namespace>.<id>`: a namespace's name has no dot. */
+export const NAMESPACED_TOKEN: KeyToken = {
+  toKey: (token) => token.replace('.', '!'),
+  fromKey: (key) => key.replace('!', '.'),
+}
+
+/** By creation, with tokens `<CreateIndex>.<id>`. */
+export function walkCreation<Row extends { readonly CreateIndex: number }>(
+  table: Table<Row>,
+): Walk<Row> {
+  function* walk(from: string | undefined, reverse: boolean): Generator<Row> {
+    const [index = '', key = ''] = from?.split('.') ?? []
+    const start = from === undefined ? undefined : { createIndex: Number(index) || 0, key }
+    for (const found of table.keysByCreation(start, reverse)) yield table.get(found)
+  }
+  return { walk, tokenOf: (row) => `${row.CreateIndex}.${table.spec.key(row)}` }
+}
+
+/** A list of UUIDs: by creation, or by id when there is a prefix (reference §3.1, §3.3). */
+export function walkIds<Row extends { readonly CreateIndex: number }>(
+  table: Table<Row>,
+  kind: string,
+  prefix: string | undefined,
+): Result<Walk<Row>, Refusal> {
+  if (prefix === undefined || prefix === '') return ok(walkCreation(table))
+  const parsed = parseUuidPrefix(kind, prefix)
+  if (!parsed.ok) return err(refusal('invalid-input', parsed.error))
+  return ok(walkKeys(table, parsed.value.low))
+}
+
+/** Leaves out what the caller may not see, before anything is counted or filtered. */
+export function visible<Row>(walk: Walk<Row>, isVisible: (row: Row) => boolean): Walk<Row> {
+  function* filtered(from: string | undefined, reverse: boolean): Generator<Row> {
+    for (const row of walk.walk(from, reverse)) if (isVisible(row)) yield row
+  }
+  return { walk: filtered, tokenOf: walk.tokenOf }
+}

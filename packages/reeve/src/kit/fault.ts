@@ -1,0 +1,21 @@
+/** The world failed (disk, network, process). Thrown; the loop that owns the effect retries or reports it. */
+export class Fault extends Error {
+  override readonly name: string = 'Fault'
+  /** What failed, as a stable word: lets the owner of the effect choose without matching on text. */
+  readonly kind: string
+
+  constructor(kind: string, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.kind = kind
+  }
+}
+
+/** An invariant is broken: we are wrong. On in production. */
+export function assert(condition: unknown, why: string): asserts condition {
+  if (!condition) throw new Error(`invariant broken: ${why}`)
+}
+
+/** The text of anything that was thrown. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}

@@ -1,0 +1,63 @@
+/** A filter as a tree; reference §3.5 has the grammar. */
+export type Expression = Connective | Negation | Match | Quantifier
+
+/** Chains lean to the right: `a and b and c` is `a and (b and c)`. */
+export interface Connective {
+  readonly kind: 'and' | 'or'
+  readonly left: Expression
+  readonly right: Expression
+}
+
+export interface Negation {
+  readonly kind: 'not'
+  readonly operand: Expression
+}
+
+/** `X contains v` and `v in X` are the same match; so are `not in` and `not contains`. */
+export type Match = ValueMatch | UnaryMatch
+
+export interface ValueMatch {
+  readonly kind: 'match'
+  readonly operator: 'equal' | 'in' | 'matches'
+  readonly negated: boolean
+  readonly selector: Selector
+  /** Always text; how it is read depends on the type of the selected value. */
+  readonly value: string
+}
+
+export interface UnaryMatch {
+  readonly kind: 'match'
+  readonly operator: 'empty' | 'nil'
+  readonly negated: boolean
+  readonly selector: Selector
+}
+
+export interface Quantifier {
+  readonly kind: 'any' | 'all'
+  readonly selector: Selector
+  readonly binding: Binding
+  readonly body: Expression
+}
+
+/**
+ * One name means the element of a list and the key of a map; of two names the skipped one is
+ * absent.
+ */
+export type Binding =
+  | { readonly form: 'single'; readonly name: string }
+  | { readonly form: 'pair'; readonly key: string | undefined; readonly value: string | undefined }
+
+export interface Selector {
+  readonly form: 'dotted' | 'pointer'
+  readonly path: readonly string[]
+}
+
+/** The selector in the words of error messages: `Meta.team` or `/Meta/team`. */
+export function selectorText(selector: Selector): string {
+  return selector.form === 'dotted' ? selector.path.join('.') : pointerText(selector.path)
+}
+
+/** The path as a JSON pointer. */
+export function pointerText(path: readonly string[]): string {
+  return path.map((part) => `/${part.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+}

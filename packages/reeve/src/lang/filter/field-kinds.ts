@@ -1,0 +1,159 @@
+import { assert } from '../../kit/fault.ts'
+
+/**
+ * What is known of a value before it is seen. A row is plain JSON, but an operator's meaning
+ * depends on declared types that JSON does not show: an object may be a record or a map, a text may
+ * be a time, and null may be an empty list (reference §3.5, table of semantics).
+ */
+export type FieldKinds = LeafKinds | CollectionKinds | StructKinds
+
+export type LeafKind =
+  | 'string'
+  | 'integer'
+  | 'float'
+  | 'boolean'
+  | 'time'
+  /** Free-form JSON: the value decides, and objects are maps. */
+  | 'json'
+  /** Nothing is declared: the value decides, and objects are records. */
+  | 'untyped'
+
+export interface LeafKinds {
+  readonly kind: LeafKind
+  readonly nullable: boolean
+}
+
+export interface CollectionKinds {
+  readonly kind: 'list' | 'map'
+  readonly nullable: boolean
+  readonly of: FieldKinds
+}
+
+export interface StructKinds {
+  readonly kind: 'struct'
+  readonly nullable: boolean
+  readonly fields: ReadonlyMap<string, FieldKinds>
+}
+
+export const STRING: FieldKinds = { kind: 'string', nullable: false }
+export const INTEGER: FieldKinds = { kind: 'integer', nullable: false }
+export const JSON_VALUE: FieldKinds = { kind: 'json', nullable: false }
+export const UNTYPED: FieldKinds = { kind: 'untyped', nullable: false }
+
+/**
+ * The value of a declared field that a row leaves out (reference §0.2: absence means the zero
+ * value).
+ */
+export function zeroOf(kinds: FieldKinds): unknown {
+  if (kinds.nullable) return null
+  switch (kinds.kind) {
+    case 'string':
+      return ''
+    case 'integer':
+    case 'float':
+      return 0
+    case 'boolean':
+      return false
+    case 'time':
+      return '0001-01-01T00:00:00Z'
+    case 'list':
+    case 'map':
+    case 'struct':
+    case 'json':
+      return null
+    case 'untyped':
+      return undefined
+  }
+}
+
+/** Schemas are written by hand and do not contain themselves; deeper than this one does. */
+const MAX_SCHEMA_DEPTH = 50
+
+/**
+ * Reads a JSON Schema. An object with `properties` is a record; one with `patternProperties` or a
+ * schema in `additionalProperties` is a map; a union with null is nullable; what a schema leaves
+ * open is JSON.
+ */
+export function fieldKindsFromSchema(schema: unknown): FieldKinds {
+  return kindsOf(schema, 0)
+}
+
+function kindsOf(schema: unknown, depth: number): FieldKinds {
+  assert(depth < MAX_SCHEMA_DEPTH, 'the schema of a filtered record is finite')
+  if (!isRecord(schema)) return JSON_VALUE
+  const variants = schema['anyOf'] ?? schema['oneOf'] ?? schema['allOf']
+  if (Array.isArray(variants)) return joined(variants.map((variant) => kindsOf(variant, depth + 1)))
+  const type = schema['type']
+  if (Array.isArray(type))
+    return joined(type.map((one) => kindsOf({ ...schema, type: one }, depth + 1)))
+  switch (type) {
+    case 'string':
+      return { kind: schema['format'] === 'date-time' ? 'time' : 'string', nullable: false }
+    case 'integer':
+      return INTEGER
+    case 'number':
+      return { kind: 'float', nullable: false }
+    case 'boolean':
+      return { kind: 'boolean', nullable: false }
+    case 'null':
+      return NULL
+    case 'array':
+      return { kind: 'list', nullable: false, of: kindsOf(schema['items'], depth + 1) }
+    case 'object':
+      return kindsOfObject(schema, depth)
+    default:
+      return kindsOfConstants(schema)
+  }
+}
+
+/** Marks the null variant of a union until `joined` folds it into the others. */
+const NULL: FieldKinds = { kind: 'json', nullable: true }
+
+function kindsOfObject(schema: Readonly<Record<string, unknown>>, depth: number): FieldKinds {
+  const { properties, patternProperties, additionalProperties } = schema
+  if (isRecord(properties)) {
+    const fields = Object.entries(properties)
+    return {
+      kind: 'struct',
+      nullable: false,
+      fields: new Map(fields.map(([name, field]) => [name, kindsOf(field, depth + 1)])),
+    }
+  }
+  const values = isRecord(patternProperties)
+    ? Object.values(patternProperties)
+    : [additionalProperties]
+  return { kind: 'map', nullable: false, of: joined(values.map((one) => kindsOf(one, depth + 1))) }
+}
+
+/** Enumerations without a `type`. */
+function kindsOfConstants(schema: Readonly<Record<string, unknown>>): FieldKinds {
+  const constants = Array.isArray(schema['enum']) ? schema['enum'] : [schema['const']]
+  return constants.every((constant) => typeof constant === 'string') ? STRING : JSON_VALUE
+}
+
+function joined(variants: readonly FieldKinds[]): FieldKinds {
+  const nullable = variants.some((variant) => variant.nullable)
+  const [first, ...rest] = variants.filter((variant) => variant !== NULL)
+  return { ...rest.reduce(join, first ?? JSON_VALUE), nullable }
+}
+
+/**
+ * Variants of one kind stay that kind, with the fields of both; others can only be told by the
+ * value.
+ */
+function join(a: FieldKinds, b: FieldKinds): FieldKinds {
+  if (a.kind === 'struct' && b.kind === 'struct') {
+    const fields = new Map(a.fields)
+    for (const [name, kinds] of b.fields) {
+      const other = fields.get(name)
+      fields.set(name, other === undefined ? kinds : join(other, kinds))
+    }
+    return { ...a, fields }
+  }
+  if ('of' in a && 'of' in b && a.kind === b.kind) return { ...a, of: join(a.of, b.of) }
+  return a.kind === b.kind ? a : JSON_VALUE
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

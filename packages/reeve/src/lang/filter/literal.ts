@@ -1,0 +1,65 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import { quote } from './quote.ts'
+
+/**
+ * The value side of a match. It is text; each reading is tried once, when the filter is compiled.
+ */
+export interface Literal {
+  readonly text: string
+  readonly integer: Result<number, Unreadable>
+  readonly float: Result<number, Unreadable>
+  readonly boolean: Result<boolean, Unreadable>
+}
+
+/**
+ * Why the text cannot be read as the type of the selected value (reference §3.5, coercion failure).
+ */
+export type Unreadable = string
+
+export function readLiteral(text: string): Literal {
+  return { text, integer: readInteger(text), float: readFloat(text), boolean: readBoolean(text) }
+}
+
+// Base prefixes, and underscores between digits, as the reference's `ParseInt` with base 0 takes
+// them.
+const INTEGER =
+  /^([+-]?)(0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO]?(?:_?[0-7])+|0|[1-9](?:_?[0-9])*)$/
+const INTEGER_LIMIT = 2n ** 63n
+
+function readInteger(text: string): Result<number, Unreadable> {
+  const match = INTEGER.exec(text)
+  if (match === null) return err(unreadable('ParseInt', text, 'invalid syntax'))
+  const [, sign, written = ''] = match
+  const digits = written.replaceAll('_', '').replace(/^0(?=[0-7])/, '0o')
+  const value = sign === '-' ? -BigInt(digits) : BigInt(digits)
+  if (value >= INTEGER_LIMIT || value < -INTEGER_LIMIT)
+    return err(unreadable('ParseInt', text, 'value out of range'))
+  // Rows hold plain numbers, so beyond 2^53 both sides round to the same neighbour.
+  return ok(Number(value))
+}
+
+const FLOAT = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/
+const INFINITE = /^([+-]?)inf(?:inity)?$/i
+
+function readFloat(text: string): Result<number, Unreadable> {
+  const infinite = INFINITE.exec(text)
+  if (infinite !== null) return ok(infinite[1] === '-' ? -Infinity : Infinity)
+  if (/^nan$/i.test(text)) return ok(NaN)
+  if (!FLOAT.test(text)) return err(unreadable('ParseFloat', text, 'invalid syntax'))
+  const value = Number(text)
+  if (!Number.isFinite(value)) return err(unreadable('ParseFloat', text, 'value out of range'))
+  return ok(value)
+}
+
+const TRUE_TEXTS: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
+const FALSE_TEXTS: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False'])
+
+function readBoolean(text: string): Result<boolean, Unreadable> {
+  if (TRUE_TEXTS.has(text)) return ok(true)
+  if (FALSE_TEXTS.has(text)) return ok(false)
+  return err(unreadable('ParseBool', text, 'invalid syntax'))
+}
+
+function unreadable(reading: string, text: string, why: string): Unreadable {
+  return `strconv.${reading}: parsing ${quote(text)}: ${why}`
+}

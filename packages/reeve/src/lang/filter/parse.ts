@@ -1,0 +1,232 @@
+import { ok, type Result } from '../../kit/result.ts'
+import type { Binding, Expression, Match, Quantifier } from './ast.ts'
+import type { FilterError } from './filter-error.ts'
+import { MAX_DEPTH, MAX_NODES, MAX_TEXT_LENGTH } from './limits.ts'
+import {
+  attempt,
+  complain,
+  refusal,
+  refusedAt,
+  skipSpace,
+  startOf,
+  take,
+  takeEnd,
+  takePhrase,
+  takeSpace,
+  type Cursor,
+} from './scan.ts'
+import { takeIdentifier, takeSelector, takeValue } from './take-operand.ts'
+
+/**
+ * Reads the grammar of reference §3.5, one function per rule, alternatives in the order given
+ * there.
+ */
+export function parseFilter(text: string): Result<Expression, FilterError> {
+  if (text.length > MAX_TEXT_LENGTH)
+    return refusedAt(text, 0, `the expression is longer than ${MAX_TEXT_LENGTH} characters`)
+  const parser: Parser = { ...startOf(text), nodes: 0, depth: 0, excess: undefined }
+  skipSpace(parser)
+  const expression = parseOr(parser)
+  if (parser.excess !== undefined) return refusedAt(text, parser.excess.at, parser.excess.what)
+  if (expression === undefined) return refusal(parser)
+  skipSpace(parser)
+  return takeEnd(parser) ? ok(expression) : refusal(parser)
+}
+
+interface Parser extends Cursor {
+  nodes: number
+  depth: number
+  /** The limit that was passed. It ends the parse: no other alternative can repair it. */
+  excess: { readonly at: number; readonly what: string } | undefined
+}
+
+/**
+ * `or = and _ "or" _ or | and | collection`: a quantifier may only end a chain. The chain is read
+ * in a loop and folded to the right, so its length costs no stack.
+ */
+function parseOr(parser: Parser): Expression | undefined {
+  const operands: Expression[] = []
+  do {
+    const operand = parseAnd(parser)
+    if (operand === undefined) {
+      const quantifier = attempt(parser, parseQuantifier)
+      return quantifier && foldRight(parser, 'or', [...operands, quantifier])
+    }
+    operands.push(operand)
+  } while (takeConnective(parser, 'or'))
+  return foldRight(parser, 'or', operands)
+}
+
+function parseAnd(parser: Parser): Expression | undefined {
+  const operands: Expression[] = []
+  do {
+    const operand = parseNot(parser)
+    if (operand === undefined) return undefined
+    operands.push(operand)
+  } while (takeConnective(parser, 'and'))
+  return foldRight(parser, 'and', operands)
+}
+
+function takeConnective(parser: Parser, word: 'and' | 'or'): boolean {
+  const isTaken = (cursor: Cursor) => (takePhrase(cursor, [word]) && takeSpace(cursor)) || undefined
+  return attempt(parser, isTaken) ?? false
+}
+
+function foldRight(
+  parser: Parser,
+  kind: 'and' | 'or',
+  operands: readonly Expression[],
+): Expression | undefined {
+  const last = operands.at(-1)
+  return operands
+    .slice(0, -1)
+    .reduceRight<Expression | undefined>(
+      (right, left) => right && counted(parser, { kind, left, right }),
+      last,
+    )
+}
+
+/**
+ * Falls back to a match, because `not` is also a word that a match may begin with: `not in Tags`.
+ */
+function parseNot(parser: Parser): Expression | undefined {
+  return (
+    attempt(parser, parseNegation) ?? attempt(parser, parseGroup) ?? attempt(parser, parseMatch)
+  )
+}
+
+function parseNegation(parser: Parser): Expression | undefined {
+  if (!take(parser, 'not') || !takeSpace(parser)) return undefined
+  const operand = nested(parser, parseNot)
+  return operand && counted(parser, { kind: 'not', operand })
+}
+
+function parseGroup(parser: Parser): Expression | undefined {
+  if (!take(parser, '(')) return undefined
+  skipSpace(parser)
+  const inner = nested(parser, parseOr)
+  if (inner === undefined) return undefined
+  skipSpace(parser)
+  return take(parser, ')') ? inner : undefined
+}
+
+function parseQuantifier(parser: Parser): Quantifier | undefined {
+  const kind = take(parser, 'any') ? 'any' : take(parser, 'all') ? 'all' : undefined
+  if (kind === undefined || !takeSpace(parser)) return undefined
+  const selector = takeSelector(parser)
+  if (selector === undefined || !takePhrase(parser, ['as']) || !takeSpace(parser)) return undefined
+  const binding = takeBinding(parser)
+  if (binding === undefined) return undefined
+  skipSpace(parser)
+  if (!take(parser, '{')) return undefined
+  skipSpace(parser)
+  const body = nested(parser, parseOr)
+  if (body === undefined) return undefined
+  skipSpace(parser)
+  return take(parser, '}') ? counted(parser, { kind, selector, binding, body }) : undefined
+}
+
+function takeBinding(parser: Parser): Binding | undefined {
+  if (take(parser, '_')) {
+    const value = takeComma(parser) && takeIdentifier(parser)
+    return value === undefined ? undefined : { form: 'pair', key: undefined, value }
+  }
+  const first = takeIdentifier(parser)
+  if (first === undefined) return undefined
+  if (attempt(parser, takeComma) === undefined) return { form: 'single', name: first }
+  const value = takeIdentifier(parser)
+  if (value === undefined && !take(parser, '_')) return undefined
+  return { form: 'pair', key: first, value }
+}
+
+function takeComma(parser: Parser): true | undefined {
+  skipSpace(parser)
+  if (!take(parser, ',')) return undefined
+  skipSpace(parser)
+  return true
+}
+
+function parseMatch(parser: Parser): Match | undefined {
+  const match =
+    attempt(parser, takeComparison) ?? attempt(parser, takeUnary) ?? attempt(parser, takeMembership)
+  return match && counted(parser, match)
+}
+
+const COMPARISONS = [
+  { words: ['contains'], operator: 'in', negated: false },
+  { words: ['not', 'contains'], operator: 'in', negated: true },
+  { words: ['matches'], operator: 'matches', negated: false },
+  { words: ['not', 'matches'], operator: 'matches', negated: true },
+] as const
+
+/** `selector cmp value`. Only `==` and `!=` need no blanks around them. */
+function takeComparison(parser: Parser): Match | undefined {
+  const selector = takeSelector(parser)
+  if (selector === undefined) return undefined
+  const found =
+    attempt(parser, takeEquality) ??
+    COMPARISONS.find((comparison) => takePhrase(parser, comparison.words))
+  if (found === undefined) return undefined
+  if (found.operator === 'equal') skipSpace(parser)
+  else if (!takeSpace(parser)) return undefined
+  const value = takeValue(parser)
+  if (value === undefined) return undefined
+  return { kind: 'match', operator: found.operator, negated: found.negated, selector, value }
+}
+
+function takeEquality(parser: Parser) {
+  skipSpace(parser)
+  const negated = !take(parser, '==')
+  if (negated && !take(parser, '!=')) return undefined
+  return { operator: 'equal', negated } as const
+}
+
+const UNARIES = [
+  { words: ['is', 'empty'], operator: 'empty', negated: false },
+  { words: ['is', 'nil'], operator: 'nil', negated: false },
+  { words: ['is', 'not', 'empty'], operator: 'empty', negated: true },
+  { words: ['is', 'not', 'nil'], operator: 'nil', negated: true },
+] as const
+
+function takeUnary(parser: Parser): Match | undefined {
+  const selector = takeSelector(parser)
+  if (selector === undefined) return undefined
+  const found = UNARIES.find((unary) => takePhrase(parser, unary.words))
+  if (found === undefined) return undefined
+  return { kind: 'match', operator: found.operator, negated: found.negated, selector }
+}
+
+/** `value in selector`. */
+function takeMembership(parser: Parser): Match | undefined {
+  const value = takeValue(parser)
+  if (value === undefined) return undefined
+  const negated = !takePhrase(parser, ['in'])
+  if (negated && !takePhrase(parser, ['not', 'in'])) return undefined
+  if (!takeSpace(parser)) return undefined
+  const selector = takeSelector(parser)
+  if (selector === undefined) complain(parser, 'rule "match": Invalid selector')
+  return selector && { kind: 'match', operator: 'in', negated, selector, value }
+}
+
+function counted<T extends Expression>(parser: Parser, expression: T): T | undefined {
+  parser.nodes += 1
+  if (parser.nodes > MAX_NODES) exceed(parser, `the expression has more than ${MAX_NODES} parts`)
+  return parser.excess === undefined ? expression : undefined
+}
+
+function nested(
+  parser: Parser,
+  parse: (parser: Parser) => Expression | undefined,
+): Expression | undefined {
+  if (parser.depth >= MAX_DEPTH)
+    exceed(parser, `the expression nests deeper than ${MAX_DEPTH} levels`)
+  if (parser.excess !== undefined) return undefined
+  parser.depth += 1
+  const expression = parse(parser)
+  parser.depth -= 1
+  return expression
+}
+
+function exceed(parser: Parser, what: string): void {
+  parser.excess ??= { at: parser.at, what }
+}

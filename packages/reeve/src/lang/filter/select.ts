@@ -1,0 +1,189 @@
+import { pointerText, type Selector } from './ast.ts'
+import { isRecord, JSON_VALUE, UNTYPED, zeroOf, type FieldKinds } from './field-kinds.ts'
+import { failed, type FilterError } from './filter-error.ts'
+import { quote } from './quote.ts'
+
+/** One evaluation: the row, the values that quantifiers have bound, and the steps that are left. */
+export interface Run {
+  readonly row: unknown
+  readonly bound: unknown[]
+  steps: number
+}
+
+/** What names mean at a place of the expression. */
+export interface Scope {
+  readonly row: FieldKinds
+  readonly bindings: ReadonlyMap<string, BoundName>
+  /** Quantifiers around this place; each owns two slots of the run. */
+  readonly depth: number
+  /** Record fields that cannot be reached, as if they did not exist. */
+  readonly hidden: ReadonlySet<string>
+}
+
+export interface BoundName {
+  readonly slot: number
+  readonly kinds: FieldKinds
+}
+
+/** A selector made ready: reading is one walk, and explaining a miss is a second, slower one. */
+export interface Reader {
+  /** What is known of the value that `read` finds. */
+  readonly kinds: FieldKinds
+  /** The selected value, or undefined when the path ends early. */
+  read(run: Run): unknown
+  /** Why `read` found nothing: a map lacks the key, or the path makes no sense for this row. */
+  explain(run: Run): 'missing-key' | FilterError
+}
+
+export function selectorReader(selector: Selector, scope: Scope): Reader {
+  const { path } = selector
+  const bound = scope.bindings.get(path[0] ?? '')
+  const from = bound === undefined ? 0 : 1
+  const start = bound?.kinds ?? scope.row
+  const origin = (run: Run): unknown => (bound === undefined ? run.row : run.bound[bound.slot])
+  const steps: Step[] = []
+  let kinds = start
+  for (const part of path.slice(from)) {
+    const step = stepInto(kinds, part, scope)
+    if (typeof step === 'string') return brokenReader(failure(path, from + steps.length, step))
+    steps.push(step)
+    kinds = step.kinds
+  }
+  return {
+    kinds,
+    read: (run) => walk(origin(run), steps),
+    explain: (run) => explainMiss(origin(run), { path, from, steps }),
+  }
+}
+
+/**
+ * A path that the declared types rule out. The error shows when a row is evaluated (reference
+ * §3.5), not before.
+ */
+function brokenReader(error: FilterError): Reader {
+  return { kinds: UNTYPED, read: () => undefined, explain: () => error }
+}
+
+interface Step {
+  readonly part: string
+  /** The part as a position in a list; -1 when it is none. */
+  readonly position: number
+  readonly container: FieldKinds
+  readonly kinds: FieldKinds
+  /** What a record that leaves the field out stands for. */
+  readonly absent: unknown
+}
+
+/** The step from a value of a known kind to one of its parts, or the reason why there is none. */
+function stepInto(container: FieldKinds, part: string, scope: Scope): Step | string {
+  const position = /^[0-9]{1,9}$/.test(part) ? Number(part) : -1
+  const step = { part, position, container, absent: undefined }
+  switch (container.kind) {
+    case 'struct': {
+      const kinds = scope.hidden.has(part) ? undefined : container.fields.get(part)
+      if (kinds === undefined) return noField(part)
+      return { ...step, kinds, absent: zeroOf(kinds) }
+    }
+    case 'untyped':
+      return scope.hidden.has(part) ? noField(part) : { ...step, kinds: UNTYPED }
+    case 'json':
+      return { ...step, kinds: JSON_VALUE }
+    case 'map':
+      return { ...step, kinds: container.of }
+    case 'list':
+      return position < 0 ? noPosition(part) : { ...step, kinds: container.of }
+    case 'time':
+      return noField(part)
+    case 'string':
+    case 'integer':
+    case 'float':
+    case 'boolean':
+      return `invalid value kind: ${SCALAR_NAMES[container.kind]}`
+  }
+}
+
+function walk(origin: unknown, steps: readonly Step[]): unknown {
+  let value = origin
+  for (const step of steps) {
+    value = partOf(value, step)
+    if (value === undefined) return undefined
+  }
+  return value
+}
+
+/** Own properties only: a map may well lack the key `constructor`. */
+function partOf(value: unknown, step: Step): unknown {
+  if (Array.isArray(value)) return value[step.position]
+  if (!isRecord(value)) return undefined
+  const part = Object.hasOwn(value, step.part) ? value[step.part] : undefined
+  return part === undefined ? step.absent : part
+}
+
+interface Route {
+  readonly path: readonly string[]
+  /** Parts of the path that a bound name stands for. */
+  readonly from: number
+  readonly steps: readonly Step[]
+}
+
+function explainMiss(origin: unknown, { path, from, steps }: Route): 'missing-key' | FilterError {
+  let value = origin
+  for (const [index, step] of steps.entries()) {
+    const next = partOf(value, step)
+    if (next === undefined) {
+      const problem = problemAt(value, step)
+      return problem === undefined ? 'missing-key' : failure(path, from + index, problem)
+    }
+    value = next
+  }
+  return failure(path, Math.max(path.length - 1, 0), 'invalid value kind: invalid')
+}
+
+/** Why the step leads nowhere; undefined when all that is wrong is that a map lacks the key. */
+function problemAt(value: unknown, step: Step): string | undefined {
+  const { kind } = step.container
+  if (Array.isArray(value) || (value === null && kind === 'list')) {
+    if (step.position < 0) return noPosition(step.part)
+    const length = Array.isArray(value) ? value.length : 0
+    return `index ${step.position} is out of range (length = ${length})`
+  }
+  if (value === null && kind === 'map') return undefined
+  if (!isRecord(value)) return `invalid value kind: ${typeName(value, step.container)}`
+  return kind === 'map' || kind === 'json' ? undefined : noField(step.part)
+}
+
+const SCALAR_NAMES = {
+  string: 'string',
+  integer: 'int',
+  float: 'float64',
+  boolean: 'bool',
+} as const
+
+/** The name of a value's type in error messages. */
+export function typeName(value: unknown, kinds: FieldKinds): string {
+  if (value === null || value === undefined) return 'invalid'
+  if (Array.isArray(value)) return 'slice'
+  switch (typeof value) {
+    case 'string':
+      return kinds.kind === 'time' ? 'struct' : 'string'
+    case 'number':
+    case 'bigint':
+      return kinds.kind === 'float' ? 'float64' : 'int'
+    case 'boolean':
+      return 'bool'
+    default:
+      return kinds.kind === 'map' || kinds.kind === 'json' ? 'map' : 'struct'
+  }
+}
+
+function failure(path: readonly string[], part: number, why: string): FilterError {
+  return failed(`error finding value in datum: ${pointerText(path)}: at part ${part}, ${why}`)
+}
+
+function noField(name: string): string {
+  return `couldn't find struct field with name ${quote(name)}`
+}
+
+function noPosition(part: string): string {
+  return `${quote(part)} is not a position in a list`
+}

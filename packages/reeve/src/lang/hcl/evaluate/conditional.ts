@@ -1,0 +1,71 @@
+import type { ConditionalExpression } from '../syntax/tree.ts'
+import { reportAll } from '../text/diagnostic.ts'
+import { convert, formatConversionProblem } from '../value/convert.ts'
+import { describeType, typeOf, unify, type Type } from '../value/type.ts'
+import type { Value } from '../value/value.ts'
+import { apart, fail, spend, type Context } from './context.ts'
+import { evaluateBool } from './logic.ts'
+import { measure } from './meter.ts'
+
+/**
+ * Both sides are evaluated, because the result has the type that both convert to: `c ? 1 : "x"` is a string
+ * either way. Problems of the side that is not selected are dropped.
+ */
+export function evaluateConditional(
+  expression: ConditionalExpression,
+  context: Context,
+): Value | undefined {
+  const condition = evaluateBool(expression.condition, context)
+  if (condition === undefined) return undefined
+  const [chosen, other] = condition
+    ? [expression.whenTrue, expression.whenFalse]
+    : [expression.whenFalse, expression.whenTrue]
+  const value = context.evaluate(chosen, context)
+  if (value === undefined) return undefined
+  const aside = apart(context)
+  const otherValue = aside.evaluate(other, aside)
+  if (otherValue === undefined) return isSpent(context, aside) ? undefined : value
+  if (typeof value === typeof otherValue && typeof value !== 'object') return value
+  const { meter } = context.scope
+  const steps = measure(meter, value).nodeCount + measure(meter, otherValue).nodeCount
+  if (!spend(context, steps, expression.span)) return undefined
+  return toCommonType(expression, { value, otherValue }, context)
+}
+
+/** Running out of steps is not a matter of the other side alone: there is nothing left to go on with. */
+function isSpent(context: Context, aside: Context): boolean {
+  const { meter } = context.scope
+  if (meter.stepsUsed <= meter.limits.stepsMax) return false
+  reportAll(context.problems, aside.problems.kept)
+  return true
+}
+
+function toCommonType(
+  expression: ConditionalExpression,
+  results: { readonly value: Value; readonly otherValue: Value },
+  context: Context,
+): Value | undefined {
+  const type = typeOf(results.value)
+  const otherType = typeOf(results.otherValue)
+  const common = unify(type, otherType)
+  if (common === undefined) return reportTypes(expression, [type, otherType], context)
+  const converted = convert(results.value, common)
+  if (converted.ok) return converted.value
+  const detail = `The result does not convert: ${formatConversionProblem(converted.error)}.`
+  return fail(context, { span: expression.span, summary: SUMMARY, detail })
+}
+
+const SUMMARY = 'Inconsistent conditional result types'
+
+function reportTypes(
+  expression: ConditionalExpression,
+  types: readonly [Type, Type],
+  context: Context,
+): undefined {
+  const [type, otherType] = types.map(describeType)
+  const detail =
+    type === otherType
+      ? `Both results have type ${type ?? ''}, but what they hold has no common type.`
+      : `The two results must have a common type, but one is ${type ?? ''} and the other is ${otherType ?? ''}.`
+  return fail(context, { span: expression.span, summary: SUMMARY, detail })
+}

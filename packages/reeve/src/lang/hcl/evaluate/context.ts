@@ -1,0 +1,70 @@
+import { CHARACTERS_PER_STEP } from '../limits.ts'
+import type { Expression } from '../syntax/tree.ts'
+import { noProblems, report, type Problem, type Problems } from '../text/diagnostic.ts'
+import type { Span } from '../text/source.ts'
+import type { Value } from '../value/value.ts'
+import { charge, isTooLarge, measure } from './meter.ts'
+import { childScope, type Scope } from './scope.ts'
+
+/** One evaluation. Evaluating functions give nothing after they have reported a problem. */
+export interface Context {
+  readonly scope: Scope
+  readonly problems: Problems
+  /** Parts of expressions are expressions; this closes the loop without a cycle of imports. */
+  readonly evaluate: (expression: Expression, context: Context) => Value | undefined
+}
+
+export function withVariables(
+  context: Context,
+  variables: Readonly<Record<string, Value>>,
+): Context {
+  return { ...context, scope: childScope(context.scope, variables) }
+}
+
+/** The same evaluation with problems of its own, which the caller may drop. */
+export function apart(context: Context): Context {
+  return { ...context, problems: noProblems() }
+}
+
+export function fail(context: Context, problem: Problem): undefined {
+  return report(context.problems, problem)
+}
+
+/** False, and reported, when the budget of the scope is used up. */
+export function spend(context: Context, steps: number, span: Span): boolean {
+  const { meter } = context.scope
+  if (charge(meter, steps)) return true
+  const detail = `Evaluation needs more than ${meter.limits.stepsMax} steps.`
+  const { kept } = context.problems
+  // Every expression on the way out would say the same again.
+  if (kept.at(-1)?.summary !== LIMIT_SUMMARY)
+    fail(context, { span, summary: LIMIT_SUMMARY, detail })
+  return false
+}
+
+const LIMIT_SUMMARY = 'Evaluation too expensive'
+
+/** The value, if it is within the limits; otherwise reported. */
+export function checkSize(context: Context, value: Value, span: Span): Value | undefined {
+  const { meter } = context.scope
+  if (!isTooLarge(meter, measure(meter, value))) return value
+  const { valueSizeMax, valueDepthMax } = meter.limits
+  const detail = `A value may have at most ${valueSizeMax} elements and characters, and ${valueDepthMax} levels.`
+  return fail(context, { span, summary: 'Value too large', detail })
+}
+
+/** Joins text and pays for the characters. */
+export function joinText(
+  context: Context,
+  parts: readonly string[],
+  span: Span,
+): string | undefined {
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  const { stringLengthMax } = context.scope.meter.limits
+  if (length > stringLengthMax) {
+    const detail = `A string may have at most ${stringLengthMax} characters.`
+    return fail(context, { span, summary: 'String too long', detail })
+  }
+  if (!spend(context, Math.floor(length / CHARACTERS_PER_STEP), span)) return undefined
+  return parts.join('')
+}

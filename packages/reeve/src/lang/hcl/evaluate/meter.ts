@@ -1,0 +1,92 @@
+import {
+  CHARACTERS_PER_STEP,
+  EVALUATION_STEPS_MAX,
+  STRING_LENGTH_MAX,
+  VALUE_DEPTH_MAX,
+  VALUE_SIZE_MAX,
+} from '../limits.ts'
+import { isList, isObject, type Value } from '../value/value.ts'
+
+export interface EvaluationLimits {
+  readonly stepsMax: number
+  readonly stringLengthMax: number
+  readonly valueSizeMax: number
+  readonly valueDepthMax: number
+}
+
+/** Counts the work of one scope and everything evaluated in it. */
+export interface Meter {
+  readonly limits: EvaluationLimits
+  stepsUsed: number
+  /** Shapes already measured: shared parts are visited once, however often they are used. */
+  readonly shapes: WeakMap<object, Shape>
+}
+
+/** How large a value is when it is written out. */
+export interface Shape {
+  readonly nodeCount: number
+  readonly characterCount: number
+  readonly depth: number
+}
+
+export function makeMeter(limits: Partial<EvaluationLimits> = {}): Meter {
+  return {
+    limits: {
+      stepsMax: limits.stepsMax ?? EVALUATION_STEPS_MAX,
+      stringLengthMax: limits.stringLengthMax ?? STRING_LENGTH_MAX,
+      valueSizeMax: limits.valueSizeMax ?? VALUE_SIZE_MAX,
+      valueDepthMax: limits.valueDepthMax ?? VALUE_DEPTH_MAX,
+    },
+    stepsUsed: 0,
+    shapes: new WeakMap(),
+  }
+}
+
+/** False when the budget is used up. */
+export function charge(meter: Meter, steps: number): boolean {
+  meter.stepsUsed += steps
+  return meter.stepsUsed <= meter.limits.stepsMax
+}
+
+/** Steps that a pass over the whole value takes. */
+export function stepsOf(shape: Shape): number {
+  return shape.nodeCount + Math.floor(shape.characterCount / CHARACTERS_PER_STEP)
+}
+
+const TOO_DEEP: Shape = { nodeCount: Infinity, characterCount: Infinity, depth: Infinity }
+
+export function measure(meter: Meter, value: Value): Shape {
+  return measureAt(meter, value, 0)
+}
+
+export function isTooLarge(meter: Meter, shape: Shape): boolean {
+  const { valueSizeMax, valueDepthMax } = meter.limits
+  return shape.nodeCount + shape.characterCount > valueSizeMax || shape.depth > valueDepthMax
+}
+
+function measureAt(meter: Meter, value: Value, level: number): Shape {
+  if (typeof value === 'string') return { nodeCount: 1, characterCount: value.length, depth: 0 }
+  if (!isList(value) && !isObject(value)) return { nodeCount: 1, characterCount: 0, depth: 0 }
+  const known = meter.shapes.get(value)
+  if (known !== undefined) return known
+  // Also what ends the walk over a value that contains itself.
+  if (level > meter.limits.valueDepthMax) return TOO_DEEP
+  const shape = measureMembers(meter, value, level)
+  if (shape !== TOO_DEEP) meter.shapes.set(value, shape)
+  return shape
+}
+
+function measureMembers(meter: Meter, value: Value & object, level: number): Shape {
+  let nodeCount = 1
+  let characterCount = 0
+  let depth = 0
+  for (const [name, member] of Object.entries(value)) {
+    const shape = measureAt(meter, member, level + 1)
+    // At once: going on would visit a shared part that is too deep once per way to it.
+    if (shape === TOO_DEEP) return TOO_DEEP
+    nodeCount += shape.nodeCount
+    characterCount += shape.characterCount + (isList(value) ? 0 : name.length)
+    depth = Math.max(depth, shape.depth)
+  }
+  return { nodeCount, characterCount, depth: depth + 1 }
+}

@@ -1,0 +1,80 @@
+import type { InterpolationPart, TemplateExpression, TemplatePart } from '../syntax/tree.ts'
+import { textOf } from '../text/source.ts'
+import { toText } from '../value/convert.ts'
+import { describeValue, type Value } from '../value/value.ts'
+import { isDeferredReference } from './access.ts'
+import { evaluateRounds } from './collection.ts'
+import { fail, joinText, spend, withVariables, type Context } from './context.ts'
+import { evaluateBool } from './logic.ts'
+
+/** A template that is one interpolation yields the value itself, whatever its type; any other yields text. */
+export function evaluateTemplate(
+  expression: TemplateExpression,
+  context: Context,
+): Value | undefined {
+  const [first, second] = expression.parts
+  if (first?.kind === 'interpolation' && second === undefined) {
+    if (isDeferredReference(first.expression, context)) return interpolationText(first)
+    return context.evaluate(first.expression, context)
+  }
+  const texts: string[] = []
+  if (!render(expression.parts, texts, context)) return undefined
+  return joinText(context, texts, expression.span)
+}
+
+/** False after a failure; the parts after it were tried all the same. */
+function render(parts: readonly TemplatePart[], texts: string[], context: Context): boolean {
+  let isComplete = true
+  for (const part of parts) if (!renderPart(part, texts, context)) isComplete = false
+  return isComplete
+}
+
+function renderPart(part: TemplatePart, texts: string[], context: Context): boolean {
+  if (!spend(context, 1, part.span)) return false
+  switch (part.kind) {
+    case 'text':
+      texts.push(part.text)
+      return true
+    case 'interpolation':
+      return renderInterpolation(part, texts, context)
+    case 'if': {
+      const condition = evaluateBool(part.condition, context)
+      if (condition === undefined) return false
+      return render(condition ? part.whenTrue : part.whenFalse, texts, context)
+    }
+    case 'for': {
+      const rounds = evaluateRounds(part.binding, context)
+      return (
+        rounds?.every((round) => render(part.body, texts, withVariables(context, round))) ?? false
+      )
+    }
+  }
+}
+
+function renderInterpolation(part: InterpolationPart, texts: string[], context: Context): boolean {
+  if (isDeferredReference(part.expression, context)) {
+    texts.push(interpolationText(part))
+    return true
+  }
+  const value = context.evaluate(part.expression, context)
+  if (value === undefined) return false
+  const text = toText(value)
+  if (text !== undefined) {
+    texts.push(text)
+    return true
+  }
+  const detail = `A string, number or bool is needed inside a template, but found ${describeValue(value)}.`
+  fail(context, {
+    span: part.expression.span,
+    summary: 'Invalid template interpolation value',
+    detail,
+  })
+  return false
+}
+
+/** Exactly as written, inner blanks included. Strip markers have done their work and would confuse the later reader. */
+function interpolationText(part: InterpolationPart): string {
+  return textOf(part.span)
+    .replace(/^\$\{~/, '${')
+    .replace(/~\}$/, '}')
+}

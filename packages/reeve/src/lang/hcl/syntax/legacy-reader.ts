@@ -1,0 +1,62 @@
+import { report, type Problems } from '../text/diagnostic.ts'
+import type { Source, Span } from '../text/source.ts'
+
+/** The place in a text of the legacy syntax. Reading functions give nothing after they have reported a problem. */
+export interface LegacyReader {
+  readonly source: Source
+  readonly text: string
+  readonly problems: Problems
+  at: number
+  depth: number
+}
+
+/** Reports at the next character. */
+export function failNext(reader: LegacyReader, summary: string, detail: string): undefined {
+  const end = Math.min(reader.text.length, reader.at + 1)
+  return report(reader.problems, { span: spanTo(reader, reader.at, end), summary, detail })
+}
+
+export function spanTo(reader: LegacyReader, start: number, end: number): Span {
+  return { source: reader.source, start, end }
+}
+
+export function takeSign(reader: LegacyReader, sign: string): boolean {
+  if (reader.text[reader.at] !== sign) return false
+  reader.at += sign.length
+  return true
+}
+
+/** Takes what a sticky pattern matches here. */
+export function takeMatch(reader: LegacyReader, pattern: RegExp): string | undefined {
+  pattern.lastIndex = reader.at
+  const match = pattern.exec(reader.text)
+  if (match === null) return undefined
+  reader.at = pattern.lastIndex
+  return match[0]
+}
+
+const BLANKS = /[ \t\r\n]+/y
+
+/** Blanks, line ends and comments; false after an unterminated comment was reported. */
+export function skipBlanks(reader: LegacyReader): boolean {
+  const { text } = reader
+  for (;;) {
+    takeMatch(reader, BLANKS)
+    const { at } = reader
+    if (text[at] === '#' || text.startsWith('//', at)) {
+      const newline = text.indexOf('\n', at)
+      reader.at = newline === -1 ? text.length : newline
+    } else if (text.startsWith('/*', at)) {
+      const close = text.indexOf('*/', at + 2)
+      if (close === -1) {
+        failNext(
+          reader,
+          'Unterminated comment',
+          'This comment has no closing "*/" before the end of the text.',
+        )
+        return false
+      }
+      reader.at = close + 2
+    } else return true
+  }
+}

@@ -1,0 +1,187 @@
+import { report } from '../text/diagnostic.ts'
+import { quoteText } from '../text/nearest.ts'
+import { formatRange } from '../text/format.ts'
+import { joinSpans, rangeOf, type Span } from '../text/source.ts'
+import {
+  enter,
+  leave,
+  peek,
+  reportNext,
+  skipItem,
+  skipNewlines,
+  spanFrom,
+  take,
+  takeIf,
+  tokenAt,
+  tokenText,
+  withNewlines,
+  type Cursor,
+} from './cursor.ts'
+import { parsePlainQuoted } from './parse-template.ts'
+import { spanOfToken, type Token } from './token.ts'
+import type { Attribute, Block, Body, Label } from './tree.ts'
+
+interface Items {
+  readonly attributes: Attribute[]
+  readonly blocks: Block[]
+}
+
+/** The items up to the end of the text or the closing brace, which is left. A broken item is skipped. */
+export function parseItems(cursor: Cursor, end: 'end' | '}'): Items {
+  const items: Items = { attributes: [], blocks: [] }
+  const seen = new Map<string, Span>()
+  return withNewlines(cursor, true, () => {
+    for (;;) {
+      skipNewlines(cursor)
+      const { kind } = peek(cursor)
+      if (kind === end || kind === 'end') return items
+      const firstIndex = cursor.index
+      if (!parseItem(cursor, items, seen)) skipItem(cursor, firstIndex)
+    }
+  })
+}
+
+function parseItem(cursor: Cursor, items: Items, seen: Map<string, Span>): boolean {
+  const name = takeIf(cursor, 'identifier')
+  if (name === undefined) return reportNoItem(cursor)
+  if (peek(cursor).kind !== '=') return addBlock(parseBlock(cursor, name), items)
+  const attribute = parseAttribute(cursor, name)
+  if (attribute === undefined) return false
+  addAttribute(cursor, { attribute, items, seen })
+  return expectLineEnd(cursor, 'An argument definition must end with a newline')
+}
+
+function reportNoItem(cursor: Cursor): false {
+  const isQuoted = peek(cursor).kind === 'quote-open'
+  const detail = isQuoted
+    ? 'Names of arguments and types of blocks are written without quotes.'
+    : 'Expected an argument ("name = value") or a block ("type {"), but found {found}.'
+  reportNext(cursor, isQuoted ? 'Invalid name' : 'Argument or block definition required', detail)
+  return false
+}
+
+function addBlock(block: Block | undefined, items: Items): boolean {
+  if (block !== undefined) items.blocks.push(block)
+  return block !== undefined
+}
+
+interface Addition {
+  readonly attribute: Attribute
+  readonly items: Items
+  readonly seen: Map<string, Span>
+}
+
+function addAttribute(cursor: Cursor, { attribute, items, seen }: Addition): void {
+  const { name, nameSpan } = attribute
+  const earlier = seen.get(name)
+  if (earlier === undefined) {
+    seen.set(name, nameSpan)
+    items.attributes.push(attribute)
+    return
+  }
+  const detail = () =>
+    `The argument ${quoteText(name)} was already set at ${formatRange(rangeOf(earlier))}. Each argument may be set only once.`
+  report(cursor.problems, { span: nameSpan, summary: 'Attribute redefined', detail })
+}
+
+function parseAttribute(cursor: Cursor, name: Token): Attribute | undefined {
+  take(cursor)
+  const expression = cursor.parseExpression(cursor)
+  if (expression === undefined) return undefined
+  const nameSpan = spanOfToken(cursor.source, name)
+  return {
+    name: tokenText(cursor, name),
+    nameSpan,
+    expression,
+    span: joinSpans(nameSpan, expression.span),
+  }
+}
+
+/** The line end itself is left for the loop over the items. */
+function expectLineEnd(cursor: Cursor, rule: string): boolean {
+  const { kind } = peek(cursor)
+  if (kind === 'newline' || kind === 'end') return true
+  reportNext(cursor, 'Missing newline', `${rule}, but found {found}.`)
+  return false
+}
+
+function parseBlock(cursor: Cursor, type: Token): Block | undefined {
+  const labels: Label[] = []
+  for (;;) {
+    const { kind } = peek(cursor)
+    if (kind === '{') break
+    const label = kind === 'identifier' || kind === 'quote-open' ? parseLabel(cursor) : undefined
+    if (label === undefined) return reportNoLabel(cursor, labels)
+    labels.push(label)
+  }
+  const headerSpan = spanFrom(cursor, type.start)
+  if (!enter(cursor)) return undefined
+  const body = parseBlockBody(cursor, headerSpan)
+  leave(cursor)
+  if (body === undefined) return undefined
+  if (!expectLineEnd(cursor, 'A block definition must end with a newline')) return undefined
+  return {
+    type: tokenText(cursor, type),
+    typeSpan: spanOfToken(cursor.source, type),
+    labels,
+    body,
+    headerSpan,
+  }
+}
+
+function parseLabel(cursor: Cursor): Label | undefined {
+  if (peek(cursor).kind === 'quote-open') return parsePlainQuoted(cursor, 'A block label')
+  const token = take(cursor)
+  return { text: tokenText(cursor, token), span: spanOfToken(cursor.source, token) }
+}
+
+function reportNoLabel(cursor: Cursor, labels: readonly Label[]): undefined {
+  const { kind } = peek(cursor)
+  // A quoted label that failed has reported already.
+  if (kind === 'text' || kind === 'interpolation-open' || kind === 'directive-open')
+    return undefined
+  if (labels.length === 0 && (kind === 'newline' || kind === 'end')) {
+    const detail =
+      'A block needs "{" and an argument needs "=" on the same line, but found {found}.'
+    return reportNext(cursor, 'Invalid block definition', detail)
+  }
+  const detail = 'Expected a quoted label or "{" to begin the block, but found {found}.'
+  return reportNext(cursor, 'Invalid block definition', detail)
+}
+
+function parseBlockBody(cursor: Cursor, anchor: Span): Body | undefined {
+  const open = take(cursor)
+  const isOneLine = peek(cursor).kind !== 'newline'
+  const items = isOneLine ? parseOneLineItems(cursor) : parseItems(cursor, '}')
+  if (items === undefined) return undefined
+  if (takeIf(cursor, '}') === undefined) return reportUnclosed(cursor, open)
+  return { syntax: 'native', ...items, anchor, span: spanFrom(cursor, open.start) }
+}
+
+/** `{ }` or `{ name = value }`: more than one argument on a line would need a separator, and there is none. */
+function parseOneLineItems(cursor: Cursor): Items | undefined {
+  const items: Items = { attributes: [], blocks: [] }
+  const { kind } = peek(cursor)
+  if (kind === '}' || kind === 'end') return items
+  if (kind !== 'identifier' || tokenAt(cursor, 1).kind !== '=') {
+    const detail =
+      'A block on one line may hold one argument and no block. Put its items on lines of their own.'
+    return reportNext(cursor, 'Invalid single-line block', detail)
+  }
+  const attribute = parseAttribute(cursor, take(cursor))
+  if (attribute === undefined) return undefined
+  items.attributes.push(attribute)
+  const next = peek(cursor).kind
+  if (next === '}' || next === 'end') return items
+  const detail =
+    'A block on one line may hold one argument and ends with "}" on that line, but found {found}.'
+  return reportNext(cursor, 'Invalid single-line block', detail)
+}
+
+function reportUnclosed(cursor: Cursor, open: Token): undefined {
+  if (cursor.isLost) return undefined
+  cursor.isLost = true
+  const detail = 'There is no closing brace for this block before the end of the text.'
+  const span = spanOfToken(cursor.source, open)
+  return report(cursor.problems, { span, summary: 'Unclosed block', detail })
+}

@@ -1,0 +1,80 @@
+import { report } from '../text/diagnostic.ts'
+import { push, type Scanner, type TemplateMode } from './scanner.ts'
+
+/** Reads one token of a template: text, the opening of a sequence, or the end. */
+export function scanTemplate(scanner: Scanner, mode: TemplateMode): void {
+  const { text, at } = scanner
+  if (mode.kind === 'heredoc' && mode.isAtLineStart && scanHeredocClose(scanner, mode.marker))
+    return
+  if (mode.kind === 'heredoc') mode.isAtLineStart = false
+  if (isSequenceOpen(text, at)) return scanSequenceOpen(scanner)
+  if (mode.kind === 'quoted') {
+    if (text[at] === '"') {
+      scanner.modes.pop()
+      return push(scanner, 'quote-close', 1)
+    }
+    if (isLineEnd(text, at)) return cutQuoted(scanner)
+  }
+  const end = findTextEnd(text, at, mode.kind)
+  if (mode.kind === 'heredoc') mode.isAtLineStart = text[end - 1] === '\n'
+  push(scanner, 'text', end - at)
+}
+
+function isSequenceOpen(text: string, at: number): boolean {
+  return (text[at] === '$' || text[at] === '%') && text[at + 1] === '{'
+}
+
+function isLineEnd(text: string, at: number): boolean {
+  return text[at] === '\n' || (text[at] === '\r' && text[at + 1] === '\n')
+}
+
+function scanSequenceOpen(scanner: Scanner): void {
+  const { text, at } = scanner
+  scanner.modes.push({ kind: 'code', isSequence: true, openBraceCount: 0 })
+  const kind = text[at] === '$' ? 'interpolation-open' : 'directive-open'
+  push(scanner, kind, text[at + 2] === '~' ? 3 : 2)
+}
+
+/** The marker may be indented, but must be alone on its line. */
+function scanHeredocClose(scanner: Scanner, marker: string): boolean {
+  const { text, at } = scanner
+  const newline = text.indexOf('\n', at)
+  const end = newline === -1 ? text.length : newline
+  if (text.slice(at, end).trim() !== marker) return false
+  scanner.modes.pop()
+  push(scanner, 'heredoc-close', text[end - 1] === '\r' ? end - 1 - at : end - at)
+  return true
+}
+
+/** Closes the string at the end of its line, so that the next line is read as code again. */
+function cutQuoted(scanner: Scanner): void {
+  const { source, at, problems } = scanner
+  const detail =
+    'A quoted string ends on the line where it begins. Use a heredoc for several lines, or "\\n".'
+  const span = { source, start: at, end: at + 1 }
+  report(problems, { span, summary: 'Unterminated string', detail })
+  scanner.modes.pop()
+  push(scanner, 'quote-close', 0)
+}
+
+/** At least one character: the caller has ruled out every other token. */
+function findTextEnd(text: string, start: number, kind: TemplateMode['kind']): number {
+  let at = start
+  while (at < text.length) {
+    const unit = text[at]
+    if (unit === '\n' && kind === 'heredoc') return at + 1
+    if (kind === 'quoted' && (unit === '"' || isLineEnd(text, at))) return at
+    if (unit === '\\' && kind === 'quoted' && at + 1 < text.length && !isLineEnd(text, at + 1))
+      at += 2
+    else if (isEscapedSequence(text, at)) at += 3
+    else if (isSequenceOpen(text, at)) return at
+    else at++
+  }
+  return at
+}
+
+/** `$${` and `%%{` stand for `${` and `%{`. */
+export function isEscapedSequence(text: string, at: number): boolean {
+  const unit = text[at]
+  return (unit === '$' || unit === '%') && text[at + 1] === unit && text[at + 2] === '{'
+}

@@ -1,0 +1,79 @@
+import type { Source, Span } from '../text/source.ts'
+
+/** Punctuation is its own kind. */
+export const PUNCTUATION = [
+  ...['...', '&&', '||', '==', '!=', '<=', '>=', '=>', '::'],
+  ...[
+    '{',
+    '}',
+    '[',
+    ']',
+    '(',
+    ')',
+    '=',
+    ',',
+    '.',
+    ':',
+    '?',
+    '!',
+    '<',
+    '>',
+    '+',
+    '-',
+    '*',
+    '/',
+    '%',
+  ],
+] as const
+
+export type Punctuation = (typeof PUNCTUATION)[number]
+
+export type TokenKind =
+  | Punctuation
+  | 'identifier'
+  | 'number'
+  | 'newline'
+  /** The closing quote of a string that was cut by the end of its line is empty. */
+  | 'quote-open'
+  | 'quote-close'
+  /** Marker and line end. */
+  | 'heredoc-open'
+  | 'heredoc-close'
+  /** Literal characters of a template; one token per line in a heredoc. */
+  | 'text'
+  /** `${`, `%{`, and the brace that closes either; with `~` when it strips. */
+  | 'interpolation-open'
+  | 'directive-open'
+  | 'sequence-close'
+  | 'end'
+
+export interface Token {
+  readonly kind: TokenKind
+  readonly start: number
+  readonly end: number
+}
+
+const DESCRIPTIONS: Partial<Record<TokenKind, string>> = {
+  newline: 'the end of the line',
+  'quote-open': 'a quoted string',
+  'quote-close': 'a closing quote',
+  'heredoc-open': 'a heredoc',
+  'heredoc-close': 'the end of a heredoc',
+  text: 'text',
+  'interpolation-open': 'a template interpolation',
+  'directive-open': 'a template directive',
+  'sequence-close': 'the closing brace of a template sequence',
+  end: 'the end of the text',
+}
+
+/** The token in the words of messages. */
+export function describeToken(source: Source, token: Token): string {
+  return (
+    DESCRIPTIONS[token.kind] ??
+    `"${source.text.slice(token.start, Math.min(token.end, token.start + 40))}"`
+  )
+}
+
+export function spanOfToken(source: Source, token: Token): Span {
+  return { source, start: token.start, end: token.end }
+}

@@ -1,0 +1,77 @@
+import { DIAGNOSTIC_COUNT_MAX } from '../limits.ts'
+import { rangeOf, type Range, type Span } from './source.ts'
+
+/** What is wrong with a text, and where. */
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning'
+  /** A few words; the same for every problem of the kind. */
+  readonly summary: string
+  /** Sentences about this case. */
+  readonly detail: string
+  readonly range: Range
+}
+
+export function errorAt(span: Span, summary: string, detail: string): Diagnostic {
+  return { severity: 'error', summary, detail, range: rangeOf(span) }
+}
+
+export function warningAt(span: Span, summary: string, detail: string): Diagnostic {
+  return { severity: 'warning', summary, detail, range: rangeOf(span) }
+}
+
+/**
+ * A diagnostic that is written only when somebody will read it: `try` and the unselected side of a
+ * conditional drop problems by the million, and finding lines and nearest names would dominate.
+ */
+export interface Problem {
+  readonly span: Span
+  readonly summary: string
+  readonly detail: string | (() => string)
+}
+
+/** Collects at most `DIAGNOSTIC_COUNT_MAX` problems and counts the rest. */
+export interface Problems {
+  readonly kept: (Problem | Diagnostic)[]
+  lostCount: number
+}
+
+export function noProblems(): Problems {
+  return { kept: [], lostCount: 0 }
+}
+
+/** Gives `undefined`, which is what every parsing and evaluating function returns after it has reported. */
+export function report(problems: Problems, problem: Problem | Diagnostic): undefined {
+  if (problems.kept.length < DIAGNOSTIC_COUNT_MAX) problems.kept.push(problem)
+  else problems.lostCount++
+  return undefined
+}
+
+export function reportAll(problems: Problems, list: readonly (Problem | Diagnostic)[]): undefined {
+  for (const problem of list) report(problems, problem)
+  return undefined
+}
+
+/** Warnings do not count. */
+export function hasErrors(problems: Problems): boolean {
+  return problems.kept.some((one) => !('severity' in one) || one.severity === 'error')
+}
+
+/** The problems in the order they were reported, with a last line that says how many were left out. */
+export function toDiagnostics(problems: Problems): readonly Diagnostic[] {
+  const list = problems.kept.map((one) => ('severity' in one ? one : write(one)))
+  const last = list.at(-1)
+  if (problems.lostCount === 0 || last === undefined) return list
+  const detail = `${problems.lostCount} more problem(s) are not shown.`
+  return [...list, { ...last, summary: 'Too many problems', detail }]
+}
+
+function write(problem: Problem): Diagnostic {
+  const { span, summary, detail } = problem
+  return errorAt(span, summary, typeof detail === 'string' ? detail : detail())
+}
+
+/** The same, by position: the scanner reports its problems before the parser does. */
+export function toSortedDiagnostics(problems: Problems): readonly Diagnostic[] {
+  const list = [...toDiagnostics(problems)]
+  return list.sort((a, b) => a.range.start.offset - b.range.start.offset)
+}

@@ -1,0 +1,147 @@
+import {
+  DEFAULT_NAMESPACE,
+  GLOBAL_REGION,
+  type Input,
+  type Job,
+  type JobUi,
+  type JobVersionTag,
+  type Multiregion,
+  type MultiregionRegion,
+  type ParameterizedJobConfig,
+  type PeriodicConfig,
+} from '@reeve/contract'
+import { placementRules } from './canonicalize-constraint.ts'
+import { canonicalizeGroup } from './canonicalize-group.ts'
+import { storedJobUpdate } from './policy-defaults.ts'
+import { fillUnset, isUnset, listOrNull, textMapOrNull, textOr, textsOrNull } from './unset.ts'
+
+/** What the server fills in where a job is silent. */
+export interface JobDefaults {
+  readonly region: string
+  readonly namespace: string
+  readonly nodePool: string
+}
+
+/** What a job parsed without a server gets (reference §4.1, jobspec reference §9). */
+export const PARSE_DEFAULTS: JobDefaults = {
+  region: GLOBAL_REGION,
+  namespace: DEFAULT_NAMESPACE,
+  nodePool: '',
+}
+
+/**
+ * The complete form of a job: every field present, unset lists and maps null, the blocks of the job
+ * merged into its groups (reference §4.1–4.3, jobspec reference §9). Doing it twice changes nothing.
+ *
+ * Fields that servers own (`Status`, `Version`, indexes, …) are kept as given: whoever registers the
+ * job writes them. The two tokens are dropped, because no secret is ever stored with a job.
+ */
+export function canonicalizeJob(input: Input<Job>, defaults: JobDefaults): Job {
+  const id = input.ID ?? ''
+  const name = input.Name ?? id
+  const type = input.Type ?? 'service'
+  const region = isUnset(input.Multiregion) ? defaults.region : GLOBAL_REGION
+  const namespace = textOr(input.Namespace, defaults.namespace)
+  const parent = { input, id, name, type, namespace }
+  return {
+    Region: textOr(input.Region, region),
+    Namespace: namespace,
+    ID: id,
+    ParentID: input.ParentID ?? '',
+    Name: name,
+    Type: type,
+    Priority: input.Priority ?? 50,
+    AllAtOnce: input.AllAtOnce ?? false,
+    Datacenters: textsOrNull(input.Datacenters) ?? ['*'],
+    NodePool: textOr(input.NodePool, defaults.nodePool),
+    ...placementRules(input),
+    TaskGroups: (input.TaskGroups ?? []).map((group) => canonicalizeGroup(group, parent)),
+    Update: storedJobUpdate(type, input),
+    Migrate: null,
+    Reschedule: null,
+    Multiregion: multiregion(input.Multiregion),
+    Periodic: periodic(input.Periodic),
+    ParameterizedJob: parameterized(input.ParameterizedJob),
+    Meta: textMapOrNull(input.Meta),
+    UI: ui(input.UI),
+    DiscoveryToken: '',
+    DiscoveryNamespace: input.DiscoveryNamespace ?? '',
+    SecretStoreToken: '',
+    SecretStoreNamespace: input.SecretStoreNamespace ?? '',
+    ...serverFields(input),
+  }
+}
+
+function serverFields(input: Input<Job>) {
+  return {
+    Dispatched: input.Dispatched ?? false,
+    DispatchIdempotencyToken: input.DispatchIdempotencyToken ?? '',
+    Payload: input.Payload ?? null,
+    ServiceTokenID: input.ServiceTokenID ?? '',
+    Stop: input.Stop ?? false,
+    Status: input.Status ?? 'pending',
+    StatusDescription: input.StatusDescription ?? '',
+    Stable: input.Stable ?? false,
+    Version: input.Version ?? 0,
+    VersionTag: versionTag(input.VersionTag),
+    SubmitTime: input.SubmitTime ?? 0,
+    CreateIndex: input.CreateIndex ?? 0,
+    ModifyIndex: input.ModifyIndex ?? 0,
+    JobModifyIndex: input.JobModifyIndex ?? 0,
+  }
+}
+
+function periodic(input: Input<PeriodicConfig> | null | undefined): PeriodicConfig | null {
+  if (isUnset(input)) return null
+  return {
+    Enabled: input.Enabled ?? true,
+    Spec: input.Spec ?? '',
+    Specs: textsOrNull(input.Specs),
+    SpecType: input.SpecType ?? 'cron',
+    ProhibitOverlap: input.ProhibitOverlap ?? false,
+    TimeZone: textOr(input.TimeZone, 'UTC'),
+  }
+}
+
+function parameterized(
+  input: Input<ParameterizedJobConfig> | null | undefined,
+): ParameterizedJobConfig | null {
+  if (isUnset(input)) return null
+  return {
+    Payload: textOr(input.Payload, 'optional'),
+    MetaRequired: textsOrNull(input.MetaRequired),
+    MetaOptional: textsOrNull(input.MetaOptional),
+  }
+}
+
+function multiregion(input: Input<Multiregion> | null | undefined): Multiregion | null {
+  if (isUnset(input)) return null
+  return {
+    Strategy: isUnset(input.Strategy)
+      ? null
+      : fillUnset({ MaxParallel: 0, OnFailure: '' }, input.Strategy),
+    Regions: (input.Regions ?? []).map(multiregionRegion),
+  }
+}
+
+function multiregionRegion(input: Input<MultiregionRegion>): MultiregionRegion {
+  return {
+    Name: input.Name ?? '',
+    Count: input.Count ?? 0,
+    Datacenters: textsOrNull(input.Datacenters),
+    NodePool: input.NodePool ?? '',
+    Meta: textMapOrNull(input.Meta),
+  }
+}
+
+function ui(input: Input<JobUi> | null | undefined): JobUi | null {
+  if (isUnset(input)) return null
+  return {
+    Description: input.Description ?? '',
+    Links: listOrNull(input.Links, (link) => fillUnset({ Label: '', URL: '' }, link)),
+  }
+}
+
+function versionTag(input: Input<JobVersionTag> | null | undefined): JobVersionTag | null {
+  return isUnset(input) ? null : fillUnset({ Name: '', Description: '', TaggedTime: 0 }, input)
+}

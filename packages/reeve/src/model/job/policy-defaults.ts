@@ -1,0 +1,175 @@
+import type {
+  DisconnectStrategy,
+  EphemeralDisk,
+  Input,
+  Job,
+  MigrateStrategy,
+  ReschedulePolicy,
+  RestartPolicy,
+  TaskGroup,
+  UpdateStrategy,
+} from '@reeve/contract'
+import { nsFromMs } from '../../kit/duration.ts'
+import { fillUnset, isUnset, type Layer } from './unset.ts'
+
+const SECOND_NS = nsFromMs(1_000)
+const MINUTE_NS = 60 * SECOND_NS
+const HOUR_NS = 60 * MINUTE_NS
+
+/** Reference §4.2. */
+const UPDATE: UpdateStrategy = {
+  Stagger: 30 * SECOND_NS,
+  MaxParallel: 1,
+  HealthCheck: 'checks',
+  MinHealthyTime: 10 * SECOND_NS,
+  HealthyDeadline: 5 * MINUTE_NS,
+  ProgressDeadline: 10 * MINUTE_NS,
+  AutoRevert: false,
+  AutoPromote: false,
+  Canary: 0,
+}
+
+const NO_UPDATE: UpdateStrategy = {
+  Stagger: 0,
+  MaxParallel: 0,
+  HealthCheck: '',
+  MinHealthyTime: 0,
+  HealthyDeadline: 0,
+  ProgressDeadline: 0,
+  AutoRevert: false,
+  AutoPromote: false,
+  Canary: 0,
+}
+
+const MIGRATE: MigrateStrategy = {
+  MaxParallel: 1,
+  HealthCheck: 'checks',
+  MinHealthyTime: 10 * SECOND_NS,
+  HealthyDeadline: 5 * MINUTE_NS,
+}
+
+const SERVICE_RESTART: RestartPolicy = {
+  Attempts: 2,
+  Interval: 30 * MINUTE_NS,
+  Delay: 15 * SECOND_NS,
+  Mode: 'fail',
+  RenderTemplates: false,
+}
+const BATCH_RESTART: RestartPolicy = { ...SERVICE_RESTART, Attempts: 3, Interval: 24 * HOUR_NS }
+
+const SERVICE_RESCHEDULE: ReschedulePolicy = {
+  Attempts: 0,
+  Interval: 0,
+  Delay: 30 * SECOND_NS,
+  DelayFunction: 'exponential',
+  MaxDelay: HOUR_NS,
+  Unlimited: true,
+}
+const BATCH_RESCHEDULE: ReschedulePolicy = {
+  Attempts: 1,
+  Interval: 24 * HOUR_NS,
+  Delay: 5 * SECOND_NS,
+  DelayFunction: 'constant',
+  MaxDelay: 0,
+  Unlimited: false,
+}
+const NO_RESCHEDULE: ReschedulePolicy = {
+  Attempts: 0,
+  Interval: 0,
+  Delay: 0,
+  DelayFunction: '',
+  MaxDelay: 0,
+  Unlimited: false,
+}
+
+const EPHEMERAL_DISK: EphemeralDisk = { Sticky: false, SizeMB: 300, Migrate: false }
+
+const DISCONNECT: DisconnectStrategy = {
+  LostAfter: 0,
+  StopOnClientAfter: null,
+  Replace: true,
+  Reconcile: 'best_score',
+}
+
+/** What the policies of a group are made from: its own blocks over those of its job. */
+export interface PolicyLayers {
+  readonly type: string
+  readonly job: Input<Job>
+  readonly group: Input<TaskGroup>
+}
+
+export function restartPolicy({ type, group }: PolicyLayers): RestartPolicy {
+  const base = type === 'batch' || type === 'sysbatch' ? BATCH_RESTART : SERVICE_RESTART
+  return fillUnset(base, group.RestartPolicy)
+}
+
+/** None for system types, unless the job names one: validation then says that it may not. */
+export function reschedulePolicy({ type, job, group }: PolicyLayers): ReschedulePolicy | null {
+  const base =
+    type === 'service' ? SERVICE_RESCHEDULE : type === 'batch' ? BATCH_RESCHEDULE : undefined
+  if (base === undefined && isUnset(job.Reschedule) && isUnset(group.ReschedulePolicy)) return null
+  return fillUnset(base ?? NO_RESCHEDULE, job.Reschedule, group.ReschedulePolicy)
+}
+
+export function migrateStrategy({ type, job, group }: PolicyLayers): MigrateStrategy | null {
+  if (type !== 'service' && isUnset(job.Migrate) && isUnset(group.Migrate)) return null
+  return fillUnset(MIGRATE, job.Migrate, group.Migrate)
+}
+
+export function updateStrategy({ type, job, group }: PolicyLayers): UpdateStrategy | null {
+  const inherited = inheritedUpdate(job)
+  const given = inherited !== undefined || !isUnset(group.Update)
+  return given || hasUpdates(type) ? fillUnset(UPDATE, inherited, group.Update) : null
+}
+
+/** Reference §4.1: what is stored at the job's own level once the rest has moved into the groups. */
+export function storedJobUpdate(type: string, job: Input<Job>): UpdateStrategy {
+  if (isZeroUpdate(job.Update)) return NO_UPDATE
+  const inherited = inheritedUpdate(job)
+  if (inherited === undefined && !hasUpdates(type)) return NO_UPDATE
+  return {
+    ...NO_UPDATE,
+    Stagger: inherited?.Stagger ?? UPDATE.Stagger,
+    MaxParallel: inherited?.MaxParallel ?? UPDATE.MaxParallel,
+  }
+}
+
+export function ephemeralDisk({ group }: PolicyLayers): EphemeralDisk {
+  return fillUnset(EPHEMERAL_DISK, group.EphemeralDisk)
+}
+
+/** The older spellings become the block when it is absent (jobspec reference §7, choice). */
+export function disconnectStrategy({ group }: PolicyLayers): DisconnectStrategy | null {
+  if (!isUnset(group.Disconnect)) return fillUnset(DISCONNECT, group.Disconnect)
+  const preventReschedule = group.PreventRescheduleOnLost === true
+  const lostAfter = group.MaxClientDisconnect
+  const stopAfter = group.StopAfterClientDisconnect
+  if (!preventReschedule && isUnset(lostAfter) && isUnset(stopAfter)) return null
+  return fillUnset(DISCONNECT, {
+    LostAfter: lostAfter,
+    StopOnClientAfter: stopAfter,
+    Replace: !preventReschedule,
+  })
+}
+
+function hasUpdates(type: string): boolean {
+  return type === 'service' || type === 'system'
+}
+
+/**
+ * What the groups take from the job's own block. A stored job keeps only two of its fields there, and
+ * people submit what they have read: an empty `HealthCheck`, which no block can choose, marks the
+ * other fields as moved into the groups rather than as set to zero.
+ */
+function inheritedUpdate(job: Input<Job>): Layer<UpdateStrategy> | undefined {
+  const given = job.Update
+  if (given === null || given === undefined || isZeroUpdate(given)) return undefined
+  if (given.HealthCheck !== '') return given
+  return { Stagger: given.Stagger, MaxParallel: given.MaxParallel }
+}
+
+/** Jobspec reference §9: a block of zeros, as stored for batch jobs, is not inherited. */
+function isZeroUpdate(update: Layer<UpdateStrategy> | null | undefined): boolean {
+  if (update === null || update === undefined) return false
+  return Object.entries(NO_UPDATE).every(([name, zero]) => Reflect.get(update, name) === zero)
+}

@@ -1,0 +1,42 @@
+/** Every bound on what a caller controls, in one table. Each cites where it comes from. */
+export const LIMITS = {
+  /** Request bodies on `/v1` and JSON bodies on `/api/v2`, after decompression. Decision 0007. */
+  bodyBytesMax: 4 * 1024 * 1024,
+  /** Nesting of free-form JSON (task config, scaling policy). Decision 0007. */
+  jsonDepthMax: 64,
+  /** Length of a URL with its query. Decision 0007. */
+  urlBytesMax: 64 * 1024,
+  /** Length of one path segment or job id in a path. Decision 0007. */
+  pathParamCharsMax: 4096,
+  /** Reference §1.4: default 5 minutes, cap 10 minutes, plus up to a sixteenth of jitter. */
+  waitMsDefault: 5 * 60_000,
+  waitMsMax: 10 * 60_000,
+  waitJitterShare: 16,
+  /** Blocking queries parked at once on one server. Decision 0007. */
+  parkedQueriesMax: 50_000,
+  /** Event streams open at once per token. Decision 0007. */
+  streamsPerTokenMax: 64,
+  /** Bytes an event stream's reader may lag behind before it is cut off. Decision 0007. */
+  streamBacklogBytesMax: 16 * 1024 * 1024,
+  /** Page size of lists when the caller gives none is unlimited (Spec W: Limits); this caps a given one. */
+  perPageMax: 100_000,
+  /** Spec W: Resources, ACL token; reference §6.4. */
+  tokenNameCharsMax: 256,
+  /** Reference §6.4: bounds of a token's life. */
+  tokenTtlMsMin: 60_000,
+  tokenTtlMsMax: 24 * 3_600_000,
+  /** Reference §6.5: a one-time token lives ten minutes. */
+  oneTimeTokenMs: 10 * 60_000,
+  /** Reference §6.6. */
+  descriptionCharsMax: 256,
+  /** Spec W: Limits. At most the latest 10 task events are kept per task. */
+  taskEventsMax: 10,
+  /** Reference §4.8: a node keeps its latest 10 events. */
+  nodeEventsMax: 10,
+  /** Reference §2.3: versions of a job that are kept, and so its sources (Spec W: Limits). */
+  jobVersionsMax: 6,
+  /** Reference §2.3: job_max_count. */
+  jobCountMax: 50_000,
+  /** Status updates one agent may send in one message. Decision 0007. */
+  agentMessageBytesMax: 8 * 1024 * 1024,
+} as const

@@ -1,0 +1,36 @@
+/**
+ * The caller is told no. Use cases return refusals as values; `http` alone turns them into
+ * statuses. The text is part of the contract (reference §2: clients match on it).
+ */
+export interface Refusal {
+  readonly code: RefusalCode
+  readonly message: string
+}
+
+export const REFUSAL_CODES = [
+  'acl-disabled',
+  'acl-policy-not-found',
+  'acl-role-not-found',
+  'acl-token-expired',
+  'acl-token-not-found',
+  'alloc-not-found',
+  'bootstrap-done',
+  'eval-not-found',
+  'index-conflict',
+  'invalid-input',
+  'job-not-found',
+  'namespace-in-use',
+  'namespace-not-found',
+  'node-not-found',
+  'permission-denied',
+  'region-unknown',
+  'too-many-streams',
+] as const
+export type RefusalCode = (typeof REFUSAL_CODES)[number]
+
+export function refusal(code: RefusalCode, message: string): Refusal {
+  return { code, message }
+}
+
+/** Reference §2.2: one text whatever is missing, so that it tells nothing. */
+export const PERMISSION_DENIED: Refusal = refusal('permission-denied', 'Permission denied')

@@ -1,0 +1,87 @@
+import { err, ok, type Result } from '../kit/result.ts'
+import { encodeUtf8 } from '../kit/utf8.ts'
+
+/** What a `prefix` parameter selects in a list of UUIDs (reference §3.3). */
+export interface UuidPrefix {
+  /** Every match lies in the range [low, high) of sorted ids; without `high` the range is open. */
+  readonly low: string
+  readonly high: string | undefined
+  /** Whether an id, in its canonical lower-case form, has the prefix. */
+  matches(id: string): boolean
+}
+
+/**
+ * Reads a prefix: hex digits in any case, an even number of them, hyphens ignored. The refusal is
+ * the whole message; `kind` is the word of the resource in it (reference §2.2: `alloc`, `eval`,
+ * `node`, …).
+ */
+export function parseUuidPrefix(kind: string, text: string): Result<UuidPrefix, string> {
+  const problem = lengthProblem(text) ?? digitProblem(text)
+  if (problem !== undefined) return err(`${kind} lookup failed: ${problem}`)
+  const low = canonical(text)
+  return ok({ low, high: after(low), matches: (id) => id.startsWith(low) })
+}
+
+/**
+ * The canonical form of a full id. It has 36 characters; whether such an id exists is for the
+ * caller to find out.
+ */
+export function checkUuid(kind: string, text: string): Result<string, string> {
+  const problem =
+    encodeUtf8(text).length === UUID_LENGTH
+      ? digitProblem(text)
+      : `UUID must be ${UUID_LENGTH} characters`
+  return problem === undefined ? ok(canonical(text)) : err(`${kind} lookup failed: ${problem}`)
+}
+
+const UUID_LENGTH = 36
+const MAX_HYPHENS = 4
+
+function lengthProblem(text: string): string | undefined {
+  const length = encodeUtf8(text).length
+  if (length <= UUID_LENGTH) return undefined
+  return `Invalid UUID length. UUID have ${UUID_LENGTH} characters; got ${length}`
+}
+
+function digitProblem(text: string): string | undefined {
+  const hyphens = text.split('-').length - 1
+  if (hyphens > MAX_HYPHENS) return `UUID should have maximum of ${MAX_HYPHENS} "-"; got ${hyphens}`
+  if ((encodeUtf8(text).length - hyphens) % 2 !== 0)
+    return 'Input (without hyphens) must be even length'
+  const wrong = /[^0-9a-fA-F-]/u.exec(text)?.[0]
+  return wrong === undefined ? undefined : `Invalid UUID: ${invalidByte(wrong)}`
+}
+
+/** The first byte that is no hex digit, by its number and, when it can be shown, by itself. */
+function invalidByte(character: string): string {
+  const byte = encodeUtf8(character)[0] ?? 0
+  const number = `U+${byte.toString(16).toUpperCase().padStart(4, '0')}`
+  const isShown = byte >= 0x20 && byte !== 0x7f
+  return `encoding/hex: invalid byte: ${number}${isShown ? ` '${String.fromCharCode(byte)}'` : ''}`
+}
+
+/** Digits before each hyphen of the canonical form. */
+const GROUPS = [8, 4, 4, 4, 12]
+
+/**
+ * Lower case with hyphens where an id has them; digits beyond a whole id stay, so that nothing
+ * matches.
+ */
+function canonical(text: string): string {
+  const digits = text.replaceAll('-', '').toLowerCase()
+  const parts: string[] = []
+  let at = 0
+  for (const [index, size] of GROUPS.entries()) {
+    const isLast = index === GROUPS.length - 1
+    if (at < digits.length) parts.push(digits.slice(at, isLast ? undefined : at + size))
+    at += size
+  }
+  return parts.join('-')
+}
+
+/** The least text above every text with the prefix: its last character replaced by the next one. */
+function after(prefix: string): string | undefined {
+  if (prefix === '') return undefined
+  const last = prefix.charCodeAt(prefix.length - 1)
+  return prefix.slice(0, -1) + String.fromCharCode(last + 1)
+}

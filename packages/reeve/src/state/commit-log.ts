@@ -1,0 +1,82 @@
+import { decodeCommit } from './codec.ts'
+import type { Commit } from './commit.ts'
+import type { LogEntry, StorageEngine } from './engine.ts'
+
+/** Commits kept in memory for stream readers that are nearly up to date; older ones come from the engine. */
+const RECENT_COMMITS_MAX = 4_096
+const RECENT_BYTES_MAX = 32 * 1024 * 1024
+
+type Listener = (commits: readonly Commit[]) => void
+
+/** The durable commits in order: the recent ones at hand, the older ones in the engine. */
+export class CommitLog {
+  readonly #engine: StorageEngine
+  readonly #recent: { readonly commit: Commit; readonly bytes: number }[] = []
+  readonly #listeners = new Set<Listener>()
+  #recentBytes = 0
+  #firstIndex: number
+
+  constructor(engine: StorageEngine) {
+    this.#engine = engine
+    this.#firstIndex = engine.opened.firstIndex
+  }
+
+  /** The oldest index that can still be read. */
+  get firstIndex(): number {
+    return this.#firstIndex
+  }
+
+  /** Calls `listener` with each group of commits right after it became durable, in order. */
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** For the store: these commits are durable now. */
+  add(commits: readonly Commit[], entries: readonly LogEntry[]): void {
+    commits.forEach((commit, i) => {
+      const bytes = entries[i]?.text.length ?? 0
+      this.#recent.push({ commit, bytes })
+      this.#recentBytes += bytes
+    })
+    this.#forgetOldest()
+    for (const listener of this.#listeners) listener(commits)
+  }
+
+  /** Durable commits with index ≥ `fromIndex`, ascending, up to the newest at the time of the call. */
+  async *read(fromIndex: number): AsyncGenerator<Commit> {
+    let next = fromIndex
+    for (let before = -1; before !== next && !this.#isAtHand(next); ) {
+      before = next
+      for await (const entry of this.#engine.read(next)) {
+        yield decodeCommit(entry.text)
+        next = entry.index + 1
+        if (this.#isAtHand(next)) break
+      }
+    }
+    for (const { commit } of [...this.#recent]) if (commit.index >= next) yield commit
+  }
+
+  /** Forgets commits below `beforeIndex`, so far as they are checkpointed. */
+  async trim(beforeIndex: number): Promise<void> {
+    await this.#engine.trim(beforeIndex)
+    this.#firstIndex = Math.max(this.#firstIndex, beforeIndex)
+  }
+
+  /** While a reader works through the engine, the recent ones move on; it must not fall in between. */
+  #isAtHand(index: number): boolean {
+    const oldest = this.#recent[0]
+    return oldest !== undefined && index >= oldest.commit.index
+  }
+
+  /** In runs, because taking one from the front of an array moves all the others. */
+  #forgetOldest(): void {
+    let count = 0
+    let bytes = this.#recentBytes
+    while (this.#recent.length - count > RECENT_COMMITS_MAX || bytes > RECENT_BYTES_MAX)
+      bytes -= this.#recent[count++]?.bytes ?? 0
+    if (count < this.#recent.length / 4) return
+    this.#recent.splice(0, count)
+    this.#recentBytes = bytes
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * What the store needs of a storage engine. The log of commits is the truth; stored rows are its
+ * checkpoint. Engines treat all texts as opaque. One shared suite (test/suites/storage-engine.ts)
+ * holds every implementation to these comments.
+ */
+export interface StorageEngine {
+  /** Where the engine stood when it was opened. */
+  readonly opened: EnginePosition
+
+  /**
+   * Makes entries durable, all or none, in order. Resolves only after a power cut could no longer
+   * lose them. Entries are consecutive and follow the last entry appended or found at opening.
+   * Never called again before the last call settled. A rejection (Fault) leaves the outcome open:
+   * the entries may or may not be there after the next opening, but never half of one.
+   * Fault kinds: `storage-full`, `storage-fenced` (another leader wrote), `storage-closed`, `storage-failed`.
+   */
+  append(entries: readonly LogEntry[]): Promise<void>
+
+  /** The checkpointed rows, in batches, in no promised order. */
+  load(): AsyncIterable<readonly StoredRow[]>
+
+  /** Log entries with index ≥ `fromIndex` that are still kept, ascending, up to the last durable one at the time of the call. Without blobs. */
+  read(fromIndex: number): AsyncIterable<LogEntry>
+
+  /**
+   * Writes rows (text undefined deletes), then marks the checkpoint at `mark.upTo`. May be interrupted at any point:
+   * the mark moves only after all rows are durable. Calling it again with the same rows does no harm.
+   */
+  checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointMark): Promise<void>
+
+  /** Forgets log entries with index < `beforeIndex`. Never reaches past the checkpoint: the engine clamps. */
+  trim(beforeIndex: number): Promise<void>
+
+  /** The bytes last put under the key by a durable entry; undefined when there are none. */
+  readBlob(key: string): Promise<Uint8Array | undefined>
+
+  /** Waits for running calls, releases everything. Later calls reject with `storage-closed`. Safe to call twice. */
+  close(): Promise<void>
+}
+
+/** What a freshly opened engine holds. An empty one: indexes 0, no tables. */
+export interface EnginePosition {
+  /** Index of the last durable log entry; 0 when nothing was ever written. */
+  readonly lastIndex: number
+  /** Index of the oldest entry still kept; lastIndex + 1 when none is. */
+  readonly firstIndex: number
+  readonly checkpoint: CheckpointMark
+}
+
+export interface CheckpointMark {
+  /** All entries up to this index are in the rows. */
+  readonly upTo: number
+  /** Index of the last write to each table: deletes must not make it go back. */
+  readonly tableIndexes: Readonly<Record<string, number>>
+}
+
+/** One commit as the engine keeps it. */
+export interface LogEntry {
+  readonly index: number
+  readonly timeMs: number
+  /** The encoded commit (state/codec.ts). */
+  readonly text: string
+  /** Large values written beside the log in the same atomic step; undefined deletes. */
+  readonly blobs: readonly BlobChange[]
+}
+
+export interface BlobChange {
+  readonly key: string
+  readonly bytes: Uint8Array | undefined
+}
+
+export interface StoredRow {
+  readonly table: string
+  readonly key: string
+  readonly text: string
+}
+
+export interface CheckpointRow {
+  readonly table: string
+  readonly key: string
+  readonly text: string | undefined
+}

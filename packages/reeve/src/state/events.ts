@@ -1,0 +1,88 @@
+import type { EventTopic, EventType } from '@reeve/contract'
+import type { CommittedRow, EventMark } from './commit.ts'
+import type { TableName } from './tables.ts'
+
+/** What caused a commit, as the event stream names it. */
+export type Cause = EventType
+
+interface EventSource {
+  readonly topic: EventTopic
+  readonly key: (row: object) => string
+  readonly filterKeys: (row: object) => readonly string[] | null
+}
+
+/** A row just applied, with its decoded form; of a deleted row, the last one. */
+export interface AppliedRow {
+  readonly committed: CommittedRow
+  readonly row: object | undefined
+}
+
+/** Reference §5.7. Tables not named here emit nothing (§5.6, last row). */
+const SOURCES: { readonly [N in TableName]?: EventSource } = {
+  acl_policies: { topic: 'ACLPolicy', key: text('Name'), filterKeys: none },
+  acl_roles: { topic: 'ACLRole', key: text('ID'), filterKeys: (row) => [text('Name')(row)] },
+  acl_tokens: { topic: 'ACLToken', key: text('AccessorID'), filterKeys: none },
+  allocations: { topic: 'Allocation', key: text('ID'), filterKeys: jobAndDeployment },
+  deployments: { topic: 'Deployment', key: text('ID'), filterKeys: (row) => [text('JobID')(row)] },
+  evaluations: { topic: 'Evaluation', key: text('ID'), filterKeys: jobAndDeployment },
+  jobs: { topic: 'Job', key: text('ID'), filterKeys: none },
+  node_pools: { topic: 'NodePool', key: text('Name'), filterKeys: none },
+  nodes: { topic: 'Node', key: text('ID'), filterKeys: none },
+}
+
+/** The events of a commit, one for each row that somebody may follow. */
+export function eventMarks(
+  cause: Cause,
+  rows: readonly AppliedRow[],
+  commitIndex: number,
+): readonly EventMark[] {
+  const marks: EventMark[] = []
+  rows.forEach(({ committed, row }, position) => {
+    // The store applies rows of its own tables only.
+    const source = SOURCES[committed.table as TableName]
+    if (source === undefined || row === undefined) return
+    const isNew = committed.header?.[0] === commitIndex
+    marks.push({
+      Topic: source.topic,
+      Type: typeOf(cause, source.topic, { row, isNew }),
+      Key: source.key(row),
+      Namespace: text('Namespace')(row),
+      FilterKeys: source.filterKeys(row),
+      row: position,
+    })
+  })
+  return marks
+}
+
+/**
+ * Spec W: Events, types by topic; design/choices: an evaluation is always EvaluationUpdated, an
+ * allocation says whether it is new, changed by its node or by the servers; any other row carries
+ * the type of the operation that caused the commit.
+ */
+function typeOf(
+  cause: Cause,
+  topic: EventTopic,
+  { row, isNew }: { readonly row: object; readonly isNew: boolean },
+): EventType {
+  if (topic === 'Evaluation') return 'EvaluationUpdated'
+  if (topic !== 'Allocation') return cause
+  if (isNew) return 'AllocationCreated'
+  if (cause !== 'PlanResult') return cause
+  return text('DesiredStatus')(row) === 'run' ? 'PlanResult' : 'AllocationUpdateDesiredStatus'
+}
+
+function text(name: string): (row: object) => string {
+  return (row) => {
+    const value: unknown = Reflect.get(row, name)
+    return typeof value === 'string' ? value : ''
+  }
+}
+
+function none(): null {
+  return null
+}
+
+/** Reference §5.7: a missing deployment id stays as an empty string. */
+function jobAndDeployment(row: object): readonly string[] {
+  return [text('JobID')(row), text('DeploymentID')(row)]
+}

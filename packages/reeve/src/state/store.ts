@@ -1,0 +1,329 @@
+import type { Clock } from '../kit/clock.ts'
+import { assert, Fault } from '../kit/fault.ts'
+import { decodeCommit, decodeRow, encodeCommit, encodeRow } from './codec.ts'
+import type { Commit } from './commit.ts'
+import type { BlobChange, CheckpointRow, LogEntry, StorageEngine } from './engine.ts'
+import { eventMarks, type AppliedRow, type Cause } from './events.ts'
+import { CommitLog } from './commit-log.ts'
+import { createTables, type Row, type TableName, type Tables } from './tables.ts'
+import type { Table, Undo } from './table.ts'
+import { Watches } from './watches.ts'
+
+/** Commits that may wait for the engine. Beyond it the disk cannot keep up and callers are told so. */
+const PENDING_COMMITS_MAX = 50_000
+
+/** A row to write, or a key to delete. Made by `put` and `remove`. */
+export type Change =
+  | { readonly table: TableName; readonly row: object }
+  | { readonly table: TableName; readonly row: undefined; readonly key: string }
+
+export function put<N extends TableName>(table: N, row: Row<N>): Change {
+  return { table, row }
+}
+
+export function remove(table: TableName, key: string): Change {
+  return { table, key, row: undefined }
+}
+
+/** The index and time a commit will carry; rows that show them are built from it. */
+export interface Stamp {
+  readonly index: number
+  readonly timeMs: number
+}
+
+/** A commit that is applied. Nobody may be told of it before `durable` resolves. */
+export interface Commitment extends Stamp {
+  readonly durable: Promise<void>
+}
+
+export interface CommitRequest {
+  /** What happened, as the event stream names it; undefined when it emits nothing. */
+  readonly cause: Cause | undefined
+  readonly changes: (stamp: Stamp) => readonly Change[]
+  readonly blobs?: readonly BlobChange[]
+}
+
+export interface StoreOptions {
+  readonly engine: StorageEngine
+  readonly clock: Clock
+  /** Freezes every row that is stored, so that a test fails where something changes one in place. */
+  readonly freezeRows?: boolean
+}
+
+interface Batch {
+  readonly entries: LogEntry[]
+  readonly commits: Commit[]
+  readonly undo: Undo[]
+  readonly done: Promise<void>
+  readonly settle: (fault?: Fault) => void
+}
+
+/**
+ * All current state, and the only way to change it. A change is applied in memory at once, so the
+ * next decision sees it, and revealed when the engine has made it durable. While one write is in
+ * flight, whatever is submitted gathers into the next (group commit).
+ */
+export class Store {
+  readonly tables: Tables
+  readonly watches: Watches
+  readonly log: CommitLog
+  readonly #engine: StorageEngine
+  readonly #clock: Clock
+  readonly #freezeRows: boolean
+  #index: number
+  #durableIndex: number
+  #gathering: Batch | undefined
+  #flushing: Batch | undefined
+  #fault: Fault | undefined
+  #dirty = new Map<string, { readonly table: TableName; readonly key: string }>()
+  #checkpointing: Promise<void> | undefined
+
+  /** Loads the checkpoint, applies the log after it. Rejects with the engine's fault. */
+  static async open(options: StoreOptions): Promise<Store> {
+    const store = new Store(options)
+    await store.#load()
+    return store
+  }
+
+  private constructor(options: StoreOptions) {
+    this.#engine = options.engine
+    this.#clock = options.clock
+    this.#freezeRows = options.freezeRows ?? false
+    this.tables = createTables()
+    this.watches = new Watches(options.clock)
+    this.log = new CommitLog(options.engine)
+    this.#index = options.engine.opened.lastIndex
+    this.#durableIndex = this.#index
+  }
+
+  /** Index of the last applied commit. Never goes back. */
+  get index(): number {
+    return this.#index
+  }
+
+  /** Index of the last commit that anyone may be told of. */
+  get durableIndex(): number {
+    return this.#durableIndex
+  }
+
+  /** Why nothing can be written any more; undefined while all is well. */
+  get fault(): Fault | undefined {
+    return this.#fault
+  }
+
+  /** Rows written since the last checkpoint. */
+  get dirtyRows(): number {
+    return this.#dirty.size
+  }
+
+  /**
+   * Applies one commit. Throws a Fault when the engine has failed or cannot keep up; nothing is applied then.
+   * A request without changes and blobs commits nothing and answers with the current index.
+   */
+  commit(request: CommitRequest): Commitment {
+    this.#refuseWhenFaulty()
+    const stamp = { index: this.#index + 1, timeMs: this.#clock.nowMs() }
+    const changes = request.changes(stamp)
+    const blobs = request.blobs ?? []
+    if (changes.length === 0 && blobs.length === 0)
+      return { index: this.#index, timeMs: stamp.timeMs, durable: this.settled() }
+    const batch = this.#gather()
+    const applied = changes.map((change) => this.#apply(change, stamp, batch.undo))
+    const { cause } = request
+    const events = cause === undefined ? [] : eventMarks(cause, applied, stamp.index)
+    const commit: Commit = { ...stamp, rows: applied.map((one) => one.committed), events }
+    this.#index = stamp.index
+    batch.commits.push(commit)
+    batch.entries.push({ ...stamp, text: encodeCommit(commit), blobs })
+    return { ...stamp, durable: batch.done }
+  }
+
+  /**
+   * Resolves when everything applied so far is durable. Whoever read state awaits it before telling
+   * anyone; it costs nothing while no write is in flight.
+   */
+  settled(): Promise<void> {
+    if (this.#fault !== undefined || this.#durableIndex === this.#index) return DONE
+    const batch = this.#gathering ?? this.#flushing
+    assert(batch !== undefined, 'an applied commit that is not durable is in a batch')
+    return batch.done
+  }
+
+  readBlob(key: string): Promise<Uint8Array | undefined> {
+    return this.#engine.readBlob(key)
+  }
+
+  /** Writes every dirty row once and moves the checkpoint. One at a time; callers share a running one. */
+  checkpoint(): Promise<void> {
+    this.#checkpointing ??= this.#writeCheckpoint().finally(() => {
+      this.#checkpointing = undefined
+    })
+    return this.#checkpointing
+  }
+
+  /** Waits for what was submitted, checkpoints, closes the engine. */
+  async close(): Promise<void> {
+    await this.settled()
+    if (this.#fault === undefined) await this.checkpoint()
+    this.#fault ??= new Fault('storage-closed', 'the server is shutting down')
+    this.watches.notifyAll()
+    await this.#engine.close()
+  }
+
+  #refuseWhenFaulty(): void {
+    if (this.#fault !== undefined) throw this.#fault
+    if ((this.#gathering?.entries.length ?? 0) >= PENDING_COMMITS_MAX)
+      throw new Fault('storage-overloaded', 'the storage cannot keep up with the writes; try again')
+  }
+
+  #apply(change: Change, stamp: Stamp, undo: Undo[]): AppliedRow {
+    const table = this.#table(change.table)
+    const key = change.row === undefined ? change.key : table.spec.key(change.row)
+    this.#dirty.set(`${change.table}\n${key}`, { table: change.table, key })
+    const lastIndex = table.lastIndex
+    table.lastIndex = stamp.index
+    undo.push(() => {
+      table.lastIndex = lastIndex
+    })
+    if (change.row === undefined) {
+      const row = table.find(key)
+      const body = table.bodyOf(key) ?? 'null'
+      undo.push(table.delete(key))
+      return { row, committed: { table: change.table, key, header: undefined, body } }
+    }
+    const createIndex = table.createIndexOf(key) ?? stamp.index
+    const stamps = { CreateIndex: createIndex, ModifyIndex: stamp.index }
+    const row = table.spec.stamped ? { ...change.row, ...stamps } : change.row
+    if (this.#freezeRows) deepFreeze(row)
+    const encoded = table.encode(row, createIndex, stamp.index)
+    undo.push(table.put(key, encoded, row))
+    return { row, committed: { table: change.table, key, ...encoded } }
+  }
+
+  #gather(): Batch {
+    if (this.#gathering !== undefined) return this.#gathering
+    const batch = newBatch()
+    this.#gathering = batch
+    // Everything submitted in this turn of the event loop joins the same write.
+    if (this.#flushing === undefined) void DONE.then(() => this.#flush())
+    return batch
+  }
+
+  #flush(): void {
+    const batch = this.#gathering
+    if (batch === undefined || this.#flushing !== undefined) return
+    this.#flushing = batch
+    this.#gathering = undefined
+    this.#engine.append(batch.entries).then(
+      () => this.#flushed(batch),
+      (cause: unknown) => this.#failed(batch, cause),
+    )
+  }
+
+  #flushed(batch: Batch): void {
+    this.#flushing = undefined
+    this.#durableIndex = batch.entries.at(-1)?.index ?? this.#durableIndex
+    this.#flush()
+    batch.settle()
+    this.log.add(batch.commits, batch.entries)
+    this.watches.notify(batch.commits.flatMap((commit) => commit.rows))
+  }
+
+  /** Memory goes back to what is durable: reads stay true, writes are refused until a restart. */
+  #failed(batch: Batch, cause: unknown): void {
+    const fault = cause instanceof Fault ? cause : new Fault('storage-failed', String(cause), { cause })
+    this.#fault = fault
+    const doomed = [batch, ...(this.#gathering === undefined ? [] : [this.#gathering])]
+    for (const undo of doomed.flatMap((one) => one.undo).reverse()) undo()
+    this.#flushing = undefined
+    this.#gathering = undefined
+    this.#index = this.#durableIndex
+    for (const one of doomed) one.settle(fault)
+    this.watches.notifyAll()
+  }
+
+  async #writeCheckpoint(): Promise<void> {
+    const dirty = this.#dirty
+    this.#dirty = new Map()
+    const rows: CheckpointRow[] = []
+    for (const { table, key } of dirty.values()) {
+      const encoded = this.#table(table).encoded(key)
+      rows.push({ table, key, text: encoded === undefined ? undefined : encodeRow(encoded) })
+    }
+    const tableIndexes: Record<string, number> = {}
+    for (const table of this.#allTables()) tableIndexes[table.spec.name] = table.lastIndex
+    const upTo = this.#index
+    try {
+      // The rows may hold values that are not durable yet; a checkpoint must not reveal them.
+      await this.settled()
+      if (this.#fault !== undefined) throw this.#fault
+      await this.#engine.checkpoint(rows, { upTo, tableIndexes })
+    } catch (cause) {
+      for (const [name, row] of dirty) this.#dirty.set(name, row)
+      throw cause
+    }
+  }
+
+  async #load(): Promise<void> {
+    const { checkpoint } = this.#engine.opened
+    for await (const rows of this.#engine.load())
+      for (const { table, key, text } of rows)
+        this.#storedTable(table).restore([[key, decodeRow(text)]])
+    for (const table of this.#allTables()) {
+      table.restored()
+      table.lastIndex = checkpoint.tableIndexes[table.spec.name] ?? 0
+    }
+    for await (const entry of this.#engine.read(checkpoint.upTo + 1)) this.#replay(entry)
+  }
+
+  #replay(entry: LogEntry): void {
+    const commit = decodeCommit(entry.text)
+    for (const { table: name, key, header, body } of commit.rows) {
+      const table = this.#storedTable(name)
+      if (header === undefined) table.delete(key)
+      else table.put(key, { header, body })
+      table.lastIndex = commit.index
+      // storedTable proved that the name is one of ours.
+      this.#dirty.set(`${name}\n${key}`, { table: name as TableName, key })
+    }
+  }
+
+  #storedTable(name: string): Table<object> {
+    if (!Object.hasOwn(this.tables, name))
+      throw new Fault(
+        'storage-version',
+        `the data holds a table "${name}" that this version does not know; run the version that wrote it`,
+      )
+    // Proved by the line above.
+    return this.#table(name as TableName)
+  }
+
+  /** Rows leave and enter through `Row<N>` at the typed edges; in here they are just objects. */
+  #table(name: TableName): Table<object> {
+    // Table<Row> differs from Table<object> only in what its edges promise to callers.
+    return this.tables[name] as unknown as Table<object>
+  }
+
+  #allTables(): Table<object>[] {
+    // Object.keys of Tables gives exactly its names.
+    return (Object.keys(this.tables) as TableName[]).map((name) => this.#table(name))
+  }
+}
+
+const DONE = Promise.resolve()
+
+function newBatch(): Batch {
+  let settle: (fault?: Fault) => void = () => undefined
+  const done = new Promise<void>((resolve, reject) => {
+    settle = (fault) => (fault === undefined ? resolve() : reject(fault))
+  })
+  // Readers that wait on it handle the rejection; a batch nobody waits for must not end the process.
+  done.catch(() => undefined)
+  return { entries: [], commits: [], undo: [], done, settle }
+}
+
+function deepFreeze(value: object): void {
+  Object.freeze(value)
+  for (const inner of Object.values(value))
+    if (typeof inner === 'object' && inner !== null && !Object.isFrozen(inner)) deepFreeze(inner)
+}

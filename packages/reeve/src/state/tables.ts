@@ -1,0 +1,147 @@
+import type {
+  AclPolicyRecord,
+  AclRole,
+  Deployment,
+  Evaluation,
+  Job,
+  JobSummary,
+  Namespace,
+  NodePool,
+} from '@reeve/contract'
+import type {
+  AclTokenRow,
+  AllocationRow,
+  NodeRow,
+  OneTimeTokenRow,
+  SettingRow,
+} from '../model/index.ts'
+import { isTerminal } from '../model/index.ts'
+import { Table, type TableSpec } from './table.ts'
+
+/** What each table holds. A new table is a line here, a spec below and a step in docs/checklists/add-a-table.md. */
+export interface TableRows {
+  readonly acl_policies: AclPolicyRecord
+  readonly acl_roles: AclRole
+  readonly acl_tokens: AclTokenRow
+  readonly allocations: AllocationRow
+  readonly deployments: Deployment
+  readonly evaluations: Evaluation
+  readonly job_summaries: JobSummary
+  readonly job_versions: Job
+  readonly jobs: Job
+  readonly namespaces: Namespace
+  readonly node_pools: NodePool
+  readonly nodes: NodeRow
+  readonly one_time_tokens: OneTimeTokenRow
+  readonly settings: SettingRow
+}
+export type TableName = keyof TableRows
+export type Row<N extends TableName> = TableRows[N]
+export type Tables = { readonly [N in TableName]: Table<TableRows[N]> }
+
+/** Tables this large are decoded as they are read; small ones stay decoded as a whole. */
+const LARGE_DECODED_ROWS = 20_000
+const SMALL_DECODED_ROWS = 1_000_000
+
+/** `!` sorts before every character of a namespace's name, so keys sort by namespace, then id. */
+export function namespacedKey(namespace: string, id: string): string {
+  return `${namespace}!${id}`
+}
+
+/** Versions sort as numbers within their job. */
+export function jobVersionKey(namespace: string, id: string, version: number): string {
+  return `${namespacedKey(namespace, id)}!${String(version).padStart(10, '0')}`
+}
+
+function jobKey(row: { readonly Namespace: string; readonly JobID: string }): string {
+  return namespacedKey(row.Namespace, row.JobID)
+}
+
+/** An evaluation that is still to be carried out, now or when something frees up. */
+function isOpen(row: Evaluation): boolean {
+  return row.Status === 'pending' || row.Status === 'blocked'
+}
+
+/** The rest of a spec, for tables that need nothing special. */
+const plain = {
+  groups: {},
+  byCreation: false,
+  stamped: true,
+  decodedRowsMax: SMALL_DECODED_ROWS,
+} as const
+
+const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> } = {
+  acl_policies: { ...plain, key: (row) => row.Name },
+  acl_roles: { ...plain, key: (row) => row.ID, groups: { name: (row) => row.Name } },
+  acl_tokens: {
+    ...plain,
+    key: (row) => row.AccessorID,
+    groups: { secret: (row) => row.SecretHash },
+    byCreation: true,
+  },
+  allocations: {
+    ...plain,
+    key: (row) => row.ID,
+    groups: {
+      job: jobKey,
+      // A version is kept while an allocation of it is (Spec W: Allocation, Job).
+      version: (row) => jobVersionKey(row.Namespace, row.JobID, row.JobVersion),
+      node: (row) => row.NodeID,
+      evaluation: (row) => row.EvalID,
+      // How many still run or will run decides a job's status, without walking the others.
+      live: (row) => (isTerminal(row) ? undefined : jobKey(row)),
+      deployment: (row) => row.DeploymentID || undefined,
+    },
+    byCreation: true,
+    decodedRowsMax: LARGE_DECODED_ROWS,
+  },
+  deployments: { ...plain, key: (row) => row.ID, groups: { job: jobKey }, byCreation: true },
+  evaluations: {
+    ...plain,
+    key: (row) => row.ID,
+    groups: {
+      job: jobKey,
+      // The broker rebuilds itself from these after a restart.
+      status: (row) => (isOpen(row) ? row.Status : undefined),
+      open: (row) => (isOpen(row) ? jobKey(row) : undefined),
+    },
+    byCreation: true,
+    decodedRowsMax: LARGE_DECODED_ROWS,
+  },
+  job_summaries: { ...plain, key: jobKey },
+  job_versions: {
+    ...plain,
+    key: (row) => jobVersionKey(row.Namespace, row.ID, row.Version),
+    groups: { job: (row) => namespacedKey(row.Namespace, row.ID) },
+    stamped: false,
+    decodedRowsMax: LARGE_DECODED_ROWS,
+  },
+  jobs: {
+    ...plain,
+    key: (row) => namespacedKey(row.Namespace, row.ID),
+    groups: {
+      parent: (row) => (row.ParentID === '' ? undefined : namespacedKey(row.Namespace, row.ParentID)),
+      namespace: (row) => row.Namespace,
+    },
+    decodedRowsMax: LARGE_DECODED_ROWS,
+  },
+  namespaces: { ...plain, key: (row) => row.Name },
+  node_pools: { ...plain, key: (row) => row.Name },
+  nodes: { ...plain, key: (row) => row.ID, groups: { pool: (row) => row.NodePool } },
+  one_time_tokens: {
+    ...plain,
+    key: (row) => row.AccessorID,
+    groups: { secret: (row) => row.SecretHash },
+  },
+  settings: { ...plain, key: (row) => row.Name },
+}
+
+export function createTables(): Tables {
+  const entries = Object.entries(SPECS).map(([name, spec]) => [
+    name,
+    // Each spec belongs to the row type of its own name, as SPECS's type says.
+    new Table<object>({ name, ...spec } as TableSpec<object>),
+  ])
+  // One table per name, made from that name's spec.
+  return Object.fromEntries(entries) as Tables
+}

@@ -1,0 +1,209 @@
+import { constants } from 'node:fs'
+import { access, mkdir, readdir, readFile, stat, statfs } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { messageOf } from '../../kit/fault.ts'
+import { findLockHolder } from './directory-lock.ts'
+import { syncFolder, writeDurably } from './durable-file.ts'
+import { seal, unseal } from './layout.ts'
+import { codeOf, storageFault } from './storage-faults.ts'
+
+/** Changes when a program that knows only the old layout would misread the new one. */
+export const FORMAT_VERSION = 1
+/** Opening writes a few small files. With less free space than this it would fail halfway. */
+const FREE_BYTES_MIN = 512 * 1024
+
+/** Where things are in a data directory. See README.md. */
+export interface DataPaths {
+  readonly root: string
+  /** Says whose directory this is, its format, and whether it was ever completed. */
+  readonly format: string
+  /** How far the log had come at the last checkpoint or closing: the log must reach at least there. */
+  readonly reached: string
+  readonly level: string
+}
+
+export interface Reached {
+  readonly lastIndex: number
+  readonly upTo: number
+}
+
+export function dataPathsOf(directory: string): DataPaths {
+  const root = resolve(directory)
+  return {
+    root,
+    format: join(root, 'FORMAT'),
+    reached: join(root, 'REACHED'),
+    level: join(root, 'level'),
+  }
+}
+
+/**
+ * `absent` and `empty`: ours to fill. `unfinished`: ours, but its creation never ended and nothing
+ * was ever acknowledged in it. `ready`: holds data.
+ */
+export type DirectoryState = 'absent' | 'empty' | 'unfinished' | 'ready'
+
+/** Looks at a directory without touching it, and refuses when it is not ours, or not of our format. */
+export async function examineDirectory(paths: DataPaths): Promise<DirectoryState> {
+  const found = await stat(paths.root).catch(ifMissing)
+  if (found === undefined) return 'absent'
+  if (!found.isDirectory()) {
+    throw storageFault('storage-foreign', `${paths.root} is not a directory.`)
+  }
+  // A mounted file system brings this folder along; it is nobody's data.
+  const names = (await readdir(paths.root)).filter((name) => name !== 'lost+found')
+  if (!names.includes('FORMAT')) return stateWithoutFormat(paths, names)
+  const state = stateIn(paths, await readFile(paths.format, 'utf8'))
+  // Creation writes REACHED when the database is there, and only then calls the directory ready.
+  return names.includes('REACHED') ? 'ready' : state
+}
+
+function stateIn(paths: DataPaths, text: string): DirectoryState {
+  const { reeve, format, state } = parseFormat(paths, text)
+  if (reeve === undefined) {
+    throw storageFault(
+      'storage-foreign',
+      `${paths.format} was not written by Reeve: the directory belongs to something else.`,
+    )
+  }
+  if (format !== FORMAT_VERSION) throw versionFault(paths, format)
+  if (state !== 'ready' && state !== 'unfinished') throw unreadable(paths.format)
+  return state
+}
+
+function parseFormat(paths: DataPaths, text: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    if (typeof parsed === 'object' && parsed !== null) return { ...parsed }
+  } catch (thrown) {
+    if (!(thrown instanceof SyntaxError)) throw thrown
+  }
+  throw unreadable(paths.format)
+}
+
+function versionFault(paths: DataPaths, format: unknown): Error {
+  if (typeof format !== 'number') return unreadable(paths.format)
+  const newer = format > FORMAT_VERSION
+  return storageFault(
+    'storage-version',
+    `The data directory ${paths.root} has format ${format}, this program reads format ${FORMAT_VERSION}. ` +
+      (newer
+        ? 'A newer Reeve wrote it: start that version, or restore a backup made by this one.'
+        : 'An older Reeve wrote it: upgrade through the versions in between, as their notes say.'),
+  )
+}
+
+function stateWithoutFormat(paths: DataPaths, names: readonly string[]): DirectoryState {
+  const rest = names.filter((name) => name !== 'FORMAT.tmp')
+  if (rest.length === 0) return 'empty'
+  if (rest.includes('level')) {
+    throw storageFault(
+      'storage-corrupt',
+      `The data directory ${paths.root} is damaged: the file FORMAT is missing.`,
+    )
+  }
+  throw storageFault(
+    'storage-foreign',
+    `The directory ${paths.root} holds files that are not Reeve's: ${rest.slice(0, 3).join(', ')}.`,
+  )
+}
+
+/** Refuses a directory that another process uses. */
+export async function assertUnlocked(paths: DataPaths): Promise<void> {
+  const holder = await findLockHolder(join(paths.level, 'LOCK'))
+  if (holder !== undefined) throw lockedFault(paths, `process ${holder}`)
+}
+
+export function lockedFault(paths: DataPaths, holder: string): Error {
+  return storageFault(
+    'storage-locked',
+    `The data directory ${paths.root} is in use by ${holder}. Nothing was changed.`,
+  )
+}
+
+/** Refuses before anything is written: a failure halfway would leave traces. */
+export async function assertWritable(paths: DataPaths, state: DirectoryState): Promise<void> {
+  const { R_OK, W_OK, X_OK } = constants
+  if (state === 'absent') {
+    await access(await nearestExisting(paths.root), W_OK | X_OK)
+    return
+  }
+  await access(paths.root, R_OK | W_OK | X_OK)
+  if (state !== 'ready') return
+  await access(paths.level, R_OK | W_OK | X_OK)
+  await access(join(paths.level, 'LOCK'), R_OK | W_OK).catch(ifMissing)
+}
+
+/** `bytes`: what opening is known to write. */
+export async function assertSpace(paths: DataPaths, bytes: number): Promise<void> {
+  const disk = await statfs(await nearestExisting(paths.root))
+  const free = disk.bavail * disk.bsize
+  // Some file systems do not say how large they are.
+  if (disk.blocks === 0 || free >= bytes + FREE_BYTES_MIN) return
+  throw storageFault(
+    'storage-full',
+    `The disk that holds the data directory ${paths.root} is full: ${free} bytes are free, ` +
+      `opening needs ${bytes + FREE_BYTES_MIN}. Nothing was changed.`,
+  )
+}
+
+async function nearestExisting(path: string): Promise<string> {
+  if (path === dirname(path) || (await stat(path).catch(ifMissing)) !== undefined) return path
+  return await nearestExisting(dirname(path))
+}
+
+/** Makes the directory itself, durably, and marks it as begun. */
+export async function beginDirectory(paths: DataPaths): Promise<void> {
+  // Not readable by others: the rows hold what tokens are checked against.
+  const firstMade = await mkdir(paths.root, { recursive: true, mode: 0o700 })
+  if (firstMade !== undefined) {
+    for (let made = paths.root; made.length >= firstMade.length; made = dirname(made)) {
+      await syncFolder(dirname(made))
+    }
+  }
+  await writeFormat(paths, 'unfinished')
+}
+
+/** Marks the directory as complete: from now on an empty database in it is a loss, not a beginning. */
+export async function completeDirectory(paths: DataPaths): Promise<void> {
+  await writeFormat(paths, 'ready')
+}
+
+async function writeFormat(paths: DataPaths, state: 'unfinished' | 'ready'): Promise<void> {
+  const text = JSON.stringify({ reeve: 'embedded storage', format: FORMAT_VERSION, state })
+  await writeDurably(paths.format, `${text}\n`)
+}
+
+export async function writeReached(paths: DataPaths, reached: Reached): Promise<void> {
+  const { lastIndex, upTo } = reached
+  await writeDurably(paths.reached, seal('REACHED', JSON.stringify({ lastIndex, upTo })))
+}
+
+export async function readReached(paths: DataPaths): Promise<Reached> {
+  const text = await readFile(paths.reached, 'utf8').catch(ifMissing)
+  if (text === undefined) {
+    throw storageFault(
+      'storage-corrupt',
+      `The data directory ${paths.root} is damaged: the file REACHED is missing.`,
+    )
+  }
+  try {
+    const { lastIndex, upTo }: Partial<Reached> = JSON.parse(unseal('REACHED', text))
+    if (Number.isSafeInteger(lastIndex) && Number.isSafeInteger(upTo)) {
+      return { lastIndex: Number(lastIndex), upTo: Number(upTo) }
+    }
+  } catch (thrown) {
+    throw unreadable(paths.reached, thrown)
+  }
+  throw unreadable(paths.reached)
+}
+
+function unreadable(path: string, cause?: unknown): Error {
+  const why = cause === undefined ? '' : ` (${messageOf(cause)})`
+  return storageFault('storage-corrupt', `The file ${path} is unreadable${why}.`, { cause })
+}
+
+function ifMissing(thrown: unknown): undefined {
+  if (codeOf(thrown) === 'ENOENT') return undefined
+  throw thrown
+}

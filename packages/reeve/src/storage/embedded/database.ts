@@ -1,0 +1,142 @@
+import { rm } from 'node:fs/promises'
+import { ClassicLevel } from 'classic-level'
+import type { DataPaths } from './data-directory.ts'
+import { syncFolder } from './durable-file.ts'
+import { memoryBytesMax, RotationGuard, rotationFolder } from './rotation-guard.ts'
+import { codeOf } from './storage-faults.ts'
+
+/** Twice this is held in memory at worst. Larger means fewer rewrites of rows, and a longer replay. */
+export const WRITE_BUFFER_BYTES = 64 * 1024 * 1024
+const TABLE_BYTES = 32 * 1024 * 1024
+const BLOCK_BYTES = 16 * 1024
+
+export type Operation = PutText | PutBytes | Delete
+interface PutText {
+  readonly type: 'put'
+  readonly key: string
+  readonly value: string
+}
+interface PutBytes {
+  readonly type: 'put'
+  readonly key: string
+  readonly value: Uint8Array
+  readonly valueEncoding: 'view'
+}
+interface Delete {
+  readonly type: 'del'
+  readonly key: string
+}
+
+/**
+ * The key-value database, with one rule on top: every write is one atomic batch that is durable,
+ * in a file whose name is durable too, when it resolves.
+ */
+export class Database {
+  readonly #level: ClassicLevel
+  readonly #guard: RotationGuard
+
+  constructor(level: ClassicLevel, folder: string, bufferBytes: number) {
+    this.#level = level
+    this.#guard = new RotationGuard(rotationFolder(folder), bufferBytes)
+  }
+
+  async write(operations: readonly Operation[]): Promise<void> {
+    let bytesMax = 0
+    for (const operation of operations) bytesMax += bytesMaxOf(operation)
+    await this.#guard.run(bytesMax, () =>
+      this.#level.batch<string, string | Uint8Array>([...operations], { sync: true }),
+    )
+  }
+
+  async getText(key: string): Promise<string | undefined> {
+    return await this.#level.get(key)
+  }
+
+  async getBytes(key: string): Promise<Uint8Array | undefined> {
+    return await this.#level.get<string, Uint8Array>(key, { ...binary, fillCache: false })
+  }
+
+  /** Keys and values of a range, in pages, as of the moment of the first page. */
+  async *pages(range: KeyRange): AsyncGenerator<[string, string][]> {
+    const iterator = this.#level.iterator({ ...range, highWaterMarkBytes: PAGE_BYTES })
+    try {
+      for (;;) {
+        const page = await iterator.nextv(PAGE_KEYS)
+        if (page.length === 0) return
+        yield page
+      }
+    } finally {
+      await iterator.close()
+    }
+  }
+
+  async *keyPages(range: KeyRange): AsyncGenerator<string[]> {
+    const iterator = this.#level.keys({ ...range, highWaterMarkBytes: PAGE_BYTES })
+    try {
+      for (;;) {
+        const page = await iterator.nextv(PAGE_KEYS)
+        if (page.length === 0) return
+        yield page
+      }
+    } finally {
+      await iterator.close()
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#level.close()
+  }
+}
+
+export interface KeyRange {
+  readonly gte: string
+  readonly lt?: string
+  readonly lte?: string
+}
+
+export interface OpenDatabaseOptions {
+  readonly bufferBytes: number
+  /** Nothing was ever acknowledged in it: it may be made, and made again when half made. */
+  readonly create: boolean
+}
+
+export async function openDatabase(
+  paths: DataPaths,
+  options: OpenDatabaseOptions,
+): Promise<Database> {
+  const level = await openLevel(paths.level, options).catch(async (thrown: unknown) => {
+    if (!options.create || isLocked(thrown)) throw thrown
+    await rm(paths.level, { recursive: true, force: true })
+    return await openLevel(paths.level, options)
+  })
+  // Opening renames CURRENT and begins a log file; neither name is durable yet.
+  await syncFolder(paths.level)
+  return new Database(level, paths.level, options.bufferBytes)
+}
+
+async function openLevel(folder: string, options: OpenDatabaseOptions): Promise<ClassicLevel> {
+  const level = new ClassicLevel(folder, {
+    createIfMissing: options.create,
+    writeBufferSize: options.bufferBytes,
+    maxFileSize: TABLE_BYTES,
+    blockSize: BLOCK_BYTES,
+  })
+  await level.open()
+  return level
+}
+
+function isLocked(thrown: unknown): boolean {
+  return thrown instanceof Error && codeOf(thrown.cause) === 'LEVEL_LOCKED'
+}
+
+const binary = { valueEncoding: 'view' } as const
+const PAGE_KEYS = 1_000
+const PAGE_BYTES = 4 * 1024 * 1024
+
+function bytesMaxOf(operation: Operation): number {
+  const keyBytes = Buffer.byteLength(operation.key)
+  if (operation.type === 'del') return memoryBytesMax(keyBytes, 0)
+  const { value } = operation
+  const valueBytes = typeof value === 'string' ? Buffer.byteLength(value) : value.length
+  return memoryBytesMax(keyBytes, valueBytes)
+}

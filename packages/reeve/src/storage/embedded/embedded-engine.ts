@@ -1,0 +1,255 @@
+import { assert, Fault, messageOf } from '../../kit/fault.ts'
+import type {
+  CheckpointMark,
+  CheckpointRow,
+  EnginePosition,
+  LogEntry,
+  StorageEngine,
+  StoredRow,
+} from '../../state/index.ts'
+import { assertAppendable, assertMarkable, trimEnd } from '../log-rules.ts'
+import { RunningCalls } from '../running-calls.ts'
+import { writeReached, type DataPaths } from './data-directory.ts'
+import type { Database, Operation } from './database.ts'
+import * as layout from './layout.ts'
+import { storageFault, toStorageFault } from './storage-faults.ts'
+
+/** A checkpoint is written in pieces this large: an append that comes along waits for one of them. */
+const CHECKPOINT_BYTES_PER_WRITE = 256 * 1024
+const TRIM_KEYS_PER_WRITE = 2_000
+
+export interface EmbeddedParts {
+  readonly paths: DataPaths
+  readonly database: Database
+  readonly opened: EnginePosition
+  /** Called once everything is released. */
+  readonly onClosed: () => void
+}
+
+/** One server's storage: a directory on its own disk. */
+export class EmbeddedEngine implements StorageEngine {
+  readonly opened: EnginePosition
+  readonly #paths: DataPaths
+  readonly #database: Database
+  readonly #onClosed: () => void
+  readonly #calls = new RunningCalls()
+  #lastIndex: number
+  #firstIndex: number
+  #upTo: number
+  #appending = false
+  #keeping = false
+  #failed: Fault | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(parts: EmbeddedParts) {
+    this.opened = parts.opened
+    this.#paths = parts.paths
+    this.#database = parts.database
+    this.#onClosed = parts.onClosed
+    this.#lastIndex = parts.opened.lastIndex
+    this.#firstIndex = parts.opened.firstIndex
+    this.#upTo = parts.opened.checkpoint.upTo
+  }
+
+  async append(entries: readonly LogEntry[]): Promise<void> {
+    await this.#calls.run(async () => {
+      assert(!this.#appending, 'an append waits for the one before')
+      assertAppendable(entries, this.#lastIndex)
+      if (entries.length === 0) return
+      this.#appending = true
+      try {
+        await this.#write(entries.flatMap(entryOperations), 'appending to the log')
+        this.#lastIndex += entries.length
+      } finally {
+        this.#appending = false
+      }
+    })
+  }
+
+  async *load(): AsyncGenerator<readonly StoredRow[]> {
+    const pages = this.#database.pages(layout.rowRange)
+    for await (const page of this.#paged(pages, 'loading rows')) {
+      yield page.map(([key, value]) =>
+        this.#decoded('row', key, () => layout.fromRowValue(key, value)),
+      )
+    }
+  }
+
+  read(fromIndex: number): AsyncGenerator<LogEntry> {
+    return this.#entries(Math.max(fromIndex, this.#firstIndex), this.#lastIndex)
+  }
+
+  async *#entries(from: number, to: number): AsyncGenerator<LogEntry> {
+    let expected: number | undefined
+    const pages = this.#database.pages(layout.logRange(from, to))
+    for await (const page of this.#paged(pages, 'reading the log')) {
+      for (const [key, value] of page) {
+        const entry = this.#decoded('log entry', key, () => layout.fromLogValue(key, value))
+        // The first may be later than asked for: what lay before was trimmed in the meantime.
+        if (entry.index !== (expected ?? entry.index)) throw this.#gap(expected ?? 0)
+        expected = entry.index + 1
+        yield entry
+      }
+    }
+    if (expected !== undefined && expected <= to) throw this.#gap(expected)
+  }
+
+  async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointMark): Promise<void> {
+    await this.#keep('writing a checkpoint', async (doing) => {
+      assertMarkable(mark, { lastIndex: this.#lastIndex, upTo: this.#upTo })
+      for (const piece of piecesOf(rows)) await this.#write(piece, doing)
+      await this.#write([metaOperation('checkpoint', mark)], doing)
+      this.#upTo = mark.upTo
+      await this.#remember().catch((thrown: unknown) => {
+        throw toStorageFault(thrown, this.#paths.root, doing)
+      })
+    })
+  }
+
+  async trim(beforeIndex: number): Promise<void> {
+    await this.#keep('trimming the log', async (doing) => {
+      const end = trimEnd(beforeIndex, this.#upTo)
+      while (this.#firstIndex < end) {
+        const next = Math.min(end, this.#firstIndex + TRIM_KEYS_PER_WRITE)
+        const operations: Operation[] = [metaOperation('first', next)]
+        for (let index = this.#firstIndex; index < next; index++) {
+          operations.push({ type: 'del', key: layout.logKey(index) })
+        }
+        await this.#write(operations, doing)
+        this.#firstIndex = next
+      }
+    })
+  }
+
+  async readBlob(key: string): Promise<Uint8Array | undefined> {
+    return await this.#calls.run(async () => {
+      const blobKey = layout.blobKey(key)
+      const value = await this.#database.getBytes(blobKey).catch((thrown: unknown) => {
+        throw toStorageFault(thrown, this.#paths.root, 'reading a blob')
+      })
+      if (value === undefined) return undefined
+      return this.#decoded('blob', blobKey, () => layout.fromBlobValue(blobKey, value))
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#close()
+    await this.#closing
+  }
+
+  async #close(): Promise<void> {
+    await this.#calls.close()
+    try {
+      // Only a lower bound: when it cannot be written, the one from before still holds.
+      await this.#remember().catch(() => undefined)
+      await this.#database.close()
+    } finally {
+      this.#onClosed()
+    }
+  }
+
+  /** Notes beside the database how far it came: should it lose its end, the next opening notices. */
+  async #remember(): Promise<void> {
+    await writeReached(this.#paths, { lastIndex: this.#lastIndex, upTo: this.#upTo })
+  }
+
+  /** Checkpoints and trims take turns; appends do not wait for them. */
+  async #keep(doing: string, work: (doing: string) => Promise<void>): Promise<void> {
+    await this.#calls.run(async () => {
+      assert(!this.#keeping, 'checkpoints and trims do not overlap')
+      this.#keeping = true
+      try {
+        await work(doing)
+      } finally {
+        this.#keeping = false
+      }
+    })
+  }
+
+  /**
+   * After a failed write the database's log file may end in half a record, and what it writes behind
+   * it would be lost at the next start. So the first failure is the last write.
+   */
+  async #write(operations: readonly Operation[], doing: string): Promise<void> {
+    if (this.#failed !== undefined) {
+      const again = `${this.#failed.message} (An earlier write failed: open the storage again.)`
+      throw new Fault(this.#failed.kind, again, { cause: this.#failed })
+    }
+    try {
+      await this.#database.write(operations)
+    } catch (thrown) {
+      this.#failed = toStorageFault(thrown, this.#paths.root, doing)
+      throw this.#failed
+    }
+  }
+
+  /** Hands on pages while the engine is open; a reader that is behind is stopped by closing. */
+  async *#paged<T>(pages: AsyncGenerator<T>, doing: string): AsyncGenerator<T> {
+    try {
+      for (;;) {
+        const page = await this.#calls.run(() => pages.next())
+        if (page.done === true) return
+        yield page.value
+      }
+    } catch (thrown) {
+      throw toStorageFault(thrown, this.#paths.root, doing)
+    } finally {
+      await pages.return(undefined)
+    }
+  }
+
+  #decoded<T>(what: string, key: string, decode: () => T): T {
+    try {
+      return decode()
+    } catch (thrown) {
+      if (!(thrown instanceof layout.UnreadableValue)) throw thrown
+      throw this.#damaged(`the ${what} under key ${JSON.stringify(key)}: ${messageOf(thrown)}`)
+    }
+  }
+
+  #gap(index: number): Fault {
+    return this.#damaged(`log entry ${index} is missing`)
+  }
+
+  #damaged(what: string): Fault {
+    const { root } = this.#paths
+    return storageFault('storage-corrupt', `The data directory ${root} is damaged: ${what}.`)
+  }
+}
+
+/** A commit and its blobs: one batch makes both durable or neither. */
+function entryOperations(entry: LogEntry): Operation[] {
+  const key = layout.logKey(entry.index)
+  const blobs = entry.blobs.map((blob): Operation => {
+    const blobKey = layout.blobKey(blob.key)
+    if (blob.bytes === undefined) return { type: 'del', key: blobKey }
+    const value = layout.toBlobValue(blobKey, blob.bytes)
+    return { type: 'put', key: blobKey, value, valueEncoding: 'view' }
+  })
+  return [{ type: 'put', key, value: layout.toLogValue(key, entry) }, ...blobs]
+}
+
+function rowOperation(row: CheckpointRow): Operation {
+  const key = layout.rowKey(row.table, row.key)
+  if (row.text === undefined) return { type: 'del', key }
+  return { type: 'put', key, value: layout.toRowValue(key, row.text) }
+}
+
+export function metaOperation(name: keyof typeof layout.metaKeys, value: unknown): Operation {
+  const key = layout.metaKeys[name]
+  return { type: 'put', key, value: layout.seal(key, JSON.stringify(value)) }
+}
+
+function* piecesOf(rows: Iterable<CheckpointRow>): Generator<Operation[]> {
+  let piece: Operation[] = []
+  let size = 0
+  for (const row of rows) {
+    piece.push(rowOperation(row))
+    size += row.key.length + (row.text?.length ?? 0)
+    if (size < CHECKPOINT_BYTES_PER_WRITE) continue
+    yield piece
+    piece = []
+    size = 0
+  }
+  if (piece.length > 0) yield piece
+}

@@ -1,0 +1,189 @@
+import type { CheckpointMark, EnginePosition, StorageEngine } from '../../state/index.ts'
+import * as data from './data-directory.ts'
+import { openDatabase, WRITE_BUFFER_BYTES, type Database } from './database.ts'
+import { EmbeddedEngine, metaOperation } from './embedded-engine.ts'
+import * as layout from './layout.ts'
+import { DamagedDatabase, inspectDatabase } from './leveldb/inspect-database.ts'
+import type { TableEntry } from './leveldb/manifest.ts'
+import { storageFault, toStorageFault } from './storage-faults.ts'
+
+export interface EmbeddedOptions {
+  /** How much the database gathers in memory before it sorts it into a table. */
+  readonly writeBufferBytes?: number
+}
+
+/**
+ * Opens the storage in a directory, creating both when they are not there. Rejects with a Fault that
+ * says what is wrong and what to do (`storage-corrupt`, `-version`, `-locked`, `-unwritable`, `-full`,
+ * `-foreign`, `-failed`), and then leaves the directory as it was.
+ */
+export async function openEmbeddedEngine(
+  directory: string,
+  options: EmbeddedOptions = {},
+): Promise<StorageEngine> {
+  const paths = data.dataPathsOf(directory)
+  if (openHere.has(paths.root)) throw data.lockedFault(paths, 'this process already')
+  openHere.add(paths.root)
+  try {
+    return await openAt(paths, options)
+  } catch (thrown) {
+    openHere.delete(paths.root)
+    throw toStorageFault(thrown, paths.root, 'opening it')
+  }
+}
+
+/** The database's lock does not tell two openings by one process apart: see directory-lock.ts. */
+const openHere = new Set<string>()
+
+async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<StorageEngine> {
+  const state = await data.examineDirectory(paths)
+  await data.assertUnlocked(paths)
+  await data.assertWritable(paths, state)
+  const bufferBytes = options.writeBufferBytes ?? WRITE_BUFFER_BYTES
+  const create = state !== 'ready'
+  const reached = create ? await prepareNew(paths) : await inspect(paths)
+  const database = await openDatabase(paths, { bufferBytes, create })
+  try {
+    if (create) await initialise(paths, database)
+    const opened = await positionOf(paths, database, reached)
+    const onClosed = (): void => void openHere.delete(paths.root)
+    return new EmbeddedEngine({ paths, database, opened, onClosed })
+  } catch (thrown) {
+    await database.close()
+    throw thrown
+  }
+}
+
+async function prepareNew(paths: data.DataPaths): Promise<data.Reached> {
+  await data.assertSpace(paths, 0)
+  await data.beginDirectory(paths)
+  return { lastIndex: 0, upTo: 0 }
+}
+
+async function inspect(paths: data.DataPaths): Promise<data.Reached> {
+  const reached = await data.readReached(paths)
+  const { walBytes } = await inspectDatabase(paths.level, (table) =>
+    isHistory(table, reached),
+  ).catch(async (thrown: unknown) => {
+    // A process that started meanwhile moves files about: then they are in use, not damaged.
+    await data.assertUnlocked(paths)
+    if (!(thrown instanceof DamagedDatabase)) throw thrown
+    throw damaged(paths, thrown.message, thrown)
+  })
+  await data.assertSpace(paths, walBytes)
+  return reached
+}
+
+/**
+ * Blobs, and log entries that the checkpoint contains, are not needed to start. They may be most of
+ * the data, and are checked when they are read.
+ */
+function isHistory(table: TableEntry, reached: data.Reached): boolean {
+  return table.firstKey >= 'b' && table.lastKey <= layout.logKey(reached.upTo)
+}
+
+/** An empty database becomes an empty storage. Creation that was interrupted late finds it done. */
+async function initialise(paths: data.DataPaths, database: Database): Promise<void> {
+  if ((await database.getText(layout.metaKeys.format)) === undefined) {
+    const mark: CheckpointMark = { upTo: 0, tableIndexes: {} }
+    await database.write([
+      metaOperation('format', data.FORMAT_VERSION),
+      metaOperation('checkpoint', mark),
+      metaOperation('first', 1),
+    ])
+  }
+  await data.writeReached(paths, { lastIndex: 0, upTo: 0 })
+  await data.completeDirectory(paths)
+}
+
+/** Where the storage stands, after checking that nothing between checkpoint and end is missing. */
+async function positionOf(
+  paths: data.DataPaths,
+  database: Database,
+  reached: data.Reached,
+): Promise<EnginePosition> {
+  await readMeta(paths, database, 'format', isFormat)
+  const checkpoint = await readMeta(paths, database, 'checkpoint', isMark)
+  const firstIndex = await readMeta(paths, database, 'first', isIndex)
+  const lastIndex = await lastIndexOf(paths, database, Math.max(firstIndex, checkpoint.upTo + 1))
+  if (firstIndex > checkpoint.upTo + 1) throw missing(paths, checkpoint.upTo + 1)
+  if (firstIndex <= lastIndex) await assertEntry(paths, database, firstIndex)
+  if (lastIndex < reached.lastIndex) {
+    throw damaged(paths, `the log ends at ${lastIndex}, but had come to ${reached.lastIndex}`)
+  }
+  if (checkpoint.upTo < reached.upTo) {
+    throw damaged(paths, `the checkpoint is at ${checkpoint.upTo}, but had come to ${reached.upTo}`)
+  }
+  return { lastIndex, firstIndex, checkpoint }
+}
+
+/** Walks the entries that the checkpoint does not contain: each must be there. */
+async function lastIndexOf(
+  paths: data.DataPaths,
+  database: Database,
+  from: number,
+): Promise<number> {
+  let last = from - 1
+  for await (const keys of database.keyPages(layout.logRange(from, Number.MAX_SAFE_INTEGER))) {
+    for (const key of keys) {
+      if (key !== layout.logKey(last + 1)) throw missing(paths, last + 1)
+      last++
+    }
+  }
+  return last
+}
+
+async function assertEntry(
+  paths: data.DataPaths,
+  database: Database,
+  index: number,
+): Promise<void> {
+  if ((await database.getText(layout.logKey(index))) === undefined) throw missing(paths, index)
+}
+
+async function readMeta<T>(
+  paths: data.DataPaths,
+  database: Database,
+  name: keyof typeof layout.metaKeys,
+  isValid: (value: unknown) => value is T,
+): Promise<T> {
+  const key = layout.metaKeys[name]
+  const sealed = await database.getText(key)
+  if (sealed === undefined) throw damaged(paths, `the record ${name} is missing`)
+  try {
+    const value: unknown = JSON.parse(layout.unseal(key, sealed))
+    if (isValid(value)) return value
+  } catch (thrown) {
+    throw damaged(paths, `the record ${name} is unreadable`, thrown)
+  }
+  throw damaged(paths, `the record ${name} is unreadable`)
+}
+
+/** FORMAT was read first and named the right one; a database that disagrees is not the one beside it. */
+function isFormat(value: unknown): value is number {
+  return value === data.FORMAT_VERSION
+}
+
+function isIndex(value: unknown): value is number {
+  return Number.isSafeInteger(value)
+}
+
+function isMark(value: unknown): value is CheckpointMark {
+  if (typeof value !== 'object' || value === null) return false
+  if (!('upTo' in value && 'tableIndexes' in value)) return false
+  const { upTo, tableIndexes } = value
+  if (!isIndex(upTo) || typeof tableIndexes !== 'object' || tableIndexes === null) return false
+  return Object.values(tableIndexes).every(isIndex)
+}
+
+function missing(paths: data.DataPaths, index: number): Error {
+  return damaged(paths, `log entry ${index} is missing`)
+}
+
+function damaged(paths: data.DataPaths, what: string, cause?: unknown): Error {
+  return storageFault(
+    'storage-corrupt',
+    `The data directory ${paths.root} is damaged: ${what}.`,
+    cause === undefined ? undefined : { cause },
+  )
+}

@@ -1,0 +1,1 @@
+export { openEmbeddedEngine, type EmbeddedOptions } from './embedded/open-embedded-engine.ts'

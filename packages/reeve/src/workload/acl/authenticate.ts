@@ -1,0 +1,125 @@
+import {
+  ACLS_OFF,
+  NOTHING,
+  MANAGEMENT,
+  parseAclRules,
+  resolveGrants,
+  type AclRules,
+  type Caller,
+} from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { PERMISSION_DENIED, refusal, type AclTokenRow, type Refusal } from '../../model/index.ts'
+import type { WorkloadContext } from '../context.ts'
+
+/** Callers remembered between requests. Tokens come from the table, so this only bounds the memory. */
+const CALLERS_MAX = 10_000
+const ANONYMOUS = 'anonymous'
+const TOKEN_EXPIRED: Refusal = refusal('acl-token-expired', 'ACL token expired')
+
+/** Finds out who calls (reference §6.1, §6.3). Callers are remembered until any ACL row changes. */
+export class Authenticator {
+  readonly #context: WorkloadContext
+  readonly #callers = new Map<string, Caller>()
+  readonly #rules = new Map<string, AclRules>()
+  #aclIndex = -1
+
+  constructor(context: WorkloadContext) {
+    this.#context = context
+  }
+
+  authenticate(secret: string | undefined): Result<Caller, Refusal> {
+    if (!this.#context.aclEnabled) return ok(ACLS_OFF_CALLER)
+    this.#forgetWhenChanged()
+    if (secret === undefined || secret === '') return ok(this.#anonymous())
+    const token = this.findToken(secret)
+    if (token === undefined) return err(PERMISSION_DENIED)
+    const caller = this.callerOf(token)
+    if (caller.expiresMs !== undefined && caller.expiresMs <= this.#context.clock.nowMs())
+      return err(TOKEN_EXPIRED)
+    return ok(caller)
+  }
+
+  /** The token a secret belongs to, expired or not. Found by hash, so the time taken tells nothing. */
+  findToken(secret: string): AclTokenRow | undefined {
+    const { store, sealer } = this.#context
+    const [accessor] = store.tables.acl_tokens.keysIn('secret', sealer.hash(secret))
+    return accessor === undefined ? undefined : store.tables.acl_tokens.find(accessor)
+  }
+
+  /** Who holds this token and what it may do now. */
+  callerOf(token: AclTokenRow): Caller {
+    this.#forgetWhenChanged()
+    const known = this.#callers.get(token.AccessorID)
+    if (known !== undefined) return known
+    const grants =
+      token.Type === 'management' ? MANAGEMENT : resolveGrants(token, this.#lookups())
+    const expiry = token.ExpirationTime
+    const caller: Caller = {
+      grants,
+      accessorId: token.AccessorID,
+      name: token.Name,
+      type: token.Type === 'management' ? 'management' : 'client',
+      expiresMs: expiry === null ? undefined : Date.parse(expiry),
+    }
+    return this.#remember(token.AccessorID, caller)
+  }
+
+  /** Reference §6.1: without a token the policy named `anonymous` applies, if there is one. */
+  #anonymous(): Caller {
+    const known = this.#callers.get(ANONYMOUS)
+    if (known !== undefined) return known
+    const hasPolicy = this.#context.store.tables.acl_policies.has(ANONYMOUS)
+    const token = { Type: 'client', Policies: [ANONYMOUS], Roles: null } as const
+    const grants = hasPolicy ? resolveGrants(token, this.#lookups()) : NOTHING
+    return this.#remember(ANONYMOUS, {
+      grants,
+      accessorId: ANONYMOUS,
+      name: 'Anonymous Token',
+      type: 'anonymous',
+      expiresMs: undefined,
+    })
+  }
+
+  #lookups(): Parameters<typeof resolveGrants>[1] {
+    const { acl_roles } = this.#context.store.tables
+    return {
+      policyRules: (name) => this.#rulesOf(name),
+      rolePolicies: (id) => acl_roles.find(id)?.Policies.map((link) => link.Name),
+    }
+  }
+
+  #rulesOf(name: string): AclRules | undefined {
+    const known = this.#rules.get(name)
+    const policy = this.#context.store.tables.acl_policies.find(name)
+    if (known !== undefined || policy === undefined) return known
+    const rules = parseAclRules(policy.Rules)
+    // A stored policy parsed when it was written; one that no longer does grants nothing.
+    if (!rules.ok) return undefined
+    this.#rules.set(name, rules.value)
+    return rules.value
+  }
+
+  #remember(key: string, caller: Caller): Caller {
+    if (this.#callers.size >= CALLERS_MAX) this.#callers.clear()
+    this.#callers.set(key, caller)
+    return caller
+  }
+
+  #forgetWhenChanged(): void {
+    const { acl_tokens, acl_policies, acl_roles } = this.#context.store.tables
+    const index = Math.max(acl_tokens.lastIndex, acl_policies.lastIndex, acl_roles.lastIndex)
+    if (index === this.#aclIndex) return
+    this.#aclIndex = index
+    this.#callers.clear()
+    this.#rules.clear()
+  }
+}
+
+/** Reference §6.1: with ACLs off every request has all rights. */
+const ACLS_OFF_CALLER: Caller = {
+  grants: ACLS_OFF,
+  accessorId: '',
+  name: '',
+  type: 'disabled',
+  expiresMs: undefined,
+}

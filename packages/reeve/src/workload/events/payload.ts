@@ -1,0 +1,20 @@
+import { aclTokenView, allocationEventView, nodeView } from '../../model/index.ts'
+import type { AclTokenRow, AllocationRow, NodeRow } from '../../model/index.ts'
+import type { Commit } from '../../state/index.ts'
+
+/** Rows that are stored in another form than events show them. The others are shown as their stored text. */
+const VIEWS: Readonly<Record<string, (body: string) => string>> = {
+  // Each body was encoded from a row of its topic's table.
+  ACLToken: (body) => JSON.stringify(aclTokenView(JSON.parse(body) as AclTokenRow, '')),
+  Allocation: (body) => JSON.stringify(allocationEventView(JSON.parse(body) as AllocationRow)),
+  Node: (body) => JSON.stringify(nodeView(JSON.parse(body) as NodeRow)),
+}
+
+/** Reference §5.7: the payload is the row under its topic's name; a deleted job says so. */
+export function payloadText(commit: Commit, topic: string, row: number): string {
+  const committed = commit.rows[row]
+  const body = committed?.body ?? 'null'
+  const view = Object.hasOwn(VIEWS, topic) ? (VIEWS[topic]?.(body) ?? body) : body
+  const deleted = topic === 'Job' && committed?.header === undefined ? ',"Deleted":true' : ''
+  return `{"${topic}":${view}${deleted}}`
+}

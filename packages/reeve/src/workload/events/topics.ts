@@ -1,0 +1,90 @@
+import type { EventTopic } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
+import type { EventMark } from '../../state/index.ts'
+
+/** One `topic` parameter: a topic and a key, each possibly `*`. */
+export interface TopicSelector {
+  readonly topic: string
+  readonly key: string
+  /** Only events of this type; for the topic that is really a type of another (reference §5.4). */
+  readonly type?: string
+}
+
+const EVERYTHING: TopicSelector = { topic: '*', key: '*' }
+
+/** Spec W: Event stream lists these two as topics; they are spelled so on subscribing only. */
+const ALIASES: Readonly<Record<string, Omit<TopicSelector, 'key'>>> = {
+  NodeDrain: { topic: 'Node', type: 'NodeDrain' },
+  ACLRoles: { topic: 'ACLRole' },
+}
+
+/** `Topic`, `Topic:key`, repeated; none means everything. */
+export function parseTopics(
+  topics: readonly string[] | undefined,
+): Result<readonly TopicSelector[], Refusal> {
+  if (topics === undefined || topics.length === 0) return ok([EVERYTHING])
+  const selectors: TopicSelector[] = []
+  for (const text of topics) {
+    const [topic = '', key = '*', ...rest] = text.split(':')
+    if (rest.length > 0)
+      return err(
+        refusal(
+          'invalid-input',
+          'Invalid topic query: error parsing topics: ' +
+            `Invalid key value pair for topic, topic: ${text}`,
+        ),
+      )
+    const alias = Object.hasOwn(ALIASES, topic) ? ALIASES[topic] : undefined
+    selectors.push({ ...(alias ?? { topic }), key })
+  }
+  return ok(selectors)
+}
+
+/** A key matches an event's `Key` or one of its `FilterKeys`, exactly. */
+export function selects(selector: TopicSelector, event: EventMark): boolean {
+  if (selector.topic !== '*' && selector.topic !== event.Topic) return false
+  if (selector.type !== undefined && selector.type !== event.Type) return false
+  if (selector.key === '*' || selector.key === event.Key) return true
+  return event.FilterKeys?.includes(selector.key) ?? false
+}
+
+type TopicRule = 'read-job' | 'node-read' | 'management'
+
+/** Spec W: Event stream, ACL per topic. What is not listed needs management. */
+const RULES: { readonly [T in EventTopic]?: TopicRule } = {
+  Allocation: 'read-job',
+  Deployment: 'read-job',
+  Evaluation: 'read-job',
+  Job: 'read-job',
+  Service: 'read-job',
+  Node: 'node-read',
+}
+
+function ruleOf(topic: string): TopicRule {
+  // An unknown topic is not in the table and so needs management.
+  return (Object.hasOwn(RULES, topic) ? RULES[topic as EventTopic] : undefined) ?? 'management'
+}
+
+/**
+ * May the caller open (or keep) a stream of these topics in these namespaces? All or nothing: the
+ * capability is needed in every namespace asked for (reference §5.5).
+ */
+export function mayStream(
+  caller: Caller,
+  selectors: readonly TopicSelector[],
+  namespaces: readonly string[],
+): boolean {
+  return selectors.every(({ topic }) => mayRead(caller, topic, namespaces))
+}
+
+/** The same rule for one event, so that a stream opened with `*` never shows a namespace added later. */
+export function mayRead(caller: Caller, topic: string, namespaces: readonly string[]): boolean {
+  const { grants } = caller
+  if (grants.isManagement) return true
+  const rule = ruleOf(topic)
+  if (rule === 'management') return false
+  if (rule === 'node-read') return grants.node('read')
+  return namespaces.every((namespace) => grants.allows(namespace, 'read-job'))
+}

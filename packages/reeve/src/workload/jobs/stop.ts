@@ -1,0 +1,106 @@
+import type { Job } from '@reeve/contract'
+import { nsFromMs } from '../../kit/duration.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
+import { jobVersionKey, namespacedKey, put, remove, type Change, type Stamp } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { newEvaluation } from './new-evaluation.ts'
+import { versionRows } from './register.ts'
+
+export interface StopRequest {
+  readonly namespace: string
+  readonly jobId: string
+  readonly purge: boolean
+  readonly evalPriority: number
+  /** Skip group and task shutdown delays. */
+  readonly noShutdownDelay: boolean
+}
+
+export interface JobStopped {
+  readonly evalId: string
+  readonly evalCreateIndex: number
+  readonly jobModifyIndex: number
+  readonly index: number
+}
+
+/** design/choices: stopping is idempotent; an unknown job answers with empty fields. */
+const NOTHING_STOPPED: JobStopped = { evalId: '', evalCreateIndex: 0, jobModifyIndex: 0, index: 0 }
+
+/** Spec W: Stop job. Deregisters it; its allocations are stopped by the evaluation. */
+export async function stopJob(
+  context: WorkloadContext,
+  request: StopRequest,
+): Promise<Result<JobStopped, Refusal>> {
+  const { evalPriority } = request
+  if (evalPriority !== 0 && (evalPriority < 1 || evalPriority > 100))
+    return err(refusal('invalid-input', 'Eval priority must be between 1 and 100 inclusively'))
+  const job = context.store.tables.jobs.find(namespacedKey(request.namespace, request.jobId))
+  if (job === undefined) return ok(NOTHING_STOPPED)
+  const hasEvaluation = job.Periodic === null && job.ParameterizedJob === null
+  const evalId = hasEvaluation ? context.ids.uuid() : ''
+  const { index, durable } = context.store.commit({
+    cause: 'JobDeregistered',
+    changes: (stamp) => [
+      ...(request.purge ? purgeRows(context, job) : stopRows(context, job, stamp)),
+      ...skipDelays(context, job, request.noShutdownDelay),
+      ...(hasEvaluation ? [stopEvaluation(job, { evalId, stamp, evalPriority })] : []),
+    ],
+  })
+  await durable
+  return ok({ evalId, evalCreateIndex: index, jobModifyIndex: index, index })
+}
+
+function stopRows(context: WorkloadContext, job: Job, stamp: Stamp): Change[] {
+  if (job.Stop) return []
+  const stopped = {
+    ...job,
+    Stop: true,
+    Version: job.Version + 1,
+    SubmitTime: nsFromMs(stamp.timeMs),
+    JobModifyIndex: stamp.index,
+    ModifyIndex: stamp.index,
+  }
+  return versionRows(context, stopped)
+}
+
+/** Spec W: `purge`: the job is no longer queryable. Versions of running allocations stay until those end. */
+function purgeRows(context: WorkloadContext, job: Job): Change[] {
+  const key = namespacedKey(job.Namespace, job.ID)
+  const { job_versions, allocations } = context.store.tables
+  const versions = job_versions
+    .rowsIn('job', key)
+    .map((row) => jobVersionKey(row.Namespace, row.ID, row.Version))
+    .filter((version) => allocations.countIn('version', version) === 0)
+  return [
+    remove('jobs', key),
+    remove('job_summaries', key),
+    ...versions.map((version) => remove('job_versions', version)),
+  ]
+}
+
+/** Spec W: `no_shutdown_delay`: the agents are told on each allocation. */
+function skipDelays(context: WorkloadContext, job: Job, skip: boolean): Change[] {
+  if (!skip) return []
+  const key = namespacedKey(job.Namespace, job.ID)
+  return context.store.tables.allocations.rowsIn('live', key).map((row) =>
+    put('allocations', {
+      ...row,
+      DesiredTransition: { ...row.DesiredTransition, NoShutdownDelay: true },
+    }),
+  )
+}
+
+/** Reference §2.3: stopping needs no placement, so the type is `service` whatever the job's. */
+function stopEvaluation(
+  job: Job,
+  options: { readonly evalId: string; readonly stamp: Stamp; readonly evalPriority: number },
+): Change {
+  const evaluation = newEvaluation(job, {
+    id: options.evalId,
+    trigger: 'job-deregister',
+    timeMs: options.stamp.timeMs,
+    jobModifyIndex: options.stamp.index,
+    priority: options.evalPriority,
+  })
+  return put('evaluations', { ...evaluation, Type: 'service' })
+}

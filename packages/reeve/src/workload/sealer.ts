@@ -1,0 +1,13 @@
+/**
+ * Keeps secrets out of storage. A token's secret must be found (by hash) and shown again to who may
+ * read it (Spec W: ACL tokens, read and exchange return it), so it is stored hashed and sealed with
+ * a key that lives beside the data, not in it.
+ */
+export interface Sealer {
+  /** One-way, the same for the same text: for finding. */
+  hash(secret: string): string
+  /** Only `open` with the same key gives the text back. */
+  seal(secret: string): string
+  /** Throws a Fault when the key is another one. */
+  open(sealed: string): string
+}

@@ -1,0 +1,154 @@
+import { posix } from 'node:path'
+import type { Area, Areas } from './source/areas.ts'
+import { findCycles } from './source/cycles.ts'
+import type { Finding } from './source/finding.ts'
+import { createGraph, type Graph, type ResolvedUse } from './source/graph.ts'
+import { isTest, isTestSupport } from './source/place.ts'
+import { openRepository, type Repository } from './source/repository.ts'
+import type { Package } from './source/resolve.ts'
+import { loadAreas, report, REPOSITORY_ROOT } from './source/run.ts'
+import { readSources, type Source } from './source/tree.ts'
+
+/** Checks every import of `packages/` against the areas of `arrows.config.mjs`. */
+export async function checkArrows(repository: Repository, areas: Areas): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const sources = await readSources(repository, (path, { line, message }) =>
+    findings.push({ path, line, rule: 'syntax', message }),
+  )
+  const graph = createGraph(repository, sources)
+  const paths = [...sources.keys()].filter((path) => path.startsWith('packages/'))
+  for (const path of paths) {
+    findings.push(...checkPlace(path, areas), ...checkDoor(sources.get(path), areas))
+    for (const use of graph.usesOf(path)) {
+      const message = complaintAbout({ path, use, graph, areas })
+      if (message !== undefined) findings.push({ path, line: use.line, rule: 'arrow', message })
+    }
+  }
+  return [...findings, ...checkCycles(paths, graph)]
+}
+
+function checkPlace(path: string, areas: Areas): Finding[] {
+  const isProduct = /^packages\/[^/]+\/src\//.test(path)
+  if (!isProduct || areas.areaOf(path) !== undefined) return []
+  const message = 'belongs to no area of arrows.config.mjs'
+  return [{ path, line: 1, rule: 'arrow', message }]
+}
+
+/** A door that computes something would make entering a folder an effect. */
+function checkDoor(source: Source | undefined, areas: Areas): Finding[] {
+  const area = source === undefined ? undefined : areas.areaOf(source.path)
+  if (source === undefined || area === undefined || !isDoor(source.path, area)) return []
+  const body: unknown = source.program['body']
+  const statements: readonly Source['program'][] = Array.isArray(body) ? body : []
+  return statements
+    .filter(({ type, source: from }) => !(type.startsWith('Export') && Boolean(from)))
+    .map(({ loc }) => ({
+      path: source.path,
+      line: loc.start.line,
+      rule: 'arrow',
+      message: 'a door only re-exports: move this into a file of its own',
+    }))
+}
+
+function isDoor(path: string, area: Area): boolean {
+  return !area.open && area.doors.includes(posix.relative(area.folder, path))
+}
+
+interface Question {
+  readonly path: string
+  readonly use: ResolvedUse
+  readonly graph: Graph
+  readonly areas: Areas
+}
+
+/** Why the import is not allowed; undefined when it is. */
+function complaintAbout(question: Question): string | undefined {
+  const { path, use } = question
+  switch (use.target.kind) {
+    case 'missing':
+      return `${use.specifier} names no file of this repository`
+    case 'builtin':
+      return aboutBuiltin(question)
+    case 'package':
+      return aboutPackage(question, use.target.name)
+    case 'file':
+      return aboutOwnDoor(path, use.target.path) ?? aboutFile(question, use.target.path)
+  }
+}
+
+function aboutBuiltin({ path, use, areas }: Question): string | undefined {
+  const area = areas.areaOf(path)
+  if (area === undefined || area.builtins || isTest(path)) return undefined
+  return area.pure
+    ? `${area.name} is pure and may not import ${use.specifier}: be handed what it gives`
+    : `${area.name} may not import ${use.specifier}: it must run anywhere`
+}
+
+function aboutPackage({ path, areas, graph }: Question, name: string): string | undefined {
+  const own = graph.resolver.packageOf(path)
+  const isForTests = isTest(path) || isTestSupport(path)
+  if (own?.dependencies.has(name) !== true && !(isForTests && isDevelopment(graph, name)))
+    return `${name} is not a dependency of ${own?.name ?? 'this repository'}`
+  const area = areas.areaOf(path)
+  if (area === undefined || isForTests || area.packages.includes(name)) return undefined
+  return `${area.name} may not import the package ${name}`
+}
+
+function isDevelopment({ resolver }: Graph, name: string): boolean {
+  const root: Package | undefined = resolver.packages.find(({ folder }) => folder === '')
+  return root?.devDependencies.has(name) === true
+}
+
+function aboutOwnDoor(path: string, target: string): string | undefined {
+  if (isTestSupport(path) || posix.basename(target) !== 'index.ts') return undefined
+  const isInside = path.startsWith(`${posix.dirname(target)}/`)
+  return isInside ? 'inside a folder import the file, never your own door' : undefined
+}
+
+function aboutFile({ path, use, areas, graph }: Question, target: string): string | undefined {
+  const from = areas.areaOf(path)
+  const to = areas.areaOf(target)
+  if (graph.resolver.packageOf(path) !== graph.resolver.packageOf(target)) {
+    if (use.specifier.startsWith('.')) return 'enter another package by its name, not by its path'
+  }
+  if (from === undefined || from === to) return undefined
+  if (to === undefined)
+    return isTest(path) && isTestSupport(target)
+      ? undefined
+      : `${from.name} may not import ${target}`
+  if (to.open) return undefined
+  return aboutArrow(from, to, use) ?? aboutEntry(to, target)
+}
+
+function aboutArrow(from: Area, to: Area, use: ResolvedUse): string | undefined {
+  if (from.may.includes(to.name)) return undefined
+  if (!from.types.includes(to.name)) return `${from.name} may not import ${to.name}`
+  return use.isTypeOnly ? undefined : `${from.name} may import only types of ${to.name}`
+}
+
+function aboutEntry(to: Area, target: string): string | undefined {
+  if (isDoor(target, to)) return undefined
+  return `enter ${to.name} through its door (${to.doors.join(', ')}), not ${target}`
+}
+
+/** Type-only imports count: two files that name each other's types are one idea in two places. */
+function checkCycles(paths: readonly string[], graph: Graph): Finding[] {
+  const known = new Set(paths)
+  const next = (path: string) =>
+    graph
+      .usesOf(path)
+      .flatMap(({ kind, target }) =>
+        kind !== 'reference' && target.kind === 'file' && known.has(target.path)
+          ? [target.path]
+          : [],
+      )
+  return findCycles(paths, next).map((cycle) => ({
+    path: cycle[0] ?? '',
+    line: 1,
+    rule: 'cycle',
+    message: cycle.join(' ► '),
+  }))
+}
+
+if (import.meta.main)
+  report('arrows', await checkArrows(openRepository(REPOSITORY_ROOT), await loadAreas()))

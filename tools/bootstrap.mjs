@@ -1,0 +1,73 @@
+/**
+ * What every npm script runs first: sets the checkout up when needed, then runs the command on the
+ * pinned runtime. Plain JavaScript for any Node from 20 on, because nothing is installed yet.
+ */
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const NODE_MAJOR_MIN = 20
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
+
+/** Each command gives the argument lists to run in order; the first that fails ends it. */
+const commands = {
+  start: (args) => [['bin/reeve', 'agent', '--dev', ...args]],
+  test: (args) => [['tools/test.mjs', ...args]],
+  check: (args) => [['tools/check.mjs', ...args]],
+  tidy: (args) => [['tools/tidy.ts', ...args]],
+  arrows: (args) => [['tools/arrows.ts', ...args]],
+  bench: (args) => findBenches(args),
+  format: (args) => [
+    ['node_modules/prettier/bin/prettier.cjs', '--write', ...(args.length > 0 ? args : ['.'])],
+  ],
+}
+
+function findBenches(names) {
+  const folder = 'packages/reeve/bench'
+  const suffix = '.bench.ts'
+  const known = readdirSync(path.join(root, folder))
+    .filter((file) => file.endsWith(suffix))
+    .map((file) => file.slice(0, -suffix.length))
+    .toSorted()
+  const isFlag = (name) => name.startsWith('-')
+  const flags = names.filter(isFlag)
+  const wanted = names.filter((name) => !isFlag(name))
+  const unknown = wanted.find((name) => !known.includes(name))
+  if (unknown !== undefined) fail(`There is no benchmark "${unknown}". Known: ${known.join(', ')}`)
+  if (known.length === 0) fail(`There are no benchmarks in ${folder}.`)
+  return (wanted.length > 0 ? wanted : known).map((name) => [
+    `${folder}/${name}${suffix}`,
+    ...flags,
+  ])
+}
+
+function fail(message) {
+  process.stderr.write(`${message}\n`)
+  process.exit(2)
+}
+
+async function main([name, ...args]) {
+  if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN)
+    fail(
+      `Reeve needs Node ${NODE_MAJOR_MIN} or newer to set itself up; this is ${process.version}.`,
+    )
+  if (!Object.hasOwn(commands, name ?? ''))
+    fail(`Usage: node tools/bootstrap.mjs <${Object.keys(commands).join('|')}> [arguments]`)
+
+  const { setUp } = await import('./setup/run.mjs')
+  if (!(await setUp(root))) process.exit(1)
+
+  const { default: child } = await import('./setup/child.cjs')
+  const { findRuntime, MISSING_RUNTIME } = await import('./setup/runtime.cjs')
+  const runtime = findRuntime(root) ?? fail(MISSING_RUNTIME)
+  for (const [script, ...rest] of commands[name](args)) {
+    const file = path.join(root, script)
+    const outcome = await child.runChild(runtime, [file, ...rest], {
+      // `start` keeps the caller's folder, so that the paths in its flags mean what they say there.
+      cwd: name === 'start' ? (process.env.INIT_CWD ?? process.cwd()) : root,
+    })
+    if (outcome.code !== 0) return child.endLike(outcome)
+  }
+}
+
+await main(process.argv.slice(2))

@@ -1,0 +1,20 @@
+/** `npm run check`: everything that must hold before a merge, in under two minutes. */
+import { runChecks } from './run/checks.mjs'
+import { formatSeconds } from './run/script.mjs'
+import { findTests, runTests, UNIT_TESTS } from './run/tests.mjs'
+
+const startedMs = performance.now()
+const failed = await runChecks()
+const unitMs = performance.now()
+const counts = await runTests(findTests(UNIT_TESTS), { style: 'dots' })
+if (counts.failed > 0 || counts.passed === 0) failed.push('unit tests')
+const mark = failed.includes('unit tests') ? '✗' : '✓'
+console.log(
+  `${mark} unit tests   ${formatSeconds(unitMs)}  ${counts.passed} passed, ${counts.failed} failed`,
+)
+console.log(
+  failed.length === 0
+    ? `\nAll checks passed in ${formatSeconds(startedMs)}.`
+    : `\nFailed: ${failed.join(', ')} (${formatSeconds(startedMs)}).`,
+)
+process.exitCode = failed.length === 0 ? 0 : 1

@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { formatSeconds, root, runScript } from './script.mjs'
+
+/** Longest first, so that the short ones fill the second core. */
+const checks = [
+  { name: 'lint', script: ['node_modules/oxlint/bin/oxlint', '--type-aware', '--deny-warnings'] },
+  { name: 'types', script: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'] },
+  {
+    name: 'format',
+    script: [
+      'node_modules/prettier/bin/prettier.cjs',
+      '--check',
+      '--cache',
+      '--log-level=warn',
+      '.',
+    ],
+  },
+  {
+    name: 'core types',
+    script: ['node_modules/typescript/bin/tsc', '-p', 'packages/reeve/tsconfig.core.json'],
+  },
+  { name: 'tidy', script: ['tools/tidy.ts'] },
+  { name: 'arrows', script: ['tools/arrows.ts'] },
+  { name: 'openapi', script: ['tools/openapi.ts', '--check'] },
+]
+
+const CONCURRENCY = 2
+const HEARTBEAT_MS = 15_000
+/** A broken rule can have thousands of findings; the first ones tell what it is. */
+const OUTPUT_LINES_MAX = 300
+
+/** Runs every static check, prints a line for each, and returns the names of those that failed. */
+export async function runChecks() {
+  const waiting = checks.filter(({ script: [file] }) => existsSync(path.join(root, file)))
+  const running = new Set()
+  const failed = []
+  const heartbeat = setInterval(
+    () => console.log(`… running ${[...running].join(', ')}`),
+    HEARTBEAT_MS,
+  )
+  const work = async () => {
+    for (let check = waiting.shift(); check !== undefined; check = waiting.shift()) {
+      running.add(check.name)
+      if (!(await runCheck(check))) failed.push(check.name)
+      running.delete(check.name)
+    }
+  }
+  await Promise.all(Array.from({ length: CONCURRENCY }, work))
+  clearInterval(heartbeat)
+  return failed
+}
+
+async function runCheck({ name, script }) {
+  const startedMs = performance.now()
+  const { isOk, output } = await runScript(script, { capture: true })
+  console.log(`${isOk ? '✓' : '✗'} ${name.padEnd(12)} ${formatSeconds(startedMs)}`)
+  // Notes are shown on success too: a check that left something out says so.
+  const text = shorten(output.trimEnd())
+  if (text !== '') console.log(isOk ? text.replaceAll(/^/gm, '    ') : `${text}\n`)
+  return isOk
+}
+
+function shorten(text) {
+  const lines = text.split('\n')
+  const rest = lines.length - OUTPUT_LINES_MAX
+  if (rest <= 0) return text
+  return [...lines.slice(0, OUTPUT_LINES_MAX), `… and ${rest} more lines`].join('\n')
+}

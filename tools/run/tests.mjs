@@ -1,0 +1,63 @@
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { root, runScript } from './script.mjs'
+
+/** Tests beside the code: fast, pure, part of every check. */
+export const UNIT_TESTS = ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts']
+/** Tests of the whole product, over HTTP or as processes. */
+export const API_TESTS = ['packages/*/test/**/*.test.ts']
+
+const CONCURRENCY = 2
+/** A test that takes longer hangs; the run must end and say which one. */
+const TEST_MS_MAX = 5 * 60_000
+
+export function findTests(patterns) {
+  return globSync(patterns, { cwd: root, exclude: (name) => name === 'node_modules' }).toSorted()
+}
+
+/**
+ * Runs the files and returns how many tests passed, failed and were skipped.
+ * `style` is `lines` or `dots` per file; `names` are patterns of test names to run alone.
+ */
+export async function runTests(files, { style = 'lines', names = [] } = {}) {
+  if (files.length === 0) return { passed: 0, failed: 0, skipped: 0 }
+  const folder = mkdtempSync(path.join(tmpdir(), 'reeve-test-'))
+  try {
+    const countsFile = path.join(folder, 'counts.json')
+    const { isOk } = await runScript(
+      [
+        '--test',
+        '--test-reporter=./tools/reporter.mjs',
+        `--test-concurrency=${CONCURRENCY}`,
+        `--test-timeout=${TEST_MS_MAX}`,
+        ...names.map((name) => `--test-name-pattern=${name}`),
+        ...files,
+      ],
+      { env: { REEVE_TEST_COUNTS: countsFile, REEVE_TEST_STYLE: style } },
+    )
+    return readCounts(countsFile, isOk)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** A runner that failed without a failed test, or that left no counts, is a failure itself. */
+function readCounts(file, isOk) {
+  let counts
+  try {
+    counts = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    console.log(`The test runner left no result: ${error.message}`)
+    return { passed: 0, failed: 1, skipped: 0 }
+  }
+  return !isOk && counts.failed === 0 ? { ...counts, failed: 1 } : counts
+}
+
+export function addCounts(a, b) {
+  return {
+    passed: a.passed + b.passed,
+    failed: a.failed + b.failed,
+    skipped: a.skipped + b.skipped,
+  }
+}

@@ -1,0 +1,33 @@
+/** What `bin/reeve` does: set up when needed, then become the program. */
+const path = require('node:path')
+const { pathToFileURL } = require('node:url')
+const { findRuntime, isNewEnough, MISSING_RUNTIME } = require('./runtime.cjs')
+const { isSetUp } = require('./steps.cjs')
+
+const root = path.resolve(__dirname, '../..')
+
+async function launch() {
+  if (!isSetUp(root)) {
+    const { setUp } = await import('./run.mjs')
+    if (!(await setUp(root))) process.exit(1)
+  }
+  if (isNewEnough()) return load()
+  const runtime = findRuntime(root)
+  // The pinned one being too old itself would start it again and again.
+  if (runtime === undefined || runtime === process.execPath) {
+    process.stderr.write(`${MISSING_RUNTIME}\n`)
+    process.exit(1)
+  }
+  const { runChild, endLike } = require('./child.cjs')
+  endLike(await runChild(runtime, [path.join(root, 'bin/reeve'), ...process.argv.slice(2)]))
+}
+
+/** Compiled code is kept between starts: loading TypeScript anew takes longer than a command. */
+async function load() {
+  require('node:module').enableCompileCache(path.join(root, 'node_modules/.cache/reeve'))
+  const entry = path.join(root, 'packages/reeve/src/main/reeve.ts')
+  process.argv[1] = entry
+  await import(pathToFileURL(entry).href)
+}
+
+module.exports = { launch }

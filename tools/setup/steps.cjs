@@ -1,0 +1,20 @@
+/** What must be in place before anything of the project runs, in order. */
+const { isDone, readStamp } = require('./stamp.cjs')
+
+/** @type {readonly import('./stamp.cjs').Step[]} */
+const steps = [
+  {
+    name: 'packages',
+    inputs: ['package-lock.json', 'package.json', 'packages/*/package.json'],
+    isMade: async (root) => (await import('./packages.mjs')).isInstalled(root),
+    run: async (root) => (await import('./packages.mjs')).installPackages(root),
+  },
+]
+
+/** What `bin/reeve` asks on every start: a few stat calls, nothing loaded, nothing hashed. */
+function isSetUp(root) {
+  const stamp = readStamp(root)
+  return steps.every((step) => isDone(root, step, stamp))
+}
+
+module.exports = { steps, isSetUp }

@@ -1,0 +1,10 @@
+/** What a file is for, as its path says. */
+
+export function isTest(path: string): boolean {
+  return /\.test\.tsx?$/.test(path)
+}
+
+/** Code that only tests, benchmarks or the simulation run. */
+export function isTestSupport(path: string): boolean {
+  return /^packages\/[^/]+\/(?:test|bench|sim)\//.test(path)
+}

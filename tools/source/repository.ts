@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The files of a checkout. The tools see only this, so that their tests need no disk. */
+export interface Repository {
+  /** Every file, relative to the root with `/`, by code unit. */
+  readonly files: readonly string[]
+  /** True for a file and for a folder that holds one. */
+  has(path: string): boolean
+  isFile(path: string): boolean
+  /** The text of a listed file. */
+  read(path: string): string
+}
+
+const IGNORED_FOLDERS = new Set(['node_modules', '.git', '.reeve', 'coverage', 'dist'])
+
+export function openRepository(root: string): Repository {
+  const files: string[] = []
+  const collect = (folder: string) => {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (!entry.isDirectory()) files.push(path)
+      else if (!IGNORED_FOLDERS.has(entry.name)) collect(path)
+    }
+  }
+  collect('')
+  return repositoryOf(files, (path) => readFileSync(join(root, path), 'utf8'))
+}
+
+export function repositoryOf(paths: readonly string[], read: (path: string) => string): Repository {
+  const files = paths.toSorted()
+  const known = new Set(files)
+  const folders = new Set(files.flatMap(foldersOf))
+  return {
+    files,
+    has: (path) => known.has(path) || folders.has(path),
+    isFile: (path) => known.has(path),
+    read,
+  }
+}
+
+/** The folders around a file, the root as ''. */
+function foldersOf(path: string): string[] {
+  const parts = path.split('/')
+  return parts.map((_, index) => parts.slice(0, index).join('/'))
+}

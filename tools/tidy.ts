@@ -1,0 +1,72 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Areas } from './source/areas.ts'
+import type { Finding } from './source/finding.ts'
+import { createGraph } from './source/graph.ts'
+import { openRepository, type Repository } from './source/repository.ts'
+import { loadAreas, report, REPOSITORY_ROOT } from './source/run.ts'
+import { readSources } from './source/tree.ts'
+import { applyAllows } from './tidy/allow.ts'
+import * as budgets from './tidy/budgets.ts'
+import { checkCitations, type Specs } from './tidy/citations.ts'
+import { findingsOf, type FileRule } from './tidy/file.ts'
+import { checkLinks } from './tidy/links.ts'
+import { checkReach } from './tidy/reach.ts'
+import * as syntax from './tidy/syntax.ts'
+import { checkName, checkTodo, checkVendorNames } from './tidy/words.ts'
+
+const FILE_RULES: Readonly<Record<string, FileRule>> = {
+  'line-length': budgets.checkLineLength,
+  'file-length': budgets.checkFileLength,
+  'function-length': budgets.checkFunctionLength,
+  parameters: budgets.checkParameters,
+  any: syntax.checkAny,
+  assertion: syntax.checkAssertion,
+  cast: syntax.checkCasts,
+  'default-export': syntax.checkDefaultExport,
+  purity: syntax.checkPurity,
+  'skipped-test': syntax.checkSkippedTests,
+  name: checkName,
+  todo: checkTodo,
+}
+const TREE_RULES = ['syntax', 'vendor', 'dead-file', 'dead-export', 'link', 'citation']
+const RULES: ReadonlySet<string> = new Set([...Object.keys(FILE_RULES), ...TREE_RULES])
+
+/** Every finding of every rule. Without specs the citations are not checked. */
+export async function tidy(
+  repository: Repository,
+  areas: Areas,
+  specs: Specs | undefined,
+): Promise<Finding[]> {
+  const findings: Finding[] = []
+  const sources = await readSources(repository, (path, { line, message }) =>
+    findings.push({ path, line, rule: 'syntax', message }),
+  )
+  for (const source of sources.values())
+    for (const [rule, check] of Object.entries(FILE_RULES))
+      findings.push(...findingsOf(source.path, rule, check(source, areas)))
+  const graph = createGraph(repository, sources)
+  findings.push(
+    ...checkVendorNames(repository),
+    ...checkReach(graph),
+    ...checkLinks(repository),
+    ...(specs === undefined ? [] : checkCitations(repository, sources, specs)),
+  )
+  return applyAllows(repository, findings, RULES)
+}
+
+/** The specs are not part of the repository; where they lie beside it, citations are checked. */
+function readSpecs(root: string): Specs | undefined {
+  const folder = join(root, '../shared/spec')
+  if (!existsSync(folder)) return undefined
+  return {
+    W: readFileSync(join(folder, 'workload-api.md'), 'utf8'),
+    G: readFileSync(join(folder, 'governance-api.md'), 'utf8'),
+  }
+}
+
+if (import.meta.main) {
+  const specs = readSpecs(REPOSITORY_ROOT)
+  if (specs === undefined) console.log('tidy: no ../shared/spec, so citations are not checked')
+  report('tidy', await tidy(openRepository(REPOSITORY_ROOT), await loadAreas(), specs))
+}

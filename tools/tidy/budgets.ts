@@ -1,0 +1,118 @@
+import { isTest, isTestSupport } from '../source/place.ts'
+import {
+  lineOf,
+  nodeAt,
+  nodesAt,
+  textAt,
+  walk,
+  type Source,
+  type SyntaxNode,
+} from '../source/tree.ts'
+import type { Complaint } from './file.ts'
+
+/** The budgets of the style guide, "Files, functions, comments". */
+const COLUMNS_MAX = 100
+const FILE_LINES_MAX = 500
+const FUNCTION_LINES_MAX = 70
+const PARAMETERS_MAX = 3
+
+export function* checkLineLength(source: Source): Iterable<Complaint> {
+  const inTemplate = templateLines(source)
+  for (const [index, text] of source.lines.entries()) {
+    const columns = [...text].length
+    // An address cannot be broken, and the lines of a template are its value.
+    if (columns <= COLUMNS_MAX || text.includes('://') || inTemplate.has(index + 1)) continue
+    yield { line: index + 1, message: `${columns} columns, at most ${COLUMNS_MAX}` }
+  }
+}
+
+/** Lines that begin inside a template literal. */
+function templateLines({ program }: Source): ReadonlySet<number> {
+  const lines = new Set<number>()
+  walk(program, ({ type, loc }) => {
+    if (type !== 'TemplateElement') return
+    for (let line = loc.start.line + 1; line <= loc.end.line; line++) lines.add(line)
+  })
+  return lines
+}
+
+export function* checkFileLength({ lines }: Source): Iterable<Complaint> {
+  const count = lines.at(-1) === '' ? lines.length - 1 : lines.length
+  if (count > FILE_LINES_MAX)
+    yield { line: 1, message: `${count} lines, at most ${FILE_LINES_MAX}: split it by idea` }
+}
+
+export function* checkFunctionLength(source: Source): Iterable<Complaint> {
+  const { path } = source
+  if (isTest(path) || isTestSupport(path) || path.startsWith('packages/contract/')) return
+  for (const { node, name } of functionsOf(source.program)) {
+    const count = node.loc.end.line - lineOf(node) + 1
+    if (count <= FUNCTION_LINES_MAX || isTable(node)) continue
+    yield {
+      line: lineOf(node),
+      message: `${name} has ${count} lines, at most ${FUNCTION_LINES_MAX}`,
+    }
+  }
+}
+
+/** A function that only returns one literal: a table that needs arguments. */
+function isTable(node: SyntaxNode): boolean {
+  const body = nodeAt(node, 'body')
+  if (body === undefined || body.type !== 'BlockStatement') return isLiteral(body)
+  const [first, second] = nodesAt(body, 'body')
+  if (first?.type !== 'ReturnStatement' || second !== undefined) return false
+  return isLiteral(nodeAt(first, 'argument'))
+}
+
+function isLiteral(node: SyntaxNode | undefined): boolean {
+  if (node !== undefined && /^TS(?:As|Satisfies)Expression$/.test(node.type))
+    return isLiteral(nodeAt(node, 'expression'))
+  return node?.type === 'ObjectExpression' || node?.type === 'ArrayExpression'
+}
+
+export function* checkParameters({ program }: Source): Iterable<Complaint> {
+  for (const { node, name } of functionsOf(program)) {
+    const parameters = nodesAt(node, 'params').length > 0 ? 'params' : 'parameters'
+    const count = nodesAt(node, parameters).filter((one) => textAt(one, 'name') !== 'this').length
+    if (count <= PARAMETERS_MAX) continue
+    const message = `${name} takes ${count} parameters, at most ${PARAMETERS_MAX}`
+    yield { line: lineOf(node), message: `${message}: use an options object` }
+  }
+}
+
+const FUNCTION_TYPES = new Set([
+  'FunctionDeclaration',
+  'FunctionExpression',
+  'ArrowFunctionExpression',
+  'ObjectMethod',
+  'ClassMethod',
+  'ClassPrivateMethod',
+  'TSDeclareFunction',
+  'TSDeclareMethod',
+  'TSMethodSignature',
+  'TSFunctionType',
+  'TSConstructorType',
+  'TSCallSignatureDeclaration',
+  'TSConstructSignatureDeclaration',
+])
+
+interface NamedFunction {
+  readonly node: SyntaxNode
+  readonly name: string
+}
+
+/** Every function and every signature, with the name a reader knows it by. */
+function functionsOf(program: SyntaxNode): NamedFunction[] {
+  const found: NamedFunction[] = []
+  walk(program, (node, ancestors) => {
+    if (FUNCTION_TYPES.has(node.type)) found.push({ node, name: nameOf(node, ancestors.at(-1)) })
+  })
+  return found
+}
+
+function nameOf(node: SyntaxNode, parent: SyntaxNode | undefined): string {
+  const own = nodeAt(node, 'id') ?? nodeAt(node, 'key')
+  const given = parent === undefined ? undefined : (nodeAt(parent, 'id') ?? nodeAt(parent, 'key'))
+  const label = [own, given].flatMap((one) => textAt(one, 'name') ?? [])[0]
+  return label ?? 'a function without name'
+}
