@@ -40,10 +40,17 @@ export const areas = {
     pure,
   },
   jobspec: { folder: `${reeve}/jobspec`, may: ['lang', 'model'], pure },
-  acl: { folder: `${reeve}/acl`, may: ['model'], pure },
+  // Rules are written in HCL; shapes are the contract's (decision 0002).
+  acl: { folder: `${reeve}/acl`, may: ['model', 'lang'], types: ['contract'], pure },
   policy: { folder: `${reeve}/policy`, may: ['lang', 'model'], pure },
-  scheduler: { folder: `${reeve}/scheduler`, may: ['model'], packages: ['re2js'], pure },
-  state: { folder: `${reeve}/state`, may: ['model'], pure },
+  scheduler: {
+    folder: `${reeve}/scheduler`,
+    may: ['model'],
+    types: ['contract'],
+    packages: ['re2js'],
+    pure,
+  },
+  state: { folder: `${reeve}/state`, may: ['model'], types: ['contract'], pure },
 
   storage: {
     folder: `${reeve}/storage`,

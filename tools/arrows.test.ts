@@ -25,8 +25,10 @@ const manifests = {
   'package.json': '{ "name": "root", "devDependencies": { "fast-check": "1" } }',
   'packages/app/package.json':
     '{ "name": "app", "dependencies": { "fastify": "1", "typebox": "1", "ws": "1" } }',
-  'packages/contract/package.json':
-    '{ "name": "@reeve/contract", "exports": { ".": "./src/index.ts", "./v1": "./src/v1/index.ts" } }',
+  'packages/contract/package.json': JSON.stringify({
+    name: '@reeve/contract',
+    exports: { '.': './src/index.ts', './v1': './src/v1/index.ts' },
+  }),
   'packages/contract/src/index.ts': "export { job } from './v1/job.ts'\n",
   'packages/contract/src/v1/index.ts': "export { job } from './job.ts'\n",
   'packages/contract/src/v1/job.ts': 'export const job = 1\n',

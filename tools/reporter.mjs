@@ -1,4 +1,4 @@
-// tidy-allow default-export: the test runner loads a reporter by its default export
+// tidy-allow default-export, dead-export: the test runner loads a reporter's default export
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,8 +12,8 @@ const OUTPUT_CHARS_MAX = 64 * 1024
 
 /**
  * Reports a run of `node --test`: a line (or, with REEVE_TEST_STYLE=dots, a dot) per file as it
- * ends, failures in full at once, and a file's own output only when it failed. The counts go as JSON
- * to the file that REEVE_TEST_COUNTS names.
+ * ends, failures in full at once, and a file's own output only when it failed. The counts go to the
+ * file that REEVE_TEST_COUNTS names, as JSON.
  */
 // oxlint-disable-next-line import/no-default-export -- see the first line
 export default async function* report(events) {

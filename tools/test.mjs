@@ -18,12 +18,12 @@ console.log(`\n${counts.passed} passed, ${failed} failed`)
 process.exitCode = failed > 0 || counts.passed === 0 ? 1 : 0
 
 async function runAll() {
-  const failedChecks = await runChecks()
+  const broken = await runChecks()
   console.log('\nTests beside the code')
   const unit = await runTests(findTests(UNIT_TESTS), { style: 'dots' })
   console.log('\nTests of the product')
   const api = await runTests(findTests(API_TESTS))
-  return { counts: addCounts(unit, api), failedChecks }
+  return { counts: addCounts(unit, api), failedChecks: broken }
 }
 
 async function runSome(texts) {

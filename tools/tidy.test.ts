@@ -9,7 +9,13 @@ const areas = readAreas({
   http: { folder: 'packages/reeve/src/http' },
 })
 const specs = {
-  W: '# Workload\n## Resources and their fields\n### Task event (entries of `Events`)\n## Limits\n- **Scale task group** body\n',
+  W: [
+    '# Workload',
+    '## Resources and their fields',
+    '### Task event (entries of `Events`)',
+    '## Limits',
+    '- **Scale task group** body',
+  ].join('\n'),
   G: '# Governance\n### Tag binding (`type` = `tag-bindings`)\n',
 }
 

@@ -19,12 +19,22 @@ export function openRepository(root: string): Repository {
   const collect = (folder: string) => {
     for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`
-      if (!entry.isDirectory()) files.push(path)
-      else if (!IGNORED_FOLDERS.has(entry.name)) collect(path)
+      if (entry.isFile()) files.push(path)
+      else if (entry.isDirectory() && !IGNORED_FOLDERS.has(entry.name)) collect(path)
     }
   }
   collect('')
-  return repositoryOf(files, (path) => readFileSync(join(root, path), 'utf8'))
+  return repositoryOf(files, (path) => readText(join(root, path)))
+}
+
+/** Empty when the file was removed since it was listed: somebody is at work in the checkout. */
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
 }
 
 export function repositoryOf(paths: readonly string[], read: (path: string) => string): Repository {

@@ -62,7 +62,7 @@ interface Citation {
  * sentence may go on there; a quotation cites words, not a section.
  */
 const CITATION =
-  /\b[Ss]pec\s+([WG])(?::\s*|,\s+(?=`?\p{Lu}))(?![\s"'“])([^\n]{0,80}(?:\n[^\n]{0,80})?)/gu
+  /\b[Ss]pec\s+([WG])(?::\s*|,\s+(?=`?\p{Lu}))(?![\s"'“])(?=([^\n]{0,80}(?:\n[^\n]{0,80})?))/gu
 
 function citationsIn(path: string, text: string): Citation[] {
   return [...text.matchAll(CITATION)].flatMap(({ index, 1: letter = '', 2: words = '' }) => {

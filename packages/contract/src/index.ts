@@ -1,3 +1,4 @@
+export * from './channel.ts'
 export * from './route.ts'
 export * from './shape.ts'
 export * from './v1/index.ts'

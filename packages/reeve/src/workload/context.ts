@@ -11,6 +11,8 @@ export interface WorkloadContext {
   readonly sealer: Sealer
   readonly region: string
   readonly aclEnabled: boolean
+  /** What lets an unknown node in (architecture §9). */
+  readonly joinToken: string
   /** Reads the operator's bootstrap reset file; undefined when there is none (reference §6.2). */
   readonly readBootstrapReset: () => Promise<string | undefined>
 }

@@ -20,8 +20,8 @@ export interface AllocationReport extends StatusSummary {
 export interface AllocationRunnerOptions {
   readonly host: AgentHost
   readonly assignment: Assignment
-  /** What was saved by an agent before this one; undefined for an allocation never seen here. */
-  readonly records: TaskRecords | undefined
+  /** What was saved by an agent before this one; empty for an allocation never seen here. */
+  readonly records: TaskRecords
   /** Called with every change that the servers should know. */
   report(report: AllocationReport): void
   /** Settles when the other allocation has ended on this node, at once when it never was here. */
@@ -42,12 +42,19 @@ export class AllocationRunner {
   readonly id: string
   readonly #options: AllocationRunnerOptions
   readonly #members: readonly Member[]
-  readonly #save: Latest
+  readonly #saveTasks: Latest
+  readonly #saveAssignment: Latest
   #assignment: Assignment
   #ending: Promise<void> | undefined
   #isHalted = false
   #isExpired = false
+  /** False until the allocation itself is saved: nothing may be told or follow before. */
+  #isOpen = false
+  #areTasksStarted = false
   #isReviewDue = false
+  /** Fires when the allocation need not be set up any more: it is to end, or the agent is. */
+  readonly #setUpOver = new AbortController()
+  /** Fires when no timer of the allocation matters any more. */
   readonly #stopped = new AbortController()
   readonly #ended = Promise.withResolvers<void>()
 
@@ -56,8 +63,9 @@ export class AllocationRunner {
     this.#options = options
     this.#assignment = assignment
     this.id = assignment.allocation.ID
-    this.#save = new Latest(() => host.store.saveTasks(this.id, this.#records()))
-    this.#members = assignment.group.Tasks.map((task) => this.#member(task, records?.[task.Name]))
+    this.#saveTasks = new Latest(() => host.store.saveTasks(this.id, this.#records()))
+    this.#saveAssignment = new Latest(() => host.store.saveAssignment(this.#assignment))
+    this.#members = assignment.group.Tasks.map((task) => this.#member(task, records[task.Name]))
   }
 
   /** Settles when nothing of the allocation will run again here, or when the runner was halted. Never rejects. */
@@ -77,7 +85,7 @@ export class AllocationRunner {
       if (task !== undefined) runner.update(assignment, task)
     }
     if (shouldEnd(assignment.allocation)) void this.stop()
-    await this.#options.host.store.saveAssignment(assignment)
+    await this.#saveAssignment.run()
   }
 
   /** Ends the tasks in their order, then runs the poststop ones. A second call changes nothing. */
@@ -94,20 +102,23 @@ export class AllocationRunner {
   /** The agent goes, the tasks stay. Resolves when what happened so far is saved. */
   async halt(): Promise<void> {
     this.#isHalted = true
+    this.#setUpOver.abort()
     this.#stopped.abort()
     for (const { runner } of this.#members) runner.halt()
-    await Promise.all(this.#members.map(({ runner }) => runner.ended))
-    await this.#saved()
+    if (this.#areTasksStarted) {
+      await Promise.all(this.#members.map(({ runner }) => runner.ended))
+      await this.#saved()
+    }
     this.#ended.resolve()
   }
 
-  report(): AllocationReport {
+  /** How it stands now. */
+  currentReport(): AllocationReport {
     const states = this.#members.map(({ runner }) => [runner.name, runner.state] as const)
     const summary = summarize(states.map(([, state]) => state))
     const TaskStates = Object.fromEntries(states)
-    if (!this.#isExpired || summary.ClientStatus === 'running') {
-      return { ID: this.id, ...summary, TaskStates }
-    }
+    const isOver = states.every(([, state]) => state.State === 'dead')
+    if (!this.#isExpired || !isOver) return { ID: this.id, ...summary, TaskStates }
     // Reference scheduling §24: reaching max_run_duration is an end, not a failure.
     const limit = formatDurationNs(this.#assignment.group.MaxRunDuration ?? 0)
     const ClientDescription = `Stopped after its maximum run duration of ${limit}`
@@ -121,7 +132,7 @@ export class AllocationRunner {
       task,
       record,
       changed: () => this.#changed(),
-      save: () => this.#save.run(),
+      save: () => this.#saveTasks.run(),
     })
     return { runner, stage: stageOf(task.Lifecycle), leader: task.Leader }
   }
@@ -131,11 +142,11 @@ export class AllocationRunner {
   }
 
   async #run(): Promise<void> {
-    const isNew = this.#options.records === undefined
-    // What the servers said must be on the disk before anything follows from it.
-    const failure = isNew ? await this.#setUp() : undefined
+    const failure = this.#wasBegun() ? undefined : await this.#setUp()
     if (this.#isHalted) return
+    this.#isOpen = true
     if (failure === undefined) {
+      this.#areTasksStarted = true
       for (const { runner } of this.#members) runner.start()
       this.#watchDuration()
       if (shouldEnd(this.#assignment.allocation)) void this.stop()
@@ -145,15 +156,23 @@ export class AllocationRunner {
     this.#changed()
   }
 
+  /** An agent before this one had already set the allocation up. */
+  #wasBegun(): boolean {
+    return this.#members.some(({ runner: { record } }) => {
+      return record.attempt > 0 || record.state.State === 'dead'
+    })
+  }
+
   /** The steps before the tasks; the text of what failed, if something did. */
   async #setUp(): Promise<string | undefined> {
     const { host, endOf } = this.#options
-    const assignment = this.#assignment
+    const { signal } = this.#setUpOver
     try {
-      await host.store.saveAssignment(assignment)
+      // What the servers said must be on the disk before anything follows from it.
+      await this.#saveAssignment.run()
       for (const hook of ALLOCATION_HOOKS) {
-        await hook.beforeTasks({ assignment, host, endOf, signal: this.#stopped.signal })
-        if (this.#stopped.signal.aborted) return undefined
+        if (signal.aborted) return undefined
+        await hook.beforeTasks({ assignment: this.#assignment, host, endOf, signal })
       }
       return undefined
     } catch (thrown) {
@@ -163,7 +182,7 @@ export class AllocationRunner {
 
   /** Something happened to a task. Acted on once per turn: several changes of one moment are one review. */
   #changed(): void {
-    if (this.#isReviewDue) return
+    if (this.#isReviewDue || !this.#isOpen) return
     this.#isReviewDue = true
     queueMicrotask(() => {
       this.#isReviewDue = false
@@ -184,7 +203,7 @@ export class AllocationRunner {
     for (const { runner } of this.#members) if (decision.admit.includes(runner.name)) runner.admit()
     if (decision.end !== undefined) void this.#end(decision.end)
     void this.#saved()
-    this.#options.report(this.report())
+    this.#options.report(this.currentReport())
     if (decision.done) this.#finish()
   }
 
@@ -196,7 +215,7 @@ export class AllocationRunner {
   async #saved(): Promise<void> {
     const { host } = this.#options
     try {
-      await this.#save.run()
+      await this.#saveTasks.run()
     } catch (thrown) {
       const fields = { allocation: this.id, error: messageOf(thrown) }
       host.log.error(fields, 'state of the allocation not saved')
@@ -204,6 +223,7 @@ export class AllocationRunner {
   }
 
   #end(reason: EndReason | undefined): Promise<void> {
+    this.#setUpOver.abort()
     this.#ending ??= this.#endInOrder(reason)
     return this.#ending
   }
@@ -241,9 +261,9 @@ export class AllocationRunner {
     const { clock } = this.#options.host
     const leftMs = msFromNs(allocation.CreateTime) + msFromNs(limitNs) - clock.nowMs()
     void pause(clock, Math.max(0, leftMs), this.#stopped.signal).then((passed) => {
-      if (!passed) return undefined
+      if (!passed || this.#members.every(({ runner }) => runner.state.State === 'dead')) return
       this.#isExpired = true
-      return this.stop()
+      void this.stop()
     })
   }
 }

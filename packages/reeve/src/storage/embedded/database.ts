@@ -57,34 +57,39 @@ export class Database {
   }
 
   /** Keys and values of a range, in pages, as of the moment of the first page. */
-  async *pages(range: KeyRange): AsyncGenerator<[string, string][]> {
-    const iterator = this.#level.iterator({ ...range, highWaterMarkBytes: PAGE_BYTES })
-    try {
-      for (;;) {
-        const page = await iterator.nextv(PAGE_KEYS)
-        if (page.length === 0) return
-        yield page
-      }
-    } finally {
-      await iterator.close()
-    }
+  pages(range: KeyRange): AsyncGenerator<[string, string][]> {
+    return pagesOf(() => this.#level.iterator({ ...range, highWaterMarkBytes: PAGE_BYTES }))
   }
 
-  async *keyPages(range: KeyRange): AsyncGenerator<string[]> {
-    const iterator = this.#level.keys({ ...range, highWaterMarkBytes: PAGE_BYTES })
-    try {
-      for (;;) {
-        const page = await iterator.nextv(PAGE_KEYS)
-        if (page.length === 0) return
-        yield page
-      }
-    } finally {
-      await iterator.close()
-    }
+  keyPages(range: KeyRange): AsyncGenerator<string[]> {
+    return pagesOf(() => this.#level.keys({ ...range, highWaterMarkBytes: PAGE_BYTES }))
   }
 
   async close(): Promise<void> {
     await this.#level.close()
+  }
+}
+
+interface PageSource<T> {
+  nextv(size: number): Promise<T[]>
+  close(): Promise<void>
+}
+
+/** Fetches each page while the one before is being worked on: the database reads on its own thread. */
+async function* pagesOf<T>(open: () => PageSource<T>): AsyncGenerator<T[]> {
+  const source = open()
+  try {
+    let coming = source.nextv(PAGE_KEYS)
+    for (;;) {
+      const page = await coming
+      if (page.length === 0) return
+      coming = source.nextv(PAGE_KEYS)
+      // Awaited in the next turn; when there is none, its failure concerns nobody.
+      coming.catch(() => undefined)
+      yield page
+    }
+  } finally {
+    await source.close()
   }
 }
 

@@ -9,12 +9,12 @@ import {
   LIMITS,
   PERMISSION_DENIED,
   refusal,
+  newEvaluation,
   validateJob,
   type Refusal,
 } from '../../model/index.ts'
 import { jobVersionKey, namespacedKey, put, remove, type Change, type Stamp } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { newEvaluation } from './new-evaluation.ts'
 import { checkTransition } from './transition.ts'
 
 export interface RegisterRequest {

@@ -1,10 +1,9 @@
 import type { Job } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
-import { refusal, type Refusal } from '../../model/index.ts'
+import { newEvaluation, refusal, type Refusal } from '../../model/index.ts'
 import { jobVersionKey, namespacedKey, put, remove, type Change, type Stamp } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { newEvaluation } from './new-evaluation.ts'
 import { versionRows } from './register.ts'
 
 export interface StopRequest {

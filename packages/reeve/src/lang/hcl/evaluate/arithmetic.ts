@@ -53,7 +53,7 @@ function evaluateChain(expression: ArithmeticExpression, context: Context): Rati
     first = first.left
   }
   let result = evaluateExact(first, context)
-  for (const link of chain.reverse()) {
+  for (const link of chain.toReversed()) {
     if (result === undefined || !spend(context, 1, link.span)) return undefined
     const right = evaluateExact(link.right, context)
     if (right === undefined) return undefined

@@ -21,7 +21,7 @@ export function evaluateLogic(expression: BinaryExpression, context: Context): V
     first = first.left
   }
   let left = context.evaluate(first, context)
-  for (const link of chain.reverse()) {
+  for (const link of chain.toReversed()) {
     if (left === undefined || !spend(context, 1, link.span)) return undefined
     left = applyLogic(link, left, context)
   }

@@ -43,7 +43,7 @@ export function makeScope(options: ScopeOptions = {}): Scope {
 export function childScope(parent: Scope, variables: ObjectValue): Scope {
   return {
     ...parent,
-    variable: (name) => getAttribute(variables, name) ?? parent.variable(name),
+    variable: (name) => (Object.hasOwn(variables, name) ? variables[name] : parent.variable(name)),
     variableNames: () => [...Object.keys(variables), ...parent.variableNames()],
   }
 }

@@ -101,18 +101,21 @@ export function withNewlines<T>(cursor: Cursor, seesNewlines: boolean, parse: ()
 }
 
 const OPENING: ReadonlySet<TokenKind> = new Set<TokenKind>([
-  ...([
-    '{',
-    '[',
-    '(',
-    'quote-open',
-    'heredoc-open',
-    'interpolation-open',
-    'directive-open',
-  ] as const),
+  '{',
+  '[',
+  '(',
+  'quote-open',
+  'heredoc-open',
+  'interpolation-open',
+  'directive-open',
 ])
 const CLOSING: ReadonlySet<TokenKind> = new Set<TokenKind>([
-  ...(['}', ']', ')', 'quote-close', 'heredoc-close', 'sequence-close'] as const),
+  '}',
+  ']',
+  ')',
+  'quote-close',
+  'heredoc-close',
+  'sequence-close',
 ])
 
 /**

@@ -7,7 +7,7 @@ export interface JsonString {
   /** With the quotes. */
   readonly span: Span
   /** Where in the source the character at this offset of the decoded text was written. */
-  offsetOf(inner: number): number
+  readonly offsetOf: (inner: number) => number
 }
 
 /** One step of the way from decoded to written offsets: from `inner` on, text was written at `outer`. */
@@ -16,6 +16,8 @@ interface Anchor {
   readonly outer: number
 }
 
+// JSON forbids control characters in strings.
+// oxlint-disable-next-line no-control-regex
 const PLAIN = /[^"\\\u0000-\u001f]+/y
 
 /** The string whose opening quote is at `start`. */

@@ -180,8 +180,8 @@ function readMember(reader: Reader): ObjectItem | undefined {
     return fail(reader, 'Missing separator', 'Expected ":" after the name of a property.')
   const value = readValue(reader)
   if (value === undefined) return undefined
-  const span = { ...name.span, end: value.span.end }
-  return { key, name: name.text, value, span }
+  const span = { ...name.span, end: reader.at }
+  return { key, keySpan: name.span, name: name.text, value, span }
 }
 
 function readList(reader: Reader): Expression | undefined {

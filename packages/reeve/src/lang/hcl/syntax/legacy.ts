@@ -111,7 +111,10 @@ function readAttribute(reader: LegacyReader, key: Label): Attribute | undefined 
 
 function readBlock(reader: LegacyReader, type: Label, labels: readonly Label[]): Block | undefined {
   const headerSpan = { ...type.span, end: labels.at(-1)?.span.end ?? type.span.end }
+  // Labels count as levels: a reader without schema makes one object of each.
+  reader.depth += labels.length
   const body = readBraces(reader, headerSpan)
+  reader.depth -= labels.length
   if (body === undefined) return undefined
   return { type: type.text, typeSpan: type.span, labels, body, headerSpan }
 }

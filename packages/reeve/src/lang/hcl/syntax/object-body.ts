@@ -14,8 +14,8 @@ export function objectAsBody(
 function itemAsAttribute(item: ObjectItem): readonly Attribute[] {
   // Both syntaxes give every item a name; a computed key exists in native expressions only.
   if (item.name === undefined) return []
-  const { key, value, span } = item
-  return [{ name: item.name, nameSpan: key.span, expression: value, span }]
+  const { keySpan, value, span } = item
+  return [{ name: item.name, nameSpan: keySpan, expression: value, span }]
 }
 
 /** The reverse, for a legacy block where an attribute is wanted: `meta { a = 1 }` for `meta = { a = 1 }`. */
@@ -31,10 +31,10 @@ export function bodyAsObject(body: Body): ObjectExpression {
 }
 
 /** Labels become levels of objects. */
-function blockAsExpression(block: Block): Expression {
+export function blockAsExpression(block: Block): Expression {
   let expression: Expression = bodyAsObject(block.body)
   for (const label of block.labels.toReversed()) {
-    const items = [makeItem(label.text, label.span, expression)]
+    const items: readonly ObjectItem[] = [makeItem(label.text, label.span, expression)]
     expression = {
       kind: 'object',
       items,
@@ -47,5 +47,5 @@ function blockAsExpression(block: Block): Expression {
 
 function makeItem(name: string, nameSpan: Span, value: Expression): ObjectItem {
   const key = { kind: 'literal', value: name, span: nameSpan } as const
-  return { key, name, value, span: joinSpans(nameSpan, value.span) }
+  return { key, keySpan: nameSpan, name, value, span: joinSpans(nameSpan, value.span) }
 }

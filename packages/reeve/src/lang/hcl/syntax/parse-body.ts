@@ -4,7 +4,6 @@ import { formatRange } from '../text/format.ts'
 import { joinSpans, rangeOf, type Span } from '../text/source.ts'
 import {
   enter,
-  leave,
   peek,
   reportNext,
   skipItem,
@@ -115,9 +114,7 @@ function parseBlock(cursor: Cursor, type: Token): Block | undefined {
     labels.push(label)
   }
   const headerSpan = spanFrom(cursor, type.start)
-  if (!enter(cursor)) return undefined
-  const body = parseBlockBody(cursor, headerSpan)
-  leave(cursor)
+  const body = parseNested(cursor, labels.length + 1, () => parseBlockBody(cursor, headerSpan))
   if (body === undefined) return undefined
   if (!expectLineEnd(cursor, 'A block definition must end with a newline')) return undefined
   return {
@@ -127,6 +124,16 @@ function parseBlock(cursor: Cursor, type: Token): Block | undefined {
     body,
     headerSpan,
   }
+}
+
+/** Labels count as levels: a reader without schema makes one object of each. */
+function parseNested<T>(cursor: Cursor, levels: number, parse: () => T): T | undefined {
+  const depthBefore = cursor.depth
+  let isEntered = true
+  for (let level = 0; level < levels && isEntered; level++) isEntered = enter(cursor)
+  const result = isEntered ? parse() : undefined
+  cursor.depth = depthBefore
+  return result
 }
 
 function parseLabel(cursor: Cursor): Label | undefined {

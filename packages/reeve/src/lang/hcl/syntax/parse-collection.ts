@@ -76,8 +76,9 @@ function parseObjectItem(cursor: Cursor): ObjectItem | undefined {
   if (value === undefined) return undefined
   const span = joinSpans(key.span, value.span)
   const name = staticName(key)
-  if (name === undefined) return { key, value, span }
-  return { key: { kind: 'literal', value: name, span: key.span }, name, value, span }
+  const keySpan = key.span
+  if (name === undefined) return { key, keySpan, value, span }
+  return { key: { kind: 'literal', value: name, span: keySpan }, keySpan, name, value, span }
 }
 
 function reportAmbiguousKey(cursor: Cursor, key: Expression): undefined {

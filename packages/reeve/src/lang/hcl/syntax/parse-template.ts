@@ -72,19 +72,33 @@ function parseTemplateBetween(cursor: Cursor, shape: Shape): Expression | undefi
   return buildTemplate(layOut(pieces, shape), span, cursor.problems)
 }
 
-/** Up to the closing token, which is left. */
+/** Up to the closing token, which is left. Open directives count as levels: what they enclose is evaluated inside them. */
 function parsePieces(cursor: Cursor, shape: Shape, open: Token): readonly Piece[] | undefined {
   const pieces: Piece[] = []
+  const depthBefore = cursor.depth
   let isAtLineStart = true
   for (;;) {
     const token = peek(cursor)
-    if (token.kind === shape.end) return pieces
+    if (token.kind === shape.end) {
+      cursor.depth = depthBefore
+      return pieces
+    }
     const piece: Piece | undefined =
       token.kind === 'text' ? parseText(cursor, shape, isAtLineStart) : parseSequence(cursor, open)
-    if (piece === undefined) return undefined
-    isAtLineStart = token.kind === 'text' && textOf(piece.span).endsWith('\n')
+    if (piece === undefined || !countLevel(cursor, piece, depthBefore)) {
+      cursor.depth = depthBefore
+      return undefined
+    }
+    isAtLineStart = piece.kind === 'text' && textOf(piece.span).endsWith('\n')
     pieces.push(piece)
   }
+}
+
+function countLevel(cursor: Cursor, piece: Piece, depthBefore: number): boolean {
+  if (piece.kind === 'if' || piece.kind === 'for') return enter(cursor)
+  const isEnd = piece.kind === 'endif' || piece.kind === 'endfor'
+  if (isEnd && cursor.depth > depthBefore) leave(cursor)
+  return true
 }
 
 function parseText(cursor: Cursor, shape: Shape, isAtLineStart: boolean): Piece {

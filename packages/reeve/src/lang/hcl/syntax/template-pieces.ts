@@ -1,4 +1,3 @@
-import { NESTING_DEPTH_MAX } from '../limits.ts'
 import { report, type Problems } from '../text/diagnostic.ts'
 import type { Span } from '../text/source.ts'
 import type { Expression, ForBinding, TemplatePart } from './tree.ts'
@@ -91,7 +90,6 @@ export function buildTemplate(
         break
       case 'if':
       case 'for':
-        if (open.length >= NESTING_DEPTH_MAX) return reportDepth(piece, problems)
         open.push({ piece, parts: [] })
         break
       case 'else':
@@ -150,11 +148,6 @@ function simplify(parts: readonly TemplatePart[], span: Span): Expression {
   if (first.kind === 'text' && second === undefined)
     return { kind: 'literal', value: first.text, span }
   return { kind: 'template', parts, span }
-}
-
-function reportDepth(piece: Piece, problems: Problems): undefined {
-  const detail = `Template directives may be at most ${NESTING_DEPTH_MAX} levels deep.`
-  return report(problems, { span: piece.span, summary: 'Nested too deeply', detail })
 }
 
 function reportUnexpected(piece: Piece, problems: Problems): undefined {

@@ -1,30 +1,11 @@
 import type { Source, Span } from '../text/source.ts'
 
-/** Punctuation is its own kind. */
-export const PUNCTUATION = [
-  ...['...', '&&', '||', '==', '!=', '<=', '>=', '=>', '::'],
-  ...[
-    '{',
-    '}',
-    '[',
-    ']',
-    '(',
-    ')',
-    '=',
-    ',',
-    '.',
-    ':',
-    '?',
-    '!',
-    '<',
-    '>',
-    '+',
-    '-',
-    '*',
-    '/',
-    '%',
-  ],
-] as const
+const LONG_SIGNS = ['...', '&&', '||', '==', '!=', '<=', '>=', '=>', '::'] as const
+const BRACKETS = ['{', '}', '[', ']', '(', ')'] as const
+const SHORT_SIGNS = ['=', ',', '.', ':', '?', '!', '<', '>', '+', '-', '*', '/', '%'] as const
+
+/** Longer signs first. Punctuation is its own kind of token. */
+export const PUNCTUATION = [...LONG_SIGNS, ...BRACKETS, ...SHORT_SIGNS] as const
 
 export type Punctuation = (typeof PUNCTUATION)[number]
 

@@ -189,6 +189,8 @@ export interface ObjectExpression {
 
 export interface ObjectItem {
   readonly key: Expression
+  /** The key as written; `key.span` may lie inside a template of its own. */
+  readonly keySpan: Span
   /** The key as written, when that is known without evaluating: what a body made from the object is read by. */
   readonly name?: string
   readonly value: Expression

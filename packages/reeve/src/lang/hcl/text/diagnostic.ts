@@ -72,6 +72,5 @@ function write(problem: Problem): Diagnostic {
 
 /** The same, by position: the scanner reports its problems before the parser does. */
 export function toSortedDiagnostics(problems: Problems): readonly Diagnostic[] {
-  const list = [...toDiagnostics(problems)]
-  return list.sort((a, b) => a.range.start.offset - b.range.start.offset)
+  return toDiagnostics(problems).toSorted((a, b) => a.range.start.offset - b.range.start.offset)
 }

@@ -47,8 +47,8 @@ function excerpt(text: string, range: Range): readonly string[] {
       ? Math.max(lineStart, start.offset - LEAD_SHOWN_MAX)
       : lineStart
   const cutEnd = Math.min(lineEnd, cutStart + LINE_SHOWN_MAX)
-  const before = [...text.slice(cutStart, start.offset)]
-  const marked = [...text.slice(start.offset, Math.min(Math.max(end.offset, start.offset), cutEnd))]
+  const before = Array.from(text.slice(cutStart, start.offset))
+  const marked = Array.from(text.slice(start.offset, Math.min(end.offset, cutEnd)))
   const number = String(start.line)
   const gutter = ' '.repeat(number.length)
   const shown = `${cutStart > lineStart ? '…' : ''}${text.slice(cutStart, cutEnd)}${cutEnd < lineEnd ? '…' : ''}`

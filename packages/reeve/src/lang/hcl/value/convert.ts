@@ -83,8 +83,8 @@ function toBoolWeakly(value: Value): boolean | undefined {
   return isNumber(value) ? toBool(numberToText(value)) : toBool(value)
 }
 
-function orRequired<T extends Value>(
-  converted: T | undefined,
+function orRequired(
+  converted: Value | undefined,
   type: Type,
   value: Value,
 ): Result<Value, ConversionProblem> {
@@ -122,7 +122,7 @@ function elementTypeFor(members: Iterable<Value>, wanted: Type): Type | undefine
 function toSet(elements: readonly Value[]): readonly Value[] {
   const byText = new Map(elements.map((element) => [toJson(element), element]))
   return [...byText]
-    .sort(([aText, a], [bText, b]) => {
+    .toSorted(([aText, a], [bText, b]) => {
       if (isNumber(a) && isNumber(b)) return a < b ? -1 : 1
       return aText < bText ? -1 : 1
     })

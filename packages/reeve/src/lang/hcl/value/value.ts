@@ -33,7 +33,7 @@ export function getAttribute(object: ObjectValue, name: string): Value | undefin
 
 /** The order in which objects and maps are iterated: by name, compared by code unit. */
 export function sortedEntries(object: ObjectValue): readonly (readonly [string, Value])[] {
-  return Object.entries(object).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+  return Object.entries(object).toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
 }
 
 /** Same type and same value: `1` and `"1"` differ. */

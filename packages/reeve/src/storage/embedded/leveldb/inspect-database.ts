@@ -90,7 +90,7 @@ export function walNumbers(names: readonly string[]): number[] {
   return names
     .filter((name) => /^\d+\.log$/.test(name))
     .map((name) => Number.parseInt(name, 10))
-    .sort((a, b) => a - b)
+    .toSorted((a, b) => a - b)
 }
 
 async function inspecting<T>(

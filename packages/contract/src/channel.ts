@@ -1,0 +1,142 @@
+import { Type } from 'typebox'
+import { Index, MapOf, Nullable, type Shape } from './shape.ts'
+import { AllocationDeploymentStatus, AllocationRecord, CLIENT_STATUSES } from './v1/allocation.ts'
+import { Uuid } from './v1/identifier.ts'
+import { Job } from './v1/job.ts'
+import { Node } from './v1/node.ts'
+import { TaskState } from './v1/task-state.ts'
+
+/**
+ * What an agent and a server say to each other: one WebSocket per node, dialled by the agent, one JSON
+ * object per text frame, told apart by `kind`. Either side ignores kinds and fields that it does not know.
+ *
+ *   agent                               server
+ *     hello  ──────────────────────────►           first, once
+ *            ◄──────────────────────── welcome     or refuse, then close
+ *            ◄──────────────────────── desired     everything (full), in one message or several (more)
+ *     status ──────────────────────────►           how every allocation stands
+ *            ◄──────────────────────── ack         then the next status may follow
+ *     heartbeat ───────────────────────►
+ *            ◄──────────────────────── heartbeat   always answered
+ *            ◄──────────────────────── desired     what changed since, in order
+ *     node   ──────────────────────────►           the machine changed
+ */
+export const NODE_CHANNEL_PATH = '/v1/internal/node'
+
+/** Raised when one side can no longer understand the other; ignoring what is unknown does not suffice then. */
+export const CHANNEL_VERSION = 1
+
+/** A longer message ends the channel. A job may be 4 MiB, so an allocation with its job always fits. */
+export const CHANNEL_MESSAGE_BYTES_MAX = 8 * 1024 * 1024
+
+/** What a node says about itself; the servers add the rest of a Node. */
+export const NodeRegistration = Type.Object(
+  Type.Pick(Node, [
+    'ID',
+    'Name',
+    'Datacenter',
+    'NodePool',
+    'NodeClass',
+    'HTTPAddr',
+    'TLSEnabled',
+    'Attributes',
+    'Meta',
+    'Links',
+    'NodeResources',
+    'ReservedResources',
+    'Drivers',
+    'HostVolumes',
+    'HostNetworks',
+    'CgroupParent',
+  ]).properties,
+  { description: 'A machine as its agent describes it.' },
+)
+export type NodeRegistration = Shape<typeof NodeRegistration>
+
+export const HelloMessage = Type.Object({
+  kind: Type.Literal('hello'),
+  version: Type.Integer(),
+  node: NodeRegistration,
+  secret: Uuid('Made by the node and known to it alone; proves that it is the same node again.'),
+  joinToken: Type.Optional(Type.String({ description: 'Lets a node in that the servers do not know.' })),
+})
+export type HelloMessage = Shape<typeof HelloMessage>
+
+export const HeartbeatMessage = Type.Object({ kind: Type.Literal('heartbeat') })
+export type HeartbeatMessage = Shape<typeof HeartbeatMessage>
+
+/** How one allocation stands. What is not said has not changed. */
+export const AllocationUpdate = Type.Object({
+  ID: Uuid(),
+  ClientStatus: Type.Enum(CLIENT_STATUSES),
+  ClientDescription: Type.String(),
+  TaskStates: Nullable(MapOf(TaskState)),
+  DeploymentStatus: Type.Optional(Nullable(AllocationDeploymentStatus)),
+})
+export type AllocationUpdate = Shape<typeof AllocationUpdate>
+
+/** At most one is on its way; what changes meanwhile is merged into the next, the latest per allocation. */
+export const StatusMessage = Type.Object({
+  kind: Type.Literal('status'),
+  seq: Type.Integer({ minimum: 1, description: 'Counts up on one channel.' }),
+  updates: Type.Array(AllocationUpdate),
+})
+export type StatusMessage = Shape<typeof StatusMessage>
+
+export const NodeMessage = Type.Object({ kind: Type.Literal('node'), node: NodeRegistration })
+export type NodeMessage = Shape<typeof NodeMessage>
+
+export const AgentMessage = Type.Union([HelloMessage, HeartbeatMessage, StatusMessage, NodeMessage])
+export type AgentMessage = Shape<typeof AgentMessage>
+
+export const WelcomeMessage = Type.Object({
+  kind: Type.Literal('welcome'),
+  heartbeatMs: Type.Integer({ minimum: 1, description: 'Time between two heartbeats.' }),
+  serverTimeMs: Type.Integer({ description: 'To notice a clock that is wrong.' }),
+})
+export type WelcomeMessage = Shape<typeof WelcomeMessage>
+
+/** The answer to a heartbeat. The time to the next one changes with the number of nodes. */
+export const HeartbeatReply = Type.Object({
+  kind: Type.Literal('heartbeat'),
+  heartbeatMs: Type.Integer({ minimum: 1 }),
+})
+export type HeartbeatReply = Shape<typeof HeartbeatReply>
+
+export const DesiredAllocation = Type.Object({
+  allocation: AllocationRecord,
+  job: Job,
+})
+export type DesiredAllocation = Shape<typeof DesiredAllocation>
+
+/**
+ * What the node should run. `full`: everything, so that whatever is not named may be removed; a listing too
+ * long for one message continues (`more`) and counts only when its last part has come. Otherwise: changes.
+ */
+export const DesiredMessage = Type.Object({
+  kind: Type.Literal('desired'),
+  full: Type.Boolean(),
+  more: Type.Optional(Type.Boolean({ description: 'The listing goes on in the next message.' })),
+  index: Index('State that this message shows.'),
+  allocations: Type.Array(DesiredAllocation),
+  removed: Type.Array(Type.String(), {
+    description: 'Allocations that the servers have forgotten: the node ends and removes them.',
+  }),
+})
+export type DesiredMessage = Shape<typeof DesiredMessage>
+
+export const AckMessage = Type.Object({ kind: Type.Literal('ack'), seq: Type.Integer() })
+export type AckMessage = Shape<typeof AckMessage>
+
+/** The server closes after it. The agent tries again later: the reason may have been mended. */
+export const RefuseMessage = Type.Object({ kind: Type.Literal('refuse'), message: Type.String() })
+export type RefuseMessage = Shape<typeof RefuseMessage>
+
+export const ServerMessage = Type.Union([
+  WelcomeMessage,
+  HeartbeatReply,
+  DesiredMessage,
+  AckMessage,
+  RefuseMessage,
+])
+export type ServerMessage = Shape<typeof ServerMessage>

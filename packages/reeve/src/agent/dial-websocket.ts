@@ -1,0 +1,107 @@
+import { CHANNEL_MESSAGE_BYTES_MAX, NODE_CHANNEL_PATH } from '@reeve/contract'
+import { WebSocket } from 'ws'
+import { Fault } from '../kit/fault.ts'
+import { AGENT_LIMITS } from './limits.ts'
+import type { Channel, Dial } from './link/channel.ts'
+
+/** Dials the servers in turn, so that an agent is not bound to the one it met first. */
+export function websocketDial(servers: readonly string[]): Dial {
+  let turn = 0
+  return () => {
+    const server = servers[turn % servers.length]
+    turn += 1
+    if (server === undefined) return Promise.reject(new Fault('dial', 'no server is configured'))
+    return dialWebsocket(server)
+  }
+}
+
+/** `server` is the base address of one: `http://127.0.0.1:4646`. */
+export async function dialWebsocket(server: string): Promise<Channel> {
+  const socket = new WebSocket(channelUrl(server), {
+    maxPayload: CHANNEL_MESSAGE_BYTES_MAX,
+    handshakeTimeout: AGENT_LIMITS.dialMsMax,
+    // The messages are small and many; compressing each costs more than it saves.
+    perMessageDeflate: false,
+    followRedirects: false,
+  })
+  // Listens from the first moment: a server may speak or leave before the caller is ready.
+  const channel = new SocketChannel(socket)
+  const { promise, resolve, reject } = Promise.withResolvers<Channel>()
+  socket.once('open', () => resolve(channel))
+  channel.onClose((reason) => reject(new Fault('dial', `cannot reach ${server}: ${reason}`)))
+  return promise
+}
+
+export function channelUrl(server: string): string {
+  const url = new URL(server)
+  url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
+  url.pathname = NODE_CHANNEL_PATH
+  url.search = ''
+  url.hash = ''
+  return url.href
+}
+
+class SocketChannel implements Channel {
+  readonly #socket: WebSocket
+  #receive: ((text: string) => void) | undefined
+  readonly #closed: ((reason: string) => void)[] = []
+  #error = ''
+  #reason: string | undefined
+  readonly #unread: string[] = []
+
+  constructor(socket: WebSocket) {
+    this.#socket = socket
+    socket.on('message', (data, isBinary) => {
+      // Only text frames are part of the contract.
+      if (isBinary) this.#fail('received a binary frame')
+      else this.#deliver(textOf(data))
+    })
+    socket.on('error', (error) => {
+      this.#error = error.message
+    })
+    socket.on('close', (code, reason) => {
+      this.#end(this.#error || reason.toString('utf8') || `closed with code ${code}`)
+    })
+  }
+
+  send(text: string): void {
+    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text)
+  }
+
+  onMessage(receive: (text: string) => void): void {
+    this.#receive = receive
+    for (const text of this.#unread.splice(0)) receive(text)
+  }
+
+  onClose(closed: (reason: string) => void): void {
+    if (this.#reason === undefined) this.#closed.push(closed)
+    else closed(this.#reason)
+  }
+
+  close(): void {
+    // A peer that does not answer the close must not keep the socket: no grace is needed here.
+    this.#socket.terminate()
+  }
+
+  #deliver(text: string): void {
+    if (this.#receive !== undefined) this.#receive(text)
+    else if (this.#unread.length < AGENT_LIMITS.unreadMessagesMax) this.#unread.push(text)
+    else this.#fail('too many messages before the greeting')
+  }
+
+  #fail(reason: string): void {
+    this.#error = reason
+    this.#socket.terminate()
+  }
+
+  #end(reason: string): void {
+    if (this.#reason !== undefined) return
+    this.#reason = reason
+    for (const closed of this.#closed) closed(reason)
+  }
+}
+
+function textOf(data: WebSocket.RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString('utf8')
+  return Buffer.isBuffer(data) ? data.toString('utf8') : Buffer.from(data).toString('utf8')
+}

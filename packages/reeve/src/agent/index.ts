@@ -1,0 +1,20 @@
+export { websocketDial } from './dial-websocket.ts'
+export type {
+  DriverHealth,
+  Recovery,
+  RunningTask,
+  StopRequest,
+  TaskDriver,
+  TaskExit,
+  TaskHandle,
+  TaskLaunch,
+} from './driver.ts'
+export { fingerprint, type Fingerprint, type FingerprintOptions } from './fingerprint.ts'
+export { channelPair, type Channel, type Dial } from './link/channel.ts'
+export type { Log, LogFields } from './log.ts'
+export { NodeAgent, type NodeAgentOptions, type NodeSettings } from './node-agent.ts'
+export { errorCode, isMissing } from './store/state-file.ts'
+export { diskStorage, memoryStorage, type AgentStorage } from './store/storage.ts'
+export { ALLOCATION_MARK, TASK_MARK } from './task/environment.ts'
+export { findUser, type HostUser } from './user.ts'
+export { pause, withDeadline } from './wait.ts'

@@ -1,0 +1,58 @@
+import {
+  AckMessage,
+  DesiredMessage,
+  HeartbeatReply,
+  RefuseMessage,
+  WelcomeMessage,
+  type Shape,
+} from '@reeve/contract'
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { err, ok, type Result } from '../../kit/result.ts'
+
+/** The entries are read one by one (`readAssignment`): one that is not readable must not cost the others. */
+const DesiredEnvelope = Type.Object({
+  ...DesiredMessage.properties,
+  allocations: Type.Array(Type.Unknown()),
+})
+export type DesiredEnvelope = Shape<typeof DesiredEnvelope>
+
+export type Incoming =
+  | Shape<typeof WelcomeMessage>
+  | Shape<typeof HeartbeatReply>
+  | Shape<typeof AckMessage>
+  | Shape<typeof RefuseMessage>
+  | DesiredEnvelope
+
+const checkers = {
+  welcome: Compile(WelcomeMessage),
+  heartbeat: Compile(HeartbeatReply),
+  ack: Compile(AckMessage),
+  refuse: Compile(RefuseMessage),
+  desired: Compile(DesiredEnvelope),
+} as const
+
+/** One frame of a server. Undefined for a kind that this agent does not know; an error for a broken frame. */
+export function readServerMessage(text: string): Result<Incoming | undefined, string> {
+  const value = parseJson(text)
+  const kind: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'kind') : 0
+  if (typeof kind !== 'string') return err('a frame is not a message')
+  if (!isKnown(kind)) return ok(undefined)
+  const checker = checkers[kind]
+  if (checker.Check(value)) return ok(value)
+  const [first] = checker.Errors(value)
+  return err(`${kind}${first?.instancePath ?? ''} ${first?.message ?? 'is not readable'}`)
+}
+
+function isKnown(kind: string): kind is keyof typeof checkers {
+  return Object.hasOwn(checkers, kind)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Not JSON: told apart from every message by not being an object.
+    return undefined
+  }
+}

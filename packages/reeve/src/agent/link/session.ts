@@ -1,0 +1,144 @@
+import type { HelloMessage, NodeRegistration, WelcomeMessage } from '@reeve/contract'
+import type { Clock } from '../../kit/clock.ts'
+import { AGENT_LIMITS } from '../limits.ts'
+import type { Log } from '../log.ts'
+import type { Channel } from './channel.ts'
+import { Inbox } from './inbox.ts'
+import type { Outbox } from './outbox.ts'
+import { readServerMessage, type DesiredEnvelope, type Incoming } from './server-message.ts'
+
+export interface SessionOptions {
+  readonly channel: Channel
+  readonly clock: Clock
+  readonly log: Log
+  readonly outbox: Outbox
+  hello(): HelloMessage
+  /** The server has let the node in. */
+  welcomed(welcome: WelcomeMessage): void
+  desired(message: DesiredEnvelope): void
+}
+
+/** One connection from its greeting to its end. Every wait in it has a deadline on the given clock. */
+export class Session {
+  readonly #options: SessionOptions
+  readonly #inbox = new Inbox()
+  #isLive = false
+  #isClosed = false
+  #heartbeatMs = 0
+  #heardMs = 0
+  #cancelDeadline: () => void = () => undefined
+  #cancelHeartbeat: () => void = () => undefined
+  #cancelReceipt: () => void = () => undefined
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when the connection has ended: true when the server had let the node in. */
+  async run(): Promise<boolean> {
+    const { channel, clock, log } = this.#options
+    if (this.#isClosed) return false
+    channel.onClose((reason) => {
+      if (!this.#isClosed) log.warn({ reason }, 'connection to the server ended')
+      this.#end()
+    })
+    channel.onMessage((text) => {
+      if (!this.#inbox.put(text)) this.close('the server sends faster than this node can follow')
+    })
+    this.#cancelDeadline = clock.after(AGENT_LIMITS.greetingMsMax, () => {
+      this.close('the server did not answer the greeting')
+    })
+    channel.send(JSON.stringify(this.#options.hello()))
+    for (;;) {
+      const text = await this.#inbox.next()
+      if (text === undefined) return this.#isLive
+      this.#receive(text)
+    }
+  }
+
+  /** Sends what waits in the outbox, unless a report is on its way. */
+  flush(): void {
+    if (!this.#isLive || this.#isClosed) return
+    const report = this.#options.outbox.next()
+    if (report === undefined) return
+    this.#options.channel.send(report.text)
+    this.#cancelReceipt = this.#options.clock.after(AGENT_LIMITS.receiptMsMax, () => {
+      this.close('the server did not confirm a status report')
+    })
+  }
+
+  sendNode(node: NodeRegistration): void {
+    if (this.#isLive) this.#options.channel.send(JSON.stringify({ kind: 'node', node }))
+  }
+
+  close(reason: string): void {
+    if (this.#isClosed) return
+    this.#options.log.warn({ reason }, 'closing the connection to the server')
+    this.#end()
+    this.#options.channel.close()
+  }
+
+  #end(): void {
+    this.#isClosed = true
+    this.#cancelDeadline()
+    this.#cancelHeartbeat()
+    this.#cancelReceipt()
+    this.#inbox.close()
+  }
+
+  #receive(text: string): void {
+    this.#heardMs = this.#options.clock.nowMs()
+    const message = readServerMessage(text)
+    if (!message.ok) this.close(`the server broke the protocol: ${message.error}`)
+    else if (message.value !== undefined) this.#act(message.value)
+  }
+
+  #act(message: Incoming): void {
+    const { log, outbox } = this.#options
+    switch (message.kind) {
+      case 'welcome':
+        this.#welcome(message)
+        return
+      case 'refuse':
+        log.error({ reason: message.message }, 'the server refused this node')
+        this.close('refused')
+        return
+      case 'heartbeat':
+        this.#heartbeatMs = clampHeartbeat(message.heartbeatMs)
+        return
+      case 'ack':
+        if (outbox.acknowledge(message.seq)) this.#cancelReceipt()
+        this.flush()
+        return
+      case 'desired':
+        if (this.#isLive) this.#options.desired(message)
+        return
+    }
+  }
+
+  #welcome(message: WelcomeMessage): void {
+    if (this.#isLive) return
+    this.#isLive = true
+    this.#cancelDeadline()
+    this.#heartbeatMs = clampHeartbeat(message.heartbeatMs)
+    this.#options.welcomed(message)
+    this.#beatLater()
+    this.flush()
+  }
+
+  #beatLater(): void {
+    this.#cancelHeartbeat = this.#options.clock.after(this.#heartbeatMs, () => {
+      const silentMs = this.#options.clock.nowMs() - this.#heardMs
+      if (silentMs > this.#heartbeatMs * AGENT_LIMITS.silentHeartbeatsMax) {
+        this.close('the server is silent')
+        return
+      }
+      this.#options.channel.send('{"kind":"heartbeat"}')
+      this.#beatLater()
+    })
+  }
+}
+
+function clampHeartbeat(ms: number): number {
+  return Math.min(AGENT_LIMITS.heartbeatMsMax, Math.max(AGENT_LIMITS.heartbeatMsMin, ms))
+}

@@ -1,0 +1,341 @@
+import type {
+  AllocationUpdate,
+  DriverInfo,
+  HelloMessage,
+  NodeRegistration,
+  WelcomeMessage,
+} from '@reeve/contract'
+import { CHANNEL_VERSION } from '@reeve/contract'
+import type { Clock, IdSource, Random } from '../kit/clock.ts'
+import { isoFromMs } from '../kit/duration.ts'
+import { assert, messageOf } from '../kit/fault.ts'
+import { AllocationRunner } from './allocation/allocation-runner.ts'
+import { isClientTerminal, readAssignment, shouldEnd, type Assignment } from './assignment.ts'
+import type { TaskDriver } from './driver.ts'
+import type { Fingerprint } from './fingerprint.ts'
+import type { AgentHost } from './host.ts'
+import { AGENT_LIMITS } from './limits.ts'
+import type { Dial } from './link/channel.ts'
+import { ServerLink } from './link/server-link.ts'
+import type { DesiredEnvelope } from './link/server-message.ts'
+import type { Log } from './log.ts'
+import type { NodeFacts } from './node-facts.ts'
+import type { AgentStorage, StorageIdentity } from './store/storage.ts'
+import type { TaskRecords } from './store/store.ts'
+import { TASK_HOOKS } from './task/task-hooks.ts'
+import { pause, Slots, withDeadline } from './wait.ts'
+
+/** What the operator decides about a node; the machine tells the rest. */
+export interface NodeSettings
+  extends Pick<
+    NodeRegistration,
+    | 'Name'
+    | 'Datacenter'
+    | 'NodePool'
+    | 'NodeClass'
+    | 'HTTPAddr'
+    | 'TLSEnabled'
+    | 'ReservedResources'
+    | 'HostVolumes'
+  > {
+  readonly Region: string
+  readonly Meta: Readonly<Record<string, string>>
+}
+
+export interface NodeAgentOptions {
+  readonly settings: NodeSettings
+  readonly storage: AgentStorage
+  readonly drivers: readonly TaskDriver[]
+  readonly clock: Clock
+  readonly random: Random
+  readonly ids: IdSource
+  readonly log: Log
+  readonly dial: Dial
+  /** Reads the machine: `fingerprint`, or a made-up one for a simulated node. */
+  probe(): Promise<Fingerprint>
+  /** Lets the node in where the servers ask for one. */
+  readonly joinToken?: string
+}
+
+/**
+ * Our process on a node: runs what the servers say, tells them how it goes, and can be killed at any
+ * moment: tasks go on without it, and the next agent on the same storage takes them over.
+ */
+export class NodeAgent {
+  readonly #options: NodeAgentOptions
+  readonly #runners = new Map<string, AllocationRunner>()
+  /** What is said of allocations that never had a runner here. */
+  readonly #answers = new Map<string, AllocationUpdate>()
+  readonly #serverContact = Promise.withResolvers<void>()
+  readonly #stopping = new AbortController()
+  readonly #link: ServerLink
+  #listed = new Set<string>()
+  #identity: StorageIdentity | undefined
+  #fingerprint: Fingerprint | undefined
+  #driverInfo: Readonly<Record<string, DriverInfo>> = {}
+  #host: AgentHost | undefined
+  #probing: Promise<void> | undefined
+
+  constructor(options: NodeAgentOptions) {
+    this.#options = options
+    const { clock, random, log, dial } = options
+    this.#link = new ServerLink({
+      clock,
+      random,
+      log,
+      dial,
+      hello: () => this.#hello(),
+      updates: () => this.#updates(),
+      welcomed: (welcome) => this.#welcomed(welcome),
+      desired: (message) => this.#applyDesired(message),
+    })
+  }
+
+  /** The node's identifier; known once started. */
+  get nodeId(): string {
+    return this.#known().nodeId
+  }
+
+  /**
+   * Takes the storage, looks at the machine, takes over what an agent before this one left running, and
+   * begins to dial. Does not wait for a server: tasks must not depend on one.
+   */
+  async start(): Promise<void> {
+    const { storage, ids, clock, drivers } = this.#options
+    this.#identity = await storage.open(ids)
+    try {
+      this.#fingerprint = await this.#options.probe()
+      this.#driverInfo = await this.#probeDrivers()
+      this.#host = this.#makeHost(new Map(drivers.map((driver) => [driver.name, driver])))
+      await this.#restore()
+    } catch (thrown) {
+      await storage.close()
+      throw thrown
+    }
+    this.#link.start()
+    this.#probing = this.#probeAgain(clock)
+  }
+
+  /** Ends the agent. The tasks go on, unless they are to end with it. Safe to call twice. */
+  async stop(options: { readonly killTasks?: boolean } = {}): Promise<void> {
+    if (this.#stopping.signal.aborted) return
+    this.#stopping.abort()
+    const runners = [...this.#runners.values()]
+    if (options.killTasks === true) await Promise.all(runners.map((runner) => runner.destroy()))
+    await Promise.all(runners.map((runner) => runner.halt()))
+    await this.#link.stop()
+    await this.#probing
+    await this.#options.storage.close()
+  }
+
+  #known(): StorageIdentity {
+    assert(this.#identity !== undefined, 'the identity is read before it is used')
+    return this.#identity
+  }
+
+  #makeHost(drivers: ReadonlyMap<string, TaskDriver>): AgentHost {
+    const { clock, random, log, storage } = this.#options
+    return {
+      clock,
+      random,
+      log,
+      store: storage.store,
+      workspace: storage.workspace,
+      drivers,
+      taskHooks: TASK_HOOKS,
+      starts: new Slots(AGENT_LIMITS.startsInFlightMax),
+      recordsDir: storage.recordsDir,
+      bootId: this.#known().bootId,
+      node: () => this.#facts(),
+      serverContact: this.#serverContact.promise,
+    }
+  }
+
+  async #restore(): Promise<void> {
+    const { storage, log } = this.#options
+    const stored = await storage.store.load()
+    const handles = stored.flatMap(({ tasks }) => Object.values(tasks).map((task) => task.handle))
+    await storage.sweepRecords(new Set(handles.map((handle) => handle?.dir ?? '')))
+    for (const { assignment, tasks } of stored) this.#run(assignment, tasks)
+    if (stored.length > 0) log.info({ allocations: stored.length }, 'took over allocations')
+  }
+
+  #run(assignment: Assignment, records: TaskRecords): void {
+    assert(this.#host !== undefined, 'the host is made before anything runs')
+    const runner = new AllocationRunner({
+      host: this.#host,
+      assignment,
+      records,
+      report: (report) => this.#link.report(report),
+      endOf: (id) => this.#runners.get(id)?.ended ?? Promise.resolve(),
+    })
+    this.#runners.set(runner.id, runner)
+    runner.start()
+  }
+
+  #hello(): HelloMessage {
+    const { joinToken } = this.#options
+    return {
+      kind: 'hello',
+      version: CHANNEL_VERSION,
+      node: this.#registration(),
+      secret: this.#known().secret,
+      ...(joinToken === undefined ? {} : { joinToken }),
+    }
+  }
+
+  #updates(): readonly AllocationUpdate[] {
+    const running = [...this.#runners.values()].map((runner) => runner.currentReport())
+    return [...running, ...this.#answers.values()]
+  }
+
+  #welcomed({ serverTimeMs }: WelcomeMessage): void {
+    const { clock, log } = this.#options
+    this.#listed = new Set()
+    const skewMs = clock.nowMs() - serverTimeMs
+    if (Math.abs(skewMs) > SKEW_MS_MAX) log.warn({ skewMs }, "this node's clock is wrong")
+    log.info({ node: this.nodeId }, 'connected to a server')
+  }
+
+  #applyDesired(message: DesiredEnvelope): void {
+    if (this.#stopping.signal.aborted) return
+    for (const entry of message.allocations) {
+      const assignment = readAssignment(entry)
+      if (assignment.ok) this.#assign(assignment.value)
+      else this.#reject(assignment.error.id, assignment.error.message)
+      const id = assignment.ok ? assignment.value.allocation.ID : assignment.error.id
+      if (id !== undefined) this.#listed.add(id)
+    }
+    for (const id of message.removed) this.#remove(id)
+    if (!message.full || message.more === true) return
+    const known = [...this.#runners.keys(), ...this.#answers.keys()]
+    for (const id of known) if (!this.#listed.has(id)) this.#remove(id)
+    this.#serverContact.resolve()
+  }
+
+  #assign(assignment: Assignment): void {
+    const { allocation } = assignment
+    const runner = this.#runners.get(allocation.ID)
+    if (runner !== undefined) {
+      runner.update(assignment).catch((thrown: unknown) => {
+        const fields = { allocation: allocation.ID, error: messageOf(thrown) }
+        this.#options.log.error(fields, 'change of an allocation not saved')
+      })
+      return
+    }
+    // It ended here before, or the servers gave it up: nothing is to be done again.
+    if (isClientTerminal(allocation.ClientStatus)) return
+    if (shouldEnd(allocation)) this.#answer(allocation.ID, 'complete', 'Ended before it began')
+    else this.#run(assignment, {})
+  }
+
+  /** What cannot be read cannot be run; what already runs is left alone. */
+  #reject(id: string | undefined, message: string): void {
+    this.#options.log.error({ allocation: id, reason: message }, 'allocation not readable')
+    if (id === undefined || this.#runners.has(id)) return
+    this.#answer(id, 'failed', `The node cannot read the allocation: ${message}`)
+  }
+
+  #answer(id: string, status: 'complete' | 'failed', description: string): void {
+    const update: AllocationUpdate = {
+      ID: id,
+      ClientStatus: status,
+      ClientDescription: description,
+      TaskStates: null,
+    }
+    this.#answers.set(id, update)
+    this.#link.report(update)
+  }
+
+  #remove(id: string): void {
+    this.#answers.delete(id)
+    const runner = this.#runners.get(id)
+    if (runner === undefined || this.#removing.has(id)) return
+    this.#removing.add(id)
+    void this.#destroy(runner).finally(() => this.#removing.delete(id))
+  }
+
+  readonly #removing = new Set<string>()
+
+  /** The record goes last: an agent that is killed in between finds it, and the servers say again to remove it. */
+  async #destroy(runner: AllocationRunner): Promise<void> {
+    const { storage, log } = this.#options
+    try {
+      await runner.destroy()
+      if (this.#stopping.signal.aborted) return
+      await runner.halt()
+      await storage.workspace.remove(runner.id)
+      await storage.store.remove(runner.id)
+    } catch (thrown) {
+      log.error({ allocation: runner.id, error: messageOf(thrown) }, 'allocation not removed')
+    }
+    this.#runners.delete(runner.id)
+  }
+
+  #facts(): NodeFacts {
+    const { ID, Name, Datacenter, NodePool, NodeClass, Attributes } = this.#registration()
+    const { Region, Meta } = this.#options.settings
+    return { ID, Name, Region, Datacenter, NodePool, NodeClass, Attributes, Meta }
+  }
+
+  #registration(): NodeRegistration {
+    assert(this.#fingerprint !== undefined, 'the machine is probed before it is described')
+    const { Region: _, ...settings } = this.#options.settings
+    const Attributes: Record<string, string> = { ...this.#fingerprint.Attributes }
+    for (const info of Object.values(this.#driverInfo)) Object.assign(Attributes, info.Attributes)
+    return {
+      ...settings,
+      ID: this.nodeId,
+      Attributes,
+      NodeResources: this.#fingerprint.NodeResources,
+      Drivers: this.#driverInfo,
+      Links: null,
+      HostNetworks: null,
+      CgroupParent: '',
+    }
+  }
+
+  /** Reference scheduling §23: drivers come and go; the servers are told when one does. */
+  async #probeAgain(clock: Clock): Promise<void> {
+    while (await pause(clock, AGENT_LIMITS.fingerprintMs, this.#stopping.signal)) {
+      const before = JSON.stringify(this.#registration())
+      this.#driverInfo = await this.#probeDrivers()
+      const node = this.#registration()
+      if (JSON.stringify(node) !== before) this.#link.sendNode(node)
+    }
+  }
+
+  async #probeDrivers(): Promise<Readonly<Record<string, DriverInfo>>> {
+    const probes = this.#options.drivers.map(async (driver) => {
+      return [driver.name, await this.#probeDriver(driver)] as const
+    })
+    return Object.fromEntries(await Promise.all(probes))
+  }
+
+  async #probeDriver(driver: TaskDriver): Promise<DriverInfo> {
+    const { clock } = this.#options
+    const ms = AGENT_LIMITS.probeMsMax
+    const health = await withDeadline(driver.fingerprint(), { clock, ms, what: 'the probe' }).catch(
+      (thrown: unknown) => ({
+        detected: false,
+        healthy: false,
+        description: messageOf(thrown),
+        attributes: {},
+      }),
+    )
+    const known = this.#driverInfo[driver.name]
+    const info = {
+      Attributes: health.attributes,
+      Detected: health.detected,
+      Healthy: health.healthy,
+      HealthDescription: health.description,
+      UpdateTime: known?.UpdateTime ?? isoFromMs(clock.nowMs()),
+    }
+    // The time is that of the last change, so that an unchanged driver is no news.
+    if (known !== undefined && JSON.stringify(known) === JSON.stringify(info)) return known
+    return { ...info, UpdateTime: isoFromMs(clock.nowMs()) }
+  }
+}
+
+/** A larger difference between the clocks of node and server is worth a word. */
+const SKEW_MS_MAX = 5_000

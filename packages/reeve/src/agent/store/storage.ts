@@ -1,0 +1,123 @@
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { IdSource } from '../../kit/clock.ts'
+import { Fault, messageOf } from '../../kit/fault.ts'
+import { DiskStore } from './disk-store.ts'
+import { errorCode, isMissing, readStateFile, writeStateFile } from './state-file.ts'
+import { MemoryStore, type AgentStore } from './store.ts'
+import { DiskWorkspace, PathsOnlyWorkspace, type Workspace } from './workspace.ts'
+
+/** Where an agent keeps what it must not lose, and where its tasks work. */
+export interface AgentStorage {
+  readonly store: AgentStore
+  readonly workspace: Workspace
+  /** Below this the drivers keep their records. */
+  readonly recordsDir: string
+  /** Takes the place for this agent alone. Fault `agent-locked` when another one has it. */
+  open(ids: IdSource): Promise<StorageIdentity>
+  /** Removes the drivers' records of starts that are over. */
+  sweepRecords(keep: ReadonlySet<string>): Promise<void>
+  close(): Promise<void>
+}
+
+export interface StorageIdentity {
+  /** Made at the first start and the same ever after. */
+  readonly nodeId: string
+  readonly secret: string
+  /** The current boot of the machine. */
+  readonly bootId: string
+}
+
+/** Everything below one directory: `agent/` the agent's own, `alloc/` the tasks'. */
+export function diskStorage(dataDir: string): AgentStorage {
+  const own = join(dataDir, 'agent')
+  const recordsDir = join(own, 'tasks')
+  let lock: Server | undefined
+  return {
+    store: new DiskStore(join(own, 'allocations')),
+    workspace: new DiskWorkspace(join(dataDir, 'alloc')),
+    recordsDir,
+    async open(ids) {
+      // Passable but not listable: a task that runs as another user must reach its own directory below.
+      for (const path of [own, recordsDir]) await mkdir(path, { recursive: true, mode: 0o711 })
+      lock = await takeLock(own)
+      try {
+        await mkdir(join(own, 'allocations'), { recursive: true, mode: 0o700 })
+        const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
+        return { ...(await loadIdentity(join(own, 'node.json'), ids)), bootId }
+      } catch (thrown) {
+        lock.close()
+        throw thrown
+      }
+    },
+    async sweepRecords(keep) {
+      for (const name of await namesIn(recordsDir)) {
+        const path = join(recordsDir, name)
+        if (!keep.has(path)) await rm(path, { recursive: true, force: true })
+      }
+    },
+    close() {
+      lock?.close()
+      return Promise.resolve()
+    },
+  }
+}
+
+/** Nothing on a disk: for tests and simulated agents. */
+export function memoryStorage(identity: StorageIdentity): AgentStorage {
+  return {
+    store: new MemoryStore(),
+    workspace: new PathsOnlyWorkspace(),
+    recordsDir: '/nowhere/tasks',
+    open: () => Promise.resolve(identity),
+    sweepRecords: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  }
+}
+
+/**
+ * Two agents on one directory would start everything twice. An abstract socket named after the directory is
+ * a lock that the kernel gives to one process and takes back when that process ends, however it ends.
+ */
+async function takeLock(path: string): Promise<Server> {
+  const { dev, ino } = await stat(path)
+  const server = createServer((connection) => connection.destroy())
+  const { promise, resolve, reject } = Promise.withResolvers<Server>()
+  server.once('error', (error) => {
+    const isTaken = errorCode(error) === 'EADDRINUSE'
+    const text = isTaken ? `another agent uses ${path}` : `cannot lock ${path}: ${messageOf(error)}`
+    reject(new Fault(isTaken ? 'agent-locked' : 'agent-state', text, { cause: error }))
+  })
+  server.listen(`\0reeve-agent-${dev}-${ino}`, () => resolve(server))
+  server.unref()
+  return promise
+}
+
+const identityFile = Compile(
+  Type.Object({ v: Type.Literal(1), nodeId: Type.String(), secret: Type.String() }),
+)
+
+async function loadIdentity(
+  path: string,
+  ids: IdSource,
+): Promise<{ readonly nodeId: string; readonly secret: string }> {
+  const file = await readStateFile(path)
+  if (file === undefined) {
+    const made = { v: 1, nodeId: ids.uuid(), secret: ids.uuid() } as const
+    await writeStateFile(path, JSON.stringify(made))
+    return made
+  }
+  // A new identity would orphan everything that the servers know of this node, so a bad file is not replaced.
+  if (!identityFile.Check(file)) throw new Fault('agent-state', `cannot use ${path}: not an identity`)
+  return { nodeId: file.nodeId, secret: file.secret }
+}
+
+async function namesIn(path: string): Promise<readonly string[]> {
+  return readdir(path).catch((thrown: unknown) => {
+    if (isMissing(thrown)) return []
+    throw thrown
+  })
+}

@@ -1,0 +1,150 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import {
+  AgentMessage,
+  CHANNEL_MESSAGE_BYTES_MAX,
+  CHANNEL_VERSION,
+  NODE_CHANNEL_PATH,
+  type HelloMessage,
+  type ServerMessage,
+  type StatusMessage,
+} from '@reeve/contract'
+import { Compile } from 'typebox/compile'
+import { WebSocketServer, type RawData, type WebSocket } from 'ws'
+import type { Clock } from '../../kit/clock.ts'
+import { messageOf } from '../../kit/fault.ts'
+import {
+  registerNode,
+  updateAllocations,
+  updateNode,
+  type NodeSession,
+  type NodeSessions,
+  type WorkloadContext,
+} from '../../workload/index.ts'
+import type { HttpLog } from '../server.ts'
+
+/** A peer that has connected and says nothing is cut off. */
+const HELLO_MS_MAX = 10_000
+const isAgentMessage = Compile(AgentMessage)
+
+export interface NodeChannelHost {
+  readonly context: WorkloadContext
+  readonly sessions: NodeSessions
+  readonly clock: Clock
+  readonly log: HttpLog
+  readonly heartbeatMs: number
+  /** The node said something: it is there. */
+  readonly seen: (nodeId: string) => void
+}
+
+/** The servers' end of the nodes' WebSockets (contract: channel.ts). */
+export class NodeChannelServer {
+  readonly #host: NodeChannelHost
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: CHANNEL_MESSAGE_BYTES_MAX,
+    perMessageDeflate: false,
+  })
+
+  constructor(host: NodeChannelHost) {
+    this.#host = host
+  }
+
+  /** True when the upgrade was for this channel. */
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
+    if (request.url?.split('?')[0] !== NODE_CHANNEL_PATH) return false
+    this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      new NodeConnection(this.#host, webSocket).start()
+    })
+    return true
+  }
+
+  close(): void {
+    for (const socket of this.#sockets.clients) socket.terminate()
+    this.#sockets.close()
+  }
+}
+
+/** One node's connection, from hello to close. Messages are handled one after the other. */
+class NodeConnection implements NodeSession {
+  readonly #host: NodeChannelHost
+  readonly #socket: WebSocket
+  #nodeId = ''
+  #work: Promise<void> = Promise.resolve()
+  #cancelHello: () => void
+
+  constructor(host: NodeChannelHost, socket: WebSocket) {
+    this.#host = host
+    this.#socket = socket
+    this.#cancelHello = host.clock.after(HELLO_MS_MAX, () => this.#refuse('no hello came in time'))
+  }
+
+  get nodeId(): string {
+    return this.#nodeId
+  }
+
+  start(): void {
+    this.#socket.on('message', (data) => {
+      this.#work = this.#work.then(() => this.#receive(data)).catch((thrown: unknown) => this.#fail(thrown))
+    })
+    this.#socket.on('close', () => {
+      this.#cancelHello()
+      this.#host.sessions.detach(this)
+    })
+    // 'close' follows; an unheard 'error' event would end the process.
+    this.#socket.on('error', (error) => this.#host.log.debug({ err: error }, 'node channel broke'))
+  }
+
+  send(message: ServerMessage): void {
+    this.#socket.send(JSON.stringify(message))
+  }
+
+  close(): void {
+    this.#socket.close(1001)
+  }
+
+  async #receive(data: RawData): Promise<void> {
+    // Text frames arrive as one Buffer with the default binaryType.
+    const message: unknown = JSON.parse((data as Buffer).toString('utf8'))
+    if (!isAgentMessage.Check(message)) {
+      if (this.#nodeId === '') this.#refuse('the first message must be a hello of this version')
+      return // later versions may say things this one does not know
+    }
+    if (message.kind === 'hello') return this.#hello(message)
+    if (this.#nodeId === '') return this.#refuse('the first message must be a hello')
+    this.#host.seen(this.#nodeId)
+    if (message.kind === 'heartbeat')
+      this.send({ kind: 'heartbeat', heartbeatMs: this.#host.heartbeatMs })
+    else if (message.kind === 'status') await this.#status(message)
+    else if (message.node.ID === this.#nodeId) await updateNode(this.#host.context, message.node)
+  }
+
+  async #hello(hello: HelloMessage): Promise<void> {
+    const { context, sessions, clock, heartbeatMs } = this.#host
+    if (hello.version !== CHANNEL_VERSION)
+      return this.#refuse(`this server speaks version ${CHANNEL_VERSION} of the channel`)
+    const registered = await registerNode(context, hello)
+    if (!registered.ok) return this.#refuse(registered.error.message)
+    this.#cancelHello()
+    this.#nodeId = hello.node.ID
+    this.#host.seen(this.#nodeId)
+    this.send({ kind: 'welcome', heartbeatMs, serverTimeMs: clock.nowMs() })
+    sessions.attach(this)
+  }
+
+  async #status({ seq, updates }: StatusMessage): Promise<void> {
+    await updateAllocations(this.#host.context, this.#nodeId, updates)
+    this.send({ kind: 'ack', seq })
+  }
+
+  #refuse(message: string): void {
+    this.send({ kind: 'refuse', message })
+    this.#socket.close(1008)
+  }
+
+  /** A message that is no JSON, or a storage that has failed: the agent dials again and says it all again. */
+  #fail(thrown: unknown): void {
+    this.#host.log.error({ nodeId: this.#nodeId, err: messageOf(thrown) }, 'node channel failed')
+    this.#socket.close(1011)
+  }
+}

@@ -1,0 +1,87 @@
+import type { MetricGauge, MetricsReport } from '@reeve/contract'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Clock } from '../../kit/clock.ts'
+import { isoFromMs } from '../../kit/duration.ts'
+import { IntervalSamples } from './interval-samples.ts'
+
+/** Values that are read when somebody asks, so that counting them costs nothing in between. */
+export interface MetricSources {
+  readonly [name: string]: { readonly help: string; readonly read: () => number }
+}
+
+/** Reference §0.1: metric names start with this word. */
+const PREFIX = 'service_'
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+
+/** What the program counts about itself, in two formats. */
+export class Metrics {
+  readonly #clock: Clock
+  readonly #registry = new Registry()
+  readonly #requests: Histogram<'route' | 'method' | 'status'>
+  readonly #samples: IntervalSamples
+
+  constructor(clock: Clock, sources: MetricSources) {
+    this.#clock = clock
+    this.#samples = new IntervalSamples(clock.nowMs())
+    collectDefaultMetrics({ register: this.#registry, prefix: PREFIX })
+    this.#requests = new Histogram({
+      name: `${PREFIX}http_request_seconds`,
+      help: 'Time from a request to its answer, blocking queries included.',
+      labelNames: ['route', 'method', 'status'],
+      buckets: SECONDS,
+      registers: [this.#registry],
+    })
+    for (const [name, source] of Object.entries(sources))
+      new Gauge({
+        name: `${PREFIX}${name}`,
+        help: source.help,
+        registers: [this.#registry],
+        collect() {
+          this.set(source.read())
+        },
+      })
+  }
+
+  /** By route, never by path: an id in a label would make one series per job. */
+  observe(request: FastifyRequest, reply: FastifyReply): void {
+    const labels = {
+      route: request.routeOptions.url ?? 'unmatched',
+      method: request.method,
+      status: String(reply.statusCode),
+    }
+    const seconds = reply.elapsedTime / 1000
+    this.#requests.observe(labels, seconds)
+    this.#samples.add({
+      name: `${PREFIX}http_request_seconds`,
+      labels,
+      value: seconds,
+      nowMs: this.#clock.nowMs(),
+    })
+  }
+
+  /** Prometheus' text format. */
+  async text(): Promise<{ readonly text: string; readonly contentType: string }> {
+    return { text: await this.#registry.metrics(), contentType: this.#registry.contentType }
+  }
+
+  /** Reference §8.8: the JSON form. */
+  async report(): Promise<MetricsReport> {
+    const { startMs, samples } = this.#samples.read(this.#clock.nowMs())
+    const metrics = await this.#registry.getMetricsAsJSON()
+    const gauges: MetricGauge[] = metrics
+      .filter((metric) => String(metric.type) === 'gauge')
+      .flatMap((metric) =>
+        metric.values.map(({ value, labels }) => ({
+          Name: metric.name,
+          Value: value,
+          Labels: textLabels(labels),
+        })),
+      )
+    return { Timestamp: isoFromMs(startMs), Gauges: gauges, Points: [], Counters: [], Samples: [...samples] }
+  }
+}
+
+function textLabels(labels: object): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)]))
+}

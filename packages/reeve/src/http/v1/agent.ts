@@ -1,0 +1,71 @@
+import { v1Routes, type AgentHealth, type AgentMember } from '@reeve/contract'
+import { ok, type Result } from '../../kit/result.ts'
+import { json, type Answer } from '../answer.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { read, type Endpoint, type ReadPlan } from './endpoint.ts'
+import { agentRead, anyone, nodeRead } from './requirements.ts'
+
+/** What the agent knows about itself; given by the composition root. */
+export interface AgentInfo {
+  readonly region: string
+  readonly datacenter: string
+  /** `host:port` of the leader; empty when there is none. */
+  readonly leader: () => string
+  readonly peers: () => readonly string[]
+  readonly member: () => AgentMember
+  /** The configuration in force, secrets redacted. */
+  readonly config: () => object
+  readonly stats: () => Readonly<Record<string, Readonly<Record<string, string>>>>
+  readonly health: () => AgentHealth
+}
+
+/** Reference §8.6 and §8.8: health, self, members, status, regions, metrics. */
+export function agentEndpoints(agent: AgentInfo, metrics: Metrics): readonly Endpoint[] {
+  return [
+    read(v1Routes.readAgentHealth, anyone, ({ query }) => now(() => health(agent, query.type ?? []))),
+    read(v1Routes.readAgentSelf, agentRead, () =>
+      now(() => json({ config: agent.config(), stats: agent.stats(), member: agent.member() })),
+    ),
+    read(v1Routes.listAgentMembers, nodeRead, () =>
+      now(() => {
+        const member = agent.member()
+        return json({
+          ServerName: member.Name,
+          ServerRegion: agent.region,
+          ServerDC: agent.datacenter,
+          Members: [member],
+        })
+      }),
+    ),
+    read(v1Routes.readLeader, anyone, () => now(() => json(agent.leader()))),
+    read(v1Routes.listPeers, anyone, () => now(() => json(agent.peers()))),
+    read(v1Routes.listRegions, anyone, () => now(() => json([agent.region]))),
+    read(v1Routes.readMetrics, anyone, ({ query }) =>
+      now(async () => {
+        if (query.format !== 'prometheus') return json(await metrics.report())
+        return { body: { kind: 'text', ...(await metrics.text()) } }
+      }),
+    ),
+  ]
+}
+
+/** About the agent itself, not about state: no index to wait for. */
+function now(answer: () => Answer | Promise<Answer>): Result<ReadPlan, never> {
+  const plan: ReadPlan = { index: () => 0, watch: [], answer: async () => ok(await answer()) }
+  return ok(plan)
+}
+
+/** Reference §8.6: the parts asked for; 500 when one of them is not well. */
+function health(agent: AgentInfo, types: readonly string[]): Answer {
+  const all = agent.health()
+  const wants = (part: string): boolean => types.length === 0 || types.includes(part)
+  const body: Record<string, { ok: boolean; message: string }> = {}
+  for (const part of ['client', 'server'] as const) {
+    if (!wants(part)) continue
+    const found = all[part]
+    if (found !== undefined) body[part] = found
+    else if (types.includes(part)) body[part] = { ok: false, message: `${part} not enabled` }
+  }
+  const well = Object.values(body).every((part) => part.ok)
+  return { ...json(body), status: well ? 200 : 500 }
+}

@@ -1,0 +1,161 @@
+import { err, ok, type Result } from '../../../kit/result.ts'
+import { blockAsExpression } from '../syntax/object-body.ts'
+import type { Attribute, Block, Body } from '../syntax/tree.ts'
+import {
+  hasErrors,
+  noProblems,
+  report,
+  toDiagnostics,
+  type Diagnostic,
+  type Problems,
+} from '../text/diagnostic.ts'
+import { didYouMean, quoteText } from '../text/nearest.ts'
+import { joinSpans } from '../text/source.ts'
+import type { AttributeSchema, BlockSchema, BodySchema } from './schema.ts'
+import { relabelBlock, unpackBlocks } from './unpack.ts'
+
+/** The items of a body sorted into attributes and blocks as the schema says, nothing evaluated yet. */
+export interface Content {
+  readonly attributes: ReadonlyMap<string, Attribute>
+  /** In source order, types mixed, each with the labels its schema asks for. */
+  readonly blocks: readonly Block[]
+}
+
+/** For readers that evaluate parts of a body first, such as variables before the job that uses them. */
+export function readContent(
+  body: Body,
+  schema: BodySchema,
+): Result<Content, readonly Diagnostic[]> {
+  const problems = noProblems()
+  const content = sortContent(body, schema, problems)
+  return hasErrors(problems) ? err(toDiagnostics(problems)) : ok(content)
+}
+
+/** The same with problems left to the caller; what was understood is in the result. */
+export function sortContent(body: Body, schema: BodySchema, problems: Problems): Content {
+  const sorter: Sorter = { body, schema, problems, attributes: new Map(), blocks: [] }
+  for (const attribute of body.attributes) sortAttribute(sorter, attribute)
+  for (const block of body.blocks) sortBlock(sorter, block)
+  const attributes = new Map<string, Attribute>()
+  for (const [name, list] of sorter.attributes) {
+    const attribute = resolveRepeated(sorter, list)
+    if (attribute !== undefined) attributes.set(name, attribute)
+  }
+  const blocks = sorter.blocks.toSorted((a, b) => a.headerSpan.start - b.headerSpan.start)
+  checkBothWays({ attributes, blocks }, problems)
+  return { attributes, blocks }
+}
+
+interface Sorter {
+  readonly body: Body
+  readonly schema: BodySchema
+  readonly problems: Problems
+  /** The native parser has refused repeated names; the other syntaxes keep them all. */
+  readonly attributes: Map<string, Attribute[]>
+  readonly blocks: Block[]
+}
+
+export function findAttributeSchema(schema: BodySchema, name: string): AttributeSchema | undefined {
+  const listed = schema.attributes ?? {}
+  return Object.hasOwn(listed, name) ? listed[name] : undefined
+}
+
+export function findBlockSchema(schema: BodySchema, type: string): BlockSchema | undefined {
+  const listed = schema.blocks ?? {}
+  return Object.hasOwn(listed, type) ? listed[type] : undefined
+}
+
+function sortAttribute(sorter: Sorter, attribute: Attribute): void {
+  const { body, schema, problems } = sorter
+  const { name } = attribute
+  // A JSON body has no comments; a property with this name stands in for them.
+  if (body.syntax === 'json' && name === '//') return
+  if (findAttributeSchema(schema, name) !== undefined) return addAttribute(sorter, attribute)
+  const block = findBlockSchema(schema, name)
+  if (block !== undefined && body.syntax !== 'native') {
+    const { syntax } = body
+    const labelNames = block.labels ?? []
+    for (const one of unpackBlocks(attribute, { syntax, labelNames, problems }))
+      sorter.blocks.push(one)
+    return
+  }
+  if (schema.isOpen === true && block === undefined) return addAttribute(sorter, attribute)
+  const hint =
+    block === undefined
+      ? didYouMean(name, namesOf(schema))
+      : ` Did you mean to define a block of type ${quoteText(name)}?`
+  const detail = `An argument named ${quoteText(name)} is not expected here.${hint}`
+  report(problems, { span: attribute.nameSpan, summary: 'Unsupported argument', detail })
+}
+
+function namesOf(schema: BodySchema): readonly string[] {
+  return [...Object.keys(schema.attributes ?? {}), ...Object.keys(schema.blocks ?? {})]
+}
+
+function addAttribute(sorter: Sorter, attribute: Attribute): void {
+  const list = sorter.attributes.get(attribute.name)
+  if (list === undefined) sorter.attributes.set(attribute.name, [attribute])
+  else list.push(attribute)
+}
+
+/** A property may appear once in JSON. In the legacy syntax objects merge, and any other value replaces what was before. */
+function resolveRepeated(
+  { body, problems }: Sorter,
+  list: readonly Attribute[],
+): Attribute | undefined {
+  const [first, second] = list
+  if (first === undefined || second === undefined) return first
+  if (body.syntax !== 'legacy') {
+    const detail = `The argument ${quoteText(first.name)} was already set. Each argument may be set only once.`
+    report(problems, { span: second.nameSpan, summary: 'Attribute redefined', detail })
+    return first
+  }
+  const lastOther = list.findLastIndex((one) => one.expression.kind !== 'object')
+  const merged = lastOther === list.length - 1 ? list.slice(-1) : list.slice(lastOther + 1)
+  const last = merged.at(-1)
+  if (last?.expression.kind !== 'object') return last
+  const items = merged.flatMap(({ expression }) =>
+    expression.kind === 'object' ? expression.items : [],
+  )
+  return { ...last, expression: { ...last.expression, items } }
+}
+
+function sortBlock(sorter: Sorter, block: Block): void {
+  const { body, schema, problems } = sorter
+  const { type, typeSpan } = block
+  const known = findBlockSchema(schema, type)
+  if (known !== undefined) {
+    const relabelled = relabelBlock(block, { labelNames: known.labels ?? [], problems })
+    for (const one of relabelled) sorter.blocks.push(one)
+    return
+  }
+  const isAttribute = findAttributeSchema(schema, type) !== undefined
+  if (isAttribute && body.syntax === 'legacy') return addAttribute(sorter, blockAsAttribute(block))
+  if (schema.isOpen === true && !isAttribute) {
+    sorter.blocks.push(block)
+    return
+  }
+  const hint = isAttribute
+    ? ` Did you mean to set the argument ${quoteText(type)}? If so, write "=" after its name.`
+    : didYouMean(type, namesOf(schema))
+  const detail = `Blocks of type ${quoteText(type)} are not expected here.${hint}`
+  report(problems, { span: typeSpan, summary: 'Unsupported block type', detail })
+}
+
+function blockAsAttribute(block: Block): Attribute {
+  const { type: name, typeSpan: nameSpan } = block
+  const expression = blockAsExpression(block)
+  return { name, nameSpan, expression, span: joinSpans(nameSpan, expression.span) }
+}
+
+/** `env = {…}` and `env {…}` mean the same, so both at once would be two answers to one question. */
+function checkBothWays({ attributes, blocks }: Content, problems: Problems): void {
+  for (const block of blocks) {
+    const attribute = attributes.get(block.type)
+    if (attribute === undefined) continue
+    const first =
+      attribute.nameSpan.start < block.typeSpan.start ? block.typeSpan : attribute.nameSpan
+    const detail = `${quoteText(block.type)} is given both as an argument and as a block.`
+    report(problems, { span: first, summary: 'Duplicate definition', detail })
+  }
+}

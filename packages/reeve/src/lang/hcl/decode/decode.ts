@@ -1,0 +1,190 @@
+import { err, ok, type Result } from '../../../kit/result.ts'
+import { evaluate } from '../evaluate/evaluate.ts'
+import { charge, measure, stepsOf } from '../evaluate/meter.ts'
+import type { Scope } from '../evaluate/scope.ts'
+import { STEPS_PER_BLOCK } from '../limits.ts'
+import type { Attribute, Block, Body } from '../syntax/tree.ts'
+import {
+  hasErrors,
+  noProblems,
+  report,
+  reportAll,
+  toDiagnostics,
+  type Diagnostic,
+  type Problems,
+} from '../text/diagnostic.ts'
+import { didYouMean, quoteText } from '../text/nearest.ts'
+import { ANY } from '../value/type.ts'
+import { convert, formatConversionProblem } from '../value/convert.ts'
+import type { Value } from '../value/value.ts'
+import { findAttributeSchema, findBlockSchema, sortContent } from './content.ts'
+import {
+  OPEN_BODY,
+  type BodySchema,
+  type BlockExpander,
+  type DecodedAttribute,
+  type DecodedBlock,
+  type DecodedBody,
+  type DecodeOptions,
+  type ScopedBlock,
+} from './schema.ts'
+import { relabelBlock } from './unpack.ts'
+
+/** Checks a body against a schema and evaluates everything in it. All problems are reported together. */
+export function decodeBody(
+  body: Body,
+  schema: BodySchema,
+  options: DecodeOptions,
+): Result<DecodedBody, readonly Diagnostic[]> {
+  const problems = noProblems()
+  const decoding: Decoding = { problems, expander: options.expander }
+  const decoded = decode({ body, schema, scope: options.scope }, decoding)
+  return hasErrors(problems) ? err(toDiagnostics(problems)) : ok(decoded)
+}
+
+interface Decoding {
+  readonly problems: Problems
+  readonly expander: BlockExpander | undefined
+}
+
+interface Work {
+  readonly body: Body
+  readonly schema: BodySchema
+  readonly scope: Scope
+}
+
+function decode(work: Work, decoding: Decoding): DecodedBody {
+  const { body, schema, scope } = work
+  const content = sortContent(body, withExpander(schema, decoding.expander), decoding.problems)
+  const attributes = new Map<string, DecodedAttribute>()
+  for (const attribute of content.attributes.values()) {
+    const decoded = decodeAttribute(attribute, work, decoding)
+    if (decoded !== undefined) attributes.set(decoded.name, decoded)
+  }
+  checkRequired(work, content.attributes, decoding.problems)
+  const blocks: DecodedBlock[] = []
+  const scoped = content.blocks.flatMap((block) => expandBlock({ block, scope }, schema, decoding))
+  for (const one of scoped) {
+    const decoded = decodeBlock(one, schema, decoding)
+    if (decoded !== undefined) blocks.push(decoded)
+  }
+  checkCounts(work, scoped, decoding.problems)
+  return { attributes, blocks, anchor: body.anchor }
+}
+
+function withExpander(schema: BodySchema, expander: BlockExpander | undefined): BodySchema {
+  if (expander === undefined) return schema
+  return { ...schema, blocks: { ...schema.blocks, [expander.type]: { labels: expander.labels } } }
+}
+
+function decodeAttribute(
+  attribute: Attribute,
+  work: Work,
+  decoding: Decoding,
+): DecodedAttribute | undefined {
+  const { name, nameSpan, expression } = attribute
+  const evaluated = evaluate(expression, work.scope)
+  if (!evaluated.ok) return reportAll(decoding.problems, evaluated.error)
+  const value = convertAttribute(attribute, evaluated.value, { work, decoding })
+  return value === undefined ? undefined : { name, value, nameSpan, expression }
+}
+
+function convertAttribute(
+  attribute: Attribute,
+  value: Value,
+  place: { readonly work: Work; readonly decoding: Decoding },
+): Value | undefined {
+  const { body, schema, scope } = place.work
+  const { problems } = place.decoding
+  const { name, expression } = attribute
+  const wanted = findAttributeSchema(schema, name) ?? {}
+  const invalid = (message: string) => {
+    const detail = `Inappropriate value for argument ${quoteText(name)}: ${message}.`
+    return report(problems, { span: expression.span, summary: 'Incorrect value type', detail })
+  }
+  if (value === null && wanted.isRequired === true) return invalid('it must not be null')
+  const type = wanted.type ?? ANY
+  // A failing charge is seen by the next evaluation; this one is at most as large as the value limit.
+  if (type !== ANY) charge(scope.meter, stepsOf(measure(scope.meter, value)))
+  const converted = convert(value, type, { weak: body.syntax === 'legacy' })
+  return converted.ok ? converted.value : invalid(formatConversionProblem(converted.error))
+}
+
+function checkRequired(
+  { body, schema }: Work,
+  found: ReadonlyMap<string, Attribute>,
+  problems: Problems,
+): void {
+  for (const [name, { isRequired }] of Object.entries(schema.attributes ?? {})) {
+    if (isRequired !== true || found.has(name)) continue
+    const detail = `The argument ${quoteText(name)} is required, but it was not set.`
+    report(problems, { span: body.anchor, summary: 'Missing required argument', detail })
+  }
+}
+
+/** The block itself, or what it stands for, checked against the schema like a written block. */
+function expandBlock(
+  scoped: ScopedBlock,
+  schema: BodySchema,
+  decoding: Decoding,
+): readonly ScopedBlock[] {
+  const { expander, problems } = decoding
+  const { block, scope } = scoped
+  if (block.type !== expander?.type) return [scoped]
+  const expanded = expander.expand(block, scope)
+  if (!expanded.ok) {
+    reportAll(problems, expanded.error)
+    return []
+  }
+  return expanded.value.flatMap((one) => {
+    const known = findBlockSchema(schema, one.block.type)
+    if (known === undefined) {
+      if (schema.isOpen !== true) reportUnsupported(one.block, schema, problems)
+      return schema.isOpen === true ? [one] : []
+    }
+    const relabelled = relabelBlock(one.block, { labelNames: known.labels ?? [], problems })
+    return relabelled.map((inner) => ({ block: inner, scope: one.scope }))
+  })
+}
+
+function reportUnsupported(block: Block, schema: BodySchema, problems: Problems): undefined {
+  const hint = didYouMean(block.type, Object.keys(schema.blocks ?? {}))
+  const detail = `Blocks of type ${quoteText(block.type)} are not expected here.${hint}`
+  return report(problems, { span: block.typeSpan, summary: 'Unsupported block type', detail })
+}
+
+function decodeBlock(
+  scoped: ScopedBlock,
+  schema: BodySchema,
+  decoding: Decoding,
+): DecodedBlock | undefined {
+  const { block, scope } = scoped
+  const { type, headerSpan, body } = block
+  if (!charge(scope.meter, STEPS_PER_BLOCK)) {
+    const detail = `Evaluation needs more than ${scope.meter.limits.stepsMax} steps.`
+    const summary = 'Evaluation too expensive'
+    if (decoding.problems.kept.at(-1)?.summary === summary) return undefined
+    return report(decoding.problems, { span: headerSpan, summary, detail })
+  }
+  const inner = findBlockSchema(schema, type)?.body ?? OPEN_BODY
+  const decoded = decode({ body, schema: inner, scope }, decoding)
+  return { type, labels: block.labels.map((label) => label.text), body: decoded, headerSpan }
+}
+
+function checkCounts(
+  { body, schema }: Work,
+  found: readonly ScopedBlock[],
+  problems: Problems,
+): void {
+  for (const [type, { countMin = 0, countMax = Infinity }] of Object.entries(schema.blocks ?? {})) {
+    const blocks = found.filter((one) => one.block.type === type)
+    const surplus = blocks[countMax]
+    if (blocks.length < countMin) {
+      const detail = `At least ${countMin} block(s) of type ${quoteText(type)} are required, but there are ${blocks.length}.`
+      report(problems, { span: body.anchor, summary: 'Missing block', detail })
+    } else if (surplus !== undefined) {
+      const detail = `At most ${countMax} block(s) of type ${quoteText(type)} are allowed here.`
+      report(problems, { span: surplus.block.headerSpan, summary: 'Duplicate block', detail })
+    }
+  }
+}

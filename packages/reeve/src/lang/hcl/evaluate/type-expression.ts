@@ -1,0 +1,85 @@
+import { err, ok, type Result } from '../../../kit/result.ts'
+import type { Expression } from '../syntax/tree.ts'
+import { errorAt, type Diagnostic } from '../text/diagnostic.ts'
+import {
+  ANY,
+  BOOL,
+  listOf,
+  mapOf,
+  NUMBER,
+  setOf,
+  STRING,
+  tupleOf,
+  type Type,
+} from '../value/type.ts'
+
+const KEYWORDS: ReadonlyMap<string, Type> = new Map([
+  ['any', ANY],
+  ['string', STRING],
+  ['number', NUMBER],
+  ['bool', BOOL],
+])
+
+const COLLECTIONS: ReadonlyMap<string, (element: Type) => Type> = new Map([
+  ['list', listOf],
+  ['set', setOf],
+  ['map', mapOf],
+])
+
+/** A type written as an expression: `list(string)`, `object({ a = number })`. */
+export function readType(expression: Expression): Result<Type, readonly Diagnostic[]> {
+  if (expression.kind === 'variable') {
+    const type = KEYWORDS.get(expression.name)
+    if (type !== undefined) return ok(type)
+  }
+  if (expression.kind === 'call') {
+    const [argument, second] = expression.arguments
+    if (argument !== undefined && second === undefined && !expression.expandsLast)
+      return readConstructor(expression.name, argument, expression)
+  }
+  return invalid(expression)
+}
+
+function readConstructor(
+  name: string,
+  argument: Expression,
+  whole: Expression,
+): Result<Type, readonly Diagnostic[]> {
+  const collection = COLLECTIONS.get(name)
+  if (collection !== undefined) {
+    const element = readType(argument)
+    return element.ok ? ok(collection(element.value)) : element
+  }
+  if (name === 'tuple' && argument.kind === 'tuple') return readTuple(argument.elements)
+  if (name === 'object' && argument.kind === 'object') return readObject(argument)
+  return invalid(whole)
+}
+
+function readTuple(elements: readonly Expression[]): Result<Type, readonly Diagnostic[]> {
+  const types: Type[] = []
+  for (const element of elements) {
+    const type = readType(element)
+    if (!type.ok) return type
+    types.push(type.value)
+  }
+  return ok(tupleOf(types))
+}
+
+function readObject(
+  object: Extract<Expression, { kind: 'object' }>,
+): Result<Type, readonly Diagnostic[]> {
+  const attributes = new Map<string, Type>()
+  for (const item of object.items) {
+    if (item.name === undefined) return invalid(item.key)
+    const type = readType(item.value)
+    if (!type.ok) return type
+    attributes.set(item.name, type.value)
+  }
+  return ok({ kind: 'object', attributes })
+}
+
+function invalid(expression: Expression): Result<never, readonly Diagnostic[]> {
+  const detail =
+    'A type is one of string, number, bool, any, list(T), set(T), map(T), tuple([T, …]) and object({name = T, …}).'
+  return err([errorAt(expression.span, 'Invalid type', detail)])
+}

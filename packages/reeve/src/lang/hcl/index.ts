@@ -1,0 +1,118 @@
+export { parse, parseExpression, parseTemplate } from './syntax/parse.ts'
+export { parseJson, type JsonOptions } from './syntax/json.ts'
+export { parseLegacy } from './syntax/legacy.ts'
+export type {
+  AccessExpression,
+  Attribute,
+  BinaryExpression,
+  BinaryOperator,
+  Block,
+  Body,
+  CallExpression,
+  ConditionalExpression,
+  Expression,
+  ForBinding,
+  ForExpression,
+  Label,
+  LiteralExpression,
+  ObjectExpression,
+  ObjectItem,
+  ParenthesesExpression,
+  Step,
+  TemplateExpression,
+  TemplatePart,
+  TupleExpression,
+  UnaryExpression,
+  VariableExpression,
+} from './syntax/tree.ts'
+export { asKeyword, asTraversal, findReferences, type Reference } from './syntax/references.ts'
+
+export { evaluate } from './evaluate/evaluate.ts'
+export {
+  childScope,
+  makeScope,
+  type EagerFunction,
+  type FunctionDefinition,
+  type FunctionProblem,
+  type LazyArgument,
+  type LazyFunction,
+  type Parameter,
+  type Scope,
+  type ScopeOptions,
+} from './evaluate/scope.ts'
+export { charge, type EvaluationLimits, type Meter } from './evaluate/meter.ts'
+export { readType } from './evaluate/type-expression.ts'
+
+export { readContent, type Content } from './decode/content.ts'
+export { decodeBody } from './decode/decode.ts'
+export { bodyToValue, decodedToValue } from './decode/to-value.ts'
+export {
+  OPEN_BODY,
+  type AttributeSchema,
+  type BlockExpander,
+  type BlockSchema,
+  type BodySchema,
+  type DecodedAttribute,
+  type DecodedBlock,
+  type DecodedBody,
+  type DecodeOptions,
+  type ScopedBlock,
+} from './decode/schema.ts'
+
+export {
+  describeValue,
+  getAttribute,
+  isList,
+  isNumber,
+  isObject,
+  makeObject,
+  sameValue,
+  sortedEntries,
+  toJson,
+  type ObjectValue,
+  type Value,
+} from './value/value.ts'
+export {
+  fromBigInt,
+  fromFloat,
+  numberToText,
+  parseNumber,
+  type NumberValue,
+} from './value/number.ts'
+export {
+  convert,
+  formatConversionProblem,
+  toBool,
+  toNumber,
+  toText,
+  type ConversionProblem,
+  type ConversionRules,
+} from './value/convert.ts'
+export {
+  ANY,
+  BOOL,
+  describeType,
+  listOf,
+  mapOf,
+  NUMBER,
+  objectOf,
+  setOf,
+  STRING,
+  tupleOf,
+  typeOf,
+  unify,
+  unifyAll,
+  type Type,
+} from './value/type.ts'
+
+export { errorAt, warningAt, type Diagnostic } from './text/diagnostic.ts'
+export { formatDiagnostic, formatDiagnostics, formatRange } from './text/format.ts'
+export {
+  rangeOf,
+  textOf,
+  type Position,
+  type Range,
+  type Source,
+  type Span,
+} from './text/source.ts'
+export { didYouMean, findNearestName, quoteText } from './text/nearest.ts'

@@ -1,0 +1,121 @@
+import { compilePattern } from './pattern.ts'
+import { parseVersion, parseVersionConstraint, type VersionKind } from './version.ts'
+
+/** Whether the two sides of a constraint meet its operand; undefined is "the node has no such value". */
+export type OperandTest = (left: string | undefined, right: string | undefined) => boolean
+
+/**
+ * Scheduling reference §9.2. `distinct_hosts` and `distinct_property` are not here: they look at other
+ * allocations, not at the node alone. An operand that is unknown meets nothing.
+ */
+export function operandTest(operand: string): OperandTest {
+  const make = Object.hasOwn(OPERANDS, operand) ? OPERANDS[operand] : undefined
+  return make?.() ?? (() => false)
+}
+
+const equal: OperandTest = (left, right) => left !== undefined && left === right
+const differs: OperandTest = (left, right) => left !== right
+
+const OPERANDS: Readonly<Record<string, () => OperandTest>> = {
+  '=': () => equal,
+  '==': () => equal,
+  is: () => equal,
+  '!=': () => differs,
+  not: () => differs,
+  '<': () => ordered((order) => order < 0),
+  '<=': () => ordered((order) => order <= 0),
+  '>': () => ordered((order) => order > 0),
+  '>=': () => ordered((order) => order >= 0),
+  regexp: () => compiled(compileRegexp),
+  version: () => compiled((text) => compileVersion(text, 'loose')),
+  semver: () => compiled((text) => compileVersion(text, 'strict')),
+  set_contains: () => compiled(containsAll),
+  set_contains_all: () => compiled(containsAll),
+  set_contains_any: () => compiled(containsAny),
+  is_set: () => (left) => left !== undefined,
+  is_not_set: () => (left) => left === undefined,
+}
+
+function ordered(accepts: (order: number) => boolean): OperandTest {
+  return (left, right) =>
+    left !== undefined && right !== undefined && accepts(compareValues(left, right))
+}
+
+/** As integers when both are, else as numbers, else as text. */
+function compareValues(left: string, right: string): number {
+  const integers = bothAs(toInteger, left, right)
+  if (integers !== undefined) return integers
+  return bothAs(toFloat, left, right) ?? order(left, right)
+}
+
+function bothAs<T extends bigint | number>(
+  read: (text: string) => T | undefined,
+  left: string,
+  right: string,
+): number | undefined {
+  const [a, b] = [read(left), read(right)]
+  return a === undefined || b === undefined ? undefined : order(a, b)
+}
+
+function order<T extends bigint | number | string>(a: T, b: T): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Up to 18 digits, so that the value fits 64 bits: longer ones are not integers to anybody. */
+function toInteger(text: string): bigint | undefined {
+  return /^[+-]?\d{1,18}$/.test(text) ? BigInt(text.replace('+', '')) : undefined
+}
+
+function toFloat(text: string): number | undefined {
+  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text) ? Number(text) : undefined
+}
+
+/**
+ * Most right sides are the same text for every node, so what is made from the last one is kept. One
+ * that cannot be compiled (it may come from the node) matches nothing.
+ */
+function compiled(
+  compile: (right: string) => ((left: string) => boolean) | undefined,
+): OperandTest {
+  let last: string | undefined
+  let test: ((left: string) => boolean) | undefined
+  return (left, right) => {
+    if (left === undefined || right === undefined) return false
+    if (right !== last) {
+      test = compile(right)
+      last = right
+    }
+    return test?.(left) ?? false
+  }
+}
+
+function compileRegexp(text: string): ((left: string) => boolean) | undefined {
+  const pattern = compilePattern(text)
+  return pattern.ok ? pattern.value : undefined
+}
+
+function compileVersion(text: string, kind: VersionKind): ((left: string) => boolean) | undefined {
+  const constraint = parseVersionConstraint(text, kind)
+  if (!constraint.ok) return undefined
+  return (left) => {
+    const version = parseVersion(left, kind)
+    return version !== undefined && constraint.value(version)
+  }
+}
+
+function containsAll(right: string): (left: string) => boolean {
+  const wanted = items(right)
+  return (left) => {
+    const held = new Set(items(left))
+    return wanted.every((item) => held.has(item))
+  }
+}
+
+function containsAny(right: string): (left: string) => boolean {
+  const wanted = new Set(items(right))
+  return (left) => items(left).some((item) => wanted.has(item))
+}
+
+function items(list: string): readonly string[] {
+  return list.split(',').map((item) => item.trim())
+}

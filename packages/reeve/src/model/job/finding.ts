@@ -1,0 +1,57 @@
+import { multiErrorText } from '../../kit/multi-error.ts'
+
+/** Something wrong in a job, or a part of it in which things are wrong. */
+export interface Finding {
+  /** Where, in wire names: `TaskGroups[0].Tasks[1].Driver`; empty for the job itself. */
+  readonly path: string
+  readonly message: string
+  /** What is wrong inside the part; the message then introduces it. */
+  readonly within?: readonly Finding[]
+}
+
+export function finding(path: string, message: string): Finding {
+  return { path, message }
+}
+
+/** One finding when the condition holds, so that the rules of a shape read as a list. */
+export function when(condition: boolean, path: string, message: string): readonly Finding[] {
+  return condition ? [{ path, message }] : []
+}
+
+/** Findings of a part under its own heading; none when the part is in order. */
+export function nest(
+  path: string,
+  message: string,
+  within: readonly Finding[],
+): readonly Finding[] {
+  return within.length === 0 ? [] : [{ path, message, within }]
+}
+
+/** Findings of each entry of a list that may be null, with its path and position. */
+export function each<T>(
+  list: readonly T[] | null,
+  path: string,
+  check: (entry: T, path: string, index: number) => readonly Finding[],
+): readonly Finding[] {
+  return (list ?? []).flatMap((entry, index) => check(entry, `${path}[${index}]`, index))
+}
+
+/** Reference §2.1: parts are nested multi-errors, inserted as they are. */
+export function findingsText(findings: readonly Finding[]): string {
+  return multiErrorText(findings.map(findingText))
+}
+
+function findingText({ message, within }: Finding): string {
+  return within === undefined ? message : `${message}: ${findingsText(within)}`
+}
+
+/** The findings that have no parts, in order: what an editor marks in the text of the job. */
+export function leavesOf(findings: readonly Finding[]): readonly Finding[] {
+  return findings.flatMap((found) =>
+    found.within === undefined ? [found] : leavesOf(found.within),
+  )
+}
+
+export function quote(text: string): string {
+  return JSON.stringify(text)
+}

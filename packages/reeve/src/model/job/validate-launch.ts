@@ -1,0 +1,83 @@
+import { PAYLOAD_REQUIREMENTS, type Job, type PeriodicConfig } from '@reeve/contract'
+import { compareText } from '../../kit/sorted-list.ts'
+import { each, finding, quote, when, type Finding } from './finding.ts'
+
+export type CheckCron = (spec: string) => string | undefined
+
+/** How jobs of which children are launched may be made: by time, or by dispatch. */
+export function checkPeriodic(job: Job, checkCron: CheckCron): readonly Finding[] {
+  if (job.Periodic === null) return []
+  const text = 'Periodic can only be used with "batch" or "sysbatch" scheduler'
+  return [
+    ...when(!isBatch(job), 'Periodic', text),
+    ...(job.Periodic.Enabled ? checkSpecs(job.Periodic, checkCron) : []),
+  ]
+}
+
+function checkSpecs(periodic: PeriodicConfig, checkCron: CheckCron): readonly Finding[] {
+  const { Spec: spec, Specs: specs, SpecType: type, TimeZone: zone } = periodic
+  const cron = (text: string, path: string): readonly Finding[] => {
+    const problem = type === 'cron' ? checkCron(text) : undefined
+    if (problem === undefined) return []
+    return [finding(path, `Invalid cron spec ${quote(text)}: ${problem}`)]
+  }
+  const zoneProblem = checkTimeZone(zone)
+  return [
+    ...when(spec !== '' && specs !== null, 'Periodic', 'Only cron or crons may be used'),
+    ...when(spec === '' && specs === null, 'Periodic', 'Must specify a spec'),
+    ...when(
+      zoneProblem !== undefined,
+      'Periodic.TimeZone',
+      `Invalid time zone ${quote(zone)}: ${zoneProblem}`,
+    ),
+    ...when(
+      type !== 'cron',
+      'Periodic.SpecType',
+      `Unknown periodic specification type ${quote(type)}`,
+    ),
+    ...(spec === '' ? [] : cron(spec, 'Periodic.Spec')),
+    ...each(specs, 'Periodic.Specs', cron),
+  ]
+}
+
+/** A name of the time zone database: offsets such as `+02:00`, which the engine takes too, are none. */
+export function checkTimeZone(zone: string): string | undefined {
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(zone)) return `unknown time zone ${zone}`
+  try {
+    Intl.DateTimeFormat('en', { timeZone: zone })
+    return undefined
+  } catch (thrown) {
+    if (!(thrown instanceof RangeError)) throw thrown
+    return `unknown time zone ${zone}`
+  }
+}
+
+export function checkParameterized(job: Job): readonly Finding[] {
+  const config = job.ParameterizedJob
+  if (config === null) return []
+  const optional = new Set(config.MetaOptional)
+  const both = [...new Set(config.MetaRequired)]
+    .filter((key) => optional.has(key))
+    .sort(compareText)
+  return [
+    ...when(
+      !isBatch(job),
+      'ParameterizedJob',
+      'Parameterized job can only be used with "batch" or "sysbatch" scheduler',
+    ),
+    ...when(
+      !PAYLOAD_REQUIREMENTS.some((known) => known === config.Payload),
+      'ParameterizedJob.Payload',
+      `Unknown payload requirement: ${quote(config.Payload)}`,
+    ),
+    ...when(
+      both.length > 0,
+      'ParameterizedJob.MetaOptional',
+      `Required and optional meta keys should be disjoint. Following keys exist in both: [${both.join(' ')}]`,
+    ),
+  ]
+}
+
+function isBatch(job: Job): boolean {
+  return job.Type === 'batch' || job.Type === 'sysbatch'
+}

@@ -1,0 +1,45 @@
+/** What is to go wrong with the next append. Each fault strikes once. */
+export class MemoryFaults {
+  #next: AppendFault | undefined
+
+  /** The next append is held until `release` is called, and its entries are not durable before that. */
+  slow(): HeldAppend {
+    const started = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    this.#next = { kind: 'slow', started: started.resolve, released: released.promise }
+    return { started: started.promise, release: released.resolve }
+  }
+
+  /** The next append rejects with `storage-failed`. After reopening, all of it is there or none of it. */
+  torn(survives: 'all' | 'none'): void {
+    this.#next = { kind: 'torn', survives }
+  }
+
+  /** The next append rejects with `storage-full` and leaves nothing. */
+  full(): void {
+    this.#next = { kind: 'full' }
+  }
+
+  /** The next append rejects with `storage-fenced`, as if another leader had written. */
+  fenced(): void {
+    this.#next = { kind: 'fenced' }
+  }
+
+  take(): AppendFault | undefined {
+    const next = this.#next
+    this.#next = undefined
+    return next
+  }
+}
+
+export interface HeldAppend {
+  /** Resolves when the append has been called. */
+  readonly started: Promise<void>
+  readonly release: () => void
+}
+
+export type AppendFault =
+  | { readonly kind: 'slow'; readonly started: () => void; readonly released: Promise<void> }
+  | { readonly kind: 'torn'; readonly survives: 'all' | 'none' }
+  | { readonly kind: 'full' }
+  | { readonly kind: 'fenced' }

@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import * as fs from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const tools = dirname(fileURLToPath(import.meta.url))
+
+/** Stands for npm: notes its arguments, waits for `go` when told to, and fails when told to. */
+const FAKE_NPM = `#!/bin/sh
+echo "$*" >> calls.log
+while [ -f hold ]; do sleep 0.02; done
+[ -f broken ] && { echo 'npm error: no such registry' >&2; exit 3; }
+mkdir -p node_modules
+`
+const FAKE_COMMAND = `console.log(JSON.stringify(process.argv.slice(2)))
+process.exitCode = Number(process.env.FAKE_EXIT ?? 0)
+`
+const FAKE_PROGRAM = `const [name]: string[] = process.argv.slice(2)
+if (name === 'version') console.log('0.1.0')
+else {
+  process.on('SIGTERM', () => {
+    console.log('stopping')
+    process.exit(7)
+  })
+  setInterval(() => {}, 1_000)
+  console.log(JSON.stringify(process.argv.slice(2)))
+}
+`
+
+interface Checkout {
+  readonly root: string
+  path(name: string): string
+  write(name: string, text: string): void
+  npmCalls(): string[]
+  start(file: string, args: readonly string[], env?: NodeJS.ProcessEnv): ChildProcess
+  run(command: string, args?: readonly string[], env?: NodeJS.ProcessEnv): Promise<Ended>
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A checkout that holds the bootstrap and nothing it starts, with a stand-in for npm. */
+function aCheckout(t: TestContext): Checkout {
+  const root = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'reeve-bootstrap-')))
+  t.after(() => fs.rmSync(root, { recursive: true, force: true }))
+  const path = (name: string) => join(root, name)
+  const write = (name: string, text: string) => {
+    fs.mkdirSync(dirname(path(name)), { recursive: true })
+    fs.writeFileSync(path(name), text)
+  }
+  fs.cpSync(join(tools, 'setup'), path('tools/setup'), { recursive: true })
+  fs.cpSync(join(tools, '../bin'), path('bin'), { recursive: true })
+  fs.copyFileSync(join(tools, 'bootstrap.mjs'), path('tools/bootstrap.mjs'))
+  write('package.json', '{ "name": "root", "type": "module" }')
+  write('package-lock.json', '{ "packages": { "": {}, "node_modules/a": { "version": "1" } } }')
+  write('tools/test.mjs', FAKE_COMMAND)
+  write('packages/reeve/src/main/reeve.ts', FAKE_PROGRAM)
+  write('fake/npm', FAKE_NPM)
+  fs.chmodSync(path('fake/npm'), 0o755)
+
+  const start: Checkout['start'] = (file, args, env = {}) =>
+    spawn(process.execPath, [path(file), ...args], { env: { ...cleanEnv(path('fake')), ...env } })
+  return {
+    root,
+    path,
+    write,
+    start,
+    npmCalls: () => {
+      if (!fs.existsSync(path('calls.log'))) return []
+      return fs.readFileSync(path('calls.log'), 'utf8').trim().split('\n')
+    },
+    run: (command, args = [], env = {}) =>
+      ended(start('tools/bootstrap.mjs', [command, ...args], env)),
+  }
+}
+
+/** Without what npm tells its scripts, and without the mark of the test runner around us. */
+function cleanEnv(fake: string): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([key]) => !/^(?:npm_|NODE_|INIT_CWD)/.test(key))
+  return { ...Object.fromEntries(kept), PATH: ['/usr/bin', '/bin'].reduce(joinPath, fake) }
+}
+
+function joinPath(path: string, entry: string): string {
+  return `${path}${delimiter}${entry}`
+}
+
+async function ended(child: ChildProcess): Promise<Ended> {
+  const output = { stdout: '', stderr: '' }
+  child.stdout?.on('data', (part) => (output.stdout += String(part)))
+  child.stderr?.on('data', (part) => (output.stderr += String(part)))
+  await once(child, 'close')
+  return { code: child.exitCode, ...output }
+}
+
+/** Resolves when the stream has said the words. */
+async function said(child: ChildProcess, words: string): Promise<void> {
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (part) => (text += String(part)))
+  }
+  while (!text.includes(words)) {
+    assert.equal(child.exitCode, null, `ended without saying "${words}": ${text}`)
+    await Promise.race([
+      ...[child.stdout, child.stderr].flatMap((stream) => (stream ? [once(stream, 'data')] : [])),
+      once(child, 'close'),
+    ])
+  }
+}
+
+const INSTALL = 'ci --no-audit --no-fund'
+
+test('bootstrap: the first run installs, the next one does not', async (t) => {
+  const checkout = aCheckout(t)
+  const first = await checkout.run('test')
+  assert.equal(first.code, 0)
+  assert.match(first.stderr, /^Installing packages \(first run, about a minute\)…\n$/)
+  const second = await checkout.run('test')
+  assert.equal(second.stderr, '')
+  assert.deepEqual(checkout.npmCalls(), [INSTALL])
+})
+
+test('bootstrap: a changed lock file installs again, a touched one does not', async (t) => {
+  const checkout = aCheckout(t)
+  await checkout.run('test')
+  fs.utimesSync(checkout.path('package-lock.json'), 1, 1)
+  await checkout.run('test')
+  assert.equal(checkout.npmCalls().length, 1)
+  checkout.write('package-lock.json', '{ "packages": {} }')
+  await checkout.run('test')
+  assert.equal(checkout.npmCalls().length, 2)
+})
+
+test('bootstrap: a new workspace installs again, as does a removed node_modules', async (t) => {
+  const checkout = aCheckout(t)
+  await checkout.run('test')
+  checkout.write('packages/new/package.json', '{}')
+  await checkout.run('test')
+  assert.equal(checkout.npmCalls().length, 2)
+  fs.rmSync(checkout.path('node_modules'), { recursive: true })
+  await checkout.run('test')
+  assert.equal(checkout.npmCalls().length, 3)
+})
+
+test('bootstrap: an installation made by hand is taken as it is', async (t) => {
+  const checkout = aCheckout(t)
+  checkout.write('node_modules/a/package.json', '{}')
+  checkout.write(
+    'node_modules/.package-lock.json',
+    '{ "packages": { "node_modules/a": { "version": "1" } } }',
+  )
+  const { code, stderr } = await checkout.run('test')
+  assert.deepEqual([code, stderr, checkout.npmCalls()], [0, '', []])
+})
+
+test('bootstrap: an installation of other versions is not', async (t) => {
+  const checkout = aCheckout(t)
+  checkout.write('node_modules/a/package.json', '{}')
+  checkout.write(
+    'node_modules/.package-lock.json',
+    '{ "packages": { "node_modules/a": { "version": "2" } } }',
+  )
+  await checkout.run('test')
+  assert.deepEqual(checkout.npmCalls(), [INSTALL])
+})
+
+test('bootstrap: a failed installation shows why, runs nothing and is tried again', async (t) => {
+  const checkout = aCheckout(t)
+  checkout.write('broken', '')
+  const { code, stdout, stderr } = await checkout.run('test')
+  assert.equal(code, 1)
+  assert.equal(stdout, '')
+  assert.match(stderr, /no such registry[^]*npm ended with 3[^]*try again/)
+  fs.rmSync(checkout.path('broken'))
+  assert.equal((await checkout.run('test')).code, 0)
+  assert.equal(checkout.npmCalls().length, 2)
+})
+
+test('bootstrap: two at once install once', async (t) => {
+  const checkout = aCheckout(t)
+  checkout.write('hold', '')
+  const first = checkout.start('tools/bootstrap.mjs', ['test'])
+  const firstEnded = ended(first)
+  await said(first, 'Installing')
+  const second = checkout.start('tools/bootstrap.mjs', ['test'])
+  const secondEnded = ended(second)
+  await said(second, 'Waiting for another set-up')
+  fs.rmSync(checkout.path('hold'))
+  assert.deepEqual([(await firstEnded).code, (await secondEnded).code], [0, 0])
+  assert.deepEqual(checkout.npmCalls(), [INSTALL])
+})
+
+const deadPid = spawnSync(process.execPath, ['-e', '0']).pid
+const staleLocks = [
+  { name: 'a process that ended', holder: `${deadPid} ${hostname()}`, isOld: false },
+  { name: 'a machine that went away', holder: '1 elsewhere', isOld: true },
+  { name: 'nobody who wrote a name', holder: undefined, isOld: true },
+]
+for (const { name, holder, isOld } of staleLocks)
+  test(`bootstrap: the lock of ${name} is taken over`, async (t) => {
+    const checkout = aCheckout(t)
+    fs.mkdirSync(checkout.path('.reeve/setup.lock'), { recursive: true })
+    if (holder !== undefined) checkout.write('.reeve/setup.lock/holder', holder)
+    if (isOld) fs.utimesSync(checkout.path('.reeve/setup.lock'), 1, 1)
+    const { code, stderr } = await checkout.run('test')
+    assert.equal(code, 0)
+    assert.doesNotMatch(stderr, /Waiting/)
+    assert.equal(fs.existsSync(checkout.path('.reeve/setup.lock')), false)
+  })
+
+test('bootstrap: arguments and exit code pass through', async (t) => {
+  const checkout = aCheckout(t)
+  const { code, stdout } = await checkout.run('test', ['a b', '--c'], { FAKE_EXIT: '9' })
+  assert.equal(code, 9)
+  assert.equal(stdout, '["a b","--c"]\n')
+})
+
+test('bootstrap: start passes its flags on, and signals', async (t) => {
+  const checkout = aCheckout(t)
+  const child = checkout.start('tools/bootstrap.mjs', ['start', '--acl'])
+  const outcome = ended(child)
+  await said(child, '["agent","--dev","--acl"]')
+  child.kill('SIGTERM')
+  const { code, stdout } = await outcome
+  assert.equal(code, 7)
+  assert.match(stdout, /stopping/)
+})
+
+test('bootstrap: an unknown command says which there are', async (t) => {
+  const { code, stderr } = await aCheckout(t).run('fly')
+  assert.equal(code, 2)
+  assert.match(stderr, /<start\|test\|check\|tidy\|arrows\|bench\|format>/)
+})
+
+test('bootstrap: bench runs by name, and says the names it knows', async (t) => {
+  const checkout = aCheckout(t)
+  checkout.write('packages/reeve/bench/rank.bench.ts', "console.log('ranked')")
+  checkout.write('packages/reeve/bench/apply.bench.ts', "console.log('applied')")
+  assert.equal((await checkout.run('bench')).stdout, 'applied\nranked\n')
+  assert.equal((await checkout.run('bench', ['rank'])).stdout, 'ranked\n')
+  const unknown = await checkout.run('bench', ['fly'])
+  assert.equal(unknown.code, 2)
+  assert.match(unknown.stderr, /Known: apply, rank/)
+})
+
+test('bin/reeve: sets up first, then runs the program, also through a link', async (t) => {
+  const checkout = aCheckout(t)
+  const env = cleanEnv(`${checkout.path('fake')}${delimiter}${dirname(process.execPath)}`)
+  fs.mkdirSync(checkout.path('elsewhere'))
+  fs.symlinkSync(checkout.path('bin/reeve'), checkout.path('elsewhere/reeve'))
+  for (const file of ['bin/reeve', 'elsewhere/reeve']) {
+    const { code, stdout } = await ended(spawn(checkout.path(file), ['version'], { env }))
+    assert.deepEqual([code, stdout], [0, '0.1.0\n'])
+  }
+  assert.deepEqual(checkout.npmCalls(), [INSTALL])
+})
