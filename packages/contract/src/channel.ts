@@ -58,7 +58,9 @@ export const HelloMessage = Type.Object({
   version: Type.Integer(),
   node: NodeRegistration,
   secret: Uuid('Made by the node and known to it alone; proves that it is the same node again.'),
-  joinToken: Type.Optional(Type.String({ description: 'Lets a node in that the servers do not know.' })),
+  joinToken: Type.Optional(
+    Type.String({ description: 'Lets a node in that the servers do not know.' }),
+  ),
 })
 export type HelloMessage = Shape<typeof HelloMessage>
 

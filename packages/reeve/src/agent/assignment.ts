@@ -1,11 +1,4 @@
-import {
-  AllocationRecord,
-  Job,
-  Resources,
-  Task,
-  TaskGroup,
-  type Shape,
-} from '@reeve/contract'
+import { AllocationRecord, Job, Resources, Task, TaskGroup, type Shape } from '@reeve/contract'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { err, ok, type Result } from '../kit/result.ts'
@@ -40,7 +33,8 @@ const AgentTask = Type.Object({
 export type AgentTask = Shape<typeof AgentTask>
 
 const AgentTaskGroup = Type.Object({
-  ...Type.Pick(TaskGroup, ['Name', 'Meta', 'Networks', 'ShutdownDelay', 'MaxRunDuration']).properties,
+  ...Type.Pick(TaskGroup, ['Name', 'Meta', 'Networks', 'ShutdownDelay', 'MaxRunDuration'])
+    .properties,
   Tasks: Type.Array(AgentTask, { minItems: 1 }),
 })
 export type AgentTaskGroup = Shape<typeof AgentTaskGroup>
@@ -88,12 +82,14 @@ export interface UnreadableAssignment {
 export function readAssignment(value: unknown): Result<Assignment, UnreadableAssignment> {
   if (!checker.Check(value)) {
     const [first] = checker.Errors(value)
-    const where = first === undefined || first.instancePath === '' ? 'the entry' : first.instancePath
+    const where =
+      first === undefined || first.instancePath === '' ? 'the entry' : first.instancePath
     return err({ id: idOf(value), message: `${where} ${first?.message ?? 'is not readable'}` })
   }
   const { allocation, job } = value
   // The identifier becomes a directory name.
-  if (!UUID.test(allocation.ID)) return err({ id: undefined, message: 'allocation.ID is not a UUID' })
+  if (!UUID.test(allocation.ID))
+    return err({ id: undefined, message: 'allocation.ID is not a UUID' })
   const group = job.TaskGroups.find((candidate) => candidate.Name === allocation.TaskGroup)
   if (group === undefined) {
     return err({
@@ -113,14 +109,4 @@ function idOf(value: unknown): string | undefined {
 
 function inner(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
-}
-
-/** Reference scheduling §1.3: the servers want it to end. */
-export function shouldEnd(allocation: AgentAllocation): boolean {
-  return allocation.DesiredStatus !== 'run'
-}
-
-/** Reference scheduling: the conventions; the node has said its last word on it. */
-export function isClientTerminal(status: AgentAllocation['ClientStatus']): boolean {
-  return status === 'complete' || status === 'failed' || status === 'lost'
 }

@@ -108,7 +108,11 @@ export type Recovery =
   | { readonly kind: 'lost'; readonly reason: string }
 
 /** The task cannot run as it is written, on this node: another try would end the same way. */
-const FINAL_KINDS: ReadonlySet<string> = new Set(['task-invalid', 'task-config', 'task-unstartable'])
+const FINAL_KINDS: ReadonlySet<string> = new Set([
+  'task-invalid',
+  'task-config',
+  'task-unstartable',
+])
 
 /** Whether another try may succeed; the restart policy bounds how many there are. */
 export function isRecoverable(thrown: unknown): boolean {

@@ -81,7 +81,11 @@ export async function fingerprint(options: FingerprintOptions): Promise<Fingerpr
 
 /** Names that constraints use, by the runtime's name of the processor. */
 const CPU_ARCH: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64', ia32: '386' }
-const KERNEL_ARCH: Readonly<Record<string, string>> = { x64: 'x86_64', arm64: 'aarch64', ia32: 'i686' }
+const KERNEL_ARCH: Readonly<Record<string, string>> = {
+  x64: 'x86_64',
+  arm64: 'aarch64',
+  ia32: 'i686',
+}
 
 /** A container may be given less than the machine has. */
 function memoryLimit(): number {
@@ -98,7 +102,9 @@ async function frequencyMhz(): Promise<number> {
 
 /** The fastest core in the text of `/proc/cpuinfo`. */
 export function maxMhz(cpuinfo: string): number | undefined {
-  const speeds = [...cpuinfo.matchAll(/^cpu MHz\s*:\s*([\d.]+)$/gm)].map((match) => Number(match[1]))
+  const speeds = [...cpuinfo.matchAll(/^cpu MHz\s*:\s*([\d.]+)$/gm)].map((match) =>
+    Number(match[1]),
+  )
   const fastest = Math.round(Math.max(0, ...speeds))
   return fastest > 0 ? fastest : undefined
 }

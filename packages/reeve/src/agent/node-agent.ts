@@ -10,7 +10,8 @@ import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import { isoFromMs } from '../kit/duration.ts'
 import { assert, messageOf } from '../kit/fault.ts'
 import { AllocationRunner } from './allocation/allocation-runner.ts'
-import { isClientTerminal, readAssignment, shouldEnd, type Assignment } from './assignment.ts'
+import { isClientTerminal, isServerTerminal } from '../model/index.ts'
+import { readAssignment, type Assignment } from './assignment.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import type { AgentHost } from './host.ts'
@@ -26,18 +27,17 @@ import { TASK_HOOKS } from './task/task-hooks.ts'
 import { pause, Slots, withDeadline } from './wait.ts'
 
 /** What the operator decides about a node; the machine tells the rest. */
-export interface NodeSettings
-  extends Pick<
-    NodeRegistration,
-    | 'Name'
-    | 'Datacenter'
-    | 'NodePool'
-    | 'NodeClass'
-    | 'HTTPAddr'
-    | 'TLSEnabled'
-    | 'ReservedResources'
-    | 'HostVolumes'
-  > {
+export interface NodeSettings extends Pick<
+  NodeRegistration,
+  | 'Name'
+  | 'Datacenter'
+  | 'NodePool'
+  | 'NodeClass'
+  | 'HTTPAddr'
+  | 'TLSEnabled'
+  | 'ReservedResources'
+  | 'HostVolumes'
+> {
   readonly Region: string
   readonly Meta: Readonly<Record<string, string>>
 }
@@ -66,6 +66,7 @@ export class NodeAgent {
   readonly #runners = new Map<string, AllocationRunner>()
   /** What is said of allocations that never had a runner here. */
   readonly #answers = new Map<string, AllocationUpdate>()
+  readonly #removing = new Set<string>()
   readonly #serverContact = Promise.withResolvers<void>()
   readonly #stopping = new AbortController()
   readonly #link: ServerLink
@@ -224,8 +225,9 @@ export class NodeAgent {
       return
     }
     // It ended here before, or the servers gave it up: nothing is to be done again.
-    if (isClientTerminal(allocation.ClientStatus)) return
-    if (shouldEnd(allocation)) this.#answer(allocation.ID, 'complete', 'Ended before it began')
+    if (isClientTerminal(allocation)) return
+    if (isServerTerminal(allocation))
+      this.#answer(allocation.ID, 'complete', 'Ended before it began')
     else this.#run(assignment, {})
   }
 
@@ -254,8 +256,6 @@ export class NodeAgent {
     this.#removing.add(id)
     void this.#destroy(runner).finally(() => this.#removing.delete(id))
   }
-
-  readonly #removing = new Set<string>()
 
   /** The record goes last: an agent that is killed in between finds it, and the servers say again to remove it. */
   async #destroy(runner: AllocationRunner): Promise<void> {

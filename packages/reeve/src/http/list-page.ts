@@ -80,7 +80,10 @@ function takeSlice<T>(
   return ok({ rows, next: undefined })
 }
 
-function compile(text: string | undefined, options: FilterOptions): Result<Filter | undefined, Refusal> {
+function compile(
+  text: string | undefined,
+  options: FilterOptions,
+): Result<Filter | undefined, Refusal> {
   if (text === undefined || text === '') return ok(undefined)
   const compiled = compileFilter(text, options)
   if (compiled.ok) return compiled

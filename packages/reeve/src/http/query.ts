@@ -16,8 +16,7 @@ interface QuerySchema {
 /** Reference §1.1: some parameters have refusals of their own, checked in this order before the others. */
 const SPECIAL: Readonly<Record<string, Reader>> = {
   stale: (text) =>
-    text === '' ||
-    parseBool(text, 'Expect `true` or `false` for `stale` query string parameter'),
+    text === '' || parseBool(text, 'Expect `true` or `false` for `stale` query string parameter'),
   per_page: (text) => parseWhole(text, 'Expect a number for `per_page` query string parameter'),
   wait: (text) => text,
   index: (text) => parseWhole(text, 'Invalid index'),

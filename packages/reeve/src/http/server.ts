@@ -4,6 +4,7 @@ import { createGunzip, createInflate, deflate, gzip } from 'node:zlib'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Fault, messageOf } from '../kit/fault.ts'
 import { LIMITS } from '../model/index.ts'
+import { sendV2Error } from './v2/errors.ts'
 
 /** A place to write structured lines; pino in production, silence in tests. */
 export interface HttpLog {
@@ -93,11 +94,17 @@ async function compressed(
   if (!isBody || payload.length < COMPRESS_BYTES_MIN) return payload
   if (reply.hasHeader('content-encoding')) return payload
   const accepted = request.headers['accept-encoding']?.toLowerCase() ?? ''
-  const encoding = /\bgzip\b/.test(accepted) ? 'gzip' : /\bdeflate\b/.test(accepted) ? 'deflate' : ''
+  const encoding = /\bgzip\b/.test(accepted)
+    ? 'gzip'
+    : /\bdeflate\b/.test(accepted)
+      ? 'deflate'
+      : ''
   if (encoding === '') return payload
   void reply.header('content-encoding', encoding).header('vary', 'Accept-Encoding')
   void reply.removeHeader('content-length')
-  return encoding === 'gzip' ? gzipAsync(payload, { level: 1 }) : deflateAsync(payload, { level: 1 })
+  return encoding === 'gzip'
+    ? gzipAsync(payload, { level: 1 })
+    : deflateAsync(payload, { level: 1 })
 }
 
 interface Failure {
@@ -109,24 +116,15 @@ interface Failure {
 /** Whatever a handler threw: the caller's body (4xx), a fault of the world (503), or our mistake (500). */
 function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyReply {
   const status = statusOf(error)
-  const message = status === 500 ? 'internal error; the server logged it with this request id' : messageOf(error)
+  const message =
+    status === 500 ? 'internal error; the server logged it with this request id' : messageOf(error)
   if (status >= 500)
-    log.error({ err: error, requestId: request.id, method: request.method, url: request.url }, 'request failed')
-  if (request.url.startsWith('/api/v2')) {
-    const title = TITLES[status] ?? 'Error'
-    return reply
-      .code(status)
-      .type('application/vnd.api+json')
-      .send(JSON.stringify({ errors: [{ status: String(status), title, detail: message }] }))
-  }
+    log.error(
+      { err: error, requestId: request.id, method: request.method, url: request.url },
+      'request failed',
+    )
+  if (request.url.startsWith('/api/v2')) return sendV2Error(reply, status, message)
   return reply.code(status).type('text/plain; charset=utf-8').send(message)
-}
-
-const TITLES: Readonly<Record<number, string>> = {
-  400: 'bad request',
-  413: 'payload too large',
-  500: 'internal error',
-  503: 'service unavailable',
 }
 
 function statusOf(error: unknown): number {

@@ -24,10 +24,7 @@ test('sorted list: behaves as a sorted set of its keys, forwards and backwards',
         [...list.ascending(from)],
         sorted.filter((key) => key >= from),
       )
-      assert.deepEqual(
-        [...list.descending(from)],
-        sorted.filter((key) => key <= from).toReversed(),
-      )
+      assert.deepEqual([...list.descending(from)], sorted.filter((key) => key <= from).toReversed())
     }),
   )
 })

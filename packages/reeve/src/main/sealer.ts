@@ -1,10 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { open, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Fault } from '../kit/fault.ts'
 import type { Sealer } from '../workload/index.ts'
 
-const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
@@ -31,31 +28,4 @@ export function createSealer(key: Buffer): Sealer {
       }
     },
   }
-}
-
-/** The key of a data directory, made at its first use and readable by its owner only. */
-export async function loadSealingKey(directory: string): Promise<Buffer> {
-  const path = join(directory, 'sealing-key')
-  const known = await readFile(path).catch((thrown: NodeJS.ErrnoException) => {
-    if (thrown.code === 'ENOENT') return undefined
-    throw thrown
-  })
-  if (known !== undefined) return checked(known, path)
-  const key = randomBytes(KEY_BYTES)
-  const file = await open(path, 'wx', 0o600)
-  try {
-    await file.writeFile(key)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  return key
-}
-
-function checked(key: Buffer, path: string): Buffer {
-  if (key.length === KEY_BYTES) return key
-  throw new Fault(
-    'sealing-key',
-    `${path} is ${key.length} bytes long, not ${KEY_BYTES}; restore it from a backup`,
-  )
 }

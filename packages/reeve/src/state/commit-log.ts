@@ -46,7 +46,7 @@ export class CommitLog {
   /** Durable commits with index ≥ `fromIndex`, ascending, up to the newest at the time of the call. */
   async *read(fromIndex: number): AsyncGenerator<Commit> {
     let next = fromIndex
-    for (let before = -1; before !== next && !this.#isAtHand(next); ) {
+    for (let before = -1; before !== next && !this.#isAtHand(next);) {
       before = next
       for await (const entry of this.#engine.read(next)) {
         yield decodeCommit(entry.text)

@@ -10,6 +10,7 @@ export type {
   StoredRow,
 } from './engine.ts'
 export type { Cause } from './events.ts'
+export { withJobRows } from './job-rows.ts'
 export { nodeEvaluations } from './node-evaluations.ts'
 export { put, remove, Store } from './store.ts'
 export type { Change, Commitment, CommitRequest, Stamp, StoreOptions } from './store.ts'

@@ -231,7 +231,8 @@ export class Store {
 
   /** Memory goes back to what is durable: reads stay true, writes are refused until a restart. */
   #failed(batch: Batch, cause: unknown): void {
-    const fault = cause instanceof Fault ? cause : new Fault('storage-failed', String(cause), { cause })
+    const fault =
+      cause instanceof Fault ? cause : new Fault('storage-failed', String(cause), { cause })
     this.#fault = fault
     const doomed = [batch, ...(this.#gathering === undefined ? [] : [this.#gathering])]
     for (const undo of doomed.flatMap((one) => one.undo).reverse()) undo()

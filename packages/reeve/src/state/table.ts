@@ -153,7 +153,8 @@ export class Table<Row extends object> {
   put(key: string, encoded: EncodedRow, row?: Row): Undo {
     const [createIndex, modifyIndex] = encoded.header
     const slot = this.#slots.get(key)
-    if (slot === undefined || slot.createIndex !== createIndex) return this.#insert(key, encoded, row)
+    if (slot === undefined || slot.createIndex !== createIndex)
+      return this.#insert(key, encoded, row)
     const before = { ...slot }
     this.#leaveGroups(slot)
     this.#fillSlot(slot, encoded, row)

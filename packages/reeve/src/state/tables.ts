@@ -58,8 +58,13 @@ function jobKey(row: { readonly Namespace: string; readonly JobID: string }): st
 }
 
 /** An evaluation that is still to be carried out, now or when something frees up. */
-function isOpen(row: Evaluation): boolean {
+export function isOpenEvaluation(row: Evaluation): boolean {
   return row.Status === 'pending' || row.Status === 'blocked'
+}
+
+/** Reference §4.7: neither failed, successful nor cancelled. */
+function isActiveDeployment({ Status }: Deployment): boolean {
+  return Status !== 'failed' && Status !== 'successful' && Status !== 'cancelled'
 }
 
 /** The rest of a spec, for tables that need nothing special. */
@@ -95,15 +100,20 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     byCreation: true,
     decodedRowsMax: LARGE_DECODED_ROWS,
   },
-  deployments: { ...plain, key: (row) => row.ID, groups: { job: jobKey }, byCreation: true },
+  deployments: {
+    ...plain,
+    key: (row) => row.ID,
+    groups: { job: jobKey, active: (row) => (isActiveDeployment(row) ? jobKey(row) : undefined) },
+    byCreation: true,
+  },
   evaluations: {
     ...plain,
     key: (row) => row.ID,
     groups: {
       job: jobKey,
       // The broker rebuilds itself from these after a restart.
-      status: (row) => (isOpen(row) ? row.Status : undefined),
-      open: (row) => (isOpen(row) ? jobKey(row) : undefined),
+      status: (row) => (isOpenEvaluation(row) ? row.Status : undefined),
+      open: (row) => (isOpenEvaluation(row) ? jobKey(row) : undefined),
     },
     byCreation: true,
     decodedRowsMax: LARGE_DECODED_ROWS,
@@ -120,7 +130,8 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     ...plain,
     key: (row) => namespacedKey(row.Namespace, row.ID),
     groups: {
-      parent: (row) => (row.ParentID === '' ? undefined : namespacedKey(row.Namespace, row.ParentID)),
+      parent: (row) =>
+        row.ParentID === '' ? undefined : namespacedKey(row.Namespace, row.ParentID),
       namespace: (row) => row.Namespace,
     },
     decodedRowsMax: LARGE_DECODED_ROWS,

@@ -24,7 +24,9 @@ export const ALLOCATION_HOOKS: readonly AllocationHook[] = [
 /** What this allocation replaces or pushed away must be gone first: it may hold the same ports. */
 async function awaitPredecessors(context: AllocationHookContext): Promise<void> {
   const { PreviousAllocation, PreemptedAllocations } = context.assignment.allocation
-  const predecessors = [PreviousAllocation, ...(PreemptedAllocations ?? [])].filter((id) => id !== '')
+  const predecessors = [PreviousAllocation, ...(PreemptedAllocations ?? [])].filter(
+    (id) => id !== '',
+  )
   const gone = Promise.all(predecessors.map((id) => context.endOf(id)))
   const { promise: stopped, resolve } = Promise.withResolvers<void>()
   context.signal.addEventListener('abort', () => resolve(), { once: true })

@@ -1,7 +1,8 @@
 import type { TaskState } from '@reeve/contract'
 import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
 import { messageOf } from '../../kit/fault.ts'
-import { shouldEnd, type AgentTask, type Assignment } from '../assignment.ts'
+import { isServerTerminal } from '../../model/index.ts'
+import type { AgentTask, Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
 import { Latest } from '../store/latest.ts'
 import type { TaskRecord, TaskRecords } from '../store/store.ts'
@@ -84,7 +85,7 @@ export class AllocationRunner {
       const task = assignment.group.Tasks.find((candidate) => candidate.Name === runner.name)
       if (task !== undefined) runner.update(assignment, task)
     }
-    if (shouldEnd(assignment.allocation)) void this.stop()
+    if (isServerTerminal(assignment.allocation)) void this.stop()
     await this.#saveAssignment.run()
   }
 
@@ -149,7 +150,7 @@ export class AllocationRunner {
       this.#areTasksStarted = true
       for (const { runner } of this.#members) runner.start()
       this.#watchDuration()
-      if (shouldEnd(this.#assignment.allocation)) void this.stop()
+      if (isServerTerminal(this.#assignment.allocation)) void this.stop()
     } else {
       for (const { runner } of this.#members) runner.fail(failure)
     }
@@ -165,8 +166,9 @@ export class AllocationRunner {
 
   /** The steps before the tasks; the text of what failed, if something did. */
   async #setUp(): Promise<string | undefined> {
-    const { host, endOf } = this.#options
+    const { host } = this.#options
     const { signal } = this.#setUpOver
+    const endOf = (id: string): Promise<void> => this.#options.endOf(id)
     try {
       // What the servers said must be on the disk before anything follows from it.
       await this.#saveAssignment.run()
@@ -260,11 +262,14 @@ export class AllocationRunner {
     if (limitNs <= 0 || (job.Type !== 'batch' && job.Type !== 'sysbatch')) return
     const { clock } = this.#options.host
     const leftMs = msFromNs(allocation.CreateTime) + msFromNs(limitNs) - clock.nowMs()
-    void pause(clock, Math.max(0, leftMs), this.#stopped.signal).then((passed) => {
-      if (!passed || this.#members.every(({ runner }) => runner.state.State === 'dead')) return
-      this.#isExpired = true
-      void this.stop()
-    })
+    void this.#expireAfter(Math.max(0, leftMs))
+  }
+
+  async #expireAfter(delayMs: number): Promise<void> {
+    const passed = await pause(this.#options.host.clock, delayMs, this.#stopped.signal)
+    if (!passed || this.#members.every(({ runner }) => runner.state.State === 'dead')) return
+    this.#isExpired = true
+    await this.stop()
   }
 }
 

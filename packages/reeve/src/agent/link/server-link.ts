@@ -98,7 +98,7 @@ export class ServerLink {
   }
 
   async #converse(channel: Channel): Promise<boolean> {
-    const { clock, log, desired } = this.#options
+    const { clock, log } = this.#options
     const session = new Session({
       channel,
       clock,
@@ -109,7 +109,7 @@ export class ServerLink {
         this.#outbox.restart(this.#options.updates())
         this.#options.welcomed(welcome)
       },
-      desired,
+      desired: (message) => this.#options.desired(message),
     })
     this.#session = session
     if (this.#stopping.signal.aborted) session.close('the agent stops')

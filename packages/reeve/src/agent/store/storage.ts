@@ -111,7 +111,8 @@ async function loadIdentity(
     return made
   }
   // A new identity would orphan everything that the servers know of this node, so a bad file is not replaced.
-  if (!identityFile.Check(file)) throw new Fault('agent-state', `cannot use ${path}: not an identity`)
+  if (!identityFile.Check(file))
+    throw new Fault('agent-state', `cannot use ${path}: not an identity`)
   return { nodeId: file.nodeId, secret: file.secret }
 }
 

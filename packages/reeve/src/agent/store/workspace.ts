@@ -11,7 +11,10 @@ export interface Workspace {
   /** Makes the directories of one task, owned by its user. Safe to repeat. */
   buildTask(place: TaskPlace, user: string): Promise<void>
   /** Writes a file below the task's `local`. Fault `task-invalid` when the path leads out of it. */
-  writeLocal(place: TaskPlace, file: { readonly path: string; readonly bytes: Uint8Array }): Promise<void>
+  writeLocal(
+    place: TaskPlace,
+    file: { readonly path: string; readonly bytes: Uint8Array },
+  ): Promise<void>
   paths(place: TaskPlace): TaskPaths
   /** Removes everything of the allocation, never across a mount point. */
   remove(allocationId: string): Promise<void>

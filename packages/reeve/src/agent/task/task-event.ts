@@ -2,7 +2,9 @@ import type { TaskEvent, TaskEventType } from '@reeve/contract'
 import { formatDurationNs, nsFromMs } from '../../kit/duration.ts'
 
 /** What a caller may say about an event; the rest of the record follows from it. */
-export type TaskEventFields = Partial<Omit<TaskEvent, 'Type' | 'Time' | 'DisplayMessage' | 'Details'>>
+export type TaskEventFields = Partial<
+  Omit<TaskEvent, 'Type' | 'Time' | 'DisplayMessage' | 'Details'>
+>
 
 /**
  * One task event with all its fields. Reference workload §4.5: every field is always present, and each one
@@ -11,7 +13,10 @@ export type TaskEventFields = Partial<Omit<TaskEvent, 'Type' | 'Time' | 'Display
 export function taskEvent(
   type: TaskEventType,
   timeMs: number,
-  { details, ...fields }: TaskEventFields & { readonly details?: Readonly<Record<string, string>> } = {},
+  {
+    details,
+    ...fields
+  }: TaskEventFields & { readonly details?: Readonly<Record<string, string>> } = {},
 ): TaskEvent {
   const record: TaskEvent = {
     ...EMPTY,
@@ -76,11 +81,15 @@ function mirror(fields: TaskEventFields): Record<string, string> {
   const details: Record<string, string> = {}
   for (const [name, key] of Object.entries(DETAIL_KEYS)) {
     const value: unknown = Reflect.get(fields, name)
-    if (value === undefined || value === '' || value === false) continue
+    if (typeof value !== 'number' && value !== true && !isText(value)) continue
     // The kill timeout is a text like 5s, the start delay a number of nanoseconds.
     details[key] = name === 'KillTimeout' ? formatDurationNs(Number(value)) : String(value)
   }
   return details
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
 }
 
 /** The sentence for people. Filled in on the node, so that every reader shows the same one. */

@@ -32,7 +32,12 @@ export interface TaskHookContext {
 /** Reference scheduling §25, step 3: validate, directory, payload. */
 export const TASK_HOOKS: readonly TaskHook[] = [
   { name: 'validate', once: false, beforeStart: validate },
-  { name: 'task-dir', once: true, announces: 'Building Task Directory', beforeStart: buildDirectory },
+  {
+    name: 'task-dir',
+    once: true,
+    announces: 'Building Task Directory',
+    beforeStart: buildDirectory,
+  },
   {
     name: 'dispatch-payload',
     once: true,

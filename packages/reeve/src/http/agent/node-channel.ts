@@ -85,7 +85,9 @@ class NodeConnection implements NodeSession {
 
   start(): void {
     this.#socket.on('message', (data) => {
-      this.#work = this.#work.then(() => this.#receive(data)).catch((thrown: unknown) => this.#fail(thrown))
+      this.#work = this.#work
+        .then(() => this.#receive(data))
+        .catch((thrown: unknown) => this.#fail(thrown))
     })
     this.#socket.on('close', () => {
       this.#cancelHello()

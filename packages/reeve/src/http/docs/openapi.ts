@@ -10,7 +10,11 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
     const operations = (paths[path] ??= {})
     route.methods.forEach((method, i) => {
-      operations[method.toLowerCase()] = operation(route, i === 0 ? route.id : `${route.id}By${method}`, components)
+      operations[method.toLowerCase()] = operation(
+        route,
+        i === 0 ? route.id : `${route.id}By${method}`,
+        components,
+      )
     })
   }
   return {
@@ -35,7 +39,9 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
 function operation(route: Route, operationId: string, components: Components): Json {
   const notes = [`Needs: ${route.needs}.`]
   if (route.blocking === true) notes.push('Blocking queries: yes.')
-  const jsonType = route.path.startsWith('/api/v2') ? 'application/vnd.api+json' : 'application/json'
+  const jsonType = route.path.startsWith('/api/v2')
+    ? 'application/vnd.api+json'
+    : 'application/json'
   const body =
     route.body === undefined
       ? {}
@@ -68,7 +74,9 @@ function response(answer: Answer, jsonType: string, components: Components): Jso
 
 function parameters(route: Route, place: 'path' | 'query'): Json[] {
   const schema = place === 'path' ? route.params : route.query
-  const required = new Set<string>(place === 'path' ? Object.keys(schema?.properties ?? {}) : (schema?.required ?? []))
+  const required = new Set<string>(
+    place === 'path' ? Object.keys(schema?.properties ?? {}) : (schema?.required ?? []),
+  )
   return Object.entries(schema?.properties ?? {}).map(([name, property]) => {
     const { description, ...rest } = plain(property)
     return {
@@ -107,12 +115,16 @@ class Components {
   }
 
   #value(key: string, value: unknown): unknown {
-    if (Array.isArray(value)) return value.map((one: unknown) => (isObject(one) ? this.refer(one) : one))
+    if (Array.isArray(value))
+      return value.map((one: unknown) => (isObject(one) ? this.refer(one) : one))
     if (!isObject(value)) return value
     // `properties` and `patternProperties` map names to schemas; they are no schemas themselves.
     if (key === 'properties' || key === 'patternProperties')
       return Object.fromEntries(
-        Object.entries(value).map(([name, inner]) => [name, isObject(inner) ? this.refer(inner) : inner]),
+        Object.entries(value).map(([name, inner]) => [
+          name,
+          isObject(inner) ? this.refer(inner) : inner,
+        ]),
       )
     return this.refer(value)
   }

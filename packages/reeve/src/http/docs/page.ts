@@ -34,7 +34,9 @@ function renderRoute(route: Route): string {
   ])
   const blocking = route.blocking === true ? ' · blocking queries' : ''
   const body =
-    route.body === undefined ? '' : `<p>Body: <code>${escape(textOf(route.body, '$id') || 'JSON')}</code></p>`
+    route.body === undefined
+      ? ''
+      : `<p>Body: <code>${escape(textOf(route.body, '$id') || 'JSON')}</code></p>`
   return `<details id="${route.id}"><summary><b>${route.methods.join(' / ')}</b>
 <code>${escape(route.path)}</code> ${escape(route.summary)}</summary>
 <p>Needs: ${escape(route.needs)}${blocking}</p>${body}
@@ -58,7 +60,11 @@ function slug(text: string): string {
 }
 
 function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
 }
 
 const STYLE = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:0 auto;

@@ -23,7 +23,9 @@ export class IntervalSamples {
     this.#startMs = nowMs
   }
 
-  add(sample: Pick<Tally, 'name' | 'labels'> & { readonly value: number; readonly nowMs: number }): void {
+  add(
+    sample: Pick<Tally, 'name' | 'labels'> & { readonly value: number; readonly nowMs: number },
+  ): void {
     this.#roll(sample.nowMs)
     const { name, labels, value } = sample
     const key = `${name}\n${Object.values(labels).join('\n')}`

@@ -78,7 +78,13 @@ export class Metrics {
           Labels: textLabels(labels),
         })),
       )
-    return { Timestamp: isoFromMs(startMs), Gauges: gauges, Points: [], Counters: [], Samples: [...samples] }
+    return {
+      Timestamp: isoFromMs(startMs),
+      Gauges: gauges,
+      Points: [],
+      Counters: [],
+      Samples: [...samples],
+    }
   }
 }
 

@@ -22,7 +22,9 @@ export interface AgentInfo {
 /** Reference §8.6 and §8.8: health, self, members, status, regions, metrics. */
 export function agentEndpoints(agent: AgentInfo, metrics: Metrics): readonly Endpoint[] {
   return [
-    read(v1Routes.readAgentHealth, anyone, ({ query }) => now(() => health(agent, query.type ?? []))),
+    read(v1Routes.readAgentHealth, anyone, ({ query }) =>
+      now(() => health(agent, query.type ?? [])),
+    ),
     read(v1Routes.readAgentSelf, agentRead, () =>
       now(() => json({ config: agent.config(), stats: agent.stats(), member: agent.member() })),
     ),

@@ -22,7 +22,9 @@ const ALLOCATION_FILTER = { kinds: fieldKindsFromSchema(Allocation) }
 /** Spec W: Allocations, the reads. */
 export function allocationEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
   return [
-    read(v1Routes.listAllocations, inNamespace('read-job'), (request) => listAllocations(store, request)),
+    read(v1Routes.listAllocations, inNamespace('read-job'), (request) =>
+      listAllocations(store, request),
+    ),
     read(v1Routes.readAllocation, anyone, (request) => readAllocation(store, request)),
   ]
 }
@@ -40,7 +42,9 @@ function listAllocations(
   const walk = walkIds(allocations, 'alloc', query.prefix)
   if (!walk.ok) return walk
   const isVisible = (row: AllocationRow): boolean =>
-    namespace === '*' ? caller.grants.allows(row.Namespace, 'read-job') : row.Namespace === namespace
+    namespace === '*'
+      ? caller.grants.allows(row.Namespace, 'read-job')
+      : row.Namespace === namespace
   const options = { resources: query.resources ?? false, taskStates: query.task_states ?? true }
   return ok({
     index: () => allocations.lastIndex,

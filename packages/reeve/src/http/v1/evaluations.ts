@@ -17,7 +17,9 @@ const EVAL_NOT_FOUND: Refusal = refusal('eval-not-found', 'eval not found')
 /** Reference §8.2, the reads. */
 export function evaluationEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
   return [
-    read(v1Routes.listEvaluations, inNamespace('read-job'), (request) => listEvaluations(store, request)),
+    read(v1Routes.listEvaluations, inNamespace('read-job'), (request) =>
+      listEvaluations(store, request),
+    ),
     read(v1Routes.readEvaluation, anyone, (request) => readEvaluation(store, request)),
     read(v1Routes.listEvaluationAllocations, anyone, (request) => listPlaced(store, request)),
   ]
@@ -36,7 +38,9 @@ function listEvaluations(
   const walk = walkIds(evaluations, 'eval', query.prefix)
   if (!walk.ok) return walk
   const isVisible = (row: Evaluation): boolean =>
-    (namespace === '*' ? caller.grants.allows(row.Namespace, 'read-job') : row.Namespace === namespace) &&
+    (namespace === '*'
+      ? caller.grants.allows(row.Namespace, 'read-job')
+      : row.Namespace === namespace) &&
     ((query.status ?? '') === '' || row.Status === query.status) &&
     ((query.job ?? '') === '' || row.JobID === query.job)
   return ok({
@@ -65,7 +69,8 @@ function readEvaluation(
     watch: [{ table: 'evaluations', key: id.value }],
     answer: () => {
       const row = evaluations.find(id.value)
-      if (row === undefined || !caller.grants.allows(row.Namespace, 'read-job')) return err(EVAL_NOT_FOUND)
+      if (row === undefined || !caller.grants.allows(row.Namespace, 'read-job'))
+        return err(EVAL_NOT_FOUND)
       return ok(json(query.related === true ? { ...row, RelatedEvals: related(store, row) } : row))
     },
   })
@@ -121,7 +126,9 @@ function listPlaced(
         return err(EVAL_NOT_FOUND)
       const rows = allocations.rowsIn('evaluation', id.value)
       return ok(
-        jsonItems(rows.map((row) => JSON.stringify(allocationStub(row, jobOfAllocation(store, row))))),
+        jsonItems(
+          rows.map((row) => JSON.stringify(allocationStub(row, jobOfAllocation(store, row)))),
+        ),
       )
     },
   })

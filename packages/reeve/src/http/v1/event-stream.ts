@@ -22,7 +22,8 @@ export function mountEventStream(app: FastifyInstance, host: EventStreamHost): v
   app.route({
     method: ['POST', 'PUT', 'PATCH', 'DELETE'],
     url: path,
-    handler: (_request, reply) => reply.code(405).type('text/plain; charset=utf-8').send('Invalid method'),
+    handler: (_request, reply) =>
+      reply.code(405).type('text/plain; charset=utf-8').send('Invalid method'),
   })
   app.get(path, { exposeHeadRoute: false }, (request, reply) => serveStream(host, request, reply))
 }

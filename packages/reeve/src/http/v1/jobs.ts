@@ -4,7 +4,12 @@ import { warningsText } from '../../kit/multi-error.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import { allocationStub, jobStub, refusal, type Refusal } from '../../model/index.ts'
 import { namespacedKey, type Store } from '../../state/index.ts'
-import { registerJob, stopJob, type JobWritten, type WorkloadContext } from '../../workload/index.ts'
+import {
+  registerJob,
+  stopJob,
+  type JobWritten,
+  type WorkloadContext,
+} from '../../workload/index.ts'
 import { json, jsonItems } from '../answer.ts'
 import { read, write, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { listAnswer } from './list-answer.ts'
@@ -20,7 +25,11 @@ export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
   return [
     read(v1Routes.listJobs, inNamespace('list-jobs'), (request) => ok(listJobs(store, request))),
     write(v1Routes.registerJob, anyone, ({ caller, body, query }) =>
-      register(context, caller, { body, pathJobId: undefined, queryNamespace: query.namespace ?? '' }),
+      register(context, caller, {
+        body,
+        pathJobId: undefined,
+        queryNamespace: query.namespace ?? '',
+      }),
     ),
     write(v1Routes.updateJob, anyone, ({ caller, body, query, params }) =>
       register(context, caller, {
@@ -36,7 +45,12 @@ export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
       ok(readOne(store, 'job_summaries', namespacedKey(namespace, params.job_id))),
     ),
     read(v1Routes.listJobAllocations, inNamespace('read-job'), ({ namespace, params, query }) =>
-      ok(listAllocations(store, { key: namespacedKey(namespace, params.job_id), all: query.all ?? false })),
+      ok(
+        listAllocations(store, {
+          key: namespacedKey(namespace, params.job_id),
+          all: query.all ?? false,
+        }),
+      ),
     ),
     read(v1Routes.listJobEvaluations, inNamespace('read-job'), ({ namespace, params }) =>
       ok(listEvaluations(store, namespacedKey(namespace, params.job_id))),
@@ -158,6 +172,10 @@ function listEvaluations(store: Store, key: string): ReadPlan {
     index: () => evaluations.lastIndex,
     watch: [{ table: 'evaluations' }],
     answer: () =>
-      ok(jsonItems([...evaluations.keysIn('job', key)].sort().map((id) => evaluations.bodyOf(id) ?? ''))),
+      ok(
+        jsonItems(
+          [...evaluations.keysIn('job', key)].sort().map((id) => evaluations.bodyOf(id) ?? ''),
+        ),
+      ),
   }
 }

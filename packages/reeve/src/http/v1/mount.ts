@@ -41,7 +41,8 @@ export function mountV1(app: FastifyInstance, host: V1Host, endpoints: readonly 
     app.route({
       method: [...EVERY_METHOD],
       url: path,
-      handler: (request, reply) => serve(host, ofPath, { request, reply, params: paramsOf(request) }),
+      handler: (request, reply) =>
+        serve(host, ofPath, { request, reply, params: paramsOf(request) }),
     })
   }
   mountJobPaths(app, host, byPath)

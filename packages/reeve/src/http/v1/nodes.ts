@@ -87,7 +87,9 @@ function listAllocations(
         .rowsIn('node', id.value)
         .filter((row) => caller.grants.allows(row.Namespace, 'read-job'))
       return ok(
-        jsonItems(rows.map((row) => JSON.stringify(allocationView(row, jobOfAllocation(store, row))))),
+        jsonItems(
+          rows.map((row) => JSON.stringify(allocationView(row, jobOfAllocation(store, row)))),
+        ),
       )
     },
   })

@@ -7,10 +7,7 @@ import { STATUS_OF } from './statuses.ts'
 
 /** Reference §2.1: an error is its bare text. */
 export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
-  return reply
-    .code(STATUS_OF[refusal.code])
-    .type('text/plain; charset=utf-8')
-    .send(refusal.message)
+  return reply.code(STATUS_OF[refusal.code]).type('text/plain; charset=utf-8').send(refusal.message)
 }
 
 /** A list longer than this is written piece by piece: one text of it could pass V8's limit of 512 MB. */

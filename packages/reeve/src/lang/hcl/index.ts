@@ -36,6 +36,7 @@ export {
   type FunctionProblem,
   type LazyArgument,
   type LazyFunction,
+  type LazyProblem,
   type Parameter,
   type Scope,
   type ScopeOptions,

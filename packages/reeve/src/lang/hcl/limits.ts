@@ -3,8 +3,8 @@
 /** UTF-16 units of one text. The largest job files seen in the wild are far below one megabyte. */
 export const SOURCE_LENGTH_MAX = 8 * 1024 * 1024
 
-/** Tokens of one text; about forty bytes each while it is parsed. */
-export const TOKEN_COUNT_MAX = 1_000_000
+/** Tokens of one text; each costs up to a few hundred bytes in the tree. */
+export const TOKEN_COUNT_MAX = 500_000
 
 /** Brackets, blocks, templates and unary operators inside one another; keeps the recursive parser off the end of the stack. */
 export const NESTING_DEPTH_MAX = 250
@@ -19,7 +19,7 @@ export const NUMBER_BITS_MAX = 1024
 export const EVALUATION_STEPS_MAX = 2_000_000
 
 /** Copying text is native code: this many characters take as long as a step. */
-export const CHARACTERS_PER_STEP = 64
+export const CHARACTERS_PER_STEP = 32
 
 /** A decoded block is larger than a value; this many steps keep expanded blocks below about 100,000. */
 export const STEPS_PER_BLOCK = 20

@@ -5,6 +5,7 @@ import { messageOf } from '../../kit/fault.ts'
 import { findLockHolder } from './directory-lock.ts'
 import { syncFolder, writeDurably } from './durable-file.ts'
 import { seal, unseal } from './layout.ts'
+import type { WalLength } from './leveldb/inspect-database.ts'
 import { codeOf, storageFault } from './storage-faults.ts'
 
 /** Changes when a program that knows only the old layout would misread the new one. */
@@ -17,7 +18,7 @@ export interface DataPaths {
   readonly root: string
   /** Says whose directory this is, its format, and whether it was ever completed. */
   readonly format: string
-  /** How far the log had come at the last checkpoint or closing: the log must reach at least there. */
+  /** How far the log had come at the last checkpoint or closing: it must reach at least there. */
   readonly reached: string
   readonly level: string
 }
@@ -25,6 +26,14 @@ export interface DataPaths {
 export interface Reached {
   readonly lastIndex: number
   readonly upTo: number
+  /** How long the database's newest write-ahead log was at closing. 0 when that is not known. */
+  readonly wal: WalLength
+}
+
+export const NOTHING_REACHED: Reached = {
+  lastIndex: 0,
+  upTo: 0,
+  wal: { number: 0, bytes: 0 },
 }
 
 export function dataPathsOf(directory: string): DataPaths {
@@ -55,7 +64,10 @@ export async function examineDirectory(paths: DataPaths): Promise<DirectoryState
   if (!names.includes('FORMAT')) return stateWithoutFormat(paths, names)
   const state = stateIn(paths, await readFile(paths.format, 'utf8'))
   // Creation writes REACHED when the database is there, and only then calls the directory ready.
-  return names.includes('REACHED') ? 'ready' : state
+  const ready = state === 'ready' || names.includes('REACHED')
+  if (ready && !names.includes('REACHED')) throw damaged(paths, 'the file REACHED is missing')
+  if (ready && !names.includes('level')) throw damaged(paths, 'the folder level is missing')
+  return ready ? 'ready' : 'unfinished'
 }
 
 function stateIn(paths: DataPaths, text: string): DirectoryState {
@@ -96,12 +108,7 @@ function versionFault(paths: DataPaths, format: unknown): Error {
 function stateWithoutFormat(paths: DataPaths, names: readonly string[]): DirectoryState {
   const rest = names.filter((name) => name !== 'FORMAT.tmp')
   if (rest.length === 0) return 'empty'
-  if (rest.includes('level')) {
-    throw storageFault(
-      'storage-corrupt',
-      `The data directory ${paths.root} is damaged: the file FORMAT is missing.`,
-    )
-  }
+  if (rest.includes('level')) throw damaged(paths, 'the file FORMAT is missing')
   throw storageFault(
     'storage-foreign',
     `The directory ${paths.root} holds files that are not Reeve's: ${rest.slice(0, 3).join(', ')}.`,
@@ -175,27 +182,33 @@ async function writeFormat(paths: DataPaths, state: 'unfinished' | 'ready'): Pro
 }
 
 export async function writeReached(paths: DataPaths, reached: Reached): Promise<void> {
-  const { lastIndex, upTo } = reached
-  await writeDurably(paths.reached, seal('REACHED', JSON.stringify({ lastIndex, upTo })))
+  await writeDurably(paths.reached, seal('REACHED', JSON.stringify(reached)))
 }
 
 export async function readReached(paths: DataPaths): Promise<Reached> {
-  const text = await readFile(paths.reached, 'utf8').catch(ifMissing)
-  if (text === undefined) {
-    throw storageFault(
-      'storage-corrupt',
-      `The data directory ${paths.root} is damaged: the file REACHED is missing.`,
-    )
-  }
+  const text = await readFile(paths.reached, 'utf8')
   try {
-    const { lastIndex, upTo }: Partial<Reached> = JSON.parse(unseal('REACHED', text))
-    if (Number.isSafeInteger(lastIndex) && Number.isSafeInteger(upTo)) {
-      return { lastIndex: Number(lastIndex), upTo: Number(upTo) }
-    }
+    const reached: unknown = JSON.parse(unseal('REACHED', text))
+    if (isReached(reached)) return reached
   } catch (thrown) {
     throw unreadable(paths.reached, thrown)
   }
   throw unreadable(paths.reached)
+}
+
+function isReached(value: unknown): value is Reached {
+  const { lastIndex, upTo, wal } = Object(value)
+  const { number, bytes } = Object(wal)
+  return [lastIndex, upTo, number, bytes].every(Number.isSafeInteger)
+}
+
+/** The directory is ours, but not what we left. */
+export function damaged(paths: DataPaths, what: string, cause?: unknown): Error {
+  return storageFault(
+    'storage-corrupt',
+    `The data directory ${paths.root} is damaged: ${what}.`,
+    cause === undefined ? undefined : { cause },
+  )
 }
 
 function unreadable(path: string, cause?: unknown): Error {

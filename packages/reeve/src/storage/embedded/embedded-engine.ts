@@ -12,6 +12,7 @@ import { RunningCalls } from '../running-calls.ts'
 import { writeReached, type DataPaths } from './data-directory.ts'
 import type { Database, Operation } from './database.ts'
 import * as layout from './layout.ts'
+import { newestWal, type WalLength } from './leveldb/inspect-database.ts'
 import { storageFault, toStorageFault } from './storage-faults.ts'
 
 /** A checkpoint is written in pieces this large: an append that comes along waits for one of them. */
@@ -35,6 +36,8 @@ export class EmbeddedEngine implements StorageEngine {
   readonly #calls = new RunningCalls()
   #lastIndex: number
   #firstIndex: number
+  /** Entries before this one are gone, or going. */
+  #trimmedTo: number
   #upTo: number
   #appending = false
   #keeping = false
@@ -48,6 +51,7 @@ export class EmbeddedEngine implements StorageEngine {
     this.#onClosed = parts.onClosed
     this.#lastIndex = parts.opened.lastIndex
     this.#firstIndex = parts.opened.firstIndex
+    this.#trimmedTo = parts.opened.firstIndex
     this.#upTo = parts.opened.checkpoint.upTo
   }
 
@@ -80,18 +84,20 @@ export class EmbeddedEngine implements StorageEngine {
   }
 
   async *#entries(from: number, to: number): AsyncGenerator<LogEntry> {
-    let expected: number | undefined
+    let expected = from
     const pages = this.#database.pages(layout.logRange(from, to))
     for await (const page of this.#paged(pages, 'reading the log')) {
       for (const [key, value] of page) {
         const entry = this.#decoded('log entry', key, () => layout.fromLogValue(key, value))
-        // The first may be later than asked for: what lay before was trimmed in the meantime.
-        if (entry.index !== (expected ?? entry.index)) throw this.#gap(expected ?? 0)
+        // Only a trim since the call excuses a later beginning, and nothing a gap in between.
+        const trimmed = expected === from && entry.index <= this.#trimmedTo
+        if (entry.index !== expected && !trimmed) throw this.#gap(expected)
         expected = entry.index + 1
         yield entry
       }
     }
-    if (expected !== undefined && expected <= to) throw this.#gap(expected)
+    const allTrimmed = expected === from && to < this.#trimmedTo
+    if (expected <= to && !allTrimmed) throw this.#gap(expected)
   }
 
   async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointMark): Promise<void> {
@@ -100,7 +106,8 @@ export class EmbeddedEngine implements StorageEngine {
       for (const piece of piecesOf(rows)) await this.#write(piece, doing)
       await this.#write([metaOperation('checkpoint', mark)], doing)
       this.#upTo = mark.upTo
-      await this.#remember().catch((thrown: unknown) => {
+      // Appends may be under way, so the length of the log is nothing to hold on to now.
+      await this.#remember({ number: 0, bytes: 0 }).catch((thrown: unknown) => {
         throw toStorageFault(thrown, this.#paths.root, doing)
       })
     })
@@ -115,6 +122,7 @@ export class EmbeddedEngine implements StorageEngine {
         for (let index = this.#firstIndex; index < next; index++) {
           operations.push({ type: 'del', key: layout.logKey(index) })
         }
+        this.#trimmedTo = next
         await this.#write(operations, doing)
         this.#firstIndex = next
       }
@@ -141,7 +149,9 @@ export class EmbeddedEngine implements StorageEngine {
     await this.#calls.close()
     try {
       // Only a lower bound: when it cannot be written, the one from before still holds.
-      await this.#remember().catch(() => undefined)
+      await newestWal(this.#paths.level)
+        .then((wal) => this.#remember(wal))
+        .catch(() => undefined)
       await this.#database.close()
     } finally {
       this.#onClosed()
@@ -149,8 +159,8 @@ export class EmbeddedEngine implements StorageEngine {
   }
 
   /** Notes beside the database how far it came: should it lose its end, the next opening notices. */
-  async #remember(): Promise<void> {
-    await writeReached(this.#paths, { lastIndex: this.#lastIndex, upTo: this.#upTo })
+  async #remember(wal: WalLength): Promise<void> {
+    await writeReached(this.#paths, { lastIndex: this.#lastIndex, upTo: this.#upTo, wal })
   }
 
   /** Checkpoints and trims take turns; appends do not wait for them. */

@@ -5,7 +5,7 @@ import { EmbeddedEngine, metaOperation } from './embedded-engine.ts'
 import * as layout from './layout.ts'
 import { DamagedDatabase, inspectDatabase } from './leveldb/inspect-database.ts'
 import type { TableEntry } from './leveldb/manifest.ts'
-import { storageFault, toStorageFault } from './storage-faults.ts'
+import { toStorageFault } from './storage-faults.ts'
 
 export interface EmbeddedOptions {
   /** How much the database gathers in memory before it sorts it into a table. */
@@ -57,18 +57,18 @@ async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<
 async function prepareNew(paths: data.DataPaths): Promise<data.Reached> {
   await data.assertSpace(paths, 0)
   await data.beginDirectory(paths)
-  return { lastIndex: 0, upTo: 0 }
+  return data.NOTHING_REACHED
 }
 
 async function inspect(paths: data.DataPaths): Promise<data.Reached> {
   const reached = await data.readReached(paths)
-  const { walBytes } = await inspectDatabase(paths.level, (table) =>
-    isHistory(table, reached),
-  ).catch(async (thrown: unknown) => {
+  const skip = (table: TableEntry): boolean => isHistory(table, reached)
+  const inspecting = inspectDatabase(paths.level, { skip, wal: reached.wal })
+  const { walBytes } = await inspecting.catch(async (thrown: unknown) => {
     // A process that started meanwhile moves files about: then they are in use, not damaged.
     await data.assertUnlocked(paths)
     if (!(thrown instanceof DamagedDatabase)) throw thrown
-    throw damaged(paths, thrown.message, thrown)
+    throw data.damaged(paths, thrown.message, thrown)
   })
   await data.assertSpace(paths, walBytes)
   return reached
@@ -92,7 +92,7 @@ async function initialise(paths: data.DataPaths, database: Database): Promise<vo
       metaOperation('first', 1),
     ])
   }
-  await data.writeReached(paths, { lastIndex: 0, upTo: 0 })
+  await data.writeReached(paths, data.NOTHING_REACHED)
   await data.completeDirectory(paths)
 }
 
@@ -109,10 +109,13 @@ async function positionOf(
   if (firstIndex > checkpoint.upTo + 1) throw missing(paths, checkpoint.upTo + 1)
   if (firstIndex <= lastIndex) await assertEntry(paths, database, firstIndex)
   if (lastIndex < reached.lastIndex) {
-    throw damaged(paths, `the log ends at ${lastIndex}, but had come to ${reached.lastIndex}`)
+    throw data.damaged(paths, `the log ends at ${lastIndex}, but had come to ${reached.lastIndex}`)
   }
   if (checkpoint.upTo < reached.upTo) {
-    throw damaged(paths, `the checkpoint is at ${checkpoint.upTo}, but had come to ${reached.upTo}`)
+    throw data.damaged(
+      paths,
+      `the checkpoint is at ${checkpoint.upTo}, but had come to ${reached.upTo}`,
+    )
   }
   return { lastIndex, firstIndex, checkpoint }
 }
@@ -149,14 +152,14 @@ async function readMeta<T>(
 ): Promise<T> {
   const key = layout.metaKeys[name]
   const sealed = await database.getText(key)
-  if (sealed === undefined) throw damaged(paths, `the record ${name} is missing`)
+  if (sealed === undefined) throw data.damaged(paths, `the record ${name} is missing`)
   try {
     const value: unknown = JSON.parse(layout.unseal(key, sealed))
     if (isValid(value)) return value
   } catch (thrown) {
-    throw damaged(paths, `the record ${name} is unreadable`, thrown)
+    throw data.damaged(paths, `the record ${name} is unreadable`, thrown)
   }
-  throw damaged(paths, `the record ${name} is unreadable`)
+  throw data.damaged(paths, `the record ${name} is unreadable`)
 }
 
 /** FORMAT was read first and named the right one; a database that disagrees is not the one beside it. */
@@ -177,13 +180,5 @@ function isMark(value: unknown): value is CheckpointMark {
 }
 
 function missing(paths: data.DataPaths, index: number): Error {
-  return damaged(paths, `log entry ${index} is missing`)
-}
-
-function damaged(paths: data.DataPaths, what: string, cause?: unknown): Error {
-  return storageFault(
-    'storage-corrupt',
-    `The data directory ${paths.root} is damaged: ${what}.`,
-    cause === undefined ? undefined : { cause },
-  )
+  return data.damaged(paths, `log entry ${index} is missing`)
 }

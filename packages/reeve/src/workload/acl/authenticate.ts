@@ -51,8 +51,7 @@ export class Authenticator {
     this.#forgetWhenChanged()
     const known = this.#callers.get(token.AccessorID)
     if (known !== undefined) return known
-    const grants =
-      token.Type === 'management' ? MANAGEMENT : resolveGrants(token, this.#lookups())
+    const grants = token.Type === 'management' ? MANAGEMENT : resolveGrants(token, this.#lookups())
     const expiry = token.ExpirationTime
     const caller: Caller = {
       grants,

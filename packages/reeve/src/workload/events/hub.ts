@@ -135,7 +135,8 @@ export class EventHub {
       if (commit.events.length > 0) this.#gather(new StreamedCommit(commit))
       if (commit.rows.some((row) => ACL_TABLES.has(row.table))) this.#recheck()
     }
-    if (this.#groups.size > 0) this.#cancelFlush ??= this.#clock.after(GATHER_MS, () => this.#flush())
+    if (this.#groups.size > 0)
+      this.#cancelFlush ??= this.#clock.after(GATHER_MS, () => this.#flush())
   }
 
   #gather(streamed: StreamedCommit): void {

@@ -48,7 +48,8 @@ export function prepareStream(
       ),
     )
   return ok({
-    open: (sink) => openStream(streams, { request, selectors: selectors.value, caller: caller.value, sink }),
+    open: (sink) =>
+      openStream(streams, { request, selectors: selectors.value, caller: caller.value, sink }),
   })
 }
 

@@ -1,21 +1,31 @@
-import type { Input, Job, JobRegisterRequest, TaskGroupSummary } from '@reeve/contract'
+import type { Input, Job, JobRegisterRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
   canonicalizeJob,
   jobSpecChanged,
+  jobUpdateRefusal,
   jobWarnings,
   LIMITS,
   PERMISSION_DENIED,
   refusal,
   newEvaluation,
+  newSummary,
   validateJob,
+  withGroupsOf,
   type Refusal,
 } from '../../model/index.ts'
-import { jobVersionKey, namespacedKey, put, remove, type Change, type Stamp } from '../../state/index.ts'
+import {
+  jobVersionKey,
+  namespacedKey,
+  put,
+  remove,
+  withJobRows,
+  type Change,
+  type Stamp,
+} from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { checkTransition } from './transition.ts'
 
 export interface RegisterRequest {
   readonly body: JobRegisterRequest
@@ -47,11 +57,13 @@ export async function registerJob(
   const job = acceptJob(context, submitted.value, namespace)
   if (!job.ok) return job
   const current = context.store.tables.jobs.find(namespacedKey(namespace, job.value.ID))
-  const conflict = checkIndex(request.body, current) ?? checkTransition(job.value, current)
+  const conflict = checkIndex(request.body, current) ?? checkUpdate(job.value, current)
   if (conflict !== undefined) return err(conflict)
   const next = { ...job.value, ServiceTokenID: caller.accessorId }
   const wanted = request.body.PreserveCounts === true ? preserveCounts(next, current) : next
-  return ok(await commitJob(context, { job: wanted, current, priority: request.body.EvalPriority ?? 0 }))
+  return ok(
+    await commitJob(context, { job: wanted, current, priority: request.body.EvalPriority ?? 0 }),
+  )
 }
 
 function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, Refusal> {
@@ -93,6 +105,14 @@ function acceptJob(
   if (!store.tables.namespaces.has(namespace))
     return invalid(`job "${job.ID}" is in nonexistent namespace "${namespace}"`)
   return ok(job)
+}
+
+/** Reference §2.3: what a new version may not change. */
+function checkUpdate(job: Job, current: Job | undefined): Refusal | undefined {
+  if (job.Payload !== null)
+    return refusal('invalid-input', "job can't be submitted with a payload, only dispatched")
+  const text = jobUpdateRefusal(current, job)
+  return text === undefined ? undefined : refusal('invalid-input', text)
 }
 
 /** Spec W: Create job, `EnforceIndex`. */
@@ -142,7 +162,10 @@ async function commitJob(context: WorkloadContext, request: JobCommit): Promise<
         jobModifyIndex: next.JobModifyIndex,
         priority: request.priority,
       })
-      return evalId === '' ? rows : [...rows, put('evaluations', evaluation)]
+      return withJobRows(
+        context.store.tables,
+        evalId === '' ? rows : [...rows, put('evaluations', evaluation)],
+      )
     },
   })
   await durable
@@ -177,35 +200,14 @@ function nextVersion(job: Job, current: Job | undefined, { index, timeMs }: Stam
 
 /** The job, its new version and its summary; versions that nobody can ask for any more go. */
 export function versionRows(context: WorkloadContext, job: Job): Change[] {
-  const { job_summaries } = context.store.tables
   const key = namespacedKey(job.Namespace, job.ID)
-  const summary = job_summaries.find(key)
-  const groups = Object.fromEntries(
-    job.TaskGroups.map((group) => [group.Name, summary?.Summary[group.Name] ?? EMPTY_SUMMARY]),
-  )
+  const summary = context.store.tables.job_summaries.find(key)
   return [
     put('jobs', job),
     put('job_versions', job),
     ...surplusVersions(context, key).map((version) => remove('job_versions', version)),
-    put('job_summaries', {
-      JobID: job.ID,
-      Namespace: job.Namespace,
-      Summary: { ...summary?.Summary, ...groups },
-      Children: summary?.Children ?? { Pending: 0, Running: 0, Dead: 0 },
-      CreateIndex: 0,
-      ModifyIndex: 0,
-    }),
+    put('job_summaries', summary === undefined ? newSummary(job) : withGroupsOf(summary, job)),
   ]
-}
-
-const EMPTY_SUMMARY: TaskGroupSummary = {
-  Queued: 0,
-  Complete: 0,
-  Failed: 0,
-  Running: 0,
-  Starting: 0,
-  Lost: 0,
-  Unknown: 0,
 }
 
 /** Spec W: Limits. Beyond the latest six only tagged versions and those of existing allocations stay. */

@@ -2,7 +2,15 @@ import type { Job } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { newEvaluation, refusal, type Refusal } from '../../model/index.ts'
-import { jobVersionKey, namespacedKey, put, remove, type Change, type Stamp } from '../../state/index.ts'
+import {
+  jobVersionKey,
+  namespacedKey,
+  put,
+  remove,
+  withJobRows,
+  type Change,
+  type Stamp,
+} from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { versionRows } from './register.ts'
 
@@ -39,11 +47,12 @@ export async function stopJob(
   const evalId = hasEvaluation ? context.ids.uuid() : ''
   const { index, durable } = context.store.commit({
     cause: 'JobDeregistered',
-    changes: (stamp) => [
+    changes: (stamp) =>
+      withJobRows(context.store.tables, [
       ...(request.purge ? purgeRows(context, job) : stopRows(context, job, stamp)),
       ...skipDelays(context, job, request.noShutdownDelay),
       ...(hasEvaluation ? [stopEvaluation(job, { evalId, stamp, evalPriority })] : []),
-    ],
+    ]),
   })
   await durable
   return ok({ evalId, evalCreateIndex: index, jobModifyIndex: index, index })

@@ -19,7 +19,11 @@ export function computedClass(node: NodeRegistration): string {
     .map(([name]) => name)
     .sort(compareText)
   const volumes = Object.keys(node.HostVolumes ?? {}).sort(compareText)
-  const devices = (node.NodeResources.Devices ?? []).map((device) => [device.Vendor, device.Type, device.Name])
+  const devices = (node.NodeResources.Devices ?? []).map((device) => [
+    device.Vendor,
+    device.Type,
+    device.Name,
+  ])
   const facts = [
     node.Datacenter,
     node.NodePool,

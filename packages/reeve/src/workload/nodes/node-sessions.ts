@@ -60,7 +60,8 @@ export class NodeSessions {
       for (const row of commit.rows) {
         if (row.table !== 'allocations') continue
         // A deleted row's last text still names its node.
-        const { NodeID, AllocModifyIndex } = allocations.find(row.key) ?? (JSON.parse(row.body) as AllocationRow)
+        const { NodeID, AllocModifyIndex } =
+          allocations.find(row.key) ?? (JSON.parse(row.body) as AllocationRow)
         if (!this.#sessions.has(NodeID)) continue
         if (row.header === undefined) addTo(removed, NodeID, row.key)
         else if (AllocModifyIndex === commit.index) addTo(changed, NodeID, row.key)
@@ -113,7 +114,10 @@ function inParts(all: readonly DesiredAllocation[]): DesiredAllocation[][] {
   for (const one of all) {
     const size = JSON.stringify(one).length
     const part = parts.at(-1) ?? []
-    if (part.length >= ALLOCATIONS_PER_MESSAGE || (part.length > 0 && chars + size > MESSAGE_CHARS_TARGET)) {
+    if (
+      part.length >= ALLOCATIONS_PER_MESSAGE ||
+      (part.length > 0 && chars + size > MESSAGE_CHARS_TARGET)
+    ) {
       parts.push([one])
       chars = size
     } else {

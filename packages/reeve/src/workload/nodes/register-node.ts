@@ -21,7 +21,10 @@ export async function registerNode(
     return err(refusal('permission-denied', `the secret of node ${hello.node.ID} is another one`))
   if (known === undefined && !isJoinToken(context, hello.joinToken))
     return err(
-      refusal('permission-denied', 'this node is unknown and its join token is not the servers’ one'),
+      refusal(
+        'permission-denied',
+        'this node is unknown and its join token is not the servers’ one',
+      ),
     )
   const { durable } = store.commit({
     cause: 'NodeRegistration',
@@ -50,11 +53,7 @@ function registrationRows(context: WorkloadContext, registration: Registration):
   const { tables } = context.store
   const pool = tables.node_pools.has(row.NodePool) ? [] : [put('node_pools', newPool(row.NodePool))]
   const follow = { stamp: registration.stamp, ids: context.ids }
-  return [
-    put('nodes', row),
-    ...pool,
-    ...(wasReady ? [] : nodeEvaluations(tables, row.ID, follow)),
-  ]
+  return [put('nodes', row), ...pool, ...(wasReady ? [] : nodeEvaluations(tables, row.ID, follow))]
 }
 
 function registeredRow({ node, known, secretHash, stamp }: Registration): NodeRow {
@@ -102,10 +101,7 @@ function newPool(name: string) {
 }
 
 /** The machine changed: new attributes or resources, the same node. */
-export async function updateNode(
-  context: WorkloadContext,
-  node: NodeRegistration,
-): Promise<void> {
+export async function updateNode(context: WorkloadContext, node: NodeRegistration): Promise<void> {
   const known = context.store.tables.nodes.find(node.ID)
   if (known === undefined) return
   const { durable } = context.store.commit({

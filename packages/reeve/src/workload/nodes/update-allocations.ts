@@ -1,7 +1,7 @@
 import type { AllocationUpdate, Job } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
 import { isClientTerminal, newEvaluation, type AllocationRow } from '../../model/index.ts'
-import { jobRowsAfter, namespacedKey, put, type Change, type Stamp } from '../../state/index.ts'
+import { namespacedKey, put, withJobRows, type Change, type Stamp } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
 /**
@@ -23,7 +23,7 @@ export async function updateAllocations(
       })
       const allocations = rows.map((row) => put('allocations', row))
       const evaluations = failureEvaluations(context, rows, stamp)
-      return [...allocations, ...evaluations, ...jobRowsAfter(tables, [...allocations, ...evaluations])]
+      return withJobRows(tables, [...allocations, ...evaluations])
     },
   })
   await durable

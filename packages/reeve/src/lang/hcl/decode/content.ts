@@ -80,11 +80,13 @@ function sortAttribute(sorter: Sorter, attribute: Attribute): void {
     return
   }
   if (schema.isOpen === true && block === undefined) return addAttribute(sorter, attribute)
-  const hint =
-    block === undefined
-      ? didYouMean(name, namesOf(schema))
-      : ` Did you mean to define a block of type ${quoteText(name)}?`
-  const detail = `An argument named ${quoteText(name)} is not expected here.${hint}`
+  const detail = () => {
+    const hint =
+      block === undefined
+        ? didYouMean(name, namesOf(schema))
+        : ` Did you mean to define a block of type ${quoteText(name)}?`
+    return `An argument named ${quoteText(name)} is not expected here.${hint}`
+  }
   report(problems, { span: attribute.nameSpan, summary: 'Unsupported argument', detail })
 }
 
@@ -135,10 +137,12 @@ function sortBlock(sorter: Sorter, block: Block): void {
     sorter.blocks.push(block)
     return
   }
-  const hint = isAttribute
-    ? ` Did you mean to set the argument ${quoteText(type)}? If so, write "=" after its name.`
-    : didYouMean(type, namesOf(schema))
-  const detail = `Blocks of type ${quoteText(type)} are not expected here.${hint}`
+  const detail = () => {
+    const hint = isAttribute
+      ? ` Did you mean to set the argument ${quoteText(type)}? If so, write "=" after its name.`
+      : didYouMean(type, namesOf(schema))
+    return `Blocks of type ${quoteText(type)} are not expected here.${hint}`
+  }
   report(problems, { span: typeSpan, summary: 'Unsupported block type', detail })
 }
 

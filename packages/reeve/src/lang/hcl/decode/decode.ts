@@ -1,11 +1,12 @@
 import { err, ok, type Result } from '../../../kit/result.ts'
-import { evaluate } from '../evaluate/evaluate.ts'
+import { evaluateInto } from '../evaluate/evaluate.ts'
 import { charge, measure, stepsOf } from '../evaluate/meter.ts'
 import type { Scope } from '../evaluate/scope.ts'
 import { STEPS_PER_BLOCK } from '../limits.ts'
 import type { Attribute, Block, Body } from '../syntax/tree.ts'
 import {
   hasErrors,
+  isFull,
   noProblems,
   report,
   reportAll,
@@ -58,6 +59,7 @@ function decode(work: Work, decoding: Decoding): DecodedBody {
   const content = sortContent(body, withExpander(schema, decoding.expander), decoding.problems)
   const attributes = new Map<string, DecodedAttribute>()
   for (const attribute of content.attributes.values()) {
+    if (isFull(decoding.problems)) break
     const decoded = decodeAttribute(attribute, work, decoding)
     if (decoded !== undefined) attributes.set(decoded.name, decoded)
   }
@@ -65,6 +67,7 @@ function decode(work: Work, decoding: Decoding): DecodedBody {
   const blocks: DecodedBlock[] = []
   const scoped = content.blocks.flatMap((block) => expandBlock({ block, scope }, schema, decoding))
   for (const one of scoped) {
+    if (isFull(decoding.problems)) break
     const decoded = decodeBlock(one, schema, decoding)
     if (decoded !== undefined) blocks.push(decoded)
   }
@@ -83,9 +86,9 @@ function decodeAttribute(
   decoding: Decoding,
 ): DecodedAttribute | undefined {
   const { name, nameSpan, expression } = attribute
-  const evaluated = evaluate(expression, work.scope)
-  if (!evaluated.ok) return reportAll(decoding.problems, evaluated.error)
-  const value = convertAttribute(attribute, evaluated.value, { work, decoding })
+  const evaluated = evaluateInto(expression, work.scope, decoding.problems)
+  if (evaluated === undefined) return undefined
+  const value = convertAttribute(attribute, evaluated, { work, decoding })
   return value === undefined ? undefined : { name, value, nameSpan, expression }
 }
 
@@ -131,6 +134,7 @@ function expandBlock(
   const { expander, problems } = decoding
   const { block, scope } = scoped
   if (block.type !== expander?.type) return [scoped]
+  if (isFull(problems)) return []
   const expanded = expander.expand(block, scope)
   if (!expanded.ok) {
     reportAll(problems, expanded.error)
@@ -148,8 +152,10 @@ function expandBlock(
 }
 
 function reportUnsupported(block: Block, schema: BodySchema, problems: Problems): undefined {
-  const hint = didYouMean(block.type, Object.keys(schema.blocks ?? {}))
-  const detail = `Blocks of type ${quoteText(block.type)} are not expected here.${hint}`
+  const detail = () => {
+    const hint = didYouMean(block.type, Object.keys(schema.blocks ?? {}))
+    return `Blocks of type ${quoteText(block.type)} are not expected here.${hint}`
+  }
   return report(problems, { span: block.typeSpan, summary: 'Unsupported block type', detail })
 }
 

@@ -1,6 +1,6 @@
 import type { CallExpression, Expression } from '../syntax/tree.ts'
 import { didYouMean, quoteText } from '../text/nearest.ts'
-import { reportAll, toDiagnostics } from '../text/diagnostic.ts'
+import { reportAll } from '../text/diagnostic.ts'
 import { convert, formatConversionProblem } from '../value/convert.ts'
 import { describeValue, isList, type Value } from '../value/value.ts'
 import { apart, checkSize, fail, spend, type Context } from './context.ts'
@@ -149,7 +149,7 @@ function makeLazy(expression: Expression, context: Context): LazyArgument {
   return {
     expression,
     evaluate: () => (outcome ??= { value: aside.evaluate(expression, aside) }).value,
-    diagnostics: () => toDiagnostics(aside.problems),
+    problems: () => aside.problems.kept,
   }
 }
 

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../../kit/result.ts'
 import type { Expression } from '../syntax/tree.ts'
-import { noProblems, toDiagnostics, type Diagnostic } from '../text/diagnostic.ts'
+import { noProblems, toDiagnostics, type Diagnostic, type Problems } from '../text/diagnostic.ts'
 import type { Value } from '../value/value.ts'
 import { evaluateAccess, evaluateVariable } from './access.ts'
 import { evaluateArithmetic, isArithmetic } from './arithmetic.ts'
@@ -17,12 +17,21 @@ export function evaluate(
   expression: Expression,
   scope: Scope,
 ): Result<Value, readonly Diagnostic[]> {
-  const context: Context = { scope, problems: noProblems(), evaluate: evaluateNode }
-  const value = evaluateNode(expression, context)
-  return value === undefined ? err(toDiagnostics(context.problems)) : ok(value)
+  const problems = noProblems()
+  const value = evaluateInto(expression, scope, problems)
+  return value === undefined ? err(toDiagnostics(problems)) : ok(value)
 }
 
-export function evaluateNode(expression: Expression, context: Context): Value | undefined {
+/** The same with problems left to the caller. */
+export function evaluateInto(
+  expression: Expression,
+  scope: Scope,
+  problems: Problems,
+): Value | undefined {
+  return evaluateNode(expression, { scope, problems, evaluate: evaluateNode })
+}
+
+function evaluateNode(expression: Expression, context: Context): Value | undefined {
   if (!spend(context, 1, expression.span)) return undefined
   switch (expression.kind) {
     case 'literal':

@@ -1,6 +1,6 @@
 import type { Result } from '../../../kit/result.ts'
 import type { Expression } from '../syntax/tree.ts'
-import type { Diagnostic } from '../text/diagnostic.ts'
+import type { Diagnostic, Problem } from '../text/diagnostic.ts'
 import type { Type } from '../value/type.ts'
 import { getAttribute, type ObjectValue, type Value } from '../value/value.ts'
 import { makeMeter, type EvaluationLimits, type Meter } from './meter.ts'
@@ -78,12 +78,16 @@ export interface LazyFunction {
   readonly kind: 'lazy'
   readonly parameterCountMin: number
   readonly parameterCountMax: number
-  call(args: readonly LazyArgument[]): Result<Value, FunctionProblem | readonly Diagnostic[]>
+  /** Fails with a problem of its own, or with those of its arguments. */
+  call(args: readonly LazyArgument[]): Result<Value, FunctionProblem | readonly LazyProblem[]>
 }
 
 export interface LazyArgument {
   readonly expression: Expression
-  /** Nothing when it fails; `diagnostics` then says why. Evaluated once. */
+  /** Nothing when it fails; `problems` then says why. Evaluated once. */
   evaluate(): Value | undefined
-  diagnostics(): readonly Diagnostic[]
+  problems(): readonly LazyProblem[]
 }
+
+/** Not yet written out, as most are dropped: see `Problem`. */
+export type LazyProblem = Problem | Diagnostic

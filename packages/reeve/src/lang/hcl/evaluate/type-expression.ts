@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../../kit/result.ts'
+import { parseExpression } from '../syntax/parse.ts'
 import type { Expression } from '../syntax/tree.ts'
 import { errorAt, type Diagnostic } from '../text/diagnostic.ts'
 import {
@@ -28,6 +29,8 @@ const COLLECTIONS: ReadonlyMap<string, (element: Type) => Type> = new Map([
 
 /** A type written as an expression: `list(string)`, `object({ a = number })`. */
 export function readType(expression: Expression): Result<Type, readonly Diagnostic[]> {
+  if (expression.kind === 'literal' && typeof expression.value === 'string')
+    return readQuotedType(expression, expression.value)
   if (expression.kind === 'variable') {
     const type = KEYWORDS.get(expression.name)
     if (type !== undefined) return ok(type)
@@ -38,6 +41,14 @@ export function readType(expression: Expression): Result<Type, readonly Diagnost
       return readConstructor(expression.name, argument, expression)
   }
   return invalid(expression)
+}
+
+/** JSON has no bare words, so there the type is the text of a string. */
+function readQuotedType(expression: Expression, text: string): Result<Type, readonly Diagnostic[]> {
+  const parsed = parseExpression(text, expression.span.source.file)
+  if (!parsed.ok || parsed.value.kind === 'literal') return invalid(expression)
+  const type = readType(parsed.value)
+  return type.ok ? type : invalid(expression)
 }
 
 function readConstructor(

@@ -1,7 +1,7 @@
 import { NESTING_DEPTH_MAX } from '../limits.ts'
 import { report, type Problems } from '../text/diagnostic.ts'
 import type { Source, Span } from '../text/source.ts'
-import { describeToken, spanOfToken, type Token, type TokenKind } from './token.ts'
+import { describeToken, type Token, type TokenKind } from './token.ts'
 import type { Expression } from './tree.ts'
 
 /** The place of the parser in the tokens. Parsing functions give nothing after they have reported a problem. */
@@ -72,7 +72,9 @@ export function spanFrom(cursor: Cursor, start: number): Span {
 export function reportNext(cursor: Cursor, summary: string, detail: string): undefined {
   const token = peek(cursor)
   const found = describeToken(cursor.source, token)
-  const span = spanOfToken(cursor.source, token)
+  // A line end is shown as a place, not as a range that reaches into the next line.
+  const end = token.kind === 'newline' ? token.start : token.end
+  const span = { source: cursor.source, start: token.start, end }
   return report(cursor.problems, { span, summary, detail: detail.replace('{found}', () => found) })
 }
 

@@ -60,9 +60,13 @@ export function asTraversal(expression: Expression): Reference | undefined {
   return reference.path.length === stepCount ? reference : undefined
 }
 
-/** The expression as a single bare word, such as the name after `iterator =`. */
+const WORD = /^[\p{ID_Start}_][\p{ID_Continue}-]*$/u
+
+/** The expression as a single word, such as the name after `iterator =`. JSON has no bare words, so a string will do. */
 export function asKeyword(expression: Expression): string | undefined {
-  return expression.kind === 'variable' ? expression.name : undefined
+  if (expression.kind === 'variable') return expression.name
+  if (expression.kind !== 'literal' || typeof expression.value !== 'string') return undefined
+  return WORD.test(expression.value) ? expression.value : undefined
 }
 
 function childrenOf(node: Expression | TemplatePart, bound: ReadonlySet<string>): readonly Visit[] {

@@ -51,7 +51,7 @@ function cutQuoted(scanner: Scanner): void {
   const { source, at, problems } = scanner
   const detail =
     'A quoted string ends on the line where it begins. Use a heredoc for several lines, or "\\n".'
-  const span = { source, start: at, end: at + 1 }
+  const span = { source, start: at, end: at }
   report(problems, { span, summary: 'Unterminated string', detail })
   scanner.modes.pop()
   push(scanner, 'quote-close', 0)

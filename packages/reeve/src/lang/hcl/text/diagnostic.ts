@@ -41,8 +41,8 @@ export function noProblems(): Problems {
 
 /** Gives `undefined`, which is what every parsing and evaluating function returns after it has reported. */
 export function report(problems: Problems, problem: Problem | Diagnostic): undefined {
-  if (problems.kept.length < DIAGNOSTIC_COUNT_MAX) problems.kept.push(problem)
-  else problems.lostCount++
+  if (isFull(problems)) problems.lostCount++
+  else problems.kept.push(problem)
   return undefined
 }
 
@@ -51,17 +51,22 @@ export function reportAll(problems: Problems, list: readonly (Problem | Diagnost
   return undefined
 }
 
+/** True when another problem would not be kept, so that looking for more is wasted work. */
+export function isFull(problems: Problems): boolean {
+  return problems.kept.length >= DIAGNOSTIC_COUNT_MAX
+}
+
 /** Warnings do not count. */
 export function hasErrors(problems: Problems): boolean {
   return problems.kept.some((one) => !('severity' in one) || one.severity === 'error')
 }
 
-/** The problems in the order they were reported, with a last line that says how many were left out. */
+/** The problems in the order they were reported, with a last one that says when some were left out. */
 export function toDiagnostics(problems: Problems): readonly Diagnostic[] {
   const list = problems.kept.map((one) => ('severity' in one ? one : write(one)))
   const last = list.at(-1)
   if (problems.lostCount === 0 || last === undefined) return list
-  const detail = `${problems.lostCount} more problem(s) are not shown.`
+  const detail = 'There are more problems, which are not shown.'
   return [...list, { ...last, summary: 'Too many problems', detail }]
 }
 

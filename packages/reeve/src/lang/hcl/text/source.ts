@@ -4,6 +4,8 @@ export interface Source {
   readonly text: string
   /** Offsets at which lines begin, found on the first call. */
   lineStarts(): readonly number[]
+  /** Offsets of characters that take two UTF-16 units, found on the first call. */
+  wideCharacters(): readonly number[]
   /** Set when the text was written inside another one, such as a template inside a JSON string. */
   readonly outer?: OuterText
 }
@@ -35,15 +37,25 @@ export interface Range {
 }
 
 export function makeSource(file: string, text: string, outer?: OuterText): Source {
-  let starts: readonly number[] | undefined
-  const lineStarts = () => (starts ??= findLineStarts(text))
-  return outer === undefined ? { file, text, lineStarts } : { file, text, lineStarts, outer }
+  const lineStarts = once(() => findLineStarts(text))
+  const wideCharacters = once(() => findWideCharacters(text))
+  const source = { file, text, lineStarts, wideCharacters }
+  return outer === undefined ? source : { ...source, outer }
+}
+
+function once<T extends object>(compute: () => T): () => T {
+  let value: T | undefined
+  return () => (value ??= compute())
 }
 
 function findLineStarts(text: string): readonly number[] {
   const starts = [0]
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
   return starts
+}
+
+function findWideCharacters(text: string): readonly number[] {
+  return Array.from(text.matchAll(/[\u{10000}-\u{10ffff}]/gu), (match) => match.index)
 }
 
 /** The text exactly as written. */
@@ -72,38 +84,24 @@ export function rangeOf(span: Span): Range {
   }
 }
 
+/** Logarithmic in the text: a hostile text has all its problems on one line of eight megabytes. */
 function positionAt(source: Source, offset: number): Position {
   const starts = source.lineStarts()
-  const line = lineIndexAt(starts, offset)
-  const column = countCharacters(source.text, starts[line] ?? 0, offset) + 1
-  return { line: line + 1, column, offset }
+  const line = countUpTo(starts, offset)
+  const lineStart = starts[line - 1] ?? 0
+  const wide = source.wideCharacters()
+  const wideCount = countUpTo(wide, offset - 1) - countUpTo(wide, lineStart - 1)
+  return { line, column: offset - lineStart - wideCount + 1, offset }
 }
 
-function lineIndexAt(starts: readonly number[], offset: number): number {
+/** How many of the sorted offsets are not greater than the limit. */
+function countUpTo(sorted: readonly number[], limit: number): number {
   let low = 0
-  let high = starts.length - 1
+  let high = sorted.length
   while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((starts[middle] ?? 0) <= offset) low = middle
-    else high = middle - 1
+    const middle = (low + high) >> 1
+    if ((sorted[middle] ?? 0) <= limit) low = middle + 1
+    else high = middle
   }
   return low
-}
-
-function countCharacters(text: string, start: number, end: number): number {
-  let count = end - start
-  for (let at = start; at + 1 < end; at++) {
-    if (!isHighSurrogate(text.charCodeAt(at)) || !isLowSurrogate(text.charCodeAt(at + 1))) continue
-    count--
-    at++
-  }
-  return count
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff
-}
-
-function isLowSurrogate(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff
 }

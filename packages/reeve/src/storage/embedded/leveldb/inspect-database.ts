@@ -15,20 +15,43 @@ export interface Inspection {
   readonly walBytes: number
 }
 
+/** How long one write-ahead log is known to have been. */
+export interface WalLength {
+  readonly number: number
+  readonly bytes: number
+}
+
+export interface InspectOptions {
+  /** Tables that need not be read now. */
+  readonly skip: (table: TableEntry) => boolean
+  readonly wal: WalLength
+}
+
 /**
  * Reads the files of a closed database and throws DamagedDatabase when one is missing or unsound.
  *
  * It must happen before the database opens them: opening replays the write-ahead log, drops what it
- * cannot read there, and deletes the file. `skip` names tables that need not be read now.
+ * cannot read there, and deletes the file.
  */
 export async function inspectDatabase(
   folder: string,
-  skip: (table: TableEntry) => boolean,
+  options: InspectOptions,
 ): Promise<Inspection> {
   const names = await readdir(folder)
   const manifest = await readCurrentManifest(folder, names)
-  await inspectTables(folder, manifest, skip)
-  return { walBytes: await inspectWals(folder, names, manifest) }
+  await inspectTables(folder, manifest, options.skip)
+  const numbers = walNumbers(names).filter((number) => number >= manifest.walNumber)
+  if (!numbers.includes(manifest.walNumber)) {
+    throw new DamagedDatabase(`the file ${fileName(manifest.walNumber, 'log')} is missing`)
+  }
+  return { walBytes: await inspectWals(folder, numbers, options.wal) }
+}
+
+/** The newest write-ahead log of a database that is not being written to, and its length. */
+export async function newestWal(folder: string): Promise<WalLength> {
+  const number = walNumbers(await readdir(folder)).at(-1) ?? 0
+  const { size } = await stat(join(folder, fileName(number, 'log')))
+  return { number, bytes: size }
 }
 
 async function readCurrentManifest(folder: string, names: readonly string[]): Promise<Manifest> {
@@ -61,26 +84,25 @@ async function inspectTables(
 /** Returns how many bytes the write-ahead logs hold. */
 async function inspectWals(
   folder: string,
-  names: readonly string[],
-  manifest: Manifest,
+  numbers: readonly number[],
+  known: WalLength,
 ): Promise<number> {
-  const numbers = walNumbers(names).filter((number) => number >= manifest.walNumber)
-  if (!numbers.includes(manifest.walNumber)) {
-    throw new DamagedDatabase(`the file ${fileName(manifest.walNumber, 'log')} is missing`)
-  }
   let bytes = 0
-  let tornBefore: string | undefined
+  let torn: string | undefined
   for (const number of numbers) {
     const name = fileName(number, 'log')
-    const end = await inspecting(folder, name, (file) => {
-      bytes += file.length
-      return readRecordLog(file, () => undefined)
-    })
-    // The next log is begun only after the last write to this one was whole.
-    if (tornBefore !== undefined && end.records > 0) {
-      throw new DamagedDatabase(`the end of ${tornBefore} is missing, and ${name} follows it`)
+    const end = await inspecting(folder, name, (file) => readRecordLog(file, () => undefined))
+    bytes += end.bytes
+    if (number === known.number && end.bytes < known.bytes) {
+      throw new DamagedDatabase(
+        `the file ${name} is sound for ${end.bytes} bytes, ${known.bytes} were written`,
+      )
     }
-    if (end.torn) tornBefore = name
+    // The next log is begun only after the last write to this one was whole.
+    if (torn !== undefined && end.records > 0) {
+      throw new DamagedDatabase(`the end of ${torn} is missing, and ${name} follows it`)
+    }
+    if (end.torn) torn = name
   }
   return bytes
 }

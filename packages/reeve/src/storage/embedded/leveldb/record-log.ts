@@ -12,6 +12,8 @@ const kinds = { full: 1, first: 2, middle: 3, last: 4 } as const
 
 export interface RecordLogEnd {
   readonly records: number
+  /** Where the last whole record ends. */
+  readonly bytes: number
   /** The file ends in a write that was cut short. */
   readonly torn: boolean
 }
@@ -32,24 +34,27 @@ export function readRecordLog(
 ): RecordLogEnd {
   let at = 0
   let records = 0
+  let bytes = 0
   let parts: Uint8Array[] = []
   while (true) {
     at = skipTrailer(at)
     const fragment = readFragment(file, at)
-    if (fragment.state === 'end') return { records, torn: at < file.length || parts.length > 0 }
+    if (fragment.state === 'end') {
+      return { records, bytes, torn: at < file.length || parts.length > 0 }
+    }
     if (fragment.state === 'bad') {
       assertTorn(file, at, fragment.why)
-      return { records, torn: true }
+      return { records, bytes, torn: true }
     }
     const starts = fragment.kind === kinds.full || fragment.kind === kinds.first
     if (starts !== (parts.length === 0)) throw new Damage(at, 'a record is incomplete')
     parts.push(fragment.bytes)
-    if (fragment.kind === kinds.full || fragment.kind === kinds.last) {
-      visit(parts)
-      records++
-      parts = []
-    }
     at = fragment.next
+    if (fragment.kind !== kinds.full && fragment.kind !== kinds.last) continue
+    visit(parts)
+    records++
+    bytes = at
+    parts = []
   }
 }
 

@@ -1,0 +1,37 @@
+import type { AclToken } from '@reeve/contract'
+import { compileGrants, MANAGEMENT, type Grants } from './grants.ts'
+import type { AclRules } from './rules.ts'
+
+/** What a token says about its rights. */
+export type TokenRights = Pick<AclToken, 'Type' | 'Policies'> & {
+  readonly Roles: readonly { readonly ID: string }[] | null
+}
+
+/** Where policies and roles are found. What is missing grants nothing (reference §6.4). */
+export interface GrantLookups {
+  policyRules(name: string): AclRules | undefined
+  /** Names of a role's policies, by the role's id. */
+  rolePolicies(id: string): readonly string[] | undefined
+}
+
+/** The rights of a token: of its own policies and of those of its roles, together. */
+export function resolveGrants(token: TokenRights, lookups: GrantLookups): Grants {
+  if (token.Type === 'management') return MANAGEMENT
+  const documents: AclRules[] = []
+  for (const name of policyNamesOf(token, lookups)) {
+    const rules = lookups.policyRules(name)
+    if (rules !== undefined) documents.push(rules)
+  }
+  return compileGrants(documents)
+}
+
+/** Names of a token's policies, its own and those of its roles, each once. */
+export function policyNamesOf(
+  token: Omit<TokenRights, 'Type'>,
+  lookups: Pick<GrantLookups, 'rolePolicies'>,
+): ReadonlySet<string> {
+  const names = new Set(token.Policies ?? [])
+  for (const { ID } of token.Roles ?? [])
+    for (const name of lookups.rolePolicies(ID) ?? []) names.add(name)
+  return names
+}

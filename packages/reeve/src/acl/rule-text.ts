@@ -1,0 +1,78 @@
+import { err, ok, type Result } from '../kit/result.ts'
+import {
+  formatDiagnostic,
+  parseJson,
+  parseLegacy,
+  type Body,
+  type Expression,
+} from '../lang/hcl/index.ts'
+import { ACL_RULES_LENGTH_MAX } from './limits.ts'
+
+/** One `name … value` of a document. Both syntaxes come down to these, in source order. */
+export interface RuleEntry {
+  readonly name: string
+  /** Of a block; undefined for `name = value` and for a JSON property. */
+  readonly labels: readonly string[] | undefined
+  readonly value: RuleValue
+}
+
+export type RuleMap = readonly RuleEntry[]
+
+export type RuleValue =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'list'; readonly items: readonly RuleValue[] }
+  | { readonly kind: 'map'; readonly entries: RuleMap }
+  /** A number, a boolean or null: no rule has a use for them. */
+  | { readonly kind: 'other' }
+
+/** Reads HCL1 syntax or JSON, told apart by the first character (reference §6.7). */
+export function readRuleText(text: string): Result<RuleMap, string> {
+  if (text.length > ACL_RULES_LENGTH_MAX)
+    return err(`the text is longer than ${ACL_RULES_LENGTH_MAX} characters`)
+  const isJson = text.trimStart().startsWith('{')
+  const body = isJson
+    ? parseJson(text, 'rules', { hasTemplates: false })
+    : parseLegacy(text, 'rules')
+  if (body.ok) return ok(entriesOf(body.value))
+  const [first] = body.error
+  return err(first === undefined ? 'the text cannot be read' : formatDiagnostic(first))
+}
+
+function entriesOf(body: Body): RuleMap {
+  const attributes = body.attributes.map(({ name, expression, span }) => ({
+    start: span.start,
+    entry: { name, labels: undefined, value: valueOf(expression) },
+  }))
+  const blocks = body.blocks.map((block) => ({
+    start: block.headerSpan.start,
+    entry: {
+      name: block.type,
+      labels: block.labels.map((label) => label.text),
+      value: { kind: 'map', entries: entriesOf(block.body) } as const,
+    },
+  }))
+  return [...attributes, ...blocks].toSorted((a, b) => a.start - b.start).map(({ entry }) => entry)
+}
+
+/** Neither syntax has expressions: a value is a literal, a list or an object. Nesting is bounded by the parser. */
+function valueOf(expression: Expression): RuleValue {
+  switch (expression.kind) {
+    case 'literal':
+      return typeof expression.value === 'string'
+        ? { kind: 'text', text: expression.value }
+        : { kind: 'other' }
+    case 'tuple':
+      return { kind: 'list', items: expression.elements.map(valueOf) }
+    case 'object':
+      return {
+        kind: 'map',
+        entries: expression.items.map(({ name, value }) => ({
+          name: name ?? '',
+          labels: undefined,
+          value: valueOf(value),
+        })),
+      }
+    default:
+      return { kind: 'other' }
+  }
+}

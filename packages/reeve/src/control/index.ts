@@ -1,0 +1,6 @@
+export { CheckpointLoop, DEFAULT_RETENTION } from './checkpoint-loop.ts'
+export type { LogRetention } from './checkpoint-loop.ts'
+export type { ControlLog } from './control-log.ts'
+export { EvaluationLoop } from './evaluation-loop.ts'
+export { ExpiryLoop } from './expiry-loop.ts'
+export { HEARTBEAT_MS, Presence } from './presence.ts'

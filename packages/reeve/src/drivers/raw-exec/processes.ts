@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** One process, told from a later one with the same number by when it began. */
+export interface ProcessRef {
+  readonly pid: number
+  /** Clock ticks since the boot. */
+  readonly startTime: number
+}
+
+export interface ProcessInfo extends ProcessRef {
+  readonly parent: number
+  readonly group: number
+  readonly session: number
+  /** It has ended and only waits for its parent to notice. */
+  readonly isZombie: boolean
+}
+
+/** One line of `/proc/<pid>/stat`. The name in it may hold anything, so the fields are counted from its end. */
+export function parseStat(line: string): ProcessInfo | undefined {
+  const open = line.indexOf('(')
+  const close = line.lastIndexOf(')')
+  if (open < 0 || close < open) return undefined
+  const [state, ...rest] = line
+    .slice(close + 1)
+    .trim()
+    .split(' ')
+  const number = (index: number): number => Number(rest[index])
+  const info = {
+    pid: Number(line.slice(0, open)),
+    parent: number(0),
+    group: number(1),
+    session: number(2),
+    startTime: number(18),
+    isZombie: state === 'Z' || state === 'X',
+  }
+  const isWhole = [info.pid, info.parent, info.group, info.session, info.startTime].every(
+    (value) => {
+      return Number.isSafeInteger(value)
+    },
+  )
+  return isWhole && info.pid > 0 ? info : undefined
+}
+
+/** Undefined when there is no such process. */
+export function readProcess(pid: number): ProcessInfo | undefined {
+  const line = readProc(pid, 'stat')
+  return line === undefined ? undefined : parseStat(line.toString('latin1'))
+}
+
+export function isAlive(ref: ProcessRef): boolean {
+  const found = readProcess(ref.pid)
+  return found !== undefined && found.startTime === ref.startTime && !found.isZombie
+}
+
+/** A file of a process; undefined when the process is gone or may not be looked into. Never waits for a disk. */
+export function readProc(pid: number, name: 'stat' | 'environ' | 'cmdline'): Buffer | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`)
+  } catch {
+    // ENOENT, ESRCH: it ended. EACCES: it is not one of ours.
+    return undefined
+  }
+}
+
+/** Processes read before other work gets its turn. */
+const SLICE = 128
+
+/** Every process of the machine. Whoever asks while a scan runs shares the next one. */
+export class ProcessTable {
+  #next: Promise<readonly ProcessInfo[]> | undefined
+  #running: Promise<unknown> = Promise.resolve()
+
+  scan(): Promise<readonly ProcessInfo[]> {
+    if (this.#next !== undefined) return this.#next
+    const next = this.#running.then(() => {
+      this.#next = undefined
+      const scan = scanAll()
+      this.#running = scan
+      return scan
+    })
+    this.#next = next
+    return next
+  }
+}
+
+async function scanAll(): Promise<readonly ProcessInfo[]> {
+  const found: ProcessInfo[] = []
+  let read = 0
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue
+    const info = readProcess(Number(name))
+    if (info !== undefined) found.push(info)
+    read += 1
+    if (read % SLICE === 0) await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+  return found
+}

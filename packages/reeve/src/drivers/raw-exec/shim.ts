@@ -1,0 +1,86 @@
+/**
+ * The program that stands between the agent and a task: it outlives the agent, waits for the task and writes
+ * down how it ended. POSIX shell, because every machine has one.
+ *
+ * $1 is the directory of its records, the rest is the command. What it writes there:
+ *   shim    its own line of /proc/self/stat. Created exclusively, so it is also the claim: an agent that
+ *           recovers creates the same file to make sure that a start which has not begun never does.
+ *   task    the same line of the task's process, before it becomes the command.
+ *   failed  exists when the command could not be executed.
+ *   exit    the exit status, then a newline. One write: a line without its end is not there yet.
+ *
+ * Why it is written this way:
+ * - The task runs in the foreground: a shell makes background processes ignore SIGINT.
+ * - It catches signals, and so survives one sent to the whole group; caught signals (unlike ignored ones) are
+ *   reset in the task.
+ * - Its own standard error is closed to it, because shells comment on killed children there.
+ * - `read` and `echo` are built in: at the end no process can be missing to write the record with.
+ * - `command exec`, `execfail` and the trap are for shells that differ in what follows a failed exec.
+ */
+export const SHIM_SCRIPT = `exec 3>&2 2>/dev/null
+set -C
+read -r _reeve_line </proc/self/stat && echo "$_reeve_line" >"$1/shim" || exit 97
+set +C
+_reeve_dir=$1
+shift
+trap : HUP INT QUIT TERM USR1 USR2 ALRM
+(
+trap 'echo >"$_reeve_dir/failed"' EXIT
+read -r _reeve_line </proc/self/stat && echo "$_reeve_line" >"$_reeve_dir/task" || exit 98
+shopt -s execfail
+unset PWD OLDPWD SHLVL
+command exec "$@" 2>&3 3>&-
+exit 126
+)
+_reeve_code=$?
+echo "$_reeve_code" >"$_reeve_dir/exit"
+exit "$_reeve_code"`
+
+export const SHELL = '/bin/sh'
+
+export interface ShimInput {
+  readonly recordsDir: string
+  readonly file: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+export interface ShimCall {
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+/**
+ * A shell drops variables whose names it cannot write and sets some of its own, so those few are handed over by
+ * `env`, which is started after the shell is gone.
+ */
+export function shimCall({ recordsDir, file, args, env }: ShimInput): ShimCall {
+  const odd = Object.entries(env).filter(([name]) => !isKeptByShell(name))
+  const through =
+    odd.length === 0 ? [] : ['/usr/bin/env', ...odd.map(([name, value]) => `${name}=${value}`)]
+  const kept = Object.entries(env).filter(([name]) => isKeptByShell(name))
+  return {
+    args: ['-c', SHIM_SCRIPT, 'reeve-task', recordsDir, ...through, file, ...args],
+    env: Object.fromEntries(kept),
+  }
+}
+
+const SET_BY_SHELL: ReadonlySet<string> = new Set([
+  '_',
+  'IFS',
+  'LINENO',
+  'OLDPWD',
+  'OPTIND',
+  'PPID',
+  'PS1',
+  'PS2',
+  'PS4',
+  'PWD',
+  'SHLVL',
+])
+
+function isKeptByShell(name: string): boolean {
+  return (
+    /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !SET_BY_SHELL.has(name) && !name.startsWith('_reeve_')
+  )
+}

@@ -1,0 +1,163 @@
+import type { Route } from '@reeve/contract'
+import { v1Routes } from '@reeve/contract'
+import type { FastifyInstance } from 'fastify'
+import type { Random } from '../kit/clock.ts'
+import type { Authenticator, EventHub, NodeSessions, WorkloadContext } from '../workload/index.ts'
+import { NodeChannelServer } from './agent/node-channel.ts'
+import { parkedQueries } from './blocking.ts'
+import { openApiDocument } from './docs/openapi.ts'
+import { docsPage } from './docs/page.ts'
+import { Lifecycle } from './lifecycle.ts'
+import { Metrics, type MetricSources } from './metrics/metrics.ts'
+import { createShell, type HttpLog } from './server.ts'
+import { aclEndpoints } from './v1/acl.ts'
+import { agentEndpoints, type AgentInfo } from './v1/agent.ts'
+import { allocationEndpoints } from './v1/allocations.ts'
+import type { Endpoint } from './v1/endpoint.ts'
+import { evaluationEndpoints } from './v1/evaluations.ts'
+import { mountEventStream } from './v1/event-stream.ts'
+import { jobEndpoints } from './v1/jobs.ts'
+import { mountV1 } from './v1/mount.ts'
+import { namespaceEndpoints } from './v1/namespaces.ts'
+import { nodeEndpoints } from './v1/nodes.ts'
+import { mountAccount, v2MountedRoutes } from './v2/account.ts'
+
+export interface AppOptions {
+  readonly context: WorkloadContext
+  readonly authenticator: Authenticator
+  readonly hub: EventHub
+  readonly sessions: NodeSessions
+  readonly random: Random
+  readonly agent: AgentInfo
+  readonly log: HttpLog
+  readonly version: string
+  readonly corsOrigins: readonly string[]
+  readonly responseHeaders: Readonly<Record<string, string>>
+  readonly heartbeatMs: number
+  /** A node said something. */
+  readonly seen: (nodeId: string) => void
+}
+
+/** The HTTP side of a server, mounted and not yet listening. */
+export interface App {
+  readonly app: FastifyInstance
+  /** The routes that exist, as the documentation lists them. */
+  readonly routes: readonly Route[]
+  /** Answers parked queries, ends streams, then waits for running requests. */
+  close(): Promise<void>
+}
+
+export function createApp(options: AppOptions): App {
+  const { context, log, hub, sessions } = options
+  const lifecycle = new Lifecycle()
+  const metrics = new Metrics(context.clock, metricSources(options))
+  const app = createShell({
+    ...options,
+    observe: (request, reply) => metrics.observe(request, reply),
+  })
+  const endpoints: readonly Endpoint[] = [
+    ...jobEndpoints(context),
+    ...allocationEndpoints(context),
+    ...evaluationEndpoints(context),
+    ...nodeEndpoints(context),
+    ...aclEndpoints(context, options.authenticator),
+    ...namespaceEndpoints(context),
+    ...agentEndpoints(options.agent, metrics),
+  ]
+  mountV1(
+    app,
+    {
+      store: context.store,
+      clock: context.clock,
+      random: options.random,
+      region: context.region,
+      authenticate: (secret) => options.authenticator.authenticate(secret),
+      lifecycle,
+    },
+    endpoints,
+  )
+  const streams = { context, authenticator: options.authenticator, hub, openByAccessor: new Map() }
+  mountEventStream(app, { streams, lifecycle, clock: context.clock })
+  mountAccount(app, { findAdministrator: (secret) => findAdministrator(options, secret) })
+  const routes = [
+    ...endpoints.map((endpoint) => endpoint.route),
+    v1Routes.streamEvents,
+    ...v2MountedRoutes,
+  ]
+  mountDocs(app, routes, options.version)
+  const channel = new NodeChannelServer({ ...options, clock: context.clock })
+  app.server.on('upgrade', (request, socket, head) => {
+    if (!channel.handleUpgrade(request, socket, head)) socket.end('HTTP/1.1 404 Not Found\r\n\r\n')
+  })
+  return { app, routes, close: () => close({ app, lifecycle, hub, sessions, channel, log }) }
+}
+
+function findAdministrator({ authenticator, context }: AppOptions, secret: string) {
+  const token = authenticator.findToken(secret)
+  if (token === undefined || token.Type !== 'management') return undefined
+  const expired =
+    token.ExpirationTime !== null && Date.parse(token.ExpirationTime) <= context.clock.nowMs()
+  return expired ? undefined : token
+}
+
+function mountDocs(app: FastifyInstance, routes: readonly Route[], version: string): void {
+  const document = JSON.stringify(openApiDocument(routes, version))
+  const page = docsPage(routes, version)
+  app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(document))
+  app.get('/docs', (_request, reply) =>
+    reply
+      .type('text/html; charset=utf-8')
+      .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+      .send(page),
+  )
+  app.get('/', (_request, reply) => reply.redirect('/docs', 307))
+}
+
+function metricSources({ context, hub, sessions }: AppOptions): MetricSources {
+  const { store } = context
+  return {
+    state_index: { help: 'Index of the last applied commit.', read: () => store.index },
+    state_durable_index: {
+      help: 'Index of the last durable commit.',
+      read: () => store.durableIndex,
+    },
+    state_dirty_rows: {
+      help: 'Rows written since the last checkpoint.',
+      read: () => store.dirtyRows,
+    },
+    jobs: { help: 'Jobs of all namespaces.', read: () => store.tables.jobs.size },
+    allocations: { help: 'Allocations of all states.', read: () => store.tables.allocations.size },
+    evaluations_pending: {
+      help: 'Evaluations that wait for the scheduler.',
+      read: () => store.tables.evaluations.countIn('status', 'pending'),
+    },
+    evaluations_blocked: {
+      help: 'Evaluations that wait for resources.',
+      read: () => store.tables.evaluations.countIn('status', 'blocked'),
+    },
+    nodes: { help: 'Nodes that are known.', read: () => store.tables.nodes.size },
+    nodes_connected: {
+      help: 'Nodes that are connected to this server.',
+      read: () => sessions.size,
+    },
+    blocking_queries: { help: 'Blocking queries that wait.', read: parkedQueries },
+    event_streams: { help: 'Event streams that are open.', read: () => hub.readers },
+  }
+}
+
+interface Closing {
+  readonly app: FastifyInstance
+  readonly lifecycle: Lifecycle
+  readonly hub: EventHub
+  readonly sessions: NodeSessions
+  readonly channel: NodeChannelServer
+  readonly log: HttpLog
+}
+
+async function close({ app, lifecycle, hub, sessions, channel }: Closing): Promise<void> {
+  lifecycle.drain()
+  hub.close()
+  sessions.close()
+  channel.close()
+  await app.close()
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { v1Routes } from '@reeve/contract'
+import { compileJobPaths, isJobRoute } from './job-path.ts'
+
+const match = compileJobPaths(Object.values(v1Routes).filter(isJobRoute))
+
+const cases: readonly [string, string, Record<string, string>][] = [
+  ['web', '', { job_id: 'web' }],
+  ['web/summary', '/summary', { job_id: 'web' }],
+  ['web/periodic/force', '/periodic/force', { job_id: 'web' }],
+  ['web/dispatch/payload', '/dispatch/payload', { job_id: 'web' }],
+  ['web/dispatch-1-abc/allocations', '/allocations', { job_id: 'web/dispatch-1-abc' }],
+  ['web/periodic-17', '', { job_id: 'web/periodic-17' }],
+  ['a/b/c/versions', '/versions', { job_id: 'a/b/c' }],
+  ['web/versions/gold/tag', '/versions/:tag_name/tag', { job_id: 'web', tag_name: 'gold' }],
+  ['web/unknown', '', { job_id: 'web/unknown' }],
+  ['summary', '', { job_id: 'summary' }],
+]
+for (const [rest, suffix, params] of cases)
+  test(`job path ${rest} is the job ${params['job_id']} ${suffix}`, () =>
+    assert.deepEqual(match(rest), { path: `/v1/job/:job_id${suffix}`, params }))

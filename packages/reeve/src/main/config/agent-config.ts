@@ -1,0 +1,87 @@
+import type { Secret } from './secret.ts'
+
+/**
+ * How an agent shall run: flags, environment, files and defaults put together. `options.ts` says where each
+ * value comes from.
+ */
+export interface AgentConfig {
+  /** Server and node in one process, loopback only, for trying things out. */
+  readonly dev: boolean
+  readonly region: string
+  readonly datacenter: string
+  /** What this agent is called as a server and as a node. */
+  readonly name: string
+  /** An absolute path. */
+  readonly dataDirectory: string
+  /** The directory was made for this run and is removed after it. */
+  readonly isDataTemporary: boolean
+  /** The IP address, or the name of one, that the HTTP port is opened on. */
+  readonly bind: string
+  readonly ports: {
+    /** 0 takes any free one. */
+    readonly http: number
+  }
+  readonly advertise: AdvertisedAddress
+  readonly server: ServerConfig
+  readonly client: ClientConfig
+  readonly acl: { readonly enabled: boolean }
+  readonly log: LogConfig
+  readonly eventLog: EventLogConfig
+  readonly http: HttpConfig
+}
+
+/** Where others reach this agent. */
+export interface AdvertisedAddress {
+  readonly host: string
+  /** The port that was really taken when undefined. */
+  readonly httpPort: number | undefined
+}
+
+export interface ServerConfig {
+  readonly enabled: boolean
+  /** What a node must show to be let in; undefined lets the server make one at its first start. */
+  readonly joinToken: Secret | undefined
+}
+
+export interface ClientConfig {
+  readonly enabled: boolean
+  /** `host:port` of servers to dial. Empty where the server is in the same process. */
+  readonly servers: readonly string[]
+  readonly nodePool: string
+  readonly nodeClass: string
+  readonly meta: Readonly<Record<string, string>>
+  /** What the node shows when the servers do not know it yet. */
+  readonly joinToken: Secret | undefined
+  /** Whether tasks may run as plain processes of this machine. */
+  readonly rawExec: boolean
+  readonly reserved: ReservedConfig
+}
+
+/** What the node keeps for itself and its operating system. */
+export interface ReservedConfig {
+  readonly cpuMHz: number
+  readonly memoryMB: number
+  readonly diskMB: number
+  /** Such as `22,80,8500-8600`; empty reserves none. */
+  readonly ports: string
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+export interface LogConfig {
+  readonly level: LogLevel
+  readonly json: boolean
+}
+
+/** How much of the log of commits is kept behind the checkpoint: the backlog of the event stream. */
+export interface EventLogConfig {
+  readonly ageMsMax: number
+  readonly commitsMax: number
+}
+
+export interface HttpConfig {
+  /** Origins whose pages may read answers; `*` is any. */
+  readonly corsOrigins: readonly string[]
+  readonly responseHeaders: Readonly<Record<string, string>>
+}

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto'
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Fault } from '../kit/fault.ts'
+
+/** What a server keeps beside its storage, readable by its owner only. */
+export interface ServerSecrets {
+  readonly sealingKey: Buffer
+  readonly joinToken: string
+}
+
+const KEY_BYTES = 32
+
+/** Reads the secrets of a server's directory, making them at its first start. */
+export async function loadServerSecrets(
+  directory: string,
+  configuredJoinToken: string | undefined,
+): Promise<ServerSecrets> {
+  const sealingKey = await readOrMake(join(directory, 'sealing-key'), () => randomBytes(KEY_BYTES))
+  if (sealingKey.length !== KEY_BYTES)
+    throw new Fault(
+      'server-secrets',
+      `${join(directory, 'sealing-key')} must be ${KEY_BYTES} bytes; restore it from a backup`,
+    )
+  if (configuredJoinToken !== undefined) return { sealingKey, joinToken: configuredJoinToken }
+  const made = await readOrMake(join(directory, 'join-token'), () =>
+    Buffer.from(randomBytes(KEY_BYTES).toString('base64url')),
+  )
+  return { sealingKey, joinToken: made.toString('utf8').trim() }
+}
+
+async function readOrMake(path: string, make: () => Buffer): Promise<Buffer> {
+  const known = await readFile(path).catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === 'ENOENT') return undefined
+    throw thrown
+  })
+  if (known !== undefined) return known
+  const made = make()
+  await writeSecret(path, made)
+  return made
+}
+
+/** Writes a file that only its owner can read, durable when it resolves. */
+export async function writeSecret(path: string, content: Buffer | string): Promise<void> {
+  const file = await open(path, 'w', 0o600)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

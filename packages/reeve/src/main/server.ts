@@ -1,0 +1,119 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { CheckpointLoop, EvaluationLoop, ExpiryLoop, HEARTBEAT_MS, Presence } from '../control/index.ts'
+import { createApp, type App } from '../http/index.ts'
+import type { Fault } from '../kit/fault.ts'
+import { Store, type StorageEngine } from '../state/index.ts'
+import {
+  Authenticator,
+  ensureBuiltIns,
+  EventHub,
+  NodeSessions,
+  type WorkloadContext,
+} from '../workload/index.ts'
+import type { AgentInfo } from '../http/index.ts'
+import type { AgentConfig } from './config/agent-config.ts'
+import type { ProgramLog } from './log.ts'
+import { createSealer } from './sealer.ts'
+import type { ServerSecrets } from './server-secrets.ts'
+import { systemClock, systemIds, systemRandom } from './system.ts'
+
+export interface ServerOptions {
+  readonly config: AgentConfig
+  readonly log: ProgramLog
+  readonly engine: StorageEngine
+  readonly secrets: ServerSecrets
+  /** `<data>/server`: where the operator puts the bootstrap reset file. */
+  readonly directory: string
+  readonly version: string
+  /** What the agent as a whole says about itself; made after the server, so asked late. */
+  readonly agent: AgentInfo
+}
+
+/** A server: state, loops and HTTP, wired together. Listens when `listen` is called. */
+export class Server {
+  readonly context: WorkloadContext
+  readonly store: Store
+  readonly app: App
+  readonly #loops: readonly Loop[]
+
+  static async open(options: ServerOptions): Promise<Server> {
+    const store = await Store.open({ engine: options.engine, clock: systemClock })
+    const context = createContext(options, store)
+    await ensureBuiltIns(context)
+    return new Server(options, context)
+  }
+
+  private constructor(options: ServerOptions, context: WorkloadContext) {
+    const { store } = context
+    const { config, log } = options
+    this.context = context
+    this.store = store
+    const presence = new Presence({ store, clock: systemClock, ids: systemIds, log })
+    this.#loops = [
+      new EvaluationLoop({ store, clock: systemClock, ids: systemIds, random: systemRandom, log }),
+      presence,
+      new ExpiryLoop({ store, clock: systemClock, log }),
+      new CheckpointLoop({ store, clock: systemClock, log, retention: config.eventLog }),
+    ]
+    this.app = createApp({
+      context,
+      authenticator: new Authenticator(context),
+      hub: new EventHub(store.log, systemClock, store.durableIndex),
+      sessions: new NodeSessions(store),
+      random: systemRandom,
+      agent: options.agent,
+      log,
+      version: options.version,
+      corsOrigins: config.http.corsOrigins,
+      responseHeaders: config.http.responseHeaders,
+      heartbeatMs: HEARTBEAT_MS,
+      seen: (nodeId) => presence.seen(nodeId),
+    })
+  }
+
+  /** Why nothing can be written any more; undefined while all is well. */
+  get fault(): Fault | undefined {
+    return this.store.fault
+  }
+
+  /** Starts the loops and answers requests. Returns the address, with the port that was really taken. */
+  async listen(host: string, port: number): Promise<string> {
+    const address = await this.app.app.listen({ host, port })
+    for (const loop of this.#loops) loop.start()
+    return address
+  }
+
+  /** Requests first, then the loops, then the storage: nobody is answered from a store that is closing. */
+  async stop(): Promise<void> {
+    await this.app.close()
+    for (const loop of this.#loops) await loop.stop()
+    await this.store.close()
+  }
+}
+
+interface Loop {
+  start(): void
+  stop(): void | Promise<void>
+}
+
+function createContext({ config, secrets, directory }: ServerOptions, store: Store): WorkloadContext {
+  return {
+    store,
+    clock: systemClock,
+    ids: systemIds,
+    random: systemRandom,
+    sealer: createSealer(secrets.sealingKey),
+    region: config.region,
+    aclEnabled: config.acl.enabled,
+    joinToken: secrets.joinToken,
+    readBootstrapReset: () => readOptional(join(directory, 'acl-bootstrap-reset')),
+  }
+}
+
+async function readOptional(path: string): Promise<string | undefined> {
+  return await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === 'ENOENT') return undefined
+    throw thrown
+  })
+}

@@ -1,0 +1,130 @@
+import type {
+  AllocatedTaskResources,
+  AllocationRecord,
+  AllocationStub,
+  DesiredTransition,
+  Job,
+  NetworkResource,
+  ResourceTotals,
+} from '@reeve/contract'
+import type { AllocationRow } from './allocation-row.ts'
+import { metricsView } from './stored-metrics.ts'
+import { taskStatesView } from './stored-task-states.ts'
+
+const NO_TRANSITION: DesiredTransition = {
+  Migrate: null,
+  Reschedule: null,
+  ForceReschedule: null,
+  NoShutdownDelay: null,
+  MigrateDisablePlacement: null,
+}
+
+/** An allocation with its job. The version is kept while the allocation is; null says that it was not. */
+export interface AllocationWithJob extends AllocationRecord {
+  readonly Job: Job | null
+}
+
+/** Spec W: Read allocation: the record and the version of the job that it runs. */
+export function allocationView(row: AllocationRow, job: Job | undefined): AllocationWithJob {
+  return { ...allocationRecord(row), Job: job ?? null }
+}
+
+/** Every field but the job: what events and agents get. */
+export function allocationRecord(row: AllocationRow): AllocationRecord {
+  return {
+    ...sharedFields(row),
+    TaskStates: taskStatesView(row.TaskStates),
+    AllocatedResources: row.AllocatedResources,
+    DeploymentID: row.DeploymentID ?? '',
+    ...resourceTotals(row),
+    Metrics: metricsView(row.Metrics),
+    AllocStates: row.AllocStates ?? null,
+    NetworkStatus: row.NetworkStatus ?? null,
+    AllocModifyIndex: row.AllocModifyIndex,
+  }
+}
+
+export interface AllocationStubOptions {
+  /** `resources=true`: with what the allocation holds of its node. */
+  readonly resources?: boolean
+  /** `task_states=false`: without what its tasks did. */
+  readonly taskStates?: boolean
+}
+
+/** Reference §3.6. */
+export function allocationStub(
+  row: AllocationRow,
+  options: AllocationStubOptions = {},
+): AllocationStub {
+  return {
+    ...sharedFields(row),
+    TaskStates: options.taskStates === false ? null : taskStatesView(row.TaskStates),
+    ...(options.resources === true ? { AllocatedResources: row.AllocatedResources } : {}),
+  }
+}
+
+function sharedFields(row: AllocationRow): Omit<AllocationStub, 'TaskStates'> {
+  return {
+    ID: row.ID,
+    EvalID: row.EvalID,
+    Name: row.Name,
+    Namespace: row.Namespace,
+    NodeID: row.NodeID,
+    NodeName: row.NodeName,
+    JobID: row.JobID,
+    JobType: row.JobType,
+    JobVersion: row.JobVersion,
+    TaskGroup: row.TaskGroup,
+    DesiredStatus: row.DesiredStatus,
+    DesiredDescription: row.DesiredDescription ?? '',
+    DesiredTransition: { ...NO_TRANSITION, ...row.DesiredTransition },
+    ClientStatus: row.ClientStatus,
+    ClientDescription: row.ClientDescription ?? '',
+    DeploymentStatus: row.DeploymentStatus ?? null,
+    RescheduleTracker: row.RescheduleTracker ?? null,
+    PreviousAllocation: row.PreviousAllocation ?? '',
+    NextAllocation: row.NextAllocation ?? '',
+    FollowupEvalID: row.FollowupEvalID ?? '',
+    PreemptedAllocations: row.PreemptedAllocations ?? null,
+    PreemptedByAllocation: row.PreemptedByAllocation ?? '',
+    CreateIndex: row.CreateIndex,
+    ModifyIndex: row.ModifyIndex,
+    CreateTime: row.CreateTime,
+    ModifyTime: row.ModifyTime,
+  }
+}
+
+type Totals = Pick<AllocationRecord, 'Resources' | 'SharedResources' | 'TaskResources'>
+
+/** The older way to say what an allocation holds (reference §4.5): plain sums, not phase by phase. */
+function resourceTotals({ AllocatedResources: allocated }: AllocationRow): Totals {
+  const { DiskMB, Networks } = allocated.Shared
+  const tasks = Object.entries(allocated.Tasks).map(
+    ([name, task]) => [name, taskTotals(task)] as const,
+  )
+  const sum = (pick: (totals: ResourceTotals) => number): number =>
+    tasks.reduce((total, [, totals]) => total + pick(totals), 0)
+  return {
+    Resources: {
+      CPU: sum((totals) => totals.CPU),
+      MemoryMB: sum((totals) => totals.MemoryMB),
+      DiskMB,
+      Networks: orNull([...(Networks ?? []), ...tasks.flatMap(([, task]) => task.Networks ?? [])]),
+    },
+    SharedResources: { CPU: 0, MemoryMB: 0, DiskMB, Networks },
+    TaskResources: Object.fromEntries(tasks),
+  }
+}
+
+function taskTotals(task: AllocatedTaskResources): ResourceTotals {
+  return {
+    CPU: task.Cpu.CpuShares,
+    MemoryMB: task.Memory.MemoryMB,
+    DiskMB: 0,
+    Networks: task.Networks,
+  }
+}
+
+function orNull(networks: readonly NetworkResource[]): readonly NetworkResource[] | null {
+  return networks.length === 0 ? null : networks
+}

@@ -1,0 +1,184 @@
+import type {
+  ClientStatus,
+  Job,
+  JobChildrenSummary,
+  JobStatus,
+  JobStub,
+  JobSummary,
+  TaskGroupSummary,
+} from '@reeve/contract'
+import { compareText } from '../../kit/sorted-list.ts'
+
+const NO_ALLOCATIONS: TaskGroupSummary = {
+  Queued: 0,
+  Complete: 0,
+  Failed: 0,
+  Running: 0,
+  Starting: 0,
+  Lost: 0,
+  Unknown: 0,
+}
+
+type Bucket = Exclude<keyof TaskGroupSummary, 'Queued'>
+
+const bucketOf = {
+  pending: 'Starting',
+  running: 'Running',
+  complete: 'Complete',
+  failed: 'Failed',
+  lost: 'Lost',
+  unknown: 'Unknown',
+} as const satisfies Record<ClientStatus, Bucket>
+
+/** Scheduling reference §18: an allocation that ended well or badly has done so for good. */
+const CUMULATIVE: readonly Bucket[] = ['Complete', 'Failed']
+
+/** The summary of a job without allocations, or of one that was registered anew, with all its groups. */
+export function newSummary(job: Job): JobSummary {
+  const groups = job.TaskGroups.map((group) => [group.Name, NO_ALLOCATIONS] as const)
+  return {
+    JobID: job.ID,
+    Namespace: job.Namespace,
+    Summary: Object.fromEntries(groups),
+    Children: { Pending: 0, Running: 0, Dead: 0 },
+    CreateIndex: job.CreateIndex,
+    ModifyIndex: job.ModifyIndex,
+  }
+}
+
+/** Groups that the job gained begin at zero; groups that it lost keep their counts. */
+export function withGroupsOf(summary: JobSummary, job: Job): JobSummary {
+  const gained = job.TaskGroups.filter((group) => !Object.hasOwn(summary.Summary, group.Name))
+  if (gained.length === 0) return summary
+  return withGroups(
+    summary,
+    gained.map((group) => [group.Name, NO_ALLOCATIONS]),
+  )
+}
+
+/** One allocation that appeared, or whose client status changed. */
+export interface StatusChange {
+  readonly group: string
+  /** Undefined: the allocation is new. */
+  readonly before: ClientStatus | undefined
+  readonly after: ClientStatus
+}
+
+/** The summary after the changes, at a cost that does not depend on how many allocations there are. */
+export function summarize(summary: JobSummary, changes: readonly StatusChange[]): JobSummary {
+  const counts = new Map<string, Record<keyof TaskGroupSummary, number>>()
+  for (const change of changes) {
+    const group = counts.get(change.group) ?? { ...groupCounts(summary, change.group) }
+    counts.set(change.group, group)
+    count(group, change)
+  }
+  return counts.size === 0 ? summary : withGroups(summary, [...counts])
+}
+
+function count(group: Record<keyof TaskGroupSummary, number>, change: StatusChange): void {
+  if (change.before === change.after) return
+  group[bucketOf[change.after]] += 1
+  if (change.before === undefined) {
+    group.Queued = Math.max(0, group.Queued - 1)
+    return
+  }
+  const left = bucketOf[change.before]
+  if (!CUMULATIVE.includes(left)) group[left] = Math.max(0, group[left] - 1)
+}
+
+/** What an evaluation could not place; it overwrites what the last one said. */
+export function withQueued(
+  summary: JobSummary,
+  queued: Readonly<Record<string, number>>,
+): JobSummary {
+  const groups = Object.entries(queued)
+    .map(([name, Queued]) => [name, { ...groupCounts(summary, name), Queued }] as const)
+    .filter(([name, counts]) => groupCounts(summary, name).Queued !== counts.Queued)
+  return groups.length === 0 ? summary : withGroups(summary, groups)
+}
+
+const childBucketOf = {
+  pending: 'Pending',
+  running: 'Running',
+  dead: 'Dead',
+} as const satisfies Record<JobStatus, keyof JobChildrenSummary>
+
+/** A child of the job appeared, changed its status, or (after undefined) was deleted. */
+export function withChild(
+  summary: JobSummary,
+  before: JobStatus | undefined,
+  after: JobStatus | undefined,
+): JobSummary {
+  // A child that is deleted while it lives counts as dead from then on (scheduling reference §18).
+  const to = after ?? (before === 'dead' ? undefined : 'dead')
+  if (before === to || to === undefined) return summary
+  const children: Record<keyof JobChildrenSummary, number> = { ...summary.Children }
+  children[childBucketOf[to]] += 1
+  if (before !== undefined)
+    children[childBucketOf[before]] = Math.max(0, children[childBucketOf[before]] - 1)
+  return { ...summary, Children: children }
+}
+
+interface CountedAllocation {
+  readonly TaskGroup: string
+  readonly ClientStatus: ClientStatus
+}
+
+/** The summary counted anew from the allocations of the current registration, as a repair. */
+export function recountSummary(
+  summary: JobSummary,
+  job: Job,
+  allocations: readonly CountedAllocation[],
+): JobSummary {
+  const queued = Object.fromEntries(
+    Object.entries(summary.Summary).map(([name, { Queued }]) => [name, Queued]),
+  )
+  const empty = { ...newSummary(job), Children: summary.Children, CreateIndex: summary.CreateIndex }
+  const changes = allocations.map((allocation) => ({
+    group: allocation.TaskGroup,
+    before: undefined,
+    after: allocation.ClientStatus,
+  }))
+  return withQueued(summarize(empty, changes), queued)
+}
+
+/** Reference §3.6. `Meta` is listed only on demand, and then only when there is any. */
+export function jobStub(job: Job, summary: JobSummary, options: { meta?: boolean } = {}): JobStub {
+  return {
+    ID: job.ID,
+    ParentID: job.ParentID,
+    Name: job.Name,
+    Namespace: job.Namespace,
+    Datacenters: job.Datacenters,
+    NodePool: job.NodePool,
+    Multiregion: job.Multiregion,
+    Type: job.Type,
+    Priority: job.Priority,
+    Periodic: job.Periodic !== null,
+    ParameterizedJob: job.ParameterizedJob !== null,
+    Stop: job.Stop,
+    Status: job.Status,
+    StatusDescription: job.StatusDescription,
+    JobSummary: summary,
+    CreateIndex: job.CreateIndex,
+    ModifyIndex: job.ModifyIndex,
+    JobModifyIndex: job.JobModifyIndex,
+    SubmitTime: job.SubmitTime,
+    ...(options.meta === true && job.Meta !== null ? { Meta: job.Meta } : {}),
+  }
+}
+
+function groupCounts(summary: JobSummary, group: string): TaskGroupSummary {
+  const counts = Object.hasOwn(summary.Summary, group) ? summary.Summary[group] : undefined
+  return counts ?? NO_ALLOCATIONS
+}
+
+/** Names come from jobs, so groups are written as entries, never by assignment to an object. */
+function withGroups(
+  summary: JobSummary,
+  groups: readonly (readonly [string, TaskGroupSummary])[],
+): JobSummary {
+  const all = new Map([...Object.entries(summary.Summary), ...groups])
+  const sorted = [...all].sort(([a], [b]) => compareText(a, b))
+  return { ...summary, Summary: Object.fromEntries(sorted) }
+}

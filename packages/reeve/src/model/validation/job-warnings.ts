@@ -1,0 +1,80 @@
+import type { Job, NetworkResource, Task, TaskGroup } from '@reeve/contract'
+
+/**
+ * What is accepted but probably not meant (jobspec reference §10). `Periodic.Spec` is not among them:
+ * Spec W documents it as the field.
+ */
+export function jobWarnings(job: Job): readonly string[] {
+  const groups = job.TaskGroups.flatMap((group) =>
+    groupWarnings(group).map((text) => `Group "${group.Name}": ${text}`),
+  )
+  return [...promotionWarnings(job), ...groups]
+}
+
+/** Promotion is of the whole deployment, so one group that waits for a person holds up the others. */
+function promotionWarnings(job: Job): readonly string[] {
+  const canaried = job.TaskGroups.filter((group) => (group.Update?.Canary ?? 0) > 0)
+  const automatic = canaried.filter((group) => group.Update?.AutoPromote === true)
+  if (automatic.length === 0 || automatic.length === canaried.length) return []
+  return ['auto_promote must be true for all groups to enable automatic promotion']
+}
+
+function groupWarnings(group: TaskGroup): readonly string[] {
+  const parallel = group.Update?.MaxParallel ?? 0
+  const tooParallel = group.Count > 1 && parallel > group.Count
+  return [
+    ...(tooParallel
+      ? [
+          `Update max parallel count is greater than task group count (${parallel} > ${group.Count}). A destructive change would result in the simultaneous replacement of all allocations.`,
+        ]
+      : []),
+    ...olderNames(group),
+    ...networkWarnings(group.Networks),
+    ...shutdownWarnings(group),
+    ...group.Tasks.flatMap((task) =>
+      taskWarnings(task).map((text) => `Task "${task.Name}": ${text}`),
+    ),
+  ]
+}
+
+function olderNames(group: TaskGroup): readonly string[] {
+  return [
+    ...(group.MaxClientDisconnect === null
+      ? []
+      : ['max_client_disconnect is deprecated, use disconnect.lost_after']),
+    ...(group.StopAfterClientDisconnect === null
+      ? []
+      : ['stop_after_client_disconnect is deprecated, use disconnect.stop_on_client_after']),
+    ...(group.PreventRescheduleOnLost
+      ? ['prevent_reschedule_on_lost is deprecated, use disconnect.replace']
+      : []),
+  ]
+}
+
+function networkWarnings(networks: readonly NetworkResource[] | null): readonly string[] {
+  return (networks ?? []).some((network) => network.MBits > 0)
+    ? ['mbits has been deprecated and is ignored']
+    : []
+}
+
+/** Without a delay, callers still reach an instance that is already stopping. */
+function shutdownWarnings(group: TaskGroup): readonly string[] {
+  const tasksServe = group.Tasks.some((task) => task.Services !== null)
+  const serves = tasksServe || group.Services !== null
+  const delays =
+    (group.ShutdownDelay ?? 0) > 0 || group.Tasks.some((task) => task.ShutdownDelay > 0)
+  return serves && !delays
+    ? ['services are registered but no shutdown_delay is set: callers may reach stopping instances']
+    : []
+}
+
+function taskWarnings(task: Task): readonly string[] {
+  const { IOPS: iops, Networks: networks } = task.Resources
+  return [
+    ...(iops > 0 ? ['IOPS has been deprecated and is ignored'] : []),
+    ...(networks === null
+      ? []
+      : ['task network resources are deprecated, use the network of the group']),
+    ...networkWarnings(networks),
+  ]
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { decodeRow, encodeRow } from './codec.ts'
+import { Table, type Undo } from './table.ts'
+
+interface Pet {
+  readonly id: string
+  readonly owner: string
+  readonly name: string
+}
+
+function aTable(decodedRowsMax = 3) {
+  return new Table<Pet>({
+    name: 'pets',
+    key: (row) => row.id,
+    groups: { owner: (row) => row.owner || undefined },
+    byCreation: true,
+    stamped: false,
+    decodedRowsMax,
+  })
+}
+
+type Model = ReadonlyMap<string, { readonly pet: Pet; readonly createIndex: number }>
+
+function assertEqual(table: Table<Pet>, model: Model): void {
+  const ids = [...model.keys()].sort()
+  assert.deepEqual([...table.keys()], ids)
+  assert.deepEqual([...table.keys(undefined, true)], ids.toReversed())
+  const byCreation = [...model.values()].sort(
+    (a, b) => a.createIndex - b.createIndex || (a.pet.id < b.pet.id ? -1 : 1),
+  )
+  assert.deepEqual(
+    [...table.keysByCreation()],
+    byCreation.map((one) => one.pet.id),
+  )
+  for (const id of ids) assert.deepEqual(table.get(id), model.get(id)?.pet)
+  for (const owner of ['x', 'y', 'z']) {
+    const owned = ids.filter((id) => model.get(id)?.pet.owner === owner)
+    assert.deepEqual([...table.keysIn('owner', owner)].sort(), owned)
+    assert.equal(table.countIn('owner', owner), owned.length)
+  }
+}
+
+const step = fc.record({
+  id: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
+  owner: fc.constantFrom('', 'x', 'y', 'z'),
+  name: fc.string(),
+  deletes: fc.boolean(),
+})
+
+function run(
+  table: Table<Pet>,
+  model: Map<string, { pet: Pet; createIndex: number }>,
+  index: number,
+  step: { id: string; owner: string; name: string; deletes: boolean },
+): Undo {
+  const { deletes, ...pet } = step
+  if (deletes) {
+    model.delete(pet.id)
+    return table.delete(pet.id)
+  }
+  const createIndex = model.get(pet.id)?.createIndex ?? index
+  model.set(pet.id, { pet, createIndex })
+  return table.put(pet.id, table.encode(pet, createIndex, index), pet)
+}
+
+test('table: keys, orders, groups and rows are those of the writes, also after undoing some', () => {
+  fc.assert(
+    fc.property(fc.array(step), fc.array(step), (kept, undone) => {
+      const table = aTable()
+      const model = new Map<string, { pet: Pet; createIndex: number }>()
+      kept.forEach((one, i) => run(table, model, i + 1, one))
+      assertEqual(table, model)
+      const doomed = new Map(model)
+      const undo = undone.map((one, i) => run(table, doomed, 100 + i, one))
+      assertEqual(table, doomed)
+      for (const back of undo.reverse()) back()
+      assertEqual(table, model)
+    }),
+  )
+})
+
+test('table: a restored table is the same as the one that was written', () => {
+  fc.assert(
+    fc.property(fc.array(step), (steps) => {
+      const table = aTable()
+      const model = new Map<string, { pet: Pet; createIndex: number }>()
+      steps.forEach((one, i) => run(table, model, i + 1, one))
+      const again = aTable()
+      for (const id of table.keys()) {
+        const stored = table.encoded(id)
+        assert.ok(stored)
+        again.restore([[id, decodeRow(encodeRow(stored))]])
+      }
+      again.restored()
+      assertEqual(again, model)
+    }),
+  )
+})

@@ -1,0 +1,44 @@
+import type { Clock } from '../../src/kit/clock.ts'
+
+interface Timer {
+  readonly dueMs: number
+  readonly order: number
+  readonly wake: () => void
+}
+
+/** A clock that moves only when told. Timers fire in order of their time, then of their setting. */
+export class SimulatedClock implements Clock {
+  readonly #timers = new Set<Timer>()
+  #nowMs: number
+  #order = 0
+
+  constructor(startMs = Date.parse('2026-01-01T00:00:00Z')) {
+    this.#nowMs = startMs
+  }
+
+  nowMs(): number {
+    return this.#nowMs
+  }
+
+  after(delayMs: number, wake: () => void): () => void {
+    const timer = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order++, wake }
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  /** Moves on and fires what becomes due, timers set by timers included. */
+  advance(byMs: number): void {
+    const endMs = this.#nowMs + byMs
+    for (let next = this.#nextDue(endMs); next !== undefined; next = this.#nextDue(endMs)) {
+      this.#timers.delete(next)
+      this.#nowMs = Math.max(this.#nowMs, next.dueMs)
+      next.wake()
+    }
+    this.#nowMs = endMs
+  }
+
+  #nextDue(endMs: number): Timer | undefined {
+    const due = [...this.#timers].filter((timer) => timer.dueMs <= endMs)
+    return due.sort((a, b) => a.dueMs - b.dueMs || a.order - b.order)[0]
+  }
+}

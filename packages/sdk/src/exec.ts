@@ -1,0 +1,1 @@
+export interface ExecSession { readonly exit: Promise<number> }

@@ -1,0 +1,73 @@
+import type { QueryValues } from './address.ts'
+import { definedIn, isGovernance, type Call, type Connection } from './connection.ts'
+import { unreadableError } from './failures.ts'
+import { LIMITS } from './limits.ts'
+import { callRoute } from './read-answer.ts'
+import type { Reply } from './route-types.ts'
+
+/** The pages of a list, from the first that was asked for to the last. */
+export async function* pagesOf(
+  connection: Connection,
+  { route, request }: Call,
+): AsyncGenerator<Reply<unknown>> {
+  const style = isGovernance(route) ? numbered : tokened
+  let query: QueryValues = { ...style.start, ...definedIn(request.query) }
+  for (;;) {
+    const reply = await callRoute(connection, { route, request: { ...request, query } })
+    yield reply
+    const next = style.next(reply, query)
+    if (next === undefined) return
+    // A server that names the page that was just read would be asked for it without end.
+    if (next === 'same') throw unreadableError(connection, 'the same page as the next one')
+    query = { ...query, ...next }
+  }
+}
+
+/** The items of all those pages. */
+export async function* itemsOf(connection: Connection, call: Call): AsyncGenerator<unknown> {
+  for await (const { data } of pagesOf(connection, call)) {
+    const items = isGovernance(call.route) ? at(data, 'data') : data
+    if (Array.isArray(items)) yield* items
+  }
+}
+
+interface PageStyle {
+  /** What to ask for when the caller does not say. */
+  readonly start: QueryValues
+  /** What to change for the next page; undefined after the last. */
+  next(reply: Reply<unknown>, query: QueryValues): QueryValues | 'same' | undefined
+}
+
+/** Spec W: Limits. Without a size everything comes at once. */
+const tokened: PageStyle = {
+  start: { per_page: LIMITS.pageSizeDefault },
+  next({ nextToken }, query) {
+    if (nextToken === undefined) return undefined
+    return nextToken === query['next_token'] ? 'same' : { next_token: nextToken }
+  },
+}
+
+/**
+ * Spec G: Projects. Pages are asked for by number, also where only a link names the next: the link
+ * is a full URL, and only the client's own address gets the token.
+ */
+const numbered: PageStyle = {
+  start: { 'page[size]': LIMITS.pageSizeDefault },
+  next({ data }, query) {
+    const named = at(at(at(data, 'meta'), 'pagination'), 'next-page')
+    const number = typeof named === 'number' ? named : linkedPage(at(at(data, 'links'), 'next'))
+    if (number === undefined) return undefined
+    const current = Number(query['page[number]'] ?? 1)
+    return number > current ? { 'page[number]': number } : 'same'
+  },
+}
+
+function linkedPage(link: unknown): number | undefined {
+  if (typeof link !== 'string' || !URL.canParse(link)) return undefined
+  const number = Number(new URL(link).searchParams.get('page[number]') ?? Number.NaN)
+  return Number.isSafeInteger(number) ? number : undefined
+}
+
+function at(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
+}
