@@ -33,8 +33,10 @@ export class ExecOutput implements AsyncIterable<Uint8Array> {
       for (;;) {
         const unread = this.#unread
         this.#unread = []
-        this.#unreadBytes = 0
-        yield* unread
+        for (const bytes of unread) {
+          this.#unreadBytes -= bytes.length
+          yield bytes
+        }
         if (this.#unread.length > 0) continue
         if (this.#isOver) break
         await new Promise<void>((resolve) => (this.#wake = resolve))

@@ -79,7 +79,7 @@ function retryAfterMsOf(headers: Headers): number | undefined {
 export function timeoutError(
   { address }: Connection,
   limitMs: number,
-  cause: unknown,
+  cause?: unknown,
 ): ConnectionError {
   const message = `${address} did not answer within ${limitMs / 1_000} s. Try again, or raise timeoutMs.`
   return new ConnectionError({ reason: 'timeout', address, message, cause })
@@ -126,6 +126,12 @@ export function lostError(
 export function cutError(address: string, cause?: unknown): ConnectionError {
   const message = `${address} ended the connection in the middle of an answer. Try again.`
   return new ConnectionError({ reason: 'cut', address, message, cause })
+}
+
+/** No platform tells a page or program why a WebSocket was not opened. */
+export function unopenedError({ address }: Connection): ConnectionError {
+  const message = `cannot open a channel to ${address}. Is the server running, does a proxy between pass WebSockets on, and does the page come from the same origin?`
+  return new ConnectionError({ reason: 'unreachable', address, message })
 }
 
 /** Node puts the system's code into the cause of the error; browsers tell nothing. */

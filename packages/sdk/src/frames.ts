@@ -10,10 +10,7 @@ import { splitObjects } from './splitters.ts'
 export type ByteFrame = StreamFrame & { readonly bytes: Uint8Array }
 
 /** The frames of a followed file; heartbeats are left out. */
-export async function* followFrames(
-  connection: Connection,
-  call: Call,
-): AsyncGenerator<ByteFrame> {
+export async function* followFrames(connection: Connection, call: Call): AsyncGenerator<ByteFrame> {
   const splitter = splitObjects(LIMITS.frameCharsMax)
   for await (const value of jsonObjects(connection, call, splitter)) {
     // Frames are made by the contract that this package is made from.

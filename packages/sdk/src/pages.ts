@@ -24,7 +24,7 @@ export async function* pagesOf(
 }
 
 /** The items of all those pages. */
-export async function* itemsOf(connection: Connection, call: Call): AsyncGenerator<unknown> {
+export async function* itemsOf(connection: Connection, call: Call): AsyncGenerator {
   for await (const { data } of pagesOf(connection, call)) {
     const items = isGovernance(call.route) ? at(data, 'data') : data
     if (Array.isArray(items)) yield* items

@@ -1,5 +1,5 @@
 import type { Input, Route, Shape, V1Routes, v2 } from '@reeve/contract'
-import type { ExecSession } from './exec.ts'
+import type { ExecSession } from './exec-session.ts'
 
 /**
  * Everything the methods of a client take and give, computed from the route. Each type asks one
@@ -91,14 +91,14 @@ type ContentData<C, S extends Schema> = C extends 'application/json'
     : Uint8Array
 
 /** The method of a route. Its argument may be left out when nothing in it is needed. */
-export type MethodOf<R extends Route> = object extends RequestOf<R>
-  ? (request?: RequestOf<R>) => Promise<ResultOf<R>>
-  : (request: RequestOf<R>) => Promise<ResultOf<R>>
+export type MethodOf<R extends Route> =
+  object extends RequestOf<R>
+    ? (request?: RequestOf<R>) => Promise<ResultOf<R>>
+    : (request: RequestOf<R>) => Promise<ResultOf<R>>
 
 /** The same for functions that take the id of a route first. */
-export type RequestArguments<R extends Route, More = unknown> = object extends RequestOf<R>
-  ? [request?: RequestOf<R> & More]
-  : [request: RequestOf<R> & More]
+export type RequestArguments<R extends Route, More = unknown> =
+  object extends RequestOf<R> ? [request?: RequestOf<R> & More] : [request: RequestOf<R> & More]
 
 type ResultOf<R extends Route> = R['answers'] extends { readonly 101: unknown }
   ? ExecSession

@@ -16,18 +16,15 @@ export const systemTiming: Timing = {
   random: () => Math.random(),
 }
 
-/** Resolves after the delay; rejects with the reason of the signal when that comes first. */
-export function pause(timing: Timing, delayMs: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted()
-    const cancel = timing.after(delayMs, () => {
-      signal?.removeEventListener('abort', leave)
-      resolve()
-    })
-    function leave(): void {
-      cancel()
-      reject(signal?.reason)
-    }
-    signal?.addEventListener('abort', leave, { once: true })
-  })
+/** Returns after the delay; throws the reason of the signal when that comes first. */
+export async function pause(timing: Timing, delayMs: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const wake = () => resolve()
+  const cancel = timing.after(delayMs, wake)
+  signal?.addEventListener('abort', wake)
+  await promise
+  cancel()
+  signal?.removeEventListener('abort', wake)
+  signal?.throwIfAborted()
 }

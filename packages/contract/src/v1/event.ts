@@ -132,13 +132,16 @@ export type EventGap = Shape<typeof EventGap>
 /**
  * Spec W: Event stream: one line of the body. A heartbeat is `{}`. `Gap` is this product's own: it
  * comes on the first line when a part of what was asked for is lost, so that a reader never misses
- * it silently.
+ * it silently. `Closed` is on the last line of a stream that the server ends.
  */
 export const EventLine = Type.Object(
   {
     Index: Type.Optional(Index()),
     Events: Type.Optional(Type.Array(Event)),
     Gap: Type.Optional(EventGap),
+    Closed: Type.Optional(
+      Type.String({ description: 'Why the server ends the stream; resume from `Index`.' }),
+    ),
   },
   { $id: 'EventLine', description: 'The events of one commit; `{}` is a heartbeat.' },
 )

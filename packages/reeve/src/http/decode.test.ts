@@ -25,36 +25,71 @@ const accepted: readonly [string, unknown, unknown][] = [
   ['the exact name over another spelling', { id: 'x', ID: 'a' }, { ID: 'a' }],
   ['and ignores unknown fields', { ID: 'a', Extra: { deep: 1 } }, { ID: 'a' }],
   ['null as not given', { ID: null, TaskGroups: null }, {}],
-  ['map keys with their case', { Meta: { Team: 'x', team: 'y' } }, { Meta: { Team: 'x', team: 'y' } }],
-  ['nested objects', { taskgroups: [{ name: 'g', count: 2 }] }, { TaskGroups: [{ Name: 'g', Count: 2 }] }],
+  [
+    'map keys with their case',
+    { Meta: { Team: 'x', team: 'y' } },
+    { Meta: { Team: 'x', team: 'y' } },
+  ],
+  [
+    'nested objects',
+    { taskgroups: [{ name: 'g', count: 2 }] },
+    { TaskGroups: [{ Name: 'g', Count: 2 }] },
+  ],
   ['either type of a union', { Error: 'why' }, { Error: 'why' }],
   ['one of a closed set', { Status: 'on' }, { Status: 'on' }],
-  ['free-form values as they are', { Config: { a: [1, { b: null }] } }, { Config: { a: [1, { b: null }] } }],
+  [
+    'free-form values as they are',
+    { Config: { a: [1, { b: null }] } },
+    { Config: { a: [1, { b: null }] } },
+  ],
 ]
 for (const [name, body, wanted] of accepted)
   test(`decode takes ${name}`, () => assert.deepEqual(decode(body, ''), wanted))
 
 const refused: readonly [string, unknown, string][] = [
-  ['a text for a number', { Priority: '3' }, 'json: cannot unmarshal string into field Priority of type integer'],
-  ['a fraction for a whole number', { Priority: 1.5 }, 'json: cannot unmarshal number into field Priority of type integer'],
+  [
+    'a text for a number',
+    { Priority: '3' },
+    'json: cannot unmarshal string into field Priority of type integer',
+  ],
+  [
+    'a fraction for a whole number',
+    { Priority: 1.5 },
+    'json: cannot unmarshal number into field Priority of type integer',
+  ],
   ['a number for a text', { ID: 4 }, 'json: cannot unmarshal number into field ID of type string'],
-  ['an object for a list', { TaskGroups: {} }, 'json: cannot unmarshal object into field TaskGroups of type array'],
+  [
+    'an object for a list',
+    { TaskGroups: {} },
+    'json: cannot unmarshal object into field TaskGroups of type array',
+  ],
   [
     'a wrong type deep inside, with its path',
     { TaskGroups: [{ Name: 'a' }, { Count: true }] },
     'json: cannot unmarshal bool into field TaskGroups[1].Count of type integer',
   ],
-  ['a wrong value in a map', { Meta: { team: 1 } }, 'json: cannot unmarshal number into field Meta[team] of type string'],
-  ['a text outside a closed set', { Status: 'maybe' }, 'json: cannot unmarshal string into field Status of type "on" or "off"'],
+  [
+    'a wrong value in a map',
+    { Meta: { team: 1 } },
+    'json: cannot unmarshal number into field Meta[team] of type string',
+  ],
+  [
+    'a text outside a closed set',
+    { Status: 'maybe' },
+    'json: cannot unmarshal string into field Status of type "on" or "off"',
+  ],
   ['a list as the whole', [], 'json: cannot unmarshal array into field  of type object'],
 ]
 for (const [name, body, message] of refused)
   test(`decode refuses ${name}`, () => {
-    assert.throws(() => decode(body, ''), (thrown: unknown) => {
-      assert.ok(thrown instanceof ShapeError)
-      assert.equal(thrown.message, message)
-      return true
-    })
+    assert.throws(
+      () => decode(body, ''),
+      (thrown: unknown) => {
+        assert.ok(thrown instanceof ShapeError)
+        assert.equal(thrown.message, message)
+        return true
+      },
+    )
   })
 
 test('decode keeps a key named __proto__ as data', () => {

@@ -8,7 +8,10 @@ const parse = compileQuery(v1Routes.listJobs.query)
 
 const accepted: readonly [Record<string, string>, object][] = [
   [{}, {}],
-  [{ index: '12', wait: '5s' }, { index: 12, wait: '5s' }],
+  [
+    { index: '12', wait: '5s' },
+    { index: 12, wait: '5s' },
+  ],
   [{ stale: '' }, { stale: true }],
   [{ stale: 'false' }, { stale: false }],
   [{ pretty: '' }, { pretty: true }],

@@ -1,44 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Namespace } from '@reeve/contract'
 import fc from 'fast-check'
 import { Fault } from '../../src/kit/fault.ts'
-import { put, remove, Store } from '../../src/state/index.ts'
-import { MemoryDisk, openMemoryEngine } from '../../src/storage/index.ts'
-import { SimulatedClock } from '../build/simulated-clock.ts'
-
-function aNamespace(name: string, description = ''): Namespace {
-  return {
-    Name: name,
-    Description: description,
-    Quota: '',
-    Capabilities: null,
-    NodePoolConfiguration: null,
-    Meta: null,
-    Hash: '',
-    CreateIndex: 0,
-    ModifyIndex: 0,
-  }
-}
-
-async function open(disk = new MemoryDisk()) {
-  const engine = openMemoryEngine({ disk })
-  const clock = new SimulatedClock()
-  const store = await Store.open({ engine, clock, freezeRows: true })
-  return { disk, engine, clock, store }
-}
-
-function write(store: Store, ...rows: Namespace[]) {
-  return store.commit({
-    cause: undefined,
-    changes: () => rows.map((row) => put('namespaces', row)),
-  })
-}
+import { put, remove } from '../../src/state/index.ts'
+import { aNamespace, aStore, write } from '../build/store.ts'
 
 test('store: a commit is seen at once by the next decision and durable later', async () => {
-  const { store, engine } = await open()
+  const { store, engine } = await aStore()
   const held = engine.faults.slow()
-  const commitment = write(store, aNamespace('web'))
+  const commitment = write(store, [aNamespace('web')])
   assert.equal(store.tables.namespaces.get('web').Name, 'web')
   await held.started
   assert.equal(store.index, 1)
@@ -49,17 +19,17 @@ test('store: a commit is seen at once by the next decision and durable later', a
 })
 
 test('store: the create index stays and the modify index follows the commit', async () => {
-  const { store } = await open()
-  write(store, aNamespace('web'))
-  write(store, aNamespace('api'))
-  await write(store, aNamespace('web', 'second')).durable
+  const { store } = await aStore()
+  write(store, [aNamespace('web')])
+  write(store, [aNamespace('api')])
+  await write(store, [aNamespace('web', 'second')]).durable
   const web = store.tables.namespaces.get('web')
   assert.deepEqual([web.CreateIndex, web.ModifyIndex, web.Description], [1, 3, 'second'])
   assert.equal(store.tables.namespaces.lastIndex, 3)
 })
 
 test('store: commits of one turn, and those submitted while a write runs, share a write', async () => {
-  const { store, engine } = await open()
+  const { store, engine } = await aStore()
   const batches: number[] = []
   const append = engine.append.bind(engine)
   engine.append = (entries) => {
@@ -67,47 +37,47 @@ test('store: commits of one turn, and those submitted while a write runs, share 
     return append(entries)
   }
   const held = engine.faults.slow()
-  for (let i = 0; i < 5; i++) write(store, aNamespace(`a${i}`))
+  for (let i = 0; i < 5; i++) write(store, [aNamespace(`a${i}`)])
   await held.started
-  for (let i = 0; i < 7; i++) write(store, aNamespace(`b${i}`))
+  for (let i = 0; i < 7; i++) write(store, [aNamespace(`b${i}`)])
   held.release()
   await store.settled()
   assert.deepEqual(batches, [5, 7])
 })
 
 test('store: watches fire after the commit is durable, only for what it wrote', async () => {
-  const { store, engine } = await open()
+  const { store, engine } = await aStore()
   const woken: string[] = []
   store.watches.watch([{ table: 'namespaces', key: 'web' }], () => woken.push('web'))
   store.watches.watch([{ table: 'namespaces', key: 'api' }], () => woken.push('api'))
   store.watches.watch([{ table: 'namespaces' }], () => woken.push('table'))
   store.watches.watch([{ table: 'jobs' }], () => woken.push('jobs'))
   const held = engine.faults.slow()
-  const { durable } = write(store, aNamespace('web'))
+  const { durable } = write(store, [aNamespace('web')])
   await held.started
   assert.deepEqual(woken, [])
   held.release()
   await durable
   assert.deepEqual(woken, ['web', 'table'])
-  await write(store, aNamespace('web', 'again')).durable
+  await write(store, [aNamespace('web', 'again')]).durable
   assert.deepEqual(woken, ['web', 'table'], 'a watch fires once')
 })
 
 test('store: a cancelled watch is never woken', async () => {
-  const { store } = await open()
+  const { store } = await aStore()
   let woken = 0
   const cancel = store.watches.watch([{ table: 'namespaces' }], () => woken++)
   cancel()
-  await write(store, aNamespace('web')).durable
+  await write(store, [aNamespace('web')]).durable
   assert.equal(woken, 0)
   assert.equal(store.watches.size, 0)
 })
 
 test('store: thousands of watches are woken in slices of the event loop', async () => {
-  const { store, clock } = await open()
+  const { store, clock } = await aStore()
   let woken = 0
   for (let i = 0; i < 1000; i++) store.watches.watch([{ table: 'namespaces' }], () => woken++)
-  await write(store, aNamespace('web')).durable
+  await write(store, [aNamespace('web')]).durable
   assert.ok(woken > 0 && woken < 1000, `${woken} woken at once`)
   clock.advance(1)
   assert.equal(woken, 1000)
@@ -115,11 +85,11 @@ test('store: thousands of watches are woken in slices of the event loop', async 
 
 for (const fault of ['full', 'fenced', 'torn'] as const)
   test(`store: after a ${fault} write memory goes back to what is durable and writes are refused`, async () => {
-    const { store, engine } = await open()
-    await write(store, aNamespace('kept', 'first')).durable
+    const { store, engine } = await aStore()
+    await write(store, [aNamespace('kept', 'first')]).durable
     if (fault === 'torn') engine.faults.torn('none')
     else engine.faults[fault]()
-    const lost = write(store, aNamespace('lost'), aNamespace('kept', 'second'))
+    const lost = write(store, [aNamespace('lost'), aNamespace('kept', 'second')])
     const gone = store.commit({ cause: undefined, changes: () => [remove('namespaces', 'kept')] })
     await assert.rejects(lost.durable, Fault)
     await assert.rejects(gone.durable, Fault)
@@ -128,7 +98,7 @@ for (const fault of ['full', 'fenced', 'torn'] as const)
     assert.equal(store.tables.namespaces.has('lost'), false)
     assert.deepEqual([...store.tables.namespaces.keys()], ['kept'])
     assert.equal(store.tables.namespaces.lastIndex, 1)
-    assert.throws(() => write(store, aNamespace('more')), Fault)
+    assert.throws(() => write(store, [aNamespace('more')]), Fault)
     await store.settled()
   })
 
@@ -141,12 +111,12 @@ const step = fc.record({
 test('store: after any history and any restarts the state is that of the commits, and the index never goes back', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-      let { store, disk } = await open()
+      let { store, disk } = await aStore()
       const model = new Map<string, string>()
       let index = 0
       for (const { action, name, text } of steps) {
         if (action === 'put') {
-          await write(store, aNamespace(name, text)).durable
+          await write(store, [aNamespace(name, text)]).durable
           model.set(name, text)
           index++
         } else if (action === 'remove') {
@@ -155,10 +125,10 @@ test('store: after any history and any restarts the state is that of the commits
           model.delete(name)
           index++
         } else if (action === 'checkpoint') await store.checkpoint()
-        else ({ store, disk } = await open(disk))
+        else ({ store, disk } = await aStore(disk))
         assert.equal(store.index, index)
       }
-      ;({ store } = await open(disk))
+      ;({ store } = await aStore(disk))
       const found = [...store.tables.namespaces.rows()].map((row) => [row.Name, row.Description])
       assert.deepEqual(
         found,
@@ -171,22 +141,22 @@ test('store: after any history and any restarts the state is that of the commits
 })
 
 test('store: a table never forgets its last write, even when that was a delete before the checkpoint', async () => {
-  const { store, disk } = await open()
-  write(store, aNamespace('web'))
+  const { store, disk } = await aStore()
+  write(store, [aNamespace('web')])
   store.commit({ cause: undefined, changes: () => [remove('namespaces', 'web')] })
   await store.close()
-  const again = await open(disk)
+  const again = await aStore(disk)
   assert.equal(again.store.tables.namespaces.lastIndex, 2)
 })
 
 test('store: rows are frozen in tests, so that nobody changes one in place', async () => {
-  const { store } = await open()
-  await write(store, { ...aNamespace('web'), Meta: { team: 'core' } }).durable
+  const { store } = await aStore()
+  await write(store, [{ ...aNamespace('web'), Meta: { team: 'core' } }]).durable
   assert.ok(Object.isFrozen(store.tables.namespaces.get('web').Meta))
 })
 
 test('store: blobs are written with their commit and read back as they were', async () => {
-  const { store } = await open()
+  const { store } = await aStore()
   const bytes = Uint8Array.from([0, 255, 10, 13])
   await store.commit({
     cause: undefined,
@@ -198,10 +168,10 @@ test('store: blobs are written with their commit and read back as they were', as
 })
 
 test('store: the log gives every durable commit in order, from memory and from the engine', async () => {
-  const { store, disk } = await open()
-  for (let i = 1; i <= 20; i++) await write(store, aNamespace(`n${i}`)).durable
-  const again = await open(disk)
-  for (let i = 21; i <= 25; i++) await write(again.store, aNamespace(`n${i}`)).durable
+  const { store, disk } = await aStore()
+  for (let i = 1; i <= 20; i++) await write(store, [aNamespace(`n${i}`)]).durable
+  const again = await aStore(disk)
+  for (let i = 21; i <= 25; i++) await write(again.store, [aNamespace(`n${i}`)]).durable
   const seen: number[] = []
   for await (const commit of again.store.log.read(5)) seen.push(commit.index)
   assert.deepEqual(

@@ -2,6 +2,7 @@ import { watch, type FSWatcher } from 'node:fs'
 import { constants } from 'node:os'
 import {
   pause,
+  withDeadline,
   type RunningTask,
   type StopRequest,
   type TaskExit,
@@ -18,6 +19,9 @@ const DEFAULT_SIGNAL = 'SIGINT'
 
 /** How often a task that is not our child is looked at, beside the kernel's notice that a record was written. */
 const LOOK_MS = 1_000
+
+/** How long a shim may take to end once its task is gone. */
+const SHIM_END_MS_MAX = 5_000
 
 export interface RawExecTaskOptions {
   readonly handle: TaskHandle
@@ -76,7 +80,19 @@ export class RawExecTask implements RunningTask {
     inTime.abort()
     if (exit !== undefined) return
     await this.#tree.kill()
-    await this.exited
+    await this.#endShim()
+  }
+
+  /** With its task gone the shim ends by itself, unless it was stopped or cannot write. */
+  async #endShim(): Promise<void> {
+    const { clock, shim } = this.#options
+    const inTime = new AbortController()
+    void pause(clock, SHIM_END_MS_MAX, inTime.signal).then((passed) => {
+      return passed && sendSignal(shim, constants.signals.SIGKILL)
+    })
+    const deadline = { clock, ms: 2 * SHIM_END_MS_MAX, what: 'the end of the supervisor' }
+    await withDeadline(this.exited, deadline)
+    inTime.abort()
   }
 
   detach(): void {

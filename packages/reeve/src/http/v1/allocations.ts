@@ -55,7 +55,7 @@ function listAllocations(
         query,
         filter: ALLOCATION_FILTER,
         filterView: (row) => allocationView(row, jobOfAllocation(store, row)),
-        stub: (row) => allocationStub(row, jobOfAllocation(store, row), options),
+        stub: (row) => allocationStub(row, options),
       }),
   })
 }

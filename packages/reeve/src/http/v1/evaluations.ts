@@ -5,7 +5,6 @@ import { allocationStub, checkUuid, refusal, type Refusal } from '../../model/in
 import type { Store } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import { json, jsonItems } from '../answer.ts'
-import { jobOfAllocation } from './allocations.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { listAnswer } from './list-answer.ts'
 import { anyone, inNamespace } from './requirements.ts'
@@ -125,11 +124,7 @@ function listPlaced(
       if (evaluation === undefined || !caller.grants.allows(evaluation.Namespace, 'read-job'))
         return err(EVAL_NOT_FOUND)
       const rows = allocations.rowsIn('evaluation', id.value)
-      return ok(
-        jsonItems(
-          rows.map((row) => JSON.stringify(allocationStub(row, jobOfAllocation(store, row)))),
-        ),
-      )
+      return ok(jsonItems(rows.map((row) => JSON.stringify(allocationStub(row)))))
     },
   })
 }

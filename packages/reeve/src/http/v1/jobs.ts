@@ -150,7 +150,7 @@ interface JobAllocationsQuery {
 
 /** Spec W: List job allocations. Without `all`, only those of the job as it is registered now. */
 function listAllocations(store: Store, { key, all }: JobAllocationsQuery): ReadPlan {
-  const { allocations, jobs, job_versions } = store.tables
+  const { allocations, jobs } = store.tables
   return {
     index: () => allocations.lastIndex,
     watch: [{ table: 'allocations' }],
@@ -159,9 +159,7 @@ function listAllocations(store: Store, { key, all }: JobAllocationsQuery): ReadP
       const rows = allocations
         .rowsIn('job', key)
         .filter((row) => all || row.CreateIndex >= registeredAt)
-      return ok(
-        jsonItems(rows.map((row) => JSON.stringify(allocationStub(row, jobOf(job_versions, row))))),
-      )
+      return ok(jsonItems(rows.map((row) => JSON.stringify(allocationStub(row)))))
     },
   }
 }

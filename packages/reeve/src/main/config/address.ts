@@ -9,7 +9,8 @@ export interface Address {
 }
 
 /** RFC 1123: labels of letters, digits and inner hyphens; underscores are met in practice. */
-const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i
+const HOST_NAME =
+  /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i
 const BRACKETED = /^\[([^\]]*)\](?::([0-9]{1,5}))?$/
 const PLAIN = /^([^:[\]]*)(?::([0-9]{1,5}))?$/
 

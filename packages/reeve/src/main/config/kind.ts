@@ -12,6 +12,8 @@ export interface Kind<T> {
   readonly flag: 'switch' | 'once' | 'repeated'
   /** In a file also a block: `meta { rack = "a" }`. */
   readonly isMap: boolean
+  /** No message, list or answer may show the value. */
+  readonly isSecret: boolean
   /** From a file, where null counts as not set and never comes here. */
   fromValue(value: Value): Result<T, string>
   /** From a variable of the environment, or the argument of a flag. */

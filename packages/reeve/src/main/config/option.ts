@@ -14,9 +14,13 @@ export interface Option<T, D = T> {
   readonly byDefault: Default<D>
   /** What it is for, as a sentence in Markdown. */
   readonly help: string
-  readonly isSecret?: boolean
   /** Where it ends up; undefined while it is not set. */
   read(config: AgentConfig): T | undefined
+}
+
+/** Lets the types of the kind and the default be found from the declaration. */
+export function option<T, D extends T | undefined>(declared: Option<T, D>): Option<T, D> {
+  return declared
 }
 
 export interface OptionFlag {

@@ -1,6 +1,5 @@
-import { DEFAULT_NODE_POOL, GLOBAL_REGION } from '@reeve/contract'
 import { LOG_LEVELS } from './agent-config.ts'
-import { always, depends, type Option } from './option.ts'
+import { always, depends, option, type Option } from './option.ts'
 import {
   address,
   duration,
@@ -19,42 +18,287 @@ import { bool, integer, listOf, mapOf } from './value-kinds.ts'
 export const HTTP_PORT = 4646
 
 const HOUR_MS = 3_600_000
-const MEBIBYTES_MAX = 2 ** 30
 
 const name = matching(
-  'a name of 1 to 128 letters, digits, ".", "_" and "-", beginning with a letter or digit',
+  'a name of 1 to 128 letters, digits, ".", "_" and "-", the first a letter or digit',
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
 )
-/** Reference §8.3. */
 const poolName = matching(
   'the name of a pool: 1 to 128 letters, digits, "_" and "-", but not "all"',
   /^(?!all$)[A-Za-z0-9_-]{1,128}$/,
 )
-const nodeClass = matching('text of at most 128 characters, without spaces', /^\S{0,128}$/)
+const nodeClass = matching('text of at most 128 characters without spaces', /^\S{0,128}$/)
 const port = integer({ min: 0, max: 65_535 })
-const mebibytes = integer({ min: 0, max: MEBIBYTES_MAX })
+/** Far more than any machine has, and still exact when a thousand nodes are added up. */
+const amount = integer({ min: 0, max: 2 ** 40 })
 
-/** RFC 9110: tokens as names; no line breaks in values, or one header could become two. */
+/** RFC 9110: tokens as names; a line break in a value would make two headers of one. */
 const headers = mapOf({
   name: /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/,
-  value: /^[\t\x20-\x7e\x80-\xff]{0,4096}$/,
-  rule: 'names are those of HTTP headers, values one line each',
+  value: /^[\x20-\x7e\x80-\xff]{0,4096}$/,
+  rule: 'names are those of HTTP headers, values have one line',
 })
 const nodeMeta = mapOf({
-  // oxlint-disable-next-line no-control-regex
-  name: /^[^\s\0]{1,128}$/,
-  // oxlint-disable-next-line no-control-regex
-  value: /^[^\0]{0,4096}$/,
-  rule: 'names have no spaces',
+  name: /^\S{1,128}$/,
+  value: /^[^\p{Cc}]{0,4096}$/u,
+  rule: 'names have no spaces, values one line',
 })
 
-/** Every setting of an agent, in the order of the documentation. */
+const noTexts: readonly string[] = []
+const noNames: Readonly<Record<string, string>> = {}
+
+/**
+ * Every setting of an agent, in the order of the documentation. Names in files follow the habits of
+ * operators of such systems.
+ */
 export const options = {
-  dev: {
+  dev: option({
     kind: bool,
     flag: { long: '--dev' },
     byDefault: always(false, '`false`'),
-    help: 'Server and node in one process for trying things out: loopback only, ACLs off on `/v1`, data in a temporary directory.',
+    help:
+      'Server and node in one process for trying things out: loopback only, ACLs off on `/v1`, ' +
+      'data in a temporary directory.',
     read: (config) => config.dev,
-  } satisfies Option<boolean>,
-} as const
+  }),
+  server: option({
+    kind: bool,
+    file: ['server', 'enabled'],
+    environment: 'REEVE_SERVER',
+    flag: { long: '--server' },
+    byDefault: depends('`false`; `true` with `--dev`', ({ dev }) => dev),
+    help: 'Whether this agent is a server: keeps the state, answers the APIs, places work.',
+    read: (config) => config.server.enabled,
+  }),
+  client: option({
+    kind: bool,
+    file: ['client', 'enabled'],
+    environment: 'REEVE_CLIENT',
+    flag: { long: '--client' },
+    byDefault: depends('`false`; `true` with `--dev`', ({ dev }) => dev),
+    help: 'Whether this agent is a node: runs tasks on this machine.',
+    read: (config) => config.client.enabled,
+  }),
+  region: option({
+    kind: name,
+    file: ['region'],
+    environment: 'REEVE_REGION',
+    flag: { long: '--region', argument: 'NAME' },
+    byDefault: always('global', '`global`'),
+    help: 'The region this agent belongs to.',
+    read: (config) => config.region,
+  }),
+  datacenter: option({
+    kind: name,
+    file: ['datacenter'],
+    environment: 'REEVE_DATACENTER',
+    flag: { long: '--datacenter', argument: 'NAME' },
+    byDefault: always('dc1', '`dc1`'),
+    help: 'The datacenter this agent stands in; jobs may ask for it.',
+    read: (config) => config.datacenter,
+  }),
+  name: option({
+    kind: name,
+    file: ['name'],
+    environment: 'REEVE_NODE_NAME',
+    flag: { long: '--node-name', argument: 'NAME' },
+    byDefault: depends('the host name', ({ hostName }) => hostName),
+    help: 'The name of this agent as a server and as a node.',
+    read: (config) => config.name,
+  }),
+  dataDirectory: option({
+    kind: path,
+    file: ['data_dir'],
+    environment: 'REEVE_DATA_DIR',
+    flag: { long: '--data-dir', argument: 'DIR' },
+    byDefault: always(undefined, 'none: must be set; with `--dev` a temporary directory'),
+    help:
+      'Where the state is kept, and on a node the directories of its tasks. Absolute in a file; ' +
+      'else relative to the working directory.',
+    read: (config) => config.dataDirectory,
+  }),
+  bind: option({
+    kind: host,
+    file: ['bind_addr'],
+    environment: 'REEVE_BIND_ADDR',
+    flag: { long: '--bind', argument: 'ADDR' },
+    byDefault: always('127.0.0.1', '`127.0.0.1`'),
+    help: 'The address the HTTP port is opened on; `0.0.0.0` is every one. With `--dev` loopback only.',
+    read: (config) => config.bind,
+  }),
+  httpPort: option({
+    kind: port,
+    file: ['ports', 'http'],
+    environment: 'REEVE_HTTP_PORT',
+    flag: { long: '--http-port', argument: 'N' },
+    byDefault: always(HTTP_PORT, `\`${HTTP_PORT}\``),
+    help: 'The port of both APIs, their documentation, metrics and the channel of the nodes; 0 is any free one.',
+    read: (config) => config.ports.http,
+  }),
+  advertise: option({
+    kind: address,
+    file: ['advertise', 'http'],
+    environment: 'REEVE_ADVERTISE_HTTP',
+    byDefault: always(
+      undefined,
+      'the bound address; for `0.0.0.0` the first address of this machine that others can reach',
+    ),
+    help: 'Where others reach this agent, when that is not where it listens.',
+    read: ({ advertise }) => ({ host: advertise.host, port: advertise.httpPort }),
+  }),
+  joinToken: option({
+    kind: secret,
+    file: ['join_token'],
+    environment: 'REEVE_JOIN_TOKEN',
+    byDefault: always(
+      undefined,
+      'a server makes one at its first start: `server/join-token` in its data directory',
+    ),
+    help:
+      'Lets a new node in: servers ask for it, nodes show it until they are known. There is no ' +
+      'flag, because flags are seen by every user of a machine.',
+    read: (config) => config.server.joinToken,
+  }),
+  servers: option({
+    kind: listOf(endpoint(HTTP_PORT)),
+    file: ['client', 'servers'],
+    environment: 'REEVE_SERVERS',
+    flag: { long: '--join', argument: 'ADDR' },
+    byDefault: always(noTexts, 'none; not needed where the server is in the same process'),
+    help: 'The servers that a node dials.',
+    read: (config) => config.client.servers,
+  }),
+  nodePool: option({
+    kind: poolName,
+    file: ['client', 'node_pool'],
+    environment: 'REEVE_NODE_POOL',
+    byDefault: always('default', '`default`'),
+    help: 'The pool the node belongs to.',
+    read: (config) => config.client.nodePool,
+  }),
+  nodeClass: option({
+    kind: nodeClass,
+    file: ['client', 'node_class'],
+    environment: 'REEVE_NODE_CLASS',
+    byDefault: always('', 'none'),
+    help: 'A word for nodes of one sort, such as `gpu`; jobs may ask for it.',
+    read: (config) => config.client.nodeClass,
+  }),
+  meta: option({
+    kind: nodeMeta,
+    file: ['client', 'meta'],
+    byDefault: always(noNames, 'none'),
+    help: 'Facts about the node that jobs may ask for, such as `rack`.',
+    read: (config) => config.client.meta,
+  }),
+  reservedCpu: option({
+    kind: amount,
+    file: ['client', 'reserved', 'cpu'],
+    byDefault: always(0, '`0`'),
+    help: 'MHz that the node keeps from tasks.',
+    read: (config) => config.client.reserved.cpuMHz,
+  }),
+  reservedMemory: option({
+    kind: amount,
+    file: ['client', 'reserved', 'memory'],
+    byDefault: always(0, '`0`'),
+    help: 'MB of memory that the node keeps from tasks.',
+    read: (config) => config.client.reserved.memoryMB,
+  }),
+  reservedDisk: option({
+    kind: amount,
+    file: ['client', 'reserved', 'disk'],
+    byDefault: always(0, '`0`'),
+    help: 'MB of disk that the node keeps from tasks.',
+    read: (config) => config.client.reserved.diskMB,
+  }),
+  reservedPorts: option({
+    kind: portRanges,
+    file: ['client', 'reserved', 'reserved_ports'],
+    byDefault: always('', 'none'),
+    help: 'Ports of the machine that no task is given, such as `22,80,8500-8600`.',
+    read: (config) => config.client.reserved.ports,
+  }),
+  rawExec: option({
+    kind: bool,
+    file: ['plugin', 'raw_exec', 'config', 'enabled'],
+    environment: 'REEVE_RAW_EXEC',
+    byDefault: depends('`false`; `true` with `--dev`', ({ dev }) => dev),
+    help: 'Whether tasks may run as plain processes, without isolation from this machine.',
+    read: (config) => config.client.rawExec,
+  }),
+  acl: option({
+    kind: bool,
+    file: ['acl', 'enabled'],
+    environment: 'REEVE_ACL',
+    flag: { long: '--acl' },
+    byDefault: depends('`true`; `false` with `--dev`', ({ dev }) => !dev),
+    help: 'Whether `/v1` asks for tokens. `/api/v2` always does.',
+    read: (config) => config.acl.enabled,
+  }),
+  logLevel: option({
+    kind: oneOf(LOG_LEVELS),
+    file: ['log_level'],
+    environment: 'REEVE_LOG_LEVEL',
+    flag: { long: '--log-level', argument: 'LEVEL' },
+    byDefault: always('info' as const, '`info`'),
+    help: 'The least level that is logged.',
+    read: (config) => config.log.level,
+  }),
+  logJson: option({
+    kind: bool,
+    file: ['log_json'],
+    environment: 'REEVE_LOG_JSON',
+    flag: { long: '--log-json' },
+    byDefault: depends(
+      '`false` where standard error is a terminal, else `true`',
+      ({ isErrorTerminal }) => !isErrorTerminal,
+    ),
+    help: 'Log lines as JSON instead of text for people.',
+    read: (config) => config.log.json,
+  }),
+  eventLogAge: option({
+    kind: duration({ msMin: 60_000, msMax: 366 * 24 * HOUR_MS }),
+    file: ['event_log', 'max_age'],
+    environment: 'REEVE_EVENT_LOG_MAX_AGE',
+    byDefault: always(24 * HOUR_MS, '`24h`'),
+    help: 'How long events are kept for readers that resume the event stream.',
+    read: (config) => config.eventLog.ageMsMax,
+  }),
+  eventLogCommits: option({
+    kind: integer({ min: 1_000, max: 100_000_000 }),
+    file: ['event_log', 'max_commits'],
+    environment: 'REEVE_EVENT_LOG_MAX_COMMITS',
+    byDefault: always(100_000, '`100000`'),
+    help: 'How many of the latest changes are kept for them at most.',
+    read: (config) => config.eventLog.commitsMax,
+  }),
+  corsOrigins: option({
+    kind: listOf(origin),
+    file: ['http_api_cors_origins'],
+    environment: 'REEVE_HTTP_API_CORS_ORIGINS',
+    byDefault: always(noTexts, 'none'),
+    help: 'Origins whose pages may read answers in a browser; `*` is any.',
+    read: (config) => config.http.corsOrigins,
+  }),
+  responseHeaders: option({
+    kind: headers,
+    file: ['http_api_response_headers'],
+    byDefault: always(noNames, 'none'),
+    help: 'Headers that every answer carries.',
+    read: (config) => config.http.responseHeaders,
+  }),
+}
+
+export type OptionName = keyof typeof options
+
+/** What the sources say, with defaults filled in. */
+export type Settings = {
+  readonly [Name in OptionName]: (typeof options)[Name] extends Option<infer T, infer D>
+    ? T | D
+    : never
+}
+
+export const optionEntries: readonly (readonly [OptionName, Option<unknown>])[] =
+  // The keys of the literal above are all there are; entries() only forgets that.
+  Object.entries(options) as [OptionName, Option<unknown>][]

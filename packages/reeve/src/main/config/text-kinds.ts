@@ -10,8 +10,8 @@ interface TextForm<T> {
   readonly name: string
   /** Reads after "must be". */
   readonly wanted: string
-  parse(text: string): T | undefined
-  toPlain(value: T): PlainValue
+  readonly parse: (text: string) => T | undefined
+  readonly toPlain: (value: T) => PlainValue
 }
 
 function textKind<T>({ name, wanted, parse, toPlain }: TextForm<T>): Kind<T> {
@@ -23,6 +23,7 @@ function textKind<T>({ name, wanted, parse, toPlain }: TextForm<T>): Kind<T> {
     name,
     flag: 'once',
     isMap: false,
+    isSecret: false,
     fromValue: (value) => (typeof value === 'string' ? read(value) : err(`${wanted}, in quotes`)),
     fromText: read,
     merge: takeHigher,
@@ -42,12 +43,13 @@ export function oneOf<T extends string>(values: readonly T[]): Kind<T> {
   const parse = (text: string): T | undefined =>
     values.find((value) => value === text.toLowerCase())
   const name = values.map((value) => `\`${value}\``).join(', ')
-  return textKind({ name, wanted: `one of ${values.join(', ')}`, parse, toPlain: asWritten })
+  return textKind<T>({ name, wanted: `one of ${values.join(', ')}`, parse, toPlain: asWritten })
 }
 
 /** In milliseconds; written as `90s`, `24h`, `1h30m`. */
 export function duration({ msMin, msMax }: { msMin: number; msMax: number }): Kind<number> {
-  const show = (ms: number): string => formatDurationNs(nsFromMs(ms)).replace(/(?<=[hm])0[ms].*$/, '')
+  const show = (ms: number): string =>
+    formatDurationNs(nsFromMs(ms)).replace(/(?<=[hm])0[ms].*$/, '')
   const range = `from ${show(msMin)} to ${show(msMax)}`
   return textKind({
     name: `duration ${range}`,
@@ -68,9 +70,11 @@ export const host: Kind<string> = textKind({
   toPlain: asWritten,
 })
 
+const ADDRESS_WANTED = 'host or host:port without scheme, an IPv6 address with a port in brackets'
+
 export const address: Kind<Address> = textKind({
   name: 'host or `host:port`',
-  wanted: 'a host or host:port, without scheme; an IPv6 address with a port is in brackets',
+  wanted: ADDRESS_WANTED,
   parse: parseAddress,
   toPlain: ({ host: name, port }) => (port === undefined ? name : formatAddress(name, port)),
 })
@@ -79,7 +83,7 @@ export const address: Kind<Address> = textKind({
 export function endpoint(portDefault: number): Kind<string> {
   return textKind({
     name: '`host:port`',
-    wanted: address.name.replaceAll('`', '') + ', without scheme',
+    wanted: ADDRESS_WANTED,
     parse: (text) => {
       const parsed = parseAddress(text)
       return parsed && formatAddress(parsed.host, parsed.port ?? portDefault)
@@ -117,19 +121,25 @@ function isPortRange(text: string): boolean {
 const SECRET_CHARS_MIN = 16
 const SECRET_CHARS_MAX = 1_024
 
-export const secret: Kind<Secret> = textKind({
-  name: 'secret text',
-  wanted: `text of ${SECRET_CHARS_MIN} to ${SECRET_CHARS_MAX} characters`,
-  parse: (text) =>
-    text.length < SECRET_CHARS_MIN || text.length > SECRET_CHARS_MAX ? undefined : new Secret(text),
-  toPlain: (value) => value.toJSON(),
-})
+export const secret: Kind<Secret> = {
+  ...textKind<Secret>({
+    name: 'secret text',
+    wanted: `text of ${SECRET_CHARS_MIN} to ${SECRET_CHARS_MAX} characters`,
+    parse: (text) =>
+      text.length < SECRET_CHARS_MIN || text.length > SECRET_CHARS_MAX
+        ? undefined
+        : new Secret(text),
+    toPlain: (value) => value.toJSON(),
+  }),
+  isSecret: true,
+}
 
 /** Made absolute from the working directory; a file may be read from any, so it must be absolute there. */
 export const path: Kind<string> = {
   name: 'path',
   flag: 'once',
   isMap: false,
+  isSecret: false,
   fromValue: (value) =>
     typeof value === 'string' && isAbsolute(value) && isPath(value)
       ? ok(resolve(value))

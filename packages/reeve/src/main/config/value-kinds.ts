@@ -6,6 +6,7 @@ export const bool: Kind<boolean> = {
   name: '`true` or `false`',
   flag: 'switch',
   isMap: false,
+  isSecret: false,
   fromValue: (value) => orWanted(toBool(value), 'true or false'),
   fromText: (text) => orWanted(toBool(text), 'true or false'),
   merge: takeHigher,
@@ -30,6 +31,7 @@ export function integer({ min, max }: IntegerRange): Kind<number> {
     name: `number from ${min} to ${max}`,
     flag: 'once',
     isMap: false,
+    isSecret: false,
     fromValue: (value) => inRange(toNumber(value)),
     fromText: (text) => inRange(/^-?[0-9]{1,16}$/.test(text) ? Number(text) : undefined),
     merge: takeHigher,
@@ -47,8 +49,11 @@ export function listOf(element: Kind<string>): Kind<readonly string[]> {
     name: `list of ${element.name}`,
     flag: 'repeated',
     isMap: false,
+    isSecret: false,
     fromValue: (value) =>
-      isList(value) ? readAll(value, wanted, (one) => element.fromValue(one)) : err(`${wanted}text`),
+      isList(value)
+        ? readAll(value, wanted, (one) => element.fromValue(one))
+        : err(`${wanted}text`),
     fromText: (text, place) =>
       readAll(splitList(text), wanted, (one) => element.fromText(one, place)),
     merge: takeHigher,
@@ -89,6 +94,7 @@ export function mapOf(rules: MapRules): Kind<Readonly<Record<string, string>>> {
     name: 'map of text',
     flag: 'once',
     isMap: true,
+    isSecret: false,
     fromValue: (value) => {
       const pairs = isObject(value) ? Object.entries(value) : undefined
       if (pairs === undefined || pairs.length > ENTRIES_MAX) return err(wanted)

@@ -3,7 +3,6 @@ import type {
   Job,
   JobChildrenSummary,
   JobStatus,
-  JobStub,
   JobSummary,
   TaskGroupSummary,
 } from '@reeve/contract'
@@ -140,32 +139,6 @@ export function recountSummary(
     after: allocation.ClientStatus,
   }))
   return withQueued(summarize(empty, changes), queued)
-}
-
-/** Reference §3.6. `Meta` is listed only on demand, and then only when there is any. */
-export function jobStub(job: Job, summary: JobSummary, options: { meta?: boolean } = {}): JobStub {
-  return {
-    ID: job.ID,
-    ParentID: job.ParentID,
-    Name: job.Name,
-    Namespace: job.Namespace,
-    Datacenters: job.Datacenters,
-    NodePool: job.NodePool,
-    Multiregion: job.Multiregion,
-    Type: job.Type,
-    Priority: job.Priority,
-    Periodic: job.Periodic !== null,
-    ParameterizedJob: job.ParameterizedJob !== null,
-    Stop: job.Stop,
-    Status: job.Status,
-    StatusDescription: job.StatusDescription,
-    JobSummary: summary,
-    CreateIndex: job.CreateIndex,
-    ModifyIndex: job.ModifyIndex,
-    JobModifyIndex: job.JobModifyIndex,
-    SubmitTime: job.SubmitTime,
-    ...(options.meta === true && job.Meta !== null ? { Meta: job.Meta } : {}),
-  }
 }
 
 function groupCounts(summary: JobSummary, group: string): TaskGroupSummary {

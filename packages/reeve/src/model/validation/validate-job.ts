@@ -12,11 +12,12 @@ import {
   type Finding,
 } from './finding.ts'
 import { checkGroup } from './validate-group.ts'
+import { checkCronShape } from './cron-shape.ts'
 import { checkParameterized, checkPeriodic, type CheckCron } from './validate-launch.ts'
 
 export interface JobRules {
-  /** Says what is wrong with a cron expression; undefined when it is in order. */
-  readonly checkCron: CheckCron
+  /** Says what is wrong with a cron expression; undefined when it is in order. By its form if absent. */
+  readonly checkCron?: CheckCron
   /** Highest priority a job may have (scheduling reference §10). */
   readonly priorityMax?: number
 }
@@ -44,12 +45,12 @@ const DESCRIPTION_CHARS_MAX = 1_000
  * reference §10). Rules about its namespace, its pool or the version before it belong to whoever
  * registers it. All violations are reported together.
  */
-export function validateJob(job: Job, rules: JobRules): JobProblems {
+export function validateJob(job: Job, rules: JobRules = {}): JobProblems {
   const findings = [
     ...checkIdentity(job),
     ...checkPlacement(job),
     ...checkGroups(job),
-    ...checkPeriodic(job, rules.checkCron),
+    ...checkPeriodic(job, rules.checkCron ?? checkCronShape),
     ...checkParameterized(job),
     ...checkAdmission(job, rules.priorityMax ?? PRIORITY_MAX_DEFAULT),
     ...checkUi(job),

@@ -188,12 +188,10 @@ for (const c of logicalDamage) {
 test('a row, an entry and a blob that were changed are refused when they are read', async (t) => {
   const directory = await aFilledDirectory(t)
   await onDatabase(directory, async (level) => {
-    const row = layout.rowKey('jobs', 'job-7')
-    await level.put(row, layout.seal('another key', 'text'))
-    const entry = layout.logKey(20)
-    await level.put(entry, (await level.get(entry))?.replace('commit', 'Commit') ?? '')
-    const blob = layout.blobKey('blob-3')
-    await level.put(blob, 'xx')
+    await level.put(layout.rowKey('jobs', 'job-7'), layout.seal('another key', 'text'))
+    const logKey = layout.logKey(20)
+    await level.put(logKey, (await level.get(logKey))?.replace('commit', 'Commit') ?? '')
+    await level.put(layout.blobKey('blob-3'), 'xx')
   })
   const engine = await openEmbeddedEngine(directory)
   t.after(() => engine.close())
@@ -235,6 +233,38 @@ test('no single damage to any file goes unnoticed: opening refuses, or all is as
     { numRuns: 150, seed: 7, endOnFailure: true },
   )
   assert.ok(refused > 100)
+})
+
+test('a power cut at any byte of the write-ahead log leaves whole appends only', async (t) => {
+  const directory = await anEmptyDirectory(t)
+  const engine = await openEmbeddedEngine(directory)
+  t.after(() => engine.close())
+  const appends = [[1], [2, 3, 4], [5, 6], [7]]
+  for (const indexes of appends) await engine.append(indexes.map(entry))
+  const ends = [0, ...appends.map((indexes) => indexes.at(-1))]
+  const wal = await levelFile(directory, '.log')
+  const { size } = await fs.stat(wal)
+  const seen = new Set<number>()
+  for (let length = 0; length <= size; length += 97) {
+    // A copy of the files of a running storage is what a power cut leaves: all of it is synced.
+    const copy = await fs.mkdtemp(join(tmpdir(), 'reeve-cut-'))
+    try {
+      await fs.cp(directory, copy, { recursive: true })
+      await fs.truncate(await levelFile(copy, '.log'), length)
+      const again = await openEmbeddedEngine(copy)
+      seen.add(again.opened.lastIndex)
+      assert.ok(ends.includes(again.opened.lastIndex), `cut at ${length}`)
+      assert.equal((await contentOf(again.read(1))).length, again.opened.lastIndex)
+      await again.close()
+    } catch (thrown) {
+      // The very first write says that this is a storage; without it there is none.
+      assert.match(String(thrown), /the record format is missing/)
+      assert.ok(length < 200)
+    } finally {
+      await fs.rm(copy, { recursive: true })
+    }
+  }
+  assert.deepEqual([...seen].toSorted(), [0, 1, 4, 6])
 })
 
 test('a directory that another process uses is refused, and works when that process is gone', async (t) => {

@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import { RotationGuard, type RotationFolder } from './rotation-guard.ts'
+import { ClassicLevel } from 'classic-level'
+import fc from 'fast-check'
+import { walNumbers } from './leveldb/inspect-database.ts'
+import {
+  memoryBytesMax,
+  RotationGuard,
+  rotationFolder,
+  type RotationFolder,
+} from './rotation-guard.ts'
 
 const BUFFER_BYTES = 100_000
 
@@ -70,6 +81,42 @@ test('a failed sync of the folder fails the write', async () => {
   const writing = guard.run(BUFFER_BYTES, async () => folder.rotate())
   await assert.rejects(writing, /no disk/)
 })
+
+test('no new log file of the real database is missed, whatever the sizes written', async (t) => {
+  const path = await mkdtemp(join(tmpdir(), 'reeve-rotation-'))
+  t.after(() => rm(path, { recursive: true }))
+  const level = new ClassicLevel(path, { writeBufferSize: 64 * 1024 })
+  await level.open()
+  t.after(() => level.close())
+  const folder = rotationFolder(path)
+  let syncs = 0
+  const sync = async (): Promise<void> => void syncs++
+  const guard = new RotationGuard({ list: () => folder.list(), sync }, 64 * 1024)
+  let newest = walNumbers(folder.list()).at(-1)
+  let rotations = 0
+  const sizes = fc.sample(anyBatch, { numRuns: 600, seed: 3 })
+  for (const [at, values] of sizes.entries()) {
+    let bytesMax = 0
+    const batch = values.map((size, part) => {
+      const key = `${at}-${part}`
+      bytesMax += memoryBytesMax(key.length, size)
+      return { type: 'put' as const, key, value: 'v'.repeat(size) }
+    })
+    await guard.run(bytesMax, () => level.batch(batch))
+    const now = walNumbers(folder.list()).at(-1)
+    if (now !== newest) rotations++
+    newest = now
+    assert.equal(syncs, rotations)
+  }
+  assert.ok(rotations > 50)
+})
+
+/** Sizes of the values of one write: many tiny ones, where the overhead of keys counts, or a few. */
+const anyBatch = fc.oneof(
+  fc.array(fc.integer({ min: 0, max: 8 }), { minLength: 1, maxLength: 400 }),
+  fc.array(fc.integer({ min: 700, max: 1_100 }), { minLength: 1, maxLength: 30 }),
+  fc.array(fc.integer({ min: 0, max: 40_000 }), { minLength: 1, maxLength: 2 }),
+)
 
 class FakeFolder implements RotationFolder {
   looks = 0

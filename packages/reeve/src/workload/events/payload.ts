@@ -1,4 +1,4 @@
-import { aclTokenView, allocationEventView, nodeView } from '../../model/index.ts'
+import { aclTokenView, allocationRecord, nodeView } from '../../model/index.ts'
 import type { AclTokenRow, AllocationRow, NodeRow } from '../../model/index.ts'
 import type { Commit } from '../../state/index.ts'
 
@@ -6,7 +6,7 @@ import type { Commit } from '../../state/index.ts'
 const VIEWS: Readonly<Record<string, (body: string) => string>> = {
   // Each body was encoded from a row of its topic's table.
   ACLToken: (body) => JSON.stringify(aclTokenView(JSON.parse(body) as AclTokenRow, '')),
-  Allocation: (body) => JSON.stringify(allocationEventView(JSON.parse(body) as AllocationRow)),
+  Allocation: (body) => JSON.stringify(allocationRecord(JSON.parse(body) as AllocationRow)),
   Node: (body) => JSON.stringify(nodeView(JSON.parse(body) as NodeRow)),
 }
 

@@ -101,7 +101,7 @@ function acceptJob(
   const defaults = { region, namespace, nodePool: pool || 'default' }
   const job = canonicalizeJob({ ...submitted, Namespace: namespace }, defaults)
   const problems = validateJob(job)
-  if (problems.length > 0) return invalid(validationText(problems))
+  if (problems.list.length > 0) return invalid(problems.text)
   if (!store.tables.namespaces.has(namespace))
     return invalid(`job "${job.ID}" is in nonexistent namespace "${namespace}"`)
   return ok(job)

@@ -49,10 +49,10 @@ export async function stopJob(
     cause: 'JobDeregistered',
     changes: (stamp) =>
       withJobRows(context.store.tables, [
-      ...(request.purge ? purgeRows(context, job) : stopRows(context, job, stamp)),
-      ...skipDelays(context, job, request.noShutdownDelay),
-      ...(hasEvaluation ? [stopEvaluation(job, { evalId, stamp, evalPriority })] : []),
-    ]),
+        ...(request.purge ? purgeRows(context, job) : stopRows(context, job, stamp)),
+        ...skipDelays(context, job, request.noShutdownDelay),
+        ...(hasEvaluation ? [stopEvaluation(job, { evalId, stamp, evalPriority })] : []),
+      ]),
   })
   await durable
   return ok({ evalId, evalCreateIndex: index, jobModifyIndex: index, index })

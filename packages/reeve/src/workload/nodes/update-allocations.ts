@@ -1,6 +1,11 @@
 import type { AllocationUpdate, Job } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
-import { isClientTerminal, newEvaluation, type AllocationRow } from '../../model/index.ts'
+import {
+  isClientTerminal,
+  newEvaluation,
+  storeTaskStates,
+  type AllocationRow,
+} from '../../model/index.ts'
 import { namespacedKey, put, withJobRows, type Change, type Stamp } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
@@ -34,7 +39,7 @@ function reported(row: AllocationRow, update: AllocationUpdate, stamp: Stamp): A
     ...row,
     ClientStatus: update.ClientStatus,
     ClientDescription: update.ClientDescription,
-    TaskStates: update.TaskStates,
+    TaskStates: storeTaskStates(update.TaskStates),
     DeploymentStatus: update.DeploymentStatus ?? row.DeploymentStatus,
     ModifyTime: nsFromMs(stamp.timeMs),
   }

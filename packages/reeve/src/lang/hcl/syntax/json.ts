@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../../kit/result.ts'
-import { NESTING_DEPTH_MAX, SOURCE_LENGTH_MAX } from '../limits.ts'
+import { NESTING_DEPTH_MAX, SOURCE_LENGTH_MAX, TOKEN_COUNT_MAX } from '../limits.ts'
 import {
   noProblems,
   report,
@@ -40,12 +40,21 @@ interface Reader {
   readonly hasTemplates: boolean
   at: number
   depth: number
+  valueCount: number
 }
 
 function makeReader(source: Source, options: JsonOptions): Reader {
   const at = source.text.startsWith('\uFEFF') ? 1 : 0
   const hasTemplates = options.hasTemplates ?? true
-  return { source, text: source.text, problems: noProblems(), hasTemplates, at, depth: 0 }
+  return {
+    source,
+    text: source.text,
+    problems: noProblems(),
+    hasTemplates,
+    at,
+    depth: 0,
+    valueCount: 0,
+  }
 }
 
 function readRoot(reader: Reader): Expression | undefined {
@@ -98,6 +107,8 @@ const WORD = /true|false|null/y
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 
 function readValue(reader: Reader): Expression | undefined {
+  if (++reader.valueCount > TOKEN_COUNT_MAX)
+    return fail(reader, 'Text too long', `A text may have at most ${TOKEN_COUNT_MAX} values.`)
   skipBlanks(reader)
   const { text, at } = reader
   if (text[at] === '{') return nested(reader, readObject)

@@ -8,6 +8,8 @@ export interface LegacyReader {
   readonly problems: Problems
   at: number
   depth: number
+  /** Items and list elements read so far. */
+  count: number
 }
 
 /** Reports at the next character. */

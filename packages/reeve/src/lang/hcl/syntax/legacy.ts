@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../../kit/result.ts'
 import { noProblems, toSortedDiagnostics, type Diagnostic } from '../text/diagnostic.ts'
 import { makeSource, type Span } from '../text/source.ts'
-import { SOURCE_LENGTH_MAX, NESTING_DEPTH_MAX } from '../limits.ts'
+import { NESTING_DEPTH_MAX, SOURCE_LENGTH_MAX, TOKEN_COUNT_MAX } from '../limits.ts'
 import {
   failNext,
   skipBlanks,
@@ -22,7 +22,7 @@ import type { Attribute, Block, Body, Expression, Label } from './tree.ts'
 export function parseLegacy(text: string, file: string): Result<Body, readonly Diagnostic[]> {
   const source = makeSource(file, text)
   const at = text.startsWith('\uFEFF') ? 1 : 0
-  const reader: LegacyReader = { source, text, problems: noProblems(), at, depth: 0 }
+  const reader: LegacyReader = { source, text, problems: noProblems(), at, depth: 0, count: 0 }
   const body = readFile(reader)
   return body === undefined ? err(toSortedDiagnostics(reader.problems)) : ok(body)
 }
@@ -66,6 +66,7 @@ function readItems(reader: LegacyReader): Items | undefined {
 }
 
 function readItem(reader: LegacyReader, items: Items): boolean {
+  if (!countOne(reader)) return false
   const keys = readKeys(reader)
   const [first, second] = keys ?? []
   if (keys === undefined || first === undefined) return false
@@ -81,6 +82,12 @@ function readItem(reader: LegacyReader, items: Items): boolean {
   const block = readBlock(reader, first, keys.slice(1))
   if (block !== undefined) items.blocks.push(block)
   return block !== undefined
+}
+
+function countOne(reader: LegacyReader): boolean {
+  if (++reader.count <= TOKEN_COUNT_MAX) return true
+  failNext(reader, 'Text too long', `A text may have at most ${TOKEN_COUNT_MAX} items.`)
+  return false
 }
 
 const IDENTIFIER = /[\p{L}_][\p{L}\p{Nd}_.-]*/uy
@@ -184,6 +191,7 @@ function readElements(reader: LegacyReader): readonly Expression[] | undefined {
   for (;;) {
     if (!skipBlanks(reader)) return undefined
     if (takeSign(reader, ']')) return elements
+    if (!countOne(reader)) return undefined
     const element = readValue(reader)
     if (element === undefined || !skipBlanks(reader)) return undefined
     elements.push(element)

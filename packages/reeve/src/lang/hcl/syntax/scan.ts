@@ -44,24 +44,37 @@ const NUMBER = /[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 
 function scanCode(scanner: Scanner, mode: CodeMode | undefined): void {
   const { text, at } = scanner
-  const blankLength = matchLength(BLANK, scanner)
-  if (blankLength > 0) {
-    scanner.at += blankLength
-    return
+  switch (text[at]) {
+    case ' ':
+    case '\t':
+      scanner.at += matchLength(BLANK, scanner)
+      return
+    case '\n':
+      return push(scanner, 'newline', 1)
+    case '\r':
+      return text[at + 1] === '\n' ? push(scanner, 'newline', 2) : skipInvalid(scanner)
+    case '#':
+      return skipLineComment(scanner)
+    case '"':
+      scanner.modes.push({ kind: 'quoted' })
+      return push(scanner, 'quote-open', 1)
+    default:
+      return scanWord(scanner, mode)
+  }
+}
+
+function scanWord(scanner: Scanner, mode: CodeMode | undefined): void {
+  const { text, at } = scanner
+  if (SIGNS.has(text[at] ?? '')) {
+    if (text.startsWith('//', at)) return skipLineComment(scanner)
+    if (text.startsWith('/*', at)) return skipBlockComment(scanner)
+    if (text.startsWith('<<', at)) return scanHeredocOpen(scanner)
+    return scanPunctuation(scanner, mode)
   }
   const identifierLength = matchLength(IDENTIFIER, scanner)
   if (identifierLength > 0) return push(scanner, 'identifier', identifierLength)
   const numberLength = matchLength(NUMBER, scanner)
   if (numberLength > 0) return push(scanner, 'number', numberLength)
-  if (text[at] === '\n') return push(scanner, 'newline', 1)
-  if (text.startsWith('\r\n', at)) return push(scanner, 'newline', 2)
-  if (text[at] === '#' || text.startsWith('//', at)) return skipLineComment(scanner)
-  if (text.startsWith('/*', at)) return skipBlockComment(scanner)
-  if (text[at] === '"') {
-    scanner.modes.push({ kind: 'quoted' })
-    return push(scanner, 'quote-open', 1)
-  }
-  if (text.startsWith('<<', at)) return scanHeredocOpen(scanner)
   scanPunctuation(scanner, mode)
 }
 
@@ -110,6 +123,11 @@ function scanHeredocOpen(scanner: Scanner): void {
   push(scanner, 'heredoc-open', match[0].length)
 }
 
+/** By their first character, longer signs first. */
+const SIGNS: ReadonlyMap<string, readonly Punctuation[]> = Map.groupBy(PUNCTUATION, (sign) =>
+  sign.slice(0, 1),
+)
+
 function scanPunctuation(scanner: Scanner, mode: CodeMode | undefined): void {
   const { text, at } = scanner
   const canClose = mode?.isSequence === true && mode.openBraceCount === 0
@@ -117,7 +135,7 @@ function scanPunctuation(scanner: Scanner, mode: CodeMode | undefined): void {
     scanner.modes.pop()
     return push(scanner, 'sequence-close', text[at] === '}' ? 1 : 2)
   }
-  const sign = PUNCTUATION.find((one) => text.startsWith(one, at))
+  const sign = SIGNS.get(text[at] ?? '')?.find((one) => text.startsWith(one, at))
   if (sign === undefined) return skipInvalid(scanner)
   if (mode !== undefined) mode.openBraceCount = braceCountAfter(sign, mode.openBraceCount)
   push(scanner, sign, sign.length)
@@ -129,25 +147,27 @@ function braceCountAfter(sign: Punctuation, count: number): number {
 }
 
 /** What people write out of habit, and what the language has instead. */
-const HABITS: Readonly<Record<string, string>> = {
-  "'": 'Single quotes are not valid. Use double quotes (") to enclose strings.',
-  '`': 'Backticks are not valid. Use a heredoc for a string of several lines.',
-  ';': 'Semicolons are not valid. Use newlines to separate arguments and blocks.',
-  '&': 'Bitwise operators are not supported. Did you mean boolean AND ("&&")?',
-  '|': 'Bitwise operators are not supported. Did you mean boolean OR ("||")?',
-  '^': 'Bitwise operators are not supported.',
-  '~': 'Bitwise operators are not supported.',
-  '\r': 'A carriage return is valid only before a line feed.',
-}
+const HABITS: ReadonlyMap<string, string> = new Map([
+  ["'", 'Single quotes are not valid. Use double quotes (") to enclose strings.'],
+  ['`', 'Backticks are not valid. Use a heredoc for a string of several lines.'],
+  [';', 'Semicolons are not valid. Use newlines to separate arguments and blocks.'],
+  ['&', 'Bitwise operators are not supported. Did you mean boolean AND ("&&")?'],
+  ['|', 'Bitwise operators are not supported. Did you mean boolean OR ("||")?'],
+  ['^', 'Bitwise operators are not supported.'],
+  ['~', 'Bitwise operators are not supported.'],
+  ['\r', 'A carriage return is valid only before a line feed.'],
+])
 
 const INVALID_RUN = /[^\p{ID_Start}_0-9\s{}[\]()=,.:?!<>+\-*/%"#&|'`;^~]+/uy
 
 /** One report for a run of them: binary data is one problem, not a million. */
 function skipInvalid(scanner: Scanner): void {
   const { source, text, at, problems } = scanner
-  const length = Math.max(1, matchLength(INVALID_RUN, scanner))
+  const first = text[at] ?? ''
+  let length = Math.max(1, matchLength(INVALID_RUN, scanner))
+  while (text[at + length] === first) length++
   const characters = text.slice(at, at + length)
-  const detail = HABITS[characters] ?? `The characters ${quoteText(characters)} are not used here.`
+  const detail = HABITS.get(first) ?? `The characters ${quoteText(characters)} are not used here.`
   const span = { source, start: at, end: at + length }
   report(problems, { span, summary: 'Invalid character', detail })
   scanner.at += length

@@ -34,34 +34,32 @@ export function formatRange(range: Range): string {
   return `${file}:${start.line},${start.column}-${last}`
 }
 
-/** Long lines are cut around the range so that a message stays a message. */
+/** Long lines are cut around the range so that a message stays a message. Nothing beyond the cut is looked at. */
+const LEAD_SHOWN_MAX = 60
 const LINE_SHOWN_MAX = 120
-const LEAD_SHOWN_MAX = 40
 
 function excerpt(text: string, range: Range): readonly string[] {
   const { start, end } = range
-  const lineStart = text.lastIndexOf('\n', start.offset - 1) + 1
-  const lineEnd = lineEndAfter(text, start.offset)
-  const cutStart =
-    lineEnd - lineStart > LINE_SHOWN_MAX
-      ? Math.max(lineStart, start.offset - LEAD_SHOWN_MAX)
-      : lineStart
-  const cutEnd = Math.min(lineEnd, cutStart + LINE_SHOWN_MAX)
-  const before = Array.from(text.slice(cutStart, start.offset))
-  const marked = Array.from(text.slice(start.offset, Math.min(end.offset, cutEnd)))
+  const lead = lastLineOf(text.slice(Math.max(0, start.offset - LEAD_SHOWN_MAX), start.offset))
+  const rest = firstLineOf(text.slice(start.offset, start.offset + LINE_SHOWN_MAX - lead.length))
+  const hasMoreBefore =
+    lead.length === LEAD_SHOWN_MAX && text[start.offset - lead.length - 1] !== '\n'
+  const hasMoreAfter = rest.length === LINE_SHOWN_MAX - lead.length
+  const marked = Array.from(rest.slice(0, end.offset - start.offset))
   const number = String(start.line)
-  const gutter = ' '.repeat(number.length)
-  const shown = `${cutStart > lineStart ? '…' : ''}${text.slice(cutStart, cutEnd)}${cutEnd < lineEnd ? '…' : ''}`
   // A tab stays a tab in the mark line: both lines then stop at the same columns in every terminal.
-  const lead = `${cutStart > lineStart ? ' ' : ''}${before.map((c) => (c === '\t' ? '\t' : ' ')).join('')}`
+  const indentation = Array.from(lead, (character) => (character === '\t' ? '\t' : ' ')).join('')
+  const mark = `^${'~'.repeat(Math.max(0, marked.length - 1))}`
   return [
-    `  ${number} | ${shown}`,
-    `  ${gutter} | ${lead}^${'~'.repeat(Math.max(0, marked.length - 1))}`,
+    `  ${number} | ${hasMoreBefore ? '…' : ''}${lead}${rest}${hasMoreAfter ? '…' : ''}`,
+    `  ${' '.repeat(number.length)} | ${hasMoreBefore ? ' ' : ''}${indentation}${mark}`,
   ]
 }
 
-function lineEndAfter(text: string, offset: number): number {
-  const newline = text.indexOf('\n', offset)
-  if (newline === -1) return text.length
-  return newline > offset && text[newline - 1] === '\r' ? newline - 1 : newline
+function lastLineOf(text: string): string {
+  return text.slice(text.lastIndexOf('\n') + 1)
+}
+
+function firstLineOf(text: string): string {
+  return /^[^\r\n]*/.exec(text)?.[0] ?? ''
 }

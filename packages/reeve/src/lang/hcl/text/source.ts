@@ -55,7 +55,13 @@ function findLineStarts(text: string): readonly number[] {
 }
 
 function findWideCharacters(text: string): readonly number[] {
-  return Array.from(text.matchAll(/[\u{10000}-\u{10ffff}]/gu), (match) => match.index)
+  const offsets: number[] = []
+  for (let at = 0; at + 1 < text.length; at++) {
+    if ((text.codePointAt(at) ?? 0) <= 0xffff) continue
+    offsets.push(at)
+    at++
+  }
+  return offsets
 }
 
 /** The text exactly as written. */

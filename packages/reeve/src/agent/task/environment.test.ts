@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  allocationId,
+  anAssignment,
+  aTask,
+  type AssignmentFields,
+} from '../../../test/build/agent.ts'
+import type { AgentTask } from '../assignment.ts'
+import type { NodeFacts } from '../node-facts.ts'
+import { taskPaths } from '../store/workspace.ts'
+import { buildEnvironment, rangesOf, type TaskEnvironment } from './environment.ts'
+
+const node: NodeFacts = {
+  ID: 'node-id',
+  Name: 'node-1',
+  Region: 'global',
+  Datacenter: 'dc1',
+  NodePool: 'default',
+  NodeClass: 'big',
+  Attributes: { 'kernel.name': 'linux' },
+  Meta: { rack: 'r1' },
+}
+
+function environment(task: Partial<AgentTask>, fields: AssignmentFields = {}): TaskEnvironment {
+  const full = aTask(task)
+  const assignment = anAssignment({ ...fields, tasks: [full] })
+  const place = { allocationId: assignment.allocation.ID, task: full.Name }
+  return buildEnvironment({ assignment, task: full, node, paths: taskPaths('/data/alloc', place) })
+}
+
+test('a task is told who and where it is, and nothing of the agent', () => {
+  const dir = `/data/alloc/${allocationId(1)}`
+  assert.deepEqual(environment({}).env, {
+    PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
+    REEVE_ALLOC_DIR: `${dir}/alloc`,
+    REEVE_TASK_DIR: `${dir}/web/local`,
+    REEVE_SECRETS_DIR: `${dir}/web/secrets`,
+    REEVE_ALLOC_ID: allocationId(1),
+    REEVE_SHORT_ALLOC_ID: '00000000',
+    REEVE_ALLOC_NAME: 'job.group[0]',
+    REEVE_ALLOC_INDEX: '0',
+    REEVE_TASK_NAME: 'web',
+    REEVE_GROUP_NAME: 'group',
+    REEVE_JOB_ID: 'job',
+    REEVE_JOB_NAME: 'job',
+    REEVE_NAMESPACE: 'default',
+    REEVE_REGION: 'global',
+    REEVE_DC: 'dc1',
+    REEVE_NODE_ID: 'node-id',
+    REEVE_NODE_NAME: 'node-1',
+    REEVE_CPU_LIMIT: '100',
+    REEVE_MEMORY_LIMIT: '300',
+  })
+})
+
+test('what was allocated wins over what was asked for', () => {
+  const granted = {
+    Cpu: { CpuShares: 500, ReservedCores: [7, 0, 1, 2] },
+    Memory: { MemoryMB: 64, MemoryMaxMB: 128 },
+    Networks: null,
+    Devices: null,
+  }
+  const Shared = { Networks: null, DiskMB: 1, Ports: null }
+  const AllocatedResources = { Tasks: { web: granted }, TaskLifecycles: {}, Shared }
+  const { env } = environment({}, { allocation: { AllocatedResources } })
+  assert.equal(env['REEVE_CPU_LIMIT'], '500')
+  assert.equal(env['REEVE_CPU_CORES'], '0-2,7')
+  assert.equal(env['REEVE_MEMORY_LIMIT'], '64')
+  assert.equal(env['REEVE_MEMORY_MAX_LIMIT'], '128')
+})
+
+test('meta of task, group and job are merged in that order, also in capitals', () => {
+  const { env } = environment(
+    { Meta: { own: 't', 'a-b.c': 'd' } },
+    { group: { Meta: { own: 'g', shared: 'g' } }, job: { Meta: { shared: 'j', base: 'j' } } },
+  )
+  assert.equal(env['REEVE_META_own'], 't')
+  assert.equal(env['REEVE_META_OWN'], 't')
+  assert.equal(env['REEVE_META_shared'], 'g')
+  assert.equal(env['REEVE_META_base'], 'j')
+  assert.equal(env['REEVE_META_a_b.c'], 'd')
+  assert.equal(env['REEVE_META_A_B.C'], 'd')
+})
+
+test('ports are given as address, host port and the port to listen on', () => {
+  const Ports = [
+    { Label: 'http', Value: 25_000, To: 8_080, HostIP: '10.0.0.1' },
+    { Label: 'admin-ui', Value: 25_001, To: 0, HostIP: 'fd00::1' },
+  ]
+  const Shared = { Networks: null, DiskMB: 1, Ports }
+  const AllocatedResources = { Tasks: {}, TaskLifecycles: {}, Shared }
+  const { env } = environment({}, { allocation: { AllocatedResources } })
+  assert.equal(env['REEVE_IP_http'], '10.0.0.1')
+  assert.equal(env['REEVE_PORT_http'], '8080')
+  assert.equal(env['REEVE_ADDR_http'], '10.0.0.1:25000')
+  assert.equal(env['REEVE_HOST_PORT_http'], '25000')
+  assert.equal(env['REEVE_ALLOC_PORT_http'], '8080')
+  assert.equal(env['REEVE_PORT_admin_ui'], '25001')
+  assert.equal(env['REEVE_HOST_ADDR_admin_ui'], '[fd00::1]:25001')
+})
+
+test("the task's own variables win, with references resolved, but cannot hide whose it is", () => {
+  const { env } = environment({
+    Env: {
+      PATH: '/opt/bin',
+      WHERE: '${node.datacenter}/${attr.kernel.name}/${meta.rack}/${node.class}',
+      DATA: '${REEVE_ALLOC_DIR}/data',
+      REEVE_ALLOC_ID: 'forged',
+    },
+  })
+  assert.equal(env['PATH'], '/opt/bin')
+  assert.equal(env['WHERE'], 'dc1/linux/r1/big')
+  assert.equal(env['DATA'], `/data/alloc/${allocationId(1)}/alloc/data`)
+  assert.equal(env['REEVE_ALLOC_ID'], allocationId(1))
+})
+
+test('texts of the task see its own variables', () => {
+  const { interpolator } = environment({ Env: { GREETING: 'hello' } })
+  assert.equal(interpolator.text('${GREETING} ${node.unique.name}', 'args[0]'), 'hello node-1')
+})
+
+for (const name of ['', 'A=B', 'A\0B']) {
+  test(`a variable named ${JSON.stringify(name)} is refused`, () => {
+    assert.throws(() => environment({ Env: { [name]: 'x' } }), { kind: 'task-invalid' })
+  })
+}
+
+const ranges = [
+  { numbers: [3], text: '3' },
+  { numbers: [2, 0, 1], text: '0-2' },
+  { numbers: [0, 2, 3, 9], text: '0,2-3,9' },
+]
+for (const c of ranges) {
+  test(`rangesOf: ${c.numbers.join(' ')} is ${c.text}`, () => {
+    assert.equal(rangesOf(c.numbers), c.text)
+  })
+}

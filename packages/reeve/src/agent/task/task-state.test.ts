@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { taskEvent } from './task-event.ts'
+import { freshTaskState, moved, withEvent } from './task-state.ts'
+
+const NOW = Date.parse('2026-01-01T00:00:00Z')
+
+test('only the latest ten events are kept, oldest first', () => {
+  let state = freshTaskState()
+  for (let n = 0; n < 13; n += 1) {
+    state = withEvent(state, taskEvent('Driver', NOW + n, { DriverMessage: String(n) }))
+  }
+  assert.deepEqual(
+    state.Events.map((event) => event.DriverMessage),
+    ['3', '4', '5', '6', '7', '8', '9', '10', '11', '12'],
+  )
+})
+
+test('a restart is counted and dated, and an event that fails the task marks it', () => {
+  const restarted = withEvent(freshTaskState(), taskEvent('Restarting', NOW))
+  assert.equal(restarted.Restarts, 1)
+  assert.equal(restarted.LastRestart, '2026-01-01T00:00:00.000Z')
+  assert.equal(restarted.Failed, false)
+  assert.equal(
+    withEvent(restarted, taskEvent('Not Restarting', NOW, { FailsTask: true })).Failed,
+    true,
+  )
+})
+
+test('each run sets its start, the end sets the finish, and staying is no move', () => {
+  const first = moved(freshTaskState(), 'running', NOW)
+  const second = moved(moved(first, 'pending', NOW + 1_000), 'running', NOW + 2_000)
+  assert.equal(second.StartedAt, '2026-01-01T00:00:02.000Z')
+  assert.equal(second.FinishedAt, '0001-01-01T00:00:00Z')
+  assert.equal(moved(second, 'running', NOW + 9_000), second)
+  assert.equal(moved(second, 'dead', NOW + 3_000).FinishedAt, '2026-01-01T00:00:03.000Z')
+})
+
+test('a dead task does not run', () => {
+  const dead = moved(freshTaskState(), 'dead', NOW)
+  assert.throws(() => moved(dead, 'running', NOW), /does not go from dead to running/)
+})

@@ -1,0 +1,46 @@
+import { isAnyAddress } from './address.ts'
+import type { AdvertisedAddress, AgentConfig } from './agent-config.ts'
+import type { HostFacts } from './option.ts'
+import type { Settings } from './options.ts'
+
+/** The settings in the shape that the program reads. */
+export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
+  return {
+    dev: settings.dev,
+    region: settings.region,
+    datacenter: settings.datacenter,
+    name: settings.name,
+    dataDirectory: settings.dataDirectory ?? facts.temporaryDirectory,
+    isDataTemporary: settings.dataDirectory === undefined,
+    bind: settings.bind,
+    ports: { http: settings.httpPort },
+    advertise: advertisedAddress(settings, facts),
+    server: { enabled: settings.server, joinToken: settings.joinToken },
+    client: {
+      enabled: settings.client,
+      servers: settings.servers,
+      nodePool: settings.nodePool,
+      nodeClass: settings.nodeClass,
+      meta: settings.meta,
+      joinToken: settings.joinToken,
+      rawExec: settings.rawExec,
+      reserved: {
+        cpuMHz: settings.reservedCpu,
+        memoryMB: settings.reservedMemory,
+        diskMB: settings.reservedDisk,
+        ports: settings.reservedPorts,
+      },
+    },
+    acl: { enabled: settings.acl },
+    log: { level: settings.logLevel, json: settings.logJson },
+    eventLog: { ageMsMax: settings.eventLogAge, commitsMax: settings.eventLogCommits },
+    http: { corsOrigins: settings.corsOrigins, responseHeaders: settings.responseHeaders },
+  }
+}
+
+function advertisedAddress(settings: Settings, facts: HostFacts): AdvertisedAddress {
+  const { advertise, bind } = settings
+  if (advertise !== undefined) return { host: advertise.host, httpPort: advertise.port }
+  const host = isAnyAddress(bind) ? (facts.address ?? '127.0.0.1') : bind
+  return { host, httpPort: undefined }
+}

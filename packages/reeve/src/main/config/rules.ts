@@ -1,0 +1,57 @@
+import { isLoopback } from './address.ts'
+import { options, type OptionName, type Settings } from './options.ts'
+import { subjectOf, type ConfigProblem, type Origin } from './problem.ts'
+
+/** The settings after all sources were put together, and who said each. */
+export interface Resolved {
+  readonly settings: Settings
+  originOf(name: OptionName): Origin
+}
+
+/** Settings that are right alone and wrong together. */
+export function findContradictions({ settings, originOf }: Resolved): readonly ConfigProblem[] {
+  const { dev, bind } = settings
+  if (!dev || isLoopback(bind)) return []
+  // choices.md, `--dev`: it runs whatever it is sent, without asking who sends it.
+  const origin = originOf('bind')
+  const message =
+    `${subjectOf(options.bind, origin)} is ${bind}, but --dev listens on loopback only: it runs ` +
+    'whatever it is sent. Leave one of them out; --server --client is the same without --dev.'
+  return [{ origin, message }]
+}
+
+/** What an agent cannot start without. */
+export function findGaps({ settings }: Resolved): readonly ConfigProblem[] {
+  const { dev, server, client, servers, dataDirectory } = settings
+  const gaps: string[] = []
+  if (!server && !client)
+    gaps.push(
+      'The agent would be neither server nor node. Start it with --dev to try it out, or with ' +
+        '--server, --client or both (in a file: server { enabled = true }).',
+    )
+  if (client && !server && servers.length === 0)
+    gaps.push(
+      'A node without a server in its process needs servers to dial: --join ADDR, REEVE_SERVERS, ' +
+        'or client { servers = ["10.0.0.1"] } in a file.',
+    )
+  if (!dev && dataDirectory === undefined)
+    gaps.push(
+      'The data needs a place: --data-dir DIR, REEVE_DATA_DIR, or data_dir = "/var/lib/reeve" in ' +
+        'a file.',
+    )
+  return gaps.map((message) => ({ origin: { kind: 'default' }, message }))
+}
+
+/** What may run but was hardly meant. */
+export function findRisks({ settings }: Resolved): readonly string[] {
+  const { acl, server, bind, corsOrigins } = settings
+  if (!server || acl) return []
+  const risks: string[] = []
+  if (!isLoopback(bind))
+    risks.push(`ACLs are off and the API listens on ${bind}: whoever reaches it may do everything.`)
+  if (corsOrigins.includes('*'))
+    risks.push(
+      'ACLs are off and pages of any origin may read answers: any website may do everything.',
+    )
+  return risks
+}

@@ -1,0 +1,32 @@
+import type { Job, JobStub, JobSummary } from '@reeve/contract'
+import { newSummary } from './job-summary.ts'
+
+/** Reference §3.6. `Meta` is listed only on demand, and then only when there is any. */
+export function jobStub(
+  job: Job,
+  summary: JobSummary | undefined,
+  options: { readonly withMeta?: boolean } = {},
+): JobStub {
+  return {
+    ID: job.ID,
+    ParentID: job.ParentID,
+    Name: job.Name,
+    Namespace: job.Namespace,
+    Datacenters: job.Datacenters,
+    NodePool: job.NodePool,
+    Multiregion: job.Multiregion,
+    Type: job.Type,
+    Priority: job.Priority,
+    Periodic: job.Periodic !== null,
+    ParameterizedJob: job.ParameterizedJob !== null,
+    Stop: job.Stop,
+    Status: job.Status,
+    StatusDescription: job.StatusDescription,
+    JobSummary: summary ?? newSummary(job),
+    CreateIndex: job.CreateIndex,
+    ModifyIndex: job.ModifyIndex,
+    JobModifyIndex: job.JobModifyIndex,
+    SubmitTime: job.SubmitTime,
+    ...(options.withMeta === true && job.Meta !== null ? { Meta: job.Meta } : {}),
+  }
+}

@@ -1,0 +1,38 @@
+import type { Job, SchedulerAlgorithm } from '@reeve/contract'
+import type { IdSource, Random } from '../kit/clock.ts'
+import type { AllocationRow, NodeUsage, PublicNode } from '../model/index.ts'
+
+/** What the scheduler may see. State satisfies it; a test satisfies it with arrays. */
+export interface ClusterView {
+  /** The state that the plan is made from. */
+  readonly index: number
+  /** The job as it is registered now; undefined when it was purged. */
+  findJob(namespace: string, id: string): Job | undefined
+  /** The version of its job that an allocation runs; undefined when that is no longer kept. */
+  findJobOf(allocation: AllocationRow): Job | undefined
+  /** Every allocation of the job's ID, ended ones and those of earlier registrations too. */
+  allocationsOf(namespace: string, jobId: string): readonly AllocationRow[]
+  findNode(id: string): PublicNode | undefined
+  /** Nodes of the pool that take work: ready, eligible, not draining. `all` is every pool. */
+  readyNodes(pool: string): readonly PublicNode[]
+  /** What the allocations hold that the node has not said to have ended. */
+  usageOn(nodeId: string): NodeUsage
+  /** The cluster's settings, as the pool overrides them. */
+  settingsFor(pool: string): PlacementSettings
+}
+
+/** Scheduling reference §10, as far as it decides where something is placed. */
+export interface PlacementSettings {
+  readonly algorithm: SchedulerAlgorithm
+  /** Whether tasks may use memory beyond what they reserve. */
+  readonly memoryOversubscription: boolean
+}
+
+/** Everything that is not in the view arrives here: equal inputs give equal plans. */
+export interface SchedulingContext {
+  readonly nowMs: number
+  readonly ids: IdSource
+  readonly random: Random
+  /** Nanoseconds that only ever grow, for `AllocationTime`. Absent where plans must be equal. */
+  readonly elapsedNs?: () => number
+}

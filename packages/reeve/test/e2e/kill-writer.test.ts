@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { LogEntry } from '../../src/state/index.ts'
+import { openEmbeddedEngine } from '../../src/storage/index.ts'
+import * as model from './kill-writer-model.ts'
+
+const KILLS = 50
+/** One kill in eight strikes while the storage is being opened. */
+const KILL_WHILE_OPENING_EVERY = 8
+const ACKNOWLEDGEMENTS_MAX = 60
+const SEED = 20_260_101
+
+test(`a writer killed ${KILLS} times loses nothing it acknowledged and leaves nothing half done`, async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'reeve-kill-'))
+  t.after(() => rm(directory, { recursive: true }))
+  const draw = drawsFrom(SEED)
+  let acknowledged = 0
+  let found = 0
+  let expected = model.modelAtStart()
+  const written: LogEntry[] = []
+  for (let kill = 1; kill <= KILLS; kill++) {
+    const opening = kill % KILL_WHILE_OPENING_EVERY === 0
+    const told = await writeAndKill(directory, {
+      seed: draw(1_000_000) + 1,
+      lines: opening ? 1 : 2 + draw(ACKNOWLEDGEMENTS_MAX),
+    })
+    if (told.opened !== undefined) {
+      assert.equal(told.opened, found, 'the writer found what the reader had found')
+    }
+    acknowledged = Math.max(acknowledged, told.durable)
+    const lastIndex = await lookAtCopy(directory, async (engine) => {
+      assert.ok(engine.opened.lastIndex >= acknowledged, `kill ${kill}: acknowledged and lost`)
+      assert.ok(engine.opened.lastIndex >= found, `kill ${kill}: the index went back`)
+      while (expected.index < engine.opened.lastIndex) {
+        const transfer = model.nextTransfer(expected)
+        written.push(transfer.entry)
+        expected = transfer.after
+      }
+      await assertEqualsModel(engine, expected)
+      await assertLogEquals(engine, written)
+      return engine.opened.lastIndex
+    })
+    found = lastIndex
+  }
+  assert.ok(acknowledged > KILLS, `only ${acknowledged} commits were acknowledged`)
+  t.diagnostic(`${acknowledged} commits acknowledged over ${KILLS} kills, seed ${SEED}`)
+})
+
+interface Told {
+  readonly opened: number | undefined
+  readonly durable: number
+}
+
+/** Runs the writer until it has said so many lines, kills it, and returns what it had said by then. */
+async function writeAndKill(
+  directory: string,
+  { seed, lines }: { readonly seed: number; readonly lines: number },
+): Promise<Told> {
+  const script = fileURLToPath(new URL('kill-writer-child.ts', import.meta.url))
+  const child = spawn(process.execPath, [script, directory, String(seed)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  let opened: number | undefined
+  let durable = 0
+  let heard = 0
+  // What was still in the pipe when it died was said too, and counts.
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [word, number] = line.split(' ')
+    if (word === 'opened') opened = Number(number)
+    if (word === 'durable') durable = Number(number)
+    heard++
+    if (heard === lines) child.kill('SIGKILL')
+  }
+  const [, signal] = await exited
+  assert.equal(signal, 'SIGKILL', 'the writer ended by itself')
+  return { opened, durable }
+}
+
+type Engine = Awaited<ReturnType<typeof openEmbeddedEngine>>
+
+/** Looks at a copy, so that the next writer meets the directory as the killed one left it. */
+async function lookAtCopy<T>(directory: string, look: (engine: Engine) => Promise<T>): Promise<T> {
+  const copy = `${directory}-copy`
+  await cp(directory, copy, { recursive: true })
+  try {
+    const engine = await openEmbeddedEngine(copy)
+    try {
+      return await look(engine)
+    } finally {
+      await engine.close()
+    }
+  } finally {
+    await rm(copy, { recursive: true })
+  }
+}
+
+async function assertEqualsModel(engine: Engine, expected: model.Model): Promise<void> {
+  const balances = await model.restoredBalances(engine)
+  const sum = [...balances.values()].reduce((total, balance) => total + balance, 0)
+  assert.equal(sum, model.TOTAL, 'half of a transfer is missing')
+  assert.deepEqual(balances, expected.balances)
+  for (const name of model.blobNames()) {
+    const index = expected.blobs.get(name)
+    const wanted = index === undefined ? undefined : model.blobBytes(index)
+    const found = await engine.readBlob(name)
+    assert.ok(
+      found === undefined || wanted === undefined
+        ? found === wanted
+        : Buffer.compare(found, wanted) === 0,
+      `${name} is not as commit ${index} left it`,
+    )
+  }
+}
+
+/** Every entry still kept says exactly what was appended, and none is missing. */
+async function assertLogEquals(engine: Engine, written: readonly LogEntry[]): Promise<void> {
+  let index = engine.opened.firstIndex
+  for await (const entry of engine.read(1)) {
+    assert.deepEqual(entry, { ...written[index - 1], blobs: [] })
+    index++
+  }
+  assert.equal(index, engine.opened.lastIndex + 1)
+}
+
+function drawsFrom(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state * 48_271) % 2_147_483_647
+    return state % below
+  }
+}

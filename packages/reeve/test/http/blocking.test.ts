@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parkedQueries, runBlocking, waitMs } from '../../src/http/blocking.ts'
+import { QueryError } from '../../src/http/query.ts'
+import { LIMITS } from '../../src/model/index.ts'
+import { aNamespace, aStore, turn, write } from '../build/store.ts'
+
+const random = { next: () => 0 }
+
+async function aQuery(minIndex: number, wait?: string) {
+  const { store, clock, engine } = await aStore()
+  await write(store, [aNamespace('first')]).durable
+  const table = store.tables.namespaces
+  const controller = new AbortController()
+  let answered: number | undefined
+  const watched = { index: () => table.lastIndex, watch: [{ table: 'namespaces' }] }
+  const request = { minIndex, wait, signal: controller.signal }
+  const done = runBlocking({ store, clock, random }, request, watched).then((index) => {
+    answered = index
+  })
+  await turn()
+  return { store, clock, engine, controller, done, answered: () => answered }
+}
+
+test('blocking: without an index the query answers at once', async () => {
+  const { answered } = await aQuery(0)
+  assert.equal(answered(), 1)
+})
+
+test('blocking: an index below the current one answers at once', async () => {
+  const { store, clock } = await aStore()
+  await write(store, [aNamespace('a')]).durable
+  await write(store, [aNamespace('b')]).durable
+  const watched = { index: () => store.tables.namespaces.lastIndex, watch: [] }
+  const { signal } = new AbortController()
+  assert.equal(
+    await runBlocking({ store, clock, random }, { minIndex: 1, wait: undefined, signal }, watched),
+    2,
+  )
+})
+
+test('blocking: the current index waits until a commit of what was read is durable', async () => {
+  const { store, engine, answered, done } = await aQuery(1)
+  assert.equal(answered(), undefined)
+  const held = engine.faults.slow()
+  write(store, [aNamespace('second')])
+  await held.started
+  await turn()
+  assert.equal(answered(), undefined, 'applied, but not durable')
+  held.release()
+  await done
+  assert.equal(answered(), 2)
+})
+
+test('blocking: an index from the future waits for the deadline and answers with the current one', async () => {
+  const { clock, answered, done } = await aQuery(99, '10s')
+  clock.advance(9_999)
+  await turn()
+  assert.equal(answered(), undefined)
+  clock.advance(1)
+  await done
+  assert.equal(answered(), 1)
+})
+
+test('blocking: a caller that has gone leaves nothing behind', async () => {
+  const { store, controller, done } = await aQuery(1)
+  assert.equal(parkedQueries(), 1)
+  controller.abort()
+  await done
+  assert.equal(parkedQueries(), 0)
+  assert.equal(store.watches.size, 0)
+})
+
+const waits: readonly [string | undefined, number][] = [
+  [undefined, LIMITS.waitMsDefault],
+  ['', LIMITS.waitMsDefault],
+  ['0s', LIMITS.waitMsDefault],
+  ['-5s', LIMITS.waitMsDefault],
+  ['30s', 30_000],
+  ['24h', LIMITS.waitMsMax],
+]
+for (const [wait, ms] of waits)
+  test(`blocking: wait=${wait} is ${ms} ms plus at most a sixteenth`, () => {
+    assert.equal(waitMs(wait, { next: () => 0 }), ms)
+    assert.ok(waitMs(wait, { next: () => 0.999 }) < ms + ms / 16)
+  })
+
+test('blocking: a wait that is no duration is refused', () => {
+  assert.throws(() => waitMs('10', random), new QueryError('Invalid wait time'))
+})

@@ -1,0 +1,101 @@
+import { v1Routes, v2, type Route, type V1Routes } from '@reeve/contract'
+import { watchRoute } from './blocking.ts'
+import { connect, type AnyRequest, type ClientOptions, type Connection } from './connection.ts'
+import { followEvents, type EventsRequest, type EventStreamLine } from './events.ts'
+import { openSession, type ExecSession } from './exec-session.ts'
+import { execute, type ExecRequest } from './exec.ts'
+import { followFrames, type ByteFrame } from './frames.ts'
+import { itemsOf, pagesOf } from './pages.ts'
+import { callRoute, openRoute } from './read-answer.ts'
+import type { RetryOptions } from './retry.ts'
+import type {
+  BlockingRouteId,
+  DataOf,
+  FrameRouteId,
+  ItemOf,
+  MethodOf,
+  PagedRouteId,
+  Reply,
+  RequestArguments,
+  RouteId,
+  Routes,
+} from './route-types.ts'
+
+/** The workload API: one method for each route. */
+export type V1Methods = { readonly [Id in keyof V1Routes]: MethodOf<V1Routes[Id]> }
+
+/** The governance API: one method for each route. */
+export type V2Methods = { readonly [Id in keyof v2.V2Routes]: MethodOf<v2.V2Routes[Id]> }
+
+export interface Client {
+  readonly address: string
+  readonly v1: V1Methods
+  readonly v2: V2Methods
+  /** A call whose body is left to the caller: long downloads, metrics as text. */
+  open<Id extends RouteId>(
+    id: Id,
+    ...request: RequestArguments<Routes[Id]>
+  ): Promise<Reply<ReadableStream<Uint8Array>>>
+  /** An answer now, and another one after each change, until the signal aborts or the loop is left. */
+  blocking<Id extends BlockingRouteId>(
+    id: Id,
+    ...request: RequestArguments<Routes[Id], RetryOptions>
+  ): AsyncIterable<Reply<DataOf<Routes[Id]>>>
+  /** The items of a list, page after page. */
+  pages<Id extends PagedRouteId>(
+    id: Id,
+    ...request: RequestArguments<Routes[Id]>
+  ): AsyncIterable<ItemOf<Id>>
+  /** The pages themselves, for what they hold besides items. */
+  eachPage<Id extends PagedRouteId>(
+    id: Id,
+    ...request: RequestArguments<Routes[Id]>
+  ): AsyncIterable<Reply<DataOf<Routes[Id]>>>
+  /** What changes in the system, one line for each commit. */
+  events(request?: EventsRequest): AsyncIterable<EventStreamLine>
+  /** The pieces of a file or log that is followed. */
+  frames<Id extends FrameRouteId>(
+    id: Id,
+    ...request: RequestArguments<Routes[Id]>
+  ): AsyncIterable<ByteFrame>
+  /** Runs a command inside a task. */
+  exec(request: ExecRequest): Promise<ExecSession>
+}
+
+/** A client of one server. It holds no connection: nothing has to be closed. */
+export function createClient(options: ClientOptions): Client {
+  const connection = connect(options)
+  const callOf = (id: RouteId, request: AnyRequest = {}) => ({ route: routes[id], request })
+  const client = {
+    address: connection.address,
+    v1: methodsOf(connection, v1Routes),
+    v2: methodsOf(connection, v2.v2Routes),
+    open: (id: RouteId, request?: AnyRequest) => openRoute(connection, callOf(id, request)),
+    blocking: (id: RouteId, request: AnyRequest & RetryOptions = {}) =>
+      watchRoute(connection, callOf(id, request), request),
+    pages: (id: RouteId, request?: AnyRequest) => itemsOf(connection, callOf(id, request)),
+    eachPage: (id: RouteId, request?: AnyRequest) => pagesOf(connection, callOf(id, request)),
+    events: (request: EventsRequest = {}) => followEvents(connection, request),
+    frames: (id: RouteId, request?: AnyRequest) => followFrames(connection, callOf(id, request)),
+    exec: (request: ExecRequest) => execute(connection, request),
+  }
+  // The tables give each method its route; answers are held to the route's schema by the server.
+  return client as unknown as Client
+}
+
+const routes: Readonly<Record<RouteId, Route>> = { ...v1Routes, ...v2.v2Routes }
+
+type Method = (request?: AnyRequest) => Promise<unknown>
+
+function methodsOf(
+  connection: Connection,
+  table: Readonly<Record<string, Route>>,
+): Readonly<Record<string, Method>> {
+  const methods = Object.entries(table).map(([id, route]) => [id, methodOf(connection, route)])
+  return Object.fromEntries(methods)
+}
+
+function methodOf(connection: Connection, route: Route): Method {
+  const send = route.answers[101] ? openSession : route.streams ? openRoute : callRoute
+  return (request = {}) => send(connection, { route, request })
+}

@@ -1,0 +1,234 @@
+import {
+  EXEC_HANDSHAKE_VERSION,
+  type ExecHandshake,
+  type ExecRequestFrame,
+  type ExecResponseFrame,
+  type TtySize,
+} from '@reeve/contract'
+import { targetOf } from './address.ts'
+import { base64FromBytes, bytesFromBase64 } from './base64.ts'
+import { queryOf, type Call, type Connection } from './connection.ts'
+import { startDeadline } from './deadline.ts'
+import { ExecError } from './errors.ts'
+import { ExecOutput } from './exec-output.ts'
+import { silentError, timeoutError, unopenedError, unreadableError } from './failures.ts'
+import { LIMITS } from './limits.ts'
+import { pause } from './timing.ts'
+
+/** A command that runs inside an allocation. */
+export interface ExecSession {
+  readonly stdout: AsyncIterable<Uint8Array>
+  /** Empty with a terminal: everything comes on `stdout` then. */
+  readonly stderr: AsyncIterable<Uint8Array>
+  readonly stdin: ExecInput
+  /** The exit code. Rejects when the session ends before the command; so do both outputs. */
+  readonly exit: Promise<number>
+  /** Tells the command that its terminal has another size. */
+  resize(size: TtySize): void
+  /** Leaves; the server then kills the command. */
+  close(): void
+}
+
+export interface ExecInput {
+  /** Resolves when the network has taken it, so that a fast writer waits for a slow command. */
+  write(data: string | Uint8Array): Promise<void>
+  /** The command reads the end of its input. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens the channel. Resolves when it is open; reference §7.1: nearly all refusals come after that,
+ * and then `exit` rejects with them.
+ */
+export async function openSession(connection: Connection, call: Call): Promise<ExecSession> {
+  const { params = {}, signal, timeoutMs = connection.timeoutMs } = call.request
+  signal?.throwIfAborted()
+  // A browser cannot give a WebSocket headers, so the token always goes into the first frame.
+  const query = { ...queryOf(connection, call), ws_handshake: connection.token !== undefined }
+  const target = targetOf(call.route, params, query)
+  const socket = connection.openSocket(connection.address.replace(/^http/, 'ws') + target)
+  const session = new Session(connection, socket)
+  session.obey(signal)
+  const deadline = startDeadline(connection.timing, timeoutMs)
+  deadline.signal.addEventListener('abort', () => session.fail(timeoutError(connection, timeoutMs)))
+  await session.opened.finally(() => deadline.cancel())
+  return session
+}
+
+class Session implements ExecSession {
+  readonly stdout = new ExecOutput()
+  readonly stderr = new ExecOutput()
+  readonly stdin: ExecInput = {
+    write: (data) => this.#inTurn(() => this.#write(data)),
+    close: () => this.#inTurn(async () => this.#send({ stdin: { close: true } })),
+  }
+  readonly #connection: Connection
+  readonly #socket: WebSocket
+  readonly #opened = Promise.withResolvers<void>()
+  readonly #exit = Promise.withResolvers<number>()
+  #isOpen = false
+  #isOver = false
+  /** Heartbeats sent since something was heard. */
+  #unanswered = 0
+  #cancelHeartbeat: () => void = () => undefined
+  #disobey: () => void = () => undefined
+  /** Writes happen one after the other, whoever waits for them. */
+  #lastTurn: Promise<void> = Promise.resolve()
+
+  constructor(connection: Connection, socket: WebSocket) {
+    this.#connection = connection
+    this.#socket = socket
+    // Whoever only reads the outputs learns of a failure there.
+    this.#exit.promise.catch(() => undefined)
+    socket.addEventListener('open', () => this.#begin())
+    socket.addEventListener('message', ({ data }) => this.#receive(data))
+    // It tells nothing, and a close follows; but some sockets throw when nobody listens.
+    socket.addEventListener('error', () => undefined)
+    socket.addEventListener('close', ({ code, reason }) => {
+      this.fail(this.#isOpen ? new ExecError(code, reason) : unopenedError(connection))
+    })
+  }
+
+  get opened(): Promise<void> {
+    return this.#opened.promise
+  }
+
+  get exit(): Promise<number> {
+    return this.#exit.promise
+  }
+
+  /** Ends with the reason of the signal when it aborts. */
+  obey(signal: AbortSignal | undefined): void {
+    const leave = () => this.fail(signal?.reason)
+    signal?.addEventListener('abort', leave, { once: true })
+    this.#disobey = () => signal?.removeEventListener('abort', leave)
+  }
+
+  resize({ height, width }: TtySize): void {
+    this.#send({ tty_size: { height, width } })
+  }
+
+  close(): void {
+    this.fail(new ExecError(NORMAL_CLOSURE, 'left by the caller'))
+  }
+
+  fail(error: Error): void {
+    if (this.#isOver) return
+    this.#end(error)
+    this.#opened.reject(error)
+    this.#exit.reject(error)
+  }
+
+  #begin(): void {
+    if (this.#isOver) return
+    this.#isOpen = true
+    const { token } = this.#connection
+    if (token !== undefined) {
+      const handshake: ExecHandshake = { version: EXEC_HANDSHAKE_VERSION, auth_token: token }
+      this.#socket.send(JSON.stringify(handshake))
+    }
+    this.#scheduleHeartbeat()
+    this.#opened.resolve()
+  }
+
+  #receive(data: unknown): void {
+    if (this.#isOver) return
+    this.#unanswered = 0
+    const frame = typeof data === 'string' ? frameIn(data) : undefined
+    if (frame === undefined) {
+      this.fail(unreadableError(this.#connection, 'a frame that is not of a session'))
+      return
+    }
+    this.#take(this.stdout, frame.stdout)
+    this.#take(this.stderr, frame.stderr)
+    // Reference §7.2: an exit code that is missing is 0.
+    if (frame.exited === true) this.#succeed(frame.result?.exit_code ?? 0)
+  }
+
+  #take(output: ExecOutput, chunk: ExecResponseFrame['stdout']): void {
+    const bytes = bytesFromBase64(chunk?.data ?? '')
+    if (bytes === undefined) {
+      this.fail(unreadableError(this.#connection, 'output that is not base64'))
+      return
+    }
+    output.push(bytes)
+    if (chunk?.close === true) output.end()
+    const unread = this.stdout.unreadBytes + this.stderr.unreadBytes
+    if (unread > LIMITS.execUnreadBytesMax) {
+      this.fail(new ExecError(TOO_BIG, `${unread} bytes of output were not read`))
+    }
+  }
+
+  #succeed(code: number): void {
+    if (this.#isOver) return
+    this.#end()
+    this.#exit.resolve(code)
+  }
+
+  #end(failure?: Error): void {
+    this.#isOver = true
+    this.#cancelHeartbeat()
+    this.#disobey()
+    this.stdout.end(failure)
+    this.stderr.end(failure)
+    this.#socket.close(NORMAL_CLOSURE)
+  }
+
+  #scheduleHeartbeat(): void {
+    const { timing } = this.#connection
+    this.#cancelHeartbeat = timing.after(LIMITS.execHeartbeatMs, () => this.#beat())
+  }
+
+  #beat(): void {
+    const silenceMs = this.#unanswered * LIMITS.execHeartbeatMs
+    if (silenceMs >= LIMITS.execSilenceMsMax) {
+      this.fail(silentError(this.#connection, silenceMs))
+      return
+    }
+    this.#unanswered += 1
+    this.#send({})
+    this.#scheduleHeartbeat()
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#lastTurn.then(work)
+    this.#lastTurn = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #write(data: string | Uint8Array): Promise<void> {
+    const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data
+    for (let at = 0; at < bytes.length; at += LIMITS.execChunkBytes) {
+      await this.#drained()
+      const chunk = bytes.subarray(at, at + LIMITS.execChunkBytes)
+      this.#send({ stdin: { data: base64FromBytes(chunk) } })
+    }
+  }
+
+  /** A WebSocket does not tell when it has sent something; it can only be asked. */
+  async #drained(): Promise<void> {
+    while (!this.#isOver && this.#socket.bufferedAmount > LIMITS.execPendingBytesMax) {
+      await pause(this.#connection.timing, LIMITS.execDrainPollMs)
+    }
+    if (this.#isOver) throw new ExecError(NORMAL_CLOSURE, 'the command no longer reads')
+  }
+
+  /** After the end there is nobody to tell. */
+  #send(frame: ExecRequestFrame): void {
+    if (!this.#isOver) this.#socket.send(JSON.stringify(frame))
+  }
+}
+
+const NORMAL_CLOSURE = 1000
+const TOO_BIG = 1009
+
+function frameIn(text: string): ExecResponseFrame | undefined {
+  try {
+    const frame: unknown = JSON.parse(text)
+    // Every member of a frame is optional; the ones that are used are looked at again.
+    return typeof frame === 'object' && frame !== null ? frame : undefined
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}

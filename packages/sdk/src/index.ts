@@ -1,0 +1,30 @@
+export { createClient, type Client, type V1Methods, type V2Methods } from './client.ts'
+export type { ClientOptions } from './connection.ts'
+export { ApiError, ConnectionError, ExecError, type ConnectionFailure } from './errors.ts'
+export { isEventOf, type EventsRequest, type EventStreamLine, type TopicFilter } from './events.ts'
+export type { ExecInput, ExecSession } from './exec-session.ts'
+export type { ExecRequest } from './exec.ts'
+export type { ByteFrame } from './frames.ts'
+export {
+  findIncluded,
+  included,
+  resource,
+  toMany,
+  toOne,
+  type ResourceIdentifier,
+  type ResourceOf,
+} from './json-api.ts'
+export type { RetryOptions } from './retry.ts'
+export type {
+  BlockingRouteId,
+  CallOptions,
+  DataOf,
+  FrameRouteId,
+  ItemOf,
+  PagedRouteId,
+  RawBody,
+  Reply,
+  RequestOf,
+  RouteId,
+} from './route-types.ts'
+export type { Timing } from './timing.ts'

@@ -1,0 +1,78 @@
+import type { Route, v2 } from '@reeve/contract'
+import type { DataOf } from './route-types.ts'
+
+/** Builds and reads the documents of the governance API. */
+
+/** `{ data: { type, attributes } }`: the body of a create or an update. */
+export function resource<const T extends string, const A extends object>(
+  type: T,
+  attributes: A,
+): { readonly data: { readonly type: T; readonly attributes: A } }
+/** The same with relationships, made by `toOne` and `toMany`. */
+export function resource<const T extends string, const A extends object, const R extends object>(
+  type: T,
+  attributes: A,
+  relationships: R,
+): { readonly data: { readonly type: T; readonly attributes: A; readonly relationships: R } }
+export function resource(type: string, attributes: object, relationships?: object): unknown {
+  const data = { type, attributes }
+  return { data: relationships === undefined ? data : { ...data, relationships } }
+}
+
+export interface ResourceIdentifier<T extends string = string> {
+  readonly type: T
+  readonly id: string
+}
+
+/** A relationship to one resource. */
+export function toOne<const T extends string>(
+  type: T,
+  id: string,
+): { readonly data: ResourceIdentifier<T> } {
+  return { data: { type, id } }
+}
+
+/** A relationship to many; also the body of the calls that add and remove members. */
+export function toMany<const T extends string>(
+  type: T,
+  ids: readonly string[],
+): { readonly data: readonly ResourceIdentifier<T>[] } {
+  return { data: ids.map((id) => ({ type, id })) }
+}
+
+/** A resource of this type as reads of the governance API show it. */
+export type ResourceOf<T extends string> = [Extract<ReadResource, { type: T }>] extends [never]
+  ? v2.IncludedResource
+  : Extract<ReadResource, { readonly type: T }>
+
+type ReadResource = { [Id in v2.V2RouteId]: ShownBy<v2.V2Routes[Id]> }[v2.V2RouteId]
+
+type ShownBy<R> = R extends Route & { readonly methods: readonly ['GET'] }
+  ? DataOf<R> extends { readonly data: infer Data }
+    ? Data extends readonly (infer Item)[]
+      ? Item
+      : Data
+    : never
+  : never
+
+interface WithIncluded {
+  readonly included?: readonly v2.IncludedResource[]
+}
+
+/** The included resources of one type: `included(reply.data, 'policy-sets')`. */
+export function included<const T extends string>(
+  document: WithIncluded,
+  type: T,
+): readonly ResourceOf<T>[] {
+  const found = (document.included ?? []).filter((each) => each.type === type)
+  // The server shows an included resource as it shows the resource itself.
+  return found as readonly unknown[] as readonly ResourceOf<T>[]
+}
+
+/** The included resource that a relationship names; undefined when it was not included. */
+export function findIncluded<const T extends string>(
+  document: WithIncluded,
+  { type, id }: ResourceIdentifier<T>,
+): ResourceOf<T> | undefined {
+  return included(document, type).find((each) => each.id === id)
+}
