@@ -36,7 +36,7 @@ export interface Client {
     id: Id,
     ...request: RequestArguments<Routes[Id]>
   ): Promise<Reply<ReadableStream<Uint8Array>>>
-  /** An answer now, and another one after each change, until the signal aborts or the loop is left. */
+  /** An answer now, and another one after each change, until the loop is left. */
   blocking<Id extends BlockingRouteId>(
     id: Id,
     ...request: RequestArguments<Routes[Id], RetryOptions>

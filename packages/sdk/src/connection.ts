@@ -15,7 +15,10 @@ export interface ClientOptions {
   readonly region?: string | undefined
   /** Sent with every call; a WebSocket of a browser cannot send them. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** Of a whole call, 60 seconds when absent; 0 waits without end. A blocking query gets its `wait` on top. */
+  /**
+   * Of a whole call, 60 seconds when absent; 0 waits without end. A blocking query gets its `wait`
+   * on top.
+   */
   readonly timeoutMs?: number | undefined
   /** In place of the platform's, for proxies and certificates of one's own. */
   readonly fetch?: typeof fetch | undefined
@@ -64,7 +67,7 @@ export function connect(options: ClientOptions): Connection {
   }
 }
 
-/** Platforms repeat a header's value in the error when they cannot send it, so it is checked here. */
+/** Platforms repeat a value that they cannot send in their error, so it is checked before. */
 function checkedToken(token: string | undefined): string | undefined {
   const secret = token?.trim() ?? ''
   if (secret === '') return undefined
@@ -114,15 +117,25 @@ export function headersOf(connection: Connection, { route, request }: Call): Hea
   return headers
 }
 
-/** An optional body of the governance API is null when there is none; an empty body says the same. */
+/** An optional body of the governance API is null when there is none; empty says the same. */
 function sentBody({ body }: AnyRequest): unknown {
   return body === null ? undefined : body
 }
 
-export function bodyOf({ route, request }: Call): RawBody | undefined {
+export function bodyOf({ route, request }: Call): SentBody | undefined {
   const body = sentBody(request)
   if (body === undefined) return undefined
   if (route.bodyType === undefined) return JSON.stringify(body)
   // The types of raw routes take nothing else.
-  return body as RawBody
+  return sendable(body as RawBody)
+}
+
+export type SentBody = Exclude<RawBody, Uint8Array> | Uint8Array<ArrayBuffer>
+
+/** `fetch` takes no bytes of shared memory, which could change while they are sent. */
+function sendable(body: RawBody): SentBody {
+  if (!(body instanceof Uint8Array)) return body
+  // Narrowing the buffer does not narrow the array that views it.
+  if (body.buffer instanceof ArrayBuffer) return body as Uint8Array<ArrayBuffer>
+  return Uint8Array.from(body)
 }

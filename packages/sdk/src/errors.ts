@@ -80,7 +80,10 @@ export class ConnectionError extends Error {
   }
 }
 
-/** The session ended before the command did. Reference §7.1: 1008 for the caller's, 1011 for the server's faults. */
+/**
+ * The session ended before the command did. Reference §7.1: 1008 says that the request is wrong,
+ * 1011 that the server or the driver failed.
+ */
 export class ExecError extends Error {
   override readonly name = 'ExecError'
   /** The close code of the WebSocket. */

@@ -26,7 +26,7 @@ export interface EventsRequest extends RetryOptions {
   readonly region?: string | undefined
   /** Where to begin; 0 or absent sends all that the server keeps. */
   readonly index?: number | undefined
-  /** Connects again when the stream ends or breaks, and goes on after the last index that was read. */
+  /** Connects again when the stream ends or breaks, and goes on after the last index it read. */
   readonly reconnect?: boolean | undefined
   /** Also gives the empty lines that only say that the connection lives. */
   readonly heartbeats?: boolean | undefined
@@ -34,8 +34,8 @@ export interface EventsRequest extends RetryOptions {
 }
 
 /**
- * One line of the stream: the events of one commit. `Gap` names commits that are lost, `Closed` says
- * why the server ends the stream; its `Index` is where to begin the next one.
+ * One line of the stream: the events of one commit. `Gap` names commits that are lost, `Closed`
+ * says why the server ends the stream; its `Index` is where to begin the next one.
  */
 export type EventStreamLine = EventLine & { readonly Closed?: string }
 
@@ -97,7 +97,7 @@ function callOf(request: EventsRequest, index: number): Call {
 }
 
 function nextIndexAfter({ Index, Closed }: EventStreamLine, index: number): number {
-  if (Index === undefined) return index
+  if (!Number.isSafeInteger(Index) || Index === undefined) return index
   return Closed === undefined ? Index + 1 : Index
 }
 

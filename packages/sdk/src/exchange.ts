@@ -1,10 +1,17 @@
 import { targetOf } from './address.ts'
-import { bodyOf, headersOf, queryOf, type Call, type Connection } from './connection.ts'
+import {
+  bodyOf,
+  headersOf,
+  queryOf,
+  type Call,
+  type Connection,
+  type SentBody,
+} from './connection.ts'
 import { heldMs, startDeadline } from './deadline.ts'
 import { ApiError, ConnectionError } from './errors.ts'
 import { apiErrorOf, lostError, redirectError, timeoutError } from './failures.ts'
 import { stateIn } from './headers.ts'
-import type { RawBody, Reply } from './route-types.ts'
+import type { Reply } from './route-types.ts'
 
 /**
  * One request and its answer. `take` reads the body while the deadline still runs; what it returns
@@ -26,7 +33,10 @@ export async function exchange<T>(
   let response: Response | undefined
   try {
     response = await connection.fetch(url, { ...init, signal: AbortSignal.any(signals) })
-    if (isRedirect(response)) throw redirectError(connection, response)
+    if (isRedirect(response)) {
+      await response.body?.cancel()
+      throw redirectError(connection, response)
+    }
     if (!response.ok && response.status !== NOT_MODIFIED) {
       throw await apiErrorOf(connection, call.route, response)
     }
@@ -48,7 +58,7 @@ interface Init {
   readonly method: string
   readonly headers: Headers
   readonly redirect: 'manual'
-  readonly body?: RawBody
+  readonly body?: SentBody
   /** Asked for by the standard when the body is a stream. */
   readonly duplex?: 'half'
 }

@@ -37,8 +37,8 @@ export interface ExecInput {
 }
 
 /**
- * Opens the channel. Resolves when it is open; reference §7.1: nearly all refusals come after that,
- * and then `exit` rejects with them.
+ * Opens the channel. Resolves when it is open; reference §7.1: nearly all refusals come after
+ * that, and then `exit` rejects with them.
  */
 export async function openSession(connection: Connection, call: Call): Promise<ExecSession> {
   const { params = {}, signal, timeoutMs = connection.timeoutMs } = call.request
@@ -141,8 +141,7 @@ class Session implements ExecSession {
     }
     this.#take(this.stdout, frame.stdout)
     this.#take(this.stderr, frame.stderr)
-    // Reference §7.2: an exit code that is missing is 0.
-    if (frame.exited === true) this.#succeed(frame.result?.exit_code ?? 0)
+    if (frame.exited === true) this.#exited(frame.result)
   }
 
   #take(output: ExecOutput, chunk: ExecResponseFrame['stdout']): void {
@@ -159,8 +158,14 @@ class Session implements ExecSession {
     }
   }
 
-  #succeed(code: number): void {
+  #exited(result: ExecResponseFrame['result']): void {
     if (this.#isOver) return
+    // Reference §7.2: an exit code that is missing is 0.
+    const code = result?.exit_code ?? 0
+    if (!Number.isSafeInteger(code)) {
+      this.fail(unreadableError(this.#connection, 'an exit code that is not a number'))
+      return
+    }
     this.#end()
     this.#exit.resolve(code)
   }

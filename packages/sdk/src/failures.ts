@@ -1,7 +1,7 @@
 import type { Route, v2 } from '@reeve/contract'
 import { isGovernance, type Connection } from './connection.ts'
-import { ApiError, ConnectionError } from './errors.ts'
-import { numberIn, stateIn } from './headers.ts'
+import { ApiError, ConnectionError, type ConnectionFailure } from './errors.ts'
+import { stateIn } from './headers.ts'
 import { LIMITS } from './limits.ts'
 import { chunksOf } from './stream.ts'
 
@@ -39,9 +39,9 @@ async function shortText({ body }: Response): Promise<string> {
   let text = ''
   for await (const chunk of chunksOf(body)) {
     text += decoder.decode(chunk, { stream: true })
-    if (text.length > LIMITS.errorBytesMax) break
+    if (text.length > LIMITS.errorCharsMax) break
   }
-  return text.slice(0, LIMITS.errorBytesMax)
+  return text.slice(0, LIMITS.errorCharsMax)
 }
 
 /** Spec G: Error object. A proxy's page in its place has none. */
@@ -71,67 +71,74 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
 }
 
+/** Seconds, whole or not. The other form of `Retry-After`, a date, is not used by servers. */
 function retryAfterMsOf(headers: Headers): number | undefined {
-  const seconds = numberIn(headers, 'retry-after') ?? numberIn(headers, 'x-ratelimit-reset')
-  return seconds === undefined ? undefined : Math.min(seconds * 1_000, LIMITS.retryAfterMsMax)
+  const text = headers.get('retry-after') ?? headers.get('x-ratelimit-reset') ?? ''
+  if (!/^\d{1,9}(?:\.\d+)?$/.test(text)) return undefined
+  return Math.min(Number(text) * 1_000, LIMITS.retryAfterMsMax)
 }
 
-export function timeoutError(
-  { address }: Connection,
-  limitMs: number,
-  cause?: unknown,
-): ConnectionError {
-  const message = `${address} did not answer within ${limitMs / 1_000} s. Try again, or raise timeoutMs.`
-  return new ConnectionError({ reason: 'timeout', address, message, cause })
+interface Failure {
+  readonly reason: ConnectionFailure
+  /** Two sentences: what happened, what to try. */
+  readonly says: readonly [happened: string, attempt: string]
+  readonly cause?: unknown
 }
 
-export function redirectError({ address }: Connection, { headers }: Response): ConnectionError {
-  const place = headers.get('location')
-  const target = place === null ? 'another address' : place
-  const message = `${address} redirects to ${target}, which is not followed because the token would go there. Use the address of the server itself.`
-  return new ConnectionError({ reason: 'redirect', address, message })
+function connectionError({ address }: Connection, { reason, says, cause }: Failure) {
+  return new ConnectionError({ reason, address, message: says.join(' '), cause })
 }
 
-export function unreadableError(
-  { address }: Connection,
-  what: string,
-  cause?: unknown,
-): ConnectionError {
-  const message = `${address} sent ${what}. Is this the address of a server, and not of something in front of it?`
-  return new ConnectionError({ reason: 'unreadable', address, message, cause })
+export function timeoutError(connection: Connection, limitMs: number, cause?: unknown) {
+  const happened = `${connection.address} did not answer within ${limitMs / 1_000} s.`
+  const attempt = 'Try again, or raise timeoutMs.'
+  return connectionError(connection, { reason: 'timeout', says: [happened, attempt], cause })
 }
 
-export function silentError({ address }: Connection, silenceMs: number): ConnectionError {
-  const message = `${address} has been silent for ${silenceMs / 1_000} s. The connection is taken for lost; connect again.`
-  return new ConnectionError({ reason: 'timeout', address, message })
+export function silentError(connection: Connection, silenceMs: number) {
+  const happened = `${connection.address} has been silent for ${silenceMs / 1_000} s.`
+  const attempt = 'The connection is taken for lost; connect again.'
+  return connectionError(connection, { reason: 'timeout', says: [happened, attempt] })
 }
 
-/** `fetch` failed: before the answer began, or while its body was read. */
-export function lostError(
-  { address }: Connection,
-  cause: unknown,
-  hasBegun: boolean,
-): ConnectionError {
-  const code = codeOf(cause)
-  const known = code === undefined ? undefined : ADVICE[code]
-  if (known?.reason === 'timeout') {
-    const message = `${address} ${known.text}`
-    return new ConnectionError({ reason: 'timeout', address, message, cause })
-  }
-  if (hasBegun) return cutError(address, cause)
-  const message = `cannot reach ${address}: ${known?.text ?? UNKNOWN_ADVICE}`
-  return new ConnectionError({ reason: 'unreachable', address, message, cause })
+export function redirectError(connection: Connection, { headers }: Response) {
+  const place = withoutToken(connection, headers.get('location') ?? 'another address')
+  const happened = `${connection.address} redirects to ${place}; the token is not sent there.`
+  const attempt = 'Use the address of the server itself.'
+  return connectionError(connection, { reason: 'redirect', says: [happened, attempt] })
 }
 
-export function cutError(address: string, cause?: unknown): ConnectionError {
-  const message = `${address} ended the connection in the middle of an answer. Try again.`
-  return new ConnectionError({ reason: 'cut', address, message, cause })
+export function unreadableError(connection: Connection, what: string, cause?: unknown) {
+  const happened = `${connection.address} sent ${what}.`
+  const attempt = 'Is this the address of a server, and not of something in front of it?'
+  return connectionError(connection, { reason: 'unreadable', says: [happened, attempt], cause })
+}
+
+export function cutError(connection: Connection, cause?: unknown) {
+  const happened = `${connection.address} ended the connection in the middle of an answer.`
+  return connectionError(connection, { reason: 'cut', says: [happened, 'Try again.'], cause })
 }
 
 /** No platform tells a page or program why a WebSocket was not opened. */
-export function unopenedError({ address }: Connection): ConnectionError {
-  const message = `cannot open a channel to ${address}. Is the server running, does a proxy between pass WebSockets on, and does the page come from the same origin?`
-  return new ConnectionError({ reason: 'unreachable', address, message })
+export function unopenedError(connection: Connection) {
+  const happened = `cannot open a channel to ${connection.address}.`
+  const attempt = 'Is the server running, and does a proxy between pass WebSockets on?'
+  return connectionError(connection, { reason: 'unreachable', says: [happened, attempt] })
+}
+
+/** `fetch` failed: before the answer began, or while its body was read. */
+export function lostError(connection: Connection, cause: unknown, hasBegun: boolean) {
+  const code = codeOf(cause) ?? ''
+  const { address } = connection
+  if (GIVING_UP.has(code)) {
+    const happened = `${address} did not answer before this platform gave up.`
+    const says = [happened, 'Ask for a shorter wait.'] as const
+    return connectionError(connection, { reason: 'timeout', says, cause })
+  }
+  if (hasBegun) return cutError(connection, cause)
+  const [why, attempt] = ADVICE[code] ?? UNKNOWN
+  const says = [`cannot reach ${address}: ${why}.`, attempt] as const
+  return connectionError(connection, { reason: 'unreachable', says, cause })
 }
 
 /** Node puts the system's code into the cause of the error; browsers tell nothing. */
@@ -141,30 +148,35 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-const UNKNOWN_ADVICE =
-  'no answer. Is the server running, and is this its address? A browser also refuses servers that do not allow the origin of the page.'
-const BAD_CERTIFICATE = 'its certificate is not trusted. Trust the authority that signed it.'
-const GIVES_UP = 'did not answer before this platform gave up. Ask for a shorter wait.'
+type Advice = readonly [why: string, attempt: string]
 
-const ADVICE: Readonly<Record<string, { readonly text: string; readonly reason?: 'timeout' }>> = {
-  ECONNREFUSED: { text: 'nothing listens there. Is the server running, and is the port right?' },
-  ENOTFOUND: { text: 'the host name is unknown. Is it spelled right?' },
-  EAI_AGAIN: { text: 'the host name cannot be looked up now. Is the network up?' },
-  ECONNRESET: { text: 'the connection was cut. Does the server want https here, or a proxy?' },
-  UND_ERR_SOCKET: { text: 'the connection was cut. Does the server want https here, or a proxy?' },
-  EHOSTUNREACH: { text: 'there is no way to the host. Is the network up?' },
-  ENETUNREACH: { text: 'there is no way to the host. Is the network up?' },
-  ETIMEDOUT: { text: 'the host does not answer. Is the address right, or a firewall between?' },
-  UND_ERR_CONNECT_TIMEOUT: {
-    text: 'the host does not answer. Is the address right, or a firewall between?',
-  },
-  EPROTO: { text: 'the two do not speak the same protocol. Is it http instead of https?' },
-  ERR_SSL_WRONG_VERSION_NUMBER: { text: 'the server does not speak https. Use http.' },
-  DEPTH_ZERO_SELF_SIGNED_CERT: { text: BAD_CERTIFICATE },
-  SELF_SIGNED_CERT_IN_CHAIN: { text: BAD_CERTIFICATE },
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: { text: BAD_CERTIFICATE },
-  CERT_HAS_EXPIRED: { text: 'its certificate has expired.' },
-  ERR_TLS_CERT_ALTNAME_INVALID: { text: 'its certificate is for another host name.' },
-  UND_ERR_HEADERS_TIMEOUT: { text: GIVES_UP, reason: 'timeout' },
-  UND_ERR_BODY_TIMEOUT: { text: GIVES_UP, reason: 'timeout' },
+const UNKNOWN: Advice = [
+  'no answer',
+  'Is the server running, and does it allow the origin of this page if this is one?',
+]
+const CUT: Advice = ['the connection was cut', 'Does the server want https, or a proxy between?']
+const NO_WAY: Advice = ['there is no way to the host', 'Is the network up?']
+const NO_ANSWER: Advice = ['the host does not answer', 'Is it right, or is a firewall between?']
+const UNTRUSTED: Advice = ['its certificate is not trusted', 'Trust the authority that signed it.']
+
+const ADVICE: Readonly<Record<string, Advice>> = {
+  ECONNREFUSED: ['nothing listens there', 'Is the server running, and is the port right?'],
+  ENOTFOUND: ['the host name is unknown', 'Is it spelled right?'],
+  EAI_AGAIN: ['the host name cannot be looked up now', 'Is the network up?'],
+  ECONNRESET: CUT,
+  UND_ERR_SOCKET: CUT,
+  EHOSTUNREACH: NO_WAY,
+  ENETUNREACH: NO_WAY,
+  ETIMEDOUT: NO_ANSWER,
+  UND_ERR_CONNECT_TIMEOUT: NO_ANSWER,
+  EPROTO: ['the server does not speak https', 'Use http.'],
+  ERR_SSL_WRONG_VERSION_NUMBER: ['the server does not speak https', 'Use http.'],
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  CERT_HAS_EXPIRED: ['its certificate has expired', 'Renew it, and check the clock.'],
+  ERR_TLS_CERT_ALTNAME_INVALID: ['its certificate is for another host', 'Use that name.'],
 }
+
+/** Node's `fetch` waits five minutes for an answer, and as long for each part of its body. */
+const GIVING_UP = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])

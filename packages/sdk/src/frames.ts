@@ -15,8 +15,8 @@ export async function* followFrames(connection: Connection, call: Call): AsyncGe
   for await (const value of jsonObjects(connection, call, splitter)) {
     // Frames are made by the contract that this package is made from.
     const frame = value as StreamFrame
-    const { Data = '', FileEvent } = frame
-    const bytes = bytesFromBase64(Data)
+    const { Data, FileEvent } = frame
+    const bytes = bytesFromBase64(Data ?? '')
     if (bytes === undefined) throw unreadableError(connection, 'a frame whose data is not base64')
     if (bytes.length > 0 || FileEvent !== undefined) yield { ...frame, bytes }
   }

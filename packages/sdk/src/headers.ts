@@ -17,7 +17,7 @@ export function stateIn(headers: Headers): Omit<Reply<unknown>, 'data' | 'status
 }
 
 /** A whole number ≥ 0 in a header; undefined when it is absent or something else. */
-export function numberIn(headers: Headers, name: string): number | undefined {
+function numberIn(headers: Headers, name: string): number | undefined {
   const text = headers.get(name) ?? ''
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined
 }

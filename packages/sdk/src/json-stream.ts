@@ -7,8 +7,8 @@ import { chunksOf } from './stream.ts'
 import type { Timing } from './timing.ts'
 
 /**
- * The JSON objects of an endless body. It is taken for lost when even heartbeats stay away; while the
- * consumer is busy nothing is expected, so only the time of waiting counts.
+ * The JSON objects of an endless body. It is taken for lost when even heartbeats stay away; while
+ * the consumer is busy nothing is expected, so only the time of waiting counts.
  */
 export async function* jsonObjects(
   connection: Connection,
@@ -26,9 +26,9 @@ export async function* jsonObjects(
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof SplitError) throw unreadableError(connection, error.message, error)
-    throw cutError(connection.address, error)
+    throw cutError(connection, error)
   }
-  if (!splitter.isBetween) throw cutError(connection.address)
+  if (!splitter.isBetween) throw cutError(connection)
 }
 
 function parse(text: string): object {

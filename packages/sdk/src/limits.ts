@@ -5,7 +5,7 @@ export const LIMITS = {
   /** The longest delay that timers of the platforms take. */
   timerMsMax: 2_147_483_647,
   /** An error is a line or a short document; the rest of a longer body is not read. */
-  errorBytesMax: 64 * 1024,
+  errorCharsMax: 64 * 1024,
   /** Of an error's text in the message of the exception; `text` holds all of it. */
   messageCharsMax: 1_000,
   /** One line of the event stream: the rows of one commit, of which a job may be some megabytes. */
@@ -38,6 +38,6 @@ export const LIMITS = {
   /** Input that the network has not taken yet; more than this waits. */
   execPendingBytesMax: 1024 * 1024,
   execDrainPollMs: 10,
-  /** Output that nobody has read yet. A WebSocket cannot be told to wait, so more ends the session. */
+  /** Output that nobody has read. A WebSocket cannot be told to wait: more ends the session. */
   execUnreadBytesMax: 64 * 1024 * 1024,
 } as const

@@ -1,6 +1,6 @@
 /**
- * Cut a body that arrives in chunks into the texts it is made of. Chunks end anywhere, also inside a
- * character. Each takes a limit, because a text that never ends would fill the memory.
+ * Cuts a body that arrives in chunks into the texts it is made of. Chunks end anywhere, also
+ * inside a character. There is a limit, because a text that never ends would fill the memory.
  */
 export interface Splitter {
   /** The texts that this chunk completes. */

@@ -2,7 +2,7 @@ import { LIMITS } from './limits.ts'
 
 /** Time and chance as a capability, so that tests and simulation decide both. */
 export interface Timing {
-  /** Calls `wake` once after `delayMs`; the returned function cancels it, also when called twice. */
+  /** Calls `wake` once after `delayMs`; what it returns cancels it and may be called twice. */
   after(delayMs: number, wake: () => void): () => void
   /** A number in [0, 1). */
   random(): number

@@ -43,6 +43,7 @@ export interface App {
   readonly app: FastifyInstance
   /** The routes that exist, as the documentation lists them. */
   readonly routes: readonly Route[]
+  isNodeConnected(nodeId: string): boolean
   /** Answers parked queries, ends streams, then waits for running requests. */
   close(): Promise<void>
 }
@@ -60,7 +61,7 @@ export function createApp(options: AppOptions): App {
     ...allocationEndpoints(context),
     ...evaluationEndpoints(context),
     ...nodeEndpoints(context),
-    ...aclEndpoints(context, options.authenticator),
+    ...aclEndpoints(context),
     ...namespaceEndpoints(context),
     ...agentEndpoints(options.agent, metrics),
   ]
@@ -89,7 +90,12 @@ export function createApp(options: AppOptions): App {
   app.server.on('upgrade', (request, socket, head) => {
     if (!channel.handleUpgrade(request, socket, head)) socket.end('HTTP/1.1 404 Not Found\r\n\r\n')
   })
-  return { app, routes, close: () => close({ app, lifecycle, hub, sessions, channel, log }) }
+  return {
+    app,
+    routes,
+    isNodeConnected: (nodeId) => sessions.isConnected(nodeId),
+    close: () => close({ app, lifecycle, hub, sessions, channel, log }),
+  }
 }
 
 function findAdministrator({ authenticator, context }: AppOptions, secret: string) {

@@ -1,5 +1,6 @@
 export { NodeChannelServer } from './agent/node-channel.ts'
 export { createApp } from './app.ts'
 export type { App, AppOptions } from './app.ts'
+export { openApiDocument } from './docs/openapi.ts'
 export type { AgentInfo } from './v1/agent.ts'
 export type { HttpLog } from './server.ts'

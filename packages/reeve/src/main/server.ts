@@ -1,6 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { CheckpointLoop, EvaluationLoop, ExpiryLoop, HEARTBEAT_MS, Presence } from '../control/index.ts'
+import {
+  CheckpointLoop,
+  EvaluationLoop,
+  ExpiryLoop,
+  HEARTBEAT_MS,
+  Presence,
+} from '../control/index.ts'
 import { createApp, type App } from '../http/index.ts'
 import type { Fault } from '../kit/fault.ts'
 import { Store, type StorageEngine } from '../state/index.ts'
@@ -77,6 +83,11 @@ export class Server {
     return this.store.fault
   }
 
+  /** Tells once, when the storage has failed and nothing can be written any more. */
+  onFault(tell: (fault: Fault) => void): void {
+    this.store.onFault(tell)
+  }
+
   /** Starts the loops and answers requests. Returns the address, with the port that was really taken. */
   async listen(host: string, port: number): Promise<string> {
     const address = await this.app.app.listen({ host, port })
@@ -97,7 +108,10 @@ interface Loop {
   stop(): void | Promise<void>
 }
 
-function createContext({ config, secrets, directory }: ServerOptions, store: Store): WorkloadContext {
+function createContext(
+  { config, secrets, directory }: ServerOptions,
+  store: Store,
+): WorkloadContext {
   return {
     store,
     clock: systemClock,

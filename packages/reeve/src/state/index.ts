@@ -11,9 +11,17 @@ export type {
 } from './engine.ts'
 export type { Cause } from './events.ts'
 export { withJobRows } from './job-rows.ts'
+export { NodeUsages } from './node-usages.ts'
 export { nodeEvaluations } from './node-evaluations.ts'
 export { put, remove, Store } from './store.ts'
-export type { Change, Commitment, CommitRequest, Stamp, StoreOptions } from './store.ts'
+export type {
+  Change,
+  Commitment,
+  CommitRequest,
+  Stamp,
+  StoreOptions,
+  TableObserver,
+} from './store.ts'
 export type { OrderKey, Table } from './table.ts'
 export { jobVersionKey, namespacedKey } from './tables.ts'
 export type { Row, TableName, Tables } from './tables.ts'

@@ -50,6 +50,16 @@ export interface StoreOptions {
   readonly freezeRows?: boolean
 }
 
+/**
+ * Somebody who keeps something derived from a table. Told in the same turn in which a row changes,
+ * so that the next decision sees both alike.
+ */
+export interface TableObserver<N extends TableName> {
+  changed(before: Row<N> | undefined, after: Row<N> | undefined): void
+  /** Changes were taken back: forget everything derived. */
+  reset(): void
+}
+
 interface Batch {
   readonly entries: LogEntry[]
   readonly commits: Commit[]
@@ -75,8 +85,10 @@ export class Store {
   #gathering: Batch | undefined
   #flushing: Batch | undefined
   #fault: Fault | undefined
+  #tellFault: (fault: Fault) => void = () => undefined
   #dirty = new Map<string, { readonly table: TableName; readonly key: string }>()
   #checkpointing: Promise<void> | undefined
+  readonly #observers = new Map<TableName, TableObserver<never>[]>()
 
   /** Loads the checkpoint, applies the log after it. Rejects with the engine's fault. */
   static async open(options: StoreOptions): Promise<Store> {
@@ -109,6 +121,11 @@ export class Store {
   /** Why nothing can be written any more; undefined while all is well. */
   get fault(): Fault | undefined {
     return this.#fault
+  }
+
+  /** Calls `tell` when the engine fails. */
+  onFault(tell: (fault: Fault) => void): void {
+    this.#tellFault = tell
   }
 
   /** Rows written since the last checkpoint. */
@@ -149,6 +166,13 @@ export class Store {
     return batch.done
   }
 
+  /** Begins to tell an observer; what is in the table already it reads itself. */
+  observe<N extends TableName>(table: N, observer: TableObserver<N>): void {
+    // Told only of rows of its own table.
+    const list = (this.#observers.get(table) ?? []) as TableObserver<N>[]
+    this.#observers.set(table, [...list, observer] as TableObserver<never>[])
+  }
+
   readBlob(key: string): Promise<Uint8Array | undefined> {
     return this.#engine.readBlob(key)
   }
@@ -185,10 +209,14 @@ export class Store {
     undo.push(() => {
       table.lastIndex = lastIndex
     })
+    const observers = this.#observers.get(change.table) ?? []
+    // Decoding the old row is worth it only where somebody asks for it.
+    const before = change.row === undefined || observers.length > 0 ? table.find(key) : undefined
     if (change.row === undefined) {
-      const row = table.find(key)
+      const row = before
       const body = table.bodyOf(key) ?? 'null'
       undo.push(table.delete(key))
+      tell(observers, before, undefined)
       return { row, committed: { table: change.table, key, header: undefined, body } }
     }
     const createIndex = table.createIndexOf(key) ?? stamp.index
@@ -197,6 +225,7 @@ export class Store {
     if (this.#freezeRows) deepFreeze(row)
     const encoded = table.encode(row, createIndex, stamp.index)
     undo.push(table.put(key, encoded, row))
+    tell(observers, before, row)
     return { row, committed: { table: change.table, key, ...encoded } }
   }
 
@@ -236,11 +265,13 @@ export class Store {
     this.#fault = fault
     const doomed = [batch, ...(this.#gathering === undefined ? [] : [this.#gathering])]
     for (const undo of doomed.flatMap((one) => one.undo).reverse()) undo()
+    for (const observer of [...this.#observers.values()].flat()) observer.reset()
     this.#flushing = undefined
     this.#gathering = undefined
     this.#index = this.#durableIndex
     for (const one of doomed) one.settle(fault)
     this.watches.notifyAll()
+    this.#tellFault(fault)
   }
 
   async #writeCheckpoint(): Promise<void> {
@@ -312,6 +343,15 @@ export class Store {
 }
 
 const DONE = Promise.resolve()
+
+function tell(
+  observers: readonly TableObserver<never>[],
+  before: object | undefined,
+  after: object | undefined,
+): void {
+  // Rows of the table the observers asked for.
+  for (const observer of observers) observer.changed(before as never, after as never)
+}
 
 function newBatch(): Batch {
   let settle: (fault?: Fault) => void = () => undefined

@@ -133,6 +133,8 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
       parent: (row) =>
         row.ParentID === '' ? undefined : namespacedKey(row.Namespace, row.ParentID),
       namespace: (row) => row.Namespace,
+      // A namespace with one of these cannot be deleted (reference §8.4).
+      live: (row) => (row.Status === 'dead' ? undefined : row.Namespace),
     },
     decodedRowsMax: LARGE_DECODED_ROWS,
   },

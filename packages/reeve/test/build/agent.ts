@@ -157,7 +157,7 @@ export async function turn(): Promise<void> {
 export async function pass(
   clock: { advance(byMs: number): void },
   forMs: number,
-  stepMs = Math.max(1, forMs / 100),
+  stepMs = Math.max(1, Math.ceil(forMs / 100)),
 ): Promise<void> {
   await turn()
   for (let left = forMs; left > 0; left -= stepMs) {
@@ -355,6 +355,10 @@ export function someMemoryStorage(): AgentStorage {
   })
 }
 
+export function mockDriver(clock: Clock): MockDriver {
+  return new MockDriver({ clock })
+}
+
 export interface Simulation {
   readonly clock: SimulatedClock
   readonly server: FakeServer
@@ -362,18 +366,19 @@ export interface Simulation {
   readonly agent: NodeAgent
 }
 
+export interface SimulationFields extends Partial<Omit<Simulation, 'agent'>> {
+  readonly assignments?: readonly Assignment[]
+  readonly storage?: AgentStorage
+}
+
 /** A started agent with the mock driver on a simulated clock, connected to a server that wants these allocations. */
-export async function aSimulation(
-  options: { readonly assignments?: readonly Assignment[] } & Partial<Simulation> & {
-      readonly storage?: AgentStorage
-    } = {},
-): Promise<Simulation> {
+export async function aSimulation(options: SimulationFields = {}): Promise<Simulation> {
   const clock = options.clock ?? new SimulatedClock()
   const server = options.server ?? new FakeServer()
   const driver = options.driver ?? new MockDriver({ clock })
-  server.assign(...(options.assignments ?? []))
+  if (options.assignments !== undefined) server.assign(...options.assignments)
   const storage = options.storage ?? someMemoryStorage()
-  const agent = options.agent ?? anAgent({ server, clock, drivers: [driver], storage })
+  const agent = anAgent({ server, clock, drivers: [driver], storage })
   await agent.start()
   await turn()
   return { clock, server, driver, agent }

@@ -42,28 +42,40 @@ export interface Written {
   readonly answer: Answer
 }
 
-export type Endpoint =
-  | {
-      readonly kind: 'read'
-      readonly route: Route
-      readonly requires: Requirement
-      readonly plan: (request: RequestOf<Route>) => Result<ReadPlan, Refusal>
-    }
-  | {
-      readonly kind: 'write'
-      readonly route: Route
-      readonly requires: Requirement
-      readonly run: (request: RequestOf<Route>) => Promise<Result<Written, Refusal>>
-    }
+interface Mountable {
+  readonly route: Route
+  readonly requires: Requirement
+  /**
+   * What a token that cannot be used means: it is not looked at, or its expiry is told. Without it,
+   * 403 `Permission denied` (reference §6.3).
+   */
+  readonly token?: 'ignored' | 'expiry-told'
+  /** Said before the reason when the body cannot be read. */
+  readonly bodyProblem?: string
+}
 
-/** Declares a read route: what the caller needs and how it is answered. */
+export type Endpoint = ReadEndpoint | WriteEndpoint
+
+export interface ReadEndpoint extends Mountable {
+  readonly kind: 'read'
+  readonly plan: (request: RequestOf<Route>) => Result<ReadPlan, Refusal>
+}
+
+export interface WriteEndpoint extends Mountable {
+  readonly kind: 'write'
+  readonly run: (request: RequestOf<Route>) => Promise<Result<Written, Refusal>>
+}
+
+/**
+ * Declares a read route: what the caller needs and how it is answered. The shell parses the request
+ * with this very route before it calls the handler.
+ */
 export function read<const R extends Route>(
   route: R,
   requires: Requirement,
   plan: (request: RequestOf<R>) => Result<ReadPlan, Refusal>,
 ): Endpoint {
-  // The shell parses the request with this very route before it calls the handler.
-  return { kind: 'read', route, requires, plan: plan as (request: RequestOf<Route>) => never }
+  return { kind: 'read', route, requires, plan }
 }
 
 /** Declares a write route. */
@@ -72,6 +84,5 @@ export function write<const R extends Route>(
   requires: Requirement,
   run: (request: RequestOf<R>) => Promise<Result<Written, Refusal>>,
 ): Endpoint {
-  // As above.
-  return { kind: 'write', route, requires, run: run as (request: RequestOf<Route>) => never }
+  return { kind: 'write', route, requires, run }
 }

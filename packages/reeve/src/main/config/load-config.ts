@@ -1,10 +1,11 @@
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { buildConfig } from './build-config.ts'
+import type { FoundFiles } from './config-files.ts'
 import type { HostFacts } from './option.ts'
 import { optionEntries, type OptionName, type Settings } from './options.ts'
 import type { ConfigProblem } from './problem.ts'
-import { readSettings, type ConfigFile, type Reading, type Setting } from './read-settings.ts'
+import { readSettings, type Reading, type Setting } from './read-settings.ts'
 import {
   findStrayVariables,
   readEnvironment,
@@ -18,7 +19,7 @@ export interface ConfigSources {
   readonly flags: FlagValues
   readonly environment: Environment
   /** Later ones win. */
-  readonly files: readonly ConfigFile[]
+  readonly found: FoundFiles
   readonly facts: HostFacts
 }
 
@@ -46,8 +47,8 @@ export interface Validation {
 }
 
 /** Looks at files alone. */
-export function validateFiles(files: readonly ConfigFile[], facts: HostFacts): Validation {
-  const { resolved, problems } = resolve({ files, facts, flags: new Map(), environment: {} })
+export function validateFiles(found: FoundFiles, facts: HostFacts): Validation {
+  const { resolved, problems } = resolve({ found, facts, flags: new Map(), environment: {} })
   const all = [...problems, ...findContradictions(resolved)]
   return { problems: all, gaps: all.length === 0 ? findGaps(resolved) : [] }
 }
@@ -57,11 +58,11 @@ function resolve(sources: ConfigSources): {
   readonly problems: readonly ConfigProblem[]
 } {
   const readings = [
-    ...sources.files.map(readSettings),
+    ...sources.found.files.map(readSettings),
     readEnvironment(sources.environment, sources.facts),
     readFlags(sources.flags, sources.facts),
   ]
-  const problems = readings.flatMap((reading) => reading.problems)
+  const problems = [sources.found, ...readings].flatMap((one) => one.problems)
   return { resolved: merge(readings, sources), problems }
 }
 

@@ -105,11 +105,12 @@ export function stopAll(
 function chooseSurplus({ keep, migrate }: Classified, count: number): ReadonlySet<AllocationRow> {
   const excess = keep.length + migrate.length - count
   if (excess <= 0) return new Set()
+  const mustMove = new Set(migrate)
   const seen = new Set<number>()
   const ranked = [...keep, ...migrate].map((row) => {
     const again = seen.has(indexOf(row))
     seen.add(indexOf(row))
-    return { row, rank: surplusRank(row, again, migrate) }
+    return { row, rank: surplusRank(row, again, mustMove) }
   })
   const order = ranked.toSorted((a, b) => b.rank - a.rank || byName(b.row, a.row))
   return new Set(order.slice(0, excess).map(({ row }) => row))
@@ -118,10 +119,10 @@ function chooseSurplus({ keep, migrate }: Classified, count: number): ReadonlySe
 function surplusRank(
   row: AllocationRow,
   again: boolean,
-  migrate: readonly AllocationRow[],
+  mustMove: ReadonlySet<AllocationRow>,
 ): number {
   if (row.ClientStatus === 'complete') return 0
-  if (migrate.includes(row)) return 4
+  if (mustMove.has(row)) return 4
   if (row.ClientStatus === 'failed') return 3
   return again ? 2 : 1
 }

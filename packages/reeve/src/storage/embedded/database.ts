@@ -40,11 +40,11 @@ export class Database {
     this.#guard = new RotationGuard(rotationFolder(folder), bufferBytes)
   }
 
-  async write(operations: readonly Operation[]): Promise<void> {
+  async write(operations: Operation[]): Promise<void> {
     let bytesMax = 0
     for (const operation of operations) bytesMax += bytesMaxOf(operation)
     await this.#guard.run(bytesMax, () =>
-      this.#level.batch<string, string | Uint8Array>([...operations], { sync: true }),
+      this.#level.batch<string, string | Uint8Array>(operations, { sync: true }),
     )
   }
 

@@ -180,7 +180,7 @@ export class EmbeddedEngine implements StorageEngine {
    * After a failed write the database's log file may end in half a record, and what it writes behind
    * it would be lost at the next start. So the first failure is the last write.
    */
-  async #write(operations: readonly Operation[], doing: string): Promise<void> {
+  async #write(operations: Operation[], doing: string): Promise<void> {
     if (this.#failed !== undefined) {
       const again = `${this.#failed.message} (An earlier write failed: open the storage again.)`
       throw new Fault(this.#failed.kind, again, { cause: this.#failed })

@@ -264,7 +264,7 @@ test('a power cut at any byte of the write-ahead log leaves whole appends only',
       await fs.rm(copy, { recursive: true })
     }
   }
-  assert.deepEqual([...seen].toSorted(), [0, 1, 4, 6])
+  assert.deepEqual(seen, new Set([0, 1, 4, 6]))
 })
 
 test('a directory that another process uses is refused, and works when that process is gone', async (t) => {

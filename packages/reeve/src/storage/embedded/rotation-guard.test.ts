@@ -28,11 +28,7 @@ test('a write that began a new log file is durable only when the folder is synce
   const guard = new RotationGuard(folder, BUFFER_BYTES)
   const synced = folder.holdSync()
   let durable = false
-  const writing = guard
-    .run(BUFFER_BYTES, async () => folder.rotate())
-    .then(() => {
-      durable = true
-    })
+  const writing = guard.run(BUFFER_BYTES, async () => folder.rotate()).then(() => (durable = true))
   await synced.started
   assert.equal(durable, false)
   synced.release()

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { CHANNEL_MESSAGE_BYTES_MAX, NODE_CHANNEL_PATH } from '@reeve/contract'
+import { WebSocketServer, type WebSocket } from 'ws'
+import { channelUrl, websocketDial } from './dial-websocket.ts'
+
+interface Listening {
+  readonly url: string
+  readonly paths: string[]
+}
+
+/** A server on a port of its own that hands each connection to the test. */
+async function listen(t: TestContext, connected: (socket: WebSocket) => void): Promise<Listening> {
+  const http = createServer()
+  const paths: string[] = []
+  const sockets = new WebSocketServer({ server: http })
+  sockets.on('connection', (socket, request) => {
+    paths.push(request.url ?? '')
+    connected(socket)
+  })
+  http.listen(0, '127.0.0.1')
+  await once(http, 'listening')
+  t.after(() => {
+    for (const socket of sockets.clients) socket.terminate()
+    http.close()
+  })
+  // A server on a TCP port has an address of this form.
+  const { port } = http.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, paths }
+}
+
+const addresses = [
+  { server: 'http://127.0.0.1:4646', url: `ws://127.0.0.1:4646${NODE_CHANNEL_PATH}` },
+  { server: 'https://reeve.example/base?x=1', url: `wss://reeve.example${NODE_CHANNEL_PATH}` },
+]
+for (const c of addresses) {
+  test(`channelUrl: ${c.server}`, () => assert.equal(channelUrl(c.server), c.url))
+}
+
+test('texts go both ways, and those that come before anyone listens are kept', async (t) => {
+  const { url, paths } = await listen(t, (socket) => {
+    socket.send('early')
+    socket.on('message', (data) => socket.send(`echo ${String(data)}`))
+  })
+  const channel = await websocketDial([url])()
+  channel.send('hello')
+  const texts: string[] = []
+  await new Promise<void>((resolve) => {
+    channel.onMessage((text) => {
+      texts.push(text)
+      if (texts.length === 2) resolve()
+    })
+  })
+  assert.deepEqual(texts, ['early', 'echo hello'])
+  assert.deepEqual(paths, [NODE_CHANNEL_PATH])
+  channel.close()
+})
+
+test('either side ending is told, also to who asks late', async (t) => {
+  const { url } = await listen(t, (socket) => socket.close(4001, 'go away'))
+  const channel = await websocketDial([url])()
+  const reason = await new Promise<string>((resolve) => channel.onClose(resolve))
+  assert.equal(reason, 'go away')
+  assert.equal(await new Promise<string>((resolve) => channel.onClose(resolve)), 'go away')
+  channel.send('into the void')
+  channel.close()
+})
+
+for (const c of [
+  {
+    name: 'a message longer than the contract allows',
+    send: 'x'.repeat(CHANNEL_MESSAGE_BYTES_MAX + 1),
+  },
+  { name: 'a binary frame', send: Buffer.from([1, 2, 3]) },
+]) {
+  test(`${c.name} ends the channel`, async (t) => {
+    const { url } = await listen(t, (socket) => socket.send(c.send))
+    const channel = await websocketDial([url])()
+    const reason = await new Promise<string>((resolve) => {
+      channel.onMessage(() => undefined)
+      channel.onClose(resolve)
+    })
+    assert.notEqual(reason, '')
+  })
+}
+
+test('servers are dialled in turn, and one that is not there is a fault', async (t) => {
+  const { url, paths } = await listen(t, () => undefined)
+  const dial = websocketDial(['http://127.0.0.1:1', url])
+  await assert.rejects(dial(), { kind: 'dial' })
+  const channel = await dial()
+  channel.close()
+  assert.equal(paths.length, 1)
+  await assert.rejects(websocketDial([])(), { kind: 'dial' })
+})

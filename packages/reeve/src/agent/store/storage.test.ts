@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { countingIds } from '../../../test/build/agent.ts'
+import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
+import { diskStorage } from './storage.ts'
+
+test('a node keeps its identity and its secret, which only it may read', async (t) => {
+  const dir = await temporaryDirectory(t)
+  const ids = countingIds()
+  const storage = diskStorage(dir)
+  const first = await storage.open(ids)
+  await storage.close()
+  const again = diskStorage(dir)
+  const second = await again.open(ids)
+  await again.close()
+  assert.equal(second.nodeId, first.nodeId)
+  assert.equal(second.secret, first.secret)
+  assert.notEqual(first.secret, first.nodeId)
+  const { mode } = await stat(join(dir, 'agent', 'node.json'))
+  assert.equal(mode & 0o777, 0o600)
+})
+
+test('a second agent on the same directory is turned away until the first is gone', async (t) => {
+  const dir = await temporaryDirectory(t)
+  const first = diskStorage(dir)
+  await first.open(countingIds())
+  const second = diskStorage(dir)
+  await assert.rejects(second.open(countingIds()), { kind: 'agent-locked' })
+  await first.close()
+  await second.open(countingIds())
+  await second.close()
+})
+
+test('a damaged identity is an error and is not replaced', async (t) => {
+  const dir = await temporaryDirectory(t)
+  await mkdir(join(dir, 'agent'))
+  await writeFile(join(dir, 'agent', 'node.json'), '{"v":1}')
+  const storage = diskStorage(dir)
+  await assert.rejects(storage.open(countingIds()), { kind: 'agent-state' })
+  // The lock was given back.
+  await assert.rejects(diskStorage(dir).open(countingIds()), { kind: 'agent-state' })
+})
+
+test('records of starts that are over are swept, the others stay', async (t) => {
+  const dir = await temporaryDirectory(t)
+  const storage = diskStorage(dir)
+  await storage.open(countingIds())
+  for (const name of ['old', 'live']) await mkdir(join(storage.recordsDir, name))
+  await storage.sweepRecords(new Set([join(storage.recordsDir, 'live')]))
+  assert.deepEqual(await readdir(storage.recordsDir), ['live'])
+  await storage.close()
+})

@@ -1,0 +1,91 @@
+import { Command, CommanderError } from 'commander'
+import { EXIT_CODES } from './exit-code.ts'
+
+/** Where a command writes: what was asked for to `out`, everything else to `err`. */
+export interface Terminal {
+  out(text: string): void
+  err(text: string): void
+}
+
+/** What the help of a command says beside its flags. */
+export interface CommandText {
+  /** One line, also in the list of commands. */
+  readonly summary: string
+  /** More sentences about it. */
+  readonly details?: string
+  readonly examples: readonly CommandExample[]
+}
+
+export interface CommandExample {
+  readonly line: string
+  readonly says: string
+}
+
+/** Does what the command is for and gives the exit code. */
+export type Action = (operands: readonly string[], flags: CommandFlags) => Promise<number>
+
+/** Values by flag in camel case: `--log-level` is `logLevel`. */
+export type CommandFlags = Readonly<Record<string, unknown>>
+
+/** A tree of commands that explain themselves in one way, and end with one set of exit codes. */
+export class CommandLine {
+  readonly root: Command
+  #code: number = EXIT_CODES.ok
+
+  constructor(name: string, text: CommandText, terminal: Terminal) {
+    this.root = describe(new Command(name), text)
+      .exitOverride()
+      .configureOutput({
+        writeOut: (written) => terminal.out(written),
+        writeErr: (written) => terminal.err(written),
+        outputError: (message, write) => write(`${name}: ${toSentence(message)}\n`),
+      })
+      .helpCommand('help [command]', 'show the help of a command')
+  }
+
+  /** A command below another; without an action it only holds further ones. */
+  add(parent: Command, name: string, text: CommandText & { readonly action?: Action }): Command {
+    const { action } = text
+    const command = describe(parent.command(name), text)
+    if (action === undefined) return command
+    return command.action(async () => {
+      this.#code = await action(command.args, command.opts())
+    })
+  }
+
+  async run(args: readonly string[]): Promise<number> {
+    try {
+      await this.root.parseAsync(args, { from: 'user' })
+      return this.#code
+    } catch (thrown) {
+      // Help was asked for, or the arguments were not understood; either has been written already.
+      if (!(thrown instanceof CommanderError)) throw thrown
+      return thrown.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage
+    }
+  }
+}
+
+function describe(command: Command, { summary, details, examples }: CommandText): Command {
+  const lines = examples.map(({ line, says }) => `  ${line}\n      ${says}`)
+  return command
+    .summary(summary)
+    .description(details === undefined ? summary : `${summary}\n\n${details}`)
+    .helpOption('-h, --help', 'show this help')
+    .showHelpAfterError(`Run "${pathOf(command)} --help" to see what there is.`)
+    .addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
+}
+
+function pathOf(command: Command): string {
+  const { parent } = command
+  return parent === null ? command.name() : `${pathOf(parent)} ${command.name()}`
+}
+
+/** `error: unknown option '--dve'⏎(Did you mean --dev?)` in one line. */
+function toSentence(message: string): string {
+  const [what = '', hint] = message
+    .trim()
+    .replace(/^error: /, '')
+    .split(/\s*\((?=Did you mean )/)
+  const sentence = `${what.replace(/\.$/, '')}.`
+  return hint === undefined ? sentence : `${sentence} ${hint.replace(/\)$/, '')}`
+}

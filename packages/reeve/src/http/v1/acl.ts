@@ -1,0 +1,26 @@
+import { err } from '../../kit/result.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
+import type { WorkloadContext } from '../../workload/index.ts'
+import { aclPolicyEndpoints } from './acl-policies.ts'
+import { aclRoleEndpoints } from './acl-roles.ts'
+import { aclTokenEndpoints } from './acl-tokens.ts'
+import type { Endpoint } from './endpoint.ts'
+
+const ACL_DISABLED: Refusal = refusal('acl-disabled', 'ACL support disabled')
+
+/** Spec W: ACL tokens; reference §6.6 for policies and roles. */
+export function aclEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  const endpoints = [
+    ...aclTokenEndpoints(context),
+    ...aclPolicyEndpoints(context),
+    ...aclRoleEndpoints(context),
+  ]
+  return context.aclEnabled ? endpoints : endpoints.map(disabled)
+}
+
+/** Reference §6.1: the routes stay, so that a caller learns why and not 404. */
+function disabled(endpoint: Endpoint): Endpoint {
+  return endpoint.kind === 'read'
+    ? { ...endpoint, plan: () => err(ACL_DISABLED) }
+    : { ...endpoint, run: async () => err(ACL_DISABLED) }
+}

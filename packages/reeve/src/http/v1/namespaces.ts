@@ -1,0 +1,93 @@
+import { v1Routes, type NamespaceRequest } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import type { Store } from '../../state/index.ts'
+import {
+  deleteNamespace,
+  NAMESPACE_NOT_FOUND,
+  writeNamespace,
+  type WorkloadContext,
+} from '../../workload/index.ts'
+import { EMPTY, json } from '../answer.ts'
+import {
+  read,
+  write,
+  type Endpoint,
+  type ReadPlan,
+  type RequestOf,
+  type Written,
+} from './endpoint.ts'
+import { listAnswer } from './list-answer.ts'
+import { requiredBody } from './required-body.ts'
+import { anyone, management } from './requirements.ts'
+import { visible, walkKeys } from './walks.ts'
+
+/** Reference §8.4, namespaces. */
+export function namespaceEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  const { store } = context
+  return [
+    read(v1Routes.listNamespaces, anyone, (request) => ok(listNamespaces(store, request))),
+    read(v1Routes.readNamespace, anyone, (request) => readNamespace(store, request)),
+    write(v1Routes.writeNamespace, management, async (request) => {
+      const body = requiredBody(request.body)
+      return body.ok ? storeNamespace(context, body.value) : body
+    }),
+    write(v1Routes.writeNamespaceByName, management, async ({ params, ...request }) => {
+      const body = requiredBody(request.body)
+      if (!body.ok) return body
+      if (body.value.Name !== params.namespace_name)
+        return err(refusal('invalid-input', 'Namespace name does not match request path'))
+      return storeNamespace(context, body.value)
+    }),
+    write(v1Routes.deleteNamespace, management, async ({ params }) => {
+      const deleted = await deleteNamespace(context, params.namespace_name)
+      return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
+    }),
+  ]
+}
+
+async function storeNamespace(
+  context: WorkloadContext,
+  request: NamespaceRequest,
+): Promise<Result<Written, Refusal>> {
+  const written = await writeNamespace(context, request)
+  return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
+}
+
+/** What the caller holds nothing in does not show; who holds nothing anywhere sees an empty list. */
+function listNamespaces(
+  store: Store,
+  { caller, query }: RequestOf<typeof v1Routes.listNamespaces>,
+): ReadPlan {
+  const { namespaces } = store.tables
+  return {
+    index: () => namespaces.lastIndex,
+    watch: [{ table: 'namespaces' }],
+    answer: () =>
+      listAnswer({
+        walk: visible(walkKeys(namespaces, query.prefix ?? ''), (row) =>
+          caller.grants.seesNamespace(row.Name),
+        ),
+        query: {},
+        filter: {},
+        stub: (row) => row,
+      }),
+  }
+}
+
+function readNamespace(
+  store: Store,
+  { caller, params }: RequestOf<typeof v1Routes.readNamespace>,
+): Result<ReadPlan, Refusal> {
+  const name = params.namespace_name
+  if (!caller.grants.seesNamespace(name)) return err(PERMISSION_DENIED)
+  const { namespaces } = store.tables
+  return ok({
+    index: () => namespaces.modifyIndexOf(name) ?? namespaces.lastIndex,
+    watch: [{ table: 'namespaces', key: name }],
+    answer: () => {
+      const row = namespaces.find(name)
+      return row === undefined ? err(NAMESPACE_NOT_FOUND) : ok(json(row))
+    },
+  })
+}

@@ -1,0 +1,28 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { bootstrapAcl, type WorkloadContext } from '../workload/index.ts'
+import { writeSecret } from './server-secrets.ts'
+
+export const GOVERNANCE_TOKEN_FILE = 'governance-token'
+
+/**
+ * design/choices: `--dev` prints a ready bearer token for `/api/v2`. It is the management token of a
+ * bootstrap done at the first start, kept in the server's directory.
+ */
+export async function devToken(
+  context: WorkloadContext,
+  directory: string,
+): Promise<string | undefined> {
+  if (context.aclEnabled) return undefined // then the operator bootstraps, and gets the token from that
+  const path = join(directory, GOVERNANCE_TOKEN_FILE)
+  const known = await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === 'ENOENT') return undefined
+    throw thrown
+  })
+  if (known !== undefined) return known.trim()
+  const secret = context.ids.uuid()
+  const token = await bootstrapAcl(context, { BootstrapSecret: secret })
+  if (!token.ok) return undefined // bootstrapped earlier, with ACLs on: that token still serves
+  await writeSecret(path, `${secret}\n`)
+  return secret
+}

@@ -1,0 +1,130 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Fault } from '../kit/fault.ts'
+import { openEmbeddedEngine } from '../storage/index.ts'
+import type { AgentConfig } from './config/agent-config.ts'
+import { devToken } from './dev-token.ts'
+import type { ProgramLog } from './log.ts'
+import { createNode } from './node.ts'
+import { describeAgent, type AgentSelf } from './self.ts'
+import { Server } from './server.ts'
+import { loadServerSecrets } from './server-secrets.ts'
+
+export interface RunningProgram {
+  /** `http://host:port`, with the port that was really taken; empty for a node alone. */
+  readonly httpAddress: string
+  /** Bearer token for `/api/v2` in `--dev`; undefined elsewhere. */
+  readonly governanceToken: string | undefined
+  readonly dataDirectory: string
+  /** Drains requests, ends streams, stops the loops, closes the storage. Safe to call twice. */
+  stop(): Promise<void>
+  /** Settles when the program can no longer do its work. */
+  readonly failed: Promise<Fault>
+}
+
+/** Starts what the configuration asks for: a server, a node, or both in one process. */
+export async function startProgram(
+  config: AgentConfig,
+  host: ProgramHost,
+): Promise<RunningProgram> {
+  const started: (() => Promise<void>)[] = []
+  const stop = once(async () => {
+    for (const part of started.reverse()) await part()
+  })
+  try {
+    return await startParts(config, host, { started, stop })
+  } catch (thrown) {
+    await stop()
+    throw thrown
+  }
+}
+
+export interface ProgramHost {
+  readonly log: ProgramLog
+  /** What this program calls itself to others. */
+  readonly version: string
+}
+
+interface Parts {
+  /** How each part is stopped, in order of their start. */
+  readonly started: (() => Promise<void>)[]
+  readonly stop: () => Promise<void>
+}
+
+async function startParts(
+  config: AgentConfig,
+  { log, version }: ProgramHost,
+  { started, stop }: Parts,
+): Promise<RunningProgram> {
+  const { dataDirectory } = config
+  await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
+  if (config.isDataTemporary)
+    started.push(() => rm(dataDirectory, { recursive: true, force: true }))
+  const failed = Promise.withResolvers<Fault>()
+  const self = describeAgent(config, version)
+  const parts = { config, log, version, self, started, failed: failed.resolve }
+  const served = config.server.enabled ? await startServer(parts) : undefined
+  if (config.client.enabled) await startNode(parts, served)
+  return {
+    httpAddress: served?.httpAddress ?? '',
+    governanceToken: served?.governanceToken,
+    dataDirectory,
+    stop,
+    failed: failed.promise,
+  }
+}
+
+interface PartOptions extends ProgramHost {
+  readonly config: AgentConfig
+  readonly self: AgentSelf
+  readonly started: (() => Promise<void>)[]
+  readonly failed: (fault: Fault) => void
+}
+
+interface Served {
+  readonly httpAddress: string
+  readonly governanceToken: string | undefined
+  readonly joinToken: string
+}
+
+async function startServer(parts: PartOptions): Promise<Served> {
+  const { config, log, version, self, started, failed } = parts
+  const directory = join(config.dataDirectory, 'server')
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const engine = await openEmbeddedEngine(join(directory, 'storage'))
+  const secrets = await loadServerSecrets(directory, config.server.joinToken?.reveal())
+  const server = await Server.open({
+    config,
+    log,
+    engine,
+    secrets,
+    directory,
+    version,
+    agent: self,
+  })
+  started.push(() => server.stop())
+  server.onFault(failed)
+  const httpAddress = await server.listen(config.bind, config.ports.http)
+  self.serve(httpAddress, server)
+  const governanceToken = config.dev ? await devToken(server.context, directory) : undefined
+  return { httpAddress, governanceToken, joinToken: secrets.joinToken }
+}
+
+/** A node alone opens no port: it dials the servers. Tasks of a throw-away directory end with the program. */
+async function startNode(parts: PartOptions, served: Served | undefined): Promise<void> {
+  const { config, log, version, self, started } = parts
+  const node = createNode(config, {
+    log,
+    version,
+    httpAddress: served?.httpAddress,
+    joinToken: served?.joinToken,
+  })
+  await node.start()
+  self.runNode(node)
+  started.push(() => node.stop({ killTasks: config.isDataTemporary }))
+}
+
+function once(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  return () => (running ??= run())
+}

@@ -1,0 +1,47 @@
+/**
+ * Where the program begins. Nothing but Node's own modules is imported before it is known what was asked
+ * for: a version must not wait for a scheduler, and a missing set-up must not end in a stack trace.
+ */
+const NODE_MAJOR_MIN = 24
+const FAILED = 1
+
+process.exitCode = await main(process.argv.slice(2))
+
+async function main(args: readonly string[]): Promise<number> {
+  if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN) {
+    const found = `this is ${process.version}`
+    process.stderr.write(
+      `Reeve needs Node ${NODE_MAJOR_MIN} or newer; ${found}. Start it with bin/reeve, which brings its own.\n`,
+    )
+    return FAILED
+  }
+  try {
+    return await run(args)
+  } catch (thrown) {
+    const missing = findMissing(thrown)
+    if (missing === undefined) throw thrown
+    process.stderr.write(
+      `Reeve is not set up: ${missing} is missing. Run "npm start" or "bin/reeve" in its directory once.\n`,
+    )
+    return FAILED
+  }
+}
+
+async function run(args: readonly string[]): Promise<number> {
+  const [command = '', ...rest] = args
+  const isJson = rest.length === 1 && rest[0] === '--json'
+  if (['version', '--version'].includes(command) && (rest.length === 0 || isJson)) {
+    const { describeVersion } = await import('./version.ts')
+    process.stdout.write(`${describeVersion(isJson)}\n`)
+    return 0
+  }
+  const { runCommandLine } = await import('./commands.ts')
+  return await runCommandLine(args)
+}
+
+/** The package or file that an import did not find. */
+function findMissing(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error) || !('code' in thrown)) return undefined
+  if (thrown.code !== 'ERR_MODULE_NOT_FOUND') return undefined
+  return /^Cannot find (\w+ '[^']+')/.exec(thrown.message)?.[1] ?? 'a part of it'
+}

@@ -1,0 +1,109 @@
+import { EXIT_CODES } from '../cli/index.ts'
+import type { Fault } from '../kit/fault.ts'
+import type { AgentConfig } from './config/agent-config.ts'
+import type { ProgramLog } from './log.ts'
+import type { RunningProgram } from './program.ts'
+import { explainStartFailure } from './start-failure.ts'
+
+export interface AgentRun {
+  readonly config: AgentConfig
+  readonly log: ProgramLog
+  start(): Promise<RunningProgram>
+  /** Where signals arrive: the process. */
+  readonly signals: SignalSource
+  /** Called when the program answers. */
+  announce(program: RunningProgram): void
+  /** Ends the process now. */
+  exit(code: number): void
+  wait(ms: number): Promise<unknown>
+}
+
+export interface SignalSource {
+  on(signal: StopSignal, listener: () => void): unknown
+  off(signal: StopSignal, listener: () => void): unknown
+}
+
+/** What a shell reports of a process that a signal ended: 128 and the signal's number. */
+const STOP_SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
+export type StopSignal = keyof typeof STOP_SIGNALS
+
+/** A program whose storage failed may wait for it for ever while it stops. */
+const STOP_AFTER_FAILURE_MS_MAX = 10_000
+
+/** Starts the program and stays until it is told to stop, or fails. Gives the exit code. */
+export async function runAgent(run: AgentRun): Promise<number> {
+  const stopping = listen(run)
+  try {
+    const program = await start(run)
+    if (program === undefined) return EXIT_CODES.failed
+    if (!stopping.isAsked()) run.announce(program)
+    const fault = await Promise.race([stopping.asked, program.failed])
+    return fault === undefined ? await stop(run, program) : await giveUp(run, program, fault)
+  } finally {
+    stopping.end()
+  }
+}
+
+interface Stopping {
+  /** Settles with the first signal. */
+  readonly asked: Promise<undefined>
+  isAsked(): boolean
+  /** Signals do again what they do without us. */
+  end(): void
+}
+
+/** The first signal asks to stop, the second ends the process. */
+function listen(run: AgentRun): Stopping {
+  const { log, signals } = run
+  const asked = Promise.withResolvers<undefined>()
+  let isAsked = false
+  const hear = (signal: StopSignal) => (): void => {
+    if (isAsked) return run.exit(STOP_SIGNALS[signal])
+    isAsked = true
+    log.info({ signal }, 'stopping; a second signal ends it at once')
+    asked.resolve(undefined)
+  }
+  const listeners = { SIGINT: hear('SIGINT'), SIGTERM: hear('SIGTERM') }
+  const names = ['SIGINT', 'SIGTERM'] as const
+  for (const signal of names) signals.on(signal, listeners[signal])
+  return {
+    asked: asked.promise,
+    isAsked: () => isAsked,
+    end: () => {
+      for (const signal of names) signals.off(signal, listeners[signal])
+    },
+  }
+}
+
+async function start(run: AgentRun): Promise<RunningProgram | undefined> {
+  const { log } = run
+  try {
+    return await run.start()
+  } catch (thrown) {
+    const sentence = explainStartFailure(thrown, run.config)
+    if (sentence !== undefined) log.error({}, sentence)
+    else log.error({ err: thrown }, 'Reeve could not start; this is a mistake in it')
+    return undefined
+  }
+}
+
+async function stop({ log }: AgentRun, program: RunningProgram): Promise<number> {
+  try {
+    await program.stop()
+    log.info({}, 'stopped')
+    return EXIT_CODES.ok
+  } catch (thrown) {
+    log.error({ err: thrown }, 'stopped, but not cleanly; nothing that was acknowledged is lost')
+    return EXIT_CODES.failed
+  }
+}
+
+async function giveUp(run: AgentRun, program: RunningProgram, fault: Fault): Promise<number> {
+  const { log } = run
+  log.error({ kind: fault.kind }, fault.message)
+  const stopped = program.stop().catch((thrown: unknown) => {
+    log.warn({ err: thrown }, 'stopped, but not cleanly')
+  })
+  await Promise.race([stopped, run.wait(STOP_AFTER_FAILURE_MS_MAX)])
+  return EXIT_CODES.failed
+}

@@ -1,0 +1,57 @@
+import { Fault, messageOf } from '../kit/fault.ts'
+import type { AgentConfig } from './config/agent-config.ts'
+
+/**
+ * Why the program did not start, as a sentence with the next step; undefined when nothing is known about it,
+ * so it is our mistake and its stack is wanted.
+ */
+export function explainStartFailure(thrown: unknown, config: AgentConfig): string | undefined {
+  const { code, isListen, path } = rootOf(thrown)
+  if (isListen && code !== undefined && Object.hasOwn(listenSentences, code))
+    return listenSentences[code]?.(config)
+  if (thrown instanceof Fault) return thrown.message
+  if (code === undefined) return undefined
+  const sentence = `Reeve could not start: ${messageOf(thrown)}.`
+  const isRefused = ['EACCES', 'EPERM', 'EROFS'].includes(code) && path !== undefined
+  return isRefused
+    ? `${sentence} Give the account that runs it the right to use ${path}, or choose another place.`
+    : sentence
+}
+
+interface Root {
+  readonly code: string | undefined
+  readonly isListen: boolean
+  readonly path: string | undefined
+}
+
+/** Wrapping is rarely deeper; a circle of causes must not hold up the end. */
+const CAUSES_MAX = 8
+
+/** What the system said, below whatever was wrapped around it. */
+function rootOf(thrown: unknown): Root {
+  let error: unknown = thrown
+  for (let depth = 0; depth < CAUSES_MAX && error instanceof Error; depth++) {
+    const { code, syscall, path, cause }: NodeJS.ErrnoException = error
+    if (typeof code === 'string' && typeof syscall === 'string') {
+      const isListen = ['listen', 'bind', 'getaddrinfo'].includes(syscall)
+      return { code, isListen, path }
+    }
+    error = cause
+  }
+  return { code: undefined, isListen: false, path: undefined }
+}
+
+const listenSentences: Readonly<Record<string, (config: AgentConfig) => string>> = {
+  EADDRINUSE: ({ bind, ports }) =>
+    `Port ${ports.http} of ${bind} is in use, perhaps by another agent. Stop that one, or choose ` +
+    'another port with --http-port.',
+  EACCES: ({ ports }) =>
+    `This account may not open port ${ports.http}. Choose one above 1023 with --http-port, or give ` +
+    'it the right to open low ports.',
+  EADDRNOTAVAIL: ({ bind }) =>
+    `${bind} is not an address of this machine. Choose one that is with --bind.`,
+  ENOTFOUND: ({ bind }) =>
+    `The host name ${bind} leads to no address. Choose an address of this machine with --bind.`,
+  EAI_AGAIN: ({ bind }) =>
+    `The host name ${bind} could not be looked up. Choose an address of this machine with --bind.`,
+}

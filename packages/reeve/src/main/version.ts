@@ -1,0 +1,16 @@
+import { readFileSync } from 'node:fs'
+
+/** What this program is, as its package says. */
+export function readVersion(): string {
+  const file = new URL('../../package.json', import.meta.url)
+  const { version }: { version?: unknown } = JSON.parse(readFileSync(file, 'utf8'))
+  return typeof version === 'string' ? version : 'unknown'
+}
+
+/** `reeve version`: one line for people, or one object for machines. */
+export function describeVersion(isJson: boolean): string {
+  const { platform, arch, versions } = process
+  const version = readVersion()
+  if (isJson) return JSON.stringify({ version, node: versions.node, platform, arch })
+  return `reeve ${version} (node ${versions.node}, ${platform} ${arch})`
+}

@@ -1,0 +1,92 @@
+import type { AclBootstrapRequest } from '@reeve/contract'
+import { tokenHash } from '../../acl/index.ts'
+import { isoFromMs } from '../../kit/duration.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { refusal, type AclTokenRow, type Refusal } from '../../model/index.ts'
+import { put } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { tokenWithSecret } from './token-view.ts'
+import { newSecret, type TokenWritten } from './tokens.ts'
+import { isUuid } from './uuid.ts'
+
+const SETTING = 'acl-bootstrap'
+
+/** Characters of the reset file that a message repeats: an index has at most 16. */
+const RESET_SHOWN_MAX = 20
+
+/**
+ * Spec W: Bootstrap. Makes the first management token. Works once; again only when the operator
+ * wrote the index of the last bootstrap into the reset file, and then once more (reference §6.2).
+ */
+export async function bootstrapAcl(
+  context: WorkloadContext,
+  request: AclBootstrapRequest,
+): Promise<Result<TokenWritten, Refusal>> {
+  const { store, ids } = context
+  const given = request.BootstrapSecret ?? ''
+  if (given !== '' && !isUuid(given)) return invalid('invalid acl token')
+  const isFirst = !store.tables.settings.has(SETTING)
+  const reset = isFirst ? undefined : await context.readBootstrapReset()
+  // From here to the commit nothing waits, so two callers cannot both pass.
+  const refused = checkReset(context, reset) ?? checkSecret(context, given)
+  if (refused !== undefined) return err(refused)
+  const row = bootstrapToken(context, { accessorId: ids.uuid(), secretId: given || ids.uuid() })
+  const { index, durable } = store.commit({
+    cause: 'ACLTokenUpserted',
+    changes: (stamp) => [
+      put('acl_tokens', row),
+      put('settings', { Name: SETTING, ResetIndex: stamp.index, CreateIndex: 0, ModifyIndex: 0 }),
+    ],
+  })
+  const written = store.tables.acl_tokens.get(row.AccessorID)
+  await durable
+  return ok({ index, token: tokenWithSecret(context, written) })
+}
+
+function checkReset({ store }: WorkloadContext, reset: string | undefined): Refusal | undefined {
+  const done = store.tables.settings.find(SETTING)
+  if (done === undefined) return undefined
+  const specified = reset?.trim() ?? ''
+  if (specified === String(done.ResetIndex)) return undefined
+  if (specified === '')
+    return refusal('bootstrap-done', `ACL bootstrap already done (reset index: ${done.ResetIndex})`)
+  return refusal(
+    'bootstrap-done',
+    `Invalid bootstrap reset index (specified ${specified.slice(0, RESET_SHOWN_MAX)}, ` +
+      `reset index: ${done.ResetIndex})`,
+  )
+}
+
+/** Two tokens with one secret could not be told apart. */
+function checkSecret({ store, sealer }: WorkloadContext, secret: string): Refusal | undefined {
+  const isTaken =
+    secret !== '' && store.tables.acl_tokens.countIn('secret', sealer.hash(secret)) > 0
+  return isTaken ? refusal('invalid-input', 'invalid acl token') : undefined
+}
+
+function bootstrapToken(
+  context: WorkloadContext,
+  secret: { readonly accessorId: string; readonly secretId: string },
+): AclTokenRow {
+  const rights = {
+    Name: 'Bootstrap Token',
+    Type: 'management',
+    Policies: null,
+    Roles: null,
+    Global: true,
+  } as const
+  return {
+    ...newSecret(context, secret),
+    ...rights,
+    Hash: tokenHash(rights),
+    CreateTime: isoFromMs(context.clock.nowMs()),
+    ExpirationTime: null,
+    ExpirationTTL: '',
+    CreateIndex: 0,
+    ModifyIndex: 0,
+  }
+}
+
+function invalid(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
+}

@@ -1,0 +1,83 @@
+import type { AclPolicyRecord, AclPolicyRequest, JobAcl } from '@reeve/contract'
+import { policyHash, policyNamesOf, validatePolicy, type Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
+import { put, remove } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { ANONYMOUS } from './token-view.ts'
+
+/** Reference §6.6: creates or replaces a policy. Tokens that name it have its rights from then on. */
+export async function writePolicy(
+  { store }: WorkloadContext,
+  request: AclPolicyRequest,
+): Promise<Result<{ readonly index: number }, Refusal>> {
+  const policy = {
+    Name: request.Name ?? '',
+    Description: request.Description ?? '',
+    Rules: request.Rules ?? '',
+    JobACL: jobAclOf(request.JobACL),
+  }
+  const problem = validatePolicy(policy)
+  if (problem !== undefined) return err(refusal('invalid-input', problem))
+  const row: AclPolicyRecord = {
+    ...policy,
+    Hash: policyHash(policy),
+    CreateIndex: 0,
+    ModifyIndex: 0,
+  }
+  const { index, durable } = store.commit({
+    cause: 'ACLPolicyUpserted',
+    changes: () => [put('acl_policies', row)],
+  })
+  await durable
+  return ok({ index })
+}
+
+function jobAclOf(given: AclPolicyRequest['JobACL']): JobAcl | null {
+  if (given === undefined || given === null) return null
+  return {
+    Namespace: given.Namespace ?? '',
+    JobID: given.JobID ?? '',
+    Group: given.Group ?? '',
+    Task: given.Task ?? '',
+  }
+}
+
+/** Reference §6.6: deleting a name that is unknown succeeds. */
+export async function deletePolicy(
+  { store }: WorkloadContext,
+  name: string,
+): Promise<{ readonly index: number }> {
+  const { index, durable } = store.commit({
+    cause: 'ACLPolicyDeleted',
+    changes: () => (store.tables.acl_policies.has(name) ? [remove('acl_policies', name)] : []),
+  })
+  await durable
+  return { index }
+}
+
+/** Names of the policies that the caller's token has, itself or by its roles. */
+export function ownPolicyNames({ store }: WorkloadContext, caller: Caller): ReadonlySet<string> {
+  const { acl_roles, acl_tokens } = store.tables
+  if (caller.type === 'anonymous') return new Set([ANONYMOUS])
+  const token = acl_tokens.find(caller.accessorId)
+  if (token === undefined) return new Set()
+  return policyNamesOf(token, {
+    rolePolicies: (id) => acl_roles.find(id)?.Policies.map((link) => link.Name),
+  })
+}
+
+/** Which policies a list shows the caller: all for management, else its own (reference §6.6). */
+export function visiblePolicies(
+  context: WorkloadContext,
+  caller: Caller,
+): (name: string) => boolean {
+  if (caller.grants.isManagement) return () => true
+  const own = ownPolicyNames(context, caller)
+  return (name) => own.has(name)
+}
+
+/** Reference §6.6: whoever has a policy may read it; the anonymous one concerns everybody. */
+export function mayReadPolicy(context: WorkloadContext, caller: Caller, name: string): boolean {
+  return name === ANONYMOUS || visiblePolicies(context, caller)(name)
+}

@@ -1,0 +1,95 @@
+import type { AclRole, AclRolePolicyLink, AclRoleRequest } from '@reeve/contract'
+import { roleHash, validateRole, type Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
+import { put, remove } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+
+export const ROLE_NOT_FOUND: Refusal = refusal('acl-role-not-found', 'ACL role not found')
+
+/** A role that was written. */
+export interface RoleWritten {
+  readonly index: number
+  readonly role: AclRole
+}
+
+/** Reference §6.6: creates a role when the request names none, else changes that one. */
+export async function writeRole(
+  context: WorkloadContext,
+  request: AclRoleRequest,
+): Promise<Result<RoleWritten, Refusal>> {
+  const { store, ids } = context
+  const { acl_roles } = store.tables
+  const given = request.ID ?? ''
+  const id = given.toLowerCase()
+  if (id !== '' && !acl_roles.has(id)) return invalid(`cannot find role ${given}`)
+  const checked = checkRole(context, request, id)
+  if (!checked.ok) return checked
+  const row: AclRole = {
+    ID: id || ids.uuid(),
+    ...checked.value,
+    Hash: roleHash(checked.value),
+    CreateIndex: 0,
+    ModifyIndex: 0,
+  }
+  const { index, durable } = store.commit({
+    cause: 'ACLRoleUpserted',
+    changes: () => [put('acl_roles', row)],
+  })
+  const role = acl_roles.get(row.ID)
+  await durable
+  return ok({ index, role })
+}
+
+type RoleContent = Pick<AclRole, 'Name' | 'Description' | 'Policies'>
+
+function checkRole(
+  { store }: WorkloadContext,
+  request: AclRoleRequest,
+  id: string,
+): Result<RoleContent, Refusal> {
+  const { acl_roles, acl_policies } = store.tables
+  const role = {
+    Name: request.Name ?? '',
+    Description: request.Description ?? '',
+    Policies: uniqueLinks(request.Policies ?? []),
+  }
+  const problem = validateRole(role)
+  if (problem !== undefined) return invalid(problem)
+  for (const other of acl_roles.keysIn('name', role.Name))
+    if (other !== id) return invalid(`role with name ${role.Name} already exists`)
+  const missing = role.Policies.find(({ Name }) => !acl_policies.has(Name))
+  return missing === undefined ? ok(role) : invalid(`cannot find policy ${missing.Name}`)
+}
+
+function uniqueLinks(links: readonly { readonly Name?: string | null | undefined }[]) {
+  const names = new Set(links.map(({ Name }) => Name ?? ''))
+  return [...names].map((Name): AclRolePolicyLink => ({ Name }))
+}
+
+/** Tokens keep their link to the role; it grants nothing any more. */
+export async function deleteRole(
+  { store }: WorkloadContext,
+  id: string,
+): Promise<Result<{ readonly index: number }, Refusal>> {
+  const key = id.toLowerCase()
+  if (!store.tables.acl_roles.has(key)) return err(ROLE_NOT_FOUND)
+  const { index, durable } = store.commit({
+    cause: 'ACLRoleDeleted',
+    changes: () => [remove('acl_roles', key)],
+  })
+  await durable
+  return ok({ index })
+}
+
+/** Which roles the caller may see: all for management, else those of its token (reference §6.6). */
+export function visibleRoles({ store }: WorkloadContext, caller: Caller): (id: string) => boolean {
+  if (caller.grants.isManagement) return () => true
+  const links = store.tables.acl_tokens.find(caller.accessorId)?.Roles ?? []
+  const own = new Set(links.map((link) => link.ID))
+  return (id) => own.has(id)
+}
+
+function invalid(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
+}

@@ -1,0 +1,106 @@
+import type { Namespace, NamespaceRequest } from '@reeve/contract'
+import { namespaceHash, validateNamespace } from '../acl/index.ts'
+import { multiErrorText } from '../kit/multi-error.ts'
+import { err, ok, type Result } from '../kit/result.ts'
+import { refusal, type Refusal } from '../model/index.ts'
+import { namespacedKey, put, remove, type Store } from '../state/index.ts'
+import type { WorkloadContext } from './context.ts'
+
+export const NAMESPACE_NOT_FOUND: Refusal = refusal('namespace-not-found', 'Namespace not found')
+
+const DEFAULT = 'default'
+
+/** Reference §8.4: creates or replaces a namespace. */
+export async function writeNamespace(
+  { store }: WorkloadContext,
+  request: NamespaceRequest,
+): Promise<Result<{ readonly index: number }, Refusal>> {
+  const row = namespaceRow(request)
+  const problem = validateNamespace(row)
+  if (problem !== undefined) return err(refusal('invalid-input', problem))
+  const { index, durable } = store.commit({
+    cause: undefined,
+    changes: () => [put('namespaces', row)],
+  })
+  await durable
+  return ok({ index })
+}
+
+/** The namespace in its canonical form: what the request leaves out has its default. */
+export function namespaceRow(request: NamespaceRequest): Namespace {
+  const { Capabilities: uses, NodePoolConfiguration: pools } = request
+  const namespace = {
+    Name: request.Name ?? '',
+    Description: request.Description ?? '',
+    Quota: request.Quota ?? '',
+    Capabilities: uses
+      ? {
+          EnabledTaskDrivers: uses.EnabledTaskDrivers ?? null,
+          DisabledTaskDrivers: uses.DisabledTaskDrivers ?? null,
+          EnabledNetworkModes: uses.EnabledNetworkModes ?? null,
+          DisabledNetworkModes: uses.DisabledNetworkModes ?? null,
+        }
+      : null,
+    NodePoolConfiguration: pools
+      ? {
+          Default: pools.Default || DEFAULT,
+          Allowed: pools.Allowed ?? null,
+          Denied: pools.Denied ?? null,
+        }
+      : null,
+    Meta: metaOf(request.Meta),
+  }
+  return { ...namespace, Hash: namespaceHash(namespace), CreateIndex: 0, ModifyIndex: 0 }
+}
+
+/** A null value of a map is as good as none (reference §0.2). */
+function metaOf(given: NamespaceRequest['Meta']): Namespace['Meta'] {
+  if (given === undefined || given === null) return null
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([key, value]) =>
+      typeof value === 'string' ? [[key, value] as const] : [],
+    ),
+  )
+}
+
+/** Reference §8.4: only what nothing lives in goes; dead jobs stay until they are collected. */
+export async function deleteNamespace(
+  { store, region }: WorkloadContext,
+  name: string,
+): Promise<Result<{ readonly index: number }, Refusal>> {
+  if (name === DEFAULT) return err(refusal('invalid-input', 'can not delete default namespace'))
+  if (!store.tables.namespaces.has(name)) return err(NAMESPACE_NOT_FOUND)
+  const uses = usesOf(store, name).map(
+    (what) => `namespace "${name}" has ${what} in regions: [${region}]`,
+  )
+  if (uses.length > 0) return err(refusal('namespace-in-use', multiErrorText(uses)))
+  const { index, durable } = store.commit({
+    cause: undefined,
+    changes: () => [remove('namespaces', name)],
+  })
+  await durable
+  return ok({ index })
+}
+
+function usesOf(store: Store, namespace: string): readonly string[] {
+  const { jobs } = store.tables
+  const hasJobs = jobs.countIn('live', namespace) > 0
+  return [
+    ...(hasJobs ? ['non-terminal jobs'] : []),
+    ...(hasLiveAllocations(store, namespace) ? ['non-terminal allocations'] : []),
+  ]
+}
+
+/**
+ * Allocations of a purged job outlive it, and with them the version they run: so the versions of a
+ * namespace name every job that can have allocations in it.
+ */
+function hasLiveAllocations({ tables }: Store, namespace: string): boolean {
+  const prefix = namespacedKey(namespace, '')
+  for (const version of tables.job_versions.keys(prefix)) {
+    if (!version.startsWith(prefix)) return false
+    const job = version.slice(0, version.lastIndexOf('!'))
+    if (tables.allocations.countIn('live', job) > 0) return true
+  }
+  return false
+}
