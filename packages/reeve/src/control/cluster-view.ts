@@ -60,7 +60,7 @@ export class StateView implements ClusterView {
   settingsFor(pool: string): PlacementSettings {
     const own = this.#store.tables.node_pools.find(pool)?.SchedulerConfiguration
     return {
-      algorithm: own?.SchedulerAlgorithm || DEFAULT_SETTINGS.algorithm,
+      algorithm: own?.SchedulerAlgorithm === 'spread' ? 'spread' : DEFAULT_SETTINGS.algorithm,
       memoryOversubscription:
         own?.MemoryOversubscriptionEnabled ?? DEFAULT_SETTINGS.memoryOversubscription,
     }

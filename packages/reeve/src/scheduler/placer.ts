@@ -10,6 +10,7 @@ import {
 import { baseSet, isInBaseSet, type BaseSet } from './feasible/base-set.ts'
 import { distinctCheck, type DistinctCheck } from './feasible/distinct.ts'
 import { nodeFilter, type NodeFilter } from './feasible/node-filter.ts'
+import { isSystemJob } from './job-kind.ts'
 import type { Proposed } from './proposed.ts'
 import { assignResources } from './rank/assign.ts'
 import { Candidates, missingOn, type Candidate, type Selection } from './rank/candidates.ts'
@@ -72,9 +73,12 @@ export class Placer {
     const candidates = this.#candidatesOf(request.group)
     const selection = select(candidates, request)
     const spentNs = (context.elapsedNs?.() ?? 0) - startNs
-    const metrics = this.#metrics(candidates, selection, { spentNs, only: request.only })
     if (selection.chosen === undefined)
-      return { ok: false, metrics: this.#failure(request.group, metrics) }
+      return { ok: false, metrics: this.#failure(request.group, selection, spentNs) }
+    const metrics =
+      request.only === undefined
+        ? this.#metrics(candidates, selection, spentNs)
+        : this.#metricsOfOne(selection)
     const row = this.#newRow(request, selection.chosen, metrics)
     proposed.place(row)
     return { ok: true, row }
@@ -130,7 +134,7 @@ export class Placer {
         ask: groupAsk(group, this.#settings),
         filter: nodeFilter(job, group),
         // Every node gets a system job once, so its hosts are distinct anyway.
-        distinct: isSystem(job) ? undefined : distinctCheck({ job, group, proposed, findNode }),
+        distinct: isSystemJob(job) ? undefined : distinctCheck({ job, group, proposed, findNode }),
       }
       this.#work.set(group.Name, work)
     }
@@ -185,19 +189,12 @@ export class Placer {
   }
 
   /** Scheduling reference §9.6: what this selection looked at. */
-  #metrics(
-    candidates: Candidates,
-    { refused, best }: Selection,
-    { spentNs, only }: { readonly spentNs: number; readonly only: string | undefined },
-  ): StoredMetrics {
-    const { nodes, pool, byDatacenter } = this.base
+  #metrics(candidates: Candidates, { refused, best }: Selection, spentNs: number): StoredMetrics {
     const filtered = candidates.filtered.with(refused)
     const { exhausted } = candidates
     return definedOnly({
-      NodesEvaluated: only === undefined ? nodes.length : 1,
-      NodesInPool: nodes.length,
-      NodePool: pool,
-      NodesAvailable: byDatacenter,
+      ...this.#seen(),
+      NodesEvaluated: this.base.nodes.length,
       NodesFiltered: filtered.total || undefined,
       ConstraintFiltered: filtered.byReason(),
       ClassFiltered: filtered.byClass(),
@@ -209,10 +206,22 @@ export class Placer {
     })
   }
 
-  #failure(group: TaskGroup, metrics: StoredMetrics): PlacementMetrics {
-    const { exhausted } = this.#candidatesOf(group)
+  /** Where only one node was asked, what the others lack says nothing about the allocation. */
+  #metricsOfOne({ best }: Selection): StoredMetrics {
+    return { ...this.#seen(), NodesEvaluated: 1, Best: best }
+  }
+
+  #seen() {
+    const { nodes, pool, byDatacenter } = this.base
+    return { NodesInPool: nodes.length, NodePool: pool, NodesAvailable: byDatacenter }
+  }
+
+  /** Why the group found no node, over all nodes. */
+  #failure(group: TaskGroup, selection: Selection, spentNs: number): PlacementMetrics {
+    const candidates = this.#candidatesOf(group)
+    const { exhausted } = candidates
     const [cpu, memory] = [exhausted.has('cpu'), exhausted.has('memory')]
-    const view = metricsView(metrics)
+    const view = metricsView(this.#metrics(candidates, selection, spentNs))
     return cpu || memory ? { ...view, ResourcesExhausted: askedTotals(group, cpu, memory) } : view
   }
 }
@@ -244,10 +253,6 @@ function askedTotals(
     return [name, total] as const
   })
   return Object.fromEntries(totals)
-}
-
-function isSystem(job: Job): boolean {
-  return job.Type === 'system' || job.Type === 'sysbatch'
 }
 
 type Defined<T> = { readonly [K in keyof T]: Exclude<T[K], undefined> }

@@ -37,17 +37,20 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
 }
 
 function operation(route: Route, operationId: string, components: Components): Json {
-  const notes = [`Needs: ${route.needs}.`]
+  const notes = [`Needs: ${route.needs.replace(/\.$/, '')}.`]
   if (route.blocking === true) notes.push('Blocking queries: yes.')
   const jsonType = route.path.startsWith('/api/v2')
     ? 'application/vnd.api+json'
     : 'application/json'
+  const isLenient = route.path.startsWith('/v1')
   const body =
     route.body === undefined
       ? {}
       : {
           requestBody: {
-            content: { [route.bodyType ?? jsonType]: { schema: components.refer(route.body) } },
+            content: {
+              [route.bodyType ?? jsonType]: { schema: components.refer(route.body, isLenient) },
+            },
           },
         }
   return {
@@ -93,40 +96,44 @@ function parameters(route: Route, place: 'path' | 'query'): Json[] {
 class Components {
   readonly #schemas = new Map<string, Json>()
 
-  refer(schema: object): Json {
-    const { $id, ...rest } = plain(schema)
-    if (typeof $id !== 'string') return this.#inside(rest)
-    if (!this.#schemas.has($id)) {
+  /** With `isInput`, the shape as `/v1` takes it in a request: every field may be absent (reference §0.2). */
+  refer(schema: object, isInput = false): Json {
+    const { $id, ...all } = plain(schema)
+    const { required: _required, ...relaxed } = all
+    const rest = isInput ? relaxed : all
+    if (typeof $id !== 'string') return this.#inside(rest, isInput)
+    const name = isInput && !$id.endsWith('Request') ? `${$id}Input` : $id
+    if (!this.#schemas.has(name)) {
       // Entered before it is filled, so that a shape that contains itself ends.
-      this.#schemas.set($id, {})
-      this.#schemas.set($id, this.#inside(rest))
+      this.#schemas.set(name, {})
+      this.#schemas.set(name, this.#inside(rest, isInput))
     }
-    return { $ref: `#/components/schemas/${$id}` }
+    return { $ref: `#/components/schemas/${name}` }
   }
 
   sorted(): Json {
     return Object.fromEntries([...this.#schemas].sort(([a], [b]) => compare(a, b)))
   }
 
-  #inside(schema: Json): Json {
+  #inside(schema: Json, isInput: boolean): Json {
     return Object.fromEntries(
-      Object.entries(schema).map(([key, value]) => [key, this.#value(key, value)]),
+      Object.entries(schema).map(([key, value]) => [key, this.#value(key, value, isInput)]),
     )
   }
 
-  #value(key: string, value: unknown): unknown {
+  #value(key: string, value: unknown, isInput: boolean): unknown {
     if (Array.isArray(value))
-      return value.map((one: unknown) => (isObject(one) ? this.refer(one) : one))
+      return value.map((one: unknown) => (isObject(one) ? this.refer(one, isInput) : one))
     if (!isObject(value)) return value
     // `properties` and `patternProperties` map names to schemas; they are no schemas themselves.
     if (key === 'properties' || key === 'patternProperties')
       return Object.fromEntries(
         Object.entries(value).map(([name, inner]) => [
           name,
-          isObject(inner) ? this.refer(inner) : inner,
+          isObject(inner) ? this.refer(inner, isInput) : inner,
         ]),
       )
-    return this.refer(value)
+    return this.refer(value, isInput)
   }
 }
 

@@ -20,7 +20,8 @@ export function sendAnswer(reply: FastifyReply, answer: Answer, query: object): 
   const { body } = answer
   if (body.kind === 'empty') return reply.send()
   if (body.kind === 'text') return reply.type(body.contentType).send(body.text)
-  void reply.type('application/json')
+  // With a serializer of its own a text keeps its type; else Fastify adds a charset, which JSON has not.
+  void reply.type('application/json').serializer((text: string) => text)
   if ('pretty' in query && query.pretty === true) return reply.send(prettyJson(answer))
   if (body.kind === 'json') return reply.send(JSON.stringify(body.value))
   const chars = body.items.reduce((sum, item) => sum + item.length, 0)

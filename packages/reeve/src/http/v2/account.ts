@@ -18,7 +18,9 @@ export function mountAccount(app: FastifyInstance, host: AccountHost): void {
     const token = secret === undefined ? undefined : host.findAdministrator(secret)
     if (token === undefined)
       return sendV2Error(reply, 401, 'the bearer token is absent, malformed, expired or revoked')
-    return reply.type(v2.JSON_API_TYPE).send(JSON.stringify({ data: administrator(token) }))
+    return reply
+      .header('content-type', v2.JSON_API_TYPE)
+      .send(JSON.stringify({ data: administrator(token) }))
   })
 }
 

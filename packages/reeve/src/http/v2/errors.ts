@@ -21,6 +21,6 @@ export function sendV2Error(reply: FastifyReply, status: number, detail: string)
   const title = TITLE_OF[status] ?? ERROR_TITLES.internal
   return reply
     .code(status)
-    .type(JSON_API_TYPE)
+    .header('content-type', JSON_API_TYPE)
     .send(JSON.stringify({ errors: [{ status: String(status), title, detail }] }))
 }

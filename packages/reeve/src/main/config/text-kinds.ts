@@ -70,7 +70,7 @@ export const host: Kind<string> = textKind({
   toPlain: asWritten,
 })
 
-const ADDRESS_WANTED = 'host or host:port without scheme, an IPv6 address with a port in brackets'
+const ADDRESS_WANTED = 'a host or host:port without scheme, an IPv6 address with a port in brackets'
 
 export const address: Kind<Address> = textKind({
   name: 'host or `host:port`',

@@ -44,18 +44,14 @@ const ENTRIES_MAX = 256
 
 /** In the environment separated by commas, as flags repeated. */
 export function listOf(element: Kind<string>): Kind<readonly string[]> {
-  const wanted = `a list of at most ${ENTRIES_MAX}, each of it `
   return {
     name: `list of ${element.name}`,
     flag: 'repeated',
     isMap: false,
     isSecret: false,
     fromValue: (value) =>
-      isList(value)
-        ? readAll(value, wanted, (one) => element.fromValue(one))
-        : err(`${wanted}text`),
-    fromText: (text, place) =>
-      readAll(splitList(text), wanted, (one) => element.fromText(one, place)),
+      isList(value) ? readAll(value, (one) => element.fromValue(one)) : err('a list'),
+    fromText: (text, place) => readAll(splitList(text), (one) => element.fromText(one, place)),
     merge: takeHigher,
     toPlain: (value) => value,
   }
@@ -68,16 +64,16 @@ function splitList(text: string): readonly string[] {
 
 function readAll<P>(
   parts: readonly P[],
-  wanted: string,
   read: (part: P) => Result<string, string>,
 ): Result<readonly string[], string> {
+  if (parts.length > ENTRIES_MAX) return err(`a list of at most ${ENTRIES_MAX}`)
   const values: string[] = []
   for (const part of parts) {
     const one = read(part)
-    if (!one.ok) return err(`${wanted}${one.error}`)
+    if (!one.ok) return err(`a list in which each is ${one.error}`)
     values.push(one.value)
   }
-  return values.length > ENTRIES_MAX ? err(`${wanted}text`) : ok(values)
+  return ok(values)
 }
 
 export interface MapRules {

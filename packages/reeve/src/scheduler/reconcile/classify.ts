@@ -7,6 +7,7 @@ import {
   type AllocationRow,
   type PublicNode,
 } from '../../model/index.ts'
+import { isGone } from './gone.ts'
 import { decideReschedule } from './reschedule.ts'
 
 /** The allocations of one group, by what has become of them. Each list is in order of names. */
@@ -71,13 +72,7 @@ function fateOf(row: AllocationRow, context: ClassifyContext): Fate {
   if (isServerTerminal(row)) return fateOfStopped(row, context)
   if (isClientTerminal(row)) return fateOfEnded(row, context)
   if (row.DesiredTransition?.Migrate === true) return 'migrate'
-  const node = context.findNode(row.NodeID)
-  return node === undefined || isGone(node) ? 'lost' : 'keep'
-}
-
-/** A node that cannot be reached. One that drains is still there: who drains it marks allocations. */
-function isGone(node: PublicNode): boolean {
-  return node.Status === 'down' || node.Status === 'disconnected'
+  return isGone(context.findNode(row.NodeID)) ? 'lost' : 'keep'
 }
 
 /** Told to stop. Of batch jobs, work that ended well before it was stopped is done all the same. */

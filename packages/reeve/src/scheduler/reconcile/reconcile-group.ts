@@ -23,7 +23,7 @@ export interface Stop {
   readonly row: AllocationRow
   readonly reason: string
   /** Its node cannot say how it ended, so the servers do. */
-  readonly lost?: boolean
+  readonly lost?: boolean | undefined
 }
 
 /** What a group needs. Nothing here has looked for room yet. */
@@ -84,18 +84,6 @@ export function reconcileGroup(
     later: classified.later.filter(({ row }) => updates.ignored.has(row)),
     ignored: updates.ignored.size,
   }
-}
-
-/** A group that the job no longer has, or a job that is stopped or gone: everything ends. */
-export function stopAll(
-  rows: readonly AllocationRow[],
-  reason: string,
-  isLost: (row: AllocationRow) => boolean,
-): readonly Stop[] {
-  return rows
-    .filter((row) => !isServerTerminal(row) && !isClientTerminal(row))
-    .toSorted(byName)
-    .map((row) => (isLost(row) ? { row, reason: REASONS.lost, lost: true } : { row, reason }))
 }
 
 /**

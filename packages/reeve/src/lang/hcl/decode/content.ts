@@ -2,6 +2,7 @@ import { err, ok, type Result } from '../../../kit/result.ts'
 import { blockAsExpression } from '../syntax/object-body.ts'
 import type { Attribute, Block, Body } from '../syntax/tree.ts'
 import {
+  countProblems,
   hasErrors,
   noProblems,
   report,
@@ -31,9 +32,15 @@ export function readContent(
   return hasErrors(problems) ? err(toDiagnostics(problems)) : ok(content)
 }
 
+export interface SortedContent extends Content {
+  /** Types of which a block was written but refused, so that it is not also called missing. */
+  readonly refusedTypes: ReadonlySet<string>
+}
+
 /** The same with problems left to the caller; what was understood is in the result. */
-export function sortContent(body: Body, schema: BodySchema, problems: Problems): Content {
-  const sorter: Sorter = { body, schema, problems, attributes: new Map(), blocks: [] }
+export function sortContent(body: Body, schema: BodySchema, problems: Problems): SortedContent {
+  const refusedTypes = new Set<string>()
+  const sorter: Sorter = { body, schema, problems, attributes: new Map(), blocks: [], refusedTypes }
   for (const attribute of body.attributes) sortAttribute(sorter, attribute)
   for (const block of body.blocks) sortBlock(sorter, block)
   const attributes = new Map<string, Attribute>()
@@ -43,7 +50,7 @@ export function sortContent(body: Body, schema: BodySchema, problems: Problems):
   }
   const blocks = sorter.blocks.toSorted((a, b) => a.headerSpan.start - b.headerSpan.start)
   checkBothWays({ attributes, blocks }, problems)
-  return { attributes, blocks }
+  return { attributes, blocks, refusedTypes }
 }
 
 interface Sorter {
@@ -53,6 +60,7 @@ interface Sorter {
   /** The native parser has refused repeated names; the other syntaxes keep them all. */
   readonly attributes: Map<string, Attribute[]>
   readonly blocks: Block[]
+  readonly refusedTypes: Set<string>
 }
 
 export function findAttributeSchema(schema: BodySchema, name: string): AttributeSchema | undefined {
@@ -75,9 +83,7 @@ function sortAttribute(sorter: Sorter, attribute: Attribute): void {
   if (block !== undefined && body.syntax !== 'native') {
     const { syntax } = body
     const labelNames = block.labels ?? []
-    for (const one of unpackBlocks(attribute, { syntax, labelNames, problems }))
-      sorter.blocks.push(one)
-    return
+    return addBlocks(sorter, name, () => unpackBlocks(attribute, { syntax, labelNames, problems }))
   }
   if (schema.isOpen === true && block === undefined) return addAttribute(sorter, attribute)
   const detail = () => {
@@ -88,6 +94,12 @@ function sortAttribute(sorter: Sorter, attribute: Attribute): void {
     return `An argument named ${quoteText(name)} is not expected here.${hint}`
   }
   report(problems, { span: attribute.nameSpan, summary: 'Unsupported argument', detail })
+}
+
+function addBlocks(sorter: Sorter, type: string, read: () => readonly Block[]): void {
+  const before = countProblems(sorter.problems)
+  for (const block of read()) sorter.blocks.push(block)
+  if (countProblems(sorter.problems) > before) sorter.refusedTypes.add(type)
 }
 
 function namesOf(schema: BodySchema): readonly string[] {
@@ -127,9 +139,8 @@ function sortBlock(sorter: Sorter, block: Block): void {
   const { type, typeSpan } = block
   const known = findBlockSchema(schema, type)
   if (known !== undefined) {
-    const relabelled = relabelBlock(block, { labelNames: known.labels ?? [], problems })
-    for (const one of relabelled) sorter.blocks.push(one)
-    return
+    const labelNames = known.labels ?? []
+    return addBlocks(sorter, type, () => relabelBlock(block, { labelNames, problems }))
   }
   const isAttribute = findAttributeSchema(schema, type) !== undefined
   if (isAttribute && body.syntax === 'legacy') return addAttribute(sorter, blockAsAttribute(block))

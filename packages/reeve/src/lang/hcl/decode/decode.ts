@@ -5,6 +5,7 @@ import type { Scope } from '../evaluate/scope.ts'
 import { STEPS_PER_BLOCK } from '../limits.ts'
 import type { Attribute, Block, Body } from '../syntax/tree.ts'
 import {
+  countProblems,
   hasErrors,
   isFull,
   noProblems,
@@ -18,7 +19,7 @@ import { didYouMean, quoteText } from '../text/nearest.ts'
 import { ANY } from '../value/type.ts'
 import { convert, formatConversionProblem } from '../value/convert.ts'
 import type { Value } from '../value/value.ts'
-import { findAttributeSchema, findBlockSchema, sortContent } from './content.ts'
+import { findAttributeSchema, findBlockSchema, sortContent, type SortedContent } from './content.ts'
 import {
   OPEN_BODY,
   type BodySchema,
@@ -55,8 +56,8 @@ interface Work {
 }
 
 function decode(work: Work, decoding: Decoding): DecodedBody {
-  const { body, schema, scope } = work
-  const content = sortContent(body, withExpander(schema, decoding.expander), decoding.problems)
+  const { body } = work
+  const content = sortContent(body, withExpander(work, decoding.expander), decoding.problems)
   const attributes = new Map<string, DecodedAttribute>()
   for (const attribute of content.attributes.values()) {
     if (isFull(decoding.problems)) break
@@ -64,19 +65,38 @@ function decode(work: Work, decoding: Decoding): DecodedBody {
     if (decoded !== undefined) attributes.set(decoded.name, decoded)
   }
   checkRequired(work, content.attributes, decoding.problems)
+  const blocks = decodeBlocks(work, content, decoding)
+  return { attributes, blocks, anchor: body.anchor }
+}
+
+function decodeBlocks(
+  work: Work,
+  content: SortedContent,
+  decoding: Decoding,
+): readonly DecodedBlock[] {
+  const { schema, scope } = work
   const blocks: DecodedBlock[] = []
+  const before = countProblems(decoding.problems)
   const scoped = content.blocks.flatMap((block) => expandBlock({ block, scope }, schema, decoding))
+  const isExpanded = countProblems(decoding.problems) === before
   for (const one of scoped) {
     if (isFull(decoding.problems)) break
     const decoded = decodeBlock(one, schema, decoding)
     if (decoded !== undefined) blocks.push(decoded)
   }
-  checkCounts(work, scoped, decoding.problems)
-  return { attributes, blocks, anchor: body.anchor }
+  for (const [type, { countMin = 0, countMax = Infinity }] of Object.entries(schema.blocks ?? {})) {
+    const found = scoped.filter((one) => one.block.type === type)
+    const mayBeMissing = isExpanded && !content.refusedTypes.has(type)
+    if (mayBeMissing && found.length < countMin) reportMissing(work, type, decoding.problems)
+    const surplus = found[countMax]
+    if (surplus !== undefined) reportSurplus(surplus, countMax, decoding.problems)
+  }
+  return blocks
 }
 
-function withExpander(schema: BodySchema, expander: BlockExpander | undefined): BodySchema {
-  if (expander === undefined) return schema
+/** An open JSON object is a value, in which no name has a meaning. */
+function withExpander({ body, schema }: Work, expander: BlockExpander | undefined): BodySchema {
+  if (expander === undefined || (body.syntax === 'json' && schema.isOpen === true)) return schema
   return { ...schema, blocks: { ...schema.blocks, [expander.type]: { labels: expander.labels } } }
 }
 
@@ -177,20 +197,13 @@ function decodeBlock(
   return { type, labels: block.labels.map((label) => label.text), body: decoded, headerSpan }
 }
 
-function checkCounts(
-  { body, schema }: Work,
-  found: readonly ScopedBlock[],
-  problems: Problems,
-): void {
-  for (const [type, { countMin = 0, countMax = Infinity }] of Object.entries(schema.blocks ?? {})) {
-    const blocks = found.filter((one) => one.block.type === type)
-    const surplus = blocks[countMax]
-    if (blocks.length < countMin) {
-      const detail = `At least ${countMin} block(s) of type ${quoteText(type)} are required, but there are ${blocks.length}.`
-      report(problems, { span: body.anchor, summary: 'Missing block', detail })
-    } else if (surplus !== undefined) {
-      const detail = `At most ${countMax} block(s) of type ${quoteText(type)} are allowed here.`
-      report(problems, { span: surplus.block.headerSpan, summary: 'Duplicate block', detail })
-    }
-  }
+function reportMissing({ body, schema }: Work, type: string, problems: Problems): undefined {
+  const countMin = findBlockSchema(schema, type)?.countMin ?? 0
+  const detail = `At least ${countMin} block(s) of type ${quoteText(type)} are required.`
+  return report(problems, { span: body.anchor, summary: 'Missing block', detail })
+}
+
+function reportSurplus({ block }: ScopedBlock, countMax: number, problems: Problems): undefined {
+  const detail = `At most ${countMax} block(s) of type ${quoteText(block.type)} are allowed here.`
+  return report(problems, { span: block.headerSpan, summary: 'Duplicate block', detail })
 }

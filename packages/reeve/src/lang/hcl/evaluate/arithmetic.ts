@@ -32,6 +32,7 @@ export function evaluateArithmetic(
 }
 
 function evaluateExact(expression: Expression, context: Context): Rational | undefined {
+  if (!spend(context, 1, expression.span)) return undefined
   if (expression.kind === 'parentheses') return evaluateExact(expression.inner, context)
   if (expression.kind === 'unary' && expression.operator === '-') {
     const operand = evaluateExact(expression.operand, context)

@@ -5,7 +5,7 @@ import {
   VALUE_DEPTH_MAX,
   VALUE_SIZE_MAX,
 } from '../limits.ts'
-import { isList, isObject, type Value } from '../value/value.ts'
+import { isList, isObject, type ObjectValue, type Value } from '../value/value.ts'
 
 export interface EvaluationLimits {
   readonly stepsMax: number
@@ -76,16 +76,17 @@ function measureAt(meter: Meter, value: Value, level: number): Shape {
   return shape
 }
 
-function measureMembers(meter: Meter, value: Value & object, level: number): Shape {
+function measureMembers(meter: Meter, value: readonly Value[] | ObjectValue, level: number): Shape {
   let nodeCount = 1
   let characterCount = 0
   let depth = 0
-  for (const [name, member] of Object.entries(value)) {
+  if (!isList(value)) for (const name of Object.keys(value)) characterCount += name.length
+  for (const member of isList(value) ? value : Object.values(value)) {
     const shape = measureAt(meter, member, level + 1)
     // At once: going on would visit a shared part that is too deep once per way to it.
     if (shape === TOO_DEEP) return TOO_DEEP
     nodeCount += shape.nodeCount
-    characterCount += shape.characterCount + (isList(value) ? 0 : name.length)
+    characterCount += shape.characterCount
     depth = Math.max(depth, shape.depth)
   }
   return { nodeCount, characterCount, depth: depth + 1 }

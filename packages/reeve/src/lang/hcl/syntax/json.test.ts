@@ -103,7 +103,7 @@ for (const c of errors)
 
 test('parseJson reads what JSON writes', () => {
   const key = fc.string().filter((name) => name !== '//' && name !== '__proto__')
-  const object = fc.dictionary(key, fc.jsonValue({ noUnicodeString: false }), {
+  const object = fc.dictionary(key, fc.jsonValue({ stringUnit: 'grapheme' }), {
     noNullPrototype: true,
   })
   fc.assert(

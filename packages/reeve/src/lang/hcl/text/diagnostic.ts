@@ -56,6 +56,11 @@ export function isFull(problems: Problems): boolean {
   return problems.kept.length >= DIAGNOSTIC_COUNT_MAX
 }
 
+/** Also those that were not kept. */
+export function countProblems(problems: Problems): number {
+  return problems.kept.length + problems.lostCount
+}
+
 /** Warnings do not count. */
 export function hasErrors(problems: Problems): boolean {
   return problems.kept.some((one) => !('severity' in one) || one.severity === 'error')

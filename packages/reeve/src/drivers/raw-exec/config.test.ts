@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readConfig } from './config.ts'
+
+test('a full configuration', () => {
+  assert.deepEqual(readConfig({ command: 'sh', args: ['-c', 1, true], work_dir: '/tmp' }), {
+    command: 'sh',
+    args: ['-c', '1', 'true'],
+    workDir: '/tmp',
+  })
+  assert.deepEqual(readConfig({ command: 'sh', args: null, work_dir: null }), {
+    command: 'sh',
+    args: [],
+    workDir: undefined,
+  })
+})
+
+const cases = [
+  { name: 'no command', config: {}, message: 'command is required' },
+  { name: 'an empty command', config: { command: '' }, message: 'command is empty' },
+  {
+    name: 'a command that is no text',
+    config: { command: ['a'] },
+    message: 'command must be a text',
+  },
+  {
+    name: 'arguments that are no list',
+    config: { command: 'a', args: 'b' },
+    message: 'args must be a list of texts',
+  },
+  {
+    name: 'an argument that is no text',
+    config: { command: 'a', args: ['b', {}] },
+    message: 'args[1] must be a text',
+  },
+  {
+    name: 'a missing argument',
+    config: { command: 'a', args: [null] },
+    message: 'args[0] is required',
+  },
+  {
+    name: 'NUL in an argument',
+    config: { command: 'a', args: ['b\0'] },
+    message: 'args[0] holds a NUL character',
+  },
+  {
+    name: 'a misspelt setting',
+    config: { comand: 'a' },
+    message: '"comand" is not a setting of raw_exec',
+  },
+]
+for (const c of cases) {
+  test(`raw_exec configuration: ${c.name}`, () => {
+    assert.throws(() => readConfig(c.config), { kind: 'task-config', message: c.message })
+  })
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import test from 'node:test'
+import { inspect } from 'node:util'
+import { ALL_NODE_POOL, DEFAULT_NODE_POOL, GLOBAL_REGION } from '@reeve/contract'
+import { anAgentConfig, hostFacts } from '../../../test/build/agent-config.ts'
+import { DOCUMENT, withCurrentTable } from './documentation.ts'
+import { optionEntries, options } from './options.ts'
+import { redactedConfig } from './redacted-config.ts'
+import { Secret } from './secret.ts'
+
+test('options: the table of docs/configuration.md is the table of options', () => {
+  const page = readFileSync(DOCUMENT, 'utf8')
+  const how = 'run node packages/reeve/src/main/config/documentation.ts'
+  assert.equal(page, withCurrentTable(page), how)
+})
+
+test('options: no flag, variable or place in a file is taken twice', () => {
+  for (const key of ['flag', 'environment', 'file'] as const) {
+    const taken = optionEntries.flatMap(([, option]) => {
+      const place = key === 'flag' ? option.flag?.long : option[key]
+      return place === undefined ? [] : [String(place)]
+    })
+    assert.equal(new Set(taken).size, taken.length, key)
+  }
+})
+
+test('options: secrets have no flag, and flags take an argument unless they are switches', () => {
+  for (const [name, { flag, kind }] of optionEntries) {
+    if (kind.isSecret) assert.equal(flag, undefined, name)
+    if (flag !== undefined) assert.equal(flag.argument === undefined, kind.flag === 'switch', name)
+  }
+})
+
+test('options: a documented default in code style is the default', () => {
+  for (const [name, { kind, byDefault }] of optionEntries) {
+    const [, text] = /^`([^`]+)`(?:;|$)/.exec(byDefault.text) ?? []
+    if (text === undefined || name === 'logJson') continue
+    assert.equal(String(kind.toPlain(byDefault.of({ ...hostFacts, dev: false }))), text, name)
+  }
+})
+
+test('options: the names of the contract are theirs', () => {
+  assert.equal(anAgentConfig().region, GLOBAL_REGION)
+  assert.equal(anAgentConfig().client.nodePool, DEFAULT_NODE_POOL)
+  assert.equal(options.nodePool.kind.fromText(ALL_NODE_POOL, hostFacts).ok, false)
+})
+
+const secret = 'correct horse battery staple'
+
+test('options: the configuration in force is shown in the words of its file, without secrets', () => {
+  const config = anAgentConfig({
+    flags: { dev: true },
+    environment: { REEVE_JOIN_TOKEN: secret, REEVE_EVENT_LOG_MAX_AGE: '90s' },
+    files: { 'a.hcl': 'client { meta = { rack = "r1" } }' },
+  })
+  const shown = redactedConfig(config)
+  assert.deepEqual(shown, {
+    dev: true,
+    server: { enabled: true },
+    client: {
+      enabled: true,
+      servers: [],
+      node_pool: 'default',
+      node_class: '',
+      meta: { rack: 'r1' },
+      reserved: { cpu: 0, memory: 0, disk: 0, reserved_ports: '' },
+    },
+    region: 'global',
+    datacenter: 'dc1',
+    name: 'host1',
+    data_dir: '/tmp/reeve-dev-1',
+    bind_addr: '127.0.0.1',
+    ports: { http: 4646 },
+    advertise: { http: '127.0.0.1' },
+    join_token: '<redacted>',
+    plugin: { raw_exec: { config: { enabled: true } } },
+    acl: { enabled: false },
+    log_level: 'info',
+    log_json: false,
+    event_log: { max_age: '1m30s', max_commits: 100_000 },
+    http_api_cors_origins: [],
+    http_api_response_headers: {},
+  })
+})
+
+test('options: what is shown, written to a file, gives the same configuration again', () => {
+  const files = { 'a.hcl': 'region = "eu"\nclient { servers = ["[::1]:7", "b"] }' }
+  const flags = { server: true, dataDirectory: '/d', bind: '0.0.0.0' } as const
+  const config = anAgentConfig({ flags, files })
+  const { dev: _, ...shown } = redactedConfig(config)
+  assert.deepEqual(anAgentConfig({ files: { 'again.json': JSON.stringify(shown) } }), config)
+})
+
+test('a secret shows itself only when asked to', () => {
+  const hidden = new Secret(secret)
+  const ways = [String(hidden), `${hidden}`, JSON.stringify({ hidden }), inspect({ hidden })]
+  for (const way of ways) {
+    assert.ok(way.includes('<redacted>'), way)
+    assert.ok(!way.includes('horse'), way)
+  }
+  assert.equal(hidden.reveal(), secret)
+})

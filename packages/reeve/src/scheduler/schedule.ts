@@ -1,0 +1,73 @@
+import type { Evaluation, Trigger } from '@reeve/contract'
+import { isSystemJob } from './job-kind.ts'
+import { Outcome } from './outcome.ts'
+import type { Plan } from './plan.ts'
+import { REASONS } from './reconcile/reasons.ts'
+import { stopAll } from './run.ts'
+import { scheduleService } from './schedule-service.ts'
+import { scheduleSystem } from './schedule-system.ts'
+import type { ClusterView, SchedulingContext } from './view.ts'
+
+/**
+ * Decides what should run where for the job of one evaluation. Pure: the view is not changed, and
+ * equal inputs give equal plans. The job's type chooses how, not the evaluation's: an evaluation may
+ * be older than the job that now has its ID.
+ */
+export function schedule(
+  view: ClusterView,
+  evaluation: Evaluation,
+  context: SchedulingContext,
+): Plan {
+  const { Namespace: namespace, JobID: jobId } = evaluation
+  const outcome = new Outcome({ view, evaluation, context })
+  const job = view.findJob(namespace, jobId)
+  const rows = view.allocationsOf(namespace, jobId)
+  if (job === undefined || job.Stop) {
+    const findNode = (id: string) => view.findNode(id)
+    stopAll(rows, { reason: REASONS.jobStopped, outcome, findNode })
+    return outcome.finish(job, undefined)
+  }
+  const accepted = TRIGGERS_OF[job.Type]
+  if (accepted === undefined) return refused(outcome, evaluation, `unknown job type ${job.Type}`)
+  if (!accepted(evaluation.TriggeredBy))
+    return refused(outcome, evaluation, `unexpected trigger ${evaluation.TriggeredBy}`)
+  const run = { view, evaluation, context, job, rows, outcome }
+  return isSystemJob(job) ? scheduleSystem(run) : scheduleService(run)
+}
+
+/** Scheduling reference §1.2. */
+const SYSTEM_TRIGGERS: readonly Trigger[] = [
+  'job-register',
+  'job-deregister',
+  'node-update',
+  'node-drain',
+  'alloc-stop',
+  'rolling-update',
+  'queued-allocs',
+  'preemption',
+  'deployment-watcher',
+  'failed-follow-up',
+  'job-scaling',
+  'reconnect',
+]
+
+const TRIGGERS_OF: Readonly<Record<string, (trigger: Trigger) => boolean>> = {
+  service: (trigger) => trigger !== 'scheduled',
+  batch: (trigger) => trigger !== 'scheduled',
+  // A system allocation that failed is placed again by the next evaluation, which its failure is too.
+  system: (trigger) => SYSTEM_TRIGGERS.includes(trigger) || trigger === 'alloc-failure',
+  sysbatch: (trigger) => SYSTEM_TRIGGERS.includes(trigger) || trigger === 'periodic-job',
+}
+
+function refused(outcome: Outcome, evaluation: Evaluation, why: string): Plan {
+  const plan = outcome.finish(undefined, undefined)
+  return {
+    ...plan,
+    evaluation: {
+      ...plan.evaluation,
+      Status: 'failed',
+      StatusDescription: why,
+      QueuedAllocations: evaluation.QueuedAllocations,
+    },
+  }
+}

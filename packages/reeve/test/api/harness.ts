@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import {
+  COMMON_ANSWERS,
+  HEADERS,
+  v1Routes,
+  type Answer,
+  type Route,
+  type Shape,
+  type V1RouteId,
+  type V1Routes,
+} from '@reeve/contract'
+import type { TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import { createApp, type AgentInfo } from '../../src/http/index.ts'
+import type { IdSource } from '../../src/kit/clock.ts'
+import { createSealer } from '../../src/main/sealer.ts'
+import { Store } from '../../src/state/index.ts'
+import { MemoryDisk, openMemoryEngine, type MemoryEngine } from '../../src/storage/index.ts'
+import {
+  Authenticator,
+  ensureBuiltIns,
+  EventHub,
+  NodeSessions,
+  type WorkloadContext,
+} from '../../src/workload/index.ts'
+import { SimulatedClock } from '../build/simulated-clock.ts'
+
+export interface CallOptions {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string | number | boolean>>
+  /** Sent as JSON; a string is sent as it is. */
+  readonly body?: unknown
+  /** The secret in the token header. */
+  readonly token?: string | undefined
+  readonly headers?: Readonly<Record<string, string>>
+  /** The route's first method unless given. */
+  readonly method?: string
+}
+
+export interface Reply {
+  readonly status: number
+  readonly text: string
+  /** The JSON of the body; undefined when it is no JSON. */
+  readonly body: unknown
+  readonly headers: Readonly<Record<string, unknown>>
+  /** `X-Service-Index`; 0 when it is not there. */
+  readonly index: number
+  readonly nextToken: string | undefined
+}
+
+/** What a route answers with 200. */
+export type BodyOf<I extends V1RouteId> = V1Routes[I]['answers'] extends {
+  readonly 200: { readonly schema: infer S extends TSchema }
+}
+  ? Shape<S>
+  : undefined
+
+export interface TestServerOptions {
+  /** On unless said otherwise. */
+  readonly aclEnabled?: boolean
+  /** What an earlier server left. */
+  readonly disk?: MemoryDisk
+}
+
+/** The real HTTP application over the memory engine, with a clock that moves only when told. */
+export interface TestServer {
+  readonly clock: SimulatedClock
+  readonly context: WorkloadContext
+  readonly engine: MemoryEngine
+  /** The routes that are mounted. */
+  readonly routes: readonly Route[]
+  /** What the operator wrote into the bootstrap reset file. */
+  resetFile: string | undefined
+  /** Calls a route of the contract and holds the answer against it. */
+  call(route: V1RouteId, options?: CallOptions): Promise<Reply>
+  /** The same for a call that must succeed: its body. */
+  ok<I extends V1RouteId>(route: I, options?: CallOptions): Promise<BodyOf<I>>
+  /** The same for a call that must not: its status and text. */
+  refusal(route: V1RouteId, options?: CallOptions): Promise<readonly [number, string]>
+  /** Calls any path; nothing is checked. */
+  send(method: string, url: string, options?: CallOptions): Promise<Reply>
+  close(): Promise<void>
+}
+
+export async function createTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const clock = new SimulatedClock()
+  const engine = openMemoryEngine({ disk: options.disk ?? new MemoryDisk() })
+  const store = await Store.open({ engine, clock, freezeRows: true })
+  const random = { next: () => 0 }
+  const faults: unknown[] = []
+  const context: WorkloadContext = {
+    store,
+    clock,
+    random,
+    ids: seededIds(engine.opened.lastIndex + 1),
+    sealer: createSealer(Buffer.alloc(32, 7)),
+    region: 'global',
+    aclEnabled: options.aclEnabled ?? true,
+    joinToken: 'join',
+    readBootstrapReset: async () => server.resetFile,
+  }
+  await ensureBuiltIns(context)
+  const http = createApp({
+    context,
+    authenticator: new Authenticator(context),
+    hub: new EventHub(store.log, clock, store.durableIndex),
+    sessions: new NodeSessions(store),
+    random,
+    agent: AGENT,
+    log: { error: (fields) => void faults.push(fields), debug: () => undefined },
+    version: '0.0.0',
+    corsOrigins: [],
+    responseHeaders: {},
+    heartbeatMs: 10_000,
+    seen: () => undefined,
+  })
+  const server: TestServer = {
+    clock,
+    context,
+    engine,
+    routes: http.routes,
+    resetFile: undefined,
+    async send(method, url, { body, token, headers } = {}) {
+      const payload = typeof body === 'string' ? body : JSON.stringify(body)
+      const response = await http.app.inject({
+        // Any method may be tried; inject's type names the usual ones.
+        method: method as 'GET',
+        url,
+        headers: { ...headers, ...(token === undefined ? {} : { [HEADERS.token]: token }) },
+        ...(payload === undefined ? {} : { payload }),
+      })
+      return replyOf(response)
+    },
+    async call(id, call = {}) {
+      const route: Route = v1Routes[id]
+      const reply = await server.send(
+        call.method ?? route.methods[0] ?? 'GET',
+        urlOf(route, call),
+        call,
+      )
+      assert.deepEqual(faults, [], `${id} is a fault of the server`)
+      checkAnswer(route, reply)
+      return reply
+    },
+    async ok<I extends V1RouteId>(id: I, call: CallOptions = {}) {
+      const reply = await server.call(id, call)
+      assert.equal(reply.status, 200, `${id} answered ${reply.status} ${reply.text}`)
+      // checkAnswer held it against the schema that BodyOf is made from.
+      return reply.body as BodyOf<I>
+    },
+    async refusal(id, call = {}) {
+      const { status, text } = await server.call(id, call)
+      assert.ok(status >= 400, `${id} answered ${status} ${text}`)
+      return [status, text]
+    },
+    async close() {
+      await http.close()
+      await store.close()
+    },
+  }
+  return server
+}
+
+const AGENT: AgentInfo = {
+  region: 'global',
+  datacenter: 'dc1',
+  leader: () => '127.0.0.1:4646',
+  peers: () => ['127.0.0.1:4646'],
+  member: () => ({
+    Name: 'test',
+    Addr: '127.0.0.1',
+    Port: 4646,
+    Tags: {},
+    Status: 'alive',
+    ProtocolMin: 1,
+    ProtocolMax: 1,
+    ProtocolCur: 1,
+    DelegateMin: 1,
+    DelegateMax: 1,
+    DelegateCur: 1,
+  }),
+  config: () => ({}),
+  stats: () => ({}),
+  health: () => ({ server: { ok: true, message: 'ok' } }),
+}
+
+/** Version 4 UUIDs that look random and are the same in every run. */
+function seededIds(seed: number): IdSource {
+  let state = seed
+  const hex = (length: number): string => {
+    let text = ''
+    while (text.length < length) {
+      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+      text += (state >>> 8).toString(16).padStart(6, '0')
+    }
+    return text.slice(0, length)
+  }
+  return { uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}` }
+}
+
+function urlOf(route: Route, { params = {}, query = {} }: CallOptions): string {
+  const path = route.path.replaceAll(/:(\w+)/g, (_all, name: string) =>
+    encodeURIComponent(params[name] ?? ''),
+  )
+  const search = new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+  ).toString()
+  return search === '' ? path : `${path}?${search}`
+}
+
+function replyOf(response: {
+  readonly statusCode: number
+  readonly body: string
+  readonly headers: Readonly<Record<string, unknown>>
+}): Reply {
+  const { headers, body: text } = response
+  const header = (name: string): string | undefined => {
+    const value = headers[name.toLowerCase()]
+    return typeof value === 'string' ? value : undefined
+  }
+  const isJson = header('content-type')?.startsWith('application/json') === true
+  return {
+    status: response.statusCode,
+    text,
+    body: isJson ? JSON.parse(text) : undefined,
+    headers,
+    index: Number(header(HEADERS.index) ?? 0),
+    nextToken: header(HEADERS.nextToken),
+  }
+}
+
+/** Status, content type and body must be as the contract says, and the body must hold nothing else. */
+function checkAnswer(route: Route, reply: Reply): void {
+  const answers: Readonly<Record<number, Answer>> = { ...COMMON_ANSWERS, ...route.answers }
+  const answer = answers[reply.status]
+  const what = `${route.id} answered ${reply.status} ${reply.text.slice(0, 200)}`
+  assert.ok(answer !== undefined, `${what}: the contract has no such status`)
+  const type = reply.headers['content-type']
+  if (answer.schema === undefined) {
+    assert.deepEqual([reply.text, type], ['', undefined], `${what}: the body must be empty`)
+    return
+  }
+  if (answer.contentType !== undefined) {
+    assert.equal(type, answer.contentType, what)
+    return
+  }
+  assert.equal(type, 'application/json', what)
+  assert.ok(reply.body !== undefined, what)
+  const errors = [...Value.Errors(answer.schema, reply.body)]
+  assert.deepEqual(errors, [], `${what}: not of the contract's shape`)
+  const declared = Value.Clean(answer.schema, structuredClone(reply.body))
+  assert.deepEqual(reply.body, declared, `${what}: holds fields that the contract does not have`)
+}

@@ -1,0 +1,67 @@
+import type { Job } from '@reeve/contract'
+import {
+  addToUsage,
+  chargeOf,
+  isClientTerminal,
+  NO_USAGE,
+  type AllocationRow,
+  type PublicNode,
+} from '../../src/model/index.ts'
+import type {
+  ClusterView,
+  PlacementSettings,
+  SchedulingContext,
+} from '../../src/scheduler/index.ts'
+import { nodes } from './node.ts'
+import { countedIds, seededRandom } from './ids.ts'
+
+export interface ClusterParts {
+  /** How many plain nodes, or the nodes themselves. */
+  readonly nodes?: number | readonly PublicNode[]
+  readonly job?: Job
+  /** Earlier versions of jobs, for the allocations that still run them. */
+  readonly versions?: readonly Job[]
+  readonly allocations?: readonly AllocationRow[]
+  readonly settings?: Partial<PlacementSettings>
+}
+
+/** A cluster made of arrays. */
+export function aCluster(parts: ClusterParts = {}): ClusterView {
+  const all = typeof parts.nodes === 'object' ? parts.nodes : nodes(parts.nodes ?? 1)
+  const allocations = parts.allocations ?? []
+  const jobs = parts.job === undefined ? [] : [parts.job]
+  const versions = [...jobs, ...(parts.versions ?? [])]
+  return {
+    index: 1_000,
+    findJob: (namespace, id) => jobs.find((job) => job.Namespace === namespace && job.ID === id),
+    findJobOf: (row) =>
+      versions.find((job) => job.ID === row.JobID && job.Version === row.JobVersion),
+    allocationsOf: (namespace, id) =>
+      allocations.filter((row) => row.Namespace === namespace && row.JobID === id),
+    findNode: (id) => all.find((node) => node.ID === id),
+    readyNodes: (pool) => all.filter((node) => isReady(node) && isIn(node, pool)),
+    usageOn: (id) =>
+      allocations
+        .filter((row) => row.NodeID === id && !isClientTerminal(row))
+        .reduce((usage, row) => addToUsage(usage, chargeOf(row.AllocatedResources)), NO_USAGE),
+    settingsFor: () => ({
+      algorithm: 'binpack',
+      memoryOversubscription: false,
+      ...parts.settings,
+    }),
+  }
+}
+
+/** Everything that is not in a view, the same for the same seed. */
+export function seeded(seed: number, nowMs = 1_700_000_000_000): SchedulingContext {
+  return { nowMs, ids: countedIds(), random: seededRandom(seed) }
+}
+
+function isReady(node: PublicNode): boolean {
+  const { Status, SchedulingEligibility, DrainStrategy } = node
+  return Status === 'ready' && SchedulingEligibility === 'eligible' && DrainStrategy === null
+}
+
+function isIn(node: PublicNode, pool: string): boolean {
+  return pool === 'all' || pool === '' || node.NodePool === pool
+}

@@ -1,0 +1,7 @@
+export { anAllocation } from './allocation.ts'
+export { aCluster, seeded } from './cluster.ts'
+export type { ClusterParts } from './cluster.ts'
+export { anEvaluation } from './evaluation.ts'
+export { anId, countedIds, seededRandom } from './ids.ts'
+export { aGroup, aJob, aTask } from './job.ts'
+export { aNode, nodes } from './node.ts'
