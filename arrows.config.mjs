@@ -41,12 +41,11 @@ export const areas = {
   },
   jobspec: { folder: `${reeve}/jobspec`, may: ['lang', 'model'], pure },
   // Rules are written in HCL; shapes are the contract's (decision 0002).
-  acl: { folder: `${reeve}/acl`, may: ['model', 'lang'], types: ['contract'], pure },
+  acl: { folder: `${reeve}/acl`, may: ['model', 'lang', 'contract'], pure },
   policy: { folder: `${reeve}/policy`, may: ['lang', 'model'], pure },
   scheduler: {
     folder: `${reeve}/scheduler`,
-    may: ['model'],
-    types: ['contract'],
+    may: ['model', 'contract'],
     packages: ['re2js'],
     pure,
   },
@@ -88,7 +87,7 @@ export const areas = {
   agent: {
     folder: `${reeve}/agent`,
     may: ['model', 'lang', 'sdk', 'contract'],
-    packages: ['classic-level', 'pino', 'prom-client', 'ws'],
+    packages: ['typebox', 'ws'],
     builtins,
   },
   drivers: {

@@ -98,12 +98,13 @@ function callForm(node: SyntaxNode): Form | undefined {
     : undefined
 }
 
-/** `new URL('./worker.ts', import.meta.url)`. */
+/** `new URL('./worker.ts', import.meta.url)`. A document or other data is read, not run: no arrow. */
 function addressForm(node: SyntaxNode): Form | undefined {
   const [specifier, base] = nodesAt(node, 'arguments')
   if (textAt(nodeAt(node, 'callee'), 'name') !== 'URL' || base === undefined) return undefined
   const isHere = nodeAt(base, 'object')?.type === 'MetaProperty'
-  return isHere ? { specifier, use: { kind: 'reference' } } : undefined
+  const isModule = /\.[cm]?[jt]sx?$/.test(textAt(specifier, 'value') ?? '')
+  return isHere && isModule ? { specifier, use: { kind: 'reference' } } : undefined
 }
 
 function namesOf(node: SyntaxNode, kind: string, field: string): Omit<Form['use'], 'kind'> {

@@ -1,4 +1,9 @@
 /** Timing and tables for benches. Ratios in one run mean more than numbers from different days. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+/** `--quick`: enough to see that a bench works, not enough to quote it. */
+export const isQuick = process.argv.includes('--quick')
 
 /** How long `work` took, in milliseconds. */
 export async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -27,6 +32,26 @@ export async function rateOf(durationMs: number, work: () => Promise<unknown>): 
   return summary(tookMs, now - start)
 }
 
+/** As `rateOf`, from several callers at once; each waits for its own answer before it asks again. */
+export async function sharedRateOf(
+  durationMs: number,
+  callers: readonly (() => Promise<unknown>)[],
+): Promise<Rate> {
+  const tookMs: number[] = []
+  const start = performance.now()
+  await Promise.all(
+    callers.map(async (work) => {
+      while (performance.now() - start < durationMs) tookMs.push(await timed(work))
+    }),
+  )
+  return summary(tookMs, performance.now() - start)
+}
+
+/** The rate of the better turn, so that neither side is judged by the machine's worst moment. */
+export function better(a: Rate, b: Rate): Rate {
+  return a.perSecond >= b.perSecond ? a : b
+}
+
 export function summary(tookMs: readonly number[], overMs: number): Rate {
   const sorted = Float64Array.from(tookMs).toSorted()
   const quantile = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0
@@ -38,7 +63,22 @@ export function summary(tookMs: readonly number[], overMs: number): Rate {
   }
 }
 
-/** Prints rows under headings, columns aligned; the first column to the left, numbers to the right. */
+/** Milliseconds on a clock that all processes of this machine share. */
+export function machineMs(): number {
+  return Number(process.hrtime.bigint()) / 1_000_000
+}
+
+/** Bytes of living objects: what is left after everything that can be collected has been. */
+export function livingBytes(): number {
+  collectGarbage()
+  return process.memoryUsage().heapUsed
+}
+
+setFlagsFromString('--expose-gc')
+// The flag above puts it there, for contexts made after it was set.
+const collectGarbage = runInNewContext('gc') as () => void
+
+/** Prints rows under headings: the first column to the left, numbers to the right. */
 export function printTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
@@ -57,4 +97,8 @@ export function whole(number: number): string {
 
 export function fixed(number: number): string {
   return number.toFixed(2)
+}
+
+export function megabytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MB`
 }

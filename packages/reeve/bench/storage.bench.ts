@@ -8,18 +8,27 @@ import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import type { CheckpointRow, LogEntry, StorageEngine } from '../src/state/index.ts'
 import { openEmbeddedEngine } from '../src/storage/index.ts'
-import { fixed, printTable, rateOf, summary, timed, whole, type Rate } from './measure.ts'
+import {
+  better,
+  fixed,
+  isQuick,
+  printTable,
+  rateOf,
+  summary,
+  timed,
+  whole,
+  type Rate,
+} from './measure.ts'
 
-const quick = process.argv.includes('--quick')
 const ROW_BYTES = 900
 const BATCHES = [1, 10, 100, 1_000]
-const MEASURE_MS = quick ? 250 : 1_500
-const WARM_UP_MS = quick ? 100 : 300
-const ROUNDS = quick ? 1 : 2
-const LOAD_ROWS = quick ? 100_000 : 1_000_000
+const MEASURE_MS = isQuick ? 250 : 1_500
+const WARM_UP_MS = isQuick ? 100 : 300
+const ROUNDS = isQuick ? 1 : 2
+const LOAD_ROWS = isQuick ? 100_000 : 1_000_000
 const STEADY_ROWS_PER_SECOND = 20_000
 const STEADY_BATCH = 100
-const STEADY_MS = quick ? 1_000 : 10_000
+const STEADY_MS = isQuick ? 1_000 : 10_000
 
 const names = ['ID', 'EvalID', 'NodeID', 'JobID', 'DeploymentID', 'PreviousAllocation']
 const FILLER = '{"Type":"Started","Message":"Task started by client","Restarts":0},'.repeat(20)
@@ -98,11 +107,7 @@ async function warmRateOf(work: () => Promise<void>): Promise<Rate> {
   return await rateOf(MEASURE_MS, work)
 }
 
-function better(a: Rate, b: Rate): Rate {
-  return a.perSecond >= b.perSecond ? a : b
-}
-
-/** Appends at a steady rate while every row is checkpointed once and the log is trimmed behind it. */
+/** Appends at a steady rate, while rows are checkpointed and the log is trimmed behind them. */
 async function benchSteady(): Promise<void> {
   const engine = await openEmbeddedEngine(join(home, 'steady'))
   const keeping = new AbortController()

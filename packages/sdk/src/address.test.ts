@@ -118,7 +118,7 @@ for (const { name, route, params = {}, query = {}, target } of targets) {
 }
 
 for (const job_id of ['', '.', '..', undefined]) {
-  test(`target: the id ${JSON.stringify(job_id)} is refused, as another route would be called`, () => {
+  test(`target: id ${JSON.stringify(job_id)} is refused: it would call another route`, () => {
     assert.throws(() => targetOf(v1Routes.stopJob, { job_id }, {}), /^TypeError: .*params\.job_id/)
   })
 }

@@ -16,7 +16,7 @@ export function parseAddress(text: string): string {
   return url.href.replace(/\/+$/, '')
 }
 
-export type QueryValue = string | number | boolean | readonly string[] | null | undefined
+type QueryValue = string | number | boolean | readonly string[] | null | undefined
 export type QueryValues = Readonly<Record<string, QueryValue>>
 export type PathValues = Readonly<Record<string, string | undefined>>
 

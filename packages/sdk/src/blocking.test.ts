@@ -139,7 +139,7 @@ test('blocking tells of failures that it waits for', async (t) => {
   assert.deepEqual(told, ['GET /v1/jobs: 503 No leader, 188 ms'])
 })
 
-test('blocking ends with the reason of the signal, also while the server holds the answer', async (t) => {
+test('blocking ends with the reason of the signal, also while the answer is held', async (t) => {
   const controller = new AbortController()
   const reason = new Error('enough')
   const server = await aServer(t, (request, response) => {

@@ -17,7 +17,7 @@ test('no id is in both APIs, so that an id alone names a route', () => {
   assert.equal(new Set(routes.map(({ id }) => id)).size, routes.length)
 })
 
-test('successes of routes are JSON, text or bytes, as the types of the client tell them apart', () => {
+test('successes of routes are JSON, text or bytes, as the types tell them apart', () => {
   const known = [undefined, 'application/json', 'text/plain', 'application/octet-stream']
   for (const { id, answers } of routes) {
     for (const [status, { contentType }] of Object.entries(answers)) {

@@ -2,7 +2,7 @@ import type { QueryValues } from './address.ts'
 import { LIMITS } from './limits.ts'
 import type { Timing } from './timing.ts'
 
-export interface Deadline {
+interface Deadline {
   readonly signal: AbortSignal
   cancel(): void
 }

@@ -18,7 +18,7 @@ function aLine(index: number, ...ids: readonly string[]): EventStreamLine {
   return { Index: index, Events: events } as unknown as EventStreamLine
 }
 
-/** One script for each connection: what is written, and then whether the stream ends, breaks or stays. */
+/** One script for each connection: what is written, and whether the stream ends or breaks. */
 function streaming(...scripts: readonly (readonly (object | string)[])[]): Handler {
   let turn = 0
   return (_request, response) => {
@@ -51,7 +51,7 @@ function askedIndexes(server: LocalServer): (string | null)[] {
   return queries.map((query) => query.get('index'))
 }
 
-test('events come line by line, without heartbeats, until the server ends the stream', async (t) => {
+test('events come line by line, without heartbeats, until the stream ends', async (t) => {
   const server = await aServer(t, streaming([{}, aLine(3, 'a', 'b'), {}, aLine(4, 'c'), 'end']))
   assert.deepEqual(await take(server, 10), [aLine(3, 'a', 'b'), aLine(4, 'c')])
 })

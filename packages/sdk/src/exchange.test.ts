@@ -134,15 +134,15 @@ test('the reply holds the data and what the headers say', async (t) => {
   const reply = await createClient({ address: server.address }).v1.listJobs()
   assert.equal(reply.data[0]?.ID, 'web')
   assert.equal(reply.headers.get('x-more'), 'yes')
-  const { status, index, nextToken, knownLeader, lastContactMs, requestId } = reply
+  const { status, index, nextToken, knownLeader, lastContact, requestId } = reply
   assert.deepEqual(
-    { status, index, nextToken, knownLeader, lastContactMs, requestId },
+    { status, index, nextToken, knownLeader, lastContact, requestId },
     {
       status: 200,
       index: 42,
       nextToken: 'web-2',
       knownLeader: true,
-      lastContactMs: 17,
+      lastContact: 17,
       requestId: 'r-1',
     },
   )
@@ -152,8 +152,8 @@ test('headers that are absent or senseless are undefined', async (t) => {
   const headers = { 'X-Service-Index': 'many', 'X-Service-NextToken': '' }
   const server = await aServer(t, inTurn({ headers, body: [] }))
   const reply = await createClient({ address: server.address }).v1.listJobs()
-  const { index, nextToken, knownLeader, lastContactMs, requestId } = reply
-  for (const one of [index, nextToken, knownLeader, lastContactMs, requestId]) {
+  const { index, nextToken, knownLeader, lastContact, requestId } = reply
+  for (const one of [index, nextToken, knownLeader, lastContact, requestId]) {
     assert.equal(one, undefined)
   }
 })

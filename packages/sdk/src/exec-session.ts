@@ -11,30 +11,10 @@ import { queryOf, type Call, type Connection } from './connection.ts'
 import { startDeadline } from './deadline.ts'
 import { ExecError } from './errors.ts'
 import { ExecOutput } from './exec-output.ts'
+import type { ExecInput, ExecSession } from './exec-types.ts'
 import { silentError, timeoutError, unopenedError, unreadableError } from './failures.ts'
 import { LIMITS } from './limits.ts'
 import { pause } from './timing.ts'
-
-/** A command that runs inside an allocation. */
-export interface ExecSession {
-  readonly stdout: AsyncIterable<Uint8Array>
-  /** Empty with a terminal: everything comes on `stdout` then. */
-  readonly stderr: AsyncIterable<Uint8Array>
-  readonly stdin: ExecInput
-  /** The exit code. Rejects when the session ends before the command; so do both outputs. */
-  readonly exit: Promise<number>
-  /** Tells the command that its terminal has another size. */
-  resize(size: TtySize): void
-  /** Leaves; the server then kills the command. */
-  close(): void
-}
-
-export interface ExecInput {
-  /** Resolves when the network has taken it, so that a fast writer waits for a slow command. */
-  write(data: string | Uint8Array): Promise<void>
-  /** The command reads the end of its input. */
-  close(): Promise<void>
-}
 
 /**
  * Opens the channel. Resolves when it is open; reference §7.1: nearly all refusals come after

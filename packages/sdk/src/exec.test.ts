@@ -259,8 +259,9 @@ test('members of a frame that are unknown or null are ignored', async (t) => {
 
 test('output that nobody reads ends the session before it fills the memory', async (t) => {
   const data = Buffer.alloc(1024 * 1024).toString('base64')
+  const frame = JSON.stringify({ stdout: { data } })
   const peer = await aPeer(t, (socket) => {
-    for (let i = 0; i < 66; i++) say(socket, { stdout: { data } })
+    for (let i = 0; i < 66; i++) socket.send(frame)
   })
   const session = await peer.client.exec(ls)
   await assert.rejects(session.exit, /bytes of output were not read/)

@@ -11,7 +11,7 @@ export function stateIn(headers: Headers): Omit<Reply<unknown>, 'data' | 'status
     index: numberIn(headers, HEADERS.index),
     nextToken: headers.get(HEADERS.nextToken) || undefined,
     knownLeader: knownLeader === null ? undefined : knownLeader === 'true',
-    lastContactMs: numberIn(headers, HEADERS.lastContact),
+    lastContact: numberIn(headers, HEADERS.lastContact),
     requestId: headers.get(REQUEST_ID) ?? undefined,
   }
 }

@@ -2,7 +2,7 @@ export { createClient, type Client, type V1Methods, type V2Methods } from './cli
 export type { ClientOptions } from './connection.ts'
 export { ApiError, ConnectionError, ExecError, type ConnectionFailure } from './errors.ts'
 export { isEventOf, type EventsRequest, type EventStreamLine, type TopicFilter } from './events.ts'
-export type { ExecInput, ExecSession } from './exec-session.ts'
+export type { ExecInput, ExecSession } from './exec-types.ts'
 export type { ExecRequest } from './exec.ts'
 export type { ByteFrame } from './frames.ts'
 export {

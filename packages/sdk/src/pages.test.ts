@@ -125,7 +125,7 @@ const circles: readonly (readonly [string, 'listJobs' | 'listOrganizations', AnA
   ['lower number', 'listOrganizations', aNumberPage(['a'], -1)],
 ]
 for (const [name, id, answer] of circles) {
-  test(`a server that names the same ${name} as the next page is not asked without end`, async (t) => {
+  test(`a server that names the same ${name} again is not asked without end`, async (t) => {
     const server = await aServer(t, inTurn(answer))
     const client = createClient({ address: server.address })
     await assert.rejects(all<unknown>(client.pages(id)), /the same page/)

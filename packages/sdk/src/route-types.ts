@@ -1,5 +1,5 @@
 import type { Input, Route, Shape, V1Routes, v2 } from '@reeve/contract'
-import type { ExecSession } from './exec-session.ts'
+import type { ExecSession } from './exec-types.ts'
 
 /**
  * Everything the methods of a client take and give, computed from the route. Each type asks one
@@ -65,7 +65,7 @@ export interface Reply<Data> {
   /** Workload API: whether the answering server knows a leader. */
   readonly knownLeader: boolean | undefined
   /** Workload API: milliseconds since the answering server heard from the leader. */
-  readonly lastContactMs: number | undefined
+  readonly lastContact: number | undefined
   /** Names the call in the logs of the server. */
   readonly requestId: string | undefined
 }

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 
-export interface Received {
+interface Received {
   readonly method: string
   /** Path and query as they came over the wire. */
   readonly target: string

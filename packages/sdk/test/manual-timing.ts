@@ -1,6 +1,6 @@
 import type { Timing } from '../src/timing.ts'
 
-export interface ManualTiming extends Timing {
+interface ManualTiming extends Timing {
   /** Every delay that was asked for, in order. */
   readonly delays: readonly number[]
 }

@@ -43,7 +43,7 @@ for (const c of addresses) {
 test('texts go both ways, and those that come before anyone listens are kept', async (t) => {
   const { url, paths } = await listen(t, (socket) => {
     socket.send('early')
-    socket.on('message', (data) => socket.send(`echo ${String(data)}`))
+    socket.on('message', () => socket.send('answer'))
   })
   const channel = await websocketDial([url])()
   channel.send('hello')
@@ -54,7 +54,7 @@ test('texts go both ways, and those that come before anyone listens are kept', a
       if (texts.length === 2) resolve()
     })
   })
-  assert.deepEqual(texts, ['early', 'echo hello'])
+  assert.deepEqual(texts, ['early', 'answer'])
   assert.deepEqual(paths, [NODE_CHANNEL_PATH])
   channel.close()
 })

@@ -7,6 +7,10 @@ export const AGENT_LIMITS = {
   killRetryMsFirst: 1_000,
   /** How long an exit may take to be known after every process of the task is gone. */
   exitKnownMsMax: 10_000,
+  /** How long changes of an allocation that need not be saved at once are gathered. */
+  saveMs: 200,
+  /** Length of one text in a task event; the rest is cut. */
+  eventTextCharsMax: 4_096,
   /** Starts under way at once: each is a fork of the agent's process. */
   startsInFlightMax: 8,
   /** Linux takes at most 128 KiB in one argument or variable; more could never be started. */

@@ -3,12 +3,12 @@ import { EXIT_CODES } from './exit-code.ts'
 
 /** Where a command writes: what was asked for to `out`, everything else to `err`. */
 export interface Terminal {
-  out(text: string): void
-  err(text: string): void
+  readonly out: (text: string) => void
+  readonly err: (text: string) => void
 }
 
 /** What the help of a command says beside its flags. */
-export interface CommandText {
+interface CommandText {
   /** One line, also in the list of commands. */
   readonly summary: string
   /** More sentences about it. */
@@ -16,13 +16,13 @@ export interface CommandText {
   readonly examples: readonly CommandExample[]
 }
 
-export interface CommandExample {
+interface CommandExample {
   readonly line: string
   readonly says: string
 }
 
 /** Does what the command is for and gives the exit code. */
-export type Action = (operands: readonly string[], flags: CommandFlags) => Promise<number>
+type Action = (operands: readonly string[], flags: CommandFlags) => Promise<number>
 
 /** Values by flag in camel case: `--log-level` is `logLevel`. */
 export type CommandFlags = Readonly<Record<string, unknown>>

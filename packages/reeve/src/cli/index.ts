@@ -1,8 +1,2 @@
-export {
-  CommandLine,
-  type Action,
-  type CommandFlags,
-  type CommandText,
-  type Terminal,
-} from './command-line.ts'
+export { CommandLine, type CommandFlags, type Terminal } from './command-line.ts'
 export { EXIT_CODES } from './exit-code.ts'

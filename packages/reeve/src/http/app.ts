@@ -107,14 +107,18 @@ function findAdministrator({ authenticator, context }: AppOptions, secret: strin
 }
 
 function mountDocs(app: FastifyInstance, routes: readonly Route[], version: string): void {
-  const document = JSON.stringify(openApiDocument(routes, version))
-  const page = docsPage(routes, version)
-  app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(document))
+  // Made when first asked for: a server starts without it.
+  let document: string | undefined
+  let page: string | undefined
+  app.get('/openapi.json', (_request, reply) => {
+    document ??= JSON.stringify(openApiDocument(routes, version))
+    return reply.type('application/json').send(document)
+  })
   app.get('/docs', (_request, reply) =>
     reply
       .type('text/html; charset=utf-8')
       .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
-      .send(page),
+      .send((page ??= docsPage(routes, version))),
   )
   app.get('/', (_request, reply) => reply.redirect('/docs', 307))
 }

@@ -1,16 +1,17 @@
 import { join } from 'node:path'
 import { HEADERS } from '@reeve/contract'
 import type { AgentConfig } from './config/agent-config.ts'
+import { GOVERNANCE_TOKEN_FILE } from './dev-token.ts'
 import type { RunningProgram } from './program.ts'
 
-export interface BannerFacts {
+interface BannerFacts {
   readonly config: AgentConfig
   readonly program: RunningProgram
   readonly version: string
 }
 
 /** The first job of the README: a process that says the time every five seconds. */
-export const FIRST_JOB = {
+const FIRST_JOB = {
   ID: 'hello',
   TaskGroups: [
     {
@@ -54,7 +55,7 @@ function rowsOf({ config, program }: BannerFacts): readonly Row[] {
   if (governanceToken !== undefined)
     rows.push(
       ['/api/v2', `Authorization: Bearer ${governanceToken}`],
-      ['', `also in ${join(dataDirectory, 'server', 'governance-token')}`],
+      ['', `also in ${join(dataDirectory, 'server', GOVERNANCE_TOKEN_FILE)}`],
     )
   return rows
 }
@@ -67,7 +68,7 @@ function nextSteps({ config, program }: BannerFacts): readonly Row[] {
   const steps: Row[] = []
   if (server.enabled && acl.enabled)
     steps.push([
-      'Make the first token, once. Its SecretID is REEVE_TOKEN below, and the bearer token of /api/v2:',
+      'Make the first token, once; its SecretID is REEVE_TOKEN below, and the bearer of /api/v2:',
       `curl -X POST ${at}/acl/bootstrap`,
     ])
   // Only here is it certain that a node takes the job.

@@ -1,18 +1,22 @@
 /**
- * One line for people from one line of JSON: time of day, level, message, fields. What is logged may come
- * from anybody, so whatever could move the cursor or begin a line is escaped.
+ * One line for people from one line of JSON: time of day, level, message, fields. Logged text may
+ * come from anybody, so whatever could move the cursor or begin a line is escaped.
  */
 export function toLine(json: string): string {
   const entry = parseEntry(json)
   if (entry === undefined) return json
   const { time, level, message, err, ...fields } = entry
   const parts = [
-    typeof time === 'string' ? time.slice(11, 23) : '',
-    String(level).toUpperCase().padEnd(5),
-    escape(String(message ?? '')),
+    toText(time).slice(11, 23),
+    toText(level).toUpperCase().padEnd(5),
+    escape(toText(message)),
     ...Object.entries(fields).map(([name, value]) => `${escape(name)}=${showValue(value)}`),
   ]
   return `${parts.join(' ')}${showError(err)}\n`
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 type Entry = Readonly<Record<string, unknown>>

@@ -3,7 +3,7 @@ import type { LogConfig } from './config/agent-config.ts'
 import { REDACTED } from './config/secret.ts'
 import { toLine } from './log-line.ts'
 
-/** Where the program says what it does. The fields are data for machines, the message is a sentence for people. */
+/** Where the program says what it does: fields for machines, a message for people. */
 export interface ProgramLog {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
@@ -11,7 +11,7 @@ export interface ProgramLog {
   error(fields: object, message: string): void
 }
 
-/** Names of fields that hold secrets on the wire or in the code; a last net under the care of every caller. */
+/** Fields that hold secrets on the wire or in the code; a net under the care of every caller. */
 const SECRET_FIELDS = [
   'authorization',
   'joinToken',

@@ -1,6 +1,6 @@
 /**
- * Where the program begins. Nothing but Node's own modules is imported before it is known what was asked
- * for: a version must not wait for a scheduler, and a missing set-up must not end in a stack trace.
+ * Where the program begins. Nothing but Node's own modules is imported before it is known what was
+ * asked for: a version must not wait for a scheduler, and a missing set-up is no stack trace.
  */
 const NODE_MAJOR_MIN = 24
 const FAILED = 1
@@ -9,10 +9,8 @@ process.exitCode = await main(process.argv.slice(2))
 
 async function main(args: readonly string[]): Promise<number> {
   if (Number.parseInt(process.versions.node, 10) < NODE_MAJOR_MIN) {
-    const found = `this is ${process.version}`
-    process.stderr.write(
-      `Reeve needs Node ${NODE_MAJOR_MIN} or newer; ${found}. Start it with bin/reeve, which brings its own.\n`,
-    )
+    const sentence = `Reeve needs Node ${NODE_MAJOR_MIN} or newer; this is ${process.version}.`
+    process.stderr.write(`${sentence} Start it with bin/reeve, which brings its own.\n`)
     return FAILED
   }
   try {
@@ -20,9 +18,8 @@ async function main(args: readonly string[]): Promise<number> {
   } catch (thrown) {
     const missing = findMissing(thrown)
     if (missing === undefined) throw thrown
-    process.stderr.write(
-      `Reeve is not set up: ${missing} is missing. Run "npm start" or "bin/reeve" in its directory once.\n`,
-    )
+    const nextStep = 'Run "npm start" or "bin/reeve" in its directory once.'
+    process.stderr.write(`Reeve is not set up: ${missing} is missing. ${nextStep}\n`)
     return FAILED
   }
 }

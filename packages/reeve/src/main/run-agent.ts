@@ -18,14 +18,14 @@ export interface AgentRun {
   wait(ms: number): Promise<unknown>
 }
 
-export interface SignalSource {
+interface SignalSource {
   on(signal: StopSignal, listener: () => void): unknown
   off(signal: StopSignal, listener: () => void): unknown
 }
 
 /** What a shell reports of a process that a signal ended: 128 and the signal's number. */
 const STOP_SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
-export type StopSignal = keyof typeof STOP_SIGNALS
+type StopSignal = keyof typeof STOP_SIGNALS
 
 /** A program whose storage failed may wait for it for ever while it stops. */
 const STOP_AFTER_FAILURE_MS_MAX = 10_000

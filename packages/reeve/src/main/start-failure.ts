@@ -2,8 +2,8 @@ import { Fault, messageOf } from '../kit/fault.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 
 /**
- * Why the program did not start, as a sentence with the next step; undefined when nothing is known about it,
- * so it is our mistake and its stack is wanted.
+ * Why the program did not start, as a sentence with the next step; undefined when nothing is known
+ * about it, so it is our mistake and its stack is wanted.
  */
 export function explainStartFailure(thrown: unknown, config: AgentConfig): string | undefined {
   const { code, isListen, path } = rootOf(thrown)
@@ -46,8 +46,8 @@ const listenSentences: Readonly<Record<string, (config: AgentConfig) => string>>
     `Port ${ports.http} of ${bind} is in use, perhaps by another agent. Stop that one, or choose ` +
     'another port with --http-port.',
   EACCES: ({ ports }) =>
-    `This account may not open port ${ports.http}. Choose one above 1023 with --http-port, or give ` +
-    'it the right to open low ports.',
+    `This account may not open port ${ports.http}. Choose one above 1023 with --http-port, or ` +
+    'give it the right to open low ports.',
   EADDRNOTAVAIL: ({ bind }) =>
     `${bind} is not an address of this machine. Choose one that is with --bind.`,
   ENOTFOUND: ({ bind }) =>

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** What this program is, as its package says. */
 export function readVersion(): string {
-  const file = new URL('../../package.json', import.meta.url)
+  const file = join(import.meta.dirname, '../../package.json')
   const { version }: { version?: unknown } = JSON.parse(readFileSync(file, 'utf8'))
   return typeof version === 'string' ? version : 'unknown'
 }

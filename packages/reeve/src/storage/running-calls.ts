@@ -1,6 +1,6 @@
 import { Fault } from '../kit/fault.ts'
 
-/** Counts an engine's running calls, so that closing waits for them and later ones are turned away. */
+/** Counts an engine's running calls: closing waits for them and turns later ones away. */
 export class RunningCalls {
   readonly #idle = Promise.withResolvers<void>()
   #closed = false

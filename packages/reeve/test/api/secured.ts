@@ -7,11 +7,11 @@ export interface SecuredServer {
   /** The bootstrap token. */
   readonly root: AclToken
   /** The options of a call, with the bootstrap token. */
-  as(token: { readonly SecretID: string }, options?: CallOptions): CallOptions
+  readonly as: (token: { readonly SecretID: string }, options?: CallOptions) => CallOptions
   /** A new client token with these rules as its only policy. */
-  client(rules: string): Promise<AclToken>
+  readonly client: (rules: string) => Promise<AclToken>
   /** A new token of the fields; type `client` and a policy that does not exist unless given. */
-  token(fields?: object): Promise<AclToken>
+  readonly token: (fields?: object) => Promise<AclToken>
 }
 
 export async function aSecuredServer(): Promise<SecuredServer> {

@@ -1,11 +1,14 @@
-/**
- * Writes until it is killed. Says on its standard output, one line each, when it begins to open the
- * storage (`opening`), where it stood (`opened 41`) and what was acknowledged (`durable 57`).
- */
 import { writeSync } from 'node:fs'
 import type { CheckpointRow, StorageEngine } from '../../src/state/index.ts'
 import { openEmbeddedEngine } from '../../src/storage/index.ts'
 import * as model from './kill-writer-model.ts'
+
+/**
+ * This program writes until it is killed. It says on its standard output, one line each, when it
+ * begins to open the storage (`opening`), where that stood (`opened 41`) and what was acknowledged
+ * (`durable 57`).
+ */
+export type WriterWord = 'opening' | 'opened' | 'durable'
 
 const [directory = '', seed = '1'] = process.argv.slice(2)
 const GROUP_MAX = 24
@@ -20,9 +23,9 @@ function draw(below: number): number {
   return drawState % below
 }
 
-function say(line: string): void {
+function say(word: WriterWord, index = 0): void {
   // Not buffered: what was said is in the pipe, also when the next instruction is never reached.
-  writeSync(1, `${line}\n`)
+  writeSync(1, `${word} ${index}\n`)
 }
 
 say('opening')
@@ -33,7 +36,7 @@ state = {
   blobs: new Map(),
 }
 for (const account of state.balances.keys()) dirty.add(account)
-say(`opened ${engine.opened.lastIndex}`)
+say('opened', engine.opened.lastIndex)
 await Promise.all([appendForever(engine), keepForever(engine)])
 
 async function appendForever(into: StorageEngine): Promise<never> {
@@ -48,7 +51,7 @@ async function appendForever(into: StorageEngine): Promise<never> {
     await into.append(group.map(({ entry }) => entry))
     state = last
     for (const { rows } of group) for (const { account } of rows) dirty.add(account)
-    say(`durable ${state.index}`)
+    say('durable', state.index)
   }
 }
 

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { LogEntry, StorageEngine } from '../../src/state/index.ts'
 
 /**
- * What the killed writer writes, as a function of the index alone, so that a reader can say what the
- * storage must hold at any index. Each commit moves money between accounts: it writes two rows, and
- * the sum of all stays the same unless half of a commit is lost.
+ * What the killed writer writes, as a function of the index alone, so that a reader can say what
+ * the storage must hold at any index. Each commit moves money between accounts: it writes two rows,
+ * and the sum of all stays the same unless half of a commit is lost.
  */
 export interface Model {
   readonly index: number

@@ -9,6 +9,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { LogEntry } from '../../src/state/index.ts'
 import { openEmbeddedEngine } from '../../src/storage/index.ts'
+import type { WriterWord } from './kill-writer-child.ts'
 import * as model from './kill-writer-model.ts'
 
 const KILLS = 50
@@ -17,7 +18,7 @@ const KILL_WHILE_OPENING_EVERY = 8
 const ACKNOWLEDGEMENTS_MAX = 60
 const SEED = 20_260_101
 
-test(`a writer killed ${KILLS} times loses nothing it acknowledged and leaves nothing half done`, async (t) => {
+test(`a writer killed ${KILLS} times loses nothing and leaves nothing half done`, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'reeve-kill-'))
   t.after(() => rm(directory, { recursive: true }))
   const draw = drawsFrom(SEED)
@@ -58,7 +59,7 @@ interface Told {
   readonly durable: number
 }
 
-/** Runs the writer until it has said so many lines, kills it, and returns what it had said by then. */
+/** Runs the writer until it has said so many lines, kills it, and returns what it had said. */
 async function writeAndKill(
   directory: string,
   { seed, lines }: { readonly seed: number; readonly lines: number },
@@ -73,15 +74,21 @@ async function writeAndKill(
   let heard = 0
   // What was still in the pipe when it died was said too, and counts.
   for await (const line of createInterface({ input: child.stdout })) {
-    const [word, number] = line.split(' ')
-    if (word === 'opened') opened = Number(number)
-    if (word === 'durable') durable = Number(number)
+    const said = readLine(line)
+    if (said.word === 'opened') opened = said.index
+    if (said.word === 'durable') durable = said.index
     heard++
     if (heard === lines) child.kill('SIGKILL')
   }
   const [, signal] = await exited
   assert.equal(signal, 'SIGKILL', 'the writer ended by itself')
   return { opened, durable }
+}
+
+function readLine(line: string): { readonly word: WriterWord | undefined; readonly index: number } {
+  const [first, index] = line.split(' ')
+  const words: readonly WriterWord[] = ['opening', 'opened', 'durable']
+  return { word: words.find((word) => word === first), index: Number(index) }
 }
 
 type Engine = Awaited<ReturnType<typeof openEmbeddedEngine>>

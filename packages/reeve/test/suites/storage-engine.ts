@@ -14,7 +14,7 @@ export interface EngineHome {
   open(): Promise<StorageEngine>
 }
 
-export interface SuiteOptions {
+interface SuiteOptions {
   /** Cases an engine cannot be held to, by name, each with the reason. */
   readonly unsupported?: Readonly<Record<string, string>>
 }
@@ -237,7 +237,7 @@ const cases: Readonly<Record<string, (home: EngineHome) => Promise<void>>> = {
     const again = await home.open()
     assert.deepEqual(again.opened.checkpoint, { upTo: 1, tableIndexes: { jobs: 1 } })
     assert.deepEqual(await entriesOf(again, 2), [entry(2)], 'the tail is still there to be applied')
-    // Some of the rows may be there already: applying the tail and writing them again puts it right.
+    // Some of the rows may be there already: applying the tail and writing again puts it right.
     await again.checkpoint([...interruptedRows()], { upTo: 2, tableIndexes: { jobs: 2 } })
     assert.deepEqual(await rowsOf(again), [row('jobs', 'a', '1')])
   },

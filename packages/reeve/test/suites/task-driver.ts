@@ -31,8 +31,9 @@ export function taskDriverSuite(
   const stopping = { signal: 'SIGTERM', timeoutMs: 10_000 }
 
   test(`${name}: says that it is here, in the node's attributes`, async (t) => {
-    const { driver, wait } = await open(t)
-    const health = await wait(driver.fingerprint())
+    const bench = await open(t)
+    const { driver } = bench
+    const health = await bench.wait(driver.fingerprint())
     assert.equal(health.detected, true)
     assert.equal(health.healthy, true)
     assert.equal(health.attributes[`driver.${driver.name}`], '1')

@@ -4,6 +4,7 @@ import { messageOf } from '../../kit/fault.ts'
 import { isServerTerminal } from '../../model/index.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
+import { AGENT_LIMITS } from '../limits.ts'
 import { Latest } from '../store/latest.ts'
 import type { TaskRecord, TaskRecords } from '../store/store.ts'
 import { TaskRunner, type KillRequest } from '../task/task-runner.ts'
@@ -46,6 +47,9 @@ export class AllocationRunner {
   readonly #saveTasks: Latest
   readonly #saveAssignment: Latest
   #assignment: Assignment
+  /** What the store has of the tasks. */
+  #written: TaskRecords = {}
+  #cancelSave: (() => void) | undefined
   #ending: Promise<void> | undefined
   #isHalted = false
   #isExpired = false
@@ -64,7 +68,7 @@ export class AllocationRunner {
     this.#options = options
     this.#assignment = assignment
     this.id = assignment.allocation.ID
-    this.#saveTasks = new Latest(() => host.store.saveTasks(this.id, this.#records()))
+    this.#saveTasks = new Latest(() => this.#writeTasks())
     this.#saveAssignment = new Latest(() => host.store.saveAssignment(this.#assignment))
     this.#members = assignment.group.Tasks.map((task) => this.#member(task, records[task.Name]))
   }
@@ -97,7 +101,7 @@ export class AllocationRunner {
   /** Ends everything at once, poststop tasks included, for an allocation that the servers have forgotten. */
   async destroy(): Promise<void> {
     await this.stop()
-    await Promise.all(this.#members.map(({ runner }) => runner.kill({ skipShutdownDelay: true })))
+    await Promise.all(this.#members.map(({ runner }) => runner.kill(AT_ONCE)))
   }
 
   /** The agent goes, the tasks stay. Resolves when what happened so far is saved. */
@@ -140,6 +144,16 @@ export class AllocationRunner {
 
   #records(): TaskRecords {
     return Object.fromEntries(this.#members.map(({ runner }) => [runner.name, runner.record]))
+  }
+
+  async #writeTasks(): Promise<void> {
+    const records = this.#records()
+    const isWritten = Object.entries(records).every(([name, record]) => {
+      return this.#written[name] === record
+    })
+    if (isWritten) return
+    await this.#options.host.store.saveTasks(this.id, records)
+    this.#written = records
   }
 
   async #run(): Promise<void> {
@@ -204,7 +218,7 @@ export class AllocationRunner {
     )
     for (const { runner } of this.#members) if (decision.admit.includes(runner.name)) runner.admit()
     if (decision.end !== undefined) void this.#end(decision.end)
-    void this.#saved()
+    this.#saveSoon()
     this.#options.report(this.currentReport())
     if (decision.done) this.#finish()
   }
@@ -214,8 +228,20 @@ export class AllocationRunner {
     void this.#saved().then(() => this.#ended.resolve())
   }
 
+  /**
+   * What must not be lost is saved by the task itself before it acts; the rest, such as the event of a start,
+   * follows from that after a crash, and is worth one write for many changes.
+   */
+  #saveSoon(): void {
+    this.#cancelSave ??= this.#options.host.clock.after(AGENT_LIMITS.saveMs, () => {
+      void this.#saved()
+    })
+  }
+
   async #saved(): Promise<void> {
     const { host } = this.#options
+    this.#cancelSave?.()
+    this.#cancelSave = undefined
     try {
       await this.#saveTasks.run()
     } catch (thrown) {
@@ -239,7 +265,8 @@ export class AllocationRunner {
       await pause(this.#options.host.clock, delayMs, this.#stopped.signal)
       if (this.#isHalted) return
     }
-    const request: KillRequest = { skipShutdownDelay, ...causeOf(reason) }
+    const reasonText = reason === undefined ? allocation.DesiredDescription : ''
+    const request = { skipShutdownDelay, reason: reasonText, ...causeOf(reason) }
     const order = [
       this.#members.filter((member) => member.leader && !isSidecar(member.stage)),
       this.#members.filter((member) => !member.leader && !isSidecar(member.stage)),
@@ -272,6 +299,9 @@ export class AllocationRunner {
     await this.stop()
   }
 }
+
+/** For an allocation that nobody waits for any more. */
+const AT_ONCE: KillRequest = { reason: '', skipShutdownDelay: true }
 
 function causeOf(reason: EndReason | undefined): Pick<KillRequest, 'cause'> {
   switch (reason?.kind) {

@@ -1,5 +1,6 @@
 import type { TaskEvent, TaskEventType } from '@reeve/contract'
 import { formatDurationNs, nsFromMs } from '../../kit/duration.ts'
+import { AGENT_LIMITS } from '../limits.ts'
 
 /** What a caller may say about an event; the rest of the record follows from it. */
 export type TaskEventFields = Partial<
@@ -15,9 +16,10 @@ export function taskEvent(
   timeMs: number,
   {
     details,
-    ...fields
+    ...given
   }: TaskEventFields & { readonly details?: Readonly<Record<string, string>> } = {},
 ): TaskEvent {
+  const fields = shortened(given)
   const record: TaskEvent = {
     ...EMPTY,
     ...fields,
@@ -26,6 +28,16 @@ export function taskEvent(
     Details: { ...mirror(fields), ...details },
   }
   return { ...record, DisplayMessage: displayMessage(record) }
+}
+
+/** Texts of drivers and of the system may be of any length; ten events of each task go into every report. */
+function shortened(fields: TaskEventFields): TaskEventFields {
+  const limit = AGENT_LIMITS.eventTextCharsMax
+  const entries = Object.entries(fields).map(([name, value]) => {
+    const isLong = typeof value === 'string' && value.length > limit
+    return [name, isLong ? `${value.slice(0, limit)}…` : value] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 const EMPTY: Omit<TaskEvent, 'Type' | 'Time'> = {

@@ -40,6 +40,8 @@ export interface TaskRunnerOptions {
 export interface KillRequest {
   /** What is said before `Killing`: that a sibling failed, that the leader ended. */
   readonly cause?: { readonly type: TaskEventType; readonly fields?: TaskEventFields }
+  /** Why the servers want it; empty when they did not say. */
+  readonly reason: string
   readonly skipShutdownDelay: boolean
 }
 
@@ -132,7 +134,8 @@ export class TaskRunner {
     if (this.#kill !== undefined || this.#record.state.State === 'dead') return this.ended
     this.#kill = request
     if (request.cause !== undefined) this.#note(request.cause.type, request.cause.fields)
-    this.#note('Killing', { KillTimeout: nsFromMs(this.#killTimeoutMs()) })
+    const KillTimeout = nsFromMs(this.#killTimeoutMs())
+    this.#note('Killing', { KillTimeout, KillReason: request.reason })
     this.#interrupt()
     return this.ended
   }

@@ -46,12 +46,9 @@ taskDriverSuite('mock', () => {
     launch: (behaviour) => launchWith(configFor(behaviour)),
     ready: () => Promise.resolve(),
     async wait(promise) {
-      let isSettled = false
-      const done = (): void => {
-        isSettled = true
-      }
-      promise.then(done, done)
-      for (let step = 0; !isSettled && step < 1_000; step += 1) await pass(clock, 50)
+      const settled = new AbortController()
+      void Promise.allSettled([promise]).then(() => settled.abort())
+      for (let step = 0; !settled.signal.aborted && step < 1_000; step += 1) await pass(clock, 50)
       return promise
     },
   }

@@ -23,7 +23,7 @@ import { ProcessTree } from './process-tree.ts'
 import { isAlive, ProcessTable, readProc, type ProcessRef } from './processes.ts'
 import { RawExecTask, type ShimChild } from './raw-exec-task.ts'
 import { ShimRecords } from './records.ts'
-import { SHELL, shimCall } from './shim.ts'
+import { isShimCommandLine, SHELL, shimCall } from './shim.ts'
 
 /** How long a shim may take to begin and become the command. */
 const BEGIN_MS_MAX = 10_000
@@ -131,8 +131,10 @@ export class RawExecDriver implements TaskDriver {
     for (;;) {
       const isOver = child.hasEnded()
       const shim = await records.shim()
-      if (shim !== undefined && (isOver || (await hasBecomeCommand(records, shim)))) {
+      if (shim !== undefined && (isOver || (await hasBecomeCommand(records)))) {
         if (await records.hasFailedExec()) {
+          // It still writes its record; nobody may be at work in the directory that is removed next.
+          await this.#endOf(child)
           throw new Fault(
             'task-unstartable',
             `command ${JSON.stringify(file)} could not be executed`,
@@ -153,9 +155,15 @@ export class RawExecDriver implements TaskDriver {
 
   async #giveUp(child: ShimChild, handle: TaskHandle, shim?: ProcessRef): Promise<void> {
     child.kill()
+    await this.#endOf(child)
     if (shim === undefined) return
     const { clock, table } = { clock: this.#clock, table: this.#table }
     await new ProcessTree({ shim, isSessionKnown: true, handle, table, clock }).kill()
+  }
+
+  async #endOf(child: ShimChild): Promise<void> {
+    const deadline = { clock: this.#clock, ms: BEGIN_MS_MAX, what: 'the end of the supervisor' }
+    await withDeadline(child.ended, deadline)
   }
 
   async #probe(): Promise<void> {
@@ -172,14 +180,13 @@ export class RawExecDriver implements TaskDriver {
   }
 }
 
-/** True once the process of the task is another program than the shim, or already gone. */
-async function hasBecomeCommand(records: ShimRecords, shim: ProcessRef): Promise<boolean> {
+/** True once the process of the task is another program than its shell, or already gone. */
+async function hasBecomeCommand(records: ShimRecords): Promise<boolean> {
   const task = await records.task()
   if (task === undefined) return false
   // A zombie's command line is empty, a process that ended has none: it did begin.
-  const before = readProc(shim.pid, 'cmdline')
-  const now = readProc(task.pid, 'cmdline')
-  return before === undefined || now === undefined || !now.equals(before)
+  const cmdline = readProc(task.pid, 'cmdline')
+  return cmdline === undefined || !isShimCommandLine(cmdline)
 }
 
 interface LogFiles {

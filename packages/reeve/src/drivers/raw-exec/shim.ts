@@ -15,26 +15,38 @@
  *   reset in the task.
  * - Its own standard error is closed to it, because shells comment on killed children there.
  * - `read` and `echo` are built in: at the end no process can be missing to write the record with.
- * - `command exec`, `execfail` and the trap are for shells that differ in what follows a failed exec.
  */
-export const SHIM_SCRIPT = `exec 3>&2 2>/dev/null
+const SHIM_SCRIPT = `exec 3>&2 2>/dev/null
 set -C
 read -r _reeve_line </proc/self/stat && echo "$_reeve_line" >"$1/shim" || exit 97
 set +C
-_reeve_dir=$1
-shift
+_reeve_dir=$1 _reeve_begin=$2
+shift 2
 trap : HUP INT QUIT TERM USR1 USR2 ALRM
-(
+/bin/sh -c "$_reeve_begin" reeve-task "$_reeve_dir" "$@"
+_reeve_code=$?
+echo "$_reeve_code" >"$_reeve_dir/exit"
+exit "$_reeve_code"`
+
+/**
+ * The task's own process until it becomes the command. A shell of its own and not a subshell of the shim, in
+ * which some shells end without a word when exec fails; here each either goes on or runs the trap.
+ */
+const BEGIN_SCRIPT = `_reeve_dir=$1
+shift
 trap 'echo >"$_reeve_dir/failed"' EXIT
 read -r _reeve_line </proc/self/stat && echo "$_reeve_line" >"$_reeve_dir/task" || exit 98
 shopt -s execfail
 unset PWD OLDPWD SHLVL
-command exec "$@" 2>&3 3>&-
-exit 126
-)
-_reeve_code=$?
-echo "$_reeve_code" >"$_reeve_dir/exit"
-exit "$_reeve_code"`
+exec "$@" 2>&3 3>&-
+exit 126`
+
+/** True while a process, of which this is the command line, is still one of the two shells above. */
+export function isShimCommandLine(cmdline: Buffer): boolean {
+  return cmdline.includes(BEGIN_MARK)
+}
+
+const BEGIN_MARK = Buffer.from(`\0${BEGIN_SCRIPT}\0`)
 
 export const SHELL = '/bin/sh'
 
@@ -60,7 +72,7 @@ export function shimCall({ recordsDir, file, args, env }: ShimInput): ShimCall {
     odd.length === 0 ? [] : ['/usr/bin/env', ...odd.map(([name, value]) => `${name}=${value}`)]
   const kept = Object.entries(env).filter(([name]) => isKeptByShell(name))
   return {
-    args: ['-c', SHIM_SCRIPT, 'reeve-task', recordsDir, ...through, file, ...args],
+    args: ['-c', SHIM_SCRIPT, 'reeve-task', recordsDir, BEGIN_SCRIPT, ...through, file, ...args],
     env: Object.fromEntries(kept),
   }
 }

@@ -7,7 +7,7 @@ export const SOURCE_LENGTH_MAX = 8 * 1024 * 1024
 export const TOKEN_COUNT_MAX = 500_000
 
 /** Brackets, blocks, templates and unary operators inside one another; keeps the recursive parser off the end of the stack. */
-export const NESTING_DEPTH_MAX = 250
+export const NESTING_DEPTH_MAX = 200
 
 /** Problems reported for one text; the rest would be noise, often caused by the first ones. */
 export const DIAGNOSTIC_COUNT_MAX = 50

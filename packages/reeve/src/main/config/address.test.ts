@@ -56,7 +56,7 @@ const reach = [
   { host: '0:0:0:0:0:0:0:0', loopback: false, any: true },
 ]
 for (const { host, loopback, any } of reach)
-  test(`address: ${host} is ${loopback ? '' : 'not '}loopback${any ? ', but every address' : ''}`, () => {
+  test(`address: ${host} is ${loopback ? 'loopback' : any ? 'every address' : 'out there'}`, () => {
     assert.equal(isLoopback(host), loopback)
     assert.equal(isAnyAddress(host), any)
   })

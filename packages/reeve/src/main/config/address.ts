@@ -2,20 +2,23 @@ import { BlockList, isIP, isIPv6 } from 'node:net'
 
 export const PORT_MAX = 65_535
 
-/** A host and perhaps a port, as people write them: `10.0.0.5`, `node1:4646`, `[::1]:4646`, `::1`. */
+/** A host and perhaps a port, as people write them: `10.0.0.5`, `node1:4646`, `[::1]:4646`. */
 export interface Address {
   readonly host: string
   readonly port: number | undefined
 }
 
 /** RFC 1123: labels of letters, digits and inner hyphens; underscores are met in practice. */
-const HOST_NAME =
-  /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*$/i
+const HOST_LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/i
+const HOST_NAME_CHARS_MAX = 253
 const BRACKETED = /^\[([^\]]*)\](?::([0-9]{1,5}))?$/
 const PLAIN = /^([^:[\]]*)(?::([0-9]{1,5}))?$/
 
 export function isHost(text: string): boolean {
-  return isIP(text) !== 0 || HOST_NAME.test(text)
+  if (isIP(text) !== 0) return true
+  return (
+    text.length <= HOST_NAME_CHARS_MAX && text.split('.').every((part) => HOST_LABEL.test(part))
+  )
 }
 
 export function parseAddress(text: string): Address | undefined {
@@ -37,7 +40,7 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** Whether only this machine can reach the host. A name other than `localhost` may lead anywhere. */
+/** Whether only this machine can reach the host. Any name but `localhost` may lead anywhere. */
 export function isLoopback(host: string): boolean {
   const version = isIP(host)
   if (version === 0) return host.toLowerCase() === 'localhost'

@@ -1,8 +1,8 @@
 import type { Secret } from './secret.ts'
 
 /**
- * How an agent shall run: flags, environment, files and defaults put together. `options.ts` says where each
- * value comes from.
+ * How an agent shall run: flags, environment, files and defaults put together. `options.ts` says
+ * where each value comes from.
  */
 export interface AgentConfig {
   /** Server and node in one process, loopback only, for trying things out. */
@@ -37,13 +37,13 @@ export interface AdvertisedAddress {
   readonly httpPort: number | undefined
 }
 
-export interface ServerConfig {
+interface ServerConfig {
   readonly enabled: boolean
   /** What a node must show to be let in; undefined lets the server make one at its first start. */
   readonly joinToken: Secret | undefined
 }
 
-export interface ClientConfig {
+interface ClientConfig {
   readonly enabled: boolean
   /** `host:port` of servers to dial. Empty where the server is in the same process. */
   readonly servers: readonly string[]
@@ -58,7 +58,7 @@ export interface ClientConfig {
 }
 
 /** What the node keeps for itself and its operating system. */
-export interface ReservedConfig {
+interface ReservedConfig {
   readonly cpuMHz: number
   readonly memoryMB: number
   readonly diskMB: number
@@ -67,20 +67,20 @@ export interface ReservedConfig {
 }
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface LogConfig {
   readonly level: LogLevel
   readonly json: boolean
 }
 
-/** How much of the log of commits is kept behind the checkpoint: the backlog of the event stream. */
-export interface EventLogConfig {
+/** How much of the log of commits is kept for the event stream. */
+interface EventLogConfig {
   readonly ageMsMax: number
   readonly commitsMax: number
 }
 
-export interface HttpConfig {
+interface HttpConfig {
   /** Origins whose pages may read answers; `*` is any. */
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>

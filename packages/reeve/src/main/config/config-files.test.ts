@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { findConfigFiles, type ConfigFileSystem } from './config-files.ts'
 import { diskFiles } from './disk-files.ts'
 
-/** Files in memory: a text is a file, a list of names a directory, an error what every call throws. */
+/** Files in memory: a text is a file, a list of names a directory, an error is thrown. */
 function memoryFiles(
   entries: Readonly<Record<string, string | Uint8Array | readonly string[] | Error>>,
 ): ConfigFileSystem {
@@ -33,7 +33,7 @@ function systemError(code: string): Error {
   return Object.assign(new Error(`${code}: it did not work`), { code })
 }
 
-test('configuration files: a directory gives its *.hcl and *.json in the order of their names', async () => {
+test('configuration files: a directory gives its *.hcl and *.json in order', async () => {
   const names = ['b.json', 'Z.hcl', 'a.hcl', '.hidden.hcl', 'notes.md', 'a.hcl~']
   const files = memoryFiles({
     '/etc/reeve.d': names,
@@ -87,7 +87,7 @@ for (const { name, entry, want } of problemCases)
     })
   })
 
-test('configuration files: the disk gives files, directories and no more bytes than asked for', async (t) => {
+test('configuration files: the disk gives no more bytes than asked for', async (t) => {
   const root = await temporaryDirectory(t)
   await mkdir(join(root, 'conf.d'))
   await writeFile(join(root, 'conf.d', 'a.hcl'), 'region = "ü"')

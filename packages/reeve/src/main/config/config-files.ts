@@ -12,7 +12,7 @@ export interface ConfigFileSystem {
   read(path: string, bytesMax: number): Promise<Uint8Array>
 }
 
-/** The largest configurations seen are a few kilobytes; a file that never ends must not fill the memory. */
+/** Configurations are a few kilobytes; a file that never ends must not fill the memory. */
 const FILE_BYTES_MAX = 1024 * 1024
 const DIRECTORY_FILES_MAX = 256
 
@@ -21,7 +21,7 @@ export interface FoundFiles {
   readonly problems: readonly ConfigProblem[]
 }
 
-/** The files themselves, and of directories the `*.hcl` and `*.json` in the order of their names. */
+/** The files, and of directories the `*.hcl` and `*.json` in the order of their names. */
 export async function findConfigFiles(
   paths: readonly string[],
   fileSystem: ConfigFileSystem,

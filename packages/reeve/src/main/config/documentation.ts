@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describeFilePath, type Option } from './option.ts'
 import { optionEntries } from './options.ts'
 
-/** The page whose table of settings is written from the options: `node documentation.ts` writes it anew. */
-export const DOCUMENT = new URL('../../../../../docs/configuration.md', import.meta.url)
+/** The page whose table is written from the options; running this file writes it anew. */
+export const DOCUMENT = join(import.meta.dirname, '../../../../../docs/configuration.md')
 
 const BEGIN = '<!-- settings: written by packages/reeve/src/main/config/documentation.ts -->'
 const END = '<!-- end of settings -->'

@@ -43,8 +43,8 @@ function growTree(): Branch {
 export const fileSchema: BodySchema = schemaOf(fileTree)
 
 /**
- * Open everywhere, and without types: what is unknown or has the wrong type is found while the settings
- * are read, so that one run reports all of it together.
+ * Open everywhere, and without types: what is unknown or has the wrong type is found while the
+ * settings are read, so that one run reports all of it together.
  */
 function schemaOf(branch: Branch): BodySchema {
   const blocks: Record<string, BlockSchema> = {}

@@ -2,8 +2,8 @@ import type { Result } from '../../kit/result.ts'
 import type { Value } from '../../lang/hcl/index.ts'
 
 /**
- * What a setting may hold, and how each source writes it. A refusal is what the value "must be", without
- * the value itself: it may be a secret, and a file shows its own line.
+ * What a setting may hold, and how each source writes it. A refusal is what the value "must be",
+ * without the value itself: it may be a secret, and a file shows its own line.
  */
 export interface Kind<T> {
   /** In the words of the documentation. */

@@ -112,7 +112,7 @@ for (const c of precedenceCases)
     assert.deepEqual(c.read(anAgentConfig(c.given)), c.want)
   })
 
-test('configuration: --dev is server and node on loopback, without ACLs, in a temporary directory', () => {
+test('configuration: --dev is server and node on loopback, without ACLs', () => {
   assert.deepEqual(anAgentConfig({ flags: dev }), {
     dev: true,
     region: 'global',

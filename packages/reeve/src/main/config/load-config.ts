@@ -15,7 +15,7 @@ import {
 } from './read-texts.ts'
 import { findContradictions, findGaps, findRisks, type Resolved } from './rules.ts'
 
-export interface ConfigSources {
+interface ConfigSources {
   readonly flags: FlagValues
   readonly environment: Environment
   /** Later ones win. */
@@ -40,7 +40,7 @@ export function loadConfig(sources: ConfigSources): Result<LoadedConfig, readonl
   return ok({ config: buildConfig(resolved.settings, sources.facts), warnings })
 }
 
-export interface Validation {
+interface Validation {
   readonly problems: readonly ConfigProblem[]
   /** What flags or environment still have to say before an agent can start. */
   readonly gaps: readonly ConfigProblem[]

@@ -2,8 +2,8 @@ import type { AgentConfig } from './agent-config.ts'
 import type { Kind } from './kind.ts'
 
 /**
- * One setting, declared once: files, environment, flags, the documentation and the checks all come from
- * here. `T` is what sources may say, `D` what stands when none says anything.
+ * One setting, declared once: files, environment, flags, documentation and checks come from here.
+ * `T` is what sources may say, `D` what stands when none says anything.
  */
 export interface Option<T, D = T> {
   readonly kind: Kind<T>
@@ -15,7 +15,7 @@ export interface Option<T, D = T> {
   /** What it is for, as a sentence in Markdown. */
   readonly help: string
   /** Where it ends up; undefined while it is not set. */
-  read(config: AgentConfig): T | undefined
+  readonly read: (config: AgentConfig) => T | undefined
 }
 
 /** Lets the types of the kind and the default be found from the declaration. */
@@ -23,21 +23,21 @@ export function option<T, D extends T | undefined>(declared: Option<T, D>): Opti
   return declared
 }
 
-export interface OptionFlag {
+interface OptionFlag {
   /** `--http-port`. */
   readonly long: string
   /** What stands for its argument in the help: `N`. */
   readonly argument?: string
 }
 
-export interface Default<D> {
+interface Default<D> {
   /** In the words of the documentation. */
   readonly text: string
   of(ground: Ground): D
 }
 
 /** What defaults may depend on. */
-export interface Ground extends HostFacts {
+interface Ground extends HostFacts {
   readonly dev: boolean
 }
 

@@ -15,7 +15,7 @@ import {
 import { bool, integer, listOf, mapOf } from './value-kinds.ts'
 
 /** choices.md: default HTTP port. */
-export const HTTP_PORT = 4646
+const HTTP_PORT = 4646
 
 const HOUR_MS = 3_600_000
 
@@ -123,7 +123,7 @@ export const options = {
     environment: 'REEVE_BIND_ADDR',
     flag: { long: '--bind', argument: 'ADDR' },
     byDefault: always('127.0.0.1', '`127.0.0.1`'),
-    help: 'The address the HTTP port is opened on; `0.0.0.0` is every one. With `--dev` loopback only.',
+    help: 'The address that is listened on; `0.0.0.0` is every one. With `--dev` loopback only.',
     read: (config) => config.bind,
   }),
   httpPort: option({
@@ -132,7 +132,9 @@ export const options = {
     environment: 'REEVE_HTTP_PORT',
     flag: { long: '--http-port', argument: 'N' },
     byDefault: always(HTTP_PORT, `\`${HTTP_PORT}\``),
-    help: 'The port of both APIs, their documentation, metrics and the channel of the nodes; 0 is any free one.',
+    help:
+      'The port of both APIs, their documentation, metrics and the channel of the nodes; 0 takes ' +
+      'any free one.',
     read: (config) => config.ports.http,
   }),
   advertise: option({

@@ -44,7 +44,14 @@ export function readSettings(file: ConfigFile): Reading {
   if (!decoded.ok) return { settings: [], problems: decoded.error.map(fromDiagnostic) }
   const reader: Reader = { settings: [], problems: [] }
   readBody(reader, decoded.value, { branch: fileTree, path: [] })
-  return reader
+  // Arguments are read before blocks; a person reads from top to bottom.
+  return { settings: reader.settings, problems: reader.problems.toSorted(byPlace) }
+}
+
+function byPlace({ origin: a }: ConfigProblem, { origin: b }: ConfigProblem): number {
+  const offset = (origin: Origin): number =>
+    origin.kind === 'file' ? origin.range.start.offset : 0
+  return offset(a) - offset(b)
 }
 
 interface Reader {
@@ -85,7 +92,8 @@ function readBody(reader: Reader, body: DecodedBody, place: Place): void {
 
 function readAttribute(reader: Reader, attribute: DecodedAttribute, place: Place): void {
   const declared = place.branch.options.get(attribute.name)
-  if (declared === undefined) return refuseName(reader, attribute.name, attribute.nameSpan, place)
+  if (declared === undefined)
+    return refuseName(reader, { name: attribute.name, span: attribute.nameSpan }, place)
   take(reader, declared, { value: attribute.value, span: attribute.expression.span })
 }
 
@@ -95,13 +103,13 @@ function readBlock(reader: Reader, block: DecodedBlock, place: Place): void {
   if (declared !== undefined)
     return take(reader, declared, { value: mapOfBlock(reader, body), span: headerSpan })
   const child = place.branch.blocks.get(type)
-  if (child === undefined) return refuseName(reader, type, headerSpan, place)
+  if (child === undefined) return refuseName(reader, { name: type, span: headerSpan }, place)
   if (!LABELLED_BLOCKS.has(type))
     return readBody(reader, body, { branch: child, path: [...place.path, type] })
   const [label = ''] = labels
   const inner = child.blocks.get(label)
   const labelled = { branch: child, path: [...place.path, type] }
-  if (inner === undefined) return refuseName(reader, label, headerSpan, labelled)
+  if (inner === undefined) return refuseName(reader, { name: label, span: headerSpan }, labelled)
   readBody(reader, body, { branch: inner, path: [...labelled.path, label] })
 }
 
@@ -125,7 +133,11 @@ function take(
     reader.problems.push({ origin, message: `${subjectOf(option, origin)} must be ${read.error}.` })
 }
 
-function refuseName(reader: Reader, name: string, span: Span, { branch, path }: Place): void {
+function refuseName(
+  reader: Reader,
+  { name, span }: { readonly name: string; readonly span: Span },
+  { branch, path }: Place,
+): void {
   const where = path.length === 0 ? '' : ` in ${describeFilePath(path)}`
   const near = didYouMean(name, [...branch.options.keys(), ...branch.blocks.keys()])
   const hint = near === '' ? belongsElsewhere(name) : near
@@ -134,9 +146,10 @@ function refuseName(reader: Reader, name: string, span: Span, { branch, path }: 
 
 /** A setting in the wrong block is the second most common mistake after a misspelt one. */
 function belongsElsewhere(name: string): string {
-  const found = optionEntries.find(([, { file }]) => file?.at(-1) === name)?.[1].file
-  if (found === undefined || found.length < 2) return ''
-  return ` It belongs in the block ${describeFilePath(found.slice(0, -1))}.`
+  const places = optionEntries.flatMap(([, { file }]) => (file?.at(-1) === name ? [file] : []))
+  const [place, other] = places
+  if (place === undefined || other !== undefined || place.length < 2) return ''
+  return ` It belongs in the block ${describeFilePath(place.slice(0, -1))}.`
 }
 
 function refuse(reader: Reader, span: Span, message: string): void {

@@ -59,8 +59,8 @@ function readAll(texts: readonly GivenText[], place: TextPlace): Reading {
 const PREFIX = 'REEVE_'
 
 /**
- * Misspelt variables are never read, and nobody would know. Only near misses are told: the command line and
- * tasks have variables with the same beginning (choices.md: environment given to tasks).
+ * Misspelt variables are never read, and nobody would know. Only near misses are told: the command
+ * line and tasks have variables with the same beginning (choices.md: environment given to tasks).
  */
 export function findStrayVariables(environment: Environment): readonly string[] {
   const known = optionEntries.flatMap(

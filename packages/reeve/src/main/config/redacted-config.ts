@@ -3,7 +3,7 @@ import type { PlainValue } from './kind.ts'
 import { optionEntries } from './options.ts'
 
 /** A configuration as a file would hold it. */
-export interface PlainConfig {
+interface PlainConfig {
   readonly [name: string]: PlainValue | PlainConfig
 }
 

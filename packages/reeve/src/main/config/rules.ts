@@ -5,7 +5,7 @@ import { subjectOf, type ConfigProblem, type Origin } from './problem.ts'
 /** The settings after all sources were put together, and who said each. */
 export interface Resolved {
   readonly settings: Settings
-  originOf(name: OptionName): Origin
+  readonly originOf: (name: OptionName) => Origin
 }
 
 /** Settings that are right alone and wrong together. */

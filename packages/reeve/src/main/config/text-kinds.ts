@@ -134,7 +134,7 @@ export const secret: Kind<Secret> = {
   isSecret: true,
 }
 
-/** Made absolute from the working directory; a file may be read from any, so it must be absolute there. */
+/** Relative to the working directory, but not in a file: it may be read from any. */
 export const path: Kind<string> = {
   name: 'path',
   flag: 'once',

@@ -17,7 +17,7 @@ function orWanted<T>(value: T | undefined, wanted: string): Result<T, string> {
   return value === undefined ? err(wanted) : ok(value)
 }
 
-export interface IntegerRange {
+interface IntegerRange {
   readonly min: number
   readonly max: number
 }
@@ -76,14 +76,14 @@ function readAll<P>(
   return ok(values)
 }
 
-export interface MapRules {
+interface MapRules {
   readonly name: RegExp
   readonly value: RegExp
   /** Reads after "must be a map of names to text; ". */
   readonly rule: string
 }
 
-/** Names to text; numbers and bools become text. Files only: neither flags nor variables hold a map. */
+/** Names to text; numbers and bools become text. Neither flags nor variables hold a map. */
 export function mapOf(rules: MapRules): Kind<Readonly<Record<string, string>>> {
   const wanted = `a map of at most ${ENTRIES_MAX} names to text; ${rules.rule}`
   return {

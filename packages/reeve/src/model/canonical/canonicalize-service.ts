@@ -102,18 +102,24 @@ function checkRestart(input: Input<CheckRestart> | null | undefined): CheckResta
 
 /** Scheduling reference §35: these four names are known when the job is registered. */
 function serviceName(given: string | null | undefined, parent: ServiceParent): string {
-  const { job, group, task } = parent
-  const base = task === undefined ? `${job}-${group}` : `${job}-${group}-${task}`
+  const [job, group] = [inserted(parent.job), inserted(parent.group)]
+  const task = parent.task === undefined ? undefined : inserted(parent.task)
   const known: Readonly<Record<string, string>> = {
     JOB: job,
     TASKGROUP: group,
     TASK: task ?? 'group',
     BASE: `${job}-${group}-${task ?? 'group'}`,
   }
-  return textOr(given, base).replaceAll(
+  const name = textOr(given, task === undefined ? `${job}-${group}` : `${job}-${group}-${task}`)
+  return name.replaceAll(
     /\$\{(JOB|TASKGROUP|TASK|BASE)\}/g,
-    (text, name: string) => known[name] ?? text,
+    (text, reference: string) => known[reference] ?? text,
   )
+}
+
+/** A name that spells a reference itself must not be resolved when the job is read and sent again. */
+function inserted(name: string): string {
+  return name.replaceAll('$', '')
 }
 
 function serviceProvider(given: string | null | undefined): string {

@@ -52,7 +52,7 @@ export function dataPathsOf(directory: string): DataPaths {
  */
 export type DirectoryState = 'absent' | 'empty' | 'unfinished' | 'ready'
 
-/** Looks at a directory without touching it, and refuses when it is not ours, or not of our format. */
+/** Looks at a directory without touching it. Refuses one that is not ours or not of our format. */
 export async function examineDirectory(paths: DataPaths): Promise<DirectoryState> {
   const found = await stat(paths.root).catch(ifMissing)
   if (found === undefined) return 'absent'
@@ -98,7 +98,8 @@ function versionFault(paths: DataPaths, format: unknown): Error {
   const newer = format > FORMAT_VERSION
   return storageFault(
     'storage-version',
-    `The data directory ${paths.root} has format ${format}, this program reads format ${FORMAT_VERSION}. ` +
+    `The data directory ${paths.root} has format ${format}, ` +
+      `this program reads format ${FORMAT_VERSION}. ` +
       (newer
         ? 'A newer Reeve wrote it: start that version, or restore a backup made by this one.'
         : 'An older Reeve wrote it: upgrade through the versions in between, as their notes say.'),
@@ -161,7 +162,6 @@ async function nearestExisting(path: string): Promise<string> {
 
 /** Makes the directory itself, durably, and marks it as begun. */
 export async function beginDirectory(paths: DataPaths): Promise<void> {
-  // Not readable by others: the rows hold what tokens are checked against.
   const firstMade = await mkdir(paths.root, { recursive: true, mode: 0o700 })
   if (firstMade !== undefined) {
     for (let made = paths.root; made.length >= firstMade.length; made = dirname(made)) {
@@ -171,7 +171,7 @@ export async function beginDirectory(paths: DataPaths): Promise<void> {
   await writeFormat(paths, 'unfinished')
 }
 
-/** Marks the directory as complete: from now on an empty database in it is a loss, not a beginning. */
+/** Marks the directory as complete: from now on an empty database in it is a loss. */
 export async function completeDirectory(paths: DataPaths): Promise<void> {
   await writeFormat(paths, 'ready')
 }

@@ -1,11 +1,11 @@
-import { rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { ClassicLevel } from 'classic-level'
 import type { DataPaths } from './data-directory.ts'
 import { syncFolder } from './durable-file.ts'
 import { memoryBytesMax, RotationGuard, rotationFolder } from './rotation-guard.ts'
 import { codeOf } from './storage-faults.ts'
 
-/** Twice this is held in memory at worst. Larger means fewer rewrites of rows, and a longer replay. */
+/** Up to twice this is held in memory. Larger means fewer rewrites of rows, and longer replay. */
 export const WRITE_BUFFER_BYTES = 64 * 1024 * 1024
 const TABLE_BYTES = 32 * 1024 * 1024
 const BLOCK_BYTES = 16 * 1024
@@ -75,7 +75,7 @@ interface PageSource<T> {
   close(): Promise<void>
 }
 
-/** Fetches each page while the one before is being worked on: the database reads on its own thread. */
+/** Fetches each page while the one before is worked on: the database has threads of its own. */
 async function* pagesOf<T>(open: () => PageSource<T>): AsyncGenerator<T[]> {
   const source = open()
   try {
@@ -93,13 +93,13 @@ async function* pagesOf<T>(open: () => PageSource<T>): AsyncGenerator<T[]> {
   }
 }
 
-export interface KeyRange {
+interface KeyRange {
   readonly gte: string
   readonly lt?: string
   readonly lte?: string
 }
 
-export interface OpenDatabaseOptions {
+interface OpenDatabaseOptions {
   readonly bufferBytes: number
   /** Nothing was ever acknowledged in it: it may be made, and made again when half made. */
   readonly create: boolean
@@ -120,6 +120,8 @@ export async function openDatabase(
 }
 
 async function openLevel(folder: string, options: OpenDatabaseOptions): Promise<ClassicLevel> {
+  // Not readable by others, whatever the directory above allows: rows hold hashes of secrets.
+  if (options.create) await mkdir(folder, { recursive: true, mode: 0o700 })
   const level = new ClassicLevel(folder, {
     createIfMissing: options.create,
     writeBufferSize: options.bufferBytes,

@@ -15,11 +15,11 @@ import * as layout from './layout.ts'
 import { newestWal, type WalLength } from './leveldb/inspect-database.ts'
 import { storageFault, toStorageFault } from './storage-faults.ts'
 
-/** A checkpoint is written in pieces this large: an append that comes along waits for one of them. */
+/** A checkpoint is written in pieces of this size: an append waits for one of them at most. */
 const CHECKPOINT_BYTES_PER_WRITE = 256 * 1024
 const TRIM_KEYS_PER_WRITE = 2_000
 
-export interface EmbeddedParts {
+interface EmbeddedParts {
   readonly paths: DataPaths
   readonly database: Database
   readonly opened: EnginePosition
@@ -158,7 +158,7 @@ export class EmbeddedEngine implements StorageEngine {
     }
   }
 
-  /** Notes beside the database how far it came: should it lose its end, the next opening notices. */
+  /** Notes beside the database how far it came: if it loses its end, the next opening notices. */
   async #remember(wal: WalLength): Promise<void> {
     await writeReached(this.#paths, { lastIndex: this.#lastIndex, upTo: this.#upTo, wal })
   }
@@ -177,8 +177,8 @@ export class EmbeddedEngine implements StorageEngine {
   }
 
   /**
-   * After a failed write the database's log file may end in half a record, and what it writes behind
-   * it would be lost at the next start. So the first failure is the last write.
+   * After a failed write the database's log file may end in half a record, and what is written
+   * behind it would be lost at the next start. So the first failure is the last write.
    */
   async #write(operations: Operation[], doing: string): Promise<void> {
     if (this.#failed !== undefined) {

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import type { LogEntry, StoredRow } from '../../state/index.ts'
 import { escapeText, unescapeText } from './text-escape.ts'
 
-/** What a key or value of the database says is wrong. The engine turns it into a fault with the place. */
+/** A key or value is not what was written. The engine makes it a fault that names the place. */
 export class UnreadableValue extends Error {
   override readonly name: string = 'UnreadableValue'
 }
@@ -111,7 +111,7 @@ export function fromRowValue(key: string, value: string): StoredRow {
   }
 }
 
-/** The checksum goes last, so that the bytes handed out are those the database gave us, uncopied. */
+/** The checksum goes last, so that the bytes handed out need not be copied. */
 export function toBlobValue(key: string, bytes: Uint8Array): Uint8Array {
   const value = Buffer.allocUnsafe(bytes.length + CRC_BYTES)
   value.set(bytes)

@@ -1,4 +1,4 @@
-import type { CheckpointMark, EnginePosition, StorageEngine } from '../../state/index.ts'
+import type { CheckpointMark, StorageEngine } from '../../state/index.ts'
 import * as data from './data-directory.ts'
 import { openDatabase, WRITE_BUFFER_BYTES, type Database } from './database.ts'
 import { EmbeddedEngine, metaOperation } from './embedded-engine.ts'
@@ -6,16 +6,17 @@ import * as layout from './layout.ts'
 import { DamagedDatabase, inspectDatabase } from './leveldb/inspect-database.ts'
 import type { TableEntry } from './leveldb/manifest.ts'
 import { toStorageFault } from './storage-faults.ts'
+import { readPosition } from './stored-position.ts'
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   /** How much the database gathers in memory before it sorts it into a table. */
   readonly writeBufferBytes?: number
 }
 
 /**
- * Opens the storage in a directory, creating both when they are not there. Rejects with a Fault that
- * says what is wrong and what to do (`storage-corrupt`, `-version`, `-locked`, `-unwritable`, `-full`,
- * `-foreign`, `-failed`), and then leaves the directory as it was.
+ * Opens the storage in a directory, creating both when they are not there. Rejects with a Fault
+ * that says what is wrong and what to do (`storage-corrupt`, `-version`, `-locked`, `-unwritable`,
+ * `-full`, `-foreign`, `-failed`), and then leaves the directory as it was.
  */
 export async function openEmbeddedEngine(
   directory: string,
@@ -45,7 +46,7 @@ async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<
   const database = await openDatabase(paths, { bufferBytes, create })
   try {
     if (create) await initialise(paths, database)
-    const opened = await positionOf(paths, database, reached)
+    const opened = await readPosition({ paths, database }, reached)
     const onClosed = (): void => void openHere.delete(paths.root)
     return new EmbeddedEngine({ paths, database, opened, onClosed })
   } catch (thrown) {
@@ -94,91 +95,4 @@ async function initialise(paths: data.DataPaths, database: Database): Promise<vo
   }
   await data.writeReached(paths, data.NOTHING_REACHED)
   await data.completeDirectory(paths)
-}
-
-/** Where the storage stands, after checking that nothing between checkpoint and end is missing. */
-async function positionOf(
-  paths: data.DataPaths,
-  database: Database,
-  reached: data.Reached,
-): Promise<EnginePosition> {
-  await readMeta(paths, database, 'format', isFormat)
-  const checkpoint = await readMeta(paths, database, 'checkpoint', isMark)
-  const firstIndex = await readMeta(paths, database, 'first', isIndex)
-  const lastIndex = await lastIndexOf(paths, database, Math.max(firstIndex, checkpoint.upTo + 1))
-  if (firstIndex > checkpoint.upTo + 1) throw missing(paths, checkpoint.upTo + 1)
-  if (firstIndex <= lastIndex) await assertEntry(paths, database, firstIndex)
-  if (lastIndex < reached.lastIndex) {
-    throw data.damaged(paths, `the log ends at ${lastIndex}, but had come to ${reached.lastIndex}`)
-  }
-  if (checkpoint.upTo < reached.upTo) {
-    throw data.damaged(
-      paths,
-      `the checkpoint is at ${checkpoint.upTo}, but had come to ${reached.upTo}`,
-    )
-  }
-  return { lastIndex, firstIndex, checkpoint }
-}
-
-/** Walks the entries that the checkpoint does not contain: each must be there. */
-async function lastIndexOf(
-  paths: data.DataPaths,
-  database: Database,
-  from: number,
-): Promise<number> {
-  let last = from - 1
-  for await (const keys of database.keyPages(layout.logRange(from, Number.MAX_SAFE_INTEGER))) {
-    for (const key of keys) {
-      if (key !== layout.logKey(last + 1)) throw missing(paths, last + 1)
-      last++
-    }
-  }
-  return last
-}
-
-async function assertEntry(
-  paths: data.DataPaths,
-  database: Database,
-  index: number,
-): Promise<void> {
-  if ((await database.getText(layout.logKey(index))) === undefined) throw missing(paths, index)
-}
-
-async function readMeta<T>(
-  paths: data.DataPaths,
-  database: Database,
-  name: keyof typeof layout.metaKeys,
-  isValid: (value: unknown) => value is T,
-): Promise<T> {
-  const key = layout.metaKeys[name]
-  const sealed = await database.getText(key)
-  if (sealed === undefined) throw data.damaged(paths, `the record ${name} is missing`)
-  try {
-    const value: unknown = JSON.parse(layout.unseal(key, sealed))
-    if (isValid(value)) return value
-  } catch (thrown) {
-    throw data.damaged(paths, `the record ${name} is unreadable`, thrown)
-  }
-  throw data.damaged(paths, `the record ${name} is unreadable`)
-}
-
-/** FORMAT was read first and named the right one; a database that disagrees is not the one beside it. */
-function isFormat(value: unknown): value is number {
-  return value === data.FORMAT_VERSION
-}
-
-function isIndex(value: unknown): value is number {
-  return Number.isSafeInteger(value)
-}
-
-function isMark(value: unknown): value is CheckpointMark {
-  if (typeof value !== 'object' || value === null) return false
-  if (!('upTo' in value && 'tableIndexes' in value)) return false
-  const { upTo, tableIndexes } = value
-  if (!isIndex(upTo) || typeof tableIndexes !== 'object' || tableIndexes === null) return false
-  return Object.values(tableIndexes).every(isIndex)
-}
-
-function missing(paths: data.DataPaths, index: number): Error {
-  return data.damaged(paths, `log entry ${index} is missing`)
 }

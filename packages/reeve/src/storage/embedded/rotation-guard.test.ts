@@ -107,7 +107,7 @@ test('no new log file of the real database is missed, whatever the sizes written
   assert.ok(rotations > 50)
 })
 
-/** Sizes of the values of one write: many tiny ones, where the overhead of keys counts, or a few. */
+/** Sizes of the values of one write: many tiny ones, where keys weigh most, or a few. */
 const anyBatch = fc.oneof(
   fc.array(fc.integer({ min: 0, max: 8 }), { minLength: 1, maxLength: 400 }),
   fc.array(fc.integer({ min: 700, max: 1_100 }), { minLength: 1, maxLength: 30 }),

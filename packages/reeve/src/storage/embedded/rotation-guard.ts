@@ -33,7 +33,7 @@ export class RotationGuard {
     this.#newest = newestWal(folder)
   }
 
-  /** Runs one write that may take `bytesMax` of the buffer; resolves when it is durable with its name. */
+  /** Runs a write that takes at most `bytesMax` of the buffer. Resolves when it is durable. */
   async run(bytesMax: number, write: () => Promise<void>): Promise<void> {
     this.#bufferedMax += bytesMax
     this.#writingMax += bytesMax
@@ -59,7 +59,7 @@ export class RotationGuard {
 
 export function rotationFolder(path: string): RotationFolder {
   return {
-    // Not asynchronous: a directory that was just written to is in memory, and the answer is needed now.
+    // Not asynchronous: a folder that was just written to is in memory.
     list: () => readdirSync(path),
     sync: () => syncFolder(path),
   }
@@ -70,7 +70,7 @@ const BUFFER_BYTES_EMPTY = 4_096 + 256
 /** Sequence, lengths, the tallest possible node, alignment and bookkeeping of one key. */
 const KEY_OVERHEAD_BYTES = 144
 
-/** The most that one key and value can take of the buffer: up to a quarter of each of its blocks is lost. */
+/** The most that a key and value take of the buffer: up to a quarter of its blocks stays unused. */
 export function memoryBytesMax(keyBytes: number, valueBytes: number): number {
   return Math.ceil(((keyBytes + valueBytes + KEY_OVERHEAD_BYTES) * 4) / 3)
 }

@@ -1,16 +1,16 @@
 import { Fault, messageOf } from '../../kit/fault.ts'
 
 /** Why the embedded engine does not do what it was asked to. */
-export type StorageFaultKind = keyof typeof whatNext
+type StorageFaultKind = keyof typeof whatNext
 
 /** The last sentence of every message: an operator reads it at night and wants the next step. */
 const whatNext = {
   'storage-corrupt':
-    'Nothing was repaired or removed. Restore the directory from a backup, or move it aside to start empty.',
+    'Nothing was removed. Restore the directory from a backup, or move it aside to start empty.',
   'storage-version': 'Nothing was changed.',
   'storage-locked': 'Stop that process first, or choose another directory.',
   'storage-unwritable':
-    'Nothing was changed. Give the account that runs Reeve the right to write there, or choose another directory.',
+    'Nothing was changed. Give the account that runs Reeve the right to write there.',
   'storage-full':
     'Nothing that was acknowledged is lost. Free space on that disk, then start again.',
   'storage-foreign': 'Nothing was changed. Choose an empty or new directory for the data.',

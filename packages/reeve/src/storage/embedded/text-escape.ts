@@ -1,7 +1,7 @@
 /**
- * Any text as text that UTF-8 holds exactly and that contains no NUL, which separates the parts of a key.
- * NUL, the escape character itself and unpaired surrogates become the escape character and four hex
- * digits. Nearly all texts need nothing, and finding that out costs far less than encoding them.
+ * Any text as text that UTF-8 holds exactly and that contains no NUL, which separates the parts of
+ * a key. NUL, the escape character itself and unpaired surrogates become the escape character and
+ * four hex digits. Nearly all texts need nothing, and finding that out costs little.
  */
 export function escapeText(text: string): string {
   if (text.isWellFormed() && !text.includes(NUL) && !text.includes(ESCAPE)) return text

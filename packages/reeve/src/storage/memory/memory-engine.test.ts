@@ -63,7 +63,7 @@ const failures = [
   },
 ]
 for (const c of failures) {
-  test(`an append is ${c.name}: it rejects, and so do later ones until the disk is opened again`, async () => {
+  test(`an append that is ${c.name} rejects, as do later ones until a restart`, async () => {
     const engine = openMemoryEngine()
     await engine.append([entry(1)])
     c.strike(engine)

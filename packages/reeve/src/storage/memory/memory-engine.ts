@@ -14,7 +14,7 @@ import { MemoryFaults, type AppendFault } from './memory-faults.ts'
 
 const ITEMS_PER_PAGE = 1_000
 
-export interface MemoryOptions {
+interface MemoryOptions {
   /** What an earlier engine left. Opening it again fences that engine off. */
   readonly disk?: MemoryDisk
 }

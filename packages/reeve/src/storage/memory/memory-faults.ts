@@ -2,7 +2,7 @@
 export class MemoryFaults {
   #next: AppendFault | undefined
 
-  /** The next append is held until `release` is called, and its entries are not durable before that. */
+  /** The next append is held, and its entries are not durable, until `release` is called. */
   slow(): HeldAppend {
     const started = Promise.withResolvers<void>()
     const released = Promise.withResolvers<void>()
@@ -10,7 +10,7 @@ export class MemoryFaults {
     return { started: started.promise, release: released.resolve }
   }
 
-  /** The next append rejects with `storage-failed`. After reopening, all of it is there or none of it. */
+  /** The next append rejects with `storage-failed`. A reopening finds all of it or none. */
   torn(survives: 'all' | 'none'): void {
     this.#next = { kind: 'torn', survives }
   }
@@ -32,7 +32,7 @@ export class MemoryFaults {
   }
 }
 
-export interface HeldAppend {
+interface HeldAppend {
   /** Resolves when the append has been called. */
   readonly started: Promise<void>
   readonly release: () => void

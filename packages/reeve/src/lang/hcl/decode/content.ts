@@ -22,7 +22,7 @@ export interface Content {
   readonly blocks: readonly Block[]
 }
 
-/** For readers that evaluate parts of a body first, such as variables before the job that uses them. */
+/** For readers that evaluate parts of a body first, such as variables before the job. Checks names and labels, not counts. */
 export function readContent(
   body: Body,
   schema: BodySchema,

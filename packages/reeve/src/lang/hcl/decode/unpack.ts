@@ -3,7 +3,7 @@ import type { Attribute, Block, Body, Expression, Label } from '../syntax/tree.t
 import { report, type Problems } from '../text/diagnostic.ts'
 import { quoteText } from '../text/nearest.ts'
 
-export interface UnpackOptions {
+interface UnpackOptions {
   readonly labelNames: readonly string[]
   readonly problems: Problems
 }

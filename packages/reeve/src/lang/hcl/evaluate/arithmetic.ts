@@ -15,7 +15,7 @@ import { fail, spend, type Context } from './context.ts'
 
 const ARITHMETIC: ReadonlySet<BinaryOperator> = new Set<BinaryOperator>(['+', '-', '*', '/', '%'])
 
-export type ArithmeticExpression = BinaryExpression & { readonly operator: ArithmeticOperator }
+type ArithmeticExpression = BinaryExpression & { readonly operator: ArithmeticOperator }
 
 export function isArithmetic(expression: Expression): expression is ArithmeticExpression {
   return expression.kind === 'binary' && ARITHMETIC.has(expression.operator)

@@ -19,7 +19,7 @@ export interface Cursor {
   isLost: boolean
 }
 
-export type CursorStart = Pick<Cursor, 'source' | 'tokens' | 'problems' | 'parseExpression'>
+type CursorStart = Pick<Cursor, 'source' | 'tokens' | 'problems' | 'parseExpression'>
 
 export function makeCursor(start: CursorStart): Cursor {
   return { ...start, index: 0, seesNewlines: true, depth: 0, isLost: false }

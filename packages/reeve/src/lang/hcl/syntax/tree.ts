@@ -66,7 +66,7 @@ export interface TemplateExpression {
 
 export type TemplatePart = TextPart | InterpolationPart | IfPart | ForPart
 
-export interface TextPart {
+interface TextPart {
   readonly kind: 'text'
   readonly text: string
   readonly span: Span
@@ -79,7 +79,7 @@ export interface InterpolationPart {
   readonly span: Span
 }
 
-export interface IfPart {
+interface IfPart {
   readonly kind: 'if'
   readonly condition: Expression
   readonly whenTrue: readonly TemplatePart[]
@@ -87,7 +87,7 @@ export interface IfPart {
   readonly span: Span
 }
 
-export interface ForPart {
+interface ForPart {
   readonly kind: 'for'
   readonly binding: ForBinding
   readonly body: readonly TemplatePart[]
@@ -110,7 +110,7 @@ export interface AccessExpression {
 
 export type Step = AttributeStep | IndexStep | SplatStep
 
-export interface AttributeStep {
+interface AttributeStep {
   readonly kind: 'attribute'
   readonly name: string
   readonly span: Span

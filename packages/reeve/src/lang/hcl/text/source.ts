@@ -10,7 +10,7 @@ export interface Source {
   readonly outer?: OuterText
 }
 
-export interface OuterText {
+interface OuterText {
   readonly source: Source
   /** Where in the outer text the character at this inner offset was written. */
   offsetOf(inner: number): number

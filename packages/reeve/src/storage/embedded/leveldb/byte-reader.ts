@@ -1,6 +1,6 @@
 import { Damage } from './damage.ts'
 
-/** Reads the database's number and text forms from bytes that may be damaged: never past the end. */
+/** Reads the database's numbers and texts from bytes that may be damaged: never past the end. */
 export class ByteReader {
   readonly #bytes: Uint8Array
   readonly #end: number

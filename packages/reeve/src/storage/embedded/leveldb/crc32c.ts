@@ -22,7 +22,7 @@ export function crc32c(bytes: Uint8Array, start: number, end: number): number {
   return ~crc >>> 0
 }
 
-/** The database stores checksums rotated and shifted, so that a checksum of checksums stays sound. */
+/** The database stores checksums rotated and shifted: a checksum over checksums stays sound. */
 export function unmaskedCrc(stored: number): number {
   const rotated = (stored - 0xa282ead8) >>> 0
   return ((rotated >>> 17) | (rotated << 15)) >>> 0

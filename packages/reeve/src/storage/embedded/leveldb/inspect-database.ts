@@ -10,7 +10,7 @@ export class DamagedDatabase extends Error {
   override readonly name: string = 'DamagedDatabase'
 }
 
-export interface Inspection {
+interface Inspection {
   /** What the database will rewrite when it opens. */
   readonly walBytes: number
 }
@@ -21,7 +21,7 @@ export interface WalLength {
   readonly bytes: number
 }
 
-export interface InspectOptions {
+interface InspectOptions {
   /** Tables that need not be read now. */
   readonly skip: (table: TableEntry) => boolean
   readonly wal: WalLength

@@ -77,7 +77,7 @@ test('a log is read record by record, also those longer than a block', () => {
   assert.deepEqual(end, { records: sizes.length, bytes: log.length, torn: false })
 })
 
-test('a log that was cut anywhere keeps the records before the cut and is torn, not damaged', () => {
+test('a log that was cut anywhere keeps the records before and is torn, not damaged', () => {
   const log = recordLog([Buffer.alloc(100, 1), Buffer.alloc(40_000, 2), Buffer.alloc(50, 3)])
   for (let length = 0; length < log.length; length += 13) {
     const { records } = readRecordLog(log.subarray(0, length), () => undefined)
@@ -110,13 +110,13 @@ test('a changed byte in any record is damage', () => {
   }
 })
 
-test('sectors of zeros in the middle of a log are damage: later records prove they were written', () => {
+test('sectors of zeros are damage when later records prove they were written', () => {
   const log = recordLog([Buffer.alloc(1_000, 1), Buffer.alloc(40_000, 2), Buffer.alloc(40_000, 3)])
   log.fill(0, 512, 1_024)
   assert.throws(() => readRecordLog(log, () => undefined), Damage)
 })
 
-test('the files of a real database are read, and any changed byte of a table is noticed', async (t) => {
+test('any changed byte in a table of a real database is noticed', async (t) => {
   const folder = await aDatabase(t)
   await inspectDatabase(folder, { skip: () => false, wal: { number: 0, bytes: 0 } })
   const names = await readdir(folder)

@@ -10,7 +10,7 @@ const ZERO_RUN_BYTES_MIN = 16
 
 const kinds = { full: 1, first: 2, middle: 3, last: 4 } as const
 
-export interface RecordLogEnd {
+interface RecordLogEnd {
   readonly records: number
   /** Where the last whole record ends. */
   readonly bytes: number
@@ -23,8 +23,8 @@ export interface RecordLogEnd {
  * record to `visit`.
  *
  * The database itself skips what it cannot read and goes on, so a flipped bit would silently lose
- * commits that were acknowledged. Here an unreadable spot is either a torn tail, the trace of a write
- * that a crash cut short and nobody was told about, and reading ends there; or it is Damage.
+ * commits that were acknowledged. Here an unreadable spot is either a torn tail, the trace of a
+ * write that a crash cut short and nobody was told about, and reading ends there; or it is Damage.
  * Every write is synced before the next one starts, so only the last record can be torn, and a torn
  * record is cut off by the end of the file or has sectors that never reached the disk (zeros).
  */
@@ -68,7 +68,7 @@ type Fragment =
   | { readonly state: 'end' }
   | { readonly state: 'bad'; readonly why: string; readonly next: number }
 
-/** One physical record. `next` of a bad one is where the next would start if its length is right. */
+/** One physical record. `next` of a bad one is where the next starts if its length is right. */
 function readFragment(file: Uint8Array, at: number): Fragment {
   if (at + HEADER_BYTES > file.length) return { state: 'end' }
   const length = (file[at + 4] ?? 0) | ((file[at + 5] ?? 0) << 8)
@@ -89,7 +89,7 @@ function assertTorn(file: Uint8Array, badAt: number, why: string): void {
   if (!hasUnwrittenSector(file, badAt)) throw new Damage(badAt, why)
 }
 
-/** A record that starts after the bad spot proves that the bad one was once whole: it was synced first. */
+/** A record that starts later proves that the bad one was once whole: it was synced first. */
 function laterRecordStarts(file: Uint8Array, badAt: number): boolean {
   const bad = readFragment(file, badAt)
   const resume = bad.state === 'bad' && bad.next > badAt ? [skipTrailer(bad.next)] : []

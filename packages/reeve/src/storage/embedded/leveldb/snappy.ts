@@ -19,7 +19,7 @@ export function uncompressSnappy(input: Uint8Array): Uint8Array {
   return output
 }
 
-/** One element: a literal run of bytes, or a copy of earlier output. Returns the new output position. */
+/** One element: literal bytes, or a copy of earlier output. Returns the new output position. */
 function readElement(reader: ByteReader, output: Buffer, at: number): number {
   const tag = number(reader, 1)
   const kind = tag & 3

@@ -1,0 +1,273 @@
+/**
+ * The program over HTTP against a bare `node:http` server on the same machine, and from a job's
+ * submission to its running process. `node packages/reeve/bench/http.bench.ts [--quick]`
+ *
+ * The program and the bare server are children; this process is the client, with 64 kept-alive
+ * connections that each wait for their answer before they ask again.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient, isEventOf, type Client } from '@reeve/sdk'
+import { openEmbeddedEngine } from '../src/storage/index.ts'
+import * as http from './http-connection.ts'
+import { requestText, type HttpConnection } from './http-connection.ts'
+import { better, fixed, isQuick, printTable, rateOf, sharedRateOf, summary } from './measure.ts'
+import { whole, type Rate } from './measure.ts'
+import { startBareServer, startProgram, type RunningProgram } from './program.ts'
+
+const CONNECTIONS = 64
+const ROUNDS = isQuick ? 1 : 3
+const MEASURE_MS = isQuick ? 400 : 2_500
+const WARM_UP_MS = isQuick ? 200 : 1_500
+const LISTED_JOBS = 1_000
+const RUNS = isQuick ? 5 : 40
+const TEXTS_MAX = 4_096
+const SLEEP = { command: '/bin/sleep', args: ['60'] }
+
+const home = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
+const bare = await startBareServer()
+try {
+  const program = await startProgram({ directory: join(home, 'program') })
+  try {
+    await benchRunning(program)
+    await benchReads(program)
+  } finally {
+    await program.stop()
+  }
+  await benchRegister()
+} finally {
+  await bare.stop()
+  await rm(home, { recursive: true })
+}
+
+/** From sending the job until an event says that its one task runs. */
+async function benchRunning({ address }: RunningProgram): Promise<void> {
+  const client = createClient({ address })
+  const running = runningMoments(client)
+  await running.ready
+  const tookMs: number[] = []
+  for (let run = -1; run < RUNS; run++) {
+    const id = `run-${run}`
+    const start = performance.now()
+    await client.v1.registerJob({ body: { Job: sleepJob(id) } })
+    const ms = (await running.momentOf(id)) - start
+    // The first one also pays for code that was never run before.
+    if (run >= 0) tookMs.push(ms)
+    await client.v1.stopJob({ params: { job_id: id }, query: { purge: true } })
+  }
+  running.stop()
+  const ours = summary(tookMs, 1)
+  const spawned = await rateOf(MEASURE_MS, spawnAndKill)
+  process.stdout.write(`From submission to running, one raw_exec task, ${RUNS} runs
+ratio: to starting the same command from a bare Node process
+`)
+  printTable(
+    ['', 'p50 ms', 'p99 ms', 'max ms', 'ratio of p50'],
+    [
+      ['bare spawn', fixed(spawned.p50), fixed(spawned.p99), fixed(spawned.max), '1.00'],
+      [
+        'submit to running',
+        fixed(ours.p50),
+        fixed(ours.p99),
+        fixed(ours.max),
+        fixed(ours.p50 / spawned.p50),
+      ],
+    ],
+  )
+}
+
+interface RunningMoments {
+  /** Settles when the stream is open: nothing is missed from then on. */
+  readonly ready: Promise<void>
+  momentOf(jobId: string): Promise<number>
+  stop(): void
+}
+
+/** Follows the event stream and notes when the allocation of each job first runs. */
+function runningMoments(client: Client): RunningMoments {
+  const abort = new AbortController()
+  const moments = new Map<string, PromiseWithResolvers<number>>()
+  const ofJob = (id: string): PromiseWithResolvers<number> => {
+    const known = moments.get(id) ?? Promise.withResolvers<number>()
+    moments.set(id, known)
+    return known
+  }
+  const ready = Promise.withResolvers<void>()
+  const follow = async (): Promise<void> => {
+    const request = { topics: ['Allocation' as const], heartbeats: true, signal: abort.signal }
+    for await (const line of client.events(request)) {
+      ready.resolve()
+      for (const event of line.Events ?? []) {
+        if (!isEventOf(event, 'Allocation')) continue
+        const { JobID, ClientStatus } = event.Payload.Allocation
+        if (ClientStatus === 'running') ofJob(JobID).resolve(performance.now())
+      }
+    }
+  }
+  follow().catch((thrown: unknown) => {
+    if (!abort.signal.aborted) throw thrown
+  })
+  return {
+    ready: ready.promise,
+    momentOf: (id) => ofJob(id).promise,
+    stop: () => abort.abort(),
+  }
+}
+
+async function spawnAndKill(): Promise<void> {
+  const child = spawn(SLEEP.command, SLEEP.args, { stdio: 'ignore' })
+  await once(child, 'spawn')
+  child.kill('SIGKILL')
+}
+
+function sleepJob(id: string) {
+  const task = { Name: 'main', Driver: 'raw_exec', Config: SLEEP }
+  return { ID: id, TaskGroups: [{ Name: 'app', Tasks: [task] }] }
+}
+
+/** A job that is accepted, evaluated and runs nothing. */
+function idleJob(id: string) {
+  const task = { Name: 'main', Driver: 'raw_exec', Config: SLEEP }
+  return { ID: id, TaskGroups: [{ Name: 'app', Count: 0, Tasks: [task] }] }
+}
+
+async function benchReads(program: RunningProgram): Promise<void> {
+  const allocation = await startOneAllocation(createClient({ address: program.address }))
+  const [registrar] = await http.openConnections(program.port, 1)
+  if (registrar === undefined) return
+  for (let at = 0; at < LISTED_JOBS; at++)
+    await http.sendOk(registrar, requestText('/v1/jobs', { Job: idleJob(`listed-${at}`) }))
+  registrar.close()
+  const connections = {
+    ours: await http.openConnections(program.port, CONNECTIONS),
+    bare: await http.openConnections(bare.port, CONNECTIONS),
+  }
+  const paths = {
+    'one allocation': `/v1/allocation/${allocation}`,
+    'one job': '/v1/job/listed-7',
+    [`20 of ${whole(LISTED_JOBS)} jobs`]: '/v1/jobs?per_page=20',
+    'who leads': '/v1/status/leader',
+  }
+  const table: string[][] = []
+  for (const [what, path] of Object.entries(paths))
+    table.push([what, ...(await comparedReads(connections, path))])
+  for (const connection of [...connections.ours, ...connections.bare]) connection.close()
+  process.stdout.write(`Reads over ${CONNECTIONS} connections
+ratio: to a bare server that answers with as many bytes
+`)
+  printTable(['', 'bytes', 'bare/s', 'ours/s', 'ratio', 'p50 ms', 'p99 ms'], table)
+}
+
+interface Connections {
+  readonly ours: readonly HttpConnection[]
+  readonly bare: readonly HttpConnection[]
+}
+
+async function comparedReads(connections: Connections, path: string): Promise<string[]> {
+  const request = requestText(path)
+  const [first] = connections.ours
+  const bytes = first === undefined ? 0 : (await http.sendOk(first, request)).body.length
+  const bareRequest = requestText(`/bytes/${bytes}`)
+  await readRate(connections.ours, request, WARM_UP_MS)
+  await readRate(connections.bare, bareRequest, WARM_UP_MS)
+  let ours = await readRate(connections.ours, request, MEASURE_MS)
+  let baseline = await readRate(connections.bare, bareRequest, MEASURE_MS)
+  for (let round = 1; round < ROUNDS; round++) {
+    ours = better(ours, await readRate(connections.ours, request, MEASURE_MS))
+    baseline = better(baseline, await readRate(connections.bare, bareRequest, MEASURE_MS))
+  }
+  return [
+    whole(bytes),
+    whole(baseline.perSecond),
+    whole(ours.perSecond),
+    fixed(ours.perSecond / baseline.perSecond),
+    fixed(ours.p50),
+    fixed(ours.p99),
+  ]
+}
+
+async function readRate(
+  connections: readonly HttpConnection[],
+  request: string,
+  durationMs: number,
+): Promise<Rate> {
+  return await sharedRateOf(
+    durationMs,
+    connections.map((connection) => () => http.sendOk(connection, request)),
+  )
+}
+
+async function startOneAllocation(client: Client): Promise<string> {
+  const running = runningMoments(client)
+  await running.ready
+  await client.v1.registerJob({ body: { Job: sleepJob('read') } })
+  await running.momentOf('read')
+  running.stop()
+  const { data } = await client.v1.listJobAllocations({ params: { job_id: 'read' } })
+  const id = data[0]?.ID
+  if (id === undefined) throw new Error('the job has no allocation')
+  return id
+}
+
+/** Distinct jobs, each durable before it is answered; then the same log entries on the bare engine. */
+async function benchRegister(): Promise<void> {
+  const directory = join(home, 'register')
+  const program = await startProgram({ directory })
+  let next = 0
+  const connections = await http.openConnections(program.port, CONNECTIONS)
+  const callers = connections.map(
+    (connection) => () =>
+      http.sendOk(connection, requestText('/v1/jobs', { Job: idleJob(`registered-${next++}`) })),
+  )
+  await sharedRateOf(WARM_UP_MS, callers)
+  const before = await program.metric('state_durable_index')
+  const ours = await sharedRateOf(MEASURE_MS * 2, callers)
+  const after = await program.metric('state_durable_index')
+  for (const connection of connections) connection.close()
+  await program.stop()
+  const commitsPerSecond = ((after - before) / (MEASURE_MS * 2)) * 1_000
+  const bareAppends = await appendRate(await loggedTexts(join(directory, 'server', 'storage')))
+  process.stdout.write(`Registrations of distinct jobs, ${CONNECTIONS} connections, durable
+each is two commits: the job with its evaluation, then what the scheduler decided
+ratio: to the bare engine that appends the same entries, ${CONNECTIONS} at a time
+`)
+  printTable(
+    ['', 'jobs/s', 'entries/s', 'ratio', 'p50 ms', 'p99 ms'],
+    [
+      ['bare engine', '', whole(bareAppends), '1.00', '', ''],
+      [
+        'POST /v1/jobs',
+        whole(ours.perSecond),
+        whole(commitsPerSecond),
+        fixed(commitsPerSecond / bareAppends),
+        fixed(ours.p50),
+        fixed(ours.p99),
+      ],
+    ],
+  )
+}
+
+async function loggedTexts(directory: string): Promise<string[]> {
+  const engine = await openEmbeddedEngine(directory)
+  const texts: string[] = []
+  for await (const { text } of engine.read(engine.opened.firstIndex)) {
+    texts.push(text)
+    if (texts.length === TEXTS_MAX) break
+  }
+  await engine.close()
+  return texts
+}
+
+async function appendRate(texts: readonly string[]): Promise<number> {
+  const engine = await openEmbeddedEngine(join(home, 'bare'))
+  let index = 0
+  const entry = () => ({ index: ++index, timeMs: 0, text: texts[index % texts.length] ?? '', blobs: [] })
+  const append = (): Promise<void> => engine.append(Array.from({ length: CONNECTIONS }, entry))
+  await rateOf(WARM_UP_MS, append)
+  const rate = await rateOf(MEASURE_MS, append)
+  await engine.close()
+  return rate.perSecond * CONNECTIONS
+}

@@ -1,0 +1,229 @@
+/**
+ * The store: what a commit costs over the bare storage engine, what a row costs in memory, and how
+ * long a restart takes. `node packages/reeve/bench/state.bench.ts [--quick]`
+ */
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { put, Store, type CheckpointRow, type LogEntry } from '../src/state/index.ts'
+import type { StorageEngine } from '../src/state/index.ts'
+import { systemClock as clock } from '../src/main/system.ts'
+import { MemoryDisk, openEmbeddedEngine, openMemoryEngine } from '../src/storage/index.ts'
+import { anAllocationRow } from './allocation-rows.ts'
+import * as measure from './measure.ts'
+import { fixed, isQuick, printTable, sharedRateOf, timed, whole } from './measure.ts'
+import type { Rate } from './measure.ts'
+import { startProgram } from './program.ts'
+
+const BATCHES = [1, 10, 100, 1_000]
+const COMMITTERS = 64
+const TEXTS_KEPT = 64
+const MEASURE_MS = isQuick ? 200 : 1_500
+const WARM_UP_MS = isQuick ? 100 : 300
+const HEAP_ROWS = isQuick ? 20_000 : 200_000
+/** Decoded rows are large, and their number does not change what one costs. */
+const DECODED_ROWS = isQuick ? 5_000 : 20_000
+const EMPTY_COMMIT = JSON.stringify({ index: 1, timeMs: 0, events: [] })
+const LOAD_ROWS = isQuick ? 100_000 : 1_000_000
+
+/**
+ * Made beforehand, because making them would be a good part of what is measured. So the first 20,000
+ * rows of each measurement are new ones, and all later ones change those.
+ */
+const rows = Array.from({ length: 20_000 }, (_, at) => anAllocationRow(at))
+
+const home = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
+try {
+  await benchCommits()
+  await benchHeap()
+  await benchLoad()
+} finally {
+  await rm(home, { recursive: true })
+}
+
+async function benchCommits(): Promise<void> {
+  const table: string[][] = []
+  for (const batch of BATCHES)
+    table.push(tableRow({ label: `${whole(batch)} rows`, batch, ...(await compared(batch, 1)) }))
+  const together = await compared(1, COMMITTERS)
+  table.push(tableRow({ label: `1 row, ${COMMITTERS} at once`, batch: 1, ...together }))
+  const bytes = JSON.stringify(rows[0]).length
+  process.stdout.write(`Durable commits of allocations of ${whole(bytes)} bytes
+ratio: to the bare engine, which appends the very same texts one after the other
+`)
+  printTable(['a commit of', 'commits/s', 'rows/s', 'bare/s', 'ratio', 'p50 ms', 'p99 ms'], table)
+}
+
+interface Compared {
+  readonly store: Rate
+  readonly bare: Rate
+}
+
+function tableRow(of: Compared & { readonly label: string; readonly batch: number }): string[] {
+  const { store, bare } = of
+  return [
+    of.label,
+    whole(store.perSecond),
+    whole(store.perSecond * of.batch),
+    whole(bare.perSecond),
+    fixed(store.perSecond / bare.perSecond),
+    fixed(store.p50),
+    fixed(store.p99),
+  ]
+}
+
+/** The store, then the bare engine with the texts that the store wrote. */
+async function compared(batch: number, committers: number): Promise<Compared> {
+  const texts: string[] = []
+  const store = await onNewEngine(async (engine) => {
+    const opened = await Store.open({ engine: recorded(engine, texts), clock })
+    let next = 0
+    const commit = async (): Promise<void> => {
+      const from = next % rows.length
+      next += batch
+      const changes = () => rows.slice(from, from + batch).map((row) => put('allocations', row))
+      await opened.commit({ cause: 'PlanResult', changes }).durable
+    }
+    return await warmRate(Array.from({ length: committers }, () => commit))
+  })
+  const bare = await onNewEngine(async (engine) => {
+    let index = 0
+    const append = async (): Promise<void> => {
+      index++
+      const text = texts[index % texts.length] ?? ''
+      await engine.append([{ index, timeMs: 0, text, blobs: [] }])
+    }
+    return await warmRate([append])
+  })
+  return { store, bare }
+}
+
+async function warmRate(callers: readonly (() => Promise<void>)[]): Promise<Rate> {
+  await sharedRateOf(WARM_UP_MS, callers)
+  return await sharedRateOf(MEASURE_MS, callers)
+}
+
+async function onNewEngine(work: (engine: StorageEngine) => Promise<Rate>): Promise<Rate> {
+  const directory = join(home, 'commits')
+  const engine = await openEmbeddedEngine(directory)
+  try {
+    return await work(engine)
+  } finally {
+    await engine.close()
+    await rm(directory, { recursive: true })
+  }
+}
+
+/** Keeps a few of the texts that pass. */
+function recorded(engine: StorageEngine, texts: string[]): StorageEngine {
+  return {
+    opened: engine.opened,
+    append(entries) {
+      for (const { text } of entries) if (texts.length < TEXTS_KEPT) texts.push(text)
+      return engine.append(entries)
+    },
+    load: () => engine.load(),
+    read: (fromIndex: number): AsyncIterable<LogEntry> => engine.read(fromIndex),
+    checkpoint: (changed, mark) => engine.checkpoint(changed, mark),
+    trim: (beforeIndex) => engine.trim(beforeIndex),
+    readBlob: (key) => engine.readBlob(key),
+    close: () => engine.close(),
+  }
+}
+
+/** What a row costs after a restart, when nobody has read it yet, and what its objects would cost. */
+async function benchHeap(): Promise<void> {
+  const directory = join(home, 'heap')
+  await writeCheckpoint(directory, HEAP_ROWS)
+  const before = measure.livingBytes()
+  const store = await Store.open({ engine: await openEmbeddedEngine(directory), clock })
+  const perRow = (measure.livingBytes() - before) / HEAP_ROWS
+  const perDecoded = decodedBytes(store) / DECODED_ROWS
+  await store.close()
+  await rm(directory, { recursive: true })
+  process.stdout.write(`Heap per allocation row, of ${whole(HEAP_ROWS)} rows after a restart\n`)
+  printTable(
+    ['', 'bytes', 'ratio', '1,000,000 rows'],
+    [
+      ['decoded objects alone', whole(perDecoded), '1.00', measure.megabytes(perDecoded * 1e6)],
+      [
+        'row, with orders and six indexes',
+        whole(perRow),
+        fixed(perRow / perDecoded),
+        measure.megabytes(perRow * 1e6),
+      ],
+    ],
+  )
+}
+
+function decodedBytes(store: Store): number {
+  const { allocations } = store.tables
+  const before = measure.livingBytes()
+  const objects: unknown[] = []
+  for (const key of allocations.keys()) {
+    if (objects.length === DECODED_ROWS) break
+    objects.push(JSON.parse(allocations.bodyOf(key) ?? ''))
+  }
+  const after = measure.livingBytes()
+  if (objects.length !== DECODED_ROWS) throw new Error(`decoded ${objects.length} rows`)
+  return after - before
+}
+
+async function benchLoad(): Promise<void> {
+  const directory = join(home, 'load', 'server', 'storage')
+  const table: string[][] = []
+  await writeCheckpoint(directory, LOAD_ROWS)
+  let engine = await openEmbeddedEngine(directory)
+  const bareMs = await timed(async () => {
+    for await (const page of engine.load()) if (page.length === 0) throw new Error('an empty page')
+  })
+  await engine.close()
+  const report = (what: string, ms: number): void => {
+    const perSecond = (LOAD_ROWS / ms) * 1_000
+    table.push([what, fixed(ms / 1_000), whole(perSecond), fixed(ms / bareMs)])
+  }
+  report('read by the bare engine', bareMs)
+  const openMs = await timed(async () => (engine = await openEmbeddedEngine(directory)))
+  report('engine opened, every checksum verified', openMs)
+  const loadMs = await timed(async () => check(await Store.open({ engine, clock })))
+  report('store loaded', loadMs)
+  await engine.close()
+  const startMs = await timed(async () => {
+    const program = await startProgram({ directory: join(home, 'load') })
+    await program.stop()
+  })
+  report('whole program, until it answered and stopped', startMs)
+  process.stdout.write(`Restart with ${whole(LOAD_ROWS)} allocations\n`)
+  printTable(['', 'seconds', 'rows/s', 'ratio'], table)
+}
+
+function check({ tables: { allocations } }: Store): void {
+  const wanted = anAllocationRow(LOAD_ROWS - 1)
+  const isThere = allocations.find(wanted.ID)?.Name === wanted.Name
+  const isGrouped = allocations.countIn('node', wanted.NodeID) >= LOAD_ROWS / 10_000
+  if (allocations.size !== LOAD_ROWS || !isThere || !isGrouped)
+    throw new Error(`the store holds ${allocations.size} rows, or they are not as written`)
+}
+
+/** A data directory that holds the rows as a checkpoint and nothing behind it. */
+async function writeCheckpoint(directory: string, count: number): Promise<void> {
+  await mkdir(directory, { recursive: true })
+  const engine = await openEmbeddedEngine(directory)
+  await engine.append([{ index: 1, timeMs: 0, text: EMPTY_COMMIT, blobs: [] }])
+  const mark = { upTo: 1, tableIndexes: { allocations: 1 } }
+  await engine.checkpoint(checkpointRows(await emptyStore(), count), mark)
+  await engine.close()
+}
+
+function emptyStore(): Promise<Store> {
+  return Store.open({ engine: openMemoryEngine({ disk: new MemoryDisk() }), clock })
+}
+
+/** In the form of state/codec.ts: the header, then the body. `check` would notice another one. */
+function* checkpointRows({ tables }: Store, count: number): Generator<CheckpointRow> {
+  for (let at = 0; at < count; at++) {
+    const row = anAllocationRow(at)
+    const { header, body } = tables.allocations.encode(row, 1, 1)
+    yield { table: 'allocations', key: row.ID, text: `${JSON.stringify(header)}\n${body}` }
+  }
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import test from 'node:test'
+import { anAgentConfig } from '../../test/build/agent-config.ts'
+import { Fault } from '../kit/fault.ts'
+import type { ProgramLog } from './log.ts'
+import type { RunningProgram } from './program.ts'
+import { runAgent, type AgentRun } from './run-agent.ts'
+
+/** An agent whose program, signals and clock are in the hands of the test. */
+class Stage {
+  readonly signals = new EventEmitter()
+  readonly started = Promise.withResolvers<RunningProgram>()
+  readonly stopped = Promise.withResolvers<void>()
+  readonly failed = Promise.withResolvers<Fault>()
+  readonly waited = Promise.withResolvers<void>()
+  readonly events: string[] = []
+
+  readonly program: RunningProgram = {
+    httpAddress: 'http://127.0.0.1:4646',
+    governanceToken: undefined,
+    dataDirectory: '/data',
+    failed: this.failed.promise,
+    stop: () => {
+      this.events.push('stop')
+      return this.stopped.promise
+    },
+  }
+
+  run(): Promise<number> {
+    const run: AgentRun = {
+      config: anAgentConfig(),
+      log: this.#log(),
+      start: () => this.started.promise,
+      signals: this.signals,
+      announce: () => this.events.push('announce'),
+      exit: (code) => this.events.push(`exit ${code}`),
+      wait: () => this.waited.promise,
+    }
+    return runAgent(run)
+  }
+
+  #log(): ProgramLog {
+    const say = (level: string) => (_fields: object, message: string) => {
+      this.events.push(`${level}: ${message}`)
+    }
+    return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
+  }
+}
+
+const STOPPING = 'info: stopping; a second signal ends it at once'
+
+for (const signal of ['SIGINT', 'SIGTERM'])
+  test(`agent: the first ${signal} stops it in order`, async () => {
+    const stage = new Stage()
+    stage.started.resolve(stage.program)
+    stage.stopped.resolve()
+    const code = stage.run()
+    stage.signals.emit(signal)
+    assert.equal(await code, 0)
+    assert.deepEqual(stage.events, [STOPPING, 'stop', 'info: stopped'])
+    assert.equal(stage.signals.listenerCount(signal), 0)
+  })
+
+test('agent: it is announced once it runs', async () => {
+  const stage = new Stage()
+  const code = stage.run()
+  stage.started.resolve(stage.program)
+  await new Promise(setImmediate)
+  assert.deepEqual(stage.events, ['announce'])
+  stage.signals.emit('SIGTERM')
+  stage.stopped.resolve()
+  assert.equal(await code, 0)
+})
+
+test('agent: a second signal ends the process while it stops', async () => {
+  const stage = new Stage()
+  stage.started.resolve(stage.program)
+  const code = stage.run()
+  stage.signals.emit('SIGINT')
+  stage.signals.emit('SIGINT')
+  stage.signals.emit('SIGTERM')
+  assert.deepEqual(stage.events, [STOPPING, 'exit 130', 'exit 143'])
+  stage.stopped.resolve()
+  await code
+})
+
+test('agent: a signal while it starts stops it as soon as it runs, unannounced', async () => {
+  const stage = new Stage()
+  const code = stage.run()
+  stage.signals.emit('SIGTERM')
+  stage.started.resolve(stage.program)
+  stage.stopped.resolve()
+  assert.equal(await code, 0)
+  assert.deepEqual(stage.events, [STOPPING, 'stop', 'info: stopped'])
+})
+
+test('agent: a start that fails is one sentence and exit code 1', async () => {
+  const stage = new Stage()
+  stage.started.reject(new Fault('storage-locked', 'The data directory is in use. Stop it first.'))
+  assert.equal(await stage.run(), 1)
+  assert.deepEqual(stage.events, ['error: The data directory is in use. Stop it first.'])
+})
+
+test('agent: a start that fails by our mistake says so', async () => {
+  const stage = new Stage()
+  stage.started.reject(new TypeError('x is undefined'))
+  assert.equal(await stage.run(), 1)
+  assert.deepEqual(stage.events, ['error: Reeve could not start; this is a mistake in it'])
+})
+
+const failureCases = [
+  { name: 'that stops', settle: (stage: Stage) => stage.stopped.resolve(), more: [] },
+  {
+    name: 'that cannot stop',
+    settle: (stage: Stage) => stage.stopped.reject(new Error('no')),
+    more: ['warn: stopped, but not cleanly'],
+  },
+  { name: 'that hangs while it stops', settle: (stage: Stage) => stage.waited.resolve(), more: [] },
+]
+
+for (const { name, settle, more } of failureCases)
+  test(`agent: a program that fails and ${name} ends with exit code 1`, async () => {
+    const stage = new Stage()
+    stage.started.resolve(stage.program)
+    const code = stage.run()
+    stage.failed.resolve(new Fault('storage-full', 'The disk is full. Free space.'))
+    settle(stage)
+    assert.equal(await code, 1)
+    const told = ['announce', 'error: The disk is full. Free space.', 'stop', ...more]
+    assert.deepEqual(stage.events, told)
+  })
+
+test('agent: a stop that fails is told, with exit code 1', async () => {
+  const stage = new Stage()
+  stage.started.resolve(stage.program)
+  const code = stage.run()
+  stage.signals.emit('SIGTERM')
+  stage.stopped.reject(new Error('no'))
+  assert.equal(await code, 1)
+  assert.match(stage.events.at(-1) ?? '', /^error: stopped, but not cleanly/)
+})

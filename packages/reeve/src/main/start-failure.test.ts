@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { anAgentConfig } from '../../test/build/agent-config.ts'
+import { Fault } from '../kit/fault.ts'
+import { explainStartFailure } from './start-failure.ts'
+
+function systemError(fields: object): Error {
+  return Object.assign(new Error('system said no'), fields)
+}
+
+const cases = [
+  {
+    name: 'the port is taken',
+    thrown: systemError({ code: 'EADDRINUSE', syscall: 'listen' }),
+    says: /^Port 4646 of 127\.0\.0\.1 is in use.* --http-port\.$/,
+  },
+  {
+    name: 'the port is taken, told by a fault around it',
+    thrown: new Fault('http', 'cannot listen', {
+      cause: systemError({ code: 'EADDRINUSE', syscall: 'listen' }),
+    }),
+    says: /^Port 4646/,
+  },
+  {
+    name: 'the port is a low one',
+    thrown: systemError({ code: 'EACCES', syscall: 'listen' }),
+    says: /may not open port 4646.* above 1023/,
+  },
+  {
+    name: 'the address belongs to another machine',
+    thrown: systemError({ code: 'EADDRNOTAVAIL', syscall: 'listen' }),
+    says: /^127\.0\.0\.1 is not an address of this machine\..* --bind\.$/,
+  },
+  {
+    name: 'the host name leads nowhere',
+    thrown: systemError({ code: 'ENOTFOUND', syscall: 'getaddrinfo' }),
+    says: /leads to no address/,
+  },
+  {
+    name: 'the data directory is locked',
+    thrown: new Fault(
+      'storage-locked',
+      'The data directory is in use by process 7. Stop it first.',
+    ),
+    says: /^The data directory is in use by process 7\. Stop it first\.$/,
+  },
+  {
+    name: 'a directory may not be written',
+    thrown: systemError({ code: 'EACCES', syscall: 'mkdir', path: '/data' }),
+    says: /system said no\. Give the account that runs it the right to use \/data/,
+  },
+  {
+    name: 'another system call failed',
+    thrown: systemError({ code: 'EMFILE', syscall: 'open' }),
+    says: /^Reeve could not start: system said no\.$/,
+  },
+]
+
+for (const { name, thrown, says } of cases)
+  test(`start failure: ${name}`, () => {
+    assert.match(explainStartFailure(thrown, anAgentConfig()) ?? '', says)
+  })
+
+test('start failure: a mistake of ours has no explanation', () => {
+  assert.equal(explainStartFailure(new TypeError('x is undefined'), anAgentConfig()), undefined)
+  assert.equal(explainStartFailure('text', anAgentConfig()), undefined)
+})
+
+test('start failure: causes in a circle end', () => {
+  const one = new Error('one')
+  one.cause = one
+  assert.equal(explainStartFailure(one, anAgentConfig()), undefined)
+})

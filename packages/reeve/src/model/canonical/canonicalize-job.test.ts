@@ -1,0 +1,517 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import type { Input, Job, Service, Task, TaskGroup, Template } from '@reeve/contract'
+import { canonicalizeJob, PARSE_DEFAULTS } from './canonicalize-job.ts'
+
+const SECOND = 1_000_000_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+const DEFAULTS = { region: 'eu', namespace: 'team', nodePool: 'workers' }
+
+function canonical(input: Input<Job>): Job {
+  return canonicalizeJob(input, DEFAULTS)
+}
+
+function groupOf(input: Input<TaskGroup>, job: Input<Job> = {}): TaskGroup {
+  const [group] = canonical({ ID: 'j', ...job, TaskGroups: [{ Name: 'g', ...input }] }).TaskGroups
+  assert.ok(group)
+  return group
+}
+
+function taskOf(input: Input<Task>, job: Input<Job> = {}): Task {
+  const [task] = groupOf({ Tasks: [{ Name: 't', ...input }] }, job).Tasks
+  assert.ok(task)
+  return task
+}
+
+test('canonical job: an empty one has every field', () => {
+  assert.deepEqual(canonical({ ID: 'j' }), {
+    Region: 'eu',
+    Namespace: 'team',
+    ID: 'j',
+    ParentID: '',
+    Name: 'j',
+    Type: 'service',
+    Priority: 50,
+    AllAtOnce: false,
+    Datacenters: ['*'],
+    NodePool: 'workers',
+    Constraints: null,
+    Affinities: null,
+    Spreads: null,
+    TaskGroups: [],
+    Update: {
+      Stagger: 30 * SECOND,
+      MaxParallel: 1,
+      HealthCheck: '',
+      MinHealthyTime: 0,
+      HealthyDeadline: 0,
+      ProgressDeadline: 0,
+      AutoRevert: false,
+      AutoPromote: false,
+      Canary: 0,
+    },
+    Migrate: null,
+    Reschedule: null,
+    Multiregion: null,
+    Periodic: null,
+    ParameterizedJob: null,
+    Meta: null,
+    UI: null,
+    DiscoveryToken: '',
+    DiscoveryNamespace: '',
+    SecretStoreToken: '',
+    SecretStoreNamespace: '',
+    Dispatched: false,
+    DispatchIdempotencyToken: '',
+    Payload: null,
+    ServiceTokenID: '',
+    Stop: false,
+    Status: 'pending',
+    StatusDescription: '',
+    Stable: false,
+    Version: 0,
+    VersionTag: null,
+    SubmitTime: 0,
+    CreateIndex: 0,
+    ModifyIndex: 0,
+    JobModifyIndex: 0,
+  } satisfies Job)
+})
+
+const jobCases: readonly { name: string; input: Input<Job>; want: Partial<Job> }[] = [
+  {
+    name: 'null and empty lists and maps are unset',
+    input: { ID: 'j', Datacenters: [], Constraints: [], Meta: {}, Spreads: null },
+    want: { Datacenters: ['*'], Constraints: null, Meta: null, Spreads: null },
+  },
+  {
+    name: 'an empty namespace, region or pool is the default',
+    input: { ID: 'j', Namespace: '', Region: '', NodePool: '' },
+    want: { Namespace: 'team', Region: 'eu', NodePool: 'workers' },
+  },
+  {
+    name: 'what is given stays',
+    input: { ID: 'j', Name: 'n', Type: 'batch', Priority: 7, Region: 'us', NodePool: 'all' },
+    want: { Name: 'n', Type: 'batch', Priority: 7, Region: 'us', NodePool: 'all' },
+  },
+  {
+    name: 'the tokens of a submission are not kept',
+    input: { ID: 'j', DiscoveryToken: 'secret', SecretStoreToken: 'secret' },
+    want: { DiscoveryToken: '', SecretStoreToken: '' },
+  },
+  {
+    name: 'a job for several regions is global',
+    input: { ID: 'j', Multiregion: { Regions: [{ Name: 'us' }] } },
+    want: {
+      Region: 'global',
+      Multiregion: {
+        Strategy: null,
+        Regions: [{ Name: 'us', Count: 0, Datacenters: null, NodePool: '', Meta: null }],
+      },
+    },
+  },
+  {
+    name: 'periodic is enabled, cron and UTC',
+    input: { ID: 'j', Type: 'batch', Periodic: { Spec: '@daily', TimeZone: '' } },
+    want: {
+      Periodic: {
+        Enabled: true,
+        Spec: '@daily',
+        Specs: null,
+        SpecType: 'cron',
+        ProhibitOverlap: false,
+        TimeZone: 'UTC',
+      },
+    },
+  },
+  {
+    name: 'a payload is optional',
+    input: { ID: 'j', ParameterizedJob: {} },
+    want: { ParameterizedJob: { Payload: 'optional', MetaRequired: null, MetaOptional: null } },
+  },
+  {
+    name: 'operands and weights have defaults, null values of maps are empty texts',
+    input: {
+      ID: 'j',
+      Constraints: [{ LTarget: 'a' }],
+      Affinities: [{ LTarget: 'a', Weight: null }],
+      Spreads: [{ Attribute: 'a', SpreadTarget: [] }],
+      Meta: { b: null, a: '1' },
+    },
+    want: {
+      Constraints: [{ LTarget: 'a', RTarget: '', Operand: '=' }],
+      Affinities: [{ LTarget: 'a', RTarget: '', Operand: '=', Weight: 50 }],
+      Spreads: [{ Attribute: 'a', Weight: 50, SpreadTarget: null }],
+      Meta: { a: '1', b: '' },
+    },
+  },
+]
+for (const { name, input, want } of jobCases)
+  test(`canonical job: ${name}`, () => {
+    const job = canonical(input)
+    for (const [field, value] of Object.entries(want))
+      assert.deepEqual(Reflect.get(job, field), value, field)
+  })
+
+test('canonical job: without a server the region is global and the pool open', () => {
+  const { Region, Namespace, NodePool } = canonicalizeJob({ ID: 'j' }, PARSE_DEFAULTS)
+  assert.deepEqual([Region, Namespace, NodePool], ['global', 'default', ''])
+})
+
+const SERVICE_UPDATE = {
+  Stagger: 30 * SECOND,
+  MaxParallel: 1,
+  HealthCheck: 'checks',
+  MinHealthyTime: 10 * SECOND,
+  HealthyDeadline: 5 * MINUTE,
+  ProgressDeadline: 10 * MINUTE,
+  AutoRevert: false,
+  AutoPromote: false,
+  Canary: 0,
+}
+const SERVICE_MIGRATE = {
+  MaxParallel: 1,
+  HealthCheck: 'checks',
+  MinHealthyTime: 10 * SECOND,
+  HealthyDeadline: 5 * MINUTE,
+}
+const LONG_RESTART = {
+  Attempts: 2,
+  Interval: 30 * MINUTE,
+  Delay: 15 * SECOND,
+  Mode: 'fail',
+  RenderTemplates: false,
+}
+const BATCH_RESTART = { ...LONG_RESTART, Attempts: 3, Interval: 24 * HOUR }
+
+const typeCases = [
+  {
+    type: 'service',
+    RestartPolicy: LONG_RESTART,
+    ReschedulePolicy: {
+      Attempts: 0,
+      Interval: 0,
+      Delay: 30 * SECOND,
+      DelayFunction: 'exponential',
+      MaxDelay: HOUR,
+      Unlimited: true,
+    },
+    Update: SERVICE_UPDATE,
+    Migrate: SERVICE_MIGRATE,
+  },
+  {
+    type: 'batch',
+    RestartPolicy: BATCH_RESTART,
+    ReschedulePolicy: {
+      Attempts: 1,
+      Interval: 24 * HOUR,
+      Delay: 5 * SECOND,
+      DelayFunction: 'constant',
+      MaxDelay: 0,
+      Unlimited: false,
+    },
+    Update: null,
+    Migrate: null,
+  },
+  {
+    type: 'system',
+    RestartPolicy: LONG_RESTART,
+    ReschedulePolicy: null,
+    Update: SERVICE_UPDATE,
+    Migrate: null,
+  },
+  {
+    type: 'sysbatch',
+    RestartPolicy: BATCH_RESTART,
+    ReschedulePolicy: null,
+    Update: null,
+    Migrate: null,
+  },
+] as const
+for (const { type, ...want } of typeCases)
+  test(`canonical group: the policies of a ${type} job`, () => {
+    const group = groupOf({}, { Type: type })
+    const { RestartPolicy, ReschedulePolicy, Update, Migrate } = group
+    assert.deepEqual({ RestartPolicy, ReschedulePolicy, Update, Migrate }, want)
+  })
+
+test('canonical group: fields of the group go over those of the job over the defaults', () => {
+  const group = groupOf(
+    {
+      Update: { MaxParallel: 3 },
+      ReschedulePolicy: { Delay: MINUTE },
+      Migrate: { MaxParallel: 4 },
+    },
+    {
+      Update: { MaxParallel: 2, Canary: 1 },
+      Reschedule: { MaxDelay: 2 * HOUR, Delay: SECOND },
+      Migrate: { HealthCheck: 'task_states' },
+    },
+  )
+  assert.deepEqual(group.Update, { ...SERVICE_UPDATE, MaxParallel: 3, Canary: 1 })
+  assert.equal(group.ReschedulePolicy?.Delay, MINUTE)
+  assert.equal(group.ReschedulePolicy?.MaxDelay, 2 * HOUR)
+  assert.deepEqual(group.Migrate, {
+    ...SERVICE_MIGRATE,
+    MaxParallel: 4,
+    HealthCheck: 'task_states',
+  })
+})
+
+test('canonical job: at its own level only stagger and parallelism stay', () => {
+  const { Update, Migrate, Reschedule } = canonical({
+    ID: 'j',
+    Update: { MaxParallel: 5, Canary: 2, HealthCheck: 'manual' },
+    Migrate: { MaxParallel: 2 },
+    Reschedule: { Delay: MINUTE },
+  })
+  assert.deepEqual([Update.MaxParallel, Update.Stagger], [5, 30 * SECOND])
+  assert.deepEqual([Update.Canary, Update.HealthCheck], [0, ''])
+  assert.deepEqual([Migrate, Reschedule], [null, null])
+})
+
+test('canonical group: one added to a job that was read takes whole defaults, not zeros', () => {
+  const read = canonical({ ID: 'j', Update: { MaxParallel: 5 }, TaskGroups: [{ Name: 'a' }] })
+  const again = canonical({ ...read, TaskGroups: [...read.TaskGroups, { Name: 'b' }] })
+  assert.deepEqual(again.TaskGroups[1]?.Update, { ...SERVICE_UPDATE, MaxParallel: 5 })
+})
+
+test('canonical group: a batch job that names blocks it may not have keeps them to be told', () => {
+  const group = groupOf({}, { Type: 'batch', Update: { MaxParallel: 2 }, Migrate: {} })
+  assert.equal(group.Update?.MaxParallel, 2)
+  assert.deepEqual(group.Migrate, SERVICE_MIGRATE)
+  const system = groupOf({ ReschedulePolicy: { Attempts: 1 } }, { Type: 'system' })
+  assert.equal(system.ReschedulePolicy?.Attempts, 1)
+})
+
+const countCases = [
+  { name: 'one when nothing is said', input: {}, count: 1 },
+  { name: 'the minimum of its scaling', input: { Scaling: { Min: 3, Max: 5 } }, count: 3 },
+  { name: 'what is given', input: { Count: 0, Scaling: { Min: 3, Max: 5 } }, count: 0 },
+]
+for (const { name, input, count } of countCases)
+  test(`canonical group: its count is ${name}`, () => assert.equal(groupOf(input).Count, count))
+
+test('canonical group: scaling is horizontal, enabled, and knows its target', () => {
+  assert.deepEqual(groupOf({ Count: 2, Scaling: { Policy: { a: 1 } } }).Scaling, {
+    ID: '',
+    Type: 'horizontal',
+    Enabled: true,
+    Target: { Namespace: 'team', Job: 'j', Group: 'g' },
+    Policy: { a: 1 },
+    Min: 2,
+    Max: -1,
+    CreateIndex: 0,
+    ModifyIndex: 0,
+  })
+})
+
+test('canonical group: the older names of disconnect become the block', () => {
+  const want = { LostAfter: HOUR, StopOnClientAfter: null, Replace: true, Reconcile: 'best_score' }
+  assert.deepEqual(groupOf({ MaxClientDisconnect: HOUR }).Disconnect, want)
+  assert.deepEqual(groupOf({ PreventRescheduleOnLost: true }).Disconnect, {
+    ...want,
+    LostAfter: 0,
+    Replace: false,
+  })
+  assert.equal(groupOf({ Disconnect: { LostAfter: MINUTE } }).Disconnect?.LostAfter, MINUTE)
+  assert.equal(groupOf({}).Disconnect, null)
+})
+
+test('canonical group: disk, volumes, networks', () => {
+  const group = groupOf({
+    Volumes: { data: { Type: 'host', Source: 's' } },
+    Networks: [{ DynamicPorts: [{ Label: 'http' }], DNS: {} }],
+  })
+  assert.deepEqual(group.EphemeralDisk, { Sticky: false, SizeMB: 300, Migrate: false })
+  assert.deepEqual(group.Volumes?.['data'], {
+    Name: 'data',
+    Type: 'host',
+    Source: 's',
+    ReadOnly: false,
+    Sticky: false,
+    AccessMode: '',
+    AttachmentMode: '',
+    MountOptions: null,
+    PerAlloc: false,
+  })
+  assert.deepEqual(group.Networks, [
+    {
+      Mode: '',
+      Device: '',
+      CIDR: '',
+      IP: '',
+      Hostname: '',
+      MBits: 0,
+      DNS: { Servers: null, Searches: null, Options: null },
+      ReservedPorts: null,
+      DynamicPorts: [
+        { Label: 'http', Value: 0, To: 0, HostNetwork: 'default', IgnoreCollision: false },
+      ],
+      CNI: null,
+    },
+  ])
+})
+
+test('canonical task: an empty one has every field', () => {
+  const task = taskOf({ Driver: 'raw_exec' })
+  assert.deepEqual(task, {
+    Name: 't',
+    Driver: 'raw_exec',
+    User: '',
+    Config: null,
+    Env: null,
+    Services: null,
+    Templates: null,
+    Constraints: null,
+    Affinities: null,
+    Resources: {
+      CPU: 100,
+      Cores: 0,
+      MemoryMB: 300,
+      MemoryMaxMB: 0,
+      DiskMB: 0,
+      IOPS: 0,
+      SecretsMB: 0,
+      Networks: null,
+      Devices: null,
+      NUMA: null,
+    },
+    RestartPolicy: LONG_RESTART,
+    DispatchPayload: null,
+    Meta: null,
+    KillTimeout: 5 * SECOND,
+    KillSignal: '',
+    Kind: '',
+    LogConfig: { Disabled: false, MaxFiles: 10, MaxFileSizeMB: 10 },
+    Artifacts: null,
+    Leader: false,
+    Lifecycle: null,
+    ShutdownDelay: 0,
+    ScalingPolicies: null,
+    CSIPluginConfig: null,
+    VolumeMounts: null,
+    SecretStore: null,
+    Secrets: null,
+    Discovery: null,
+    Identity: null,
+    Identities: null,
+    Actions: null,
+    Schedule: null,
+  } satisfies Task)
+})
+
+const resourceCases = [
+  { name: 'cores leave no default share', input: { Cores: 2 }, cpu: 0, cores: 2 },
+  { name: 'no cores means the default share', input: { Cores: 0 }, cpu: 100, cores: 0 },
+  { name: 'a given share stays', input: { CPU: 7 }, cpu: 7, cores: 0 },
+]
+for (const { name, input, cpu, cores } of resourceCases)
+  test(`canonical task: ${name}`, () => {
+    const { Resources } = taskOf({ Resources: input })
+    assert.deepEqual([Resources.CPU, Resources.Cores], [cpu, cores])
+  })
+
+test('canonical task: its restart policy goes over that of its group', () => {
+  const group = groupOf({
+    RestartPolicy: { Attempts: 5, Mode: 'delay' },
+    Tasks: [{ RestartPolicy: { Attempts: 1 } }],
+  })
+  assert.deepEqual(group.Tasks[0]?.RestartPolicy, { ...LONG_RESTART, Attempts: 1, Mode: 'delay' })
+})
+
+test('canonical task: an empty lifecycle is none', () => {
+  assert.equal(taskOf({ Lifecycle: { Hook: '', Sidecar: false } }).Lifecycle, null)
+  assert.deepEqual(taskOf({ Lifecycle: { Hook: 'prestart' } }).Lifecycle, {
+    Hook: 'prestart',
+    Sidecar: false,
+  })
+})
+
+const artifactCases = [
+  { source: 'https://x/a.tgz', mode: undefined, dest: 'local/' },
+  { source: 'https://x/a.bin', mode: 'file', dest: 'local/a.bin' },
+]
+for (const { source, mode, dest } of artifactCases)
+  test(`canonical artifact: mode ${mode} puts it into ${dest}`, () => {
+    const [artifact] =
+      taskOf({ Artifacts: [{ GetterSource: source, GetterMode: mode }] }).Artifacts ?? []
+    assert.equal(artifact?.RelativeDest, dest)
+  })
+
+test('canonical template: mode, signal, script and the rest', () => {
+  const template = (input: Input<Template>): Template | undefined =>
+    taskOf({ Templates: [input] }).Templates?.[0]
+  assert.deepEqual(template({ DestPath: 'local/a' }), {
+    SourcePath: '',
+    DestPath: 'local/a',
+    EmbeddedTmpl: '',
+    ChangeMode: 'restart',
+    ChangeSignal: '',
+    ChangeScript: null,
+    Once: false,
+    Splay: 5 * SECOND,
+    Perms: '0644',
+    Uid: null,
+    Gid: null,
+    LeftDelim: '{{',
+    RightDelim: '}}',
+    Envvars: false,
+    Wait: null,
+    ErrMissingKey: false,
+  })
+  assert.equal(template({ ChangeMode: 'signal' })?.ChangeSignal, 'SIGHUP')
+  assert.equal(template({ ChangeSignal: 'sigusr1' })?.ChangeSignal, 'SIGUSR1')
+  assert.deepEqual(template({ ChangeScript: { Command: 'x' } })?.ChangeScript, {
+    Command: 'x',
+    Args: null,
+    Timeout: 5 * SECOND,
+    FailOnError: false,
+    RunOnFirstRender: false,
+  })
+})
+
+test('canonical service: names, provider, checks', () => {
+  const service = (input: Input<Service>): Service | undefined =>
+    taskOf({ Services: [input] }, { Name: 'shop' }).Services?.[0]
+  const plain = service({})
+  assert.equal(plain?.Name, 'shop-g-t')
+  assert.equal(plain?.TaskName, 't')
+  assert.equal(plain?.AddressMode, 'auto')
+  assert.equal(plain?.OnUpdate, 'require_healthy')
+  assert.equal(plain?.Provider, 'service')
+  assert.equal(plain?.Namespace, 'team')
+  assert.equal(service({ Provider: 'native' })?.Provider, 'service')
+  assert.equal(service({ Name: '${JOB}-${TASKGROUP}-${TASK}-${BASE}' })?.Name, 'shop-g-t-shop-g-t')
+  assert.equal(groupOf({ Services: [{}] }).Services?.[0]?.Name, 'j-g')
+  const [check] =
+    service({ OnUpdate: 'ignore', Checks: [{ CheckRestart: {}, SuccessBeforePassing: -2 }] })
+      ?.Checks ?? []
+  assert.equal(check?.Name, 'service: "shop-g-t" check')
+  assert.equal(check?.OnUpdate, 'ignore')
+  assert.equal(check?.SuccessBeforePassing, 0)
+  assert.deepEqual(check?.CheckRestart, { Limit: 0, Grace: SECOND, IgnoreWarnings: false })
+})
+
+test('canonical secret store: cluster, environment and reaction', () => {
+  assert.deepEqual(taskOf({ SecretStore: { Role: 'r' } }).SecretStore, {
+    Policies: null,
+    Role: 'r',
+    Namespace: '',
+    Cluster: 'default',
+    Env: true,
+    DisableFile: false,
+    ChangeMode: 'restart',
+    ChangeSignal: 'SIGHUP',
+    AllowTokenExpiration: false,
+  })
+})
+
+test('canonical maps: a key that every object inherits is a key like any other', () => {
+  const meta: unknown = JSON.parse('{"__proto__":"x","constructor":"y"}')
+  // Input<Job>['Meta'] is a map of texts, and so is this.
+  const job = canonical({ ID: 'j', Meta: meta as Record<string, string> })
+  assert.deepEqual(Object.keys(job.Meta ?? {}), ['__proto__', 'constructor'])
+})

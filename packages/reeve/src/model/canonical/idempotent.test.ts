@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Job, type Input } from '@reeve/contract'
+import fc from 'fast-check'
+import { Value } from 'typebox/value'
+import { inputOf } from '../../../test/build/input-arbitrary.ts'
+import { jobSpecChanged } from '../job/job-change.ts'
+import { validateJob } from '../validation/validate-job.ts'
+import { canonicalizeJob } from './canonicalize-job.ts'
+
+const DEFAULTS = { region: 'eu', namespace: 'team', nodePool: 'workers' }
+
+/** Words that mean something somewhere in a job, and some that mean nothing anywhere. */
+const texts = fc.constantFrom(
+  ...['', 'service', 'batch', 'system', 'sysbatch', 'signal', 'file', 'native', 'fail', 'checks'],
+  ...['sigterm', '${JOB}-x', 'a/b', '__proto__', 'constructor', 'ünï', '*', '5 * * * *'],
+)
+// Values of the schema's shape with fields left out or null are Input<Job> by definition.
+const inputs = inputOf(Job, texts) as fc.Arbitrary<Input<Job>>
+
+test('canonical job: doing it twice changes nothing', () => {
+  fc.assert(
+    fc.property(inputs, (input) => {
+      const once = canonicalizeJob(input, DEFAULTS)
+      assert.deepEqual(canonicalizeJob(once, DEFAULTS), once)
+      assert.equal(jobSpecChanged(once, canonicalizeJob(once, DEFAULTS)), false)
+    }),
+    { numRuns: 60, seed: 1 },
+  )
+})
+
+test('canonical job: it is a job of the contract, and what was read can be sent again', () => {
+  fc.assert(
+    fc.property(inputs, (input) => {
+      const job = canonicalizeJob(input, DEFAULTS)
+      assert.ok(Value.Check(Job, job), JSON.stringify([...Value.Errors(Job, job)].slice(0, 3)))
+      const sent: unknown = JSON.parse(JSON.stringify(job))
+      // JSON of a job is the job.
+      assert.deepEqual(canonicalizeJob(sent as Input<Job>, DEFAULTS), job)
+    }),
+    { numRuns: 40, seed: 2 },
+  )
+})
+
+test('validation: any job is answered with texts and paths, never with a crash', () => {
+  fc.assert(
+    fc.property(inputs, (input) => {
+      const { text, list } = validateJob(canonicalizeJob(input, DEFAULTS))
+      assert.equal(list.length > 0, text !== '')
+      for (const { message } of list) assert.doesNotMatch(message, /^$|undefined(?! volume)|NaN/)
+    }),
+    { numRuns: 60, seed: 3 },
+  )
+})
