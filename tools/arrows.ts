@@ -87,16 +87,16 @@ function aboutBuiltin({ path, use, areas }: Question): string | undefined {
 function aboutPackage({ path, areas, graph }: Question, name: string): string | undefined {
   const own = graph.resolver.packageOf(path)
   const isForTests = isTest(path) || isTestSupport(path)
-  if (own?.dependencies.has(name) !== true && !(isForTests && isDevelopment(graph, name)))
+  if (own?.dependencies.has(name) !== true && !(isForTests && isDevelopment(graph, own, name)))
     return `${name} is not a dependency of ${own?.name ?? 'this repository'}`
   const area = areas.areaOf(path)
   if (area === undefined || isForTests || area.packages.includes(name)) return undefined
   return `${area.name} may not import the package ${name}`
 }
 
-function isDevelopment({ resolver }: Graph, name: string): boolean {
+function isDevelopment({ resolver }: Graph, own: Package | undefined, name: string): boolean {
   const root: Package | undefined = resolver.packages.find(({ folder }) => folder === '')
-  return root?.devDependencies.has(name) === true
+  return [root, own].some((manifest) => manifest?.devDependencies.has(name) === true)
 }
 
 function aboutOwnDoor(path: string, target: string): string | undefined {

@@ -7,13 +7,14 @@ import { Node } from './v1/node.ts'
 import { TaskState } from './v1/task-state.ts'
 
 /**
- * What an agent and a server say to each other: one WebSocket per node, dialled by the agent, one JSON
- * object per text frame, told apart by `kind`. Either side ignores kinds and fields that it does not know.
+ * What an agent and a server say to each other: one WebSocket per node, dialled by the agent, one
+ * JSON object per text frame, told apart by `kind`. Either side ignores kinds and fields that it
+ * does not know.
  *
  *   agent                               server
  *     hello  ──────────────────────────►           first, once
  *            ◄──────────────────────── welcome     or refuse, then close
- *            ◄──────────────────────── desired     everything (full), in one message or several (more)
+ *            ◄──────────────────────── desired     everything (full), in one part or several
  *     status ──────────────────────────►           how every allocation stands
  *            ◄──────────────────────── ack         then the next status may follow
  *     heartbeat ───────────────────────►
@@ -23,10 +24,15 @@ import { TaskState } from './v1/task-state.ts'
  */
 export const NODE_CHANNEL_PATH = '/v1/internal/node'
 
-/** Raised when one side can no longer understand the other; ignoring what is unknown does not suffice then. */
+/**
+ * Raised when one side can no longer understand the other; ignoring what is unknown does not
+ * suffice then.
+ */
 export const CHANNEL_VERSION = 1
 
-/** A longer message ends the channel. A job may be 4 MiB, so an allocation with its job always fits. */
+/**
+ * A longer message ends the channel. A job may be 4 MiB, so an allocation with its job always fits.
+ */
 export const CHANNEL_MESSAGE_BYTES_MAX = 8 * 1024 * 1024
 
 /** What a node says about itself; the servers add the rest of a Node. */
@@ -77,7 +83,10 @@ export const AllocationUpdate = Type.Object({
 })
 export type AllocationUpdate = Shape<typeof AllocationUpdate>
 
-/** At most one is on its way; what changes meanwhile is merged into the next, the latest per allocation. */
+/**
+ * At most one is on its way; what changes meanwhile is merged into the next, the latest per
+ * allocation.
+ */
 export const StatusMessage = Type.Object({
   kind: Type.Literal('status'),
   seq: Type.Integer({ minimum: 1, description: 'Counts up on one channel.' }),
@@ -112,8 +121,9 @@ export const DesiredAllocation = Type.Object({
 export type DesiredAllocation = Shape<typeof DesiredAllocation>
 
 /**
- * What the node should run. `full`: everything, so that whatever is not named may be removed; a listing too
- * long for one message continues (`more`) and counts only when its last part has come. Otherwise: changes.
+ * What the node should run. `full`: everything, so that whatever is not named may be removed; a
+ * listing too long for one message continues (`more`) and counts only when its last part has come.
+ * Otherwise: changes.
  */
 export const DesiredMessage = Type.Object({
   kind: Type.Literal('desired'),

@@ -35,7 +35,7 @@ try {
     await benchRunning(program)
     await benchReads(program)
   } finally {
-    await program.stop()
+    const tt = performance.now(); await program.stop(); console.log("STOP", performance.now() - tt)
   }
   await benchRegister()
 } finally {
@@ -264,7 +264,12 @@ async function loggedTexts(directory: string): Promise<string[]> {
 async function appendRate(texts: readonly string[]): Promise<number> {
   const engine = await openEmbeddedEngine(join(home, 'bare'))
   let index = 0
-  const entry = () => ({ index: ++index, timeMs: 0, text: texts[index % texts.length] ?? '', blobs: [] })
+  const entry = () => ({
+    index: ++index,
+    timeMs: 0,
+    text: texts[index % texts.length] ?? '',
+    blobs: [],
+  })
   const append = (): Promise<void> => engine.append(Array.from({ length: CONNECTIONS }, entry))
   await rateOf(WARM_UP_MS, append)
   const rate = await rateOf(MEASURE_MS, append)

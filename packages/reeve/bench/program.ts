@@ -37,10 +37,7 @@ export async function startProgram(options: ProgramOptions): Promise<RunningProg
 }
 
 /** Starts a script that says `http://127.0.0.1:<port>` once it listens. */
-async function startListening(
-  script: string,
-  flags: readonly string[] = [],
-): Promise<Listening> {
+async function startListening(script: string, flags: readonly string[] = []): Promise<Listening> {
   const child = spawn(process.execPath, [script, ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

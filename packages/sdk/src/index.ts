@@ -1,10 +1,15 @@
 export { createClient, type Client, type V1Methods, type V2Methods } from './client.ts'
-export type { ClientOptions } from './connection.ts'
+export type { ClientOptions } from './call/connection.ts'
 export { ApiError, ConnectionError, ExecError, type ConnectionFailure } from './errors.ts'
-export { isEventOf, type EventsRequest, type EventStreamLine, type TopicFilter } from './events.ts'
-export type { ExecInput, ExecSession } from './exec-types.ts'
-export type { ExecRequest } from './exec.ts'
-export type { ByteFrame } from './frames.ts'
+export {
+  isEventOf,
+  type EventsRequest,
+  type EventStreamLine,
+  type TopicFilter,
+} from './stream/events.ts'
+export type { ExecInput, ExecSession } from './exec/types.ts'
+export type { ExecRequest } from './exec/execute.ts'
+export type { ByteFrame } from './stream/frames.ts'
 export {
   findIncluded,
   included,

@@ -1,8 +1,8 @@
-import type { QueryValues } from './address.ts'
-import { definedIn, isGovernance, type Call, type Connection } from './connection.ts'
-import { unreadableError } from './failures.ts'
+import type { QueryValues } from './call/address.ts'
+import { definedIn, isGovernance, type Call, type Connection } from './call/connection.ts'
+import { unreadableError } from './call/failures.ts'
 import { LIMITS } from './limits.ts'
-import { callRoute } from './read-answer.ts'
+import { callRoute } from './call/read-answer.ts'
 import type { Reply } from './route-types.ts'
 
 /** The pages of a list, from the first that was asked for to the last. */

@@ -1,4 +1,4 @@
-import type { Connection } from './connection.ts'
+import type { Connection } from './call/connection.ts'
 import { ApiError, ConnectionError } from './errors.ts'
 import { LIMITS } from './limits.ts'
 import { pause } from './timing.ts'

@@ -8,7 +8,7 @@ import type { ItemOf, PagedRouteId } from './route-types.ts'
 function isExactly<A, B>(same: Same<A, B>): void {
   assert.equal(same, true)
 }
-type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
 
 function aClient(): Client {
   return createClient({

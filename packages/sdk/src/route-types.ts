@@ -1,5 +1,5 @@
 import type { Input, Route, Shape, V1Routes, v2 } from '@reeve/contract'
-import type { ExecSession } from './exec-types.ts'
+import type { ExecSession } from './exec/types.ts'
 
 /**
  * Everything the methods of a client take and give, computed from the route. Each type asks one

@@ -4,8 +4,8 @@ import { Compile } from 'typebox/compile'
 import { err, ok, type Result } from '../kit/result.ts'
 
 /**
- * What the agent reads of a job, and no more: a server of another version may leave out or add any other
- * field and is still understood, and so is what an older agent left on the disk.
+ * What the agent reads of a job, and no more: a server of another version may leave out or add any
+ * other field and is still understood, and so is what an older agent left on the disk.
  */
 const AgentTask = Type.Object({
   ...Type.Pick(Task, [
@@ -72,7 +72,7 @@ export interface Assignment {
 
 const checker = Compile(Type.Object({ allocation: AgentAllocation, job: AgentJob }))
 
-export interface UnreadableAssignment {
+interface UnreadableAssignment {
   /** The allocation it was meant for; undefined when not even that can be told. */
   readonly id: string | undefined
   readonly message: string

@@ -16,7 +16,7 @@ export function websocketDial(servers: readonly string[]): Dial {
 }
 
 /** `server` is the base address of one: `http://127.0.0.1:4646`. */
-export async function dialWebsocket(server: string): Promise<Channel> {
+async function dialWebsocket(server: string): Promise<Channel> {
   const socket = new WebSocket(channelUrl(server), {
     maxPayload: CHANNEL_MESSAGE_BYTES_MAX,
     handshakeTimeout: AGENT_LIMITS.dialMsMax,

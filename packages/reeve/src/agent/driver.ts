@@ -8,21 +8,23 @@ export interface TaskDriver {
   /** The name that jobs use: `raw_exec`. */
   readonly name: string
 
-  /** Probes for real whether tasks could run here. Does not throw: what is wrong is in the answer. */
+  /**
+   * Probes for real whether tasks could run here. Does not throw: what is wrong is in the answer.
+   */
   fingerprint(): Promise<DriverHealth>
 
   /**
-   * Starts the task; resolves when it really runs. The caller has made `launch.handle` durable before,
-   * and never uses one handle twice. Rejects with a Fault whose kind says whether another try may help
-   * (`isRecoverable`): `task-config` names the field, `task-unstartable` what is missing, `task-start` is
-   * the rest. After a rejection nothing of the task runs.
+   * Starts the task; resolves when it really runs. The caller has made `launch.handle` durable
+   * before, and never uses one handle twice. Rejects with a Fault whose kind says whether another
+   * try may help (`isRecoverable`): `task-config` names the field, `task-unstartable` what is
+   * missing, `task-start` is the rest. After a rejection nothing of the task runs.
    */
   start(launch: TaskLaunch): Promise<RunningTask>
 
   /**
-   * Finds out what became of a start whose handle was saved, after the agent itself ended in between.
-   * The answer is final: a task said to be `never-started` will not start later by itself, and nothing
-   * of a `lost` one runs any more.
+   * Finds out what became of a start whose handle was saved, after the agent itself ended in
+   * between. The answer is final: a task said to be `never-started` will not start later by itself,
+   * and nothing of a `lost` one runs any more.
    */
   recover(handle: TaskHandle): Promise<Recovery>
 }
@@ -36,14 +38,20 @@ export interface DriverHealth {
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/** Names one start of one task so that it can be found again. Made and saved by the agent before the start. */
+/**
+ * Names one start of one task so that it can be found again. Made and saved by the agent before the
+ * start.
+ */
 export interface TaskHandle {
   readonly driver: string
   /** Unique for each start: allocation, task and attempt. */
   readonly id: string
   readonly allocationId: string
   readonly task: string
-  /** A directory for the driver's own records of this start; the driver makes it, `forget` removes it. */
+  /**
+   * A directory for the driver's own records of this start; the driver makes it, `forget` removes
+   * it.
+   */
   readonly dir: string
   /** The boot of the machine during which it was started; no task outlives that. */
   readonly bootId: string
@@ -69,16 +77,23 @@ export interface RunningTask {
   /** Settles once, when the task has ended and nothing it started is left. Never rejects. */
   readonly exited: Promise<TaskExit>
 
-  /** Sends a signal to the task itself. Fault `task-signal`: no such signal; `task-gone`: it has ended. */
+  /**
+   * Sends a signal to the task itself. Fault `task-signal`: no such signal; `task-gone`: it has
+   * ended.
+   */
   signal(name: string): Promise<void>
 
   /**
-   * Ends the task: the signal, then after the timeout force. Resolves when nothing of it is left, at once
-   * if it has ended; may be called again. Fault `task-unkillable` when something survives even force.
+   * Ends the task: the signal, then after the timeout force. Resolves when nothing of it is left,
+   * at once if it has ended; may be called again. Fault `task-unkillable` when something survives
+   * even force.
    */
   stop(request: StopRequest): Promise<void>
 
-  /** The agent goes, the task stays: ends all watching. `exited` then never settles unless it already has. */
+  /**
+   * The agent goes, the task stays: ends all watching. `exited` then never settles unless it
+   * already has.
+   */
   detach(): void
 
   /** Removes the driver's records. Called once the exit has been saved; safe to repeat. */

@@ -18,11 +18,16 @@ export interface FingerprintOptions {
   /** The volume that allocations will fill. */
   readonly dataDir: string
   readonly version: string
-  /** The address that ports are published on; when absent, that of the default route's interface. */
+  /**
+   * The address that ports are published on; when absent, that of the default route's interface.
+   */
   readonly address?: string
 }
 
-/** Ports that may be given to tasks which ask for any. Below the range that the kernel gives to callers. */
+/**
+ * Ports that may be given to tasks which ask for any. Below the range that the kernel gives to
+ * callers.
+ */
 const DYNAMIC_PORTS = { MinDynamicPort: 20_000, MaxDynamicPort: 32_000 } as const
 
 /** Taken where a machine does not say how fast it is. */
@@ -118,7 +123,10 @@ export function parseOsRelease(text: string): { readonly name: string; readonly 
   return { name: values.get('ID') ?? '', version: values.get('VERSION_ID') ?? '' }
 }
 
-/** The interface of the default route in the text of `/proc/net/route`: the one with the lowest metric. */
+/**
+ * The interface of the default route in the text of `/proc/net/route`: the one with the lowest
+ * metric.
+ */
 export function defaultRoute(table: string): string | undefined {
   const routes = table.split('\n').slice(1)
   const defaults = routes.flatMap((line) => {
@@ -138,7 +146,10 @@ interface FoundNetwork {
   readonly resource: NetworkResource
 }
 
-/** The interface that has the wanted address; else the default route's; else loopback. IPv4 before IPv6. */
+/**
+ * The interface that has the wanted address; else the default route's; else loopback. IPv4 before
+ * IPv6.
+ */
 function findNetwork(device: string | undefined, wanted: string | undefined): FoundNetwork {
   const all = Object.entries(networkInterfaces()).flatMap(([name, addresses]) => {
     return (addresses ?? []).map((address) => ({ name, ...address }))

@@ -9,10 +9,10 @@ export type {
   TaskHandle,
   TaskLaunch,
 } from './driver.ts'
-export { fingerprint, type Fingerprint, type FingerprintOptions } from './fingerprint.ts'
+export { fingerprint, type Fingerprint } from './fingerprint.ts'
 export { channelPair, type Channel, type Dial } from './link/channel.ts'
-export type { Log, LogFields } from './log.ts'
-export { NodeAgent, type NodeAgentOptions, type NodeSettings } from './node-agent.ts'
+export type { Log } from './log.ts'
+export { NodeAgent, type NodeSettings } from './node-agent.ts'
 export { errorCode, isMissing } from './store/state-file.ts'
 export { diskStorage, memoryStorage, type AgentStorage } from './store/storage.ts'
 export { ALLOCATION_MARK, TASK_MARK } from './task/environment.ts'

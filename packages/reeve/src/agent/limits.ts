@@ -1,8 +1,13 @@
 /** Every bound and every wait of the node agent, in one table. */
 export const AGENT_LIMITS = {
-  /** Reference scheduling §28: the longest a task may ask for between the kill signal and the forced end. */
+  /**
+   * Reference scheduling §28: the longest a task may ask for between the kill signal and the forced
+   * end.
+   */
   killTimeoutMsMax: 30_000,
-  /** Reference scheduling §28: how often a kill is tried before the task is given up with its error. */
+  /**
+   * Reference scheduling §28: how often a kill is tried before the task is given up with its error.
+   */
   killAttemptsMax: 5,
   killRetryMsFirst: 1_000,
   /** How long an exit may take to be known after every process of the task is gone. */

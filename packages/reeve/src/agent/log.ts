@@ -1,4 +1,7 @@
-/** Where the agent says what it does. The fields are data for machines, the message is a sentence for people. */
+/**
+ * Where the agent says what it does. The fields are data for machines, the message is a sentence
+ * for people.
+ */
 export interface Log {
   info(fields: LogFields, message: string): void
   warn(fields: LogFields, message: string): void

@@ -70,7 +70,7 @@ test('while a report is on its way, what happens is merged into the next one', a
   await sim.agent.stop()
 })
 
-test('a report that is never confirmed ends the channel, and the next one tells everything', async () => {
+test('a report that is not confirmed ends the channel; the next one tells all', async () => {
   const sim = await aSimulation({ assignments: [anAssignment()] })
   sim.server.acknowledges = false
   sim.server.assign(stopped(anAssignment()))
@@ -83,7 +83,7 @@ test('a report that is never confirmed ends the channel, and the next one tells 
   await sim.agent.stop()
 })
 
-test('tasks go on while no server is there, and the next connection is told how they stand', async () => {
+test('tasks go on without a server, and the next connection is told how they stand', async () => {
   const task = aTask({ Config: { run_for: '60s' } })
   const assignment = anAssignment({ job: { Type: 'batch' }, tasks: [task] })
   const sim = await aSimulation({ assignments: [assignment] })
@@ -191,7 +191,7 @@ test('a listing in several messages counts only as a whole', async () => {
   await sim.agent.stop()
 })
 
-test('an allocation that should end before it began is answered, one that is over is left alone', async () => {
+test('an allocation to end before it began is answered, one that is over is not', async () => {
   const over = anAssignment({ allocation: { ID: allocationId(2), ClientStatus: 'failed' } })
   const sim = await aSimulation({ assignments: [stopped(anAssignment()), over] })
   assert.equal(sim.server.statusOf(ID), 'complete')
@@ -230,7 +230,7 @@ test('a node message follows when a driver falls ill', async () => {
   await sim.agent.stop()
 })
 
-test('an agent that starts again on the same storage takes its tasks over without an event', async () => {
+test('an agent that starts again takes its tasks over without an event', async () => {
   const storage = someMemoryStorage()
   const sim = await aSimulation({ assignments: [anAssignment()], storage })
   await sim.agent.stop()
@@ -328,7 +328,7 @@ test('a stop that comes in the middle of a start loses nothing', async () => {
   await next.agent.stop()
 })
 
-test('an agent killed between the record of a start and the start itself starts the task once', async () => {
+test('an agent killed between recording a start and starting starts the task once', async () => {
   const storage = someMemoryStorage()
   // Saves, and then never comes back: the moment in which the process is killed.
   const store: AgentStore = {

@@ -58,8 +58,8 @@ export interface NodeAgentOptions {
 }
 
 /**
- * Our process on a node: runs what the servers say, tells them how it goes, and can be killed at any
- * moment: tasks go on without it, and the next agent on the same storage takes them over.
+ * Our process on a node: runs what the servers say, tells them how it goes, and can be killed at
+ * any moment: tasks go on without it, and the next agent on the same storage takes them over.
  */
 export class NodeAgent {
   readonly #options: NodeAgentOptions
@@ -98,8 +98,8 @@ export class NodeAgent {
   }
 
   /**
-   * Takes the storage, looks at the machine, takes over what an agent before this one left running, and
-   * begins to dial. Does not wait for a server: tasks must not depend on one.
+   * Takes the storage, looks at the machine, takes over what an agent before this one left running,
+   * and begins to dial. Does not wait for a server: tasks must not depend on one.
    */
   async start(): Promise<void> {
     const { storage, ids, clock, drivers } = this.#options
@@ -257,7 +257,10 @@ export class NodeAgent {
     void this.#destroy(runner).finally(() => this.#removing.delete(id))
   }
 
-  /** The record goes last: an agent that is killed in between finds it, and the servers say again to remove it. */
+  /**
+   * The record goes last: an agent that is killed in between finds it, and the servers say again to
+   * remove it.
+   */
   async #destroy(runner: AllocationRunner): Promise<void> {
     const { storage, log } = this.#options
     try {

@@ -11,8 +11,8 @@ export interface HostUser {
 const PASSWD = '/etc/passwd'
 
 /**
- * The account a task asks for: a name, a number, or `uid:gid`. Fault `task-unstartable` when there is none:
- * running as somebody else instead would be worse than not running.
+ * The account a task asks for: a name, a number, or `uid:gid`. Fault `task-unstartable` when there
+ * is none: running as somebody else instead would be worse than not running.
  */
 export async function findUser(wanted: string): Promise<HostUser> {
   const pair = /^(\d{1,10}):(\d{1,10})$/.exec(wanted)

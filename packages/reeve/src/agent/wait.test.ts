@@ -52,7 +52,7 @@ test('work that takes too long is a fault, work in time is not', async () => {
   await late
 })
 
-test('no more than the given number of pieces of work run at once, and failures free their slot', async () => {
+test('no more work than there are slots runs at once, and failures free theirs', async () => {
   const slots = new Slots(2)
   let running = 0
   let most = 0

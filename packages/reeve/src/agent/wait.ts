@@ -4,7 +4,10 @@ import { Fault } from '../kit/fault.ts'
 /** Timers of the runtime count 31 bits of milliseconds; a longer wait is taken in pieces. */
 const PIECE_MS_MAX = 24 * 3_600_000
 
-/** Waits on the given clock. True when the time has passed, false when the signal ended the wait first. */
+/**
+ * Waits on the given clock. True when the time has passed, false when the signal ended the wait
+ * first.
+ */
 export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     if (signal?.aborted === true) {
@@ -30,14 +33,17 @@ export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
   })
 }
 
-export interface Deadline {
+interface Deadline {
   readonly clock: Clock
   readonly ms: number
   /** What is waited for, for the text of the fault: `the driver's probe`. */
   readonly what: string
 }
 
-/** The work's own outcome, or a Fault `deadline` when it takes too long. The work itself goes on unwatched. */
+/**
+ * The work's own outcome, or a Fault `deadline` when it takes too long. The work itself goes on
+ * unwatched.
+ */
 export async function withDeadline<T>(work: Promise<T>, deadline: Deadline): Promise<T> {
   const stop = new AbortController()
   const late = pause(deadline.clock, deadline.ms, stop.signal).then((passed): T | Promise<T> => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { multiErrorText } from '../../src/kit/multi-error.ts'
-import { turn } from '../build/store.ts'
-import { createTestServer } from './harness.ts'
+import { createTestServer, untilParked } from './harness.ts'
 import { aSecuredServer, type SecuredServer } from './secured.ts'
 
 const DENIED = [403, 'Permission denied']
@@ -224,7 +223,7 @@ test('read policy: blocks until the policy changes', async () => {
     'readAclPolicy',
     as(root, { ...policyCall('p'), query: { index: 3 } }),
   )
-  await turn()
+  await untilParked()
   await write(secured, 'other')
   await write(secured, 'p', { Description: 'new' })
   assert.equal((await waiting).index, 5)
@@ -301,7 +300,7 @@ test('list policies: blocks until one changes', async () => {
   const secured = await aSecuredServer()
   const { server, root, as } = secured
   const waiting = server.call('listAclPolicies', as(root, { query: { index: 1 } }))
-  await turn()
+  await untilParked()
   await write(secured, 'p')
   assert.equal((await waiting).index, 3)
 })

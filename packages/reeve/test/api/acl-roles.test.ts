@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { multiErrorText } from '../../src/kit/multi-error.ts'
-import { turn } from '../build/store.ts'
-import { createTestServer } from './harness.ts'
+import { createTestServer, untilParked } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
 const UNKNOWN_ID = '11111111-2222-4333-8444-555555555555'
@@ -192,7 +191,7 @@ test('read role: blocks until it changes', async () => {
   const { ID } = await role()
   const params = { role_id: ID }
   const waiting = server.call('readAclRole', as(root, { params, query: { index: 5 } }))
-  await turn()
+  await untilParked()
   await role({ Name: 'dev' })
   const body = { Name: 'ops', Policies: [{ Name: 'b' }] }
   await server.ok('updateAclRole', as(root, { params, body }))
@@ -226,7 +225,7 @@ test('list roles: a prefix selects by id', async () => {
 test('list roles: blocks until one changes', async () => {
   const { server, root, as, role } = await withPolicies()
   const waiting = server.call('listAclRoles', as(root, { query: { index: 1 } }))
-  await turn()
+  await untilParked()
   await role()
   assert.equal((await waiting).index, 5)
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AclToken } from '@reeve/contract'
-import { turn } from '../build/store.ts'
+import { untilParked } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
 /** The end of ids that a test chooses. */
@@ -176,7 +176,7 @@ test('list tokens: blocks until any token changes', async () => {
   const { index } = await list()
   assert.equal(index, 5)
   const waiting = server.call('listAclTokens', as(root, { query: { index } }))
-  await turn()
+  await untilParked()
   await token({ Name: 'four' })
   const reply = await waiting
   assert.equal(reply.index, 6)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { turn } from '../build/store.ts'
-import { createTestServer } from './harness.ts'
+import { createTestServer, untilParked } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
 const UNKNOWN_ID = '11111111-2222-4333-8444-555555555555'
@@ -74,8 +73,8 @@ test('read token: blocks until the token changes', async () => {
       answered++
       return reply
     })
+  await untilParked()
   await token({ Name: 'another' })
-  await turn()
   assert.equal(answered, 0, 'another token does not concern it')
   const body = { ...made, Name: 'changed' }
   await server.ok('updateAclToken', as(root, { params: params(made), body }))
@@ -89,7 +88,7 @@ test('read token: at the deadline the token is answered unchanged', async () => 
   const made = await token()
   const query = { index: made.ModifyIndex, wait: '10s' }
   const waiting = server.call('readAclToken', as(root, { params: params(made), query }))
-  for (let i = 0; i < 20; i++) await turn()
+  await untilParked()
   server.clock.advance(10_000)
   assert.deepEqual((await waiting).body, made)
 })

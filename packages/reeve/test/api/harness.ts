@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
 import {
   COMMON_ANSWERS,
   HEADERS,
@@ -11,6 +12,7 @@ import {
 } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
+import { parkedQueries } from '../../src/http/blocking.ts'
 import { createApp, type AgentInfo } from '../../src/http/index.ts'
 import type { IdSource } from '../../src/kit/clock.ts'
 import { createSealer } from '../../src/main/sealer.ts'
@@ -46,6 +48,11 @@ export interface Reply {
   /** `X-Service-Index`; 0 when it is not there. */
   readonly index: number
   readonly nextToken: string | undefined
+}
+
+/** Waits until a blocking query that was just sent is parked. */
+export async function untilParked(): Promise<void> {
+  while (parkedQueries() === 0) await setImmediate()
 }
 
 /** What a route answers with 200. */

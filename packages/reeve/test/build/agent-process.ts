@@ -1,31 +1,31 @@
 import { readFile } from 'node:fs/promises'
-import { argv, stdout } from 'node:process'
+import { stdout } from 'node:process'
 import { diskStorage } from '../../src/agent/index.ts'
 import { RawExecDriver } from '../../src/drivers/index.ts'
 import { anAgent, FakeServer, systemClock } from './agent.ts'
 
-/**
- * An agent in a process of its own, for tests that kill it: `agent-process.ts <data dir> <assignments.json>`.
- * Prints each allocation's status when it changes, one line each.
- */
-const [, , dataDir = '', assignmentsPath = ''] = argv
-const server = new FakeServer()
-server.assign(...JSON.parse(await readFile(assignmentsPath, 'utf8')))
-const drivers = [new RawExecDriver({ clock: systemClock })]
-const storage = diskStorage(dataDir)
-const agent = anAgent({ server, clock: systemClock, drivers, storage })
-await agent.start()
+/** What a test gives to a Node process of its own, to have an agent there that it can kill. */
+export function agentProcessArgs(dataDir: string, assignmentsPath: string): readonly string[] {
+  const script = `import { runAgentProcess } from ${JSON.stringify(import.meta.filename)}
+await runAgentProcess(process.argv[1], process.argv[2])`
+  return ['--input-type=module', '-e', script, dataDir, assignmentsPath]
+}
 
-const said = new Map<string, string>()
-await server.until(
-  'the end of the test',
-  () => {
+/** Runs an agent until it is killed. Prints each allocation's status when it changes, one line each. */
+export async function runAgentProcess(dataDir: string, assignmentsPath: string): Promise<void> {
+  const server = new FakeServer()
+  server.assign(...JSON.parse(await readFile(assignmentsPath, 'utf8')))
+  const drivers = [new RawExecDriver({ clock: systemClock })]
+  const agent = anAgent({ server, clock: systemClock, drivers, storage: diskStorage(dataDir) })
+  await agent.start()
+  const said = new Map<string, string>()
+  const speak = (): boolean => {
     for (const { ID, ClientStatus } of server.updates.values()) {
       if (said.get(ID) === ClientStatus) continue
       said.set(ID, ClientStatus)
       stdout.write(`${ID} ${ClientStatus}\n`)
     }
     return false
-  },
-  60_000,
-)
+  }
+  await server.until('the end of the test', speak, 120_000)
+}

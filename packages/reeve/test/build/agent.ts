@@ -24,7 +24,7 @@ import { nsFromMs } from '../../src/kit/duration.ts'
 import { SimulatedClock } from './simulated-clock.ts'
 
 /** Says nothing; what tests are about is in states and messages. */
-export const silentLog: Log = {
+const silentLog: Log = {
   info: () => undefined,
   warn: () => undefined,
   error: () => undefined,
@@ -172,9 +172,12 @@ export function countingIds(): IdSource {
   return { uuid: () => `00000000-0000-4000-9000-${String((last += 1)).padStart(12, '0')}` }
 }
 
-export const steadyRandom: Random = { next: () => 0 }
+const steadyRandom: Random = { next: () => 0 }
 
-/** A server as an agent sees it, in memory: answers greetings, heartbeats and reports, and remembers them. */
+/**
+ * A server as an agent sees it, in memory: answers greetings, heartbeats and reports, and remembers
+ * them.
+ */
 export class FakeServer {
   readonly hellos: HelloMessage[] = []
   /** Every message of the agents, as it came. */
@@ -235,7 +238,10 @@ export class FakeServer {
     for (const seq of this.#unacknowledged.splice(0)) this.send({ kind: 'ack', seq })
   }
 
-  /** Resolves when the condition holds after some message; for tests with real processes, with a deadline. */
+  /**
+   * Resolves when the condition holds after some message; for tests with real processes, with a
+   * deadline.
+   */
   async until(what: string, isMet: () => boolean, withinMs = 20_000): Promise<void> {
     if (isMet()) return
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -289,7 +295,7 @@ function entry({ allocation, job }: Assignment): object {
   return { allocation, job }
 }
 
-export const aFingerprint: Fingerprint = {
+const aFingerprint: Fingerprint = {
   Attributes: { 'kernel.name': 'linux', 'cpu.arch': 'amd64' },
   NodeResources: {
     Cpu: { CpuShares: 4_000, TotalCpuCores: 2, ReservableCpuCores: [0, 1] },
@@ -304,7 +310,7 @@ export const aFingerprint: Fingerprint = {
   },
 }
 
-export const someSettings: NodeSettings = {
+const someSettings: NodeSettings = {
   Name: 'node-1',
   Region: 'global',
   Datacenter: 'dc1',
@@ -322,7 +328,7 @@ export const someSettings: NodeSettings = {
   HostVolumes: null,
 }
 
-export interface AgentFields {
+interface AgentFields {
   readonly server: FakeServer
   readonly clock: Clock
   readonly drivers: readonly TaskDriver[]
@@ -366,12 +372,15 @@ export interface Simulation {
   readonly agent: NodeAgent
 }
 
-export interface SimulationFields extends Partial<Omit<Simulation, 'agent'>> {
+interface SimulationFields extends Partial<Omit<Simulation, 'agent'>> {
   readonly assignments?: readonly Assignment[]
   readonly storage?: AgentStorage
 }
 
-/** A started agent with the mock driver on a simulated clock, connected to a server that wants these allocations. */
+/**
+ * A started agent with the mock driver on a simulated clock, connected to a server that wants these
+ * allocations.
+ */
 export async function aSimulation(options: SimulationFields = {}): Promise<Simulation> {
   const clock = options.clock ?? new SimulatedClock()
   const server = options.server ?? new FakeServer()

@@ -1,4 +1,7 @@
-/** Waits for something outside the process, such as a file, looking often; fails when it takes too long. */
+/**
+ * Waits for something outside the process, such as a file, looking often; fails when it takes too
+ * long.
+ */
 export async function until<T>(
   what: string,
   look: () => T | undefined | Promise<T | undefined>,

@@ -11,7 +11,7 @@ export type Behaviour =
   | { readonly kind: 'stubborn' }
   | { readonly kind: 'badly-configured' }
 
-export interface DriverBench {
+interface DriverBench {
   readonly driver: TaskDriver
   /** The driver as the next agent makes it, after this one was killed. */
   reopen(): TaskDriver
@@ -60,7 +60,7 @@ export function taskDriverSuite(
     assert.deepEqual({ ...(await bench.wait(task.exited)), atMs: 0 }, anExit(137, 9))
   })
 
-  test(`${name}: a stop ends the task, a second one and one after the end change nothing`, async (t) => {
+  test(`${name}: a stop ends the task, and may be repeated`, async (t) => {
     const bench = await open(t)
     const task = await bench.wait(bench.driver.start(await bench.launch({ kind: 'runs' })))
     await bench.ready(task)

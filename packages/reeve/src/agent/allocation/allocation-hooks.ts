@@ -2,12 +2,12 @@ import type { Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
 
 /** One step before any task of an allocation may begin. A failure ends the allocation. */
-export interface AllocationHook {
+interface AllocationHook {
   readonly name: string
   beforeTasks(context: AllocationHookContext): Promise<void>
 }
 
-export interface AllocationHookContext {
+interface AllocationHookContext {
   readonly assignment: Assignment
   readonly host: AgentHost
   endOf(allocationId: string): Promise<void>

@@ -24,7 +24,7 @@ function lifecycle(Hook: string, Sidecar = false): Pick<AgentTask, 'Lifecycle'> 
   return { Lifecycle: { Hook, Sidecar } }
 }
 
-test('a batch task that succeeds makes its allocation complete, with the events of a normal run', async () => {
+test('a batch task that succeeds makes its allocation complete', async () => {
   const task = aTask({ Config: { run_for: '10s' } })
   const sim = await aSimulation({
     assignments: [anAssignment({ job: { Type: 'batch' }, tasks: [task] })],
@@ -47,7 +47,7 @@ test('a batch task that succeeds makes its allocation complete, with the events 
   await sim.agent.stop()
 })
 
-test('a service task that fails is restarted by its policy and then fails the allocation', async () => {
+test('a failing service task is restarted by policy, then fails its allocation', async () => {
   const task = aTask({
     Config: { run_for: '1s', exit_code: 3 },
     RestartPolicy: restartPolicy({ Attempts: 2, Delay: nsFromMs(15_000) }),
@@ -98,7 +98,7 @@ test('with mode delay the task waits for the end of the interval and goes on', a
   await sim.agent.stop()
 })
 
-test('stages begin in order: prestart, its sidecar, main, poststart, and at the end poststop', async () => {
+test('prestart, sidecar, main, poststart and poststop begin in this order', async () => {
   const tasks = [
     aTask({ Name: 'after', ...lifecycle('poststop'), Config: { run_for: '1s' } }),
     aTask({ Name: 'main', Config: { run_for: '20s' } }),

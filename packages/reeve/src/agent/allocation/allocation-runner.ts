@@ -14,12 +14,12 @@ import { summarize, type StatusSummary } from './client-status.ts'
 import { decideGroup, isSidecar, stageOf, type EndReason, type Stage } from './lifecycle.ts'
 
 /** What the servers are told about one allocation. */
-export interface AllocationReport extends StatusSummary {
+interface AllocationReport extends StatusSummary {
   readonly ID: string
   readonly TaskStates: Readonly<Record<string, TaskState>>
 }
 
-export interface AllocationRunnerOptions {
+interface AllocationRunnerOptions {
   readonly host: AgentHost
   readonly assignment: Assignment
   /** What was saved by an agent before this one; empty for an allocation never seen here. */
@@ -37,8 +37,9 @@ interface Member {
 }
 
 /**
- * Runs the tasks of one allocation: lets each begin in its stage, ends all for the reasons of reference
- * scheduling §24, and tells how it stands. Decisions are `decideGroup`'s; this class carries them out.
+ * Runs the tasks of one allocation: lets each begin in its stage, ends all for the reasons of
+ * reference scheduling §24, and tells how it stands. Decisions are `decideGroup`'s; this class
+ * carries them out.
  */
 export class AllocationRunner {
   readonly id: string
@@ -73,7 +74,10 @@ export class AllocationRunner {
     this.#members = assignment.group.Tasks.map((task) => this.#member(task, records[task.Name]))
   }
 
-  /** Settles when nothing of the allocation will run again here, or when the runner was halted. Never rejects. */
+  /**
+   * Settles when nothing of the allocation will run again here, or when the runner was halted.
+   * Never rejects.
+   */
   get ended(): Promise<void> {
     return this.#ended.promise
   }
@@ -98,7 +102,10 @@ export class AllocationRunner {
     return this.#end(undefined)
   }
 
-  /** Ends everything at once, poststop tasks included, for an allocation that the servers have forgotten. */
+  /**
+   * Ends everything at once, poststop tasks included, for an allocation that the servers have
+   * forgotten.
+   */
   async destroy(): Promise<void> {
     await this.stop()
     await Promise.all(this.#members.map(({ runner }) => runner.kill(AT_ONCE)))
@@ -196,7 +203,10 @@ export class AllocationRunner {
     }
   }
 
-  /** Something happened to a task. Acted on once per turn: several changes of one moment are one review. */
+  /**
+   * Something happened to a task. Acted on once per turn: several changes of one moment are one
+   * review.
+   */
   #changed(): void {
     if (this.#isReviewDue || !this.#isOpen) return
     this.#isReviewDue = true
@@ -229,8 +239,8 @@ export class AllocationRunner {
   }
 
   /**
-   * What must not be lost is saved by the task itself before it acts; the rest, such as the event of a start,
-   * follows from that after a crash, and is worth one write for many changes.
+   * What must not be lost is saved by the task itself before it acts; the rest, such as the event
+   * of a start, follows from that after a crash, and is worth one write for many changes.
    */
   #saveSoon(): void {
     this.#cancelSave ??= this.#options.host.clock.after(AGENT_LIMITS.saveMs, () => {
@@ -282,7 +292,9 @@ export class AllocationRunner {
     return this.#members.some(({ runner }) => runner.state.State === 'running')
   }
 
-  /** Reference scheduling §24: batch allocations may be given a time, counted from their creation. */
+  /**
+   * Reference scheduling §24: batch allocations may be given a time, counted from their creation.
+   */
   #watchDuration(): void {
     const { allocation, group, job } = this.#assignment
     const limitNs = group.MaxRunDuration ?? 0

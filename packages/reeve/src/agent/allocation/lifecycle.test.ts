@@ -140,7 +140,7 @@ for (const c of cases) {
   })
 }
 
-test('decideGroup: a group that is being ended lets nobody in, and a dead task never begins', () => {
+test('decideGroup: a group that is ending lets nobody in, and no dead task begins', () => {
   const stages: readonly Stage[] = [
     'prestart',
     'prestart-sidecar',

@@ -14,7 +14,7 @@ export interface TaskInGroup {
   readonly admitted: boolean
 }
 
-export interface GroupDecision {
+interface GroupDecision {
   /** Tasks that may begin now. */
   readonly admit: readonly string[]
   /** Everything that still lives, except poststop tasks, must end for this reason. */

@@ -1,8 +1,9 @@
 import { AGENT_LIMITS } from '../limits.ts'
 
 /**
- * How long to wait before the next try after so many failures in a row: doubling up to a maximum, half of it
- * drawn at random, so that the agents of a cluster do not all come back at once after a server restarted.
+ * How long to wait before the next try after so many failures in a row: doubling up to a maximum,
+ * half of it drawn at random, so that the agents of a cluster do not all come back at once after a
+ * server restarted.
  */
 export function backoffMs(failures: number, draw: number): number {
   const { reconnectMsFirst, reconnectMsMax } = AGENT_LIMITS

@@ -13,7 +13,10 @@ export interface Channel {
 /** Opens a channel to a server, whichever one answers. Rejects with a Fault `dial`. */
 export type Dial = () => Promise<Channel>
 
-/** Two ends of a channel inside one process. What one sends the other gets later, never within the call. */
+/**
+ * Two ends of a channel inside one process. What one sends the other gets later, never within the
+ * call.
+ */
 export function channelPair(): readonly [Channel, Channel] {
   const left = new MemoryEnd()
   const right = new MemoryEnd()

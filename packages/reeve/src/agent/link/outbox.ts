@@ -12,8 +12,8 @@ export interface StatusReport {
 
 /**
  * What the servers have yet to be told. One report is on its way at a time; whatever happens to an
- * allocation meanwhile replaces what was waiting for it, so a slow server costs memory per allocation, not
- * per event.
+ * allocation meanwhile replaces what was waiting for it, so a slow server costs memory per
+ * allocation, not per event.
  */
 export class Outbox {
   readonly #waiting = new Map<string, AllocationUpdate>()
@@ -59,7 +59,10 @@ export class Outbox {
   }
 }
 
-/** A group of thousands of tasks may have more history than a message holds: then only the last event of each goes. */
+/**
+ * A group of thousands of tasks may have more history than a message holds: then only the last
+ * event of each goes.
+ */
 function encode(update: AllocationUpdate): string {
   const text = JSON.stringify(update)
   if (text.length <= REPORT_CHARS_MAX) return text

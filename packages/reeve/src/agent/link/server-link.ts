@@ -15,7 +15,7 @@ import { Outbox } from './outbox.ts'
 import type { DesiredEnvelope } from './server-message.ts'
 import { Session } from './session.ts'
 
-export interface ServerLinkOptions {
+interface ServerLinkOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
@@ -28,7 +28,10 @@ export interface ServerLinkOptions {
   desired(message: DesiredEnvelope): void
 }
 
-/** Keeps one connection to the servers alive: dials, greets, and begins anew when it breaks, for ever. */
+/**
+ * Keeps one connection to the servers alive: dials, greets, and begins anew when it breaks, for
+ * ever.
+ */
 export class ServerLink {
   readonly #options: ServerLinkOptions
   readonly #outbox = new Outbox()

@@ -10,7 +10,10 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { err, ok, type Result } from '../../kit/result.ts'
 
-/** The entries are read one by one (`readAssignment`): one that is not readable must not cost the others. */
+/**
+ * The entries are read one by one (`readAssignment`): one that is not readable must not cost the
+ * others.
+ */
 const DesiredEnvelope = Type.Object({
   ...DesiredMessage.properties,
   allocations: Type.Array(Type.Unknown()),
@@ -32,7 +35,10 @@ const checkers = {
   desired: Compile(DesiredEnvelope),
 } as const
 
-/** One frame of a server. Undefined for a kind that this agent does not know; an error for a broken frame. */
+/**
+ * One frame of a server. Undefined for a kind that this agent does not know; an error for a broken
+ * frame.
+ */
 export function readServerMessage(text: string): Result<Incoming | undefined, string> {
   const value = parseJson(text)
   const kind: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'kind') : 0

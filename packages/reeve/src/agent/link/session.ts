@@ -7,7 +7,7 @@ import { Inbox } from './inbox.ts'
 import type { Outbox } from './outbox.ts'
 import { readServerMessage, type DesiredEnvelope, type Incoming } from './server-message.ts'
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly channel: Channel
   readonly clock: Clock
   readonly log: Log
@@ -18,7 +18,9 @@ export interface SessionOptions {
   desired(message: DesiredEnvelope): void
 }
 
-/** One connection from its greeting to its end. Every wait in it has a deadline on the given clock. */
+/**
+ * One connection from its greeting to its end. Every wait in it has a deadline on the given clock.
+ */
 export class Session {
   readonly #options: SessionOptions
   readonly #inbox = new Inbox()

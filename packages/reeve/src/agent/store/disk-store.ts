@@ -38,8 +38,8 @@ const tasksFile = Compile(
 const assignmentFile = Compile(Type.Object({ v: Type.Literal(FORMAT) }))
 
 /**
- * One directory per allocation with two files: what the servers said (`assignment.json`, large, rarely
- * written) and what became of the tasks (`tasks.json`, small, written at every turn).
+ * One directory per allocation with two files: what the servers said (`assignment.json`, large,
+ * rarely written) and what became of the tasks (`tasks.json`, small, written at every turn).
  */
 export class DiskStore implements AgentStore {
   readonly #root: string

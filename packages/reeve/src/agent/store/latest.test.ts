@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { turn } from '../../../test/build/agent.ts'
 import { Latest } from './latest.ts'
 
-test('requests during a run share the next one, which sees what was there when they asked', async () => {
+test('requests during a run share the next one, which sees what they saw', async () => {
   const seen: number[] = []
   let value = 0
   const gates: (() => void)[] = []

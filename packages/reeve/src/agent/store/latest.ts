@@ -1,6 +1,6 @@
 /**
- * Runs a piece of work for whoever asks, never twice at once. Whoever asks while it runs shares the next
- * run, which begins after the request and so sees everything that was there when they asked.
+ * Runs a piece of work for whoever asks, never twice at once. Whoever asks while it runs shares the
+ * next run, which begins after the request and so sees everything that was there when they asked.
  */
 export class Latest {
   readonly #work: () => Promise<void>

@@ -6,7 +6,8 @@ import { AGENT_LIMITS } from '../limits.ts'
 
 /**
  * Replaces a file so that a crash at any moment leaves the old text or the new one, never a part: a
- * temporary file, synced, renamed, and the rename synced with the directory. Only the agent's user reads it.
+ * temporary file, synced, renamed, and the rename synced with the directory. Only the agent's user
+ * reads it.
  */
 export async function writeStateFile(path: string, text: string): Promise<void> {
   const temporary = join(dirname(path), `.${basename(path)}.new`)
@@ -58,7 +59,7 @@ export async function readStateFile(path: string): Promise<unknown> {
   }
 }
 
-export function ignoreMissing(thrown: unknown): void {
+function ignoreMissing(thrown: unknown): void {
   if (!isMissing(thrown)) throw thrown
 }
 

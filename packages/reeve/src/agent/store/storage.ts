@@ -41,7 +41,8 @@ export function diskStorage(dataDir: string): AgentStorage {
     workspace: new DiskWorkspace(join(dataDir, 'alloc')),
     recordsDir,
     async open(ids) {
-      // Passable but not listable: a task that runs as another user must reach its own directory below.
+      // Passable but not listable: a task that runs as another user must reach its own directory
+      // below.
       for (const path of [own, recordsDir]) await mkdir(path, { recursive: true, mode: 0o711 })
       lock = await takeLock(own)
       try {
@@ -79,8 +80,9 @@ export function memoryStorage(identity: StorageIdentity): AgentStorage {
 }
 
 /**
- * Two agents on one directory would start everything twice. An abstract socket named after the directory is
- * a lock that the kernel gives to one process and takes back when that process ends, however it ends.
+ * Two agents on one directory would start everything twice. An abstract socket named after the
+ * directory is a lock that the kernel gives to one process and takes back when that process ends,
+ * however it ends.
  */
 async function takeLock(path: string): Promise<Server> {
   const { dev, ino } = await stat(path)
@@ -110,7 +112,8 @@ async function loadIdentity(
     await writeStateFile(path, JSON.stringify(made))
     return made
   }
-  // A new identity would orphan everything that the servers know of this node, so a bad file is not replaced.
+  // A new identity would orphan everything that the servers know of this node, so a bad file is not
+  // replaced.
   if (!identityFile.Check(file))
     throw new Fault('agent-state', `cannot use ${path}: not an identity`)
   return { nodeId: file.nodeId, secret: file.secret }

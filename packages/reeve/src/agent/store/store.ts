@@ -3,9 +3,15 @@ import type { Assignment } from '../assignment.ts'
 import type { TaskHandle } from '../driver.ts'
 import type { RestartTracker } from '../task/restart-policy.ts'
 
-/** What the agent must still know after it was killed. Durable when a call resolves; Fault `agent-state` when not. */
+/**
+ * What the agent must still know after it was killed. Durable when a call resolves; Fault
+ * `agent-state` when not.
+ */
 export interface AgentStore {
-  /** Everything saved, in no promised order. Fault `agent-state` when something cannot be read: nothing is guessed. */
+  /**
+   * Everything saved, in no promised order. Fault `agent-state` when something cannot be read:
+   * nothing is guessed.
+   */
   load(): Promise<readonly StoredAllocation[]>
   /** Writes for one allocation are made one after the other by their caller. */
   saveAssignment(assignment: Assignment): Promise<void>
@@ -32,7 +38,10 @@ export interface TaskRecord {
   readonly hooksDone: readonly string[]
 }
 
-/** Keeps nothing on a disk: for tests and for simulated agents. What it holds outlives the agent object. */
+/**
+ * Keeps nothing on a disk: for tests and for simulated agents. What it holds outlives the agent
+ * object.
+ */
 export class MemoryStore implements AgentStore {
   readonly #assignments = new Map<string, Assignment>()
   readonly #tasks = new Map<string, TaskRecords>()

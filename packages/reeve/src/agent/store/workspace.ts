@@ -20,7 +20,7 @@ export interface Workspace {
   remove(allocationId: string): Promise<void>
 }
 
-export interface TaskPlace {
+interface TaskPlace {
   readonly allocationId: string
   readonly task: string
 }
@@ -52,7 +52,10 @@ export function taskPaths(root: string, { allocationId, task }: TaskPlace): Task
 /** The directory that tasks share; so no task may have this name. */
 export const SHARED = 'alloc'
 
-/** Directories are not listable by others, so an allocation's identifier is all that gives access by path. */
+/**
+ * Directories are not listable by others, so an allocation's identifier is all that gives access by
+ * path.
+ */
 const PASSABLE = 0o711
 const READABLE = 0o755
 const SHARED_WRITABLE = 0o1777

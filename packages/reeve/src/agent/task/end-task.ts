@@ -4,18 +4,21 @@ import type { RunningTask, StopRequest, TaskExit } from '../driver.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { pause } from '../wait.ts'
 
-export interface EndOptions extends StopRequest {
+interface EndOptions extends StopRequest {
   readonly clock: Clock
 }
 
-export interface EndOutcome {
+interface EndOutcome {
   /** Undefined when the driver could not end the task or tell how it ended. */
   readonly exit: TaskExit | undefined
   /** Why not; empty when it ended. */
   readonly error: string
 }
 
-/** Reference scheduling §28: a kill that fails is tried again with growing pauses, then given up with its error. */
+/**
+ * Reference scheduling §28: a kill that fails is tried again with growing pauses, then given up
+ * with its error.
+ */
 export async function endTask(running: RunningTask, options: EndOptions): Promise<EndOutcome> {
   const { clock, signal, timeoutMs } = options
   let pauseMs: number = AGENT_LIMITS.killRetryMsFirst

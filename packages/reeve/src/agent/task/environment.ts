@@ -5,7 +5,7 @@ import type { NodeFacts } from '../node-facts.ts'
 import type { TaskPaths } from '../store/workspace.ts'
 import { Interpolator } from './interpolate.ts'
 
-export interface EnvironmentInput {
+interface EnvironmentInput {
   readonly assignment: Assignment
   readonly task: AgentTask
   readonly node: NodeFacts
@@ -22,8 +22,8 @@ export interface TaskEnvironment {
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /**
- * The whole environment of a task, built from nothing: the agent's own variables never reach it. Reference
- * scheduling §34: later wins of product variables, meta, the task's own.
+ * The whole environment of a task, built from nothing: the agent's own variables never reach it.
+ * Reference scheduling §34: later wins of product variables, meta, the task's own.
  */
 export function buildEnvironment(input: EnvironmentInput): TaskEnvironment {
   const product: Vars = new Map([['PATH', DEFAULT_PATH]])
@@ -165,7 +165,9 @@ function addMeta(vars: Vars, meta: Readonly<Record<string, string>>): void {
   }
 }
 
-/** Reference scheduling §34: labels and keys are written by users, names of variables are narrower. */
+/**
+ * Reference scheduling §34: labels and keys are written by users, names of variables are narrower.
+ */
 function safeName(text: string): string {
   return text.replace(/[^A-Za-z0-9_.]/g, '_')
 }

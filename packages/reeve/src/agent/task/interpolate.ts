@@ -2,17 +2,18 @@ import { Fault } from '../../kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
 /** Finds the value of a reference by its name: `node.datacenter`, `REEVE_ALLOC_ID`. */
-export type Lookup = (name: string) => string | undefined
+type Lookup = (name: string) => string | undefined
 
 /**
- * Reference scheduling §35: `${name}` is replaced when the name is known and left as it is when not. The
- * forms `${ name }` and `${env["NAME"]}` mean the same (reference jobspec §5).
+ * Reference scheduling §35: `${name}` is replaced when the name is known and left as it is when
+ * not. The forms `${ name }` and `${env["NAME"]}` mean the same (reference jobspec §5).
  */
 const REFERENCE = /\$\{\s*(?:env\["([^"\]]{1,1024})"\]|([A-Za-z0-9_.-]+))\s*\}/g
 
 /**
- * Replaces references in the texts of one task. All calls share one budget: a short job can name a long
- * value very often, and what could never be passed to a process is not built up in memory first.
+ * Replaces references in the texts of one task. All calls share one budget: a short job can name a
+ * long value very often, and what could never be passed to a process is not built up in memory
+ * first.
  */
 export class Interpolator {
   readonly #lookup: Lookup

@@ -6,7 +6,7 @@ import type { NodeFacts } from '../node-facts.ts'
 import type { Workspace } from '../store/workspace.ts'
 import { buildEnvironment } from './environment.ts'
 
-export interface LaunchInput {
+interface LaunchInput {
   readonly assignment: Assignment
   readonly task: AgentTask
   readonly node: NodeFacts
@@ -31,7 +31,7 @@ export function planLaunch({ assignment, task, node, workspace, handle }: Launch
   }
 }
 
-export interface HandleInput {
+interface HandleInput {
   readonly driver: string
   readonly allocationId: string
   readonly task: string
@@ -41,7 +41,10 @@ export interface HandleInput {
   readonly bootId: string
 }
 
-/** Reference task-drivers §4: the number of the attempt keeps a restart from meeting the records before it. */
+/**
+ * Reference task-drivers §4: the number of the attempt keeps a restart from meeting the records
+ * before it.
+ */
 export function handleFor(input: HandleInput): TaskHandle {
   const { driver, allocationId, task, attempt, bootId } = input
   const hash = createHash('sha256').update(task).digest('hex').slice(0, 12)

@@ -3,7 +3,10 @@ import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
 import type { TaskExit } from '../driver.ts'
 import { WITHIN_POLICY } from './task-event.ts'
 
-/** How often the task has ended in the current window. Saved with the task, so an agent restart does not forgive. */
+/**
+ * How often the task has ended in the current window. Saved with the task, so an agent restart does
+ * not forgive.
+ */
 export interface RestartTracker {
   readonly count: number
   /** When the window began; null before the first run. */
@@ -31,7 +34,7 @@ export interface RestartQuestion {
   readonly draw: number
 }
 
-export type RestartVerdict =
+type RestartVerdict =
   | { readonly kind: 'restart'; readonly delayMs: number; readonly reason: string }
   | { readonly kind: 'finished' }
   | { readonly kind: 'failed'; readonly reason: string }

@@ -8,8 +8,8 @@ export type TaskEventFields = Partial<
 >
 
 /**
- * One task event with all its fields. Reference workload §4.5: every field is always present, and each one
- * that applies is mirrored as text in `Details`.
+ * One task event with all its fields. Reference workload §4.5: every field is always present, and
+ * each one that applies is mirrored as text in `Details`.
  */
 export function taskEvent(
   type: TaskEventType,
@@ -30,7 +30,10 @@ export function taskEvent(
   return { ...record, DisplayMessage: displayMessage(record) }
 }
 
-/** Texts of drivers and of the system may be of any length; ten events of each task go into every report. */
+/**
+ * Texts of drivers and of the system may be of any length; ten events of each task go into every
+ * report.
+ */
 function shortened(fields: TaskEventFields): TaskEventFields {
   const limit = AGENT_LIMITS.eventTextCharsMax
   const entries = Object.entries(fields).map(([name, value]) => {
@@ -115,17 +118,15 @@ const SENTENCES: Readonly<Record<string, (event: TaskEvent) => string>> = {
   'Task Setup': (event) => event.Message,
   Started: () => 'Task started by the node',
   Terminated: terminated,
-  Killing: (event) =>
-    `${prefixed(event.KillReason)}Kill signal sent; force follows after ${formatDurationNs(event.KillTimeout)}`,
+  Killing: killing,
   Killed: (event) => event.KillError || 'Task was stopped',
-  Restarting: (event) =>
-    `${event.RestartReason === WITHIN_POLICY ? '' : prefixed(event.RestartReason)}Task restarting in ${formatDurationNs(event.StartDelay)}`,
+  Restarting: restarting,
   'Not Restarting': (event) => event.RestartReason || 'Task will not be started again',
   'Setup Failure': (event) => event.SetupError || 'Task could not be set up',
   'Driver Failure': (event) => event.DriverError || 'The driver could not start the task',
   'Failed Validation': (event) => event.ValidationError || 'The task is not valid on this node',
   'Failed Restoring Task': (event) =>
-    `The task was not found after the agent restarted${event.DriverError === '' ? '' : `: ${event.DriverError}`}`,
+    `The task was not found after the agent restarted${suffixed(event.DriverError)}`,
   'Sibling Task Failed': (event) =>
     event.FailedSibling === ''
       ? 'A task of the same group failed'
@@ -134,7 +135,7 @@ const SENTENCES: Readonly<Record<string, (event: TaskEvent) => string>> = {
   'Main Tasks Dead': () => 'The main tasks of the group have ended',
   'Restart Signaled': (event) => event.RestartReason || 'Task was asked to restart',
   Signaling: (event) =>
-    `Signal ${event.TaskSignal || 'unknown'} sent${event.TaskSignalReason === '' ? '' : `: ${event.TaskSignalReason}`}`,
+    `Signal ${event.TaskSignal || 'unknown'} sent${suffixed(event.TaskSignalReason)}`,
   'Waiting for shutdown delay': (event) => event.Message,
   'Skipping shutdown delay': (event) => event.Message,
   Driver: (event) => event.DriverMessage,
@@ -148,6 +149,20 @@ function terminated(event: TaskEvent): string {
   if (event.Signal !== 0) parts.push(`Signal: ${event.Signal}`)
   if (event.Message !== '') parts.push(`Exit Message: ${JSON.stringify(event.Message)}`)
   return parts.join(', ')
+}
+
+function killing(event: TaskEvent): string {
+  const grace = formatDurationNs(event.KillTimeout)
+  return `${prefixed(event.KillReason)}Kill signal sent; force follows after ${grace}`
+}
+
+function restarting(event: TaskEvent): string {
+  const reason = event.RestartReason === WITHIN_POLICY ? '' : event.RestartReason
+  return `${prefixed(reason)}Task restarting in ${formatDurationNs(event.StartDelay)}`
+}
+
+function suffixed(reason: string): string {
+  return reason === '' ? '' : `: ${reason}`
 }
 
 function prefixed(reason: string): string {

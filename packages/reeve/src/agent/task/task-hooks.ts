@@ -4,8 +4,8 @@ import { AGENT_LIMITS } from '../limits.ts'
 import { SHARED, type Workspace } from '../store/workspace.ts'
 
 /**
- * One step on the way to a running task. Steps run in order before every start; each is safe to run again
- * after the agent was killed in the middle of it.
+ * One step on the way to a running task. Steps run in order before every start; each is safe to run
+ * again after the agent was killed in the middle of it.
  */
 export interface TaskHook {
   readonly name: string
@@ -15,11 +15,13 @@ export interface TaskHook {
   readonly announces?: string
   /** Whether this task needs it at all. */
   applies?(context: TaskHookContext): boolean
-  /** A Fault `task-invalid` or `task-unstartable` ends the task, any other is tried again by policy. */
+  /**
+   * A Fault `task-invalid` or `task-unstartable` ends the task, any other is tried again by policy.
+   */
   beforeStart(context: TaskHookContext): Promise<void>
 }
 
-export interface TaskHookContext {
+interface TaskHookContext {
   readonly assignment: Assignment
   readonly task: AgentTask
   /** The user to run as, with references resolved. */

@@ -25,7 +25,7 @@ import {
 import { taskEvent, type TaskEventFields } from './task-event.ts'
 import { freshTaskState, moved, withEvent } from './task-state.ts'
 
-export interface TaskRunnerOptions {
+interface TaskRunnerOptions {
   readonly host: AgentHost
   readonly assignment: Assignment
   readonly task: AgentTask
@@ -45,7 +45,10 @@ export interface KillRequest {
   readonly skipShutdownDelay: boolean
 }
 
-/** Where a task is on its way. The wire knows three states; the agent needs to know what it waits for. */
+/**
+ * Where a task is on its way. The wire knows three states; the agent needs to know what it waits
+ * for.
+ */
 type Step =
   | { readonly at: 'restore' }
   | { readonly at: 'gate' }
@@ -66,9 +69,9 @@ const NEXT = {
 } as const satisfies Record<Step['at'], readonly Step['at'][]>
 
 /**
- * Runs one task of one allocation, from the wait for its turn to its last end. Reference scheduling §25 is
- * the order of steps and events. Everything it decides on is in its record, which is saved, so that another
- * runner can take over after a crash.
+ * Runs one task of one allocation, from the wait for its turn to its last end. Reference scheduling
+ * §25 is the order of steps and events. Everything it decides on is in its record, which is saved,
+ * so that another runner can take over after a crash.
  */
 export class TaskRunner {
   readonly name: string
@@ -230,8 +233,8 @@ export class TaskRunner {
   }
 
   /**
-   * Reference scheduling §38: the task begins again only when a server still wants it. A machine that was
-   * restarted is no failure of the task; anything else counts like one.
+   * Reference scheduling §38: the task begins again only when a server still wants it. A machine
+   * that was restarted is no failure of the task; anything else counts like one.
    */
   async #lost(handle: TaskHandle, reason: string): Promise<Step> {
     this.#note('Failed Restoring Task', { DriverError: reason })
@@ -369,8 +372,8 @@ export class TaskRunner {
   }
 
   /**
-   * The exit and what follows from it are one change of the record, saved before the driver forgets the
-   * exit: an agent that is killed anywhere in here comes to the same end when it starts again.
+   * The exit and what follows from it are one change of the record, saved before the driver forgets
+   * the exit: an agent that is killed anywhere in here comes to the same end when it starts again.
    */
   async #conclude(running: RunningTask, exit: TaskExit, decide: () => Step): Promise<Step> {
     const details: Record<string, string> = { oom_killed: String(exit.oomKilled) }

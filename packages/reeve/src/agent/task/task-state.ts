@@ -3,7 +3,10 @@ import { isoFromMs, msFromNs, ZERO_TIME } from '../../kit/duration.ts'
 import { assert } from '../../kit/fault.ts'
 import { LIMITS } from '../../model/index.ts'
 
-/** Reference scheduling §1.4. A dead task lives again only when a user restarts the whole allocation. */
+/**
+ * Reference scheduling §1.4. A dead task lives again only when a user restarts the whole
+ * allocation.
+ */
 const NEXT = {
   pending: ['running', 'dead'],
   running: ['pending', 'dead'],
@@ -24,7 +27,9 @@ export function freshTaskState(): TaskState {
   }
 }
 
-/** Adds what happened. Spec W: Limits. Only the latest 10 events are kept; the oldest goes first. */
+/**
+ * Adds what happened. Spec W: Limits. Only the latest 10 events are kept; the oldest goes first.
+ */
 export function withEvent(state: TaskState, event: TaskEvent): TaskState {
   const noted = { ...state, Events: [...state.Events, event].slice(-LIMITS.taskEventsMax) }
   if (event.FailsTask) return { ...noted, Failed: true }

@@ -15,13 +15,15 @@ import { parseDurationMs } from '../../kit/duration.ts'
 import { Fault } from '../../kit/fault.ts'
 
 /** What a mock task does, from its `Config`. */
-export interface MockConfig {
+interface MockConfig {
   /** `run_for`: undefined runs until it is stopped. */
   readonly runForMs: number | undefined
   /** `exit_code`, `exit_signal`: how it ends by itself. */
   readonly exitCode: number
   readonly exitSignal: number
-  /** `start_error`: the start fails with this text; `start_error_recoverable`: another try may help. */
+  /**
+   * `start_error`: the start fails with this text; `start_error_recoverable`: another try may help.
+   */
   readonly startError: string
   readonly isStartErrorRecoverable: boolean
   /** `start_block_for`: how long the start takes. */
@@ -33,8 +35,9 @@ export interface MockConfig {
 }
 
 /**
- * Pretends to run tasks, on the clock it is given: for tests and simulated nodes. Its tasks belong to the driver
- * object, so an agent that is thrown away and made anew with the same driver finds them again.
+ * Pretends to run tasks, on the clock it is given: for tests and simulated nodes. Its tasks belong
+ * to the driver object, so an agent that is thrown away and made anew with the same driver finds
+ * them again.
  */
 export class MockDriver implements TaskDriver {
   readonly name: string = 'mock'
@@ -96,7 +99,7 @@ export class MockDriver implements TaskDriver {
 }
 
 /** The pretended process: it lives whether or not an agent looks at it. */
-export class MockTask {
+class MockTask {
   readonly launch: TaskLaunch
   readonly exited: Promise<TaskExit>
   /** The signals it was sent, in order. */

@@ -15,6 +15,7 @@ import {
   stopped,
   systemClock,
 } from '../../../test/build/agent.ts'
+import { agentProcessArgs } from '../../../test/build/agent-process.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
 import { diskStorage, type NodeAgent } from '../../agent/index.ts'
@@ -52,10 +53,8 @@ class Place {
   async killedAgent(assignments: readonly Assignment[]): Promise<void> {
     const path = join(this.dir, 'assignments.json')
     await writeFile(path, JSON.stringify(assignments))
-    const script = join(import.meta.dirname, '../../../test/build/agent-process.ts')
-    const child = spawn(execPath, [script, join(this.dir, 'data'), path], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    const args = agentProcessArgs(join(this.dir, 'data'), path)
+    const child = spawn(execPath, [...args], { stdio: ['ignore', 'pipe', 'inherit'] })
     await allRunning(child, assignments.length)
     child.kill('SIGKILL')
     await once(child, 'exit')
@@ -88,7 +87,7 @@ function exitCodeOf(server: FakeServer, n: number): number | undefined {
   return state?.Events.find((event) => event.Type === 'Terminated')?.ExitCode
 }
 
-test('a killed agent loses nothing: what runs is taken over, what ended has its exit code and its log', async (t) => {
+test('a killed agent loses no task, no exit code and no log', async (t) => {
   const place = await Place.open(t)
   const go = join(place.dir, 'go')
   const wait = `while ! [ -e ${go} ]; do sleep 0.01; done`

@@ -3,7 +3,7 @@ import { delimiter, resolve } from 'node:path'
 import { Fault } from '../../kit/fault.ts'
 import { errorCode } from '../../agent/index.ts'
 
-export interface CommandPlace {
+interface CommandPlace {
   /** Relative commands are files of the task. */
   readonly taskDir: string
   /** The task's own search path; the agent's is not consulted. */
@@ -11,8 +11,8 @@ export interface CommandPlace {
 }
 
 /**
- * The program file of a command. Looked for before anything is started, so that a misspelt command is said to
- * be just that. Fault `task-unstartable` when it is missing or no program.
+ * The program file of a command. Looked for before anything is started, so that a misspelt command
+ * is said to be just that. Fault `task-unstartable` when it is missing or no program.
  */
 export async function findCommand(command: string, place: CommandPlace): Promise<string> {
   if (command.includes('/')) {

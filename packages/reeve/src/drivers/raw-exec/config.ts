@@ -1,7 +1,7 @@
 import { Fault } from '../../kit/fault.ts'
 
 /** Reference scheduling §40: the settings of `raw_exec`. */
-export interface RawExecConfig {
+interface RawExecConfig {
   readonly command: string
   readonly args: readonly string[]
   /** Undefined: the task's own directory. */

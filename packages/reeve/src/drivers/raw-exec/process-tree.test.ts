@@ -80,7 +80,7 @@ for (const c of cases) {
   })
 }
 
-test('the table of processes has this one, once, and scans at the same time are shared', async () => {
+test('the table of processes has this one once, and scans are shared', async () => {
   const table = new ProcessTable()
   const [first, second] = await Promise.all([table.scan(), table.scan()])
   assert.equal(first, second)

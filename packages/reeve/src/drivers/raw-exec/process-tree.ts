@@ -16,11 +16,12 @@ const GONE_MS_MAX = 10_000
 const LOOK_MS_FIRST = 5
 const LOOK_MS_MAX = 200
 
-export interface TreeOptions {
+interface TreeOptions {
   readonly shim: ProcessRef
   /**
-   * Whether the shim was alive a moment ago, so that its number still names its session. After a longer
-   * absence the number may belong to strangers, and only the environment tells whose a process is.
+   * Whether the shim was alive a moment ago, so that its number still names its session. After a
+   * longer absence the number may belong to strangers, and only the environment tells whose a
+   * process is.
    */
   readonly isSessionKnown: boolean
   readonly handle: Pick<TaskHandle, 'allocationId' | 'task'>
@@ -49,7 +50,8 @@ export class ProcessTree {
     const related = relatives(all, shim, isSessionKnown)
     return all.filter((one) => {
       if (one.pid === shim.pid) return false
-      // A process that left its session and lost its parent still has the environment it was started with.
+      // A process that left its session and lost its parent still has the environment it was
+      // started with.
       return related.has(one.pid) || (one.startTime >= shim.startTime && this.#isMarked(one.pid))
     })
   }
@@ -60,7 +62,9 @@ export class ProcessTree {
     for (const one of await this.members()) if (one.group === shim.pid) sendSignal(one, signal)
   }
 
-  /** Ends them all by force and sees that they are gone. Fault `task-unkillable` when some are not. */
+  /**
+   * Ends them all by force and sees that they are gone. Fault `task-unkillable` when some are not.
+   */
   async kill(): Promise<void> {
     const { clock } = this.#options
     const untilMs = clock.nowMs() + GONE_MS_MAX

@@ -15,7 +15,10 @@ export interface ProcessInfo extends ProcessRef {
   readonly isZombie: boolean
 }
 
-/** One line of `/proc/<pid>/stat`. The name in it may hold anything, so the fields are counted from its end. */
+/**
+ * One line of `/proc/<pid>/stat`. The name in it may hold anything, so the fields are counted from
+ * its end.
+ */
 export function parseStat(line: string): ProcessInfo | undefined {
   const open = line.indexOf('(')
   const close = line.lastIndexOf(')')
@@ -52,7 +55,10 @@ export function isAlive(ref: ProcessRef): boolean {
   return found !== undefined && found.startTime === ref.startTime && !found.isZombie
 }
 
-/** A file of a process; undefined when the process is gone or may not be looked into. Never waits for a disk. */
+/**
+ * A file of a process; undefined when the process is gone or may not be looked into. Never waits
+ * for a disk.
+ */
 export function readProc(pid: number, name: 'stat' | 'environ' | 'cmdline'): Buffer | undefined {
   try {
     return readFileSync(`/proc/${pid}/${name}`)

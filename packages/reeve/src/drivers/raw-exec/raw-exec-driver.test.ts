@@ -169,7 +169,7 @@ test('raw_exec: discarded output is discarded', async (t) => {
   await assert.rejects(bench.output(), { code: 'ENOENT' })
 })
 
-test('raw_exec: the environment is exactly what was given, odd names and values included', async (t) => {
+test('raw_exec: the environment is exactly what was given, odd names included', async (t) => {
   process.env['REEVE_TEST_SECRET'] = 'of the agent'
   t.after(() => delete process.env['REEVE_TEST_SECRET'])
   const bench = await Bench.open(t)
@@ -221,7 +221,8 @@ test('raw_exec: a task has its three standard files and none that the agent open
     `1 ${join(bench.dir, 'out')}`,
     `2 ${join(bench.dir, 'err')}`,
   ])
-  // ls reads the directory; anything else was inherited by this very process from whoever started it.
+  // ls reads the directory; anything else was inherited by this very process from whoever started
+  // it.
   assert.equal(targets.filter((target) => target.includes(bench.dir)).length, 2)
 })
 
@@ -239,7 +240,7 @@ test('raw_exec: the task works in its directory, or in the one it asks for', asy
   assert.equal(await bench.output(), `${bench.dir}\n${join(bench.dir, 'inner')}\n`)
 })
 
-test('raw_exec: a stop ends the whole tree: deaf children, and those that left their session', async (t) => {
+test('raw_exec: a stop ends deaf children and those that left their session', async (t) => {
   const bench = await Bench.open(t)
   const task = await bench.sh(`
     sh -c 'trap "" TERM INT; echo $$ >deaf; sleep 1000; sleep 1000' &
@@ -256,7 +257,7 @@ test('raw_exec: a stop ends the whole tree: deaf children, and those that left t
   await task.exited
 })
 
-test('raw_exec: a polite signal reaches the group, so a shell does not wait for its deaf children', async (t) => {
+test('raw_exec: a polite signal reaches the whole group', async (t) => {
   const bench = await Bench.open(t)
   const task = await bench.sh('echo $$ >main; sleep 1000; echo not reached')
   await bench.pidIn('main')
@@ -390,7 +391,7 @@ test('raw_exec: when its supervisor is killed the task is ended and said to be l
   assert.equal(isGone(main), true)
 })
 
-test('raw_exec: a supervisor that was killed while no agent was there leaves nothing behind', async (t) => {
+test('raw_exec: a supervisor killed while no agent was there leaves nothing behind', async (t) => {
   const bench = await Bench.open(t)
   const task = await bench.sh(`setsid sh -c 'echo $$ >escaped; sleep 1000' & echo $$ >main; wait`)
   const pids = await Promise.all(['escaped', 'main'].map((name) => bench.pidIn(name)))

@@ -33,8 +33,9 @@ const BEGIN_LOOK_MS_MAX = 50
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 
 /**
- * Runs a program of the machine as it is, without isolation. The program stands under a shim of its own session
- * (shim.ts), writes to its log files directly, and so needs the agent neither to run nor to end.
+ * Runs a program of the machine as it is, without isolation. The program stands under a shim of its
+ * own session (shim.ts), writes to its log files directly, and so needs the agent neither to run
+ * nor to end.
  */
 export class RawExecDriver implements TaskDriver {
   readonly name = 'raw_exec'
@@ -133,7 +134,8 @@ export class RawExecDriver implements TaskDriver {
       const shim = await records.shim()
       if (shim !== undefined && (isOver || (await hasBecomeCommand(records)))) {
         if (await records.hasFailedExec()) {
-          // It still writes its record; nobody may be at work in the directory that is removed next.
+          // It still writes its record; nobody may be at work in the directory that is removed
+          // next.
           await this.#endOf(child)
           throw new Fault(
             'task-unstartable',

@@ -17,13 +17,16 @@ import type { ExitRecord, ShimRecords } from './records.ts'
 /** Reference task-drivers §9: what a task is told when its job names no signal. */
 const DEFAULT_SIGNAL = 'SIGINT'
 
-/** How often a task that is not our child is looked at, beside the kernel's notice that a record was written. */
+/**
+ * How often a task that is not our child is looked at, beside the kernel's notice that a record was
+ * written.
+ */
 const LOOK_MS = 1_000
 
 /** How long a shim may take to end once its task is gone. */
 const SHIM_END_MS_MAX = 5_000
 
-export interface RawExecTaskOptions {
+interface RawExecTaskOptions {
   readonly handle: TaskHandle
   readonly shim: ProcessRef
   readonly isSessionKnown: boolean
@@ -35,7 +38,10 @@ export interface RawExecTaskOptions {
 }
 
 export interface ShimChild {
-  /** Settles when the kernel says it ended, with the status it passes on; undefined when a signal ended the shim itself. */
+  /**
+   * Settles when the kernel says it ended, with the status it passes on; undefined when a signal
+   * ended the shim itself.
+   */
   readonly ended: Promise<number | undefined>
   hasEnded(): boolean
   /** Lets the agent's process end before the shim does. */
@@ -142,7 +148,10 @@ export class RawExecTask implements RunningTask {
     return this.#options.records.exit().catch(() => undefined)
   }
 
-  /** The shim is not our child: the kernel tells when something is written beside it, and a look now and then finds the rest. */
+  /**
+   * The shim is not our child: the kernel tells when something is written beside it, and a look now
+   * and then finds the rest.
+   */
   async #lookUntilGone(): Promise<undefined> {
     const { shim, records, clock } = this.#options
     const { signal } = this.#detached

@@ -10,7 +10,7 @@ const RECORD_BYTES_MAX = 4096
 /** Says in place of a shim's own line that the start was called off before the shim began. */
 const WITHDRAWN = 'withdrawn'
 
-export type Claim =
+type Claim =
   /** The start had not begun, and now it never will. */
   | { readonly kind: 'withdrawn' }
   | { readonly kind: 'begun'; readonly shim: ProcessRef }
@@ -24,7 +24,10 @@ export interface ExitRecord {
   readonly atMs: number
 }
 
-/** The files that a shim leaves in its directory (see shim.ts). A task may run as the directory's owner, so they are read with care. */
+/**
+ * The files that a shim leaves in its directory (see shim.ts). A task may run as the directory's
+ * owner, so they are read with care.
+ */
 export class ShimRecords {
   readonly dir: string
 

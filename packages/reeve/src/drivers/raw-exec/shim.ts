@@ -1,18 +1,18 @@
 /**
- * The program that stands between the agent and a task: it outlives the agent, waits for the task and writes
- * down how it ended. POSIX shell, because every machine has one.
+ * The program that stands between the agent and a task: it outlives the agent, waits for the task
+ * and writes down how it ended. POSIX shell, because every machine has one.
  *
  * $1 is the directory of its records, the rest is the command. What it writes there:
- *   shim    its own line of /proc/self/stat. Created exclusively, so it is also the claim: an agent that
- *           recovers creates the same file to make sure that a start which has not begun never does.
+ *   shim    its own line of /proc/self/stat. Created exclusively, so it is also the claim: an agent
+ *           that recovers creates the same file, and then a start that has not begun never does.
  *   task    the same line of the task's process, before it becomes the command.
  *   failed  exists when the command could not be executed.
  *   exit    the exit status, then a newline. One write: a line without its end is not there yet.
  *
  * Why it is written this way:
  * - The task runs in the foreground: a shell makes background processes ignore SIGINT.
- * - It catches signals, and so survives one sent to the whole group; caught signals (unlike ignored ones) are
- *   reset in the task.
+ * - It catches signals, and so survives one sent to the whole group; caught signals (unlike ignored
+ *   ones) are reset in the task.
  * - Its own standard error is closed to it, because shells comment on killed children there.
  * - `read` and `echo` are built in: at the end no process can be missing to write the record with.
  */
@@ -29,8 +29,9 @@ echo "$_reeve_code" >"$_reeve_dir/exit"
 exit "$_reeve_code"`
 
 /**
- * The task's own process until it becomes the command. A shell of its own and not a subshell of the shim, in
- * which some shells end without a word when exec fails; here each either goes on or runs the trap.
+ * The task's own process until it becomes the command. A shell of its own and not a subshell of the
+ * shim, in which some shells end without a word when exec fails; here each either goes on or runs
+ * the trap.
  */
 const BEGIN_SCRIPT = `_reeve_dir=$1
 shift
@@ -41,7 +42,9 @@ unset PWD OLDPWD SHLVL
 exec "$@" 2>&3 3>&-
 exit 126`
 
-/** True while a process, of which this is the command line, is still one of the two shells above. */
+/**
+ * True while a process, of which this is the command line, is still one of the two shells above.
+ */
 export function isShimCommandLine(cmdline: Buffer): boolean {
   return cmdline.includes(BEGIN_MARK)
 }
@@ -50,21 +53,21 @@ const BEGIN_MARK = Buffer.from(`\0${BEGIN_SCRIPT}\0`)
 
 export const SHELL = '/bin/sh'
 
-export interface ShimInput {
+interface ShimInput {
   readonly recordsDir: string
   readonly file: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
 }
 
-export interface ShimCall {
+interface ShimCall {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
 }
 
 /**
- * A shell drops variables whose names it cannot write and sets some of its own, so those few are handed over by
- * `env`, which is started after the shell is gone.
+ * A shell drops variables whose names it cannot write and sets some of its own, so those few are
+ * handed over by `env`, which is started after the shell is gone.
  */
 export function shimCall({ recordsDir, file, args, env }: ShimInput): ShimCall {
   const odd = Object.entries(env).filter(([name]) => !isKeptByShell(name))

@@ -1,7 +1,7 @@
 import { v2, type AclToken } from '@reeve/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AclTokenRow } from '../../model/index.ts'
-import { sendV2Error } from './errors.ts'
+import { asIs, sendV2Error } from './errors.ts'
 
 export interface AccountHost {
   /** The management token a bearer secret belongs to; undefined for anything else. */

@@ -17,10 +17,16 @@ const TITLE_OF: Readonly<Record<number, string>> = {
   503: ERROR_TITLES.unavailable,
 }
 
+/** Fastify adds a charset to texts that have no serializer; JSON:API allows no parameter (reference §1.1). */
+export function asIs(text: string): string {
+  return text
+}
+
 export function sendV2Error(reply: FastifyReply, status: number, detail: string): FastifyReply {
   const title = TITLE_OF[status] ?? ERROR_TITLES.internal
   return reply
     .code(status)
-    .header('content-type', JSON_API_TYPE)
+    .type(JSON_API_TYPE)
+    .serializer(asIs)
     .send(JSON.stringify({ errors: [{ status: String(status), title, detail }] }))
 }

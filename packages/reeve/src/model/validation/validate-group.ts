@@ -82,17 +82,21 @@ function checkRules(group: TaskGroup, path: string, job: Job): readonly Finding[
 function checkPolicies(group: TaskGroup, path: string, job: Job): readonly Finding[] {
   const { Update: update, Migrate: migrate, MaxRunDuration: limit, Disconnect: gone } = group
   const refuses = (block: string): string => `Job type "${job.Type}" does not allow ${block} block`
-  const updates = job.Type === 'service' || job.Type === 'system'
   const ends = job.Type === 'batch' || job.Type === 'sysbatch'
+  const runsOn = job.Type === 'service' || job.Type === 'system'
   return [
     ...checkRestart(group.RestartPolicy, `${path}.RestartPolicy`),
     ...checkReschedulePresence(group, `${path}.ReschedulePolicy`, job.Type),
-    ...when(update !== null && !updates, `${path}.Update`, refuses('update')),
+    ...when(update !== null && ends, `${path}.Update`, refuses('update')),
     ...(update === null ? [] : checkUpdate(update, `${path}.Update`)),
-    ...when(migrate !== null && job.Type !== 'service', `${path}.Migrate`, refuses('migrate')),
+    ...when(
+      migrate !== null && (ends || job.Type === 'system'),
+      `${path}.Migrate`,
+      refuses('migrate'),
+    ),
     ...(migrate === null ? [] : checkMigrate(migrate, `${path}.Migrate`)),
     ...(gone === null ? [] : checkDisconnect(gone, `${path}.Disconnect`, job.Type)),
-    ...when(limit !== null && !ends, `${path}.MaxRunDuration`, refuses('max_run_duration')),
+    ...when(limit !== null && runsOn, `${path}.MaxRunDuration`, refuses('max_run_duration')),
     ...when(
       limit !== null && limit <= 0,
       `${path}.MaxRunDuration`,

@@ -13,6 +13,7 @@ import { portLabels } from './validate-network.ts'
 const CHECK_NS_MIN = nsFromMs(1_000)
 const NAME_CHARS_MAX = 63
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/
+const REFERENCE = /\$\{[^}]*\}/g
 const ADDRESS_MODES = ['', 'auto', 'host', 'driver', 'alloc', 'alloc_ipv6']
 const ON_UPDATE = ['require_healthy', 'ignore_warnings', 'ignore']
 const INITIAL_STATES = ['', 'passing', 'warning', 'critical']
@@ -116,11 +117,10 @@ function checkPortLabels(
 
 function checkService({ service, path, ofGroup }: Placed): readonly Finding[] {
   const { AddressMode: mode, Provider: provider } = service
-  const bare = service.Name.replaceAll(/\$\{[^}]*\}/g, '')
-  // A name that is nothing but references is known on the node only.
-  const badName =
-    bare.length > NAME_CHARS_MAX ||
-    (bare === '' ? service.Name === '' : !NAME.test(bare.replace(/^-|-$/g, '')))
+  // What references stand for is known on the node only; any letter will do for their place.
+  const shape = service.Name.replaceAll(REFERENCE, 'x')
+  const known = service.Name.replaceAll(REFERENCE, '')
+  const badName = known.length > NAME_CHARS_MAX || !NAME.test(shape)
   return [
     ...when(
       badName,

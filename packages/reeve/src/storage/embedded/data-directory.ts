@@ -162,13 +162,24 @@ async function nearestExisting(path: string): Promise<string> {
 
 /** Makes the directory itself, durably, and marks it as begun. */
 export async function beginDirectory(paths: DataPaths): Promise<void> {
-  const firstMade = await mkdir(paths.root, { recursive: true, mode: 0o700 })
-  if (firstMade !== undefined) {
-    for (let made = paths.root; made.length >= firstMade.length; made = dirname(made)) {
-      await syncFolder(dirname(made))
-    }
-  }
+  await makeFolder(paths.root)
   await writeFormat(paths, 'unfinished')
+}
+
+/**
+ * Makes a folder, and those above it, with durable names. Not by the runtime's own recursion, which
+ * never ends where a file system refuses new names with "no such file" (as /proc does).
+ */
+async function makeFolder(path: string): Promise<void> {
+  const parent = dirname(path)
+  if ((await stat(path).catch(ifMissing)) !== undefined) return
+  await makeFolder(parent)
+  await mkdir(path, { mode: 0o700 }).catch((thrown: unknown) => {
+    if (codeOf(thrown) === 'EEXIST') return // by another process, meanwhile
+    if (codeOf(thrown) !== 'ENOENT') throw thrown
+    throw storageFault('storage-unwritable', `The directory ${path} cannot be made.`)
+  })
+  await syncFolder(parent)
 }
 
 /** Marks the directory as complete: from now on an empty database in it is a loss. */

@@ -121,7 +121,7 @@ export async function openDatabase(
 
 async function openLevel(folder: string, options: OpenDatabaseOptions): Promise<ClassicLevel> {
   // Not readable by others, whatever the directory above allows: rows hold hashes of secrets.
-  if (options.create) await mkdir(folder, { recursive: true, mode: 0o700 })
+  if (options.create) await mkdir(folder, { mode: 0o700 }).catch(ifThere)
   const level = new ClassicLevel(folder, {
     createIfMissing: options.create,
     writeBufferSize: options.bufferBytes,
@@ -130,6 +130,10 @@ async function openLevel(folder: string, options: OpenDatabaseOptions): Promise<
   })
   await level.open()
   return level
+}
+
+function ifThere(thrown: unknown): void {
+  if (codeOf(thrown) !== 'EEXIST') throw thrown
 }
 
 function isLocked(thrown: unknown): boolean {

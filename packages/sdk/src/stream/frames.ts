@@ -1,9 +1,9 @@
 import type { StreamFrame } from '@reeve/contract'
-import { bytesFromBase64 } from './base64.ts'
-import type { Call, Connection } from './connection.ts'
-import { unreadableError } from './failures.ts'
+import { bytesFromBase64 } from '../base64.ts'
+import type { Call, Connection } from '../call/connection.ts'
+import { unreadableError } from '../call/failures.ts'
 import { jsonObjects } from './json-stream.ts'
-import { LIMITS } from './limits.ts'
+import { LIMITS } from '../limits.ts'
 import { splitObjects } from './splitters.ts'
 
 /** A piece of a file or log, with its data as bytes. */

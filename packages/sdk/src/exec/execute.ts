@@ -1,7 +1,7 @@
 import { v1Routes, type TtySize } from '@reeve/contract'
-import type { Connection } from './connection.ts'
-import { openSession } from './exec-session.ts'
-import type { ExecSession } from './exec-types.ts'
+import type { Connection } from '../call/connection.ts'
+import { openSession } from './session.ts'
+import type { ExecSession } from './types.ts'
 
 export interface ExecRequest {
   /** The whole id of the allocation. */

@@ -1,5 +1,5 @@
 import { HEADERS } from '@reeve/contract'
-import type { Reply } from './route-types.ts'
+import type { Reply } from '../route-types.ts'
 
 /** The server gives one to every call, or keeps the caller's. */
 const REQUEST_ID = 'x-request-id'

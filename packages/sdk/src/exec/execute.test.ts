@@ -5,11 +5,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { WebSocketServer, type WebSocket } from 'ws'
-import { anEmptyAddress, aServer, inTurn } from '../test/local-server.ts'
-import { manualTiming } from '../test/manual-timing.ts'
-import { createClient, type Client } from './client.ts'
-import type { ClientOptions } from './connection.ts'
-import { ConnectionError, ExecError } from './errors.ts'
+import { anEmptyAddress, aServer, inTurn } from '../../test/local-server.ts'
+import { manualTiming } from '../../test/manual-timing.ts'
+import { createClient, type Client } from '../client.ts'
+import type { ClientOptions } from '../call/connection.ts'
+import { ConnectionError, ExecError } from '../errors.ts'
 
 interface Peer {
   readonly client: Client

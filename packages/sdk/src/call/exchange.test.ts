@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { text } from 'node:stream/consumers'
-import { aServer, inTurn, send } from '../test/local-server.ts'
-import { createClient } from './client.ts'
+import { aServer, inTurn, send } from '../../test/local-server.ts'
+import { createClient } from '../client.ts'
 
 const org = { organization_name: 'acme' }
 const noContent = inTurn({ status: 204 })

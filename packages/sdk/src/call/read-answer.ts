@@ -2,7 +2,7 @@ import type { Answer, Route } from '@reeve/contract'
 import type { Call, Connection } from './connection.ts'
 import { exchange } from './exchange.ts'
 import { unreadableError } from './failures.ts'
-import type { Reply } from './route-types.ts'
+import type { Reply } from '../route-types.ts'
 
 /** The answer with its body read, as the route declares it. */
 export function callRoute(connection: Connection, call: Call): Promise<Reply<unknown>> {

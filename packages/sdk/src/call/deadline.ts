@@ -1,6 +1,6 @@
 import type { QueryValues } from './address.ts'
-import { LIMITS } from './limits.ts'
-import type { Timing } from './timing.ts'
+import { LIMITS } from '../limits.ts'
+import type { Timing } from '../timing.ts'
 
 interface Deadline {
   readonly signal: AbortSignal

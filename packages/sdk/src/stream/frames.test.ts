@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { test } from 'node:test'
-import { aServer } from '../test/local-server.ts'
-import { createClient } from './client.ts'
-import { ConnectionError } from './errors.ts'
+import { aServer } from '../../test/local-server.ts'
+import { createClient } from '../client.ts'
+import { ConnectionError } from '../errors.ts'
 import type { ByteFrame } from './frames.ts'
 
 const params = { alloc_id: 'a' }

@@ -1,9 +1,9 @@
 import type { Route, v2 } from '@reeve/contract'
 import { isGovernance, type Connection } from './connection.ts'
-import { ApiError, ConnectionError, type ConnectionFailure } from './errors.ts'
+import { ApiError, ConnectionError, type ConnectionFailure } from '../errors.ts'
 import { stateIn } from './headers.ts'
-import { LIMITS } from './limits.ts'
-import { chunksOf } from './stream.ts'
+import { LIMITS } from '../limits.ts'
+import { chunksOf } from '../stream/chunks.ts'
 
 /** Turns what went wrong into what a person can act on. No message holds a value of the request. */
 

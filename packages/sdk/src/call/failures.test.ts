@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { anEmptyAddress, aServer, inTurn, type AnAnswer } from '../test/local-server.ts'
-import { manualTiming } from '../test/manual-timing.ts'
-import { createClient, type Client } from './client.ts'
-import { ApiError, ConnectionError } from './errors.ts'
+import { anEmptyAddress, aServer, inTurn, type AnAnswer } from '../../test/local-server.ts'
+import { manualTiming } from '../../test/manual-timing.ts'
+import { createClient, type Client } from '../client.ts'
+import { ApiError, ConnectionError } from '../errors.ts'
 
 const params = { job_id: 'web' }
 const org = { organization_name: 'acme' }

@@ -5,16 +5,16 @@ import {
   type ExecResponseFrame,
   type TtySize,
 } from '@reeve/contract'
-import { targetOf } from './address.ts'
-import { base64FromBytes, bytesFromBase64 } from './base64.ts'
-import { queryOf, type Call, type Connection } from './connection.ts'
-import { startDeadline } from './deadline.ts'
-import { ExecError } from './errors.ts'
-import { ExecOutput } from './exec-output.ts'
-import type { ExecInput, ExecSession } from './exec-types.ts'
-import { silentError, timeoutError, unopenedError, unreadableError } from './failures.ts'
-import { LIMITS } from './limits.ts'
-import { pause } from './timing.ts'
+import { targetOf } from '../call/address.ts'
+import { base64FromBytes, bytesFromBase64 } from '../base64.ts'
+import { queryOf, type Call, type Connection } from '../call/connection.ts'
+import { startDeadline } from '../call/deadline.ts'
+import { ExecError } from '../errors.ts'
+import { ExecOutput } from './output.ts'
+import type { ExecInput, ExecSession } from './types.ts'
+import { silentError, timeoutError, unopenedError, unreadableError } from '../call/failures.ts'
+import { LIMITS } from '../limits.ts'
+import { pause } from '../timing.ts'
 
 /**
  * Opens the channel. Resolves when it is open; reference §7.1: nearly all refusals come after

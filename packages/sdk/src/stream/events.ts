@@ -7,11 +7,11 @@ import {
   type EventTopic,
   type EVENT_TOPIC_ALIASES,
 } from '@reeve/contract'
-import type { Call, Connection } from './connection.ts'
-import { ConnectionError } from './errors.ts'
+import type { Call, Connection } from '../call/connection.ts'
+import { ConnectionError } from '../errors.ts'
 import { jsonObjects } from './json-stream.ts'
-import { LIMITS } from './limits.ts'
-import { Retries, type RetryOptions } from './retry.ts'
+import { LIMITS } from '../limits.ts'
+import { Retries, type RetryOptions } from '../retry.ts'
 import { splitLines } from './splitters.ts'
 
 type TopicName = EventTopic | keyof typeof EVENT_TOPIC_ALIASES | typeof ANY_TOPIC

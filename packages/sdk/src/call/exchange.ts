@@ -8,10 +8,10 @@ import {
   type SentBody,
 } from './connection.ts'
 import { heldMs, startDeadline } from './deadline.ts'
-import { ApiError, ConnectionError } from './errors.ts'
+import { ApiError, ConnectionError } from '../errors.ts'
 import { apiErrorOf, lostError, redirectError, timeoutError } from './failures.ts'
 import { stateIn } from './headers.ts'
-import type { Reply } from './route-types.ts'
+import type { Reply } from '../route-types.ts'
 
 /**
  * One request and its answer. `take` reads the body while the deadline still runs; what it returns

@@ -1,10 +1,10 @@
-import type { Call, Connection } from './connection.ts'
-import { cutError, silentError, unreadableError } from './failures.ts'
-import { LIMITS } from './limits.ts'
-import { openRoute } from './read-answer.ts'
+import type { Call, Connection } from '../call/connection.ts'
+import { cutError, silentError, unreadableError } from '../call/failures.ts'
+import { LIMITS } from '../limits.ts'
+import { openRoute } from '../call/read-answer.ts'
 import { SplitError, type Splitter } from './splitters.ts'
-import { chunksOf } from './stream.ts'
-import type { Timing } from './timing.ts'
+import { chunksOf } from './chunks.ts'
+import type { Timing } from '../timing.ts'
 
 /**
  * The JSON objects of an endless body. It is taken for lost when even heartbeats stay away; while

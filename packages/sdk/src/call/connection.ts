@@ -1,8 +1,8 @@
 import { HEADERS, v2, type Route } from '@reeve/contract'
 import { parseAddress, type PathValues, type QueryValues } from './address.ts'
-import { LIMITS } from './limits.ts'
-import type { CallOptions, RawBody } from './route-types.ts'
-import { systemTiming, type Timing } from './timing.ts'
+import { LIMITS } from '../limits.ts'
+import type { CallOptions, RawBody } from '../route-types.ts'
+import { systemTiming, type Timing } from '../timing.ts'
 
 export interface ClientOptions {
   /** `http://127.0.0.1:4646`; behind a proxy also with a path. */

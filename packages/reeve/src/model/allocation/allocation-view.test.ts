@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import {
+  AGENT_VERSION_ATTRIBUTE,
+  Allocation,
+  AllocationRecord,
+  AllocationStub,
+  NodeStub,
+  type TaskEvent,
+  type TaskState,
+} from '@reeve/contract'
+import fc from 'fast-check'
+import { Value } from 'typebox/value'
+import { anAllocation } from '../../../test/build/allocation.ts'
+import { aJob } from '../../../test/build/job.ts'
+import { aNode } from '../../../test/build/node.ts'
+import { ZERO_TIME } from '../../kit/duration.ts'
+import { nodeStub } from '../node/node-stub.ts'
+import { allocationIndex, allocationName } from './allocation-row.ts'
+import { allocationRecord, allocationStub, allocationView } from './allocation-view.ts'
+import { metricsView } from './stored-metrics.ts'
+import { storeTaskStates, taskStatesView } from './stored-task-states.ts'
+import { isClientTerminal, isServerTerminal, isTerminal } from './terminal.ts'
+
+const EVENT: TaskEvent = {
+  Type: 'Started',
+  Time: 5,
+  DisplayMessage: 'Task started by client',
+  Message: '',
+  Details: {},
+  FailsTask: false,
+  RestartReason: '',
+  SetupError: '',
+  DriverError: '',
+  DriverMessage: '',
+  ExitCode: 0,
+  Signal: 0,
+  KillTimeout: 0,
+  KillError: '',
+  KillReason: '',
+  StartDelay: 0,
+  DownloadError: '',
+  ValidationError: '',
+  DiskLimit: 0,
+  FailedSibling: '',
+  SecretStoreError: '',
+  TaskSignal: '',
+  TaskSignalReason: '',
+  GenericSource: '',
+}
+const STATE: TaskState = {
+  State: 'running',
+  Failed: false,
+  Restarts: 1,
+  LastRestart: ZERO_TIME,
+  StartedAt: '2026-01-01T00:00:00Z',
+  FinishedAt: ZERO_TIME,
+  Events: [EVENT],
+  TaskHandle: null,
+  Paused: '',
+}
+
+test('allocation view: the smallest row has every field of the contract', () => {
+  const row = anAllocation()
+  const job = aJob()
+  assert.deepEqual([...Value.Errors(Allocation, allocationView(row, job))], [])
+  assert.deepEqual([...Value.Errors(AllocationRecord, allocationRecord(row))], [])
+  assert.deepEqual([...Value.Errors(AllocationStub, allocationStub(row))], [])
+  assert.equal(allocationView(row, job).Job, job)
+  assert.equal(allocationView(row, undefined).Job, null)
+})
+
+test('allocation view: what was left out of the row is worked out', () => {
+  const record = allocationRecord(anAllocation())
+  const totals = { CPU: 100, MemoryMB: 300, DiskMB: 0, Networks: null }
+  assert.deepEqual(record.Resources, { ...totals, DiskMB: 300 })
+  assert.deepEqual(record.TaskResources, { main: totals })
+  assert.deepEqual(record.SharedResources, { CPU: 0, MemoryMB: 0, DiskMB: 300, Networks: null })
+  assert.equal(record.PreviousAllocation, '')
+  assert.deepEqual(record.DesiredTransition, {
+    Migrate: null,
+    Reschedule: null,
+    ForceReschedule: null,
+    NoShutdownDelay: null,
+    MigrateDisablePlacement: null,
+  })
+})
+
+test('allocation stub: resources only on demand, task states unless declined', () => {
+  const row = anAllocation({ TaskStates: storeTaskStates({ main: STATE }) })
+  assert.equal('AllocatedResources' in allocationStub(row), false)
+  assert.ok(allocationStub(row, { resources: true }).AllocatedResources)
+  assert.deepEqual(allocationStub(row).TaskStates, { main: STATE })
+  assert.equal(allocationStub(row, { taskStates: false }).TaskStates, null)
+})
+
+test('task states: stored without zeros, shown with them', () => {
+  assert.deepEqual(storeTaskStates({ main: STATE }), {
+    main: {
+      State: 'running',
+      Restarts: 1,
+      StartedAt: '2026-01-01T00:00:00Z',
+      Events: [{ Type: 'Started', Time: 5, DisplayMessage: 'Task started by client' }],
+    },
+  })
+  assert.equal(storeTaskStates(null), null)
+  assert.equal(taskStatesView(undefined), null)
+})
+
+test('task states: whatever a node says comes back as it was', () => {
+  const events = fc.record({
+    ExitCode: fc.integer(),
+    FailsTask: fc.boolean(),
+    Message: fc.string(),
+    Details: fc.dictionary(fc.string(), fc.string(), { noNullPrototype: true }),
+  })
+  const states = fc.record({
+    State: fc.constantFrom('pending' as const, 'running' as const, 'dead' as const),
+    Restarts: fc.nat(),
+    Events: fc.array(events.map((event) => ({ ...EVENT, ...event }))),
+  })
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), states, { noNullPrototype: true }), (some) => {
+      const full = Object.fromEntries(
+        Object.entries(some).map(([name, state]) => [name, { ...STATE, ...state }]),
+      )
+      assert.deepEqual(taskStatesView(storeTaskStates(full)), full)
+    }),
+    { seed: 1 },
+  )
+})
+
+test('metrics: the usual score is stored as one number and shown in both forms', () => {
+  const shown = metricsView({ NodesEvaluated: 2, Best: [['n1', 0.5]] })
+  assert.equal(shown.NodesEvaluated, 2)
+  assert.equal(shown.NodesFiltered, 0)
+  assert.equal(shown.ConstraintFiltered, null)
+  assert.deepEqual(shown.ScoreMetaData, [
+    {
+      NodeID: 'n1',
+      Scores: {
+        binpack: 0.5,
+        'job-anti-affinity': 0,
+        'node-reschedule-penalty': 0,
+        'node-affinity': 0,
+      },
+      NormScore: 0.5,
+    },
+  ])
+  assert.deepEqual(shown.Scores, {
+    'n1.binpack': 0.5,
+    'n1.job-anti-affinity': 0,
+    'n1.node-reschedule-penalty': 0,
+    'n1.node-affinity': 0,
+    'n1.normalized-score': 0.5,
+  })
+})
+
+test('metrics: a score made of parts shows them', () => {
+  const shown = metricsView({ Best: [['n1', 0.1, { binpack: 0.5, 'job-anti-affinity': -0.3 }]] })
+  assert.equal(shown.ScoreMetaData?.[0]?.Scores['job-anti-affinity'], -0.3)
+  assert.equal(shown.ScoreMetaData?.[0]?.Scores['binpack'], 0.5)
+  assert.equal(metricsView({}).ScoreMetaData, null)
+})
+
+const terminal = [
+  { desired: 'run', client: 'running', byServer: false, byClient: false },
+  { desired: 'run', client: 'unknown', byServer: false, byClient: false },
+  { desired: 'run', client: 'failed', byServer: false, byClient: true },
+  { desired: 'run', client: 'complete', byServer: false, byClient: true },
+  { desired: 'run', client: 'lost', byServer: false, byClient: true },
+  { desired: 'stop', client: 'running', byServer: true, byClient: false },
+  { desired: 'evict', client: 'pending', byServer: true, byClient: false },
+] as const
+for (const { desired, client, byServer, byClient } of terminal)
+  test(`terminal: ${desired} and ${client}`, () => {
+    const row = anAllocation({ DesiredStatus: desired, ClientStatus: client })
+    assert.equal(isServerTerminal(row), byServer)
+    assert.equal(isClientTerminal(row), byClient)
+    assert.equal(isTerminal(row), byServer || byClient)
+  })
+
+test('allocation name: its index can be read back', () => {
+  assert.equal(allocationName('a/b', 'g[1]', 12), 'a/b.g[1][12]')
+  assert.equal(allocationIndex('a/b.g[1][12]'), 12)
+  assert.equal(allocationIndex('no index'), -1)
+})
+
+test('node stub: every field of the contract; the rest on demand', () => {
+  const node = aNode({
+    HTTPAddr: '[::1]:4646',
+    Attributes: { 'os.name': 'debian', [AGENT_VERSION_ATTRIBUTE]: '1.2.3', secret: 'x' },
+  })
+  assert.deepEqual([...Value.Errors(NodeStub, nodeStub(node))], [])
+  assert.equal(nodeStub(node).Address, '::1')
+  assert.equal(nodeStub(node).Version, '1.2.3')
+  assert.equal('Attributes' in nodeStub(node), false)
+  const full = nodeStub(node, { os: true, resources: true })
+  assert.deepEqual(full.Attributes, { 'os.name': 'debian' })
+  assert.equal(full.NodeResources, node.NodeResources)
+})

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { aGroup, aJob, aTask } from '../../../test/build/job.ts'
+import { jobWarnings } from './job-warnings.ts'
+
+const cases = [
+  { name: 'a plain job', job: aJob(), want: [] },
+  {
+    name: 'more in parallel than there are',
+    job: aJob({ groups: [aGroup({ Count: 2, Update: { MaxParallel: 5 } })] }),
+    want: [
+      'Group "app": Update max parallel count is greater than task group count (5 > 2). A destructive change would result in the simultaneous replacement of all allocations.',
+    ],
+  },
+  {
+    name: 'promotion by hand in one group and not in the other',
+    job: aJob({
+      groups: [
+        aGroup({ Name: 'a', Update: { Canary: 1, AutoPromote: true } }),
+        aGroup({ Name: 'b', Update: { Canary: 1 } }),
+      ],
+    }),
+    want: ['auto_promote must be true for all groups to enable automatic promotion'],
+  },
+  {
+    name: 'older names',
+    job: aJob({
+      groups: [
+        aGroup({
+          MaxClientDisconnect: 1,
+          Networks: [{ MBits: 10 }],
+          Tasks: [aTask({ Resources: { IOPS: 1, Networks: [{}] } })],
+        }),
+      ],
+    }),
+    want: [
+      'Group "app": max_client_disconnect is deprecated, use disconnect.lost_after',
+      'Group "app": mbits has been deprecated and is ignored',
+      'Group "app": Task "main": IOPS has been deprecated and is ignored',
+      'Group "app": Task "main": task network resources are deprecated, use the network of the group',
+    ],
+  },
+  {
+    name: 'services that end at once',
+    job: aJob({ groups: [aGroup({ Services: [{ Name: 'api' }] })] }),
+    want: [
+      'Group "app": services are registered but no shutdown_delay is set: callers may reach stopping instances',
+    ],
+  },
+  {
+    name: 'services that end after a while',
+    job: aJob({ groups: [aGroup({ Services: [{ Name: 'api' }], ShutdownDelay: 1 })] }),
+    want: [],
+  },
+]
+for (const { name, job, want } of cases)
+  test(`warnings: ${name}`, () => assert.deepEqual(jobWarnings(job), want))

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { v1Routes, type Route, type V1RouteId } from '@reeve/contract'
+import { put } from '../../src/state/index.ts'
+import { aJob, anAllocation, anEvaluation, aNode } from '../build/index.ts'
+import { createTestServer, type CallOptions } from './harness.ts'
+import { aSecuredServer } from './secured.ts'
+
+/**
+ * Every route that is mounted, called by those who may not and by those who just may. What a route
+ * needs is read from the contract, so a new route is held to its own words.
+ */
+
+/** Answered to anyone; what they show or do is decided by who asks, and tested with them. */
+const OPEN = new Set([
+  'bootstrapAcl',
+  'exchangeOneTimeToken',
+  'listAclPolicies',
+  'listAclRoles',
+  'listNamespaces',
+  'listOwnAclPolicies',
+  'readOwnAclToken',
+])
+
+const EVERYTHING = {
+  namespace: 'namespace "*" { policy = "write" }',
+  node: 'node { policy = "write" }',
+  agent: 'agent { policy = "write" }',
+  operator: 'operator { policy = "write" }',
+  node_pool: 'node_pool "*" { policy = "write" }',
+} as const
+type Kind = keyof typeof EVERYTHING
+
+/** All rights that a client token can have, but for those of one kind. */
+function allBut(kind: Kind | undefined): string {
+  const kinds = (Object.keys(EVERYTHING) as Kind[]).filter((one) => one !== kind)
+  const elsewhere = kind === 'namespace' ? ['namespace "other" { policy = "write" }'] : []
+  return [...kinds.map((one) => EVERYTHING[one]), ...elsewhere].join('\n')
+}
+
+/** The kind of right a route needs; undefined for management. */
+function kindOf({ id, needs }: Route): Kind | undefined {
+  if (/^(?:management|a SecretID|any$)/.test(needs)) return undefined
+  if (needs === 'any capability in the namespace') return 'namespace'
+  const [kind = ''] = needs.split(':')
+  const known = (Object.keys(EVERYTHING) as Kind[]).find((one) => one === kind)
+  assert.ok(known !== undefined, `${id} needs "${needs}", which this table does not know`)
+  return known
+}
+
+/** Rules that hold every capability the route names, and nothing else. */
+function justEnough({ needs }: Route): string {
+  const capabilities = [...needs.matchAll(/namespace:([a-z-]+)/g)].map(([, name]) => `"${name}"`)
+  const levels = [...needs.matchAll(/\b(node|agent|operator):(read|write)/g)]
+  if (needs === 'any capability in the namespace') capabilities.push('"read-logs"')
+  return [
+    `namespace "default" { capabilities = [${capabilities.join(', ')}] }`,
+    ...levels.map(([, kind, level]) => `${kind} { policy = "${level}" }`),
+    ...(needs.startsWith('node_pool') ? ['node_pool "*" { policy = "write" }'] : []),
+  ].join('\n')
+}
+
+/** A server with one of everything that a path can name. */
+async function aWorld() {
+  const secured = await aSecuredServer()
+  const job = aJob()
+  const allocation = anAllocation({ job })
+  const evaluation = anEvaluation(job)
+  const { SecretID: _secret, ...node } = aNode()
+  secured.server.context.store.commit({
+    cause: undefined,
+    changes: () => [
+      put('jobs', job),
+      put('job_versions', job),
+      put('evaluations', evaluation),
+      put('allocations', allocation),
+      put('nodes', { ...node, SecretHash: '' }),
+    ],
+  })
+  const params: Readonly<Record<string, string>> = {
+    job_id: job.ID,
+    alloc_id: allocation.ID,
+    eval_id: evaluation.ID,
+    node_id: node.ID,
+    namespace_name: 'default',
+    pool_name: 'default',
+    accessor_id: secured.root.AccessorID,
+    policy_name: 'policy',
+    role_id: secured.root.AccessorID,
+    role_name: 'role',
+  }
+  const body = { Job: { ID: job.ID, TaskGroups: job.TaskGroups } }
+  const options = (route: Route): CallOptions => ({
+    params,
+    ...(route.body === undefined ? {} : { body }),
+  })
+  return { ...secured, options }
+}
+
+function isRouteId(id: string): id is V1RouteId {
+  return Object.hasOwn(v1Routes, id)
+}
+
+const { routes } = await createTestServer()
+const guarded = routes.filter(
+  ({ id, needs, streams }) =>
+    isRouteId(id) && needs !== 'none' && streams !== true && !OPEN.has(id),
+)
+
+for (const route of guarded)
+  for (const name of ['nothing at all', 'every right but the one it needs'])
+    test(`${route.id}: is refused to who has ${name}`, async () => {
+      const { server, as, client, options } = await aWorld()
+      if (!isRouteId(route.id)) return
+      // Making a one-time token needs no right, only a token.
+      const isNothing = name === 'nothing at all' || route.id === 'createOneTimeToken'
+      const call = isNothing
+        ? options(route)
+        : as(await client(allBut(kindOf(route))), options(route))
+      const before = server.context.store.index
+      const [status, text] = await server.refusal(route.id, call)
+      assert.ok(status === 403 || status === 404, `${status} ${text}`)
+      if (status === 403) assert.equal(text, 'Permission denied')
+      assert.equal(server.context.store.index, before, 'nothing was written')
+    })
+
+for (const route of guarded.filter((one) => kindOf(one) !== undefined))
+  test(`${route.id}: is open to who has just what it needs`, async () => {
+    const { server, as, client, options } = await aWorld()
+    if (!isRouteId(route.id)) return
+    const { status, text } = await server.call(
+      route.id,
+      as(await client(justEnough(route)), options(route)),
+    )
+    assert.notEqual(status, 403, text)
+  })
+
+for (const route of guarded.filter((one) => kindOf(one) === undefined))
+  test(`${route.id}: is open to management`, async () => {
+    const { server, as, root, options } = await aWorld()
+    if (!isRouteId(route.id)) return
+    const { status, text } = await server.call(route.id, as(root, options(route)))
+    assert.notEqual(status, 403, text)
+  })
+
+test('every route answers 405 to a method that it does not have', async () => {
+  const server = await createTestServer({ aclEnabled: false })
+  const byPath = Map.groupBy(
+    routes.filter(({ path, streams }) => path.startsWith('/v1') && streams !== true),
+    ({ path }) => path,
+  )
+  for (const [path, ofPath] of byPath) {
+    const methods = ofPath.flatMap((route) => route.methods)
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) {
+      if (methods.includes(method)) continue
+      const reply = await server.send(method, path.replaceAll(/:\w+/g, 'x'))
+      assert.deepEqual([reply.status, reply.text], [405, 'Invalid method'], `${method} ${path}`)
+    }
+  }
+})
