@@ -14,7 +14,7 @@ export interface Fingerprint {
   readonly NodeResources: NodeResources
 }
 
-export interface FingerprintOptions {
+interface FingerprintOptions {
   /** The volume that allocations will fill. */
   readonly dataDir: string
   readonly version: string

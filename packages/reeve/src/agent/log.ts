@@ -8,4 +8,4 @@ export interface Log {
   error(fields: LogFields, message: string): void
 }
 
-export type LogFields = Readonly<Record<string, unknown>>
+type LogFields = Readonly<Record<string, unknown>>

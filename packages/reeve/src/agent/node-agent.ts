@@ -42,7 +42,7 @@ export interface NodeSettings extends Pick<
   readonly Meta: Readonly<Record<string, string>>
 }
 
-export interface NodeAgentOptions {
+interface NodeAgentOptions {
   readonly settings: NodeSettings
   readonly storage: AgentStorage
   readonly drivers: readonly TaskDriver[]

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { v1Routes, type Route, type V1RouteId } from '@reeve/contract'
+import { newSummary } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import { aJob, anAllocation, anEvaluation, aNode } from '../build/index.ts'
 import { createTestServer, type CallOptions } from './harness.ts'
@@ -48,16 +49,27 @@ function kindOf({ id, needs }: Route): Kind | undefined {
   return known
 }
 
-/** Rules that hold every capability the route names, and nothing else. */
-function justEnough({ needs }: Route): string {
-  const capabilities = [...needs.matchAll(/namespace:([a-z-]+)/g)].map(([, name]) => `"${name}"`)
-  const levels = [...needs.matchAll(/\b(node|agent|operator):(read|write)/g)]
-  if (needs === 'any capability in the namespace') capabilities.push('"read-logs"')
-  return [
-    `namespace "default" { capabilities = [${capabilities.join(', ')}] }`,
-    ...levels.map(([, kind, level]) => `${kind} { policy = "${level}" }`),
-    ...(needs.startsWith('node_pool') ? ['node_pool "*" { policy = "write" }'] : []),
-  ].join('\n')
+/** The smallest sets of rules that are enough for the route; what follows `;` is for special cases. */
+function justEnough({ needs }: Route): readonly string[] {
+  const [first = '', rest = ''] = needs.split(';')
+  if (first === 'any capability in the namespace') return [inDefault(['read-logs'])]
+  const levels = [...first.matchAll(/\b(node|agent|operator|node_pool):(read|write|delete)/g)].map(
+    ([, kind, level]) =>
+      kind === 'node_pool'
+        ? `node_pool "*" { capabilities = ["${level}"] }`
+        : `${kind} { policy = "${level}" }`,
+  )
+  const capabilities = [...first.matchAll(/namespace:([a-z-]+)/g)].map(([, name = '']) => name)
+  if (capabilities.length === 0) return [levels.join('\n')]
+  const isAll = first.includes(' and ')
+  assert.ok(!rest.includes('node:'), 'a special case that this table does not know')
+  const choices = isAll ? [inDefault(capabilities)] : capabilities.map((one) => inDefault([one]))
+  return choices.map((choice) => [choice, ...levels].join('\n'))
+}
+
+function inDefault(capabilities: readonly string[]): string {
+  const list = capabilities.map((one) => `"${one}"`).join(', ')
+  return `namespace "default" { capabilities = [${list}] }`
 }
 
 /** A server with one of everything that a path can name. */
@@ -72,6 +84,7 @@ async function aWorld() {
     changes: () => [
       put('jobs', job),
       put('job_versions', job),
+      put('job_summaries', newSummary(job)),
       put('evaluations', evaluation),
       put('allocations', allocation),
       put('nodes', { ...node, SecretHash: '' }),
@@ -125,15 +138,13 @@ for (const route of guarded)
     })
 
 for (const route of guarded.filter((one) => kindOf(one) !== undefined))
-  test(`${route.id}: is open to who has just what it needs`, async () => {
-    const { server, as, client, options } = await aWorld()
-    if (!isRouteId(route.id)) return
-    const { status, text } = await server.call(
-      route.id,
-      as(await client(justEnough(route)), options(route)),
-    )
-    assert.notEqual(status, 403, text)
-  })
+  for (const rules of justEnough(route))
+    test(`${route.id}: is open to who has just ${rules.replaceAll('\n', ' ')}`, async () => {
+      const { server, as, client, options } = await aWorld()
+      if (!isRouteId(route.id)) return
+      const { status, text } = await server.call(route.id, as(await client(rules), options(route)))
+      assert.ok(status !== 403 && status !== 404, `${status} ${text}`)
+    })
 
 for (const route of guarded.filter((one) => kindOf(one) === undefined))
   test(`${route.id}: is open to management`, async () => {
@@ -142,6 +153,14 @@ for (const route of guarded.filter((one) => kindOf(one) === undefined))
     const { status, text } = await server.call(route.id, as(root, options(route)))
     assert.notEqual(status, 403, text)
   })
+
+test('stopJob: purging needs more than deregister-job', async () => {
+  const { server, as, client } = await aWorld()
+  const call = { params: { job_id: 'web' }, query: { purge: true } }
+  const stopper = await client(inDefault(['deregister-job']))
+  assert.deepEqual(await server.refusal('stopJob', as(stopper, call)), [403, 'Permission denied'])
+  await server.ok('stopJob', as(await client(inDefault(['purge-job'])), call))
+})
 
 test('every route answers 405 to a method that it does not have', async () => {
   const server = await createTestServer({ aclEnabled: false })

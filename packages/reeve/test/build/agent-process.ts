@@ -4,14 +4,12 @@ import { diskStorage } from '../../src/agent/index.ts'
 import { RawExecDriver } from '../../src/drivers/index.ts'
 import { anAgent, FakeServer, systemClock } from './agent.ts'
 
-/** What a test gives to a Node process of its own, to have an agent there that it can kill. */
-export function agentProcessArgs(dataDir: string, assignmentsPath: string): readonly string[] {
-  const script = `import { runAgentProcess } from ${JSON.stringify(import.meta.filename)}
-await runAgentProcess(process.argv[1], process.argv[2])`
-  return ['--input-type=module', '-e', script, dataDir, assignmentsPath]
-}
+/** This file, for a test that has it run in a process of its own. */
+export const AGENT_PROCESS_FILE = import.meta.filename
 
-/** Runs an agent until it is killed. Prints each allocation's status when it changes, one line each. */
+/**
+ * Runs an agent until it is killed. Prints each allocation's status when it changes, one line each.
+ */
 export async function runAgentProcess(dataDir: string, assignmentsPath: string): Promise<void> {
   const server = new FakeServer()
   server.assign(...JSON.parse(await readFile(assignmentsPath, 'utf8')))

@@ -15,7 +15,7 @@ import {
   stopped,
   systemClock,
 } from '../../../test/build/agent.ts'
-import { agentProcessArgs } from '../../../test/build/agent-process.ts'
+import { AGENT_PROCESS_FILE, runAgentProcess } from '../../../test/build/agent-process.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
 import { diskStorage, type NodeAgent } from '../../agent/index.ts'
@@ -53,8 +53,11 @@ class Place {
   async killedAgent(assignments: readonly Assignment[]): Promise<void> {
     const path = join(this.dir, 'assignments.json')
     await writeFile(path, JSON.stringify(assignments))
-    const args = agentProcessArgs(join(this.dir, 'data'), path)
-    const child = spawn(execPath, [...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const { name } = runAgentProcess
+    const script = `import { ${name} } from ${JSON.stringify(AGENT_PROCESS_FILE)}
+      await ${name}(process.argv[1], process.argv[2])`
+    const args = ['--input-type=module', '-e', script, join(this.dir, 'data'), path]
+    const child = spawn(execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     await allRunning(child, assignments.length)
     child.kill('SIGKILL')
     await once(child, 'exit')

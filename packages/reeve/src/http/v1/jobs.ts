@@ -1,8 +1,14 @@
 import { Job, v1Routes, type JobStopResponse, type JobWriteResponse } from '@reeve/contract'
-import { err, ok } from '../../kit/result.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
 import { warningsText } from '../../kit/multi-error.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
-import { allocationStub, jobStub, refusal, type Refusal } from '../../model/index.ts'
+import {
+  allocationStub,
+  jobStub,
+  PERMISSION_DENIED,
+  refusal,
+  type Refusal,
+} from '../../model/index.ts'
 import { namespacedKey, type Store } from '../../state/index.ts'
 import {
   registerJob,
@@ -11,7 +17,14 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { json, jsonItems } from '../answer.ts'
-import { read, write, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
+import {
+  read,
+  write,
+  type Endpoint,
+  type ReadPlan,
+  type RequestOf,
+  type Written,
+} from './endpoint.ts'
 import { listAnswer } from './list-answer.ts'
 import { anyone, inNamespace } from './requirements.ts'
 import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
@@ -55,31 +68,43 @@ export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
     read(v1Routes.listJobEvaluations, inNamespace('read-job'), ({ namespace, params }) =>
       ok(listEvaluations(store, namespacedKey(namespace, params.job_id))),
     ),
-    write(v1Routes.stopJob, inNamespace('submit-job'), async ({ namespace, params, query }) => {
-      const stopped = await stopJob(context, {
-        namespace,
-        jobId: params.job_id,
-        purge: query.purge ?? false,
-        evalPriority: query.eval_priority ?? 0,
-        noShutdownDelay: query.no_shutdown_delay ?? false,
-      })
-      if (!stopped.ok) return stopped
-      const body: JobStopResponse = {
-        EvalID: stopped.value.evalId,
-        EvalCreateIndex: stopped.value.evalCreateIndex,
-        JobModifyIndex: stopped.value.jobModifyIndex,
-        VolumeEvalID: '',
-        VolumeEvalIndex: 0,
-        ...responseMeta(stopped.value.index),
-      }
-      return ok({ index: stopped.value.index, answer: json(body) })
-    }),
+    write(v1Routes.stopJob, inNamespace('submit-job', 'deregister-job', 'purge-job'), (request) =>
+      stop(context, request),
+    ),
   ]
 }
 
 /** Reference §0.2: repeated in the bodies of job writes. */
 export function responseMeta(index: number) {
   return { Index: index, LastContact: 0, KnownLeader: true, NextToken: '' } as const
+}
+
+async function stop(
+  context: WorkloadContext,
+  { caller, namespace, params, query }: RequestOf<typeof v1Routes.stopJob>,
+): Promise<Result<Written, Refusal>> {
+  const purge = query.purge ?? false
+  const may = (capability: 'submit-job' | 'purge-job') =>
+    caller.grants.allows(namespace, capability)
+  // Reference §6.8: `deregister-job` alone stops a job but does not purge it.
+  if (purge && !may('submit-job') && !may('purge-job')) return err(PERMISSION_DENIED)
+  const stopped = await stopJob(context, {
+    namespace,
+    jobId: params.job_id,
+    purge,
+    evalPriority: query.eval_priority ?? 0,
+    noShutdownDelay: query.no_shutdown_delay ?? false,
+  })
+  if (!stopped.ok) return stopped
+  const body: JobStopResponse = {
+    EvalID: stopped.value.evalId,
+    EvalCreateIndex: stopped.value.evalCreateIndex,
+    JobModifyIndex: stopped.value.jobModifyIndex,
+    VolumeEvalID: '',
+    VolumeEvalIndex: 0,
+    ...responseMeta(stopped.value.index),
+  }
+  return ok({ index: stopped.value.index, answer: json(body) })
 }
 
 async function register(

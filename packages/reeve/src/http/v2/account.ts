@@ -19,7 +19,8 @@ export function mountAccount(app: FastifyInstance, host: AccountHost): void {
     if (token === undefined)
       return sendV2Error(reply, 401, 'the bearer token is absent, malformed, expired or revoked')
     return reply
-      .header('content-type', v2.JSON_API_TYPE)
+      .type(v2.JSON_API_TYPE)
+      .serializer(asIs)
       .send(JSON.stringify({ data: administrator(token) }))
   })
 }

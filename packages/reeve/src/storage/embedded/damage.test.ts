@@ -18,6 +18,7 @@ import {
 } from '../../../test/build/data-directory.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import * as layout from './layout.ts'
+import { readManifest } from './leveldb/manifest.ts'
 import { openEmbeddedEngine } from './open-embedded-engine.ts'
 
 // Each case damages a directory that was closed properly. Opening must say so and touch nothing.
@@ -207,6 +208,22 @@ test('a row, an entry and a blob that were changed are refused when they are rea
   await assert.rejects(contentOf(engine.read(1)), corrupt(/the log entry under key "l0+20"/))
   await assert.rejects(engine.readBlob('blob-3'), corrupt(/the blob under key "bblob-3"/))
   assert.equal((await contentOf(engine.read(21))).length, 20)
+})
+
+test('damage to log entries before the checkpoint is refused when they are read', async (t) => {
+  const directory = await temporaryDirectory(t)
+  let engine = await openEmbeddedEngine(directory, { writeBufferBytes: 64 * 1024 })
+  for (let index = 1; index <= 200; index++) await engine.append([aLogEntry(index)])
+  await engine.checkpoint([], { upTo: 200, tableIndexes: {} })
+  await engine.close()
+  const manifest = readManifest(await fs.readFile(await levelFile(directory, 'MANIFEST-')))
+  const history = [...manifest.tables.values()].find(({ firstKey }) => firstKey > layout.logKey(1))
+  assert.ok(history !== undefined && history.lastKey <= layout.logKey(200))
+  await changeByte(await levelFile(directory, `${history.number}.ldb`), 3_000)
+  engine = await openEmbeddedEngine(directory)
+  t.after(() => engine.close())
+  assert.equal(engine.opened.lastIndex, 200)
+  await assert.rejects(contentOf(engine.read(1)), { kind: 'storage-corrupt' })
 })
 
 test('no single damage to any file goes unnoticed', async (t) => {
