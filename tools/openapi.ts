@@ -4,7 +4,10 @@ import { apiDocument } from '../packages/reeve/src/main/api-document.ts'
 import { loadConfig } from '../packages/reeve/src/main/config/load-config.ts'
 import { readVersion } from '../packages/reeve/src/main/version.ts'
 
-/** Writes `openapi.json` from the routes that exist; `--check` fails when the committed file is another one. */
+/**
+ * Writes `openapi.json` from the routes that exist; `--check` fails when the committed file is
+ * another one.
+ */
 const FILE = fileURLToPath(new URL('../openapi.json', import.meta.url))
 
 async function main(): Promise<void> {

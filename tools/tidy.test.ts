@@ -60,6 +60,8 @@ table('line-length', [
   },
   { name: 'inside a template it is data', text: `f(\`\n${'x'.repeat(120)}\n\`)`, lines: [] },
   { name: 'where a template starts it is code', text: `f(\`${'x'.repeat(120)}\n\`)`, lines: [1] },
+  { name: 'a text is not broken', text: `f('${'x'.repeat(120)}')`, lines: [] },
+  { name: 'the code around a text still counts', text: `f(${'a, '.repeat(40)}'text')`, lines: [1] },
 ])
 
 table('file-length', [

@@ -18,9 +18,11 @@ export interface ModuleUse {
   readonly names: readonly string[] | 'all'
 }
 
-interface ExportedName {
+export interface ExportedName {
   readonly name: string
   readonly line: number
+  /** An interface or type alias: gone when the program runs. */
+  readonly isType: boolean
 }
 
 export function readModule(source: Source): Module {
@@ -98,7 +100,9 @@ function callForm(node: SyntaxNode): Form | undefined {
     : undefined
 }
 
-/** `new URL('./worker.ts', import.meta.url)`. A document or other data is read, not run: no arrow. */
+/**
+ * `new URL('./worker.ts', import.meta.url)`. A document or other data is read, not run: no arrow.
+ */
 function addressForm(node: SyntaxNode): Form | undefined {
   const [specifier, base] = nodesAt(node, 'arguments')
   if (textAt(nodeAt(node, 'callee'), 'name') !== 'URL' || base === undefined) return undefined
@@ -126,11 +130,13 @@ function isType(node: SyntaxNode, kind: string): boolean {
 
 /** The names a statement exports, re-exports included; those of a star are not known here. */
 function exportsOf(node: SyntaxNode): ExportedName[] {
-  if (node.type === 'ExportDefaultDeclaration') return [{ name: 'default', line: lineOf(node) }]
+  if (node.type === 'ExportDefaultDeclaration')
+    return [{ name: 'default', line: lineOf(node), isType: false }]
   if (node.type !== 'ExportNamedDeclaration') return []
   const listed = nodesAt(node, 'specifiers').flatMap((specifier) => {
     const name = nameOf(nodeAt(specifier, 'exported'))
-    return name === undefined ? [] : [{ name, line: lineOf(specifier) }]
+    const isOfType = isType(node, 'exportKind') || isType(specifier, 'exportKind')
+    return name === undefined ? [] : [{ name, line: lineOf(specifier), isType: isOfType }]
   })
   const declaration = nodeAt(node, 'declaration')
   return declaration === undefined ? listed : [...listed, ...declaredNames(declaration)]
@@ -141,11 +147,12 @@ function declaredNames(declaration: SyntaxNode): ExportedName[] {
     declaration.type === 'VariableDeclaration'
       ? nodesAt(declaration, 'declarations').flatMap((one) => boundNames(nodeAt(one, 'id')))
       : boundNames(nodeAt(declaration, 'id'))
-  return places
+  const isOfType = /^TS(Interface|TypeAlias)Declaration$/.test(declaration.type)
+  return places.map((place) => ({ ...place, isType: isOfType }))
 }
 
 /** The names of a binding, through `{ a, b: [c] }` patterns. */
-function boundNames(pattern: SyntaxNode | undefined): ExportedName[] {
+function boundNames(pattern: SyntaxNode | undefined): Omit<ExportedName, 'isType'>[] {
   if (pattern === undefined) return []
   const name = textAt(pattern, 'name')
   if (pattern.type === 'Identifier')

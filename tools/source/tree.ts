@@ -19,8 +19,8 @@ export interface SyntaxNode {
   readonly start: number
   readonly end: number
   readonly loc: {
-    readonly start: { readonly line: number }
-    readonly end: { readonly line: number }
+    readonly start: { readonly line: number; readonly column: number }
+    readonly end: { readonly line: number; readonly column: number }
   }
   readonly [field: string]: unknown
 }

@@ -18,12 +18,26 @@ const PARAMETERS_MAX = 3
 
 export function* checkLineLength(source: Source): Iterable<Complaint> {
   const inTemplate = templateLines(source)
+  const literals = literalColumns(source)
   for (const [index, text] of source.lines.entries()) {
     const columns = [...text].length
     // An address cannot be broken, and the lines of a template are its value.
     if (columns <= COLUMNS_MAX || text.includes('://') || inTemplate.has(index + 1)) continue
+    // Nor should a text: people search for it as they saw it.
+    if (columns - (literals.get(index + 1) ?? 0) <= COLUMNS_MAX) continue
     yield { line: index + 1, message: `${columns} columns, at most ${COLUMNS_MAX}` }
   }
+}
+
+/** The columns of the longest text on each line that begins and ends there. */
+function literalColumns({ program }: Source): ReadonlyMap<number, number> {
+  const columns = new Map<number, number>()
+  walk(program, ({ type, loc }) => {
+    if (!/^(String|Template|RegExp)Literal$/.test(type) || loc.start.line !== loc.end.line) return
+    const known = columns.get(loc.start.line) ?? 0
+    columns.set(loc.start.line, Math.max(known, loc.end.column - loc.start.column))
+  })
+  return columns
 }
 
 /** Lines that begin inside a template literal. */

@@ -43,8 +43,9 @@ function checkExports(graph: Graph): Finding[] {
   const findings: Finding[] = []
   for (const [path, { exports }] of graph.modules) {
     if (isConfig(path)) continue
-    // A type and a value of one name are one export.
-    const lines = new Map(exports.toReversed().map(({ name, line }) => [name, line]))
+    // The type of something that is exported belongs to it, whether or not anybody names it.
+    const values = exports.filter(({ isType }) => !isType)
+    const lines = new Map(values.toReversed().map(({ name, line }) => [name, line]))
     for (const [name, line] of lines) {
       const message = `${name} is imported nowhere: do not export it, or delete it`
       if (!used.has(keyOf(path, name))) findings.push({ path, line, rule: 'dead-export', message })

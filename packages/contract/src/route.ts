@@ -11,8 +11,8 @@ export interface Answer {
 }
 
 /**
- * One route of the contract. The server mounts it with a handler, the SDK calls it, the OpenAPI page shows it;
- * none of them spells a path, parameter or shape of its own.
+ * One route of the contract. The server mounts it with a handler, the SDK calls it, the OpenAPI
+ * page shows it; none of them spells a path, parameter or shape of its own.
  */
 export interface Route {
   /** Unique name, used as operationId and as the SDK's method name. */

@@ -7,7 +7,10 @@ export type DeepReadonly<T> = T extends readonly (infer E)[]
     ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T
 
-/** The type of a record as responses carry it: every field present, null where the reference says so. */
+/**
+ * The type of a record as responses carry it: every field present, null where the reference says
+ * so.
+ */
 export type Shape<S extends TSchema> = DeepReadonly<Static<S>>
 
 /**
@@ -25,9 +28,15 @@ export function Nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()])
 }
 
-/** Nanoseconds on the wire: a duration, or a time since the epoch. See kit/duration.ts for why it is a plain number. */
+/**
+ * Nanoseconds on the wire: a duration, or a time since the epoch. See kit/duration.ts for why it is
+ * a plain number.
+ */
 export function Nanoseconds(description?: string) {
-  return Type.Integer({ format: 'nanoseconds', ...(description === undefined ? {} : { description }) })
+  return Type.Integer({
+    format: 'nanoseconds',
+    ...(description === undefined ? {} : { description }),
+  })
 }
 
 /** RFC 3339 in UTC; `0001-01-01T00:00:00Z` means never. */

@@ -14,6 +14,7 @@ import { createClient, isEventOf, type Client } from '@reeve/sdk'
 import { openEmbeddedEngine } from '../src/storage/index.ts'
 import * as http from './http-connection.ts'
 import { requestText, type HttpConnection } from './http-connection.ts'
+import { idleJob, sleepJob, SLEEP } from './jobs.ts'
 import { better, fixed, isQuick, printTable, rateOf, sharedRateOf, summary } from './measure.ts'
 import { whole, type Rate } from './measure.ts'
 import { startBareServer, startProgram, type RunningProgram } from './program.ts'
@@ -25,7 +26,6 @@ const WARM_UP_MS = isQuick ? 200 : 1_500
 const LISTED_JOBS = 1_000
 const RUNS = isQuick ? 5 : 40
 const TEXTS_MAX = 4_096
-const SLEEP = { command: '/bin/sleep', args: ['60'] }
 
 const home = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
 const bare = await startBareServer()
@@ -35,7 +35,7 @@ try {
     await benchRunning(program)
     await benchReads(program)
   } finally {
-    const tt = performance.now(); await program.stop(); console.log("STOP", performance.now() - tt)
+    await program.stop()
   }
   await benchRegister()
 } finally {
@@ -118,24 +118,14 @@ function runningMoments(client: Client): RunningMoments {
 }
 
 async function spawnAndKill(): Promise<void> {
-  const child = spawn(SLEEP.command, SLEEP.args, { stdio: 'ignore' })
+  const child = spawn(SLEEP.command, [...SLEEP.args], { stdio: 'ignore' })
   await once(child, 'spawn')
   child.kill('SIGKILL')
 }
 
-function sleepJob(id: string) {
-  const task = { Name: 'main', Driver: 'raw_exec', Config: SLEEP }
-  return { ID: id, TaskGroups: [{ Name: 'app', Tasks: [task] }] }
-}
-
-/** A job that is accepted, evaluated and runs nothing. */
-function idleJob(id: string) {
-  const task = { Name: 'main', Driver: 'raw_exec', Config: SLEEP }
-  return { ID: id, TaskGroups: [{ Name: 'app', Count: 0, Tasks: [task] }] }
-}
-
 async function benchReads(program: RunningProgram): Promise<void> {
-  const allocation = await startOneAllocation(createClient({ address: program.address }))
+  const client = createClient({ address: program.address })
+  const allocation = await startOneAllocation(client)
   const [registrar] = await http.openConnections(program.port, 1)
   if (registrar === undefined) return
   for (let at = 0; at < LISTED_JOBS; at++)
@@ -155,6 +145,7 @@ async function benchReads(program: RunningProgram): Promise<void> {
   for (const [what, path] of Object.entries(paths))
     table.push([what, ...(await comparedReads(connections, path))])
   for (const connection of [...connections.ours, ...connections.bare]) connection.close()
+  await client.v1.stopJob({ params: { job_id: 'read' }, query: { purge: true } })
   process.stdout.write(`Reads over ${CONNECTIONS} connections
 ratio: to a bare server that answers with as many bytes
 `)

@@ -41,6 +41,7 @@ async function startListening(script: string, flags: readonly string[] = []): Pr
   const child = spawn(process.execPath, [script, ...flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  process.once('exit', () => child.kill('SIGKILL'))
   const port = await portOf(child)
   return { port, stop: () => stop(child) }
 }
@@ -59,11 +60,17 @@ async function portOf(child: ChildProcess): Promise<number> {
   })
 }
 
+const STOP_MS_MAX = 30_000
+
+/** A program that does not stop is a finding, and must not be left behind. */
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
+  const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
   await ended
+  clearTimeout(late)
+  if (child.signalCode === 'SIGKILL') throw new Error(`${child.spawnargs[1]} did not stop`)
 }
 
 async function readMetric(address: string, name: string): Promise<number> {

@@ -25,7 +25,8 @@ const WRITE =
   `${READ} scale-job submit-job dispatch-job read-logs read-fs alloc-exec alloc-lifecycle ` +
   'csi-mount-volume csi-write-volume submit-recommendation host-volume-create'
 const SCALE =
-  'list-scaling-policies read-scaling-policy read-job-scaling scale-job read-job submit-recommendation'
+  'list-scaling-policies read-scaling-policy read-job-scaling scale-job read-job ' +
+  'submit-recommendation'
 
 interface Case<C> {
   readonly policy?: WrittenPolicy
@@ -63,7 +64,8 @@ check<NamespaceCapability>('namespace', namespaceCapabilities, [
   {
     listed: ['host-volume-write'],
     gives:
-      'host-volume-write host-volume-register host-volume-create host-volume-delete host-volume-read',
+      'host-volume-write host-volume-register host-volume-create host-volume-delete ' +
+      'host-volume-read',
   },
   { listed: ['host-volume-delete'], gives: 'host-volume-delete' },
 ])

@@ -118,7 +118,10 @@ export function variableCapabilities(
   return expand({ policy: '', capabilities }, {}, { read: ['list'] })
 }
 
-/** Those listed, then those of the shorthand, then what they imply; each once. A `deny` stands alone. */
+/**
+ * Those listed, then those of the shorthand, then what they imply; each once. A `deny` stands
+ * alone.
+ */
 function expand<C extends string>(
   { policy, capabilities }: Written<C>,
   shorthands: Shorthands<C>,
@@ -126,7 +129,7 @@ function expand<C extends string>(
 ): readonly C[] {
   const all = new Set<C>(capabilities)
   if (policy !== '') for (const capability of shorthands[policy] ?? []) all.add(capability)
-  // A set that grows while it is walked is walked to its new end: implications of implications count.
+  // A set that grows while it is walked is walked to its new end: what is implied implies too.
   for (const capability of all) for (const other of implied[capability] ?? []) all.add(other)
   const deny = [...all].filter((capability) => capability === 'deny')
   return deny.length > 0 ? deny : [...all]

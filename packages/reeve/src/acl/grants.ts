@@ -8,7 +8,7 @@ import type {
 import { compileLabels, type LabelRule } from './label-lookup.ts'
 import type { AclRules, WrittenPolicy } from './rules.ts'
 
-export type Access = 'read' | 'write'
+type Access = 'read' | 'write'
 
 /** What a caller may do. Every question is answered by what is granted; nothing is the default. */
 export interface Grants {
@@ -19,7 +19,7 @@ export interface Grants {
    * are alternatives to `submit-job`: a caller of this asks for either.
    */
   allows(namespace: string, capability: NamespaceCapability): boolean
-  /** Whether any rule holds the capability: what a list over all namespaces needs (reference §3.2). */
+  /** Whether any rule holds the capability: what a list over all of them needs (reference §3.2). */
   allowsSomewhere(capability: NamespaceCapability): boolean
   /** Whether any capability is held in the namespace. */
   seesNamespace(namespace: string): boolean
@@ -53,7 +53,7 @@ export const MANAGEMENT: Grants = {
 /** Reference §6.1: with ACLs off every request has all rights. */
 export const ACLS_OFF: Grants = MANAGEMENT
 
-/** The rights that the documents give together (reference §6.7, combination). Their order is nothing. */
+/** The rights that the documents give together, in any order (reference §6.7, combination). */
 export function compileGrants(documents: readonly AclRules[]): Grants {
   const namespaces = compileLabels(
     documents.flatMap((rules) => (rules.Namespaces ?? []).map(asLabelRule)),
@@ -101,7 +101,7 @@ function levelOf(
   return (access) => STRENGTH[access] <= strength
 }
 
-/** A `deny` among the capabilities is as good as the policy `deny`: it never leaves a right standing. */
+/** A `deny` among the capabilities is as good as the policy `deny`: no right is left standing. */
 function compileOperator(documents: readonly AclRules[]): Grants['operator'] {
   const rules = documents.flatMap((one) => (one.Operator === null ? [] : [one.Operator]))
   const capabilities = new Set(rules.flatMap((rule) => rule.Capabilities))

@@ -9,14 +9,16 @@ export interface LabelRule<C extends string> {
 }
 
 /** What the rules say about names. */
-export interface LabelLookup<C extends string> {
+interface LabelLookup<C extends string> {
   /** The capabilities under a name; none when it is denied or no rule concerns it. */
   of(name: string): ReadonlySet<C>
   /** Whether the rule of any label holds the capability. */
   anywhere(capability: C): boolean
 }
 
-/** Unites the rules of all policies of a token by label (reference §6.7, combination 1, 3 and 4). */
+/**
+ * Unites the rules of all policies of a token by label (reference §6.7, combination 1, 3 and 4).
+ */
 export function compileLabels<C extends string>(rules: Iterable<LabelRule<C>>): LabelLookup<C> {
   const united = unite(rules)
   const patterns = [...united].filter(([label]) => label.includes('*')).toSorted(byCloseness)
@@ -33,7 +35,7 @@ export function compileLabels<C extends string>(rules: Iterable<LabelRule<C>>): 
 
 const NONE: ReadonlySet<never> = new Set<never>()
 
-/** Equal labels are united; one `deny` leaves nothing, which is what `deny` means to every question. */
+/** Equal labels are united; one `deny` leaves nothing, which answers every question the same. */
 function unite<C extends string>(rules: Iterable<LabelRule<C>>): ReadonlyMap<string, Set<C>> {
   const united = new Map<string, Set<C>>()
   const denied = new Set<string>()
@@ -62,7 +64,7 @@ function plainLength(pattern: string): number {
   return pattern.replaceAll('*', '').length
 }
 
-/** Remembers a bounded number of results. When it is full it starts over: cheaper than keeping order. */
+/** Remembers some results. When it is full it starts over: cheaper than keeping order. */
 function remember<T>(find: (name: string) => T): (name: string) => T {
   const known = new Map<string, T>()
   return (name) => {

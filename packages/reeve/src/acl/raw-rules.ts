@@ -13,7 +13,7 @@ export interface RawRule {
   readonly variables: readonly RawRule[] | undefined
 }
 
-export type RuleKind = keyof typeof KINDS
+type RuleKind = keyof typeof KINDS
 
 interface KindSpec {
   readonly isLabelled: boolean
@@ -122,7 +122,7 @@ function bareBodies(reading: Reading, { name, labels, value }: RuleEntry): reado
   return mapsIn(value) ?? refuse(reading, `${name} must be a block`)
 }
 
-/** The objects of a value that stands for one or several blocks; undefined when it stands for none. */
+/** The objects of a value that stands for blocks; undefined when it stands for none. */
 function mapsIn(value: RuleValue): readonly RuleMap[] | undefined {
   if (value.kind === 'map') return [value.entries]
   if (value.kind !== 'list') return undefined

@@ -3,12 +3,12 @@ import { compileGrants, MANAGEMENT, type Grants } from './grants.ts'
 import type { AclRules } from './rules.ts'
 
 /** What a token says about its rights. */
-export type TokenRights = Pick<AclToken, 'Type' | 'Policies'> & {
+type TokenRights = Pick<AclToken, 'Type' | 'Policies'> & {
   readonly Roles: readonly { readonly ID: string }[] | null
 }
 
 /** Where policies and roles are found. What is missing grants nothing (reference §6.4). */
-export interface GrantLookups {
+interface GrantLookups {
   policyRules(name: string): AclRules | undefined
   /** Names of a role's policies, by the role's id. */
   rolePolicies(id: string): readonly string[] | undefined

@@ -54,7 +54,10 @@ function entriesOf(body: Body): RuleMap {
   return [...attributes, ...blocks].toSorted((a, b) => a.start - b.start).map(({ entry }) => entry)
 }
 
-/** Neither syntax has expressions: a value is a literal, a list or an object. Nesting is bounded by the parser. */
+/**
+ * Neither syntax has expressions: a value is a literal, a list or an object. The parser bounds how
+ * deep they nest.
+ */
 function valueOf(expression: Expression): RuleValue {
   switch (expression.kind) {
     case 'literal':

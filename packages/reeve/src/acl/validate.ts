@@ -23,7 +23,7 @@ export interface TokenCandidate {
   readonly existing: ExistingToken | undefined
 }
 
-export interface ExistingToken {
+interface ExistingToken {
   readonly Global: boolean
   readonly expirationMs: number | undefined
   readonly ttlNs: number | undefined
@@ -94,7 +94,9 @@ export function validatePolicy(
   ])
 }
 
-/** Why a role cannot be stored, as far as it alone can tell; undefined when it can (reference §6.6). */
+/**
+ * Why a role cannot be stored, as far as it alone can tell; undefined when it can (reference §6.6).
+ */
 export function validateRole(role: {
   readonly Name: string
   readonly Description: string

@@ -37,7 +37,7 @@ const BYTES_PER_MB = 1024 * 1024
 
 /** Reference scheduling §23: reads the machine, as it is now. */
 export async function fingerprint(options: FingerprintOptions): Promise<Fingerprint> {
-  const cores = cpus().length
+  const cores = Math.max(1, cpus().length)
   const mhz = await frequencyMhz()
   const memoryBytes = memoryLimit()
   const disk = await statfs(options.dataDir)

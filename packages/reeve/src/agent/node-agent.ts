@@ -171,6 +171,7 @@ export class NodeAgent {
       endOf: (id) => this.#runners.get(id)?.ended ?? Promise.resolve(),
     })
     this.#runners.set(runner.id, runner)
+    this.#answers.delete(runner.id)
     runner.start()
   }
 

@@ -9,8 +9,6 @@ export interface LogRetention {
   readonly commitsMax: number
 }
 
-export const DEFAULT_RETENTION: LogRetention = { ageMsMax: 24 * 3_600_000, commitsMax: 100_000 }
-
 const CHECKPOINT_EVERY_MS = 15_000
 /** Between two timers a burst may dirty a lot; a restart would have to replay all of it. */
 const DIRTY_ROWS_MAX = 200_000

@@ -7,7 +7,10 @@ import { jobVersionKey, namespacedKey, NodeUsages, type Store } from '../state/i
 const ALL_POOLS = 'all'
 const DEFAULT_SETTINGS: PlacementSettings = { algorithm: 'binpack', memoryOversubscription: false }
 
-/** The live state as the scheduler may see it. Decisions and commits alternate, so it never moves under one. */
+/**
+ * The live state as the scheduler may see it. Decisions and commits alternate, so it never moves
+ * under one.
+ */
 export class StateView implements ClusterView {
   readonly #store: Store
   readonly #usages: NodeUsages

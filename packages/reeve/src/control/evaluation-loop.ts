@@ -11,7 +11,10 @@ import { StateView } from './cluster-view.ts'
 import type { ControlLog } from './control-log.ts'
 import { planRows } from './plan-rows.ts'
 
-/** Many things free up at once; what is blocked is looked at again this long after the first of them. */
+/**
+ * Many things free up at once; what is blocked is looked at again this long after the first of
+ * them.
+ */
 const UNBLOCK_AFTER_MS = 20
 
 export interface EvaluationLoopOptions {
@@ -72,7 +75,9 @@ export class EvaluationLoop {
       }
   }
 
-  /** A node that came or changed, or an allocation that ended, may make room for what is blocked. */
+  /**
+   * A node that came or changed, or an allocation that ended, may make room for what is blocked.
+   */
   #mayFreeRoom(table: string, key: string): boolean {
     const { allocations, nodes } = this.#options.store.tables
     if (table === 'nodes') return nodes.find(key)?.Status === 'ready'
@@ -142,7 +147,9 @@ export class EvaluationLoop {
     })
   }
 
-  /** A mistake of ours must not be tried for ever; the person who looks at the evaluation sees it. */
+  /**
+   * A mistake of ours must not be tried for ever; the person who looks at the evaluation sees it.
+   */
   #commitFailure(evaluation: Evaluation, reason: string): void {
     const { store } = this.#options
     store.commit({

@@ -3,7 +3,9 @@ import { Fault, messageOf } from '../kit/fault.ts'
 import { remove, type Store } from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
 
-/** Expired tokens stop working at once (they are checked on use); their rows go within this time. */
+/**
+ * Expired tokens stop working at once (they are checked on use); their rows go within this time.
+ */
 const COLLECT_EVERY_MS = 60_000
 
 export interface ExpiryLoopOptions {

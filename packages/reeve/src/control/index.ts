@@ -1,6 +1,4 @@
-export { CheckpointLoop, DEFAULT_RETENTION } from './checkpoint-loop.ts'
-export type { LogRetention } from './checkpoint-loop.ts'
-export type { ControlLog } from './control-log.ts'
+export { CheckpointLoop } from './checkpoint-loop.ts'
 export { EvaluationLoop } from './evaluation-loop.ts'
 export { ExpiryLoop } from './expiry-loop.ts'
 export { HEARTBEAT_MS, Presence } from './presence.ts'

@@ -3,7 +3,9 @@ import { nsFromMs } from '../kit/duration.ts'
 import type { Plan } from '../scheduler/index.ts'
 import { namespacedKey, put, type Change, type Stamp, type Tables } from '../state/index.ts'
 
-/** A plan as the rows of one commit. A job waits for room at most once: an older wait is given up. */
+/**
+ * A plan as the rows of one commit. A job waits for room at most once: an older wait is given up.
+ */
 export function planRows(tables: Tables, plan: Plan, stamp: Stamp): Change[] {
   const allocations = [...plan.placements, ...plan.stops, ...plan.updates, ...plan.notes]
   const evaluations = [

@@ -8,7 +8,10 @@ import type { ControlLog } from './control-log.ts'
 /** How often a node says that it is there, and how long it may be silent. */
 export const HEARTBEAT_MS = 5_000
 const SILENCE_MS_MAX = 20_000
-/** After a start nobody has been heard yet; nodes get this long to come back (reference: failover TTL). */
+/**
+ * After a start nobody has been heard yet; nodes get this long to come back (reference: failover
+ * TTL).
+ */
 const RETURN_MS_MAX = 60_000
 const CHECK_EVERY_MS = 1_000
 

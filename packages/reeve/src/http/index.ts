@@ -1,4 +1,3 @@
-export { NodeChannelServer } from './agent/node-channel.ts'
 export { createApp } from './app.ts'
 export type { App, AppOptions } from './app.ts'
 export { openApiDocument } from './docs/openapi.ts'

@@ -12,7 +12,10 @@ export function parseFirstJson(text: string): unknown {
   }
 }
 
-/** Position after the first object, array or string; undefined when there is none or it does not end. */
+/**
+ * Position after the first object, array or string; undefined when there is none or it does not
+ * end.
+ */
 function endOfFirstValue(text: string): number | undefined {
   const start = text.search(/\S/)
   if (start < 0 || !'{["'.includes(text.charAt(start))) return undefined

@@ -7,7 +7,9 @@ export interface Hold {
   readonly release: () => void
 }
 
-/** The end of things: parked queries and streams hang on holds, so that a stop ends them at once. */
+/**
+ * The end of things: parked queries and streams hang on holds, so that a stop ends them at once.
+ */
 export class Lifecycle {
   readonly #open = new Set<AbortController>()
   #draining = false

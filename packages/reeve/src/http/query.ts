@@ -13,7 +13,10 @@ interface QuerySchema {
   readonly properties: Readonly<Record<string, JsonSchema & { readonly 'x-parse'?: string }>>
 }
 
-/** Reference §1.1: some parameters have refusals of their own, checked in this order before the others. */
+/**
+ * Reference §1.1: some parameters have refusals of their own, checked in this order before the
+ * others.
+ */
 const SPECIAL: Readonly<Record<string, Reader>> = {
   stale: (text) =>
     text === '' || parseBool(text, 'Expect `true` or `false` for `stale` query string parameter'),
@@ -23,7 +26,10 @@ const SPECIAL: Readonly<Record<string, Reader>> = {
   pretty: (text) => text !== '0',
 }
 
-/** Compiles the query of a route: texts to the types its schema declares. Unknown parameters are ignored. */
+/**
+ * Compiles the query of a route: texts to the types its schema declares. Unknown parameters are
+ * ignored.
+ */
 export function compileQuery(schema: QuerySchema | undefined): (raw: RawQuery) => object {
   const readers = Object.entries(schema?.properties ?? {})
     .map(([name, property]) => ({ name, read: SPECIAL[name] ?? readerOf(property), property }))

@@ -34,7 +34,10 @@ const COMPRESS_BYTES_MIN = 1_400
 const gzipAsync = promisify(gzip)
 const deflateAsync = promisify(deflate)
 
-/** The HTTP application both dialects are mounted on: limits, ids, compression, headers, error dialects. */
+/**
+ * The HTTP application both dialects are mounted on: limits, ids, compression, headers, error
+ * dialects.
+ */
 export function createShell(options: ShellOptions): FastifyInstance {
   const app = fastify({
     logger: false,
@@ -75,7 +78,9 @@ function allowOrigin(
   void reply.header('access-control-allow-origin', origin).header('vary', 'Origin')
 }
 
-/** Fastify counts the bytes it reads from what this returns, so the limit holds after decompression. */
+/**
+ * Fastify counts the bytes it reads from what this returns, so the limit holds after decompression.
+ */
 function inflated(request: FastifyRequest, payload: NodeJS.ReadableStream): NodeJS.ReadableStream {
   const encoding = request.headers['content-encoding']
   if (encoding !== 'gzip' && encoding !== 'deflate') return payload
@@ -113,7 +118,10 @@ interface Failure {
   readonly reply: FastifyReply
 }
 
-/** Whatever a handler threw: the caller's body (4xx), a fault of the world (503), or our mistake (500). */
+/**
+ * Whatever a handler threw: the caller's body (4xx), a fault of the world (503), or our mistake
+ * (500).
+ */
 function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyReply {
   const status = statusOf(error)
   const message =

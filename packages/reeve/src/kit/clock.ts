@@ -2,7 +2,9 @@
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   nowMs(): number
-  /** Calls `wake` once after `delayMs`; the returned function cancels it and is safe to call twice. */
+  /**
+   * Calls `wake` once after `delayMs`; the returned function cancels it and is safe to call twice.
+   */
   after(delayMs: number, wake: () => void): () => void
 }
 

@@ -3,8 +3,9 @@
 const NS_PER_MS = 1_000_000
 
 /**
- * Nanoseconds since the epoch need 61 bits and a number has 53. A whole number of milliseconds times
- * 10^6 still prints exactly (13 significant digits), so nanosecond fields are only made and read here.
+ * Nanoseconds since the epoch need 61 bits and a number has 53. A whole number of milliseconds
+ * times 10^6 still prints exactly (13 significant digits), so nanosecond fields are only made and
+ * read here.
  */
 export function nsFromMs(ms: number): number {
   return ms * NS_PER_MS
@@ -33,7 +34,10 @@ const UNIT_NS: Readonly<Record<string, number>> = {
 }
 const PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y
 
-/** Nanoseconds of a text like `1h30m` or `1.5s`; undefined when it is not a duration. Bare numbers are refused except `0`. */
+/**
+ * Nanoseconds of a text like `1h30m` or `1.5s`; undefined when it is not a duration. Bare numbers
+ * are refused except `0`.
+ */
 export function parseDurationNs(text: string): number | undefined {
   const sign = text.startsWith('-') ? -1 : 1
   const rest = text.replace(/^[+-]/, '')

@@ -1,7 +1,12 @@
-/** The world failed (disk, network, process). Thrown; the loop that owns the effect retries or reports it. */
+/**
+ * The world failed (disk, network, process). Thrown; the loop that owns the effect retries or
+ * reports it.
+ */
 export class Fault extends Error {
   override readonly name: string = 'Fault'
-  /** What failed, as a stable word: lets the owner of the effect choose without matching on text. */
+  /**
+   * What failed, as a stable word: lets the owner of the effect choose without matching on text.
+   */
   readonly kind: string
 
   constructor(kind: string, message: string, options?: { cause?: unknown }) {

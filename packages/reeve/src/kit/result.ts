@@ -1,4 +1,7 @@
-/** What an operation that may be refused gives back. A refusal is a value; faults and bugs are thrown. */
+/**
+ * What an operation that may be refused gives back. A refusal is a value; faults and bugs are
+ * thrown.
+ */
 export type Result<T, E> = Ok<T> | Err<E>
 export interface Ok<T> {
   readonly ok: true

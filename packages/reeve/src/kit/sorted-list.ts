@@ -21,7 +21,10 @@ export class SortedList<T> {
     this.#compare = compare
   }
 
-  /** Replaces everything by `entries` at once: sorting a million is ten times cheaper than adding them. */
+  /**
+   * Replaces everything by `entries` at once: sorting a million is ten times cheaper than adding
+   * them.
+   */
   fill(entries: readonly T[]): void {
     const sorted = [...entries].sort(this.#compare)
     this.#chunks = []

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text as readText } from 'node:stream/consumers'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -17,16 +18,18 @@ interface Ended {
   readonly err: string
 }
 
-/** Runs the program as a user would, without the settings of whoever runs the tests. */
-async function reeve(args: readonly string[], options: { cwd?: string } = {}): Promise<Ended> {
+/** Starts the program as a user would, without the settings of whoever runs the tests. */
+function start(args: readonly string[], options: { cwd?: string } = {}) {
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('REEVE_')),
   )
-  const child = spawn(process.execPath, [ENTRY, ...args], {
-    ...options,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const stdio = ['ignore', 'pipe', 'pipe'] as const
+  return spawn(process.execPath, [ENTRY, ...args], { ...options, env, stdio: [...stdio] })
+}
+
+/** The same until it ends. */
+async function reeve(args: readonly string[], options: { cwd?: string } = {}): Promise<Ended> {
+  const child = start(args, options)
   const [out, err, [code]] = await Promise.all([
     readText(child.stdout),
     readText(child.stderr),
@@ -223,3 +226,43 @@ test('reeve: a missing set-up is one sentence', async (t) => {
       'Run "npm start" or "bin/reeve" in its directory once.\n',
   )
 })
+
+test('reeve agent --dev: runs until it is told to stop, and leaves nothing behind', async (t) => {
+  const child = start(['agent', '--dev', '--http-port', '0'])
+  t.after(() => child.kill('SIGKILL'))
+  const ended = once(child, 'close')
+  const logged = readText(child.stderr)
+  const banner = await readUntil(child.stdout, /\/allocations\n/)
+  const [, address = ''] = /API +(http:\S+)/.exec(banner) ?? []
+  const [, token = ''] = /Authorization: Bearer (\S+)/.exec(banner) ?? []
+  const [, directory = ''] = /Data +(\S+)/.exec(banner) ?? []
+  const [, tokenFile = ''] = /also in (\S+)/.exec(banner) ?? []
+  assert.equal((await readFile(tokenFile, 'utf8')).trim(), token)
+  assert.equal((await stat(tokenFile)).mode & 0o777, 0o600)
+  assert.equal((await fetch(`${address}/docs`)).status, 200)
+
+  const { port } = new URL(address)
+  const second = await reeve(['agent', '--dev', '--http-port', port])
+  assert.deepEqual([second.code, second.out], [1, ''])
+  assert.equal(
+    JSON.parse(second.err).message,
+    `Port ${port} of 127.0.0.1 is in use, perhaps by another agent. Stop that one, or choose ` +
+      'another port with --http-port.',
+  )
+
+  child.kill('SIGTERM')
+  assert.deepEqual(await ended, [0, null])
+  assert.ok(!(await logged).includes(token))
+  await assert.rejects(stat(directory), { code: 'ENOENT' })
+})
+
+/** What a stream gave up to and including the pattern; everything when it ends before. */
+async function readUntil(stream: Readable, pattern: RegExp): Promise<string> {
+  let said = ''
+  stream.setEncoding('utf8')
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+    said += String(chunk)
+    if (pattern.test(said)) break
+  }
+  return said
+}

@@ -2,7 +2,10 @@ import { decodeCommit } from './codec.ts'
 import type { Commit } from './commit.ts'
 import type { LogEntry, StorageEngine } from './engine.ts'
 
-/** Commits kept in memory for stream readers that are nearly up to date; older ones come from the engine. */
+/**
+ * Commits kept in memory for stream readers that are nearly up to date; older ones come from the
+ * engine.
+ */
 const RECENT_COMMITS_MAX = 4_096
 const RECENT_BYTES_MAX = 32 * 1024 * 1024
 
@@ -43,7 +46,9 @@ export class CommitLog {
     for (const listener of this.#listeners) listener(commits)
   }
 
-  /** Durable commits with index ≥ `fromIndex`, ascending, up to the newest at the time of the call. */
+  /**
+   * Durable commits with index ≥ `fromIndex`, ascending, up to the newest at the time of the call.
+   */
   async *read(fromIndex: number): AsyncGenerator<Commit> {
     let next = fromIndex
     for (let before = -1; before !== next && !this.#isAtHand(next);) {
@@ -63,7 +68,9 @@ export class CommitLog {
     this.#firstIndex = Math.max(this.#firstIndex, beforeIndex)
   }
 
-  /** While a reader works through the engine, the recent ones move on; it must not fall in between. */
+  /**
+   * While a reader works through the engine, the recent ones move on; it must not fall in between.
+   */
   #isAtHand(index: number): boolean {
     const oldest = this.#recent[0]
     return oldest !== undefined && index >= oldest.commit.index

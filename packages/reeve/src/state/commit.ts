@@ -1,6 +1,8 @@
 import type { RowHeader } from './table.ts'
 
-/** One durable change: rows and the events they cause. Applying the log again gives the same state. */
+/**
+ * One durable change: rows and the events they cause. Applying the log again gives the same state.
+ */
 export interface Commit {
   readonly index: number
   readonly timeMs: number
@@ -13,7 +15,9 @@ export interface CommittedRow {
   readonly key: string
   /** Undefined: the row was deleted. */
   readonly header: RowHeader | undefined
-  /** The row's text; of a deleted row, its last one, because events show the object before deletion. */
+  /**
+   * The row's text; of a deleted row, its last one, because events show the object before deletion.
+   */
   readonly body: string
 }
 

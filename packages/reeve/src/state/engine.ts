@@ -12,29 +12,40 @@ export interface StorageEngine {
    * lose them. Entries are consecutive and follow the last entry appended or found at opening.
    * Never called again before the last call settled. A rejection (Fault) leaves the outcome open:
    * the entries may or may not be there after the next opening, but never half of one.
-   * Fault kinds: `storage-full`, `storage-fenced` (another leader wrote), `storage-closed`, `storage-failed`.
+   * Fault kinds: `storage-full`, `storage-fenced` (another leader wrote), `storage-closed`,
+   * `storage-failed`.
    */
   append(entries: readonly LogEntry[]): Promise<void>
 
   /** The checkpointed rows, in batches, in no promised order. */
   load(): AsyncIterable<readonly StoredRow[]>
 
-  /** Log entries with index ≥ `fromIndex` that are still kept, ascending, up to the last durable one at the time of the call. Without blobs. */
+  /**
+   * Log entries with index ≥ `fromIndex` that are still kept, ascending, up to the last durable one
+   * at the time of the call. Without blobs.
+   */
   read(fromIndex: number): AsyncIterable<LogEntry>
 
   /**
-   * Writes rows (text undefined deletes), then marks the checkpoint at `mark.upTo`. May be interrupted at any point:
-   * the mark moves only after all rows are durable. Calling it again with the same rows does no harm.
+   * Writes rows (text undefined deletes), then marks the checkpoint at `mark.upTo`. May be
+   * interrupted at any point: the mark moves only after all rows are durable. Calling it again with
+   * the same rows does no harm.
    */
   checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointMark): Promise<void>
 
-  /** Forgets log entries with index < `beforeIndex`. Never reaches past the checkpoint: the engine clamps. */
+  /**
+   * Forgets log entries with index < `beforeIndex`. Never reaches past the checkpoint: the engine
+   * clamps.
+   */
   trim(beforeIndex: number): Promise<void>
 
   /** The bytes last put under the key by a durable entry; undefined when there are none. */
   readBlob(key: string): Promise<Uint8Array | undefined>
 
-  /** Waits for running calls, releases everything. Later calls reject with `storage-closed`. Safe to call twice. */
+  /**
+   * Waits for running calls, releases everything. Later calls reject with `storage-closed`. Safe to
+   * call twice.
+   */
   close(): Promise<void>
 }
 

@@ -9,7 +9,9 @@ import { createTables, type Row, type TableName, type Tables } from './tables.ts
 import type { Table, Undo } from './table.ts'
 import { Watches } from './watches.ts'
 
-/** Commits that may wait for the engine. Beyond it the disk cannot keep up and callers are told so. */
+/**
+ * Commits that may wait for the engine. Beyond it the disk cannot keep up and callers are told so.
+ */
 const PENDING_COMMITS_MAX = 50_000
 
 /** A row to write, or a key to delete. Made by `put` and `remove`. */
@@ -46,7 +48,9 @@ export interface CommitRequest {
 export interface StoreOptions {
   readonly engine: StorageEngine
   readonly clock: Clock
-  /** Freezes every row that is stored, so that a test fails where something changes one in place. */
+  /**
+   * Freezes every row that is stored, so that a test fails where something changes one in place.
+   */
   readonly freezeRows?: boolean
 }
 
@@ -134,8 +138,9 @@ export class Store {
   }
 
   /**
-   * Applies one commit. Throws a Fault when the engine has failed or cannot keep up; nothing is applied then.
-   * A request without changes and blobs commits nothing and answers with the current index.
+   * Applies one commit. Throws a Fault when the engine has failed or cannot keep up; nothing is
+   * applied then. A request without changes and blobs commits nothing and answers with the current
+   * index.
    */
   commit(request: CommitRequest): Commitment {
     this.#refuseWhenFaulty()
@@ -177,7 +182,10 @@ export class Store {
     return this.#engine.readBlob(key)
   }
 
-  /** Writes every dirty row once and moves the checkpoint. One at a time; callers share a running one. */
+  /**
+   * Writes every dirty row once and moves the checkpoint. One at a time; callers share a running
+   * one.
+   */
   checkpoint(): Promise<void> {
     this.#checkpointing ??= this.#writeCheckpoint().finally(() => {
       this.#checkpointing = undefined
@@ -358,7 +366,8 @@ function newBatch(): Batch {
   const done = new Promise<void>((resolve, reject) => {
     settle = (fault) => (fault === undefined ? resolve() : reject(fault))
   })
-  // Readers that wait on it handle the rejection; a batch nobody waits for must not end the process.
+  // Readers that wait on it handle the rejection; a batch nobody waits for must not end the
+  // process.
   done.catch(() => undefined)
   return { entries: [], commits: [], undo: [], done, settle }
 }

@@ -7,7 +7,9 @@ export interface TableSpec<Row> {
   readonly key: (row: Row) => string
   /** Secondary indexes: the group a row belongs to, or undefined when it is in none. */
   readonly groups: Readonly<Record<string, (row: Row) => string | undefined>>
-  /** Also keeps the order of creation: (create index, key). Lists of spec W need it for some tables. */
+  /**
+   * Also keeps the order of creation: (create index, key). Lists of spec W need it for some tables.
+   */
   readonly byCreation: boolean
   /** Rows carry `CreateIndex` and `ModifyIndex`, written by the store. */
   readonly stamped: boolean
@@ -15,7 +17,9 @@ export interface TableSpec<Row> {
   readonly decodedRowsMax: number
 }
 
-/** What is known of a row without decoding it: create index, modify index, then one group per index. */
+/**
+ * What is known of a row without decoding it: create index, modify index, then one group per index.
+ */
 export type RowHeader = readonly [number, number, ...(string | null)[]]
 
 /** A row as commits and checkpoints carry it. */

@@ -18,7 +18,10 @@ import type {
 import { isTerminal } from '../model/index.ts'
 import { Table, type TableSpec } from './table.ts'
 
-/** What each table holds. A new table is a line here, a spec below and a step in docs/checklists/add-a-table.md. */
+/**
+ * What each table holds. A new table is a line here, a spec below and a step in
+ * docs/checklists/add-a-table.md.
+ */
 export interface TableRows {
   readonly acl_policies: AclPolicyRecord
   readonly acl_roles: AclRole

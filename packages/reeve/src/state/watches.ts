@@ -6,7 +6,9 @@ export interface WatchTarget {
   readonly key?: string
 }
 
-/** Waking ten thousand parked queries at once blocks the loop for 300 ms (measured), so in slices. */
+/**
+ * Waking ten thousand parked queries at once blocks the loop for 300 ms (measured), so in slices.
+ */
 const WAKES_PER_SLICE = 250
 
 type Wake = () => void
@@ -30,7 +32,10 @@ export class Watches {
     return this.#byTarget.size
   }
 
-  /** Calls `wake` once after the next commit that writes to one of the targets. Returns the cancellation. */
+  /**
+   * Calls `wake` once after the next commit that writes to one of the targets. Returns the
+   * cancellation.
+   */
   watch(targets: readonly WatchTarget[], wake: Wake): () => void {
     const names = targets.map(nameOf)
     let active = true
@@ -38,7 +43,8 @@ export class Watches {
       active = false
       for (const name of names) this.#remove(name, once)
     }
-    // A commit that concerns two of the targets collects this twice; a cancelled one may be due already.
+    // A commit that concerns two of the targets collects this twice; a cancelled one may be due
+    // already.
     const once = (): void => {
       if (!active) return
       cancel()

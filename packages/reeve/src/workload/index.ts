@@ -9,7 +9,6 @@ export {
   writePolicy,
 } from './acl/policies.ts'
 export { deleteRole, ROLE_NOT_FOUND, visibleRoles, writeRole } from './acl/roles.ts'
-export type { RoleWritten } from './acl/roles.ts'
 export { ANONYMOUS_TOKEN, tokenFilterView, tokenStub, tokenWithSecret } from './acl/token-view.ts'
 export { checkTokenReader, deleteToken, writeToken } from './acl/tokens.ts'
 export type { TokenWritten } from './acl/tokens.ts'

@@ -16,7 +16,7 @@ test('read token: management reads any token with its secret', async () => {
   assert.deepEqual([reply.status, reply.body, reply.index], [200, made, made.ModifyIndex])
 })
 
-test('read token: the holder of the secret reads its own token, in any case of its id', async () => {
+test('read token: the holder of the secret reads its own, in any case of its id', async () => {
   const { server, as, token } = await aSecuredServer()
   const made = await token()
   assert.deepEqual(await server.ok('readAclToken', as(made, { params: params(made) })), made)

@@ -39,7 +39,7 @@ export interface CallOptions {
   readonly method?: string
 }
 
-export interface Reply {
+interface Reply {
   readonly status: number
   readonly text: string
   /** The JSON of the body; undefined when it is no JSON. */
@@ -56,13 +56,13 @@ export async function untilParked(): Promise<void> {
 }
 
 /** What a route answers with 200. */
-export type BodyOf<I extends V1RouteId> = V1Routes[I]['answers'] extends {
+type BodyOf<I extends V1RouteId> = V1Routes[I]['answers'] extends {
   readonly 200: { readonly schema: infer S extends TSchema }
 }
   ? Shape<S>
   : undefined
 
-export interface TestServerOptions {
+interface TestServerOptions {
   /** On unless said otherwise. */
   readonly aclEnabled?: boolean
   /** What an earlier server left. */
@@ -236,7 +236,7 @@ function replyOf(response: {
   }
 }
 
-/** Status, content type and body must be as the contract says, and the body must hold nothing else. */
+/** Status, type and body must be as the contract says, and the body must hold nothing else. */
 function checkAnswer(route: Route, reply: Reply): void {
   const answers: Readonly<Record<number, Answer>> = { ...COMMON_ANSWERS, ...route.answers }
   const answer = answers[reply.status]

@@ -231,7 +231,7 @@ const USES = [
 ] as const
 
 for (const { name, job: status, allocation, uses } of USES)
-  test(`delete namespace: one with ${name} is ${uses.length > 0 ? 'kept' : 'deleted'}`, async () => {
+  test(`delete namespace: with ${name} it ${uses.length > 0 ? 'stays' : 'goes'}`, async () => {
     const server = await withNamespaces('prod')
     const job = aJob({ Namespace: 'prod', Status: status ?? 'running' })
     server.context.store.commit({

@@ -31,10 +31,12 @@ const EVERYTHING = {
   node_pool: 'node_pool "*" { policy = "write" }',
 } as const
 type Kind = keyof typeof EVERYTHING
+// Object.keys of a literal gives exactly its names.
+const KINDS = Object.keys(EVERYTHING) as readonly Kind[]
 
 /** All rights that a client token can have, but for those of one kind. */
 function allBut(kind: Kind | undefined): string {
-  const kinds = (Object.keys(EVERYTHING) as Kind[]).filter((one) => one !== kind)
+  const kinds = KINDS.filter((one) => one !== kind)
   const elsewhere = kind === 'namespace' ? ['namespace "other" { policy = "write" }'] : []
   return [...kinds.map((one) => EVERYTHING[one]), ...elsewhere].join('\n')
 }
@@ -44,12 +46,12 @@ function kindOf({ id, needs }: Route): Kind | undefined {
   if (/^(?:management|a SecretID|any$)/.test(needs)) return undefined
   if (needs === 'any capability in the namespace') return 'namespace'
   const [kind = ''] = needs.split(':')
-  const known = (Object.keys(EVERYTHING) as Kind[]).find((one) => one === kind)
+  const known = KINDS.find((one) => one === kind)
   assert.ok(known !== undefined, `${id} needs "${needs}", which this table does not know`)
   return known
 }
 
-/** The smallest sets of rules that are enough for the route; what follows `;` is for special cases. */
+/** The smallest rules that are enough for the route; what follows `;` is for special cases. */
 function justEnough({ needs }: Route): readonly string[] {
   const [first = '', rest = ''] = needs.split(';')
   if (first === 'any capability in the namespace') return [inDefault(['read-logs'])]

@@ -5,6 +5,7 @@ import { isServerTerminal } from '../../model/index.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
 import { AGENT_LIMITS } from '../limits.ts'
+import { ownValue } from '../own-value.ts'
 import { Latest } from '../store/latest.ts'
 import type { TaskRecord, TaskRecords } from '../store/store.ts'
 import { TaskRunner, type KillRequest } from '../task/task-runner.ts'
@@ -71,7 +72,9 @@ export class AllocationRunner {
     this.id = assignment.allocation.ID
     this.#saveTasks = new Latest(() => this.#writeTasks())
     this.#saveAssignment = new Latest(() => host.store.saveAssignment(this.#assignment))
-    this.#members = assignment.group.Tasks.map((task) => this.#member(task, records[task.Name]))
+    this.#members = assignment.group.Tasks.map((task) =>
+      this.#member(task, ownValue(records, task.Name)),
+    )
   }
 
   /**
@@ -156,7 +159,7 @@ export class AllocationRunner {
   async #writeTasks(): Promise<void> {
     const records = this.#records()
     const isWritten = Object.entries(records).every(([name, record]) => {
-      return this.#written[name] === record
+      return ownValue(this.#written, name) === record
     })
     if (isWritten) return
     await this.#options.host.store.saveTasks(this.id, records)

@@ -2,6 +2,7 @@ import { TASK_ENVIRONMENT_PREFIX } from '@reeve/contract'
 import { Fault } from '../../kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { NodeFacts } from '../node-facts.ts'
+import { ownValue } from '../own-value.ts'
 import type { TaskPaths } from '../store/workspace.ts'
 import { Interpolator } from './interpolate.ts'
 
@@ -86,7 +87,7 @@ function addIdentity(vars: Vars, { assignment, task, node, paths }: EnvironmentI
 }
 
 function addResources(vars: Vars, { assignment, task }: EnvironmentInput): void {
-  const granted = assignment.allocation.AllocatedResources.Tasks[task.Name]
+  const granted = ownValue(assignment.allocation.AllocatedResources.Tasks, task.Name)
   const memoryMB = granted?.Memory.MemoryMB ?? task.Resources.MemoryMB
   const memoryMaxMB = granted?.Memory.MemoryMaxMB ?? task.Resources.MemoryMaxMB
   vars.set(named('CPU_LIMIT'), String(granted?.Cpu.CpuShares ?? task.Resources.CPU))
@@ -187,8 +188,4 @@ function nodeLookup(node: NodeFacts): (name: string) => string | undefined {
     if (name.startsWith('meta.')) return ownValue(node.Meta, name.slice('meta.'.length))
     return own.get(name)
   }
-}
-
-function ownValue(map: Readonly<Record<string, string>>, key: string): string | undefined {
-  return Object.hasOwn(map, key) ? map[key] : undefined
 }

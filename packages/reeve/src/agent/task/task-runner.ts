@@ -270,8 +270,9 @@ export class TaskRunner {
     const kind = thrown instanceof Fault ? thrown.kind : ''
     if (kind === 'task-invalid') this.#note('Failed Validation', { ValidationError: message })
     else if (kind === 'agent-state') this.#note('Setup Failure', { SetupError: message })
-    else if (this.#record.handle === null) this.#note('Task hook failed', { Message: message })
-    else this.#note('Driver Failure', { DriverError: message })
+    else if (this.#record.handle !== null || kind === 'task-unstartable') {
+      this.#note('Driver Failure', { DriverError: message })
+    } else this.#note('Task hook failed', { Message: message })
   }
 
   /** Resolves the references, runs the hooks. */

@@ -184,3 +184,64 @@ test('fifty tasks survive the kill of their agent with every exit code', async (
   for (const n of numbers) assert.equal(await place.log(n), `${n}\n`)
   await agent.stop()
 })
+
+const unstartable = [
+  {
+    name: 'an unknown user',
+    task: { User: 'no-such-user', Config: { command: 'true' } },
+    error: 'user "no-such-user" does not exist on this node',
+  },
+  {
+    name: 'a missing command',
+    task: { Config: { command: './no-such-file' } },
+    error: 'command "./no-such-file" was not found',
+  },
+  {
+    name: 'a bad configuration',
+    task: { Config: { command: 'true', args: 'not a list' } },
+    error: 'args must be a list of texts',
+  },
+]
+for (const c of unstartable) {
+  test(`${c.name} is a driver failure that says so, and fails the allocation`, async (t) => {
+    const place = await Place.open(t)
+    const server = new FakeServer()
+    const task = aTask({ Name: 'work', Driver: 'raw_exec', ...c.task })
+    server.assign(anAssignment({ tasks: [task] }))
+    const agent = place.agent(server)
+    await agent.start()
+    await server.until('the failure', () => server.statusOf(allocationId(1)) === 'failed')
+    const events = server.updates.get(allocationId(1))?.TaskStates?.['work']?.Events ?? []
+    const failure = events.find((event) => event.Type === 'Driver Failure')
+    assert.equal(failure?.DisplayMessage, c.error)
+    await agent.stop()
+  })
+}
+
+test('a task sees its directories, its variables and its dispatched payload', async (t) => {
+  const place = await Place.open(t)
+  const server = new FakeServer()
+  const script = `pwd; ls -d "$REEVE_ALLOC_DIR"/* ; cat "$REEVE_TASK_DIR/in/input"; echo "$WHERE"`
+  const task = aTask({
+    Name: 'work',
+    Driver: 'raw_exec',
+    Config: { command: 'sh', args: ['-c', script] },
+    Env: { WHERE: '${node.unique.name} in ${node.datacenter}' },
+    DispatchPayload: { File: 'in/input' },
+  })
+  const Payload = Buffer.from('payload\n').toString('base64')
+  server.assign(anAssignment({ job: { Type: 'batch', Payload }, tasks: [task] }))
+  const agent = place.agent(server)
+  await agent.start()
+  await server.until('the end', () => server.statusOf(allocationId(1)) === 'complete')
+  const dir = join(place.dir, 'data', 'alloc', allocationId(1))
+  const lines = [
+    join(dir, 'work'),
+    ...['data', 'logs', 'tmp'].map((name) => join(dir, 'alloc', name)),
+    'payload',
+    'node-1 in dc1',
+    '',
+  ]
+  assert.equal(await place.log(1), lines.join('\n'))
+  await agent.stop()
+})

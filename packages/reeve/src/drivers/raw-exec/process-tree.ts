@@ -56,10 +56,15 @@ export class ProcessTree {
     })
   }
 
-  /** Sends a signal to the processes that a terminal would send it to. */
-  async signalGroup(signal: number): Promise<void> {
-    const { shim } = this.#options
-    for (const one of await this.members()) if (one.group === shim.pid) sendSignal(one, signal)
+  /**
+   * Sends a signal to the processes that a terminal would send it to: the group in which the task was
+   * started, and the task's own if it made one.
+   */
+  async signalGroup(task: ProcessRef | undefined, signal: number): Promise<void> {
+    const groups = new Set([this.#options.shim.pid, task?.pid])
+    for (const one of await this.members()) {
+      if (groups.has(one.group) || one.pid === task?.pid) sendSignal(one, signal)
+    }
   }
 
   /**

@@ -268,6 +268,15 @@ test('raw_exec: a polite signal reaches the whole group', async (t) => {
   assert.equal(await bench.output(), '')
 })
 
+test('raw_exec: a task that made a session of its own is asked politely too', async (t) => {
+  const bench = await Bench.open(t)
+  const script = 'trap "exit 43" TERM; echo $$ >main; while :; do sleep 0.01; done'
+  const task = await bench.start(bench.launch('setsid', ['sh', '-c', script]))
+  await bench.pidIn('main')
+  await task.stop({ signal: 'SIGTERM', timeoutMs: 20_000 })
+  assert.equal((await task.exited).exitCode, 43)
+})
+
 test('raw_exec: without a signal, or with a misspelt one, a stop sends SIGINT', async (t) => {
   const bench = await Bench.open(t)
   for (const signal of ['', 'SIGNONSENSE']) {

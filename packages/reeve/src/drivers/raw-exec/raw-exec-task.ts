@@ -79,7 +79,8 @@ export class RawExecTask implements RunningTask {
   async stop({ signal, timeoutMs }: StopRequest): Promise<void> {
     if (this.#hasExited) return
     // A misspelt signal must not keep the task alive.
-    await this.#tree.signalGroup(signalNumber(signal) ?? constants.signals[DEFAULT_SIGNAL])
+    const number = signalNumber(signal) ?? constants.signals[DEFAULT_SIGNAL]
+    await this.#tree.signalGroup(await this.#options.records.task(), number)
     const inTime = new AbortController()
     const late = pause(this.#options.clock, timeoutMs, inTime.signal).then(() => undefined)
     const exit = await Promise.race([this.exited, late])

@@ -144,7 +144,10 @@ class NodeConnection implements NodeSession {
     this.#socket.close(1008)
   }
 
-  /** A message that is no JSON, or a storage that has failed: the agent dials again and says it all again. */
+  /**
+   * A message that is no JSON, or a storage that has failed: the agent dials again and says it all
+   * again.
+   */
   #fail(thrown: unknown): void {
     this.#host.log.error({ nodeId: this.#nodeId, err: messageOf(thrown) }, 'node channel failed')
     this.#socket.close(1011)

@@ -96,7 +96,10 @@ function parameters(route: Route, place: 'path' | 'query'): Json[] {
 class Components {
   readonly #schemas = new Map<string, Json>()
 
-  /** With `isInput`, the shape as `/v1` takes it in a request: every field may be absent (reference §0.2). */
+  /**
+   * With `isInput`, the shape as `/v1` takes it in a request: every field may be absent (reference
+   * §0.2).
+   */
   refer(schema: object, isInput = false): Json {
     const { $id, ...all } = plain(schema)
     const { required: _required, ...relaxed } = all
@@ -137,7 +140,9 @@ class Components {
   }
 }
 
-/** A schema as data: TypeBox's own marks (`~kind` and the like) are not enumerable and fall away. */
+/**
+ * A schema as data: TypeBox's own marks (`~kind` and the like) are not enumerable and fall away.
+ */
 function plain(schema: object): Json {
   return Object.fromEntries(Object.entries(schema).filter(([key]) => !key.startsWith('~')))
 }

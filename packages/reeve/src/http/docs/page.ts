@@ -1,6 +1,8 @@
 import type { Route } from '@reeve/contract'
 
-/** The API as one page that needs no network: every route with its parameters, needs and answers. */
+/**
+ * The API as one page that needs no network: every route with its parameters, needs and answers.
+ */
 export function docsPage(routes: readonly Route[], version: string): string {
   const sections = [...Map.groupBy(routes, (route) => route.section)]
   const links = sections.map(

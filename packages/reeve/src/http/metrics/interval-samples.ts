@@ -13,7 +13,10 @@ interface Tally {
   max: number
 }
 
-/** Measurements of the current interval. A question is answered with the last whole one, if there is one. */
+/**
+ * Measurements of the current interval. A question is answered with the last whole one, if there is
+ * one.
+ */
 export class IntervalSamples {
   #startMs: number
   #current = new Map<string, Tally>()

@@ -56,12 +56,12 @@ interface Mountable {
 
 export type Endpoint = ReadEndpoint | WriteEndpoint
 
-export interface ReadEndpoint extends Mountable {
+interface ReadEndpoint extends Mountable {
   readonly kind: 'read'
   readonly plan: (request: RequestOf<Route>) => Result<ReadPlan, Refusal>
 }
 
-export interface WriteEndpoint extends Mountable {
+interface WriteEndpoint extends Mountable {
   readonly kind: 'write'
   readonly run: (request: RequestOf<Route>) => Promise<Result<Written, Refusal>>
 }

@@ -16,7 +16,10 @@ export interface EventStreamHost {
   readonly clock: Clock
 }
 
-/** Spec W: Event stream. Not mounted like other reads: it has no end, no compression and its own sharing of texts. */
+/**
+ * Spec W: Event stream. Not mounted like other reads: it has no end, no compression and its own
+ * sharing of texts.
+ */
 export function mountEventStream(app: FastifyInstance, host: EventStreamHost): void {
   const { path } = v1Routes.streamEvents
   app.route({

@@ -75,7 +75,7 @@ export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
 }
 
 /** Reference §0.2: repeated in the bodies of job writes. */
-export function responseMeta(index: number) {
+function responseMeta(index: number) {
   return { Index: index, LastContact: 0, KnownLeader: true, NextToken: '' } as const
 }
 
@@ -197,7 +197,7 @@ function listEvaluations(store: Store, key: string): ReadPlan {
     answer: () =>
       ok(
         jsonItems(
-          [...evaluations.keysIn('job', key)].sort().map((id) => evaluations.bodyOf(id) ?? ''),
+          [...evaluations.keysIn('job', key)].toSorted().map((id) => evaluations.bodyOf(id) ?? ''),
         ),
       ),
   }

@@ -115,7 +115,8 @@ async function serveRead(host: V1Host, read: ReadExchange): Promise<FastifyReply
   const answer = await plan.value.answer()
   // Nothing is revealed before it is durable.
   await host.store.settled()
-  // Reference §1.3: a 404 of a read carries these too. Never 0: a client could not block on it (§1.4).
+  // Reference §1.3: a 404 of a read carries these too. Never 0: a client could not block on it
+  // (§1.4).
   void reply.header(HEADERS.index, String(Math.max(1, index)))
   void reply.header(HEADERS.lastContact, '0').header(HEADERS.knownLeader, 'true')
   return answer.ok

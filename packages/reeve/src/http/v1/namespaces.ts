@@ -54,7 +54,9 @@ async function storeNamespace(
   return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
 }
 
-/** What the caller holds nothing in does not show; who holds nothing anywhere sees an empty list. */
+/**
+ * What the caller holds nothing in does not show; who holds nothing anywhere sees an empty list.
+ */
 function listNamespaces(
   store: Store,
   { caller, query }: RequestOf<typeof v1Routes.listNamespaces>,

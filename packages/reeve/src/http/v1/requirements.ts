@@ -6,7 +6,10 @@ export const anyone: Requirement = () => true
 
 export const management: Requirement = (caller) => caller.grants.isManagement
 
-/** Any one of the capabilities in the request's namespace; with `*`, in any namespace (reference §3.2). */
+/**
+ * Any one of the capabilities in the request's namespace; with `*`, in any namespace (reference
+ * §3.2).
+ */
 export function inNamespace(...capabilities: readonly NamespaceCapability[]): Requirement {
   return (caller, { namespace }) =>
     capabilities.some((capability) =>
@@ -16,14 +19,5 @@ export function inNamespace(...capabilities: readonly NamespaceCapability[]): Re
     )
 }
 
-/** Every one of the capabilities in the request's namespace. */
-export function inNamespaceAll(...capabilities: readonly NamespaceCapability[]): Requirement {
-  return (caller, { namespace }) =>
-    capabilities.every((capability) => caller.grants.allows(namespace, capability))
-}
-
 export const nodeRead: Requirement = (caller) => caller.grants.node('read')
-export const nodeWrite: Requirement = (caller) => caller.grants.node('write')
 export const agentRead: Requirement = (caller) => caller.grants.agent('read')
-export const operatorRead: Requirement = (caller) => caller.grants.operator('read')
-export const operatorWrite: Requirement = (caller) => caller.grants.operator('write')

@@ -10,7 +10,10 @@ export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply
   return reply.code(STATUS_OF[refusal.code]).type('text/plain; charset=utf-8').send(refusal.message)
 }
 
-/** A list longer than this is written piece by piece: one text of it could pass V8's limit of 512 MB. */
+/**
+ * A list longer than this is written piece by piece: one text of it could pass V8's limit of 512
+ * MB.
+ */
 const STREAMED_CHARS = 4 * 1024 * 1024
 
 export function sendAnswer(reply: FastifyReply, answer: Answer, query: object): FastifyReply {
@@ -20,7 +23,8 @@ export function sendAnswer(reply: FastifyReply, answer: Answer, query: object): 
   const { body } = answer
   if (body.kind === 'empty') return reply.send()
   if (body.kind === 'text') return reply.type(body.contentType).send(body.text)
-  // With a serializer of its own a text keeps its type; else Fastify adds a charset, which JSON has not.
+  // With a serializer of its own a text keeps its type; else Fastify adds a charset, which JSON has
+  // not.
   void reply.type('application/json').serializer((text: string) => text)
   if ('pretty' in query && query.pretty === true) return reply.send(prettyJson(answer))
   if (body.kind === 'json') return reply.send(JSON.stringify(body.value))

@@ -11,7 +11,9 @@ export interface Walk<Row> {
 /** Above every key that starts with the same text. */
 const ABOVE = '\uffff'
 
-/** By key, between `low` and everything that starts with it. Tokens are made and read by `token`. */
+/**
+ * By key, between `low` and everything that starts with it. Tokens are made and read by `token`.
+ */
 export function walkKeys<Row extends object>(
   table: Table<Row>,
   low: string,
@@ -49,7 +51,7 @@ export const NAMESPACED_TOKEN: KeyToken = {
 }
 
 /** By creation, with tokens `<CreateIndex>.<id>`. */
-export function walkCreation<Row extends { readonly CreateIndex: number }>(
+function walkCreation<Row extends { readonly CreateIndex: number }>(
   table: Table<Row>,
 ): Walk<Row> {
   function* walk(from: string | undefined, reverse: boolean): Generator<Row> {

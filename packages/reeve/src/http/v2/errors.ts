@@ -17,7 +17,10 @@ const TITLE_OF: Readonly<Record<number, string>> = {
   503: ERROR_TITLES.unavailable,
 }
 
-/** Fastify adds a charset to texts that have no serializer; JSON:API allows no parameter (reference §1.1). */
+/**
+ * Fastify adds a charset to texts that have no serializer; JSON:API allows no parameter (reference
+ * §1.1).
+ */
 export function asIs(text: string): string {
   return text
 }

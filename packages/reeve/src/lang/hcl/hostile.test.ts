@@ -62,7 +62,10 @@ meta { a = 0x1F, b = -1.5e3 c = [1, { d = true }] }
 
 const parsers = [parse, parseJson, parseLegacy] as const
 
-/** Parses in every syntax and evaluates what comes out; only results, never exceptions, and within the limits. */
+/**
+ * Parses in every syntax and evaluates what comes out; only results, never exceptions, and within
+ * the limits.
+ */
 function exercise(text: string): void {
   for (const parseIt of parsers) {
     const parsed = parseIt(text, 'f')

@@ -1,3 +1,4 @@
+// tidy-allow dead-export: a language is a library; job files are its next reader
 export { parse, parseExpression, parseTemplate } from './syntax/parse.ts'
 export { parseJson, type JsonOptions } from './syntax/json.ts'
 export { parseLegacy } from './syntax/legacy.ts'

@@ -29,7 +29,9 @@ function groupTraits(group: TaskGroup) {
     networks: group.Networks?.map(networkTraits) ?? null,
     volumes: group.Volumes,
     discovery: group.Discovery,
-    connect: (group.Services ?? []).map((service) => service.Connect),
+    connect: (group.Services ?? [])
+      .filter((service) => service.Connect !== null)
+      .map((service) => [service.Name, service.PortLabel, service.Connect]),
     renderTemplates: group.RestartPolicy.RenderTemplates,
   }
 }

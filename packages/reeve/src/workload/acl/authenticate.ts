@@ -11,7 +11,9 @@ import { err, ok, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, refusal, type AclTokenRow, type Refusal } from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
-/** Callers remembered between requests. Tokens come from the table, so this only bounds the memory. */
+/**
+ * Callers remembered between requests. Tokens come from the table, so this only bounds the memory.
+ */
 const CALLERS_MAX = 10_000
 const ANONYMOUS = 'anonymous'
 const TOKEN_EXPIRED: Refusal = refusal('acl-token-expired', 'ACL token expired')
@@ -39,7 +41,9 @@ export class Authenticator {
     return ok(caller)
   }
 
-  /** The token a secret belongs to, expired or not. Found by hash, so the time taken tells nothing. */
+  /**
+   * The token a secret belongs to, expired or not. Found by hash, so the time taken tells nothing.
+   */
   findToken(secret: string): AclTokenRow | undefined {
     const { store, sealer } = this.#context
     const [accessor] = store.tables.acl_tokens.keysIn('secret', sealer.hash(secret))

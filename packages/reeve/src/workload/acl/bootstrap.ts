@@ -5,8 +5,7 @@ import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, type AclTokenRow, type Refusal } from '../../model/index.ts'
 import { put } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { tokenWithSecret } from './token-view.ts'
-import { newSecret, type TokenWritten } from './tokens.ts'
+import { commitToken, newSecret, type TokenWritten } from './tokens.ts'
 import { isUuid } from './uuid.ts'
 
 const SETTING = 'acl-bootstrap'
@@ -31,16 +30,10 @@ export async function bootstrapAcl(
   const refused = checkReset(context, reset) ?? checkSecret(context, given)
   if (refused !== undefined) return err(refused)
   const row = bootstrapToken(context, { accessorId: ids.uuid(), secretId: given || ids.uuid() })
-  const { index, durable } = store.commit({
-    cause: 'ACLTokenUpserted',
-    changes: (stamp) => [
-      put('acl_tokens', row),
-      put('settings', { Name: SETTING, ResetIndex: stamp.index, CreateIndex: 0, ModifyIndex: 0 }),
-    ],
-  })
-  const written = store.tables.acl_tokens.get(row.AccessorID)
-  await durable
-  return ok({ index, token: tokenWithSecret(context, written) })
+  const written = await commitToken(context, row, (stamp) => [
+    put('settings', { Name: SETTING, ResetIndex: stamp.index, CreateIndex: 0, ModifyIndex: 0 }),
+  ])
+  return ok(written)
 }
 
 function checkReset({ store }: WorkloadContext, reset: string | undefined): Refusal | undefined {

@@ -57,7 +57,10 @@ export async function createOneTimeToken(
   })
 }
 
-/** Spec W: Exchange one-time token. It works once; every way to fail looks the same (reference §6.5). */
+/**
+ * Spec W: Exchange one-time token. It works once; every way to fail looks the same (reference
+ * §6.5).
+ */
 export async function exchangeOneTimeToken(
   context: WorkloadContext,
   request: OneTimeTokenExchangeRequest,

@@ -6,7 +6,9 @@ import { put, remove } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { ANONYMOUS } from './token-view.ts'
 
-/** Reference §6.6: creates or replaces a policy. Tokens that name it have its rights from then on. */
+/**
+ * Reference §6.6: creates or replaces a policy. Tokens that name it have its rights from then on.
+ */
 export async function writePolicy(
   { store }: WorkloadContext,
   request: AclPolicyRequest,

@@ -8,7 +8,7 @@ import type { WorkloadContext } from '../context.ts'
 export const ROLE_NOT_FOUND: Refusal = refusal('acl-role-not-found', 'ACL role not found')
 
 /** A role that was written. */
-export interface RoleWritten {
+interface RoleWritten {
   readonly index: number
   readonly role: AclRole
 }

@@ -9,7 +9,7 @@ import {
 import { formatDurationNs, isoFromMs, parseDurationNs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, refusal, type AclTokenRow, type Refusal } from '../../model/index.ts'
-import { put, remove } from '../../state/index.ts'
+import { put, remove, type Change, type Stamp } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { tokenWithSecret } from './token-view.ts'
 import { isUuid } from './uuid.ts'
@@ -35,15 +35,16 @@ export async function writeToken(
   return row.ok ? ok(await commitToken(context, row.value)) : row
 }
 
-/** Stores a token that was checked, and answers when it is durable. */
+/** Stores a token that was checked, with what belongs to it, and answers when it is durable. */
 export async function commitToken(
   context: WorkloadContext,
   row: AclTokenRow,
+  more: (stamp: Stamp) => readonly Change[] = () => [],
 ): Promise<TokenWritten> {
   const { store } = context
   const { index, durable } = store.commit({
     cause: 'ACLTokenUpserted',
-    changes: () => [put('acl_tokens', row)],
+    changes: (stamp) => [put('acl_tokens', row), ...more(stamp)],
   })
   const written = store.tables.acl_tokens.get(row.AccessorID)
   await durable

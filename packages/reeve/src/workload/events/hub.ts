@@ -3,7 +3,10 @@ import { LIMITS } from '../../model/index.ts'
 import type { Commit, CommitLog, EventMark } from '../../state/index.ts'
 import { closingLine, gapLine, HEARTBEAT, StreamedCommit } from './lines.ts'
 
-/** Where a stream's text goes. Writing never blocks; `backlogBytes` tells what the reader has not taken. */
+/**
+ * Where a stream's text goes. Writing never blocks; `backlogBytes` tells what the reader has not
+ * taken.
+ */
 export interface Sink {
   write(text: string): void
   backlogBytes(): number
@@ -41,7 +44,10 @@ interface Group {
   gathered: string[]
 }
 
-/** Hands durable commits to all event streams: each event is encoded once, each line made once per group. */
+/**
+ * Hands durable commits to all event streams: each event is encoded once, each line made once per
+ * group.
+ */
 export class EventHub {
   readonly #log: CommitLog
   readonly #clock: Clock
@@ -67,8 +73,8 @@ export class EventHub {
   }
 
   /**
-   * Opens a stream that starts at `fromIndex` (0: all that is kept), and never sends an older commit.
-   * Returns the way to close it from the reader's side.
+   * Opens a stream that starts at `fromIndex` (0: all that is kept), and never sends an older
+   * commit. Returns the way to close it from the reader's side.
    */
   open(subscription: Subscription, fromIndex: number): () => void {
     const { expiresMs } = subscription
@@ -173,7 +179,9 @@ export class EventHub {
     }
   }
 
-  /** Rights are asked again only when something about them changed, so it costs nothing in between. */
+  /**
+   * Rights are asked again only when something about them changed, so it costs nothing in between.
+   */
   #recheck(): void {
     for (const reader of [...this.#readers]) {
       const reason = reader.subscription.refusalNow()

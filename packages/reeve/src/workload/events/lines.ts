@@ -29,12 +29,17 @@ export class StreamedCommit {
 /** Reference §5.2: the heartbeat. */
 export const HEARTBEAT = '{}\n'
 
-/** Says that commits between the two indexes (both included) can no longer be had. Never a silent gap. */
+/**
+ * Says that commits between the two indexes (both included) can no longer be had. Never a silent
+ * gap.
+ */
 export function gapLine(fromIndex: number, toIndex: number): string {
   return `${JSON.stringify({ Index: toIndex, Events: [], Gap: { From: fromIndex, To: toIndex } })}\n`
 }
 
-/** The last line of a stream that the server ends, so that the reader knows why and where to resume. */
+/**
+ * The last line of a stream that the server ends, so that the reader knows why and where to resume.
+ */
 export function closingLine(reason: string, resumeIndex: number): string {
   return `${JSON.stringify({ Index: resumeIndex, Events: [], Closed: reason })}\n`
 }

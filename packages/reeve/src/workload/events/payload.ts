@@ -2,7 +2,10 @@ import { aclTokenView, allocationRecord, nodeView } from '../../model/index.ts'
 import type { AclTokenRow, AllocationRow, NodeRow } from '../../model/index.ts'
 import type { Commit } from '../../state/index.ts'
 
-/** Rows that are stored in another form than events show them. The others are shown as their stored text. */
+/**
+ * Rows that are stored in another form than events show them. The others are shown as their stored
+ * text.
+ */
 const VIEWS: Readonly<Record<string, (body: string) => string>> = {
   // Each body was encoded from a row of its topic's table.
   ACLToken: (body) => JSON.stringify(aclTokenView(JSON.parse(body) as AclTokenRow, '')),

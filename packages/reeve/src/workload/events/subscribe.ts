@@ -16,7 +16,9 @@ export interface StreamRequest {
 
 /** An authorised stream that is not open yet: headers go out between the two. */
 export interface ReadyStream {
-  /** Sends the backlog and then what happens. Returns the way to close it from the reader's side. */
+  /**
+   * Sends the backlog and then what happens. Returns the way to close it from the reader's side.
+   */
   readonly open: (sink: Sink) => () => void
 }
 
@@ -28,7 +30,9 @@ export interface EventStreams {
   readonly openByAccessor: Map<string, number>
 }
 
-/** Spec W: Event stream. Authorises first, so that a refusal is a status and not a broken stream. */
+/**
+ * Spec W: Event stream. Authorises first, so that a refusal is a status and not a broken stream.
+ */
 export function prepareStream(
   streams: EventStreams,
   request: StreamRequest,

@@ -79,7 +79,10 @@ export function mayStream(
   return selectors.every(({ topic }) => mayRead(caller, topic, namespaces))
 }
 
-/** The same rule for one event, so that a stream opened with `*` never shows a namespace added later. */
+/**
+ * The same rule for one event, so that a stream opened with `*` never shows a namespace added
+ * later.
+ */
 export function mayRead(caller: Caller, topic: string, namespaces: readonly string[]): boolean {
   const { grants } = caller
   if (grants.isManagement) return true

@@ -44,7 +44,9 @@ export interface JobWritten {
   readonly warnings: readonly string[]
 }
 
-/** Spec W: Create job and Update job. Permission first, then the shape of the request, then the job. */
+/**
+ * Spec W: Create job and Update job. Permission first, then the shape of the request, then the job.
+ */
 export async function registerJob(
   context: WorkloadContext,
   caller: Caller,
@@ -145,7 +147,9 @@ interface JobCommit {
   readonly priority: number
 }
 
-/** One commit: the job, its version and its evaluation. An unchanged job gets an evaluation only. */
+/**
+ * One commit: the job, its version and its evaluation. An unchanged job gets an evaluation only.
+ */
 async function commitJob(context: WorkloadContext, request: JobCommit): Promise<JobWritten> {
   const { job, current } = request
   const changed = current === undefined || current.Stop || jobSpecChanged(current, job)
@@ -210,7 +214,10 @@ export function versionRows(context: WorkloadContext, job: Job): Change[] {
   ]
 }
 
-/** Spec W: Limits. Beyond the latest six only tagged versions and those of existing allocations stay. */
+/**
+ * Spec W: Limits. Beyond the latest six only tagged versions and those of existing allocations
+ * stay.
+ */
 function surplusVersions(context: WorkloadContext, key: string): string[] {
   const { job_versions, allocations } = context.store.tables
   const untagged = job_versions.rowsIn('job', key).filter((row) => row.VersionTag === null)

@@ -71,7 +71,10 @@ function stopRows(context: WorkloadContext, job: Job, stamp: Stamp): Change[] {
   return versionRows(context, stopped)
 }
 
-/** Spec W: `purge`: the job is no longer queryable. Versions of running allocations stay until those end. */
+/**
+ * Spec W: `purge`: the job is no longer queryable. Versions of running allocations stay until those
+ * end.
+ */
 function purgeRows(context: WorkloadContext, job: Job): Change[] {
   const key = namespacedKey(job.Namespace, job.ID)
   const { job_versions, allocations } = context.store.tables

@@ -10,7 +10,10 @@ export interface NodeSession {
   close(): void
 }
 
-/** Allocations in one message: far below the channel's limit even with large jobs (a job is at most 4 MiB). */
+/**
+ * Allocations in one message: far below the channel's limit even with large jobs (a job is at most
+ * 4 MiB).
+ */
 const ALLOCATIONS_PER_MESSAGE = 200
 const MESSAGE_CHARS_TARGET = 2 * 1024 * 1024
 

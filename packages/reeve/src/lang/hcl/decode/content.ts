@@ -15,14 +15,19 @@ import { joinSpans } from '../text/source.ts'
 import type { AttributeSchema, BlockSchema, BodySchema } from './schema.ts'
 import { relabelBlock, unpackBlocks } from './unpack.ts'
 
-/** The items of a body sorted into attributes and blocks as the schema says, nothing evaluated yet. */
+/**
+ * The items of a body sorted into attributes and blocks as the schema says, nothing evaluated yet.
+ */
 export interface Content {
   readonly attributes: ReadonlyMap<string, Attribute>
   /** In source order, types mixed, each with the labels its schema asks for. */
   readonly blocks: readonly Block[]
 }
 
-/** For readers that evaluate parts of a body first, such as variables before the job. Checks names and labels, not counts. */
+/**
+ * For readers that evaluate parts of a body first, such as variables before the job. Checks names
+ * and labels, not counts.
+ */
 export function readContent(
   body: Body,
   schema: BodySchema,
@@ -112,7 +117,10 @@ function addAttribute(sorter: Sorter, attribute: Attribute): void {
   else list.push(attribute)
 }
 
-/** A property may appear once in JSON. In the legacy syntax objects merge, and any other value replaces what was before. */
+/**
+ * A property may appear once in JSON. In the legacy syntax objects merge, and any other value
+ * replaces what was before.
+ */
 function resolveRepeated(
   { body, problems }: Sorter,
   list: readonly Attribute[],
@@ -163,7 +171,9 @@ function blockAsAttribute(block: Block): Attribute {
   return { name, nameSpan, expression, span: joinSpans(nameSpan, expression.span) }
 }
 
-/** `env = {…}` and `env {…}` mean the same, so both at once would be two answers to one question. */
+/**
+ * `env = {…}` and `env {…}` mean the same, so both at once would be two answers to one question.
+ */
 function checkBothWays({ attributes, blocks }: Content, problems: Problems): void {
   for (const block of blocks) {
     const attribute = attributes.get(block.type)

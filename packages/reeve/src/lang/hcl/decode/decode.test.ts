@@ -332,7 +332,10 @@ test('readContent sorts items without evaluating them', () => {
   )
 })
 
-/** The smallest `dynamic`: `repeat "port" { over = [...]  content { … } }` with the element as `each`. */
+/**
+ * The smallest `dynamic`: `repeat "port" { over = [...]  content { … } }` with the element as
+ * `each`.
+ */
 const repeat: BlockExpander = {
   type: 'repeat',
   labels: ['type'],

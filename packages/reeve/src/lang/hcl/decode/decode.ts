@@ -32,7 +32,10 @@ import {
 } from './schema.ts'
 import { relabelBlock } from './unpack.ts'
 
-/** Checks a body against a schema and evaluates everything in it. All problems are reported together. */
+/**
+ * Checks a body against a schema and evaluates everything in it. All problems are reported
+ * together.
+ */
 export function decodeBody(
   body: Body,
   schema: BodySchema,
@@ -127,7 +130,8 @@ function convertAttribute(
   }
   if (value === null && wanted.isRequired === true) return invalid('it must not be null')
   const type = wanted.type ?? ANY
-  // A failing charge is seen by the next evaluation; this one is at most as large as the value limit.
+  // A failing charge is seen by the next evaluation; this one is at most as large as the value
+  // limit.
   if (type !== ANY) charge(scope.meter, stepsOf(measure(scope.meter, value)))
   const converted = convert(value, type, { weak: body.syntax === 'legacy' })
   return converted.ok ? converted.value : invalid(formatConversionProblem(converted.error))

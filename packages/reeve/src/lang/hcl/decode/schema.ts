@@ -10,7 +10,10 @@ import type { Value } from '../value/value.ts'
 export interface BodySchema {
   readonly attributes?: Readonly<Record<string, AttributeSchema>>
   readonly blocks?: Readonly<Record<string, BlockSchema>>
-  /** Other names are allowed too: attributes of any type, and blocks with any labels and an open body. */
+  /**
+   * Other names are allowed too: attributes of any type, and blocks with any labels and an open
+   * body.
+   */
   readonly isOpen?: boolean
 }
 
@@ -42,7 +45,9 @@ export interface DecodeOptions {
 export interface BlockExpander {
   readonly type: string
   readonly labels: readonly string[]
-  /** The blocks it stands for, each with the scope for its body. They may hold such blocks again. */
+  /**
+   * The blocks it stands for, each with the scope for its body. They may hold such blocks again.
+   */
   expand(block: Block, scope: Scope): Result<readonly ScopedBlock[], readonly Diagnostic[]>
 }
 

@@ -14,7 +14,10 @@ export function bodyToValue(
   return decoded.ok ? ok(decodedToValue(decoded.value)) : err(decoded.error)
 }
 
-/** A list even for a single block, so that a reader meets one shape only. Labels are levels of objects. */
+/**
+ * A list even for a single block, so that a reader meets one shape only. Labels are levels of
+ * objects.
+ */
 export function decodedToValue(body: DecodedBody): ObjectValue {
   const members = new Map<string, Value>()
   for (const { name, value } of body.attributes.values()) members.set(name, value)

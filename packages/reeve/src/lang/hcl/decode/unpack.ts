@@ -13,8 +13,8 @@ interface ObjectUnpackOptions extends UnpackOptions {
 }
 
 /**
- * The blocks that a property stands for: one level of objects per label, then the body. A list at any level
- * stands for several; null and the empty list stand for none.
+ * The blocks that a property stands for: one level of objects per label, then the body. A list at
+ * any level stands for several; null and the empty list stand for none.
  */
 export function unpackBlocks(property: Attribute, options: ObjectUnpackOptions): readonly Block[] {
   const blocks: Block[] = []
@@ -55,7 +55,10 @@ function unpackLevel(value: Expression, labels: readonly Label[], unpacking: Unp
   unpacking.blocks.push({ type, typeSpan, labels, body, headerSpan })
 }
 
-/** The block with as many labels as its schema asks for. Only the legacy syntax writes labels as levels of blocks. */
+/**
+ * The block with as many labels as its schema asks for. Only the legacy syntax writes labels as
+ * levels of blocks.
+ */
 export function relabelBlock(block: Block, options: UnpackOptions): readonly Block[] {
   const { labelNames, problems } = options
   const { labels, type } = block

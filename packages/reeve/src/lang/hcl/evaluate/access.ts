@@ -32,7 +32,10 @@ export function isDeferredReference(expression: Expression, context: Context): b
   return context.scope.variable(root.name) === undefined && context.scope.isDeferred(root.name)
 }
 
-/** What a deferred reference yields outside a template: the interpolation that the later reader will see. */
+/**
+ * What a deferred reference yields outside a template: the interpolation that the later reader will
+ * see.
+ */
 function deferredText(expression: Expression): string {
   return `\${${textOf(expression.span)}}`
 }

@@ -45,7 +45,10 @@ function evaluateExact(expression: Expression, context: Context): Rational | und
   return number === undefined ? reportOperand(expression, value, context) : toRational(number)
 }
 
-/** `a + b - c …` leans to the left, as long as the user likes: collected in a loop, not by recursion. */
+/**
+ * `a + b - c …` leans to the left, as long as the user likes: collected in a loop, not by
+ * recursion.
+ */
 function evaluateChain(expression: ArithmeticExpression, context: Context): Rational | undefined {
   const chain: ArithmeticExpression[] = []
   let first: Expression = expression

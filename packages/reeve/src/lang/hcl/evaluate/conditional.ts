@@ -8,8 +8,8 @@ import { evaluateBool } from './logic.ts'
 import { measure } from './meter.ts'
 
 /**
- * Both sides are evaluated, because the result has the type that both convert to: `c ? 1 : "x"` is a string
- * either way. Problems of the side that is not selected are dropped.
+ * Both sides are evaluated, because the result has the type that both convert to: `c ? 1 : "x"` is
+ * a string either way. Problems of the side that is not selected are dropped.
  */
 export function evaluateConditional(
   expression: ConditionalExpression,
@@ -32,7 +32,10 @@ export function evaluateConditional(
   return toCommonType(expression, { value, otherValue }, context)
 }
 
-/** Running out of steps is not a matter of the other side alone: there is nothing left to go on with. */
+/**
+ * Running out of steps is not a matter of the other side alone: there is nothing left to go on
+ * with.
+ */
 function isSpent(context: Context, aside: Context): boolean {
   const { meter } = context.scope
   if (meter.stepsUsed <= meter.limits.stepsMax) return false

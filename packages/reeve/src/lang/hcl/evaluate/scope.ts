@@ -12,8 +12,8 @@ export interface Scope {
   function(name: string): FunctionDefinition | undefined
   functionNames(): readonly string[]
   /**
-   * True for a root that is unknown here and is left for a later reader: `${attr.x}` then stays in the
-   * text exactly as written, and `attr.x` alone yields the text `${attr.x}`.
+   * True for a root that is unknown here and is left for a later reader: `${attr.x}` then stays in
+   * the text exactly as written, and `attr.x` alone yields the text `${attr.x}`.
    */
   isDeferred(rootName: string): boolean
   /** Counts everything evaluated in the scope and its children; one job file, one meter. */
@@ -39,7 +39,10 @@ export function makeScope(options: ScopeOptions = {}): Scope {
   }
 }
 
-/** The scope with more variables; they hide those of the same name. Work is counted in the same meter. */
+/**
+ * The scope with more variables; they hide those of the same name. Work is counted in the same
+ * meter.
+ */
 export function childScope(parent: Scope, variables: ObjectValue): Scope {
   return {
     ...parent,
@@ -56,7 +59,10 @@ export interface EagerFunction {
   readonly parameters: readonly Parameter[]
   /** Takes the arguments after the last parameter, any number of them. */
   readonly rest?: Parameter
-  /** The evaluator charges the sizes of arguments and result; work beyond that is for the function to charge. */
+  /**
+   * The evaluator charges the sizes of arguments and result; work beyond that is for the function
+   * to charge.
+   */
   call(args: readonly Value[], meter: Meter): Result<Value, FunctionProblem>
 }
 
@@ -73,7 +79,10 @@ export interface FunctionProblem {
   readonly argument?: number
 }
 
-/** For functions about expressions, such as `try`: the arguments are evaluated when, and if, the function says. */
+/**
+ * For functions about expressions, such as `try`: the arguments are evaluated when, and if, the
+ * function says.
+ */
 export interface LazyFunction {
   readonly kind: 'lazy'
   readonly parameterCountMin: number

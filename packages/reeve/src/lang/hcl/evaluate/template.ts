@@ -7,7 +7,10 @@ import { evaluateRounds } from './collection.ts'
 import { fail, joinText, spend, withVariables, type Context } from './context.ts'
 import { evaluateBool } from './logic.ts'
 
-/** A template that is one interpolation yields the value itself, whatever its type; any other yields text. */
+/**
+ * A template that is one interpolation yields the value itself, whatever its type; any other yields
+ * text.
+ */
 export function evaluateTemplate(
   expression: TemplateExpression,
   context: Context,
@@ -72,7 +75,10 @@ function renderInterpolation(part: InterpolationPart, texts: string[], context: 
   return false
 }
 
-/** Exactly as written, inner blanks included. Strip markers have done their work and would confuse the later reader. */
+/**
+ * Exactly as written, inner blanks included. Strip markers have done their work and would confuse
+ * the later reader.
+ */
 function interpolationText(part: InterpolationPart): string {
   return textOf(part.span)
     .replace(/^\$\{~/, '${')

@@ -4,7 +4,10 @@ import type { Source, Span } from '../text/source.ts'
 import { describeToken, type Token, type TokenKind } from './token.ts'
 import type { Expression } from './tree.ts'
 
-/** The place of the parser in the tokens. Parsing functions give nothing after they have reported a problem. */
+/**
+ * The place of the parser in the tokens. Parsing functions give nothing after they have reported a
+ * problem.
+ */
 export interface Cursor {
   readonly source: Source
   readonly tokens: readonly Token[]
@@ -13,7 +16,10 @@ export interface Cursor {
   /** Line ends separate items in bodies and objects; between other brackets they are blanks. */
   seesNewlines: boolean
   depth: number
-  /** Collections and templates hold expressions and the reverse; this closes the loop without a cycle of imports. */
+  /**
+   * Collections and templates hold expressions and the reverse; this closes the loop without a
+   * cycle of imports.
+   */
   readonly parseExpression: (cursor: Cursor) => Expression | undefined
   /** Recovery ran into the end of the text, so brackets found open there say nothing new. */
   isLost: boolean
@@ -78,7 +84,9 @@ export function reportNext(cursor: Cursor, summary: string, detail: string): und
   return report(cursor.problems, { span, summary, detail: detail.replace('{found}', () => found) })
 }
 
-/** Counts one level of nesting; false when there are too many. Every success is followed by `leave`. */
+/**
+ * Counts one level of nesting; false when there are too many. Every success is followed by `leave`.
+ */
 export function enter(cursor: Cursor): boolean {
   if (cursor.depth >= NESTING_DEPTH_MAX) {
     const detail = `Expressions and blocks may be at most ${NESTING_DEPTH_MAX} levels deep.`
@@ -121,8 +129,9 @@ const CLOSING: ReadonlySet<TokenKind> = new Set<TokenKind>([
 ])
 
 /**
- * After a problem in an item of a body: goes to the end of the item, which is the first line end outside all
- * brackets opened since its first token, or the closing brace of the body. Every token is passed at most twice.
+ * After a problem in an item of a body: goes to the end of the item, which is the first line end
+ * outside all brackets opened since its first token, or the closing brace of the body. Every token
+ * is passed at most twice.
  */
 export function skipItem(cursor: Cursor, firstIndex: number): void {
   cursor.index = firstIndex

@@ -10,7 +10,10 @@ export interface JsonString {
   readonly offsetOf: (inner: number) => number
 }
 
-/** One step of the way from decoded to written offsets: from `inner` on, text was written at `outer`. */
+/**
+ * One step of the way from decoded to written offsets: from `inner` on, text was written at
+ * `outer`.
+ */
 interface Anchor {
   readonly inner: number
   readonly outer: number

@@ -15,7 +15,10 @@ import { parseTemplateOf } from './parse.ts'
 import type { Body, Expression, ObjectExpression, ObjectItem } from './tree.ts'
 
 export interface JsonOptions {
-  /** Strings are templates, as the JSON form of the language says; false keeps `${…}` as text. Default true. */
+  /**
+   * Strings are templates, as the JSON form of the language says; false keeps `${…}` as text.
+   * Default true.
+   */
   readonly hasTemplates?: boolean
 }
 
@@ -216,7 +219,10 @@ function readString(reader: Reader): JsonString | undefined {
   return string
 }
 
-/** The template is parsed in the decoded text, whose offsets lead back to where the characters were written. */
+/**
+ * The template is parsed in the decoded text, whose offsets lead back to where the characters were
+ * written.
+ */
 function stringAsExpression(reader: Reader, string: JsonString): Expression | undefined {
   const { text, span } = string
   const mayBeTemplate = reader.hasTemplates && (text.includes('${') || text.includes('%{'))

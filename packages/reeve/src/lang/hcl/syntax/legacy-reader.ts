@@ -1,7 +1,10 @@
 import { report, type Problems } from '../text/diagnostic.ts'
 import type { Source, Span } from '../text/source.ts'
 
-/** The place in a text of the legacy syntax. Reading functions give nothing after they have reported a problem. */
+/**
+ * The place in a text of the legacy syntax. Reading functions give nothing after they have reported
+ * a problem.
+ */
 export interface LegacyReader {
   readonly source: Source
   readonly text: string

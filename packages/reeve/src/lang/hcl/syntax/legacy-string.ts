@@ -85,7 +85,10 @@ function readEscape(
 
 const HEREDOC = /<<(-?)([\p{L}\p{Nd}_]+)\r?\n/uy
 
-/** `<<ID` keeps the text; `<<-ID` drops the indentation of the closing marker when every line has it. */
+/**
+ * `<<ID` keeps the text; `<<-ID` drops the indentation of the closing marker when every line has
+ * it.
+ */
 export function readLegacyHeredoc(reader: LegacyReader): string | undefined {
   const { text } = reader
   const start = reader.at

@@ -16,8 +16,8 @@ import { bodyAsObject } from './object-body.ts'
 import type { Attribute, Block, Body, Expression, Label } from './tree.ts'
 
 /**
- * A whole file of the older syntax: no expressions, `${…}` is text, keys may be quoted and may repeat,
- * several items may share a line. Reading stops at the first problem.
+ * A whole file of the older syntax: no expressions, `${…}` is text, keys may be quoted and may
+ * repeat, several items may share a line. Reading stops at the first problem.
  */
 export function parseLegacy(text: string, file: string): Result<Body, readonly Diagnostic[]> {
   const source = makeSource(file, text)

@@ -18,7 +18,10 @@ function itemAsAttribute(item: ObjectItem): readonly Attribute[] {
   return [{ name: item.name, nameSpan: keySpan, expression: value, span }]
 }
 
-/** The reverse, for a legacy block where an attribute is wanted: `meta { a = 1 }` for `meta = { a = 1 }`. */
+/**
+ * The reverse, for a legacy block where an attribute is wanted: `meta { a = 1 }` for `meta = { a =
+ * 1 }`.
+ */
 export function bodyAsObject(body: Body): ObjectExpression {
   const items = [
     ...body.attributes.map((attribute) =>

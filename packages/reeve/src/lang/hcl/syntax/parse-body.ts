@@ -25,7 +25,10 @@ interface Items {
   readonly blocks: Block[]
 }
 
-/** The items up to the end of the text or the closing brace, which is left. A broken item is skipped. */
+/**
+ * The items up to the end of the text or the closing brace, which is left. A broken item is
+ * skipped.
+ */
 export function parseItems(cursor: Cursor, end: 'end' | '}'): Items {
   const items: Items = { attributes: [], blocks: [] }
   const seen = new Map<string, Span>()
@@ -165,7 +168,10 @@ function parseBlockBody(cursor: Cursor, anchor: Span): Body | undefined {
   return { syntax: 'native', ...items, anchor, span: spanFrom(cursor, open.start) }
 }
 
-/** `{ }` or `{ name = value }`: more than one argument on a line would need a separator, and there is none. */
+/**
+ * `{ }` or `{ name = value }`: more than one argument on a line would need a separator, and there
+ * is none.
+ */
 function parseOneLineItems(cursor: Cursor): Items | undefined {
   const items: Items = { attributes: [], blocks: [] }
   const { kind } = peek(cursor)

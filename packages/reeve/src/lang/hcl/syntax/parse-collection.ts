@@ -126,7 +126,9 @@ function parseForCondition(cursor: Cursor): { readonly condition?: Expression } 
   return condition === undefined ? undefined : { condition }
 }
 
-/** `for k, v in collection`, in collections and in template directives; begins at the word `for`. */
+/**
+ * `for k, v in collection`, in collections and in template directives; begins at the word `for`.
+ */
 export function parseForBinding(cursor: Cursor): ForBinding | undefined {
   take(cursor)
   const first = takeIf(cursor, 'identifier')

@@ -72,7 +72,10 @@ function parseTemplateBetween(cursor: Cursor, shape: Shape): Expression | undefi
   return buildTemplate(layOut(pieces, shape), span, cursor.problems)
 }
 
-/** Up to the closing token, which is left. Open directives count as levels: what they enclose is evaluated inside them. */
+/**
+ * Up to the closing token, which is left. Open directives count as levels: what they enclose is
+ * evaluated inside them.
+ */
 function parsePieces(cursor: Cursor, shape: Shape, open: Token): readonly Piece[] | undefined {
   const pieces: Piece[] = []
   const depthBefore = cursor.depth

@@ -2,7 +2,9 @@ import type { Span } from '../text/source.ts'
 import type { NumberValue } from '../value/number.ts'
 import type { Expression, ForBinding, Step, TemplatePart } from './tree.ts'
 
-/** A variable that an expression reads, with the steps after it that are known without evaluating. */
+/**
+ * A variable that an expression reads, with the steps after it that are known without evaluating.
+ */
 export interface Reference {
   readonly root: string
   readonly path: readonly (string | NumberValue)[]
@@ -32,7 +34,9 @@ interface Visit {
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** `var.a[0]` as root and path; for other expressions nothing. Steps that are computed end the path. */
+/**
+ * `var.a[0]` as root and path; for other expressions nothing. Steps that are computed end the path.
+ */
 function asReference(node: Expression | TemplatePart): Reference | undefined {
   if (node.kind === 'variable') return { root: node.name, path: [], span: node.span }
   if (node.kind !== 'access' || node.base.kind !== 'variable') return undefined
@@ -52,7 +56,10 @@ function staticKey(step: Step): string | NumberValue | undefined {
   return value === null || typeof value === 'boolean' ? undefined : value
 }
 
-/** The expression as a reference whose every step is known, or nothing: what a reader may take as a bare word. */
+/**
+ * The expression as a reference whose every step is known, or nothing: what a reader may take as a
+ * bare word.
+ */
 export function asTraversal(expression: Expression): Reference | undefined {
   const reference = asReference(expression)
   if (reference === undefined) return undefined
@@ -62,7 +69,10 @@ export function asTraversal(expression: Expression): Reference | undefined {
 
 const WORD = /^[\p{ID_Start}_][\p{ID_Continue}-]*$/u
 
-/** The expression as a single word, such as the name after `iterator =`. JSON has no bare words, so a string will do. */
+/**
+ * The expression as a single word, such as the name after `iterator =`. JSON has no bare words, so
+ * a string will do.
+ */
 export function asKeyword(expression: Expression): string | undefined {
   if (expression.kind === 'variable') return expression.name
   if (expression.kind !== 'literal' || typeof expression.value !== 'string') return undefined

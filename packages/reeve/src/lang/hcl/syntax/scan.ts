@@ -6,7 +6,10 @@ import { scanTemplate } from './scan-template.ts'
 import { push, type CodeMode, type Scanner } from './scanner.ts'
 import { PUNCTUATION, type Punctuation, type Token } from './token.ts'
 
-/** Text to tokens; comments and blanks are dropped. Gives nothing when the text is beyond the limits. */
+/**
+ * Text to tokens; comments and blanks are dropped. Gives nothing when the text is beyond the
+ * limits.
+ */
 export function scan(
   source: Source,
   start: 'code' | 'template',

@@ -8,7 +8,10 @@ export interface Scanner {
   readonly text: string
   readonly problems: Problems
   readonly tokens: Token[]
-  /** Templates inside code inside templates; a list rather than recursion, so that depth costs only memory. */
+  /**
+   * Templates inside code inside templates; a list rather than recursion, so that depth costs only
+   * memory.
+   */
   readonly modes: (CodeMode | TemplateMode)[]
   at: number
 }

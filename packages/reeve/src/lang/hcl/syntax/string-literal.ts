@@ -2,7 +2,10 @@ import { report, type Problems } from '../text/diagnostic.ts'
 import { textOf, type Span } from '../text/source.ts'
 import { isEscapedSequence } from './scan-template.ts'
 
-/** The characters that a piece of a heredoc or of a bare template stands for: only `$${` and `%%{` are escapes. */
+/**
+ * The characters that a piece of a heredoc or of a bare template stands for: only `$${` and `%%{`
+ * are escapes.
+ */
 export function decodeTemplateText(span: Span): string {
   const text = textOf(span)
   return text.includes('{') ? text.replaceAll(/([$%])\1\{/g, '$1{') : text
@@ -16,7 +19,9 @@ const SIMPLE_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\\', '\\'],
 ])
 
-/** The characters that a piece of a quoted string stands for. A bad escape is reported and left out. */
+/**
+ * The characters that a piece of a quoted string stands for. A bad escape is reported and left out.
+ */
 export function decodeQuotedText(span: Span, problems: Problems): string {
   const text = textOf(span)
   if (!text.includes('\\')) return decodeTemplateText(span)

@@ -22,8 +22,9 @@ interface SequencePiece {
 }
 
 /**
- * Applies the indentation of `<<-` and then the strip markers. A marker strips the adjacent text piece only,
- * which in a heredoc ends with its line: `~}` removes the line end but not the indentation of the next line.
+ * Applies the indentation of `<<-` and then the strip markers. A marker strips the adjacent text
+ * piece only, which in a heredoc ends with its line: `~}` removes the line end but not the
+ * indentation of the next line.
  */
 export function layOut(
   pieces: readonly Piece[],
@@ -115,7 +116,10 @@ function partsOf(open: OpenDirective | undefined, root: TemplatePart[]): Templat
   return open === undefined ? root : (open.elseParts ?? open.parts)
 }
 
-/** The lines of a heredoc are one text again. Joined at the end of the list only, so the cost stays linear. */
+/**
+ * The lines of a heredoc are one text again. Joined at the end of the list only, so the cost stays
+ * linear.
+ */
 function addText(parts: TemplatePart[], text: string, span: Span): void {
   if (text === '') return
   const last = parts.at(-1)

@@ -2,8 +2,9 @@ import type { Span } from '../text/source.ts'
 import type { NumberValue } from '../value/number.ts'
 
 /**
- * The items between the braces of a block, or of a whole file. In the native syntax an item is an attribute
- * or a block. In the other two a property is an attribute here, and becomes blocks when the schema says so.
+ * The items between the braces of a block, or of a whole file. In the native syntax an item is an
+ * attribute or a block. In the other two a property is an attribute here, and becomes blocks when
+ * the schema says so.
  */
 export interface Body {
   readonly syntax: 'native' | 'json' | 'legacy'
@@ -11,7 +12,9 @@ export interface Body {
   readonly attributes: readonly Attribute[]
   readonly blocks: readonly Block[]
   readonly span: Span
-  /** Where to point when something is missing: the header of the block, or the start of the file. */
+  /**
+   * Where to point when something is missing: the header of the block, or the start of the file.
+   */
   readonly anchor: Span
 }
 
@@ -123,7 +126,10 @@ export interface IndexStep {
   readonly span: Span
 }
 
-/** `each` is applied to every element; steps that follow the splat are applied to the list of the results. */
+/**
+ * `each` is applied to every element; steps that follow the splat are applied to the list of the
+ * results.
+ */
 export interface SplatStep {
   readonly kind: 'splat'
   readonly each: readonly Step[]
@@ -191,7 +197,10 @@ export interface ObjectItem {
   readonly key: Expression
   /** The key as written; `key.span` may lie inside a template of its own. */
   readonly keySpan: Span
-  /** The key as written, when that is known without evaluating: what a body made from the object is read by. */
+  /**
+   * The key as written, when that is known without evaluating: what a body made from the object is
+   * read by.
+   */
   readonly name?: string
   readonly value: Expression
   readonly span: Span

@@ -39,7 +39,10 @@ export function noProblems(): Problems {
   return { kept: [], lostCount: 0 }
 }
 
-/** Gives `undefined`, which is what every parsing and evaluating function returns after it has reported. */
+/**
+ * Gives `undefined`, which is what every parsing and evaluating function returns after it has
+ * reported.
+ */
 export function report(problems: Problems, problem: Problem | Diagnostic): undefined {
   if (isFull(problems)) problems.lostCount++
   else problems.kept.push(problem)
@@ -66,7 +69,9 @@ export function hasErrors(problems: Problems): boolean {
   return problems.kept.some((one) => !('severity' in one) || one.severity === 'error')
 }
 
-/** The problems in the order they were reported, with a last one that says when some were left out. */
+/**
+ * The problems in the order they were reported, with a last one that says when some were left out.
+ */
 export function toDiagnostics(problems: Problems): readonly Diagnostic[] {
   const list = problems.kept.map((one) => ('severity' in one ? one : write(one)))
   const last = list.at(-1)

@@ -2,8 +2,8 @@ import type { Diagnostic } from './diagnostic.ts'
 import type { Range } from './source.ts'
 
 /**
- * Diagnostics as people read them: place and message, then the source line with a mark under the range.
- * `texts` is the text of the only file, or the text of each file by name.
+ * Diagnostics as people read them: place and message, then the source line with a mark under the
+ * range. `texts` is the text of the only file, or the text of each file by name.
  */
 export function formatDiagnostics(
   texts: string | ReadonlyMap<string, string>,
@@ -19,7 +19,9 @@ export function formatDiagnostics(
     .join('\n\n')
 }
 
-/** One line: `input.hcl:3,5-12: Unsupported argument; An argument named "foo" is not expected here.` */
+/**
+ * One line: `input.hcl:3,5-12: Unsupported argument; An argument named "foo" is not expected here.`
+ */
 export function formatDiagnostic(diagnostic: Diagnostic): string {
   const { summary, detail, severity } = diagnostic
   const message = detail === '' ? summary : `${summary}; ${detail}`
@@ -34,7 +36,10 @@ export function formatRange(range: Range): string {
   return `${file}:${start.line},${start.column}-${last}`
 }
 
-/** Long lines are cut around the range so that a message stays a message. Nothing beyond the cut is looked at. */
+/**
+ * Long lines are cut around the range so that a message stays a message. Nothing beyond the cut is
+ * looked at.
+ */
 const LEAD_SHOWN_MAX = 60
 const LINE_SHOWN_MAX = 120
 

@@ -1,6 +1,8 @@
 import { QUOTED_LENGTH_MAX } from '../limits.ts'
 
-/** Names compared for one message; a hostile object has more names than anybody could have meant. */
+/**
+ * Names compared for one message; a hostile object has more names than anybody could have meant.
+ */
 const CANDIDATES_MAX = 200
 
 /** The valid name that was probably meant, or nothing when none is close. */

@@ -1,4 +1,7 @@
-/** A text with its name. Tree nodes refer to it by offsets; lines and columns are computed only when they are shown. */
+/**
+ * A text with its name. Tree nodes refer to it by offsets; lines and columns are computed only when
+ * they are shown.
+ */
 export interface Source {
   readonly file: string
   readonly text: string
@@ -16,14 +19,20 @@ interface OuterText {
   offsetOf(inner: number): number
 }
 
-/** A piece of a source, from `start` up to but not including `end`. Offsets count UTF-16 units from 0. */
+/**
+ * A piece of a source, from `start` up to but not including `end`. Offsets count UTF-16 units from
+ * 0.
+ */
 export interface Span {
   readonly source: Source
   readonly start: number
   readonly end: number
 }
 
-/** Lines and columns count from 1; a column is a character (code point), `offset` counts UTF-16 units from 0. */
+/**
+ * Lines and columns count from 1; a column is a character (code point), `offset` counts UTF-16
+ * units from 0.
+ */
 export interface Position {
   readonly line: number
   readonly column: number

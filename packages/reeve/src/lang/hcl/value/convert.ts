@@ -29,7 +29,10 @@ export interface ConversionProblem {
 }
 
 export interface ConversionRules {
-  /** The legacy syntax also takes one value for a list of it, 0 and 1 for a bool, and a list of objects for one object. */
+  /**
+   * The legacy syntax also takes one value for a list of it, 0 and 1 for a bool, and a list of
+   * objects for one object.
+   */
   readonly weak?: boolean
 }
 
@@ -161,7 +164,10 @@ function asObject(value: Value, rules: ConversionRules) {
   return makeObject(value.flatMap((one) => Object.entries(one)))
 }
 
-/** Attributes that the type does not name are dropped, as every object with more attributes is also one with fewer. */
+/**
+ * Attributes that the type does not name are dropped, as every object with more attributes is also
+ * one with fewer.
+ */
 function convertToObject(
   value: Value,
   type: ObjectType,

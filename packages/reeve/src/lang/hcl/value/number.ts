@@ -10,7 +10,10 @@ const DIGITS_MAX = NUMBER_LIMIT.toString().length
 
 const DECIMAL = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?$/
 
-/** Reads decimal text with optional sign, fraction and exponent; nothing when it is none or out of range. */
+/**
+ * Reads decimal text with optional sign, fraction and exponent; nothing when it is none or out of
+ * range.
+ */
 export function parseNumber(text: string): NumberValue | undefined {
   const match = DECIMAL.exec(text)
   if (match === null) return undefined
@@ -25,7 +28,10 @@ export function parseNumber(text: string): NumberValue | undefined {
   return fromBigInt(sign === '-' ? -value : value)
 }
 
-/** Without the zeros on either side, and how many were dropped on the right. A loop: a pattern would be quadratic. */
+/**
+ * Without the zeros on either side, and how many were dropped on the right. A loop: a pattern would
+ * be quadratic.
+ */
 function trimZeros(digits: string): { readonly digits: string; readonly droppedCount: number } {
   let start = 0
   let end = digits.length
@@ -63,7 +69,7 @@ export function numberToText(value: NumberValue): string {
 }
 
 export function sameNumber(a: NumberValue, b: NumberValue): boolean {
-  // Loose equality compares a bigint with a number by mathematical value; `===` never holds between the two.
-  // oxlint-disable-next-line eqeqeq
+  // Loose equality compares a bigint with a number by mathematical value; `===` never holds between
+  // the two. oxlint-disable-next-line eqeqeq
   return a == b
 }

@@ -2,8 +2,9 @@ import { NUMBER_BITS_MAX } from '../limits.ts'
 import { fromBigInt, fromFloat, NUMBER_LIMIT, type NumberValue } from './number.ts'
 
 /**
- * A number while an arithmetic expression is computed: exact, so that `0.1 + 0.2` is 0.3 and `1 / 3 * 3`
- * is 1 as in the arbitrary precision of the language. Only the final result is rounded to a double.
+ * A number while an arithmetic expression is computed: exact, so that `0.1 + 0.2` is 0.3 and `1 / 3
+ * * 3` is 1 as in the arbitrary precision of the language. Only the final result is rounded to a
+ * double.
  */
 export interface Rational {
   readonly numerator: bigint
@@ -11,7 +12,10 @@ export interface Rational {
   readonly denominator: bigint
 }
 
-/** Beyond this a term is rounded to a double before it goes on: a chain of divisions would grow without end. */
+/**
+ * Beyond this a term is rounded to a double before it goes on: a chain of divisions would grow
+ * without end.
+ */
 const TERM_LIMIT = 2n ** BigInt(4 * NUMBER_BITS_MAX)
 
 export function toRational(value: NumberValue): Rational {
@@ -33,7 +37,9 @@ export function fromRational(value: Rational): NumberValue | undefined {
   return fromFloat(toFloat(value))
 }
 
-/** Forty digits and a mark for the rest: enough to round correctly to the seventeen a double needs. */
+/**
+ * Forty digits and a mark for the rest: enough to round correctly to the seventeen a double needs.
+ */
 const FLOAT_DIGITS = 40
 
 function toFloat({ numerator, denominator }: Rational): number {

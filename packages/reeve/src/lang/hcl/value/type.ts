@@ -77,8 +77,9 @@ export function unifyAll(types: Iterable<Type>): Type | undefined {
 }
 
 /**
- * Text is the common form of all primitives; a number and a bool have none. Tuples of one length and objects
- * with the same names unify member by member; others become a list or a map of one element type.
+ * Text is the common form of all primitives; a number and a bool have none. Tuples of one length
+ * and objects with the same names unify member by member; others become a list or a map of one
+ * element type.
  */
 export function unify(a: Type, b: Type): Type | undefined {
   if (a.kind === 'any') return b

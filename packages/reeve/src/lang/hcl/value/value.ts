@@ -1,8 +1,9 @@
 import { numberToText, sameNumber, type NumberValue } from './number.ts'
 
 /**
- * What an expression yields: plain data. A whole number that a double cannot hold exactly is a bigint;
- * any other number is a number. Tuples, lists and sets are arrays; objects and maps are objects.
+ * What an expression yields: plain data. A whole number that a double cannot hold exactly is a
+ * bigint; any other number is a number. Tuples, lists and sets are arrays; objects and maps are
+ * objects.
  */
 export type Value = null | boolean | NumberValue | string | readonly Value[] | ObjectValue
 

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { aGroup, aJob } from '../../../test/build/job.ts'
+import { aNode } from '../../../test/build/node.ts'
+import { affinityScorer, antiAffinityScore, fitScore, meanScore, rounded } from './score.ts'
+
+/** Scheduling reference §41: a node of 4,000 MHz and 8,192 MB, used so much after the placement. */
+const fits = [
+  { cpu: 0, memory: 0, binpack: 0, spread: 1 },
+  { cpu: 500, memory: 256, binpack: 0.177519, spread: 0.822481 },
+  { cpu: 2_000, memory: 4_096, binpack: 0.759747, spread: 0.240253 },
+  { cpu: 3_000, memory: 2_048, binpack: 0.699906, spread: 0.300094 },
+  { cpu: 4_000, memory: 8_192, binpack: 1, spread: 0 },
+]
+for (const { cpu, memory, binpack, spread } of fits)
+  test(`fit score: ${cpu} MHz and ${memory} MB`, () => {
+    const free = { freeCpu: 1 - cpu / 4_000, freeMemory: 1 - memory / 8_192 }
+    assert.equal(rounded(fitScore(free, 'binpack')), binpack)
+    assert.equal(rounded(fitScore(free, 'spread')), spread)
+  })
+
+const crowds = [
+  { collisions: 0, count: 3, want: 0 },
+  { collisions: 1, count: 3, want: -0.666667 },
+  { collisions: 2, count: 3, want: -1 },
+  { collisions: 1, count: 10, want: -0.2 },
+]
+for (const { collisions, count, want } of crowds)
+  test(`anti-affinity: ${collisions} of ${count} are there already`, () => {
+    assert.equal(rounded(antiAffinityScore(collisions, count)), want)
+  })
+
+test('mean score: the example of the reference', () => {
+  const mean = meanScore({ fit: 0.759747, antiAffinity: -0.2, affinity: 1, penalised: false })
+  assert.equal(rounded(mean), 0.519916)
+})
+
+test('mean score: what does not apply neither helps nor hurts', () => {
+  const fit = { fit: 0.6, antiAffinity: 0, affinity: undefined, penalised: false }
+  assert.equal(meanScore(fit), 0.6)
+  assert.equal(rounded(meanScore({ ...fit, penalised: true })), -0.2)
+  assert.equal(rounded(meanScore({ ...fit, affinity: 0 })), 0.3)
+})
+
+test('affinity: weights that match, over all weights', () => {
+  const job = aJob({
+    Affinities: [{ LTarget: '${node.datacenter}', RTarget: 'dc1', Weight: 50 }],
+    groups: [aGroup({ Affinities: [{ LTarget: '${node.class}', RTarget: 'big', Weight: -100 }] })],
+  })
+  const [group] = job.TaskGroups
+  assert.ok(group)
+  const score = affinityScorer(job, group)
+  assert.equal(rounded(score?.(aNode()) ?? 0), 0.333333)
+  assert.equal(rounded(score?.(aNode({ NodeClass: 'big' })) ?? 0), -0.333333)
+  assert.equal(affinityScorer(aJob(), group) === undefined, false)
+  const [plain] = aJob().TaskGroups
+  assert.ok(plain)
+  assert.equal(affinityScorer(aJob(), plain), undefined)
+})
