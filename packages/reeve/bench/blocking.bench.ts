@@ -166,13 +166,16 @@ async function wakeAll(port: number, wake: () => Promise<unknown>): Promise<Omit
   probes.length = 0
   const start = machineMs()
   let isOver = false
-  const probing = (async () => {
+  const probing = async (): Promise<void> => {
     while (!isOver) await probe()
-  })()
-  await wake()
-  const { lastMs } = await untilAnswered(COUNT)
-  isOver = true
-  await probing
+  }
+  const waking = async (): Promise<number> => {
+    await wake()
+    const { lastMs } = await untilAnswered(COUNT)
+    isOver = true
+    return lastMs
+  }
+  const [lastMs] = await Promise.all([waking(), probing()])
   prober.close()
   await tellAll(() => ({ kind: 'leave' }))
   return { answeredMs: lastMs - start, calmMs, stallMs: Math.max(...probes) }

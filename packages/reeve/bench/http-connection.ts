@@ -38,8 +38,12 @@ export class HttpConnection {
     return this.#waiting.promise
   }
 
-  /** Without the wait in which a closed port cannot be used again: benches open thousands. */
+  /**
+   * Nobody waits for an answer any more. Reset, without the time in which a port that was closed
+   * properly cannot be used again: benches open thousands.
+   */
   close(): void {
+    this.#waiting = undefined
     this.#socket.resetAndDestroy()
   }
 

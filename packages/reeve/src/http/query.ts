@@ -1,3 +1,4 @@
+import { parseDurationMs } from '../kit/duration.ts'
 import type { JsonSchema } from './decode.ts'
 
 /** A query parameter that does not parse. Answered 400 with this text (reference §1.1, §2.2). */
@@ -21,7 +22,7 @@ const SPECIAL: Readonly<Record<string, Reader>> = {
   stale: (text) =>
     text === '' || parseBool(text, 'Expect `true` or `false` for `stale` query string parameter'),
   per_page: (text) => parseWhole(text, 'Expect a number for `per_page` query string parameter'),
-  wait: (text) => text,
+  wait: (text) => parseWait(text, 'Invalid wait time'),
   index: (text) => parseWhole(text, 'Invalid index'),
   pretty: (text) => text !== '0',
 }
@@ -77,6 +78,11 @@ function parseBool(text: string, message: string): boolean {
   const value = BOOLS.get(text)
   if (value === undefined) throw new QueryError(message)
   return value
+}
+
+function parseWait(text: string, message: string): string {
+  if (text !== '' && parseDurationMs(text) === undefined) throw new QueryError(message)
+  return text
 }
 
 function parseWhole(text: string, message: string, signed = false): number {

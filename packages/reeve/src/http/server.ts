@@ -45,6 +45,10 @@ export function createShell(options: ShellOptions): FastifyInstance {
     routerOptions: { maxParamLength: LIMITS.pathParamCharsMax },
     genReqId: (request) => requestId(request.headers['x-request-id']),
     return503OnClosing: false,
+    // Paths that cannot be routed at all: refused in the dialect like everything else.
+    frameworkErrors: (error, request, reply) => {
+      sendError(options.log, { error, request, reply })
+    },
   })
   app.removeAllContentTypeParsers()
   // The dialects decode bodies themselves: the content type says nothing there (reference §0.2).

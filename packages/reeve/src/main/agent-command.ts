@@ -1,6 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { EXIT_CODES, type Terminal } from '../cli/index.ts'
-import { renderBanner } from './banner.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { findConfigFiles } from './config/config-files.ts'
 import { diskFiles } from './config/disk-files.ts'
@@ -50,7 +49,9 @@ async function load({ flags, paths, terminal }: AgentRequest): Promise<LoadedCon
 }
 
 async function run(config: AgentConfig, log: ProgramLog, terminal: Terminal): Promise<number> {
+  // Everything that the product is; whoever misspelt a flag has not waited for it.
   const { startProgram } = await import('./program.ts')
+  const { renderBanner } = await import('./banner.ts')
   const version = readVersion()
   return await runAgent({
     config,

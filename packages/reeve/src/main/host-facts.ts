@@ -9,7 +9,8 @@ export function readHostFacts(): HostFacts {
     address: findAddress(),
     workingDirectory: process.cwd(),
     temporaryDirectory: join(tmpdir(), `reeve-dev-${randomUUID()}`),
-    isErrorTerminal: process.stderr.isTTY,
+    // Undefined where it is none, whatever its type says.
+    isErrorTerminal: Boolean(process.stderr.isTTY),
   }
 }
 

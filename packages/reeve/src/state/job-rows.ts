@@ -41,23 +41,17 @@ class Completion {
     this.#tables = tables
     this.#changes = changes
     for (const change of changes)
-      if (change.table === 'jobs' && change.row !== undefined) {
-        // put('jobs', …) takes jobs only.
-        const job = change.row as Job
-        this.#jobs.set(namespacedKey(job.Namespace, job.ID), job)
-      }
+      if (change.table === 'jobs' && change.row !== undefined)
+        this.#jobs.set(namespacedKey(change.row.Namespace, change.row.ID), change.row)
   }
 
   take(change: Change): void {
     if (change.row === undefined) return
-    // put() ties each row to the type of its table.
-    if (change.table === 'allocations') this.#takeAllocation(change.row as AllocationRow)
-    else if (change.table === 'evaluations') this.#takeEvaluation(change.row as Evaluation)
-    else if (change.table === 'jobs') this.#deltaOf(change.row as Job, (change.row as Job).ID)
-    else if (change.table === 'job_summaries') {
-      const summary = change.row as JobSummary
-      this.#summaries.set(namespacedKey(summary.Namespace, summary.JobID), summary)
-    }
+    if (change.table === 'allocations') this.#takeAllocation(change.row)
+    else if (change.table === 'evaluations') this.#takeEvaluation(change.row)
+    else if (change.table === 'jobs') this.#deltaOf(change.row, change.row.ID)
+    else if (change.table === 'job_summaries')
+      this.#summaries.set(namespacedKey(change.row.Namespace, change.row.JobID), change.row)
   }
 
   result(): Change[] {

@@ -16,11 +16,12 @@ const PENDING_COMMITS_MAX = 50_000
 
 /** A row to write, or a key to delete. Made by `put` and `remove`. */
 export type Change =
-  | { readonly table: TableName; readonly row: object }
+  | { [N in TableName]: { readonly table: N; readonly row: Row<N> } }[TableName]
   | { readonly table: TableName; readonly row: undefined; readonly key: string }
 
 export function put<N extends TableName>(table: N, row: Row<N>): Change {
-  return { table, row }
+  // One of the pairs above, for whichever N it is.
+  return { table, row } as Change
 }
 
 export function remove(table: TableName, key: string): Change {
@@ -173,9 +174,9 @@ export class Store {
 
   /** Begins to tell an observer; what is in the table already it reads itself. */
   observe<N extends TableName>(table: N, observer: TableObserver<N>): void {
-    // Told only of rows of its own table.
-    const list = (this.#observers.get(table) ?? []) as TableObserver<N>[]
-    this.#observers.set(table, [...list, observer] as TableObserver<never>[])
+    // It is told of rows of its own table only.
+    const own = observer as TableObserver<never>
+    this.#observers.set(table, [...(this.#observers.get(table) ?? []), own])
   }
 
   readBlob(key: string): Promise<Uint8Array | undefined> {

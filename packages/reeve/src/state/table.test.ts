@@ -49,13 +49,16 @@ const step = fc.record({
   deletes: fc.boolean(),
 })
 
-function run(
-  table: Table<Pet>,
-  model: Map<string, { pet: Pet; createIndex: number }>,
-  index: number,
-  step: { id: string; owner: string; name: string; deletes: boolean },
-): Undo {
-  const { deletes, ...pet } = step
+interface Step extends Pet {
+  readonly deletes: boolean
+}
+
+interface Run {
+  readonly table: Table<Pet>
+  readonly model: Map<string, { pet: Pet; createIndex: number }>
+}
+
+function run({ table, model }: Run, index: number, { deletes, ...pet }: Step): Undo {
   if (deletes) {
     model.delete(pet.id)
     return table.delete(pet.id)
@@ -70,10 +73,10 @@ test('table: keys, orders, groups and rows are those of the writes, also after u
     fc.property(fc.array(step), fc.array(step), (kept, undone) => {
       const table = aTable()
       const model = new Map<string, { pet: Pet; createIndex: number }>()
-      kept.forEach((one, i) => run(table, model, i + 1, one))
+      kept.forEach((one, i) => run({ table, model }, i + 1, one))
       assertEqual(table, model)
       const doomed = new Map(model)
-      const undo = undone.map((one, i) => run(table, doomed, 100 + i, one))
+      const undo = undone.map((one, i) => run({ table, model: doomed }, 100 + i, one))
       assertEqual(table, doomed)
       for (const back of undo.reverse()) back()
       assertEqual(table, model)
@@ -86,7 +89,7 @@ test('table: a restored table is the same as the one that was written', () => {
     fc.property(fc.array(step), (steps) => {
       const table = aTable()
       const model = new Map<string, { pet: Pet; createIndex: number }>()
-      steps.forEach((one, i) => run(table, model, i + 1, one))
+      steps.forEach((one, i) => run({ table, model }, i + 1, one))
       const again = aTable()
       for (const id of table.keys()) {
         const stored = table.encoded(id)

@@ -229,7 +229,8 @@ function replyOf(response: {
   return {
     status: response.statusCode,
     text,
-    body: isJson ? JSON.parse(text) : undefined,
+    // HEAD has the headers of an answer and no body.
+    body: isJson && text !== '' ? JSON.parse(text) : undefined,
     headers,
     index: Number(header(HEADERS.index) ?? 0),
     nextToken: header(HEADERS.nextToken),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Client } from '@reeve/sdk'
+import { ApiError, createClient, type Client } from '@reeve/sdk'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
 import { startProgram } from './program-process.ts'
@@ -128,13 +128,13 @@ test('program: the management token of --dev is the site administrator of /api/v
   const directory = await temporaryDirectory(t)
   const { address } = await startProgram(t, directory)
   const secret = (await readFile(join(directory, 'server/governance-token'), 'utf8')).trim()
-  const call = (token: string) =>
-    fetch(`${address}/api/v2/account/details`, { headers: { authorization: `Bearer ${token}` } })
-  const known = await call(secret)
+  const known = await createClient({ address, token: secret }).v2.readAccount({})
   assert.equal(known.headers.get('content-type'), 'application/vnd.api+json')
-  const { data } = (await known.json()) as { data: { attributes: Record<string, unknown> } }
-  assert.equal(data.attributes['is-admin'], true)
-  const unknown = await call('00000000-0000-4000-8000-000000000000')
-  assert.equal(unknown.status, 401)
-  assert.deepEqual(Object.keys((await unknown.json()) as object), ['errors'])
+  assert.equal(known.data.data.attributes['is-admin'], true)
+  const stranger = createClient({ address, token: '00000000-0000-4000-8000-000000000000' })
+  await assert.rejects(stranger.v2.readAccount({}), (thrown: unknown) => {
+    assert.ok(thrown instanceof ApiError)
+    assert.deepEqual([thrown.status, thrown.errors[0]?.title], [401, 'unauthorized'])
+    return true
+  })
 })

@@ -360,3 +360,13 @@ test('an allocation that is stopped while it waits for another never starts', as
   assert.deepEqual(runningTasks(sim), ['web'])
   await sim.agent.stop()
 })
+
+for (const name of ['constructor', '__proto__', 'toString']) {
+  test(`a task may be named ${name}`, async () => {
+    const tasks = [aTask({ Name: name })]
+    const sim = await aSimulation({ assignments: [anAssignment({ tasks })] })
+    assert.equal(sim.server.statusOf(ID), 'running')
+    assert.deepEqual(runningTasks(sim), [name])
+    await sim.agent.stop()
+  })
+}

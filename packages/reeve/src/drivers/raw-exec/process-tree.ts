@@ -57,8 +57,8 @@ export class ProcessTree {
   }
 
   /**
-   * Sends a signal to the processes that a terminal would send it to: the group in which the task was
-   * started, and the task's own if it made one.
+   * Sends a signal to the processes that a terminal would send it to: the group in which the task
+   * was started, and the task's own if it made one.
    */
   async signalGroup(task: ProcessRef | undefined, signal: number): Promise<void> {
     const groups = new Set([this.#options.shim.pid, task?.pid])

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import fc from 'fast-check'
 import {
   anAgentConfig,
   hostFacts,
@@ -7,6 +8,7 @@ import {
   type GivenSources,
 } from '../../../test/build/agent-config.ts'
 import type { AgentConfig } from './agent-config.ts'
+import { optionEntries } from './options.ts'
 import type { ConfigProblem } from './problem.ts'
 
 const dev = { dev: true } as const
@@ -426,3 +428,19 @@ for (const c of warningCases)
     const loaded = loadSources(c.given)
     assert.deepEqual(loaded.ok && loaded.value.warnings, c.want)
   })
+
+test('configuration: whatever the variables hold, loading ends with a value or with problems', () => {
+  const names = optionEntries.flatMap(([, { environment }]) => environment ?? [])
+  const texts = fc.oneof(
+    fc.string(),
+    fc.constantFrom('1', 'true', '::1', 'a,b', '1h', '/', '[', '*'),
+  )
+  const variables = fc.dictionary(fc.constantFrom(...names), texts)
+  fc.assert(
+    fc.property(variables, (environment) => {
+      const loaded = loadSources({ flags: dev, environment })
+      if (!loaded.ok) assert.ok(loaded.error.every(({ origin }) => origin.kind === 'environment'))
+    }),
+    { numRuns: 200 },
+  )
+})

@@ -7,10 +7,14 @@ import type { Commit } from '../../state/index.ts'
  * text.
  */
 const VIEWS: Readonly<Record<string, (body: string) => string>> = {
+  ACLToken: viewOf((row: AclTokenRow) => aclTokenView(row, '')),
+  Allocation: viewOf((row: AllocationRow) => allocationRecord(row)),
+  Node: viewOf((row: NodeRow) => nodeView(row)),
+}
+
+function viewOf<Row>(view: (row: Row) => object): (body: string) => string {
   // Each body was encoded from a row of its topic's table.
-  ACLToken: (body) => JSON.stringify(aclTokenView(JSON.parse(body) as AclTokenRow, '')),
-  Allocation: (body) => JSON.stringify(allocationRecord(JSON.parse(body) as AllocationRow)),
-  Node: (body) => JSON.stringify(nodeView(JSON.parse(body) as NodeRow)),
+  return (body) => JSON.stringify(view(JSON.parse(body) as Row))
 }
 
 /** Reference §5.7: the payload is the row under its topic's name; a deleted job says so. */

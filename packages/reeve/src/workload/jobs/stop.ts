@@ -89,7 +89,7 @@ function purgeRows(context: WorkloadContext, job: Job): Change[] {
   ]
 }
 
-/** Spec W: `no_shutdown_delay`: the agents are told on each allocation. */
+/** Spec W, Jobs, `no_shutdown_delay`: the agents are told on each allocation. */
 function skipDelays(context: WorkloadContext, job: Job, skip: boolean): Change[] {
   if (!skip) return []
   const key = namespacedKey(job.Namespace, job.ID)
