@@ -27,7 +27,7 @@ test('the greeting tells who the node is, what it has and which drivers it probe
   const server = new FakeServer()
   const clock = new SimulatedClock()
   const drivers = [mockDriver(clock)]
-  const agent = anAgent({ server, clock, drivers, joinToken: 'let-me-in' })
+  const agent = anAgent({ dial: server.dial, clock, drivers, joinToken: 'let-me-in' })
   await agent.start()
   await turn()
   const [hello] = server.hellos

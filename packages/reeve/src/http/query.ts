@@ -34,7 +34,7 @@ const SPECIAL: Readonly<Record<string, Reader>> = {
 export function compileQuery(schema: QuerySchema | undefined): (raw: RawQuery) => object {
   const readers = Object.entries(schema?.properties ?? {})
     .map(([name, property]) => ({ name, read: SPECIAL[name] ?? readerOf(property), property }))
-    .sort((a, b) => rank(a.name) - rank(b.name))
+    .toSorted((a, b) => rank(a.name) - rank(b.name))
   return (raw) => {
     const parsed: Record<string, QueryValue> = {}
     for (const { name, read, property } of readers) {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname, networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isatty } from 'node:tty'
 import type { HostFacts } from './config/option.ts'
 
 export function readHostFacts(): HostFacts {
@@ -9,8 +10,7 @@ export function readHostFacts(): HostFacts {
     address: findAddress(),
     workingDirectory: process.cwd(),
     temporaryDirectory: join(tmpdir(), `reeve-dev-${randomUUID()}`),
-    // Undefined where it is none, whatever its type says.
-    isErrorTerminal: Boolean(process.stderr.isTTY),
+    isErrorTerminal: isatty(process.stderr.fd),
   }
 }
 

@@ -30,7 +30,7 @@ import { SimulatedClock } from '../build/simulated-clock.ts'
 export interface CallOptions {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | number | boolean>>
-  /** Sent as JSON; a string is sent as it is. */
+  /** Sent as JSON; a string and bytes are sent as they are. */
   readonly body?: unknown
   /** The secret in the token header. */
   readonly token?: string | undefined
@@ -42,7 +42,8 @@ export interface CallOptions {
 interface Reply {
   readonly status: number
   readonly text: string
-  /** The JSON of the body; undefined when it is no JSON. */
+  readonly bytes: Buffer
+  /** The JSON of the body; undefined when it is no JSON, or compressed. */
   readonly body: unknown
   readonly headers: Readonly<Record<string, unknown>>
   /** `X-Service-Index`; 0 when it is not there. */
@@ -67,6 +68,12 @@ interface TestServerOptions {
   readonly aclEnabled?: boolean
   /** What an earlier server left. */
   readonly disk?: MemoryDisk
+  /** `global` unless given. */
+  readonly region?: string
+  readonly corsOrigins?: readonly string[]
+  readonly responseHeaders?: Readonly<Record<string, string>>
+  /** What the agent says about itself, where it is not `AGENT`. */
+  readonly agent?: Partial<AgentInfo>
 }
 
 /** The real HTTP application over the memory engine, with a clock that moves only when told. */
@@ -86,6 +93,8 @@ export interface TestServer {
   refusal(route: V1RouteId, options?: CallOptions): Promise<readonly [number, string]>
   /** Calls any path; nothing is checked. */
   send(method: string, url: string, options?: CallOptions): Promise<Reply>
+  /** Opens a port on loopback, for what a call in memory cannot show; its address. */
+  listen(): Promise<string>
   close(): Promise<void>
 }
 
@@ -101,7 +110,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     random,
     ids: seededIds(engine.opened.lastIndex + 1),
     sealer: createSealer(Buffer.alloc(32, 7)),
-    region: 'global',
+    region: options.region ?? 'global',
     aclEnabled: options.aclEnabled ?? true,
     joinToken: 'join',
     readBootstrapReset: async () => server.resetFile,
@@ -113,11 +122,11 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     hub: new EventHub(store.log, clock, store.durableIndex),
     sessions: new NodeSessions(store),
     random,
-    agent: AGENT,
+    agent: { ...AGENT, ...options.agent },
     log: { error: (fields) => void faults.push(fields), debug: () => undefined },
     version: '0.0.0',
-    corsOrigins: [],
-    responseHeaders: {},
+    corsOrigins: options.corsOrigins ?? [],
+    responseHeaders: options.responseHeaders ?? {},
     heartbeatMs: 10_000,
     seen: () => undefined,
   })
@@ -128,7 +137,8 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     routes: http.routes,
     resetFile: undefined,
     async send(method, url, { body, token, headers } = {}) {
-      const payload = typeof body === 'string' ? body : JSON.stringify(body)
+      const isSentAsIs = typeof body === 'string' || Buffer.isBuffer(body)
+      const payload = isSentAsIs ? body : JSON.stringify(body)
       const response = await http.app.inject({
         // Any method may be tried; inject's type names the usual ones.
         method: method as 'GET',
@@ -160,6 +170,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
       assert.ok(status >= 400, `${id} answered ${status} ${text}`)
       return [status, text]
     },
+    listen: () => http.app.listen({ host: '127.0.0.1', port: 0 }),
     async close() {
       await http.close()
       await store.close()
@@ -218,6 +229,7 @@ function urlOf(route: Route, { params = {}, query = {} }: CallOptions): string {
 function replyOf(response: {
   readonly statusCode: number
   readonly body: string
+  readonly rawPayload: Buffer
   readonly headers: Readonly<Record<string, unknown>>
 }): Reply {
   const { headers, body: text } = response

@@ -14,7 +14,12 @@ export async function runAgentProcess(dataDir: string, assignmentsPath: string):
   const server = new FakeServer()
   server.assign(...JSON.parse(await readFile(assignmentsPath, 'utf8')))
   const drivers = [new RawExecDriver({ clock: systemClock })]
-  const agent = anAgent({ server, clock: systemClock, drivers, storage: diskStorage(dataDir) })
+  const agent = anAgent({
+    dial: server.dial,
+    clock: systemClock,
+    drivers,
+    storage: diskStorage(dataDir),
+  })
   await agent.start()
   const said = new Map<string, string>()
   const speak = (): boolean => {

@@ -329,7 +329,7 @@ const someSettings: NodeSettings = {
 }
 
 interface AgentFields {
-  readonly server: FakeServer
+  readonly dial: Dial
   readonly clock: Clock
   readonly drivers: readonly TaskDriver[]
   readonly storage?: AgentStorage
@@ -338,7 +338,7 @@ interface AgentFields {
 
 /** An agent on the given server and clock; in memory unless a storage is given. */
 export function anAgent(fields: AgentFields): NodeAgent {
-  const { server, clock, drivers, joinToken } = fields
+  const { dial, clock, drivers, joinToken } = fields
   return new NodeAgent({
     settings: someSettings,
     storage: fields.storage ?? someMemoryStorage(),
@@ -347,7 +347,7 @@ export function anAgent(fields: AgentFields): NodeAgent {
     random: steadyRandom,
     ids: countingIds(),
     log: silentLog,
-    dial: server.dial,
+    dial,
     probe: () => Promise.resolve(aFingerprint),
     ...(joinToken === undefined ? {} : { joinToken }),
   })
@@ -387,7 +387,7 @@ export async function aSimulation(options: SimulationFields = {}): Promise<Simul
   const driver = options.driver ?? new MockDriver({ clock })
   if (options.assignments !== undefined) server.assign(...options.assignments)
   const storage = options.storage ?? someMemoryStorage()
-  const agent = anAgent({ server, clock, drivers: [driver], storage })
+  const agent = anAgent({ dial: server.dial, clock, drivers: [driver], storage })
   await agent.start()
   await turn()
   return { clock, server, driver, agent }

@@ -66,7 +66,7 @@ class Place {
   agent(server: FakeServer): NodeAgent {
     const drivers = [new RawExecDriver({ clock: systemClock })]
     const storage = diskStorage(join(this.dir, 'data'))
-    return anAgent({ server, clock: systemClock, drivers, storage })
+    return anAgent({ dial: server.dial, clock: systemClock, drivers, storage })
   }
 
   log(n: number): Promise<string> {

@@ -20,7 +20,7 @@ export function compileJobPaths(routes: readonly Route[]): (rest: string) => Job
   const suffixes = [...new Set(routes.map((route) => route.path))]
     .map((path) => ({ path, parts: path.slice(JOB_PREFIX.length + 1).split('/') }))
     .filter(({ path }) => path !== JOB_PREFIX)
-    .sort((a, b) => b.parts.length - a.parts.length)
+    .toSorted((a, b) => b.parts.length - a.parts.length)
   return (rest) => {
     const segments = rest.split('/')
     for (const { path, parts } of suffixes) {

@@ -51,9 +51,7 @@ export const NAMESPACED_TOKEN: KeyToken = {
 }
 
 /** By creation, with tokens `<CreateIndex>.<id>`. */
-function walkCreation<Row extends { readonly CreateIndex: number }>(
-  table: Table<Row>,
-): Walk<Row> {
+function walkCreation<Row extends { readonly CreateIndex: number }>(table: Table<Row>): Walk<Row> {
   function* walk(from: string | undefined, reverse: boolean): Generator<Row> {
     const [index = '', key = ''] = from?.split('.') ?? []
     const start = from === undefined ? undefined : { createIndex: Number(index) || 0, key }

@@ -72,7 +72,7 @@ function stopRows(context: WorkloadContext, job: Job, stamp: Stamp): Change[] {
 }
 
 /**
- * Spec W: `purge`: the job is no longer queryable. Versions of running allocations stay until those
+ * Spec W, Jobs, `purge`: the job is no longer queryable. Versions of running allocations stay until those
  * end.
  */
 function purgeRows(context: WorkloadContext, job: Job): Change[] {
