@@ -170,10 +170,7 @@ async function benchLoad(): Promise<void> {
     rows.push([what, fixed(ms / 1_000), whole((LOAD_ROWS / ms) * 1_000)])
   }
   const mark = { upTo: 0, tableIndexes: {} }
-  report(
-    'write as a checkpoint',
-    await timed(() => engine.checkpoint(someRows(0, LOAD_ROWS), mark)),
-  )
+  report('write, in order', await timed(() => engine.checkpoint(rowsInOrder(LOAD_ROWS), mark)))
   await engine.close()
   report(
     'open, with every checksum verified',
@@ -209,6 +206,14 @@ function entry(index: number): LogEntry {
 function* someRows(from: number, to: number): Generator<CheckpointRow> {
   for (let at = from; at < to; at++) {
     yield { table: 'allocations', key: idOf(at), text: textAt(at) }
+  }
+}
+
+/** In the order of their keys, which spares the database most of its sorting: made for `load`. */
+function* rowsInOrder(count: number): Generator<CheckpointRow> {
+  for (let at = 0; at < count; at++) {
+    const key = `${at.toString(16).padStart(8, '0')}-${idOf(at)}`
+    yield { table: 'allocations', key, text: textAt(at) }
   }
 }
 

@@ -11,6 +11,7 @@ import {
   pass,
   restartPolicy,
   someMemoryStorage,
+  turn,
 } from '../../test/build/agent.ts'
 import { SimulatedClock } from '../../test/build/simulated-clock.ts'
 import { nsFromMs } from '../kit/duration.ts'
@@ -90,7 +91,8 @@ class MortalProcess {
       store: {
         load: () => store.load(),
         saveAssignment: (assignment) => this.#step(() => store.saveAssignment(assignment)),
-        saveTasks: (id, tasks) => this.#step(() => store.saveTasks(id, tasks)),
+        // A disk is slower than a fork: who does not wait for it is found out.
+        saveTasks: (id, tasks) => turn().then(() => this.#step(() => store.saveTasks(id, tasks))),
         remove: (id) => this.#step(() => store.remove(id)),
       },
     }

@@ -47,6 +47,7 @@ export class Heap<T> {
       // proof: child < size, and its sibling is read only when it is < size too
       if (child + 1 < size && this.#compare(items[child + 1] as T, items[child] as T) < 0)
         child += 1
+      // proof: both are < size
       const below = items[child] as T
       if (this.#compare(moved, below) <= 0) break
       items[at] = below

@@ -16,7 +16,7 @@ test('sorted list: behaves as a sorted set of its keys, forwards and backwards',
           model.add(key)
         } else assert.equal(list.delete(key), model.delete(key))
       }
-      const sorted = [...model].sort(compareText)
+      const sorted = [...model].toSorted(compareText)
       assert.equal(list.size, model.size)
       assert.deepEqual([...list.ascending()], sorted)
       assert.deepEqual([...list.descending()], sorted.toReversed())
@@ -34,12 +34,12 @@ for (const order of ['ascending', 'descending', 'mixed'] as const)
     const keys = Array.from({ length: 5000 }, (_, i) => String(i).padStart(5, '0'))
     const arrival =
       order === 'mixed' ? keys.map((_, i) => keys[(i * 1237) % 5000] ?? '') : [...keys]
-    if (order === 'descending') arrival.reverse()
+    if (order === 'descending') arrival.toReversed()
     const list = new SortedList<string>(compareText)
     for (const key of arrival) list.add(key)
     assert.deepEqual([...list.ascending()], keys)
     const filled = new SortedList<string>(compareText)
-    filled.fill(arrival)
+    filled.assign(arrival)
     assert.deepEqual([...filled.ascending()], keys)
     assert.deepEqual([...list.ascending('04998')], ['04998', '04999'])
   })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Fault } from '../kit/fault.ts'
 import { openEmbeddedEngine } from '../storage/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
+import { prepareDataDirectory } from './data-directory.ts'
 import { devToken } from './dev-token.ts'
 import type { ProgramLog } from './log.ts'
 import { createNode } from './node.ts'
@@ -29,7 +30,7 @@ export async function startProgram(
 ): Promise<RunningProgram> {
   const started: (() => Promise<void>)[] = []
   const stop = once(async () => {
-    for (const part of started.reverse()) await part()
+    for (const part of started.toReversed()) await part()
   })
   try {
     return await startParts(config, host, { started, stop })
@@ -57,7 +58,7 @@ async function startParts(
   { started, stop }: Parts,
 ): Promise<RunningProgram> {
   const { dataDirectory } = config
-  await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
+  await prepareDataDirectory(dataDirectory)
   if (config.isDataTemporary)
     started.push(() => rm(dataDirectory, { recursive: true, force: true }))
   const failed = Promise.withResolvers<Fault>()

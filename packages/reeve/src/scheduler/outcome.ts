@@ -194,7 +194,7 @@ export class Outcome {
   }
 
   #sorted<T>(map: ReadonlyMap<string, T>): Readonly<Record<string, T>> {
-    return Object.fromEntries([...map].sort(([a], [b]) => compareText(a, b)))
+    return Object.fromEntries([...map].toSorted(([a], [b]) => compareText(a, b)))
   }
 }
 

@@ -264,7 +264,7 @@ test('schedule: a marked allocation that shall not be replaced is stopped and ke
 
 // What has ended.
 
-const ended = [
+const endings = [
   {
     name: 'finished work of a batch job is not done again',
     type: 'batch',
@@ -273,7 +273,7 @@ const ended = [
   },
   { name: 'a service that ended is started again', type: 'service', client: 'complete', places: 1 },
 ] as const
-for (const { name, type, client, places } of ended)
+for (const { name, type, client, places } of endings)
   test(`schedule: ${name}`, () => {
     const job = aJob({ Type: type })
     const { placements } = plan({ job, allocations: [anAllocation({ job, ClientStatus: client })] })
@@ -289,10 +289,16 @@ test('schedule: a new version of a batch job runs again where the old one has fi
 
 test('schedule: finished work counts also when it was told to stop meanwhile', () => {
   const job = aJob({ Type: 'batch' })
-  const done = anAllocation({ job, ClientStatus: 'complete', DesiredStatus: 'stop' })
-  assert.equal(plan({ job, allocations: [done] }).placements.length, 0)
-  const replaced = { ...done, NextAllocation: anId('alloc', 9) }
-  assert.equal(plan({ job, allocations: [replaced] }).placements.length, 1)
+  const places = (fields: Partial<AllocationRow>): number => {
+    const row = anAllocation({ job, ClientStatus: 'complete', DesiredStatus: 'stop', ...fields })
+    return plan({ job, allocations: [row] }).placements.length
+  }
+  const ended = { main: { State: 'dead' as const, Events: [{ Type: 'Terminated' }] } }
+  const killed = { main: { State: 'dead' as const, Events: [{ Type: 'Killing' }] } }
+  assert.equal(places({ TaskStates: ended }), 0)
+  assert.equal(places({ TaskStates: killed }), 1, 'what was killed was not finished')
+  assert.equal(places({}), 1, 'nor what never began')
+  assert.equal(places({ TaskStates: ended, NextAllocation: anId('alloc', 9) }), 1)
 })
 
 function failed(job: Job, endedMs: number, fields: Partial<AllocationRow> = {}): AllocationRow {

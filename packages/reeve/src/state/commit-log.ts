@@ -59,7 +59,7 @@ export class CommitLog {
         if (this.#isAtHand(next)) break
       }
     }
-    for (const { commit } of [...this.#recent]) if (commit.index >= next) yield commit
+    for (const { commit } of this.#recent.slice()) if (commit.index >= next) yield commit
   }
 
   /** Forgets commits below `beforeIndex`, so far as they are checkpointed. */

@@ -16,7 +16,7 @@ export function nodeEvaluations(
   const { stamp, ids } = options
   const live = tables.allocations.rowsIn('node', nodeId).filter((row) => !isTerminal(row))
   const keys = new Set(live.map((row) => namespacedKey(row.Namespace, row.JobID)))
-  return [...keys].sort(compareText).flatMap((key) => {
+  return [...keys].toSorted(compareText).flatMap((key) => {
     const job = tables.jobs.find(key)
     if (job === undefined) return []
     const evaluation = newEvaluation(job, {

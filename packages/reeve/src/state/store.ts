@@ -128,9 +128,9 @@ export class Store {
     return this.#fault
   }
 
-  /** Calls `tell` when the engine fails. */
-  onFault(tell: (fault: Fault) => void): void {
-    this.#tellFault = tell
+  /** Calls `listener` when the engine fails. */
+  onFault(listener: (fault: Fault) => void): void {
+    this.#tellFault = listener
   }
 
   /** Rows written since the last checkpoint. */
@@ -273,7 +273,7 @@ export class Store {
       cause instanceof Fault ? cause : new Fault('storage-failed', String(cause), { cause })
     this.#fault = fault
     const doomed = [batch, ...(this.#gathering === undefined ? [] : [this.#gathering])]
-    for (const undo of doomed.flatMap((one) => one.undo).reverse()) undo()
+    for (const undo of doomed.flatMap((one) => one.undo).toReversed()) undo()
     for (const observer of [...this.#observers.values()].flat()) observer.reset()
     this.#flushing = undefined
     this.#gathering = undefined

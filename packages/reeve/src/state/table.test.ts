@@ -24,10 +24,10 @@ function aTable(decodedRowsMax = 3) {
 type Model = ReadonlyMap<string, { readonly pet: Pet; readonly createIndex: number }>
 
 function assertEqual(table: Table<Pet>, model: Model): void {
-  const ids = [...model.keys()].sort()
+  const ids = [...model.keys()].toSorted()
   assert.deepEqual([...table.keys()], ids)
   assert.deepEqual([...table.keys(undefined, true)], ids.toReversed())
-  const byCreation = [...model.values()].sort(
+  const byCreation = [...model.values()].toSorted(
     (a, b) => a.createIndex - b.createIndex || (a.pet.id < b.pet.id ? -1 : 1),
   )
   assert.deepEqual(
@@ -37,7 +37,7 @@ function assertEqual(table: Table<Pet>, model: Model): void {
   for (const id of ids) assert.deepEqual(table.get(id), model.get(id)?.pet)
   for (const owner of ['x', 'y', 'z']) {
     const owned = ids.filter((id) => model.get(id)?.pet.owner === owner)
-    assert.deepEqual([...table.keysIn('owner', owner)].sort(), owned)
+    assert.deepEqual([...table.keysIn('owner', owner)].toSorted(), owned)
     assert.equal(table.countIn('owner', owner), owned.length)
   }
 }
@@ -78,7 +78,7 @@ test('table: keys, orders, groups and rows are those of the writes, also after u
       const doomed = new Map(model)
       const undo = undone.map((one, i) => run({ table, model: doomed }, 100 + i, one))
       assertEqual(table, doomed)
-      for (const back of undo.reverse()) back()
+      for (const back of undo.toReversed()) back()
       assertEqual(table, model)
     }),
   )

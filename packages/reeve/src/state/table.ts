@@ -117,7 +117,7 @@ export class Table<Row extends object> {
 
   /** Rows of a group, by key, so that whoever reads them gets one order. */
   rowsIn(index: string, group: string): Row[] {
-    return [...this.keysIn(index, group)].sort(compareText).map((key) => this.get(key))
+    return [...this.keysIn(index, group)].toSorted(compareText).map((key) => this.get(key))
   }
 
   /** All keys from `from` on (inclusive), ascending or descending. */
@@ -191,8 +191,8 @@ export class Table<Row extends object> {
   /** Ends a series of `restore` calls. */
   restored(): void {
     const slots = [...this.#slots.values()]
-    this.#byKey.fill(slots)
-    this.#byCreation?.fill(slots)
+    this.#byKey.assign(slots)
+    this.#byCreation?.assign(slots)
   }
 
   #insert(key: string, encoded: EncodedRow, row: Row | undefined): Undo {

@@ -4,7 +4,8 @@ import { canonicalizeJob } from '../../src/model/index.ts'
 /** The smallest job that may be registered; a test names only the fields it is about. */
 export function aJob(fields: Input<Job> & { groups?: readonly Input<TaskGroup>[] } = {}): Job {
   const { groups, ...rest } = fields
-  const input: Input<Job> = { ID: 'web', TaskGroups: groups ?? [aGroup()], ...rest }
+  const TaskGroups = groups ?? rest.TaskGroups ?? [aGroup()]
+  const input: Input<Job> = { ID: 'web', ...rest, TaskGroups }
   return canonicalizeJob(input, { region: 'global', namespace: 'default', nodePool: 'default' })
 }
 
@@ -13,7 +14,7 @@ export function aGroup(
   fields: Input<TaskGroup> & { tasks?: readonly Input<Task>[] } = {},
 ): Input<TaskGroup> {
   const { tasks, ...rest } = fields
-  return { Name: 'app', Tasks: tasks ?? [aTask()], ...rest }
+  return { Name: 'app', ...rest, Tasks: tasks ?? rest.Tasks ?? [aTask()] }
 }
 
 export function aTask(fields: Input<Task> = {}): Input<Task> {

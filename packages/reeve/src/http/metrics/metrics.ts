@@ -33,14 +33,16 @@ export class Metrics {
       registers: [this.#registry],
     })
     for (const [name, source] of Object.entries(sources))
-      new Gauge({
-        name: `${PREFIX}${name}`,
-        help: source.help,
-        registers: [this.#registry],
-        collect() {
-          this.set(source.read())
-        },
-      })
+      this.#registry.registerMetric(
+        new Gauge({
+          name: `${PREFIX}${name}`,
+          help: source.help,
+          registers: [],
+          collect() {
+            this.set(source.read())
+          },
+        }),
+      )
   }
 
   /** By route, never by path: an id in a label would make one series per job. */

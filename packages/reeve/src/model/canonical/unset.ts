@@ -38,7 +38,7 @@ export function mapOrNull<I, O>(
   convert: (value: I | null | undefined, key: string) => O,
 ): Readonly<Record<string, O>> | null {
   if (isUnset(map)) return null
-  const entries = Object.entries(map).sort(([a], [b]) => compareText(a, b))
+  const entries = Object.entries(map).toSorted(([a], [b]) => compareText(a, b))
   if (entries.length === 0) return null
   return Object.fromEntries(entries.map(([key, value]) => [key, convert(value, key)]))
 }

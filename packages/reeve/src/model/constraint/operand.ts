@@ -22,10 +22,10 @@ const OPERANDS: Readonly<Record<string, () => OperandTest>> = {
   is: () => equal,
   '!=': () => differs,
   not: () => differs,
-  '<': () => ordered((order) => order < 0),
-  '<=': () => ordered((order) => order <= 0),
-  '>': () => ordered((order) => order > 0),
-  '>=': () => ordered((order) => order >= 0),
+  '<': () => ordered((sign) => sign < 0),
+  '<=': () => ordered((sign) => sign <= 0),
+  '>': () => ordered((sign) => sign > 0),
+  '>=': () => ordered((sign) => sign >= 0),
   regexp: () => compiled(compileRegexp),
   version: () => compiled((text) => compileVersion(text, 'loose')),
   semver: () => compiled((text) => compileVersion(text, 'strict')),
@@ -36,7 +36,7 @@ const OPERANDS: Readonly<Record<string, () => OperandTest>> = {
   is_not_set: () => (left) => left === undefined,
 }
 
-function ordered(accepts: (order: number) => boolean): OperandTest {
+function ordered(accepts: (sign: number) => boolean): OperandTest {
   return (left, right) =>
     left !== undefined && right !== undefined && accepts(compareValues(left, right))
 }
@@ -45,19 +45,19 @@ function ordered(accepts: (order: number) => boolean): OperandTest {
 function compareValues(left: string, right: string): number {
   const integers = bothAs(toInteger, left, right)
   if (integers !== undefined) return integers
-  return bothAs(toFloat, left, right) ?? order(left, right)
+  return bothAs(toFloat, left, right) ?? compare(left, right)
 }
 
-function bothAs<T extends bigint | number>(
-  read: (text: string) => T | undefined,
+function bothAs(
+  read: (text: string) => bigint | number | undefined,
   left: string,
   right: string,
 ): number | undefined {
   const [a, b] = [read(left), read(right)]
-  return a === undefined || b === undefined ? undefined : order(a, b)
+  return a === undefined || b === undefined ? undefined : compare(a, b)
 }
 
-function order<T extends bigint | number | string>(a: T, b: T): number {
+function compare<T extends bigint | number | string>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 

@@ -40,8 +40,8 @@ test('target: a node without meta answers nothing for it', () => {
 })
 
 test('target: which references nodes and devices answer', () => {
-  const node = ['${attr.a}', '${meta.b}', '${node.class}'].map(isNodeTarget)
-  assert.deepEqual(node, [true, true, true])
+  const known = ['${attr.a}', '${meta.b}', '${node.class}'].map(isNodeTarget)
+  assert.deepEqual(known, [true, true, true])
   const none = ['${attr.}', '${node.cpu}', '${device.type}', 'attr.a', '${env.A}'].map(isNodeTarget)
   assert.deepEqual(none, [false, false, false, false, false])
   const device = ['${device.vendor}', '${device.attr.memory}', '${device.x}'].map(isDeviceTarget)

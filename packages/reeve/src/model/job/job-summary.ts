@@ -152,6 +152,6 @@ function withGroups(
   groups: readonly (readonly [string, TaskGroupSummary])[],
 ): JobSummary {
   const all = new Map([...Object.entries(summary.Summary), ...groups])
-  const sorted = [...all].sort(([a], [b]) => compareText(a, b))
+  const sorted = [...all].toSorted(([a], [b]) => compareText(a, b))
   return { ...summary, Summary: Object.fromEntries(sorted) }
 }

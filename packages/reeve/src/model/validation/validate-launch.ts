@@ -58,7 +58,7 @@ export function checkParameterized(job: Job): readonly Finding[] {
   const optional = new Set(config.MetaOptional)
   const both = [...new Set(config.MetaRequired)]
     .filter((key) => optional.has(key))
-    .sort(compareText)
+    .toSorted(compareText)
   return [
     ...when(
       !isBatch(job),

@@ -78,12 +78,12 @@ function checkUniqueness(placed: readonly Placed[], path: string): readonly Find
     if (seen.has(key)) again.add(`${service.Name}:${service.PortLabel}`)
     seen.add(key)
   }
-  const names = [...again].sort(compareText).join(', ')
+  const names = [...again].toSorted(compareText).join(', ')
   return when(again.size > 0, `${path}.Services`, `Services are not unique: ${names}`)
 }
 
 function checkProviders(placed: readonly Placed[], path: string): readonly Finding[] {
-  const providers = [...new Set(placed.map(({ service }) => service.Provider))].sort(compareText)
+  const providers = [...new Set(placed.map(({ service }) => service.Provider))].toSorted(compareText)
   return when(
     providers.length > 1,
     `${path}.Services`,

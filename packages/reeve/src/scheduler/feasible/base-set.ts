@@ -22,7 +22,7 @@ export function baseSet(view: ClusterView, job: Job): BaseSet {
     .toSorted((a, b) => compareText(a.ID, b.ID))
   const counts = new Map<string, number>()
   for (const { Datacenter: name } of nodes) counts.set(name, (counts.get(name) ?? 0) + 1)
-  const sorted = [...counts].sort(([a], [b]) => compareText(a, b))
+  const sorted = [...counts].toSorted(([a], [b]) => compareText(a, b))
   return { pool, nodes, byDatacenter: Object.fromEntries(sorted) }
 }
 

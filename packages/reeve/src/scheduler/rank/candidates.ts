@@ -31,6 +31,8 @@ export interface Candidate {
   exhausted: string | undefined
   fit: number
   antiAffinity: number
+  /** The mean of what applies on every placement; a penalty comes on top. */
+  score: number
 }
 
 export interface CandidateOptions {
@@ -95,7 +97,7 @@ export class Candidates {
       if (candidate.exhausted !== undefined) continue
       const reason = this.#reasonNow(candidate.node, request.index)
       if (reason !== undefined) refused.add(reason, candidate.node.NodeClass)
-      else insert(best, rank(candidate, request.penalised))
+      else insert(best, candidate, request.penalised?.has(candidate.node.ID) ?? false)
     }
     return { chosen: best[0]?.candidate, refused, best: best.map(storedScore) }
   }
@@ -145,6 +147,7 @@ export class Candidates {
     candidate.fit = fitScore({ freeCpu, freeMemory }, settings.algorithm)
     const collisions = proposed.countOn(node.ID, group.Name)
     candidate.antiAffinity = antiAffinityScore(collisions, group.Count)
+    candidate.score = meanScore(applied(candidate, false))
   }
 
   #reasonNow(node: PublicNode, index: number): string | undefined {
@@ -163,6 +166,7 @@ function newCandidate(node: PublicNode, ask: GroupAsk, affinity: number | undefi
     exhausted: undefined,
     fit: 0,
     antiAffinity: 0,
+    score: 0,
   }
 }
 
@@ -185,28 +189,27 @@ function freeShare(used: number, capacity: number): number {
 
 interface Ranked {
   readonly candidate: Candidate
-  readonly applied: Applied
+  readonly penalised: boolean
   readonly score: number
 }
 
-function rank(candidate: Candidate, penalised: ReadonlySet<string> | undefined): Ranked {
-  const { fit, antiAffinity, affinity, node } = candidate
-  const applied = { fit, antiAffinity, affinity, penalised: penalised?.has(node.ID) ?? false }
-  return { candidate, applied, score: meanScore(applied) }
+function applied({ fit, antiAffinity, affinity }: Candidate, penalised: boolean): Applied {
+  return { fit, antiAffinity, affinity, penalised }
 }
 
 /** Keeps the best few, best first. Candidates come by ID, so an equal one goes behind. */
-function insert(best: Ranked[], ranked: Ranked): void {
+function insert(best: Ranked[], candidate: Candidate, penalised: boolean): void {
+  const score = penalised ? meanScore(applied(candidate, true)) : candidate.score
   const last = best[BEST_KEPT - 1]
-  if (last !== undefined && ranked.score <= last.score) return
+  if (last !== undefined && score <= last.score) return
   let at = best.length
-  while (at > 0 && ranked.score > (best[at - 1]?.score ?? Infinity)) at -= 1
-  best.splice(at, 0, ranked)
+  while (at > 0 && score > (best[at - 1]?.score ?? Infinity)) at -= 1
+  best.splice(at, 0, { candidate, penalised, score })
   if (best.length > BEST_KEPT) best.pop()
 }
 
-function storedScore({ candidate, applied, score }: Ranked): StoredScore {
-  const parts = scoreParts(applied)
+function storedScore({ candidate, penalised, score }: Ranked): StoredScore {
+  const parts = scoreParts(applied(candidate, penalised))
   const total = rounded(score)
   return Object.keys(parts).length === 1
     ? [candidate.node.ID, total]

@@ -57,5 +57,5 @@ function bump(counts: Map<string, number>, name: string, delta: number): void {
 
 function record(counts: ReadonlyMap<string, number>): Readonly<Record<string, number>> | undefined {
   if (counts.size === 0) return undefined
-  return Object.fromEntries([...counts].sort(([a], [b]) => compareText(a, b)))
+  return Object.fromEntries([...counts].toSorted(([a], [b]) => compareText(a, b)))
 }

@@ -75,7 +75,7 @@ function fateOf(row: AllocationRow, context: ClassifyContext): Fate {
   return isGone(context.findNode(row.NodeID)) ? 'lost' : 'keep'
 }
 
-/** Told to stop. Of batch jobs, work that ended well before it was stopped is done all the same. */
+/** Told to stop. Of batch jobs, work that ended well before the stop reached it is done all the same. */
 function fateOfStopped(row: AllocationRow, { job }: ClassifyContext): Fate {
   if (row.DesiredTransition?.MigrateDisablePlacement === true) return 'keep'
   const done =
@@ -83,8 +83,18 @@ function fateOfStopped(row: AllocationRow, { job }: ClassifyContext): Fate {
     row.ClientStatus === 'complete' &&
     row.DesiredTransition?.Reschedule !== true &&
     !isReplaced(row) &&
-    !isOlder(row, job)
+    !isOlder(row, job) &&
+    !wasKilled(row)
   return done ? 'keep' : 'forget'
+}
+
+/** A task that is killed ends without failing too, so what became of it is in its events. */
+function wasKilled(row: AllocationRow): boolean {
+  const tasks = Object.values(row.TaskStates ?? {})
+  if (tasks.length === 0) return true
+  return tasks.some((task) =>
+    (task.Events ?? []).some((event) => event.Type === 'Killing' || event.Type === 'Killed'),
+  )
 }
 
 /** Ended on its node though it should run. */

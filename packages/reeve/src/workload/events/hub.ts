@@ -102,7 +102,7 @@ export class EventHub {
     this.#flush()
     this.#unsubscribe()
     this.#cancelHeartbeat()
-    for (const reader of [...this.#readers]) this.#cut(reader, 'the server is shutting down')
+    for (const reader of this.#readers) this.#cut(reader, 'the server is shutting down')
   }
 
   /** Sends the backlog, then joins the live readers in the turn in which nothing is missing. */
@@ -159,7 +159,7 @@ export class EventHub {
       if (group.gathered.length === 0) continue
       const text = group.gathered.join('')
       group.gathered = []
-      for (const reader of [...group.readers]) this.#send(reader, text)
+      for (const reader of group.readers) this.#send(reader, text)
     }
   }
 
@@ -172,7 +172,7 @@ export class EventHub {
 
   #beat(): void {
     this.#cancelHeartbeat = this.#clock.after(HEARTBEAT_MS, () => this.#beat())
-    for (const reader of [...this.#readers]) {
+    for (const reader of this.#readers) {
       reader.subscription.sink.write(HEARTBEAT)
       if (reader.subscription.sink.backlogBytes() > LIMITS.streamBacklogBytesMax)
         this.#cutSlow(reader)
@@ -183,7 +183,7 @@ export class EventHub {
    * Rights are asked again only when something about them changed, so it costs nothing in between.
    */
   #recheck(): void {
-    for (const reader of [...this.#readers]) {
+    for (const reader of this.#readers) {
       const reason = reader.subscription.refusalNow()
       if (reason !== undefined) this.#cut(reader, reason)
     }

@@ -6,22 +6,23 @@ import type { Commit } from '../../state/index.ts'
  * Rows that are stored in another form than events show them. The others are shown as their stored
  * text.
  */
-const VIEWS: Readonly<Record<string, (body: string) => string>> = {
-  ACLToken: viewOf((row: AclTokenRow) => aclTokenView(row, '')),
-  Allocation: viewOf((row: AllocationRow) => allocationRecord(row)),
-  Node: viewOf((row: NodeRow) => nodeView(row)),
+const VIEWS: Readonly<Record<string, (row: never) => object>> = {
+  ACLToken: (row: AclTokenRow) => aclTokenView(row, ''),
+  Allocation: (row: AllocationRow) => allocationRecord(row),
+  Node: (row: NodeRow) => nodeView(row),
 }
 
-function viewOf<Row>(view: (row: Row) => object): (body: string) => string {
-  // Each body was encoded from a row of its topic's table.
-  return (body) => JSON.stringify(view(JSON.parse(body) as Row))
+function viewText(topic: string, body: string): string {
+  const view = Object.hasOwn(VIEWS, topic) ? VIEWS[topic] : undefined
+  // The body was encoded from a row of its topic's table.
+  return view === undefined ? body : JSON.stringify(view(JSON.parse(body) as never))
 }
 
 /** Reference §5.7: the payload is the row under its topic's name; a deleted job says so. */
 export function payloadText(commit: Commit, topic: string, row: number): string {
   const committed = commit.rows[row]
   const body = committed?.body ?? 'null'
-  const view = Object.hasOwn(VIEWS, topic) ? (VIEWS[topic]?.(body) ?? body) : body
+  const view = viewText(topic, body)
   const deleted = topic === 'Job' && committed?.header === undefined ? ',"Deleted":true' : ''
   return `{"${topic}":${view}${deleted}}`
 }

@@ -16,12 +16,12 @@ export function computedClass(node: NodeRegistration): string {
   const shared = (map: Readonly<Record<string, string>> | null): [string, string][] =>
     Object.entries(map ?? {})
       .filter(([name]) => !name.startsWith(UNIQUE_PREFIX))
-      .sort(([a], [b]) => compareText(a, b))
+      .toSorted(([a], [b]) => compareText(a, b))
   const drivers = Object.entries(node.Drivers)
     .filter(([, driver]) => driver.Detected && driver.Healthy)
     .map(([name]) => name)
-    .sort(compareText)
-  const volumes = Object.keys(node.HostVolumes ?? {}).sort(compareText)
+    .toSorted(compareText)
+  const volumes = Object.keys(node.HostVolumes ?? {}).toSorted(compareText)
   const devices = (node.NodeResources.Devices ?? []).map((device) => [
     device.Vendor,
     device.Type,

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
+import { prepareDataDirectory } from './data-directory.ts'
+
+test('data directory: a new one is made, with its parents', async (t) => {
+  const path = join(await temporaryDirectory(t), 'a', 'b')
+  await prepareDataDirectory(path)
+  assert.deepEqual(await readdir(path), [])
+})
+
+test('data directory: one of ours is taken, whatever else lies there', async (t) => {
+  const path = await temporaryDirectory(t)
+  await mkdir(join(path, 'server'))
+  await writeFile(join(path, 'notes.txt'), '')
+  await prepareDataDirectory(path)
+})
+
+test('data directory: one with other files is refused and left alone', async (t) => {
+  const path = await temporaryDirectory(t)
+  await writeFile(join(path, 'passwd'), '')
+  await assert.rejects(prepareDataDirectory(path), /holds other files \(such as passwd\)/)
+  assert.deepEqual(await readdir(path), ['passwd'])
+})
+
+test('data directory: a path below a file or below /proc is refused with a sentence', async (t) => {
+  const file = join(await temporaryDirectory(t), 'file')
+  await writeFile(file, '')
+  await assert.rejects(prepareDataDirectory(join(file, 'data')), /cannot be made/)
+  await assert.rejects(prepareDataDirectory('/proc/reeve/data'), /cannot be made/)
+})

@@ -1,0 +1,38 @@
+import { mkdir, readdir, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Fault } from '../kit/fault.ts'
+
+/** What a program keeps below its data directory. */
+const OWN_NAMES: readonly string[] = ['server', 'client']
+
+/**
+ * Makes the data directory if it is not there. One that holds other people's files is refused
+ * before anything is written to it.
+ */
+export async function prepareDataDirectory(path: string): Promise<void> {
+  await makeDirectory(path)
+  const names = await readdir(path)
+  if (names.length === 0 || names.some((name) => OWN_NAMES.includes(name))) return
+  throw new Fault(
+    'storage-foreign',
+    `The data directory ${path} holds other files (such as ${names[0]}); give an empty or new one with --data-dir.`,
+  )
+}
+
+/**
+ * Level by level: Node's recursive mkdir never returns below /proc (seen with 24.21.0).
+ */
+async function makeDirectory(path: string): Promise<void> {
+  const isThere = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+  if (isThere) return
+  const parent = dirname(path)
+  if (parent !== path) await makeDirectory(parent)
+  await mkdir(path, { mode: 0o700 }).catch((thrown: NodeJS.ErrnoException) => {
+    const why = thrown.code === 'EEXIST' ? 'it is a file' : thrown.message
+    const kind = thrown.code === 'ENOSPC' ? 'storage-full' : 'storage-unwritable'
+    throw new Fault(kind, `The data directory ${path} cannot be made: ${why}.`, { cause: thrown })
+  })
+}
