@@ -39,6 +39,6 @@ export class SimulatedClock implements Clock {
 
   #nextDue(endMs: number): Timer | undefined {
     const due = [...this.#timers].filter((timer) => timer.dueMs <= endMs)
-    return due.sort((a, b) => a.dueMs - b.dueMs || a.order - b.order)[0]
+    return due.toSorted((a, b) => a.dueMs - b.dueMs || a.order - b.order)[0]
   }
 }

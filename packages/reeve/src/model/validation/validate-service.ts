@@ -83,7 +83,9 @@ function checkUniqueness(placed: readonly Placed[], path: string): readonly Find
 }
 
 function checkProviders(placed: readonly Placed[], path: string): readonly Finding[] {
-  const providers = [...new Set(placed.map(({ service }) => service.Provider))].toSorted(compareText)
+  const providers = [...new Set(placed.map(({ service }) => service.Provider))].toSorted(
+    compareText,
+  )
   return when(
     providers.length > 1,
     `${path}.Services`,

@@ -65,7 +65,10 @@ test('dynamic ports: all of the range are given before one is refused', () => {
   const table = portTable(narrow)
   assert.equal(portProblem(three, table, NO_USAGE), undefined)
   const given = givePorts(three, { table, usage: NO_USAGE, random: seededRandom(1) })
-  assert.deepEqual(given.map(({ value }) => value).toSorted((a, b) => a - b), [100, 101, 102])
+  assert.deepEqual(
+    given.map(({ value }) => value).toSorted((a, b) => a - b),
+    [100, 101, 102],
+  )
   const taken = { ...NO_USAGE, ports: new Map([['10.0.0.1:101', 1]]) }
   assert.equal(portProblem(three, table, taken), 'network: dynamic port selection failed')
 })
@@ -88,7 +91,10 @@ test('dynamic ports: a static one in their range is left alone', () => {
   const table = portTable(narrow)
   for (let seed = 0; seed < 20; seed++) {
     const given = givePorts(both, { table, usage: NO_USAGE, random: seededRandom(seed) })
-    assert.deepEqual(given.map(({ value }) => value).toSorted((a, b) => a - b), [100, 101, 102])
+    assert.deepEqual(
+      given.map(({ value }) => value).toSorted((a, b) => a - b),
+      [100, 101, 102],
+    )
   }
 })
 
