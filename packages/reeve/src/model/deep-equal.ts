@@ -1,6 +1,6 @@
 /**
- * Whether two JSON values are the same, whatever the order of keys. Depth is that of what was decoded
- * (LIMITS.jsonDepthMax), so the recursion is bounded.
+ * Whether two JSON values are the same, whatever the order of keys. Depth is that of what was
+ * decoded (LIMITS.jsonDepthMax), so the recursion is bounded.
  */
 export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true

@@ -14,7 +14,9 @@ import type { Placer } from './placer.ts'
 import type { Deferred } from './reconcile/classify.ts'
 import type { ClusterView, SchedulingContext } from './view.ts'
 
-/** Failed allocations due within this of one another share a follow-up (scheduling reference §6.3). */
+/**
+ * Failed allocations due within this of one another share a follow-up (scheduling reference §6.3).
+ */
 const FOLLOW_UP_WINDOW_MS = 5_000
 
 export const NO_UPDATES: DesiredUpdates = {
@@ -71,7 +73,9 @@ export class Outcome {
     this.#notes.push({ ...row, ...change, ...this.#written() })
   }
 
-  /** The first failure of a group is explained; the others are counted (scheduling reference §9.1). */
+  /**
+   * The first failure of a group is explained; the others are counted (scheduling reference §9.1).
+   */
   fail(group: TaskGroup, metrics: PlacementMetrics): void {
     this.#failures.set(group.Name, { group, metrics, unplaced: 1 })
   }
@@ -87,7 +91,9 @@ export class Outcome {
     this.#desired.set(group, updates)
   }
 
-  /** Failed allocations that may be replaced later: one evaluation for those that are due together. */
+  /**
+   * Failed allocations that may be replaced later: one evaluation for those that are due together.
+   */
   defer(job: Job, deferred: readonly Deferred[]): void {
     const waiting = deferred
       .filter(({ row }) => (row.FollowupEvalID ?? '') === '')
@@ -153,7 +159,9 @@ export class Outcome {
     }
   }
 
-  /** The evaluation that waits for room (scheduling reference §4); undefined when none is missing. */
+  /**
+   * The evaluation that waits for room (scheduling reference §4); undefined when none is missing.
+   */
   #block(job: Job, placer: Placer): Evaluation | undefined {
     if (this.#failures.size === 0) return undefined
     const { evaluation, context, view } = this.#options

@@ -85,8 +85,8 @@ export class Placer {
   }
 
   /**
-   * Whether an allocation could be where it is under the new version of its group, itself discounted.
-   * Its ports stay its own, so they are not asked for again.
+   * Whether an allocation could be where it is under the new version of its group, itself
+   * discounted. Its ports stay its own, so they are not asked for again.
    */
   canStay(row: AllocationRow, group: TaskGroup): boolean {
     const { view, job, proposed } = this.#options
@@ -109,7 +109,10 @@ export class Placer {
     return this.#workOf(group).filter.reasonFor(node) === undefined
   }
 
-  /** What a blocked evaluation waits for: see Evaluation `ClassEligibility` and `EscapedComputedClass`. */
+  /**
+   * What a blocked evaluation waits for: see Evaluation `ClassEligibility` and
+   * `EscapedComputedClass`.
+   */
   classesOf(groups: readonly TaskGroup[]): {
     readonly escaped: boolean
     readonly eligible: ReadonlyMap<string, boolean>
@@ -257,7 +260,10 @@ function askedTotals(
 
 type Defined<T> = { readonly [K in keyof T]: Exclude<T[K], undefined> }
 
-/** Absent fields take no room in a stored row; undefined ones would not compare equal to absent ones. */
+/**
+ * Absent fields take no room in a stored row; undefined ones would not compare equal to absent
+ * ones.
+ */
 function definedOnly<T extends object>(value: T): Partial<Defined<T>> {
   const entries = Object.entries(value).filter(([, field]) => field !== undefined)
   // Fields of `value`, those that are undefined left out.

@@ -169,7 +169,8 @@ test('property: a plan puts no node over what it has', () => {
       const stopped = new Set(plan.stops.map((row) => row.ID))
       for (const node of scene.cluster) {
         if (!plan.placements.some((row) => row.NodeID === node.ID)) continue
-        // Room that a stop frees may be used: an agent starts the new one when the old one has ended.
+        // Room that a stop frees may be used: an agent starts the new one when the old one has
+        // ended.
         const used = after(scene, plan)
           .filter((row) => row.NodeID === node.ID && !isClientTerminal(row) && !stopped.has(row.ID))
           .reduce((usage, row) => addToUsage(usage, chargeOf(row.AllocatedResources)), NO_USAGE)

@@ -16,8 +16,8 @@ export interface ProposedChange {
 }
 
 /**
- * The cluster as it will be after the plan so far (scheduling reference §9.1): what nodes have not said
- * to have ended, without the plan's stops, with its placements.
+ * The cluster as it will be after the plan so far (scheduling reference §9.1): what nodes have not
+ * said to have ended, without the plan's stops, with its placements.
  */
 export class Proposed {
   readonly #view: ClusterView
@@ -31,7 +31,10 @@ export class Proposed {
     for (const row of rows) if (!isClientTerminal(row)) this.#count(row, 1)
   }
 
-  /** Everything that happened to the job's allocations, oldest first; readers remember how far they got. */
+  /**
+   * Everything that happened to the job's allocations, oldest first; readers remember how far they
+   * got.
+   */
   get changes(): readonly ProposedChange[] {
     return this.#changes
   }

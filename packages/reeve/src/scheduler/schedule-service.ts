@@ -161,7 +161,9 @@ function linkTo(placement: Placement, group: TaskGroup, run: Run): Partial<Alloc
   }
 }
 
-/** Those that moved or were lost are stopped already; a failed one only now that it has a successor. */
+/**
+ * Those that moved or were lost are stopped already; a failed one only now that it has a successor.
+ */
 function markReplaced({ why, previous }: Replacing, row: AllocationRow, { outcome }: Run): void {
   const link = { NextAllocation: row.ID }
   outcome.stop(previous, why === 'failed' ? { ...stopped(REASONS.rescheduled), ...link } : link)

@@ -18,8 +18,8 @@ import { updateKind } from './reconcile/reconcile-group.ts'
 import { stopped, type Run } from './run.ts'
 
 /**
- * System and sysbatch jobs: each group on every node that can run it (scheduling reference §13). All
- * destructive updates are made in one go, as for service jobs.
+ * System and sysbatch jobs: each group on every node that can run it (scheduling reference §13).
+ * All destructive updates are made in one go, as for service jobs.
  */
 export function scheduleSystem(run: Run): Plan {
   const proposed = new Proposed(run.view, run.rows)
@@ -112,7 +112,9 @@ class GroupOnNodes {
     return this.#replace(row, node, group)
   }
 
-  /** A node that takes no new work, or can no longer run the group, only loses the old allocation. */
+  /**
+   * A node that takes no new work, or can no longer run the group, only loses the old allocation.
+   */
   #replace(row: AllocationRow, node: PublicNode, group: TaskGroup): boolean {
     const { outcome, placer, proposed } = this.#run
     if (!takesWork(node) || !placer.isFeasible(node, group))
@@ -149,7 +151,9 @@ class GroupOnNodes {
     this.#unplaced += 1
   }
 
-  /** Nodes without room are reported. When no node can run the group at all, that is reported too. */
+  /**
+   * Nodes without room are reported. When no node can run the group at all, that is reported too.
+   */
   #report(group: TaskGroup | undefined, isSomewhere: boolean): void {
     const { outcome, placer } = this.#run
     if (group === undefined || group.Count === 0) return

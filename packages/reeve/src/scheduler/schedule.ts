@@ -10,8 +10,8 @@ import type { ClusterView, SchedulingContext } from './view.ts'
 
 /**
  * Decides what should run where for the job of one evaluation. Pure: the view is not changed, and
- * equal inputs give equal plans. The job's type chooses how, not the evaluation's: an evaluation may
- * be older than the job that now has its ID.
+ * equal inputs give equal plans. The job's type chooses how, not the evaluation's: an evaluation
+ * may be older than the job that now has its ID.
  */
 export function schedule(
   view: ClusterView,
@@ -54,7 +54,8 @@ const SYSTEM_TRIGGERS: readonly Trigger[] = [
 const TRIGGERS_OF: Readonly<Record<string, (trigger: Trigger) => boolean>> = {
   service: (trigger) => trigger !== 'scheduled',
   batch: (trigger) => trigger !== 'scheduled',
-  // A system allocation that failed is placed again by the next evaluation, which its failure is too.
+  // A system allocation that failed is placed again by the next evaluation, which its failure is
+  // too.
   system: (trigger) => SYSTEM_TRIGGERS.includes(trigger) || trigger === 'alloc-failure',
   sysbatch: (trigger) => SYSTEM_TRIGGERS.includes(trigger) || trigger === 'periodic-job',
 }

@@ -2,7 +2,10 @@ import type { Node } from '@reeve/contract'
 import { ZERO_TIME } from '../../src/kit/duration.ts'
 import { anId } from './ids.ts'
 
-/** A ready node of 4,000 MHz, 8,192 MB memory, 100 GB disk and one address, with the driver of `aTask`. */
+/**
+ * A ready node of 4,000 MHz, 8,192 MB memory, 100 GB disk and one address, with the driver of
+ * `aTask`.
+ */
 export function aNode(fields: Partial<Node> = {}): Node {
   return {
     ID: anId('node', 1),

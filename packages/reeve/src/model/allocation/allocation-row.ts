@@ -12,8 +12,8 @@ import type { StoredMetrics } from './stored-metrics.ts'
 import type { StoredTaskStates } from './stored-task-states.ts'
 
 /**
- * An allocation as it is stored. There may be a million of them, so a row holds neither its job (the
- * version it runs is kept as long as the allocation is) nor anything that can be worked out
+ * An allocation as it is stored. There may be a million of them, so a row holds neither its job
+ * (the version it runs is kept as long as the allocation is) nor anything that can be worked out
  * (`Resources`, `SharedResources`, `TaskResources`), and whatever has its zero value is absent.
  * `allocation-view.ts` makes the wire forms.
  */

@@ -19,7 +19,10 @@ const NO_TRANSITION: DesiredTransition = {
   MigrateDisablePlacement: null,
 }
 
-/** An allocation with its job. The version is kept while the allocation is; null says that it was not. */
+/**
+ * An allocation with its job. The version is kept while the allocation is; null says that it was
+ * not.
+ */
 export interface AllocationWithJob extends AllocationRecord {
   readonly Job: Job | null
 }
@@ -96,7 +99,9 @@ function sharedFields(row: AllocationRow): Omit<AllocationStub, 'TaskStates'> {
 
 type Totals = Pick<AllocationRecord, 'Resources' | 'SharedResources' | 'TaskResources'>
 
-/** The older way to say what an allocation holds (reference §4.5): plain sums, not phase by phase. */
+/**
+ * The older way to say what an allocation holds (reference §4.5): plain sums, not phase by phase.
+ */
 function resourceTotals({ AllocatedResources: allocated }: AllocationRow): Totals {
   const { DiskMB, Networks } = allocated.Shared
   const tasks = Object.entries(allocated.Tasks).map(

@@ -1,9 +1,9 @@
 import type { AllocatedResources, TaskLifecycle } from '@reeve/contract'
 
 /**
- * What allocations hold of one node. Whoever keeps it current adds an allocation when it is placed and
- * removes it when the node says that it has ended: until then it occupies the node, whatever the
- * servers want (scheduling reference §9.1).
+ * What allocations hold of one node. Whoever keeps it current adds an allocation when it is placed
+ * and removes it when the node says that it has ended: until then it occupies the node, whatever
+ * the servers want (scheduling reference §9.1).
  */
 export interface NodeUsage {
   readonly cpuShares: number
@@ -11,7 +11,9 @@ export interface NodeUsage {
   readonly diskMB: number
   /** Cores that belong to one allocation alone. */
   readonly cores: ReadonlySet<number>
-  /** Ports of the host by `<address>:<number>`, with how many hold them: collisions may be allowed. */
+  /**
+   * Ports of the host by `<address>:<number>`, with how many hold them: collisions may be allowed.
+   */
   readonly ports: ReadonlyMap<string, number>
 }
 
@@ -44,7 +46,9 @@ export function removeFromUsage(usage: NodeUsage, charge: Charge): NodeUsage {
   return combine(usage, charge, -1)
 }
 
-/** Sets and maps are copied only when they change: most allocations hold neither cores nor ports. */
+/**
+ * Sets and maps are copied only when they change: most allocations hold neither cores nor ports.
+ */
 function combine(usage: NodeUsage, charge: Charge, sign: 1 | -1): NodeUsage {
   return {
     cpuShares: usage.cpuShares + sign * charge.cpuShares,

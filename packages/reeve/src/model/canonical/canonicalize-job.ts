@@ -31,10 +31,11 @@ export const PARSE_DEFAULTS: JobDefaults = {
 
 /**
  * The complete form of a job: every field present, unset lists and maps null, the blocks of the job
- * merged into its groups (reference §4.1–4.3, jobspec reference §9). Doing it twice changes nothing.
+ * merged into its groups (reference §4.1–4.3, jobspec reference §9). Doing it twice changes
+ * nothing.
  *
- * Fields that servers own (`Status`, `Version`, indexes, …) are kept as given: whoever registers the
- * job writes them. The two tokens are dropped, because no secret is ever stored with a job.
+ * Fields that servers own (`Status`, `Version`, indexes, …) are kept as given: whoever registers
+ * the job writes them. The two tokens are dropped, because no secret is ever stored with a job.
  */
 export function canonicalizeJob(input: Input<Job>, defaults: JobDefaults): Job {
   const id = input.ID ?? ''

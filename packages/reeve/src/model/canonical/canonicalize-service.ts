@@ -117,7 +117,9 @@ function serviceName(given: string | null | undefined, parent: ServiceParent): s
   )
 }
 
-/** A name that spells a reference itself must not be resolved when the job is read and sent again. */
+/**
+ * A name that spells a reference itself must not be resolved when the job is read and sent again.
+ */
 function inserted(name: string): string {
   return name.replaceAll('$', '')
 }

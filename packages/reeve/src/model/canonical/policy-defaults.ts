@@ -122,7 +122,9 @@ export function updateStrategy({ type, job, group }: PolicyLayers): UpdateStrate
   return given || hasUpdates(type) ? fillUnset(UPDATE, inherited, group.Update) : null
 }
 
-/** Reference §4.1: what is stored at the job's own level once the rest has moved into the groups. */
+/**
+ * Reference §4.1: what is stored at the job's own level once the rest has moved into the groups.
+ */
 export function storedJobUpdate(type: string, job: Input<Job>): UpdateStrategy {
   if (isZeroUpdate(job.Update)) return NO_UPDATE
   const inherited = inheritedUpdate(job)
@@ -157,9 +159,9 @@ function hasUpdates(type: string): boolean {
 }
 
 /**
- * What the groups take from the job's own block. A stored job keeps only two of its fields there, and
- * people submit what they have read: an empty `HealthCheck`, which no block can choose, marks the
- * other fields as moved into the groups rather than as set to zero.
+ * What the groups take from the job's own block. A stored job keeps only two of its fields there,
+ * and people submit what they have read: an empty `HealthCheck`, which no block can choose, marks
+ * the other fields as moved into the groups rather than as set to zero.
  */
 function inheritedUpdate(job: Input<Job>): Layer<UpdateStrategy> | undefined {
   const given = job.Update

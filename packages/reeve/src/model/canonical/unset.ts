@@ -16,7 +16,8 @@ export function fillUnset<T extends object>(
     for (const layer of layers) if (!isUnset(layer)) value = Reflect.get(layer, name) ?? value
     return [name, value] as const
   })
-  // The keys are those of `defaults`, and each value comes from it or from a layer of the same shape.
+  // The keys are those of `defaults`, and each value comes from it or from a layer of the same
+  // shape.
   return Object.fromEntries(entries) as T
 }
 

@@ -1,12 +1,15 @@
 import { compilePattern } from './pattern.ts'
 import { parseVersion, parseVersionConstraint, type VersionKind } from './version.ts'
 
-/** Whether the two sides of a constraint meet its operand; undefined is "the node has no such value". */
+/**
+ * Whether the two sides of a constraint meet its operand; undefined is "the node has no such
+ * value".
+ */
 export type OperandTest = (left: string | undefined, right: string | undefined) => boolean
 
 /**
- * Scheduling reference §9.2. `distinct_hosts` and `distinct_property` are not here: they look at other
- * allocations, not at the node alone. An operand that is unknown meets nothing.
+ * Scheduling reference §9.2. `distinct_hosts` and `distinct_property` are not here: they look at
+ * other allocations, not at the node alone. An operand that is unknown meets nothing.
  */
 export function operandTest(operand: string): OperandTest {
   const make = Object.hasOwn(OPERANDS, operand) ? OPERANDS[operand] : undefined

@@ -120,7 +120,9 @@ function compareSegments(a: Version, b: Version): number {
   return 0
 }
 
-/** Semantic Versioning §11: a release is higher than its pre-releases; fewer identifiers are lower. */
+/**
+ * Semantic Versioning §11: a release is higher than its pre-releases; fewer identifiers are lower.
+ */
 function comparePrereleases(a: readonly string[], b: readonly string[]): number {
   if (a.length === 0 || b.length === 0) return Math.sign(b.length - a.length)
   for (let i = 0; i < Math.max(a.length, b.length); i++) {

@@ -26,7 +26,9 @@ function specOf(job: Job): Partial<Job> {
   return { ...spec, TaskGroups: job.TaskGroups.map(withoutScalingIds) }
 }
 
-/** Scaling policies get their ids at registration and keep them across versions (reference §4.2). */
+/**
+ * Scaling policies get their ids at registration and keep them across versions (reference §4.2).
+ */
 function withoutScalingIds(group: TaskGroup): TaskGroup {
   const clean = (policy: ScalingPolicy): ScalingPolicy => ({
     ...policy,
@@ -45,8 +47,8 @@ function withoutScalingIds(group: TaskGroup): TaskGroup {
 }
 
 /**
- * Why a job may not replace the stored one of the same ID, or be the first (reference §2.3); undefined
- * when it may. The texts are part of the contract.
+ * Why a job may not replace the stored one of the same ID, or be the first (reference §2.3);
+ * undefined when it may. The texts are part of the contract.
  */
 export function jobUpdateRefusal(before: Job | undefined, after: Job): string | undefined {
   if (before === undefined)
@@ -64,7 +66,9 @@ export function jobUpdateRefusal(before: Job | undefined, after: Job): string | 
   return before.Dispatched === after.Dispatched ? undefined : "field 'Dispatched' is read-only"
 }
 
-/** A job of which children are dispatched; a dispatched child carries the block but is none itself. */
+/**
+ * A job of which children are dispatched; a dispatched child carries the block but is none itself.
+ */
 export function isParameterized(job: Job): boolean {
   return job.ParameterizedJob !== null && !job.Dispatched
 }

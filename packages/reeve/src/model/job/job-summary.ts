@@ -32,7 +32,10 @@ const bucketOf = {
 /** Scheduling reference §18: an allocation that ended well or badly has done so for good. */
 const CUMULATIVE: readonly Bucket[] = ['Complete', 'Failed']
 
-/** The summary of a job without allocations, or of one that was registered anew, with all its groups. */
+/**
+ * The summary of a job without allocations, or of one that was registered anew, with all its
+ * groups.
+ */
 export function newSummary(job: Job): JobSummary {
   const groups = job.TaskGroups.map((group) => [group.Name, NO_ALLOCATIONS] as const)
   return {
@@ -63,7 +66,9 @@ export interface StatusChange {
   readonly after: ClientStatus
 }
 
-/** The summary after the changes, at a cost that does not depend on how many allocations there are. */
+/**
+ * The summary after the changes, at a cost that does not depend on how many allocations there are.
+ */
 export function summarize(summary: JobSummary, changes: readonly StatusChange[]): JobSummary {
   const counts = new Map<string, Record<keyof TaskGroupSummary, number>>()
   for (const change of changes) {

@@ -1,7 +1,7 @@
 /**
- * Whether a text has the form of a cron expression (scheduling reference §14): five fields; six with
- * the year at the end; seven with seconds first as well. Says what is wrong, or undefined. When it
- * will next be due is another question, which needs a calendar.
+ * Whether a text has the form of a cron expression (scheduling reference §14): five fields; six
+ * with the year at the end; seven with seconds first as well. Says what is wrong, or undefined.
+ * When it will next be due is another question, which needs a calendar.
  */
 export function checkCronShape(spec: string): string | undefined {
   const text = spec.trim()

@@ -1,8 +1,8 @@
 import type { Job, NetworkResource, Task, TaskGroup } from '@reeve/contract'
 
 /**
- * What is accepted but probably not meant (jobspec reference §10). `Periodic.Spec` is not among them:
- * Spec W documents it as the field.
+ * What is accepted but probably not meant (jobspec reference §10). `Periodic.Spec` is not among
+ * them: Spec W documents it as the field.
  */
 export function jobWarnings(job: Job): readonly string[] {
   const groups = job.TaskGroups.flatMap((group) =>
@@ -11,7 +11,9 @@ export function jobWarnings(job: Job): readonly string[] {
   return [...promotionWarnings(job), ...groups]
 }
 
-/** Promotion is of the whole deployment, so one group that waits for a person holds up the others. */
+/**
+ * Promotion is of the whole deployment, so one group that waits for a person holds up the others.
+ */
 function promotionWarnings(job: Job): readonly string[] {
   const canaried = job.TaskGroups.filter((group) => (group.Update?.Canary ?? 0) > 0)
   const automatic = canaried.filter((group) => group.Update?.AutoPromote === true)

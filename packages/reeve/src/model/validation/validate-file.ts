@@ -150,7 +150,9 @@ export function checkDispatchPayload(task: Task, path: string): readonly Finding
   ]
 }
 
-/** Destinations are relative to the task's directory, which is one level inside the allocation's. */
+/**
+ * Destinations are relative to the task's directory, which is one level inside the allocation's.
+ */
 function escapesAllocation(destination: string): boolean {
   return depthBelow(destination) < -1
 }

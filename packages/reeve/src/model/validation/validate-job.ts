@@ -16,7 +16,10 @@ import { checkCronShape } from './cron-shape.ts'
 import { checkParameterized, checkPeriodic, type CheckCron } from './validate-launch.ts'
 
 export interface JobRules {
-  /** Says what is wrong with a cron expression; undefined when it is in order. By its form if absent. */
+  /**
+   * Says what is wrong with a cron expression; undefined when it is in order. By its form if
+   * absent.
+   */
   readonly checkCron?: CheckCron
   /** Highest priority a job may have (scheduling reference §10). */
   readonly priorityMax?: number

@@ -60,7 +60,9 @@ function checkVolume(volume: VolumeRequest, path: string): readonly Finding[] {
   ]
 }
 
-/** A volume for each allocation needs names that stay: one each, and never two of the same index. */
+/**
+ * A volume for each allocation needs names that stay: one each, and never two of the same index.
+ */
 function checkPerAllocation(
   volume: VolumeRequest,
   path: string,

@@ -3,7 +3,9 @@ import { targetReader, type PublicNode, type TargetReader } from '../../model/in
 import type { Proposed } from '../proposed.ts'
 import { constraintText } from './node-filter.ts'
 
-/** Says why a node is refused because of what else of the job is placed; undefined when it is not. */
+/**
+ * Says why a node is refused because of what else of the job is placed; undefined when it is not.
+ */
 export type DistinctCheck = (node: PublicNode) => string | undefined
 
 export interface DistinctContext {

@@ -3,7 +3,9 @@ import type { PublicNode } from '../../model/index.ts'
 import { portsOf } from '../rank/port-ask.ts'
 import { hostAddresses } from '../rank/host-addresses.ts'
 
-/** Scheduling reference §9.4: the node must offer the network's mode, and each port's host network. */
+/**
+ * Scheduling reference §9.4: the node must offer the network's mode, and each port's host network.
+ */
 export function networkCheck(group: TaskGroup): (node: PublicNode) => string | undefined {
   const network = group.Networks?.[0]
   const ports = portsOf(group)

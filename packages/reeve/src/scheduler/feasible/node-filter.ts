@@ -16,8 +16,9 @@ export interface NodeFilter {
 }
 
 /**
- * The checks of scheduling reference §9.1, steps 2 to 4. Constraints are evaluated once for each class
- * of nodes where the class decides them; the reason is kept, so that every node is counted under it.
+ * The checks of scheduling reference §9.1, steps 2 to 4. Constraints are evaluated once for each
+ * class of nodes where the class decides them; the reason is kept, so that every node is counted
+ * under it.
  */
 export function nodeFilter(job: Job, group: TaskGroup): NodeFilter {
   const constraints = plainConstraints(job, group)

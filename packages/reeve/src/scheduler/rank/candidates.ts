@@ -65,8 +65,8 @@ export interface Selection {
 }
 
 /**
- * Every node that can run a group, scored. Of all of them only those are looked at again on which the
- * plan changed something, so a placement costs one pass over numbers.
+ * Every node that can run a group, scored. Of all of them only those are looked at again on which
+ * the plan changed something, so a placement costs one pass over numbers.
  */
 export class Candidates {
   readonly #options: CandidateOptions

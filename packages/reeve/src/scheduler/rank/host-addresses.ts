@@ -45,7 +45,9 @@ export function reservedPorts(node: PublicNode): ReadonlySet<string> {
   return new Set([...here, ...shared])
 }
 
-/** `22,80,8500-8600`; what is no port is skipped, because an agent's configuration is checked there. */
+/**
+ * `22,80,8500-8600`; what is no port is skipped, because an agent's configuration is checked there.
+ */
 export function parsePorts(text: string): readonly number[] {
   const ports = new Set<number>()
   for (const part of text.split(',').slice(0, RANGES_MAX)) {

@@ -12,7 +12,9 @@ export const AFFINITY = 'node-affinity'
 const FIT_MAX = 18
 
 export interface Fractions {
-  /** Share of the processor and of the memory that is left once the allocation is placed, 0 to 1. */
+  /**
+   * Share of the processor and of the memory that is left once the allocation is placed, 0 to 1.
+   */
   readonly freeCpu: number
   readonly freeMemory: number
 }

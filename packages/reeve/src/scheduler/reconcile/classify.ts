@@ -75,7 +75,10 @@ function fateOf(row: AllocationRow, context: ClassifyContext): Fate {
   return isGone(context.findNode(row.NodeID)) ? 'lost' : 'keep'
 }
 
-/** Told to stop. Of batch jobs, work that ended well before the stop reached it is done all the same. */
+/**
+ * Told to stop. Of batch jobs, work that ended well before the stop reached it is done all the
+ * same.
+ */
 function fateOfStopped(row: AllocationRow, { job }: ClassifyContext): Fate {
   if (row.DesiredTransition?.MigrateDisablePlacement === true) return 'keep'
   const done =
@@ -113,7 +116,9 @@ function isReplaced(row: AllocationRow): boolean {
   return row.NextAllocation !== undefined && row.NextAllocation !== ''
 }
 
-/** Of an earlier version, or of a job of the same ID that was purged before this one was registered. */
+/**
+ * Of an earlier version, or of a job of the same ID that was purged before this one was registered.
+ */
 export function isOlder(row: AllocationRow, job: Job): boolean {
   return row.CreateIndex < job.CreateIndex || row.JobVersion < job.Version
 }

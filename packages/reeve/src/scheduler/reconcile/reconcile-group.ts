@@ -87,8 +87,8 @@ export function reconcileGroup(
 }
 
 /**
- * Too many: those that must move anyway go first, then failed ones that nobody replaces, then second
- * holders of a name, then the highest indexes. Finished work goes last: it costs nothing.
+ * Too many: those that must move anyway go first, then failed ones that nobody replaces, then
+ * second holders of a name, then the highest indexes. Finished work goes last: it costs nothing.
  */
 function chooseSurplus({ keep, migrate }: Classified, count: number): ReadonlySet<AllocationRow> {
   const excess = keep.length + migrate.length - count

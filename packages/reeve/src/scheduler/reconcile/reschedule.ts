@@ -19,7 +19,9 @@ export interface RescheduleContext {
   readonly evaluationId: string
 }
 
-/** Scheduling reference §6.3, for an allocation that failed on its node and was not replaced yet. */
+/**
+ * Scheduling reference §6.3, for an allocation that failed on its node and was not replaced yet.
+ */
 export function decideReschedule(
   row: AllocationRow,
   { policy, nowMs, evaluationId }: RescheduleContext,

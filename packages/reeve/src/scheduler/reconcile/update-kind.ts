@@ -3,8 +3,8 @@ import { isEqual } from '../../model/index.ts'
 
 /**
  * Whether a running allocation of one version of a group can become one of another without being
- * replaced (scheduling reference §6.6). Fields that are not listed here, such as counts, services and
- * constraints, an agent can take over while the tasks run.
+ * replaced (scheduling reference §6.6). Fields that are not listed here, such as counts, services
+ * and constraints, an agent can take over while the tasks run.
  */
 export function needsReplacement(before: Job, after: Job, groupName: string): boolean {
   const [old, next] = [groupOf(before, groupName), groupOf(after, groupName)]
