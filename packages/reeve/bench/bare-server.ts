@@ -17,6 +17,8 @@ const held = new Set<ServerResponse>()
 const streams = new Set<ServerResponse>()
 
 const server = createServer((request, response) => void serve(request, response))
+// Connections wait while others are opened.
+server.keepAliveTimeout = 600_000
 server.listen(0, '127.0.0.1', () => {
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('no port was taken')

@@ -33,6 +33,7 @@ export class HttpConnection {
 
   /** Sends a whole request, as `requestText` makes it. */
   send(request: string): Promise<HttpAnswer> {
+    if (this.#socket.destroyed) throw new Error('the connection is closed')
     this.#waiting = Promise.withResolvers<HttpAnswer>()
     this.#socket.write(request)
     return this.#waiting.promise

@@ -44,7 +44,13 @@ export async function buildPage<T>(
   const items: string[] = []
   let from = query.next_token === '' ? undefined : query.next_token
   for (;;) {
-    const slice = takeSlice(source, { from, reverse: query.reverse ?? false, filter: filter.value })
+    const slice = takeSlice(source, {
+      from,
+      reverse: query.reverse ?? false,
+      filter: filter.value,
+      // One more than fits: it begins the next page.
+      rowsMax: size.value - items.length + 1,
+    })
     if (!slice.ok) return slice
     for (const row of slice.value.rows) {
       if (items.length === size.value) return ok({ items, nextToken: source.tokenOf(row) })
@@ -60,11 +66,12 @@ interface SliceOptions {
   readonly from: string | undefined
   readonly reverse: boolean
   readonly filter: Filter | undefined
+  readonly rowsMax: number
 }
 
 function takeSlice<T>(
   source: ListSource<T>,
-  { from, reverse, filter }: SliceOptions,
+  { from, reverse, filter, rowsMax }: SliceOptions,
 ): Result<{ rows: T[]; next: string | undefined }, Refusal> {
   const rows: T[] = []
   let examined = 0
@@ -75,7 +82,7 @@ function takeSlice<T>(
       if (!matches.ok) return invalid(`failed to read result page: ${matches.error.message}`)
       if (!matches.value) continue
     }
-    rows.push(row)
+    if (rows.push(row) === rowsMax) break
   }
   return ok({ rows, next: undefined })
 }

@@ -22,7 +22,7 @@ export async function prepareDataDirectory(path: string): Promise<void> {
 /**
  * Level by level: Node's recursive mkdir never returns below /proc (seen with 24.21.0).
  */
-async function makeDirectory(path: string): Promise<void> {
+export async function makeDirectory(path: string): Promise<void> {
   const isThere = await stat(path).then(
     (found) => found.isDirectory(),
     () => false,

@@ -1,9 +1,9 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Fault } from '../kit/fault.ts'
 import { openEmbeddedEngine } from '../storage/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
-import { prepareDataDirectory } from './data-directory.ts'
+import { makeDirectory, prepareDataDirectory } from './data-directory.ts'
 import { devToken } from './dev-token.ts'
 import type { ProgramLog } from './log.ts'
 import { createNode } from './node.ts'
@@ -91,7 +91,7 @@ interface Served {
 async function startServer(parts: PartOptions): Promise<Served> {
   const { config, log, version, self, started, failed } = parts
   const directory = join(config.dataDirectory, 'server')
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await makeDirectory(directory)
   const engine = await openEmbeddedEngine(join(directory, 'storage'))
   const secrets = await loadServerSecrets(directory, config.server.joinToken?.reveal())
   const server = await Server.open({

@@ -13,7 +13,7 @@ export {
   removeFromUsage,
 } from './allocation/node-usage.ts'
 export type { Charge, NodeUsage, TaskDemand } from './allocation/node-usage.ts'
-export { FIT_SCORER, metricsView } from './allocation/stored-metrics.ts'
+export { metricsView, SCORERS } from './allocation/stored-metrics.ts'
 export type { StoredMetrics, StoredScore } from './allocation/stored-metrics.ts'
 export { storeTaskStates, taskStatesView } from './allocation/stored-task-states.ts'
 export type { StoredTaskStates } from './allocation/stored-task-states.ts'

@@ -11,16 +11,11 @@ import {
   aNode,
   aTask,
   nodes,
+  planFor,
   seeded,
-  type ClusterParts,
 } from '../../test/build/index.ts'
 import { metricsView } from '../model/index.ts'
-import type { Plan } from './plan.ts'
 import { schedule } from './schedule.ts'
-
-function plan(parts: ClusterParts & { job: Job }): Plan {
-  return schedule(aCluster(parts), anEvaluation(parts.job), seeded(1))
-}
 
 function nodeOf(number: number, fields: Partial<Node> = {}): Node {
   return aNode({
@@ -33,7 +28,7 @@ function nodeOf(number: number, fields: Partial<Node> = {}): Node {
 
 /** The nodes on which the first group of the job is placed, by number. */
 function placed(job: Job, cluster: readonly Node[]): readonly number[] {
-  return plan({ job, nodes: cluster }).placements.map(
+  return planFor({ job, nodes: cluster }).placements.map(
     (row) => cluster.findIndex((node) => node.ID === row.NodeID) + 1,
   )
 }
@@ -163,7 +158,7 @@ for (const { name, job, group, bad, good, reason } of rules)
   test(`placement: ${name} is passed over`, () => {
     const cluster = [nodeOf(1, { NodeClass: 'x', ...bad }), nodeOf(2, good)]
     const wanted = aJob({ ...job, groups: [aGroup(group)] })
-    const { placements } = plan({ job: wanted, nodes: cluster })
+    const { placements } = planFor({ job: wanted, nodes: cluster })
     assert.deepEqual(
       placements.map((row) => row.NodeID),
       [anId('node', 2)],
@@ -185,13 +180,13 @@ test('placement: devices are found nowhere', () => {
   const job = aJob({
     groups: [aGroup({ Tasks: [aTask({ Resources: { Devices: [{ Name: 'gpu' }] } })] })],
   })
-  const { evaluation } = plan({ job })
+  const { evaluation } = planFor({ job })
   assert.deepEqual(evaluation.FailedTGAllocs?.['app']?.ConstraintFiltered, { 'missing devices': 1 })
 })
 
 test('placement: nodes of one class are counted under the constraint that refused them', () => {
   const job = aJob({ Constraints: [{ LTarget: '${attr.kernel.name}', RTarget: 'plan9' }] })
-  const { evaluation } = plan({ job, nodes: nodes(5) })
+  const { evaluation } = planFor({ job, nodes: nodes(5) })
   const metrics = evaluation.FailedTGAllocs?.['app']
   assert.deepEqual(metrics?.ConstraintFiltered, { '${attr.kernel.name} = plan9': 5 })
 })
@@ -204,7 +199,7 @@ test('placement: the fullest node that still has room', () => {
     groups: [aGroup({ Tasks: [aTask({ Resources: { CPU: 2_000 } })] })],
   })
   const allocations = [anAllocation({ job: other, NodeID: anId('node', 2) })]
-  const { placements } = plan({ job: aJob(), nodes: nodes(3), allocations })
+  const { placements } = planFor({ job: aJob(), nodes: nodes(3), allocations })
   assert.equal(placements[0]?.NodeID, anId('node', 2))
 })
 
@@ -214,7 +209,7 @@ test('placement: the emptiest when the cluster is set to spread', () => {
     anAllocation({ job: other, ID: anId('alloc', n), NodeID: anId('node', n) }),
   )
   const settings = { algorithm: 'spread' as const }
-  const { placements } = plan({ job: aJob(), nodes: nodes(3), allocations, settings })
+  const { placements } = planFor({ job: aJob(), nodes: nodes(3), allocations, settings })
   assert.equal(placements[0]?.NodeID, anId('node', 3))
 })
 
@@ -249,12 +244,12 @@ test('placement: a sticky disk draws its replacement back to the node', () => {
     CreateIndex: 1,
   }
   const allocations = [anAllocation({ job: before, NodeID: anId('node', 3) })]
-  const { placements } = plan({ job, versions: [before], nodes: nodes(3), allocations })
+  const { placements } = planFor({ job, versions: [before], nodes: nodes(3), allocations })
   assert.equal(placements[0]?.NodeID, anId('node', 3))
 })
 
 test('placement: the five best nodes are remembered, best first', () => {
-  const { placements } = plan({ job: aJob(), nodes: nodes(9) })
+  const { placements } = planFor({ job: aJob(), nodes: nodes(9) })
   const best = placements[0]?.Metrics.Best ?? []
   assert.deepEqual(
     best.map(([id]) => id),
@@ -269,7 +264,7 @@ test('distinct_hosts: one of the job on each node', () => {
     Constraints: [{ Operand: 'distinct_hosts' }],
     groups: [aGroup({ Name: 'a' }), aGroup({ Name: 'b', Count: 2 })],
   })
-  const { placements, evaluation } = plan({ job, nodes: nodes(2) })
+  const { placements, evaluation } = planFor({ job, nodes: nodes(2) })
   assert.equal(placements.length, 2)
   assert.deepEqual(evaluation.QueuedAllocations, { a: 0, b: 1 })
   assert.deepEqual(evaluation.FailedTGAllocs?.['b']?.ConstraintFiltered, { distinct_hosts: 2 })
@@ -286,13 +281,13 @@ test('distinct_hosts: of a group, others of the job do not count; switched off, 
       }),
     ],
   })
-  assert.equal(plan({ job, nodes: nodes(1) }).placements.length, 3)
+  assert.equal(planFor({ job, nodes: nodes(1) }).placements.length, 3)
 })
 
 test('distinct_hosts: what runs there already counts, what leaves does not', () => {
   const job = aJob({ Constraints: [{ Operand: 'distinct_hosts' }], groups: [aGroup({ Count: 2 })] })
   const runs = anAllocation({ job })
-  const twoNodes = plan({ job, nodes: nodes(2), allocations: [runs] })
+  const twoNodes = planFor({ job, nodes: nodes(2), allocations: [runs] })
   assert.deepEqual(
     twoNodes.placements.map((row) => row.NodeID),
     [anId('node', 2)],
@@ -304,7 +299,7 @@ test('distinct_hosts: what runs there already counts, what leaves does not', () 
     Version: 1,
     CreateIndex: 1,
   }
-  const replaced = plan({ job: next, versions: [before], nodes: nodes(1), allocations: [runs] })
+  const replaced = planFor({ job: next, versions: [before], nodes: nodes(1), allocations: [runs] })
   assert.equal(replaced.placements.length, 1)
 })
 
@@ -320,12 +315,12 @@ test('distinct_property: so many for each value, and none without one', () => {
       Constraints: [{ Operand: 'distinct_property', LTarget: '${meta.rack}', RTarget: allowed }],
       groups: [aGroup({ Count: 9 })],
     })
-  const one = plan({ job: job(''), nodes: cluster })
+  const one = planFor({ job: job(''), nodes: cluster })
   assert.equal(one.placements.length, 2)
   assert.deepEqual(one.evaluation.FailedTGAllocs?.['app']?.ConstraintFiltered, {
     '${meta.rack} distinct_property': 4,
   })
-  assert.equal(plan({ job: job('2'), nodes: cluster }).placements.length, 4)
+  assert.equal(planFor({ job: job('2'), nodes: cluster }).placements.length, 4)
 })
 
 // Room.
@@ -357,7 +352,7 @@ for (const { name, group, dimension } of dimensions)
         Networks: { ReservedHostPorts: '22' },
       },
     })
-    const { evaluation } = plan({ job: aJob({ groups: [aGroup(group)] }), nodes: [full] })
+    const { evaluation } = planFor({ job: aJob({ groups: [aGroup(group)] }), nodes: [full] })
     assert.deepEqual(evaluation.FailedTGAllocs?.['app']?.DimensionExhausted, { [dimension]: 1 })
   })
 
@@ -368,7 +363,7 @@ test('placement: what the node keeps for itself is not given', () => {
       Cpu: { CpuShares: 3_950, ReservedCpuCores: null },
     },
   })
-  const { evaluation } = plan({ job: aJob(), nodes: [keeping] })
+  const { evaluation } = planFor({ job: aJob(), nodes: [keeping] })
   assert.deepEqual(evaluation.FailedTGAllocs?.['app']?.DimensionExhausted, { cpu: 1 })
 })
 
@@ -376,9 +371,9 @@ test('placement: what was told to stop holds its room until the node says that i
   const big = aJob({ groups: [aGroup({ Tasks: [aTask({ Resources: { CPU: 3_000 } })] })] })
   const other = { ...big, ID: 'other' }
   const stopping = anAllocation({ job: other, DesiredStatus: 'stop' })
-  assert.equal(plan({ job: big, allocations: [stopping] }).placements.length, 0)
+  assert.equal(planFor({ job: big, allocations: [stopping] }).placements.length, 0)
   const over = { ...stopping, ClientStatus: 'complete' as const }
-  assert.equal(plan({ job: big, allocations: [over] }).placements.length, 1)
+  assert.equal(planFor({ job: big, allocations: [over] }).placements.length, 1)
 })
 
 test('placement: tasks that run one after the other share their room', () => {
@@ -392,14 +387,14 @@ test('placement: tasks that run one after the other share their room', () => {
       }),
     ],
   })
-  assert.equal(plan({ job }).placements.length, 1)
+  assert.equal(planFor({ job }).placements.length, 1)
 })
 
 test('placement: cores are given one by one, and never twice', () => {
   const job = aJob({
     groups: [aGroup({ Count: 3, Tasks: [aTask({ Resources: { Cores: 2, MemoryMB: 64 } })] })],
   })
-  const { placements, evaluation } = plan({ job })
+  const { placements, evaluation } = planFor({ job })
   const tasks = placements.map((row) => row.AllocatedResources.Tasks['main']?.Cpu)
   assert.deepEqual(tasks, [
     { CpuShares: 2_000, ReservedCores: [0, 1] },
@@ -416,7 +411,7 @@ test('placement: cores that the node keeps are passed over', () => {
       Cpu: { CpuShares: 0, ReservedCpuCores: [0] },
     },
   })
-  const { placements } = plan({ job, nodes: [keeping] })
+  const { placements } = planFor({ job, nodes: [keeping] })
   assert.deepEqual(placements[0]?.AllocatedResources.Tasks['main']?.Cpu.ReservedCores, [1])
 })
 
@@ -425,7 +420,7 @@ test('placement: memory beyond the reservation only where the cluster allows it'
     groups: [aGroup({ Tasks: [aTask({ Resources: { MemoryMB: 100, MemoryMaxMB: 400 } })] })],
   })
   const memory = (oversubscription: boolean): unknown =>
-    plan({ job, settings: { memoryOversubscription: oversubscription } }).placements[0]
+    planFor({ job, settings: { memoryOversubscription: oversubscription } }).placements[0]
       ?.AllocatedResources.Tasks['main']?.Memory
   assert.deepEqual(memory(false), { MemoryMB: 100, MemoryMaxMB: 0 })
   assert.deepEqual(memory(true), { MemoryMB: 100, MemoryMaxMB: 400 })
@@ -440,7 +435,7 @@ test('placement: ports are given and shown in both forms', () => {
     ReservedPorts: [{ Label: 'ssh', Value: 22 }],
   }
   const job = aJob({ groups: [aGroup({ Networks: [network] })] })
-  const { placements } = plan({ job })
+  const { placements } = planFor({ job })
   const shared = placements[0]?.AllocatedResources.Shared
   const [ssh, http, admin] = shared?.Ports ?? []
   assert.deepEqual(ssh, { Label: 'ssh', Value: 22, To: 0, HostIP: '10.0.0.1' })
@@ -463,7 +458,7 @@ test('placement: ports are given and shown in both forms', () => {
 test('placement: a static port is on each node once', () => {
   const network = { ReservedPorts: [{ Label: 'ssh', Value: 22 }] }
   const job = aJob({ groups: [aGroup({ Count: 3, Networks: [network] })] })
-  const { placements, evaluation } = plan({ job, nodes: nodes(2) })
+  const { placements, evaluation } = planFor({ job, nodes: nodes(2) })
   assert.equal(new Set(placements.map((row) => row.NodeID)).size, 2)
   assert.deepEqual(evaluation.FailedTGAllocs?.['app']?.DimensionExhausted, {
     'network: reserved port collision ssh=22': 2,
@@ -472,7 +467,7 @@ test('placement: a static port is on each node once', () => {
 
 test('placement: the network of a task gets its own ports', () => {
   const tasks = [aTask({ Resources: { Networks: [{ DynamicPorts: [{ Label: 'db' }] }] } })]
-  const { placements } = plan({ job: aJob({ groups: [aGroup({ Tasks: tasks })] }) })
+  const { placements } = planFor({ job: aJob({ groups: [aGroup({ Tasks: tasks })] }) })
   const allocated = placements[0]?.AllocatedResources
   const [network] = allocated?.Tasks['main']?.Networks ?? []
   assert.equal(network?.IP, '10.0.0.1')

@@ -1,25 +1,15 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Evaluation, Job } from '@reeve/contract'
 import {
-  aCluster,
   aGroup,
   aJob,
   anAllocation,
-  anEvaluation,
   anId,
   aNode,
   aTask,
   nodes,
-  seeded,
-  type ClusterParts,
+  planFor,
 } from '../../test/build/index.ts'
-import type { Plan } from './plan.ts'
-import { schedule } from './schedule.ts'
-
-function plan(parts: ClusterParts & { job: Job }, fields: Partial<Evaluation> = {}): Plan {
-  return schedule(aCluster(parts), anEvaluation(parts.job, fields), seeded(1))
-}
 
 const system = aJob({ Type: 'system' })
 const on = (number: number, job = system) =>
@@ -27,7 +17,7 @@ const on = (number: number, job = system) =>
 
 test('system: one on every node that takes work, all under one name', () => {
   const cluster = [...nodes(3), aNode({ ID: anId('node', 9), SchedulingEligibility: 'ineligible' })]
-  const { placements, blocked } = plan({ job: system, nodes: cluster })
+  const { placements, blocked } = planFor({ job: system, nodes: cluster })
   assert.deepEqual(
     placements.map((row) => [row.NodeID, row.Name]),
     [1, 2, 3].map((n) => [anId('node', n), 'web.app[0]']),
@@ -36,7 +26,7 @@ test('system: one on every node that takes work, all under one name', () => {
 })
 
 test('system: what runs is left alone, what is missing is placed', () => {
-  const { placements, stops, annotations } = plan({
+  const { placements, stops, annotations } = planFor({
     job: system,
     nodes: nodes(2),
     allocations: [on(1)],
@@ -58,14 +48,14 @@ test('system: nodes that cannot run it are passed over in silence', () => {
     aNode({ NodeClass: 'a', ComputedClass: 'v1:a' }),
     aNode({ ID: anId('node', 2), NodeClass: 'b', ComputedClass: 'v1:b' }),
   ]
-  const { placements, evaluation } = plan({ job, nodes: cluster })
+  const { placements, evaluation } = planFor({ job, nodes: cluster })
   assert.equal(placements.length, 1)
   assert.equal(evaluation.FailedTGAllocs, null)
 })
 
 test('system: when no node can run it, that is told', () => {
   const job = aJob({ Type: 'system', Constraints: [{ LTarget: '${node.class}', RTarget: 'a' }] })
-  const { evaluation, blocked } = plan({ job, nodes: nodes(2) })
+  const { evaluation, blocked } = planFor({ job, nodes: nodes(2) })
   assert.equal(evaluation.FailedTGAllocs?.['app']?.NodesFiltered, 2)
   assert.ok(blocked)
 })
@@ -76,7 +66,7 @@ test('system: nodes without room are told and waited for', () => {
     groups: [aGroup({ Tasks: [aTask({ Resources: { CPU: 3_000 } })] })],
   })
   const other = { ...job, ID: 'other' }
-  const { placements, evaluation, blocked } = plan({
+  const { placements, evaluation, blocked } = planFor({
     job,
     nodes: nodes(3),
     allocations: [on(1, other), on(2, other)],
@@ -89,7 +79,11 @@ test('system: nodes without room are told and waited for', () => {
 
 test('system: a node that is gone loses it, and it is not placed elsewhere', () => {
   const cluster = [aNode({ Status: 'down' }), aNode({ ID: anId('node', 2) })]
-  const { placements, stops } = plan({ job: system, nodes: cluster, allocations: [on(1), on(2)] })
+  const { placements, stops } = planFor({
+    job: system,
+    nodes: cluster,
+    allocations: [on(1), on(2)],
+  })
   assert.deepEqual(
     stops.map((row) => [row.NodeID, row.ClientStatus]),
     [[anId('node', 1), 'lost']],
@@ -101,7 +95,11 @@ test('system: one that failed is placed again, and one that must move is stopped
   const failed = { ...on(1), ClientStatus: 'failed' as const }
   const moving = { ...on(2), DesiredTransition: { Migrate: true } }
   const cluster = [aNode(), aNode({ ID: anId('node', 2), SchedulingEligibility: 'ineligible' })]
-  const { placements, stops } = plan({ job: system, nodes: cluster, allocations: [failed, moving] })
+  const { placements, stops } = planFor({
+    job: system,
+    nodes: cluster,
+    allocations: [failed, moving],
+  })
   assert.deepEqual(
     placements.map((row) => row.NodeID),
     [anId('node', 1)],
@@ -116,10 +114,10 @@ test('system: a new version replaces on the same node, or updates in place', () 
   const before = { ...system, CreateIndex: 1 }
   const job = { ...before, Version: 1 }
   const cluster = { nodes: nodes(2), versions: [before], allocations: [on(1), on(2)] }
-  const inPlace = plan({ ...cluster, job: { ...job, Priority: 90 } })
+  const inPlace = planFor({ ...cluster, job: { ...job, Priority: 90 } })
   assert.deepEqual([inPlace.updates.length, inPlace.placements.length], [2, 0])
   const changed = aJob({ Type: 'system', groups: [aGroup({ Tasks: [aTask({ User: 'x' })] })] })
-  const replaced = plan({ ...cluster, job: { ...changed, Version: 1, CreateIndex: 1 } })
+  const replaced = planFor({ ...cluster, job: { ...changed, Version: 1, CreateIndex: 1 } })
   assert.deepEqual(
     replaced.placements.map((row) => [row.NodeID, row.PreviousAllocation]),
     [1, 2].map((n) => [anId('node', n), anId('alloc', n)]),
@@ -131,13 +129,17 @@ test('system: a new version on a node that can no longer run it only ends the ol
   const before = { ...system, CreateIndex: 1 }
   const rule = { LTarget: '${node.class}', RTarget: 'a' }
   const job = { ...aJob({ Type: 'system', Constraints: [rule] }), Version: 1, CreateIndex: 1 }
-  const { placements, stops } = plan({ job, versions: [before], allocations: [on(1)] })
+  const { placements, stops } = planFor({ job, versions: [before], allocations: [on(1)] })
   assert.deepEqual([placements.length, stops.length], [0, 1])
 })
 
 test('system: a node that left the datacenters of the job is left', () => {
   const job = { ...aJob({ Type: 'system', Datacenters: ['dc2'] }), Version: 1, CreateIndex: 1 }
-  const { stops } = plan({ job, versions: [{ ...system, CreateIndex: 1 }], allocations: [on(1)] })
+  const { stops } = planFor({
+    job,
+    versions: [{ ...system, CreateIndex: 1 }],
+    allocations: [on(1)],
+  })
   assert.equal(stops.length, 1)
 })
 
@@ -153,7 +155,7 @@ test('system: a group that is gone, or has no count, ends everywhere', () => {
     CreateIndex: 1,
   }
   for (const job of [none, other]) {
-    const { stops } = plan({ job, nodes: nodes(2), allocations: [on(1), on(2)] })
+    const { stops } = planFor({ job, nodes: nodes(2), allocations: [on(1), on(2)] })
     assert.equal(stops.length, 2)
   }
 })
@@ -161,16 +163,16 @@ test('system: a group that is gone, or has no count, ends everywhere', () => {
 test('sysbatch: finished work stays done until there is a new version', () => {
   const before = { ...aJob({ Type: 'sysbatch' }), CreateIndex: 1 }
   const ended = [1, 2].map((n) => ({ ...on(n, before), ClientStatus: 'complete' as const }))
-  const same = plan({ job: before, nodes: nodes(3), allocations: ended })
+  const same = planFor({ job: before, nodes: nodes(3), allocations: ended })
   assert.deepEqual(
     same.placements.map((row) => row.NodeID),
     [anId('node', 3)],
   )
-  const next = plan({ job: { ...before, Version: 1 }, nodes: nodes(3), allocations: ended })
+  const next = planFor({ job: { ...before, Version: 1 }, nodes: nodes(3), allocations: ended })
   assert.equal(next.placements.length, 3)
 })
 
 test('system: triggers of other schedulers are refused', () => {
-  const { evaluation } = plan({ job: system }, { TriggeredBy: 'alloc-reschedule' })
+  const { evaluation } = planFor({ job: system }, { TriggeredBy: 'alloc-reschedule' })
   assert.equal(evaluation.Status, 'failed')
 })

@@ -1,4 +1,4 @@
-import type { Job } from '@reeve/contract'
+import type { Evaluation, Job } from '@reeve/contract'
 import {
   addToUsage,
   chargeOf,
@@ -7,11 +7,14 @@ import {
   type AllocationRow,
   type PublicNode,
 } from '../../src/model/index.ts'
-import type {
-  ClusterView,
-  PlacementSettings,
-  SchedulingContext,
+import {
+  schedule,
+  type ClusterView,
+  type PlacementSettings,
+  type Plan,
+  type SchedulingContext,
 } from '../../src/scheduler/index.ts'
+import { anEvaluation } from './evaluation.ts'
 import { nodes } from './node.ts'
 import { countedIds, seededRandom } from './ids.ts'
 
@@ -53,8 +56,19 @@ export function aCluster(parts: ClusterParts = {}): ClusterView {
 }
 
 /** Everything that is not in a view, the same for the same seed. */
-export function seeded(seed: number, nowMs = 1_700_000_000_000): SchedulingContext {
-  return { nowMs, ids: countedIds(), random: seededRandom(seed) }
+export function seeded(seed: number): SchedulingContext {
+  return { nowMs: NOW_MS, ids: countedIds(), random: seededRandom(seed) }
+}
+
+/** When the tests of the scheduler take place. */
+export const NOW_MS = 1_700_000_000_000
+
+/** What an evaluation of the cluster's job decides. */
+export function planFor(
+  parts: ClusterParts & { readonly job: Job },
+  evaluation: Partial<Evaluation> = {},
+): Plan {
+  return schedule(aCluster(parts), anEvaluation(parts.job, evaluation), seeded(1))
 }
 
 function isReady(node: PublicNode): boolean {

@@ -16,10 +16,17 @@ export interface StoredMetrics extends Partial<Omit<PlacementMetrics, 'Scores' |
   readonly Best?: readonly StoredScore[]
 }
 
-/** The scorer of the fit, the one that always applies (scheduling reference §9.3). */
-export const FIT_SCORER = 'binpack'
-/** Shown as zero where they did not apply (scheduling reference §9.6). */
-const SHOWN_SCORERS = ['job-anti-affinity', 'node-reschedule-penalty', 'node-affinity']
+/** The scorers by the names they have on the wire (scheduling reference §9.3). */
+export const SCORERS = {
+  /** The one that always applies, whatever the algorithm. */
+  fit: 'binpack',
+  antiAffinity: 'job-anti-affinity',
+  penalty: 'node-reschedule-penalty',
+  affinity: 'node-affinity',
+} as const
+
+/** Scheduling reference §9.6: shown as zero where they did not apply. */
+const UNAPPLIED = Object.fromEntries(Object.values(SCORERS).map((scorer) => [scorer, 0]))
 
 const NO_METRICS: PlacementMetrics = {
   NodesEvaluated: 0,
@@ -40,7 +47,7 @@ const NO_METRICS: PlacementMetrics = {
   CoalescedFailures: 0,
 }
 
-/** Spec W: `Metrics`, both forms of the scores (choices.md). */
+/** Spec W: Allocation, `Metrics`; the scores in both forms (choices.md). */
 export function metricsView({ Best: best, ...stored }: StoredMetrics): PlacementMetrics {
   const scores = (best ?? []).map(scoreView)
   return {
@@ -52,10 +59,9 @@ export function metricsView({ Best: best, ...stored }: StoredMetrics): Placement
 }
 
 function scoreView([nodeId, score, parts]: StoredScore): NodeScore {
-  const shown = SHOWN_SCORERS.map((scorer) => [scorer, 0])
   return {
     NodeID: nodeId,
-    Scores: { [FIT_SCORER]: score, ...Object.fromEntries(shown), ...parts },
+    Scores: { ...UNAPPLIED, [SCORERS.fit]: score, ...parts },
     NormScore: score,
   }
 }

@@ -107,7 +107,7 @@ function isWithin(version: Version, bound: Version): boolean {
     .every((segment, i) => segment === version.segments[i])
 }
 
-export function compareVersions(a: Version, b: Version): number {
+function compareVersions(a: Version, b: Version): number {
   return compareSegments(a, b) || comparePrereleases(a.prerelease, b.prerelease)
 }
 

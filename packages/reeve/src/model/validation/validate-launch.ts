@@ -43,7 +43,7 @@ function checkSpecs(periodic: PeriodicConfig, checkCron: CheckCron): readonly Fi
 /**
  * A name of the time zone database: offsets such as `+02:00`, which the engine takes too, are none.
  */
-export function checkTimeZone(zone: string): string | undefined {
+function checkTimeZone(zone: string): string | undefined {
   if (!/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(zone)) return `unknown time zone ${zone}`
   try {
     Intl.DateTimeFormat('en', { timeZone: zone })

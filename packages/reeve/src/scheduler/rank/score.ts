@@ -1,12 +1,8 @@
 import type { Affinity, Job, SchedulerAlgorithm, TaskGroup } from '@reeve/contract'
-import { FIT_SCORER, operandTest, targetReader, type NodeProperties } from '../../model/index.ts'
+import { operandTest, SCORERS, targetReader, type NodeProperties } from '../../model/index.ts'
 
 /** A score is the mean of its parts: a part that does not apply neither helps nor hurts. */
 export type ScoreParts = Readonly<Record<string, number>>
-
-export const ANTI_AFFINITY = 'job-anti-affinity'
-export const PENALTY = 'node-reschedule-penalty'
-export const AFFINITY = 'node-affinity'
 
 /** The best that a fit can score; scores are divided by it. */
 const FIT_MAX = 18
@@ -74,10 +70,10 @@ export function meanScore({ fit, antiAffinity, affinity, penalised }: Applied): 
 
 export function scoreParts({ fit, antiAffinity, affinity, penalised }: Applied): ScoreParts {
   return {
-    [FIT_SCORER]: rounded(fit),
-    ...(antiAffinity === 0 ? {} : { [ANTI_AFFINITY]: rounded(antiAffinity) }),
-    ...(affinity === undefined ? {} : { [AFFINITY]: rounded(affinity) }),
-    ...(penalised ? { [PENALTY]: -1 } : {}),
+    [SCORERS.fit]: rounded(fit),
+    ...(antiAffinity === 0 ? {} : { [SCORERS.antiAffinity]: rounded(antiAffinity) }),
+    ...(affinity === undefined ? {} : { [SCORERS.affinity]: rounded(affinity) }),
+    ...(penalised ? { [SCORERS.penalty]: -1 } : {}),
   }
 }
 

@@ -41,10 +41,11 @@ type Fate = 'keep' | 'migrate' | 'lost' | 'failed' | 'forget' | Deferred
 
 /** Scheduling reference §6.2 and §6.3. */
 export function classify(rows: readonly AllocationRow[], context: ClassifyContext): Classified {
-  const lists = { keep: [], migrate: [], lost: [], failed: [] } as Record<
-    'keep' | 'migrate' | 'lost' | 'failed',
-    AllocationRow[]
-  >
+  const keep: AllocationRow[] = []
+  const migrate: AllocationRow[] = []
+  const lost: AllocationRow[] = []
+  const failed: AllocationRow[] = []
+  const lists = { keep, migrate, lost, failed }
   const later: Deferred[] = []
   for (const row of rows.toSorted(byName)) {
     const fate = fateOf(row, context)

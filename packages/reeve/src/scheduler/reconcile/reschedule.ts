@@ -71,7 +71,7 @@ function grownDelayNs(events: readonly RescheduleEvent[], policy: ReschedulePoli
 }
 
 /** When the last of its tasks ended, or when it was last written if no task ever began. */
-export function failedAtMs(row: AllocationRow): number {
+function failedAtMs(row: AllocationRow): number {
   const ends = Object.values(row.TaskStates ?? {})
     .map((state) => state.FinishedAt ?? ZERO_TIME)
     .filter((time) => time !== ZERO_TIME)

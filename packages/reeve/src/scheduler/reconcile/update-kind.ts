@@ -18,7 +18,7 @@ export function needsReplacement(before: Job, after: Job, groupName: string): bo
   })
 }
 
-export function groupOf(job: Job, name: string): TaskGroup | undefined {
+function groupOf(job: Job, name: string): TaskGroup | undefined {
   return job.TaskGroups.find((group) => group.Name === name)
 }
 

@@ -202,12 +202,12 @@ test('a row, an entry and a blob that were changed are refused when they are rea
     await level.put(layout.blobKey('blob-3'), 'xx')
   })
   const engine = await openEmbeddedEngine(directory)
-  t.after(() => engine.close())
   const corrupt = (says: RegExp): object => ({ kind: 'storage-corrupt', message: says })
   await assert.rejects(contentOf(engine.load()), corrupt(/the row under key "rjobs\\u0000job-7"/))
   await assert.rejects(contentOf(engine.read(1)), corrupt(/the log entry under key "l0+20"/))
   await assert.rejects(engine.readBlob('blob-3'), corrupt(/the blob under key "bblob-3"/))
   assert.equal((await contentOf(engine.read(21))).length, 20)
+  await engine.close()
 })
 
 test('damage to log entries before the checkpoint is refused when they are read', async (t) => {
@@ -221,9 +221,9 @@ test('damage to log entries before the checkpoint is refused when they are read'
   assert.ok(history !== undefined && history.lastKey <= layout.logKey(200))
   await changeByte(await levelFile(directory, `${history.number}.ldb`), 3_000)
   engine = await openEmbeddedEngine(directory)
-  t.after(() => engine.close())
   assert.equal(engine.opened.lastIndex, 200)
   await assert.rejects(contentOf(engine.read(1)), { kind: 'storage-corrupt' })
+  await engine.close()
 })
 
 test('no single damage to any file goes unnoticed', async (t) => {
@@ -262,7 +262,6 @@ test('no single damage to any file goes unnoticed', async (t) => {
 test('a power cut at any byte of the write-ahead log leaves whole appends only', async (t) => {
   const directory = await temporaryDirectory(t)
   const engine = await openEmbeddedEngine(directory)
-  t.after(() => engine.close())
   const appends = [[1], [2, 3, 4], [5, 6], [7]]
   for (const indexes of appends) await engine.append(indexes.map(aLogEntry))
   const ends = [0, ...appends.map((indexes) => indexes.at(-1))]
@@ -289,6 +288,7 @@ test('a power cut at any byte of the write-ahead log leaves whole appends only',
     }
   }
   assert.deepEqual(seen, new Set([0, 1, 4, 6]))
+  await engine.close()
 })
 
 /** The database's running commentary and its empty lock file hold no data. */

@@ -174,10 +174,10 @@ test('a full disk fails the append and loses nothing that was acknowledged', asy
   assert.ok(!existsSync(join(disk, 'new')))
   await fs.rm(ballast)
   engine = await openEmbeddedEngine(directory)
-  t.after(() => engine.close())
   const { lastIndex } = engine.opened
   assert.ok(lastIndex === acknowledged || lastIndex === acknowledged + 1)
   await engine.append([aLogEntry(lastIndex + 1)])
+  await engine.close()
 })
 
 /** Resolves when the other process has opened the directory; rejects with what it says. */

@@ -80,10 +80,12 @@ test('a failed sync of the folder fails the write', async () => {
 
 test('no new log file of the real database is missed, whatever the sizes written', async (t) => {
   const path = await mkdtemp(join(tmpdir(), 'reeve-rotation-'))
-  t.after(() => rm(path, { recursive: true }))
   const level = new ClassicLevel(path, { writeBufferSize: 64 * 1024 })
   await level.open()
-  t.after(() => level.close())
+  t.after(async () => {
+    await level.close()
+    await rm(path, { recursive: true })
+  })
   const folder = rotationFolder(path)
   let syncs = 0
   const sync = async (): Promise<void> => void syncs++

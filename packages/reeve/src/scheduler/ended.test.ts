@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { Evaluation, type Job } from '@reeve/contract'
+import { Value } from 'typebox/value'
+import { aGroup, aJob, anAllocation, anId, aNode, NOW_MS, planFor } from '../../test/build/index.ts'
+import { isoFromMs, nsFromMs, ZERO_TIME } from '../kit/duration.ts'
+import type { AllocationRow } from '../model/index.ts'
+
+function names(rows: readonly AllocationRow[]): readonly string[] {
+  return rows.map((row) => row.Name)
+}
+
+function count(job: Job, running: number): readonly AllocationRow[] {
+  return Array.from({ length: running }, (_, index) => anAllocation({ job, index }))
+}
+
+test('schedule: what a dead node had is lost and replaced under its name', () => {
+  const job = aJob({ groups: [aGroup({ Count: 2 })] })
+  const allocations = count(job, 2)
+  const alive = aNode({ ID: anId('node', 2) })
+  const { stops, placements } = planFor({
+    nodes: [aNode({ Status: 'down' }), alive],
+    job,
+    allocations,
+  })
+  assert.deepEqual(names(placements), ['web.app[0]', 'web.app[1]'])
+  assert.deepEqual(
+    stops.map(({ ClientStatus, DesiredStatus, NextAllocation }) => [
+      ClientStatus,
+      DesiredStatus,
+      NextAllocation,
+    ]),
+    placements.map((row) => ['lost', 'stop', row.ID]),
+  )
+  assert.deepEqual(
+    placements.map((row) => row.PreviousAllocation),
+    allocations.map((row) => row.ID),
+  )
+  assert.ok(placements.every((row) => row.RescheduleTracker === undefined))
+})
+
+test('schedule: what a forgotten node had is lost', () => {
+  const job = aJob()
+  const allocations = [anAllocation({ job, NodeID: anId('node', 9) })]
+  const { stops, placements } = planFor({ job, allocations })
+  assert.equal(stops[0]?.ClientStatus, 'lost')
+  assert.equal(placements.length, 1)
+})
+
+test('schedule: a draining node keeps what nobody marked', () => {
+  const job = aJob()
+  const drained = aNode({
+    SchedulingEligibility: 'ineligible',
+    DrainStrategy: {
+      Deadline: 0,
+      IgnoreSystemJobs: false,
+      ForceDeadline: ZERO_TIME,
+      StartedAt: ZERO_TIME,
+    },
+  })
+  const { stops, placements } = planFor({ nodes: [drained], job, allocations: count(job, 1) })
+  assert.deepEqual([stops, placements], [[], []])
+})
+
+test('schedule: a marked allocation moves to another node under its name', () => {
+  const job = aJob()
+  const allocations = [anAllocation({ job, DesiredTransition: { Migrate: true } })]
+  const parts = {
+    nodes: [aNode({ SchedulingEligibility: 'ineligible' }), aNode({ ID: anId('node', 2) })],
+  }
+  const { stops, placements, annotations } = planFor({ ...parts, job, allocations })
+  assert.equal(placements[0]?.NodeID, anId('node', 2))
+  assert.equal(placements[0]?.PreviousAllocation, stops[0]?.ID)
+  assert.equal(stops[0]?.NextAllocation, placements[0]?.ID)
+  assert.equal(annotations.DesiredTGUpdates['app']?.Migrate, 1)
+  assert.equal(annotations.DesiredTGUpdates['app']?.Stop, 0)
+})
+
+test('schedule: a marked allocation that shall not be replaced is stopped and keeps its place', () => {
+  const job = aJob({ Type: 'batch' })
+  const transition = { Migrate: true, MigrateDisablePlacement: true }
+  const allocations = [anAllocation({ job, DesiredTransition: transition })]
+  const first = planFor({ nodes: 2, job, allocations })
+  assert.deepEqual([first.stops.length, first.placements.length], [1, 0])
+  const second = planFor({ nodes: 2, job, allocations: first.stops })
+  assert.deepEqual([second.stops.length, second.placements.length], [0, 0])
+})
+
+const endings = [
+  {
+    name: 'finished work of a batch job is not done again',
+    type: 'batch',
+    client: 'complete',
+    places: 0,
+  },
+  { name: 'a service that ended is started again', type: 'service', client: 'complete', places: 1 },
+] as const
+for (const { name, type, client, places } of endings)
+  test(`schedule: ${name}`, () => {
+    const job = aJob({ Type: type })
+    const { placements } = planFor({
+      job,
+      allocations: [anAllocation({ job, ClientStatus: client })],
+    })
+    assert.equal(placements.length, places)
+  })
+
+test('schedule: a new version of a batch job runs again where the old one has finished', () => {
+  const before = aJob({ Type: 'batch' })
+  const job = { ...before, Priority: 60, Version: 1 }
+  const allocations = [anAllocation({ job: before, ClientStatus: 'complete' })]
+  assert.equal(planFor({ job, versions: [before], allocations }).placements.length, 1)
+})
+
+test('schedule: finished work counts also when it was told to stop meanwhile', () => {
+  const job = aJob({ Type: 'batch' })
+  const places = (fields: Partial<AllocationRow>): number => {
+    const row = anAllocation({ job, ClientStatus: 'complete', DesiredStatus: 'stop', ...fields })
+    return planFor({ job, allocations: [row] }).placements.length
+  }
+  const ended = { main: { State: 'dead' as const, Events: [{ Type: 'Terminated' }] } }
+  const killed = { main: { State: 'dead' as const, Events: [{ Type: 'Killing' }] } }
+  assert.equal(places({ TaskStates: ended }), 0)
+  assert.equal(places({ TaskStates: killed }), 1, 'what was killed was not finished')
+  assert.equal(places({}), 1, 'nor what never began')
+  assert.equal(places({ TaskStates: ended, NextAllocation: anId('alloc', 9) }), 1)
+})
+
+function failed(job: Job, endedMs: number, fields: Partial<AllocationRow> = {}): AllocationRow {
+  return anAllocation({
+    job,
+    ClientStatus: 'failed',
+    TaskStates: { main: { State: 'dead', Failed: true, FinishedAt: isoFromMs(endedMs) } },
+    ...fields,
+  })
+}
+
+test('schedule: a failed service waits for its delay, in an evaluation of its own', () => {
+  const job = aJob()
+  const row = failed(job, NOW_MS)
+  const { placements, notes, followUps, evaluation } = planFor({ job, allocations: [row] })
+  assert.deepEqual(placements, [])
+  const [follow] = followUps
+  assert.ok(follow)
+  assert.deepEqual([...Value.Errors(Evaluation, follow)], [])
+  assert.equal(follow.WaitUntil, isoFromMs(NOW_MS + 30_000))
+  assert.equal(follow.TriggeredBy, 'alloc-reschedule')
+  assert.equal(follow.PreviousEval, evaluation.ID)
+  assert.equal(evaluation.NextEval, follow.ID)
+  assert.deepEqual(
+    notes.map((note) => [note.ID, note.FollowupEvalID]),
+    [[row.ID, follow.ID]],
+  )
+})
+
+test('schedule: one that waits already is not made to wait twice', () => {
+  const job = aJob()
+  const row = failed(job, NOW_MS, { FollowupEvalID: anId('eval', 7) })
+  const { placements, notes, followUps } = planFor({ job, allocations: [row] })
+  assert.deepEqual([placements, notes, followUps], [[], [], []])
+})
+
+test('schedule: those that are due together share an evaluation', () => {
+  const job = aJob({ groups: [aGroup({ Count: 3 })] })
+  const rows = [0, 4_000, 9_000].map((ms, index) =>
+    failed(job, NOW_MS + ms, { ID: anId('alloc', index + 1), Name: `web.app[${index}]` }),
+  )
+  const { followUps, notes } = planFor({ job, allocations: rows })
+  assert.deepEqual(
+    followUps.map((follow) => [follow.WaitUntil, follow.TriggeredBy]),
+    [
+      [isoFromMs(NOW_MS + 30_000), 'alloc-reschedule'],
+      [isoFromMs(NOW_MS + 39_000), 'alloc-failure'],
+    ],
+  )
+  const [first, second] = followUps.map((follow) => follow.ID)
+  assert.deepEqual(
+    notes.map((note) => note.FollowupEvalID),
+    [first, first, second],
+  )
+})
+
+test('schedule: when its time has come it is placed elsewhere, and remembers', () => {
+  const job = aJob()
+  const row = failed(job, NOW_MS - 30_000)
+  const { placements, stops, annotations } = planFor({ nodes: 2, job, allocations: [row] })
+  const [placed] = placements
+  assert.equal(placed?.NodeID, anId('node', 2), 'the node on which it failed is avoided')
+  assert.deepEqual(placed?.RescheduleTracker, {
+    Events: [
+      {
+        RescheduleTime: nsFromMs(NOW_MS),
+        PrevAllocID: row.ID,
+        PrevNodeID: row.NodeID,
+        Delay: nsFromMs(30_000),
+      },
+    ],
+    LastReschedule: 'ok',
+  })
+  assert.deepEqual(
+    stops.map((stop) => [stop.ID, stop.DesiredStatus, stop.ClientStatus, stop.NextAllocation]),
+    [[row.ID, 'stop', 'failed', placed?.ID]],
+  )
+  assert.equal(annotations.DesiredTGUpdates['app']?.RescheduleNow, 1)
+})
+
+test('schedule: the node on which it failed is better than none', () => {
+  const job = aJob()
+  const { placements } = planFor({ nodes: 1, job, allocations: [failed(job, NOW_MS - 30_000)] })
+  assert.equal(placements[0]?.NodeID, anId('node', 1))
+  assert.equal(placements[0]?.Metrics.Best?.[0]?.[2]?.['node-reschedule-penalty'], -1)
+})
+
+test('schedule: one that cannot be placed again stays to be tried, and says so', () => {
+  const job = aJob({ Constraints: [{ LTarget: '${node.class}', RTarget: 'none' }] })
+  const row = failed(job, NOW_MS - 30_000)
+  const { stops, notes, blocked } = planFor({ job, allocations: [row] })
+  assert.deepEqual(stops, [])
+  assert.equal(notes[0]?.RescheduleTracker?.LastReschedule, 'failed to place')
+  assert.ok(blocked)
+})
+
+test('schedule: a batch job that used up its attempts keeps its failure and ends', () => {
+  const job = aJob({ Type: 'batch' })
+  const tracker = {
+    Events: [
+      { RescheduleTime: nsFromMs(NOW_MS - 60_000), PrevAllocID: '', PrevNodeID: '', Delay: 0 },
+    ],
+    LastReschedule: 'ok',
+  }
+  const row = failed(job, NOW_MS, { RescheduleTracker: tracker })
+  const { placements, stops, notes, followUps } = planFor({ job, allocations: [row] })
+  assert.deepEqual([placements, stops, notes, followUps], [[], [], [], []])
+})
