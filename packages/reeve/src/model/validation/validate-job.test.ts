@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { Input, Job, Task, TaskGroup } from '@reeve/contract'
+import type { Input, Job, TaskGroup } from '@reeve/contract'
 import { aGroup, aJob, aTask } from '../../../test/build/job.ts'
 import { validateJob } from './validate-job.ts'
 

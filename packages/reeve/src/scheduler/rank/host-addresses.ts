@@ -49,12 +49,12 @@ export function reservedPorts(node: PublicNode): ReadonlySet<string> {
  * `22,80,8500-8600`; what is no port is skipped, because an agent's configuration is checked there.
  */
 export function parsePorts(text: string): readonly number[] {
-  const ports = new Set<number>()
+  const isListed = new Uint8Array(PORT_MAX + 1)
   for (const part of text.split(',').slice(0, RANGES_MAX)) {
     const [, from, to] = /^\s*(\d{1,5})(?:-(\d{1,5}))?\s*$/.exec(part) ?? []
-    if (from === undefined) continue
-    const last = Math.min(Number(to ?? from), PORT_MAX)
-    for (let port = Number(from); port <= last; port++) ports.add(port)
+    if (from !== undefined) isListed.fill(1, Number(from), Number(to ?? from) + 1)
   }
-  return [...ports]
+  const ports: number[] = []
+  for (const [port, listed] of isListed.entries()) if (listed === 1) ports.push(port)
+  return ports
 }
