@@ -81,7 +81,7 @@ export class Presence {
       cause: 'NodeEvent',
       changes: (stamp) => [
         put('nodes', downRow(node, stamp)),
-        ...nodeEvaluations(store.tables, nodeId, { stamp, ids }),
+        ...nodeEvaluations(store.tables, node, { stamp, ids }),
       ],
     })
   }

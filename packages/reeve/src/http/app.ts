@@ -52,10 +52,14 @@ export function createApp(options: AppOptions): App {
   const { context, log, hub, sessions } = options
   const lifecycle = new Lifecycle()
   const metrics = new Metrics(context.clock, metricSources(options))
+  const channel = new NodeChannelServer({ ...options, clock: context.clock })
   const app = createShell({
     ...options,
+    upgrades: (request) => channel.serves(request),
+    isDraining: () => lifecycle.isDraining,
     observe: (request, reply) => metrics.observe(request, reply),
   })
+  lifecycle.follow(app.server)
   const endpoints: readonly Endpoint[] = [
     ...jobEndpoints(context),
     ...allocationEndpoints(context),
@@ -78,7 +82,7 @@ export function createApp(options: AppOptions): App {
     endpoints,
   )
   const streams = { context, authenticator: options.authenticator, hub, openByAccessor: new Map() }
-  mountEventStream(app, { streams, lifecycle, clock: context.clock })
+  mountEventStream(app, { streams, region: context.region, clock: context.clock })
   mountAccount(app, { findAdministrator: (secret) => findAdministrator(options, secret) })
   const routes = [
     ...endpoints.map((endpoint) => endpoint.route),
@@ -86,10 +90,7 @@ export function createApp(options: AppOptions): App {
     ...v2MountedRoutes,
   ]
   mountDocs(app, routes, options.version)
-  const channel = new NodeChannelServer({ ...options, clock: context.clock })
-  app.server.on('upgrade', (request, socket, head) => {
-    if (!channel.handleUpgrade(request, socket, head)) socket.end('HTTP/1.1 404 Not Found\r\n\r\n')
-  })
+  app.server.on('upgrade', (request, socket, head) => channel.handleUpgrade(request, socket, head))
   return {
     app,
     routes,

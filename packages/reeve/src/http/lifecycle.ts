@@ -1,3 +1,4 @@
+import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** A request that may wait: its signal fires when the caller has gone or the server drains. */
@@ -12,10 +13,25 @@ export interface Hold {
  */
 export class Lifecycle {
   readonly #open = new Set<AbortController>()
+  /** Connections that nothing was asked on yet. */
+  readonly #unused = new Set<Socket>()
   #draining = false
 
   get isDraining(): boolean {
     return this.#draining
+  }
+
+  /**
+   * Browsers and clients open connections ahead of need. The runtime closes only those that were
+   * used before; the others would hold up a stop for as long as their owner likes.
+   */
+  follow(server: Server): void {
+    server.on('connection', (socket: Socket) => {
+      this.#unused.add(socket)
+      socket.once('close', () => this.#unused.delete(socket))
+    })
+    server.on('request', ({ socket }) => this.#unused.delete(socket))
+    server.on('upgrade', ({ socket }) => this.#unused.delete(socket))
   }
 
   hold(socket: Socket): Hold {
@@ -31,9 +47,10 @@ export class Lifecycle {
     return { signal: controller.signal, release }
   }
 
-  /** Answers what is parked and ends what streams. */
+  /** Answers what is parked, ends what streams, closes what nobody uses. */
   drain(): void {
     this.#draining = true
+    for (const socket of this.#unused) socket.destroy()
     for (const controller of this.#open) controller.abort()
   }
 }

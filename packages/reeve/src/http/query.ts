@@ -25,6 +25,10 @@ const SPECIAL: Readonly<Record<string, Reader>> = {
   wait: (text) => parseWait(text, 'Invalid wait time'),
   index: (text) => parseWhole(text, 'Invalid index'),
   pretty: (text) => text !== '0',
+  // Older clients send it in any form; it changes nothing while there is one server.
+  consistent: (text) => text === '' || (BOOLS.get(text) ?? false),
+  // Only the word itself, unlike the other flags.
+  reverse: (text) => text === 'true',
 }
 
 /**

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { promisify } from 'node:util'
-import { createGunzip, createInflate, deflate, gzip } from 'node:zlib'
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Fault, messageOf } from '../kit/fault.ts'
 import { LIMITS } from '../model/index.ts'
+import { compressed, inflated } from './compression.ts'
+import { allowOrigin } from './cors.ts'
+import { HttpError } from './http-error.ts'
 import { sendV2Error } from './v2/errors.ts'
 
 /** A place to write structured lines; pino in production, silence in tests. */
@@ -18,8 +21,15 @@ export interface ShellOptions {
   readonly corsOrigins: readonly string[]
   /** Reference §1.1: headers the operator wants on every response. */
   readonly responseHeaders: Readonly<Record<string, string>>
+  /** The server stops: each connection ends with the answer it waits for. */
+  readonly isDraining: () => boolean
   /** Called when a request is over, for metrics. */
   readonly observe: (request: FastifyRequest, reply: FastifyReply) => void
+  /**
+   * Which requests become a WebSocket; none unless given. Any other that offers an upgrade, as some
+   * clients always do, is answered as if it had not.
+   */
+  readonly upgrades?: (request: IncomingMessage) => boolean
 }
 
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
@@ -29,10 +39,9 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-/** Smaller answers are not worth compressing: they fit one packet. */
-const COMPRESS_BYTES_MIN = 1_400
-const gzipAsync = promisify(gzip)
-const deflateAsync = promisify(deflate)
+const TEXT = 'text/plain; charset=utf-8'
+/** Room for headers beside the longest path. */
+const HEADER_BYTES_MAX = 16 * 1024
 
 /**
  * The HTTP application both dialects are mounted on: limits, ids, compression, headers, error
@@ -42,78 +51,57 @@ export function createShell(options: ShellOptions): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: LIMITS.bodyBytesMax,
+    requestTimeout: LIMITS.requestMsMax,
+    http: {
+      maxHeaderSize: LIMITS.urlBytesMax + HEADER_BYTES_MAX,
+      shouldUpgradeCallback: options.upgrades ?? (() => false),
+    },
     routerOptions: { maxParamLength: LIMITS.pathParamCharsMax },
     genReqId: (request) => requestId(request.headers['x-request-id']),
     return503OnClosing: false,
     // Paths that cannot be routed at all: refused in the dialect like everything else.
     frameworkErrors: (error, request, reply) => {
+      setHeaders(options, request, reply)
       sendError(options.log, { error, request, reply })
     },
+    clientErrorHandler: refuseUnreadable,
   })
   app.removeAllContentTypeParsers()
   // The dialects decode bodies themselves: the content type says nothing there (reference §0.2).
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.addHook('onRequest', async (request, reply) => {
-    void reply.headers({ ...SECURITY_HEADERS, ...options.responseHeaders })
-    void reply.header('x-request-id', request.id)
-    allowOrigin(options.corsOrigins, request, reply)
+    setHeaders(options, request, reply)
+    if (allowOrigin(options.corsOrigins, request, reply)) return reply.code(204).send()
+    if (request.url.length > LIMITS.urlBytesMax)
+      throw new HttpError(414, `the URL is longer than ${LIMITS.urlBytesMax} bytes`)
+    if (!isV2(request)) delete request.headers['content-type']
   })
   app.addHook('preParsing', async (request, _reply, payload) => inflated(request, payload))
-  app.addHook('onSend', async (request, reply, payload) => compressed(request, reply, payload))
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (options.isDraining()) void reply.header('connection', 'close')
+    return await compressed(request, reply, payload)
+  })
   app.addHook('onResponse', async (request, reply) => options.observe(request, reply))
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send())
+  app.setNotFoundHandler((request, reply) =>
+    isV2(request) ? sendV2Error(reply, 404, 'no route has this path') : reply.code(404).send(),
+  )
   app.setErrorHandler((error, request, reply) => sendError(options.log, { error, request, reply }))
   return app
+}
+
+/** Spec G: everything below this is JSON:API. */
+function isV2(request: FastifyRequest): boolean {
+  return request.url.startsWith('/api/v2/')
+}
+
+function setHeaders(options: ShellOptions, request: FastifyRequest, reply: FastifyReply): void {
+  void reply.headers({ ...SECURITY_HEADERS, ...options.responseHeaders })
+  void reply.header('x-request-id', request.id)
 }
 
 /** A caller's id is kept when it is short and harmless, so that its logs and ours can be joined. */
 function requestId(given: string | readonly string[] | undefined): string {
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID()
-}
-
-function allowOrigin(
-  origins: readonly string[],
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  const origin = request.headers.origin
-  if (origin === undefined || origins.length === 0) return
-  if (!origins.includes('*') && !origins.includes(origin)) return
-  void reply.header('access-control-allow-origin', origin).header('vary', 'Origin')
-}
-
-/**
- * Fastify counts the bytes it reads from what this returns, so the limit holds after decompression.
- */
-function inflated(request: FastifyRequest, payload: NodeJS.ReadableStream): NodeJS.ReadableStream {
-  const encoding = request.headers['content-encoding']
-  if (encoding !== 'gzip' && encoding !== 'deflate') return payload
-  delete request.headers['content-length']
-  const inflate = encoding === 'gzip' ? createGunzip() : createInflate()
-  payload.on('error', (error: Error) => inflate.destroy(error))
-  return payload.pipe(inflate)
-}
-
-async function compressed(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  payload: unknown,
-): Promise<unknown> {
-  const isBody = typeof payload === 'string' || Buffer.isBuffer(payload)
-  if (!isBody || payload.length < COMPRESS_BYTES_MIN) return payload
-  if (reply.hasHeader('content-encoding')) return payload
-  const accepted = request.headers['accept-encoding']?.toLowerCase() ?? ''
-  const encoding = /\bgzip\b/.test(accepted)
-    ? 'gzip'
-    : /\bdeflate\b/.test(accepted)
-      ? 'deflate'
-      : ''
-  if (encoding === '') return payload
-  void reply.header('content-encoding', encoding).header('vary', 'Accept-Encoding')
-  void reply.removeHeader('content-length')
-  return encoding === 'gzip'
-    ? gzipAsync(payload, { level: 1 })
-    : deflateAsync(payload, { level: 1 })
 }
 
 interface Failure {
@@ -135,8 +123,8 @@ function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyRep
       { err: error, requestId: request.id, method: request.method, url: request.url },
       'request failed',
     )
-  if (request.url.startsWith('/api/v2')) return sendV2Error(reply, status, message)
-  return reply.code(status).type('text/plain; charset=utf-8').send(message)
+  if (isV2(request)) return sendV2Error(reply, status, message)
+  return reply.code(status).type(TEXT).send(message)
 }
 
 function statusOf(error: unknown): number {
@@ -146,4 +134,19 @@ function statusOf(error: unknown): number {
   // zlib says Z_DATA_ERROR for a body that is not what its content-encoding claims.
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined
   return typeof code === 'string' && code.startsWith('Z_') ? 400 : 500
+}
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+}
+
+/** What came is no request, or is one no longer: there is no path, and so no dialect but text. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return
+  const line = UNREADABLE[error.code ?? ''] ?? '400 Bad Request'
+  const body = line.slice(4)
+  const headers = Object.entries({ ...SECURITY_HEADERS, 'content-type': TEXT, connection: 'close' })
+  const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  socket.end(`HTTP/1.1 ${line}\r\n${head}content-length: ${body.length}\r\n\r\n${body}`)
 }

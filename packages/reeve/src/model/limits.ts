@@ -6,6 +6,8 @@ export const LIMITS = {
   jsonDepthMax: 64,
   /** Length of a URL with its query. Decision 0007. */
   urlBytesMax: 64 * 1024,
+  /** How long a caller may take to send one request. Decision 0007. */
+  requestMsMax: 5 * 60_000,
   /** Length of one path segment or job id in a path. Decision 0007. */
   pathParamCharsMax: 4096,
   /** Reference §1.4: default 5 minutes, cap 10 minutes, plus up to a sixteenth of jitter. */

@@ -166,6 +166,14 @@ test('schedule: a purged job keeps nothing either, and what was on a dead node i
   assert.deepEqual(evaluation.QueuedAllocations, {})
 })
 
+test('schedule: a job of which children are launched runs nothing itself', () => {
+  const parents = [{ Periodic: { Spec: '@daily' } }, { ParameterizedJob: {} }]
+  for (const parent of parents)
+    assert.deepEqual(planFor({ job: aJob({ Type: 'batch', ...parent }) }).placements, [])
+  const child = aJob({ Type: 'batch', ParameterizedJob: {}, Dispatched: true })
+  assert.equal(planFor({ job: child }).placements.length, 1)
+})
+
 test('schedule: a group that the job no longer has ends', () => {
   const before = aJob({ groups: [aGroup({ Name: 'old' })] })
   const job = { ...aJob(), Version: 1 }

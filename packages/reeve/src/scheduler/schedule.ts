@@ -1,4 +1,5 @@
-import type { Evaluation, Trigger } from '@reeve/contract'
+import type { Evaluation, Job, Trigger } from '@reeve/contract'
+import { isParameterized } from '../model/index.ts'
 import { isSystemJob } from './job-kind.ts'
 import { Outcome } from './outcome.ts'
 import type { Plan } from './plan.ts'
@@ -22,17 +23,22 @@ export function schedule(
   const outcome = new Outcome({ view, evaluation, context })
   const job = view.findJob(namespace, jobId)
   const rows = view.allocationsOf(namespace, jobId)
-  if (job === undefined || job.Stop) {
+  if (job === undefined || job.Stop || isParent(job)) {
     const findNode = (id: string) => view.findNode(id)
     stopAll(rows, { reason: REASONS.jobStopped, outcome, findNode })
     return outcome.finish(job, undefined)
   }
-  const accepted = TRIGGERS_OF[job.Type]
+  const accepted = Object.hasOwn(TRIGGERS_OF, job.Type) ? TRIGGERS_OF[job.Type] : undefined
   if (accepted === undefined) return refused(outcome, evaluation, `unknown job type ${job.Type}`)
   if (!accepted(evaluation.TriggeredBy))
     return refused(outcome, evaluation, `unexpected trigger ${evaluation.TriggeredBy}`)
   const run = { view, evaluation, context, job, rows, outcome }
   return isSystemJob(job) ? scheduleSystem(run) : scheduleService(run)
+}
+
+/** Only the children of such a job run (scheduling reference §14, §15). */
+function isParent(job: Job): boolean {
+  return job.Periodic !== null || isParameterized(job)
 }
 
 /** Scheduling reference §1.2. */
@@ -54,10 +60,10 @@ const SYSTEM_TRIGGERS: readonly Trigger[] = [
 const TRIGGERS_OF: Readonly<Record<string, (trigger: Trigger) => boolean>> = {
   service: (trigger) => trigger !== 'scheduled',
   batch: (trigger) => trigger !== 'scheduled',
-  // A system allocation that failed is placed again by the next evaluation, which its failure is
-  // too.
+  // Beyond the reference: whoever reports a failure asks for an evaluation whatever the job's type.
   system: (trigger) => SYSTEM_TRIGGERS.includes(trigger) || trigger === 'alloc-failure',
-  sysbatch: (trigger) => SYSTEM_TRIGGERS.includes(trigger) || trigger === 'periodic-job',
+  sysbatch: (trigger) =>
+    SYSTEM_TRIGGERS.includes(trigger) || trigger === 'alloc-failure' || trigger === 'periodic-job',
 }
 
 function refused(outcome: Outcome, evaluation: Evaluation, why: string): Plan {

@@ -5,8 +5,8 @@ import type { EncodedRow, RowHeader } from './table.ts'
  * Texts of the log and the checkpoint: lines of JSON, so that any tool can read a data directory
  * and a row's text goes from commit to log to checkpoint to event without being encoded again.
  *
- *   commit:  {"index":7,"timeMs":…,"events":[…]}      row:  [create, modify, group, …]
- *            ["jobs","default!web",[7,7]]                   {…the row…}
+ *   commit:  {"index":7,"timeMs":…,"events":[…]}      row:  [create, modify, layout, group, …]
+ *            ["jobs","default!web",[7,7,"k2"]]              {…the row…}
  *            {…the row…}
  *            ["evaluations","…",null]     (null: deleted; the line below is its last value)
  */

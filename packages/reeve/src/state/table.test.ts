@@ -84,6 +84,24 @@ test('table: keys, orders, groups and rows are those of the writes, also after u
   )
 })
 
+test('table: rows written with other indexes are put into the groups of today', () => {
+  const pet = { id: 'a', owner: 'x', name: 'rex' }
+  const old = new Table<Pet>({
+    name: 'pets',
+    key: (row) => row.id,
+    groups: { name: (row) => row.name },
+    byCreation: false,
+    stamped: false,
+    decodedRowsMax: 3,
+  })
+  const table = aTable()
+  table.restore([['a', old.encode(pet, 1, 1)]])
+  table.restored()
+  assert.deepEqual([...table.keysIn('owner', 'x')], ['a'])
+  table.put('a', old.encode({ ...pet, owner: 'y' }, 1, 2))
+  assert.deepEqual([[...table.keysIn('owner', 'x')], [...table.keysIn('owner', 'y')]], [[], ['a']])
+})
+
 test('table: a restored table is the same as the one that was written', () => {
   fc.assert(
     fc.property(fc.array(step), (steps) => {

@@ -18,9 +18,10 @@ export interface TableSpec<Row> {
 }
 
 /**
- * What is known of a row without decoding it: create index, modify index, then one group per index.
+ * What is known of a row without decoding it: create index, modify index, the layout of what
+ * follows, then one group per index.
  */
-export type RowHeader = readonly [number, number, ...(string | null)[]]
+export type RowHeader = readonly [number, number, string, ...(string | null)[]]
 
 /** A row as commits and checkpoints carry it. */
 export interface EncodedRow {
@@ -57,6 +58,8 @@ export class Table<Row extends object> {
   readonly #byCreation: SortedList<OrderKey> | undefined
   readonly #groups: ReadonlyMap<string, Map<string, Group>>
   readonly #groupNames: readonly string[]
+  /** Tells rows that were written with other indexes: their groups are worked out anew. */
+  readonly #layout: string
   readonly #decoded: (Slot<Row> | undefined)[] = []
   #decodedAt = 0
   /** Index of the last commit that wrote to this table; deletes count. */
@@ -65,6 +68,7 @@ export class Table<Row extends object> {
   constructor(spec: TableSpec<Row>) {
     this.spec = spec
     this.#groupNames = Object.keys(spec.groups)
+    this.#layout = layoutOf(this.#groupNames)
     this.#groups = new Map(this.#groupNames.map((name) => [name, new Map()]))
     this.#byCreation = spec.byCreation ? new SortedList(compareCreation) : undefined
   }
@@ -142,7 +146,10 @@ export class Table<Row extends object> {
   /** The header and text a new value of a row will have. */
   encode(row: Row, createIndex: number, modifyIndex: number): EncodedRow {
     const groups = this.#groupNames.map((name) => this.spec.groups[name]?.(row) ?? null)
-    return { header: [createIndex, modifyIndex, ...groups], body: JSON.stringify(row) }
+    return {
+      header: [createIndex, modifyIndex, this.#layout, ...groups],
+      body: JSON.stringify(row),
+    }
   }
 
   /** The stored form of a row; undefined when the key is free. */
@@ -150,7 +157,10 @@ export class Table<Row extends object> {
     const slot = this.#slots.get(key)
     if (slot === undefined) return undefined
     const groups = slot.groups.map((group) => group?.key ?? null)
-    return { header: [slot.createIndex, slot.modifyIndex, ...groups], body: slot.body }
+    return {
+      header: [slot.createIndex, slot.modifyIndex, this.#layout, ...groups],
+      body: slot.body,
+    }
   }
 
   /** Writes a row. `row` is its decoded form when the caller has it. */
@@ -214,7 +224,7 @@ export class Table<Row extends object> {
       modifyIndex,
       body: encoded.body,
       row: undefined,
-      groups: this.#groupsOf(encoded.header),
+      groups: this.#groupsOf(this.#groupKeys(encoded)),
     }
     this.#enterGroups(slot)
     return slot
@@ -231,7 +241,7 @@ export class Table<Row extends object> {
     slot.modifyIndex = encoded.header[1]
     slot.body = encoded.body
     slot.row = undefined
-    slot.groups = this.#groupsOf(encoded.header)
+    slot.groups = this.#groupsOf(this.#groupKeys(encoded))
     this.#enterGroups(slot)
     if (row !== undefined) this.#keepDecoded(slot, row)
   }
@@ -259,13 +269,22 @@ export class Table<Row extends object> {
     return groups
   }
 
-  #groupsOf(header: RowHeader): readonly (Group | undefined)[] {
+  /** The group keys in a row's header; worked out from the row when the header has another layout. */
+  #groupKeys({ header, body }: EncodedRow): readonly (string | null)[] {
+    const [, , layout, ...keys] = header
+    if (layout === this.#layout) return keys
+    // The text was made by encode() from a Row of this table, by this version or one before.
+    const row = JSON.parse(body) as Row
+    return this.#groupNames.map((name) => this.spec.groups[name]?.(row) ?? null)
+  }
+
+  #groupsOf(keys: readonly (string | null)[]): readonly (Group | undefined)[] {
     return this.#groupNames.map((name, i) => {
-      const key = header[i + 2]
+      const key = keys[i]
       if (key === undefined || key === null) return undefined
       const groups = this.#groupIndex(name)
-      let group = groups.get(String(key))
-      if (group === undefined) groups.set(String(key), (group = { key: String(key), members: '' }))
+      let group = groups.get(key)
+      if (group === undefined) groups.set(key, (group = { key, members: '' }))
       return group
     })
   }
@@ -281,11 +300,7 @@ export class Table<Row extends object> {
 
   /** As enterGroups, for a slot whose groups may have been forgotten when they became empty. */
   #joinGroups(slot: Slot<Row>): void {
-    slot.groups = this.#groupsOf([
-      slot.createIndex,
-      slot.modifyIndex,
-      ...slot.groups.map((group) => group?.key ?? null),
-    ])
+    slot.groups = this.#groupsOf(slot.groups.map((group) => group?.key ?? null))
     this.#enterGroups(slot)
   }
 
@@ -308,4 +323,11 @@ export interface OrderKey {
 
 function compareCreation(a: OrderKey, b: OrderKey): number {
   return a.createIndex - b.createIndex || compareText(a.key, b.key)
+}
+
+/** A few characters that differ when the indexes do (FNV-1a). */
+function layoutOf(names: readonly string[]): string {
+  let hash = 0x811c9dc5
+  for (const char of names.join(',')) hash = Math.imul(hash ^ char.charCodeAt(0), 0x01000193)
+  return (hash >>> 0).toString(36)
 }

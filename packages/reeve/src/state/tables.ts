@@ -70,6 +70,10 @@ function isActiveDeployment({ Status }: Deployment): boolean {
   return Status !== 'failed' && Status !== 'successful' && Status !== 'cancelled'
 }
 
+function runsEverywhere({ Type, Stop }: Job): boolean {
+  return (Type === 'system' || Type === 'sysbatch') && !Stop
+}
+
 /** The rest of a spec, for tables that need nothing special. */
 const plain = {
   groups: {},
@@ -138,6 +142,8 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
       namespace: (row) => row.Namespace,
       // A namespace with one of these cannot be deleted (reference §8.4).
       live: (row) => (row.Status === 'dead' ? undefined : row.Namespace),
+      // Every node that comes is a place for these.
+      everywhere: (row) => (runsEverywhere(row) ? 'yes' : undefined),
     },
     decodedRowsMax: LARGE_DECODED_ROWS,
   },

@@ -39,7 +39,7 @@ export interface CallOptions {
   readonly method?: string
 }
 
-interface Reply {
+export interface Reply {
   readonly status: number
   readonly text: string
   readonly bytes: Buffer
@@ -238,11 +238,13 @@ function replyOf(response: {
     return typeof value === 'string' ? value : undefined
   }
   const isJson = header('content-type')?.startsWith('application/json') === true
+  const isPlain = header('content-encoding') === undefined
   return {
     status: response.statusCode,
     text,
+    bytes: response.rawPayload,
     // HEAD has the headers of an answer and no body.
-    body: isJson && text !== '' ? JSON.parse(text) : undefined,
+    body: isJson && isPlain && text !== '' ? JSON.parse(text) : undefined,
     headers,
     index: Number(header(HEADERS.index) ?? 0),
     nextToken: header(HEADERS.nextToken),

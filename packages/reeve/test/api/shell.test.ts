@@ -63,7 +63,7 @@ const V1_ERRORS = [
     method: 'GET',
     url: '/v1/job/%zz',
     status: 400,
-    text: 'the path is not valid: /v1/job/%zz',
+    text: "'/v1/job/%zz' is not a valid url component",
   },
 ]
 
@@ -146,6 +146,11 @@ test('the root leads to the documentation, which is served with the contract', a
 
 // Methods
 
+/** Ids and indexes differ from one write to the next. */
+function masked(text: string): string {
+  return text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|\d+/g, '#')
+}
+
 test('POST and PUT do the same on every write', async () => {
   const { server, root, as } = await aSecuredServer()
   const writes = server.routes.filter(({ methods }) => methods.includes('POST'))
@@ -154,7 +159,7 @@ test('POST and PUT do the same on every write', async () => {
     assert.deepEqual(methods.toSorted(), ['POST', 'PUT'], id)
     const url = path.replaceAll(/:\w+/g, 'x')
     const [post, put] = [await send('POST'), await send('PUT')]
-    assert.deepEqual([post.status, post.text], [put.status, put.text], id)
+    assert.deepEqual([post.status, masked(post.text)], [put.status, masked(put.text)], id)
     assert.notEqual(post.status, 405, id)
     function send(method: string): Promise<Reply> {
       return server.send(method, url, as(root, { body: '{"Nothing":1}' }))

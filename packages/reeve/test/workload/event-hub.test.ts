@@ -42,6 +42,7 @@ function aReader(options: Partial<Omit<Subscription, 'sink'>> = {}) {
     sink: {
       write: take,
       backlogBytes: () => reader.backlog,
+      drained: () => Promise.resolve(),
       end(lastLine) {
         take(lastLine)
         reader.ended = true

@@ -50,13 +50,15 @@ export class NodeChannelServer {
     this.#host = host
   }
 
-  /** True when the upgrade was for this channel. */
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean {
-    if (request.url?.split('?')[0] !== NODE_CHANNEL_PATH) return false
+  /** Whether the request asks for this channel. */
+  serves(request: IncomingMessage): boolean {
+    return request.url?.split('?')[0] === NODE_CHANNEL_PATH
+  }
+
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
       new NodeConnection(this.#host, webSocket).start()
     })
-    return true
   }
 
   close(): void {

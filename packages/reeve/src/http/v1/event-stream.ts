@@ -3,8 +3,8 @@ import { v1Routes } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import { refusal } from '../../model/index.ts'
 import { prepareStream, type EventStreams, type Sink } from '../../workload/index.ts'
-import type { Lifecycle } from '../lifecycle.ts'
-import { secretOf } from './mount.ts'
+import type { RawQuery } from '../query.ts'
+import { isOwnRegion, NO_PATH_TO_REGION, secretOf } from './mount.ts'
 import { sendRefusal } from './send.ts'
 
 /** How long a reader that is being cut off has to take what was written to it. */
@@ -12,7 +12,7 @@ const LAST_LINES_MS = 40_000
 
 export interface EventStreamHost {
   readonly streams: EventStreams
-  readonly lifecycle: Lifecycle
+  readonly region: string
   readonly clock: Clock
 }
 
@@ -23,7 +23,7 @@ export interface EventStreamHost {
 export function mountEventStream(app: FastifyInstance, host: EventStreamHost): void {
   const { path } = v1Routes.streamEvents
   app.route({
-    method: ['POST', 'PUT', 'PATCH', 'DELETE'],
+    method: ['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     url: path,
     handler: (_request, reply) =>
       reply.code(405).type('text/plain; charset=utf-8').send('Invalid method'),
@@ -37,9 +37,11 @@ function serveStream(
   reply: FastifyReply,
 ): FastifyReply {
   // Fastify's query parser gives texts and arrays of texts.
-  const query = request.query as Readonly<Record<string, string | readonly string[] | undefined>>
+  const query = request.query as RawQuery
+  if (!isOwnRegion(host.region, query)) return sendRefusal(reply, NO_PATH_TO_REGION)
   const indexText = [query['index'] ?? ''].flat()[0] ?? ''
-  if (!/^\d*$/.test(indexText))
+  const fromIndex = Number(indexText)
+  if (!/^\d*$/.test(indexText) || !Number.isSafeInteger(fromIndex))
     return sendRefusal(
       reply,
       refusal('invalid-input', `Unable to parse index: "${indexText}" is not a whole number ≥ 0`),
@@ -47,7 +49,7 @@ function serveStream(
   const ready = prepareStream(host.streams, {
     topics: query['topic'] === undefined ? undefined : [query['topic']].flat(),
     namespace: [query['namespace'] ?? ''].flat()[0] || 'default',
-    fromIndex: Number(indexText),
+    fromIndex,
     secret: secretOf(request),
   })
   if (!ready.ok) return sendRefusal(reply, ready.error)
@@ -55,25 +57,32 @@ function serveStream(
   // No handler after hijack() writes them.
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) reply.raw.setHeader(name, value)
+  // Nothing follows a stream on its connection, so that it may close with it.
+  reply.raw.shouldKeepAlive = false
   reply.raw.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache' })
-  const hold = host.lifecycle.hold(request.raw.socket)
-  const drop = ready.value.open(sinkOf(host, reply))
-  const over = (): void => {
-    hold.release()
-    drop()
-  }
-  reply.raw.once('close', over)
+  reply.raw.once('close', ready.value.open(sinkOf(host, reply)))
   return reply
 }
 
-function sinkOf(host: EventStreamHost, reply: FastifyReply): Sink {
-  const { raw } = reply
+function sinkOf(host: EventStreamHost, { raw }: FastifyReply): Sink {
   return {
     write: (text) => void raw.write(text),
     backlogBytes: () => raw.writableLength,
+    drained: () =>
+      new Promise((resolve) => {
+        if (!raw.writableNeedDrain || raw.destroyed) return resolve()
+        const done = (): void => {
+          raw.off('drain', done).off('close', done)
+          resolve()
+        }
+        raw.on('drain', done).on('close', done)
+      }),
     end(lastLine) {
       raw.end(lastLine)
-      host.clock.after(LAST_LINES_MS, () => raw.destroy())
+      raw.once(
+        'close',
+        host.clock.after(LAST_LINES_MS, () => raw.destroy()),
+      )
     },
   }
 }

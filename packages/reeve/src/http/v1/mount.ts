@@ -1,4 +1,4 @@
-import { HEADERS, type Method, type Route } from '@reeve/contract'
+import { GLOBAL_REGION, HEADERS, type Method, type Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
@@ -25,7 +25,7 @@ interface Mounted {
   readonly decodeBody: Decoder | undefined
 }
 
-const EVERY_METHOD = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const EVERY_METHOD = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 /** Mounts endpoints: one path answers every method, so that a wrong one is 405 and not 404. */
 export function mountV1(app: FastifyInstance, host: V1Host, endpoints: readonly Endpoint[]): void {
@@ -133,9 +133,7 @@ function parseRequest(
     // Fastify's query parser gives texts and arrays of texts.
     const raw = request.query as RawQuery
     const query = mounted.parseQuery(raw)
-    const region = first(raw['region'])
-    if (region !== '' && region !== 'global' && region !== host.region)
-      return err(refusal('region-unknown', 'No path to region'))
+    if (!isOwnRegion(host.region, raw)) return err(NO_PATH_TO_REGION)
     const secret = secretOf(request)
     const caller = identify(host, mounted.endpoint, secret)
     if (!caller.ok) return caller
@@ -185,6 +183,14 @@ function compileEndpoint(endpoint: Endpoint): Mounted {
     parseQuery: compileQuery(query),
     decodeBody: body === undefined ? undefined : compileDecoder(body),
   }
+}
+
+/** Reference §1.6: there is no other region to pass a request on to. */
+export const NO_PATH_TO_REGION: Refusal = refusal('region-unknown', 'No path to region')
+
+export function isOwnRegion(own: string, raw: RawQuery): boolean {
+  const region = first(raw['region'])
+  return region === '' || region === GLOBAL_REGION || region === own
 }
 
 /** Reference §1.1: the token header, then `Authorization: Bearer`. */

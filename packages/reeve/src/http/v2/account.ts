@@ -12,6 +12,17 @@ export interface AccountHost {
 export const v2MountedRoutes = [v2.v2Routes.ping, v2.v2Routes.readAccount] as const
 
 export function mountAccount(app: FastifyInstance, host: AccountHost): void {
+  for (const { path } of v2MountedRoutes)
+    app.route({
+      method: ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+      url: path,
+      handler: (request, reply) =>
+        sendV2Error(
+          reply.header('allow', 'GET, HEAD'),
+          405,
+          `${request.method} is not possible here`,
+        ),
+    })
   app.get(v2.v2Routes.ping.path, (_request, reply) => reply.code(204).send())
   app.get(v2.v2Routes.readAccount.path, (request, reply) => {
     const secret = bearerOf(request)

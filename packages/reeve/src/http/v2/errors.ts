@@ -26,7 +26,8 @@ export function asIs(text: string): string {
 }
 
 export function sendV2Error(reply: FastifyReply, status: number, detail: string): FastifyReply {
-  const title = TITLE_OF[status] ?? ERROR_TITLES.internal
+  const other = status < 500 ? ERROR_TITLES.badRequest : ERROR_TITLES.internal
+  const title = TITLE_OF[status] ?? other
   return reply
     .code(status)
     .type(JSON_API_TYPE)

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../kit/clock.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { Commit, CommitLog, EventMark } from '../../state/index.ts'
@@ -10,6 +11,8 @@ import { closingLine, gapLine, HEARTBEAT, StreamedCommit } from './lines.ts'
 export interface Sink {
   write(text: string): void
   backlogBytes(): number
+  /** Resolves when the reader can take more, or has gone. */
+  drained(): Promise<void>
   /** Writes a last line and closes. */
   end(lastLine: string): void
 }
@@ -29,6 +32,12 @@ export interface Subscription {
 const HEARTBEAT_MS = 30_000
 /** Lines are gathered this long: one write per reader for many commits (architecture §14). */
 const GATHER_MS = 1
+/** A reader that works through the backlog is given this much at a time, and this long to take it. */
+const HELD_BYTES_MAX = 1024 * 1024
+const TAKE_MS_MAX = 40_000
+/** Commits of a backlog that are looked at before others get their turn. */
+const COMMITS_PER_SLICE = 250
+const SHUTTING_DOWN = 'the server is shutting down'
 const ACL_TABLES: ReadonlySet<string> = new Set(['acl_tokens', 'acl_policies', 'acl_roles'])
 
 interface Reader {
@@ -59,6 +68,7 @@ export class EventHub {
   #lastIndex: number
   #cancelFlush: (() => void) | undefined
   #cancelHeartbeat: () => void
+  #closed = false
 
   constructor(log: CommitLog, clock: Clock, durableIndex: number) {
     this.#log = log
@@ -93,35 +103,54 @@ export class EventHub {
     const first = this.#log.firstIndex
     if (fromIndex > 0 && fromIndex < first) subscription.sink.write(gapLine(fromIndex, first - 1))
     reader.nextIndex = Math.max(reader.nextIndex, first)
+    // Asked for on a connection that was open before the server began to stop.
+    if (this.#closed) this.#cut(reader, SHUTTING_DOWN)
     void this.#catchUp(reader).catch(() => this.#cut(reader, 'the event log could not be read'))
     return () => this.#drop(reader)
   }
 
   /** Ends every stream: the server stops. */
   close(): void {
+    this.#closed = true
     this.#flush()
     this.#unsubscribe()
     this.#cancelHeartbeat()
-    for (const reader of this.#readers) this.#cut(reader, 'the server is shutting down')
+    for (const reader of this.#readers) this.#cut(reader, SHUTTING_DOWN)
   }
 
   /** Sends the backlog, then joins the live readers in the turn in which nothing is missing. */
   async #catchUp(reader: Reader): Promise<void> {
-    const { sink, wants } = reader.subscription
     while (this.#readers.has(reader) && reader.nextIndex <= this.#lastIndex) {
       const upTo = this.#lastIndex
+      let seen = 0
       for await (const commit of this.#log.read(reader.nextIndex)) {
         if (!this.#readers.has(reader)) return
-        reader.nextIndex = commit.index + 1
-        const line = new StreamedCommit(commit).line(wants)
-        if (line !== undefined) sink.write(line)
-        if (sink.backlogBytes() > LIMITS.streamBacklogBytesMax) return this.#cutSlow(reader)
+        this.#sendOld(reader, commit)
+        if (reader.subscription.sink.backlogBytes() > HELD_BYTES_MAX) await this.#taken(reader)
+        else if (++seen % COMMITS_PER_SLICE === 0) await setImmediate()
       }
       reader.nextIndex = Math.max(reader.nextIndex, upTo + 1)
     }
     if (!this.#readers.has(reader)) return
     if (reader.nextIndex > this.#lastIndex + 1) this.#waiting.add(reader)
     else this.#join(reader)
+  }
+
+  /** A reader may take so long that the log goes on without it; then it is told what it missed. */
+  #sendOld(reader: Reader, commit: Commit): void {
+    const { sink, wants } = reader.subscription
+    const { index } = commit
+    if (index > reader.nextIndex) sink.write(gapLine(reader.nextIndex, index - 1))
+    reader.nextIndex = index + 1
+    const line = new StreamedCommit(commit).line(wants)
+    if (line !== undefined) sink.write(line)
+  }
+
+  /** Waits until the reader has taken what was written. Who takes nothing is cut off. */
+  async #taken(reader: Reader): Promise<void> {
+    const cancel = this.#clock.after(TAKE_MS_MAX, () => this.#cutSlow(reader))
+    await reader.subscription.sink.drained()
+    cancel()
   }
 
   #join(reader: Reader): void {

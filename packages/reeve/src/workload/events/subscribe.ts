@@ -40,7 +40,8 @@ export function prepareStream(
   const selectors = parseTopics(request.topics)
   if (!selectors.ok) return selectors
   const caller = streams.authenticator.authenticate(request.secret)
-  if (!caller.ok) return caller
+  // Reference §5.1: an expired token is told apart from an unknown one only when a stream ends.
+  if (!caller.ok) return err(PERMISSION_DENIED)
   const namespaces = namespacesOf(streams.context, request.namespace)
   if (!mayStream(caller.value, selectors.value, namespaces)) return err(PERMISSION_DENIED)
   const { accessorId } = caller.value
@@ -53,13 +54,21 @@ export function prepareStream(
     )
   return ok({
     open: (sink) =>
-      openStream(streams, { request, selectors: selectors.value, caller: caller.value, sink }),
+      openStream(streams, {
+        request,
+        selectors: selectors.value,
+        namespaces,
+        caller: caller.value,
+        sink,
+      }),
   })
 }
 
 interface Opening {
   readonly request: StreamRequest
   readonly selectors: readonly TopicSelector[]
+  /** Those that were asked for; with `*`, those that existed then (reference §5.5). */
+  readonly namespaces: readonly string[]
   readonly caller: Caller
   readonly sink: Sink
 }
@@ -113,10 +122,10 @@ function wants({ request, selectors, caller }: Opening, event: EventMark): boole
 }
 
 /** Reference §5.5: a deleted, expired or weakened token ends its streams. */
-function refusalNow(streams: EventStreams, { request, selectors }: Opening): string | undefined {
+function refusalNow(streams: EventStreams, opening: Opening): string | undefined {
+  const { request, selectors, namespaces } = opening
   const caller = streams.authenticator.authenticate(request.secret)
   if (!caller.ok) return caller.error.message
-  const namespaces = namespacesOf(streams.context, request.namespace)
   if (mayStream(caller.value, selectors, namespaces)) return undefined
   return 'subscription closed by server, client should resubscribe'
 }

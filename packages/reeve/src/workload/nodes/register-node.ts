@@ -53,7 +53,7 @@ function registrationRows(context: WorkloadContext, registration: Registration):
   const { tables } = context.store
   const pool = tables.node_pools.has(row.NodePool) ? [] : [put('node_pools', newPool(row.NodePool))]
   const follow = { stamp: registration.stamp, ids: context.ids }
-  return [put('nodes', row), ...pool, ...(wasReady ? [] : nodeEvaluations(tables, row.ID, follow))]
+  return [put('nodes', row), ...pool, ...(wasReady ? [] : nodeEvaluations(tables, row, follow))]
 }
 
 function registeredRow({ node, known, secretHash, stamp }: Registration): NodeRow {
