@@ -100,13 +100,14 @@ const INVALID = [
     fields: { Name: 'q' },
     text: 'ACL policy name does not match request path',
   },
-  {
-    name: 'no name',
-    policy: 'p',
-    fields: { Name: null },
-    text: 'ACL policy name does not match request path',
-  },
 ]
+
+test('write policy: the path is name enough', async () => {
+  const { server, root, as } = await aSecuredServer()
+  const params = { policy_name: 'p' }
+  await server.ok('writeAclPolicy', as(root, { params, body: { Rules: READ_DEFAULT } }))
+  assert.equal((await server.ok('readAclPolicy', as(root, { params }))).Name, 'p')
+})
 
 for (const { name, policy, fields, text } of INVALID)
   test(`write policy: ${name} is refused`, async () => {

@@ -131,8 +131,12 @@ test('write namespace: another name than in the path is refused', async () => {
   const wanted = [400, 'Namespace name does not match request path']
   const other = { params: { namespace_name: 'a' }, body: { Name: 'b' } }
   assert.deepEqual(await server.refusal('writeNamespaceByName', other), wanted)
-  const none = { params: { namespace_name: 'a' }, body: {} }
-  assert.deepEqual(await server.refusal('writeNamespaceByName', none), wanted)
+})
+
+test('write namespace: the path is name enough', async () => {
+  const server = await withNamespaces()
+  await server.ok('writeNamespaceByName', { params: { namespace_name: 'a' }, body: {} })
+  assert.equal((await server.ok('readNamespace', { params: { namespace_name: 'a' } })).Name, 'a')
 })
 
 test('write namespace: a body is needed', async () => {

@@ -109,8 +109,10 @@ async function storePolicy(
 ): Promise<Result<Written, Refusal>> {
   const body = requiredBody(request.body)
   if (!body.ok) return body
-  if (body.value.Name !== params.policy_name)
+  // The path names it already; a body that says nothing else agrees.
+  const Name = body.value.Name ?? params.policy_name
+  if (Name !== params.policy_name)
     return err(refusal('invalid-input', 'ACL policy name does not match request path'))
-  const written = await writePolicy(context, body.value)
+  const written = await writePolicy(context, { ...body.value, Name })
   return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
 }

@@ -26,29 +26,33 @@ import {
   type Written,
 } from './endpoint.ts'
 import { listAnswer } from './list-answer.ts'
-import { anyone, inNamespace } from './requirements.ts'
+import { inNamespace, somewhere } from './requirements.ts'
 import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
 
 const JOB_FILTER = { kinds: fieldKindsFromSchema(Job) }
 const JOB_NOT_FOUND: Refusal = refusal('job-not-found', 'job not found')
+
+const mayRegister = somewhere('submit-job', 'register-job')
 
 /** Spec W: Jobs. */
 export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
     read(v1Routes.listJobs, inNamespace('list-jobs'), (request) => ok(listJobs(store, request))),
-    write(v1Routes.registerJob, anyone, ({ caller, body, query }) =>
+    write(v1Routes.registerJob, mayRegister, ({ caller, body, query }) =>
       register(context, caller, {
         body,
         pathJobId: undefined,
         queryNamespace: query.namespace ?? '',
+        queryRegion: query.region ?? '',
       }),
     ),
-    write(v1Routes.updateJob, anyone, ({ caller, body, query, params }) =>
+    write(v1Routes.updateJob, mayRegister, ({ caller, body, query, params }) =>
       register(context, caller, {
         body,
         pathJobId: params.job_id,
         queryNamespace: query.namespace ?? '',
+        queryRegion: query.region ?? '',
       }),
     ),
     read(v1Routes.readJob, inNamespace('read-job'), ({ namespace, params }) =>

@@ -117,7 +117,8 @@ async function serveRead(host: V1Host, read: ReadExchange): Promise<FastifyReply
   await host.store.settled()
   // Reference §1.3: a 404 of a read carries these too. Never 0: a client could not block on it
   // (§1.4).
-  void reply.header(HEADERS.index, String(Math.max(1, index)))
+  if (read.endpoint.route.blocking === true)
+    void reply.header(HEADERS.index, String(Math.max(1, index)))
   void reply.header(HEADERS.lastContact, '0').header(HEADERS.knownLeader, 'true')
   return answer.ok
     ? sendAnswer(reply, answer.value, read.parsed.query)

@@ -35,9 +35,11 @@ export function namespaceEndpoints(context: WorkloadContext): readonly Endpoint[
     write(v1Routes.writeNamespaceByName, management, async ({ params, ...request }) => {
       const body = requiredBody(request.body)
       if (!body.ok) return body
-      if (body.value.Name !== params.namespace_name)
+      // The path names it already; a body that says nothing else agrees.
+      const Name = body.value.Name ?? params.namespace_name
+      if (Name !== params.namespace_name)
         return err(refusal('invalid-input', 'Namespace name does not match request path'))
-      return storeNamespace(context, body.value)
+      return storeNamespace(context, { ...body.value, Name })
     }),
     write(v1Routes.deleteNamespace, management, async ({ params }) => {
       const deleted = await deleteNamespace(context, params.namespace_name)

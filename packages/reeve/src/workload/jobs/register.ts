@@ -1,4 +1,4 @@
-import type { Input, Job, JobRegisterRequest } from '@reeve/contract'
+import { GLOBAL_REGION, type Input, type Job, type JobRegisterRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
@@ -12,6 +12,7 @@ import {
   refusal,
   newEvaluation,
   newSummary,
+  SYSTEM_SCALING,
   validateJob,
   withGroupsOf,
   type Refusal,
@@ -28,11 +29,13 @@ import {
 import type { WorkloadContext } from '../context.ts'
 
 export interface RegisterRequest {
-  readonly body: JobRegisterRequest
+  /** Undefined when the request has none. */
+  readonly body: JobRegisterRequest | undefined
   /** Id in the path of Update job; undefined for Create job. */
   readonly pathJobId: string | undefined
   /** The query's namespace and region; empty when not given. */
   readonly queryNamespace: string
+  readonly queryRegion: string
 }
 
 /** What a job write did. */
@@ -52,29 +55,34 @@ export async function registerJob(
   caller: Caller,
   request: RegisterRequest,
 ): Promise<Result<JobWritten, Refusal>> {
+  const { body = {} } = request
+  const namespace = namespaceOf(request)
+  if (!mayRegister(caller, namespace, body)) return err(PERMISSION_DENIED)
   const submitted = checkRequest(request)
   if (!submitted.ok) return submitted
-  const namespace = namespaceOf(request, submitted.value)
-  if (!mayRegister(caller, namespace, request.body)) return err(PERMISSION_DENIED)
+  if (!isOwnRegion(context, request)) return err(refusal('region-unknown', 'No path to region'))
   const job = acceptJob(context, submitted.value, namespace)
   if (!job.ok) return job
   const current = context.store.tables.jobs.find(namespacedKey(namespace, job.value.ID))
-  const conflict = checkIndex(request.body, current) ?? checkUpdate(job.value, current)
+  const conflict = checkIndex(body, current) ?? checkUpdate(job.value, current)
   if (conflict !== undefined) return err(conflict)
   const next = { ...job.value, ServiceTokenID: caller.accessorId }
-  const wanted = request.body.PreserveCounts === true ? preserveCounts(next, current) : next
-  return ok(
-    await commitJob(context, { job: wanted, current, priority: request.body.EvalPriority ?? 0 }),
-  )
+  const wanted = body.PreserveCounts === true ? preserveCounts(next, current) : next
+  return ok(await commitJob(context, { job: wanted, current, priority: body.EvalPriority ?? 0 }))
 }
 
 function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, Refusal> {
-  // A missing body decodes to undefined; it names no job either.
-  const job = (body as JobRegisterRequest | undefined)?.Job
+  if (body === undefined) return invalid('Request body is empty')
+  const job = body.Job
   if (job === undefined || job === null) return invalid('Job must be specified')
   if (job.ID === undefined || job.ID === null || job.ID === '')
     return invalid("Job ID hasn't been provided")
   if (pathJobId !== undefined && pathJobId !== job.ID) return invalid('Job ID does not match name')
+  // A longer one fits no path, so that nobody could read or stop the job.
+  if (job.ID.length > LIMITS.pathParamCharsMax)
+    return invalid(`Job ID is longer than ${LIMITS.pathParamCharsMax} characters`)
+  if (job.Type === 'system' && job.TaskGroups?.some((group) => Boolean(group.Scaling)))
+    return invalid(SYSTEM_SCALING)
   const priority = body.EvalPriority ?? 0
   if (priority !== 0 && (priority < 1 || priority > 100))
     return invalid('Eval priority must be between 1 and 100 inclusively')
@@ -82,8 +90,14 @@ function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, 
 }
 
 /** Reference §1.6: query, then request body, then job, then `default`. */
-function namespaceOf({ body, queryNamespace }: RegisterRequest, job: Input<Job>): string {
-  return queryNamespace || body.Namespace || job.Namespace || 'default'
+function namespaceOf({ body, queryNamespace }: RegisterRequest): string {
+  return queryNamespace || body?.Namespace || body?.Job?.Namespace || 'default'
+}
+
+/** Reference §1.6: the same order; the query's region is checked with every request. */
+function isOwnRegion({ region }: WorkloadContext, { body, queryRegion }: RegisterRequest): boolean {
+  const named = queryRegion || body?.Region || body?.Job?.Region || region
+  return named === region || named === GLOBAL_REGION
 }
 
 function mayRegister(caller: Caller, namespace: string, body: JobRegisterRequest): boolean {
@@ -101,7 +115,9 @@ function acceptJob(
   const { region, store } = context
   const pool = store.tables.namespaces.find(namespace)?.NodePoolConfiguration?.Default
   const defaults = { region, namespace, nodePool: pool || 'default' }
-  const job = canonicalizeJob({ ...submitted, Namespace: namespace }, defaults)
+  // Which region it is has been decided, and its place among versions is not the caller's to say.
+  const own = { Namespace: namespace, Region: '', Stop: false, VersionTag: null }
+  const job = canonicalizeJob({ ...submitted, ...own }, defaults)
   const problems = validateJob(job)
   if (problems.list.length > 0) return invalid(problems.text)
   if (!store.tables.namespaces.has(namespace))
@@ -157,7 +173,7 @@ async function commitJob(context: WorkloadContext, request: JobCommit): Promise<
   const { index, durable } = context.store.commit({
     cause: changed ? 'JobRegistered' : 'EvaluationUpdated',
     changes: (stamp) => {
-      const next = changed ? nextVersion(job, current, stamp) : current
+      const next = changed ? nextVersion(context, request, stamp) : current
       const rows = changed ? versionRows(context, next) : []
       const evaluation = newEvaluation(next, {
         id: evalId,
@@ -176,8 +192,9 @@ async function commitJob(context: WorkloadContext, request: JobCommit): Promise<
   return {
     evalId,
     evalCreateIndex: evalId === '' ? 0 : index,
-    jobModifyIndex: changed ? index : (current?.JobModifyIndex ?? index),
-    index,
+    jobModifyIndex: changed ? index : current.JobModifyIndex,
+    // Without an evaluation an unchanged job is written nowhere.
+    index: changed || evalId !== '' ? index : current.ModifyIndex,
     warnings: jobWarnings(job),
   }
 }
@@ -187,10 +204,15 @@ function needsEvaluation(job: Job): boolean {
   return job.Periodic === null && job.ParameterizedJob === null
 }
 
-function nextVersion(job: Job, current: Job | undefined, { index, timeMs }: Stamp): Job {
+function nextVersion(context: WorkloadContext, request: JobCommit, stamp: Stamp): Job {
+  const { job, current } = request
+  const { index, timeMs } = stamp
+  // The first is 0. Versions of a purged job stay while something runs them: those are passed over.
+  const key = namespacedKey(job.Namespace, job.ID)
+  const last = current ?? context.store.tables.job_versions.rowsIn('job', key).at(-1)
   return {
     ...job,
-    Version: current === undefined ? 0 : current.Version + 1,
+    Version: last === undefined ? 0 : last.Version + 1,
     Status: needsEvaluation(job) ? 'pending' : 'running',
     StatusDescription: '',
     Stable: false,
