@@ -6,7 +6,10 @@ const NODES = 5_000
 const JOB = aJob()
 const MADE_NS = 1_794_712_353_000_000_000
 
-/** One allocation of a busy cluster: its task runs and has three events, its scheduler scored five nodes. */
+/**
+ * One allocation of a busy cluster: its task runs and has three events, its scheduler scored five
+ * nodes.
+ */
 export function anAllocationRow(at: number): AllocationRow {
   const jobId = `service-${at % JOBS}`
   return anAllocation({

@@ -1,9 +1,11 @@
 /**
- * What 10,000 parked blocking queries cost, and what waking one or all of them takes, against a bare
- * `node:http` server that holds as many requests. `node packages/reeve/bench/blocking.bench.ts [--quick]`
+ * What 10,000 parked blocking queries cost, and what waking one or all of them takes, against a
+ * bare `node:http` server that holds as many requests. `node packages/reeve/bench/blocking.bench.ts
+ * [--quick]`
  *
- * Every parked query is a connection: the callers live in four processes of 2,500 each, the server needs
- * the 10,000 alone. Where the system allows it less, fewer are parked, and the table says how many.
+ * Every parked query is a connection: the callers live in four processes of 2,500 each, the server
+ * needs the 10,000 alone. Where the system allows it less, fewer are parked, and the table says how
+ * many.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -83,7 +85,9 @@ calm, longest stall: another caller's small request, before and meanwhile (the l
 `)
 }
 
-/** A row for each query to look at. In a program of its own, so that the measured one starts clean. */
+/**
+ * A row for each query to look at. In a program of its own, so that the measured one starts clean.
+ */
 async function registerJobs(): Promise<void> {
   const program = await startProgram({ directory: home })
   const connections = await http.openConnections(program.port, REGISTRARS)

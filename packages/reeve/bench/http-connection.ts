@@ -9,9 +9,9 @@ export interface HttpAnswer {
 }
 
 /**
- * One kept-alive connection that sends one request at a time. It knows just enough of HTTP for answers
- * with a Content-Length: a full client costs more than the servers that are measured, and they share
- * the machine.
+ * One kept-alive connection that sends one request at a time. It knows just enough of HTTP for
+ * answers with a Content-Length: a full client costs more than the servers that are measured, and
+ * they share the machine.
  */
 export class HttpConnection {
   readonly #socket: Socket

@@ -203,7 +203,9 @@ async function startOneAllocation(client: Client): Promise<string> {
   return id
 }
 
-/** Distinct jobs, each durable before it is answered; then the same log entries on the bare engine. */
+/**
+ * Distinct jobs, each durable before it is answered; then the same log entries on the bare engine.
+ */
 async function benchRegister(): Promise<void> {
   const directory = join(home, 'register')
   const program = await startProgram({ directory })

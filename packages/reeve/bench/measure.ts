@@ -32,7 +32,9 @@ export async function rateOf(durationMs: number, work: () => Promise<unknown>): 
   return summary(tookMs, now - start)
 }
 
-/** As `rateOf`, from several callers at once; each waits for its own answer before it asks again. */
+/**
+ * As `rateOf`, from several callers at once; each waits for its own answer before it asks again.
+ */
 export async function sharedRateOf(
   durationMs: number,
   callers: readonly (() => Promise<unknown>)[],

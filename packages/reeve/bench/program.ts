@@ -24,8 +24,8 @@ export interface ProgramOptions {
 }
 
 /**
- * Starts `reeve agent --dev` on any free port. Flags for its Node, such as those of the profiler, go
- * through NODE_OPTIONS: every child inherits them.
+ * Starts `reeve agent --dev` on any free port. Flags for its Node, such as those of the profiler,
+ * go through NODE_OPTIONS: every child inherits them.
  */
 export async function startProgram(options: ProgramOptions): Promise<RunningProgram> {
   const script = fileURLToPath(new URL('../src/main/reeve.ts', import.meta.url))

@@ -27,8 +27,8 @@ const EMPTY_COMMIT = JSON.stringify({ index: 1, timeMs: 0, events: [] })
 const LOAD_ROWS = isQuick ? 100_000 : 1_000_000
 
 /**
- * Made beforehand, because making them would be a good part of what is measured. So the first 20,000
- * rows of each measurement are new ones, and all later ones change those.
+ * Made beforehand, because making them would be a good part of what is measured. So the first
+ * 20,000 rows of each measurement are new ones, and all later ones change those.
  */
 const rows = Array.from({ length: 20_000 }, (_, at) => anAllocationRow(at))
 
@@ -131,7 +131,9 @@ function recorded(engine: StorageEngine, texts: string[]): StorageEngine {
   }
 }
 
-/** What a row costs after a restart, when nobody has read it yet, and what its objects would cost. */
+/**
+ * What a row costs after a restart, when nobody has read it yet, and what its objects would cost.
+ */
 async function benchHeap(): Promise<void> {
   const directory = join(home, 'heap')
   await writeCheckpoint(directory, HEAP_ROWS)

@@ -111,7 +111,10 @@ async function startServer(parts: PartOptions): Promise<Served> {
   return { httpAddress, governanceToken, joinToken: secrets.joinToken }
 }
 
-/** A node alone opens no port: it dials the servers. Tasks of a throw-away directory end with the program. */
+/**
+ * A node alone opens no port: it dials the servers. Tasks of a throw-away directory end with the
+ * program.
+ */
 async function startNode(parts: PartOptions, served: Served | undefined): Promise<void> {
   const { config, log, version, self, started } = parts
   const node = createNode(config, {

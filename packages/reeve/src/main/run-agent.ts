@@ -56,21 +56,23 @@ interface Stopping {
 const ECHO_MS = 300
 
 /**
- * The first signal asks to stop, the second ends the process. One signal may arrive twice: a service
- * manager sends it to every process of a tree, and a parent passes on the one that it got.
+ * The first signal asks to stop, the second ends the process. One signal may arrive twice: a
+ * service manager sends it to every process of a tree, and a parent passes on the one that it got.
  */
 function listen(run: AgentRun): Stopping {
   const { log, signals } = run
   const asked = Promise.withResolvers<undefined>()
   let isAsked = false
   let isEchoOver = false
+  const afterEcho = async (): Promise<void> => {
+    await run.wait(ECHO_MS)
+    isEchoOver = true
+  }
   const hear = (signal: StopSignal) => (): void => {
     if (isEchoOver) return run.exit(STOP_SIGNALS[signal])
     if (isAsked) return
     isAsked = true
-    void run.wait(ECHO_MS).then(() => {
-      isEchoOver = true
-    })
+    void afterEcho()
     log.info({ signal }, 'stopping; a second signal ends it at once')
     asked.resolve(undefined)
   }

@@ -5,7 +5,10 @@ import type { Sealer } from '../workload/index.ts'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** Seals with AES-256-GCM. Losing the key loses the secrets, not the state: tokens still authenticate by hash. */
+/**
+ * Seals with AES-256-GCM. Losing the key loses the secrets, not the state: tokens still
+ * authenticate by hash.
+ */
 export function createSealer(key: Buffer): Sealer {
   return {
     hash: (secret) => createHash('sha256').update(secret).digest('base64url'),

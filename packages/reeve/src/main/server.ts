@@ -88,14 +88,20 @@ export class Server {
     this.store.onFault(tell)
   }
 
-  /** Starts the loops and answers requests. Returns the address, with the port that was really taken. */
+  /**
+   * Starts the loops and answers requests. Returns the address, with the port that was really
+   * taken.
+   */
   async listen(host: string, port: number): Promise<string> {
     const address = await this.app.app.listen({ host, port })
     for (const loop of this.#loops) loop.start()
     return address
   }
 
-  /** Requests first, then the loops, then the storage: nobody is answered from a store that is closing. */
+  /**
+   * Requests first, then the loops, then the storage: nobody is answered from a store that is
+   * closing.
+   */
   async stop(): Promise<void> {
     await this.app.close()
     for (const loop of this.#loops) await loop.stop()

@@ -20,7 +20,10 @@ export const LIMITS = {
   streamsPerTokenMax: 64,
   /** Bytes an event stream's reader may lag behind before it is cut off. Decision 0007. */
   streamBacklogBytesMax: 16 * 1024 * 1024,
-  /** Page size of lists when the caller gives none is unlimited (Spec W: Limits); this caps a given one. */
+  /**
+   * Page size of lists when the caller gives none is unlimited (Spec W: Limits); this caps a given
+   * one.
+   */
   perPageMax: 100_000,
   /** Spec W: Resources, ACL token; reference §6.4. */
   tokenNameCharsMax: 256,

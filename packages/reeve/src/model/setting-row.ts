@@ -1,7 +1,9 @@
 /** Facts about the installation as a whole, one row each. */
 export interface AclBootstrapRow {
   readonly Name: 'acl-bootstrap'
-  /** Index of the last bootstrap: what the operator must write into the reset file (reference §6.2). */
+  /**
+   * Index of the last bootstrap: what the operator must write into the reset file (reference §6.2).
+   */
   readonly ResetIndex: number
   readonly CreateIndex: number
   readonly ModifyIndex: number

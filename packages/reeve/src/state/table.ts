@@ -269,7 +269,9 @@ export class Table<Row extends object> {
     return groups
   }
 
-  /** The group keys in a row's header; worked out from the row when the header has another layout. */
+  /**
+   * The group keys in a row's header; worked out from the row when the header has another layout.
+   */
   #groupKeys({ header, body }: EncodedRow): readonly (string | null)[] {
     const [, , layout, ...keys] = header
     if (layout === this.#layout) return keys

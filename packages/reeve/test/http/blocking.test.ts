@@ -17,6 +17,7 @@ async function aQuery(minIndex: number, wait?: string) {
   const request = { minIndex, wait, signal: controller.signal }
   const done = runBlocking({ store, clock, random }, request, watched).then((index) => {
     answered = index
+    return index
   })
   await turn()
   return { store, clock, engine, controller, done, answered: () => answered }

@@ -132,7 +132,7 @@ test('store: after any history and any restarts the state is that of the commits
       const found = [...store.tables.namespaces.rows()].map((row) => [row.Name, row.Description])
       assert.deepEqual(
         found,
-        [...model].sort(([a], [b]) => (a < b ? -1 : 1)),
+        [...model].toSorted(([a], [b]) => (a < b ? -1 : 1)),
       )
       assert.equal(store.index, index)
     }),

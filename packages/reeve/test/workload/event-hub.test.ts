@@ -170,11 +170,11 @@ test('events: a stream ends when its token expires', async () => {
 
 test('events: rights are asked again when an ACL row changes, and a refusal ends the stream', async () => {
   const { store, hub } = await aHub()
-  let reason: string | undefined
-  const reader = aReader({ refusalNow: () => reason })
+  const rights: { reason?: string } = {}
+  const reader = aReader({ refusalNow: () => rights.reason })
   hub.open(reader.subscription, 0)
   await turn()
-  reason = 'no longer allowed'
+  rights.reason = 'no longer allowed'
   await emit(store, 'a').durable
   assert.equal(reader.ended, false, 'a node pool is none of them')
   await store.commit({

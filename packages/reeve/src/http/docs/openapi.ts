@@ -6,7 +6,9 @@ type Json = Readonly<Record<string, unknown>>
 export function openApiDocument(routes: readonly Route[], version: string): Json {
   const components = new Components()
   const paths: Record<string, Record<string, Json>> = {}
-  for (const route of [...routes].toSorted((a, b) => compare(a.path, b.path) || compare(a.id, b.id))) {
+  for (const route of [...routes].toSorted(
+    (a, b) => compare(a.path, b.path) || compare(a.id, b.id),
+  )) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
     const operations = (paths[path] ??= {})
     route.methods.forEach((method, i) => {

@@ -19,5 +19,13 @@ export function inNamespace(...capabilities: readonly NamespaceCapability[]): Re
     )
 }
 
+/**
+ * Any one of the capabilities in any namespace. For routes whose body names the namespace: the use
+ * case asks again, but who may nowhere is refused before the body is looked at.
+ */
+export function somewhere(...capabilities: readonly NamespaceCapability[]): Requirement {
+  return (caller) => capabilities.some((capability) => caller.grants.allowsSomewhere(capability))
+}
+
 export const nodeRead: Requirement = (caller) => caller.grants.node('read')
 export const agentRead: Requirement = (caller) => caller.grants.agent('read')

@@ -32,7 +32,9 @@ export interface Subscription {
 const HEARTBEAT_MS = 30_000
 /** Lines are gathered this long: one write per reader for many commits (architecture §14). */
 const GATHER_MS = 1
-/** A reader that works through the backlog is given this much at a time, and this long to take it. */
+/**
+ * A reader that works through the backlog is given this much at a time, and this long to take it.
+ */
 const HELD_BYTES_MAX = 1024 * 1024
 const TAKE_MS_MAX = 40_000
 /** Commits of a backlog that are looked at before others get their turn. */

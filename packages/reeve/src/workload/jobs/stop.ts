@@ -72,8 +72,8 @@ function stopRows(context: WorkloadContext, job: Job, stamp: Stamp): Change[] {
 }
 
 /**
- * Spec W, Jobs, `purge`: the job is no longer queryable. Versions of running allocations stay until those
- * end.
+ * Spec W, Jobs, `purge`: the job is no longer queryable. Versions of running allocations stay until
+ * those end.
  */
 function purgeRows(context: WorkloadContext, job: Job): Change[] {
   const key = namespacedKey(job.Namespace, job.ID)

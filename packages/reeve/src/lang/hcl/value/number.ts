@@ -70,6 +70,7 @@ export function numberToText(value: NumberValue): string {
 
 export function sameNumber(a: NumberValue, b: NumberValue): boolean {
   // Loose equality compares a bigint with a number by mathematical value; `===` never holds between
-  // the two. oxlint-disable-next-line eqeqeq
+  // the two.
+  // oxlint-disable-next-line eqeqeq
   return a == b
 }
