@@ -67,8 +67,7 @@ export const areas = {
   },
   workload: {
     folder: `${reeve}/workload`,
-    may: ['scheduler', 'state', 'policy', 'jobspec', 'acl', 'model'],
-    types: ['contract'],
+    may: ['scheduler', 'state', 'policy', 'jobspec', 'acl', 'model', 'contract'],
     builtins,
   },
   governance: {

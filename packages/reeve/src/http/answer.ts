@@ -9,6 +9,8 @@ export interface Answer {
 
 export type Body =
   | { readonly kind: 'json'; readonly value: unknown }
+  /** JSON already, such as a row as it is stored. */
+  | { readonly kind: 'json-text'; readonly text: string }
   /** Items that are JSON already: a list is written without being built twice. */
   | { readonly kind: 'json-items'; readonly items: readonly string[] }
   | { readonly kind: 'text'; readonly text: string; readonly contentType: string }
@@ -16,6 +18,10 @@ export type Body =
 
 export function json(value: unknown): Answer {
   return { body: { kind: 'json', value } }
+}
+
+export function jsonText(text: string): Answer {
+  return { body: { kind: 'json-text', text } }
 }
 
 export function jsonItems(items: readonly string[], nextToken?: string): Answer {

@@ -13,7 +13,8 @@ export async function devToken(
   context: WorkloadContext,
   directory: string,
 ): Promise<string | undefined> {
-  if (context.aclEnabled) return undefined // then the operator bootstraps, and gets the token from that
+  // With ACLs on the operator bootstraps, and gets the token from that.
+  if (context.aclEnabled) return undefined
   const path = join(directory, GOVERNANCE_TOKEN_FILE)
   const known = await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
     if (thrown.code === 'ENOENT') return undefined

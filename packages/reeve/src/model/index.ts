@@ -15,10 +15,10 @@ export {
 export type { Charge, NodeUsage, TaskDemand } from './allocation/node-usage.ts'
 export { metricsView, SCORERS } from './allocation/stored-metrics.ts'
 export type { StoredMetrics, StoredScore } from './allocation/stored-metrics.ts'
-export { storeTaskStates, taskStatesView } from './allocation/stored-task-states.ts'
+export { storeTaskStates } from './allocation/stored-task-states.ts'
 export type { StoredTaskStates } from './allocation/stored-task-states.ts'
 export { isClientTerminal, isServerTerminal, isTerminal } from './allocation/terminal.ts'
-export { canonicalizeJob, PARSE_DEFAULTS } from './canonical/canonicalize-job.ts'
+export { canonicalizeJob } from './canonical/canonicalize-job.ts'
 export type { JobDefaults } from './canonical/canonicalize-job.ts'
 export { DEFAULT_HOST_NETWORK } from './canonical/canonicalize-network.ts'
 export { operandTest } from './constraint/operand.ts'
@@ -30,14 +30,7 @@ export { isParameterized, jobSpecChanged, jobUpdateRefusal } from './job/job-cha
 export { jobStatus } from './job/job-status.ts'
 export type { JobFacts } from './job/job-status.ts'
 export { jobStub } from './job/job-stub.ts'
-export {
-  newSummary,
-  recountSummary,
-  summarize,
-  withChild,
-  withGroupsOf,
-  withQueued,
-} from './job/job-summary.ts'
+export { newSummary, summarize, withChild, withGroupsOf, withQueued } from './job/job-summary.ts'
 export type { StatusChange } from './job/job-summary.ts'
 export { LIMITS } from './limits.ts'
 export { newEvaluation } from './new-evaluation.ts'
@@ -50,7 +43,6 @@ export type { Refusal, RefusalCode } from './refusal.ts'
 export type { AclBootstrapRow, SettingRow } from './setting-row.ts'
 export { checkUuid, parseUuidPrefix } from './uuid-prefix.ts'
 export type { UuidPrefix } from './uuid-prefix.ts'
-export { checkCronShape } from './validation/cron-shape.ts'
 export { jobWarnings } from './validation/job-warnings.ts'
 export { SYSTEM_SCALING, validateJob } from './validation/validate-job.ts'
 export type { JobProblem, JobProblems, JobRules } from './validation/validate-job.ts'

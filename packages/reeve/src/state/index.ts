@@ -22,6 +22,7 @@ export type {
   StoreOptions,
   TableObserver,
 } from './store.ts'
+export { compareCreation } from './table.ts'
 export type { OrderKey, Table } from './table.ts'
 export { jobVersionKey, namespacedKey } from './tables.ts'
 export type { Row, TableName, Tables } from './tables.ts'

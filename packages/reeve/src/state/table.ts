@@ -323,7 +323,8 @@ export interface OrderKey {
   readonly createIndex: number
 }
 
-function compareCreation(a: OrderKey, b: OrderKey): number {
+/** The order of creation: by index, then by key. */
+export function compareCreation(a: OrderKey, b: OrderKey): number {
   return a.createIndex - b.createIndex || compareText(a.key, b.key)
 }
 

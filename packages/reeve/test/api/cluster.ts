@@ -67,6 +67,13 @@ export function register(job: Input<Job> = {}, request: object = {}): CallOption
   return { body: { Job: { ID: 'web', TaskGroups: [aGroup()], ...job }, ...request } }
 }
 
+/** Jobs that wait for their launch or dispatch. */
+export const PERIODIC: Input<Job> = { Type: 'batch', Periodic: { Spec: '* * * * *' } }
+export const PARAMETERIZED: Input<Job> = {
+  Type: 'batch',
+  ParameterizedJob: { Payload: 'optional' },
+}
+
 /** The parameters of a route below `/v1/job/:job_id`. */
 export function ofJob(jobId = 'web', query: NonNullable<CallOptions['query']> = {}): CallOptions {
   return { params: { job_id: jobId }, query }

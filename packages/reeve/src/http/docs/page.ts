@@ -69,7 +69,13 @@ function escape(text: string): string {
     .replaceAll('"', '&quot;')
 }
 
-const STYLE = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:0 auto;
-padding:1rem}nav ul{columns:3;padding-left:1rem}summary{cursor:pointer;padding:.3rem 0}table{border-collapse:collapse;
-margin:.5rem 0 1rem;width:100%}td,th{border-bottom:1px solid #8884;padding:.25rem .5rem;text-align:left;vertical-align:top}
-code{font:14px ui-monospace,monospace}details{border-bottom:1px solid #8883}`
+const STYLE = `
+:root { color-scheme: light dark }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 0 auto; padding: 1rem }
+nav ul { columns: 3; padding-left: 1rem }
+summary { cursor: pointer; padding: .3rem 0 }
+table { border-collapse: collapse; margin: .5rem 0 1rem; width: 100% }
+td, th { border-bottom: 1px solid #8884; padding: .25rem .5rem; text-align: left; vertical-align: top }
+code { font: 14px ui-monospace, monospace }
+details { border-bottom: 1px solid #8883 }
+`

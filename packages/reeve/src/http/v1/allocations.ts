@@ -1,7 +1,8 @@
 import { Allocation, v1Routes } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
-import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import { compileFilter, equalityHint, fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import {
+  allocationRecord,
   allocationStub,
   allocationView,
   checkUuid,
@@ -9,13 +10,13 @@ import {
   type AllocationRow,
   type Refusal,
 } from '../../model/index.ts'
-import { jobVersionKey, type Store } from '../../state/index.ts'
+import { jobVersionKey, namespacedKey, type Store } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
-import { json } from '../answer.ts'
+import { jsonText } from '../answer.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { listAnswer } from './list-answer.ts'
 import { anyone, inNamespace } from './requirements.ts'
-import { visible, walkIds } from './walks.ts'
+import { visible, walkGroup, walkIds, type Walk } from './walks.ts'
 
 const ALLOCATION_FILTER = { kinds: fieldKindsFromSchema(Allocation) }
 
@@ -30,8 +31,15 @@ export function allocationEndpoints({ store }: WorkloadContext): readonly Endpoi
 }
 
 /** The job of an allocation as it was when it was placed or updated (Spec W: Allocation, Job). */
-export function jobOfAllocation(store: Store, row: AllocationRow) {
+function jobOfAllocation(store: Store, row: AllocationRow) {
   return store.tables.job_versions.find(jobVersionKey(row.Namespace, row.JobID, row.JobVersion))
+}
+
+/** The allocation with its job. The job is half of it, and its text goes in as it is stored. */
+export function allocationText({ tables }: Store, row: AllocationRow): string {
+  const key = jobVersionKey(row.Namespace, row.JobID, row.JobVersion)
+  const record = JSON.stringify(allocationRecord(row))
+  return `${record.slice(0, -1)},"Job":${tables.job_versions.bodyOf(key) ?? 'null'}}`
 }
 
 function listAllocations(
@@ -39,7 +47,7 @@ function listAllocations(
   { caller, namespace, query }: RequestOf<typeof v1Routes.listAllocations>,
 ): Result<ReadPlan, Refusal> {
   const { allocations } = store.tables
-  const walk = walkIds(allocations, 'alloc', query.prefix)
+  const walk = walkOf(store, namespace, query)
   if (!walk.ok) return walk
   const isVisible = (row: AllocationRow): boolean =>
     namespace === '*'
@@ -60,6 +68,19 @@ function listAllocations(
   })
 }
 
+/** By id prefix or creation; over one job's allocations when the filter can only match those. */
+function walkOf(
+  { tables: { allocations } }: Store,
+  namespace: string,
+  { prefix, filter }: RequestOf<typeof v1Routes.listAllocations>['query'],
+): Result<Walk<AllocationRow>, Refusal> {
+  const compiled = compileFilter(filter ?? '', ALLOCATION_FILTER)
+  const jobId = compiled.ok ? equalityHint(compiled.value).get('JobID') : undefined
+  if (jobId === undefined || namespace === '*' || (prefix ?? '') !== '')
+    return walkIds(allocations, 'alloc', prefix)
+  return ok(walkGroup(allocations, 'job', namespacedKey(namespace, jobId)))
+}
+
 /** Reference §2.5: what the caller may not read does not exist for it. */
 function readAllocation(
   store: Store,
@@ -75,7 +96,7 @@ function readAllocation(
       const row = allocations.find(id.value)
       if (row === undefined || !caller.grants.allows(row.Namespace, 'read-job'))
         return err(refusal('alloc-not-found', 'alloc not found'))
-      return ok(json(allocationView(row, jobOfAllocation(store, row))))
+      return ok(jsonText(allocationText(store, row)))
     },
   })
 }

@@ -16,7 +16,7 @@ import {
   type JobWritten,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { json, jsonItems } from '../answer.ts'
+import { json, jsonItems, jsonText } from '../answer.ts'
 import {
   read,
   write,
@@ -167,7 +167,7 @@ function readOne(store: Store, name: 'jobs' | 'job_summaries', key: string): Rea
     watch: [{ table: name, key }],
     answer: () => {
       const body = table.bodyOf(key)
-      return body === undefined ? err(JOB_NOT_FOUND) : ok(json(table.get(key)))
+      return body === undefined ? err(JOB_NOT_FOUND) : ok(jsonText(body))
     },
   }
 }

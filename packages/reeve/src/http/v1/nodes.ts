@@ -2,7 +2,6 @@ import { Node, v1Routes } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import {
-  allocationView,
   checkUuid,
   nodeStub,
   nodeView,
@@ -12,7 +11,7 @@ import {
 import type { Store } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import { json, jsonItems } from '../answer.ts'
-import { jobOfAllocation } from './allocations.ts'
+import { allocationText } from './allocations.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { listAnswer } from './list-answer.ts'
 import { nodeRead } from './requirements.ts'
@@ -86,11 +85,7 @@ function listAllocations(
       const rows = allocations
         .rowsIn('node', id.value)
         .filter((row) => caller.grants.allows(row.Namespace, 'read-job'))
-      return ok(
-        jsonItems(
-          rows.map((row) => JSON.stringify(allocationView(row, jobOfAllocation(store, row)))),
-        ),
-      )
+      return ok(jsonItems(rows.map((row) => allocationText(store, row))))
     },
   })
 }

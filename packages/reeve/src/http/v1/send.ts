@@ -28,6 +28,7 @@ export function sendAnswer(reply: FastifyReply, answer: Answer, query: object): 
   void reply.type('application/json').serializer((text: string) => text)
   if ('pretty' in query && query.pretty === true) return reply.send(prettyJson(answer))
   if (body.kind === 'json') return reply.send(JSON.stringify(body.value))
+  if (body.kind === 'json-text') return reply.send(body.text)
   const chars = body.items.reduce((sum, item) => sum + item.length, 0)
   if (chars < STREAMED_CHARS) return reply.send(`[${body.items.join(',')}]`)
   return reply.send(Readable.from(listPieces(body.items)))
@@ -43,11 +44,18 @@ function* listPieces(items: readonly string[]): Generator<string> {
 
 /** Reference §1.1: indent 4 spaces plus a newline. */
 function prettyJson({ body }: Answer): string {
-  const value: unknown =
-    body.kind === 'json-items'
-      ? body.items.map((item): unknown => JSON.parse(item))
-      : body.kind === 'json'
-        ? body.value
-        : null
-  return `${JSON.stringify(value, null, 4)}\n`
+  return `${JSON.stringify(valueOf(body), null, 4)}\n`
+}
+
+function valueOf(body: Answer['body']): unknown {
+  switch (body.kind) {
+    case 'json':
+      return body.value
+    case 'json-text':
+      return JSON.parse(body.text)
+    case 'json-items':
+      return body.items.map((item): unknown => JSON.parse(item))
+    default:
+      return null
+  }
 }

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../kit/result.ts'
 import { parseUuidPrefix, refusal, type Refusal } from '../../model/index.ts'
-import type { Table } from '../../state/index.ts'
+import { compareCreation, type OrderKey, type Table } from '../../state/index.ts'
 
 /** The orders of reference §3.1, as walks over a table from a token on. */
 export interface Walk<Row> {
@@ -53,9 +53,34 @@ export const NAMESPACED_TOKEN: KeyToken = {
 /** By creation, with tokens `<CreateIndex>.<id>`. */
 function walkCreation<Row extends { readonly CreateIndex: number }>(table: Table<Row>): Walk<Row> {
   function* walk(from: string | undefined, reverse: boolean): Generator<Row> {
-    const [index = '', key = ''] = from?.split('.') ?? []
-    const start = from === undefined ? undefined : { createIndex: Number(index) || 0, key }
-    for (const found of table.keysByCreation(start, reverse)) yield table.get(found)
+    for (const found of table.keysByCreation(positionOf(from), reverse)) yield table.get(found)
+  }
+  return { walk, tokenOf: (row) => `${row.CreateIndex}.${table.spec.key(row)}` }
+}
+
+function positionOf(token: string | undefined): OrderKey | undefined {
+  if (token === undefined) return undefined
+  const [index = '', key = ''] = token.split('.')
+  return { createIndex: Number(index) || 0, key }
+}
+
+/**
+ * The same order over the rows of one group: a filter that asks for one job must not look at the
+ * allocations of all the others.
+ */
+export function walkGroup<Row extends { readonly CreateIndex: number }>(
+  table: Table<Row>,
+  index: string,
+  group: string,
+): Walk<Row> {
+  function* walk(from: string | undefined, reverse: boolean): Generator<Row> {
+    const start = positionOf(from)
+    const keys = [...table.keysIn(index, group)]
+      .map((key) => ({ key, createIndex: table.createIndexOf(key) ?? 0 }))
+      .toSorted(compareCreation)
+    const isDue = (order: number): boolean => (reverse ? order <= 0 : order >= 0)
+    for (const entry of reverse ? keys.toReversed() : keys)
+      if (start === undefined || isDue(compareCreation(entry, start))) yield table.get(entry.key)
   }
   return { walk, tokenOf: (row) => `${row.CreateIndex}.${table.spec.key(row)}` }
 }

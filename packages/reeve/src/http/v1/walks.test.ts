@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { put } from '../../state/index.ts'
+import { anAllocation } from '../../../test/build/index.ts'
+import { aStore } from '../../../test/build/store.ts'
+import { walkGroup, walkIds } from './walks.ts'
+
+async function aList() {
+  const { store } = await aStore()
+  const { allocations } = store.tables
+  for (const [i, JobID] of ['a', 'b', 'a', 'b', 'a'].entries()) {
+    const ID = `00000000-0000-4000-8000-00000000000${9 - i}`
+    const row = anAllocation({ ID, JobID, Namespace: 'default' })
+    await store.commit({ cause: undefined, changes: () => [put('allocations', row)] }).durable
+  }
+  const all = walkIds(allocations, 'alloc', undefined)
+  assert.ok(all.ok)
+  return { all: all.value, group: walkGroup(allocations, 'job', 'default!a') }
+}
+
+for (const reverse of [false, true])
+  test(`walks: a job's allocations come in the order of the whole list, reverse ${reverse}`, async () => {
+    const { all, group } = await aList()
+    const wanted = [...all.walk(undefined, reverse)].filter((row) => row.JobID === 'a')
+    assert.equal(wanted.length, 3)
+    assert.deepEqual([...group.walk(undefined, reverse)], wanted)
+    const [, second] = wanted
+    assert.ok(second)
+    assert.equal(group.tokenOf(second), all.tokenOf(second))
+    assert.deepEqual([...group.walk(group.tokenOf(second), reverse)], wanted.slice(1))
+  })
