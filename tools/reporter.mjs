@@ -19,6 +19,8 @@ const OUTPUT_CHARS_MAX = 64 * 1024
 export default async function* report(events) {
   const run = { totals: emptyCounts(), running: new Map(), ended: 0 }
   const heartbeat = setInterval(() => process.stdout.write(formatRunning(run)), HEARTBEAT_MS)
+  // Files that share this process are over when nothing keeps it alive.
+  heartbeat.unref()
   // Completions come as they happen; passes and failures in the order of the sources, which would
   // hold back what is known about a fast file until a slow one before it has ended.
   for await (const { type, data } of events) {
@@ -40,9 +42,13 @@ function usesDots() {
   return process.env.REEVE_TEST_STYLE === 'dots'
 }
 
-/** The runner wraps each file in a test of its own, named by its path. */
+/** The runner wraps each file in a test of its own, named by its path; not when files share a process. */
 function isFile(data) {
-  return data.entryFile === undefined && data.nesting === 0
+  return !sharesProcess() && data.entryFile === undefined && data.nesting === 0
+}
+
+function sharesProcess() {
+  return process.env.REEVE_TEST_SHARED === '1'
 }
 
 function fileOf(run, file) {
@@ -67,7 +73,7 @@ function noteStart(run, data) {
 
 /** Counts the test; the text to print is empty unless it failed. */
 function endTest(run, data) {
-  const entry = fileOf(run, data.entryFile)
+  const entry = fileOf(run, data.entryFile ?? data.file)
   const { type, error } = data.details
   const isInside = error?.failureType === 'subtestsFailed'
   // A suite is no test; it counts only when it fails by itself, for instance in a hook.
@@ -118,8 +124,11 @@ function formatFailure({ file, line, column, details }, name) {
 
 /** Said at intervals, so that a long run is seen to be alive. */
 function formatRunning({ running, totals }) {
-  const files = [...running.keys()].map((file) => path.relative(root, file)).join(', ')
-  return files === '' ? '' : `… ${totals.passed} passed so far; running ${files}\n`
+  const files = [...running.keys()].map((file) => path.relative(root, file))
+  if (files.length === 0) return ''
+  // In a shared process nobody says that a file has ended: the latest to begin is the one that runs.
+  const shown = sharesProcess() ? files.slice(-1) : files
+  return `… ${totals.passed} passed so far; running ${shown.join(', ')}\n`
 }
 
 function indent(text) {

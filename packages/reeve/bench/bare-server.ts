@@ -6,11 +6,11 @@
  *   GET  /release/N      answers everything that is held with N bytes each
  *   GET  /parked         how many are held
  *   GET  /memory         resident bytes of this process
- *   GET  /stream         stays open; gets every line that /publish says
- *   POST /publish        writes its body to every stream
+ *   GET  /stream         stays open; gets every line that is emitted
+ *   GET  /emit/R/M/B     emits R lines of B bytes a second for M milliseconds; answers how many
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { text } from 'node:stream/consumers'
+import { machineMs } from './measure.ts'
 
 const bodies = new Map<number, Buffer>()
 const held = new Set<ServerResponse>()
@@ -26,7 +26,8 @@ server.listen(0, '127.0.0.1', () => {
 })
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const [, what = '', amount = '0'] = (request.url ?? '').split('/')
+  const [, what = '', ...given] = (request.url ?? '').split('/')
+  const [amount = 0, ...rest] = given.map(Number)
   if (what === 'park') return keep(held, response)
   if (what === 'stream') {
     keep(streams, response)
@@ -34,14 +35,36 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     return
   }
   if (what === 'release') {
-    for (const one of held) answer(one, bodyOf(Number(amount)))
+    for (const one of held) answer(one, bodyOf(amount))
     held.clear()
   }
-  if (what === 'publish') {
-    const line = await text(request)
-    for (const stream of streams) stream.write(line)
+  if (what === 'emit') {
+    const [durationMs = 0, lineBytes = 0] = rest
+    const count = await emit({ perSecond: amount, durationMs, lineBytes })
+    answer(response, Buffer.from(String(count)))
+  } else answer(response, what === 'bytes' ? bodyOf(amount) : figureOf(what))
+}
+
+interface Emission {
+  readonly perSecond: number
+  readonly durationMs: number
+  readonly lineBytes: number
+}
+
+/** Each line says when it was made, as the smallest event does. */
+async function emit({ perSecond, durationMs, lineBytes }: Emission): Promise<number> {
+  const start = machineMs()
+  let count = 0
+  for (let nowMs = start; nowMs - start < durationMs; nowMs = machineMs()) {
+    const due = Math.floor(((nowMs - start) / 1_000) * perSecond)
+    if (count < due) {
+      count++
+      const line = `{"Description":"${machineMs()}","Filler":"`.padEnd(lineBytes, 'x')
+      for (const stream of streams) stream.write(`${line}"}\n`)
+    }
+    if (count >= due) await new Promise((resolve) => setTimeout(resolve, 1))
   }
-  answer(response, what === 'bytes' ? bodyOf(Number(amount)) : figureOf(what))
+  return count
 }
 
 function keep(set: Set<ServerResponse>, response: ServerResponse): void {

@@ -43,9 +43,13 @@ const clients = Array.from({ length: CLIENT_PROCESSES }, startClients)
 try {
   await registerJobs()
   const program = await startProgram({ directory: home })
-  const ours = await benchProgram(program).finally(() => program.stop())
-  const bare = await benchBare(ours.answerBytes)
-  report(ours, bare)
+  let ours: Awaited<ReturnType<typeof benchProgram>>
+  try {
+    ours = await benchProgram(program)
+  } finally {
+    await program.stop()
+  }
+  report(ours, await benchBare(ours.answerBytes))
 } finally {
   for (const client of clients) client.disconnect()
   await rm(home, { recursive: true })
@@ -169,14 +173,14 @@ async function wakeAll(port: number, wake: () => Promise<unknown>): Promise<Omit
   const calmMs = probes.toSorted((a, b) => a - b)[25] ?? 0
   probes.length = 0
   const start = machineMs()
-  let isOver = false
+  const over = new AbortController()
   const probing = async (): Promise<void> => {
-    while (!isOver) await probe()
+    while (!over.signal.aborted) await probe()
   }
   const waking = async (): Promise<number> => {
     await wake()
     const { lastMs } = await untilAnswered(COUNT)
-    isOver = true
+    over.abort()
     return lastMs
   }
   const [lastMs] = await Promise.all([waking(), probing()])
@@ -258,9 +262,9 @@ function pause(): Promise<void> {
 /** What the system allows one process; Node raises its own limit to it. */
 function openFilesMax(): number {
   // Node's report is untyped; where it does not say, the usual default holds.
-  const report = process.report.getReport() as {
+  const system = process.report.getReport() as {
     readonly userLimits?: { readonly open_files?: { readonly hard?: number | string } }
   }
-  const hard = report.userLimits?.open_files?.hard
+  const hard = system.userLimits?.open_files?.hard
   return hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard ?? 1_024)
 }

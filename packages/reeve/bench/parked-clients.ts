@@ -45,14 +45,18 @@ async function park(port: number, paths: readonly string[]): Promise<void> {
 async function parkOne(port: number, path: string): Promise<void> {
   const connection = await HttpConnection.open(port)
   connections.push(connection)
-  connection.send(requestText(path)).then(
-    ({ status, body }) => {
-      answers++
-      lastMs = machineMs()
-      if (status !== 200) failures.push(`${status} ${body.toString()}`)
-    },
-    (error: Error) => failures.push(error.message),
-  )
+  void followOne(connection, path)
+}
+
+async function followOne(connection: HttpConnection, path: string): Promise<void> {
+  try {
+    const { status, body } = await connection.send(requestText(path))
+    answers++
+    lastMs = machineMs()
+    if (status !== 200) failures.push(`${status} ${body.toString()}`)
+  } catch (thrown) {
+    failures.push(String(thrown))
+  }
 }
 
 function leave(): void {

@@ -1,3 +1,6 @@
+/** Reference §2.1: the type of every refusal on `/v1`. */
+export const TEXT_TYPE = 'text/plain; charset=utf-8'
+
 /** What a handler gives back; the shell writes it. */
 export interface Answer {
   readonly status?: number

@@ -10,11 +10,16 @@ export interface PageQuery {
   readonly reverse?: boolean | undefined
 }
 
-/** One list in its order. Rows the caller may not see are left out by `walk`. */
+/** One list in its order. */
 export interface ListSource<T> {
   /** From the token on (inclusive). Walked only until control goes back to the event loop. */
   readonly walk: (from: string | undefined, reverse: boolean) => Iterable<T>
   readonly tokenOf: (row: T) => string
+  /**
+   * Rows the caller may not see are left out here and not by the walk: to pass over a million of
+   * them takes as many turns as to show them.
+   */
+  readonly isVisible?: (row: T) => boolean
   /** Reference §3.5: filters see the full object, not the stub. */
   readonly filterView: (row: T) => unknown
   readonly filterOptions: FilterOptions
@@ -77,6 +82,7 @@ function takeSlice<T>(
   let examined = 0
   for (const row of source.walk(from, reverse)) {
     if (examined++ === ROWS_PER_SLICE) return ok({ rows, next: source.tokenOf(row) })
+    if (source.isVisible?.(row) === false) continue
     if (filter !== undefined) {
       const matches = filter.matches(source.filterView(row))
       if (!matches.ok) return invalid(`failed to read result page: ${matches.error.message}`)

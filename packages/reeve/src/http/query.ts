@@ -21,9 +21,12 @@ interface QuerySchema {
 const SPECIAL: Readonly<Record<string, Reader>> = {
   stale: (text) =>
     text === '' || parseBool(text, 'Expect `true` or `false` for `stale` query string parameter'),
-  per_page: (text) => parseWhole(text, 'Expect a number for `per_page` query string parameter'),
+  per_page: (text) =>
+    text === ''
+      ? undefined
+      : parseWhole(text, 'Expect a number for `per_page` query string parameter'),
   wait: (text) => parseWait(text, 'Invalid wait time'),
-  index: (text) => parseWhole(text, 'Invalid index'),
+  index: (text) => (text === '' ? undefined : parseWhole(text, 'Invalid index')),
   pretty: (text) => text !== '0',
   // Older clients send it in any form; it changes nothing while there is one server.
   consistent: (text) => text === '' || (BOOLS.get(text) ?? false),

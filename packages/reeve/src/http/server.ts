@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Fault, messageOf } from '../kit/fault.ts'
 import { LIMITS } from '../model/index.ts'
+import { TEXT_TYPE } from './answer.ts'
 import { compressed, inflated } from './compression.ts'
 import { allowOrigin } from './cors.ts'
 import { HttpError } from './http-error.ts'
@@ -39,7 +40,6 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-const TEXT = 'text/plain; charset=utf-8'
 /** Room for headers beside the longest path. */
 const HEADER_BYTES_MAX = 16 * 1024
 
@@ -124,7 +124,7 @@ function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyRep
       'request failed',
     )
   if (isV2(request)) return sendV2Error(reply, status, message)
-  return reply.code(status).type(TEXT).send(message)
+  return reply.code(status).type(TEXT_TYPE).send(message)
 }
 
 function statusOf(error: unknown): number {
@@ -146,7 +146,11 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
   const line = UNREADABLE[error.code ?? ''] ?? '400 Bad Request'
   const body = line.slice(4)
-  const headers = Object.entries({ ...SECURITY_HEADERS, 'content-type': TEXT, connection: 'close' })
+  const headers = Object.entries({
+    ...SECURITY_HEADERS,
+    'content-type': TEXT_TYPE,
+    connection: 'close',
+  })
   const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   socket.end(`HTTP/1.1 ${line}\r\n${head}content-length: ${body.length}\r\n\r\n${body}`)
 }

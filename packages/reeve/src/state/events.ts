@@ -67,6 +67,8 @@ function typeOf(
   if (topic === 'Evaluation') return 'EvaluationUpdated'
   if (topic !== 'Allocation') return cause
   if (isNew) return 'AllocationCreated'
+  // Stopping a job may tell its allocations to skip their delays: a wish of the servers too.
+  if (cause === 'JobDeregistered') return 'AllocationUpdateDesiredStatus'
   if (cause !== 'PlanResult') return cause
   return text('DesiredStatus')(row) === 'run' ? 'PlanResult' : 'AllocationUpdateDesiredStatus'
 }

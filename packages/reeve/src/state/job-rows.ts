@@ -70,7 +70,7 @@ class Completion {
     const before = this.#tables.allocations.find(row.ID)
     const delta = this.#deltaOf(row, row.JobID)
     delta.live += Number(!isTerminal(row)) - Number(before !== undefined && !isTerminal(before))
-    if (before?.ClientStatus === row.ClientStatus) return
+    if (before?.ClientStatus === row.ClientStatus || this.#isEarlier(delta.key, before)) return
     const change = {
       group: row.TaskGroup,
       before: before?.ClientStatus,
@@ -79,13 +79,20 @@ class Completion {
     this.#summarize(delta.key, (summary) => summarize(summary, [change]))
   }
 
+  /** An allocation of a registration that was purged: the summary of the next one begins without it. */
+  #isEarlier(key: string, before: AllocationRow | undefined): boolean {
+    const job = this.#jobs.get(key) ?? this.#tables.jobs.find(key)
+    return before !== undefined && job !== undefined && before.CreateIndex < job.CreateIndex
+  }
+
   #takeEvaluation(row: Evaluation): void {
     const before = this.#tables.evaluations.find(row.ID)
     const delta = this.#deltaOf(row, row.JobID)
     const wasOpen = before !== undefined && isOpenEvaluation(before)
     delta.open += Number(isOpenEvaluation(row)) - Number(wasOpen)
     delta.evaluations += before === undefined ? 1 : 0
-    const queued = row.QueuedAllocations
+    // One that was given up no longer says what waits.
+    const queued = row.Status === 'canceled' ? null : row.QueuedAllocations
     if (queued !== null) this.#summarize(delta.key, (summary) => withQueued(summary, queued))
   }
 

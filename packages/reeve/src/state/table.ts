@@ -29,10 +29,10 @@ export interface EncodedRow {
   readonly body: string
 }
 
-interface Group {
+interface Group<Row> {
   readonly key: string
-  /** One key as itself: most groups have one member, and a set of one costs two hundred bytes. */
-  members: string | Set<string>
+  /** One member as itself: most groups have one, and an array for it costs a hundred bytes. */
+  members: Slot<Row> | Slot<Row>[]
 }
 
 interface Slot<Row> {
@@ -41,7 +41,9 @@ interface Slot<Row> {
   modifyIndex: number
   body: string
   row: Row | undefined
-  groups: readonly (Group | undefined)[]
+  /** The group in each secondary index, and the row's position among its members. */
+  readonly groups: (Group<Row> | undefined)[]
+  readonly places: number[]
 }
 
 /** Puts a row back to what it was: used when a commit could not be made durable. */
@@ -56,7 +58,7 @@ export class Table<Row extends object> {
   readonly #slots = new Map<string, Slot<Row>>()
   readonly #byKey = new SortedList<OrderKey>((a, b) => compareText(a.key, b.key))
   readonly #byCreation: SortedList<OrderKey> | undefined
-  readonly #groups: ReadonlyMap<string, Map<string, Group>>
+  readonly #groups: readonly Map<string, Group<Row>>[]
   readonly #groupNames: readonly string[]
   /** Tells rows that were written with other indexes: their groups are worked out anew. */
   readonly #layout: string
@@ -69,7 +71,7 @@ export class Table<Row extends object> {
     this.spec = spec
     this.#groupNames = Object.keys(spec.groups)
     this.#layout = layoutOf(this.#groupNames)
-    this.#groups = new Map(this.#groupNames.map((name) => [name, new Map()]))
+    this.#groups = this.#groupNames.map(() => new Map())
     this.#byCreation = spec.byCreation ? new SortedList(compareCreation) : undefined
   }
 
@@ -108,15 +110,13 @@ export class Table<Row extends object> {
 
   /** Keys of a secondary index's group, in no promised order. */
   keysIn(index: string, group: string): Iterable<string> {
-    const members = this.#groupIndex(index).get(group)?.members
-    if (members === undefined) return []
-    return typeof members === 'string' ? [members] : members
+    const members = this.#groupIndex(index).get(group)?.members ?? []
+    return Array.isArray(members) ? members.map((slot) => slot.key) : [members.key]
   }
 
   countIn(index: string, group: string): number {
-    const members = this.#groupIndex(index).get(group)?.members
-    if (members === undefined) return 0
-    return typeof members === 'string' ? 1 : members.size
+    const members = this.#groupIndex(index).get(group)?.members ?? []
+    return Array.isArray(members) ? members.length : 1
   }
 
   /** Rows of a group, by key, so that whoever reads them gets one order. */
@@ -156,9 +156,8 @@ export class Table<Row extends object> {
   encoded(key: string): EncodedRow | undefined {
     const slot = this.#slots.get(key)
     if (slot === undefined) return undefined
-    const groups = slot.groups.map((group) => group?.key ?? null)
     return {
-      header: [slot.createIndex, slot.modifyIndex, this.#layout, ...groups],
+      header: [slot.createIndex, slot.modifyIndex, this.#layout, ...groupKeysOf(slot)],
       body: slot.body,
     }
   }
@@ -169,14 +168,14 @@ export class Table<Row extends object> {
     const slot = this.#slots.get(key)
     if (slot === undefined || slot.createIndex !== createIndex)
       return this.#insert(key, encoded, row)
-    const before = { ...slot }
-    this.#leaveGroups(slot)
+    const { body, row: decoded } = slot
+    const before = { modifyIndex: slot.modifyIndex, body, row: decoded }
+    const keys = groupKeysOf(slot)
     this.#fillSlot(slot, encoded, row)
     assert(slot.modifyIndex === modifyIndex, 'a put sets the modify index')
     return () => {
-      this.#leaveGroups(slot)
       Object.assign(slot, before)
-      this.#joinGroups(slot)
+      this.#regroup(slot, keys)
     }
   }
 
@@ -186,8 +185,12 @@ export class Table<Row extends object> {
     this.#slots.delete(key)
     this.#byKey.delete(slot)
     this.#byCreation?.delete(slot)
-    this.#leaveGroups(slot)
-    return () => this.#link(slot)
+    const keys = groupKeysOf(slot)
+    this.#regroup(slot, [])
+    return () => {
+      this.#link(slot)
+      this.#regroup(slot, keys)
+    }
   }
 
   /** Fills an empty table from its checkpoint; the orders are sorted once at the end. */
@@ -224,9 +227,10 @@ export class Table<Row extends object> {
       modifyIndex,
       body: encoded.body,
       row: undefined,
-      groups: this.#groupsOf(this.#groupKeys(encoded)),
+      groups: this.#groupNames.map(() => undefined),
+      places: this.#groupNames.map(() => 0),
     }
-    this.#enterGroups(slot)
+    this.#regroup(slot, this.#groupKeys(encoded))
     return slot
   }
 
@@ -234,15 +238,13 @@ export class Table<Row extends object> {
     this.#slots.set(slot.key, slot)
     this.#byKey.add(slot)
     this.#byCreation?.add(slot)
-    this.#joinGroups(slot)
   }
 
   #fillSlot(slot: Slot<Row>, encoded: EncodedRow, row: Row | undefined): void {
     slot.modifyIndex = encoded.header[1]
     slot.body = encoded.body
     slot.row = undefined
-    slot.groups = this.#groupsOf(this.#groupKeys(encoded))
-    this.#enterGroups(slot)
+    this.#regroup(slot, this.#groupKeys(encoded))
     if (row !== undefined) this.#keepDecoded(slot, row)
   }
 
@@ -263,8 +265,8 @@ export class Table<Row extends object> {
     slot.row = row
   }
 
-  #groupIndex(index: string): Map<string, Group> {
-    const groups = this.#groups.get(index)
+  #groupIndex(index: string): Map<string, Group<Row>> {
+    const groups = this.#groups[this.#groupNames.indexOf(index)]
     assert(groups !== undefined, `${this.spec.name} has an index ${index}`)
     return groups
   }
@@ -280,41 +282,52 @@ export class Table<Row extends object> {
     return this.#groupNames.map((name) => this.spec.groups[name]?.(row) ?? null)
   }
 
-  #groupsOf(keys: readonly (string | null)[]): readonly (Group | undefined)[] {
-    return this.#groupNames.map((name, i) => {
-      const key = keys[i]
-      if (key === undefined || key === null) return undefined
-      const groups = this.#groupIndex(name)
-      let group = groups.get(key)
-      if (group === undefined) groups.set(key, (group = { key, members: '' }))
-      return group
+  /** Moves a row between groups where its key of an index is another one now. */
+  #regroup(slot: Slot<Row>, keys: readonly (string | null)[]): void {
+    this.#groups.forEach((index, i) => {
+      const before = slot.groups[i]
+      const key = keys[i] ?? undefined
+      if (before?.key === key) return
+      if (before !== undefined && !leave(before, slot, i)) index.delete(before.key)
+      slot.groups[i] = key === undefined ? undefined : enter(index, slot, { i, key })
     })
   }
+}
 
-  #enterGroups(slot: Slot<Row>): void {
-    for (const group of slot.groups) {
-      if (group === undefined || group.members === slot.key) continue
-      if (group.members === '') group.members = slot.key
-      else if (typeof group.members === 'string') group.members = new Set([group.members, slot.key])
-      else group.members.add(slot.key)
-    }
-  }
+function groupKeysOf<Row>(slot: Slot<Row>): (string | null)[] {
+  return slot.groups.map((group) => group?.key ?? null)
+}
 
-  /** As enterGroups, for a slot whose groups may have been forgotten when they became empty. */
-  #joinGroups(slot: Slot<Row>): void {
-    slot.groups = this.#groupsOf(slot.groups.map((group) => group?.key ?? null))
-    this.#enterGroups(slot)
+/** Puts the row into the group of its key, which is made when it is the first. */
+function enter<Row>(
+  index: Map<string, Group<Row>>,
+  slot: Slot<Row>,
+  { i, key }: { readonly i: number; readonly key: string },
+): Group<Row> {
+  const group = index.get(key)
+  if (group === undefined) {
+    const made = { key, members: slot }
+    index.set(key, made)
+    return made
   }
+  if (!Array.isArray(group.members)) {
+    group.members.places[i] = 0
+    group.members = [group.members]
+  }
+  slot.places[i] = group.members.push(slot) - 1
+  return group
+}
 
-  #leaveGroups(slot: Slot<Row>): void {
-    slot.groups.forEach((group, i) => {
-      if (group === undefined) return
-      if (typeof group.members === 'string') group.members = ''
-      else group.members.delete(slot.key)
-      const empty = typeof group.members === 'string' || group.members.size === 0
-      if (empty) this.#groupIndex(this.#groupNames[i] ?? '').delete(group.key)
-    })
+/** Takes the row out of the group; the last member takes its place. False when nobody is left. */
+function leave<Row>({ members }: Group<Row>, slot: Slot<Row>, i: number): boolean {
+  if (!Array.isArray(members)) return false
+  const last = members.pop()
+  const place = slot.places[i]
+  if (last !== undefined && place !== undefined && last !== slot) {
+    members[place] = last
+    last.places[i] = place
   }
+  return members.length > 0
 }
 
 /** A position in one of a table's orders. */

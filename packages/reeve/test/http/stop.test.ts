@@ -42,6 +42,7 @@ test('stop: a running request is answered, and its kept-alive connection closed'
   const { app, lifecycle, port, slow } = await aListeningShell()
   const agent = new Agent({ keepAlive: true })
   const request = get({ port, host: '127.0.0.1', path: '/slow', agent })
+  // Node's documentation: this event has one argument, the answer.
   const answered = once(request, 'response') as Promise<[IncomingMessage]>
   await slow.asked.promise
   lifecycle.drain()

@@ -74,11 +74,14 @@ export class Metrics {
     const gauges: MetricGauge[] = metrics
       .filter((metric) => String(metric.type) === 'gauge')
       .flatMap((metric) =>
-        metric.values.map(({ value, labels }) => ({
-          Name: metric.name,
-          Value: value,
-          Labels: textLabels(labels),
-        })),
+        // Some have no value yet, and JSON has no word for that.
+        metric.values
+          .filter(({ value }) => Number.isFinite(value))
+          .map(({ value, labels }) => ({
+            Name: metric.name,
+            Value: value,
+            Labels: textLabels(labels),
+          })),
       )
     return {
       Timestamp: isoFromMs(startMs),

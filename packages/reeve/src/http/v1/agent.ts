@@ -1,6 +1,6 @@
 import { v1Routes, type AgentHealth, type AgentMember } from '@reeve/contract'
 import { ok, type Result } from '../../kit/result.ts'
-import { json, type Answer } from '../answer.ts'
+import { json, TEXT_TYPE, type Answer } from '../answer.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { read, type Endpoint, type ReadPlan } from './endpoint.ts'
 import { agentRead, anyone, nodeRead } from './requirements.ts'
@@ -68,6 +68,8 @@ function health(agent: AgentInfo, types: readonly string[]): Answer {
     if (found !== undefined) body[part] = found
     else if (types.includes(part)) body[part] = { ok: false, message: `${part} not enabled` }
   }
-  const well = Object.values(body).every((part) => part.ok)
-  return { ...json(body), status: well ? 200 : 500 }
+  if (Object.values(body).every((part) => part.ok)) return json(body)
+  // Reference §2.1: JSON, but under the type of every refusal.
+  const text = JSON.stringify(body)
+  return { status: 500, body: { kind: 'text', text, contentType: TEXT_TYPE } }
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import { TEXT_TYPE } from '../answer.ts'
 import { runBlocking, type BlockingHost } from '../blocking.ts'
 import { compileDecoder, type Decoder } from '../decode.ts'
 import { parseFirstJson } from '../json-text.ts'
@@ -81,7 +82,7 @@ async function serve(
   // Fastify answers HEAD through GET; the contract's methods are the ones of EVERY_METHOD.
   const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
   const mounted = ofPath.get(method)
-  if (mounted === undefined) return reply.code(405).type(TEXT).send('Invalid method')
+  if (mounted === undefined) return reply.code(405).type(TEXT_TYPE).send('Invalid method')
   const parsed = parseRequest(host, mounted, exchange)
   if (!parsed.ok) return sendRefusal(reply, parsed.error)
   const { endpoint } = mounted
@@ -93,8 +94,6 @@ async function serve(
   }
   return serveRead(host, { endpoint, parsed: parsed.value, exchange })
 }
-
-const TEXT = 'text/plain; charset=utf-8'
 
 interface ReadExchange {
   readonly endpoint: Extract<Endpoint, { kind: 'read' }>

@@ -1,13 +1,7 @@
 import { Node, v1Routes } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
-import {
-  checkUuid,
-  nodeStub,
-  nodeView,
-  refusal,
-  type Refusal,
-} from '../../model/index.ts'
+import { checkUuid, nodeStub, nodeView, refusal, type Refusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import { json, jsonItems } from '../answer.ts'
@@ -69,23 +63,30 @@ function readNode(
   })
 }
 
-/** Allocations of namespaces the caller may not read are left out. */
+/** Allocations of namespaces the caller may not read are left out; an unknown node has none. */
 function listAllocations(
   store: Store,
   { caller, params }: RequestOf<typeof v1Routes.listNodeAllocations>,
 ): Result<ReadPlan, Refusal> {
   const id = checkUuid('node', params.node_id)
   if (!id.ok) return err(refusal('invalid-input', id.error))
-  const { allocations, nodes } = store.tables
+  const { allocations } = store.tables
   return ok({
-    index: () => allocations.lastIndex,
+    index: () => lastChangeOn(store, id.value) ?? allocations.lastIndex,
     watch: [{ table: 'allocations' }],
     answer: () => {
-      if (!nodes.has(id.value)) return err(NODE_NOT_FOUND)
       const rows = allocations
         .rowsIn('node', id.value)
         .filter((row) => caller.grants.allows(row.Namespace, 'read-job'))
       return ok(jsonItems(rows.map((row) => allocationText(store, row))))
     },
   })
+}
+
+/** Reference §1.5: so that a node's reader sleeps through what happens on the others. */
+function lastChangeOn({ tables }: Store, nodeId: string): number | undefined {
+  let last: number | undefined
+  for (const id of tables.allocations.keysIn('node', nodeId))
+    last = Math.max(last ?? 0, tables.allocations.modifyIndexOf(id) ?? 0)
+  return last
 }

@@ -2,12 +2,12 @@ import { Readable } from 'node:stream'
 import { HEADERS } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
 import type { Refusal } from '../../model/index.ts'
-import type { Answer } from '../answer.ts'
+import { TEXT_TYPE, type Answer } from '../answer.ts'
 import { STATUS_OF } from './statuses.ts'
 
 /** Reference §2.1: an error is its bare text. */
 export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
-  return reply.code(STATUS_OF[refusal.code]).type('text/plain; charset=utf-8').send(refusal.message)
+  return reply.code(STATUS_OF[refusal.code]).type(TEXT_TYPE).send(refusal.message)
 }
 
 /**

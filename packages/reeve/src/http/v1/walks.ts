@@ -6,6 +6,8 @@ import { compareCreation, type OrderKey, type Table } from '../../state/index.ts
 export interface Walk<Row> {
   readonly walk: (from: string | undefined, reverse: boolean) => Iterable<Row>
   readonly tokenOf: (row: Row) => string
+  /** What the list shows at all; everything unless given. */
+  readonly isVisible?: (row: Row) => boolean
 }
 
 /** Above every key that starts with the same text. */
@@ -99,8 +101,5 @@ export function walkIds<Row extends { readonly CreateIndex: number }>(
 
 /** Leaves out what the caller may not see, before anything is counted or filtered. */
 export function visible<Row>(walk: Walk<Row>, isVisible: (row: Row) => boolean): Walk<Row> {
-  function* filtered(from: string | undefined, reverse: boolean): Generator<Row> {
-    for (const row of walk.walk(from, reverse)) if (isVisible(row)) yield row
-  }
-  return { walk: filtered, tokenOf: walk.tokenOf }
+  return { ...walk, isVisible }
 }

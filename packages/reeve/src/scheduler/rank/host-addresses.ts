@@ -8,8 +8,8 @@ export interface HostAddress {
 }
 
 const PORT_MAX = 65_535
-/** `0-65535` many times over must not cost more than the ports there are. */
-const RANGES_MAX = 1_000
+/** A list as long as this names every port there is, with room to spare. */
+const RANGES_MAX = 256
 
 /** The node's addresses by the name of their host network; the first of a name serves its ports. */
 export function hostAddresses(node: PublicNode): readonly HostAddress[] {
@@ -31,8 +31,13 @@ export function hostAddresses(node: PublicNode): readonly HostAddress[] {
     }))
 }
 
-/** Ports that the node keeps for itself, as keys of usage. */
+/** Rows never change, so what was read from one holds as long as the row does. */
+const reservedOf = new WeakMap<PublicNode, ReadonlySet<string>>()
+
+/** Ports that the node keeps for itself, as keys of usage. Asked at every placement. */
 export function reservedPorts(node: PublicNode): ReadonlySet<string> {
+  const known = reservedOf.get(node)
+  if (known !== undefined) return known
   const everywhere = parsePorts(node.ReservedResources.Networks.ReservedHostPorts)
   const here = (node.NodeResources.NodeNetworks ?? []).flatMap((network) =>
     (network.Addresses ?? []).flatMap((entry) =>
@@ -42,19 +47,21 @@ export function reservedPorts(node: PublicNode): ReadonlySet<string> {
   const shared = hostAddresses(node).flatMap(({ address }) =>
     everywhere.map((port) => portKey(address, port)),
   )
-  return new Set([...here, ...shared])
+  const reserved = new Set([...here, ...shared])
+  reservedOf.set(node, reserved)
+  return reserved
 }
 
 /**
  * `22,80,8500-8600`; what is no port is skipped, because an agent's configuration is checked there.
  */
 export function parsePorts(text: string): readonly number[] {
-  const isListed = new Uint8Array(PORT_MAX + 1)
+  const ports = new Set<number>()
   for (const part of text.split(',').slice(0, RANGES_MAX)) {
     const [, from, to] = /^\s*(\d{1,5})(?:-(\d{1,5}))?\s*$/.exec(part) ?? []
-    if (from !== undefined) isListed.fill(1, Number(from), Number(to ?? from) + 1)
+    if (from === undefined) continue
+    const last = Math.min(Number(to ?? from), PORT_MAX)
+    for (let port = Number(from); port <= last; port++) ports.add(port)
   }
-  const ports: number[] = []
-  for (const [port, listed] of isListed.entries()) if (listed === 1) ports.push(port)
-  return ports
+  return [...ports].toSorted((a, b) => a - b)
 }

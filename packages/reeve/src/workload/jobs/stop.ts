@@ -50,7 +50,7 @@ export async function stopJob(
     changes: (stamp) =>
       withJobRows(context.store.tables, [
         ...(request.purge ? purgeRows(context, job) : stopRows(context, job, stamp)),
-        ...skipDelays(context, job, request.noShutdownDelay),
+        ...(request.noShutdownDelay ? skipDelays(context, job, stamp) : []),
         ...(hasEvaluation ? [stopEvaluation(job, { evalId, stamp, evalPriority })] : []),
       ]),
   })
@@ -90,13 +90,14 @@ function purgeRows(context: WorkloadContext, job: Job): Change[] {
 }
 
 /** Spec W, Jobs, `no_shutdown_delay`: the agents are told on each allocation. */
-function skipDelays(context: WorkloadContext, job: Job, skip: boolean): Change[] {
-  if (!skip) return []
+function skipDelays(context: WorkloadContext, job: Job, stamp: Stamp): Change[] {
   const key = namespacedKey(job.Namespace, job.ID)
   return context.store.tables.allocations.rowsIn('live', key).map((row) =>
     put('allocations', {
       ...row,
       DesiredTransition: { ...row.DesiredTransition, NoShutdownDelay: true },
+      AllocModifyIndex: stamp.index,
+      ModifyTime: nsFromMs(stamp.timeMs),
     }),
   )
 }
