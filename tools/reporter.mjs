@@ -42,7 +42,7 @@ function usesDots() {
   return process.env.REEVE_TEST_STYLE === 'dots'
 }
 
-/** The runner wraps each file in a test of its own, named by its path; not when files share a process. */
+/** The runner wraps each file in a test of its own; not when files share a process. */
 function isFile(data) {
   return !sharesProcess() && data.entryFile === undefined && data.nesting === 0
 }
@@ -126,7 +126,7 @@ function formatFailure({ file, line, column, details }, name) {
 function formatRunning({ running, totals }) {
   const files = [...running.keys()].map((file) => path.relative(root, file))
   if (files.length === 0) return ''
-  // In a shared process nobody says that a file has ended: the latest to begin is the one that runs.
+  // Nobody says that a file in a shared process has ended; the latest to begin is the one that runs.
   const shown = sharesProcess() ? files.slice(-1) : files
   return `… ${totals.passed} passed so far; running ${shown.join(', ')}\n`
 }

@@ -219,6 +219,7 @@ async function benchRegister(): Promise<void> {
   const before = await program.metric('state_durable_index')
   const ours = await sharedRateOf(MEASURE_MS * 2, callers)
   const after = await program.metric('state_durable_index')
+  const waiting = await program.metric('evaluations_pending')
   for (const connection of connections) connection.close()
   await program.stop()
   const commitsPerSecond = ((after - before) / (MEASURE_MS * 2)) * 1_000
@@ -228,9 +229,9 @@ each is two commits: the job with its evaluation, then what the scheduler decide
 ratio: to the bare engine that appends the same entries, ${CONNECTIONS} at a time
 `)
   printTable(
-    ['', 'jobs/s', 'entries/s', 'ratio', 'p50 ms', 'p99 ms'],
+    ['', 'jobs/s', 'entries/s', 'ratio', 'p50 ms', 'p99 ms', 'still to evaluate'],
     [
-      ['bare engine', '', whole(bareAppends), '1.00', '', ''],
+      ['bare engine', '', whole(bareAppends), '1.00', '', '', ''],
       [
         'POST /v1/jobs',
         whole(ours.perSecond),
@@ -238,6 +239,7 @@ ratio: to the bare engine that appends the same entries, ${CONNECTIONS} at a tim
         fixed(commitsPerSecond / bareAppends),
         fixed(ours.p50),
         fixed(ours.p99),
+        whole(waiting),
       ],
     ],
   )

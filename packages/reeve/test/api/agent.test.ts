@@ -83,6 +83,17 @@ for (const { name, health, query, status, body } of HEALTH)
     assert.equal(reply.headers['content-type'], type)
   })
 
+test('agent health: answers while the storage is slow', async () => {
+  const server = await aServer()
+  const held = server.engine.faults.slow()
+  const writing = server.ok('registerJob', register())
+  await held.started
+  await server.ok('readAgentHealth')
+  await server.ok('readMetrics')
+  held.release()
+  await writing
+})
+
 // Self, members, status
 
 test('agent self: configuration, statistics and member under lower-case names', async () => {

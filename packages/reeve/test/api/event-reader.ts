@@ -18,6 +18,8 @@ export interface EventReader {
   readonly line: (isWanted: (line: EventLine) => boolean) => Promise<EventLine>
   /** Waits for so many events, and fails when more come with them. */
   readonly take: (count: number) => Promise<readonly Event[]>
+  /** Waits for so many heartbeats in all: whatever was sent before the last has come then. */
+  readonly heartbeats: (count: number) => Promise<void>
   /** Why the server ended it. */
   readonly closed: () => Promise<string | undefined>
   /** The reader goes. */
@@ -119,6 +121,13 @@ function readLines(response: IncomingMessage, leave: () => void): EventReader {
       }
       assert.equal(events().length, count, JSON.stringify(events().slice(count)))
       return events()
+    },
+    async heartbeats(count) {
+      const isHeartbeat = (one: EventLine): boolean => one.Index === undefined
+      while (lines.filter(isHeartbeat).length < count) {
+        assert.equal(isOver, false, 'the stream ended before')
+        await wake.promise
+      }
     },
     async closed() {
       while (!isOver) await wake.promise

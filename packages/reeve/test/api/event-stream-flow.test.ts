@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { Agent, get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { register } from './cluster.ts'
 import { aListening } from './event-reader.ts'
@@ -107,34 +105,6 @@ test('flow: a stop ends every stream with its reason', LIMIT, async (t) => {
   await server.close()
   for (const reader of readers) assert.equal(await reader.closed(), 'the server is shutting down')
 })
-
-test('flow: a stream that is asked for during a stop ends at once', LIMIT, async () => {
-  const server = await createTestServer({ aclEnabled: false })
-  const address = await server.listen()
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  const held = server.engine.faults.slow()
-  const writing = server.ok('registerJob', register())
-  await held.started
-  // A connection that is in use when the stop begins may ask once more.
-  const first = get(`${address}/v1/jobs`, { agent })
-  const second = get(`${address}/v1/event/stream`, { agent })
-  await until(async () => (await gauge(server, 'nodes')) === 0)
-  const stopping = server.close()
-  held.release()
-  const responses = await Promise.all([answerOf(first), answerOf(second).catch(() => undefined)])
-  assert.equal(responses[0]?.status, 200)
-  await writing
-  await stopping
-  agent.destroy()
-})
-
-async function answerOf(request: ReturnType<typeof get>) {
-  const [response] = (await once(request, 'response')) as [IncomingMessage]
-  return {
-    status: response.statusCode,
-    text: (await response.setEncoding('utf8').toArray()).join(''),
-  }
-}
 
 async function gauge(server: TestServer, name: string): Promise<number | undefined> {
   const { Gauges } = await server.ok('readMetrics')

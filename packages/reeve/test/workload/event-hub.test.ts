@@ -202,3 +202,12 @@ test('events: closing the hub ends every stream with a reason', async () => {
   for (const reader of readers)
     assert.equal(reader.lines.at(-1)?.Closed, 'the server is shutting down')
 })
+
+test('events: a stream that is opened after the hub was closed ends at once', async () => {
+  const { hub } = await aHub()
+  hub.close()
+  const reader = aReader()
+  hub.open(reader.subscription, 0)
+  assert.equal(reader.lines.at(-1)?.Closed, 'the server is shutting down')
+  assert.equal(hub.readers, 0)
+})
