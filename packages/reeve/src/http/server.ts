@@ -152,5 +152,6 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     connection: 'close',
   })
   const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  socket.end(`HTTP/1.1 ${line}\r\n${head}content-length: ${body.length}\r\n\r\n${body}`)
+  socket.write(`HTTP/1.1 ${line}\r\n${head}content-length: ${body.length}\r\n\r\n${body}`)
+  socket.destroySoon()
 }

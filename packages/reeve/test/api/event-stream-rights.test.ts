@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { LIMITS } from '../../src/model/index.ts'
 import { putNode, register } from './cluster.ts'
 import { aListening, type EventReader } from './event-reader.ts'
@@ -371,5 +372,7 @@ async function untilReaders(server: TestServer, count: number): Promise<void> {
   for (;;) {
     const { Gauges } = await server.ok('readMetrics')
     if (Gauges.find((gauge) => gauge.Name === 'service_event_streams')?.Value === count) return
+    // A call in memory does not let connections be heard.
+    await setImmediate()
   }
 }
