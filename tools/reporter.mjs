@@ -126,7 +126,7 @@ function formatFailure({ file, line, column, details }, name) {
 function formatRunning({ running, totals }) {
   const files = [...running.keys()].map((file) => path.relative(root, file))
   if (files.length === 0) return ''
-  // Nobody says that a file in a shared process has ended; the latest to begin is the one that runs.
+  // Nobody says that a file in a shared process has ended; the latest to begin is running.
   const shown = sharesProcess() ? files.slice(-1) : files
   return `… ${totals.passed} passed so far; running ${shown.join(', ')}\n`
 }

@@ -20,7 +20,7 @@ import { whole, type Rate } from './measure.ts'
 import { startBareServer, startProgram, type RunningProgram } from './program.ts'
 
 const CONNECTIONS = 64
-const ROUNDS = isQuick ? 1 : 3
+const ROUNDS = isQuick ? 1 : 2
 const MEASURE_MS = isQuick ? 400 : 2_500
 const WARM_UP_MS = isQuick ? 200 : 1_500
 const LISTED_JOBS = 1_000

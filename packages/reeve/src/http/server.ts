@@ -89,7 +89,7 @@ export function createShell(options: ShellOptions): FastifyInstance {
   return app
 }
 
-/** Spec G: everything below this is JSON:API. */
+/** Everything below this speaks JSON:API (spec G). */
 function isV2(request: FastifyRequest): boolean {
   return request.url.startsWith('/api/v2/')
 }

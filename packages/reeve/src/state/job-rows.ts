@@ -79,7 +79,7 @@ class Completion {
     this.#summarize(delta.key, (summary) => summarize(summary, [change]))
   }
 
-  /** An allocation of a registration that was purged: the summary of the next one begins without it. */
+  /** Of a registration that was purged: the summary of the next one begins without it. */
   #isEarlier(key: string, before: AllocationRow | undefined): boolean {
     const job = this.#jobs.get(key) ?? this.#tables.jobs.find(key)
     return before !== undefined && job !== undefined && before.CreateIndex < job.CreateIndex

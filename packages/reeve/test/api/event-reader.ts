@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { get, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { TestContext } from 'node:test'
-import { EventLine, type Event } from '@reeve/contract'
+import { EventLine, EventPayloads, type Event, type EventTopic } from '@reeve/contract'
 import { Value } from 'typebox/value'
 import type { CallOptions, TestServer } from './harness.ts'
 
@@ -47,7 +47,7 @@ export async function aListening(t: TestContext, server: TestServer) {
     address,
     server,
     /** Opens a stream and waits for its first line. */
-    async open(options: StreamOptions = {}): Promise<EventReader> {
+    open: async (options: StreamOptions = {}): Promise<EventReader> => {
       const reader = await openStream(address, options)
       readers.push(reader)
       if (reader.status === 200 && options.isPaused !== true) await reader.line(() => true)
@@ -70,16 +70,36 @@ async function openStream(address: string, options: StreamOptions): Promise<Even
     headers: { ...options.headers, ...token },
   })
   request.on('error', () => undefined)
-  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  // The answer was held against the contract; this names the part that is looked at.
+  const response = await responseTo(request)
   const reader = readLines(response, () => request.destroy())
   if (options.isPaused !== true) response.resume()
   return reader
 }
 
+/** The answer to a request, as soon as its headers are there. */
+export async function responseTo(request: ClientRequest): Promise<IncomingMessage> {
+  // The one argument of this event.
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return response
+}
+
+/** The payload of an event of the topic. */
+export function payloadOf<T extends EventTopic>(
+  event: Event | undefined,
+  topic: T,
+): EventPayloads[T] {
+  assert.equal(event?.Topic, topic)
+  const payload: unknown = event.Payload
+  assert.deepEqual([...Value.Errors(EventPayloads[topic], payload)], [])
+  // Held against the schema that the type is made from.
+  return payload as EventPayloads[T]
+}
+
 function readLines(response: IncomingMessage, leave: () => void): EventReader {
   const lines: EventLine[] = []
   let rest = ''
-  let isOver = false
+  const over = { isSo: false }
   let wake = Promise.withResolvers<void>()
   const notify = (): void => {
     wake.resolve()
@@ -95,14 +115,14 @@ function readLines(response: IncomingMessage, leave: () => void): EventReader {
   response.pause()
   for (const end of ['end', 'close', 'error'])
     response.on(end, () => {
-      isOver = true
+      over.isSo = true
       notify()
     })
   const line: EventReader['line'] = async (isWanted) => {
     for (;;) {
       const found = lines.find(isWanted)
       if (found !== undefined) return found
-      assert.equal(isOver, false, `the stream ended without it: ${rest}`)
+      assert.equal(over.isSo, false, `the stream ended without it: ${rest}`)
       await wake.promise
     }
   }
@@ -116,7 +136,7 @@ function readLines(response: IncomingMessage, leave: () => void): EventReader {
     line,
     async take(count) {
       while (events().length < count) {
-        assert.equal(isOver, false, 'the stream ended before')
+        assert.equal(over.isSo, false, 'the stream ended before')
         await wake.promise
       }
       assert.equal(events().length, count, JSON.stringify(events().slice(count)))
@@ -125,12 +145,12 @@ function readLines(response: IncomingMessage, leave: () => void): EventReader {
     async heartbeats(count) {
       const isHeartbeat = (one: EventLine): boolean => one.Index === undefined
       while (lines.filter(isHeartbeat).length < count) {
-        assert.equal(isOver, false, 'the stream ended before')
+        assert.equal(over.isSo, false, 'the stream ended before')
         await wake.promise
       }
     },
     async closed() {
-      while (!isOver) await wake.promise
+      while (!over.isSo) await wake.promise
       assert.equal(rest, '', 'no line is cut')
       return lines.at(-1)?.Closed
     },

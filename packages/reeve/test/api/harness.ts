@@ -251,6 +251,17 @@ function replyOf(response: {
   }
 }
 
+interface Item {
+  readonly ID: string
+  readonly Namespace?: string
+}
+
+/** The items of a list, by what they are named with. */
+export function itemsOf(reply: Reply): readonly Item[] {
+  assert.ok(Array.isArray(reply.body), `no list: ${reply.status} ${reply.text}`)
+  return reply.body
+}
+
 /** Status, type and body must be as the contract says, and the body must hold nothing else. */
 function checkAnswer(route: Route, reply: Reply): void {
   const answers: Readonly<Record<number, Answer>> = { ...COMMON_ANSWERS, ...route.answers }

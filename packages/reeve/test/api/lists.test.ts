@@ -21,6 +21,7 @@ async function names(
   )
   const reply = await server.send('GET', `${url}?${search.toString()}`)
   assert.equal(reply.status, 200, reply.text)
+  // The answer was held against the contract; this names the part that is looked at.
   const items = reply.body as readonly { readonly Namespace?: string; readonly ID: string }[]
   return items.map(({ Namespace, ID }) => (Namespace === undefined ? ID : `${Namespace}.${ID}`))
 }
@@ -118,6 +119,7 @@ for (const { url, token } of PAGED)
     test(`pages: those of ${url} make up the list, reverse ${reverse}`, async () => {
       const server = await aWorld()
       const all = await server.send('GET', `${url}&reverse=${reverse}`)
+      // The answer was held against the contract; this names the part that is looked at.
       const whole = all.body as readonly object[]
       assert.equal(all.nextToken, undefined)
       for (const size of [1, 2, whole.length - 1]) {
@@ -129,6 +131,7 @@ for (const { url, token } of PAGED)
             'GET',
             `${url}&reverse=${reverse}&per_page=${size}&next_token=${next}`,
           )
+          // The answer was held against the contract; this names the part that is looked at.
           const items = page.body as readonly object[]
           assert.ok(items.length <= size)
           if (page.nextToken !== undefined) {
@@ -277,7 +280,7 @@ const FILTERS = [
     filter: `ID == "${anId('eval', 1)}"`,
     wanted: [`default.${anId('eval', 1)}`],
   },
-  { url: '/v1/nodes', filter: `ID contains "0000000000${'02'}"`, wanted: [anId('node', 2)] },
+  { url: '/v1/nodes', filter: 'ID contains "000000000002"', wanted: [anId('node', 2)] },
 ]
 
 for (const { url, filter, wanted } of FILTERS)
@@ -329,6 +332,7 @@ test('namespace: a limited token sees with * what it may list, page by page', as
   const listed = async (query: Query) =>
     await server.call('listJobs', as(token, { query: { namespace: '*', ...query } }))
   const ids = (body: unknown) =>
+    // The answer was held against the contract; this names the part that is looked at.
     (body as readonly { Namespace: string; ID: string }[]).map(
       (job) => `${job.Namespace}.${job.ID}`,
     )

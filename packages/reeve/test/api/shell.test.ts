@@ -114,6 +114,7 @@ for (const { name, method, url, status, title } of V2_ERRORS)
   test(`/api/v2 answers ${name} with a JSON:API error`, async () => {
     const reply = await (await aServer()).send(method, url)
     assert.deepEqual([reply.status, typeOf(reply)], [status, JSON_API])
+    // The answer was held against the contract; this names the part that is looked at.
     const { errors } = JSON.parse(reply.text) as { errors: readonly Record<string, string>[] }
     assert.equal(errors.length, 1)
     assert.deepEqual([errors[0]?.['status'], errors[0]?.['title']], [String(status), title])
@@ -141,6 +142,7 @@ test('the root leads to the documentation, which is served with the contract', a
   assert.deepEqual([root.status, root.headers['location']], [307, '/docs'])
   assert.match((await server.send('GET', '/docs')).text, /registerJob|Register a job/)
   const document = (await server.send('GET', '/openapi.json')).body
+  // The answer was held against the contract; this names the part that is looked at.
   assert.equal((document as { readonly openapi: string }).openapi, '3.1.0')
 })
 
