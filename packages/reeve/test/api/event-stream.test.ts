@@ -391,10 +391,7 @@ test(
     await run()
     const reader = await open({ topics: ['Job'] })
     const events = await reader.take(2)
-    const statuses = events.map(
-      // The answer was held against the contract; this names the part that is looked at.
-      (event) => (event.Payload as { Job: { Status: string } }).Job.Status,
-    )
+    const statuses = events.map((event) => payloadOf(event, 'Job').Job.Status)
     assert.deepEqual(
       [events.map((event) => event.Type), statuses],
       [
@@ -437,8 +434,7 @@ test('events: a node shows no secret', LIMIT, async (t) => {
   const { open, server } = await aServer(t)
   await putNode(server)
   const reader = await open({ topics: ['Node'] })
-  const [event = assert.fail()] = await reader.take(1)
-  // The answer was held against the contract; this names the part that is looked at.
-  const { Node: node } = event.Payload as { readonly Node: Readonly<Record<string, unknown>> }
-  assert.deepEqual([node['SecretID'], 'SecretHash' in node], ['', false])
+  const [event] = await reader.take(1)
+  const { Node: node } = payloadOf(event, 'Node')
+  assert.deepEqual([node.SecretID, 'SecretHash' in node], ['', false])
 })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HEADERS } from '@reeve/contract'
-import { aNamespace, write } from '../build/store.ts'
 import { ofJob, register } from './cluster.ts'
 import { createTestServer, itemsOf, type Reply, type TestServer } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
@@ -346,60 +345,4 @@ test('token: an unknown one is refused even where none is needed for a part', as
   const { server } = await aSecuredServer()
   for (const token of ['nope', '11111111-2222-4333-8444-555555555555', 'x'.repeat(5_000)])
     assert.deepEqual(await server.refusal('listJobs', { token }), [403, 'Permission denied'])
-})
-
-// When the storage has failed
-
-test('storage: when a write fails it is 503, it left nothing, and reads go on', async () => {
-  const server = await aServer('web')
-  server.engine.faults.full()
-  const failed = await server.send('POST', '/v1/jobs', register({ ID: 'lost' }))
-  assert.deepEqual(
-    [failed.status, failed.text, failed.headers['content-type']],
-    [503, 'The disk is full.', 'text/plain; charset=utf-8'],
-  )
-  for (const [method, url] of [
-    ['POST', '/v1/jobs'],
-    ['DELETE', '/v1/job/web'],
-    ['PUT', '/v1/namespace/n'],
-  ] as const) {
-    const again = await server.send(method, url, {
-      body: { Name: 'n', Job: { ID: 'x', TaskGroups: [] } },
-    })
-    assert.ok(again.status === 503 || again.status === 400, `${method} ${url} ${again.status}`)
-  }
-  const list = await server.send('GET', '/v1/jobs')
-  assert.deepEqual([list.status, list.index], [200, 2])
-  assert.deepEqual(
-    // The answer was held against the contract; this names the part that is looked at.
-    itemsOf(list).map(({ ID }) => ID),
-    ['web'],
-  )
-  assert.equal((await server.send('GET', '/v1/job/lost')).status, 404)
-})
-
-test('storage: a read that waits goes on waiting and ends at its time', async () => {
-  const server = await aServer('web')
-  const waiting = server.send('GET', '/v1/job/web?index=2&wait=10s')
-  server.engine.faults.full()
-  assert.equal((await server.send('DELETE', '/v1/job/web')).status, 503)
-  server.clock.advance(10_000)
-  const reply = await waiting
-  assert.deepEqual([reply.status, reply.index], [200, 2])
-})
-
-test('storage: nothing that is not durable is shown', async () => {
-  const server = await aServer()
-  const held = server.engine.faults.slow()
-  write(server.context.store, [aNamespace('new')])
-  await held.started
-  let isAnswered = false
-  const reading = server.send('GET', '/v1/namespace/new').then((reply) => {
-    isAnswered = true
-    return reply
-  })
-  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve))
-  assert.equal(isAnswered, false)
-  held.release()
-  assert.equal((await reading).status, 200)
 })

@@ -4,7 +4,13 @@ import { buildPage } from '../../src/http/list-page.ts'
 import { put } from '../../src/state/index.ts'
 import { aJob, anAllocation, anEvaluation, anId } from '../build/index.ts'
 import { putNode, register } from './cluster.ts'
-import { createTestServer, type CallOptions, type TestServer } from './harness.ts'
+import {
+  createTestServer,
+  itemsOf,
+  type CallOptions,
+  type Reply,
+  type TestServer,
+} from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
 type Query = NonNullable<CallOptions['query']>
@@ -21,9 +27,9 @@ async function names(
   )
   const reply = await server.send('GET', `${url}?${search.toString()}`)
   assert.equal(reply.status, 200, reply.text)
-  // The answer was held against the contract; this names the part that is looked at.
-  const items = reply.body as readonly { readonly Namespace?: string; readonly ID: string }[]
-  return items.map(({ Namespace, ID }) => (Namespace === undefined ? ID : `${Namespace}.${ID}`))
+  return itemsOf(reply).map(({ Namespace, ID }) =>
+    Namespace === undefined ? ID : `${Namespace}.${ID}`,
+  )
 }
 
 /**
@@ -119,8 +125,7 @@ for (const { url, token } of PAGED)
     test(`pages: those of ${url} make up the list, reverse ${reverse}`, async () => {
       const server = await aWorld()
       const all = await server.send('GET', `${url}&reverse=${reverse}`)
-      // The answer was held against the contract; this names the part that is looked at.
-      const whole = all.body as readonly object[]
+      const whole = itemsOf(all)
       assert.equal(all.nextToken, undefined)
       for (const size of [1, 2, whole.length - 1]) {
         const found: object[] = []
@@ -131,8 +136,7 @@ for (const { url, token } of PAGED)
             'GET',
             `${url}&reverse=${reverse}&per_page=${size}&next_token=${next}`,
           )
-          // The answer was held against the contract; this names the part that is looked at.
-          const items = page.body as readonly object[]
+          const items = itemsOf(page)
           assert.ok(items.length <= size)
           if (page.nextToken !== undefined) {
             assert.equal(items.length, size)
@@ -331,20 +335,13 @@ test('namespace: a limited token sees with * what it may list, page by page', as
   )
   const listed = async (query: Query) =>
     await server.call('listJobs', as(token, { query: { namespace: '*', ...query } }))
-  const ids = (body: unknown) =>
-    // The answer was held against the contract; this names the part that is looked at.
-    (body as readonly { Namespace: string; ID: string }[]).map(
-      (job) => `${job.Namespace}.${job.ID}`,
-    )
-  assert.deepEqual(ids((await listed({})).body), ['one.x', 'one.y', 'two.x', 'two.y'])
+  const ids = (reply: Reply) => itemsOf(reply).map((job) => `${job.Namespace}.${job.ID}`)
+  assert.deepEqual(ids(await listed({})), ['one.x', 'one.y', 'two.x', 'two.y'])
   const page = await listed({ per_page: 3 })
-  assert.deepEqual([ids(page.body), page.nextToken], [['one.x', 'one.y', 'two.x'], 'two.y'])
+  assert.deepEqual([ids(page), page.nextToken], [['one.x', 'one.y', 'two.x'], 'two.y'])
   const last = await listed({ per_page: 3, next_token: page.nextToken ?? '' })
-  assert.deepEqual([ids(last.body), last.nextToken], [['two.y'], undefined])
-  assert.deepEqual(ids((await listed({ reverse: true, filter: 'ID == y' })).body), [
-    'two.y',
-    'one.y',
-  ])
+  assert.deepEqual([ids(last), last.nextToken], [['two.y'], undefined])
+  assert.deepEqual(ids(await listed({ reverse: true, filter: 'ID == y' })), ['two.y', 'one.y'])
 })
 
 test('namespace: a right in no namespace that exists is an empty list', async () => {

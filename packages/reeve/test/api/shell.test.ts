@@ -73,6 +73,19 @@ for (const { name, method, url, status, text } of V1_ERRORS)
     assert.deepEqual([reply.status, reply.text, typeOf(reply)], [status, text, TEXT])
   })
 
+const ALLOWED = [
+  { method: 'DELETE', url: '/v1/jobs', allow: 'GET, HEAD, POST, PUT' },
+  { method: 'PATCH', url: '/v1/job/a/b', allow: 'POST, PUT, GET, HEAD, DELETE' },
+  { method: 'POST', url: '/v1/job/web/summary', allow: 'GET, HEAD' },
+  { method: 'POST', url: '/v1/event/stream', allow: 'GET' },
+]
+
+for (const { method, url, allow } of ALLOWED)
+  test(`/v1 says with 405 what ${url} allows`, async () => {
+    const reply = await (await aServer()).send(method, url)
+    assert.deepEqual([reply.status, reply.headers['allow']], [405, allow])
+  })
+
 for (const url of ['/v1', '/v1/', '/v1/nope', '/v1/jobs/nope/more', '/v1/node/a/b/c', '/nope'])
   test(`${url} is 404 with an empty body`, async () => {
     const reply = await (await aServer()).send('GET', url)

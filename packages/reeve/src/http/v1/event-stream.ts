@@ -3,10 +3,9 @@ import { v1Routes } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import { refusal } from '../../model/index.ts'
 import { prepareStream, type EventStreams, type Sink } from '../../workload/index.ts'
-import { TEXT_TYPE } from '../answer.ts'
 import type { RawQuery } from '../query.ts'
 import { isOwnRegion, NO_PATH_TO_REGION, secretOf } from './mount.ts'
-import { sendRefusal } from './send.ts'
+import { refuseMethod, sendRefusal } from './send.ts'
 
 /** How long a reader that is being cut off has to take what was written to it. */
 const LAST_LINES_MS = 40_000
@@ -26,7 +25,7 @@ export function mountEventStream(app: FastifyInstance, host: EventStreamHost): v
   app.route({
     method: ['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     url: path,
-    handler: (_request, reply) => reply.code(405).type(TEXT_TYPE).send('Invalid method'),
+    handler: (_request, reply) => refuseMethod(reply, ['GET']),
   })
   app.get(path, { exposeHeadRoute: false }, (request, reply) => serveStream(host, request, reply))
 }

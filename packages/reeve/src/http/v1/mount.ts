@@ -1,17 +1,17 @@
 import { GLOBAL_REGION, HEADERS, type Method, type Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../acl/index.ts'
+import { Fault } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
-import { TEXT_TYPE } from '../answer.ts'
 import { runBlocking, type BlockingHost } from '../blocking.ts'
 import { compileDecoder, type Decoder } from '../decode.ts'
 import { parseFirstJson } from '../json-text.ts'
 import { compileQuery, QueryError, type RawQuery } from '../query.ts'
 import { NO_HOLD, type Lifecycle } from '../lifecycle.ts'
-import type { Endpoint, RequestOf } from './endpoint.ts'
+import type { Endpoint, ReadPlan, RequestOf } from './endpoint.ts'
 import { compileJobPaths, isJobRoute, JOB_PREFIX } from './job-path.ts'
-import { sendAnswer, sendRefusal } from './send.ts'
+import { refuseMethod, sendAnswer, sendRefusal } from './send.ts'
 
 /** What the shell needs to serve `/v1`. */
 export interface V1Host extends BlockingHost {
@@ -93,17 +93,24 @@ async function serve(
   // Fastify answers HEAD through GET; the contract's methods are the ones of EVERY_METHOD.
   const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
   const mounted = ofPath.get(method)
-  if (mounted === undefined) return void reply.code(405).type(TEXT_TYPE).send('Invalid method')
+  if (mounted === undefined) return void refuseMethod(reply, methodsOf(ofPath))
   const parsed = parseRequest(host, mounted, exchange)
   if (!parsed.ok) return void sendRefusal(reply, parsed.error)
   const { endpoint } = mounted
   if (endpoint.kind === 'write') {
     const written = await endpoint.run(parsed.value)
+    // A refusal tells of the state too: of a job that exists, or has another index.
+    if (!written.ok) await host.store.settled()
     if (!written.ok) return void sendRefusal(reply, written.error)
     void reply.header(HEADERS.index, String(written.value.index))
     return void sendAnswer(reply, written.value.answer, parsed.value.query)
   }
   await serveRead(host, { endpoint, parsed: parsed.value, exchange })
+}
+
+/** What reads a path also tells its headers alone. */
+function methodsOf(ofPath: ReadonlyMap<Method, Mounted>): readonly string[] {
+  return [...ofPath.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
 }
 
 interface ReadExchange {
@@ -121,11 +128,12 @@ async function serveRead(host: V1Host, read: ReadExchange): Promise<void> {
   const minIndex = read.endpoint.route.blocking === true ? (query.index ?? 0) : 0
   const hold = minIndex === 0 ? NO_HOLD : host.lifecycle.hold(request.raw.socket)
   const waiting = { minIndex, wait: query.wait, signal: hold.signal }
-  const index = await runBlocking(host, waiting, plan.value).finally(hold.release)
-  const answer = await plan.value.answer()
-  // Nothing is revealed before it is durable. What is not about state answers even while the disk
-  // is slow: whoever asks for health wants to know just then.
-  if (plan.value.watch.length > 0) await host.store.settled()
+  let index = await runBlocking(host, waiting, plan.value).finally(hold.release)
+  let answer = await plan.value.answer()
+  if (!(await isDurable(host, plan.value))) {
+    index = plan.value.index()
+    answer = await plan.value.answer()
+  }
   // Reference §1.3: a 404 of a read carries these too. Never 0: a client could not block on it
   // (§1.4).
   if (read.endpoint.route.blocking === true)
@@ -133,6 +141,22 @@ async function serveRead(host: V1Host, read: ReadExchange): Promise<void> {
   void reply.header(HEADERS.lastContact, '0').header(HEADERS.knownLeader, 'true')
   if (answer.ok) sendAnswer(reply, answer.value, read.parsed.query)
   else sendRefusal(reply, answer.error)
+}
+
+/**
+ * Nothing is revealed before it is durable. False when what was read could not be made so: then it
+ * was taken back, and what can be read now is durable. What is not about state answers even while
+ * the disk is slow: whoever asks for health wants to know just then.
+ */
+async function isDurable({ store }: V1Host, plan: ReadPlan): Promise<boolean> {
+  if (plan.watch.length === 0) return true
+  try {
+    await store.settled()
+    return true
+  } catch (thrown) {
+    if (thrown instanceof Fault) return false
+    throw thrown
+  }
 }
 
 function parseRequest(

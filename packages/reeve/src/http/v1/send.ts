@@ -10,6 +10,11 @@ export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply
   return reply.code(STATUS_OF[refusal.code]).type(TEXT_TYPE).send(refusal.message)
 }
 
+/** A path that exists, called by a method it has not. */
+export function refuseMethod(reply: FastifyReply, allowed: readonly string[]): FastifyReply {
+  return reply.code(405).header('allow', allowed.join(', ')).type(TEXT_TYPE).send('Invalid method')
+}
+
 /**
  * A list longer than this is written piece by piece: one text of it could pass V8's limit of 512
  * MB.

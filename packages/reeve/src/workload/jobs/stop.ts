@@ -42,7 +42,11 @@ export async function stopJob(
   if (evalPriority !== 0 && (evalPriority < 1 || evalPriority > 100))
     return err(refusal('invalid-input', 'Eval priority must be between 1 and 100 inclusively'))
   const job = context.store.tables.jobs.find(namespacedKey(request.namespace, request.jobId))
-  if (job === undefined) return ok(NOTHING_STOPPED)
+  if (job === undefined) {
+    // That it is gone may be news that is not durable yet.
+    await context.store.settled()
+    return ok(NOTHING_STOPPED)
+  }
   const hasEvaluation = job.Periodic === null && job.ParameterizedJob === null
   const evalId = hasEvaluation ? context.ids.uuid() : ''
   const { index, durable } = context.store.commit({
