@@ -18,8 +18,8 @@ import { startProgram } from './program.ts'
 const BATCHES = [1, 10, 100, 1_000]
 const COMMITTERS = 64
 const TEXTS_KEPT = 64
-const MEASURE_MS = isQuick ? 200 : 1_000
-const WARM_UP_MS = isQuick ? 100 : 300
+const MEASURE_MS = isQuick ? 200 : 600
+const WARM_UP_MS = isQuick ? 100 : 200
 const ROUNDS = isQuick ? 1 : 2
 const HEAP_ROWS = isQuick ? 20_000 : 200_000
 /** Decoded rows are large, and their number does not change what one costs. */

@@ -50,8 +50,9 @@ interface Slot<Row> {
 export type Undo = () => void
 
 /**
- * One table in memory. Rows are kept as text and decoded when read, because a million decoded rows
- * cost three times the memory and ten times the start-up of a million texts (decision 0004).
+ * One table in memory. Rows are kept as text and decoded when read: to decode a million of them
+ * would more than double the time of a start, and they take a third more memory (decision 0004,
+ * bench/state.bench.ts).
  */
 export class Table<Row extends object> {
   readonly spec: TableSpec<Row>
