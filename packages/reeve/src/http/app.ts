@@ -5,6 +5,7 @@ import type { Random } from '../kit/clock.ts'
 import type { Authenticator, EventHub, NodeSessions, WorkloadContext } from '../workload/index.ts'
 import { NodeChannelServer } from './agent/node-channel.ts'
 import { parkedQueries } from './blocking.ts'
+import { followConnections } from './connection.ts'
 import { openApiDocument } from './docs/openapi.ts'
 import { docsPage } from './docs/page.ts'
 import { Lifecycle } from './lifecycle.ts'
@@ -60,6 +61,7 @@ export function createApp(options: AppOptions): App {
     observe: (request, reply) => metrics.observe(request, reply),
   })
   lifecycle.follow(app.server)
+  followConnections(app.server)
   const endpoints: readonly Endpoint[] = [
     ...jobEndpoints(context),
     ...allocationEndpoints(context),

@@ -2,6 +2,7 @@ import type { Clock, Random } from '../kit/clock.ts'
 import { parseDurationMs } from '../kit/duration.ts'
 import { LIMITS } from '../model/index.ts'
 import type { Store, WatchTarget } from '../state/index.ts'
+import type { Hold } from './lifecycle.ts'
 import { QueryError } from './query.ts'
 
 /** What a parked read looks at: cheap enough to ask again at every wake-up. */
@@ -11,12 +12,16 @@ export interface Watched {
   readonly watch: readonly WatchTarget[]
 }
 
-export interface BlockingRequest {
+/** How a read asks to wait (reference §1.4). */
+export interface Wait {
   /** Hold until the result's index is larger; 0 answers at once. */
   readonly minIndex: number
   readonly wait: string | undefined
-  /** Fires when the caller has gone or the server drains. */
-  readonly signal: AbortSignal
+}
+
+export interface BlockingRequest extends Wait {
+  /** Over when the caller has gone or the server drains. */
+  readonly hold: Hold
 }
 
 export interface BlockingHost {
@@ -31,6 +36,13 @@ export function parkedQueries(): number {
   return parked
 }
 
+/** Whether a read is held at all; one that cannot be is answered at once. */
+export function wouldWait({ minIndex, wait }: Wait, watched: Watched): boolean {
+  if (minIndex === 0) return false
+  baseMs(wait)
+  return watched.index() <= minIndex && parked < LIMITS.parkedQueriesMax
+}
+
 /**
  * Waits until the result's index has passed the one given, or the deadline; answers with the index
  * then (reference §1.4). A wake-up does not promise a change.
@@ -40,14 +52,14 @@ export async function runBlocking(
   request: BlockingRequest,
   watched: Watched,
 ): Promise<number> {
-  const { minIndex, signal } = request
+  const { minIndex, hold } = request
   let index = watched.index()
   if (minIndex === 0 || parked >= LIMITS.parkedQueriesMax) return index
   const deadlineMs = host.clock.nowMs() + waitMs(request.wait, host.random)
-  while (index <= minIndex && !signal.aborted) {
+  while (index <= minIndex && !hold.isOver) {
     const leftMs = deadlineMs - host.clock.nowMs()
     if (leftMs <= 0) break
-    await woken(host, { targets: watched.watch, leftMs, signal })
+    await woken(host, { targets: watched.watch, leftMs, hold })
     index = watched.index()
   }
   return index
@@ -55,34 +67,38 @@ export async function runBlocking(
 
 /** Default 5 minutes, cap 10, plus up to a sixteenth so that callers spread out. */
 export function waitMs(wait: string | undefined, random: Random): number {
-  const given = wait === undefined || wait === '' ? 0 : parseDurationMs(wait)
-  if (given === undefined) throw new QueryError('Invalid wait time')
-  const base = given <= 0 ? LIMITS.waitMsDefault : Math.min(given, LIMITS.waitMsMax)
+  const base = baseMs(wait)
   return base + random.next() * (base / LIMITS.waitJitterShare)
 }
 
-interface Wait {
+function baseMs(wait: string | undefined): number {
+  const given = wait === undefined || wait === '' ? 0 : parseDurationMs(wait)
+  if (given === undefined) throw new QueryError('Invalid wait time')
+  return given <= 0 ? LIMITS.waitMsDefault : Math.min(given, LIMITS.waitMsMax)
+}
+
+interface Sleep {
   readonly targets: readonly WatchTarget[]
   readonly leftMs: number
-  readonly signal: AbortSignal
+  readonly hold: Hold
 }
 
 /**
  * Registered in the same turn in which the read ran: a commit applied later wakes it when it is
  * durable, one applied earlier was seen by the read. Nothing falls in between.
  */
-function woken({ store, clock }: BlockingHost, wait: Wait): Promise<void> {
+function woken({ store, clock }: BlockingHost, sleep: Sleep): Promise<void> {
   return new Promise((resolve) => {
     parked++
     const done = (): void => {
       parked--
       cancelWatch()
       cancelTimer()
-      wait.signal.removeEventListener('abort', done)
+      sleep.hold.onOver(undefined)
       resolve()
     }
-    const cancelWatch = store.watches.watch(wait.targets, done)
-    const cancelTimer = clock.after(wait.leftMs, done)
-    wait.signal.addEventListener('abort', done)
+    const cancelWatch = store.watches.watch(sleep.targets, done)
+    const cancelTimer = clock.after(sleep.leftMs, done)
+    sleep.hold.onOver(done)
   })
 }

@@ -1,18 +1,31 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** A request that may wait: its signal fires when the caller has gone or the server drains. */
-export interface Hold {
-  readonly signal: AbortSignal
-  /** Must be called when the request is over; a connection outlives its requests. */
-  readonly release: () => void
+/** A request that may wait. It is over when the caller has gone or the server drains. */
+export class Hold {
+  #isOver = false
+  #listener: (() => void) | undefined
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Calls `listener` when it is over; the last one given counts, undefined takes it back. */
+  onOver(listener: (() => void) | undefined): void {
+    this.#listener = listener
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#listener?.()
+  }
 }
 
 /**
  * The end of things: parked queries and streams hang on holds, so that a stop ends them at once.
  */
 export class Lifecycle {
-  readonly #open = new Set<AbortController>()
+  readonly #open = new Set<Hold>()
   /** Connections that nothing was asked on yet. */
   readonly #unused = new Set<Socket>()
   #draining = false
@@ -34,26 +47,22 @@ export class Lifecycle {
     server.on('upgrade', ({ socket }) => this.#unused.delete(socket))
   }
 
-  hold(socket: Socket): Hold {
-    const controller = new AbortController()
-    const gone = (): void => controller.abort()
-    if (this.#draining || socket.destroyed) gone()
-    this.#open.add(controller)
-    socket.once('close', gone)
-    const release = (): void => {
-      this.#open.delete(controller)
-      socket.off('close', gone)
-    }
-    return { signal: controller.signal, release }
+  /** Must be released when the request is over; a connection outlives its requests. */
+  hold(): Hold {
+    const hold = new Hold()
+    if (this.#draining) hold.end()
+    this.#open.add(hold)
+    return hold
+  }
+
+  release(hold: Hold): void {
+    this.#open.delete(hold)
   }
 
   /** Answers what is parked, ends what streams, closes what nobody uses. */
   drain(): void {
     this.#draining = true
     for (const socket of this.#unused) socket.destroy()
-    for (const controller of this.#open) controller.abort()
+    for (const hold of this.#open) hold.end()
   }
 }
-
-/** For reads that do not wait. */
-export const NO_HOLD: Hold = { signal: new AbortController().signal, release: () => undefined }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parkedQueries, runBlocking, waitMs } from '../../src/http/blocking.ts'
+import { Hold } from '../../src/http/lifecycle.ts'
 import { QueryError } from '../../src/http/query.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { aNamespace, aStore, turn, write } from '../build/store.ts'
@@ -11,16 +12,16 @@ async function aQuery(minIndex: number, wait?: string) {
   const { store, clock, engine } = await aStore()
   await write(store, [aNamespace('first')]).durable
   const table = store.tables.namespaces
-  const controller = new AbortController()
+  const hold = new Hold()
   let answered: number | undefined
   const watched = { index: () => table.lastIndex, watch: [{ table: 'namespaces' }] }
-  const request = { minIndex, wait, signal: controller.signal }
+  const request = { minIndex, wait, hold }
   const done = runBlocking({ store, clock, random }, request, watched).then((index) => {
     answered = index
     return index
   })
   await turn()
-  return { store, clock, engine, controller, done, answered: () => answered }
+  return { store, clock, engine, hold, done, answered: () => answered }
 }
 
 test('blocking: without an index the query answers at once', async () => {
@@ -33,9 +34,9 @@ test('blocking: an index below the current one answers at once', async () => {
   await write(store, [aNamespace('a')]).durable
   await write(store, [aNamespace('b')]).durable
   const watched = { index: () => store.tables.namespaces.lastIndex, watch: [] }
-  const { signal } = new AbortController()
+  const hold = new Hold()
   assert.equal(
-    await runBlocking({ store, clock, random }, { minIndex: 1, wait: undefined, signal }, watched),
+    await runBlocking({ store, clock, random }, { minIndex: 1, wait: undefined, hold }, watched),
     2,
   )
 })
@@ -64,9 +65,9 @@ test('blocking: an index from the future waits for the deadline and answers with
 })
 
 test('blocking: a caller that has gone leaves nothing behind', async () => {
-  const { store, controller, done } = await aQuery(1)
+  const { store, hold, done } = await aQuery(1)
   assert.equal(parkedQueries(), 1)
-  controller.abort()
+  hold.end()
   await done
   assert.equal(parkedQueries(), 0)
   assert.equal(store.watches.size, 0)

@@ -1,14 +1,16 @@
+import type { Socket } from 'node:net'
 import { GLOBAL_REGION, HEADERS, type Method, type Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../acl/index.ts'
 import { Fault } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
-import { runBlocking, type BlockingHost } from '../blocking.ts'
+import { runBlocking, wouldWait, type BlockingHost, type Wait } from '../blocking.ts'
+import { takeOver, wasAskedAgain, type ParkedConnection } from '../connection.ts'
 import { compileDecoder, type Decoder } from '../decode.ts'
 import { parseFirstJson } from '../json-text.ts'
 import { compileQuery, QueryError, type RawQuery } from '../query.ts'
-import { NO_HOLD, type Lifecycle } from '../lifecycle.ts'
+import type { Hold, Lifecycle } from '../lifecycle.ts'
 import type { Endpoint, ReadPlan, RequestOf } from './endpoint.ts'
 import { compileJobPaths, isJobRoute, JOB_PREFIX } from './job-path.ts'
 import { refuseMethod, sendAnswer, sendRefusal } from './send.ts'
@@ -123,12 +125,11 @@ async function serveRead(host: V1Host, read: ReadExchange): Promise<void> {
   const { reply, request } = read.exchange
   const plan = read.endpoint.plan(read.parsed)
   if (!plan.ok) return void sendRefusal(reply, plan.error)
-  // Every route's query has these when it blocks; an absent one reads as undefined.
-  const query = read.parsed.query as { readonly index?: number; readonly wait?: string }
-  const minIndex = read.endpoint.route.blocking === true ? (query.index ?? 0) : 0
-  const hold = minIndex === 0 ? NO_HOLD : host.lifecycle.hold(request.raw.socket)
-  const waiting = { minIndex, wait: query.wait, signal: hold.signal }
-  let index = await runBlocking(host, waiting, plan.value).finally(hold.release)
+  const wait = waitOf(read)
+  const isDue = wasAskedAgain(request.raw) || !wouldWait(wait, plan.value)
+  if (!isDue && parkConnection(host, { wait, plan: plan.value }, read.exchange)) return
+  if (!isDue) await holdConnection(host, { wait, plan: plan.value }, request.raw.socket)
+  let index = plan.value.index()
   let answer = await plan.value.answer()
   if (!(await isDurable(host, plan.value))) {
     index = plan.value.index()
@@ -141,6 +142,55 @@ async function serveRead(host: V1Host, read: ReadExchange): Promise<void> {
   void reply.header(HEADERS.lastContact, '0').header(HEADERS.knownLeader, 'true')
   if (answer.ok) sendAnswer(reply, answer.value, read.parsed.query)
   else sendRefusal(reply, answer.error)
+}
+
+function waitOf({ endpoint, parsed }: ReadExchange): Wait {
+  // Every route's query has these when it blocks; an absent one reads as undefined.
+  const query = parsed.query as { readonly index?: number; readonly wait?: string }
+  return { minIndex: endpoint.route.blocking === true ? (query.index ?? 0) : 0, wait: query.wait }
+}
+
+/** A read that waits. */
+interface Waiting {
+  readonly wait: Wait
+  readonly plan: ReadPlan
+}
+
+/**
+ * Lets a query wait without its request: nothing of it is kept but its text, and it is asked again
+ * when it is due. False when the connection cannot be taken.
+ */
+function parkConnection(host: V1Host, waiting: Waiting, { request, reply }: Exchange): boolean {
+  const hold = host.lifecycle.hold()
+  const connection = takeOver(request.raw, reply.raw, () => hold.end())
+  if (connection === undefined) {
+    host.lifecycle.release(hold)
+    return false
+  }
+  reply.hijack()
+  void askAgainWhenDue(host, waiting, { hold, connection })
+  return true
+}
+
+interface Parked {
+  readonly hold: Hold
+  readonly connection: ParkedConnection
+}
+
+async function askAgainWhenDue(host: V1Host, waiting: Waiting, parked: Parked): Promise<void> {
+  await runBlocking(host, { ...waiting.wait, hold: parked.hold }, waiting.plan)
+  host.lifecycle.release(parked.hold)
+  parked.connection.askAgain()
+}
+
+async function holdConnection(host: V1Host, waiting: Waiting, socket: Socket): Promise<void> {
+  const hold = host.lifecycle.hold()
+  const gone = (): void => hold.end()
+  if (socket.destroyed) gone()
+  socket.once('close', gone)
+  await runBlocking(host, { ...waiting.wait, hold }, waiting.plan)
+  socket.off('close', gone)
+  host.lifecycle.release(hold)
 }
 
 /**

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { connect, type Socket } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
+import { parkedQueries } from '../../src/http/blocking.ts'
+import { put } from '../../src/state/index.ts'
+import { aJob } from '../build/index.ts'
+import { createTestServer, type TestServer } from './harness.ts'
+
+/** Long enough for a busy machine; without it a lost answer would hang the run. */
+const patience = { timeout: 20_000 }
+
+/** One connection to a server that listens, written to by hand. */
+class Line {
+  readonly socket: Socket
+  #bytes = Buffer.alloc(0)
+  #closed = false
+
+  constructor(port: number) {
+    this.socket = connect(port, '127.0.0.1')
+    this.socket.on('data', (bytes) => (this.#bytes = Buffer.concat([this.#bytes, bytes])))
+    this.socket.on('close', () => (this.#closed = true))
+    this.socket.on('error', () => undefined)
+  }
+
+  ask(url: string, headers = '', method = 'GET'): void {
+    this.socket.write(requestText(url, headers, method))
+  }
+
+  /** The next answer, once all of it is here. */
+  async answer({ hasBody = true } = {}): Promise<{ head: string; body: Buffer; index: number }> {
+    for (;;) {
+      const end = this.#bytes.indexOf('\r\n\r\n')
+      const head = this.#bytes.subarray(0, Math.max(0, end)).toString()
+      const length = hasBody ? Number(/^content-length: (\d+)$/im.exec(head)?.[1] ?? 0) : 0
+      const total = end + 4 + length
+      if (end >= 0 && this.#bytes.length >= total) {
+        const body = this.#bytes.subarray(end + 4, total)
+        this.#bytes = this.#bytes.subarray(total)
+        return { head, body, index: Number(/^x-service-index: (\d+)$/im.exec(head)?.[1] ?? 0) }
+      }
+      assert.ok(!this.#closed, 'the connection was closed before the answer was complete')
+      await setImmediate()
+    }
+  }
+}
+
+function requestText(url: string, headers = '', method = 'GET'): string {
+  return `${method} ${url} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`
+}
+
+interface World {
+  readonly server: TestServer
+  readonly line: Line
+  /** The server's end of the line. */
+  readonly accepted: () => Socket & { readonly parser?: unknown }
+}
+
+async function aLine(t: TestContext): Promise<World> {
+  const server = await createTestServer({ aclEnabled: false })
+  await change(server)
+  const port = Number(new URL(await server.listen()).port)
+  let socket: Socket | undefined
+  const onConnection = (message: unknown): void => {
+    // The channel's documented message: the socket of a connection that was accepted.
+    const accepted = (message as { readonly socket: Socket }).socket
+    if (accepted.localPort === port) socket = accepted
+  }
+  subscribe('net.server.socket', onConnection)
+  const line = new Line(port)
+  t.after(async () => {
+    unsubscribe('net.server.socket', onConnection)
+    line.socket.destroy()
+    await server.close()
+  })
+  return { server, line, accepted: () => socket ?? assert.fail('nothing was accepted') }
+}
+
+async function change(server: TestServer): Promise<number> {
+  const { index, durable } = server.context.store.commit({
+    cause: undefined,
+    changes: () => [put('jobs', aJob({ ID: 'web' }))],
+  })
+  await durable
+  return index
+}
+
+async function untilParked(count = 1): Promise<void> {
+  while (parkedQueries() !== count) await setImmediate()
+}
+
+test('parked connection: a query that waits has given its parser back', patience, async (t) => {
+  const { server, line, accepted } = await aLine(t)
+  line.ask('/v1/jobs?index=2')
+  await untilParked()
+  assert.equal(accepted().parser, null)
+  const index = await change(server)
+  assert.equal((await line.answer()).index, index)
+})
+
+test('parked connection: it serves one waiting query after another', patience, async (t) => {
+  const { server, line, accepted } = await aLine(t)
+  const listeners: number[] = []
+  for (let last = 2, round = 0; round < 15; round++) {
+    line.ask(`/v1/jobs?index=${last}`)
+    await untilParked()
+    listeners.push(
+      ['data', 'end', 'close', 'error'].reduce((n, e) => n + accepted().listenerCount(e), 0),
+    )
+    last = await change(server)
+    assert.equal((await line.answer()).index, last)
+    line.ask('/v1/status/leader')
+    assert.match((await line.answer()).head, /^HTTP\/1\.1 200 /)
+  }
+  assert.equal(new Set(listeners).size, 1, 'nothing gathers on the socket')
+})
+
+test(
+  'parked connection: the time is up, and it answers with what there is',
+  patience,
+  async (t) => {
+    const { server, line } = await aLine(t)
+    line.ask('/v1/jobs?index=99&wait=10s')
+    await untilParked()
+    server.clock.advance(10_000)
+    assert.equal((await line.answer()).index, 2)
+  },
+)
+
+test('parked connection: the answer keeps to the request', patience, async (t) => {
+  const { server, line } = await aLine(t)
+  line.ask('/v1/jobs?index=2', 'Accept-Encoding: gzip\r\nX-Request-Id: mine\r\n')
+  await untilParked()
+  await change(server)
+  const zipped = await line.answer()
+  assert.match(zipped.head, /^x-request-id: mine$/im)
+  const text = /^content-encoding: gzip$/im.test(zipped.head)
+    ? gunzipSync(zipped.body)
+    : zipped.body
+  assert.match(text.toString(), /"ID":"web"/)
+  line.ask('/v1/jobs?index=3', '', 'HEAD')
+  await untilParked()
+  const index = await change(server)
+  assert.equal((await line.answer({ hasBody: false })).index, index)
+})
+
+const BEHIND: readonly (readonly [what: string, behind: string, rest: string])[] = [
+  ['a whole request', requestText('/v1/status/leader'), ''],
+  ['half a request', 'GET /v1/status/le', 'ader HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+]
+
+for (const [what, behind, rest] of BEHIND) {
+  test(`parked connection: ${what} sent with it is answered after it`, patience, async (t) => {
+    const { server, line } = await aLine(t)
+    line.socket.write(requestText('/v1/jobs?index=2') + behind)
+    await untilParked()
+    line.socket.write(rest)
+    const index = await change(server)
+    assert.equal((await line.answer()).index, index)
+    assert.match((await line.answer()).body.toString(), /^"/)
+  })
+
+  test(
+    `parked connection: ${what} that comes while it waits is answered after it`,
+    patience,
+    async (t) => {
+      const { server, line, accepted } = await aLine(t)
+      line.ask('/v1/jobs?index=2')
+      await untilParked()
+      const before = accepted().bytesRead
+      line.socket.write(behind)
+      while (accepted().bytesRead === before) await setImmediate()
+      const index = await change(server)
+      line.socket.write(rest)
+      assert.equal((await line.answer()).index, index)
+      assert.match((await line.answer()).body.toString(), /^"/)
+    },
+  )
+}
+
+test('parked connection: a flood behind a waiting query ends it', patience, async (t) => {
+  const { server, line } = await aLine(t)
+  line.ask('/v1/jobs?index=2')
+  await untilParked()
+  line.socket.write(Buffer.alloc(1024 * 1024, 'x'))
+  await untilParked(0)
+  assert.equal(server.context.store.watches.size, 0)
+})
+
+test(
+  'parked connection: who hangs up, or ends their side, leaves nothing behind',
+  patience,
+  async (t) => {
+    const { server, line } = await aLine(t)
+    line.ask('/v1/jobs?index=2')
+    await untilParked()
+    line.socket.end()
+    await untilParked(0)
+    assert.equal(server.context.store.watches.size, 0)
+  },
+)
+
+test('parked connection: a stop answers it and closes it', patience, async (t) => {
+  const { server, line } = await aLine(t)
+  line.ask('/v1/jobs?index=2')
+  await untilParked()
+  const closed = server.close()
+  const { head, index } = await line.answer()
+  assert.equal(index, 2)
+  assert.match(head, /^connection: close$/im)
+  await closed
+})
