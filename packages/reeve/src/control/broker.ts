@@ -2,16 +2,27 @@ import type { Evaluation } from '@reeve/contract'
 import type { Clock } from '../kit/clock.ts'
 import { Heap } from '../kit/heap.ts'
 import { compareText } from '../kit/sorted-list.ts'
+import { namespacedKey } from '../state/index.ts'
 
 interface Waiting {
   readonly id: string
+  readonly job: string
   readonly priority: number
   readonly createIndex: number
+  readonly isBlocked: boolean
+}
+
+/** An evaluation to carry out. */
+export interface Due {
+  readonly id: string
+  /** Others of its job that waited too: the same run settles them. */
+  readonly superseded: readonly string[]
 }
 
 /**
- * Evaluations that wait for the scheduler: the highest priority first, then the oldest. One that is
- * not due yet waits for its time. Adding one twice changes nothing.
+ * Evaluations that wait for the scheduler: the job with the highest priority first, then the one
+ * that has waited longest. One that is not due yet waits for its time. Adding one twice changes
+ * nothing.
  */
 export class Broker {
   readonly #clock: Clock
@@ -19,7 +30,7 @@ export class Broker {
   readonly #heap = new Heap<Waiting>(
     (a, b) => b.priority - a.priority || a.createIndex - b.createIndex || compareText(a.id, b.id),
   )
-  readonly #ready = new Set<string>()
+  readonly #ready = new Map<string, Map<string, Waiting>>()
   readonly #timers = new Map<string, () => void>()
 
   constructor(clock: Clock, wake: () => void) {
@@ -28,12 +39,12 @@ export class Broker {
   }
 
   get isReady(): boolean {
-    return this.#heap.size > 0
+    return this.#ready.size > 0
   }
 
   add(evaluation: Evaluation): void {
     const { ID: id } = evaluation
-    if (this.#ready.has(id)) return
+    if (this.#ready.get(jobOf(evaluation))?.has(id) === true) return
     const delayMs = Date.parse(evaluation.WaitUntil) - this.#clock.nowMs()
     this.#timers.get(id)?.()
     this.#timers.delete(id)
@@ -47,12 +58,25 @@ export class Broker {
     this.#push(evaluation)
   }
 
-  /** The next one to carry out; undefined when none is due. */
-  take(): string | undefined {
-    const next = this.#heap.pop()
-    if (next === undefined) return undefined
-    this.#ready.delete(next.id)
-    return next.id
+  /**
+   * The next one to carry out; undefined when none is due. A run decides from the state as it is,
+   * so one run does for all evaluations of a job that wait: the newest of them, because whoever
+   * changed the job last watches that one (scheduling reference §3).
+   */
+  take(): Due | undefined {
+    for (let next = this.#heap.pop(); next !== undefined; next = this.#heap.pop()) {
+      const ofJob = this.#ready.get(next.job)
+      if (ofJob?.get(next.id) !== next) continue
+      this.#ready.delete(next.job)
+      const chosen = [...ofJob.values()].reduce(preferred)
+      return {
+        id: chosen.id,
+        superseded: [...ofJob.values()]
+          .filter((one) => one !== chosen && !one.isBlocked)
+          .map((one) => one.id),
+      }
+    }
+    return undefined
   }
 
   close(): void {
@@ -60,10 +84,31 @@ export class Broker {
     this.#timers.clear()
   }
 
-  #push({ ID: id, Priority: priority, CreateIndex: createIndex }: Evaluation): void {
-    this.#timers.delete(id)
-    this.#ready.add(id)
-    this.#heap.push({ id, priority, createIndex })
+  #push(evaluation: Evaluation): void {
+    const waiting: Waiting = {
+      id: evaluation.ID,
+      job: jobOf(evaluation),
+      priority: evaluation.Priority,
+      createIndex: evaluation.CreateIndex,
+      isBlocked: evaluation.Status === 'blocked',
+    }
+    this.#timers.delete(waiting.id)
+    const ofJob = this.#ready.get(waiting.job)
+    if (ofJob === undefined) this.#ready.set(waiting.job, new Map([[waiting.id, waiting]]))
+    else ofJob.set(waiting.id, waiting)
+    this.#heap.push(waiting)
     this.#wake()
   }
+}
+
+function jobOf({ Namespace, JobID }: Evaluation): string {
+  return namespacedKey(Namespace, JobID)
+}
+
+/** One that waited for room gives way to one that somebody asked for. */
+function preferred(a: Waiting, b: Waiting): Waiting {
+  if (a.isBlocked !== b.isBlocked) return a.isBlocked ? b : a
+  return a.priority > b.priority || (a.priority === b.priority && a.createIndex > b.createIndex)
+    ? a
+    : b
 }

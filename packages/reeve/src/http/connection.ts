@@ -19,7 +19,6 @@ interface Parser {
 /** What the runtime keeps on a socket that speaks HTTP. */
 interface HttpSocket extends Socket {
   parser?: (Parser & Record<string | number, unknown>) | null
-  _httpMessage?: ServerResponse | null
   /** Ours: the bytes read when the latest request and the one before it were complete. */
   [READ]?: number
   [READ_BEFORE]?: number
@@ -93,15 +92,15 @@ export function takeOver(
 
 function isKnown(parser: HttpSocket['parser']): parser is NonNullable<HttpSocket['parser']> {
   if (parser === undefined || parser === null) return false
-  return [parser.unconsume, parser.remove, parser.close].every((one) => typeof one === 'function')
+  return ['unconsume', 'remove', 'close'].every((name) => typeof parser[name] === 'function')
 }
 
 /** It has no body, and its connection waits for no other answer. */
 function mayWaitAlone({ headers, httpVersion, socket }: IncomingMessage, response: ServerResponse) {
   return (
     !socket.destroyed &&
-    // As above.
-    (socket as HttpSocket)._httpMessage === response &&
+    // The response that the connection is written by now.
+    Reflect.get(socket, '_httpMessage') === response &&
     httpVersion === '1.1' &&
     headers['content-length'] === undefined &&
     headers['transfer-encoding'] === undefined
@@ -123,8 +122,8 @@ function detach(socket: HttpSocket, parser: NonNullable<HttpSocket['parser']>): 
   for (const name of Object.keys(parser)) parser[name] = null
   socket.parser = null
   // Written over, not deleted: a socket that lost a property takes a kilobyte more.
-  const { on, addListener, prependListener, setEncoding } = Socket.prototype
-  Object.assign(socket, { on, addListener, prependListener, setEncoding })
+  for (const name of ['on', 'addListener', 'prependListener', 'setEncoding'] as const)
+    Reflect.set(socket, name, Socket.prototype[name])
   for (const event of HTTP_EVENTS)
     for (const listener of socket.listeners(event).slice(ownListeners(event)))
       // EventEmitter hands out its listeners as Function.

@@ -24,6 +24,6 @@ export type {
 } from './store.ts'
 export { compareCreation } from './table.ts'
 export type { OrderKey, Table } from './table.ts'
-export { jobVersionKey, namespacedKey } from './tables.ts'
+export { isOpenEvaluation, jobVersionKey, namespacedKey } from './tables.ts'
 export type { Row, TableName, Tables } from './tables.ts'
 export type { Watches, WatchTarget } from './watches.ts'

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Evaluation, Job } from '@reeve/contract'
+import { EvaluationLoop } from '../../src/control/index.ts'
+import { newSummary, type NodeRow } from '../../src/model/index.ts'
+import { put, type Change } from '../../src/state/index.ts'
+import { aGroup, aJob, anEvaluation, anId, aNode, aTask } from '../build/index.ts'
+import { countedIds, seededRandom } from '../build/ids.ts'
+import { aStore } from '../build/store.ts'
+import { until } from '../build/until.ts'
+
+async function aLoop() {
+  const { store, clock } = await aStore()
+  const errors: object[] = []
+  const log = {
+    error: (fields: object) => void errors.push(fields),
+    warn: () => undefined,
+    info: () => undefined,
+  }
+  const loop = new EvaluationLoop({ store, clock, ids: countedIds(), random: seededRandom(1), log })
+  const write = (...changes: readonly Change[]): Promise<void> =>
+    store.commit({ cause: undefined, changes: () => changes }).durable
+  const statusOf = (id: string): string | undefined => store.tables.evaluations.find(id)?.Status
+  const reached = (id: string, status: string): Promise<true> =>
+    until(`${id} to be ${status}`, () => statusOf(id) === status || undefined)
+  return { store, clock, loop, errors, write, statusOf, reached }
+}
+
+function node(i: number, fields: Partial<NodeRow> = {}): Change {
+  const { SecretID: _secret, ...row } = aNode({ ID: anId('node', i) })
+  return put('nodes', { ...row, SecretHash: '', ...fields })
+}
+
+function submitted(job: Job, fields: Partial<Evaluation> = {}): readonly Change[] {
+  return [
+    put('jobs', job),
+    put('job_versions', job),
+    put('job_summaries', newSummary(job)),
+    put('evaluations', anEvaluation(job, fields)),
+  ]
+}
+
+/** A job whose one instance needs more than a plain node has. */
+function aHugeJob(): Job {
+  const task = aTask()
+  const Resources = { ...task.Resources, MemoryMB: 1_000_000 }
+  return aJob({ ID: 'huge', TaskGroups: [aGroup({ Tasks: [{ ...task, Resources }] })] })
+}
+
+test('evaluation loop: what waits at the start is carried out', async () => {
+  const { store, loop, write, reached } = await aLoop()
+  await write(node(1), ...submitted(aJob(), { ID: anId('eval', 1) }))
+  loop.start()
+  await reached(anId('eval', 1), 'complete')
+  assert.equal(store.tables.allocations.size, 1)
+  await loop.stop()
+})
+
+test('evaluation loop: several that wait for one job are settled by the newest', async () => {
+  const { store, loop, write, statusOf, reached } = await aLoop()
+  const [first, second] = [anId('eval', 1), anId('eval', 2)]
+  await write(node(1), ...submitted(aJob(), { ID: first }))
+  await write(put('evaluations', anEvaluation(aJob(), { ID: second })))
+  loop.start()
+  await reached(second, 'complete')
+  assert.deepEqual(
+    [statusOf(first), store.tables.evaluations.find(first)?.StatusDescription],
+    ['canceled', `superseded by evaluation "${second}"`],
+  )
+  await loop.stop()
+})
+
+async function aBlockedJob() {
+  const world = await aLoop()
+  await world.write(node(1), ...submitted(aHugeJob(), { ID: anId('eval', 1) }))
+  world.loop.start()
+  await world.reached(anId('eval', 1), 'complete')
+  const [blocked] = world.store.tables.evaluations.rowsIn('status', 'blocked')
+  const blockedId = blocked?.ID ?? assert.fail('nothing is blocked')
+  const snapshot = (): number => world.store.tables.evaluations.get(blockedId).SnapshotIndex
+  return { ...world, blockedId, snapshot }
+}
+
+test('evaluation loop: a node of a new class lets what is blocked try again', async () => {
+  const { store, clock, loop, write, reached, blockedId } = await aBlockedJob()
+  const { NodeResources } = aNode()
+  const Memory = { ...NodeResources.Memory, MemoryMB: 2_000_000 }
+  await write(node(2, { ComputedClass: 'v1:2', NodeResources: { ...NodeResources, Memory } }))
+  clock.advance(20)
+  await reached(blockedId, 'complete')
+  assert.equal(store.tables.allocations.size, 1)
+  await loop.stop()
+})
+
+test('evaluation loop: a node of a class that was refused leaves it asleep', async () => {
+  const { store, clock, loop, write, reached, blockedId, snapshot } = await aBlockedJob()
+  const before = store.tables.evaluations.get(blockedId)
+  await write(put('evaluations', { ...before, ClassEligibility: { 'v1:9': false } }))
+  const seen = snapshot()
+  await write(node(9, { ComputedClass: 'v1:9' }))
+  clock.advance(20)
+  // Another evaluation goes through the loop after it: had it been woken, it would be done by now.
+  await write(
+    ...submitted(aJob({ ID: 'probe', Priority: 1 }), { ID: anId('eval', 7), Priority: 1 }),
+  )
+  await reached(anId('eval', 7), 'complete')
+  assert.equal(snapshot(), seen)
+  await loop.stop()
+})
+
+test('evaluation loop: a mistake of ours fails the evaluation and is tried again later', async () => {
+  const { store, clock, loop, errors, write, reached } = await aLoop()
+  // No scheduler can make anything of a job without groups, and so no type allows it.
+  const broken = { ...aJob(), TaskGroups: null } as unknown as Job
+  await write(
+    put('jobs', broken),
+    put('evaluations', anEvaluation(aJob(), { ID: anId('eval', 1) })),
+  )
+  loop.start()
+  await reached(anId('eval', 1), 'failed')
+  assert.equal(errors.length, 1)
+  const failed = store.tables.evaluations.get(anId('eval', 1))
+  const retry = store.tables.evaluations.get(failed.NextEval)
+  const delayMs = Date.parse(retry.WaitUntil) - clock.nowMs()
+  assert.deepEqual([retry.Status, retry.TriggeredBy], ['pending', 'failed-follow-up'])
+  assert.equal(retry.PreviousEval, failed.ID)
+  assert.ok(delayMs >= 60_000 && delayMs <= 360_000, `it waits ${delayMs} ms`)
+  await loop.stop()
+})
