@@ -28,18 +28,26 @@ export const areas = {
   kit: { folder: `${reeve}/kit`, open: true, pure },
   model: {
     folder: `${reeve}/model`,
-    may: ['contract'],
+    // Periodic jobs carry cron expressions (decision 0014).
+    may: ['contract', 'lang'],
     packages: ['typebox', 're2js'],
     pure,
   },
   lang: {
     folder: `${reeve}/lang`,
     // A door for each language: who reads one must not load them all.
-    doors: ['hcl', 'rego', 'native', 'filter', 'cron'].map((language) => `${language}/index.ts`),
+    doors: ['hcl', 'rego', 'native', 'filter', 'cron', 'yaml'].map(
+      (language) => `${language}/index.ts`,
+    ),
     packages: ['re2js'],
     pure,
   },
-  jobspec: { folder: `${reeve}/jobspec`, may: ['lang', 'model'], pure },
+  jobspec: {
+    folder: `${reeve}/jobspec`,
+    may: ['lang', 'model', 'contract'],
+    packages: ['re2js'],
+    pure,
+  },
   // Rules are written in HCL; shapes are the contract's (decision 0002).
   acl: { folder: `${reeve}/acl`, may: ['model', 'lang', 'contract'], pure },
   policy: { folder: `${reeve}/policy`, may: ['lang', 'model'], pure },

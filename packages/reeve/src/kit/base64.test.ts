@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { encodeBase64 } from './base64.ts'
+import { decodeBase64, encodeBase64 } from './base64.ts'
 import { encodeUtf8 } from './utf8.ts'
 
 // RFC 4648, section 10.
@@ -23,6 +23,29 @@ test('base64: the same text as the system encoder', () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
       assert.equal(encodeBase64(bytes), Buffer.from(bytes).toString('base64'))
+    }),
+  )
+})
+
+for (const [text, encoded] of cases)
+  test(`base64: ${JSON.stringify(encoded)} is read as ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(decodeBase64(encoded), new Uint8Array(encodeUtf8(text)))
+  })
+
+const broken = ['Zg', 'Zg=', 'Z===', '====', 'Zg==Zg==', 'Zm9v!mFy', 'Zm-_', 'Zm9 ']
+for (const text of broken)
+  test(`base64: ${JSON.stringify(text)} is not read`, () => {
+    assert.equal(decodeBase64(text), undefined)
+  })
+
+test('base64: line ends between the characters are passed over', () => {
+  assert.deepEqual(decodeBase64('Zm9v\r\nYmFy\n'), new Uint8Array(encodeUtf8('foobar')))
+})
+
+test('base64: what was encoded is read back', () => {
+  fc.assert(
+    fc.property(fc.uint8Array(), (bytes) => {
+      assert.deepEqual(decodeBase64(encodeBase64(bytes)), bytes)
     }),
   )
 })

@@ -14,3 +14,32 @@ export function encodeBase64(bytes: Uint8Array): string {
   const missing = (3 - (bytes.length % 3)) % 3
   return text.slice(0, text.length - missing) + '='.repeat(missing)
 }
+
+const VALUE_OF: ReadonlyMap<string, number> = new Map(
+  Array.from(ALPHABET, (character, value) => [character, value]),
+)
+
+/**
+ * The bytes of standard base64 with padding; undefined when it is none. Line ends between the
+ * characters are allowed, as in files wrapped by other tools.
+ */
+export function decodeBase64(text: string): Uint8Array | undefined {
+  const packed = text.replace(/[\r\n]+/g, '')
+  if (packed.length % 4 !== 0) return undefined
+  const padding = packed.endsWith('==') ? 2 : packed.endsWith('=') ? 1 : 0
+  const bytes = new Uint8Array((packed.length / 4) * 3)
+  let group = 0
+  let length = 0
+  for (let at = 0; at < packed.length; at++) {
+    const isPadding = at >= packed.length - padding
+    const value = isPadding ? 0 : VALUE_OF.get(packed.charAt(at))
+    if (value === undefined) return undefined
+    group = (group << 6) | value
+    if (at % 4 !== 3) continue
+    bytes[length++] = group >> 16
+    bytes[length++] = (group >> 8) & 0xff
+    bytes[length++] = group & 0xff
+    group = 0
+  }
+  return bytes.subarray(0, length - padding)
+}

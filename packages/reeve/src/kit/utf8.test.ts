@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { encodeUtf8 } from './utf8.ts'
+import { decodeUtf8, encodeUtf8 } from './utf8.ts'
 
 const cases: readonly [string, readonly number[]][] = [
   ['', []],
@@ -21,6 +21,42 @@ test('utf8: the same bytes as the system encoder', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       assert.deepEqual([...encodeUtf8(text)], [...encoder.encode(text)])
+    }),
+  )
+})
+
+const invalid: readonly (readonly number[])[] = [
+  [0x80],
+  [0xc3],
+  [0xc3, 0x28],
+  [0xc0, 0xaf],
+  [0xe0, 0x80, 0xaf],
+  [0xed, 0xa0, 0x80],
+  [0xf4, 0x90, 0x80, 0x80],
+  [0xf8, 0x88, 0x80, 0x80, 0x80],
+  [0xff],
+]
+for (const bytes of invalid)
+  test(`utf8: ${bytes.map((byte) => byte.toString(16)).join(' ')} is no text`, () => {
+    assert.equal(decodeUtf8(Uint8Array.from(bytes)), undefined)
+  })
+
+test('utf8: the same text as the system decoder, or none where it finds an error', () => {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const wanted = (bytes: Uint8Array) => {
+    try {
+      return decoder.decode(bytes)
+    } catch {
+      return undefined
+    }
+  }
+  const nearlyText = fc.string({ unit: 'binary' }).chain((text) => {
+    const bytes = encodeUtf8(text)
+    return fc.nat(255).map((byte) => Uint8Array.from(bytes).fill(byte, 2, 3))
+  })
+  fc.assert(
+    fc.property(fc.oneof(nearlyText, fc.uint8Array()), (bytes) => {
+      assert.equal(decodeUtf8(bytes), wanted(bytes))
     }),
   )
 })

@@ -22,3 +22,36 @@ export function encodeUtf8(text: string): Uint8Array {
   }
   return bytes.subarray(0, length)
 }
+
+/** The text of UTF-8 bytes; undefined when they are none. A byte order mark stays in the text. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  let text = ''
+  for (let at = 0; at < bytes.length;) {
+    const first = bytes[at] ?? 0
+    if (first < 0x80) {
+      text += String.fromCharCode(first)
+      at++
+      continue
+    }
+    const sequence = SEQUENCES.find(({ mask, lead }) => (first & mask) === lead)
+    if (sequence === undefined) return undefined
+    let code = first & ~sequence.mask
+    for (let next = 1; next < sequence.length; next++) {
+      const byte = bytes[at + next] ?? 0
+      if ((byte & 0xc0) !== 0x80) return undefined
+      code = (code << 6) | (byte & 0x3f)
+    }
+    // A longer sequence than needed, half of a pair, or beyond the last character.
+    if (code < sequence.codeMin || (code >= 0xd800 && code < 0xe000) || code > 0x10ffff)
+      return undefined
+    text += String.fromCodePoint(code)
+    at += sequence.length
+  }
+  return text
+}
+
+const SEQUENCES = [
+  { length: 2, mask: 0xe0, lead: 0xc0, codeMin: 0x80 },
+  { length: 3, mask: 0xf0, lead: 0xe0, codeMin: 0x800 },
+  { length: 4, mask: 0xf8, lead: 0xf0, codeMin: 0x10000 },
+] as const

@@ -42,10 +42,11 @@ export {
   type Scope,
   type ScopeOptions,
 } from './evaluate/scope.ts'
-export { charge, type EvaluationLimits, type Meter } from './evaluate/meter.ts'
+export { charge, makeMeter, type EvaluationLimits, type Meter } from './evaluate/meter.ts'
+export { CHARACTERS_PER_STEP, NESTING_DEPTH_MAX } from './limits.ts'
 export { readType } from './evaluate/type-expression.ts'
 
-export { readContent, type Content } from './decode/content.ts'
+export { inspectContent, readContent, type Content } from './decode/content.ts'
 export { decodeBody } from './decode/decode.ts'
 export { bodyToValue, decodedToValue } from './decode/to-value.ts'
 export {
@@ -82,6 +83,14 @@ export {
   type NumberValue,
 } from './value/number.ts'
 export {
+  calculate,
+  compare,
+  fromRational,
+  toRational,
+  type ArithmeticOperator,
+  type Rational,
+} from './value/rational.ts'
+export {
   convert,
   formatConversionProblem,
   toBool,
@@ -110,6 +119,7 @@ export {
 export { errorAt, warningAt, type Diagnostic } from './text/diagnostic.ts'
 export { formatDiagnostic, formatDiagnostics, formatRange } from './text/format.ts'
 export {
+  makeSource,
   rangeOf,
   textOf,
   type Position,

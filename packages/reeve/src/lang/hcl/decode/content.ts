@@ -42,6 +42,16 @@ export interface SortedContent extends Content {
   readonly refusedTypes: ReadonlySet<string>
 }
 
+/** The same for a reader who goes on with what was understood, to find more problems. */
+export function inspectContent(
+  body: Body,
+  schema: BodySchema,
+): { readonly content: Content; readonly diagnostics: readonly Diagnostic[] } {
+  const problems = noProblems()
+  const content = sortContent(body, schema, problems)
+  return { content, diagnostics: toDiagnostics(problems) }
+}
+
 /** The same with problems left to the caller; what was understood is in the result. */
 export function sortContent(body: Body, schema: BodySchema, problems: Problems): SortedContent {
   const refusedTypes = new Set<string>()
@@ -70,7 +80,7 @@ interface Sorter {
 
 export function findAttributeSchema(schema: BodySchema, name: string): AttributeSchema | undefined {
   const listed = schema.attributes ?? {}
-  return Object.hasOwn(listed, name) ? listed[name] : undefined
+  return Object.hasOwn(listed, name) ? listed[name] : schema.otherAttributes
 }
 
 export function findBlockSchema(schema: BodySchema, type: string): BlockSchema | undefined {
@@ -83,8 +93,12 @@ function sortAttribute(sorter: Sorter, attribute: Attribute): void {
   const { name } = attribute
   // A JSON body has no comments; a property with this name stands in for them.
   if (body.syntax === 'json' && name === '//') return
-  if (findAttributeSchema(schema, name) !== undefined) return addAttribute(sorter, attribute)
+  const known = findAttributeSchema(schema, name)
   const block = findBlockSchema(schema, name)
+  // Where both are allowed an object is the value itself; only a list can stand for blocks.
+  const isValue = block === undefined || attribute.expression.kind !== 'tuple'
+  if (known !== undefined && (isValue || body.syntax === 'native'))
+    return addAttribute(sorter, attribute)
   if (block !== undefined && body.syntax !== 'native') {
     const { syntax } = body
     const labelNames = block.labels ?? []

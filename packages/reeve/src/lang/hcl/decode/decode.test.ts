@@ -10,7 +10,7 @@ import type { Body } from '../syntax/tree.ts'
 import { formatRange } from '../text/format.ts'
 import { BOOL, listOf, mapOf, NUMBER, STRING } from '../value/type.ts'
 import { isList, toJson } from '../value/value.ts'
-import { readContent } from './content.ts'
+import { inspectContent, readContent } from './content.ts'
 import { decodeBody } from './decode.ts'
 import type { BlockExpander, BodySchema, DecodedBody } from './schema.ts'
 import { bodyToValue, decodedToValue } from './to-value.ts'
@@ -435,4 +435,62 @@ test('expansion stops at the budget of the scope', () => {
   assert.ok(!decoded.ok)
   assert.ok(decoded.error.every((one) => one.summary === 'Evaluation too expensive'))
   assert.ok(scope.meter.stepsUsed < scope.meter.limits.stepsMax * 1.1)
+})
+
+const even: BodySchema = {
+  attributes: {
+    n: {
+      type: NUMBER,
+      read: (value) => (Number(value) % 2 === 0 ? ok(Number(value) / 2) : err('it must be even')),
+    },
+  },
+  blocks: { map: { body: { otherAttributes: { type: STRING } } } },
+}
+
+test('a schema may read a converted value in its own way', () => {
+  const decoded = decodeBody(bodyOf('n = "8"', 'native'), even, { scope: aScope() })
+  assert.ok(decoded.ok)
+  assert.equal(decoded.value.attributes.get('n')?.value, 4)
+  const odd = decodeBody(bodyOf('n = 3\nx = 1', 'native'), even, { scope: aScope() })
+  assert.deepEqual(odd.ok ? [] : odd.error.map((one) => one.detail), [
+    'An argument named "x" is not expected here.',
+    'Inappropriate value for argument "n": it must be even.',
+  ])
+})
+
+test('where names are data any attribute is allowed, of one kind, and no block', () => {
+  const decoded = decodeBody(bodyOf('map {\n a = 1\n b = true\n}', 'native'), even, {
+    scope: aScope(),
+  })
+  assert.ok(decoded.ok)
+  assert.equal(toJson(decodedToValue(decoded.value)), '{"map":[{"a":"1","b":"true"}]}')
+  const wrong = decodeBody(bodyOf('map {\n a = []\n b {}\n}', 'native'), even, { scope: aScope() })
+  assert.deepEqual(wrong.ok ? [] : wrong.error.map((one) => one.summary), [
+    'Unsupported block type',
+    'Incorrect value type',
+  ])
+})
+
+test('in JSON a list stands for blocks where a value is allowed too', () => {
+  const both: BodySchema = {
+    attributes: { env: { type: mapOf(STRING) } },
+    blocks: { env: { countMax: 1, body: { otherAttributes: { type: STRING } } } },
+  }
+  const read = (text: string) => {
+    const decoded = decodeBody(bodyOf(text, 'json'), both, { scope: aScope() })
+    return decoded.ok ? outline(decoded.value) : decoded.error.map((one) => one.summary)
+  }
+  assert.deepEqual(read('{"env": {"A": 1}}'), { env: { A: '1' }, blocks: [] })
+  assert.deepEqual(read('{"env": [{"A": 1}]}'), { blocks: [['env', { A: '1', blocks: [] }]] })
+  assert.deepEqual(read('{"env": [{}, {}]}'), ['Duplicate block'])
+})
+
+test('inspectContent gives what it understood beside what is wrong', () => {
+  const body = bodyOf('a = 1\nb = 2\nc {}\n', 'native')
+  const { content, diagnostics } = inspectContent(body, { attributes: { a: {} } })
+  assert.deepEqual([...content.attributes.keys()], ['a'])
+  assert.deepEqual(
+    diagnostics.map((one) => one.summary),
+    ['Unsupported argument', 'Unsupported block type'],
+  )
 })

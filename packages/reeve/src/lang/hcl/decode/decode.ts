@@ -42,7 +42,7 @@ export function decodeBody(
   options: DecodeOptions,
 ): Result<DecodedBody, readonly Diagnostic[]> {
   const problems = noProblems()
-  const decoding: Decoding = { problems, expander: options.expander }
+  const decoding: Decoding = { problems, expander: options.expander, rules: new Map() }
   const decoded = decode({ body, schema, scope: options.scope }, decoding)
   return hasErrors(problems) ? err(toDiagnostics(problems)) : ok(decoded)
 }
@@ -50,6 +50,34 @@ export function decodeBody(
 interface Decoding {
   readonly problems: Problems
   readonly expander: BlockExpander | undefined
+  /** By schema: expanded blocks share theirs by the ten thousand. */
+  readonly rules: Map<BodySchema, BodyRules>
+}
+
+/** What of a schema is looked at for every body, taken out once. */
+interface BodyRules {
+  /** The names a native body may hold, the expander's included. */
+  readonly withExpander: BodySchema
+  readonly required: readonly string[]
+  readonly counted: readonly { readonly type: string; readonly min: number; readonly max: number }[]
+}
+
+function rulesOf(schema: BodySchema, { expander, rules }: Decoding): BodyRules {
+  const known = rules.get(schema)
+  if (known !== undefined) return known
+  const { attributes = {}, blocks = {} } = schema
+  const made = {
+    withExpander:
+      expander === undefined
+        ? schema
+        : { ...schema, blocks: { ...blocks, [expander.type]: { labels: expander.labels } } },
+    required: Object.keys(attributes).filter((name) => attributes[name]?.isRequired === true),
+    counted: Object.entries(blocks).flatMap(([type, { countMin: min = 0, countMax: max }]) =>
+      min === 0 && max === undefined ? [] : [{ type, min, max: max ?? Infinity }],
+    ),
+  }
+  rules.set(schema, made)
+  return made
 }
 
 interface Work {
@@ -60,14 +88,18 @@ interface Work {
 
 function decode(work: Work, decoding: Decoding): DecodedBody {
   const { body } = work
-  const content = sortContent(body, withExpander(work, decoding.expander), decoding.problems)
+  const rules = rulesOf(work.schema, decoding)
+  // An open JSON object is a value, in which no name has a meaning.
+  const isValue = body.syntax === 'json' && work.schema.isOpen === true
+  const schema = isValue ? work.schema : rules.withExpander
+  const content = sortContent(body, schema, decoding.problems)
   const attributes = new Map<string, DecodedAttribute>()
   for (const attribute of content.attributes.values()) {
     if (isFull(decoding.problems)) break
     const decoded = decodeAttribute(attribute, work, decoding)
     if (decoded !== undefined) attributes.set(decoded.name, decoded)
   }
-  checkRequired(work, content.attributes, decoding.problems)
+  checkRequired(body, { required: rules.required, found: content.attributes }, decoding.problems)
   const blocks = decodeBlocks(work, content, decoding)
   return { attributes, blocks, anchor: body.anchor }
 }
@@ -87,20 +119,14 @@ function decodeBlocks(
     const decoded = decodeBlock(one, schema, decoding)
     if (decoded !== undefined) blocks.push(decoded)
   }
-  for (const [type, { countMin = 0, countMax = Infinity }] of Object.entries(schema.blocks ?? {})) {
+  for (const { type, min, max } of rulesOf(schema, decoding).counted) {
     const found = scoped.filter((one) => one.block.type === type)
     const mayBeMissing = isExpanded && !content.refusedTypes.has(type)
-    if (mayBeMissing && found.length < countMin) reportMissing(work, type, decoding.problems)
-    const surplus = found[countMax]
-    if (surplus !== undefined) reportSurplus(surplus, countMax, decoding.problems)
+    if (mayBeMissing && found.length < min) reportMissing(work, type, decoding.problems)
+    const surplus = found[max]
+    if (surplus !== undefined) reportSurplus(surplus, max, decoding.problems)
   }
   return blocks
-}
-
-/** An open JSON object is a value, in which no name has a meaning. */
-function withExpander({ body, schema }: Work, expander: BlockExpander | undefined): BodySchema {
-  if (expander === undefined || (body.syntax === 'json' && schema.isOpen === true)) return schema
-  return { ...schema, blocks: { ...schema.blocks, [expander.type]: { labels: expander.labels } } }
 }
 
 function decodeAttribute(
@@ -129,21 +155,25 @@ function convertAttribute(
     return report(problems, { span: expression.span, summary: 'Incorrect value type', detail })
   }
   if (value === null && wanted.isRequired === true) return invalid('it must not be null')
-  const type = wanted.type ?? ANY
-  // A failing charge is seen by the next evaluation; this one is at most as large as the value
-  // limit.
-  if (type !== ANY) charge(scope.meter, stepsOf(measure(scope.meter, value)))
-  const converted = convert(value, type, { weak: body.syntax === 'legacy' })
-  return converted.ok ? converted.value : invalid(formatConversionProblem(converted.error))
+  // Whoever reads the body writes the value out, however often it is shared. A failing charge is
+  // seen by the next evaluation; this one is at most as large as the value limit.
+  charge(scope.meter, stepsOf(measure(scope.meter, value)))
+  const converted = convert(value, wanted.type ?? ANY, { weak: body.syntax === 'legacy' })
+  if (!converted.ok) return invalid(formatConversionProblem(converted.error))
+  const read = wanted.read?.(converted.value) ?? converted
+  return read.ok ? read.value : invalid(read.error)
 }
 
 function checkRequired(
-  { body, schema }: Work,
-  found: ReadonlyMap<string, Attribute>,
+  body: Body,
+  names: {
+    readonly required: readonly string[]
+    readonly found: ReadonlyMap<string, Attribute>
+  },
   problems: Problems,
 ): void {
-  for (const [name, { isRequired }] of Object.entries(schema.attributes ?? {})) {
-    if (isRequired !== true || found.has(name)) continue
+  for (const name of names.required) {
+    if (names.found.has(name)) continue
     const detail = `The argument ${quoteText(name)} is required, but it was not set.`
     report(problems, { span: body.anchor, summary: 'Missing required argument', detail })
   }

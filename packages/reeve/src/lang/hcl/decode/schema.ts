@@ -15,11 +15,21 @@ export interface BodySchema {
    * body.
    */
   readonly isOpen?: boolean
+  /**
+   * The names are data, as in the block form of a map: any attribute is allowed, each of this
+   * kind, and no block.
+   */
+  readonly otherAttributes?: AttributeSchema
 }
 
 export interface AttributeSchema {
   /** What the value is converted to. Default: any type, no conversion. */
   readonly type?: Type
+  /**
+   * What becomes of the converted value, null included; fails with the words that follow
+   * `Inappropriate value for argument "x":`. For kinds that the language has no type for.
+   */
+  readonly read?: (value: Value) => Result<Value, string>
   /** It must be there and must not be null. */
   readonly isRequired?: boolean
 }

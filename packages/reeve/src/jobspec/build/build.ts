@@ -1,0 +1,142 @@
+import {
+  decodedToValue,
+  errorAt,
+  quoteText,
+  warningAt,
+  type DecodedAttribute,
+  type DecodedBlock,
+  type DecodedBody,
+  type Expression,
+  type Span,
+  type Value,
+} from '../../lang/hcl/index.ts'
+import { note } from '../findings.ts'
+import { isRecord, toJson, type Json, type JsonRecord } from '../json.ts'
+import type { Mark } from '../places.ts'
+import type { Nested, BlockTable } from '../schema/table.ts'
+import type { Building, Draft } from './draft.ts'
+
+/** A decoded block, or what of one a record is made of. */
+export interface BlockSource {
+  readonly labels: readonly string[]
+  readonly body: DecodedBody
+  readonly headerSpan: Span
+}
+
+/** The record that a block becomes. Its schema has been checked; this only puts things in place. */
+export function buildRecord(
+  source: BlockSource,
+  table: BlockTable,
+  building: Building,
+): JsonRecord {
+  const { body, headerSpan: span } = source
+  const draft: Draft = { values: new Map(), marks: new Map(), span, building }
+  const [label] = source.labels
+  if (table.label !== undefined && label !== undefined)
+    set(draft, table.label, { value: label, span })
+  for (const attribute of body.attributes.values()) addAttribute(draft, attribute, table)
+  for (const [type, blocks] of byType(body.blocks)) addBlocks(draft, blocks, table.blocks[type])
+  for (const block of body.blocks) addMapBlock(draft, block, table)
+  table.finish?.(draft)
+  return seal(draft, table)
+}
+
+/** Every field is present; what the file does not set is null (jobspec reference §1). */
+function seal({ values, marks, span, building }: Draft, table: BlockTable): JsonRecord {
+  const record = Object.fromEntries(table.fields.map((name) => [name, values.get(name) ?? null]))
+  building.places.set(record, { span, fields: marks })
+  return record
+}
+
+function set(draft: Draft, name: string, { value, ...mark }: Mark & { readonly value: Json }) {
+  draft.values.set(name, value)
+  draft.marks.set(name, mark)
+}
+
+function addAttribute(draft: Draft, attribute: DecodedAttribute, table: BlockTable): void {
+  const field = table.attributes[attribute.name]
+  if (field === undefined || attribute.value === null) return
+  const { expression } = attribute
+  const { span } = expression
+  const value = jsonOf(attribute.value, span, draft.building)
+  if (isRecord(value)) markMembers(draft.building, value, expression)
+  set(draft, field.to, { value, span, expression })
+}
+
+function jsonOf(value: Value, span: Span, { findings }: Building): Json {
+  const detail = 'Whole numbers beyond 2^53 lose digits in a job; write them as strings.'
+  const onRounded = () => note(findings, () => warningAt(span, 'Number rounded', detail))
+  return toJson(value, { onRounded })
+}
+
+/** The members of a map that is written out have places of their own. */
+function markMembers({ places }: Building, record: JsonRecord, expression: Expression): void {
+  if (expression.kind !== 'object') return
+  const fields = new Map<string, Mark>()
+  for (const { name, value } of expression.items)
+    if (name !== undefined) fields.set(name, { span: value.span, expression: value })
+  places.set(record, { span: expression.span, fields })
+}
+
+function byType(blocks: readonly DecodedBlock[]): ReadonlyMap<string, readonly DecodedBlock[]> {
+  const groups = new Map<string, DecodedBlock[]>()
+  for (const block of blocks) {
+    const group = groups.get(block.type)
+    if (group === undefined) groups.set(block.type, [block])
+    else group.push(block)
+  }
+  return groups
+}
+
+function addBlocks(draft: Draft, blocks: readonly DecodedBlock[], row: Nested | undefined): void {
+  const [first] = blocks
+  if (row === undefined || first === undefined) return
+  const span = first.headerSpan
+  set(draft, row.to, { value: nestedJson(draft, blocks, row), span })
+}
+
+function nestedJson({ building }: Draft, blocks: readonly DecodedBlock[], row: Nested): Json {
+  const [first] = blocks
+  if (first === undefined) return null
+  if (row.form === 'free') return buildValue(first, building)
+  const { table } = row
+  if (row.form === 'one') return buildRecord(first, table, building)
+  if (row.form === 'many') return blocks.map((block) => buildRecord(block, table, building))
+  const entries = new Map<string, JsonRecord>()
+  for (const block of blocks) {
+    const key = block.labels[0] ?? ''
+    if (entries.has(key)) reportLabel(block, key, building)
+    else entries.set(key, buildRecord(block, table, building))
+  }
+  return Object.fromEntries(entries)
+}
+
+function reportLabel(block: DecodedBlock, label: string, { findings }: Building): void {
+  const detail = () =>
+    `There is another block of type ${quoteText(block.type)} with the label ${quoteText(label)}.`
+  note(findings, () => errorAt(block.headerSpan, 'Duplicate block', detail()))
+}
+
+/** `meta { … }` for `meta = { … }`. */
+function addMapBlock(draft: Draft, block: DecodedBlock, table: BlockTable): void {
+  const field = table.attributes[block.type]
+  if (field === undefined || table.blocks[block.type] !== undefined) return
+  set(draft, field.to, { value: buildValue(block, draft.building), span: block.headerSpan })
+}
+
+/**
+ * A block taken as a value (jobspec reference §8): blocks in it are lists of objects, also when
+ * there is one, and their labels are levels of objects.
+ */
+function buildValue(block: DecodedBlock, building: Building): Json {
+  const { body, headerSpan } = block
+  const value = jsonOf(decodedToValue(body), headerSpan, building)
+  if (!isRecord(value)) return value
+  const fields = new Map<string, Mark>()
+  for (const inner of body.blocks)
+    if (!fields.has(inner.type)) fields.set(inner.type, { span: inner.headerSpan })
+  for (const { name, expression } of body.attributes.values())
+    fields.set(name, { span: expression.span, expression })
+  building.places.set(value, { span: headerSpan, fields })
+  return value
+}

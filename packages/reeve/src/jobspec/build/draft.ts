@@ -1,0 +1,66 @@
+import { errorAt, type Meter, type Span } from '../../lang/hcl/index.ts'
+import { note, type Findings } from '../findings.ts'
+import type { Json, JsonRecord } from '../json.ts'
+import type { Mark, Places } from '../places.ts'
+
+/** One reading of a job block. */
+export interface Building {
+  readonly findings: Findings
+  readonly places: Places
+  readonly meter: Meter
+}
+
+/** A record while its block is read: fields by wire name, and `@` names that are none. */
+export interface Draft {
+  readonly values: Map<string, Json>
+  readonly marks: Map<string, Mark>
+  /** The header of the block. */
+  readonly span: Span
+  readonly building: Building
+}
+
+/** The value of an `@` name, which is gone afterwards; undefined when it was not written. */
+export function take(draft: Draft, name: `@${string}`): Json | undefined {
+  const value = draft.values.get(name)
+  draft.values.delete(name)
+  return value
+}
+
+/** Sets a field that was written under another name. */
+export function put(
+  draft: Draft,
+  to: string,
+  { value, from }: { readonly value: Json; readonly from: string },
+): void {
+  draft.values.set(to, value)
+  const mark = draft.marks.get(from)
+  if (mark !== undefined) draft.marks.set(to, mark)
+}
+
+export function textOf(draft: Draft, name: string): string | undefined {
+  const value = draft.values.get(name)
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Sets a field that the file leaves unset. */
+export function fallBack(draft: Draft, name: string, value: Json): void {
+  if (!draft.values.has(name)) draft.values.set(name, value)
+}
+
+/** Reports a problem at a name of the draft. */
+export function refuse(
+  draft: Draft,
+  name: string,
+  { summary, detail }: { readonly summary: string; readonly detail: string },
+): void {
+  const span = draft.marks.get(name)?.span ?? draft.span
+  note(draft.building.findings, () => errorAt(span, summary, detail))
+}
+
+/** A copy with some fields changed; it was written where the original was. */
+export function amend(record: JsonRecord, changes: JsonRecord, places: Places): JsonRecord {
+  const copy = { ...record, ...changes }
+  const marks = places.get(record)
+  if (marks !== undefined) places.set(copy, marks)
+  return copy
+}

@@ -1,0 +1,89 @@
+import { charge, errorAt } from '../../lang/hcl/index.ts'
+import { note } from '../findings.ts'
+import { isRecord, recordsOf, type JsonRecord } from '../json.ts'
+import { amend, fallBack, take, type Draft } from './draft.ts'
+
+/** Jobspec reference §1 step 6: the ID and the name of a job are its label unless it says else. */
+export function nameJob(draft: Draft): void {
+  const label = take(draft, '@label')
+  if (typeof label !== 'string') return
+  for (const name of ['ID', 'Name']) {
+    if (draft.values.has(name)) continue
+    fallBack(draft, name, label)
+    draft.marks.set(name, { span: draft.span })
+  }
+}
+
+/**
+ * Tasks directly in a job become groups of their own, before the other groups. `fields` are those
+ * of a group.
+ */
+export function wrapTasks(draft: Draft, fields: readonly string[]): void {
+  const { places } = draft.building
+  const tasks = recordsOf(take(draft, '@tasks'))
+  if (tasks.length === 0) return
+  const unset = Object.fromEntries(fields.map((name) => [name, null]))
+  const wrapped = tasks.map((task) => {
+    const group: JsonRecord = { ...unset, Name: task['Name'] ?? null, Tasks: [task] }
+    const marks = places.get(task)
+    if (marks !== undefined) places.set(group, { span: marks.span, fields: new Map() })
+    return group
+  })
+  draft.values.set('TaskGroups', [...wrapped, ...recordsOf(draft.values.get('TaskGroups'))])
+}
+
+/** What a job or a group says once for all its tasks. */
+interface SharedSecrets {
+  readonly store: JsonRecord | undefined
+  readonly secrets: readonly JsonRecord[]
+}
+
+export function giveSecretsToTasks(draft: Draft): void {
+  const shared = takeSecrets(draft)
+  if (shared === undefined) return
+  const tasks = recordsOf(draft.values.get('Tasks'))
+  if (tasks.length > 0) draft.values.set('Tasks', withSecrets(tasks, shared, draft))
+}
+
+export function giveSecretsToGroups(draft: Draft): void {
+  const shared = takeSecrets(draft)
+  if (shared === undefined) return
+  const groups = recordsOf(draft.values.get('TaskGroups')).map((group) => {
+    const tasks = recordsOf(group['Tasks'])
+    if (tasks.length === 0) return group
+    const Tasks = withSecrets(tasks, shared, draft)
+    return amend(group, { Tasks }, draft.building.places)
+  })
+  if (groups.length > 0) draft.values.set('TaskGroups', groups)
+}
+
+function takeSecrets(draft: Draft): SharedSecrets | undefined {
+  const store = take(draft, '@secret_store')
+  const secrets = recordsOf(take(draft, '@secrets'))
+  if (store === undefined && secrets.length === 0) return undefined
+  return { store: isRecord(store) ? store : undefined, secrets }
+}
+
+/** A task keeps its own store, and its own secret where two have the same name. */
+function withSecrets(
+  tasks: readonly JsonRecord[],
+  { store, secrets }: SharedSecrets,
+  { building, span }: Draft,
+): readonly JsonRecord[] {
+  // Tasks times secrets grows faster than the file.
+  if (!charge(building.meter, tasks.length * (1 + secrets.length))) {
+    const detail = 'The secrets given to all tasks are too many for the tasks.'
+    const summary = 'Evaluation too expensive'
+    // Every other group would say the same again.
+    if (building.findings.errors.at(-1)?.summary !== summary)
+      note(building.findings, () => errorAt(span, summary, detail))
+    return tasks
+  }
+  return tasks.map((task) => {
+    const own = recordsOf(task['Secrets'])
+    const names = new Set(own.map((secret) => secret['Name']))
+    const all = [...own, ...secrets.filter((secret) => !names.has(secret['Name'] ?? null))]
+    const SecretStore = task['SecretStore'] ?? store ?? null
+    return amend(task, { SecretStore, Secrets: all.length === 0 ? null : all }, building.places)
+  })
+}

@@ -1,0 +1,206 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  ANY,
+  describeValue,
+  fromFloat,
+  isList,
+  isNumber,
+  isObject,
+  listOf,
+  mapOf,
+  NUMBER,
+  STRING,
+  type NumberValue,
+  type ObjectValue,
+  type Parameter,
+  type Type,
+  type Value,
+} from '../../lang/hcl/index.ts'
+
+/** A parameter that knows which TypeScript type its values have once they are converted. */
+export interface Argument<T> extends Parameter {
+  /** The error goes on where the name of the parameter ends: `must be a whole number`. */
+  read(value: Value): Result<T, string>
+}
+
+export function text(name: string): Argument<string> {
+  return { name, type: STRING, read: readText }
+}
+
+function readText(value: Value): Result<string, string> {
+  return typeof value === 'string' ? ok(value) : err('must be a string')
+}
+
+export function number(name: string): Argument<NumberValue> {
+  return {
+    name,
+    type: NUMBER,
+    read: (value) => (isNumber(value) ? ok(value) : err('must be a number')),
+  }
+}
+
+/** A whole number that fits a JavaScript one. */
+export function whole(name: string, bounds: Bounds = {}): Argument<number> {
+  const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = bounds
+  const isBounded = bounds.min !== undefined || bounds.max !== undefined
+  const wanted = isBounded
+    ? `must be a whole number ${describeBounds(bounds)}`
+    : 'must be a whole number'
+  return {
+    name,
+    type: NUMBER,
+    read: (value) =>
+      typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max
+        ? ok(value)
+        : err(wanted),
+  }
+}
+
+export interface Bounds {
+  readonly min?: number
+  readonly max?: number
+}
+
+function describeBounds({ min, max }: Bounds): string {
+  if (min === undefined) return `of at most ${max}`
+  return max === undefined ? `of at least ${min}` : `from ${min} to ${max}`
+}
+
+/** A whole number of any size. */
+export function bigWhole(name: string): Argument<bigint> {
+  return {
+    name,
+    type: NUMBER,
+    read: (value) => {
+      if (typeof value === 'bigint') return ok(value)
+      return typeof value === 'number' && Number.isInteger(value)
+        ? ok(BigInt(value))
+        : err('must be a whole number')
+    },
+  }
+}
+
+/** A double; what is beyond one was refused by the conversion. */
+export function float(name: string): Argument<number> {
+  return {
+    name,
+    type: NUMBER,
+    read: (value) =>
+      isNumber(value) && fromFloat(Number(value)) !== undefined
+        ? ok(Number(value))
+        : err('must be a number'),
+  }
+}
+
+export function any(name: string): Argument<Value> {
+  return { name, type: ANY, isNullable: true, read: (value) => ok(value) }
+}
+
+/** Anything but null. */
+export function some(name: string): Argument<Value> {
+  return { name, type: ANY, read: (value) => ok(value) }
+}
+
+/** A list as it is: elements keep their own types. */
+export function list(name: string): Argument<readonly Value[]> {
+  return { name, type: ANY, read: readList }
+}
+
+export function listOrNull(name: string): Argument<readonly Value[] | null> {
+  return {
+    name,
+    type: ANY,
+    isNullable: true,
+    read: (value) => (value === null ? ok(null) : readList(value)),
+  }
+}
+
+/** A list whose elements were converted to their common type. */
+export function evenList(name: string): Argument<readonly Value[]> {
+  return { name, type: listOf(ANY), read: readList }
+}
+
+function readList(value: Value): Result<readonly Value[], string> {
+  return isList(value) ? ok(value) : err(`must be a list, but it is ${withArticle(value)}`)
+}
+
+export function texts(name: string): Argument<readonly string[]> {
+  return { name, type: listOf(STRING), read: readTexts }
+}
+
+function readTexts(value: Value): Result<readonly string[], string> {
+  return readElements(value, (one) => (typeof one === 'string' ? one : undefined))
+}
+
+export function numbers(name: string): Argument<readonly NumberValue[]> {
+  return {
+    name,
+    type: listOf(NUMBER),
+    read: (value) => readElements(value, (one) => (isNumber(one) ? one : undefined)),
+  }
+}
+
+/** A list in which null elements stay: `alltrue` and `compact` have an answer for them. */
+export function listAs(name: string, element: Type): Argument<readonly Value[]> {
+  return { name, type: listOf(element), read: readList }
+}
+
+function readElements<T>(
+  value: Value,
+  read: (element: Value) => T | undefined,
+): Result<readonly T[], string> {
+  const elements = readList(value)
+  if (!elements.ok) return elements
+  const found: T[] = []
+  for (const [index, element] of elements.value.entries()) {
+    const one = read(element)
+    if (one === undefined) return err(`must not have null as element ${index}`)
+    found.push(one)
+  }
+  return ok(found)
+}
+
+/** An object as it is: its members keep their own types. */
+export function object(name: string): Argument<ObjectValue> {
+  return { name, type: ANY, read: readObject }
+}
+
+export function objectOrNull(name: string): Argument<ObjectValue | null> {
+  return {
+    name,
+    type: ANY,
+    isNullable: true,
+    read: (value) => (value === null ? ok(null) : readObject(value)),
+  }
+}
+
+function readObject(value: Value): Result<ObjectValue, string> {
+  return isObject(value)
+    ? ok(value)
+    : err(`must be a map or an object, but it is ${withArticle(value)}`)
+}
+
+/** Lists of strings by name. */
+export function textsByName(
+  name: string,
+): Argument<readonly (readonly [string, readonly string[]])[]> {
+  return {
+    name,
+    type: mapOf(listOf(STRING)),
+    read: (value) => {
+      const entries: [string, readonly string[]][] = []
+      for (const [key, one] of Object.entries(isObject(value) ? value : {})) {
+        const found = readTexts(one)
+        if (!found.ok) return found
+        entries.push([key, found.value])
+      }
+      return ok(entries)
+    },
+  }
+}
+
+function withArticle(value: Value): string {
+  const kind = describeValue(value)
+  if (value === null) return kind
+  return kind === 'object' ? `an ${kind}` : `a ${kind}`
+}

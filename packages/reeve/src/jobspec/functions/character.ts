@@ -1,0 +1,25 @@
+/** What people count as one character: a letter with its accents, a flag, a family. */
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** Text in which every code unit is a character; a carriage return may join its line feed. */
+const SIMPLE = /^[^\r\u0080-\uffff]*$/
+
+export function splitCharacters(text: string): readonly string[] {
+  if (SIMPLE.test(text)) return text.split('')
+  return Array.from(segmenter.segment(text), ({ segment }) => segment)
+}
+
+export function countCharacters(text: string): number {
+  return SIMPLE.test(text) ? text.length : splitCharacters(text).length
+}
+
+/** The first characters, without looking at the others. */
+export function takeCharacters(text: string, count: number): readonly string[] {
+  if (SIMPLE.test(text)) return text.slice(0, count).split('')
+  const taken: string[] = []
+  for (const { segment } of segmenter.segment(text)) {
+    if (taken.length >= count) break
+    taken.push(segment)
+  }
+  return taken
+}

@@ -1,0 +1,36 @@
+import { fails, testCalls } from '../../../test/build/function-cases.ts'
+
+testCalls([
+  ['try("a", "b")', '"a"'],
+  ['try({}.a, "b")', '"b"'],
+  ['try(abs("x"), [][0], 3)', '3'],
+  ['try(null, 1)', 'null'],
+  ['try({}.a, [][0])', fails('"a"')],
+  ['try()', fails('takes')],
+  ['can(1)', 'true'],
+  ['can({}.a)', 'false'],
+  ['can(abs("x"))', 'false'],
+  ['can(1, 2)', fails('takes 1 argument(s), but got 2')],
+
+  ['convert("1", number)', '1'],
+  ['convert([1, true], list(string))', '["1","true"]'],
+  ['convert({a = "1", b = "x"}, object({a = number}))', '{"a":1}'],
+  ['convert(["b", "a", "b"], set(string))', '["a","b"]'],
+  ['convert("x", number)', fails('a number is required, but "x" is not one')],
+  ['convert("x", wrong)', fails('A type is one of')],
+  ['convert(missing, string)', fails('missing')],
+  ['convert("x")', fails('takes 2 argument(s), but got 1')],
+
+  ['tobool("true")', 'true'],
+  ['tobool(null)', 'null'],
+  ['tobool("yes")', fails('a bool is required, but "yes" is not one')],
+  ['tonumber("1.5")', '1.5'],
+  ['tonumber(true)', fails('a number is required')],
+  ['tostring(1)', '"1"'],
+  ['tostring([])', fails('a string is required')],
+  ['tolist(["a", 1])', '["a","1"]'],
+  ['tolist("a")', fails('a list of any type is required')],
+  ['toset([3, 1, 3])', '[1,3]'],
+  ['tomap({a = 1, b = "x"})', '{"a":"1","b":"x"}'],
+  ['tomap([])', fails('a map of any type is required')],
+])

@@ -1,0 +1,69 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  ANY,
+  BOOL,
+  convert,
+  formatConversionProblem,
+  listOf,
+  mapOf,
+  NUMBER,
+  readType,
+  setOf,
+  STRING,
+  type FunctionDefinition,
+  type FunctionProblem,
+  type LazyArgument,
+  type LazyProblem,
+  type Type,
+  type Value,
+} from '../../lang/hcl/index.ts'
+import { any } from './argument.ts'
+import { define } from './define.ts'
+
+export const controlFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  can: {
+    kind: 'lazy',
+    parameterCountMin: 1,
+    parameterCountMax: 1,
+    call: ([argument]) => ok(argument?.evaluate() !== undefined),
+  },
+  convert: { kind: 'lazy', parameterCountMin: 2, parameterCountMax: 2, call: convertToWritten },
+  try: { kind: 'lazy', parameterCountMin: 1, parameterCountMax: Infinity, call: firstThatWorks },
+  tobool: conversion(BOOL),
+  tolist: conversion(listOf(ANY)),
+  tomap: conversion(mapOf(ANY)),
+  tonumber: conversion(NUMBER),
+  toset: conversion(setOf(ANY)),
+  tostring: conversion(STRING),
+}
+
+type LazyOutcome = Result<Value, FunctionProblem | readonly LazyProblem[]>
+
+function firstThatWorks(args: readonly LazyArgument[]): LazyOutcome {
+  for (const argument of args) {
+    const value = argument.evaluate()
+    if (value !== undefined) return ok(value)
+  }
+  return err(args.flatMap((argument) => argument.problems()))
+}
+
+/** The second argument is a type as in a variable: `convert(x, list(string))`. */
+function convertToWritten([argument, typeArgument]: readonly LazyArgument[]): LazyOutcome {
+  if (argument === undefined || typeArgument === undefined)
+    return err({ message: 'it takes a value and a type' })
+  const type = readType(typeArgument.expression)
+  if (!type.ok) return type
+  const value = argument.evaluate()
+  return value === undefined ? err(argument.problems()) : convertValue(value, type.value)
+}
+
+function conversion(type: Type): FunctionDefinition {
+  return define([any('v')], ([value]) => convertValue(value, type))
+}
+
+function convertValue(value: Value, type: Type): Result<Value, FunctionProblem> {
+  const converted = convert(value, type)
+  return converted.ok
+    ? converted
+    : err({ message: formatConversionProblem(converted.error), argument: 0 })
+}

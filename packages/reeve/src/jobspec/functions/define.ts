@@ -1,0 +1,106 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  charge,
+  type EagerFunction,
+  type FunctionProblem,
+  type Meter,
+  type Value,
+} from '../../lang/hcl/index.ts'
+import type { Argument } from './argument.ts'
+
+export type Outcome = Result<Value, FunctionProblem>
+
+type Arguments<A extends readonly unknown[]> = { readonly [K in keyof A]: Argument<A[K]> }
+
+/** A function with a fixed number of arguments, which it gets with their types. */
+export function define<A extends readonly unknown[]>(
+  parameters: Arguments<[...A]>,
+  call: (args: A, meter: Meter) => Outcome,
+): EagerFunction {
+  return {
+    kind: 'eager',
+    parameters,
+    call(values, meter) {
+      const args = readAll(parameters, values)
+      // One value was read by each parameter in turn, which is what A lists.
+      return args.ok ? call(args.value as unknown as A, meter) : args
+    },
+  }
+}
+
+export interface RestOptions<A extends readonly unknown[], R> {
+  readonly parameters: Arguments<[...A]>
+  readonly rest: Argument<R>
+  /** How many arguments the rest needs, and may have at most; unbounded by default. */
+  readonly countMin?: number
+  readonly countMax?: number
+}
+
+/** A function whose last arguments may be missing or many. */
+export function defineRest<A extends readonly unknown[], R>(
+  options: RestOptions<A, R>,
+  call: (args: A, rest: readonly R[], meter: Meter) => Outcome,
+): EagerFunction {
+  const { parameters, rest, countMin = 0, countMax = Infinity } = options
+  const fixedCount = parameters.length
+  return {
+    kind: 'eager',
+    parameters,
+    rest,
+    call(values, meter) {
+      const restCount = values.length - fixedCount
+      if (restCount < countMin)
+        return refuse(`it takes at least ${fixedCount + countMin} argument(s)`)
+      if (restCount > countMax)
+        return refuse(`it takes at most ${fixedCount + countMax} argument(s)`)
+      const args = readAll(parameters, values.slice(0, fixedCount))
+      if (!args.ok) return args
+      const others = readRest(rest, values, fixedCount)
+      // As in `define`.
+      return others.ok ? call(args.value as unknown as A, others.value, meter) : others
+    },
+  }
+}
+
+function readAll(
+  parameters: readonly Argument<unknown>[],
+  values: readonly Value[],
+): Result<readonly unknown[], FunctionProblem> {
+  const args: unknown[] = []
+  for (const [index, parameter] of parameters.entries()) {
+    const read = parameter.read(values[index] ?? null)
+    if (!read.ok) return refuseArgument(index, `${parameter.name} ${read.error}`)
+    args.push(read.value)
+  }
+  return ok(args)
+}
+
+function readRest<R>(
+  rest: Argument<R>,
+  values: readonly Value[],
+  from: number,
+): Result<readonly R[], FunctionProblem> {
+  const args: R[] = []
+  for (let index = from; index < values.length; index++) {
+    const read = rest.read(values[index] ?? null)
+    if (!read.ok) return refuseArgument(index, `${rest.name} ${read.error}`)
+    args.push(read.value)
+  }
+  return ok(args)
+}
+
+/** Fails about the call as a whole. */
+export function refuse(message: string): Result<never, FunctionProblem> {
+  return err({ message })
+}
+
+/** Fails about the argument with the 0-based index. */
+export function refuseArgument(argument: number, message: string): Result<never, FunctionProblem> {
+  return err({ message, argument })
+}
+
+/** Pays for work beyond reading the arguments and making the result. */
+export function pay(meter: Meter, steps: number): Result<undefined, FunctionProblem> {
+  if (charge(meter, Math.ceil(steps))) return ok(undefined)
+  return refuse(`it needs more than the ${meter.limits.stepsMax} steps of one evaluation`)
+}

@@ -1,0 +1,5 @@
+export type { FileFunctions } from './functions/functions.ts'
+export { parseJobFile } from './parse-job-file.ts'
+export type { JobFile, JobFileRequest, JobFileResult } from './parse-job-file.ts'
+export type { Positions } from './places.ts'
+export type { NamedText } from './read-source.ts'

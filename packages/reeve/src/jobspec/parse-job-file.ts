@@ -1,0 +1,191 @@
+import type { ParsedJob } from '@reeve/contract'
+import type { Random } from '../kit/clock.ts'
+import { err, ok, type Result } from '../kit/result.ts'
+import {
+  childScope,
+  decodeBody,
+  errorAt,
+  inspectContent,
+  type Attribute,
+  type Block,
+  type Body,
+  type BodySchema,
+  type Content,
+  type Diagnostic,
+  type FunctionDefinition,
+  type ObjectValue,
+  type Scope,
+} from '../lang/hcl/index.ts'
+import { buildRecord } from './build/build.ts'
+import { DYNAMIC } from './dynamic.ts'
+import { inReadingOrder, noFindings, note, noteAll, type Findings } from './findings.ts'
+import { jobFunctions, type FileFunctions } from './functions/functions.ts'
+import type { JsonRecord } from './json.ts'
+import { evaluateLocals } from './locals.ts'
+import { makePositions, type Places, type Positions } from './places.ts'
+import { readSource, type NamedText } from './read-source.ts'
+import { JOB } from './schema/job.ts'
+import { makeJobScope } from './scope.ts'
+import { readDeclarations } from './variables/declaration.ts'
+import { resolveVariables } from './variables/resolve.ts'
+
+export interface JobFileRequest extends NamedText {
+  /** Variable files in the order given; text that came with a request is the last of them. */
+  readonly variableTexts?: readonly NamedText[]
+  /** Values of variables given one by one, by name. */
+  readonly flags?: Readonly<Record<string, string>>
+  /** The environment of the reader, of which `REEVE_VAR_<name>` is used. A server gives none. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** Whether a value for a variable that is not declared is an error; else a warning. */
+  readonly strict: boolean
+  /** Undefined where the files of the reader must not be seen: on a server. */
+  readonly files: FileFunctions | undefined
+  readonly random: Random
+  readonly nowMs?: number
+}
+
+export interface JobFile {
+  /** Every field is present; those that the file does not set are null. */
+  readonly job: ParsedJob
+  readonly warnings: readonly Diagnostic[]
+  readonly positions: Positions
+  /** The values that the file was read with, by name. */
+  readonly variables: ObjectValue
+}
+
+export type JobFileResult = Result<JobFile, readonly Diagnostic[]>
+
+/**
+ * A job file as the job that it describes (Spec W: Parse job), or everything that is wrong with it.
+ * Never throws; the work is bounded by the size of the text and the limits of the language.
+ */
+export function parseJobFile(request: JobFileRequest): JobFileResult {
+  const { files, random, nowMs } = request
+  const functions = jobFunctions({ files, random, ...(nowMs === undefined ? {} : { nowMs }) })
+  return readJobFile(request, functions)
+}
+
+function readJobFile(
+  request: JobFileRequest,
+  functions: ReadonlyMap<string, FunctionDefinition>,
+): JobFileResult {
+  const findings = noFindings()
+  const body = readText(request, findings)
+  const bodies = (request.variableTexts ?? []).flatMap((text) => readText(text, findings) ?? [])
+  if (body === undefined || findings.errors.length > 0) return err(inReadingOrder(findings.errors))
+  const top = readTop(body, findings)
+  const scope = makeJobScope(functions)
+  const names = evaluateNames({ top, bodies, request }, scope, findings)
+  const decoded = names === undefined ? undefined : decodeJob(top, names.scope, findings)
+  if (names === undefined || decoded === undefined || findings.errors.length > 0)
+    return err(inReadingOrder(findings.errors))
+  const { record, places } = decoded
+  // The tables name only fields of the contract and read each as the kind that the contract gives
+  // it; a test checks the answers against the contract's schema.
+  const job = record as unknown as ParsedJob
+  const positions = makePositions(record, places, body.anchor)
+  return ok({ job, warnings: findings.warnings, positions, variables: names.variables })
+}
+
+function readText(text: NamedText, findings: Findings): Body | undefined {
+  const read = readSource(text)
+  if (read.ok) return read.value
+  noteAll(findings, read.error)
+  return undefined
+}
+
+const TOP: BodySchema = {
+  blocks: {
+    variable: { labels: ['name'] },
+    variables: {},
+    locals: {},
+    job: { labels: ['name'] },
+  },
+}
+
+function readTop(body: Body, findings: Findings): Content {
+  const { content, diagnostics } = inspectContent(body, TOP)
+  noteAll(findings, diagnostics)
+  const [first, second] = blocksOf(content, 'job')
+  if (second !== undefined) {
+    const detail = 'A job file has exactly one job block.'
+    note(findings, () => errorAt(second.headerSpan, 'Duplicate job block', detail))
+  }
+  // A job that was written but not understood has been noted already.
+  const isWritten = [...body.blocks.map(({ type }) => type), ...body.attributes.map(nameOf)]
+  if (first === undefined && !isWritten.includes('job')) {
+    const detail = 'A job file has exactly one block: job "name" { … }.'
+    note(findings, () => errorAt(body.anchor, 'Missing job block', detail))
+  }
+  return content
+}
+
+function nameOf({ name }: { readonly name: string }): string {
+  return name
+}
+
+function blocksOf({ blocks }: Content, ...types: readonly string[]): readonly Block[] {
+  return blocks.filter((block) => types.includes(block.type))
+}
+
+interface Inputs {
+  readonly top: Content
+  readonly bodies: readonly Body[]
+  readonly request: JobFileRequest
+}
+
+interface Names {
+  readonly scope: Scope
+  readonly variables: ObjectValue
+}
+
+/**
+ * Variables, then locals. Undefined when one of them has no value: everything that uses it would
+ * fail too.
+ */
+function evaluateNames(inputs: Inputs, scope: Scope, findings: Findings): Names | undefined {
+  const { top, bodies, request } = inputs
+  const { strict, flags = {}, environment = {} } = request
+  // Apart from what is wrong with the rest of the file, which does not matter here.
+  const own = noFindings()
+  const declarations = readDeclarations(blocksOf(top, 'variable', 'variables'), {
+    scope,
+    findings: own,
+  })
+  const sources = { environment, bodies, flags }
+  const variables = resolveVariables(sources, { declarations, scope, findings: own, strict })
+  noteAll(findings, [...own.errors, ...own.warnings])
+  if (!variables.isComplete) return undefined
+  const withVariables = childScope(scope, { var: variables.values })
+  const before = findings.errors.length
+  const local = evaluateLocals(readLocals(top, findings), withVariables, findings)
+  if (findings.errors.length > before) return undefined
+  return { scope: childScope(withVariables, { local }), variables: variables.values }
+}
+
+function readLocals(top: Content, findings: Findings): readonly Attribute[] {
+  return blocksOf(top, 'locals').flatMap((block) => {
+    const { content, diagnostics } = inspectContent(block.body, { otherAttributes: {} })
+    noteAll(findings, diagnostics)
+    return [...content.attributes.values()]
+  })
+}
+
+function decodeJob(
+  top: Content,
+  scope: Scope,
+  findings: Findings,
+): { readonly record: JsonRecord; readonly places: Places } | undefined {
+  const [block] = blocksOf(top, 'job')
+  if (block === undefined) return undefined
+  const decoded = decodeBody(block.body, JOB.schema, { scope, expander: DYNAMIC })
+  if (!decoded.ok) {
+    noteAll(findings, decoded.error)
+    return undefined
+  }
+  const places: Places = new WeakMap()
+  const labels = block.labels.map((label) => label.text)
+  const source = { labels, body: decoded.value, headerSpan: block.headerSpan }
+  const record = buildRecord(source, JOB, { findings, places, meter: scope.meter })
+  return { record, places }
+}

@@ -1,0 +1,90 @@
+import { rangeOf, type Expression, type Range, type Span } from '../lang/hcl/index.ts'
+import { isRecord, type Json, type JsonRecord } from './json.ts'
+
+/** Where the parts of a job were written. */
+export interface Positions {
+  /**
+   * The place of a field by its wire names, as validation writes them:
+   * `TaskGroups[0].Tasks[1].Driver`. For what was not written it is the nearest part around it.
+   */
+  find(path: string): Range
+}
+
+/** Where a field was written; the expression leads to the elements of its value. */
+export interface Mark {
+  readonly span: Span
+  readonly expression?: Expression
+}
+
+/** Where an object was written, and its fields by name. */
+export interface Marks {
+  readonly span: Span
+  readonly fields: ReadonlyMap<string, Mark>
+}
+
+/** By the identity of the objects in the job: they may move until the job is complete. */
+export type Places = WeakMap<JsonRecord, Marks>
+
+export function makePositions(job: JsonRecord, places: Places, whole: Span): Positions {
+  return {
+    find(path) {
+      let at: Step = { value: job, mark: { span: places.get(job)?.span ?? whole } }
+      for (let rest = path; rest !== '';) {
+        const next = follow(at, rest, places)
+        if (next === undefined) break
+        at = next.step
+        rest = next.rest
+      }
+      return rangeOf(at.mark.span)
+    },
+  }
+}
+
+interface Step {
+  readonly value: Json | undefined
+  readonly mark: Mark
+}
+
+const SEGMENT = /^\.?(?:\[(\d+)\]|([^.[]+))/
+
+function follow(
+  at: Step,
+  path: string,
+  places: Places,
+): { readonly step: Step; readonly rest: string } | undefined {
+  // The key of a map may look like a path itself: `Meta.team.name`.
+  const whole = path.startsWith('.') ? path.slice(1) : path
+  if (isRecord(at.value) && Object.hasOwn(at.value, whole))
+    return { step: fieldOf(at, at.value, { name: whole, places }), rest: '' }
+  const [text, index, name] = SEGMENT.exec(path) ?? []
+  if (text === undefined) return undefined
+  const rest = path.slice(text.length)
+  if (index !== undefined) return { step: elementOf(at, Number(index), places), rest }
+  if (name === undefined || !isRecord(at.value)) return undefined
+  return { step: fieldOf(at, at.value, { name, places }), rest }
+}
+
+function fieldOf(
+  at: Step,
+  record: JsonRecord,
+  { name, places }: { readonly name: string; readonly places: Places },
+): Step {
+  const mark = places.get(record)?.fields.get(name)
+  const value = Object.hasOwn(record, name) ? record[name] : undefined
+  // A block is a better place than the attribute that it came from, and knows its own fields.
+  return { value, mark: ownMark(value, places) ?? mark ?? { span: at.mark.span } }
+}
+
+function elementOf(at: Step, index: number, places: Places): Step {
+  const value = Array.isArray(at.value) ? at.value[index] : undefined
+  const { expression } = at.mark
+  const element = expression?.kind === 'tuple' ? expression.elements[index] : undefined
+  const written = element === undefined ? at.mark : { span: element.span, expression: element }
+  return { value, mark: ownMark(value, places) ?? written }
+}
+
+function ownMark(value: Json | undefined, places: Places): Mark | undefined {
+  if (!isRecord(value)) return undefined
+  const marks = places.get(value)
+  return marks === undefined ? undefined : { span: marks.span }
+}

@@ -1,0 +1,116 @@
+import type { AttributeSchema, BlockSchema, BodySchema } from '../../lang/hcl/index.ts'
+import type { Draft } from '../build/draft.ts'
+import { KINDS, MAP_MEMBERS, type Kind } from './kind.ts'
+
+/**
+ * What a block may hold and where it goes in the job: one row for each name, `count: int('Count')`
+ * reads "the attribute `count` is a whole number and becomes the field `Count`".
+ */
+export interface BlockTable {
+  /** The field that the label becomes; blocks without it have no label. */
+  readonly label?: string
+  readonly attributes: Readonly<Record<string, Field>>
+  readonly blocks: Readonly<Record<string, Nested>>
+  /** Every field of the record; those that the file does not set are null. */
+  readonly fields: readonly string[]
+  /** Last touches once everything is read: shorthands, and what `@` rows stand for. */
+  readonly finish?: (draft: Draft) => void
+  /** The same rows as the language checks them. */
+  readonly schema: BodySchema
+}
+
+/** A name that is no field of the record: `finish` takes it and makes something else of it. */
+type Aside = `@${string}`
+
+export interface Field<Name extends string = string> {
+  readonly kind: Kind
+  readonly to: Name
+}
+
+export type Nested<Name extends string = string> =
+  | { readonly form: 'one' | 'many' | 'map'; readonly to: Name; readonly table: BlockTable }
+  | { readonly form: 'free'; readonly to: Name }
+
+interface Rows<Name extends string> {
+  readonly label?: Name | Aside
+  readonly attributes?: Readonly<Record<string, Field<Name | Aside>>>
+  readonly blocks?: Readonly<Record<string, Nested<Name | Aside>>>
+  readonly finish?: (draft: Draft) => void
+}
+
+/** A schema of the contract: its properties are the fields that rows may name. */
+interface Shape {
+  readonly properties: Readonly<Record<string, unknown>>
+}
+
+export function tableOf<S extends Shape>(
+  shape: S,
+  rows: Rows<keyof S['properties'] & string>,
+): BlockTable {
+  const { label, attributes = {}, blocks = {}, finish } = rows
+  return {
+    attributes,
+    blocks,
+    fields: Object.keys(shape.properties),
+    schema: schemaOf(attributes, blocks),
+    ...(label === undefined ? {} : { label }),
+    ...(finish === undefined ? {} : { finish }),
+  }
+}
+
+function schemaOf(
+  fields: Readonly<Record<string, Field>>,
+  nested: Readonly<Record<string, Nested>>,
+): BodySchema {
+  const attributes: Record<string, AttributeSchema> = {}
+  const blocks: Record<string, BlockSchema> = {}
+  for (const [name, { kind }] of Object.entries(fields)) {
+    attributes[name] = KINDS[kind]
+    const member = MAP_MEMBERS[kind]
+    if (member !== undefined) blocks[name] = { countMax: 1, body: { otherAttributes: member } }
+  }
+  for (const [type, row] of Object.entries(nested)) blocks[type] = blockSchema(row)
+  return { attributes, blocks }
+}
+
+function blockSchema(row: Nested): BlockSchema {
+  if (row.form === 'free') return { countMax: 1 }
+  const { table } = row
+  return {
+    body: table.schema,
+    ...(table.label === undefined ? {} : { labels: ['name'] }),
+    ...(row.form === 'one' ? { countMax: 1 } : {}),
+  }
+}
+
+export const text = fieldOf('text')
+export const int = fieldOf('int')
+export const bool = fieldOf('bool')
+export const duration = fieldOf('duration')
+export const texts = fieldOf('texts')
+export const textMap = fieldOf('textMap')
+export const textsMap = fieldOf('textsMap')
+
+function fieldOf(kind: Kind) {
+  return <const Name extends string>(to: Name): Field<Name> => ({ kind, to })
+}
+
+/** A block that may appear once and becomes an object. */
+export function one<const Name extends string>(to: Name, table: BlockTable): Nested<Name> {
+  return { form: 'one', to, table }
+}
+
+/** Blocks that become a list, in the order of the file. */
+export function many<const Name extends string>(to: Name, table: BlockTable): Nested<Name> {
+  return { form: 'many', to, table }
+}
+
+/** Blocks that become a map with their labels as keys. */
+export function map<const Name extends string>(to: Name, table: BlockTable): Nested<Name> {
+  return { form: 'map', to, table }
+}
+
+/** A block whose content is for somebody else, such as a driver: taken as a value. */
+export function free<const Name extends string>(to: Name): Nested<Name> {
+  return { form: 'free', to }
+}

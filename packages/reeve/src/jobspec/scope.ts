@@ -1,0 +1,43 @@
+import { err } from '../kit/result.ts'
+import {
+  makeScope,
+  type FunctionDefinition,
+  type LazyFunction,
+  type Scope,
+} from '../lang/hcl/index.ts'
+import { JOB_FILE_STEPS_MAX } from './limits.ts'
+
+/**
+ * What names mean in a job file (jobspec reference §5): `var` and `local` are known once they are
+ * evaluated; every other root is for the node on which the task runs, and stays text.
+ */
+export function makeJobScope(functions: ReadonlyMap<string, FunctionDefinition>): Scope {
+  return makeScope({
+    functions: Object.fromEntries(functions),
+    isDeferred: (root) => root !== 'var' && root !== 'local',
+    limits: { stepsMax: JOB_FILE_STEPS_MAX },
+  })
+}
+
+/** For values that may refer to nothing: defaults, variable files, flags. Work is counted alike. */
+export function literalScope(scope: Scope): Scope {
+  return {
+    ...scope,
+    variable: () => undefined,
+    variableNames: () => [],
+    function: () => REFUSED,
+    isDeferred: () => false,
+  }
+}
+
+/** For rules about one variable: it alone is known, and functions. */
+export function closedScope(scope: Scope): Scope {
+  return { ...literalScope(scope), function: (name) => scope.function(name) }
+}
+
+const REFUSED: LazyFunction = {
+  kind: 'lazy',
+  parameterCountMin: 0,
+  parameterCountMax: Infinity,
+  call: () => err({ message: 'only a literal value may be written here' }),
+}

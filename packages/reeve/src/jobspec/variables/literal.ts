@@ -1,0 +1,52 @@
+import {
+  convert,
+  errorAt,
+  evaluate,
+  findReferences,
+  formatConversionProblem,
+  quoteText,
+  type Expression,
+  type Scope,
+  type Span,
+  type Type,
+  type Value,
+} from '../../lang/hcl/index.ts'
+import { note, noteAll, type Findings } from '../findings.ts'
+import { literalScope } from '../scope.ts'
+
+/** A value and where it was given. */
+export interface GivenValue {
+  readonly value: Value
+  readonly span: Span
+}
+
+/** The value of an expression that may refer to nothing; undefined after noting why not. */
+export function evaluateLiteral(
+  expression: Expression,
+  { scope, findings }: { readonly scope: Scope; readonly findings: Findings },
+): Value | undefined {
+  const [reference] = findReferences(expression)
+  if (reference !== undefined) {
+    const detail = `Only a literal value may be written here, but it refers to ${quoteText(reference.root)}.`
+    note(findings, () => errorAt(reference.span, 'References not allowed', detail))
+    return undefined
+  }
+  const result = evaluate(expression, literalScope(scope))
+  if (result.ok) return result.value
+  noteAll(findings, result.error)
+  return undefined
+}
+
+/** The given value as the wanted type; undefined after noting why it is none. */
+export function convertTo(
+  type: Type | undefined,
+  given: GivenValue,
+  { subject, findings }: { readonly subject: string; readonly findings: Findings },
+): GivenValue | undefined {
+  if (type === undefined) return given
+  const converted = convert(given.value, type)
+  if (converted.ok) return { value: converted.value, span: given.span }
+  const detail = `${subject} does not fit the type: ${formatConversionProblem(converted.error)}.`
+  note(findings, () => errorAt(given.span, 'Invalid value for variable', detail))
+  return undefined
+}

@@ -1,0 +1,116 @@
+import {
+  didYouMean,
+  errorAt,
+  inspectContent,
+  makeSource,
+  parseExpression,
+  quoteText,
+  warningAt,
+  type Body,
+  type Scope,
+  type Span,
+  type Type,
+} from '../../lang/hcl/index.ts'
+import { note, noteAll, type Findings } from '../findings.ts'
+import type { Declaration } from './declaration.ts'
+import { convertTo, evaluateLiteral, type GivenValue } from './literal.ts'
+
+/** Values of variables on their way from the places they are given in; later ones win. */
+export interface Collecting {
+  readonly declarations: ReadonlyMap<string, Declaration>
+  readonly values: Map<string, GivenValue>
+  readonly scope: Scope
+  readonly findings: Findings
+  /** Whether a value for a variable that is not declared is an error; else a warning. */
+  readonly strict: boolean
+}
+
+/** The one mistake after which all values are still known. */
+export const UNDECLARED = 'Undeclared variable'
+
+/** A variable file: attributes with literal values, nothing else. */
+export function collectBody(body: Body, collecting: Collecting): void {
+  const { scope, findings } = collecting
+  const { content, diagnostics } = inspectContent(body, { otherAttributes: {} })
+  noteAll(findings, diagnostics)
+  for (const { name, nameSpan, expression } of content.attributes.values()) {
+    const declaration = findDeclaration(name, nameSpan, collecting)
+    const value = evaluateLiteral(expression, { scope, findings })
+    if (declaration === undefined || value === undefined) continue
+    give(declaration, { value, span: expression.span }, collecting)
+  }
+}
+
+/** The environment's way to give a value, which is meant for one job file among many. */
+const ENVIRONMENT_PREFIX = 'REEVE_VAR_'
+
+/** Names that are not declared are none of our business here. */
+export function collectEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+  collecting: Collecting,
+): void {
+  for (const declaration of collecting.declarations.values()) {
+    const name = `${ENVIRONMENT_PREFIX}${declaration.name}`
+    const text = Object.hasOwn(environment, name) ? environment[name] : undefined
+    if (text !== undefined) collectText(declaration, { text, file: name }, collecting)
+  }
+}
+
+export function collectFlags(
+  flags: Readonly<Record<string, string>>,
+  collecting: Collecting,
+): void {
+  for (const [name, text] of Object.entries(flags)) {
+    const file = `-var ${name}`
+    const declaration = findDeclaration(name, wholeSpan(file, text), collecting)
+    if (declaration !== undefined) collectText(declaration, { text, file }, collecting)
+  }
+}
+
+function wholeSpan(file: string, text: string): Span {
+  return { source: makeSource(file, text), start: 0, end: text.length }
+}
+
+/** Plain text for strings, numbers and the untyped; an expression for all other types. */
+function collectText(
+  declaration: Declaration,
+  { text, file }: { readonly text: string; readonly file: string },
+  collecting: Collecting,
+): void {
+  if (isPlain(declaration.type))
+    return give(declaration, { value: text, span: wholeSpan(file, text) }, collecting)
+  const { scope, findings } = collecting
+  const parsed = parseExpression(text, file)
+  if (!parsed.ok) return noteAll(findings, parsed.error)
+  const value = evaluateLiteral(parsed.value, { scope, findings })
+  if (value !== undefined) give(declaration, { value, span: parsed.value.span }, collecting)
+}
+
+function isPlain(type: Type | undefined): boolean {
+  return type === undefined || type.kind === 'string' || type.kind === 'number'
+}
+
+function findDeclaration(
+  name: string,
+  span: Span,
+  { declarations, findings, strict }: Collecting,
+): Declaration | undefined {
+  const found = declarations.get(name)
+  if (found !== undefined) return found
+  const at = strict ? errorAt : warningAt
+  note(findings, () => {
+    const hint = didYouMean(name, declarations.keys())
+    const detail = `The job file declares no variable named ${quoteText(name)}.${hint}`
+    return at(span, UNDECLARED, detail)
+  })
+  return undefined
+}
+
+function give(declaration: Declaration, given: GivenValue, collecting: Collecting): void {
+  const { name, type } = declaration
+  const subject = `The value of ${quoteText(name)}`
+  const { findings } = collecting
+  const converted = convertTo(type, given, { subject, findings })
+  // A value that is noted as wrong is not missing as well.
+  collecting.values.set(name, converted ?? { value: null, span: given.span })
+}

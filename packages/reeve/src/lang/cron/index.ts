@@ -1,0 +1,3 @@
+export type { CronExpression } from './expression.ts'
+export { nextCronTime, type OffsetAt } from './next.ts'
+export { parseCron } from './parse.ts'

@@ -1,0 +1,103 @@
+import { nthKey, type CronExpression, type DayRule } from './expression.ts'
+
+/**
+ * The first wall clock time from `wallMs` on that the expression asks for; undefined when there is
+ * none. Wall times are written as if they were UTC. At most 130 years of days are looked at, each
+ * once.
+ */
+export function nextWallTime(expression: CronExpression, wallMs: number): number | undefined {
+  const start = new Date(wallMs)
+  const startYear = start.getUTCFullYear()
+  for (const year of expression.years) {
+    if (year < startYear) continue
+    for (const month of expression.months) {
+      if (year === startYear && month < start.getUTCMonth() + 1) continue
+      const found = nextInMonth(expression, { year, month }, wallMs)
+      if (found !== undefined) return found
+    }
+  }
+  return undefined
+}
+
+interface Month {
+  readonly year: number
+  readonly month: number
+}
+
+const DAY_MS = 86_400_000
+
+function nextInMonth(expression: CronExpression, month: Month, wallMs: number): number | undefined {
+  const dayCount = new Date(Date.UTC(month.year, month.month, 0)).getUTCDate()
+  const firstMs = Date.UTC(month.year, month.month - 1, 1)
+  const facts = { dayCount, firstWeekday: new Date(firstMs).getUTCDay() }
+  for (let day = 1; day <= dayCount; day++) {
+    const dayMs = firstMs + (day - 1) * DAY_MS
+    if (dayMs + DAY_MS <= wallMs || !matchesDay(expression.days, day, facts)) continue
+    const time = nextTimeOfDay(expression, Math.max(0, wallMs - dayMs) / 1_000)
+    if (time !== undefined) return dayMs + time * 1_000
+  }
+  return undefined
+}
+
+interface MonthFacts {
+  readonly dayCount: number
+  /** Day of the week of the first. */
+  readonly firstWeekday: number
+}
+
+/** Reference §14: when both fields restrict the day, either is enough. */
+function matchesDay(rule: DayRule, day: number, month: MonthFacts): boolean {
+  if (!rule.restrictsMonth && !rule.restrictsWeek) return true
+  return (
+    (rule.restrictsMonth && matchesDayOfMonth(rule, day, month)) ||
+    (rule.restrictsWeek && matchesDayOfWeek(rule, day, month))
+  )
+}
+
+function matchesDayOfMonth(rule: DayRule, day: number, month: MonthFacts): boolean {
+  if (rule.ofMonth.has(day)) return true
+  if (rule.last && day === month.dayCount) return true
+  if (rule.lastWeekday && day === nearestWeekday(month.dayCount, month)) return true
+  // The weekday nearest to a day is at most two days away from it.
+  for (let near = Math.max(1, day - 2); near <= Math.min(month.dayCount, day + 2); near++)
+    if (rule.nearWeekday.has(near) && nearestWeekday(near, month) === day) return true
+  return false
+}
+
+/** Saturday gives Friday, Sunday gives Monday; at the ends of the month the other way round. */
+function nearestWeekday(day: number, month: MonthFacts): number {
+  const weekday = weekdayOf(day, month)
+  if (weekday === 6) return day === 1 ? 3 : day - 1
+  if (weekday === 0) return day === month.dayCount ? day - 2 : day + 1
+  return day
+}
+
+function matchesDayOfWeek(rule: DayRule, day: number, month: MonthFacts): boolean {
+  const weekday = weekdayOf(day, month)
+  return (
+    rule.ofWeek.has(weekday) ||
+    (rule.lastOfWeek.has(weekday) && day + 7 > month.dayCount) ||
+    rule.nthOfWeek.has(nthKey(weekday, Math.ceil(day / 7)))
+  )
+}
+
+function weekdayOf(day: number, { firstWeekday }: MonthFacts): number {
+  return (firstWeekday + day - 1) % 7
+}
+
+/** The first second of the day, from `from` on, that the expression asks for. */
+function nextTimeOfDay(
+  { hours, minutes, seconds }: CronExpression,
+  from: number,
+): number | undefined {
+  for (const hour of hours) {
+    if ((hour + 1) * 3_600 <= from) continue
+    for (const minute of minutes) {
+      const minuteStart = hour * 3_600 + minute * 60
+      if (minuteStart + 60 <= from) continue
+      const second = seconds.find((one) => minuteStart + one >= from)
+      if (second !== undefined) return minuteStart + second
+    }
+  }
+  return undefined
+}

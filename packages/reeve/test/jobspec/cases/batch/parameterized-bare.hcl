@@ -1,0 +1,11 @@
+job "poke" {
+  type = "batch"
+  parameterized {}
+
+  group "poke" {
+    task "poke" {
+      driver = "mock"
+      config {}
+    }
+  }
+}

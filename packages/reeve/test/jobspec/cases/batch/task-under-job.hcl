@@ -1,0 +1,7 @@
+job "once" {
+  type = "batch"
+
+  task "once" {
+    driver = "mock"
+  }
+}

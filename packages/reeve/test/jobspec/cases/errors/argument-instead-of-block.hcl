@@ -1,0 +1,9 @@
+job "j" {
+  group "g" {
+    restart = "never"
+
+    task "t" {
+      driver = "mock"
+    }
+  }
+}

@@ -1,0 +1,11 @@
+variable "a" {
+  type = string
+}
+
+job "j" {
+  group "g" {
+    task "t" {
+      driver = "mock"
+    }
+  }
+}

@@ -1,0 +1,5 @@
+a = "fine"
+
+variable "b" {
+  default = "not here"
+}

@@ -1,0 +1,7 @@
+job "j" {
+  group "g-${var.x}" {
+    task "t" {
+      driver = "mock"
+    }
+  }
+}

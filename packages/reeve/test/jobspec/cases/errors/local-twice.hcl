@@ -1,0 +1,15 @@
+locals {
+  l = 1
+}
+
+locals {
+  l = 2
+}
+
+job "j" {
+  group "g" {
+    task "t" {
+      driver = "mock"
+    }
+  }
+}

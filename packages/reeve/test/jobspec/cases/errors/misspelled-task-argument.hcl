@@ -1,0 +1,8 @@
+job "j" {
+  group "g" {
+    task "t" {
+      driver        = "mock"
+      kill_timeuot  = "5s"
+    }
+  }
+}

@@ -1,0 +1,4 @@
+variable "lonely" {
+  type    = string
+  default = "x"
+}

@@ -1,0 +1,15 @@
+job "first" {
+  group "g" {
+    task "t" {
+      driver = "mock"
+    }
+  }
+}
+
+job "second" {
+  group "g" {
+    task "t" {
+      driver = "mock"
+    }
+  }
+}

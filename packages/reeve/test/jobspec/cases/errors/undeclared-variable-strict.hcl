@@ -1,0 +1,12 @@
+variable "known" {
+  type    = string
+  default = "x"
+}
+
+job "j" {
+  group "g" {
+    task "t" {
+      driver = "mock"
+    }
+  }
+}

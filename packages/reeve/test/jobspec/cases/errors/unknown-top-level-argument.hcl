@@ -1,0 +1,9 @@
+region = "eu"
+
+job "j" {
+  group "g" {
+    task "t" {
+      driver = "mock"
+    }
+  }
+}

@@ -1,0 +1,11 @@
+foo "bar" {
+  a = 1
+}
+
+job "j" {
+  group "g" {
+    task "t" {
+      driver = "mock"
+    }
+  }
+}

@@ -1,0 +1,19 @@
+job = {
+  "nested" = {
+    type = "batch"
+
+    group = {
+      "g" = {
+        task = {
+          "t" = {
+            driver = "mock"
+          }
+
+          "u" = {
+            driver = "mock"
+          }
+        }
+      }
+    }
+  }
+}

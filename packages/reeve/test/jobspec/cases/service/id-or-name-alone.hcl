@@ -1,0 +1,9 @@
+job "label" {
+  id = "other-id"
+
+  group "g" {
+    task "t" {
+      driver = "mock"
+    }
+  }
+}

@@ -1,0 +1,8 @@
+job "plain" {
+  group "g" {
+    task "main" {
+      driver = "mock"
+      lifecycle {}
+    }
+  }
+}

@@ -1,0 +1,11 @@
+job "who" {
+  group "g" {
+    task "t" {
+      driver = "mock"
+
+      identity {
+        env = true
+      }
+    }
+  }
+}

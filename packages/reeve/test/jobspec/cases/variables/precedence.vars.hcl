@@ -1,0 +1,3 @@
+c = "file"
+d = "file"
+e = "file"
