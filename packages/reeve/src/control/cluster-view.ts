@@ -1,11 +1,16 @@
-import type { Job } from '@reeve/contract'
+import type { Deployment, Job, SchedulerAlgorithm } from '@reeve/contract'
 import type { AllocationRow, NodeRow } from '../model/index.ts'
 import type { ClusterView, PlacementSettings } from '../scheduler/index.ts'
-import { jobVersionKey, namespacedKey, NodeUsages, type Store } from '../state/index.ts'
+import {
+  jobVersionKey,
+  namespacedKey,
+  NodeUsages,
+  schedulerConfiguration,
+  type Store,
+} from '../state/index.ts'
 
 /** The pool that stands for every pool (reference §4.1). */
 const ALL_POOLS = 'all'
-const DEFAULT_SETTINGS: PlacementSettings = { algorithm: 'binpack', memoryOversubscription: false }
 
 /**
  * The live state as the scheduler may see it. Decisions and commits alternate, so it never moves
@@ -34,6 +39,33 @@ export class StateView implements ClusterView {
     return this.#store.tables.job_versions.find(jobVersionKey(Namespace, JobID, JobVersion))
   }
 
+  versionsOf(namespace: string, jobId: string): readonly Job[] {
+    // Keys of versions sort as numbers.
+    return this.#store.tables.job_versions.rowsIn('job', namespacedKey(namespace, jobId))
+  }
+
+  findDeployment(id: string): Deployment | undefined {
+    return this.#store.tables.deployments.find(id)
+  }
+
+  deploymentsOf(namespace: string, jobId: string): readonly Deployment[] {
+    const { deployments } = this.#store.tables
+    return deployments.rowsIn('job', namespacedKey(namespace, jobId)).toSorted(byCreation)
+  }
+
+  latestDeployment(namespace: string, jobId: string): Deployment | undefined {
+    const { deployments } = this.#store.tables
+    let latest: string | undefined
+    let latestIndex = -1
+    for (const id of deployments.keysIn('job', namespacedKey(namespace, jobId))) {
+      const index = deployments.createIndexOf(id) ?? 0
+      if (index <= latestIndex) continue
+      latest = id
+      latestIndex = index
+    }
+    return latest === undefined ? undefined : deployments.get(latest)
+  }
+
   allocationsOf(namespace: string, jobId: string): readonly AllocationRow[] {
     return this.#store.tables.allocations.rowsIn('job', namespacedKey(namespace, jobId))
   }
@@ -60,14 +92,35 @@ export class StateView implements ClusterView {
     return this.#usages.of(nodeId)
   }
 
+  get usageColumns() {
+    return this.#usages.columns
+  }
+
+  allocationsOn(nodeId: string): readonly AllocationRow[] {
+    return this.#store.tables.allocations.rowsIn('node', nodeId)
+  }
+
   settingsFor(pool: string): PlacementSettings {
-    const own = this.#store.tables.node_pools.find(pool)?.SchedulerConfiguration
+    const { tables } = this.#store
+    const own = tables.node_pools.find(pool)?.SchedulerConfiguration
+    const cluster = schedulerConfiguration(tables)
     return {
-      algorithm: own?.SchedulerAlgorithm === 'spread' ? 'spread' : DEFAULT_SETTINGS.algorithm,
+      algorithm: algorithmOf(own?.SchedulerAlgorithm || cluster.SchedulerAlgorithm),
       memoryOversubscription:
-        own?.MemoryOversubscriptionEnabled ?? DEFAULT_SETTINGS.memoryOversubscription,
+        own?.MemoryOversubscriptionEnabled ?? cluster.MemoryOversubscriptionEnabled,
+      preemption: cluster.PreemptionConfig,
     }
   }
+}
+
+/** A commit makes at most one deployment of a job, so that their indexes differ. */
+function byCreation(a: Deployment, b: Deployment): number {
+  return a.CreateIndex - b.CreateIndex
+}
+
+/** What is stored was checked when it was written. */
+function algorithmOf(text: string): SchedulerAlgorithm {
+  return text === 'spread' ? 'spread' : 'binpack'
 }
 
 function takesWork(node: NodeRow): boolean {

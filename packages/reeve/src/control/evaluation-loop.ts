@@ -18,7 +18,7 @@ import { Broker, type Due } from './broker.ts'
 import { StateView } from './cluster-view.ts'
 import type { ControlLog } from './control-log.ts'
 import { FreedRoom } from './freed-room.ts'
-import { planRows } from './plan-rows.ts'
+import { isChange, planRows } from './plan-rows.ts'
 
 /**
  * Many things free up at once; what is blocked is looked at again this long after the first of
@@ -147,11 +147,8 @@ export class EvaluationLoop {
       random,
       elapsedNs: () => Number(process.hrtime.bigint()),
     })
-    const touches = [plan.placements, plan.stops, plan.updates, plan.notes].some(
-      (rows) => rows.length > 0,
-    )
     store.commit({
-      cause: touches ? 'PlanResult' : 'EvaluationUpdated',
+      cause: isChange(plan) ? 'PlanResult' : 'EvaluationUpdated',
       changes: (stamp) =>
         withJobRows(store.tables, [
           ...planRows(store.tables, plan, stamp),

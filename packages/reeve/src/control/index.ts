@@ -1,4 +1,7 @@
 export { CheckpointLoop } from './checkpoint-loop.ts'
 export { EvaluationLoop } from './evaluation-loop.ts'
+export { DrainLoop } from './drain-loop.ts'
 export { ExpiryLoop } from './expiry-loop.ts'
+export { GarbageLoop } from './garbage-loop.ts'
+export { PeriodicLoop } from './periodic-loop.ts'
 export { HEARTBEAT_MS, Presence } from './presence.ts'

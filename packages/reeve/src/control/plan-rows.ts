@@ -1,5 +1,6 @@
 import type { Evaluation } from '@reeve/contract'
 import { nsFromMs } from '../kit/duration.ts'
+import type { AllocationRow } from '../model/index.ts'
 import type { Plan } from '../scheduler/index.ts'
 import { namespacedKey, put, type Change, type Stamp, type Tables } from '../state/index.ts'
 
@@ -7,7 +8,10 @@ import { namespacedKey, put, type Change, type Stamp, type Tables } from '../sta
  * A plan as the rows of one commit. A job waits for room at most once: an older wait is given up.
  */
 export function planRows(tables: Tables, plan: Plan, stamp: Stamp): Change[] {
-  const allocations = [...plan.placements, ...plan.stops, ...plan.updates, ...plan.notes]
+  const deployments = [
+    ...(plan.deployment === undefined ? [] : [plan.deployment]),
+    ...plan.deploymentUpdates,
+  ]
   const evaluations = [
     plan.evaluation,
     ...plan.followUps,
@@ -15,9 +19,29 @@ export function planRows(tables: Tables, plan: Plan, stamp: Stamp): Change[] {
     ...supersededWaits(tables, plan, stamp),
   ]
   return [
-    ...allocations.map((row) => put('allocations', { ...row, AllocModifyIndex: stamp.index })),
+    ...deployments.map((row) => put('deployments', row)),
+    ...allocationsOf(plan).map((row) => put('allocations', stamped(row, stamp))),
     ...evaluations.map((row) => put('evaluations', row)),
   ]
+}
+
+/** Whether the plan changes anything but the evaluation that made it. */
+export function isChange(plan: Plan): boolean {
+  const isDeploying = plan.deployment !== undefined || plan.deploymentUpdates.length > 0
+  return isDeploying || allocationsOf(plan).length > 0
+}
+
+function allocationsOf(plan: Plan): readonly AllocationRow[] {
+  const { placements, stops, updates, notes, evictions } = plan
+  return [...placements, ...stops, ...updates, ...notes, ...evictions]
+}
+
+function stamped(row: AllocationRow, { index }: Stamp): AllocationRow {
+  const written = { ...row, AllocModifyIndex: index }
+  const status = row.DeploymentStatus
+  // Index 0 marks a status that the plan itself made.
+  if (status?.ModifyIndex !== 0) return written
+  return { ...written, DeploymentStatus: { ...status, ModifyIndex: index } }
 }
 
 function supersededWaits(tables: Tables, plan: Plan, stamp: Stamp): Evaluation[] {

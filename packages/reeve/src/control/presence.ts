@@ -1,7 +1,6 @@
 import type { Clock, IdSource } from '../kit/clock.ts'
-import { isoFromMs } from '../kit/duration.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
-import { LIMITS, type NodeRow } from '../model/index.ts'
+import { withNodeEvent, type NodeRow } from '../model/index.ts'
 import { nodeEvaluations, put, type Stamp, type Store } from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
 
@@ -88,18 +87,12 @@ export class Presence {
 }
 
 function downRow(node: NodeRow, stamp: Stamp): NodeRow {
-  const event = {
-    Message: 'Node heartbeat missed',
-    Subsystem: 'Cluster',
-    Details: null,
-    Timestamp: isoFromMs(stamp.timeMs),
-    CreateIndex: stamp.index,
-  }
+  const event = { subsystem: 'Cluster', message: 'Node heartbeat missed' } as const
   return {
     ...node,
     Status: 'down',
     StatusDescription: 'heartbeat missed',
     StatusUpdatedAt: Math.floor(stamp.timeMs / 1000),
-    Events: [...node.Events, event].slice(-LIMITS.nodeEventsMax),
+    Events: withNodeEvent(node.Events, event, stamp),
   }
 }

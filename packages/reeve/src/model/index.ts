@@ -7,12 +7,14 @@ export type { AllocationRow } from './allocation/allocation-row.ts'
 export {
   addToUsage,
   chargeOf,
+  deviceKey,
   NO_USAGE,
   peakDemand,
   portKey,
   removeFromUsage,
 } from './allocation/node-usage.ts'
 export type { Charge, NodeUsage, TaskDemand } from './allocation/node-usage.ts'
+export type { UsageColumns } from './allocation/usage-columns.ts'
 export { metricsView, SCORERS } from './allocation/stored-metrics.ts'
 export type { StoredMetrics, StoredScore } from './allocation/stored-metrics.ts'
 export { storeTaskStates } from './allocation/stored-task-states.ts'
@@ -25,23 +27,94 @@ export { operandTest } from './constraint/operand.ts'
 export type { OperandTest } from './constraint/operand.ts'
 export { isUniqueTarget, targetReader } from './constraint/target.ts'
 export type { NodeProperties, TargetReader } from './constraint/target.ts'
+export { deviceNameTest, deviceTest } from './device/device-rule.ts'
+export type { DeviceTest } from './device/device-rule.ts'
 export { isEqual } from './deep-equal.ts'
-export { isParameterized, jobSpecChanged, jobUpdateRefusal } from './job/job-change.ts'
+export { annotateDiff } from './diff/annotate-diff.ts'
+export type { DiffAnnotations } from './diff/annotate-diff.ts'
+export { diffJobs } from './diff/diff-jobs.ts'
+export type { DiffOptions } from './diff/diff-jobs.ts'
+export { countAllocations, movesCounters } from './deployment/counters.ts'
+export type { AllocationChange } from './deployment/counters.ts'
+export {
+  awaitsPromotion,
+  DEPLOYMENT_TEXTS,
+  endDeployment,
+  isActiveDeployment,
+  promotesItself,
+  ROLLBACK_TEXTS,
+  runningText,
+} from './deployment/deployment-status.ts'
+export type { DeploymentEnd } from './deployment/deployment-status.ts'
+export {
+  groupStateOf,
+  newDeployment,
+  newGroupState,
+  withGroupStates,
+} from './deployment/new-deployment.ts'
+export type { DeploymentOptions } from './deployment/new-deployment.ts'
+export { reportedHealth } from './deployment/reported-health.ts'
+export type { HealthReport } from './deployment/reported-health.ts'
+export { isParameterized, isParent, jobSpecChanged, jobUpdateRefusal } from './job/job-change.ts'
 export { jobStatus } from './job/job-status.ts'
 export type { JobFacts } from './job/job-status.ts'
 export { jobStub } from './job/job-stub.ts'
-export { newSummary, summarize, withChild, withGroupsOf, withQueued } from './job/job-summary.ts'
+export type { JobSubmissionRow } from './job/job-submission-row.ts'
+export {
+  newSummary,
+  recountSummary,
+  summarize,
+  withChild,
+  withGroupsOf,
+  withQueued,
+} from './job/job-summary.ts'
 export type { StatusChange } from './job/job-summary.ts'
+export {
+  dispatchedChild,
+  dispatchedChildId,
+  dispatchProblem,
+  type DispatchParts,
+} from './launch/dispatch.ts'
+export {
+  doneMsOf,
+  isLaunchedByTime,
+  launchRecord,
+  launchRecordAt,
+  type PeriodicLaunchRow,
+} from './launch/periodic-launch-row.ts'
+export {
+  decideLaunch,
+  nextLaunchMs,
+  periodicChild,
+  type LaunchDecision,
+  type OffsetAt,
+} from './launch/periodic.ts'
 export { LIMITS } from './limits.ts'
 export { newEvaluation } from './new-evaluation.ts'
 export { nodeView } from './node-row.ts'
 export type { NodeRow } from './node-row.ts'
+export { withNodeEvent } from './node/node-event.ts'
+export type { NewNodeEvent } from './node/node-event.ts'
 export { nodeStub } from './node/node-stub.ts'
 export type { NodeStubOptions, PublicNode } from './node/node-stub.ts'
 export { PERMISSION_DENIED, refusal, REFUSAL_CODES } from './refusal.ts'
 export type { Refusal, RefusalCode } from './refusal.ts'
-export type { AclBootstrapRow, SettingRow } from './setting-row.ts'
-export { checkUuid, parseUuidPrefix } from './uuid-prefix.ts'
+export {
+  canonicalSchedulerConfiguration,
+  DEFAULT_SCHEDULER_CONFIGURATION,
+  isSchedulerAlgorithm,
+} from './scheduler-configuration.ts'
+export {
+  scaleProblem,
+  scaleRequestProblem,
+  withCount,
+  type ScaleWish,
+} from './scaling/scale-problem.ts'
+export { scaleStatus } from './scaling/scale-status.ts'
+export { withScalingEvent, type ScalingEventsRow } from './scaling/scaling-events-row.ts'
+export { settlePolicies } from './scaling/settle-policies.ts'
+export type { AclBootstrapRow, SchedulerConfigurationRow, SettingRow } from './setting-row.ts'
+export { checkUuid, looseUuidPrefix, parseUuidPrefix } from './uuid-prefix.ts'
 export type { UuidPrefix } from './uuid-prefix.ts'
 export { jobWarnings } from './validation/job-warnings.ts'
 export { SYSTEM_SCALING, validateJob } from './validation/validate-job.ts'

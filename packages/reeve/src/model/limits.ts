@@ -40,8 +40,41 @@ export const LIMITS = {
   nodeEventsMax: 10,
   /** Reference §2.3: versions of a job that are kept, and so its sources (Spec W: Limits). */
   jobVersionsMax: 6,
+  /** Spec W: Limits. Sources of a job that are kept. */
+  jobSourcesMax: 6,
+  /** Reference §2.3: a larger source is registered without being kept. */
+  jobSourceBytesMax: 1_000_000,
+  /** Tagged versions are kept beyond the limit, so they need one of their own. Decision 0013. */
+  jobTagsMax: 64,
+  /** Scheduling reference §16. */
+  tagDescriptionCharsMax: 1000,
+  /** Values that one diff of jobs tells one by one. Decision 0013. */
+  diffValuesMax: 100_000,
+  /** Length of all diffs in one list of versions. Decision 0013. */
+  diffsCharsMax: 64 * 1024 * 1024,
   /** Reference §2.3: job_max_count. */
   jobCountMax: 50_000,
+  /** Spec W: Limits. Bytes of a dispatched payload, decoded. */
+  dispatchPayloadBytesMax: 16_384,
+  /** Cron expressions of one periodic job. Decision 0014. */
+  periodicSpecsMax: 64,
+  /** Reference §4.16: scaling events that are kept of a group. */
+  scalingEventsMax: 20,
+  /** Characters of message and metadata of one scaling event, as JSON. Decision 0014. */
+  scalingEventCharsMax: 64 * 1024,
+  /** Reference §8.2: evaluations that one request may delete by id. */
+  deletedEvaluationsMax: 7_281,
+  /** Reference §8.7: matches of one context of a search by prefix. */
+  searchMatchesMax: 20,
+  /** Rows that a search by prefix passes over in one context before it says that there are more. */
+  searchRowsMax: 10_000,
+  /** Reference §8.7: a fuzzy search needs this much text, and finds this much in each context. */
+  fuzzyTextCharsMin: 2,
+  fuzzyObjectsMax: 20,
+  fuzzyResultsMax: 100,
+  /** Rows that a fuzzy search looks at in one table, and what it ranks of one context. */
+  fuzzyRowsMax: 50_000,
+  fuzzyCandidatesMax: 2_000,
   /** Status updates one agent may send in one message. Decision 0007. */
   agentMessageBytesMax: 8 * 1024 * 1024,
 } as const

@@ -19,11 +19,15 @@ export const REFUSAL_CODES = [
   'index-conflict',
   'invalid-input',
   'job-not-found',
+  'job-version-not-found',
   'namespace-in-use',
   'namespace-not-found',
   'node-not-found',
+  'node-pool-in-use',
+  'node-pool-not-found',
   'permission-denied',
   'region-unknown',
+  'scaling-policy-not-found',
   'too-many-streams',
 ] as const
 export type RefusalCode = (typeof REFUSAL_CODES)[number]

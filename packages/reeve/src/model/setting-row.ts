@@ -1,3 +1,5 @@
+import type { SchedulerConfiguration } from '@reeve/contract'
+
 /** Facts about the installation as a whole, one row each. */
 export interface AclBootstrapRow {
   readonly Name: 'acl-bootstrap'
@@ -8,4 +10,10 @@ export interface AclBootstrapRow {
   readonly CreateIndex: number
   readonly ModifyIndex: number
 }
-export type SettingRow = AclBootstrapRow
+
+/** Scheduling reference §10, as it is stored. */
+export interface SchedulerConfigurationRow extends SchedulerConfiguration {
+  readonly Name: 'scheduler-configuration'
+}
+
+export type SettingRow = AclBootstrapRow | SchedulerConfigurationRow

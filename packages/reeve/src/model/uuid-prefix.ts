@@ -34,6 +34,15 @@ export function checkUuid(kind: string, text: string): Result<string, string> {
   return problem === undefined ? ok(canonical(text)) : err(`${kind} lookup failed: ${problem}`)
 }
 
+/**
+ * The canonical form of a prefix of any length, for searches: they find nothing where a list would
+ * refuse (reference §8.7). Undefined when no id can begin so.
+ */
+export function looseUuidPrefix(text: string): string | undefined {
+  const isPrefix = text.length <= UUID_LENGTH && /^[0-9a-fA-F-]*$/.test(text)
+  return isPrefix && text.split('-').length - 1 <= MAX_HYPHENS ? canonical(text) : undefined
+}
+
 const UUID_LENGTH = 36
 const MAX_HYPHENS = 4
 

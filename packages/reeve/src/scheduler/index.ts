@@ -1,3 +1,6 @@
+export { explainGroup } from './explain/explain-group.ts'
+export type { ExplainOptions, KnownInstance } from './explain/explain-group.ts'
+export { explainJob } from './explain/explain-job.ts'
 export type { Plan } from './plan.ts'
 export { schedule } from './schedule.ts'
 export type { ClusterView, PlacementSettings, SchedulingContext } from './view.ts'

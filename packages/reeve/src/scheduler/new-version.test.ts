@@ -17,9 +17,10 @@ function version(job: Job, number: number): Job {
 }
 
 test('schedule: a changed task replaces every allocation, each under its name', () => {
-  const before = version(aJob({ groups: [aGroup({ Count: 2 })] }), 0)
+  const group = { Count: 2, Update: { MaxParallel: 2 } }
+  const before = version(aJob({ groups: [aGroup(group)] }), 0)
   const tasks = [aTask({ Config: { command: '/bin/false' } })]
-  const job = version(aJob({ groups: [aGroup({ Count: 2, Tasks: tasks })] }), 1)
+  const job = version(aJob({ groups: [aGroup({ ...group, Tasks: tasks })] }), 1)
   const allocations = count(before, 2)
   const { placements, stops, annotations } = planFor({ job, versions: [before], allocations })
   assert.deepEqual(names(placements), ['web.app[0]', 'web.app[1]'])

@@ -1,23 +1,23 @@
 import type {
+  Deployment,
   DesiredUpdates,
   Evaluation,
   Job,
   PlacementMetrics,
+  PlanAnnotations,
   ResourceTotals,
   TaskGroup,
+  Trigger,
 } from '@reeve/contract'
 import { isoFromMs, nsFromMs } from '../kit/duration.ts'
 import { compareText } from '../kit/sorted-list.ts'
-import { newEvaluation, type AllocationRow } from '../model/index.ts'
+import { allocationStub, newEvaluation, type AllocationRow } from '../model/index.ts'
+import { batchFollowUps } from './follow-ups.ts'
 import type { Plan } from './plan.ts'
 import type { Placer } from './placer.ts'
 import type { Deferred } from './reconcile/classify.ts'
+import { REASONS } from './reconcile/reasons.ts'
 import type { ClusterView, SchedulingContext } from './view.ts'
-
-/**
- * Failed allocations due within this of one another share a follow-up (scheduling reference §6.3).
- */
-const FOLLOW_UP_WINDOW_MS = 5_000
 
 export const NO_UPDATES: DesiredUpdates = {
   Ignore: 0,
@@ -40,16 +40,29 @@ export interface OutcomeOptions {
   readonly context: SchedulingContext
 }
 
+/** How an existing allocation changes; the first of these that applies names it. */
+const KINDS = ['stop', 'update', 'note'] as const
+type Kind = (typeof KINDS)[number]
+
+interface Changed {
+  readonly kind: Kind
+  readonly row: AllocationRow
+}
+
 /** Gathers what one evaluation decides, and makes the plan of it. */
 export class Outcome {
   readonly #options: OutcomeOptions
-  readonly #stops = new Map<string, AllocationRow>()
+  /** One entry for each allocation, so that no change of it overwrites another. */
+  readonly #changed = new Map<string, Changed>()
   readonly #placements: AllocationRow[] = []
-  readonly #updates: AllocationRow[] = []
-  readonly #notes: AllocationRow[] = []
+  readonly #evictions = new Map<string, AllocationRow>()
+  readonly #preempting = new Map<string, number>()
   readonly #followUps: Evaluation[] = []
   readonly #failures = new Map<string, Failure>()
   readonly #desired = new Map<string, DesiredUpdates>()
+  readonly #ended: Deployment[] = []
+  #deployment: Deployment | undefined
+  #deploymentId: string | undefined
 
   constructor(options: OutcomeOptions) {
     this.#options = options
@@ -57,20 +70,38 @@ export class Outcome {
 
   /** Ends an allocation; a second call for the same one adds to the first. */
   stop(row: AllocationRow, change: Partial<AllocationRow>): void {
-    const before = this.#stops.get(row.ID) ?? row
-    this.#stops.set(row.ID, { ...before, DesiredStatus: 'stop', ...change, ...this.#written() })
-  }
-
-  place(row: AllocationRow): void {
-    this.#placements.push(row)
+    this.#change('stop', row, { DesiredStatus: 'stop', ...change })
   }
 
   update(row: AllocationRow, change: Partial<AllocationRow>): void {
-    this.#updates.push({ ...row, ...change, ...this.#written() })
+    this.#change('update', row, change)
   }
 
   note(row: AllocationRow, change: Partial<AllocationRow>): void {
-    this.#notes.push({ ...row, ...change, ...this.#written() })
+    this.#change('note', row, change)
+  }
+
+  #change(kind: Kind, row: AllocationRow, change: Partial<AllocationRow>): void {
+    const before = this.#changed.get(row.ID)
+    const strongest = KINDS.find((one) => one === kind || one === before?.kind) ?? kind
+    const next = { ...(before?.row ?? row), ...change, ...this.#written() }
+    this.#changed.set(row.ID, { kind: strongest, row: next })
+  }
+
+  /** A new allocation, and those of other jobs that make room for it. */
+  place(row: AllocationRow, victims: readonly AllocationRow[] = []): void {
+    const ids = victims.map((victim) => victim.ID)
+    this.#placements.push(ids.length === 0 ? row : { ...row, PreemptedAllocations: ids })
+    for (const victim of victims)
+      this.#evictions.set(victim.ID, {
+        ...victim,
+        DesiredStatus: 'evict',
+        DesiredDescription: REASONS.preempted(row.ID),
+        PreemptedByAllocation: row.ID,
+        ...this.#written(),
+      })
+    if (ids.length > 0)
+      this.#preempting.set(row.TaskGroup, (this.#preempting.get(row.TaskGroup) ?? 0) + ids.length)
   }
 
   /**
@@ -91,32 +122,75 @@ export class Outcome {
     this.#desired.set(group, updates)
   }
 
+  /** The deployment that the plan makes or changes. */
+  deploy(deployment: Deployment): void {
+    this.#deployment = deployment
+  }
+
+  /** A deployment that the plan cancels or completes. */
+  endDeployment(deployment: Deployment): void {
+    this.#ended.push(deployment)
+  }
+
+  /** The deployment that the evaluation was about. */
+  concern(deploymentId: string): void {
+    this.#deploymentId = deploymentId
+  }
+
   /**
    * Failed allocations that may be replaced later: one evaluation for those that are due together.
    */
   defer(job: Job, deferred: readonly Deferred[]): void {
-    const waiting = deferred
-      .filter(({ row }) => (row.FollowupEvalID ?? '') === '')
-      .toSorted((a, b) => a.dueMs - b.dueMs || compareText(a.row.ID, b.row.ID))
-    let batch: { readonly firstMs: number; readonly evaluation: Evaluation } | undefined
-    for (const { row, dueMs } of waiting) {
-      if (batch === undefined || dueMs > batch.firstMs + FOLLOW_UP_WINDOW_MS) {
-        batch = { firstMs: dueMs, evaluation: this.#followUp(job, dueMs) }
-        this.#followUps.push(batch.evaluation)
-      }
-      this.note(row, { FollowupEvalID: batch.evaluation.ID })
+    const waiting = deferred.filter(({ row }) => (row.FollowupEvalID ?? '') === '')
+    for (const { firstMs, rows } of batchFollowUps(waiting)) {
+      const id = this.#reschedule(job, firstMs)
+      for (const row of rows) this.note(row, { FollowupEvalID: id })
     }
   }
 
+  /**
+   * The same for allocations that become unknown: what they remember is the follow-up that gives
+   * them up, so this one must come when the last of its batch is due.
+   */
+  deferStranded(job: Job, deferred: readonly Deferred[]): void {
+    for (const { lastMs } of batchFollowUps(deferred)) this.#reschedule(job, lastMs)
+  }
+
+  /** An evaluation of the job at its time; its ID. */
+  followUp(job: Job, request: FollowUpRequest): string {
+    const { evaluation, context } = this.#options
+    const id = context.ids.uuid()
+    this.#followUps.push({
+      ...newEvaluation(job, {
+        id,
+        trigger: request.trigger,
+        timeMs: context.nowMs,
+        jobModifyIndex: job.JobModifyIndex,
+        priority: evaluation.Priority,
+      }),
+      PreviousEval: evaluation.ID,
+      WaitUntil: isoFromMs(request.dueMs),
+      StatusDescription: request.text,
+    })
+    return id
+  }
+
+  #reschedule(job: Job, dueMs: number): string {
+    const isFirst = !this.#followUps.some((one) => one.TriggeredBy === 'alloc-reschedule')
+    const trigger = isFirst ? 'alloc-reschedule' : 'alloc-failure'
+    return this.followUp(job, { trigger, dueMs, text: 'waits to replace a failed allocation' })
+  }
+
   finish(job: Job | undefined, placer: Placer | undefined): Plan {
-    const { evaluation } = this.#options
+    const { evaluation, context, view } = this.#options
     const blocked = job === undefined || placer === undefined ? undefined : this.#block(job, placer)
     const reblocked = blocked !== undefined && isBlockedRun(evaluation)
-    const annotations = { DesiredTGUpdates: this.#sorted(this.#desired), PreemptedAllocs: null }
+    const annotations = this.#annotations()
     const done: Evaluation = {
       ...evaluation,
       Status: 'complete',
       StatusDescription: '',
+      DeploymentID: this.#deploymentId ?? evaluation.DeploymentID,
       NextEval: this.#followUps[0]?.ID ?? '',
       BlockedEval: blocked?.ID ?? '',
       FailedTGAllocs: this.#failedGroups(),
@@ -124,39 +198,63 @@ export class Outcome {
       PlanAnnotations: evaluation.AnnotatePlan ? annotations : null,
       ClassEligibility: null,
       EscapedComputedClass: false,
-      SnapshotIndex: this.#options.view.index,
-      ModifyTime: nsFromMs(this.#options.context.nowMs),
+      SnapshotIndex: view.index,
+      ModifyTime: nsFromMs(context.nowMs),
     }
     return {
       evaluation: reblocked ? { ...done, ...waitingAgain(blocked) } : done,
       placements: this.#placements,
-      stops: [...this.#stops.values()],
-      updates: this.#updates,
-      notes: this.#notes,
-      followUps: this.#followUps,
+      stops: this.#rowsOf('stop'),
+      updates: this.#rowsOf('update'),
+      notes: this.#rowsOf('note'),
+      evictions: [...this.#evictions.values()],
+      followUps: [...this.#followUps, ...this.#evictedJobs()],
+      deployment: this.#deployment,
+      deploymentUpdates: this.#ended,
       blocked: reblocked ? undefined : blocked,
       annotations,
     }
+  }
+
+  #rowsOf(kind: Kind): readonly AllocationRow[] {
+    return [...this.#changed.values()].flatMap((changed) =>
+      changed.kind === kind ? [changed.row] : [],
+    )
   }
 
   #written(): Pick<AllocationRow, 'ModifyTime'> {
     return { ModifyTime: nsFromMs(this.#options.context.nowMs) }
   }
 
-  #followUp(job: Job, dueMs: number): Evaluation {
-    const { evaluation, context } = this.#options
+  #annotations(): PlanAnnotations {
+    for (const [group, count] of this.#preempting) {
+      const updates = this.#desired.get(group) ?? NO_UPDATES
+      this.#desired.set(group, { ...updates, Preemptions: count })
+    }
+    const evicted = [...this.#evictions.values()].map((row) => allocationStub(row))
     return {
+      DesiredTGUpdates: this.#sorted(this.#desired),
+      PreemptedAllocs: evicted.length === 0 ? null : evicted,
+    }
+  }
+
+  /** Scheduling reference §9.5: each job that lost something is looked at again. */
+  #evictedJobs(): readonly Evaluation[] {
+    const { view, context, evaluation } = this.#options
+    const jobs = new Map<string, Job>()
+    for (const { Namespace, JobID } of this.#evictions.values()) {
+      const job = view.findJob(Namespace, JobID)
+      if (job !== undefined) jobs.set(`${Namespace} ${JobID}`, job)
+    }
+    return [...jobs.values()].map((job) => ({
       ...newEvaluation(job, {
         id: context.ids.uuid(),
-        trigger: this.#followUps.length === 0 ? 'alloc-reschedule' : 'alloc-failure',
+        trigger: 'preemption',
         timeMs: context.nowMs,
         jobModifyIndex: job.JobModifyIndex,
-        priority: evaluation.Priority,
       }),
       PreviousEval: evaluation.ID,
-      WaitUntil: isoFromMs(dueMs),
-      StatusDescription: 'waits to replace a failed allocation',
-    }
+    }))
   }
 
   /**
@@ -204,6 +302,13 @@ export class Outcome {
   #sorted<T>(map: ReadonlyMap<string, T>): Readonly<Record<string, T>> {
     return Object.fromEntries([...map].toSorted(([a], [b]) => compareText(a, b)))
   }
+}
+
+export interface FollowUpRequest {
+  readonly trigger: Trigger
+  readonly dueMs: number
+  /** Its `StatusDescription`: what it waits for. */
+  readonly text: string
 }
 
 interface Failure {

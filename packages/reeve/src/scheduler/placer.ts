@@ -1,25 +1,34 @@
-import type { Evaluation, Job, PlacementMetrics, ResourceTotals, TaskGroup } from '@reeve/contract'
+import type {
+  AllocatedResources,
+  Evaluation,
+  Job,
+  PlacementMetrics,
+  TaskGroup,
+} from '@reeve/contract'
 import { nsFromMs } from '../kit/duration.ts'
 import {
   allocationName,
-  metricsView,
   type AllocationRow,
   type PublicNode,
   type StoredMetrics,
 } from '../model/index.ts'
 import { baseSet, isInBaseSet, type BaseSet } from './feasible/base-set.ts'
-import { distinctCheck, type DistinctCheck } from './feasible/distinct.ts'
+import { distinctReason, distinctRules, type DistinctRule } from './feasible/distinct.ts'
 import { nodeFilter, type NodeFilter } from './feasible/node-filter.ts'
-import { isSystemJob } from './job-kind.ts'
+import type { NodeRule } from './feasible/node-rules.ts'
+import { canPreempt } from './preempt/can-preempt.ts'
+import { Preemption, type Preempting } from './preempt/preemption.ts'
+import { PlannedVictims, type Victim } from './preempt/victim.ts'
 import type { Proposed } from './proposed.ts'
 import { assignResources } from './rank/assign.ts'
-import { Candidates, missingOn, type Candidate, type Selection } from './rank/candidates.ts'
-import { capacityOf, demandOn, groupAsk, type GroupAsk } from './rank/group-ask.ts'
-import { affinityScorer } from './rank/score.ts'
-import type { ClusterView, PlacementSettings, SchedulingContext } from './view.ts'
+import { Candidates, type Selection } from './rank/candidates.ts'
+import { groupAsk, isParticular, type GroupAsk } from './rank/group-ask.ts'
+import { missingOn } from './rank/room.ts'
+import { SeenNodes } from './rank/seen-nodes.ts'
+import type { PlacementView, PlacementSettings, SchedulingContext } from './view.ts'
 
 export interface PlacerOptions {
-  readonly view: ClusterView
+  readonly view: PlacementView
   readonly job: Job
   readonly evaluation: Evaluation
   readonly context: SchedulingContext
@@ -38,22 +47,32 @@ export interface PlaceRequest {
 }
 
 export type Placed =
-  | { readonly ok: true; readonly row: AllocationRow }
+  | {
+      readonly ok: true
+      readonly row: AllocationRow
+      /** Allocations of less important jobs that must go for it; their room counts as free. */
+      readonly preempted?: readonly AllocationRow[]
+    }
   | { readonly ok: false; readonly metrics: PlacementMetrics }
 
 /** What is worked out once for each group of the job. */
 interface GroupWork {
   readonly ask: GroupAsk
   readonly filter: NodeFilter
-  readonly distinct: DistinctCheck | undefined
+  readonly distinct: readonly DistinctRule[]
   /** Made at the first placement: an evaluation that only stops looks at no node. */
   candidates?: Candidates
+  preemption?: Preemption
+  seen?: SeenNodes
+  /** What every allocation of the group is given, if it is given nothing particular. */
+  resources?: AllocatedResources
 }
 
 /** Finds nodes for the allocations of one job, each placement seeing those before it. */
 export class Placer {
   readonly #options: PlacerOptions
   readonly #work = new Map<string, GroupWork>()
+  readonly #planned = new PlannedVictims()
   #base: BaseSet | undefined
 
   constructor(options: PlacerOptions) {
@@ -68,20 +87,53 @@ export class Placer {
 
   /** Places an allocation, or says what was looked at in vain. A placed one counts for the next. */
   place(request: PlaceRequest): Placed {
-    const { context, proposed } = this.#options
+    const { context } = this.#options
     const startNs = context.elapsedNs?.() ?? 0
     const candidates = this.#candidatesOf(request.group)
     const selection = select(candidates, request)
+    const preempting = selection.chosen === undefined ? this.#preempt(request) : undefined
+    const found: Selection =
+      preempting === undefined
+        ? selection
+        : { ...selection, chosen: preempting.node, best: preempting.best }
     const spentNs = (context.elapsedNs?.() ?? 0) - startNs
-    if (selection.chosen === undefined)
-      return { ok: false, metrics: this.#failure(request.group, selection, spentNs) }
+    const seen = this.#seenOf(request.group)
+    if (found.chosen === undefined) return { ok: false, metrics: seen.ofFailure(found, spentNs) }
     const metrics =
-      request.only === undefined
-        ? this.#metrics(candidates, selection, spentNs)
-        : this.#metricsOfOne(selection)
-    const row = this.#newRow(request, selection.chosen, metrics)
-    proposed.place(row)
-    return { ok: true, row }
+      request.only === undefined ? seen.ofAll(found, spentNs) : seen.ofOne(found, spentNs)
+    return this.#settle({ request, node: found.chosen, metrics }, preempting?.victims ?? [])
+  }
+
+  /** Scheduling reference §9.5: only once a look at all nodes has found none. */
+  #preempt(request: PlaceRequest): Preempting | undefined {
+    const { job } = this.#options
+    if (!canPreempt(job, this.#settings)) return undefined
+    const work = this.#workOf(request.group)
+    work.preemption ??= new Preemption({
+      ...this.#options,
+      ask: work.ask,
+      candidates: this.#candidatesOf(request.group),
+      planned: this.#planned,
+    })
+    return work.preemption.select(request)
+  }
+
+  /** The plan so far now holds the allocation, without those that go for it. */
+  #settle(placement: NewPlacement, victims: readonly Victim[]): Placed {
+    const { proposed } = this.#options
+    for (const victim of victims) {
+      proposed.evict(victim.row)
+      this.#planned.add(victim)
+    }
+    const row = this.#newRow(placement)
+    if (victims.length === 0) {
+      proposed.place(row)
+      return { ok: true, row }
+    }
+    const preempted = victims.map((victim) => victim.row)
+    const winner = { ...row, PreemptedAllocations: preempted.map(({ ID }) => ID) }
+    proposed.place(winner)
+    return { ok: true, row: winner, preempted }
   }
 
   /**
@@ -95,11 +147,8 @@ export class Placer {
     const { ask, filter, distinct } = this.#workOf(group)
     if (filter.reasonFor(node) !== undefined) return false
     proposed.stop(row)
-    const capacity = capacityOf(node)
-    const demand = demandOn(ask, capacity)
-    const usage = proposed.usageOn(node.ID)
-    const missing = missingOn({ capacity, demand, ports: undefined }, ask, usage)
-    const refused = distinct?.(node)
+    const missing = missingOn(node, { ...ask, ports: [] }, proposed.usageOn(node.ID))
+    const refused = distinctReason(distinct, node)
     proposed.restore(row)
     return missing === undefined && refused === undefined
   }
@@ -124,6 +173,16 @@ export class Placer {
     return { escaped: groups.some((group) => this.#workOf(group).filter.escapesClasses), eligible }
   }
 
+  /** What decides about nodes for a group, for whoever explains it. */
+  rulesOf(group: TaskGroup): {
+    readonly ask: GroupAsk
+    readonly rules: readonly NodeRule[]
+    readonly distinct: readonly DistinctRule[]
+  } {
+    const { ask, filter, distinct } = this.#workOf(group)
+    return { ask, rules: filter.rules, distinct }
+  }
+
   get #settings(): PlacementSettings {
     return this.#options.view.settingsFor(this.#options.job.NodePool)
   }
@@ -136,8 +195,7 @@ export class Placer {
       work = {
         ask: groupAsk(group, this.#settings),
         filter: nodeFilter(job, group),
-        // Every node gets a system job once, so its hosts are distinct anyway.
-        distinct: isSystemJob(job) ? undefined : distinctCheck({ job, group, proposed, findNode }),
+        distinct: distinctRules({ job, group, proposed, findNode }),
       }
       this.#work.set(group.Name, work)
     }
@@ -145,23 +203,28 @@ export class Placer {
   }
 
   #candidatesOf(group: TaskGroup): Candidates {
-    const { job, proposed } = this.#options
     const work = this.#workOf(group)
     work.candidates ??= new Candidates({
-      ...work,
+      ...this.#options,
+      ask: work.ask,
+      filter: work.filter,
+      distinct: work.distinct,
       group,
       base: this.base,
-      affinity: affinityScorer(job, group),
-      proposed,
       settings: this.#settings,
     })
     return work.candidates
   }
 
-  #newRow(request: PlaceRequest, chosen: Candidate, metrics: StoredMetrics): AllocationRow {
-    const { job, evaluation, context, proposed } = this.#options
+  #seenOf(group: TaskGroup): SeenNodes {
+    const work = this.#workOf(group)
+    work.seen ??= new SeenNodes(group, this.base, this.#candidatesOf(group))
+    return work.seen
+  }
+
+  #newRow({ request, node, metrics }: NewPlacement): AllocationRow {
+    const { job, evaluation, context } = this.#options
     const { group, index } = request
-    const { node } = chosen
     return {
       ID: context.ids.uuid(),
       Namespace: job.Namespace,
@@ -175,13 +238,7 @@ export class Placer {
       TaskGroup: group.Name,
       DesiredStatus: 'run',
       ClientStatus: 'pending',
-      AllocatedResources: assignResources({
-        group,
-        ask: this.#workOf(group).ask,
-        candidate: chosen,
-        usage: proposed.usageOn(node.ID),
-        random: context.random,
-      }),
+      AllocatedResources: this.#resources(group, node),
       Metrics: metrics,
       CreateIndex: 0,
       ModifyIndex: 0,
@@ -191,42 +248,27 @@ export class Placer {
     }
   }
 
-  /** Scheduling reference §9.6: what this selection looked at. */
-  #metrics(candidates: Candidates, { refused, best }: Selection, spentNs: number): StoredMetrics {
-    const filtered = candidates.filtered.with(refused)
-    const { exhausted } = candidates
-    return definedOnly({
-      ...this.#seen(),
-      NodesEvaluated: this.base.nodes.length,
-      NodesFiltered: filtered.total || undefined,
-      ConstraintFiltered: filtered.byReason(),
-      ClassFiltered: filtered.byClass(),
-      NodesExhausted: exhausted.total || undefined,
-      DimensionExhausted: exhausted.byReason(),
-      ClassExhausted: exhausted.byClass(),
-      AllocationTime: spentNs || undefined,
-      Best: best.length === 0 ? undefined : best,
+  #resources(group: TaskGroup, node: PublicNode): AllocatedResources {
+    const { context, proposed } = this.#options
+    const work = this.#workOf(group)
+    if (work.resources !== undefined) return work.resources
+    const resources = assignResources({
+      group,
+      ask: work.ask,
+      node,
+      usage: proposed.usageOn(node.ID),
+      random: context.random,
     })
+    if (!isParticular(work.ask)) work.resources = resources
+    return resources
   }
+}
 
-  /** Where only one node was asked, what the others lack says nothing about the allocation. */
-  #metricsOfOne({ best }: Selection): StoredMetrics {
-    return { ...this.#seen(), NodesEvaluated: 1, Best: best }
-  }
-
-  #seen() {
-    const { nodes, pool, byDatacenter } = this.base
-    return { NodesInPool: nodes.length, NodePool: pool, NodesAvailable: byDatacenter }
-  }
-
-  /** Why the group found no node, over all nodes. */
-  #failure(group: TaskGroup, selection: Selection, spentNs: number): PlacementMetrics {
-    const candidates = this.#candidatesOf(group)
-    const { exhausted } = candidates
-    const [cpu, memory] = [exhausted.has('cpu'), exhausted.has('memory')]
-    const view = metricsView(this.#metrics(candidates, selection, spentNs))
-    return cpu || memory ? { ...view, ResourcesExhausted: askedTotals(group, cpu, memory) } : view
-  }
+/** An allocation that has its node. */
+interface NewPlacement {
+  readonly request: PlaceRequest
+  readonly node: PublicNode
+  readonly metrics: StoredMetrics
 }
 
 function select(candidates: Candidates, request: PlaceRequest): Selection {
@@ -238,34 +280,4 @@ function select(candidates: Candidates, request: PlaceRequest): Selection {
     if (selection.chosen !== undefined) return selection
   }
   return candidates.select(wanted)
-}
-
-/** What each task asks for of that which ran out. */
-function askedTotals(
-  group: TaskGroup,
-  cpu: boolean,
-  memory: boolean,
-): Readonly<Record<string, ResourceTotals>> {
-  const totals = group.Tasks.map(({ Name: name, Resources: asked }) => {
-    const total = {
-      CPU: cpu ? asked.CPU : 0,
-      MemoryMB: memory ? asked.MemoryMB : 0,
-      DiskMB: 0,
-      Networks: null,
-    }
-    return [name, total] as const
-  })
-  return Object.fromEntries(totals)
-}
-
-type Defined<T> = { readonly [K in keyof T]: Exclude<T[K], undefined> }
-
-/**
- * Absent fields take no room in a stored row; undefined ones would not compare equal to absent
- * ones.
- */
-function definedOnly<T extends object>(value: T): Partial<Defined<T>> {
-  const entries = Object.entries(value).filter(([, field]) => field !== undefined)
-  // Fields of `value`, those that are undefined left out.
-  return Object.fromEntries(entries) as Partial<Defined<T>>
 }

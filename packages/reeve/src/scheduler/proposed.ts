@@ -20,13 +20,14 @@ export interface ProposedChange {
  * said to have ended, without the plan's stops, with its placements.
  */
 export class Proposed {
-  readonly #view: ClusterView
+  readonly #view: Pick<ClusterView, 'usageOn'>
   readonly #usage = new Map<string, NodeUsage>()
   readonly #counts = new Map<string, Map<string, number>>()
   readonly #changes: ProposedChange[] = []
+  readonly #evicted = new Set<string>()
 
   /** `rows` are the allocations of the job; all others are in the usage of their nodes. */
-  constructor(view: ClusterView, rows: readonly AllocationRow[]) {
+  constructor(view: Pick<ClusterView, 'usageOn'>, rows: readonly AllocationRow[]) {
     this.#view = view
     for (const row of rows) if (!isClientTerminal(row)) this.#count(row, 1)
   }
@@ -65,6 +66,18 @@ export class Proposed {
     const charge = chargeOf(row.AllocatedResources)
     this.#usage.set(row.NodeID, removeFromUsage(this.usageOn(row.NodeID), charge))
     this.#count(row, -1)
+  }
+
+  isEvicted(row: AllocationRow): boolean {
+    return this.#evicted.has(row.ID)
+  }
+
+  /** An allocation of another job gives up its room; once, however many tell of it. */
+  evict(row: AllocationRow): void {
+    if (isClientTerminal(row) || this.#evicted.has(row.ID)) return
+    this.#evicted.add(row.ID)
+    const charge = chargeOf(row.AllocatedResources)
+    this.#usage.set(row.NodeID, removeFromUsage(this.usageOn(row.NodeID), charge))
   }
 
   /** Takes back a stop, because what should have come instead found no room. */

@@ -1,14 +1,19 @@
-import type { Evaluation, Job } from '@reeve/contract'
+import type { Deployment, Evaluation, Job, TaskGroup } from '@reeve/contract'
 import {
+  groupStateOf,
   isClientTerminal,
   isServerTerminal,
   type AllocationRow,
   type PublicNode,
 } from '../model/index.ts'
 import { NO_UPDATES, type Outcome } from './outcome.ts'
-import { byName } from './reconcile/classify.ts'
+import { taskLifecycles } from './rank/assign.ts'
+import { lostAtMs } from './reconcile/disconnect.ts'
 import { isGone } from './reconcile/gone.ts'
 import { REASONS } from './reconcile/reasons.ts'
+import { decideDeployment, type GroupRollout, type Rollout } from './reconcile/rollout.ts'
+import { sortByName } from './reconcile/row-order.ts'
+import { withStatus } from './reconcile/state-history.ts'
 import type { ClusterView, SchedulingContext } from './view.ts'
 
 /** What the ways of scheduling have in common. */
@@ -19,6 +24,7 @@ export interface Run {
   readonly job: Job
   /** Every allocation of the job's ID. */
   readonly rows: readonly AllocationRow[]
+  readonly rollout: Rollout
   readonly outcome: Outcome
 }
 
@@ -40,11 +46,92 @@ export function stopAll(
 ): readonly AllocationRow[] {
   const live = rows.filter((row) => !isServerTerminal(row) && !isClientTerminal(row))
   const counts = new Map<string, number>()
-  for (const row of live.toSorted(byName)) {
+  for (const row of sortByName(live)) {
     const lost = isGone(findNode(row.NodeID))
     outcome.stop(row, stopped(lost ? REASONS.lost : reason, lost))
     counts.set(row.TaskGroup, (counts.get(row.TaskGroup) ?? 0) + 1)
   }
   for (const [group, count] of counts) outcome.desire(group, { ...NO_UPDATES, Stop: count })
   return live
+}
+
+/**
+ * Writes what becomes of the job's deployment, and answers with the one that allocations of this
+ * plan belong to.
+ */
+export function rollOut(run: Run, groups: readonly GroupRollout[]): Deployment | undefined {
+  const { rollout, job, context, evaluation, outcome } = run
+  const decision = decideDeployment(rollout, groups, {
+    job,
+    ids: context.ids,
+    nowMs: context.nowMs,
+    priority: evaluation.Priority,
+  })
+  if (rollout.cancelled !== undefined) outcome.endDeployment(rollout.cancelled)
+  if (decision.ended !== undefined) outcome.endDeployment(decision.ended)
+  if (decision.written !== undefined) outcome.deploy(decision.written)
+  const concerned = decision.active ?? decision.ended
+  if (concerned !== undefined) outcome.concern(concerned.ID)
+  return decision.active
+}
+
+export interface UpdateInPlaceOptions {
+  readonly group: TaskGroup
+  readonly deployment: Deployment | undefined
+}
+
+/** Scheduling reference §6.6: all but its job stays; health is asked anew by a new deployment. */
+export function updateInPlace(
+  row: AllocationRow,
+  { job, evaluation, outcome }: Run,
+  { group, deployment }: UpdateInPlaceOptions,
+): void {
+  const joins =
+    groupStateOf(deployment, group.Name) !== undefined && row.DeploymentID !== deployment?.ID
+  outcome.update(row, {
+    JobVersion: job.Version,
+    EvalID: evaluation.ID,
+    AllocatedResources: { ...row.AllocatedResources, TaskLifecycles: taskLifecycles(group) },
+    ...(joins ? { DeploymentID: deployment?.ID, DeploymentStatus: undefined } : {}),
+  })
+}
+
+/**
+ * Their node is silent: they are unknown until it speaks, or until a follow-up gives them up
+ * (scheduling reference §6.10).
+ */
+export function markUnknown(
+  rows: readonly AllocationRow[],
+  group: TaskGroup,
+  { job, context, outcome }: Run,
+): void {
+  if (rows.length === 0) return
+  const { nowMs } = context
+  const dueMs = lostAtMs(group, nowMs)
+  const followUpId =
+    dueMs === undefined
+      ? undefined
+      : outcome.followUp(job, {
+          trigger: 'max-disconnect-timeout',
+          dueMs,
+          text: 'waits for a disconnected node to come back',
+        })
+  for (const row of rows)
+    outcome.update(row, {
+      ClientStatus: 'unknown',
+      DesiredDescription: REASONS.unknown,
+      ...withStatus(row, 'unknown', nowMs),
+      ...(followUpId === undefined ? {} : { FollowupEvalID: followUpId }),
+    })
+}
+
+/** They were unknown, are back, and stay: nothing of their absence is left but its record. */
+export function markReturned(rows: readonly AllocationRow[], { context, outcome }: Run): void {
+  for (const row of rows)
+    outcome.update(row, {
+      DesiredDescription: undefined,
+      NextAllocation: undefined,
+      FollowupEvalID: undefined,
+      ...withStatus(row, row.ClientStatus, context.nowMs),
+    })
 }

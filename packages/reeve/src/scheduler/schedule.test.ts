@@ -44,10 +44,10 @@ for (const c of counts)
 
 test('schedule: a placement is a complete row', () => {
   const job = { ...aJob(), Version: 4, CreateIndex: 5 }
-  const { placements, evaluation } = planFor({ job })
+  const { placements, evaluation, deployment } = planFor({ job })
   assert.deepEqual(placements, [
     {
-      ID: anId('any', 1),
+      ID: anId('any', 2),
       Namespace: 'default',
       EvalID: evaluation.ID,
       Name: 'web.app[0]',
@@ -83,6 +83,7 @@ test('schedule: a placement is a complete row', () => {
       AllocModifyIndex: 0,
       CreateTime: nsFromMs(NOW_MS),
       ModifyTime: nsFromMs(NOW_MS),
+      DeploymentID: deployment?.ID,
     },
   ])
 })

@@ -4,6 +4,7 @@ import { isSystemJob } from './job-kind.ts'
 import { Outcome } from './outcome.ts'
 import type { Plan } from './plan.ts'
 import { REASONS } from './reconcile/reasons.ts'
+import { rolloutOf } from './reconcile/rollout.ts'
 import { stopAll } from './run.ts'
 import { scheduleService } from './schedule-service.ts'
 import { scheduleSystem } from './schedule-system.ts'
@@ -23,16 +24,20 @@ export function schedule(
   const outcome = new Outcome({ view, evaluation, context })
   const job = view.findJob(namespace, jobId)
   const rows = view.allocationsOf(namespace, jobId)
+  const latest = view.latestDeployment(namespace, jobId)
   if (job === undefined || job.Stop || isParent(job)) {
     const findNode = (id: string) => view.findNode(id)
     stopAll(rows, { reason: REASONS.jobStopped, outcome, findNode })
+    const { cancelled } = rolloutOf(undefined, latest, context.nowMs)
+    if (cancelled !== undefined) outcome.endDeployment(cancelled)
     return outcome.finish(job, undefined)
   }
   const accepted = Object.hasOwn(TRIGGERS_OF, job.Type) ? TRIGGERS_OF[job.Type] : undefined
   if (accepted === undefined) return refused(outcome, evaluation, `unknown job type ${job.Type}`)
   if (!accepted(evaluation.TriggeredBy))
     return refused(outcome, evaluation, `unexpected trigger ${evaluation.TriggeredBy}`)
-  const run = { view, evaluation, context, job, rows, outcome }
+  const rollout = rolloutOf(job, latest, context.nowMs)
+  const run = { view, evaluation, context, job, rows, rollout, outcome }
   return isSystemJob(job) ? scheduleSystem(run) : scheduleService(run)
 }
 
@@ -55,15 +60,17 @@ const SYSTEM_TRIGGERS: readonly Trigger[] = [
   'failed-follow-up',
   'job-scaling',
   'reconnect',
+  // Beyond the reference: whoever reports a failure asks for an evaluation whatever the job's type,
+  'alloc-failure',
+  // and what is unknown on a silent node has to be given up some time.
+  'max-disconnect-timeout',
 ]
 
 const TRIGGERS_OF: Readonly<Record<string, (trigger: Trigger) => boolean>> = {
   service: (trigger) => trigger !== 'scheduled',
   batch: (trigger) => trigger !== 'scheduled',
-  // Beyond the reference: whoever reports a failure asks for an evaluation whatever the job's type.
-  system: (trigger) => SYSTEM_TRIGGERS.includes(trigger) || trigger === 'alloc-failure',
-  sysbatch: (trigger) =>
-    SYSTEM_TRIGGERS.includes(trigger) || trigger === 'alloc-failure' || trigger === 'periodic-job',
+  system: (trigger) => SYSTEM_TRIGGERS.includes(trigger),
+  sysbatch: (trigger) => SYSTEM_TRIGGERS.includes(trigger) || trigger === 'periodic-job',
 }
 
 function refused(outcome: Outcome, evaluation: Evaluation, why: string): Plan {

@@ -116,7 +116,8 @@ test('system: a new version replaces on the same node, or updates in place', () 
   const cluster = { nodes: nodes(2), versions: [before], allocations: [on(1), on(2)] }
   const inPlace = planFor({ ...cluster, job: { ...job, Priority: 90 } })
   assert.deepEqual([inPlace.updates.length, inPlace.placements.length], [2, 0])
-  const changed = aJob({ Type: 'system', groups: [aGroup({ Tasks: [aTask({ User: 'x' })] })] })
+  const group = aGroup({ Update: { MaxParallel: 2 }, Tasks: [aTask({ User: 'x' })] })
+  const changed = aJob({ Type: 'system', groups: [group] })
   const replaced = planFor({ ...cluster, job: { ...changed, Version: 1, CreateIndex: 1 } })
   assert.deepEqual(
     replaced.placements.map((row) => [row.NodeID, row.PreviousAllocation]),

@@ -1,6 +1,6 @@
-import type { Job, SchedulerAlgorithm } from '@reeve/contract'
+import type { Deployment, Job, PreemptionConfig, SchedulerAlgorithm } from '@reeve/contract'
 import type { IdSource, Random } from '../kit/clock.ts'
-import type { AllocationRow, NodeUsage, PublicNode } from '../model/index.ts'
+import type { AllocationRow, NodeUsage, PublicNode, UsageColumns } from '../model/index.ts'
 
 /** What the scheduler may see. State satisfies it; a test satisfies it with arrays. */
 export interface ClusterView {
@@ -10,6 +10,14 @@ export interface ClusterView {
   findJob(namespace: string, id: string): Job | undefined
   /** The version of its job that an allocation runs; undefined when that is no longer kept. */
   findJobOf(allocation: AllocationRow): Job | undefined
+  /** The versions of the job that are kept, oldest first. */
+  versionsOf(namespace: string, jobId: string): readonly Job[]
+  /** Undefined when it is no longer kept. */
+  findDeployment(id: string): Deployment | undefined
+  /** Deployments of the job's ID, oldest first; those of earlier registrations too. */
+  deploymentsOf(namespace: string, jobId: string): readonly Deployment[]
+  /** The newest of them. */
+  latestDeployment(namespace: string, jobId: string): Deployment | undefined
   /** Every allocation of the job's ID, ended ones and those of earlier registrations too. */
   allocationsOf(namespace: string, jobId: string): readonly AllocationRow[]
   findNode(id: string): PublicNode | undefined
@@ -17,15 +25,33 @@ export interface ClusterView {
   readyNodes(pool: string): readonly PublicNode[]
   /** What the allocations hold that the node has not said to have ended. */
   usageOn(nodeId: string): NodeUsage
+  /** The same in columns, where the state keeps them; without, every node is asked for its own. */
+  readonly usageColumns?: UsageColumns
+  /** Every allocation on the node, of whatever job, ended ones too. */
+  allocationsOn(nodeId: string): readonly AllocationRow[]
   /** The cluster's settings, as the pool overrides them. */
   settingsFor(pool: string): PlacementSettings
 }
+
+/** As much of it as the search for a place looks at. */
+export type PlacementView = Pick<
+  ClusterView,
+  | 'findNode'
+  | 'readyNodes'
+  | 'usageOn'
+  | 'usageColumns'
+  | 'allocationsOn'
+  | 'findJobOf'
+  | 'settingsFor'
+>
 
 /** Scheduling reference §10, as far as it decides where something is placed. */
 export interface PlacementSettings {
   readonly algorithm: SchedulerAlgorithm
   /** Whether tasks may use memory beyond what they reserve. */
   readonly memoryOversubscription: boolean
+  /** Which jobs may displace others; without it system jobs alone. */
+  readonly preemption?: PreemptionConfig
 }
 
 /** Everything that is not in the view arrives here: equal inputs give equal plans. */

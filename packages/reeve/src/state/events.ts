@@ -65,6 +65,8 @@ function typeOf(
   { row, isNew }: { readonly row: object; readonly isNew: boolean },
 ): EventType {
   if (topic === 'Evaluation') return 'EvaluationUpdated'
+  // What a node says of its allocations reaches a deployment as their health.
+  if (topic === 'Deployment' && cause === 'AllocationUpdated') return 'DeploymentAllocHealth'
   if (topic !== 'Allocation') return cause
   if (isNew) return 'AllocationCreated'
   // Stopping a job may tell its allocations to skip their delays: a wish of the servers too.

@@ -11,8 +11,20 @@ export type {
 } from './engine.ts'
 export type { Cause } from './events.ts'
 export { withJobRows } from './job-rows.ts'
+export { childRows, type ChildOptions } from './child-rows.ts'
+export { countChildren } from './children.ts'
+export { companionRows } from './companion-rows.ts'
+export { GARBAGE_AGES, NO_AGES } from './garbage/ages.ts'
+export type { GarbageAges } from './garbage/ages.ts'
+export { collectGarbage } from './garbage/collect-garbage.ts'
+export { mayRunAgain } from './garbage/collectable.ts'
+export { decideGarbage, firstCursor } from './garbage/decide-garbage.ts'
+export type { GarbageCursor } from './garbage/decide-garbage.ts'
+export type { GarbageCounts } from './garbage/slice.ts'
 export { NodeUsages } from './node-usages.ts'
 export { nodeEvaluations } from './node-evaluations.ts'
+export { purgedJobRows } from './purged-job.ts'
+export { findSetting, isBrokerPaused, schedulerConfiguration } from './settings.ts'
 export { put, remove, Store } from './store.ts'
 export type {
   Change,
@@ -24,6 +36,12 @@ export type {
 } from './store.ts'
 export { compareCreation } from './table.ts'
 export type { OrderKey, Table } from './table.ts'
-export { isOpenEvaluation, jobVersionKey, namespacedKey } from './tables.ts'
+export {
+  dispatchKey,
+  isOpenEvaluation,
+  jobVersionKey,
+  namespacedKey,
+  scalingEventsKey,
+} from './tables.ts'
 export type { Row, TableName, Tables } from './tables.ts'
 export type { Watches, WatchTarget } from './watches.ts'

@@ -1,5 +1,6 @@
-import type { Evaluation, Job, JobSummary } from '@reeve/contract'
+import type { Deployment, Evaluation, Job, JobSummary } from '@reeve/contract'
 import {
+  isActiveDeployment,
   isTerminal,
   jobStatus,
   newSummary,
@@ -8,23 +9,26 @@ import {
   withQueued,
   type AllocationRow,
 } from '../model/index.ts'
+import { withDeploymentRows } from './deployment-rows.ts'
 import { put, type Change } from './store.ts'
 import { isOpenEvaluation, namespacedKey, type Tables } from './tables.ts'
 
 /**
- * Completes changes of jobs, evaluations and allocations by the rows that follow from them: the
- * status of each job concerned and its summary. Whoever commits such changes passes them through
+ * Completes changes of jobs, evaluations, allocations and deployments by the rows that follow from
+ * them: the counters of deployments, the status of each job concerned and its summary. Whoever commits such changes passes them through
  * here, so that status and counts are never wrong by omission. Costs nothing per row that stays.
  */
 export function withJobRows(tables: Tables, changes: readonly Change[]): Change[] {
-  const work = new Completion(tables, changes)
-  for (const change of changes) work.take(change)
+  const all = withDeploymentRows(tables, changes)
+  const work = new Completion(tables, all)
+  for (const change of all) work.take(change)
   return work.result()
 }
 
 interface JobDelta {
   readonly key: string
-  /** Live allocations and open evaluations that the changes add or take away. */
+  /** Live allocations and the like that the changes add or take away. */
+  deployments: number
   live: number
   open: number
   evaluations: number
@@ -46,9 +50,14 @@ class Completion {
   }
 
   take(change: Change): void {
-    if (change.row === undefined) return
+    if (change.row === undefined) {
+      if (change.table === 'jobs') this.#takeRemoved(change.key)
+      else if (change.table === 'evaluations') this.#takeRemovedEvaluation(change.key)
+      return
+    }
     if (change.table === 'allocations') this.#takeAllocation(change.row)
     else if (change.table === 'evaluations') this.#takeEvaluation(change.row)
+    else if (change.table === 'deployments') this.#takeDeployment(change.row)
     else if (change.table === 'jobs') this.#deltaOf(change.row, change.row.ID)
     else if (change.table === 'job_summaries')
       this.#summaries.set(namespacedKey(change.row.Namespace, change.row.JobID), change.row)
@@ -66,6 +75,22 @@ class Completion {
     ]
   }
 
+  /** A child that goes while it lives counts as dead from then on (scheduling reference §18). */
+  #takeRemoved(key: string): void {
+    const job = this.#tables.jobs.find(key)
+    if (job === undefined || job.ParentID === '') return
+    const parent = namespacedKey(job.Namespace, job.ParentID)
+    if (!this.#isRemoved(parent))
+      this.#summarize(parent, (summary) => withChild(summary, job.Status, undefined))
+  }
+
+  /** Scheduling reference §1.1, rule 5: what was only waited for by it is dead. */
+  #takeRemovedEvaluation(id: string): void {
+    const before = this.#tables.evaluations.find(id)
+    if (before !== undefined && isOpenEvaluation(before))
+      this.#deltaOf(before, before.JobID).open -= 1
+  }
+
   #takeAllocation(row: AllocationRow): void {
     const before = this.#tables.allocations.find(row.ID)
     const delta = this.#deltaOf(row, row.JobID)
@@ -77,6 +102,13 @@ class Completion {
       after: row.ClientStatus,
     }
     this.#summarize(delta.key, (summary) => summarize(summary, [change]))
+  }
+
+  #takeDeployment(row: Deployment): void {
+    const before = this.#tables.deployments.find(row.ID)
+    const wasActive = before !== undefined && isActiveDeployment(before)
+    const delta = Number(isActiveDeployment(row)) - Number(wasActive)
+    if (delta !== 0) this.#deltaOf(row, row.JobID).deployments += delta
   }
 
   /** Of a registration that was purged: the summary of the next one begins without it. */
@@ -100,7 +132,7 @@ class Completion {
     const key = namespacedKey(row.Namespace, jobId)
     const known = this.#deltas.get(key)
     if (known !== undefined) return known
-    const delta = { key, live: 0, open: 0, evaluations: 0 }
+    const delta = { key, deployments: 0, live: 0, open: 0, evaluations: 0 }
     this.#deltas.set(key, delta)
     return delta
   }
@@ -114,15 +146,17 @@ class Completion {
     if (after !== before || known === undefined) this.#summaries.set(key, after)
   }
 
-  #settle({ key, live, open, evaluations }: JobDelta): void {
+  #settle({ key, deployments, live, open, evaluations }: JobDelta): void {
     const job = this.#jobs.get(key) ?? this.#tables.jobs.find(key)
     if (job === undefined || this.#isRemoved(key)) return
     const tables = this.#tables
     const status = jobStatus(job, {
-      hasActiveDeployment: tables.deployments.countIn('active', key) > 0,
+      hasActiveDeployment: tables.deployments.countIn('active', key) + deployments > 0,
       hasLiveAllocation: tables.allocations.countIn('live', key) + live > 0,
       hasOpenEvaluation: tables.evaluations.countIn('open', key) + open > 0,
-      hadEvaluation: tables.evaluations.countIn('job', key) + evaluations > 0,
+      // A dead job had one, though it may have been collected.
+      hadEvaluation:
+        tables.evaluations.countIn('job', key) + evaluations > 0 || job.Status === 'dead',
     })
     const before = tables.jobs.find(key)?.Status
     if (status !== job.Status) this.#jobs.set(key, { ...job, Status: status })

@@ -157,7 +157,8 @@ export class Store {
     const commit: Commit = { ...stamp, rows: applied.map((one) => one.committed), events }
     this.#index = stamp.index
     batch.commits.push(commit)
-    batch.entries.push({ ...stamp, text: encodeCommit(commit), blobs })
+    const gone = this.#ownerlessBlobs(applied, blobs)
+    batch.entries.push({ ...stamp, text: encodeCommit(commit), blobs: [...blobs, ...gone] })
     return { ...stamp, durable: batch.done }
   }
 
@@ -236,6 +237,21 @@ export class Store {
     undo.push(table.put(key, encoded, row))
     tell(observers, before, row)
     return { row, committed: { table: change.table, key, ...encoded } }
+  }
+
+  /** Blobs whose last row was removed: nobody who removes rows has to think of them. */
+  #ownerlessBlobs(applied: readonly AppliedRow[], given: readonly BlobChange[]): BlobChange[] {
+    const keys = new Set<string>()
+    for (const { committed, row } of applied) {
+      if (committed.header !== undefined || row === undefined) continue
+      // The store applies rows of its own tables only.
+      const table = this.#table(committed.table as TableName)
+      const { blobGroup = '', groups } = table.spec
+      const key = groups[blobGroup]?.(row)
+      if (key !== undefined && table.countIn(blobGroup, key) === 0) keys.add(key)
+    }
+    for (const { key } of given) keys.delete(key)
+    return [...keys].map((key) => ({ key, bytes: undefined }))
   }
 
   #gather(): Batch {

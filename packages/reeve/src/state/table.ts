@@ -15,6 +15,11 @@ export interface TableSpec<Row> {
   readonly stamped: boolean
   /** How many rows stay decoded. The others are text until somebody reads them. */
   readonly decodedRowsMax: number
+  /**
+   * The index whose groups are keys of blobs: a blob belongs to the rows of its group and goes with
+   * the last of them, whoever removes it.
+   */
+  readonly blobGroup?: string
 }
 
 /**
@@ -107,6 +112,13 @@ export class Table<Row extends object> {
 
   createIndexOf(key: string): number | undefined {
     return this.#slots.get(key)?.createIndex
+  }
+
+  /** The group of a row in a secondary index, known without decoding the row. */
+  groupOf(index: string, key: string): string | undefined {
+    const at = this.#groupNames.indexOf(index)
+    assert(at !== -1, `${this.spec.name} has an index ${index}`)
+    return this.#slots.get(key)?.groups[at]?.key
   }
 
   /** Keys of a secondary index's group, in no promised order. */

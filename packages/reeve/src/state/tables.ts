@@ -7,15 +7,19 @@ import type {
   JobSummary,
   Namespace,
   NodePool,
+  ScalingPolicy,
 } from '@reeve/contract'
 import type {
   AclTokenRow,
   AllocationRow,
+  JobSubmissionRow,
   NodeRow,
   OneTimeTokenRow,
+  PeriodicLaunchRow,
+  ScalingEventsRow,
   SettingRow,
 } from '../model/index.ts'
-import { isTerminal } from '../model/index.ts'
+import { isActiveDeployment, isParameterized, isTerminal } from '../model/index.ts'
 import { Table, type TableSpec } from './table.ts'
 
 /**
@@ -29,6 +33,7 @@ export interface TableRows {
   readonly allocations: AllocationRow
   readonly deployments: Deployment
   readonly evaluations: Evaluation
+  readonly job_submissions: JobSubmissionRow
   readonly job_summaries: JobSummary
   readonly job_versions: Job
   readonly jobs: Job
@@ -36,6 +41,9 @@ export interface TableRows {
   readonly node_pools: NodePool
   readonly nodes: NodeRow
   readonly one_time_tokens: OneTimeTokenRow
+  readonly periodic_launches: PeriodicLaunchRow
+  readonly scaling_events: ScalingEventsRow
+  readonly scaling_policies: ScalingPolicy
   readonly settings: SettingRow
 }
 export type TableName = keyof TableRows
@@ -56,6 +64,16 @@ export function jobVersionKey(namespace: string, id: string, version: number): s
   return `${namespacedKey(namespace, id)}!${String(version).padStart(10, '0')}`
 }
 
+/** The length tells where the group ends: names may hold any character but NUL. */
+export function scalingEventsKey(namespace: string, jobId: string, group: string): string {
+  return `${namespace}!${group.length}!${group}!${jobId}`
+}
+
+/** Spec W: Dispatch, `idempotency_token`: one for each parent. */
+export function dispatchKey(namespace: string, parentId: string, token: string): string {
+  return `${namespace}!${parentId.length}!${parentId}!${token}`
+}
+
 function jobKey(row: { readonly Namespace: string; readonly JobID: string }): string {
   return namespacedKey(row.Namespace, row.JobID)
 }
@@ -65,13 +83,18 @@ export function isOpenEvaluation(row: Evaluation): boolean {
   return row.Status === 'pending' || row.Status === 'blocked'
 }
 
-/** Reference §4.7: neither failed, successful nor cancelled. */
-function isActiveDeployment({ Status }: Deployment): boolean {
-  return Status !== 'failed' && Status !== 'successful' && Status !== 'cancelled'
-}
-
 function runsEverywhere({ Type, Stop }: Job): boolean {
   return (Type === 'system' || Type === 'sysbatch') && !Stop
+}
+
+/**
+ * Scheduling reference §20: dead jobs that were stopped, or whose work is done. A parent of periodic
+ * or dispatched jobs is done only when it was stopped.
+ */
+function mayBeCollected(job: Job): boolean {
+  const isDone = job.Type === 'batch' || job.Type === 'sysbatch'
+  const isParent = job.Periodic !== null || isParameterized(job)
+  return job.Status === 'dead' && (job.Stop || (isDone && !isParent))
 }
 
 /** The rest of a spec, for tables that need nothing special. */
@@ -125,6 +148,14 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     byCreation: true,
     decodedRowsMax: LARGE_DECODED_ROWS,
   },
+  job_submissions: {
+    ...plain,
+    key: (row) => jobVersionKey(row.Namespace, row.JobID, row.Version),
+    groups: { job: jobKey, blob: (row) => row.BlobKey },
+    stamped: false,
+    decodedRowsMax: LARGE_DECODED_ROWS,
+    blobGroup: 'blob',
+  },
   job_summaries: { ...plain, key: jobKey },
   job_versions: {
     ...plain,
@@ -139,9 +170,24 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     groups: {
       parent: (row) =>
         row.ParentID === '' ? undefined : namespacedKey(row.Namespace, row.ParentID),
+      // Overlap of periodic launches is asked of each one (scheduling reference §14).
+      liveChild: (row) =>
+        row.ParentID === '' || row.Status === 'dead'
+          ? undefined
+          : namespacedKey(row.Namespace, row.ParentID),
+      // A dispatch that is repeated finds the child of the first.
+      dispatch: (row) =>
+        row.DispatchIdempotencyToken === ''
+          ? undefined
+          : dispatchKey(row.Namespace, row.ParentID, row.DispatchIdempotencyToken),
       namespace: (row) => row.Namespace,
       // A namespace with one of these cannot be deleted (reference §8.4).
       live: (row) => (row.Status === 'dead' ? undefined : row.Namespace),
+      pool: (row) => row.NodePool,
+      // A pool with one of these cannot be deleted (reference §8.4).
+      livePool: (row) => (row.Status === 'dead' ? undefined : row.NodePool),
+      // The collector looks at these alone, however many jobs there are.
+      garbage: (row) => (mayBeCollected(row) ? 'yes' : undefined),
       // Every node that comes is a place for these.
       everywhere: (row) => (runsEverywhere(row) ? 'yes' : undefined),
     },
@@ -149,11 +195,36 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
   },
   namespaces: { ...plain, key: (row) => row.Name },
   node_pools: { ...plain, key: (row) => row.Name },
-  nodes: { ...plain, key: (row) => row.ID, groups: { pool: (row) => row.NodePool } },
+  nodes: {
+    ...plain,
+    key: (row) => row.ID,
+    groups: {
+      pool: (row) => row.NodePool,
+      // The drainer costs nothing while there are none of these.
+      draining: (row) => (row.DrainStrategy === null ? undefined : 'yes'),
+      // Of these the collector takes the ones that do not come back.
+      down: (row) => (row.Status === 'down' ? 'yes' : undefined),
+    },
+  },
   one_time_tokens: {
     ...plain,
     key: (row) => row.AccessorID,
     groups: { secret: (row) => row.SecretHash },
+  },
+  periodic_launches: { ...plain, key: (row) => namespacedKey(row.Namespace, row.ID) },
+  scaling_events: {
+    ...plain,
+    key: (row) => scalingEventsKey(row.Namespace, row.JobID, row.Group),
+    groups: { job: jobKey },
+    decodedRowsMax: LARGE_DECODED_ROWS,
+  },
+  scaling_policies: {
+    ...plain,
+    key: (row) => row.ID,
+    groups: {
+      job: ({ Target }) => namespacedKey(Target['Namespace'] ?? '', Target['Job'] ?? ''),
+      namespace: ({ Target }) => Target['Namespace'],
+    },
   },
   settings: { ...plain, key: (row) => row.Name },
 }

@@ -1,4 +1,4 @@
-import type { Evaluation, Job } from '@reeve/contract'
+import type { Deployment, Evaluation, Job } from '@reeve/contract'
 import {
   addToUsage,
   chargeOf,
@@ -25,6 +25,8 @@ export interface ClusterParts {
   /** Earlier versions of jobs, for the allocations that still run them. */
   readonly versions?: readonly Job[]
   readonly allocations?: readonly AllocationRow[]
+  /** Oldest first. */
+  readonly deployments?: readonly Deployment[]
   readonly settings?: Partial<PlacementSettings>
 }
 
@@ -34,11 +36,21 @@ export function aCluster(parts: ClusterParts = {}): ClusterView {
   const allocations = parts.allocations ?? []
   const jobs = parts.job === undefined ? [] : [parts.job]
   const versions = [...jobs, ...(parts.versions ?? [])]
+  const deployments = parts.deployments ?? []
+  const deploymentsOf = (namespace: string, id: string): readonly Deployment[] =>
+    deployments.filter((one) => one.Namespace === namespace && one.JobID === id)
   return {
     index: 1_000,
     findJob: (namespace, id) => jobs.find((job) => job.Namespace === namespace && job.ID === id),
     findJobOf: (row) =>
       versions.find((job) => job.ID === row.JobID && job.Version === row.JobVersion),
+    versionsOf: (namespace, id) =>
+      versions
+        .filter((job) => job.Namespace === namespace && job.ID === id)
+        .toSorted((a, b) => a.Version - b.Version),
+    findDeployment: (id) => deployments.find((one) => one.ID === id),
+    deploymentsOf,
+    latestDeployment: (namespace, id) => deploymentsOf(namespace, id).at(-1),
     allocationsOf: (namespace, id) =>
       allocations.filter((row) => row.Namespace === namespace && row.JobID === id),
     findNode: (id) => all.find((node) => node.ID === id),
@@ -47,6 +59,7 @@ export function aCluster(parts: ClusterParts = {}): ClusterView {
       allocations
         .filter((row) => row.NodeID === id && !isClientTerminal(row))
         .reduce((usage, row) => addToUsage(usage, chargeOf(row.AllocatedResources)), NO_USAGE),
+    allocationsOn: (id) => allocations.filter((row) => row.NodeID === id),
     settingsFor: () => ({
       algorithm: 'binpack',
       memoryOversubscription: false,

@@ -44,7 +44,7 @@ test('usage: what is added and removed again leaves nothing', () => {
         Cpu: { CpuShares: 500, ReservedCores: [2, 3] },
         Memory: { MemoryMB: 64, MemoryMaxMB: 0 },
         Networks: null,
-        Devices: null,
+        Devices: [{ Vendor: 'acme', Type: 'gpu', Name: 'x', DeviceIDs: ['0', '1'] }],
       },
     },
     Shared: {
@@ -53,10 +53,11 @@ test('usage: what is added and removed again leaves nothing', () => {
     },
   })
   const once = addToUsage(NO_USAGE, charge)
-  assert.deepEqual([...once.cores], [2, 3])
+  assert.deepEqual([...once.cores.keys()], [2, 3])
+  assert.deepEqual([...once.devices.keys()], ['acme/gpu/x/0', 'acme/gpu/x/1'])
   assert.deepEqual([...once.ports], [['10.0.0.1:8080', 1]])
   assert.deepEqual([once.cpuShares, once.memoryMB, once.diskMB], [500, 64, 300])
   const twice = addToUsage(once, charge)
-  assert.deepEqual(removeFromUsage(twice, charge).ports, once.ports)
+  assert.deepEqual(removeFromUsage(twice, charge), once, 'what two hold, one still holds')
   assert.deepEqual(removeFromUsage(once, charge), NO_USAGE)
 })

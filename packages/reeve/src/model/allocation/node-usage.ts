@@ -1,4 +1,4 @@
-import type { AllocatedResources, TaskLifecycle } from '@reeve/contract'
+import type { AllocatedDevice, AllocatedResources, TaskLifecycle } from '@reeve/contract'
 
 /**
  * What allocations hold of one node. Whoever keeps it current adds an allocation when it is placed
@@ -9,20 +9,24 @@ export interface NodeUsage {
   readonly cpuShares: number
   readonly memoryMB: number
   readonly diskMB: number
-  /** Cores that belong to one allocation alone. */
-  readonly cores: ReadonlySet<number>
   /**
-   * Ports of the host by `<address>:<number>`, with how many hold them: collisions may be allowed.
+   * Cores that belong to one allocation alone, with how many hold them: one that is about to end
+   * and the one that comes in its place both do.
    */
+  readonly cores: ReadonlyMap<number, number>
+  /** Ports of the host by `<address>:<number>`; here collisions may also be allowed. */
   readonly ports: ReadonlyMap<string, number>
+  /** Instances of devices, by `deviceKey`. */
+  readonly devices: ReadonlyMap<string, number>
 }
 
 export const NO_USAGE: NodeUsage = {
   cpuShares: 0,
   memoryMB: 0,
   diskMB: 0,
-  cores: new Set(),
+  cores: new Map(),
   ports: new Map(),
+  devices: new Map(),
 }
 
 /** What one allocation is charged with. */
@@ -32,10 +36,19 @@ export interface Charge {
   readonly diskMB: number
   readonly cores: readonly number[]
   readonly ports: readonly string[]
+  readonly devices: readonly string[]
 }
 
 export function portKey(address: string, port: number): string {
   return `${address}:${port}`
+}
+
+/** Names one instance of a device of a node. */
+export function deviceKey(
+  { Vendor, Type, Name }: Pick<AllocatedDevice, 'Vendor' | 'Type' | 'Name'>,
+  id: string,
+): string {
+  return `${Vendor}/${Type}/${Name}/${id}`
 }
 
 export function addToUsage(usage: NodeUsage, charge: Charge): NodeUsage {
@@ -46,47 +59,44 @@ export function removeFromUsage(usage: NodeUsage, charge: Charge): NodeUsage {
   return combine(usage, charge, -1)
 }
 
-/**
- * Sets and maps are copied only when they change: most allocations hold neither cores nor ports.
- */
+/** Maps are copied only when they change: most allocations hold nothing that is in them. */
 function combine(usage: NodeUsage, charge: Charge, sign: 1 | -1): NodeUsage {
   return {
     cpuShares: usage.cpuShares + sign * charge.cpuShares,
     memoryMB: usage.memoryMB + sign * charge.memoryMB,
     diskMB: usage.diskMB + sign * charge.diskMB,
-    cores: charge.cores.length === 0 ? usage.cores : withCores(usage.cores, charge.cores, sign),
-    ports: charge.ports.length === 0 ? usage.ports : withPorts(usage.ports, charge.ports, sign),
+    cores: withHolders(usage.cores, charge.cores, sign),
+    ports: withHolders(usage.ports, charge.ports, sign),
+    devices: withHolders(usage.devices, charge.devices, sign),
   }
 }
 
-function withCores(
-  held: ReadonlySet<number>,
-  cores: readonly number[],
+function withHolders<T>(
+  held: ReadonlyMap<T, number>,
+  things: readonly T[],
   sign: 1 | -1,
-): ReadonlySet<number> {
-  const next = new Set(held)
-  for (const core of cores) {
-    if (sign === 1) next.add(core)
-    else next.delete(core)
-  }
-  return next
-}
-
-function withPorts(
-  held: ReadonlyMap<string, number>,
-  ports: readonly string[],
-  sign: 1 | -1,
-): ReadonlyMap<string, number> {
+): ReadonlyMap<T, number> {
+  if (things.length === 0) return held
   const next = new Map(held)
-  for (const port of ports) {
-    const holders = (next.get(port) ?? 0) + sign
-    if (holders > 0) next.set(port, holders)
-    else next.delete(port)
+  for (const thing of things) {
+    const holders = (next.get(thing) ?? 0) + sign
+    if (holders > 0) next.set(thing, holders)
+    else next.delete(thing)
   }
   return next
 }
+
+/** Allocations of one plan are often given the very same, so the last answer is kept. */
+let last: { readonly allocated: AllocatedResources; readonly charge: Charge } | undefined
 
 export function chargeOf(allocated: AllocatedResources): Charge {
+  if (last?.allocated === allocated) return last.charge
+  const charge = readCharge(allocated)
+  last = { allocated, charge }
+  return charge
+}
+
+function readCharge(allocated: AllocatedResources): Charge {
   const { Tasks, TaskLifecycles, Shared } = allocated
   const tasks = Object.entries(Tasks)
   const demands = tasks.map(([name, task]) => ({
@@ -100,7 +110,12 @@ export function chargeOf(allocated: AllocatedResources): Charge {
     diskMB: Shared.DiskMB,
     cores: tasks.flatMap(([, task]) => task.Cpu.ReservedCores ?? []),
     ports: [...sharedPorts(allocated), ...taskPorts(allocated)],
+    devices: tasks.flatMap(([, task]) => (task.Devices ?? []).flatMap(instanceKeys)),
   }
+}
+
+function instanceKeys(device: AllocatedDevice): readonly string[] {
+  return device.DeviceIDs.map((id) => deviceKey(device, id))
 }
 
 function sharedPorts({ Shared }: AllocatedResources): readonly string[] {
@@ -131,6 +146,10 @@ export interface TaskDemand {
  * charged with the most that any phase of its life needs.
  */
 export function peakDemand(tasks: readonly TaskDemand[]): { cpuShares: number; memoryMB: number } {
+  const [only] = tasks
+  // By far the usual group, and asked for every allocation that is written.
+  if (only !== undefined && tasks.length === 1)
+    return { cpuShares: only.cpuShares, memoryMB: only.memoryMB }
   const phases = [before, during, after].map((runs) => {
     const running = tasks.filter((task) => task.pinned || runs(task.lifecycle))
     return {

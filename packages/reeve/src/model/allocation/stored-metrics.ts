@@ -23,10 +23,18 @@ export const SCORERS = {
   antiAffinity: 'job-anti-affinity',
   penalty: 'node-reschedule-penalty',
   affinity: 'node-affinity',
+  devices: 'devices',
+  spread: 'allocation-spread',
+  preemption: 'preemption',
 } as const
 
 /** Scheduling reference §9.6: shown as zero where they did not apply. */
-const UNAPPLIED = Object.fromEntries(Object.values(SCORERS).map((scorer) => [scorer, 0]))
+const UNAPPLIED = {
+  [SCORERS.fit]: 0,
+  [SCORERS.antiAffinity]: 0,
+  [SCORERS.penalty]: 0,
+  [SCORERS.affinity]: 0,
+}
 
 const NO_METRICS: PlacementMetrics = {
   NodesEvaluated: 0,

@@ -72,3 +72,8 @@ export function jobUpdateRefusal(before: Job | undefined, after: Job): string | 
 export function isParameterized(job: Job): boolean {
   return job.ParameterizedJob !== null && !job.Dispatched
 }
+
+/** Only the children of such a job run: by time or by dispatch (scheduling reference §14, §15). */
+export function isParent(job: Job): boolean {
+  return job.Periodic !== null || isParameterized(job)
+}

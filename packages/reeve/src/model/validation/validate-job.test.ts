@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Input, Job, TaskGroup } from '@reeve/contract'
 import { aGroup, aJob, aTask } from '../../../test/build/job.ts'
+import { LIMITS } from '../limits.ts'
 import { validateJob } from './validate-job.ts'
 
 type Found = readonly [path: string, message: string]
@@ -242,7 +243,14 @@ test('validation: constraints are counted from one', () => {
   )
 })
 
-test('validation: who registers may raise the highest priority and read cron with a calendar', () => {
-  const job = aJob({ Type: 'batch', Priority: 200, Periodic: { Spec: 'tomorrow' } })
-  assert.deepEqual(validateJob(job, { priorityMax: 200, checkCron: () => undefined }).list, [])
+test('validation: who registers may raise the highest priority', () => {
+  assert.deepEqual(validateJob(aJob({ Priority: 200 }), { priorityMax: 200 }).list, [])
+})
+
+test('validation: a periodic job has a bounded number of specs', () => {
+  const Specs = Array.from({ length: LIMITS.periodicSpecsMax + 1 }, () => '@daily')
+  const job = aJob({ Type: 'batch', Periodic: { Specs } })
+  assert.deepEqual(validateJob(job).list, [
+    { path: 'Periodic.Specs', message: 'Periodic has 65 specs. It cannot have more than 64' },
+  ])
 })

@@ -12,15 +12,9 @@ import {
   type Finding,
 } from './finding.ts'
 import { checkGroup } from './validate-group.ts'
-import { checkCronShape } from './cron-shape.ts'
-import { checkParameterized, checkPeriodic, type CheckCron } from './validate-launch.ts'
+import { checkParameterized, checkPeriodic } from './validate-launch.ts'
 
 export interface JobRules {
-  /**
-   * Says what is wrong with a cron expression; undefined when it is in order. By its form if
-   * absent.
-   */
-  readonly checkCron?: CheckCron
   /** Highest priority a job may have (scheduling reference §10). */
   readonly priorityMax?: number
 }
@@ -53,7 +47,7 @@ export function validateJob(job: Job, rules: JobRules = {}): JobProblems {
     ...checkIdentity(job),
     ...checkPlacement(job),
     ...checkGroups(job),
-    ...checkPeriodic(job, rules.checkCron ?? checkCronShape),
+    ...checkPeriodic(job),
     ...checkParameterized(job),
     ...checkAdmission(job, rules.priorityMax ?? PRIORITY_MAX_DEFAULT),
     ...checkUi(job),

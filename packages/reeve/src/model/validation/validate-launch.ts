@@ -1,25 +1,27 @@
 import { PAYLOAD_REQUIREMENTS, type Job, type PeriodicConfig } from '@reeve/contract'
 import { compareText } from '../../kit/sorted-list.ts'
+import { parseCron } from '../../lang/cron/index.ts'
+import { LIMITS } from '../limits.ts'
 import { each, finding, quote, when, type Finding } from './finding.ts'
 
-export type CheckCron = (spec: string) => string | undefined
-
 /** How jobs of which children are launched may be made: by time, or by dispatch. */
-export function checkPeriodic(job: Job, checkCron: CheckCron): readonly Finding[] {
+export function checkPeriodic(job: Job): readonly Finding[] {
   if (job.Periodic === null) return []
   const text = 'Periodic can only be used with "batch" or "sysbatch" scheduler'
   return [
     ...when(!isBatch(job), 'Periodic', text),
-    ...(job.Periodic.Enabled ? checkSpecs(job.Periodic, checkCron) : []),
+    ...(job.Periodic.Enabled ? checkSpecs(job.Periodic) : []),
   ]
 }
 
-function checkSpecs(periodic: PeriodicConfig, checkCron: CheckCron): readonly Finding[] {
+function checkSpecs(periodic: PeriodicConfig): readonly Finding[] {
   const { Spec: spec, Specs: specs, SpecType: type, TimeZone: zone } = periodic
+  const count = specs?.length ?? 0
+  if (count > LIMITS.periodicSpecsMax) return [finding('Periodic.Specs', tooManySpecs(count))]
   const cron = (text: string, path: string): readonly Finding[] => {
-    const problem = type === 'cron' ? checkCron(text) : undefined
-    if (problem === undefined) return []
-    return [finding(path, `Invalid cron spec ${quote(text)}: ${problem}`)]
+    const parsed = type === 'cron' ? parseCron(text) : undefined
+    if (parsed === undefined || parsed.ok) return []
+    return [finding(path, `Invalid cron spec ${quote(text)}: ${parsed.error}`)]
   }
   const zoneProblem = checkTimeZone(zone)
   return [
@@ -38,6 +40,11 @@ function checkSpecs(periodic: PeriodicConfig, checkCron: CheckCron): readonly Fi
     ...(spec === '' ? [] : cron(spec, 'Periodic.Spec')),
     ...each(specs, 'Periodic.Specs', cron),
   ]
+}
+
+/** All of them are looked at for each launch. */
+function tooManySpecs(count: number): string {
+  return `Periodic has ${count} specs. It cannot have more than ${LIMITS.periodicSpecsMax}`
 }
 
 /**

@@ -1,12 +1,25 @@
-import type { Constraint, Job, TaskGroup } from '@reeve/contract'
-import { targetReader, type PublicNode, type TargetReader } from '../../model/index.ts'
+import type { Constraint, Job, RuleLevel, TaskGroup } from '@reeve/contract'
+import { targetReader, type PublicNode } from '../../model/index.ts'
+import { isSystemJob } from '../job-kind.ts'
 import type { Proposed } from '../proposed.ts'
-import { constraintText } from './node-filter.ts'
+import { constraintText, type NodeCheck } from './node-rules.ts'
 
 /**
- * Says why a node is refused because of what else of the job is placed; undefined when it is not.
+ * A rule about what else of the job is on a node, or on nodes like it. It follows the plan, so what
+ * it says changes as the plan grows.
  */
-export type DistinctCheck = (node: PublicNode) => string | undefined
+export interface DistinctRule {
+  readonly rule: 'distinct-hosts' | 'distinct-property'
+  readonly level: RuleLevel
+  readonly constraint: Constraint
+  readonly check: NodeCheck
+  readonly found: (node: PublicNode) => string
+  /**
+   * Values of the property whose nodes are refused now and were not, or the reverse, since this was
+   * last asked.
+   */
+  flipped(): readonly string[]
+}
 
 export interface DistinctContext {
   readonly job: Job
@@ -17,85 +30,111 @@ export interface DistinctContext {
 
 /**
  * `distinct_hosts` and `distinct_property` (scheduling reference §9.2) of a job and of one of its
- * groups. They look at the plan so far, so they are asked anew for every placement. Undefined when
- * there are none.
+ * groups, those of hosts first. A system job is on every host once, so its hosts are distinct
+ * anyway.
  */
-export function distinctCheck(context: DistinctContext): DistinctCheck | undefined {
+export function distinctRules(context: DistinctContext): readonly DistinctRule[] {
   const { job, group } = context
-  const checks = [
-    ...checksOf(job.Constraints, undefined, context),
-    ...checksOf(group.Constraints, group.Name, context),
+  const all = [
+    ...(job.Constraints ?? []).map((constraint) => ({ constraint, level: 'job' as const })),
+    ...(group.Constraints ?? []).map((constraint) => ({ constraint, level: 'group' as const })),
   ]
-  if (checks.length === 0) return undefined
-  return (node) => {
-    for (const check of checks) {
-      const reason = check(node)
-      if (reason !== undefined) return reason
-    }
-    return undefined
-  }
-}
-
-/** `scope`: whose allocations count, those of one group or of the whole job. */
-function checksOf(
-  constraints: readonly Constraint[] | null,
-  scope: string | undefined,
-  context: DistinctContext,
-): readonly DistinctCheck[] {
-  return (constraints ?? []).flatMap((constraint) => {
-    if (constraint.Operand === 'distinct_hosts')
-      return isOff(constraint) ? [] : [hostCheck(constraint, scope, context.proposed)]
-    if (constraint.Operand === 'distinct_property')
-      return [propertyCheck(constraint, scope, context)]
-    return []
+  const hosts = all.filter(({ constraint: { Operand, RTarget } }) => {
+    return Operand === 'distinct_hosts' && !isOff(RTarget) && !isSystemJob(job)
   })
+  const properties = all.filter(({ constraint }) => constraint.Operand === 'distinct_property')
+  return [
+    ...hosts.map(({ constraint, level }) => hostRule(constraint, level, context)),
+    ...properties.map(({ constraint, level }) => new PropertyRule(constraint, level, context)),
+  ]
 }
 
-function isOff({ RTarget: flag }: Constraint): boolean {
+/** The first of the rules that a node does not meet. */
+export function distinctReason(
+  rules: readonly DistinctRule[],
+  node: PublicNode,
+): string | undefined {
+  for (const { check } of rules) {
+    const reason = check(node)
+    if (reason !== undefined) return reason
+  }
+  return undefined
+}
+
+function isOff(flag: string): boolean {
   return ['0', 'f', 'F', 'FALSE', 'false', 'False'].includes(flag)
 }
 
-function hostCheck(
+function hostRule(
   constraint: Constraint,
-  scope: string | undefined,
-  proposed: Proposed,
-): DistinctCheck {
+  level: RuleLevel,
+  { group, proposed }: DistinctContext,
+): DistinctRule {
   const text = constraintText(constraint)
-  return (node) => (proposed.countOn(node.ID, scope) > 0 ? text : undefined)
-}
-
-function propertyCheck(
-  constraint: Constraint,
-  scope: string | undefined,
-  { proposed, findNode }: DistinctContext,
-): DistinctCheck {
-  const valueOf = targetReader(constraint.LTarget)
-  const allowed = constraint.RTarget === '' ? 1 : Number(constraint.RTarget)
-  const text = constraintText(constraint)
-  const used = propertyUse(valueOf, scope, { proposed, findNode })
-  return (node) => {
-    const value = valueOf(node)
-    return value === undefined || used(value) >= allowed ? text : undefined
+  const scope = level === 'group' ? group.Name : undefined
+  const countOn = (node: PublicNode): number => proposed.countOn(node.ID, scope)
+  return {
+    rule: 'distinct-hosts',
+    level,
+    constraint,
+    check: (node) => (countOn(node) > 0 ? text : undefined),
+    found: (node) => String(countOn(node)),
+    flipped: () => [],
   }
 }
 
-/** How many allocations stand on nodes with a value; follows the plan as it grows. */
-function propertyUse(
-  valueOf: TargetReader,
-  scope: string | undefined,
-  { proposed, findNode }: Pick<DistinctContext, 'proposed' | 'findNode'>,
-): (value: string) => number {
-  const counts = new Map<string, number>()
-  let seen = 0
-  return (value) => {
-    for (; seen < proposed.changes.length; seen++) {
-      const change = proposed.changes[seen]
-      const node = change === undefined ? undefined : findNode(change.nodeId)
-      const held = node === undefined ? undefined : valueOf(node)
-      if (change === undefined || held === undefined) continue
-      if (scope === undefined || change.group === scope)
-        counts.set(held, (counts.get(held) ?? 0) + change.delta)
+/** So many allocations for each value of a property, and none where a node has no value. */
+class PropertyRule implements DistinctRule {
+  readonly rule = 'distinct-property'
+  readonly level: RuleLevel
+  readonly constraint: Constraint
+  readonly #context: DistinctContext
+  readonly #valueOn: (node: PublicNode) => string | undefined
+  readonly #allowed: number
+  readonly #text: string
+  readonly #counts = new Map<string, number>()
+  #seen = 0
+  #flipped: string[] = []
+
+  constructor(constraint: Constraint, level: RuleLevel, context: DistinctContext) {
+    this.constraint = constraint
+    this.level = level
+    this.#context = context
+    this.#valueOn = targetReader(constraint.LTarget)
+    this.#allowed = constraint.RTarget === '' ? 1 : Number(constraint.RTarget)
+    this.#text = constraintText(constraint)
+  }
+
+  readonly check = (node: PublicNode): string | undefined => {
+    this.#follow()
+    const value = this.#valueOn(node)
+    return value === undefined || this.#isFull(value) ? this.#text : undefined
+  }
+
+  readonly found = (node: PublicNode): string => this.#valueOn(node) ?? ''
+
+  flipped(): readonly string[] {
+    this.#follow()
+    const values = this.#flipped
+    this.#flipped = []
+    return values
+  }
+
+  #isFull(value: string): boolean {
+    return (this.#counts.get(value) ?? 0) >= this.#allowed
+  }
+
+  #follow(): void {
+    const { proposed, findNode, group } = this.#context
+    for (; this.#seen < proposed.changes.length; this.#seen++) {
+      const change = proposed.changes[this.#seen]
+      if (change === undefined || (this.level === 'group' && change.group !== group.Name)) continue
+      const node = findNode(change.nodeId)
+      const value = node === undefined ? undefined : this.#valueOn(node)
+      if (value === undefined) continue
+      const before = this.#isFull(value)
+      this.#counts.set(value, (this.#counts.get(value) ?? 0) + change.delta)
+      if (this.#isFull(value) !== before) this.#flipped.push(value)
     }
-    return counts.get(value) ?? 0
   }
 }

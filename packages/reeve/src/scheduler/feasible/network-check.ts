@@ -1,21 +1,25 @@
 import type { NetworkResource, TaskGroup } from '@reeve/contract'
 import type { PublicNode } from '../../model/index.ts'
 import { portsOf } from '../rank/port-ask.ts'
-import { hostAddresses } from '../rank/host-addresses.ts'
+import { portTable } from '../rank/ports.ts'
 
 /**
  * Scheduling reference §9.4: the node must offer the network's mode, and each port's host network.
+ * Undefined when the group asks for neither.
  */
-export function networkCheck(group: TaskGroup): (node: PublicNode) => string | undefined {
+export function networkCheck(
+  group: TaskGroup,
+): ((node: PublicNode) => string | undefined) | undefined {
   const network = group.Networks?.[0]
   const ports = portsOf(group)
-  if (network === undefined && ports.length === 0) return () => undefined
+  if (network === undefined && ports.length === 0) return undefined
   const mode = network === undefined ? 'host' : modeOf(network)
   const hostNetworks = [...new Set(ports.map((port) => port.HostNetwork))]
   return (node) => {
     if (!offers(node, mode)) return 'missing network'
-    const aliases = new Set(hostAddresses(node).map((address) => address.alias))
-    const missing = hostNetworks.find((name) => !aliases.has(name))
+    if (hostNetworks.length === 0) return undefined
+    const { addresses } = portTable(node)
+    const missing = hostNetworks.find((name) => !addresses.has(name))
     return missing === undefined ? undefined : `missing host network ${JSON.stringify(missing)}`
   }
 }

@@ -1,12 +1,18 @@
 import type { TaskGroup, VolumeRequest } from '@reeve/contract'
 import type { PublicNode } from '../../model/index.ts'
 
-/** Scheduling reference §9.4: the node must have every volume of the host that the group mounts. */
-export function volumeCheck(group: TaskGroup): (node: PublicNode) => string | undefined {
+/**
+ * Scheduling reference §9.4: the node must have every volume of the host that the group mounts.
+ * Undefined when it mounts none.
+ */
+export function volumeCheck(
+  group: TaskGroup,
+): ((node: PublicNode) => string | undefined) | undefined {
   const volumes = Object.values(group.Volumes ?? {})
   // No agent runs storage plugins, so a volume of one is nowhere.
   if (volumes.some((volume) => volume.Type === 'csi')) return () => 'missing CSI volumes'
   const shared = volumes.filter((volume) => !volume.PerAlloc)
+  if (shared.length === 0) return undefined
   return (node) =>
     shared.every((volume) => hasVolume(node, volume, volume.Source))
       ? undefined

@@ -7,25 +7,25 @@ import type {
   TaskGroup,
 } from '@reeve/contract'
 import type { Random } from '../../kit/clock.ts'
-import type { NodeUsage } from '../../model/index.ts'
-import type { Candidate } from './candidates.ts'
-import { freeCores, sharesOf, type GroupAsk } from './group-ask.ts'
-import { givePorts, type GivenPort } from './ports.ts'
+import { assert } from '../../kit/fault.ts'
+import type { NodeUsage, PublicNode } from '../../model/index.ts'
+import { offerDevices, type DeviceOffer } from './devices.ts'
+import { capacityOf, freeCores, sharesOf, type GroupAsk } from './group-ask.ts'
+import { givePorts, portTable, type GivenPort } from './ports.ts'
 
 export interface Assignment {
   readonly group: TaskGroup
   readonly ask: GroupAsk
-  readonly candidate: Candidate
+  readonly node: PublicNode
   readonly usage: NodeUsage
   readonly random: Random
 }
 
-/** What the chosen node gives: the shares, the very cores and the very ports. */
+/** What the chosen node gives: the shares, the very cores, ports and devices. */
 export function assignResources(assignment: Assignment): AllocatedResources {
-  const { group, candidate } = assignment
-  const { ask, usage, random } = assignment
-  const table = candidate.ports
-  const given = table === undefined ? [] : givePorts(ask.ports, { table, usage, random })
+  const { group, node, ask, usage, random } = assignment
+  const given =
+    ask.ports.length === 0 ? [] : givePorts(ask.ports, { table: portTable(node), usage, random })
   const shared = given.filter((port) => port.ask.task === undefined)
   return {
     Tasks: Object.fromEntries(assignTasks(assignment, given)),
@@ -44,25 +44,33 @@ export function taskLifecycles(group: TaskGroup): AllocatedResources['TaskLifecy
 }
 
 function assignTasks(
-  { group, ask, candidate, usage }: Assignment,
+  { group, ask, node, usage }: Assignment,
   given: readonly GivenPort[],
 ): readonly (readonly [string, AllocatedTaskResources])[] {
-  const cores = [...freeCores(candidate.capacity, usage.cores)]
+  const capacity = capacityOf(node)
+  const cores = [...freeCores(capacity, usage.cores)]
+  const devices = offerDevices(ask.devices, node, usage.devices)
+  assert(devices !== undefined, 'a node without the devices was refused before')
   const networks = new Map(group.Tasks.map((task) => [task.Name, task.Resources.Networks]))
   return ask.tasks.map((task) => {
     const wanted = networks.get(task.name) ?? null
     const own = given.filter((port) => port.ask.task === task.name)
     const resources: AllocatedTaskResources = {
       Cpu: {
-        CpuShares: sharesOf(task, candidate.capacity),
+        CpuShares: sharesOf(task, capacity),
         ReservedCores: task.cores === 0 ? null : cores.splice(0, task.cores),
       },
       Memory: { MemoryMB: task.memoryMB, MemoryMaxMB: task.memoryMaxMB },
       Networks: wanted === null ? null : assignNetworks(wanted, own),
-      Devices: null,
+      Devices: devicesOf(task.name, devices),
     }
     return [task.name, resources] as const
   })
+}
+
+function devicesOf(task: string, { given }: DeviceOffer): AllocatedTaskResources['Devices'] {
+  const own = given.filter((one) => one.task === task).map((one) => one.device)
+  return own.length === 0 ? null : own
 }
 
 /** The networks as asked for, the first one with its address and the numbers of its ports. */

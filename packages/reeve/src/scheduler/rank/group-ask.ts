@@ -1,6 +1,7 @@
 import type { TaskGroup } from '@reeve/contract'
 import { peakDemand, type PublicNode, type TaskDemand } from '../../model/index.ts'
 import type { PlacementSettings } from '../view.ts'
+import { deviceAsks, type DeviceAsk } from './devices.ts'
 import { portsOf, type PortAsk } from './port-ask.ts'
 
 /** What one allocation of a group needs of a node. */
@@ -9,8 +10,14 @@ export interface GroupAsk {
   readonly diskMB: number
   readonly cores: number
   readonly ports: readonly PortAsk[]
+  readonly devices: readonly DeviceAsk[]
   /** The charge on nodes whose cores do not matter; the usual case. */
-  readonly fixed: { readonly cpuShares: number; readonly memoryMB: number } | undefined
+  readonly fixed: Demand | undefined
+}
+
+export interface Demand {
+  readonly cpuShares: number
+  readonly memoryMB: number
 }
 
 export interface TaskAsk extends TaskDemand {
@@ -39,8 +46,17 @@ export function groupAsk(group: TaskGroup, settings: PlacementSettings): GroupAs
     diskMB: group.EphemeralDisk.SizeMB,
     cores,
     ports: portsOf(group),
+    devices: deviceAsks(group),
     fixed: cores === 0 ? peakDemand(tasks) : undefined,
   }
+}
+
+/**
+ * Whether it needs particular things of a node: this core, that port. Otherwise every allocation of
+ * the group is given the same.
+ */
+export function isParticular({ cores, ports, devices }: GroupAsk): boolean {
+  return cores > 0 || ports.length > 0 || devices.length > 0
 }
 
 /** What a node has for allocations, without what it keeps for itself. */
@@ -54,7 +70,18 @@ export interface NodeCapacity {
   readonly sharesPerCore: number
 }
 
-export function capacityOf({ NodeResources, ReservedResources }: PublicNode): NodeCapacity {
+/** Rows never change, so what was read from one holds as long as the row does. */
+const capacities = new WeakMap<PublicNode, NodeCapacity>()
+
+export function capacityOf(node: PublicNode): NodeCapacity {
+  const known = capacities.get(node)
+  if (known !== undefined) return known
+  const capacity = readCapacity(node)
+  capacities.set(node, capacity)
+  return capacity
+}
+
+function readCapacity({ NodeResources, ReservedResources }: PublicNode): NodeCapacity {
   const { CpuShares, TotalCpuCores, ReservableCpuCores } = NodeResources.Cpu
   const kept = new Set(ReservedResources.Cpu.ReservedCpuCores ?? [])
   return {
@@ -71,15 +98,15 @@ export function sharesOf(task: TaskAsk, capacity: NodeCapacity): number {
   return task.cores > 0 ? task.cores * capacity.sharesPerCore : task.cpuShares
 }
 
-export function demandOn(
-  ask: GroupAsk,
-  capacity: NodeCapacity,
-): { readonly cpuShares: number; readonly memoryMB: number } {
+export function demandOn(ask: GroupAsk, capacity: NodeCapacity): Demand {
   if (ask.fixed !== undefined) return ask.fixed
   return peakDemand(ask.tasks.map((task) => ({ ...task, cpuShares: sharesOf(task, capacity) })))
 }
 
 /** Cores that nobody has, lowest first. */
-export function freeCores(capacity: NodeCapacity, held: ReadonlySet<number>): readonly number[] {
+export function freeCores(
+  capacity: NodeCapacity,
+  held: { has(core: number): boolean },
+): readonly number[] {
   return capacity.cores.filter((core) => !held.has(core))
 }

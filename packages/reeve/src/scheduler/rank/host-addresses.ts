@@ -31,13 +31,8 @@ export function hostAddresses(node: PublicNode): readonly HostAddress[] {
     }))
 }
 
-/** Rows never change, so what was read from one holds as long as the row does. */
-const reservedOf = new WeakMap<PublicNode, ReadonlySet<string>>()
-
-/** Ports that the node keeps for itself, as keys of usage. Asked at every placement. */
+/** Ports that the node keeps for itself, as keys of usage. */
 export function reservedPorts(node: PublicNode): ReadonlySet<string> {
-  const known = reservedOf.get(node)
-  if (known !== undefined) return known
   const everywhere = parsePorts(node.ReservedResources.Networks.ReservedHostPorts)
   const here = (node.NodeResources.NodeNetworks ?? []).flatMap((network) =>
     (network.Addresses ?? []).flatMap((entry) =>
@@ -47,9 +42,7 @@ export function reservedPorts(node: PublicNode): ReadonlySet<string> {
   const shared = hostAddresses(node).flatMap(({ address }) =>
     everywhere.map((port) => portKey(address, port)),
   )
-  const reserved = new Set([...here, ...shared])
-  reservedOf.set(node, reserved)
-  return reserved
+  return new Set([...here, ...shared])
 }
 
 /**

@@ -24,7 +24,18 @@ const RANDOM_TRIES = 20
 const DYNAMIC_MIN_DEFAULT = 20_000
 const DYNAMIC_MAX_DEFAULT = 32_000
 
+/** Rows never change, so what was read from one holds as long as the row does. */
+const tables = new WeakMap<PublicNode, PortTable>()
+
 export function portTable(node: PublicNode): PortTable {
+  const known = tables.get(node)
+  if (known !== undefined) return known
+  const table = readTable(node)
+  tables.set(node, table)
+  return table
+}
+
+function readTable(node: PublicNode): PortTable {
   const addresses = new Map<string, HostAddress>()
   for (const address of hostAddresses(node))
     if (!addresses.has(address.alias)) addresses.set(address.alias, address)

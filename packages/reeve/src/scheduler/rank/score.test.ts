@@ -2,7 +2,16 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { aGroup, aJob } from '../../../test/build/job.ts'
 import { aNode } from '../../../test/build/node.ts'
-import { affinityScorer, antiAffinityScore, fitScore, meanScore, rounded } from './score.ts'
+import {
+  affinityScorer,
+  antiAffinityScore,
+  fitScore,
+  meanScore,
+  preemptionScore,
+  rounded,
+  scoreParts,
+  tenToThe,
+} from './score.ts'
 
 /** Scheduling reference §41: a node of 4,000 MHz and 8,192 MB, used so much after the placement. */
 const fits = [
@@ -56,4 +65,31 @@ test('affinity: weights that match, over all weights', () => {
   const [plain] = aJob().TaskGroups
   assert.ok(plain)
   assert.equal(affinityScorer(aJob(), plain), undefined)
+})
+
+test('ten to the power: the table is exact to ten digits', () => {
+  for (let power = 0; power <= 1; power += 1 / 7_919)
+    assert.ok(Math.abs(tenToThe(power) - 10 ** power) < 1e-10, String(power))
+  assert.deepEqual([tenToThe(0), tenToThe(1), tenToThe(-1), tenToThe(2)], [1, 10, 1, 10])
+})
+
+test('preemption: the example of the reference, and more victims score lower', () => {
+  assert.equal(rounded(preemptionScore([10])), 0.999943)
+  assert.ok(preemptionScore([10, 10]) < preemptionScore([10]))
+  assert.ok(preemptionScore([40]) < preemptionScore([10]))
+})
+
+test('score parts: those that apply, by their names', () => {
+  const applied = { fit: 0.5, antiAffinity: 0, affinity: undefined, penalised: false }
+  assert.deepEqual(scoreParts(applied), { binpack: 0.5 })
+  const all = { antiAffinity: -0.2, affinity: 1, penalised: true, spread: 0.25 }
+  assert.deepEqual(scoreParts({ fit: 0.5, ...all, devices: -1, preemption: 0.75 }), {
+    binpack: 0.5,
+    devices: -1,
+    'job-anti-affinity': -0.2,
+    'node-affinity': 1,
+    'node-reschedule-penalty': -1,
+    'allocation-spread': 0.25,
+    preemption: 0.75,
+  })
 })

@@ -1,10 +1,21 @@
 import { compareText } from '../../kit/sorted-list.ts'
 
+type Counts = Readonly<Record<string, number>> | null
+
 /** Counts nodes by a reason and by their class. */
 export class Tally {
   readonly #reasons = new Map<string, number>()
   readonly #classes = new Map<string, number>()
   #total = 0
+  #version = 0
+  /** What was last told: every allocation of a plan tells it, and it rarely changes. */
+  #byReason: Counts | undefined
+  #byClass: Counts | undefined
+
+  /** Changes whenever a count does. */
+  get version(): number {
+    return this.#version
+  }
 
   get total(): number {
     return this.#total
@@ -33,17 +44,22 @@ export class Tally {
     return this.#reasons.has(reason)
   }
 
-  byReason(): Readonly<Record<string, number>> | undefined {
-    return record(this.#reasons)
+  byReason(): Counts {
+    if (this.#byReason === undefined) this.#byReason = record(this.#reasons)
+    return this.#byReason
   }
 
   /** Nodes without a class are in no class. */
-  byClass(): Readonly<Record<string, number>> | undefined {
-    return record(this.#classes)
+  byClass(): Counts {
+    if (this.#byClass === undefined) this.#byClass = record(this.#classes)
+    return this.#byClass
   }
 
   #change(reason: string, nodeClass: string, delta: 1 | -1): void {
     this.#total += delta
+    this.#version += 1
+    this.#byReason = undefined
+    this.#byClass = undefined
     bump(this.#reasons, reason, delta)
     if (nodeClass !== '') bump(this.#classes, nodeClass, delta)
   }
@@ -55,7 +71,7 @@ function bump(counts: Map<string, number>, name: string, delta: number): void {
   else counts.set(name, count)
 }
 
-function record(counts: ReadonlyMap<string, number>): Readonly<Record<string, number>> | undefined {
-  if (counts.size === 0) return undefined
+function record(counts: ReadonlyMap<string, number>): Counts {
+  if (counts.size === 0) return null
   return Object.fromEntries([...counts].toSorted(([a], [b]) => compareText(a, b)))
 }

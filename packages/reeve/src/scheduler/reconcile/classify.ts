@@ -1,16 +1,18 @@
-import type { Job, ReschedulePolicy } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
+import type { DisconnectStrategy, Job, TaskGroup } from '@reeve/contract'
 import {
-  allocationIndex,
   isClientTerminal,
   isServerTerminal,
   type AllocationRow,
   type PublicNode,
 } from '../../model/index.ts'
-import { isGone } from './gone.ts'
+import { contactWith, hasReturned } from './disconnect.ts'
+import { leavesForGood, mustLeave } from './drain.ts'
+import { replacementOfLost } from './lost.ts'
 import { decideReschedule } from './reschedule.ts'
+import { isOlder, isReplaced } from './row-order.ts'
+import { unknownSinceMs } from './state-history.ts'
 
-/** The allocations of one group, by what has become of them. Each list is in order of names. */
+/** The allocations of one group, by what has become of them. Each list is in the order given. */
 export interface Classified {
   /** Count towards the group where they are. */
   readonly keep: readonly AllocationRow[]
@@ -18,10 +20,24 @@ export interface Classified {
   readonly migrate: readonly AllocationRow[]
   /** Their node is gone. */
   readonly lost: readonly AllocationRow[]
+  /** Were stopped as lost before, and may be placed again now. */
+  readonly lostBefore: readonly AllocationRow[]
   /** Failed, and may be placed again now. */
   readonly failed: readonly AllocationRow[]
+  /** On a node that is silent: placed again now, though they may go on there. */
+  readonly stranded: readonly AllocationRow[]
   /** Failed, among `keep` until they may be placed again. */
   readonly later: readonly Deferred[]
+  /** The same, but their deployment has to allow it. */
+  readonly held: readonly AllocationRow[]
+  /** Become unknown now; also among `keep`, `stranded` or neither. */
+  readonly disconnecting: readonly AllocationRow[]
+  /** Of those, the ones whose replacement has to wait. */
+  readonly strandedLater: readonly Deferred[]
+  /** Were unknown, and their node has spoken. */
+  readonly returning: readonly AllocationRow[]
+  /** Whether something that was lost may still run, so that nothing may be placed. */
+  readonly isWaiting: boolean
 }
 
 export interface Deferred {
@@ -31,57 +47,88 @@ export interface Deferred {
 
 export interface ClassifyContext {
   readonly job: Job
-  readonly policy: ReschedulePolicy | null
+  readonly group: TaskGroup
+  /** Null: nothing of the group waits for a silent node. */
+  readonly disconnect: DisconnectStrategy | null
   readonly findNode: (id: string) => PublicNode | undefined
   readonly nowMs: number
   readonly evaluationId: string
+  /** The deployment that decides alone when its failed allocations are replaced. */
+  readonly activeDeploymentId: string | undefined
 }
 
-type Fate = 'keep' | 'migrate' | 'lost' | 'failed' | 'forget' | Deferred
+type ListName = Exclude<keyof Classified, 'isWaiting' | 'later' | 'strandedLater' | 'held'>
+type Fate =
+  | Exclude<ListName, 'disconnecting'>
+  | 'forget'
+  | 'wait'
+  | 'held'
+  | { readonly in: 'later' | 'strandedLater'; readonly dueMs: number }
 
-/** Scheduling reference §6.2 and §6.3. */
+/** Scheduling reference §6.2 and §6.3: the first rule that applies. */
 export function classify(rows: readonly AllocationRow[], context: ClassifyContext): Classified {
-  const keep: AllocationRow[] = []
-  const migrate: AllocationRow[] = []
-  const lost: AllocationRow[] = []
-  const failed: AllocationRow[] = []
-  const lists = { keep, migrate, lost, failed }
-  const later: Deferred[] = []
-  for (const row of rows.toSorted(byName)) {
-    const fate = fateOf(row, context)
-    if (fate === 'forget') continue
-    if (typeof fate === 'string') {
-      lists[fate].push(row)
-      continue
-    }
-    later.push(fate)
-    lists.keep.push(row)
+  const lists: Record<ListName, AllocationRow[]> = {
+    keep: [],
+    migrate: [],
+    lost: [],
+    lostBefore: [],
+    failed: [],
+    stranded: [],
+    disconnecting: [],
+    returning: [],
   }
-  return { ...lists, later }
+  const deferred: Record<'later' | 'strandedLater', Deferred[]> = { later: [], strandedLater: [] }
+  const held: AllocationRow[] = []
+  let isWaiting = false
+  for (const row of rows) {
+    const { fate, disconnects } = fateOf(row, context)
+    if (disconnects === true) lists.disconnecting.push(row)
+    if (fate === 'wait') isWaiting = true
+    else if (typeof fate === 'object') {
+      lists.keep.push(row)
+      deferred[fate.in].push({ row, dueMs: fate.dueMs })
+    } else if (fate === 'held') {
+      lists.keep.push(row)
+      held.push(row)
+    } else if (fate !== 'forget') lists[fate].push(row)
+  }
+  return { ...lists, ...deferred, held, isWaiting }
 }
 
-/** By index, then by age, then by ID: a total order. */
-export function byName(a: AllocationRow, b: AllocationRow): number {
-  return (
-    allocationIndex(a.Name) - allocationIndex(b.Name) ||
-    a.CreateIndex - b.CreateIndex ||
-    compareText(a.ID, b.ID)
-  )
+interface Verdict {
+  readonly fate: Fate
+  readonly disconnects?: boolean
 }
 
-function fateOf(row: AllocationRow, context: ClassifyContext): Fate {
-  if (isServerTerminal(row)) return fateOfStopped(row, context)
-  if (isClientTerminal(row)) return fateOfEnded(row, context)
-  if (row.DesiredTransition?.Migrate === true) return 'migrate'
-  return isGone(context.findNode(row.NodeID)) ? 'lost' : 'keep'
+function fateOf(row: AllocationRow, context: ClassifyContext): Verdict {
+  if (isServerTerminal(row)) return { fate: fateOfStopped(row, context) }
+  if (isClientTerminal(row)) return { fate: fateOfEnded(row, context) }
+  const { disconnect, nowMs, findNode } = context
+  const contact = contactWith(row, { disconnect, nowMs, node: findNode(row.NodeID) })
+  switch (contact) {
+    case 'lost':
+      return { fate: 'lost' }
+    case 'disconnecting':
+      return { fate: fateOfStranded(row, context, nowMs), disconnects: true }
+    case 'unknown': {
+      const fate = fateOfStranded(row, context, unknownSinceMs(row) ?? nowMs)
+      // Its follow-up was made when it became unknown.
+      return { fate: typeof fate === 'object' ? 'keep' : fate }
+    }
+    case 'here':
+      if (mustLeave(row)) return { fate: 'migrate' }
+      return { fate: hasReturned(row) ? 'returning' : 'keep' }
+  }
 }
 
 /**
  * Told to stop. Of batch jobs, work that ended well before the stop reached it is done all the
  * same.
  */
-function fateOfStopped(row: AllocationRow, { job }: ClassifyContext): Fate {
-  if (row.DesiredTransition?.MigrateDisablePlacement === true) return 'keep'
+function fateOfStopped(row: AllocationRow, { job, group, nowMs }: ClassifyContext): Fate {
+  if (leavesForGood(row)) return 'keep'
+  const lost = replacementOfLost(row, group, nowMs)
+  if (lost !== 'none') return lost === 'wait' ? 'wait' : 'lostBefore'
   const done =
     job.Type === 'batch' &&
     row.ClientStatus === 'complete' &&
@@ -104,22 +151,29 @@ function wasKilled(row: AllocationRow): boolean {
 /** Ended on its node though it should run. */
 function fateOfEnded(row: AllocationRow, context: ClassifyContext): Fate {
   const { job } = context
+  // It failed where nobody saw it, and something has taken its place since.
+  if (row.ClientStatus === 'failed' && hasReturned(row) && isReplaced(row)) return 'returning'
+  if (row.DeploymentStatus?.Canary === true && mustLeave(row)) return 'migrate'
   if (isReplaced(row)) return 'forget'
   // A new version of a batch job runs again even where the old one has finished.
   if (job.Type === 'batch' && isOlder(row, job)) return 'forget'
   if (row.ClientStatus !== 'failed') return job.Type === 'batch' ? 'keep' : 'forget'
-  const decision = decideReschedule(row, context)
+  const decision = decideReschedule(row, { ...context, policy: context.group.ReschedulePolicy })
   if (decision.when === 'now') return 'failed'
-  return decision.when === 'later' ? { row, dueMs: decision.dueMs } : 'keep'
-}
-
-function isReplaced(row: AllocationRow): boolean {
-  return row.NextAllocation !== undefined && row.NextAllocation !== ''
+  if (decision.when === 'held') return 'held'
+  return decision.when === 'later' ? { in: 'later', dueMs: decision.dueMs } : 'keep'
 }
 
 /**
- * Of an earlier version, or of a job of the same ID that was purged before this one was registered.
+ * Its node is silent: whether something else runs in its place meanwhile. That says nothing about
+ * the version it runs, so no deployment has to allow it.
  */
-export function isOlder(row: AllocationRow, job: Job): boolean {
-  return row.CreateIndex < job.CreateIndex || row.JobVersion < job.Version
+function fateOfStranded(row: AllocationRow, context: ClassifyContext, failedMs: number): Fate {
+  if (context.disconnect?.Replace === false) return 'keep'
+  if (isReplaced(row)) return 'forget'
+  const policy = context.group.ReschedulePolicy
+  const { nowMs, evaluationId } = context
+  const decision = decideReschedule(row, { nowMs, evaluationId, policy, failedMs })
+  if (decision.when === 'now') return 'stranded'
+  return decision.when === 'later' ? { in: 'strandedLater', dueMs: decision.dueMs } : 'keep'
 }

@@ -2,9 +2,14 @@
 export const REASONS = {
   jobStopped: 'allocation is not needed: its job was stopped',
   notNeeded: 'allocation is not needed after the job was updated',
+  canaryGivenUp: 'allocation is not needed: it is a canary of a deployment that was given up',
   migrating: 'allocation is being migrated',
   updating: 'allocation is being updated with its job',
   lost: 'allocation is lost: its node is down',
+  unknown: 'allocation is unknown: its node is disconnected',
   rescheduled: 'allocation was rescheduled because it failed',
+  reconnected: 'allocation is not needed: the one that it stood in for is back',
+  stoodIn: 'allocation is not needed: another took its place while its node was disconnected',
   nodeUnfit: 'allocation is not needed: its node no longer takes the job',
+  preempted: (winnerId: string) => `allocation was preempted by allocation ${winnerId}`,
 } as const

@@ -1,30 +1,23 @@
-import type { Job, TaskGroup } from '@reeve/contract'
+import type { Deployment, DeploymentGroupState, Job, TaskGroup } from '@reeve/contract'
 import {
-  allocationIndex,
-  isClientTerminal,
-  isServerTerminal,
+  groupStateOf,
+  newGroupState,
   type AllocationRow,
+  type PublicNode,
 } from '../../model/index.ts'
-import { byName, isOlder, type Classified, type Deferred } from './classify.ts'
+import { canaryIndexes, isOnTrial, splitCanaries } from './canary.ts'
+import { classify, type Classified, type Deferred } from './classify.ts'
+import { leavesForGood } from './drain.ts'
+import { lostWaitMs } from './lost.ts'
 import { NameIndex } from './names.ts'
+import type { Placement, Stop } from './placement.ts'
 import { REASONS } from './reasons.ts'
-import { needsReplacement } from './update-kind.ts'
-
-/** Why an allocation is to be placed; `previous` is the one it takes the place of. */
-export type Placement =
-  | { readonly why: 'missing'; readonly index: number }
-  | {
-      readonly why: 'lost' | 'migrate' | 'failed' | 'destructive'
-      readonly index: number
-      readonly previous: AllocationRow
-    }
-
-export interface Stop {
-  readonly row: AllocationRow
-  readonly reason: string
-  /** Its node cannot say how it ended, so the servers do. */
-  readonly lost?: boolean | undefined
-}
+import { resolveReturns } from './reconnect.ts'
+import { isDeployed, isRolledOut, type GroupRollout, type Rollout } from './rollout.ts'
+import { indexOf, isOlder, sortByName } from './row-order.ts'
+import { canBeStopped, chooseSurplus } from './surplus.ts'
+import type { UpdateKinds } from './update-kind.ts'
+import { updateLimit } from './update-limit.ts'
 
 /** What a group needs. Nothing here has looked for room yet. */
 export interface GroupChanges {
@@ -33,142 +26,332 @@ export interface GroupChanges {
   readonly stop: readonly Stop[]
   /** Stay where they are and take over the new version. */
   readonly update: readonly AllocationRow[]
+  /** Become unknown, because their node is silent. */
+  readonly disconnect: readonly AllocationRow[]
+  /** Were unknown, are back, and stay. */
+  readonly reconnect: readonly AllocationRow[]
+  /** Failed ones that are placed again when their time has come. */
   readonly later: readonly Deferred[]
+  /** The same for those on silent nodes. */
+  readonly strandedLater: readonly Deferred[]
+  /** When what is lost now may be replaced, if not at once. */
+  readonly lostDueMs: number | undefined
   readonly ignored: number
+  readonly rollout: GroupRollout
 }
 
 export interface ReconcileContext {
   readonly job: Job
-  /** The version that an allocation runs. */
-  readonly findJobOf: (row: AllocationRow) => Job | undefined
-  /** Whether the allocation's node would still take the new version of its group. */
-  readonly canStay: (row: AllocationRow, group: TaskGroup) => boolean
+  readonly nowMs: number
+  readonly evaluationId: string
+  readonly rollout: Rollout
+  readonly kinds: UpdateKinds
+  readonly findNode: (id: string) => PublicNode | undefined
+  readonly findDeployment: (id: string) => Deployment | undefined
 }
 
-/**
- * Brings one group of a service or batch job to its count (scheduling reference §6.4–6.6). All
- * destructive updates are made in one go: spreading them over time is what deployments add.
- */
+/** Brings one group of a service or batch job to its count (scheduling reference §6). */
 export function reconcileGroup(
   group: TaskGroup,
-  classified: Classified,
+  rows: readonly AllocationRow[],
   context: ReconcileContext,
 ): GroupChanges {
-  const { migrate, lost, failed } = classified
-  const surplus = chooseSurplus(classified, group.Count)
-  const staying = classified.keep.filter((row) => !surplus.has(row))
-  const moving = migrate.filter((row) => !surplus.has(row))
-  const leaving = moving.filter((row) => row.DesiredTransition?.MigrateDisablePlacement !== true)
-  const updates = sortUpdates(staying, group, context)
-  const room = group.Count - staying.length - moving.length
-  const again = failed.slice(0, room)
-  const replaced = lost.slice(0, room - again.length)
-  const names = new NameIndex(group.Count, [...staying, ...moving].map(indexOf))
-  const missing = room - again.length - replaced.length
+  const sorted = sortByName(rows)
+  const split = splitCanaries(sorted, group.Name, context)
+  const returns = resolveReturns(classifyOf(split.others, group, context), sorted, {
+    job: context.job,
+    group,
+  })
+  // A canary waits for no silent node: it is placed again as a canary elsewhere.
+  const canaries = classifyOf(split.trial, { ...group, Disconnect: null }, context)
+  const settled = settle(group, returns.classified, context)
+  const trial = planTrial(group, { canaries, settled, context })
+  const wanted = replacements(settled, trial.isOn)
+  const placing = admit(group, { ...settled, wanted, trial, context })
+  const destructive = new Set(placing.destructive)
+  const changed = new Set([...destructive, ...settled.inPlace])
   return {
     group,
-    place: [
-      ...updates.destructive.map((row) => replacing('destructive', row, indexOf(row))),
-      ...leaving.map((row) => replacing('migrate', row, indexOf(row))),
-      ...again.map((row) => replacing('failed', row, names.take(indexOf(row)))),
-      ...replaced.map((row) => replacing('lost', row, names.take(indexOf(row)))),
-      ...Array.from({ length: missing }, () => newPlacement(names.take(undefined))),
-    ],
+    place: placing.place,
     stop: [
-      ...[...surplus].filter(canBeStopped).map((row) => ({ row, reason: REASONS.notNeeded })),
-      ...moving.map((row) => ({ row, reason: REASONS.migrating })),
-      ...failed.slice(again.length).map((row) => ({ row, reason: REASONS.notNeeded })),
-      ...lost.map((row) => ({ row, reason: REASONS.lost, lost: true })),
+      ...split.unneeded.map((row) => ({ row, reason: REASONS.canaryGivenUp })),
+      ...canaries.migrate.map((row) => ({ row, reason: REASONS.migrating })),
+      ...canaries.lost.map((row) => ({ row, reason: REASONS.lost, lost: true })),
+      ...returns.stops,
+      ...settled.stop,
     ],
-    update: updates.inPlace,
-    later: classified.later.filter(({ row }) => updates.ignored.has(row)),
-    ignored: updates.ignored.size,
+    update: settled.inPlace,
+    disconnect: settled.disconnecting,
+    reconnect: returns.kept,
+    later: [...settled.later, ...canaries.later].filter(({ row }) => !changed.has(row)),
+    strandedLater: settled.strandedLater,
+    lostDueMs: settled.lostDueMs,
+    ignored: settled.staying.length - changed.size + canaries.keep.length,
+    rollout: groupRollout(group, {
+      rows,
+      settled,
+      canaries,
+      trial,
+      wanted: wanted.length,
+      context,
+    }),
   }
 }
 
-/**
- * Too many: those that must move anyway go first, then failed ones that nobody replaces, then
- * second holders of a name, then the highest indexes. Finished work goes last: it costs nothing.
- */
-function chooseSurplus({ keep, migrate }: Classified, count: number): ReadonlySet<AllocationRow> {
-  const excess = keep.length + migrate.length - count
-  if (excess <= 0) return new Set()
-  const mustMove = new Set(migrate)
-  const seen = new Set<number>()
-  const ranked = [...keep, ...migrate].map((row) => {
-    const again = seen.has(indexOf(row))
-    seen.add(indexOf(row))
-    return { row, rank: surplusRank(row, again, mustMove) }
+function classifyOf(
+  rows: readonly AllocationRow[],
+  group: TaskGroup,
+  { job, rollout, findNode, nowMs, evaluationId }: ReconcileContext,
+): Classified {
+  return classify(rows, {
+    job,
+    group,
+    disconnect: group.Disconnect,
+    findNode,
+    nowMs,
+    evaluationId,
+    activeDeploymentId: rollout.isActive ? rollout.current?.ID : undefined,
   })
-  const order = ranked.toSorted((a, b) => b.rank - a.rank || byName(b.row, a.row))
-  return new Set(order.slice(0, excess).map(({ row }) => row))
 }
 
-function surplusRank(
-  row: AllocationRow,
-  again: boolean,
-  mustMove: ReadonlySet<AllocationRow>,
-): number {
-  if (row.ClientStatus === 'complete') return 0
-  if (mustMove.has(row)) return 4
-  if (row.ClientStatus === 'failed') return 3
-  return again ? 2 : 1
-}
-
-/** Finished work of a batch job is over budget at most on paper. */
-function canBeStopped(row: AllocationRow): boolean {
-  return !isServerTerminal(row) && row.ClientStatus !== 'complete'
-}
-
-interface SortedUpdates {
-  readonly ignored: ReadonlySet<AllocationRow>
+/** Who stays, who goes, and what is missing. Canaries on trial are beside all this. */
+interface Settled {
+  readonly classified: Classified
+  readonly staying: readonly AllocationRow[]
+  readonly moving: readonly AllocationRow[]
+  readonly stop: readonly Stop[]
+  readonly disconnecting: readonly AllocationRow[]
+  readonly later: readonly Deferred[]
+  readonly strandedLater: readonly Deferred[]
   readonly inPlace: readonly AllocationRow[]
   readonly destructive: readonly AllocationRow[]
+  /** Failed, stranded and lost ones for which the count has room, and how many are missing still. */
+  readonly again: readonly AllocationRow[]
+  readonly missing: number
+  readonly lostDueMs: number | undefined
+  readonly isWaiting: boolean
+  readonly names: NameIndex
+}
+
+function settle(group: TaskGroup, classified: Classified, context: ReconcileContext): Settled {
+  const { migrate, lost, lostBefore, failed, stranded } = classified
+  const state = groupStateOf(context.rollout.current, group.Name)
+  const promoted = new Set(state?.Promoted === true ? state.PlacedCanaries : [])
+  const surplus = chooseSurplus(classified, group.Count, promoted)
+  const staying = classified.keep.filter((row) => !surplus.has(row))
+  const moving = migrate.filter((row) => !surplus.has(row))
+  const room = Math.max(0, group.Count - staying.length - moving.length)
+  const again = [...failed, ...stranded, ...lost, ...lostBefore].slice(0, room)
+  const chosen = new Set(again)
+  const waitMs = lost.length === 0 ? undefined : lostWaitMs(group)
+  return {
+    classified,
+    staying,
+    moving,
+    ...sortUpdates(staying, group, context),
+    again,
+    missing: room - again.length,
+    disconnecting: classified.disconnecting.filter((row) => !surplus.has(row)),
+    later: classified.later.filter(({ row }) => !surplus.has(row)),
+    strandedLater: classified.strandedLater.filter(({ row }) => !surplus.has(row)),
+    lostDueMs: waitMs === undefined ? undefined : context.nowMs + waitMs,
+    isWaiting: classified.isWaiting || waitMs !== undefined,
+    names: new NameIndex(group.Count, [...staying, ...moving].map(indexOf)),
+    stop: [
+      ...[...surplus].filter(canBeStopped).map((row) => ({ row, reason: REASONS.notNeeded })),
+      ...moving.map((row) => ({ row, reason: REASONS.migrating })),
+      ...failed
+        .filter((row) => !chosen.has(row))
+        .map((row) => ({ row, reason: REASONS.notNeeded })),
+      ...lost.map((row) => ({ row, reason: REASONS.lost, lost: true })),
+    ],
+  }
 }
 
 function sortUpdates(
   rows: readonly AllocationRow[],
   group: TaskGroup,
-  context: ReconcileContext,
-): SortedUpdates {
+  { kinds }: ReconcileContext,
+): Pick<Settled, 'inPlace' | 'destructive'> {
   const inPlace: AllocationRow[] = []
   const destructive: AllocationRow[] = []
-  const ignored = new Set<AllocationRow>()
   for (const row of rows) {
-    const kind = updateKind(row, group, context)
-    if (kind === 'none') ignored.add(row)
-    else if (kind === 'in-place') inPlace.push(row)
-    else destructive.push(row)
+    const kind = kinds.of(row, group)
+    if (kind === 'in-place') inPlace.push(row)
+    else if (kind === 'destructive') destructive.push(row)
   }
-  return { ignored, inPlace, destructive }
+  return { inPlace, destructive }
 }
 
-/** Also what system jobs ask of each allocation that stays on its node. */
-export function updateKind(
-  row: AllocationRow,
+/** The trial of a new version by canaries (scheduling reference §6.7). */
+interface Trial {
+  /** Whether canaries wait to be promoted, those that are placed now included. */
+  readonly isOn: boolean
+  /** How many there shall be; 0: none were ever asked for. */
+  readonly desired: number
+  readonly place: readonly Placement[]
+  /** Some are still to be placed, now or when the deployment goes on. */
+  readonly isIncomplete: boolean
+}
+
+interface TrialParts {
+  readonly canaries: Classified
+  readonly settled: Settled
+  readonly context: ReconcileContext
+}
+
+function planTrial(group: TaskGroup, { canaries, settled, context }: TrialParts): Trial {
+  const { job, rollout } = context
+  const state = groupStateOf(rollout.current, group.Name)
+  const asked = isDeployed(job, group) ? (group.Update?.Canary ?? 0) : 0
+  const present = [...canaries.keep, ...canaries.failed]
+  const isNeeded =
+    settled.destructive.length > 0 && present.length < asked && state?.Promoted !== true
+  const mayPlace = isNeeded && !rollout.isPaused && !rollout.isFailed && !settled.isWaiting
+  const indexes = canaryIndexes({
+    wanted: mayPlace ? asked - present.length : 0,
+    destructive: settled.destructive,
+    taken: [...settled.staying, ...settled.moving],
+    canaries: present,
+    count: group.Count,
+  })
+  const again = canaries.failed.map((previous): Placement => ({
+    why: 'failed',
+    index: indexOf(previous),
+    previous,
+    canary: true,
+  }))
+  const fresh = indexes.map((index): Placement => ({ why: 'canary', index, canary: true }))
+  return {
+    isOn: isNeeded || isOnTrial(state),
+    desired: isNeeded
+      ? Math.max(asked, state?.DesiredCanaries ?? 0)
+      : (state?.DesiredCanaries ?? 0),
+    place: settled.isWaiting ? [] : [...again, ...fresh],
+    isIncomplete:
+      isNeeded || canaries.failed.length + canaries.later.length + canaries.held.length > 0,
+  }
+}
+
+/** What the count lacks, whether or not it may be placed now. */
+function replacements(settled: Settled, isOnTrial: boolean): readonly Placement[] {
+  const { again, missing, names, classified } = settled
+  const [failed, stranded] = [new Set(classified.failed), new Set(classified.stranded)]
+  const why = (row: AllocationRow): Placement['why'] =>
+    failed.has(row) ? 'failed' : stranded.has(row) ? 'stranded' : 'lost'
+  return [
+    ...again.map((previous) => ({
+      why: why(previous),
+      index: names.take(indexOf(previous)),
+      previous,
+      downgrade: isOnTrial,
+    })),
+    ...Array.from({ length: missing }, () => ({
+      why: 'missing' as const,
+      index: names.take(undefined),
+      downgrade: isOnTrial,
+    })),
+  ]
+}
+
+interface AdmitParts extends Settled {
+  readonly wanted: readonly Placement[]
+  readonly trial: Trial
+  readonly context: ReconcileContext
+}
+
+/** What of all that may happen now (scheduling reference §6.8). */
+function admit(
   group: TaskGroup,
-  { job, findJobOf, canStay }: ReconcileContext,
-): 'none' | 'in-place' | 'destructive' {
-  if (!isOlder(row, job) || isServerTerminal(row)) return 'none'
-  // A version number says nothing across a purge: the old job of that number may be another one.
-  const before = row.CreateIndex < job.CreateIndex ? undefined : findJobOf(row)
-  if (before === undefined || needsReplacement(before, job, group.Name)) return 'destructive'
-  if (isClientTerminal(row)) return 'none'
-  return canStay(row, group) ? 'in-place' : 'destructive'
+  parts: AdmitParts,
+): { readonly place: readonly Placement[]; readonly destructive: readonly AllocationRow[] } {
+  const { wanted, trial, moving, staying, destructive, names, isWaiting, context } = parts
+  const { rollout, job } = context
+  const isReady = !rollout.isPaused && !rollout.isFailed && !trial.isOn
+  const admitted = wanted.filter(
+    (placement) => !isWaiting && isAdmitted(placement, rollout, isReady),
+  )
+  const limit = updateLimit({
+    group,
+    rollout,
+    isDeployed: isDeployed(job, group),
+    isOnTrial: trial.isOn,
+    staying,
+  })
+  const now = destructive.slice(0, Math.max(0, limit - admitted.length))
+  return {
+    destructive: now,
+    place: [
+      ...now.map((previous) => replacing('destructive', previous, { names, downgrade: false })),
+      ...moving
+        .filter((row) => !leavesForGood(row))
+        .map((previous) => replacing('migrate', previous, { names, downgrade: trial.isOn })),
+      ...admitted,
+      ...trial.place,
+    ],
+  }
 }
 
-function indexOf(row: AllocationRow): number {
-  return allocationIndex(row.Name)
-}
-
-function newPlacement(index: number): Placement {
-  return { why: 'missing', index }
+/**
+ * While a deployment waits or has failed, only what was lost or has failed comes again; what failed
+ * in the very deployment that failed does not.
+ */
+function isAdmitted({ why, previous }: Placement, rollout: Rollout, isReady: boolean): boolean {
+  if (isReady || why === 'lost') return true
+  if (why === 'missing' || previous === undefined) return false
+  return !(rollout.isFailed && previous.DeploymentID === rollout.current?.ID)
 }
 
 function replacing(
-  why: 'lost' | 'migrate' | 'failed' | 'destructive',
+  why: 'destructive' | 'migrate',
   previous: AllocationRow,
-  index: number,
+  { names, downgrade }: { readonly names: NameIndex; readonly downgrade: boolean },
 ): Placement {
-  return { why, previous, index }
+  return { why, index: names.succeed(indexOf(previous)), previous, downgrade }
+}
+
+interface RolloutParts {
+  readonly rows: readonly AllocationRow[]
+  readonly settled: Settled
+  readonly canaries: Classified
+  readonly trial: Trial
+  readonly wanted: number
+  readonly context: ReconcileContext
+}
+
+/** Scheduling reference §6.9. */
+function groupRollout(group: TaskGroup, parts: RolloutParts): GroupRollout {
+  const { settled, trial, wanted, context } = parts
+  const state = groupStateOf(context.rollout.current, group.Name)
+  const { destructive, inPlace, moving, later } = settled
+  const isSettled =
+    destructive.length + inPlace.length + moving.length + later.length + wanted === 0 &&
+    settled.strandedLater.length + settled.classified.held.length === 0 &&
+    !settled.isWaiting &&
+    !trial.isIncomplete
+  return {
+    group: group.Name,
+    state: newState(group, state, parts),
+    isDone: isSettled && isRolledOut(state),
+  }
+}
+
+function newState(
+  group: TaskGroup,
+  state: DeploymentGroupState | undefined,
+  { rows, settled, trial, wanted, context }: RolloutParts,
+): DeploymentGroupState | undefined {
+  const { job, rollout } = context
+  if (!isDeployed(job, group) || group.Update === null) return undefined
+  if (rollout.current !== undefined && !rollout.isActive) return undefined
+  if (state !== undefined)
+    return trial.desired > state.DesiredCanaries
+      ? { ...state, DesiredCanaries: trial.desired }
+      : undefined
+  const { destructive, inPlace } = settled
+  const total = wanted + destructive.length + inPlace.length
+  const isUpdate = destructive.length + inPlace.length > 0
+  const isFirst = !rows.some((row) => row.JobVersion === job.Version && !isOlder(row, job))
+  if (total === 0 || !(isFirst || isUpdate)) return undefined
+  return { ...newGroupState(group.Update), DesiredTotal: total, DesiredCanaries: trial.desired }
 }

@@ -7,6 +7,8 @@ export type RescheduleDecision =
   | { readonly when: 'now' }
   | { readonly when: 'later'; readonly dueMs: number }
   | { readonly when: 'never' }
+  /** When the deployment that it belongs to says so. */
+  | { readonly when: 'held' }
 
 /** Due this soon counts as due: a follow-up for it would cost more than it saves. */
 const SOON_MS = 1_000
@@ -17,40 +19,53 @@ export interface RescheduleContext {
   readonly policy: ReschedulePolicy | null
   readonly nowMs: number
   readonly evaluationId: string
+  /** A deployment that is under way decides itself when what failed in it is replaced. */
+  readonly activeDeploymentId?: string | undefined
+  /** Of an allocation that did not fail itself: when its node fell silent. */
+  readonly failedMs?: number | undefined
 }
 
 /**
- * Scheduling reference §6.3, for an allocation that failed on its node and was not replaced yet.
+ * Scheduling reference §6.3, for an allocation that failed on its node, or whose node is silent,
+ * and that was not replaced yet.
  */
 export function decideReschedule(
   row: AllocationRow,
-  { policy, nowMs, evaluationId }: RescheduleContext,
+  context: RescheduleContext,
 ): RescheduleDecision {
-  if (row.DesiredTransition?.ForceReschedule === true) return { when: 'now' }
-  if (policy === null || !mayReschedule(row, policy)) return { when: 'never' }
-  const dueMs = failedAtMs(row) + msFromNs(nextDelayNs(row, policy))
+  const { policy, nowMs, evaluationId, failedMs = failedAtMs(row) } = context
+  const wish = row.DesiredTransition
+  if (wish?.ForceReschedule === true && row.ClientStatus === 'failed') return { when: 'now' }
+  if (policy === null || !mayReschedule(row, policy, failedMs)) return { when: 'never' }
+  const isHeld = (row.DeploymentID ?? '') !== '' && row.DeploymentID === context.activeDeploymentId
+  if (isHeld && wish?.Reschedule !== true) return { when: 'held' }
+  const dueMs = failedMs + msFromNs(nextDelayNs(row, policy, failedMs))
   const isItsTurn = row.FollowupEvalID === evaluationId && evaluationId !== ''
   return isItsTurn || dueMs <= nowMs + SOON_MS ? { when: 'now' } : { when: 'later', dueMs }
 }
 
-function mayReschedule(row: AllocationRow, policy: ReschedulePolicy): boolean {
+function mayReschedule(row: AllocationRow, policy: ReschedulePolicy, failedMs: number): boolean {
   if (policy.Unlimited) return true
   if (policy.Attempts <= 0) return false
   const events = eventsOf(row)
   if (events.length === 0) return true
-  const recent = recentEvents(events, policy, failedAtMs(row))
-  return recent.length < policy.Attempts && nextDelayNs(row, policy) < policy.Interval
+  const recent = recentEvents(events, policy, failedMs)
+  return recent.length < policy.Attempts && nextDelayNs(row, policy, failedMs) < policy.Interval
 }
 
 /** The time to wait after this failure, from the waits before it. */
-export function nextDelayNs(row: AllocationRow, policy: ReschedulePolicy): number {
+export function nextDelayNs(
+  row: AllocationRow,
+  policy: ReschedulePolicy,
+  failedMs = failedAtMs(row),
+): number {
   const events = eventsOf(row)
   const last = events.at(-1)
   if (last === undefined) return policy.Delay
   const delay = grownDelayNs(events, policy)
   if (policy.MaxDelay <= 0 || delay <= policy.MaxDelay) return delay
   // At the cap, an allocation that ran longer than the cap begins anew.
-  const ranNs = nsFromMs(failedAtMs(row)) - last.RescheduleTime
+  const ranNs = nsFromMs(failedMs) - last.RescheduleTime
   return ranNs > policy.MaxDelay ? policy.Delay : policy.MaxDelay
 }
 

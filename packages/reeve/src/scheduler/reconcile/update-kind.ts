@@ -1,5 +1,57 @@
 import type { Job, NetworkResource, Port, Task, TaskGroup } from '@reeve/contract'
-import { isEqual } from '../../model/index.ts'
+import {
+  isClientTerminal,
+  isEqual,
+  isServerTerminal,
+  type AllocationRow,
+} from '../../model/index.ts'
+import { isOlder } from './row-order.ts'
+
+export type UpdateKind = 'none' | 'in-place' | 'destructive'
+
+export interface UpdateKindOptions {
+  readonly job: Job
+  /** The version that an allocation runs; undefined when it is no longer kept. */
+  readonly findJobOf: (row: AllocationRow) => Job | undefined
+  /** Whether the allocation's node would still take the new version of its group. */
+  readonly canStay: (row: AllocationRow, group: TaskGroup) => boolean
+}
+
+/**
+ * What a new version of the job means for its allocations. Versions are compared once, not once
+ * for each of the thousands of allocations that run them.
+ */
+export class UpdateKinds {
+  readonly #options: UpdateKindOptions
+  readonly #replaces = new Map<string, boolean>()
+
+  constructor(options: UpdateKindOptions) {
+    this.#options = options
+  }
+
+  of(row: AllocationRow, group: TaskGroup): UpdateKind {
+    const { job, canStay } = this.#options
+    if (!isOlder(row, job) || isServerTerminal(row)) return 'none'
+    // Who cannot be reached is updated when it is back, or stopped.
+    if (row.ClientStatus === 'unknown') return 'none'
+    if (this.#needsReplacement(row, group)) return 'destructive'
+    if (isClientTerminal(row)) return 'none'
+    return canStay(row, group) ? 'in-place' : 'destructive'
+  }
+
+  #needsReplacement(row: AllocationRow, group: TaskGroup): boolean {
+    const { job, findJobOf } = this.#options
+    // A version number says nothing across a purge: the old job of that number may be another one.
+    if (row.CreateIndex < job.CreateIndex) return true
+    const key = `${row.JobVersion} ${group.Name}`
+    const known = this.#replaces.get(key)
+    if (known !== undefined) return known
+    const before = findJobOf(row)
+    const replaces = before === undefined || needsReplacement(before, job, group.Name)
+    this.#replaces.set(key, replaces)
+    return replaces
+  }
+}
 
 /**
  * Whether a running allocation of one version of a group can become one of another without being

@@ -1,0 +1,63 @@
+import type { IdSource } from '../../kit/clock.ts'
+import { isoFromMs, nsFromMs } from '../../kit/duration.ts'
+import { compareText } from '../../kit/sorted-list.ts'
+import { newEvaluation, withNodeEvent, type NodeRow } from '../../model/index.ts'
+import { namespacedKey, put, type Change, type Stamp, type Tables } from '../../state/index.ts'
+import type { DrainDecision, DrainMark } from './decide-drain.ts'
+
+/** The marks, and one evaluation for each job concerned, in one commit (scheduling reference §2). */
+export function markRows(
+  tables: Tables,
+  marks: readonly DrainMark[],
+  { stamp, ids }: { readonly stamp: Stamp; readonly ids: IdSource },
+): Change[] {
+  const jobs = new Map(
+    marks.map(({ row }) => [namespacedKey(row.Namespace, row.JobID), row] as const),
+  )
+  const evaluations = [...jobs]
+    .toSorted(([a], [b]) => compareText(a, b))
+    .flatMap(([key, { NodeID }]) => {
+      const job = tables.jobs.find(key)
+      if (job === undefined) return []
+      const evaluation = newEvaluation(job, {
+        id: ids.uuid(),
+        trigger: 'node-drain',
+        timeMs: stamp.timeMs,
+        jobModifyIndex: job.JobModifyIndex,
+      })
+      return [put('evaluations', { ...evaluation, NodeID, NodeModifyIndex: 0 })]
+    })
+  return [...marks.map((mark) => put('allocations', markedRow(mark, stamp))), ...evaluations]
+}
+
+function markedRow({ row, disablePlacement }: DrainMark, { index, timeMs }: Stamp) {
+  return {
+    ...row,
+    DesiredTransition: {
+      ...row.DesiredTransition,
+      Migrate: true,
+      ...(disablePlacement ? { MigrateDisablePlacement: true } : {}),
+    },
+    AllocModifyIndex: index,
+    ModifyTime: nsFromMs(timeMs),
+  }
+}
+
+/** The drain is over; the node stays ineligible until somebody says otherwise. */
+export function completedRow(
+  { node, deadlineReached }: DrainDecision['complete'][number],
+  stamp: Stamp,
+): NodeRow {
+  const details = deadlineReached ? { details: { deadline_reached: 'true' } } : {}
+  const event = { subsystem: 'Drain', message: 'Node drain complete', ...details } as const
+  return {
+    ...node,
+    Drain: false,
+    DrainStrategy: null,
+    LastDrain:
+      node.LastDrain === null
+        ? null
+        : { ...node.LastDrain, Status: 'complete', UpdatedAt: isoFromMs(stamp.timeMs) },
+    Events: withNodeEvent(node.Events, event, stamp),
+  }
+}

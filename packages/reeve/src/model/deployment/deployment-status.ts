@@ -1,0 +1,66 @@
+import type { Deployment } from '@reeve/contract'
+import { nsFromMs } from '../../kit/duration.ts'
+
+/** `StatusDescription` of a deployment (scheduling reference §1.5). The texts are contract. */
+export const DEPLOYMENT_TEXTS = {
+  running: 'Deployment is running',
+  needsPromotion: 'Deployment is running but requires manual promotion',
+  promotesItself: 'Deployment is running pending automatic promotion',
+  paused: 'Deployment is paused',
+  successful: 'Deployment completed successfully',
+  jobStopped: 'Cancelled because job is stopped',
+  newerVersion: 'Cancelled due to newer version of job',
+  unhealthy: 'Failed due to unhealthy allocations',
+  tooSlow: 'Failed due to progress deadline',
+  failedByUser: 'Deployment marked as failed',
+} as const
+
+/** What follows the text of a failure when a group asked to be reverted. */
+export const ROLLBACK_TEXTS = {
+  rollsBack: (version: number) => ` - rolling back to job version ${version}`,
+  sameSpecification: (version: number) =>
+    ` - not rolling back to stable job version ${version} as current job has same specification`,
+  nothingStable: ' - no stable job version to auto revert to',
+} as const
+
+/** One that has ended takes no further change. */
+export function isActiveDeployment({ Status }: Pick<Deployment, 'Status'>): boolean {
+  return Status !== 'failed' && Status !== 'successful' && Status !== 'cancelled'
+}
+
+/** Whether canaries of some group still wait to be promoted. */
+export function awaitsPromotion({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): boolean {
+  return Object.values(TaskGroups).some((group) => group.DesiredCanaries > 0 && !group.Promoted)
+}
+
+/** Whether every group with canaries promotes them without being asked. */
+export function promotesItself({ TaskGroups }: Pick<Deployment, 'TaskGroups'>): boolean {
+  const trials = Object.values(TaskGroups).filter((group) => group.DesiredCanaries > 0)
+  return trials.length > 0 && trials.every((group) => group.AutoPromote)
+}
+
+/** What a running deployment says of itself. */
+export function runningText(deployment: Pick<Deployment, 'TaskGroups'>): string {
+  if (!awaitsPromotion(deployment)) return DEPLOYMENT_TEXTS.running
+  return promotesItself(deployment)
+    ? DEPLOYMENT_TEXTS.promotesItself
+    : DEPLOYMENT_TEXTS.needsPromotion
+}
+
+export interface DeploymentEnd {
+  readonly status: 'successful' | 'failed' | 'cancelled'
+  readonly text: string
+  readonly timeMs: number
+}
+
+export function endDeployment(
+  deployment: Deployment,
+  { status, text, timeMs }: DeploymentEnd,
+): Deployment {
+  return {
+    ...deployment,
+    Status: status,
+    StatusDescription: text,
+    ModifyTime: nsFromMs(timeMs),
+  }
+}

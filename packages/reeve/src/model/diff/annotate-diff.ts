@@ -1,0 +1,108 @@
+import type {
+  DesiredUpdates,
+  FieldDiff,
+  JobDiff,
+  ObjectDiff,
+  TaskDiff,
+  TaskGroupDiff,
+} from '@reeve/contract'
+import { isChange } from './compare.ts'
+
+export interface DiffAnnotations {
+  /** What a plan does with the allocations of each group. */
+  readonly desiredUpdates: Readonly<Record<string, DesiredUpdates>>
+}
+
+/** Reference §4.9: how a plan's counts are called in a diff. */
+const UPDATE_NAMES = {
+  Ignore: 'ignore',
+  Place: 'create',
+  Migrate: 'migrate',
+  Stop: 'destroy',
+  Canary: 'canary',
+  InPlaceUpdate: 'in-place update',
+  DestructiveUpdate: 'create/destroy update',
+} as const satisfies Partial<Record<keyof DesiredUpdates, string>>
+
+/**
+ * What an agent can take over while the task runs: scheduling reference §6.6, so that the plan says
+ * what the scheduler does. Everything else replaces the allocation. A list names the fields of the
+ * object that can; true means the object as a whole.
+ */
+const IN_PLACE_FIELDS: ReadonlySet<string> = new Set([
+  'KillSignal',
+  'KillTimeout',
+  'Kind',
+  'Leader',
+  'ShutdownDelay',
+])
+const IN_PLACE_OBJECTS: ReadonlyMap<string, true | readonly string[]> = new Map<
+  string,
+  true | readonly string[]
+>([
+  ['Action', true],
+  ['Affinity', true],
+  ['Constraint', true],
+  ['Discovery', true],
+  ['DispatchPayload', true],
+  ['Lifecycle', true],
+  ['LogConfig', ['MaxFileSizeMB', 'MaxFiles']],
+  ['Resources', ['DiskMB', 'IOPS']],
+  ['RestartPolicy', ['Attempts', 'Delay', 'Interval', 'Mode']],
+  ['Scaling', true],
+  ['Schedule', true],
+  ['Service', true],
+  ['Spread', true],
+])
+
+/** The diff with what a plan would do because of it (Spec W: Plan). */
+export function annotateDiff(diff: JobDiff, annotations: DiffAnnotations): JobDiff {
+  const TaskGroups = diff.TaskGroups?.map((group) => annotateGroup(group, annotations)) ?? null
+  return { ...diff, TaskGroups }
+}
+
+function annotateGroup(group: TaskGroupDiff, { desiredUpdates }: DiffAnnotations): TaskGroupDiff {
+  const updates = Object.hasOwn(desiredUpdates, group.Name) ? desiredUpdates[group.Name] : undefined
+  return {
+    ...group,
+    Fields: group.Fields?.map(annotateCount) ?? null,
+    Tasks: group.Tasks?.map((task) => annotateTask(task, group)) ?? null,
+    Updates: updates === undefined ? null : updateCounts(updates),
+  }
+}
+
+function updateCounts(updates: DesiredUpdates): Readonly<Record<string, number>> {
+  // Object.entries of a literal gives exactly its pairs.
+  const names = Object.entries(UPDATE_NAMES) as readonly [keyof DesiredUpdates, string][]
+  return Object.fromEntries(
+    names.map(([key, name]) => [name, updates[key]] as const).filter(([, count]) => count !== 0),
+  )
+}
+
+function annotateCount(field: FieldDiff): FieldDiff {
+  if (field.Name !== 'Count' || !isChange(field)) return field
+  const isMore = Number(field.New) > Number(field.Old)
+  return { ...field, Annotations: [isMore ? 'forces create' : 'forces destroy'] }
+}
+
+function annotateTask(task: TaskDiff, group: TaskGroupDiff): TaskDiff {
+  if (!isChange(task)) return task
+  return { ...task, Annotations: [consequenceOf(task, group)] }
+}
+
+function consequenceOf(task: TaskDiff, group: TaskGroupDiff): string {
+  if (group.Type === 'Added') return 'forces create'
+  if (group.Type === 'Deleted') return 'forces destroy'
+  const isInPlace =
+    task.Type === 'Edited' &&
+    (task.Fields ?? []).filter(isChange).every(({ Name }) => IN_PLACE_FIELDS.has(Name)) &&
+    (task.Objects ?? []).filter(isChange).every(isInPlaceObject)
+  return isInPlace ? 'forces in-place update' : 'forces create/destroy update'
+}
+
+function isInPlaceObject({ Name, Fields, Objects }: ObjectDiff): boolean {
+  const which = IN_PLACE_OBJECTS.get(Name)
+  if (which === undefined || which === true) return which === true
+  const isDeep = (Objects ?? []).some(isChange)
+  return !isDeep && (Fields ?? []).filter(isChange).every((field) => which.includes(field.Name))
+}

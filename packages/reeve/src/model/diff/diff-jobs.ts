@@ -1,0 +1,107 @@
+import type { Job, JobDiff, Task, TaskDiff, TaskGroup, TaskGroupDiff } from '@reeve/contract'
+import { assert } from '../../kit/fault.ts'
+import { compareText } from '../../kit/sorted-list.ts'
+import { isEqual } from '../deep-equal.ts'
+import {
+  changeOf,
+  compareRecords,
+  isChange,
+  listOrNull,
+  type Parts,
+  type Sides,
+} from './compare.ts'
+import { newDetail, type Detail } from './detail.ts'
+import { GROUP } from './group-rules.ts'
+import { JOB } from './job-rules.ts'
+import type { Rules } from './rules.ts'
+import { TASK } from './task-rules.ts'
+
+export interface DiffOptions {
+  /** Whether objects that changed also show their fields that did not. */
+  readonly contextual: boolean
+}
+
+/**
+ * What leads from one job to another, in the words of the job (Spec W: List job versions, Plan).
+ * Undefined is a job that is not there. Two jobs are of one id. Groups and tasks are listed whether
+ * they changed or not: a plan says of each what happens to it.
+ */
+export function diffJobs(
+  before: Job | undefined,
+  after: Job | undefined,
+  { contextual }: DiffOptions,
+): JobDiff {
+  const ID = after?.ID ?? before?.ID ?? ''
+  assert(before === undefined || before.ID === ID, 'a diff is between versions of one job')
+  const detail = newDetail(contextual)
+  const { fields, objects, isChanged } = partsOf(JOB, { before, after }, detail)
+  const groups = byName(before?.TaskGroups, after?.TaskGroups).map((sides) =>
+    groupDiff(sides, detail),
+  )
+  return {
+    Type: changeOf({ before, after }, isChanged || groups.some(isChange)),
+    ID,
+    Fields: listOrNull(fields),
+    Objects: listOrNull(objects),
+    TaskGroups: listOrNull(groups),
+  }
+}
+
+function groupDiff(sides: Sides<TaskGroup>, detail: Detail): TaskGroupDiff {
+  const { fields, objects, isChanged } = partsOf(GROUP, sides, detail)
+  const tasks = byName(sides.before?.Tasks, sides.after?.Tasks).map((task) =>
+    taskDiff(task, detail),
+  )
+  return {
+    Type: changeOf(sides, isChanged || tasks.some(isChange)),
+    Name: nameOf(sides),
+    Fields: listOrNull(fields),
+    Objects: listOrNull(objects),
+    Tasks: listOrNull(tasks),
+    Updates: null,
+  }
+}
+
+function taskDiff(sides: Sides<Task>, detail: Detail): TaskDiff {
+  const { fields, objects, isChanged } = partsOf(TASK, sides, detail)
+  return {
+    Type: changeOf(sides, isChanged),
+    Name: nameOf(sides),
+    Fields: listOrNull(fields),
+    Objects: listOrNull(objects),
+    Annotations: null,
+  }
+}
+
+interface OwnParts extends Parts {
+  readonly isChanged: boolean
+}
+
+/** Scheduling reference §17: the context is for objects; here what is equal is left out. */
+function partsOf(rules: Rules, sides: Sides<object>, detail: Detail): OwnParts {
+  const isChanged = !isEqual(sides.before, sides.after)
+  if (!isChanged || !detail.take(Object.keys(rules).length))
+    return { fields: [], objects: [], isChanged }
+  const parts = compareRecords(rules, sides, detail)
+  const fields = parts.fields.filter(isChange)
+  return { ...parts, fields, isChanged: fields.length > 0 || parts.objects.length > 0 }
+}
+
+interface Named {
+  readonly Name: string
+}
+
+function byName<T extends Named>(
+  before: readonly T[] | undefined,
+  after: readonly T[] | undefined,
+): readonly Sides<T>[] {
+  const olds = new Map(before?.map((entry) => [entry.Name, entry]))
+  const news = new Map(after?.map((entry) => [entry.Name, entry]))
+  return [...new Set([...olds.keys(), ...news.keys()])]
+    .toSorted(compareText)
+    .map((name) => ({ before: olds.get(name), after: news.get(name) }))
+}
+
+function nameOf({ before, after }: Sides<Named>): string {
+  return after?.Name ?? before?.Name ?? ''
+}

@@ -1,0 +1,33 @@
+import type { DiffType, FieldDiff, ObjectDiff } from '@reeve/contract'
+import { compareText } from '../../kit/sorted-list.ts'
+
+/** Scheduling reference §17, sorting: a diff does not depend on the order of what it compares. */
+const RANK: Readonly<Record<DiffType, number>> = { Edited: 0, Added: 1, Deleted: 2, None: 3 }
+
+export function compareFields(a: FieldDiff, b: FieldDiff): number {
+  return compareText(a.Name, b.Name) || compareText(a.Old, b.Old) || compareText(a.New, b.New)
+}
+
+export function compareObjects(a: ObjectDiff, b: ObjectDiff): number {
+  return (
+    compareText(a.Name, b.Name) ||
+    RANK[a.Type] - RANK[b.Type] ||
+    compareLists(a.Fields ?? [], b.Fields ?? [], compareFields) ||
+    compareLists(a.Objects ?? [], b.Objects ?? [], compareObjects)
+  )
+}
+
+/** The shorter first, then by the first that differs. */
+function compareLists<T>(
+  a: readonly T[],
+  b: readonly T[],
+  compare: (a: T, b: T) => number,
+): number {
+  if (a.length !== b.length) return a.length - b.length
+  for (const [i, entry] of a.entries()) {
+    const other = b[i]
+    const order = other === undefined ? 0 : compare(entry, other)
+    if (order !== 0) return order
+  }
+  return 0
+}

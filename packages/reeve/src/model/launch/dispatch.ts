@@ -1,0 +1,95 @@
+import type { Job, ParameterizedJobConfig } from '@reeve/contract'
+import { compareText } from '../../kit/sorted-list.ts'
+import { isParameterized } from '../job/job-change.ts'
+import { LIMITS } from '../limits.ts'
+import { childOf } from './periodic.ts'
+
+/** What a dispatch brings (Spec W: Dispatch). */
+export interface DispatchParts {
+  /** Base64, as it is stored; empty when there is none. */
+  readonly payload: string
+  /** Its length, decoded. */
+  readonly payloadBytes: number
+  readonly meta: Readonly<Record<string, string>>
+  /** 0: that of the parent. */
+  readonly priority: number
+}
+
+/**
+ * Why a job cannot be dispatched in this way; undefined when it can. The texts are part of the
+ * contract (reference §2.3).
+ */
+export function dispatchProblem(parent: Job, parts: DispatchParts): string | undefined {
+  const config = parent.ParameterizedJob
+  if (config === null || !isParameterized(parent))
+    return `Specified job ${JSON.stringify(parent.ID)} is not a parameterized job`
+  if (parent.Stop) return `Specified job ${JSON.stringify(parent.ID)} is stopped`
+  return payloadProblem(config, parts) ?? metaProblem(config, parts) ?? priorityProblem(parts)
+}
+
+function payloadProblem(
+  { Payload: rule }: ParameterizedJobConfig,
+  { payloadBytes }: DispatchParts,
+): string | undefined {
+  if (rule === 'required' && payloadBytes === 0)
+    return 'Payload is not provided but required by parameterized job'
+  if (rule === 'forbidden' && payloadBytes > 0)
+    return 'Payload provided but forbidden by parameterized job'
+  const most = LIMITS.dispatchPayloadBytesMax
+  return payloadBytes > most ? `Payload exceeds maximum size; ${payloadBytes} > ${most}` : undefined
+}
+
+function metaProblem(config: ParameterizedJobConfig, { meta }: DispatchParts): string | undefined {
+  const required = [...new Set(config.MetaRequired)]
+  const permitted = new Set([...required, ...(config.MetaOptional ?? [])])
+  const extra = Object.keys(meta).filter((key) => !permitted.has(key))
+  if (extra.length > 0)
+    return `Dispatch request included unpermitted metadata keys: ${listed(extra)}`
+  const missing = required.filter((key) => !Object.hasOwn(meta, key))
+  if (missing.length > 0) return `Dispatch did not provide required meta keys: ${listed(missing)}`
+  return undefined
+}
+
+function listed(keys: readonly string[]): string {
+  return `[${keys.toSorted(compareText).join(' ')}]`
+}
+
+const PRIORITY_MAX = 100
+
+function priorityProblem({ priority }: DispatchParts): string | undefined {
+  return priority < 0 || priority > PRIORITY_MAX
+    ? `dispatch job priority must be between [1, ${PRIORITY_MAX}]`
+    : undefined
+}
+
+export interface DispatchName {
+  readonly parentId: string
+  /** Spec W: Dispatch, `IdPrefixTemplate`; empty when not given. */
+  readonly prefix: string
+  readonly timeMs: number
+  /** Eight hexadecimal digits. */
+  readonly suffix: string
+}
+
+/** Scheduling reference §15. */
+export function dispatchedChildId({ parentId, prefix, timeMs, suffix }: DispatchName): string {
+  const middle = prefix === '' ? '' : `${prefix}-`
+  return `${parentId}/dispatch-${middle}${Math.floor(timeMs / 1_000)}-${suffix}`
+}
+
+/** The job that a dispatch makes, as it would be submitted. Its own metadata wins. */
+export function dispatchedChild(
+  parent: Job,
+  parts: DispatchParts,
+  name: { readonly id: string; readonly idempotencyToken: string },
+): Job {
+  const meta = { ...parent.Meta, ...parts.meta }
+  return {
+    ...childOf(parent, name.id),
+    Dispatched: true,
+    DispatchIdempotencyToken: name.idempotencyToken,
+    Payload: parts.payload === '' ? null : parts.payload,
+    Meta: Object.keys(meta).length === 0 ? null : meta,
+    Priority: parts.priority || parent.Priority,
+  }
+}

@@ -1,0 +1,65 @@
+import type { Job, TaskGroup } from '@reeve/contract'
+import { LIMITS } from '../limits.ts'
+
+/** What is asked of a scaling (Spec W: Scale task group). */
+export interface ScaleWish {
+  readonly group: string
+  /** Undefined: only an event is to be recorded. */
+  readonly count: number | undefined
+  readonly message: string
+  readonly isError: boolean
+  readonly meta: Readonly<Record<string, unknown>> | null
+}
+
+/** What is wrong with a request whatever the job; the texts are contract (reference §2.3). */
+export function scaleRequestProblem(wish: ScaleWish): string | undefined {
+  const { count } = wish
+  if (wish.group === '') return 'missing task group name for scaling action'
+  if (count !== undefined && count < 0) return "scaling action count can't be negative"
+  if (count !== undefined && wish.isError)
+    return 'scaling action should not contain count if error is true'
+  if (count !== undefined && count > Number.MAX_SAFE_INTEGER)
+    return `new scaling count is too large for TaskGroup.Count (int): ${count}`
+  // Spec W, Scale task group: one of them must be there; a flag that says false says nothing.
+  if (wish.message === '' && !wish.isError)
+    return 'scaling action needs a message or an error: one of Message or Error must be provided'
+  const size = JSON.stringify([wish.message, wish.meta]).length
+  return size > LIMITS.scalingEventCharsMax
+    ? `message and meta of a scaling action exceed maximum size; ${size} > ${LIMITS.scalingEventCharsMax}`
+    : undefined
+}
+
+/** Why a group of the job cannot have the count; undefined when it can. In the peers' order. */
+export function scaleProblem(job: Job, wish: ScaleWish): string | undefined {
+  const { count } = wish
+  if (job.Type === 'system' && (count ?? 0) > 1)
+    return 'jobs of type "system" can only be scaled between 0 and 1'
+  const group = job.TaskGroups.find(({ Name }) => Name === wish.group)
+  if (group === undefined)
+    return `task group ${JSON.stringify(wish.group)} specified for scaling does not exist in job`
+  return count === undefined ? undefined : (boundsProblem(group, count) ?? totalProblem(job, wish))
+}
+
+function boundsProblem({ Scaling: policy }: TaskGroup, count: number): string | undefined {
+  if (policy === null) return undefined
+  if (count < policy.Min)
+    return `group count was less than scaling policy minimum: ${count} < ${policy.Min}`
+  if (count > policy.Max)
+    return `group count was greater than scaling policy maximum: ${count} > ${policy.Max}`
+  return undefined
+}
+
+function totalProblem(job: Job, wish: ScaleWish): string | undefined {
+  const total = withCount(job, wish).TaskGroups.reduce((sum, group) => sum + group.Count, 0)
+  return total > LIMITS.jobCountMax
+    ? `total count was greater than configured job_max_count: ${total} > ${LIMITS.jobCountMax}`
+    : undefined
+}
+
+/** The job with the wanted count in the group; itself when that is no change. */
+export function withCount(job: Job, { group, count }: ScaleWish): Job {
+  const isOther = (one: TaskGroup): boolean => one.Name === group && one.Count !== count
+  if (count === undefined || !job.TaskGroups.some(isOther)) return job
+  const groups = job.TaskGroups.map((one) => (isOther(one) ? { ...one, Count: count } : one))
+  return { ...job, TaskGroups: groups }
+}

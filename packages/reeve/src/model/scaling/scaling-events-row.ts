@@ -1,0 +1,21 @@
+import type { ScalingEvent } from '@reeve/contract'
+import { LIMITS } from '../limits.ts'
+
+/** The latest scaling events of one group (reference §4.16): kept across versions of its job. */
+export interface ScalingEventsRow {
+  readonly Namespace: string
+  readonly JobID: string
+  readonly Group: string
+  /** Newest first. */
+  readonly Events: readonly ScalingEvent[]
+  readonly CreateIndex: number
+  readonly ModifyIndex: number
+}
+
+/** The row with one event more; the oldest goes when there are too many. */
+export function withScalingEvent(
+  before: readonly ScalingEvent[],
+  event: ScalingEvent,
+): readonly ScalingEvent[] {
+  return [event, ...before].slice(0, LIMITS.scalingEventsMax)
+}

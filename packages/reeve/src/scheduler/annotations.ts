@@ -1,0 +1,27 @@
+import type { DesiredUpdates } from '@reeve/contract'
+import { NO_UPDATES } from './outcome.ts'
+import type { PlacementReason } from './reconcile/placement.ts'
+import { REASONS } from './reconcile/reasons.ts'
+import type { GroupChanges } from './reconcile/reconcile-group.ts'
+
+/** What happens to the allocations of a group, in numbers (scheduling reference §6.11). */
+export function desiredUpdates(changes: GroupChanges): DesiredUpdates {
+  const { place, stop, update, later, ignored } = changes
+  const count = (...whys: readonly PlacementReason[]): number =>
+    place.filter((placement) => whys.includes(placement.why)).length
+  const migrating = stop.filter((entry) => entry.reason === REASONS.migrating).length
+  return {
+    ...NO_UPDATES,
+    Ignore: ignored,
+    Place: count('missing', 'lost', 'failed', 'stranded'),
+    Migrate: migrating,
+    Stop: stop.length - migrating,
+    InPlaceUpdate: update.length,
+    DestructiveUpdate: count('destructive'),
+    Canary: count('canary'),
+    Disconnect: changes.disconnect.length,
+    Reconnect: changes.reconnect.length,
+    RescheduleNow: count('failed', 'stranded'),
+    RescheduleLater: later.length + changes.strandedLater.length,
+  }
+}

@@ -1,0 +1,121 @@
+import type { Job, PlacementChange, TaskGroup } from '@reeve/contract'
+import { compareText } from '../../kit/sorted-list.ts'
+import type { AllocationRow, PublicNode } from '../../model/index.ts'
+import { remediesFor, type Remedies, type TriedStep } from './change-steps.ts'
+import type { RefusingNode } from './refusals.ts'
+import { bothWorlds, type World } from './trial.ts'
+
+/** Every change that is told was tried, and a trial costs as much as an evaluation. */
+const CHANGES_TRIED = 16
+const CHANGES_TOLD = 5
+const NODES_NAMED = 5
+/** A new machine is more than any edit. */
+const ADD_NODE_SIZE = 2
+const NEW_NODE_ID = 'ffffffff-ffff-4fff-bfff-ffffffffffff'
+
+export interface ChangeOptions {
+  readonly job: Job
+  readonly group: TaskGroup
+  /** The nearest to fitting first. */
+  readonly refusing: readonly RefusingNode[]
+  /** How many of the missing instances find a node as things are. */
+  readonly placedNow: number
+  /** What would be placed of the missing instances in another world. */
+  readonly tryIn: (world: World) => readonly AllocationRow[]
+}
+
+interface Candidate {
+  readonly steps: readonly TriedStep[]
+  readonly size: number
+}
+
+/** Changes that place at least one more instance, the smallest first. Each of them was tried. */
+export function smallestChanges(options: ChangeOptions): readonly PlacementChange[] {
+  const candidates = candidateChanges(options)
+    .toSorted((a, b) => a.size - b.size || compareText(textOf(a), textOf(b)))
+    .slice(0, CHANGES_TRIED)
+  const changes: PlacementChange[] = []
+  for (const candidate of candidates) {
+    if (changes.length === CHANGES_TOLD) break
+    const world = candidate.steps.reduce<World>((all, { world: one }) => bothWorlds(all, one), {})
+    const placed = options.tryIn(world)
+    const places = placed.length - options.placedNow
+    if (places > 0) changes.push(changeOf(candidate, places, placed))
+  }
+  return changes
+}
+
+function candidateChanges(options: ChangeOptions): readonly Candidate[] {
+  const known = new Map<string, Candidate>()
+  const add = (steps: readonly TriedStep[] | undefined): void => {
+    if (steps === undefined || steps.length === 0) return
+    const candidate = { steps, size: steps.reduce((sum, { size }) => sum + size, 0) }
+    const name = textOf(candidate)
+    if (!known.has(name)) known.set(name, candidate)
+  }
+  add(addNode(options))
+  for (const one of options.refusing) {
+    if (known.size >= CHANGES_TRIED) break
+    const remedies = one.reasons.map((reason) => {
+      return remediesFor(reason, { ...options, node: one.node })
+    })
+    add(whole(remedies, ({ job }) => job))
+    add(whole(remedies, ({ node }) => node))
+    add(whole(remedies, ({ job, node }) => node ?? job))
+  }
+  return [...known.values()]
+}
+
+/** A change helps only if it removes every reason of a node. */
+function whole(
+  remedies: readonly Remedies[],
+  choose: (remedies: Remedies) => TriedStep | undefined,
+): readonly TriedStep[] | undefined {
+  const steps = remedies.map(choose).filter((step) => step !== undefined)
+  return steps.length === remedies.length ? steps : undefined
+}
+
+/** Another node like the nearest that would do if it were empty. */
+function addNode({ refusing }: ChangeOptions): readonly TriedStep[] | undefined {
+  const like = refusing.find(({ reasons }) =>
+    reasons.every(({ Rule: rule, Shortfall: short }) => {
+      if (rule === 'distinct-hosts') return true
+      return short !== null && short.Capacity >= short.Asked
+    }),
+  )?.node
+  if (like === undefined) return undefined
+  const added: PublicNode = { ...like, ID: NEW_NODE_ID, Name: `another ${like.Name}` }
+  return [
+    {
+      step: {
+        Kind: 'add-node',
+        Path: '',
+        NodeID: '',
+        From: '',
+        To: like.Name,
+        Text: `add a node like ${like.Name}`,
+      },
+      world: { added },
+      size: ADD_NODE_SIZE,
+    },
+  ]
+}
+
+function changeOf(
+  candidate: Candidate,
+  places: number,
+  placed: readonly AllocationRow[],
+): PlacementChange {
+  const nodes = new Map(placed.map((row) => [row.NodeID, row.NodeName]))
+  nodes.delete(NEW_NODE_ID)
+  return {
+    Steps: candidate.steps.map(({ step }) => step),
+    Places: places,
+    Nodes: [...nodes].slice(0, NODES_NAMED).map(([ID, Name]) => ({ ID, Name })),
+    Text: textOf(candidate),
+  }
+}
+
+function textOf({ steps }: Candidate): string {
+  return steps.map(({ step }) => step.Text).join(', and ')
+}

@@ -1,0 +1,224 @@
+import type {
+  Evaluation,
+  ExplainScope,
+  GroupExplanation,
+  Job,
+  PlacementMetrics,
+  TaskGroup,
+  UnplacedInstance,
+} from '@reeve/contract'
+import { ZERO_TIME } from '../../kit/duration.ts'
+import {
+  allocationIndex,
+  allocationName,
+  isClientTerminal,
+  isServerTerminal,
+  type AllocationRow,
+  type PublicNode,
+} from '../../model/index.ts'
+import { isSystemJob } from '../job-kind.ts'
+import { Placer } from '../placer.ts'
+import { Proposed } from '../proposed.ts'
+import type { ClusterView, PlacementView, SchedulingContext } from '../view.ts'
+import { smallestChanges } from './changes.ts'
+import { nodeReasons } from './node-reasons.ts'
+import { refusals, refusingNodes, type RefusingNode } from './refusals.ts'
+import { changedView, groupIn, type World } from './trial.ts'
+
+/** How many missing instances a trial places: beyond it a change places "that many or more". */
+const TRIED_INSTANCES_MAX = 200
+const LIMIT_DEFAULT = 20
+
+export interface ExplainOptions {
+  readonly view: PlacementView & Pick<ClusterView, 'allocationsOf'>
+  readonly job: Job
+  /** All nodes of the cluster, ready or not. */
+  readonly nodes: readonly PublicNode[]
+  readonly evaluation: Evaluation
+  readonly context: SchedulingContext
+  readonly by?: ExplainScope
+  /** How many refusals and instances are listed. */
+  readonly limit?: number
+  /**
+   * What is known of an instance besides what placement can tell: that it waits for a time, or that
+   * its deployment holds it back.
+   */
+  readonly knownOf?: (name: string) => KnownInstance | undefined
+}
+
+export type KnownInstance = Partial<
+  Pick<UnplacedInstance, 'State' | 'WaitUntil' | 'PreviousAllocation' | 'Text'>
+>
+
+/** An instance that is not there. */
+interface Missing {
+  readonly index: number
+  readonly name: string
+  /** The node it is meant for, in jobs that run on every node. */
+  readonly nodeId?: string
+}
+
+/**
+ * Why instances of a group are not placed, and the smallest changes that would place them. It is
+ * found out by the very search that places allocations, in the cluster as it is and as it would be.
+ */
+export function explainGroup(group: TaskGroup, options: ExplainOptions): GroupExplanation {
+  const { job, nodes, by = 'class', limit = LIMIT_DEFAULT } = options
+  const rows = options.view.allocationsOf(job.Namespace, job.ID)
+  const present = rows.filter((row) => row.TaskGroup === group.Name && isPresent(row, job))
+  const missing = missingInstances(group, present, options)
+  const waiting = missing.filter(({ name }) => isHeldBack(options.knownOf?.(name)))
+  const tried = missing.filter((one) => !waiting.includes(one))
+  const search = placeAll({ view: options.view, job, group, tried, rows }, options)
+  const refusing = search.failed === undefined ? [] : search.refusing(nodes)
+  const refused = refusals(refusing, by)
+  const instances = missing.map((one) => instanceOf(one, search, options.knownOf?.(one.name)))
+  return {
+    TaskGroup: group.Name,
+    Desired: present.length + missing.length,
+    Placed: present.length,
+    Unplaced: missing.length,
+    Instances: instances.slice(0, limit),
+    InstancesOmitted: Math.max(0, instances.length - limit),
+    NodesConsidered: nodes.length,
+    Refusals: refused.slice(0, limit),
+    RefusalsOmitted: Math.max(0, refused.length - limit),
+    Changes: [...changesFor(group, { ...options, tried, rows, search, refusing })],
+    Metrics: search.failed?.metrics ?? null,
+  }
+}
+
+/** What runs or will run, and what has done its work. */
+function isPresent(row: AllocationRow, { Type: type }: Job): boolean {
+  const isDone = row.ClientStatus === 'complete' && (type === 'batch' || type === 'sysbatch')
+  return isDone || (!isServerTerminal(row) && !isClientTerminal(row))
+}
+
+function isHeldBack(known: KnownInstance | undefined): boolean {
+  return known?.State === 'delayed' || known?.State === 'held'
+}
+
+function missingInstances(
+  group: TaskGroup,
+  present: readonly AllocationRow[],
+  { view, job, context, evaluation }: ExplainOptions,
+): readonly Missing[] {
+  if (isSystemJob(job)) {
+    const held = new Set(present.map((row) => row.NodeID))
+    const placer = new Placer({ view, job, context, evaluation, proposed: new Proposed(view, []) })
+    const name = allocationName(job.ID, group.Name, 0)
+    return placer.base.nodes
+      .filter((node) => group.Count > 0 && !held.has(node.ID))
+      .filter((node) => placer.isFeasible(node, group))
+      .map((node) => ({ index: 0, name, nodeId: node.ID }))
+  }
+  const taken = new Set(present.map((row) => allocationIndex(row.Name)))
+  return Array.from({ length: group.Count }, (_, index) => index)
+    .filter((index) => !taken.has(index))
+    .map((index) => ({ index, name: allocationName(job.ID, group.Name, index) }))
+    .slice(0, Math.max(0, group.Count - present.length))
+}
+
+interface SearchOptions {
+  readonly view: PlacementView
+  readonly job: Job
+  readonly group: TaskGroup
+  readonly tried: readonly Missing[]
+  readonly rows: readonly AllocationRow[]
+}
+
+interface Search {
+  readonly placed: ReadonlyMap<Missing, AllocationRow>
+  readonly failed: { readonly missing: Missing; readonly metrics: PlacementMetrics } | undefined
+  /** Why nodes refuse the one that failed, with those before it placed. */
+  readonly refusing: (nodes: readonly PublicNode[]) => readonly RefusingNode[]
+}
+
+/** Places one after the other, as an evaluation would. */
+function placeAll(
+  { view, job, group, tried, rows }: SearchOptions,
+  { context, evaluation }: ExplainOptions,
+): Search {
+  const proposed = new Proposed(view, rows)
+  const placer = new Placer({ view, job, evaluation, context, proposed })
+  const placed = new Map<Missing, AllocationRow>()
+  let failed: Search['failed']
+  let failures = 0
+  for (const missing of tried) {
+    // Where every instance has a node of its own, what one lacks says nothing about the next.
+    if (failed !== undefined && missing.nodeId === undefined) {
+      failures += 1
+      continue
+    }
+    const only = missing.nodeId === undefined ? {} : { only: missing.nodeId }
+    const result = placer.place({ group, index: missing.index, ...only })
+    if (result.ok) placed.set(missing, result.row)
+    else {
+      failures += 1
+      failed ??= { missing, metrics: result.metrics }
+    }
+  }
+  return {
+    placed,
+    failed: failed && {
+      ...failed,
+      metrics: { ...failed.metrics, CoalescedFailures: failures - 1 },
+    },
+    refusing: (nodes) =>
+      refusingNodes(nodes, (node) =>
+        nodeReasons(node, {
+          job,
+          group,
+          ...placer.rulesOf(group),
+          usageOn: (id) => proposed.usageOn(id),
+          index: failed?.missing.index ?? 0,
+        }),
+      ),
+  }
+}
+
+interface ChangesOptions extends ExplainOptions {
+  readonly tried: readonly Missing[]
+  readonly rows: readonly AllocationRow[]
+  readonly search: Search
+  readonly refusing: readonly RefusingNode[]
+}
+
+function changesFor(group: TaskGroup, options: ChangesOptions) {
+  const { view, job, nodes, tried, rows, search, refusing } = options
+  if (search.failed === undefined) return []
+  const some = tried.slice(0, TRIED_INSTANCES_MAX)
+  const tryIn = (world: World): readonly AllocationRow[] => {
+    const changed = world.job?.(job) ?? job
+    const changedGroup = groupIn(changed, group)
+    if (changedGroup === undefined) return []
+    const there = changedView(view, nodes, world)
+    const found = placeAll(
+      { view: there, job: changed, group: changedGroup, tried: some, rows },
+      options,
+    )
+    return [...found.placed.values()]
+  }
+  const placedNow = some.filter((one) => search.placed.has(one)).length
+  return smallestChanges({ job, group, refusing, placedNow, tryIn })
+}
+
+function instanceOf(
+  missing: Missing,
+  { placed }: Search,
+  known: KnownInstance | undefined,
+): UnplacedInstance {
+  const row = placed.get(missing)
+  return {
+    Name: missing.name,
+    NodeID: missing.nodeId ?? '',
+    State: row === undefined ? 'refused' : 'queued',
+    WaitUntil: ZERO_TIME,
+    PreviousAllocation: '',
+    Text:
+      row === undefined
+        ? 'no node takes it'
+        : `there is room for it on node ${row.NodeName}; its evaluation has not run yet`,
+    ...known,
+  }
+}

@@ -1,0 +1,140 @@
+import type { Constraint, Job, PlacementRule, RuleLevel, Task, TaskGroup } from '@reeve/contract'
+import { isUniqueTarget, operandTest, targetReader, type PublicNode } from '../../model/index.ts'
+import { deviceAsks, offerDevices } from '../rank/devices.ts'
+import { networkCheck } from './network-check.ts'
+import { volumeCheck } from './volume-check.ts'
+
+/** Says why a node cannot run the group; undefined when it can. */
+export type NodeCheck = (node: PublicNode) => string | undefined
+
+/**
+ * One rule that a node must meet, whatever room it has. Placement asks until the first is not met;
+ * an explanation asks them all.
+ */
+export interface NodeRule {
+  readonly rule: PlacementRule
+  /** Who set it. */
+  readonly level: RuleLevel
+  /** The task that did; empty above the task. */
+  readonly task: string
+  readonly constraint: Constraint | null
+  /** Whether nodes of one class all meet it or all do not. */
+  readonly ofClass: boolean
+  /** The text under which refused nodes are counted. */
+  readonly check: NodeCheck
+  /** What the node has there. */
+  readonly found: (node: PublicNode) => string
+}
+
+/** The rules of scheduling reference §9.1, steps 2 to 4, in their order. */
+export function nodeRules(job: Job, group: TaskGroup): readonly NodeRule[] {
+  return [
+    ...constraintRules(job.Constraints, 'job'),
+    ...group.Tasks.map(driverRule),
+    ...constraintRules(group.Constraints, 'group'),
+    ...group.Tasks.flatMap((task) => constraintRules(task.Constraints, 'task', task.Name)),
+    ...deviceRules(group),
+    ...numaRules(group),
+    ...optional('network', networkCheck(group)),
+    ...optional('volume', volumeCheck(group)),
+  ]
+}
+
+/** Those that look at other allocations are elsewhere: `distinct.ts`. */
+function constraintRules(
+  constraints: readonly Constraint[] | null,
+  level: RuleLevel,
+  task = '',
+): readonly NodeRule[] {
+  return (constraints ?? [])
+    .filter((constraint) => !constraint.Operand.startsWith('distinct_'))
+    .map((constraint) => constraintRule(constraint, level, task))
+}
+
+function constraintRule(constraint: Constraint, level: RuleLevel, task: string): NodeRule {
+  const left = targetReader(constraint.LTarget)
+  const right = targetReader(constraint.RTarget)
+  const meets = operandTest(constraint.Operand)
+  const text = constraintText(constraint)
+  return {
+    rule: 'constraint',
+    level,
+    task,
+    constraint,
+    ofClass: !isUniqueTarget(constraint.LTarget) && !isUniqueTarget(constraint.RTarget),
+    check: (node) => (meets(left(node), right(node)) ? undefined : text),
+    found: (node) => left(node) ?? '',
+  }
+}
+
+/** Under this text filtered nodes are counted. */
+export function constraintText({ LTarget, Operand, RTarget }: Constraint): string {
+  return `${LTarget} ${Operand} ${RTarget}`.trim()
+}
+
+/**
+ * The driver of each task must be there and well. Drivers that are well are part of what makes a
+ * class.
+ */
+function driverRule({ Name: task, Driver: name }: Task): NodeRule {
+  const found = (node: PublicNode): string => {
+    const driver = Object.hasOwn(node.Drivers, name) ? node.Drivers[name] : undefined
+    if (driver === undefined || !driver.Detected) return ''
+    return driver.Healthy ? name : `${name} (unhealthy)`
+  }
+  return {
+    ...PLAIN_RULE,
+    rule: 'driver',
+    level: 'task',
+    task,
+    ofClass: true,
+    check: (node) => (found(node) === name ? undefined : 'missing drivers'),
+    found,
+  }
+}
+
+/** Whether the node would have the devices if nobody held any: all that are well. */
+function deviceRules(group: TaskGroup): readonly NodeRule[] {
+  const asks = deviceAsks(group)
+  const [first] = asks
+  if (first === undefined) return []
+  return [
+    {
+      ...PLAIN_RULE,
+      rule: 'device',
+      level: 'task',
+      task: first.task,
+      check: (node) =>
+        offerDevices(asks, node, NOTHING_HELD) === undefined ? 'missing devices' : undefined,
+      found: (node) =>
+        (node.NodeResources.Devices ?? [])
+          .map(({ Vendor, Type, Name }) => `${Vendor}/${Type}/${Name}`)
+          .join(', '),
+    },
+  ]
+}
+
+const NOTHING_HELD = { has: () => false }
+
+/** No agent reports the layout of its memory, so what must know it fits nowhere. */
+function numaRules(group: TaskGroup): readonly NodeRule[] {
+  return group.Tasks.filter((task) => task.Resources.NUMA?.Affinity === 'require').map((task) => ({
+    ...PLAIN_RULE,
+    rule: 'device',
+    level: 'task',
+    task: task.Name,
+    check: () => 'missing NUMA topology',
+  }))
+}
+
+function optional(rule: PlacementRule, check: NodeCheck | undefined): readonly NodeRule[] {
+  return check === undefined ? [] : [{ ...PLAIN_RULE, rule, check }]
+}
+
+const PLAIN_RULE = {
+  level: 'group',
+  task: '',
+  constraint: null,
+  ofClass: false,
+  found: () => '',
+} as const

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import type { Job } from '@reeve/contract'
+import { aGroup, aJob, aTask } from '../../test/build/index.ts'
+import { World } from '../../test/build/world.ts'
+import { isoFromMs, nsFromMs } from '../kit/duration.ts'
+
+function running(job: Job, nodes = 3): World {
+  const world = new World(nodes)
+  world.register(job)
+  world.obey()
+  world.settle()
+  return world
+}
+
+function loseFirst(world: World) {
+  const [row] = world.live
+  assert.ok(row)
+  world.setNode(row.NodeID, { Status: 'down' })
+  return { row, plan: world.evaluate({ TriggeredBy: 'node-update' }) }
+}
+
+test('lost: replaced at once, linked, without counting as a failure', () => {
+  const { row, plan } = loseFirst(running(aJob({ groups: [aGroup({ Count: 2 })] })))
+  const lost = plan.stops.find((one) => one.ID === row.ID)
+  const [placed] = plan.placements.filter((one) => one.PreviousAllocation === row.ID)
+  assert.deepEqual(
+    [lost?.ClientStatus, lost?.DesiredStatus, lost?.NextAllocation],
+    ['lost', 'stop', placed?.ID],
+  )
+  assert.equal(placed?.Name, row.Name)
+  assert.equal(placed?.RescheduleTracker, undefined)
+  assert.notEqual(placed?.NodeID, row.NodeID)
+})
+
+test('lost: a policy that never reschedules does not keep it away', () => {
+  const group = aGroup({ ReschedulePolicy: { Attempts: 0, Unlimited: false } })
+  assert.equal(loseFirst(running(aJob({ groups: [group] }))).plan.placements.length, 1)
+})
+
+const STOP_AFTER_MS = 60_000
+function alone(killMs: number): Job {
+  const group = aGroup({
+    Count: 2,
+    Disconnect: { StopOnClientAfter: nsFromMs(STOP_AFTER_MS) },
+    Tasks: [aTask({ KillTimeout: nsFromMs(killMs) })],
+  })
+  return aJob({ groups: [group] })
+}
+
+const waits = [
+  { name: 'for five seconds beyond stop_on_client_after', killMs: 1_000, waitMs: 65_000 },
+  { name: 'as long as its tasks may take to stop', killMs: 20_000, waitMs: 80_000 },
+]
+for (const { name, killMs, waitMs } of waits)
+  test(`lost: what stops itself is waited for, ${name}`, () => {
+    const world = running(alone(killMs))
+    const { row, plan } = loseFirst(world)
+    assert.deepEqual(plan.placements, [])
+    assert.ok(plan.stops.every((one) => one.ClientStatus === 'lost'))
+    const [follow] = plan.followUps
+    assert.deepEqual(
+      [follow?.TriggeredBy, follow?.WaitUntil],
+      ['alloc-failure', isoFromMs(world.nowMs + waitMs)],
+    )
+    assert.equal(world.rows.get(row.ID)?.FollowupEvalID, follow?.ID)
+    world.nowMs += waitMs - 1
+    assert.deepEqual(world.evaluate().placements, [], 'other evaluations wait too')
+    world.nowMs += 1
+    const { placements } = world.evaluate({ TriggeredBy: 'alloc-failure' })
+    assert.ok(placements.some((one) => one.PreviousAllocation === row.ID && one.Name === row.Name))
+    assert.equal(placements.length, plan.stops.length)
+    assert.equal(world.settle(), 0)
+  })
+
+test('lost: what nobody needs any more is not replaced after the wait', () => {
+  const world = running(alone(0))
+  loseFirst(world)
+  const job = alone(0)
+  world.register({ ...job, TaskGroups: job.TaskGroups.map((group) => ({ ...group, Count: 0 })) })
+  world.nowMs += STOP_AFTER_MS * 2
+  assert.deepEqual(world.evaluate().placements, [])
+})

@@ -1,0 +1,230 @@
+import type { AllocationDeploymentStatus, Deployment, Job, TaskGroup } from '@reeve/contract'
+import { ZERO_TIME } from '../kit/duration.ts'
+import { groupStateOf, type AllocationRow } from '../model/index.ts'
+import { Placer, type Placed, type PlaceRequest } from './placer.ts'
+import type { Proposed } from './proposed.ts'
+import { rolledOutVersion } from './reconcile/downgrade.ts'
+import type { Placement } from './reconcile/placement.ts'
+import { REASONS } from './reconcile/reasons.ts'
+import { penaltyNodes, trackerAfter, trackerAfterFailure } from './reconcile/reschedule.ts'
+import { needsReplacement } from './reconcile/update-kind.ts'
+import { stopped, type Run } from './run.ts'
+
+const CANARY: AllocationDeploymentStatus = {
+  Healthy: null,
+  Timestamp: ZERO_TIME,
+  Canary: true,
+  ModifyIndex: 0,
+}
+
+export interface PlacingOptions {
+  readonly run: Run
+  readonly placer: Placer
+  readonly proposed: Proposed
+  /** What the new allocations belong to. */
+  readonly deployment: Deployment | undefined
+}
+
+/** A version of the job, and who places it. */
+interface Versioned {
+  readonly placer: Placer
+  readonly group: TaskGroup
+  readonly isOlder: boolean
+}
+
+/** Finds room for what the reconciler wants placed, and links it with what it replaces. */
+export class Placing {
+  readonly #options: PlacingOptions
+  readonly #olderPlacers = new Map<number, Placer>()
+  readonly #rolledOut = new Map<string, Job | undefined>()
+
+  constructor(options: PlacingOptions) {
+    this.#options = options
+  }
+
+  /** Answers whether room was found. */
+  place(group: TaskGroup, placement: Placement): boolean {
+    const { why, previous } = placement
+    if (why === 'destructive' && previous !== undefined)
+      return this.#replace(group, { ...placement, previous })
+    return this.#add(group, placement)
+  }
+
+  /**
+   * Like `place`, for a job that runs on every node: what one node lacks says nothing about the
+   * next, so each is tried. A version on trial goes to no node that has none of the job.
+   */
+  placeOn(group: TaskGroup, placement: Placement): boolean {
+    if (placement.downgrade === true && !this.#versionFor(group, placement).isOlder) return false
+    return placement.why === 'destructive' && placement.previous !== undefined
+      ? this.#replace(group, { ...placement, previous: placement.previous }, true)
+      : this.#add(group, placement, true)
+  }
+
+  /** One atomic pair: the old one ends only if there is room for the new one without it. */
+  #replace(
+    group: TaskGroup,
+    placement: Placement & { readonly previous: AllocationRow },
+    tryAll = false,
+  ): boolean {
+    const { run, placer, proposed } = this.#options
+    const { previous } = placement
+    if (!tryAll && run.outcome.coalesce(group)) return false
+    proposed.stop(previous)
+    const placed = placer.place(requestFor(group, placement))
+    if (!placed.ok) {
+      proposed.restore(previous)
+      this.#fail(group, placed)
+      return false
+    }
+    this.#accept(placed, { ...this.#membership(placement), PreviousAllocation: previous.ID })
+    run.outcome.stop(previous, { ...stopped(REASONS.updating), NextAllocation: placed.row.ID })
+    return true
+  }
+
+  #add(group: TaskGroup, placement: Placement, tryAll = false): boolean {
+    const { outcome } = this.#options.run
+    const { placer, group: asked, isOlder } = this.#versionFor(group, placement)
+    const failedBefore = !tryAll && outcome.coalesce(group)
+    const placed = failedBefore ? undefined : placer.place(requestFor(asked, placement))
+    if (placed?.ok === true) {
+      const membership = isOlder ? {} : this.#membership(placement)
+      this.#accept(placed, { ...membership, ...this.#linkTo(placement, group) })
+      if (placement.previous !== undefined)
+        this.#markReplaced(placement.why, placement.previous, placed.row)
+      return true
+    }
+    if (placed !== undefined) this.#fail(group, placed)
+    if (isRescheduled(placement)) this.#noteUnplaced(placement.previous)
+    return false
+  }
+
+  #fail(group: TaskGroup, { metrics }: Extract<Placed, { readonly ok: false }>): void {
+    const { outcome } = this.#options.run
+    if (!outcome.coalesce(group)) outcome.fail(group, metrics)
+  }
+
+  /** Whoever has to make room for it goes in the same plan (scheduling reference §9.5). */
+  #accept(placed: Extract<Placed, { readonly ok: true }>, fields: Partial<AllocationRow>): void {
+    const { row, preempted }: WithVictims = placed
+    this.#options.run.outcome.place({ ...row, ...fields }, preempted)
+  }
+
+  #membership(placement: Placement): Partial<AllocationRow> {
+    const { deployment } = this.#options
+    return membershipOf(deployment, placement.canary === true)
+  }
+
+  /** While a new version is on trial, all but its canaries go on with the one before it. */
+  #versionFor(group: TaskGroup, { downgrade, previous }: Placement): Versioned {
+    const { run, placer } = this.#options
+    const own = { placer, group, isOlder: false }
+    if (downgrade !== true) return own
+    const job = this.#rolledOutVersion(group.Name) ?? versionOf(previous, run)
+    const older = job?.TaskGroups.find((one) => one.Name === group.Name)
+    if (job === undefined || older === undefined) return own
+    // Where the two do not differ there is nothing to try out.
+    if (!needsReplacement(job, run.job, group.Name)) return own
+    return { placer: this.#placerOf(job), group: older, isOlder: true }
+  }
+
+  #rolledOutVersion(groupName: string): Job | undefined {
+    if (this.#rolledOut.has(groupName)) return this.#rolledOut.get(groupName)
+    const { job, view } = this.#options.run
+    const found = rolledOutVersion(job, groupName, {
+      versions: view.versionsOf(job.Namespace, job.ID),
+      deployments: view.deploymentsOf(job.Namespace, job.ID),
+    })
+    this.#rolledOut.set(groupName, found)
+    return found
+  }
+
+  #placerOf(job: Job): Placer {
+    const { run, proposed } = this.#options
+    const known = this.#olderPlacers.get(job.Version)
+    if (known !== undefined) return known
+    const placer = new Placer({ ...run, job, proposed })
+    this.#olderPlacers.set(job.Version, placer)
+    return placer
+  }
+
+  /** How a new allocation names the one before it, and what it remembers of its failures. */
+  #linkTo(placement: Placement, group: TaskGroup): Partial<AllocationRow> {
+    const { previous } = placement
+    if (previous === undefined) return {}
+    if (!isRescheduled(placement)) return { PreviousAllocation: previous.ID }
+    const { nowMs } = this.#options.run.context
+    return {
+      PreviousAllocation: previous.ID,
+      RescheduleTracker: trackerAfter(previous, group.ReschedulePolicy, nowMs),
+    }
+  }
+
+  /**
+   * Those that moved or were lost are stopped already; a failed one only now that it has a
+   * successor; one on a silent node not at all.
+   */
+  #markReplaced(why: Placement['why'], previous: AllocationRow, row: AllocationRow): void {
+    const { outcome } = this.#options.run
+    const link = { NextAllocation: row.ID }
+    if (why === 'stranded') outcome.note(previous, link)
+    else if (why === 'failed') outcome.stop(previous, { ...stopped(REASONS.rescheduled), ...link })
+    else outcome.stop(previous, link)
+  }
+
+  #noteUnplaced(row: AllocationRow): void {
+    const tracker = trackerAfterFailure(row)
+    if (row.RescheduleTracker?.LastReschedule === tracker.LastReschedule) return
+    this.#options.run.outcome.note(row, { RescheduleTracker: tracker })
+  }
+}
+
+/** A placement that the placer could make only at the cost of others. */
+interface WithVictims {
+  readonly ok: true
+  readonly row: AllocationRow
+  readonly preempted?: readonly AllocationRow[]
+}
+
+/** What ties a new allocation to the deployment under way. */
+export function membershipOf(
+  deployment: Deployment | undefined,
+  isCanary: boolean,
+): Partial<AllocationRow> {
+  if (deployment === undefined) return {}
+  return { DeploymentID: deployment.ID, ...(isCanary ? { DeploymentStatus: CANARY } : {}) }
+}
+
+/** The deployment, as far as the group takes part in it. */
+export function deploymentFor(
+  deployment: Deployment | undefined,
+  group: TaskGroup,
+): Deployment | undefined {
+  return groupStateOf(deployment, group.Name) === undefined ? undefined : deployment
+}
+
+type Rescheduled = Placement & { readonly previous: AllocationRow }
+
+function isRescheduled(placement: Placement): placement is Rescheduled {
+  const { why, previous } = placement
+  return previous !== undefined && (why === 'failed' || why === 'stranded')
+}
+
+function versionOf(row: AllocationRow | undefined, { view, job }: Run): Job | undefined {
+  if (row === undefined || row.JobVersion === job.Version) return undefined
+  return row.CreateIndex < job.CreateIndex ? undefined : view.findJobOf(row)
+}
+
+function requestFor(group: TaskGroup, placement: Placement): PlaceRequest {
+  const { index, nodeId, previous } = placement
+  if (nodeId !== undefined) return { group, index, only: nodeId }
+  if (previous === undefined) return { group, index }
+  const penalised = isRescheduled(placement) ? { penalised: penaltyNodes(previous) } : {}
+  return { group, index, ...penalised, ...preferred(group, previous) }
+}
+
+/** Scheduling reference §9.1, §36: data that stays on its node draws the replacement there. */
+function preferred(group: TaskGroup, previous: AllocationRow): { readonly preferred?: string } {
+  const { Sticky: sticky, Migrate: migrate } = group.EphemeralDisk
+  return sticky || migrate ? { preferred: previous.NodeID } : {}
+}

@@ -1,0 +1,53 @@
+import type { DisconnectStrategy, TaskGroup } from '@reeve/contract'
+import { msFromNs } from '../../kit/duration.ts'
+import type { AllocationRow, PublicNode } from '../../model/index.ts'
+import { unknownSinceMs } from './state-history.ts'
+
+/**
+ * What becomes of an allocation whose node is silent (scheduling reference §6.2, §6.10):
+ *
+ * - `lost`: nobody waits for it
+ * - `disconnecting`: it becomes unknown
+ * - `unknown`: it is unknown and stays so
+ * - `here`: its node is not silent at all
+ */
+export type Contact = 'lost' | 'disconnecting' | 'unknown' | 'here'
+
+export interface ContactContext {
+  readonly disconnect: DisconnectStrategy | null
+  readonly node: PublicNode | undefined
+  readonly nowMs: number
+}
+
+export function contactWith(row: AllocationRow, context: ContactContext): Contact {
+  const { node, disconnect } = context
+  if (node === undefined) return 'lost'
+  if (row.ClientStatus === 'unknown') return isExpired(row, context) ? 'lost' : ofUnknown(context)
+  const waits = row.ClientStatus === 'running' && (disconnect?.LostAfter ?? 0) > 0
+  if (node.Status === 'disconnected') return waits ? 'disconnecting' : 'lost'
+  if (node.Status !== 'down') return 'here'
+  return row.ClientStatus === 'running' && disconnect?.Replace === false ? 'disconnecting' : 'lost'
+}
+
+/** Until its node has said how it is, an unknown allocation stays one, also on a node that is back. */
+function ofUnknown({ node, disconnect }: ContactContext): Contact {
+  return node?.Status === 'down' && disconnect?.Replace !== false ? 'lost' : 'unknown'
+}
+
+function isExpired(row: AllocationRow, { disconnect, nowMs }: ContactContext): boolean {
+  const sinceMs = unknownSinceMs(row)
+  const lostAfterNs = disconnect?.LostAfter ?? 0
+  if (sinceMs === undefined || lostAfterNs <= 0) return false
+  return nowMs >= sinceMs + msFromNs(lostAfterNs)
+}
+
+/** When an allocation that becomes unknown now is given up; undefined: never. */
+export function lostAtMs({ Disconnect }: TaskGroup, nowMs: number): number | undefined {
+  const lostAfterNs = Disconnect?.LostAfter ?? 0
+  return lostAfterNs > 0 ? nowMs + msFromNs(lostAfterNs) : undefined
+}
+
+/** It was unknown, and its node has since said how it is. */
+export function hasReturned(row: AllocationRow): boolean {
+  return row.ClientStatus !== 'unknown' && unknownSinceMs(row) !== undefined
+}

@@ -1,0 +1,35 @@
+import type { TaskGroup } from '@reeve/contract'
+import { msFromNs } from '../../kit/duration.ts'
+import type { AllocationRow } from '../../model/index.ts'
+import { isReplaced } from './row-order.ts'
+import { lostSinceMs } from './state-history.ts'
+
+/** An agent that is alone gets at least this long to stop its tasks (scheduling reference §6.10). */
+const KILL_MS_MIN = 5_000
+
+/**
+ * How long a lost allocation may still run, because its agent stops it only after
+ * `stop_on_client_after`. Until then it is not replaced: two of it would run at once.
+ */
+export function lostWaitMs({ Disconnect, Tasks }: TaskGroup): number | undefined {
+  const stopAfterNs = Disconnect?.StopOnClientAfter ?? null
+  if (stopAfterNs === null) return undefined
+  const killMs = Tasks.reduce((most, task) => Math.max(most, msFromNs(task.KillTimeout)), 0)
+  return msFromNs(stopAfterNs) + Math.max(KILL_MS_MIN, killMs)
+}
+
+/**
+ * Whether an allocation that was stopped as lost is still to be replaced: `wait` while its agent
+ * may run it, `now` afterwards. Others were replaced when they were lost, or were not needed.
+ */
+export function replacementOfLost(
+  row: AllocationRow,
+  group: TaskGroup,
+  nowMs: number,
+): 'wait' | 'now' | 'none' {
+  const waitMs = lostWaitMs(group)
+  const sinceMs = lostSinceMs(row)
+  if (waitMs === undefined || sinceMs === undefined) return 'none'
+  if (row.ClientStatus !== 'lost' || isReplaced(row)) return 'none'
+  return nowMs >= sinceMs + waitMs ? 'now' : 'wait'
+}

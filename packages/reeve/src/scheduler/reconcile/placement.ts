@@ -1,0 +1,37 @@
+import type { AllocationRow } from '../../model/index.ts'
+
+/** Why an allocation is to be placed. */
+export type PlacementReason =
+  /** The count is not reached. */
+  | 'missing'
+  /** A trial beside those that run. */
+  | 'canary'
+  /** In the place of one whose node is gone. */
+  | 'lost'
+  /** In the place of one whose node is silent, which may come back. */
+  | 'stranded'
+  /** In the place of one that must leave its node. */
+  | 'migrate'
+  /** In the place of one that failed. */
+  | 'failed'
+  /** In the place of one that runs an older version. */
+  | 'destructive'
+
+export interface Placement {
+  readonly why: PlacementReason
+  readonly index: number
+  /** The one whose place it takes. */
+  readonly previous?: AllocationRow | undefined
+  /** No other node will do. */
+  readonly nodeId?: string | undefined
+  readonly canary?: boolean | undefined
+  /** Runs the last version that was rolled out: the new one is still on trial. */
+  readonly downgrade?: boolean | undefined
+}
+
+export interface Stop {
+  readonly row: AllocationRow
+  readonly reason: string
+  /** Its node cannot say how it ended, so the servers do. */
+  readonly lost?: boolean | undefined
+}

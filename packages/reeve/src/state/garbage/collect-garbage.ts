@@ -1,0 +1,38 @@
+import type { Store } from '../store.ts'
+import type { GarbageAges } from './ages.ts'
+import { decideGarbage, firstCursor, type GarbageCursor } from './decide-garbage.ts'
+import type { GarbageCounts } from './slice.ts'
+
+export interface CollectOptions {
+  readonly nowMs: number
+  readonly ages: GarbageAges
+  /** Gives others their turn between two slices. */
+  readonly nextTurn: () => Promise<void>
+  /** Ends the collection early. */
+  readonly isStopped?: () => boolean
+}
+
+/**
+ * One collection, slice by slice, each made durable before the next is decided. Rejects with the
+ * storage's fault; whatever was removed by then stays removed.
+ */
+export async function collectGarbage(
+  store: Store,
+  { nowMs, ages, nextTurn, isStopped }: CollectOptions,
+): Promise<GarbageCounts> {
+  const counts = { jobs: 0, evaluations: 0, allocations: 0, deployments: 0, nodes: 0 }
+  let cursor: GarbageCursor | undefined = firstCursor(store.tables)
+  while (cursor !== undefined && isStopped?.() !== true) {
+    const { slice, next } = decideGarbage(store.tables, cursor, { nowMs, ages })
+    // In the same turn in which it was decided: a job may be registered again in the next.
+    await Promise.all(slice.commits.map((request) => store.commit(request).durable))
+    counts.jobs += slice.counts.jobs
+    counts.evaluations += slice.counts.evaluations
+    counts.allocations += slice.counts.allocations
+    counts.deployments += slice.counts.deployments
+    counts.nodes += slice.counts.nodes
+    cursor = next
+    await nextTurn()
+  }
+  return counts
+}

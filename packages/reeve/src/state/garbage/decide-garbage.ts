@@ -1,0 +1,138 @@
+import { msFromNs } from '../../kit/duration.ts'
+import { compareText } from '../../kit/sorted-list.ts'
+import type { OrderKey } from '../table.ts'
+import type { Tables } from '../tables.ts'
+import type { Bundle } from './bundle.ts'
+import { collectEvaluation } from './collect-evaluation.ts'
+import { collectJob } from './collect-job.ts'
+import type { GarbageOptions, Round } from './round.ts'
+import { Slice } from './slice.ts'
+
+/** Where a collection goes on. */
+export type GarbageCursor =
+  ListCursor<'jobs'> | WalkCursor<'evaluations'> | WalkCursor<'deployments'> | ListCursor<'nodes'>
+
+/** Few rows, known by an index: their keys, and how far the collection is. */
+interface ListCursor<S extends string> {
+  readonly stage: S
+  readonly keys: readonly string[]
+  readonly at: number
+  /** What belongs to the row at hand, when one slice was not enough for it. */
+  readonly bundle?: Bundle | undefined
+}
+
+/** Rows in order of creation, from a position on. */
+interface WalkCursor<S extends string> {
+  readonly stage: S
+  readonly from: OrderKey | undefined
+  readonly bundle?: Bundle | undefined
+}
+
+/** Jobs first: with them go evaluations and allocations that would have to be asked one by one. */
+export function firstCursor(tables: Tables): GarbageCursor {
+  return { stage: 'jobs', keys: sortedKeys(tables.jobs, 'garbage'), at: 0 }
+}
+
+/**
+ * One slice of a collection: what is old enough and needed by nobody (scheduling reference §20), and
+ * where to go on; undefined at the end. Pure: equal state, time and cursor give an equal slice.
+ */
+export function decideGarbage(
+  tables: Tables,
+  cursor: GarbageCursor,
+  options: GarbageOptions,
+): { readonly slice: Slice; readonly next: GarbageCursor | undefined } {
+  const slice = new Slice(tables)
+  const round = { tables, slice, ...options }
+  let next: GarbageCursor | undefined = cursor
+  while (next !== undefined && slice.hasRoom) next = advance(round, next)
+  return { slice, next }
+}
+
+/** Nodes come last: by then what was on them may be gone. */
+function advance(round: Round, cursor: GarbageCursor): GarbageCursor | undefined {
+  const { tables } = round
+  switch (cursor.stage) {
+    case 'jobs':
+      return advanceJobs(round, cursor) ?? { stage: 'evaluations', from: undefined }
+    case 'evaluations':
+      return advanceEvaluations(round, cursor) ?? { stage: 'deployments', from: undefined }
+    case 'deployments':
+      return (
+        advanceDeployments(round, cursor) ?? {
+          stage: 'nodes',
+          keys: sortedKeys(tables.nodes, 'down'),
+          at: 0,
+        }
+      )
+    case 'nodes':
+      return advanceNodes(round, cursor)
+  }
+}
+
+function advanceJobs(round: Round, cursor: ListCursor<'jobs'>): GarbageCursor | undefined {
+  const key = cursor.keys[cursor.at]
+  if (key === undefined) return undefined
+  const bundle = collectJob(round, key, cursor.bundle)
+  return bundle === undefined ? { ...cursor, at: cursor.at + 1, bundle } : { ...cursor, bundle }
+}
+
+/** From the oldest on; it ends where they become too young. */
+function advanceEvaluations(
+  round: Round,
+  { from, bundle }: WalkCursor<'evaluations'>,
+): GarbageCursor | undefined {
+  const { evaluations } = round.tables
+  for (const id of evaluations.keysByCreation(from)) {
+    const here = { key: id, createIndex: evaluations.createIndexOf(id) ?? 0 }
+    if (!round.slice.hasRoom) return { stage: 'evaluations', from: here }
+    const step = collectEvaluation(round, id, from?.key === id ? bundle : undefined)
+    if (step === 'too-young') return undefined
+    if (step !== undefined) return { stage: 'evaluations', from: here, bundle: step }
+  }
+  return undefined
+}
+
+function advanceDeployments(
+  round: Round,
+  { from }: WalkCursor<'deployments'>,
+): GarbageCursor | undefined {
+  const { slice, nowMs, ages } = round
+  const { deployments } = round.tables
+  for (const id of deployments.keysByCreation(from)) {
+    const createIndex = deployments.createIndexOf(id) ?? 0
+    if (!slice.hasRoom) return { stage: 'deployments', from: { key: id, createIndex } }
+    slice.look()
+    if (deployments.groupOf('active', id) !== undefined || isUsed(round, 'deployment', id)) continue
+    slice.decode()
+    if (msFromNs(deployments.get(id).ModifyTime) <= nowMs - ages.deploymentMs)
+      slice.remove('deployments', id)
+  }
+  return undefined
+}
+
+/** A node that has been down for long and that nothing is on. */
+function advanceNodes(round: Round, cursor: ListCursor<'nodes'>): GarbageCursor | undefined {
+  const { tables, slice, nowMs, ages } = round
+  const id = cursor.keys[cursor.at]
+  if (id === undefined) return undefined
+  slice.decode()
+  const node = tables.nodes.find(id)
+  const isOld = node?.Status === 'down' && node.StatusUpdatedAt * 1000 <= nowMs - ages.nodeMs
+  if (isOld && !isUsed(round, 'node', id)) slice.remove('nodes', id)
+  return { ...cursor, at: cursor.at + 1 }
+}
+
+/** Whether an allocation that has not ended belongs to it. */
+function isUsed({ tables }: Round, index: 'deployment' | 'node', group: string): boolean {
+  for (const key of tables.allocations.keysIn(index, group))
+    if (tables.allocations.groupOf('live', key) !== undefined) return true
+  return false
+}
+
+function sortedKeys(
+  table: { keysIn(index: string, group: string): Iterable<string> },
+  index: string,
+): readonly string[] {
+  return [...table.keysIn(index, 'yes')].toSorted(compareText)
+}
