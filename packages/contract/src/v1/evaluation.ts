@@ -162,6 +162,7 @@ export const evaluationRoutes = {
       200: ok(EvaluationDeleteResponse, 'How many were deleted.'),
       400: refused('Both or neither of ids and filter were given, or the broker is not paused.'),
       403: denied,
+      404: unknownEvaluation,
     },
     needs: 'management',
   }),

@@ -5,7 +5,7 @@ import { denied, done, ok, refused, WRITE } from './answer.ts'
 import { Base64 } from './identifier.ts'
 import { JobStub } from './job.ts'
 import { NodeStub } from './node.ts'
-import { blocking, BlockingQuery, common, ListQuery, paging, WriteQuery } from './query.ts'
+import { blocking, BlockingQuery, common, ListQuery, paging, Text, WriteQuery } from './query.ts'
 
 export const NodePoolSchedulerConfiguration = Type.Object(
   {
@@ -34,7 +34,12 @@ export type NodePoolRequest = Input<NodePool>
 
 const NodePoolPath = Type.Object({ pool_name: Type.String() })
 /** Reference §3.3: `prefix` is refused below a pool. */
-const PoolListQuery = Type.Object({ ...common, ...blocking, ...paging })
+const PoolListQuery = Type.Object({
+  ...common,
+  ...blocking,
+  prefix: Text('Not taken here: anything but an empty one is refused.'),
+  ...paging,
+})
 const section = 'Node pools'
 const unknownPool = refused('`node pool not found`')
 const writeAnswers = {

@@ -29,6 +29,8 @@ export interface Grants {
   operator(access: Access | OperatorCapability): boolean
   plugin(access: 'list' | Access): boolean
   nodePool(pool: string, capability: NodePoolCapability): boolean
+  /** Whether any rule for node pools holds the capability. */
+  nodePoolSomewhere(capability: NodePoolCapability): boolean
   hostVolume(volume: string, capability: HostVolumeCapability): boolean
   variable(namespace: string, path: string, capability: VariableCapability): boolean
 }
@@ -46,6 +48,7 @@ export const MANAGEMENT: Grants = {
   operator: always,
   plugin: always,
   nodePool: always,
+  nodePoolSomewhere: always,
   hostVolume: always,
   variable: always,
 }
@@ -75,6 +78,7 @@ export function compileGrants(documents: readonly AclRules[]): Grants {
     plugin: levelOf(documents.map((rules) => rules.Plugin?.Policy)),
     operator: compileOperator(documents),
     nodePool: (pool, capability) => pools.of(pool).has(capability),
+    nodePoolSomewhere: (capability) => pools.anywhere(capability),
     hostVolume: (volume, capability) => volumes.of(volume).has(capability),
     variable: compileVariables(documents),
   }

@@ -6,4 +6,10 @@ export { namespaceHash, nodePoolHash, policyHash, roleHash, tokenHash } from './
 export { policyNamesOf, resolveGrants } from './resolve-grants.ts'
 export { NO_RULES, rulesJson } from './rules.ts'
 export type { AclRules } from './rules.ts'
-export { validateNamespace, validatePolicy, validateRole, validateToken } from './validate.ts'
+export {
+  validateNamespace,
+  validateNodePool,
+  validatePolicy,
+  validateRole,
+  validateToken,
+} from './validate.ts'

@@ -1,7 +1,7 @@
-import type { AclPolicyRecord, AclToken, Namespace } from '@reeve/contract'
+import type { AclPolicyRecord, AclToken, Namespace, NodePool } from '@reeve/contract'
 import { formatDurationNs, nsFromMs } from '../kit/duration.ts'
 import { multiErrorText } from '../kit/multi-error.ts'
-import { LIMITS } from '../model/index.ts'
+import { isSchedulerAlgorithm, LIMITS } from '../model/index.ts'
 import { ACL_LINKS_MAX } from './limits.ts'
 import { parseAclRules } from './parse-rules.ts'
 import { clipped } from './shown.ts'
@@ -118,6 +118,24 @@ export function validateNamespace(
   return told(`Invalid namespace "${name}"`, [
     !NAME.test(namespace.Name) && `invalid name "${name}". Must match regex ^[a-zA-Z0-9-]{1,128}$`,
     descriptionProblem(namespace),
+  ])
+}
+
+/** Names of node pools may also have underscores. */
+const POOL_NAME = /^[a-zA-Z0-9_-]{1,128}$/
+
+/** Why a node pool cannot be stored; undefined when it can (reference §8.4). */
+export function validateNodePool(
+  pool: Pick<NodePool, 'Name' | 'Description' | 'SchedulerConfiguration'>,
+): string | undefined {
+  const name = clipped(pool.Name)
+  const algorithm = pool.SchedulerConfiguration?.SchedulerAlgorithm ?? ''
+  return told(`invalid node pool "${name}"`, [
+    !POOL_NAME.test(pool.Name) && `invalid name "${name}", must match regex ^[a-zA-Z0-9-_]{1,128}$`,
+    descriptionProblem(pool),
+    algorithm !== '' &&
+      !isSchedulerAlgorithm(algorithm) &&
+      `invalid scheduler algorithm: ${clipped(algorithm)}`,
   ])
 }
 

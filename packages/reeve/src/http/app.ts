@@ -17,10 +17,17 @@ import { allocationEndpoints } from './v1/allocations.ts'
 import type { Endpoint } from './v1/endpoint.ts'
 import { evaluationEndpoints } from './v1/evaluations.ts'
 import { mountEventStream } from './v1/event-stream.ts'
+import { jobLaunchEndpoints } from './v1/job-launches.ts'
+import { jobVersionEndpoints } from './v1/job-versions.ts'
 import { jobEndpoints } from './v1/jobs.ts'
 import { mountV1 } from './v1/mount.ts'
 import { namespaceEndpoints } from './v1/namespaces.ts'
+import { nodePoolEndpoints } from './v1/node-pools.ts'
 import { nodeEndpoints } from './v1/nodes.ts'
+import { operatorEndpoints } from './v1/operator.ts'
+import { searchEndpoints } from './v1/search.ts'
+import { systemEndpoints } from './v1/system.ts'
+import { scalingEndpoints } from './v1/scaling.ts'
 import { mountAccount, v2MountedRoutes } from './v2/account.ts'
 
 export interface AppOptions {
@@ -64,11 +71,18 @@ export function createApp(options: AppOptions): App {
   followConnections(app.server)
   const endpoints: readonly Endpoint[] = [
     ...jobEndpoints(context),
+    ...jobVersionEndpoints(context),
+    ...jobLaunchEndpoints(context),
+    ...scalingEndpoints(context),
     ...allocationEndpoints(context),
     ...evaluationEndpoints(context),
     ...nodeEndpoints(context),
     ...aclEndpoints(context),
     ...namespaceEndpoints(context),
+    ...nodePoolEndpoints(context),
+    ...operatorEndpoints(context),
+    ...searchEndpoints(context),
+    ...systemEndpoints(context),
     ...agentEndpoints(options.agent, metrics),
   ]
   mountV1(

@@ -67,6 +67,48 @@ export async function buildPage<T>(
   }
 }
 
+/** How many rows there are, in slices too; nothing is rendered. */
+export async function countRows<T>(
+  source: Omit<ListSource<T>, 'render'>,
+  filterText: string | undefined,
+  nextTurn: () => Promise<void>,
+): Promise<Result<number, Refusal>> {
+  const filter = compile(filterText, source.filterOptions)
+  if (!filter.ok) return filter
+  let count = 0
+  let from: string | undefined
+  for (;;) {
+    const options = {
+      from,
+      reverse: false,
+      filter: filter.value,
+      rowsMax: Number.POSITIVE_INFINITY,
+    }
+    const slice = takeSlice(source, options)
+    if (!slice.ok) return slice
+    count += slice.value.rows.length
+    from = slice.value.next
+    if (from === undefined) return ok(count)
+    await nextTurn()
+  }
+}
+
+/** Whether a row passes a filter, for writes that name rows by one. */
+export function rowFilter<T>(
+  text: string,
+  options: FilterOptions,
+): Result<(row: T) => Result<boolean, Refusal>, Refusal> {
+  const filter = compile(text, options)
+  if (!filter.ok) return filter
+  const compiled = filter.value
+  return ok((row) => {
+    const matches = compiled?.matches(row) ?? ok(true)
+    return matches.ok
+      ? ok(matches.value)
+      : invalid(`failed to read result page: ${matches.error.message}`)
+  })
+}
+
 interface SliceOptions {
   readonly from: string | undefined
   readonly reverse: boolean
@@ -75,7 +117,7 @@ interface SliceOptions {
 }
 
 function takeSlice<T>(
-  source: ListSource<T>,
+  source: Omit<ListSource<T>, 'render'>,
   { from, reverse, filter, rowsMax }: SliceOptions,
 ): Result<{ rows: T[]; next: string | undefined }, Refusal> {
   const rows: T[] = []

@@ -32,6 +32,10 @@ const SPECIAL: Readonly<Record<string, Reader>> = {
   consistent: (text) => text === '' || (BOOLS.get(text) ?? false),
   // Only the word itself, unlike the other flags.
   reverse: (text) => text === 'true',
+  // Reference §2.3, job versions and submissions.
+  diff_version: (text, name) =>
+    text === '' ? undefined : parseWhole(text, syntaxError(text, name, ['uint64', 'ParseUint'])),
+  version: (text) => parseWhole(text, 'Unable to parse job submission version parameter'),
 }
 
 /**

@@ -2,9 +2,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   CheckpointLoop,
+  DrainLoop,
   EvaluationLoop,
   ExpiryLoop,
+  GarbageLoop,
   HEARTBEAT_MS,
+  PeriodicLoop,
   Presence,
 } from '../control/index.ts'
 import { createApp, type App } from '../http/index.ts'
@@ -23,6 +26,7 @@ import type { ProgramLog } from './log.ts'
 import { createSealer } from './sealer.ts'
 import type { ServerSecrets } from './server-secrets.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
+import { createZoneOffsets } from './time-zones.ts'
 
 export interface ServerOptions {
   readonly config: AgentConfig
@@ -59,6 +63,15 @@ export class Server {
     this.#loops = [
       new EvaluationLoop({ store, clock: systemClock, ids: systemIds, random: systemRandom, log }),
       presence,
+      new PeriodicLoop({
+        store,
+        clock: systemClock,
+        ids: systemIds,
+        offsetAt: createZoneOffsets(),
+        log,
+      }),
+      new DrainLoop({ store, clock: systemClock, ids: systemIds, log }),
+      new GarbageLoop({ store, clock: systemClock, log }),
       new ExpiryLoop({ store, clock: systemClock, log }),
       new CheckpointLoop({ store, clock: systemClock, log, retention: config.eventLog }),
     ]

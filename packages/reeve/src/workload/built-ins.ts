@@ -1,30 +1,28 @@
-import type { NodePool } from '@reeve/contract'
-import { nodePoolHash } from '../acl/index.ts'
+import { DEFAULT_SCHEDULER_CONFIGURATION } from '../model/index.ts'
 import { put } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
 import { namespaceRow } from './namespaces.ts'
+import { nodePoolRow } from './node-pools.ts'
 
 /** What every installation has from its first start (reference §8.4). */
 const NAMESPACES = [namespaceRow({ Name: 'default', Description: 'Default shared namespace' })]
 const NODE_POOLS = [
-  nodePoolRow('default', 'Default node pool'),
-  nodePoolRow('all', 'Node pool with all nodes in the cluster'),
+  nodePoolRow({ Name: 'default', Description: 'Default node pool' }),
+  nodePoolRow({ Name: 'all', Description: 'Node pool with all nodes in the cluster' }),
 ]
+/** Stored from the start, so that `cas` always has an index to name (reference §8.8). */
+const SETTINGS = [{ Name: 'scheduler-configuration', ...DEFAULT_SCHEDULER_CONFIGURATION } as const]
 
 /** Adds what is missing; does nothing at later starts. */
 export async function ensureBuiltIns({ store }: WorkloadContext): Promise<void> {
-  const { namespaces, node_pools } = store.tables
+  const { namespaces, node_pools, settings } = store.tables
   const { durable } = store.commit({
     cause: undefined,
     changes: () => [
       ...NAMESPACES.filter((row) => !namespaces.has(row.Name)).map((row) => put('namespaces', row)),
       ...NODE_POOLS.filter((row) => !node_pools.has(row.Name)).map((row) => put('node_pools', row)),
+      ...SETTINGS.filter((row) => !settings.has(row.Name)).map((row) => put('settings', row)),
     ],
   })
   await durable
-}
-
-function nodePoolRow(Name: string, Description: string): NodePool {
-  const pool = { Name, Description, Meta: null, SchedulerConfiguration: null }
-  return { ...pool, Hash: nodePoolHash(pool), CreateIndex: 0, ModifyIndex: 0 }
 }

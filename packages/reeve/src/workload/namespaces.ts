@@ -5,6 +5,7 @@ import { err, ok, type Result } from '../kit/result.ts'
 import { refusal, type Refusal } from '../model/index.ts'
 import { namespacedKey, put, remove, type Store } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
+import { textMap } from './text-map.ts'
 
 export const NAMESPACE_NOT_FOUND: Refusal = refusal('namespace-not-found', 'Namespace not found')
 
@@ -48,19 +49,9 @@ export function namespaceRow(request: NamespaceRequest): Namespace {
           Denied: pools.Denied ?? null,
         }
       : null,
-    Meta: metaOf(request.Meta),
+    Meta: textMap(request.Meta),
   }
   return { ...namespace, Hash: namespaceHash(namespace), CreateIndex: 0, ModifyIndex: 0 }
-}
-
-/** A null value of a map is as good as none (reference §0.2). */
-function metaOf(given: NamespaceRequest['Meta']): Namespace['Meta'] {
-  if (given === undefined || given === null) return null
-  return Object.fromEntries(
-    Object.entries(given).flatMap(([key, value]) =>
-      typeof value === 'string' ? [[key, value] as const] : [],
-    ),
-  )
 }
 
 /** Reference §8.4: only what nothing lives in goes; dead jobs stay until they are collected. */

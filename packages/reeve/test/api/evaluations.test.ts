@@ -64,7 +64,7 @@ test('evaluation: one that waits is carried out when room comes', async () => {
 
 test('evaluation: every field is there, zero or not', async () => {
   const { server, run } = await aScheduled()
-  await run()
+  await run({ Type: 'batch' })
   const [listed] = await server.ok('listEvaluations')
   const evaluation = await server.ok('readEvaluation', read(listed?.ID))
   assert.deepEqual(evaluation, listed)

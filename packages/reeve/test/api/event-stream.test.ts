@@ -375,9 +375,11 @@ test('events: the life of an allocation', LIMIT, async (t) => {
     ],
   )
   for (const event of events) {
-    assert.deepEqual(event.FilterKeys, ['web', ''])
     // The answer was held against the contract; this names the part that is looked at.
-    assert.equal('Job' in payloadOf(event, 'Allocation').Allocation, false)
+    const { Allocation } = payloadOf(event, 'Allocation')
+    assert.equal('Job' in Allocation, false)
+    assert.notEqual(Allocation.DeploymentID, '')
+    assert.deepEqual(event.FilterKeys, ['web', Allocation.DeploymentID])
   }
 })
 

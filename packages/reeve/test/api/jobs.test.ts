@@ -182,8 +182,14 @@ test('status: a batch job is dead when its work is done', async () => {
 
 test('status: a job that cannot be placed stays pending', async () => {
   const { server, run } = await withScheduler(await aServer(), 0)
-  await run()
+  await run({ Type: 'batch' })
   assert.equal((await server.ok('readJob', ofJob())).Status, 'pending')
+})
+
+test('status: a job whose deployment waits for room is running', async () => {
+  const { server, run } = await withScheduler(await aServer(), 0)
+  await run()
+  assert.equal((await server.ok('readJob', ofJob())).Status, 'running')
 })
 
 for (const Type of ['service', 'batch', 'system', 'sysbatch'])

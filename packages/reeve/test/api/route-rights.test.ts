@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { v1Routes, type Route, type V1RouteId } from '@reeve/contract'
+import { v1Routes, type Route, type ScalingPolicy, type V1RouteId } from '@reeve/contract'
 import { newSummary } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
-import { aJob, anAllocation, anEvaluation, aNode } from '../build/index.ts'
+import { aJob, anAllocation, anEvaluation, anId, aNode } from '../build/index.ts'
 import { createTestServer, type CallOptions } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
@@ -16,11 +16,14 @@ import { aSecuredServer } from './secured.ts'
 const OPEN = new Set([
   'bootstrapAcl',
   'exchangeOneTimeToken',
+  'fuzzySearch',
   'listAclPolicies',
   'listAclRoles',
   'listNamespaces',
+  'listNodePools',
   'listOwnAclPolicies',
   'readOwnAclToken',
+  'search',
 ])
 
 const EVERYTHING = {
@@ -74,10 +77,22 @@ function inDefault(capabilities: readonly string[]): string {
   return `namespace "default" { capabilities = [${list}] }`
 }
 
+const POLICY_ID = anId('any', 1)
+const SCALING_POLICY: Omit<ScalingPolicy, 'ID'> = {
+  Enabled: true,
+  Type: 'horizontal',
+  Target: { Namespace: 'default', Job: 'web', Group: 'app' },
+  Policy: null,
+  Min: 0,
+  Max: 1,
+  CreateIndex: 0,
+  ModifyIndex: 0,
+}
+
 /** A server with one of everything that a path can name. */
 async function aWorld() {
   const secured = await aSecuredServer()
-  const job = aJob()
+  const job = aJob({ VersionTag: { Name: 'gold', Description: '', TaggedTime: 0 } })
   const allocation = anAllocation({ job })
   const evaluation = anEvaluation(job)
   const { SecretID: _secret, ...node } = aNode()
@@ -90,10 +105,12 @@ async function aWorld() {
       put('evaluations', evaluation),
       put('allocations', allocation),
       put('nodes', { ...node, SecretHash: '' }),
+      put('scaling_policies', { ...SCALING_POLICY, ID: POLICY_ID }),
     ],
   })
   const params: Readonly<Record<string, string>> = {
     job_id: job.ID,
+    tag_name: 'gold',
     alloc_id: allocation.ID,
     eval_id: evaluation.ID,
     node_id: node.ID,
@@ -101,6 +118,7 @@ async function aWorld() {
     pool_name: 'default',
     accessor_id: secured.root.AccessorID,
     policy_name: 'policy',
+    policy_id: POLICY_ID,
     role_id: secured.root.AccessorID,
     role_name: 'role',
   }

@@ -10,7 +10,7 @@ import {
   writePolicy,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { EMPTY, json, jsonItems } from '../answer.ts'
+import { EMPTY, jsonItems } from '../answer.ts'
 import {
   read,
   write,
@@ -19,9 +19,9 @@ import {
   type RequestOf,
   type Written,
 } from './endpoint.ts'
-import { listAnswer } from './list-answer.ts'
 import { requiredBody } from './required-body.ts'
 import { anyone, management } from './requirements.ts'
+import { listRows, readRow } from './row-reads.ts'
 import { visible, walkKeys } from './walks.ts'
 
 const POLICY_NOT_FOUND: Refusal = refusal('acl-policy-not-found', 'ACL policy not found')
@@ -45,19 +45,15 @@ function listPolicies(
   { caller, query }: RequestOf<typeof v1Routes.listAclPolicies>,
 ): ReadPlan {
   const { acl_policies } = context.store.tables
-  return {
-    index: () => acl_policies.lastIndex,
-    watch: [{ table: 'acl_policies' }],
-    answer: () => {
-      const isVisible = visiblePolicies(context, caller)
-      return listAnswer({
-        walk: visible(walkKeys(acl_policies, query.prefix ?? ''), (row) => isVisible(row.Name)),
-        query: {},
-        filter: {},
-        stub: policyStub,
-      })
-    },
-  }
+  return listRows(acl_policies, () => {
+    const isVisible = visiblePolicies(context, caller)
+    return {
+      walk: visible(walkKeys(acl_policies, query.prefix ?? ''), (row) => isVisible(row.Name)),
+      query: {},
+      filter: {},
+      stub: policyStub,
+    }
+  })
 }
 
 function policyStub(row: AclPolicyRecord): AclPolicyStub {
@@ -87,14 +83,7 @@ function readPolicy(
   const { acl_policies } = context.store.tables
   const name = params.policy_name
   if (!mayReadPolicy(context, caller, name)) return err(PERMISSION_DENIED)
-  return ok({
-    index: () => acl_policies.modifyIndexOf(name) ?? acl_policies.lastIndex,
-    watch: [{ table: 'acl_policies', key: name }],
-    answer: () => {
-      const row = acl_policies.find(name)
-      return row === undefined ? err(POLICY_NOT_FOUND) : ok(json(policyView(row)))
-    },
-  })
+  return ok(readRow(acl_policies, { key: name, missing: POLICY_NOT_FOUND, show: policyView }))
 }
 
 /** A stored policy parsed when it was written; one that no longer does grants nothing. */

@@ -17,9 +17,9 @@ import {
   type RequestOf,
   type Written,
 } from './endpoint.ts'
-import { listAnswer } from './list-answer.ts'
 import { requiredBody } from './required-body.ts'
 import { anyone, management } from './requirements.ts'
+import { listRows } from './row-reads.ts'
 import { visible, walkKeys } from './walks.ts'
 
 /** Reference §6.6, roles. */
@@ -66,19 +66,15 @@ function listRoles(
   { caller, query }: RequestOf<typeof v1Routes.listAclRoles>,
 ): ReadPlan {
   const { acl_roles } = context.store.tables
-  return {
-    index: () => acl_roles.lastIndex,
-    watch: [{ table: 'acl_roles' }],
-    answer: () => {
-      const isVisible = visibleRoles(context, caller)
-      return listAnswer({
-        walk: visible(walkKeys(acl_roles, query.prefix ?? ''), (row) => isVisible(row.ID)),
-        query: {},
-        filter: {},
-        stub: (row) => row,
-      })
-    },
-  }
+  return listRows(acl_roles, () => {
+    const isVisible = visibleRoles(context, caller)
+    return {
+      walk: visible(walkKeys(acl_roles, query.prefix ?? ''), (row) => isVisible(row.ID)),
+      query: {},
+      filter: {},
+      stub: (row) => row,
+    }
+  })
 }
 
 /** Without management, a role that is not the caller's and one that is not there are the same. */

@@ -1,40 +1,79 @@
-import { Evaluation, v1Routes } from '@reeve/contract'
+import { setImmediate } from 'node:timers/promises'
+import {
+  Evaluation,
+  v1Routes,
+  type EvaluationCount,
+  type EvaluationDeleteResponse,
+} from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import { allocationStub, checkUuid, refusal, type Refusal } from '../../model/index.ts'
-import type { Store } from '../../state/index.ts'
-import type { WorkloadContext } from '../../workload/index.ts'
+import type { Store, Table } from '../../state/index.ts'
+import {
+  deleteEvaluationsByFilter,
+  deleteEvaluationsById,
+  EVAL_NOT_FOUND,
+  type WorkloadContext,
+} from '../../workload/index.ts'
 import { json, jsonItems } from '../answer.ts'
-import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
-import { listAnswer } from './list-answer.ts'
-import { anyone, inNamespace } from './requirements.ts'
-import { visible, walkIds } from './walks.ts'
+import { countRows, rowFilter } from '../list-page.ts'
+import {
+  read,
+  write,
+  type Endpoint,
+  type ReadPlan,
+  type RequestOf,
+  type Written,
+} from './endpoint.ts'
+import { anyone, inNamespace, management } from './requirements.ts'
+import { responseMeta } from './response-meta.ts'
+import { listRows } from './row-reads.ts'
+import { visible, walkIds, type Walk } from './walks.ts'
 
 const EVALUATION_FILTER = { kinds: fieldKindsFromSchema(Evaluation) }
-const EVAL_NOT_FOUND: Refusal = refusal('eval-not-found', 'eval not found')
 
-/** Reference §8.2, the reads. */
-export function evaluationEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
+/** Reference §8.2. */
+export function evaluationEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  const { store } = context
   return [
     read(v1Routes.listEvaluations, inNamespace('read-job'), (request) =>
       listEvaluations(store, request),
     ),
+    read(v1Routes.countEvaluations, inNamespace('read-job'), (request) =>
+      countEvaluations(store, request),
+    ),
+    write(v1Routes.deleteEvaluations, management, (request) => deleteEvaluations(context, request)),
     read(v1Routes.readEvaluation, anyone, (request) => readEvaluation(store, request)),
     read(v1Routes.listEvaluationAllocations, anyone, (request) => listPlaced(store, request)),
   ]
 }
 
-type ListRequest = RequestOf<typeof v1Routes.listEvaluations>
-
 function listEvaluations(
-  store: Store,
-  { caller, namespace, query }: ListRequest,
+  { tables }: Store,
+  request: RequestOf<typeof v1Routes.listEvaluations>,
 ): Result<ReadPlan, Refusal> {
-  const { evaluations } = store.tables
+  const walk = walkEvaluations(tables.evaluations, request, request.query.prefix)
+  if (!walk.ok) return walk
+  return ok(
+    listRows(tables.evaluations, () => ({
+      walk: walk.value,
+      query: request.query,
+      filter: EVALUATION_FILTER,
+      stub: (row) => row,
+    })),
+  )
+}
+
+/** What `status` and `job` leave, in namespaces that the caller may read (reference §3.4). */
+function walkEvaluations(
+  table: Table<Evaluation>,
+  { caller, namespace, query }: RequestOf<typeof v1Routes.countEvaluations>,
+  prefix?: string,
+): Result<Walk<Evaluation>, Refusal> {
   const hasLegacy = (query.status ?? '') !== '' || (query.job ?? '') !== ''
   if (hasLegacy && (query.filter ?? '') !== '')
     return invalid('Filter expression cannot be used with other filter parameters')
-  const walk = walkIds(evaluations, 'eval', query.prefix)
+  const walk = walkIds(table, 'eval', prefix)
   if (!walk.ok) return walk
   const isVisible = (row: Evaluation): boolean =>
     (namespace === '*'
@@ -42,17 +81,53 @@ function listEvaluations(
       : row.Namespace === namespace) &&
     ((query.status ?? '') === '' || row.Status === query.status) &&
     ((query.job ?? '') === '' || row.JobID === query.job)
+  return ok(visible(walk.value, isVisible))
+}
+
+function countEvaluations(
+  { tables }: Store,
+  request: RequestOf<typeof v1Routes.countEvaluations>,
+): Result<ReadPlan, Refusal> {
+  const { evaluations } = tables
+  const walk = walkEvaluations(evaluations, request)
+  if (!walk.ok) return walk
+  const source = {
+    ...walk.value,
+    filterView: (row: Evaluation) => row,
+    filterOptions: EVALUATION_FILTER,
+  }
   return ok({
     index: () => evaluations.lastIndex,
     watch: [{ table: 'evaluations' }],
-    answer: () =>
-      listAnswer({
-        walk: visible(walk.value, isVisible),
-        query,
-        filter: EVALUATION_FILTER,
-        stub: (row) => row,
-      }),
+    answer: async () => {
+      const count = await countRows(source, request.query.filter, () => setImmediate())
+      if (!count.ok) return count
+      const body: EvaluationCount = { Count: count.value, ...responseMeta(evaluations.lastIndex) }
+      return ok(json(body))
+    },
   })
+}
+
+async function deleteEvaluations(
+  context: WorkloadContext,
+  { body, namespace }: RequestOf<typeof v1Routes.deleteEvaluations>,
+): Promise<Result<Written, Refusal>> {
+  const ids = body?.EvalIDs ?? []
+  const filter = body?.Filter ?? ''
+  if (ids.length > 0 && filter !== '')
+    return invalid('evals cannot be deleted by both ID and filter')
+  if (ids.length === 0 && filter === '')
+    return invalid('evals must be deleted by either ID or filter')
+  const matches = rowFilter<Evaluation>(filter, EVALUATION_FILTER)
+  if (!matches.ok) return matches
+  const deleted =
+    filter === ''
+      ? await deleteEvaluationsById(context, ids)
+      : await deleteEvaluationsByFilter(context, { namespace, matches: matches.value })
+  if (!deleted.ok) return deleted
+  const { count, index } = deleted.value
+  const answer: EvaluationDeleteResponse = { Count: count, Index: index }
+  return ok({ index, answer: json(answer) })
 }
 
 /** Reference §6.8: without permission an evaluation reads as not found. */

@@ -1,14 +1,7 @@
-import { Job, v1Routes, type JobStopResponse, type JobWriteResponse } from '@reeve/contract'
+import { v1Routes, type JobStopResponse, type JobWriteResponse } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { warningsText } from '../../kit/multi-error.ts'
-import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
-import {
-  allocationStub,
-  jobStub,
-  PERMISSION_DENIED,
-  refusal,
-  type Refusal,
-} from '../../model/index.ts'
+import { allocationStub, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import { namespacedKey, type Store } from '../../state/index.ts'
 import {
   registerJob,
@@ -25,11 +18,12 @@ import {
   type RequestOf,
   type Written,
 } from './endpoint.ts'
+import { jobList } from './job-list.ts'
 import { listAnswer } from './list-answer.ts'
 import { inNamespace, somewhere } from './requirements.ts'
+import { responseMeta } from './response-meta.ts'
 import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
 
-const JOB_FILTER = { kinds: fieldKindsFromSchema(Job) }
 const JOB_NOT_FOUND: Refusal = refusal('job-not-found', 'job not found')
 
 const mayRegister = somewhere('submit-job', 'register-job')
@@ -76,11 +70,6 @@ export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
       stop(context, request),
     ),
   ]
-}
-
-/** Reference §0.2: repeated in the bodies of job writes. */
-function responseMeta(index: number) {
-  return { Index: index, LastContact: 0, KnownLeader: true, NextToken: '' } as const
 }
 
 async function stop(
@@ -146,16 +135,7 @@ function listJobs(store: Store, request: RequestOf<typeof v1Routes.listJobs>): R
   return {
     index: () => Math.max(jobs.lastIndex, job_summaries.lastIndex),
     watch: [{ table: 'jobs' }, { table: 'job_summaries' }],
-    answer: () =>
-      listAnswer({
-        walk,
-        query,
-        filter: JOB_FILTER,
-        stub: (job) =>
-          jobStub(job, job_summaries.find(namespacedKey(job.Namespace, job.ID)), {
-            withMeta: query.meta ?? false,
-          }),
-      }),
+    answer: () => listAnswer(jobList(store, walk, query)),
   }
 }
 

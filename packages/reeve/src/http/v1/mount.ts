@@ -25,7 +25,8 @@ export interface V1Host extends BlockingHost {
 interface Mounted {
   readonly endpoint: Endpoint
   readonly parseQuery: (raw: RawQuery) => object
-  readonly decodeBody: Decoder | undefined
+  /** Undefined when the route has no body. */
+  readonly readBody: ((body: unknown) => unknown) | undefined
 }
 
 const EVERY_METHOD = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
@@ -225,8 +226,8 @@ function parseRequest(
     const namespace = first(raw['namespace']) || 'default'
     // Before the body is looked at: who may not write is not told what is wrong with it.
     if (!mounted.endpoint.requires(caller.value, { namespace })) return err(PERMISSION_DENIED)
-    const body = mounted.decodeBody === undefined ? {} : decode(mounted.decodeBody, request.body)
-    // parseQuery and decodeBody were compiled from this route's schemas.
+    const body = mounted.readBody === undefined ? {} : mounted.readBody(request.body)
+    // parseQuery and readBody were compiled from this route's schemas.
     return ok({ params, query, body, namespace, caller: caller.value, secret } as RequestOf<Route>)
   } catch (thrown) {
     if (thrown instanceof QueryError) return err(refusal('invalid-input', thrown.message))
@@ -262,12 +263,22 @@ function decode(decoder: Decoder, body: unknown): unknown {
 }
 
 function compileEndpoint(endpoint: Endpoint): Mounted {
-  const { query, body } = endpoint.route
-  return {
-    endpoint,
-    parseQuery: compileQuery(query),
-    decodeBody: body === undefined ? undefined : compileDecoder(body),
-  }
+  const { query } = endpoint.route
+  return { endpoint, parseQuery: compileQuery(query), readBody: compileBody(endpoint.route) }
+}
+
+function compileBody({ body, bodyType }: Route): Mounted['readBody'] {
+  if (body === undefined) return undefined
+  if (bodyType === BYTES_TYPE) return asBase64
+  const decoder = compileDecoder(body)
+  return (bytes) => decode(decoder, bytes)
+}
+
+const BYTES_TYPE = 'application/octet-stream'
+
+/** Bytes that are no JSON reach the handler in the wire form of bytes (reference §0.2). */
+function asBase64(body: unknown): string {
+  return Buffer.isBuffer(body) ? body.toString('base64') : ''
 }
 
 /** Reference §1.6: there is no other region to pass a request on to. */

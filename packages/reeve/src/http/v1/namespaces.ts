@@ -8,7 +8,7 @@ import {
   writeNamespace,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { EMPTY, json } from '../answer.ts'
+import { EMPTY } from '../answer.ts'
 import {
   read,
   write,
@@ -17,9 +17,9 @@ import {
   type RequestOf,
   type Written,
 } from './endpoint.ts'
-import { listAnswer } from './list-answer.ts'
 import { requiredBody } from './required-body.ts'
 import { anyone, management } from './requirements.ts'
+import { listRows, readRow } from './row-reads.ts'
 import { visible, walkKeys } from './walks.ts'
 
 /** Reference §8.4, namespaces. */
@@ -64,19 +64,14 @@ function listNamespaces(
   { caller, query }: RequestOf<typeof v1Routes.listNamespaces>,
 ): ReadPlan {
   const { namespaces } = store.tables
-  return {
-    index: () => namespaces.lastIndex,
-    watch: [{ table: 'namespaces' }],
-    answer: () =>
-      listAnswer({
-        walk: visible(walkKeys(namespaces, query.prefix ?? ''), (row) =>
-          caller.grants.seesNamespace(row.Name),
-        ),
-        query: {},
-        filter: {},
-        stub: (row) => row,
-      }),
-  }
+  return listRows(namespaces, () => ({
+    walk: visible(walkKeys(namespaces, query.prefix ?? ''), (row) =>
+      caller.grants.seesNamespace(row.Name),
+    ),
+    query: {},
+    filter: {},
+    stub: (row) => row,
+  }))
 }
 
 function readNamespace(
@@ -85,13 +80,5 @@ function readNamespace(
 ): Result<ReadPlan, Refusal> {
   const name = params.namespace_name
   if (!caller.grants.seesNamespace(name)) return err(PERMISSION_DENIED)
-  const { namespaces } = store.tables
-  return ok({
-    index: () => namespaces.modifyIndexOf(name) ?? namespaces.lastIndex,
-    watch: [{ table: 'namespaces', key: name }],
-    answer: () => {
-      const row = namespaces.find(name)
-      return row === undefined ? err(NAMESPACE_NOT_FOUND) : ok(json(row))
-    },
-  })
+  return ok(readRow(store.tables.namespaces, { key: name, missing: NAMESPACE_NOT_FOUND }))
 }

@@ -1,66 +1,124 @@
-import { Node, v1Routes } from '@reeve/contract'
+import { Node, v1Routes, type NodeEvaluateResponse, type NodeUpdateResponse } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
-import { checkUuid, nodeStub, nodeView, refusal, type Refusal } from '../../model/index.ts'
+import {
+  checkUuid,
+  nodeStub,
+  nodeView,
+  parseUuidPrefix,
+  refusal,
+  type NodeRow,
+  type NodeStubOptions,
+  type Refusal,
+} from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
-import type { WorkloadContext } from '../../workload/index.ts'
+import {
+  drainNode,
+  evaluateNode,
+  NODE_NOT_FOUND,
+  purgeNode,
+  setEligibility,
+  type NodeWritten,
+  type WorkloadContext,
+} from '../../workload/index.ts'
 import { json, jsonItems } from '../answer.ts'
 import { allocationText } from './allocations.ts'
-import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
-import { listAnswer } from './list-answer.ts'
-import { nodeRead } from './requirements.ts'
-import { walkKeys } from './walks.ts'
-import { parseUuidPrefix } from '../../model/index.ts'
+import {
+  read,
+  write,
+  type Endpoint,
+  type ReadPlan,
+  type RequestOf,
+  type Written,
+} from './endpoint.ts'
+import type { ListOptions } from './list-answer.ts'
+import { requiredBody } from './required-body.ts'
+import { nodeRead, nodeWrite } from './requirements.ts'
+import { listRows, readRow } from './row-reads.ts'
+import { walkKeys, type Walk } from './walks.ts'
 
 const NODE_FILTER = { kinds: fieldKindsFromSchema(Node), hidden: ['SecretID'] }
-const NODE_NOT_FOUND: Refusal = refusal('node-not-found', 'node not found')
 
-/** Reference §8.1, the reads. */
-export function nodeEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
+/** Reference §8.1. */
+export function nodeEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  const { store } = context
   return [
     read(v1Routes.listNodes, nodeRead, (request) => listNodes(store, request)),
     read(v1Routes.readNode, nodeRead, (request) => readNode(store, request)),
     read(v1Routes.listNodeAllocations, nodeRead, (request) => listAllocations(store, request)),
+    write(v1Routes.drainNode, nodeWrite, async ({ caller, params, ...request }) => {
+      const body = requiredBody(request.body)
+      if (!body.ok) return body
+      return updated(await drainNode(context, caller, { nodeId: params.node_id, body: body.value }))
+    }),
+    write(v1Routes.setNodeEligibility, nodeWrite, async ({ params, ...request }) => {
+      const body = requiredBody(request.body)
+      if (!body.ok) return body
+      return updated(await setEligibility(context, params.node_id, body.value.Eligibility ?? ''))
+    }),
+    write(v1Routes.evaluateNode, nodeWrite, async ({ params }) => {
+      const written = await evaluateNode(context, params.node_id)
+      // Nodes keep their own time on their channel, so that there is none to tell.
+      const show = (body: NodeUpdateResponse): NodeEvaluateResponse => ({
+        ...body,
+        HeartbeatTTL: 0,
+      })
+      return updated(written, show)
+    }),
+    write(v1Routes.purgeNode, nodeWrite, async ({ params }) =>
+      updated(await purgeNode(context, params.node_id)),
+    ),
   ]
 }
 
+function updated(
+  written: Result<NodeWritten, Refusal>,
+  show: (body: NodeUpdateResponse) => NodeUpdateResponse = (body) => body,
+): Result<Written, Refusal> {
+  if (!written.ok) return written
+  const { evalIds, evalCreateIndex, nodeModifyIndex, index } = written.value
+  const body: NodeUpdateResponse = {
+    EvalIDs: evalIds.length === 0 ? null : evalIds,
+    EvalCreateIndex: evalCreateIndex,
+    NodeModifyIndex: nodeModifyIndex,
+    Index: index,
+  }
+  return ok({ index, answer: json(show(body)) })
+}
+
 function listNodes(
-  store: Store,
+  { tables }: Store,
   { query }: RequestOf<typeof v1Routes.listNodes>,
 ): Result<ReadPlan, Refusal> {
-  const { nodes } = store.tables
   const prefix = parseUuidPrefix('node', query.prefix ?? '')
   if (!prefix.ok) return err(refusal('invalid-input', prefix.error))
   const options = { resources: query.resources ?? false, os: query.os ?? false }
-  return ok({
-    index: () => nodes.lastIndex,
-    watch: [{ table: 'nodes' }],
-    answer: () =>
-      listAnswer({
-        walk: walkKeys(nodes, prefix.value.low),
-        query,
-        filter: NODE_FILTER,
-        filterView: nodeView,
-        stub: (row) => nodeStub(row, options),
-      }),
-  })
+  const walk = walkKeys(tables.nodes, prefix.value.low)
+  return ok(listRows(tables.nodes, () => nodeList(walk, query, options)))
+}
+
+/** Stubs of the nodes of a walk: the lists of all nodes and of a pool's. */
+export function nodeList(
+  walk: Walk<NodeRow>,
+  query: ListOptions<NodeRow>['query'],
+  options: NodeStubOptions = {},
+): ListOptions<NodeRow> {
+  return {
+    walk,
+    query,
+    filter: NODE_FILTER,
+    filterView: nodeView,
+    stub: (row) => nodeStub(row, options),
+  }
 }
 
 function readNode(
-  store: Store,
+  { tables }: Store,
   { params }: RequestOf<typeof v1Routes.readNode>,
 ): Result<ReadPlan, Refusal> {
   const id = checkUuid('node', params.node_id)
   if (!id.ok) return err(refusal('invalid-input', id.error))
-  const { nodes } = store.tables
-  return ok({
-    index: () => nodes.modifyIndexOf(id.value) ?? nodes.lastIndex,
-    watch: [{ table: 'nodes', key: id.value }],
-    answer: () => {
-      const row = nodes.find(id.value)
-      return row === undefined ? err(NODE_NOT_FOUND) : ok(json(nodeView(row)))
-    },
-  })
+  return ok(readRow(tables.nodes, { key: id.value, missing: NODE_NOT_FOUND, show: nodeView }))
 }
 
 /** Allocations of namespaces the caller may not read are left out; an unknown node has none. */

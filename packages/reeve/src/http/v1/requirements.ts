@@ -1,4 +1,4 @@
-import type { NamespaceCapability } from '@reeve/contract'
+import type { NamespaceCapability, NodePoolCapability } from '@reeve/contract'
 import type { Requirement } from './endpoint.ts'
 
 /** Anyone may call, with or without a token; the use case decides what it shows. */
@@ -27,5 +27,18 @@ export function somewhere(...capabilities: readonly NamespaceCapability[]): Requ
   return (caller) => capabilities.some((capability) => caller.grants.allowsSomewhere(capability))
 }
 
+/** Both of them. */
+export function both(first: Requirement, second: Requirement): Requirement {
+  return (caller, request) => first(caller, request) && second(caller, request)
+}
+
 export const nodeRead: Requirement = (caller) => caller.grants.node('read')
+export const nodeWrite: Requirement = (caller) => caller.grants.node('write')
+export const operatorRead: Requirement = (caller) => caller.grants.operator('read')
+export const operatorWrite: Requirement = (caller) => caller.grants.operator('write')
+
+/** For some pool; which one the path or the body says, and the handler asks again for that. */
+export function somePool(capability: NodePoolCapability): Requirement {
+  return (caller) => caller.grants.nodePoolSomewhere(capability)
+}
 export const agentRead: Requirement = (caller) => caller.grants.agent('read')

@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '../../kit/result.ts'
+import { compareText } from '../../kit/sorted-list.ts'
 import { parseUuidPrefix, refusal, type Refusal } from '../../model/index.ts'
 import { compareCreation, type OrderKey, type Table } from '../../state/index.ts'
 
@@ -85,6 +86,29 @@ export function walkGroup<Row extends { readonly CreateIndex: number }>(
       if (start === undefined || isDue(compareCreation(entry, start))) yield table.get(entry.key)
   }
   return { walk, tokenOf: (row) => `${row.CreateIndex}.${table.spec.key(row)}` }
+}
+
+/** A larger group is found by walking the table: to sort it for every slice would cost more. */
+const SORTED_GROUP_MAX = 5_000
+
+/** The rows of one group by key, at a cost that other groups hardly add to. */
+export function walkGroupKeys<Row extends object>(
+  table: Table<Row>,
+  { index, group }: { readonly index: string; readonly group: string },
+  token: KeyToken = PLAIN_TOKEN,
+): Walk<Row> {
+  function* walk(from: string | undefined, reverse: boolean): Generator<Row> {
+    const start = from === undefined ? undefined : token.toKey(from)
+    if (table.countIn(index, group) > SORTED_GROUP_MAX) {
+      for (const key of table.keys(start, reverse))
+        if (table.groupOf(index, key) === group) yield table.get(key)
+      return
+    }
+    const keys = [...table.keysIn(index, group)].toSorted(compareText)
+    for (const key of reverse ? keys.toReversed() : keys)
+      if (start === undefined || (reverse ? key <= start : key >= start)) yield table.get(key)
+  }
+  return { walk, tokenOf: (row) => token.fromKey(table.spec.key(row)) }
 }
 
 /** A list of UUIDs: by creation, or by id when there is a prefix (reference §3.1, §3.3). */

@@ -3,7 +3,7 @@ import { tokenHash } from '../../acl/index.ts'
 import { isoFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, type AclTokenRow, type Refusal } from '../../model/index.ts'
-import { put } from '../../state/index.ts'
+import { findSetting, put } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { commitToken, newSecret, type TokenWritten } from './tokens.ts'
 import { isUuid } from './uuid.ts'
@@ -37,7 +37,7 @@ export async function bootstrapAcl(
 }
 
 function checkReset({ store }: WorkloadContext, reset: string | undefined): Refusal | undefined {
-  const done = store.tables.settings.find(SETTING)
+  const done = findSetting(store.tables, SETTING)
   if (done === undefined) return undefined
   const specified = reset?.trim() ?? ''
   if (specified === String(done.ResetIndex)) return undefined

@@ -4,6 +4,7 @@ import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
   canonicalizeJob,
+  isParent,
   jobSpecChanged,
   jobUpdateRefusal,
   jobWarnings,
@@ -11,22 +12,16 @@ import {
   PERMISSION_DENIED,
   refusal,
   newEvaluation,
-  newSummary,
   SYSTEM_SCALING,
   validateJob,
-  withGroupsOf,
   type Refusal,
 } from '../../model/index.ts'
-import {
-  jobVersionKey,
-  namespacedKey,
-  put,
-  remove,
-  withJobRows,
-  type Change,
-  type Stamp,
-} from '../../state/index.ts'
+import { namespacedKey, put, withJobRows, type Stamp } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
+import { namespaceProblem } from './namespace-rules.ts'
+import { storedSource, takeSource } from './submissions.ts'
+import { nextVersionNumber, versionRows } from './versions.ts'
 
 export interface RegisterRequest {
   /** Undefined when the request has none. */
@@ -58,6 +53,8 @@ export async function registerJob(
   const { body = {} } = request
   const namespace = namespaceOf(request)
   if (!mayRegister(caller, namespace, body)) return err(PERMISSION_DENIED)
+  const disabled = checkRegistrationEnabled(context.store, caller)
+  if (disabled !== undefined) return err(disabled)
   const submitted = checkRequest(request)
   if (!submitted.ok) return submitted
   if (!isOwnRegion(context, request)) return err(refusal('region-unknown', 'No path to region'))
@@ -68,7 +65,14 @@ export async function registerJob(
   if (conflict !== undefined) return err(conflict)
   const next = { ...job.value, ServiceTokenID: caller.accessorId }
   const wanted = body.PreserveCounts === true ? preserveCounts(next, current) : next
-  return ok(await commitJob(context, { job: wanted, current, priority: body.EvalPriority ?? 0 }))
+  const source = takeSource(body.Submission)
+  const written = await commitJob(context, {
+    job: wanted,
+    current,
+    priority: body.EvalPriority ?? 0,
+    source: source.bytes,
+  })
+  return ok({ ...written, warnings: [...written.warnings, ...source.warnings] })
 }
 
 function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, Refusal> {
@@ -107,7 +111,7 @@ function mayRegister(caller: Caller, namespace: string, body: JobRegisterRequest
 }
 
 /** The job in its canonical form, or every reason why it is none. */
-function acceptJob(
+export function acceptJob(
   context: WorkloadContext,
   submitted: Input<Job>,
   namespace: string,
@@ -120,9 +124,8 @@ function acceptJob(
   const job = canonicalizeJob({ ...submitted, ...own }, defaults)
   const problems = validateJob(job)
   if (problems.list.length > 0) return invalid(problems.text)
-  if (!store.tables.namespaces.has(namespace))
-    return invalid(`job "${job.ID}" is in nonexistent namespace "${namespace}"`)
-  return ok(job)
+  const unwanted = namespaceProblem(store, job)
+  return unwanted === undefined ? ok(job) : invalid(unwanted)
 }
 
 /** Reference §2.3: what a new version may not change. */
@@ -157,24 +160,33 @@ function preserveCounts(job: Job, current: Job | undefined): Job {
   }
 }
 
-interface JobCommit {
+export interface JobCommit {
   readonly job: Job
   readonly current: Job | undefined
   readonly priority: number
+  /** The source of a new version: bytes to store, or the key of a blob that is stored already. */
+  readonly source: Uint8Array | string | undefined
 }
 
 /**
  * One commit: the job, its version and its evaluation. An unchanged job gets an evaluation only.
  */
-async function commitJob(context: WorkloadContext, request: JobCommit): Promise<JobWritten> {
-  const { job, current } = request
+export async function commitJob(context: WorkloadContext, request: JobCommit): Promise<JobWritten> {
+  const { job, current, source } = request
   const changed = current === undefined || current.Stop || jobSpecChanged(current, job)
   const evalId = needsEvaluation(job) ? context.ids.uuid() : ''
+  const version = nextVersionNumber(context, job)
+  const { sourceBlob, blobs } = storedSource(source, {
+    namespace: job.Namespace,
+    jobId: job.ID,
+    version,
+  })
   const { index, durable } = context.store.commit({
     cause: changed ? 'JobRegistered' : 'EvaluationUpdated',
+    blobs: changed ? blobs : [],
     changes: (stamp) => {
-      const next = changed ? nextVersion(context, request, stamp) : current
-      const rows = changed ? versionRows(context, next) : []
+      const next = changed ? nextVersion(request, version, stamp) : current
+      const rows = changed ? versionRows(context, next, sourceBlob) : []
       const evaluation = newEvaluation(next, {
         id: evalId,
         trigger: 'job-register',
@@ -201,18 +213,14 @@ async function commitJob(context: WorkloadContext, request: JobCommit): Promise<
 
 /** Reference §2.3: periodic and parameterized jobs wait for their launch or dispatch. */
 function needsEvaluation(job: Job): boolean {
-  return job.Periodic === null && job.ParameterizedJob === null
+  return !isParent(job)
 }
 
-function nextVersion(context: WorkloadContext, request: JobCommit, stamp: Stamp): Job {
-  const { job, current } = request
+function nextVersion({ job, current }: JobCommit, version: number, stamp: Stamp): Job {
   const { index, timeMs } = stamp
-  // The first is 0. Versions of a purged job stay while something runs them: those are passed over.
-  const key = namespacedKey(job.Namespace, job.ID)
-  const last = current ?? context.store.tables.job_versions.rowsIn('job', key).at(-1)
   return {
     ...job,
-    Version: last === undefined ? 0 : last.Version + 1,
+    Version: version,
     Status: needsEvaluation(job) ? 'pending' : 'running',
     StatusDescription: '',
     Stable: false,
@@ -222,31 +230,6 @@ function nextVersion(context: WorkloadContext, request: JobCommit, stamp: Stamp)
     CreateIndex: current?.CreateIndex ?? index,
     ModifyIndex: index,
   }
-}
-
-/** The job, its new version and its summary; versions that nobody can ask for any more go. */
-export function versionRows(context: WorkloadContext, job: Job): Change[] {
-  const key = namespacedKey(job.Namespace, job.ID)
-  const summary = context.store.tables.job_summaries.find(key)
-  return [
-    put('jobs', job),
-    put('job_versions', job),
-    ...surplusVersions(context, key).map((version) => remove('job_versions', version)),
-    put('job_summaries', summary === undefined ? newSummary(job) : withGroupsOf(summary, job)),
-  ]
-}
-
-/**
- * Spec W: Limits. Beyond the latest six only tagged versions and those of existing allocations
- * stay.
- */
-function surplusVersions(context: WorkloadContext, key: string): string[] {
-  const { job_versions, allocations } = context.store.tables
-  const untagged = job_versions.rowsIn('job', key).filter((row) => row.VersionTag === null)
-  return untagged
-    .slice(0, Math.max(0, untagged.length + 1 - LIMITS.jobVersionsMax))
-    .map((row) => jobVersionKey(row.Namespace, row.ID, row.Version))
-    .filter((version) => allocations.countIn('version', version) === 0)
 }
 
 function invalid(message: string): Result<never, Refusal> {

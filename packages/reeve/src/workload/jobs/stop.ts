@@ -1,18 +1,17 @@
 import type { Job } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
-import { newEvaluation, refusal, type Refusal } from '../../model/index.ts'
+import { isParent, newEvaluation, refusal, type Refusal } from '../../model/index.ts'
 import {
-  jobVersionKey,
   namespacedKey,
+  purgedJobRows,
   put,
-  remove,
   withJobRows,
   type Change,
   type Stamp,
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { versionRows } from './register.ts'
+import { versionRows } from './versions.ts'
 
 export interface StopRequest {
   readonly namespace: string
@@ -47,13 +46,15 @@ export async function stopJob(
     await context.store.settled()
     return ok(NOTHING_STOPPED)
   }
-  const hasEvaluation = job.Periodic === null && job.ParameterizedJob === null
+  const hasEvaluation = !isParent(job)
   const evalId = hasEvaluation ? context.ids.uuid() : ''
   const { index, durable } = context.store.commit({
     cause: 'JobDeregistered',
     changes: (stamp) =>
       withJobRows(context.store.tables, [
-        ...(request.purge ? purgeRows(context, job) : stopRows(context, job, stamp)),
+        ...(request.purge
+          ? purgedJobRows(context.store.tables, job)
+          : stopRows(context, job, stamp)),
         ...(request.noShutdownDelay ? skipDelays(context, job, stamp) : []),
         ...(hasEvaluation ? [stopEvaluation(job, { evalId, stamp, evalPriority })] : []),
       ]),
@@ -68,29 +69,14 @@ function stopRows(context: WorkloadContext, job: Job, stamp: Stamp): Change[] {
     ...job,
     Stop: true,
     Version: job.Version + 1,
+    // The marks are those of the version before.
+    Stable: false,
+    VersionTag: null,
     SubmitTime: nsFromMs(stamp.timeMs),
     JobModifyIndex: stamp.index,
     ModifyIndex: stamp.index,
   }
   return versionRows(context, stopped)
-}
-
-/**
- * Spec W, Jobs, `purge`: the job is no longer queryable. Versions of running allocations stay until
- * those end.
- */
-function purgeRows(context: WorkloadContext, job: Job): Change[] {
-  const key = namespacedKey(job.Namespace, job.ID)
-  const { job_versions, allocations } = context.store.tables
-  const versions = job_versions
-    .rowsIn('job', key)
-    .map((row) => jobVersionKey(row.Namespace, row.ID, row.Version))
-    .filter((version) => allocations.countIn('version', version) === 0)
-  return [
-    remove('jobs', key),
-    remove('job_summaries', key),
-    ...versions.map((version) => remove('job_versions', version)),
-  ]
 }
 
 /** Spec W, Jobs, `no_shutdown_delay`: the agents are told on each allocation. */

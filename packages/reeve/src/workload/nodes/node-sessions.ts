@@ -61,6 +61,8 @@ export class NodeSessions {
     const removed = new Map<string, Set<string>>()
     for (const commit of commits)
       for (const row of commit.rows) {
+        // A node that was forgotten has to join anew.
+        if (row.table === 'nodes' && row.header === undefined) this.#sessions.get(row.key)?.close()
         if (row.table !== 'allocations') continue
         // A deleted row's last text still names its node.
         const { NodeID, AllocModifyIndex } =

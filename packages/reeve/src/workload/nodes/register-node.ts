@@ -1,9 +1,9 @@
-import type { HelloMessage, NodeEvent, NodeRegistration } from '@reeve/contract'
-import { isoFromMs } from '../../kit/duration.ts'
+import type { HelloMessage, NodeRegistration } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
-import { LIMITS, refusal, type NodeRow, type Refusal } from '../../model/index.ts'
+import { refusal, withNodeEvent, type NodeRow, type Refusal } from '../../model/index.ts'
 import { nodeEvaluations, put, type Change, type Stamp } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import { nodePoolRow } from '../node-pools.ts'
 import { computedClass } from './computed-class.ts'
 
 /**
@@ -51,21 +51,19 @@ function registrationRows(context: WorkloadContext, registration: Registration):
   const row = registeredRow(registration)
   const wasReady = registration.known?.Status === 'ready'
   const { tables } = context.store
-  const pool = tables.node_pools.has(row.NodePool) ? [] : [put('node_pools', newPool(row.NodePool))]
+  // Reference §5.6: a pool that a node names and nobody made is made with it.
+  const pool = tables.node_pools.has(row.NodePool)
+    ? []
+    : [put('node_pools', nodePoolRow({ Name: row.NodePool }))]
   const follow = { stamp: registration.stamp, ids: context.ids }
   return [put('nodes', row), ...pool, ...(wasReady ? [] : nodeEvaluations(tables, row, follow))]
 }
 
 function registeredRow({ node, known, secretHash, stamp }: Registration): NodeRow {
-  const first: NodeEvent = {
-    Message: known === undefined ? 'Node registered' : 'Node re-registered',
-    Subsystem: 'Cluster',
-    Details: null,
-    Timestamp: isoFromMs(stamp.timeMs),
-    CreateIndex: stamp.index,
-  }
+  const message = known === undefined ? 'Node registered' : 'Node re-registered'
   const isEvent = known === undefined || known.Status !== 'ready'
-  const events = [...(known?.Events ?? []), ...(isEvent ? [first] : [])]
+  const before = known?.Events ?? []
+  const events = isEvent ? withNodeEvent(before, { subsystem: 'Cluster', message }, stamp) : before
   return {
     ...node,
     SecretHash: secretHash,
@@ -79,22 +77,9 @@ function registeredRow({ node, known, secretHash, stamp }: Registration): NodeRo
     Status: 'ready',
     StatusDescription: '',
     StatusUpdatedAt: Math.floor(stamp.timeMs / 1000),
-    Events: events.slice(-LIMITS.nodeEventsMax),
+    Events: events,
     CSIControllerPlugins: null,
     CSINodePlugins: null,
-    CreateIndex: 0,
-    ModifyIndex: 0,
-  }
-}
-
-/** Reference §5.6: a pool that a node names and nobody made is made with it. */
-function newPool(name: string) {
-  return {
-    Name: name,
-    Description: '',
-    Meta: null,
-    SchedulerConfiguration: null,
-    Hash: '',
     CreateIndex: 0,
     ModifyIndex: 0,
   }

@@ -3,6 +3,7 @@ import { nsFromMs } from '../../kit/duration.ts'
 import {
   isClientTerminal,
   newEvaluation,
+  reportedHealth,
   storeTaskStates,
   type AllocationRow,
 } from '../../model/index.ts'
@@ -27,7 +28,7 @@ export async function updateAllocations(
         return row === undefined || row.NodeID !== nodeId ? [] : [reported(row, update, stamp)]
       })
       const allocations = rows.map((row) => put('allocations', row))
-      const evaluations = failureEvaluations(context, rows, stamp)
+      const evaluations = reportEvaluations(context, rows, stamp)
       return withJobRows(tables, [...allocations, ...evaluations])
     },
   })
@@ -40,36 +41,61 @@ function reported(row: AllocationRow, update: AllocationUpdate, stamp: Stamp): A
     ClientStatus: update.ClientStatus,
     ClientDescription: update.ClientDescription,
     TaskStates: storeTaskStates(update.TaskStates),
-    DeploymentStatus: update.DeploymentStatus ?? row.DeploymentStatus,
+    DeploymentStatus: reportedHealth({
+      row,
+      clientStatus: update.ClientStatus,
+      status: update.DeploymentStatus,
+      ...stamp,
+    }),
     ModifyTime: nsFromMs(stamp.timeMs),
   }
 }
 
-/** A failed allocation may have to be replaced: its job is evaluated, once per report. */
-function failureEvaluations(
+interface Wake {
+  readonly job: Job
+  readonly trigger: 'alloc-failure' | 'reconnect'
+}
+
+/**
+ * A failed allocation may have to be replaced, and one that was unknown meets those that stood in
+ * for it: its job is evaluated, once per report.
+ */
+function reportEvaluations(
   context: WorkloadContext,
   rows: readonly AllocationRow[],
   stamp: Stamp,
 ): Change[] {
   const { tables } = context.store
-  const jobs = new Map<string, Job>()
+  const wakes = new Map<string, Wake>()
   for (const row of rows) {
-    const before = tables.allocations.find(row.ID)
-    const isNew = before === undefined || !isClientTerminal(before)
+    const trigger = triggerOf(tables.allocations.find(row.ID), row)
     const key = namespacedKey(row.Namespace, row.JobID)
     const job = tables.jobs.find(key)
-    if (row.ClientStatus === 'failed' && row.DesiredStatus === 'run' && isNew && job !== undefined)
-      jobs.set(key, job)
+    // One evaluation serves both; that something is back says more than that something failed.
+    if (trigger === undefined || job === undefined || wakes.get(key)?.trigger === 'reconnect')
+      continue
+    wakes.set(key, { job, trigger })
   }
-  return [...jobs.values()].map((job) =>
+  return [...wakes.values()].map(({ job, trigger }) =>
     put(
       'evaluations',
       newEvaluation(job, {
         id: context.ids.uuid(),
-        trigger: 'alloc-failure',
+        trigger,
         timeMs: stamp.timeMs,
         jobModifyIndex: job.JobModifyIndex,
       }),
     ),
   )
+}
+
+/** Scheduling reference §2. */
+function triggerOf(
+  before: AllocationRow | undefined,
+  row: AllocationRow,
+): Wake['trigger'] | undefined {
+  if (row.DesiredStatus !== 'run') return undefined
+  if (before?.ClientStatus === 'unknown' && row.ClientStatus !== 'unknown') return 'reconnect'
+  const isNew = before === undefined || !isClientTerminal(before)
+  return row.ClientStatus === 'failed' && isNew ? 'alloc-failure' : undefined
 }

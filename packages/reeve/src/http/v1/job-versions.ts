@@ -1,0 +1,243 @@
+import { setImmediate } from 'node:timers/promises'
+import {
+  v1Routes,
+  type Job,
+  type JobStabilityResponse,
+  type JobWriteResponse,
+} from '@reeve/contract'
+import { warningsText } from '../../kit/multi-error.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { compareText } from '../../kit/sorted-list.ts'
+import { diffJobs, LIMITS, refusal, type Refusal } from '../../model/index.ts'
+import { jobVersionKey, namespacedKey, type Store } from '../../state/index.ts'
+import {
+  findSubmission,
+  readSubmission,
+  revertJob,
+  setStability,
+  tagNotFound,
+  tagVersion,
+  untagVersion,
+  type WorkloadContext,
+} from '../../workload/index.ts'
+import { EMPTY, json, jsonText } from '../answer.ts'
+import {
+  read,
+  write,
+  type Endpoint,
+  type ReadPlan,
+  type RequestOf,
+  type Written,
+} from './endpoint.ts'
+import { requiredBody } from './required-body.ts'
+import { inNamespace } from './requirements.ts'
+import { responseMeta } from './response-meta.ts'
+
+const VERSIONS_NOT_FOUND = refusal('job-version-not-found', 'job versions not found')
+const SOURCE_NOT_FOUND = refusal('job-version-not-found', 'job source not found')
+const DIFFS_TOO_LARGE = refusal(
+  'invalid-input',
+  `the diffs of these versions are longer than ${LIMITS.diffsCharsMax} characters`,
+)
+const VERSION_UNREADABLE = refusal(
+  'invalid-input',
+  'Unable to parse job submission version parameter',
+)
+
+const mayTag = inNamespace('submit-job', 'tag-job-version')
+
+/** Spec W: Jobs, what is kept of their past. */
+export function jobVersionEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  const { store } = context
+  return [
+    read(v1Routes.listJobVersions, inNamespace('read-job'), (request) =>
+      ok(listVersions(store, request)),
+    ),
+    read(v1Routes.readJobSubmission, inNamespace('read-job'), (request) =>
+      submission(store, request),
+    ),
+    write(v1Routes.revertJob, inNamespace('submit-job', 'revert-job'), (request) =>
+      revert(context, request),
+    ),
+    write(v1Routes.setJobStability, inNamespace('submit-job', 'stable-job'), (request) =>
+      stabilize(context, request),
+    ),
+    write(v1Routes.tagJobVersion, mayTag, (request) => tag(context, request)),
+    write(v1Routes.untagJobVersion, mayTag, async ({ namespace, params }) => {
+      const { job_id: jobId, tag_name: name } = params
+      const written = await untagVersion(context, { namespace, jobId, tag: name })
+      return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
+    }),
+  ]
+}
+
+async function revert(
+  context: WorkloadContext,
+  { caller, namespace, params, ...request }: RequestOf<typeof v1Routes.revertJob>,
+): Promise<Result<Written, Refusal>> {
+  const body = requiredBody(request.body)
+  if (!body.ok) return body
+  const written = await revertJob(context, caller, {
+    namespace,
+    jobId: params.job_id,
+    body: body.value,
+  })
+  if (!written.ok) return written
+  const { evalId, evalCreateIndex, jobModifyIndex, warnings, index } = written.value
+  const answer: JobWriteResponse = {
+    EvalID: evalId,
+    EvalCreateIndex: evalCreateIndex,
+    JobModifyIndex: jobModifyIndex,
+    Warnings: warningsText(warnings),
+    ...responseMeta(index),
+  }
+  return ok({ index, answer: json(answer) })
+}
+
+async function stabilize(
+  context: WorkloadContext,
+  { namespace, params, ...request }: RequestOf<typeof v1Routes.setJobStability>,
+): Promise<Result<Written, Refusal>> {
+  const body = requiredBody(request.body)
+  if (!body.ok) return body
+  const jobId = params.job_id
+  const written = await setStability(context, { namespace, jobId, body: body.value })
+  if (!written.ok) return written
+  const { index } = written.value
+  const answer: JobStabilityResponse = { JobModifyIndex: index, Index: index }
+  return ok({ index, answer: json(answer) })
+}
+
+async function tag(
+  context: WorkloadContext,
+  { namespace, params, ...request }: RequestOf<typeof v1Routes.tagJobVersion>,
+): Promise<Result<Written, Refusal>> {
+  const body = requiredBody(request.body)
+  if (!body.ok) return body
+  const name = { namespace, jobId: params.job_id, tag: params.tag_name }
+  const tagged = await tagVersion(context, name, body.value)
+  return tagged.ok ? ok({ index: tagged.value.index, answer: json(tagged.value.tag) }) : tagged
+}
+
+/** Reference §1.5: 0 when there is none, which the shell raises to 1. */
+function submission(
+  store: Store,
+  { namespace, params, query }: RequestOf<typeof v1Routes.readJobSubmission>,
+): Result<ReadPlan, Refusal> {
+  // The parser leaves out what the query does not have.
+  const version: number | undefined = query.version
+  if (version === undefined) return err(VERSION_UNREADABLE)
+  const name = { namespace, jobId: params.job_id, version }
+  return ok({
+    index: () => findSubmission(store, name)?.JobModifyIndex ?? 0,
+    watch: [
+      { table: 'job_submissions', key: jobVersionKey(namespace, name.jobId, version) },
+      { table: 'jobs', key: namespacedKey(namespace, name.jobId) },
+    ],
+    answer: async () => {
+      const found = await readSubmission(store, name)
+      return found === undefined ? err(SOURCE_NOT_FOUND) : ok(json(found))
+    },
+  })
+}
+
+/**
+ * Spec W: List job versions. The current version is shown as the job itself is, with its status.
+ * Every write to a job or to one of its versions wakes who waits, and no other.
+ */
+function listVersions(
+  store: Store,
+  { namespace, params, query }: RequestOf<typeof v1Routes.listJobVersions>,
+): ReadPlan {
+  const key = namespacedKey(namespace, params.job_id)
+  return {
+    index: () => versionsIndex(store, key),
+    // Asked again at each wake-up: there may be more versions then.
+    get watch() {
+      const versions = versionKeys(store, key).map((version) => ({
+        table: 'job_versions',
+        key: version,
+      }))
+      return [{ table: 'jobs', key }, ...versions]
+    },
+    answer: async () => {
+      const texts = versionTexts(store, key)
+      if (texts.length === 0) return err(VERSIONS_NOT_FOUND)
+      const index = versionsIndex(store, key)
+      const diffs = await versionDiffs(texts, query)
+      if (!diffs.ok) return diffs
+      const meta = JSON.stringify(responseMeta(index)).slice(1)
+      return ok(jsonText(`{"Versions":[${texts.join(',')}],"Diffs":${diffs.value},${meta}`))
+    },
+  }
+}
+
+/** Reference §1.5: the highest of all versions; of an unknown job, that of the tables. */
+function versionsIndex({ tables }: Store, key: string): number {
+  const { jobs, job_versions } = tables
+  const own = jobs.modifyIndexOf(key)
+  if (own === undefined) return Math.max(jobs.lastIndex, job_versions.lastIndex)
+  const versions = [...job_versions.keysIn('job', key)]
+  return Math.max(own, ...versions.map((version) => job_versions.modifyIndexOf(version) ?? 0))
+}
+
+/** Newest first. Versions of a purged job are there for its allocations only. */
+function versionKeys({ tables }: Store, key: string): readonly string[] {
+  if (!tables.jobs.has(key)) return []
+  return [...tables.job_versions.keysIn('job', key)].toSorted((a, b) => compareText(b, a))
+}
+
+function versionTexts(store: Store, key: string): readonly string[] {
+  const { jobs, job_versions } = store.tables
+  return versionKeys(store, key).map((version, i) =>
+    i === 0 ? (jobs.bodyOf(key) ?? '') : (job_versions.bodyOf(version) ?? ''),
+  )
+}
+
+interface DiffQuery {
+  readonly diffs?: boolean
+  readonly diff_version?: number
+  readonly diff_tag?: string
+}
+
+/**
+ * Reference §4.9: each version against the one before it, or all against a named one; as JSON. A
+ * diff of two large jobs takes a while, so others have their turn in between.
+ */
+async function versionDiffs(
+  texts: readonly string[],
+  query: DiffQuery,
+): Promise<Result<string, Refusal>> {
+  const isNamed = query.diff_version !== undefined || (query.diff_tag ?? '') !== ''
+  if (!(query.diffs ?? isNamed)) return ok('null')
+  // The texts of stored jobs.
+  const versions = texts.map((text) => JSON.parse(text) as Job)
+  const base = isNamed ? findBase(versions, query) : ok(undefined)
+  if (!base.ok) return base
+  const diffs: string[] = []
+  let chars = 0
+  for (const [i, version] of versions.entries()) {
+    const before = base.value ?? versions[i + 1]
+    if (before === undefined) continue
+    await setImmediate()
+    const diff = JSON.stringify(diffJobs(before, version, { contextual: true }))
+    chars += diff.length
+    if (chars > LIMITS.diffsCharsMax) return err(DIFFS_TOO_LARGE)
+    diffs.push(diff)
+  }
+  return ok(diffs.length === 0 ? 'null' : `[${diffs.join(',')}]`)
+}
+
+function findBase(versions: readonly Job[], query: DiffQuery): Result<Job, Refusal> {
+  const { diff_version: version, diff_tag: tagName = '' } = query
+  const base =
+    tagName === ''
+      ? versions.find((row) => row.Version === version)
+      : versions.find((row) => row.VersionTag?.Name === tagName)
+  if (base !== undefined) return ok(base)
+  return err(
+    tagName === ''
+      ? refusal('job-version-not-found', `version ${version} not found`)
+      : tagNotFound(tagName),
+  )
+}

@@ -1,0 +1,152 @@
+import { NodePool, v1Routes, type NodePoolRequest } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import type { Store } from '../../state/index.ts'
+import {
+  ALL_POOLS,
+  deleteNodePool,
+  NODE_POOL_NOT_FOUND,
+  writeNodePool,
+  type WorkloadContext,
+} from '../../workload/index.ts'
+import { EMPTY } from '../answer.ts'
+import {
+  read,
+  write,
+  type Endpoint,
+  type ReadPlan,
+  type RequestOf,
+  type Written,
+} from './endpoint.ts'
+import { jobList } from './job-list.ts'
+import { listAnswer, type ListOptions } from './list-answer.ts'
+import { nodeList } from './nodes.ts'
+import { requiredBody } from './required-body.ts'
+import { anyone, both, inNamespace, nodeRead, somePool } from './requirements.ts'
+import { listRows, readRow } from './row-reads.ts'
+import { NAMESPACED_TOKEN, visible, walkGroupKeys, walkKeys } from './walks.ts'
+
+const POOL_FILTER = { kinds: fieldKindsFromSchema(NodePool) }
+
+/** Reference §8.4, node pools. */
+export function nodePoolEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  const { store } = context
+  return [
+    read(v1Routes.listNodePools, anyone, (request) => ok(listPools(store, request))),
+    read(v1Routes.readNodePool, somePool('read'), ({ caller, params }) =>
+      readPool(store, caller, params.pool_name),
+    ),
+    write(v1Routes.writeNodePool, somePool('write'), async ({ caller, ...request }) => {
+      const body = requiredBody(request.body)
+      return body.ok ? storePool(context, caller, body.value) : body
+    }),
+    write(v1Routes.writeNodePoolByName, somePool('write'), async ({ params, ...request }) => {
+      const body = requiredBody(request.body)
+      if (!body.ok) return body
+      // The path names it already; a body that says nothing else agrees.
+      const Name = body.value.Name || params.pool_name
+      if (Name !== params.pool_name)
+        return err(refusal('invalid-input', 'Node pool name does not match request path'))
+      return storePool(context, request.caller, { ...body.value, Name })
+    }),
+    write(v1Routes.deleteNodePool, somePool('delete'), async ({ caller, params }) => {
+      if (!caller.grants.nodePool(params.pool_name, 'delete')) return err(PERMISSION_DENIED)
+      const deleted = await deleteNodePool(context, params.pool_name)
+      return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
+    }),
+    read(v1Routes.listNodePoolNodes, both(somePool('read'), nodeRead), (request) =>
+      listNodes(store, request),
+    ),
+    read(v1Routes.listNodePoolJobs, both(somePool('read'), inNamespace('list-jobs')), (request) =>
+      listJobs(store, request),
+    ),
+  ]
+}
+
+async function storePool(
+  context: WorkloadContext,
+  caller: Caller,
+  request: NodePoolRequest,
+): Promise<Result<Written, Refusal>> {
+  if (!caller.grants.nodePool(request.Name ?? '', 'write')) return err(PERMISSION_DENIED)
+  const written = await writeNodePool(context, request)
+  return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
+}
+
+/** Pools that the caller may not read do not show; who may read none sees an empty list. */
+function listPools(
+  { tables }: Store,
+  { caller, query }: RequestOf<typeof v1Routes.listNodePools>,
+): ReadPlan {
+  const { node_pools } = tables
+  return listRows(node_pools, () => ({
+    walk: visible(walkKeys(node_pools, query.prefix ?? ''), (row) =>
+      caller.grants.nodePool(row.Name, 'read'),
+    ),
+    query,
+    filter: POOL_FILTER,
+    stub: (row) => row,
+  }))
+}
+
+function readPool({ tables }: Store, { grants }: Caller, name: string): Result<ReadPlan, Refusal> {
+  if (!grants.nodePool(name, 'read')) return err(PERMISSION_DENIED)
+  return ok(readRow(tables.node_pools, { key: name, missing: NODE_POOL_NOT_FOUND }))
+}
+
+/** Reference §8.4: `all` holds every node. */
+function listNodes(
+  store: Store,
+  { caller, params, query }: RequestOf<typeof v1Routes.listNodePoolNodes>,
+): Result<ReadPlan, Refusal> {
+  const { nodes } = store.tables
+  const pool = params.pool_name
+  const walk =
+    pool === ALL_POOLS ? walkKeys(nodes, '') : walkGroupKeys(nodes, { index: 'pool', group: pool })
+  return listOfPool(store, { caller, pool, query, from: ['nodes'] }, () => nodeList(walk, query))
+}
+
+/** The jobs that name the pool; those that name `all` are listed there. */
+function listJobs(
+  store: Store,
+  { caller, namespace, params, query }: RequestOf<typeof v1Routes.listNodePoolJobs>,
+): Result<ReadPlan, Refusal> {
+  const pool = params.pool_name
+  const walk = visible(
+    walkGroupKeys(store.tables.jobs, { index: 'pool', group: pool }, NAMESPACED_TOKEN),
+    (job) =>
+      namespace === '*'
+        ? caller.grants.allows(job.Namespace, 'list-jobs')
+        : job.Namespace === namespace,
+  )
+  return listOfPool(store, { caller, pool, query, from: ['jobs', 'job_summaries'] }, () =>
+    jobList(store, walk, query),
+  )
+}
+
+interface PoolListRequest {
+  readonly caller: Caller
+  readonly pool: string
+  readonly query: { readonly prefix?: string | undefined }
+  /** Tables that the list is made from. */
+  readonly from: readonly ('nodes' | 'jobs' | 'job_summaries')[]
+}
+
+/** What the lists below a pool have in common: the pool must be there, and `prefix` may not. */
+function listOfPool<Row>(
+  { tables }: Store,
+  { caller, pool, query, from }: PoolListRequest,
+  list: () => ListOptions<Row>,
+): Result<ReadPlan, Refusal> {
+  // Reference §3.3.
+  if ((query.prefix ?? '') !== '')
+    return err(refusal('invalid-input', 'prefix argument not allowed'))
+  if (!caller.grants.nodePool(pool, 'read')) return err(PERMISSION_DENIED)
+  return ok({
+    index: () => Math.max(...from.map((name) => tables[name].lastIndex)),
+    watch: [{ table: 'node_pools', key: pool }, ...from.map((table) => ({ table }))],
+    answer: () => (tables.node_pools.has(pool) ? listAnswer(list()) : err(NODE_POOL_NOT_FOUND)),
+  })
+}

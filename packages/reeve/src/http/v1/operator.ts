@@ -1,0 +1,79 @@
+import {
+  v1Routes,
+  type SchedulerConfigurationResponse,
+  type SchedulerConfigurationUpdate,
+} from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
+import { schedulerConfiguration, type Store } from '../../state/index.ts'
+import { writeSchedulerConfiguration, type WorkloadContext } from '../../workload/index.ts'
+import { json } from '../answer.ts'
+import {
+  read,
+  write,
+  type Endpoint,
+  type ReadPlan,
+  type RequestOf,
+  type Written,
+} from './endpoint.ts'
+import { operatorRead, operatorWrite } from './requirements.ts'
+import { responseMeta } from './response-meta.ts'
+
+const BODY_PROBLEM = 'Error parsing scheduler config: '
+/** A number of at most 20 digits, as 64 bits hold. */
+const WHOLE = /^\d{1,20}$/
+const SHOWN_MAX = 64
+
+/** Reference §8.8, the settings of the scheduler. */
+export function operatorEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  const { store } = context
+  return [
+    read(v1Routes.readSchedulerConfiguration, operatorRead, () => ok(readConfiguration(store))),
+    {
+      ...write(v1Routes.writeSchedulerConfiguration, operatorWrite, (request) =>
+        storeConfiguration(context, request),
+      ),
+      bodyProblem: BODY_PROBLEM,
+    },
+  ]
+}
+
+function readConfiguration({ tables }: Store): ReadPlan {
+  return {
+    index: () => tables.settings.lastIndex,
+    watch: [{ table: 'settings' }],
+    answer: () => {
+      const SchedulerConfig = schedulerConfiguration(tables)
+      const body: SchedulerConfigurationResponse = {
+        SchedulerConfig,
+        ...responseMeta(SchedulerConfig.ModifyIndex),
+      }
+      return ok(json(body))
+    },
+  }
+}
+
+async function storeConfiguration(
+  context: WorkloadContext,
+  { body, query }: RequestOf<typeof v1Routes.writeSchedulerConfiguration>,
+): Promise<Result<Written, Refusal>> {
+  if (body === undefined) return invalid(`${BODY_PROBLEM}Request body is empty`)
+  const cas = query.cas ?? ''
+  if (cas !== '' && !WHOLE.test(cas))
+    return invalid(
+      `Error parsing cas value: strconv.ParseUint: parsing "${cas.slice(0, SHOWN_MAX)}": invalid syntax`,
+    )
+  const written = await writeSchedulerConfiguration(
+    context,
+    body,
+    cas === '' ? undefined : Number(cas),
+  )
+  if (!written.ok) return written
+  const { updated, index } = written.value
+  const answer: SchedulerConfigurationUpdate = { Updated: updated, Index: index }
+  return ok({ index, answer: json(answer) })
+}
+
+function invalid(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
+}

@@ -1,0 +1,149 @@
+import {
+  v1Routes,
+  type JobScaleResponse,
+  type ScalingPolicy,
+  type ScalingPolicyStub,
+} from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { refusal, scaleStatus, type Refusal } from '../../model/index.ts'
+import { namespacedKey, scalingEventsKey, type Store } from '../../state/index.ts'
+import { scaleJob, type WorkloadContext } from '../../workload/index.ts'
+import { json } from '../answer.ts'
+import {
+  read,
+  write,
+  type Endpoint,
+  type ReadPlan,
+  type RequestOf,
+  type Requirement,
+  type Written,
+} from './endpoint.ts'
+import { anyone, inNamespace } from './requirements.ts'
+import { responseMeta } from './response-meta.ts'
+import { listRows, readRow } from './row-reads.ts'
+import { visible, walkGroupKeys, walkKeys } from './walks.ts'
+
+const JOB_NOT_FOUND: Refusal = refusal('job-not-found', 'job not found')
+const POLICY_NOT_FOUND: Refusal = refusal('scaling-policy-not-found', 'policy not found')
+
+/** Spec W: Jobs, scale; reference §8.9, scaling policies. */
+export function scalingEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  const { store } = context
+  return [
+    write(v1Routes.scaleJob, inNamespace('scale-job', 'submit-job'), (request) =>
+      scale(context, request),
+    ),
+    read(v1Routes.readJobScale, inNamespace('read-job-scaling', 'read-job'), (request) =>
+      ok(readScale(store, request)),
+    ),
+    read(v1Routes.listScalingPolicies, mayListPolicies, (request) =>
+      ok(listPolicies(store, request)),
+    ),
+    read(v1Routes.readScalingPolicy, anyone, ({ caller, params }) =>
+      ok(
+        readRow(store.tables.scaling_policies, {
+          key: params.policy_id,
+          missing: POLICY_NOT_FOUND,
+          isVisible: (row) => maySee(caller, row, 'read-scaling-policy'),
+        }),
+      ),
+    ),
+  ]
+}
+
+async function scale(
+  context: WorkloadContext,
+  { caller, namespace, params, body }: RequestOf<typeof v1Routes.scaleJob>,
+): Promise<Result<Written, Refusal>> {
+  const scaled = await scaleJob(context, caller, { namespace, jobId: params.job_id, body })
+  if (!scaled.ok) return scaled
+  const { evalId, jobModifyIndex, index } = scaled.value
+  const answer: JobScaleResponse = {
+    // Spec W, Scale task group: present only when an evaluation was created.
+    ...(evalId === undefined ? {} : { EvalID: evalId, EvalCreateIndex: index }),
+    JobModifyIndex: jobModifyIndex,
+    Warnings: '',
+    ...responseMeta(index),
+  }
+  return ok({ index, answer: json(answer) })
+}
+
+/** Spec W: Scale status. */
+function readScale(
+  store: Store,
+  { namespace, params }: RequestOf<typeof v1Routes.readJobScale>,
+): ReadPlan {
+  const { jobs, allocations } = store.tables
+  const key = namespacedKey(namespace, params.job_id)
+  return {
+    index: () => scaleIndex(store, key),
+    watch: [{ table: 'jobs', key }, { table: 'allocations' }, { table: 'scaling_events' }],
+    answer: () => {
+      const job = jobs.find(key)
+      if (job === undefined) return err(JOB_NOT_FOUND)
+      const eventsOf = (group: string) =>
+        store.tables.scaling_events.find(scalingEventsKey(namespace, job.ID, group))?.Events ?? []
+      return ok(json(scaleStatus(job, allocations.rowsIn('live', key), eventsOf)))
+    },
+  }
+}
+
+/**
+ * Reference §1.5. Beyond it, allocations that have ended count as well: otherwise the index could
+ * fall when one ends, and who waits would not be told that there is one less.
+ */
+function scaleIndex({ tables, index }: Store, key: string): number {
+  const own = tables.jobs.modifyIndexOf(key)
+  if (own === undefined) return index
+  let highest = own
+  for (const table of [tables.scaling_events, tables.allocations])
+    for (const row of table.keysIn('job', key))
+      highest = Math.max(highest, table.modifyIndexOf(row) ?? 0)
+  return highest
+}
+
+/** Reference §6.8: the one capability, or the two that show the job with its policies. */
+const mayListPolicies: Requirement = (caller, request) =>
+  inNamespace('list-scaling-policies')(caller, request) ||
+  (inNamespace('list-jobs')(caller, request) && inNamespace('read-job')(caller, request))
+
+function maySee(
+  { grants }: Caller,
+  { Target }: ScalingPolicy,
+  capability: 'list-scaling-policies' | 'read-scaling-policy',
+): boolean {
+  const namespace = Target['Namespace'] ?? ''
+  const readsJobs = grants.allows(namespace, 'list-jobs') && grants.allows(namespace, 'read-job')
+  return readsJobs || grants.allows(namespace, capability)
+}
+
+function listPolicies(
+  store: Store,
+  { caller, namespace, query }: RequestOf<typeof v1Routes.listScalingPolicies>,
+): ReadPlan {
+  const { scaling_policies } = store.tables
+  const { job = '', type = '' } = query
+  const isWanted = (row: ScalingPolicy): boolean =>
+    maySee(caller, row, 'list-scaling-policies') &&
+    (job === '' || row.Target['Job'] === job) &&
+    (type === '' || row.Type === type)
+  return listRows(scaling_policies, () => ({
+    walk: visible(walkOf(store, namespace, job), isWanted),
+    query: {},
+    filter: {},
+    stub: policyStub,
+  }))
+}
+
+function walkOf({ tables }: Store, namespace: string, job: string) {
+  if (namespace === '*') return walkKeys(tables.scaling_policies, '')
+  const group = job === '' ? namespace : namespacedKey(namespace, job)
+  const index = job === '' ? 'namespace' : 'job'
+  return walkGroupKeys(tables.scaling_policies, { index, group })
+}
+
+function policyStub(policy: ScalingPolicy): ScalingPolicyStub {
+  const { ID, Enabled, Type, Target, CreateIndex, ModifyIndex } = policy
+  return { ID, Enabled, Type, Target, CreateIndex, ModifyIndex }
+}

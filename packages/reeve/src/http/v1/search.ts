@@ -1,0 +1,64 @@
+import { setImmediate } from 'node:timers/promises'
+import { HEADERS, v1Routes } from '@reeve/contract'
+import { ok, type Result } from '../../kit/result.ts'
+import type { Refusal } from '../../model/index.ts'
+import type { Store } from '../../state/index.ts'
+import {
+  searchFuzzy,
+  searchPrefix,
+  type SearchResult,
+  type WorkloadContext,
+} from '../../workload/index.ts'
+import { json, type Answer } from '../answer.ts'
+import { read, type Endpoint, type ReadPlan } from './endpoint.ts'
+import { requiredBody } from './required-body.ts'
+import { anyone } from './requirements.ts'
+import { responseMeta } from './response-meta.ts'
+
+/** Reference §8.7. Which contexts are open is decided for each of them, so that anyone may ask. */
+export function searchEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
+  const { tables } = store
+  return [
+    read(v1Routes.search, anyone, ({ caller, namespace, ...request }) => {
+      const body = requiredBody(request.body)
+      if (!body.ok) return body
+      const { Prefix, Context } = body.value
+      const scope = { tables, caller, namespace }
+      return ok(planOf(store, async () => searchPrefix(scope, Prefix ?? '', Context ?? '')))
+    }),
+    read(v1Routes.fuzzySearch, anyone, ({ caller, namespace, ...request }) => {
+      const body = requiredBody(request.body)
+      if (!body.ok) return body
+      const fuzzy = {
+        text: body.value.Text ?? '',
+        context: body.value.Context ?? '',
+        nextTurn: () => setImmediate(),
+      }
+      return ok(planOf(store, () => searchFuzzy({ tables, caller, namespace }, fuzzy)))
+    }),
+  ]
+}
+
+type Search<Match> = () => Promise<Result<SearchResult<Match>, Refusal>>
+
+/** Any table may be searched, so that an answer waits for all that was written. */
+function planOf<Match>(store: Store, search: Search<Match>): ReadPlan {
+  return {
+    index: () => store.index,
+    watch: [{ table: 'jobs' }],
+    answer: async () => {
+      const found = await search()
+      return found.ok ? ok(answerOf(store, found.value)) : found
+    },
+  }
+}
+
+function answerOf<Match>({ tables }: Store, found: SearchResult<Match>): Answer {
+  const index = Math.max(1, ...found.tables.map((name) => tables[name].lastIndex))
+  const body = {
+    Matches: Object.fromEntries(found.matches),
+    Truncations: Object.fromEntries(found.truncations),
+    ...responseMeta(index),
+  }
+  return { ...json(body), headers: { [HEADERS.index]: String(index) } }
+}

@@ -1,0 +1,21 @@
+import { v1Routes } from '@reeve/contract'
+import { ok } from '../../kit/result.ts'
+import { forceCollection, reconcileSummaries, type WorkloadContext } from '../../workload/index.ts'
+import { EMPTY } from '../answer.ts'
+import { write, type Endpoint } from './endpoint.ts'
+import { management } from './requirements.ts'
+
+/** Reference §8.8, the repairs that an operator asks for. */
+export function systemEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  const { store } = context
+  return [
+    write(v1Routes.collectGarbage, management, async () => {
+      await forceCollection(context)
+      return ok({ index: store.durableIndex, answer: EMPTY })
+    }),
+    write(v1Routes.reconcileSummaries, management, async () => {
+      await reconcileSummaries(context)
+      return ok({ index: store.durableIndex, answer: EMPTY })
+    }),
+  ]
+}

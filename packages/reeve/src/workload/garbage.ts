@@ -1,0 +1,61 @@
+import { setImmediate } from 'node:timers/promises'
+import { isEqual, recountSummary } from '../model/index.ts'
+import {
+  collectGarbage,
+  countChildren,
+  NO_AGES,
+  put,
+  type Change,
+  type Store,
+} from '../state/index.ts'
+import type { WorkloadContext } from './context.ts'
+
+/** Reference §8.8: removes everything that has ended, whatever its age. */
+export async function forceCollection({ store, clock }: WorkloadContext): Promise<void> {
+  const nextTurn = (): Promise<void> => setImmediate()
+  await collectGarbage(store, { nowMs: clock.nowMs(), ages: NO_AGES, nextTurn })
+}
+
+/** Jobs that are counted again in one commit. */
+const JOBS_PER_COMMIT = 200
+
+/**
+ * Reference §8.8: counts the allocations of every job again, as a repair. In slices, so that a
+ * million allocations stall nobody; a job that changes meanwhile has a right summary anyway.
+ */
+export async function reconcileSummaries({ store }: WorkloadContext): Promise<void> {
+  let from: string | undefined = ''
+  while (from !== undefined) {
+    const { keys, next } = sliceOfJobs(store, from)
+    const { durable } = store.commit({
+      cause: undefined,
+      changes: () => keys.flatMap((key) => recounted(store, key)),
+    })
+    await durable
+    from = next
+    await setImmediate()
+  }
+}
+
+function sliceOfJobs({ tables }: Store, from: string) {
+  const keys: string[] = []
+  for (const key of tables.jobs.keys(from)) {
+    if (keys.length === JOBS_PER_COMMIT) return { keys, next: key }
+    keys.push(key)
+  }
+  return { keys, next: undefined }
+}
+
+/** The summary of a job when it was wrong. */
+function recounted({ tables }: Store, key: string): Change[] {
+  const job = tables.jobs.find(key)
+  const summary = tables.job_summaries.find(key)
+  if (job === undefined || summary === undefined) return []
+  const current = tables.allocations
+    .rowsIn('job', key)
+    .filter((row) => row.CreateIndex >= job.CreateIndex)
+  const Children = countChildren(tables, key)
+  const counted = { ...recountSummary(summary, job, current), Children }
+  const before = { ...summary, ModifyIndex: counted.ModifyIndex }
+  return isEqual(before, counted) ? [] : [put('job_summaries', counted)]
+}

@@ -1,0 +1,39 @@
+import type { Job } from '@reeve/contract'
+import { matchGlob } from '../../kit/glob.ts'
+import type { Store } from '../../state/index.ts'
+
+/**
+ * Why a namespace does not take a job (scheduling reference §12: drivers, network modes, pools);
+ * undefined when it does.
+ */
+export function namespaceProblem({ tables }: Store, job: Job): string | undefined {
+  const namespace = tables.namespaces.find(job.Namespace)
+  if (namespace === undefined)
+    return `job "${job.ID}" is in nonexistent namespace "${job.Namespace}"`
+  if (!tables.node_pools.has(job.NodePool))
+    return `job "${job.ID}" is in nonexistent node pool "${job.NodePool}"`
+  const { Capabilities: uses, NodePoolConfiguration: pools } = namespace
+  const where = `in namespace "${namespace.Name}"`
+  if (!isAllowed(job.NodePool, pools?.Allowed, pools?.Denied))
+    return `node pool "${job.NodePool}" is not allowed ${where}`
+  const tasks = job.TaskGroups.flatMap((group) => group.Tasks)
+  const driver = tasks
+    .map((task) => task.Driver)
+    .find((one) => !isAllowed(one, uses?.EnabledTaskDrivers, uses?.DisabledTaskDrivers))
+  if (driver !== undefined) return `used task driver "${driver}" is not allowed ${where}`
+  const mode = job.TaskGroups.flatMap((group) => group.Networks ?? [])
+    .map((network) => network.Mode || 'host')
+    .find((one) => !isAllowed(one, uses?.EnabledNetworkModes, uses?.DisabledNetworkModes))
+  return mode === undefined
+    ? undefined
+    : `used group network mode "${mode}" is not allowed ${where}`
+}
+
+type Patterns = readonly string[] | null | undefined
+
+/** Without a list of what is allowed everything is; what is denied never is. */
+function isAllowed(name: string, allowed: Patterns, denied: Patterns): boolean {
+  const matches = (patterns: Patterns): boolean =>
+    (patterns ?? []).some((pattern) => matchGlob(pattern, name))
+  return (!allowed?.length || matches(allowed)) && !matches(denied)
+}

@@ -1,0 +1,44 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import { isLaunchedByTime, periodicChild, refusal, type Refusal } from '../../model/index.ts'
+import { childRows, namespacedKey } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+
+export interface JobLaunched {
+  /** Empty when the child waits for launches of its own. */
+  readonly evalId: string
+  readonly index: number
+}
+
+/**
+ * Spec W: Force periodic instance. An instance beside those of the schedule, whatever overlaps; the
+ * schedule goes on as if it had not been.
+ */
+export async function forcePeriodicJob(
+  { store, ids }: WorkloadContext,
+  { namespace, jobId }: { readonly namespace: string; readonly jobId: string },
+): Promise<Result<JobLaunched, Refusal>> {
+  const parent = store.tables.jobs.find(namespacedKey(namespace, jobId))
+  if (parent === undefined) return err(refusal('job-not-found', 'job not found'))
+  if (parent.Periodic === null)
+    return err(refusal('invalid-input', "can't force launch non-periodic job"))
+  if (!isLaunchedByTime(parent)) return err(refusal('invalid-input', notTracked(namespace, jobId)))
+  const evalId = ids.uuid()
+  const { index, durable } = store.commit({
+    cause: 'JobRegistered',
+    changes: (stamp) =>
+      childRows(store.tables, periodicChild(parent, stamp.timeMs), {
+        stamp,
+        ids,
+        evalId,
+        trigger: 'periodic-job',
+      }),
+  })
+  await durable
+  return ok({ evalId, index })
+}
+
+/** Reference §2.3; contract. */
+function notTracked(namespace: string, jobId: string): string {
+  const id = JSON.stringify(jobId)
+  return `force launch for job ${id} failed: can't force run non-tracked job ${id} (${namespace})`
+}

@@ -1,0 +1,176 @@
+import type { Job, JobScaleRequest, ScalingEvent } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { nsFromMs } from '../../kit/duration.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  isParent,
+  newEvaluation,
+  PERMISSION_DENIED,
+  refusal,
+  scaleProblem,
+  scaleRequestProblem,
+  withCount,
+  withScalingEvent,
+  type Refusal,
+  type ScaleWish,
+} from '../../model/index.ts'
+import {
+  namespacedKey,
+  put,
+  scalingEventsKey,
+  withJobRows,
+  type Change,
+  type Stamp,
+} from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
+import { versionRows } from './versions.ts'
+
+export interface ScaleRequest {
+  readonly namespace: string
+  readonly jobId: string
+  /** Undefined when the request has none. */
+  readonly body: JobScaleRequest | undefined
+}
+
+export interface JobScaled {
+  /** Undefined when no evaluation was made. */
+  readonly evalId: string | undefined
+  readonly jobModifyIndex: number
+  readonly index: number
+}
+
+/** Spec W: Scale task group. The order of the checks is the reference's (§2.3, scale notes). */
+export async function scaleJob(
+  context: WorkloadContext,
+  caller: Caller,
+  request: ScaleRequest,
+): Promise<Result<JobScaled, Refusal>> {
+  const { store } = context
+  const { namespace, jobId, body = {} } = request
+  if (body.PolicyOverride === true && !caller.grants.allows(namespace, 'policy-override'))
+    return err(PERMISSION_DENIED)
+  const disabled = checkRegistrationEnabled(store, caller)
+  if (disabled !== undefined) return err(disabled)
+  const wish = wishOf(request)
+  if (!wish.ok) return invalid(wish.error)
+  const job = store.tables.jobs.find(namespacedKey(namespace, jobId))
+  if (job === undefined)
+    return err(refusal('job-not-found', `job ${JSON.stringify(jobId)} not found`))
+  const problem = scaleProblem(job, wish.value)
+  if (problem !== undefined) return invalid(problem)
+  const conflict = wish.value.count === undefined ? undefined : checkJob(context, job, body)
+  return conflict === undefined ? ok(await commitScale(context, job, wish.value)) : err(conflict)
+}
+
+function wishOf({ namespace, jobId, body = {} }: ScaleRequest): Result<ScaleWish, string> {
+  const target = body.Target ?? {}
+  if ((target['Job'] ?? '') !== '' && target['Job'] !== jobId)
+    return err('job ID in payload did not match URL')
+  if ((target['Namespace'] ?? '') !== '' && target['Namespace'] !== namespace)
+    return err('namespace in payload did not match header')
+  const error = body.Error ?? false
+  // design/choices: a text is an error, and its message when there is no other.
+  const text = typeof error === 'string' ? error : ''
+  const wish: ScaleWish = {
+    group: target['Group'] ?? '',
+    count: body.Count ?? undefined,
+    message: body.Message || text,
+    isError: error === true || text !== '',
+    meta: body.Meta ?? null,
+  }
+  const problem = scaleRequestProblem(wish)
+  return problem === undefined ? ok(wish) : err(problem)
+}
+
+/** What stands in the way of a new version of just this job. */
+function checkJob(
+  { store }: WorkloadContext,
+  job: Job,
+  body: JobScaleRequest,
+): Refusal | undefined {
+  const active = store.tables.deployments.rowsIn('active', namespacedKey(job.Namespace, job.ID))
+  if (active.some((deployment) => deployment.JobCreateIndex === job.CreateIndex))
+    return refusal('invalid-input', 'job scaling blocked due to active deployment')
+  const given = body.JobModifyIndex ?? 0
+  if (given <= 0 || given === job.JobModifyIndex) return undefined
+  return refusal(
+    'index-conflict',
+    `Enforcing job modify index ${given}: job exists with conflicting job modify index: ${job.JobModifyIndex}`,
+  )
+}
+
+/** One commit: the event, and with a count the new version and its evaluation. */
+async function commitScale(
+  context: WorkloadContext,
+  job: Job,
+  wish: ScaleWish,
+): Promise<JobScaled> {
+  const { store, ids } = context
+  const evalId = wish.count === undefined || isParent(job) ? undefined : ids.uuid()
+  const isNewVersion = withCount(job, wish) !== job
+  const { index, durable } = store.commit({
+    cause: isNewVersion ? 'JobRegistered' : 'EvaluationUpdated',
+    changes: (stamp) => {
+      const next = isNewVersion ? scaledVersion(job, wish, stamp) : job
+      return withJobRows(store.tables, [
+        ...(isNewVersion ? versionRows(context, next) : []),
+        ...(evalId === undefined ? [] : [evaluationRow(next, evalId, stamp)]),
+        eventRow(context, job, { wish, evalId, stamp }),
+      ])
+    },
+  })
+  await durable
+  return { evalId, jobModifyIndex: isNewVersion ? index : job.ModifyIndex, index }
+}
+
+function scaledVersion(job: Job, wish: ScaleWish, { index, timeMs }: Stamp): Job {
+  return {
+    ...withCount(job, wish),
+    Version: job.Version + 1,
+    // A name stays with the version that was given it.
+    VersionTag: null,
+    Stable: false,
+    SubmitTime: nsFromMs(timeMs),
+    JobModifyIndex: index,
+    ModifyIndex: index,
+  }
+}
+
+function evaluationRow(job: Job, id: string, { timeMs }: Stamp): Change {
+  const { JobModifyIndex: jobModifyIndex } = job
+  return put(
+    'evaluations',
+    newEvaluation(job, { id, trigger: 'job-scaling', timeMs, jobModifyIndex }),
+  )
+}
+
+interface Scaling {
+  readonly wish: ScaleWish
+  readonly evalId: string | undefined
+  readonly stamp: Stamp
+}
+
+function eventRow({ store }: WorkloadContext, job: Job, { wish, evalId, stamp }: Scaling): Change {
+  const group = job.TaskGroups.find(({ Name }) => Name === wish.group)
+  const event: ScalingEvent = {
+    Time: nsFromMs(stamp.timeMs),
+    Count: wish.count ?? null,
+    PreviousCount: group?.Count ?? 0,
+    Message: wish.message,
+    Error: wish.isError,
+    Meta: wish.meta,
+    EvalID: evalId ?? null,
+    CreateIndex: stamp.index,
+  }
+  const { Namespace, ID: JobID } = job
+  const key = scalingEventsKey(Namespace, JobID, wish.group)
+  const before = store.tables.scaling_events.find(key)?.Events ?? []
+  const Events = withScalingEvent(before, event)
+  const row = { Namespace, JobID, Group: wish.group, Events, CreateIndex: 0, ModifyIndex: 0 }
+  return put('scaling_events', row)
+}
+
+function invalid(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
+}

@@ -1,0 +1,113 @@
+import type { Input, JobSubmission } from '@reeve/contract'
+import { LIMITS, type JobSubmissionRow } from '../../model/index.ts'
+import { jobVersionKey, namespacedKey, type BlobChange, type Store } from '../../state/index.ts'
+import type { VersionName } from './versions.ts'
+
+/** What a blob holds: the part of a submission that the caller brought. */
+type StoredSource = Pick<JobSubmission, 'Source' | 'Format' | 'VariableFlags' | 'Variables'>
+
+export interface TakenSource {
+  /** As it is stored; undefined when there is none, or none that is kept. */
+  readonly bytes: Uint8Array | undefined
+  readonly warnings: readonly string[]
+}
+
+const NO_SOURCE: TakenSource = { bytes: undefined, warnings: [] }
+
+/** Reference §2.3: a source that is too large does not keep the job from being registered. */
+export function takeSource(submission: Input<JobSubmission> | null | undefined): TakenSource {
+  const source = submission?.Source ?? ''
+  if (source === '') return NO_SOURCE
+  const flags = Object.entries(submission?.VariableFlags ?? {})
+  const stored: StoredSource = {
+    Source: source,
+    Format: submission?.Format ?? '',
+    VariableFlags:
+      flags.length === 0
+        ? null
+        : Object.fromEntries(flags.map(([name, value]) => [name, value ?? ''])),
+    Variables: submission?.Variables ?? '',
+  }
+  const size = sizeOf(stored)
+  if (size <= LIMITS.jobSourceBytesMax)
+    return { bytes: new TextEncoder().encode(JSON.stringify(stored)), warnings: [] }
+  const [given, limit] = [bytesText(size), bytesText(LIMITS.jobSourceBytesMax)]
+  const warning = `job source size of ${given} exceeds maximum of ${limit} and will be discarded`
+  return { bytes: undefined, warnings: [warning] }
+}
+
+/** Everything of it that is kept counts. */
+function sizeOf({ Source, Format, Variables, VariableFlags }: StoredSource): number {
+  const texts = [Source, Format, Variables, ...Object.entries(VariableFlags ?? {}).flat()]
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+}
+
+/** With two digits at least, in units of a thousand: `912 B`, `1.3 MB`, `12 MB`. */
+function bytesText(bytes: number): string {
+  const UNITS = ['B', 'kB', 'MB', 'GB']
+  let [value, unit] = [bytes, 0]
+  while (value >= 1000 && unit < UNITS.length - 1) [value, unit] = [value / 1000, unit + 1]
+  return `${unit > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit] ?? ''}`
+}
+
+export interface StoredBlob {
+  /** Undefined when the version has no source. */
+  readonly sourceBlob: string | undefined
+  readonly blobs: readonly BlobChange[]
+}
+
+/** What to store for the source of a new version: bytes, or nothing when a blob is shared. */
+export function storedSource(
+  source: Uint8Array | string | undefined,
+  { namespace, jobId, version }: VersionName,
+): StoredBlob {
+  if (source === undefined || typeof source === 'string') return { sourceBlob: source, blobs: [] }
+  const key = `job-source/${jobVersionKey(namespace, jobId, version)}`
+  return { sourceBlob: key, blobs: [{ key, bytes: source }] }
+}
+
+/** That a version has a source; undefined when it has none, or the job is not registered. */
+export function findSubmission({ tables }: Store, name: VersionName): JobSubmissionRow | undefined {
+  if (!tables.jobs.has(namespacedKey(name.namespace, name.jobId))) return undefined
+  return tables.job_submissions.find(jobVersionKey(name.namespace, name.jobId, name.version))
+}
+
+/** Spec W: Read job submission. */
+export async function readSubmission(
+  store: Store,
+  name: VersionName,
+): Promise<JobSubmission | undefined> {
+  // A blob can be read when it is durable; the row is there a little earlier.
+  await store.settled()
+  const row = findSubmission(store, name)
+  const bytes = row === undefined ? undefined : await store.readBlob(row.BlobKey)
+  if (row === undefined || bytes === undefined) return undefined
+  // Written by takeSource.
+  const stored = JSON.parse(new TextDecoder().decode(bytes)) as StoredSource
+  return {
+    ...stored,
+    VariableFlags: unescapedFlags(stored.VariableFlags),
+    Namespace: row.Namespace,
+    JobID: row.JobID,
+    Version: row.Version,
+    JobIndex: row.JobModifyIndex,
+    JobModifyIndex: row.JobModifyIndex,
+  }
+}
+
+/** Reference §4.12: the values are query-escaped when they arrive. One that is not stays as it is. */
+function unescapedFlags(flags: StoredSource['VariableFlags']): StoredSource['VariableFlags'] {
+  if (flags === null) return null
+  return Object.fromEntries(
+    Object.entries(flags).map(([name, value]) => [name, unescapedQuery(value)]),
+  )
+}
+
+function unescapedQuery(value: string): string {
+  try {
+    return decodeURIComponent(value.replaceAll('+', ' '))
+  } catch (thrown) {
+    if (thrown instanceof URIError) return value
+    throw thrown
+  }
+}

@@ -1,0 +1,94 @@
+import type { Job, JobTagRequest, JobVersionTag } from '@reeve/contract'
+import { nsFromMs } from '../../kit/duration.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { markedVersion, versionNotFound, versionsOf } from './versions.ts'
+
+export interface TagName {
+  readonly namespace: string
+  readonly jobId: string
+  readonly tag: string
+}
+
+export interface VersionTagged {
+  readonly index: number
+  readonly tag: JobVersionTag
+}
+
+/**
+ * Reference §2.3, job version tag. A version has one tag, and a tag one version of its job. To tag a
+ * version again changes its tag.
+ */
+export async function tagVersion(
+  context: WorkloadContext,
+  name: TagName,
+  body: JobTagRequest,
+): Promise<Result<VersionTagged, Refusal>> {
+  const Description = body.Description ?? ''
+  const unfit = checkTag(name.tag, Description)
+  if (unfit !== undefined) return invalid(unfit)
+  const wanted = { ...name, version: body.Version ?? 0 }
+  const versions = versionsOf(context, name)
+  const version = versions.find((row) => row.Version === wanted.version)
+  if (version === undefined) return err(versionNotFound(wanted))
+  const taken = checkOthers(
+    versions.filter((row) => row !== version),
+    name,
+  )
+  if (taken !== undefined) return invalid(taken)
+  const tagAt = (timeMs: number): JobVersionTag => ({
+    Name: name.tag,
+    Description,
+    TaggedTime: nsFromMs(timeMs),
+  })
+  const { index, timeMs, durable } = context.store.commit({
+    cause: undefined,
+    changes: (stamp) =>
+      markedVersion(context, version, { marks: { VersionTag: tagAt(stamp.timeMs) }, stamp }),
+  })
+  await durable
+  return ok({ index, tag: tagAt(timeMs) })
+}
+
+function checkTag(tag: string, description: string): string | undefined {
+  if (tag === '') return 'tag name is required'
+  if (tag.length > LIMITS.pathParamCharsMax)
+    return `tag name is longer than ${LIMITS.pathParamCharsMax} characters`
+  return description.length > LIMITS.tagDescriptionCharsMax
+    ? `tag description is longer than ${LIMITS.tagDescriptionCharsMax} characters`
+    : undefined
+}
+
+function checkOthers(others: readonly Job[], { jobId, tag }: TagName): string | undefined {
+  const tagged = others.filter((row) => row.VersionTag !== null)
+  if (tagged.some((row) => row.VersionTag?.Name === tag))
+    return `tag "${tag}" already exists on a different version of job "${jobId}"`
+  return tagged.length >= LIMITS.jobTagsMax
+    ? `job "${jobId}" has ${tagged.length} tagged versions, which is the limit`
+    : undefined
+}
+
+/** The version stays until newer ones push it out. */
+export async function untagVersion(
+  context: WorkloadContext,
+  name: TagName,
+): Promise<Result<{ readonly index: number }, Refusal>> {
+  const version = versionsOf(context, name).find((row) => row.VersionTag?.Name === name.tag)
+  if (version === undefined) return err(tagNotFound(name.tag))
+  const { index, durable } = context.store.commit({
+    cause: undefined,
+    changes: (stamp) => markedVersion(context, version, { marks: { VersionTag: null }, stamp }),
+  })
+  await durable
+  return ok({ index })
+}
+
+/** Reference §2.3. */
+export function tagNotFound(tag: string): Refusal {
+  return refusal('job-version-not-found', `tag "${tag}" not found`)
+}
+
+function invalid(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
+}

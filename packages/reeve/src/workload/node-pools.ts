@@ -1,0 +1,76 @@
+import type { NodePool, NodePoolRequest } from '@reeve/contract'
+import { nodePoolHash, validateNodePool } from '../acl/index.ts'
+import { multiErrorText } from '../kit/multi-error.ts'
+import { err, ok, type Result } from '../kit/result.ts'
+import { refusal, type Refusal } from '../model/index.ts'
+import { put, remove, type Store } from '../state/index.ts'
+import type { WorkloadContext } from './context.ts'
+import { textMap } from './text-map.ts'
+
+export const NODE_POOL_NOT_FOUND: Refusal = refusal('node-pool-not-found', 'node pool not found')
+
+/** Every node is in one of its own and in this one too. */
+export const ALL_POOLS = 'all'
+const BUILT_IN: readonly string[] = [ALL_POOLS, 'default']
+
+/** Reference §8.4: creates or replaces a node pool. */
+export async function writeNodePool(
+  { store }: WorkloadContext,
+  request: NodePoolRequest,
+): Promise<Result<{ readonly index: number }, Refusal>> {
+  const row = nodePoolRow(request)
+  const problem = validateNodePool(row)
+  if (problem !== undefined) return err(refusal('invalid-input', problem))
+  if (BUILT_IN.includes(row.Name))
+    return err(refusal('invalid-input', `modifying node pool "${row.Name}" is not allowed`))
+  const { index, durable } = store.commit({
+    cause: 'NodePoolUpserted',
+    changes: () => [put('node_pools', row)],
+  })
+  await durable
+  return ok({ index })
+}
+
+/** The pool in its canonical form: what the request leaves out has its default. */
+export function nodePoolRow(request: NodePoolRequest): NodePool {
+  const { SchedulerConfiguration: scheduler } = request
+  const pool = {
+    Name: request.Name ?? '',
+    Description: request.Description ?? '',
+    Meta: textMap(request.Meta),
+    SchedulerConfiguration: scheduler
+      ? {
+          SchedulerAlgorithm: scheduler.SchedulerAlgorithm ?? '',
+          MemoryOversubscriptionEnabled: scheduler.MemoryOversubscriptionEnabled ?? null,
+        }
+      : null,
+  }
+  return { ...pool, Hash: nodePoolHash(pool), CreateIndex: 0, ModifyIndex: 0 }
+}
+
+/** Reference §8.4: only a pool that no node is in and no live job names goes. */
+export async function deleteNodePool(
+  { store, region }: WorkloadContext,
+  name: string,
+): Promise<Result<{ readonly index: number }, Refusal>> {
+  if (BUILT_IN.includes(name))
+    return err(refusal('invalid-input', `deleting node pool "${name}" is not allowed`))
+  if (!store.tables.node_pools.has(name)) return err(NODE_POOL_NOT_FOUND)
+  const uses = usesOf(store, name).map(
+    (what) => `node pool "${name}" has ${what} in regions: [${region}]`,
+  )
+  if (uses.length > 0) return err(refusal('node-pool-in-use', multiErrorText(uses)))
+  const { index, durable } = store.commit({
+    cause: 'NodePoolDeleted',
+    changes: () => [remove('node_pools', name)],
+  })
+  await durable
+  return ok({ index })
+}
+
+function usesOf({ tables }: Store, pool: string): readonly string[] {
+  return [
+    ...(tables.nodes.countIn('pool', pool) > 0 ? ['nodes'] : []),
+    ...(tables.jobs.countIn('livePool', pool) > 0 ? ['non-terminal jobs'] : []),
+  ]
+}

@@ -1,0 +1,81 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import { checkUuid, refusal, type NodeRow, type Refusal } from '../../model/index.ts'
+import {
+  nodeEvaluations,
+  put,
+  remove,
+  withJobRows,
+  type Cause,
+  type Change,
+  type Stamp,
+} from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+
+export const NODE_NOT_FOUND: Refusal = refusal('node-not-found', 'node not found')
+
+/** What a write to a node did. */
+export interface NodeWritten {
+  /** The evaluations that were made, one for each job concerned. */
+  readonly evalIds: readonly string[]
+  readonly evalCreateIndex: number
+  readonly nodeModifyIndex: number
+  readonly index: number
+}
+
+/** The node of an id in a path (reference §2.2, §8.1). */
+export function findNode({ store }: WorkloadContext, id: string): Result<NodeRow, Refusal> {
+  const checked = checkUuid('node', id)
+  if (!checked.ok) return err(refusal('invalid-input', checked.error))
+  const node = store.tables.nodes.find(checked.value)
+  return node === undefined ? err(NODE_NOT_FOUND) : ok(node)
+}
+
+/** What was asked for is so already: nothing is written. */
+export async function unchanged(context: WorkloadContext, node: NodeRow): Promise<NodeWritten> {
+  await context.store.settled()
+  return {
+    evalIds: [],
+    evalCreateIndex: 0,
+    nodeModifyIndex: node.ModifyIndex,
+    index: context.store.index,
+  }
+}
+
+export interface NodeCommit {
+  readonly node: NodeRow
+  readonly cause: Cause
+  /** The node as it will be; undefined when it stays as it is. */
+  readonly next?: ((stamp: Stamp) => NodeRow) | 'removed'
+  /** Whether the jobs that the node matters to are evaluated. */
+  readonly evaluates: boolean
+}
+
+/** One commit: the node and the evaluations that follow from it. */
+export async function commitNode(
+  context: WorkloadContext,
+  { node, cause, next, evaluates }: NodeCommit,
+): Promise<NodeWritten> {
+  const { store, ids } = context
+  const evalIds: string[] = []
+  const { index, durable } = store.commit({
+    cause,
+    changes: (stamp) => {
+      const evaluations = evaluates ? nodeEvaluations(store.tables, node, { stamp, ids }) : []
+      for (const { table, row } of evaluations)
+        if (table === 'evaluations' && row) evalIds.push(row.ID)
+      return withJobRows(store.tables, [...nodeChanges(node, next, stamp), ...evaluations])
+    },
+  })
+  await durable
+  return {
+    evalIds,
+    evalCreateIndex: evalIds.length === 0 ? 0 : index,
+    nodeModifyIndex: next === undefined ? node.ModifyIndex : index,
+    index,
+  }
+}
+
+function nodeChanges(node: NodeRow, next: NodeCommit['next'], stamp: Stamp): Change[] {
+  if (next === undefined) return []
+  return [next === 'removed' ? remove('nodes', node.ID) : put('nodes', next(stamp))]
+}

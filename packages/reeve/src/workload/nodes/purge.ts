@@ -1,0 +1,24 @@
+import { ok, type Result } from '../../kit/result.ts'
+import type { Refusal } from '../../model/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { commitNode, findNode, type NodeWritten } from './node-writes.ts'
+
+/**
+ * Reference §8.1: forgets a node. What was on it counts as lost; its jobs are evaluated. An agent
+ * that is still there loses its channel and has to join anew.
+ */
+export async function purgeNode(
+  context: WorkloadContext,
+  nodeId: string,
+): Promise<Result<NodeWritten, Refusal>> {
+  const found = findNode(context, nodeId)
+  if (!found.ok) return found
+  return ok(
+    await commitNode(context, {
+      node: found.value,
+      cause: 'NodeDeregistration',
+      next: 'removed',
+      evaluates: true,
+    }),
+  )
+}

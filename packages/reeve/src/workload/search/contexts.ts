@@ -1,0 +1,110 @@
+import type { NamespaceCapability, SearchContext } from '@reeve/contract'
+import { looseUuidPrefix } from '../../model/index.ts'
+import { namespacedKey, type TableName } from '../../state/index.ts'
+import { holds, isInScope, keysFrom, namespacesOf, type SearchScope } from './scope.ts'
+
+/** Everything but `all`, which is all of them. */
+export type OneContext = Exclude<SearchContext, 'all'>
+
+/** One kind of thing that a search by prefix finds. */
+export interface ContextSource {
+  /** Whether the caller may look there at all (reference §6.8). */
+  readonly isOpen: (scope: SearchScope) => boolean
+  /** Tables that the matches come from: what the answer's index is made of. */
+  readonly tables: readonly TableName[]
+  /**
+   * What begins with the text, in order. Undefined for what begins with it and may not be seen, so
+   * that whoever reads can count and stop.
+   */
+  readonly find: (scope: SearchScope, prefix: string) => Iterable<string | undefined>
+}
+
+type OwnedTable = 'evaluations' | 'allocations' | 'deployments' | 'scaling_policies'
+
+/** Rows that belong to a job and have a UUID; any of the capabilities opens them. */
+function ownedByJob(
+  table: OwnedTable,
+  ...capabilities: readonly NamespaceCapability[]
+): ContextSource {
+  return {
+    isOpen: (scope) => holds(scope, ...capabilities),
+    tables: [table],
+    *find(scope, prefix) {
+      const low = looseUuidPrefix(prefix)
+      if (low === undefined) return
+      const rows = scope.tables[table]
+      for (const id of keysFrom(rows, low))
+        yield isInScope(scope, capabilities, rows.groupOf('job', id)) ? id : undefined
+    },
+  }
+}
+
+const jobs: ContextSource = {
+  isOpen: (scope) => holds(scope, 'read-job'),
+  tables: ['jobs'],
+  *find(scope, prefix) {
+    for (const namespace of namespacesOf(scope, 'read-job'))
+      for (const key of keysFrom(scope.tables.jobs, namespacedKey(namespace, prefix)))
+        yield key.slice(namespace.length + 1)
+  },
+}
+
+const nodes: ContextSource = {
+  isOpen: ({ caller }) => caller.grants.node('read'),
+  tables: ['nodes'],
+  find({ tables }, prefix) {
+    const low = looseUuidPrefix(prefix)
+    return low === undefined ? [] : keysFrom(tables.nodes, low)
+  },
+}
+
+const nodePools: ContextSource = {
+  isOpen: ({ caller }) => caller.grants.nodePoolSomewhere('read'),
+  tables: ['node_pools'],
+  *find({ tables, caller }, prefix) {
+    for (const name of keysFrom(tables.node_pools, prefix))
+      yield caller.grants.nodePool(name, 'read') ? name : undefined
+  },
+}
+
+const namespaces: ContextSource = {
+  isOpen: ({ caller, tables, namespace }) =>
+    namespace === '*'
+      ? [...tables.namespaces.keys()].some((name) => caller.grants.seesNamespace(name))
+      : caller.grants.seesNamespace(namespace),
+  tables: ['namespaces'],
+  *find({ tables, caller }, prefix) {
+    for (const name of keysFrom(tables.namespaces, prefix))
+      yield caller.grants.seesNamespace(name) ? name : undefined
+  },
+}
+
+/** A context whose things do not exist here: it may be asked for, and holds nothing. */
+function nothing(isOpen: ContextSource['isOpen']): ContextSource {
+  return { isOpen, tables: [], find: () => [] }
+}
+
+/** Reference §8.7. A table that can be searched gains a line here. */
+export const CONTEXTS: Readonly<Record<OneContext, ContextSource>> = {
+  jobs,
+  evals: ownedByJob('evaluations', 'read-job'),
+  allocs: ownedByJob('allocations', 'read-job'),
+  nodes,
+  node_pools: nodePools,
+  deployment: ownedByJob('deployments', 'read-job'),
+  namespaces,
+  scaling_policy: ownedByJob('scaling_policies', 'list-scaling-policies', 'read-job'),
+  plugins: nothing(({ caller }) => caller.grants.plugin('list')),
+  volumes: nothing((scope) => holds(scope, 'csi-list-volume', 'csi-read-volume')),
+  host_volumes: nothing((scope) => holds(scope, 'host-volume-read')),
+  vars: nothing((scope) => holds(scope, 'read-job')),
+  quotas: nothing(({ caller }) => caller.grants.quota('read')),
+  recommendations: nothing((scope) => holds(scope, 'read-job')),
+}
+
+// The keys of the table above are all the contexts there are.
+export const ALL_CONTEXTS = Object.keys(CONTEXTS) as readonly OneContext[]
+
+export function isOneContext(text: string): text is OneContext {
+  return Object.hasOwn(CONTEXTS, text)
+}

@@ -1,0 +1,201 @@
+import { FUZZY_CONTEXTS, type FuzzyMatch } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { compareText } from '../../kit/sorted-list.ts'
+import { encodeUtf8 } from '../../kit/utf8.ts'
+import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import { ALL_CONTEXTS, CONTEXTS, isOneContext, type OneContext } from './contexts.ts'
+import {
+  FUZZY_SOURCES,
+  mayHold,
+  needleOf,
+  positionIn,
+  type AnyContext,
+  type Candidate,
+  type FuzzySource,
+  type Needle,
+} from './fuzzy-sources.ts'
+import { takeMatches, unknownContext, type SearchResult } from './prefix-search.ts'
+import type { SearchScope } from './scope.ts'
+
+export interface FuzzyRequest {
+  readonly text: string
+  readonly context: string
+  /** Gives others their turn. */
+  readonly nextTurn: () => Promise<void>
+}
+
+/**
+ * Reference §8.7: everything whose name holds a text, in any case, the best first. It looks at a
+ * bounded number of rows of each table, in slices, and says when there may be more.
+ */
+export async function searchFuzzy(
+  scope: SearchScope,
+  request: FuzzyRequest,
+): Promise<Result<SearchResult<FuzzyMatch>, Refusal>> {
+  const { text } = request
+  const contexts = openContexts(scope, request.context)
+  if (!contexts.ok) return contexts
+  const length = encodeUtf8(text).length
+  const { fuzzyTextCharsMin: min } = LIMITS
+  if (length < min)
+    return err(
+      refusal(
+        'invalid-input',
+        `fuzzy search query must be at least ${min} characters, got ${length}`,
+      ),
+    )
+  const wanted = new Set(contexts.value)
+  const tally = new Tally(contexts.value)
+  const sources = FUZZY_SOURCES.filter((one) => one.contexts.some((name) => wanted.has(name)))
+  for (const source of sources)
+    await new TableWalk(scope, source, { needle: needleOf(text), tally, ...request }).run()
+  const byId = contexts.value.filter(isSearchedById)
+  for (const context of byId) tally.addIds(context, takeMatches(scope, context, text))
+  const tables = [
+    ...sources.map((source) => source.table),
+    ...byId.flatMap((context) => CONTEXTS[context].tables),
+  ]
+  return ok({ ...tally.result(), tables })
+}
+
+const ALL: readonly AnyContext[] = [...ALL_CONTEXTS, ...FUZZY_CONTEXTS]
+
+function openContexts(scope: SearchScope, context: string): Result<readonly AnyContext[], Refusal> {
+  const one = ALL.find((name) => name === context)
+  if (one === undefined && context !== '' && context !== 'all')
+    return err(unknownContext(context, ALL))
+  const open = (one === undefined ? ALL : [one]).filter((name) => isOpen(scope, name))
+  return open.length === 0 ? err(PERMISSION_DENIED) : ok(open)
+}
+
+function isOpen(scope: SearchScope, context: AnyContext): boolean {
+  const source = FUZZY_SOURCES.find((one) => one.contexts.includes(context))
+  if (source !== undefined) return source.isOpen(scope)
+  return isOneContext(context) && CONTEXTS[context].isOpen(scope)
+}
+
+function isSearchedById(context: AnyContext): context is OneContext {
+  return isOneContext(context) && !FUZZY_SOURCES.some((one) => one.contexts.includes(context))
+}
+
+/** Rows looked at before others get their turn: about a millisecond. */
+const ROWS_PER_TURN = 500
+
+interface WalkOptions {
+  readonly needle: Needle
+  readonly tally: Tally
+  readonly nextTurn: () => Promise<void>
+}
+
+/** One table, looked through. */
+class TableWalk {
+  readonly #scope: SearchScope
+  readonly #source: FuzzySource
+  readonly #options: WalkOptions
+  #examined = 0
+
+  constructor(scope: SearchScope, source: FuzzySource, options: WalkOptions) {
+    this.#scope = scope
+    this.#source = source
+    this.#options = options
+  }
+
+  async run(): Promise<void> {
+    for (const range of this.#source.ranges(this.#scope)) {
+      let from: string | undefined = range
+      while (from !== undefined) {
+        if (this.#examined >= LIMITS.fuzzyRowsMax)
+          return this.#options.tally.truncate(this.#source.contexts)
+        from = this.#slice(range, from)
+        if (from !== undefined) await this.#options.nextTurn()
+      }
+    }
+  }
+
+  /** Where to go on; undefined at the end of the range. Other requests may change rows meanwhile. */
+  #slice(range: string, from: string): string | undefined {
+    const table = this.#scope.tables[this.#source.table]
+    let taken = 0
+    for (const key of table.keys(from)) {
+      if (!key.startsWith(range)) return undefined
+      if (taken++ === ROWS_PER_TURN) return key
+      this.#examined++
+      this.#look(key)
+    }
+    return undefined
+  }
+
+  #look(key: string): void {
+    const { needle, tally } = this.#options
+    const { table, isInScope, candidates } = this.#source
+    if (!isInScope(this.#scope, key) || !mayHold(this.#scope.tables[table], key, needle)) return
+    for (const candidate of candidates(this.#scope, key)) {
+      const at = positionIn(candidate, needle)
+      if (at !== -1) tally.add(candidate, at)
+    }
+  }
+}
+
+interface Ranked extends Candidate {
+  readonly at: number
+}
+
+/** The matches of each context, ranked at the end. */
+class Tally {
+  readonly #found: ReadonlyMap<string, Ranked[]>
+  readonly #ids = new Map<string, readonly string[]>()
+  readonly #truncated = new Set<string>()
+
+  constructor(contexts: readonly AnyContext[]) {
+    this.#found = new Map(contexts.map((context) => [context, []]))
+  }
+
+  add(candidate: Candidate, at: number): void {
+    const found = this.#found.get(candidate.context)
+    if (found === undefined) return
+    if (found.length === LIMITS.fuzzyCandidatesMax) this.#truncated.add(candidate.context)
+    else found.push({ ...candidate, at })
+  }
+
+  addIds(
+    context: OneContext,
+    {
+      matches,
+      isTruncated,
+    }: { readonly matches: readonly string[]; readonly isTruncated: boolean },
+  ): void {
+    this.#ids.set(context, matches)
+    if (isTruncated) this.#truncated.add(context)
+  }
+
+  truncate(contexts: readonly AnyContext[]): void {
+    for (const context of contexts) this.#truncated.add(context)
+  }
+
+  result(): Omit<SearchResult<FuzzyMatch>, 'tables'> {
+    const matches = new Map<string, readonly FuzzyMatch[]>()
+    const truncations = new Map<string, boolean>()
+    for (const [context, found] of this.#found) {
+      const ids = (this.#ids.get(context) ?? []).map((ID) => ({ ID, Scope: null }))
+      // Things found inside others are many for each of them (reference §8.7).
+      const max = isOneContext(context) ? LIMITS.fuzzyObjectsMax : LIMITS.fuzzyResultsMax
+      const named = found.toSorted(byRank).slice(0, max)
+      matches.set(context, [
+        ...ids,
+        ...named.map(({ name, scope }) => ({ ID: name, Scope: scope })),
+      ])
+      truncations.set(context, this.#truncated.has(context) || found.length > max)
+    }
+    return { matches, truncations }
+  }
+}
+
+/** Where the text stands, then the shorter name, then a total order. */
+function byRank(a: Ranked, b: Ranked): number {
+  return (
+    a.at - b.at ||
+    a.name.length - b.name.length ||
+    compareText(a.name, b.name) ||
+    compareText((a.scope ?? []).join('\n'), (b.scope ?? []).join('\n'))
+  )
+}

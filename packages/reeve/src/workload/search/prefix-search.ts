@@ -1,0 +1,66 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import type { TableName } from '../../state/index.ts'
+import { ALL_CONTEXTS, CONTEXTS, isOneContext, type OneContext } from './contexts.ts'
+import type { SearchScope } from './scope.ts'
+
+/** What a search found: by context, with whether there is more. */
+export interface SearchResult<Match> {
+  readonly matches: ReadonlyMap<string, readonly Match[]>
+  readonly truncations: ReadonlyMap<string, boolean>
+  /** Tables that were looked at. */
+  readonly tables: readonly TableName[]
+}
+
+/** Reference §8.7: everything whose id or name begins with a text. */
+export function searchPrefix(
+  scope: SearchScope,
+  prefix: string,
+  context: string,
+): Result<SearchResult<string>, Refusal> {
+  const contexts = openContexts(scope, context)
+  if (!contexts.ok) return contexts
+  const found = contexts.value.map((name) => [name, takeMatches(scope, name, prefix)] as const)
+  return ok({
+    matches: new Map(found.map(([name, { matches }]) => [name, matches])),
+    truncations: new Map(found.map(([name, { isTruncated }]) => [name, isTruncated])),
+    tables: contexts.value.flatMap((name) => CONTEXTS[name].tables),
+  })
+}
+
+/** Which contexts are searched: the one asked for, or all that the caller may look into. */
+function openContexts(scope: SearchScope, context: string): Result<readonly OneContext[], Refusal> {
+  if (context !== '' && context !== 'all' && !isOneContext(context))
+    return err(unknownContext(context, ALL_CONTEXTS))
+  const asked = isOneContext(context) ? [context] : ALL_CONTEXTS
+  const open = asked.filter((name) => CONTEXTS[name].isOpen(scope))
+  return open.length === 0 ? err(PERMISSION_DENIED) : ok(open)
+}
+
+/** Characters of an unknown context that the refusal repeats. */
+const SHOWN_MAX = 64
+
+export function unknownContext(context: string, known: readonly string[]): Refusal {
+  const names = known.join(', ')
+  return refusal(
+    'invalid-input',
+    `context must be one of ${names} or all; got "${context.slice(0, SHOWN_MAX)}"`,
+  )
+}
+
+interface Taken {
+  readonly matches: readonly string[]
+  readonly isTruncated: boolean
+}
+
+/** The first matches. A prefix that many hidden rows share is given up, and said to have more. */
+export function takeMatches(scope: SearchScope, context: OneContext, prefix: string): Taken {
+  const matches: string[] = []
+  let examined = 0
+  for (const match of CONTEXTS[context].find(scope, prefix)) {
+    const isFull = match !== undefined && matches.length === LIMITS.searchMatchesMax
+    if (isFull || examined++ === LIMITS.searchRowsMax) return { matches, isTruncated: true }
+    if (match !== undefined) matches.push(match)
+  }
+  return { matches, isTruncated: false }
+}
