@@ -5,15 +5,14 @@ import {
   childScope,
   convert,
   describeValue,
+  entriesOf,
   errorAt,
   evaluate,
   formatConversionProblem,
   isList,
-  isObject,
   listOf,
   makeObject,
   readContent,
-  sortedEntries,
   STRING,
   type Attribute,
   type Block,
@@ -26,6 +25,7 @@ import {
   type ScopedBlock,
   type Value,
 } from '../lang/hcl/index.ts'
+import { STEPS_PER_ROUND } from './limits.ts'
 
 /** `dynamic "port" { for_each = …  content { … } }`: one block for each element, at that place. */
 export const DYNAMIC: BlockExpander = { type: 'dynamic', labels: ['type'], expand }
@@ -109,15 +109,14 @@ function evaluateRounds(
   const { value } = evaluated
   const refuse = (summary: string, detail: string) =>
     err([errorAt(expression.span, summary, detail)])
-  if (!isList(value) && !isObject(value))
+  const entries = entriesOf(value)
+  if (entries === undefined)
     return refuse(
       'Invalid for_each',
       `A list, set or map is needed, but found ${describeValue(value)}.`,
     )
-  const rounds = isList(value)
-    ? value.map((element, key) => ({ key, value: element }))
-    : sortedEntries(value).map(([key, element]) => ({ key, value: element }))
-  if (charge(scope.meter, rounds.length)) return ok(rounds)
+  const isPaid = charge(scope.meter, entries.length * STEPS_PER_ROUND)
+  if (isPaid) return ok(entries.map(([key, element]) => ({ key, value: element })))
   return refuse(
     'Evaluation too expensive',
     `Evaluation needs more than ${scope.meter.limits.stepsMax} steps.`,

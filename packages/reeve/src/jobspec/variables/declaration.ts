@@ -66,20 +66,23 @@ function readBlock(block: Block, reading: Reading): Declaration {
   const { findings } = reading
   const label = block.labels[0] ?? { text: '', span: block.headerSpan }
   const { text: name, span } = label
-  checkName(name, span, findings)
+  const isNamed = checkName(name, span, findings)
   const { content, diagnostics } = inspectContent(block.body, VARIABLE)
   noteAll(findings, diagnostics)
   checkDescription(content, reading)
   const type = readTypeOf(content, findings)
-  const fallback = readDefault(content.attributes.get('default'), type, reading)
+  const written = readDefault(content.attributes.get('default'), type, reading)
+  // Nobody can set a variable whose name is none: it is not unset as well.
+  const fallback = written ?? (isNamed ? undefined : { value: null, span })
   const rules = content.blocks.flatMap((inner) => readRule(inner, name, findings) ?? [])
   return { name, span, type: type ?? typeFrom(fallback), fallback, rules }
 }
 
-function checkName(name: string, span: Span, findings: Findings): void {
-  if (asKeyword({ kind: 'literal', value: name, span }) !== undefined) return
+function checkName(name: string, span: Span, findings: Findings): boolean {
+  if (asKeyword({ kind: 'literal', value: name, span }) !== undefined) return true
   const detail = 'A name has letters, digits, "_" and "-", and does not begin with a digit.'
   note(findings, () => errorAt(span, 'Invalid variable name', detail))
+  return false
 }
 
 function checkDescription({ attributes }: Content, reading: Reading): void {

@@ -10,6 +10,7 @@ import {
   type Scope,
   type Span,
   type Type,
+  type Value,
 } from '../../lang/hcl/index.ts'
 import { note, noteAll, type Findings } from '../findings.ts'
 import type { Declaration } from './declaration.ts'
@@ -36,8 +37,7 @@ export function collectBody(body: Body, collecting: Collecting): void {
   for (const { name, nameSpan, expression } of content.attributes.values()) {
     const declaration = findDeclaration(name, nameSpan, collecting)
     const value = evaluateLiteral(expression, { scope, findings })
-    if (declaration === undefined || value === undefined) continue
-    give(declaration, { value, span: expression.span }, collecting)
+    if (declaration !== undefined) give(declaration, { value, span: expression.span }, collecting)
   }
 }
 
@@ -81,9 +81,9 @@ function collectText(
     return give(declaration, { value: text, span: wholeSpan(file, text) }, collecting)
   const { scope, findings } = collecting
   const parsed = parseExpression(text, file)
-  if (!parsed.ok) return noteAll(findings, parsed.error)
-  const value = evaluateLiteral(parsed.value, { scope, findings })
-  if (value !== undefined) give(declaration, { value, span: parsed.value.span }, collecting)
+  if (!parsed.ok) noteAll(findings, parsed.error)
+  const value = parsed.ok ? evaluateLiteral(parsed.value, { scope, findings }) : undefined
+  give(declaration, { value, span: wholeSpan(file, text) }, collecting)
 }
 
 function isPlain(type: Type | undefined): boolean {
@@ -106,11 +106,15 @@ function findDeclaration(
   return undefined
 }
 
-function give(declaration: Declaration, given: GivenValue, collecting: Collecting): void {
-  const { name, type } = declaration
+/** Undefined stands for a value that was written but failed, and is noted. */
+function give(
+  { name, type }: Declaration,
+  { value, span }: { readonly value: Value | undefined; readonly span: Span },
+  { findings, values }: Collecting,
+): void {
   const subject = `The value of ${quoteText(name)}`
-  const { findings } = collecting
-  const converted = convertTo(type, given, { subject, findings })
+  const converted =
+    value === undefined ? undefined : convertTo(type, { value, span }, { subject, findings })
   // A value that is noted as wrong is not missing as well.
-  collecting.values.set(name, converted ?? { value: null, span: given.span })
+  values.set(name, converted ?? { value: null, span })
 }

@@ -26,9 +26,21 @@ export function decryptRsa(cipher: Uint8Array, key: PrivateKey): Result<Uint8Arr
 function power(value: bigint, { exponent, p, q }: PrivateKey): bigint {
   const atP = modularPower(value % p, exponent % (p - 1n), p)
   const atQ = modularPower(value % q, exponent % (q - 1n), q)
-  const inverse = modularPower(q % p, p - 2n, p)
+  const inverse = inverseOf(q % p, p)
   const lift = (((atP - atQ) % p) + p) % p
   return atQ + q * ((lift * inverse) % p)
+}
+
+/** What times the value leaves one, by Euclid; meaningless when they have a common divisor. */
+function inverseOf(value: bigint, modulus: bigint): bigint {
+  let [rest, nextRest] = [modulus, value]
+  let [factor, nextFactor] = [0n, 1n]
+  while (nextRest !== 0n) {
+    const quotient = rest / nextRest
+    ;[rest, nextRest] = [nextRest, rest - quotient * nextRest]
+    ;[factor, nextFactor] = [nextFactor, factor - quotient * nextFactor]
+  }
+  return ((factor % modulus) + modulus) % modulus
 }
 
 function modularPower(base: bigint, exponent: bigint, modulus: bigint): bigint {

@@ -1,0 +1,58 @@
+import { ok } from '../../../kit/result.ts'
+import {
+  getAttribute,
+  makeObject,
+  quoteText,
+  sortedEntries,
+  type FunctionDefinition,
+  type Value,
+} from '../../../lang/hcl/index.ts'
+import { any, list, object, objectOrNull, text, texts, textsByName } from '../argument.ts'
+import { define, defineRest, refuseArgument, type Outcome } from '../define.ts'
+
+export const mapFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  keys: define([object('map')], ([map]) => ok(sortedEntries(map).map(([name]) => name))),
+  lookup: defineRest(
+    { parameters: [object('map'), text('key')], rest: any('default'), countMax: 1 },
+    ([map, key], [fallback]) => {
+      // A member that is null is there all the same.
+      const member = getAttribute(map, key)
+      const found = member === undefined ? fallback : member
+      return found === undefined
+        ? refuseArgument(1, `map has no key ${quoteText(key)}, and no default is given`)
+        : ok(found)
+    },
+  ),
+  merge: defineRest({ parameters: [], rest: objectOrNull('maps') }, (_, maps) => {
+    if (maps.length > 0 && maps.every((one) => one === null)) return ok(null)
+    return ok(makeObject(maps.flatMap((one) => Object.entries(one ?? {}))))
+  }),
+  transpose: define([textsByName('values')], ([entries]) => ok(transpose(entries))),
+  values: define([object('map')], ([map]) => ok(sortedEntries(map).map(([, value]) => value))),
+  zipmap: define([texts('keys'), list('values')], ([keys, values]) => zip(keys, values)),
+}
+
+/** Names become elements and elements names; both in order, equal names once. */
+function transpose(entries: readonly (readonly [string, readonly string[]])[]): Value {
+  const namesOf = new Map<string, Set<string>>()
+  for (const [name, elements] of entries)
+    for (const element of elements) {
+      const names = namesOf.get(element)
+      if (names === undefined) namesOf.set(element, new Set([name]))
+      else names.add(name)
+    }
+  return makeObject(
+    [...namesOf]
+      .map(([element, names]): [string, Value] => [element, [...names].toSorted()])
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  )
+}
+
+function zip(keys: readonly string[], values: readonly Value[]): Outcome {
+  if (keys.length !== values.length)
+    return refuseArgument(
+      1,
+      `values must be as many as keys, but there are ${keys.length} keys and ${values.length} values`,
+    )
+  return ok(makeObject(keys.map((key, index): [string, Value] => [key, values[index] ?? null])))
+}

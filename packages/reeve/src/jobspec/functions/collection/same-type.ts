@@ -1,0 +1,14 @@
+import { convert, typeOf, unifyAll, type Value } from '../../../lang/hcl/index.ts'
+
+/** The values converted to the one type they have in common; nothing when they have none. */
+export function convertAlike(values: readonly Value[]): readonly Value[] | undefined {
+  const type = unifyAll(values.map(typeOf))
+  if (type === undefined) return undefined
+  const converted: Value[] = []
+  for (const value of values) {
+    const one = convert(value, type)
+    if (!one.ok) return undefined
+    converted.push(one.value)
+  }
+  return converted
+}

@@ -1,0 +1,96 @@
+import { err, ok, type Result } from '../../../kit/result.ts'
+import {
+  ANY,
+  convert,
+  setOf,
+  type FunctionDefinition,
+  type FunctionProblem,
+  type Meter,
+  type Value,
+} from '../../../lang/hcl/index.ts'
+import { evenList } from '../argument.ts'
+import { define, defineRest, pay, type Outcome } from '../define.ts'
+import { toJsonText } from '../encoding/json-text.ts'
+import { convertAlike } from './same-type.ts'
+
+/**
+ * Sets come as lists and leave as lists: numbers by size, everything else by its JSON text, each
+ * value once. Elements of all sets of a call are first converted to one type.
+ */
+export const setFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  setintersection: defineRest(
+    { parameters: [evenList('first_set')], rest: evenList('other_sets') },
+    ([first], others) => combine([first, ...others], (counts, setCount) => counts === setCount),
+  ),
+  setproduct: defineRest(
+    { parameters: [evenList('first_set')], rest: evenList('other_sets'), countMin: 1 },
+    ([first], others, meter) => product([first, ...others], meter),
+  ),
+  setsubtract: define([evenList('a'), evenList('b')], ([a, b]) =>
+    // What is in the first only is met once when the second is counted twice.
+    combine([a, b, b], (count) => count === 1),
+  ),
+  setsymmetricdifference: defineRest(
+    { parameters: [evenList('first_set')], rest: evenList('other_sets') },
+    ([first], others) => combine([first, ...others], (count) => count % 2 === 1),
+  ),
+  setunion: defineRest(
+    { parameters: [evenList('first_set')], rest: evenList('other_sets') },
+    ([first], others) => combine([first, ...others], () => true),
+  ),
+}
+
+/** Keeps the values that the right number of sets have. */
+function combine(
+  sets: readonly (readonly Value[])[],
+  isKept: (count: number, setCount: number) => boolean,
+): Outcome {
+  const alike = toOneType(sets)
+  if (!alike.ok) return alike
+  const found = new Map<string, { readonly value: Value; count: number }>()
+  for (const set of alike.value)
+    for (const [key, value] of new Map(set.map((one) => [toJsonText(one), one]))) {
+      const entry = found.get(key)
+      if (entry === undefined) found.set(key, { value, count: 1 })
+      else entry.count++
+    }
+  const kept = [...found.values()].filter(({ count }) => isKept(count, sets.length))
+  return toSet(kept.map(({ value }) => value))
+}
+
+function toOneType(
+  sets: readonly (readonly Value[])[],
+): Result<readonly (readonly Value[])[], FunctionProblem> {
+  const alike = convertAlike(sets.flat())
+  if (alike === undefined) return err({ message: 'all sets must have elements of the same type' })
+  let at = 0
+  return ok(sets.map(({ length }) => alike.slice(at, (at += length))))
+}
+
+/** The order of sets is that of the language. */
+function toSet(values: readonly Value[]): Outcome {
+  const set = convert(values, setOf(ANY))
+  return set.ok ? set : err({ message: set.error.message })
+}
+
+/** All combinations, the last list moving fastest, in the order of the lists. */
+function product(lists: readonly (readonly Value[])[], meter: Meter): Outcome {
+  const count = lists.reduce((total, { length }) => total * length, 1)
+  // Before anything is made: each combination has an element of every list.
+  const paid = pay(meter, count * lists.length)
+  if (!paid.ok) return paid
+  const combinations: Value[] = []
+  for (let index = 0; index < count; index++) combinations.push(combinationAt(lists, index))
+  return ok(combinations)
+}
+
+/** The index is a number whose digits choose the elements; the last list is its lowest digit. */
+function combinationAt(lists: readonly (readonly Value[])[], index: number): readonly Value[] {
+  let rest = index
+  const reversed: Value[] = []
+  for (const list of lists.toReversed()) {
+    reversed.push(list[rest % list.length] ?? null)
+    rest = Math.floor(rest / list.length)
+  }
+  return reversed.toReversed()
+}

@@ -1,0 +1,79 @@
+import { decodeBase64 } from '../../../kit/base64.ts'
+import type { Random } from '../../../kit/clock.ts'
+import { encodeHex } from '../../../kit/hex.ts'
+import { md5 } from '../../../kit/md5.ts'
+import { ok } from '../../../kit/result.ts'
+import { sha1 } from '../../../kit/sha1.ts'
+import { sha256 } from '../../../kit/sha256.ts'
+import { sha512 } from '../../../kit/sha512.ts'
+import { decodeUtf8, encodeUtf8 } from '../../../kit/utf8.ts'
+import type { FunctionDefinition, Meter } from '../../../lang/hcl/index.ts'
+import { text, whole } from '../argument.ts'
+import { bcrypt, SALT_BYTES } from './bcrypt.ts'
+import { parsePrivateKey } from './private-key.ts'
+import { decryptRsa } from './rsa.ts'
+import { define, defineRest, pay, refuse, refuseArgument, type Outcome } from '../define.ts'
+import {
+  BCRYPT_COST_DEFAULT,
+  BCRYPT_COST_MAX,
+  BCRYPT_COST_MIN,
+  BCRYPT_PASSWORD_BYTES_MAX,
+  STEPS_PER_HASHED_BYTE,
+  STEPS_PER_BCRYPT_ROUND,
+  STEPS_PER_RSA,
+  STEPS_PER_SHA512_BYTE,
+} from '../limits.ts'
+import { randomBytes } from './random-bytes.ts'
+
+export function cryptoFunctions(random: Random): Readonly<Record<string, FunctionDefinition>> {
+  return {
+    bcrypt: defineRest(
+      {
+        parameters: [text('str')],
+        rest: whole('cost', { min: BCRYPT_COST_MIN, max: BCRYPT_COST_MAX }),
+        countMax: 1,
+      },
+      ([str], [cost = BCRYPT_COST_DEFAULT], meter) => {
+        const password = encodeUtf8(str)
+        if (password.length > BCRYPT_PASSWORD_BYTES_MAX)
+          return refuseArgument(0, `str must be at most ${BCRYPT_PASSWORD_BYTES_MAX} bytes long`)
+        const paid = pay(meter, 2 ** cost * STEPS_PER_BCRYPT_ROUND)
+        if (!paid.ok) return paid
+        return ok(bcrypt(password, { cost, salt: randomBytes(random, SALT_BYTES) }))
+      },
+    ),
+    md5: hashFunction(md5),
+    rsadecrypt: define(
+      [text('ciphertext'), text('privatekey')],
+      ([ciphertext, privateKey], meter) => decrypt(ciphertext, privateKey, meter),
+    ),
+    sha1: hashFunction(sha1),
+    sha256: hashFunction(sha256),
+    sha512: hashFunction(sha512, STEPS_PER_SHA512_BYTE),
+  }
+}
+
+/** The digest of the text's UTF-8 bytes in hexadecimal digits. */
+function hashFunction(
+  hash: (message: Uint8Array) => Uint8Array,
+  stepsPerByte = STEPS_PER_HASHED_BYTE,
+): FunctionDefinition {
+  return define([text('str')], ([str], meter) => {
+    const bytes = encodeUtf8(str)
+    const paid = pay(meter, bytes.length * stepsPerByte)
+    return paid.ok ? ok(encodeHex(hash(bytes))) : paid
+  })
+}
+
+function decrypt(ciphertext: string, privateKey: string, meter: Meter): Outcome {
+  const cipher = decodeBase64(ciphertext)
+  if (cipher === undefined) return refuseArgument(0, 'ciphertext must be base64')
+  const key = parsePrivateKey(privateKey)
+  if (!key.ok) return refuseArgument(1, `privatekey cannot be used: ${key.error}`)
+  const paid = pay(meter, STEPS_PER_RSA)
+  if (!paid.ok) return paid
+  const message = decryptRsa(cipher, key.value)
+  if (!message.ok) return refuse(message.error)
+  const decrypted = decodeUtf8(message.value)
+  return decrypted === undefined ? refuse('the decrypted bytes are not UTF-8 text') : ok(decrypted)
+}

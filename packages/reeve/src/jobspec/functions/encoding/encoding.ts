@@ -1,0 +1,56 @@
+import { decodeBase64, encodeBase64 } from '../../../kit/base64.ts'
+import { ok } from '../../../kit/result.ts'
+import { decodeUtf8, encodeUtf8 } from '../../../kit/utf8.ts'
+import type { FunctionDefinition } from '../../../lang/hcl/index.ts'
+import { parseYaml, writeYaml } from '../../../lang/yaml/index.ts'
+import { any, text } from '../argument.ts'
+import { decodeCsv } from './csv.ts'
+import { define, pay, refuseArgument } from '../define.ts'
+import { toJsonText } from './json-text.ts'
+import { STEPS_PER_DECODED_CHARACTER, STEPS_PER_YAML_CHARACTER } from '../limits.ts'
+import { parseJsonText } from './json-reader.ts'
+
+export const encodingFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  base64decode: define([text('str')], ([str], meter) => {
+    const paid = pay(meter, str.length * STEPS_PER_DECODED_CHARACTER)
+    if (!paid.ok) return paid
+    const bytes = decodeBase64(str)
+    if (bytes === undefined) return refuseArgument(0, 'str is not valid base64')
+    const decoded = decodeUtf8(bytes)
+    return decoded === undefined
+      ? refuseArgument(0, 'str holds bytes that are not UTF-8 text')
+      : ok(decoded)
+  }),
+  base64encode: define([text('str')], ([str], meter) => {
+    const paid = pay(meter, str.length * STEPS_PER_DECODED_CHARACTER)
+    return paid.ok ? ok(encodeBase64(encodeUtf8(str))) : paid
+  }),
+  csvdecode: define([text('str')], ([str], meter) => {
+    const paid = pay(meter, str.length * STEPS_PER_DECODED_CHARACTER)
+    if (!paid.ok) return paid
+    const rows = decodeCsv(str)
+    return rows.ok ? rows : refuseArgument(0, `str is not valid CSV: ${rows.error}`)
+  }),
+  jsondecode: define([text('str')], ([str], meter) => {
+    const paid = pay(meter, str.length * STEPS_PER_DECODED_CHARACTER)
+    if (!paid.ok) return paid
+    const value = parseJsonText(str)
+    return value.ok ? value : refuseArgument(0, `str is not valid JSON: ${value.error}`)
+  }),
+  jsonencode: define([any('val')], ([value]) => ok(toJsonText(value))),
+  urlencode: define([text('str')], ([str]) => ok(encodeForQuery(str))),
+  yamldecode: define([text('src')], ([src], meter) => {
+    const paid = pay(meter, src.length * STEPS_PER_YAML_CHARACTER)
+    if (!paid.ok) return paid
+    const value = parseYaml(src)
+    return value.ok ? value : refuseArgument(0, `src is not valid YAML: ${value.error}`)
+  }),
+  yamlencode: define([any('value')], ([value]) => ok(writeYaml(value))),
+}
+
+/** As in the query of an address: a blank is `+`, letters, digits and `-_.~` are themselves. */
+function encodeForQuery(str: string): string {
+  return encodeURIComponent(str.toWellFormed())
+    .replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll('%20', '+')
+}

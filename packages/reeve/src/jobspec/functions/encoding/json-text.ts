@@ -1,0 +1,28 @@
+import {
+  isList,
+  isNumber,
+  isObject,
+  numberToText,
+  sortedEntries,
+  type Value,
+} from '../../../lang/hcl/index.ts'
+
+/**
+ * JSON with names in order, numbers written out, and the signs of HTML escaped, so that the text
+ * can stand in a page; U+2028 and U+2029 are line ends to some readers.
+ */
+export function toJsonText(value: Value): string {
+  if (isNumber(value)) return numberToText(value)
+  if (isList(value)) return `[${value.map(toJsonText).join(',')}]`
+  if (!isObject(value)) return escape(JSON.stringify(value))
+  const members = sortedEntries(value).map(
+    ([name, one]) => `${escape(JSON.stringify(name))}:${toJsonText(one)}`,
+  )
+  return `{${members.join(',')}}`
+}
+
+const SPECIAL = /[<>&\u2028\u2029]/g
+
+function escape(text: string): string {
+  return text.replace(SPECIAL, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}

@@ -1,0 +1,90 @@
+import { encodeBase64 } from '../../../kit/base64.ts'
+import { ok, type Result } from '../../../kit/result.ts'
+import { decodeUtf8 } from '../../../kit/utf8.ts'
+import {
+  quoteText,
+  type FunctionDefinition,
+  type FunctionProblem,
+} from '../../../lang/hcl/index.ts'
+import { text } from '../argument.ts'
+import { define, refuse, refuseArgument, type Outcome } from '../define.ts'
+import type { FileFunctions } from '../options.ts'
+import { baseName, cleanPath, directoryName, joinPath } from './path.ts'
+import { compilePathPattern } from './path-pattern.ts'
+
+type FileCall = (files: FileFunctions, path: string) => Outcome
+
+/** Where there are no files, all fail alike: a job must not show what lies on a server's disk. */
+export function fileFunctions(
+  files: FileFunctions | undefined,
+): Readonly<Record<string, FunctionDefinition>> {
+  const calls = Object.entries(CALLS).map(([name, call]): [string, FunctionDefinition] => [
+    name,
+    define([text('path')], ([path]) => withFiles(files, (known) => call(known, path))),
+  ])
+  const fileset = define([text('path'), text('pattern')], ([path, pattern]) =>
+    withFiles(files, (known) => listFiles(known, path, pattern)),
+  )
+  return { ...Object.fromEntries(calls), fileset }
+}
+
+function withFiles(
+  files: FileFunctions | undefined,
+  use: (files: FileFunctions) => Outcome,
+): Outcome {
+  return files === undefined ? refuse('filesystem function disabled') : use(files)
+}
+
+const CALLS: Readonly<Record<string, FileCall>> = {
+  abspath: (files, path) => ok(cleanPath(files.absolute(path))),
+  basename: (_, path) => ok(baseName(path)),
+  dirname: (_, path) => ok(directoryName(path)),
+  file(files, path) {
+    const bytes = readBytes(files, path)
+    if (!bytes.ok) return bytes
+    const content = decodeUtf8(bytes.value)
+    return content === undefined
+      ? refuseArgument(0, `${quoteText(path)} is not UTF-8 text; use filebase64`)
+      : ok(content)
+  },
+  filebase64(files, path) {
+    const bytes = readBytes(files, path)
+    return bytes.ok ? ok(encodeBase64(bytes.value)) : bytes
+  },
+  fileexists(files, path) {
+    const expanded = expandHome(files, path)
+    if (!expanded.ok) return expanded
+    const exists = files.exists(expanded.value)
+    return exists.ok ? exists : refuseArgument(0, exists.error)
+  },
+  pathexpand: expandHome,
+}
+
+function readBytes(files: FileFunctions, path: string): Result<Uint8Array, FunctionProblem> {
+  const expanded = expandHome(files, path)
+  if (!expanded.ok) return expanded
+  const bytes = files.read(expanded.value)
+  return bytes.ok ? bytes : refuseArgument(0, bytes.error)
+}
+
+/** `~` and `~/x`; the home of somebody else (`~name`) is not known. */
+function expandHome(files: FileFunctions, path: string): Result<string, FunctionProblem> {
+  if (!path.startsWith('~')) return ok(path)
+  if (path !== '~' && !path.startsWith('~/'))
+    return refuseArgument(0, `only "~" and "~/…" can be expanded, not ${quoteText(path)}`)
+  const home = files.home()
+  if (home === undefined) return refuseArgument(0, 'there is no home directory')
+  return ok(path === '~' ? home : joinPath(home, path.slice(2)))
+}
+
+/** The paths below the directory that match, in order. */
+function listFiles(files: FileFunctions, path: string, pattern: string): Outcome {
+  const compiled = compilePathPattern(pattern)
+  if (!compiled.ok) return refuseArgument(1, `pattern ${compiled.error}`)
+  const { depthMax, matches } = compiled.value
+  const expanded = expandHome(files, path)
+  if (!expanded.ok) return expanded
+  const found = files.list(expanded.value, depthMax)
+  if (!found.ok) return refuseArgument(0, found.error)
+  return ok(found.value.filter(matches).toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0)))
+}

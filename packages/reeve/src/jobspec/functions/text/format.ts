@@ -1,0 +1,137 @@
+import { err, ok, type Result } from '../../../kit/result.ts'
+import {
+  CHARACTERS_PER_STEP,
+  isList,
+  quoteText,
+  type FunctionDefinition,
+  type FunctionProblem,
+  type Meter,
+  type Value,
+} from '../../../lang/hcl/index.ts'
+import { any, text } from '../argument.ts'
+import { defineRest, pay, refuse, refuseArgument, type Outcome } from '../define.ts'
+import { formatValue, type Verb } from './format-verb.ts'
+import { FORMAT_WIDTH_MAX } from '../limits.ts'
+
+export const formatFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  format: defineRest({ parameters: [text('format')], rest: any('args') }, ([format], args, meter) =>
+    formatText(format, args, meter),
+  ),
+  formatlist: defineRest(
+    { parameters: [text('format')], rest: any('args') },
+    ([format], args, meter) => formatList(format, args, meter),
+  ),
+}
+
+/** Lists give one element to each round and must be equally long; anything else is repeated. */
+function formatList(format: string, args: readonly Value[], meter: Meter): Outcome {
+  const longest = args.find(isList)
+  const roundCount = longest?.length ?? 1
+  for (const [index, one] of args.entries())
+    if (isList(one) && one.length !== roundCount)
+      return refuseArgument(
+        index + 1,
+        `all lists must have the same length, but this one has ${one.length} elements and the first ${roundCount}`,
+      )
+  const results: string[] = []
+  for (let round = 0; round < roundCount; round++) {
+    const values = args.map((one) => (isList(one) ? (one[round] ?? null) : one))
+    const result = formatText(format, values, meter)
+    if (!result.ok) return refuse(`in round ${round}: ${result.error.message}`)
+    results.push(result.value)
+  }
+  return ok(results)
+}
+
+/** `%`, flags, `[1]`, width, precision, `[1]` again, letter. */
+const VERB =
+  /%([0#\-+ ]*)(?:\[([1-9][0-9]*)\])?([1-9][0-9]*)?(?:\.([0-9]*))?(?:\[([1-9][0-9]*)\])?([a-zA-Z])/y
+
+function formatText(
+  format: string,
+  args: readonly Value[],
+  meter: Meter,
+): Result<string, FunctionProblem> {
+  const pieces: string[] = []
+  let length = 0
+  let nextIndex = 0
+  let usedCount = 0
+  for (let at = 0; at < format.length;) {
+    const piece = takePiece(format, at, { args, nextIndex })
+    if (!piece.ok) return err({ message: piece.error, argument: 0 })
+    const { text: produced, end, measured, nextIndex: next } = piece.value
+    nextIndex = next
+    usedCount = Math.max(usedCount, next)
+    at = end
+    length += produced.length
+    if (length > meter.limits.stringLengthMax)
+      return refuse(`the result would be longer than ${meter.limits.stringLengthMax} characters`)
+    const paid = pay(meter, 1 + measured + produced.length / CHARACTERS_PER_STEP)
+    if (!paid.ok) return paid
+    pieces.push(produced)
+  }
+  if (usedCount < args.length)
+    return refuseArgument(
+      usedCount + 1,
+      `there are ${args.length} value(s) to format, but the format uses only ${usedCount}`,
+    )
+  return ok(pieces.join(''))
+}
+
+interface Piece {
+  readonly text: string
+  readonly end: number
+  /** Characters that had to be told apart. */
+  readonly measured: number
+  /** 0-based argument of the next verb. */
+  readonly nextIndex: number
+}
+
+/** Plain text up to the next verb, or what a verb stands for. */
+function takePiece(
+  format: string,
+  at: number,
+  { args, nextIndex }: { readonly args: readonly Value[]; readonly nextIndex: number },
+): Result<Piece, string> {
+  if (format[at] !== '%') {
+    const end = format.indexOf('%', at)
+    return ok({
+      text: format.slice(at, end < 0 ? undefined : end),
+      end: end < 0 ? format.length : end,
+      measured: 0,
+      nextIndex,
+    })
+  }
+  if (format[at + 1] === '%') return ok({ text: '%', end: at + 2, measured: 0, nextIndex })
+  VERB.lastIndex = at
+  const match = VERB.exec(format)
+  if (match === null)
+    return err(`at offset ${at} it has a "%" without a valid verb; write "%%" for a percent sign`)
+  const verb = readVerb(match)
+  if (verb.width > FORMAT_WIDTH_MAX || (verb.precision ?? 0) > FORMAT_WIDTH_MAX)
+    return err(`width and precision of ${quoteText(match[0])} may be at most ${FORMAT_WIDTH_MAX}`)
+  const indexText = match[2] ?? match[5]
+  const index = indexText === undefined ? nextIndex : Number(indexText) - 1
+  const value = args[index]
+  if (value === undefined)
+    return err(`${quoteText(match[0])} needs value ${index + 1}, but there are ${args.length}`)
+  const formatted = formatValue(verb, value)
+  if (!formatted.ok) return err(`${quoteText(match[0])} ${formatted.error}`)
+  const measured = verb.width + (verb.precision ?? 0)
+  return ok({ text: formatted.value, end: VERB.lastIndex, measured, nextIndex: index + 1 })
+}
+
+function readVerb(match: RegExpExecArray): Verb {
+  const [, flags = '', , width = '0', precision, , mode = ''] = match
+  return {
+    mode,
+    isSharp: flags.includes('#'),
+    isLeft: flags.includes('-'),
+    hasPlus: flags.includes('+'),
+    hasSpace: flags.includes(' '),
+    hasZeros: flags.includes('0'),
+    width: Number(width),
+    // A period without digits is a precision of zero.
+    ...(precision === undefined ? {} : { precision: Number(precision) }),
+  }
+}

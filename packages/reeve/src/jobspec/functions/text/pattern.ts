@@ -1,0 +1,159 @@
+import { RE2JS, RE2JSException, type Matcher } from 're2js'
+import { err, ok, type Result } from '../../../kit/result.ts'
+import {
+  makeObject,
+  type FunctionDefinition,
+  type FunctionProblem,
+  type Meter,
+  type Value,
+} from '../../../lang/hcl/index.ts'
+import { text } from '../argument.ts'
+import { define, pay, refuseArgument } from '../define.ts'
+import {
+  PATTERN_CHARACTERS_MAX,
+  PATTERN_CHARACTERS_PER_STEP,
+  PATTERN_INSTRUCTIONS_FREE,
+  PATTERN_INSTRUCTIONS_MAX,
+  PATTERN_INSTRUCTIONS_PER_STEP,
+} from '../limits.ts'
+import { checkedText } from './produced-text.ts'
+
+/** Regular expressions in linear time: no pattern of a job file can stall the server. */
+export const patternFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  regex: define([text('pattern'), text('string')], ([pattern, string], meter) => {
+    const regex = compile(pattern, 0)
+    if (!regex.ok) return regex
+    const search = new Search(regex.value, string, meter)
+    const isFound = search.next()
+    if (!isFound.ok) return isFound
+    return isFound.value ? capturesOf(search) : refuseArgument(1, 'string does not match pattern')
+  }),
+  regex_replace: define(
+    [text('str'), text('pattern'), text('replace')],
+    ([str, pattern, replace], meter) => {
+      const regex = compile(pattern, 1)
+      if (!regex.ok) return regex
+      const pieces = replacePieces(new Search(regex.value, str, meter), replace)
+      if (!pieces.ok) return pieces
+      const length = pieces.value.reduce((sum, one) => sum + one.length, 0)
+      return checkedText(meter, length, () => pieces.value.join(''))
+    },
+  ),
+  regexall: define([text('pattern'), text('string')], ([pattern, string], meter) => {
+    const regex = compile(pattern, 0)
+    if (!regex.ok) return regex
+    const search = new Search(regex.value, string, meter)
+    const all: Value[] = []
+    for (;;) {
+      const isFound = search.next()
+      if (!isFound.ok) return isFound
+      if (!isFound.value) return ok(all)
+      const captures = capturesOf(search)
+      if (!captures.ok) return captures
+      all.push(captures.value)
+    }
+  }),
+}
+
+function compile(pattern: string, argument: number): Result<RE2JS, FunctionProblem> {
+  if (pattern.length > PATTERN_CHARACTERS_MAX)
+    return refuseArgument(argument, `pattern is longer than ${PATTERN_CHARACTERS_MAX} characters`)
+  try {
+    const regex = RE2JS.compile(pattern)
+    return regex.programSize() > PATTERN_INSTRUCTIONS_MAX
+      ? refuseArgument(argument, `pattern is larger than ${PATTERN_INSTRUCTIONS_MAX} instructions`)
+      : ok(regex)
+  } catch (thrown) {
+    if (!(thrown instanceof RE2JSException)) throw thrown
+    return refuseArgument(argument, `pattern is not valid: ${thrown.message}`)
+  }
+}
+
+/** The matches of a pattern in a text, from left to right. */
+class Search {
+  readonly text: string
+  readonly matcher: Matcher
+  readonly names: readonly string[]
+  readonly #meter: Meter
+  readonly #stepsPerCharacter: number
+  #from = 0
+
+  constructor(regex: RE2JS, subject: string, meter: Meter) {
+    this.text = subject
+    this.matcher = regex.matcher(subject)
+    this.names = Object.keys(regex.namedGroups())
+    this.#meter = meter
+    const slowCount = Math.max(0, regex.programSize() - PATTERN_INSTRUCTIONS_FREE)
+    this.#stepsPerCharacter =
+      1 / PATTERN_CHARACTERS_PER_STEP + slowCount / PATTERN_INSTRUCTIONS_PER_STEP
+  }
+
+  /** Pays for the whole rest, as one search may look at all of it before it finds a match. */
+  next(): Result<boolean, FunctionProblem> {
+    const rest = this.text.length - this.#from
+    const paid = pay(this.#meter, 1 + rest * this.#stepsPerCharacter)
+    if (!paid.ok) return paid
+    const isFound = this.matcher.find()
+    if (isFound) this.#from = this.matcher.end()
+    return ok(isFound)
+  }
+}
+
+/** The match; or its groups, as a list or, when they have names, as an object. */
+function capturesOf({ matcher, names }: Search): Result<Value, FunctionProblem> {
+  const count = matcher.groupCount()
+  if (count === 0) return ok(matcher.group(0))
+  if (names.length === 0)
+    return ok(Array.from({ length: count }, (_, index) => matcher.group(index + 1)))
+  if (names.length < count)
+    return err({ message: 'pattern must name all of its groups or none of them', argument: 0 })
+  return ok(makeObject(names.map((name): [string, Value] => [name, matcher.group(name)])))
+}
+
+/** The text with every match replaced, in pieces. */
+function replacePieces(
+  search: Search,
+  replace: string,
+): Result<readonly string[], FunctionProblem> {
+  const parts = parseReplacement(replace)
+  const pieces: string[] = []
+  let copied = 0
+  for (;;) {
+    const isFound = search.next()
+    if (!isFound.ok) return isFound
+    if (!isFound.value) break
+    const { matcher } = search
+    pieces.push(search.text.slice(copied, matcher.start()))
+    for (const part of parts) pieces.push(expand(part, search))
+    copied = matcher.end()
+  }
+  pieces.push(search.text.slice(copied))
+  return ok(pieces)
+}
+
+type Part = { readonly text: string } | { readonly group: string }
+
+const REFERENCE = /\$(?:\$|(\w+)|\{(\w+)\})/g
+
+/** `$1`, `${1}`, `$name`, `${name}` and `$$`; a name is as long as it can be, so `$1x` is one. */
+function parseReplacement(replace: string): readonly Part[] {
+  const parts: Part[] = []
+  let at = 0
+  for (const match of replace.matchAll(REFERENCE)) {
+    parts.push({ text: replace.slice(at, match.index) })
+    const group = match[1] ?? match[2]
+    parts.push(group === undefined ? { text: '$' } : { group })
+    at = match.index + match[0].length
+  }
+  parts.push({ text: replace.slice(at) })
+  return parts.filter((part) => !('text' in part) || part.text !== '')
+}
+
+/** A group that does not exist or took no part is empty. */
+function expand(part: Part, { matcher, names }: Search): string {
+  if ('text' in part) return part.text
+  const { group } = part
+  if (/^[0-9]+$/.test(group))
+    return Number(group) <= matcher.groupCount() ? (matcher.group(Number(group)) ?? '') : ''
+  return names.includes(group) ? (matcher.group(group) ?? '') : ''
+}

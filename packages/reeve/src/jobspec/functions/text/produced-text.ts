@@ -1,0 +1,12 @@
+import { ok } from '../../../kit/result.ts'
+import { CHARACTERS_PER_STEP, type Meter } from '../../../lang/hcl/index.ts'
+import { pay, refuse, type Outcome } from '../define.ts'
+
+/** Makes a text only after its length is known to be allowed and is paid for. */
+export function checkedText(meter: Meter, length: number, make: () => string): Outcome {
+  const { stringLengthMax } = meter.limits
+  if (length > stringLengthMax)
+    return refuse(`the result would be longer than ${stringLengthMax} characters`)
+  const paid = pay(meter, length / CHARACTERS_PER_STEP)
+  return paid.ok ? ok(make()) : paid
+}

@@ -1,0 +1,118 @@
+import { ok } from '../../../kit/result.ts'
+import type { FunctionDefinition, Meter } from '../../../lang/hcl/index.ts'
+import { text, texts, whole } from '../argument.ts'
+import { countCharacters, splitCharacters } from './character.ts'
+import { define, defineRest, pay, type Outcome } from '../define.ts'
+import { CLUSTER_CHARACTERS_PER_STEP, INDENT_SPACES_MAX } from '../limits.ts'
+import { toLower, toTitle, toUpper } from './letter-case.ts'
+import { checkedText } from './produced-text.ts'
+
+export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  chomp: define([text('str')], ([str]) => ok(trimEnd(str, (one) => one === '\n' || one === '\r'))),
+  endswith: define([text('str'), text('suffix')], ([str, suffix]) => ok(str.endsWith(suffix))),
+  indent: define(
+    [whole('spaces', { min: 0, max: INDENT_SPACES_MAX }), text('str')],
+    ([spaces, str], meter) => indent(spaces, str, meter),
+  ),
+  join: defineRest(
+    { parameters: [text('separator')], rest: texts('lists'), countMin: 1 },
+    ([separator], lists, meter) => join(separator, lists.flat(), meter),
+  ),
+  lower: define([text('str')], ([str]) => ok(toLower(str))),
+  replace: define([text('str'), text('substr'), text('replace')], ([str, substr, by], meter) =>
+    replaceAll(str, { substr, by }, meter),
+  ),
+  split: define([text('separator'), text('str')], ([separator, str]) =>
+    ok(separator === '' ? [...str] : str.split(separator)),
+  ),
+  startswith: define([text('str'), text('prefix')], ([str, prefix]) => ok(str.startsWith(prefix))),
+  strcontains: define([text('str'), text('substr')], ([str, substr]) => ok(str.includes(substr))),
+  strlen: define([text('str')], ([str], meter) => {
+    const paid = payForCharacters(str, meter)
+    return paid.ok ? ok(countCharacters(str)) : paid
+  }),
+  strrev: define([text('str')], ([str], meter) => {
+    const paid = payForCharacters(str, meter)
+    return paid.ok ? ok(splitCharacters(str).toReversed().join('')) : paid
+  }),
+  substr: define(
+    [text('str'), whole('offset'), whole('length')],
+    ([str, offset, length], meter) => {
+      const paid = payForCharacters(str, meter)
+      if (!paid.ok) return paid
+      const characters = splitCharacters(str)
+      const start = Math.max(0, offset < 0 ? offset + characters.length : offset)
+      return ok(characters.slice(start, length < 0 ? undefined : start + length).join(''))
+    },
+  ),
+  title: define([text('str')], ([str]) => ok(toTitle(str))),
+  trim: define([text('str'), text('cutset')], ([str, cutset]) => {
+    const cut = new Set(cutset)
+    return ok(trimBoth(str, (one) => cut.has(one)))
+  }),
+  trimprefix: define([text('str'), text('prefix')], ([str, prefix]) =>
+    ok(str.startsWith(prefix) ? str.slice(prefix.length) : str),
+  ),
+  trimspace: define([text('str')], ([str]) => ok(trimBoth(str, (one) => SPACE.test(one)))),
+  trimsuffix: define([text('str'), text('suffix')], ([str, suffix]) =>
+    ok(str.endsWith(suffix) ? str.slice(0, str.length - suffix.length) : str),
+  ),
+  upper: define([text('str')], ([str]) => ok(toUpper(str))),
+}
+
+const SPACE = /^\p{White_Space}$/u
+
+function payForCharacters(str: string, meter: Meter) {
+  return pay(meter, str.length / CLUSTER_CHARACTERS_PER_STEP)
+}
+
+/** The first line stays where it is: the text usually follows something on its line. */
+function indent(spaces: number, str: string, meter: Meter): Outcome {
+  const lines = str.split('\n')
+  const length = str.length + (lines.length - 1) * spaces
+  return checkedText(meter, length, () => lines.join(`\n${' '.repeat(spaces)}`))
+}
+
+function join(separator: string, items: readonly string[], meter: Meter): Outcome {
+  const ownLength = items.reduce((sum, one) => sum + one.length, 0)
+  const length = ownLength + separator.length * Math.max(0, items.length - 1)
+  return checkedText(meter, length, () => items.join(separator))
+}
+
+/** An empty text to look for is found before every character and at the end. */
+function replaceAll(
+  str: string,
+  { substr, by }: { readonly substr: string; readonly by: string },
+  meter: Meter,
+): Outcome {
+  const pieces = substr === '' ? ['', ...str, ''] : str.split(substr)
+  if (str === '' && substr === '') return ok(by)
+  return join(by, pieces, meter)
+}
+
+/** Loops over characters from both ends: a pattern would be quadratic in runs of what it cuts. */
+function trimBoth(str: string, isCut: (character: string) => boolean): string {
+  const rest = trimEnd(str, isCut)
+  let start = 0
+  for (const one of rest) {
+    if (!isCut(one)) break
+    start += one.length
+  }
+  return rest.slice(start)
+}
+
+function trimEnd(str: string, isCut: (character: string) => boolean): string {
+  let end = str.length
+  while (end > 0) {
+    const one = lastCharacter(str, end)
+    if (!isCut(one)) break
+    end -= one.length
+  }
+  return str.slice(0, end)
+}
+
+/** The code point that ends at the offset. */
+function lastCharacter(str: string, end: number): string {
+  const code = end >= 2 ? str.codePointAt(end - 2) : undefined
+  return code !== undefined && code > 0xffff ? str.slice(end - 2, end) : str.slice(end - 1, end)
+}

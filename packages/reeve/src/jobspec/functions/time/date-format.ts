@@ -1,0 +1,86 @@
+import { err, ok, type Result } from '../../../kit/result.ts'
+import { quoteText } from '../../../lang/hcl/index.ts'
+import { formatOffset, padded, toClockFace, type ClockFace, type Moment } from './timestamp.ts'
+
+/** Quoted text, a run of one letter, or anything else. */
+const TOKEN = /'(?:[^']|'')*'|'|([a-zA-Z])\1*|[^a-zA-Z']+/g
+
+/** Letters stand for parts of the time, `'text'` for itself; the error goes on after `format`. */
+export function formatDate(format: string, moment: Moment): Result<string, string> {
+  const face = toClockFace(moment)
+  const parts: string[] = []
+  for (const [token] of format.matchAll(TOKEN)) {
+    const part = formatToken(token, face, moment)
+    if (!part.ok) return part
+    parts.push(part.value)
+  }
+  return ok(parts.join(''))
+}
+
+function formatToken(token: string, face: ClockFace, moment: Moment): Result<string, string> {
+  if (token === "'") return err("has a ' without its closing '")
+  if (token.startsWith("'")) return ok(unquote(token))
+  if (!/^[a-zA-Z]/.test(token)) return ok(token)
+  const write = WRITERS.get(token)
+  if (write !== undefined) return ok(write(face, moment))
+  const known = [...WRITERS.keys()].filter((one) => one[0] === token[0])
+  const wanted =
+    known.length === 0 ? "quote letters that stand for themselves: 'text'" : known.join(', ')
+  return err(
+    `has ${quoteText(token)}, which is no part of a time; ${known.length === 0 ? wanted : `write ${wanted}`}`,
+  )
+}
+
+/** `''` is one quote, inside quotes as well as alone. */
+function unquote(token: string): string {
+  return token === "''" ? "'" : token.slice(1, -1).replaceAll("''", "'")
+}
+
+type Writer = (face: ClockFace, moment: Moment) => string
+
+const MONTHS = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+]
+const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
+
+const monthName = ({ month }: ClockFace) => MONTHS[month - 1] ?? ''
+const dayName = ({ weekday }: ClockFace) => DAYS[weekday] ?? ''
+const halfDayHour = ({ hour }: ClockFace) => hour % 12 || 12
+
+const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
+  ['YYYY', ({ year }) => padded(year, 4)],
+  ['YY', ({ year }) => padded(year % 100)],
+  ['MMMM', monthName],
+  ['MMM', (face) => monthName(face).slice(0, 3)],
+  ['MM', ({ month }) => padded(month)],
+  ['M', ({ month }) => String(month)],
+  ['DD', ({ day }) => padded(day)],
+  ['D', ({ day }) => String(day)],
+  ['EEEE', dayName],
+  ['EEE', (face) => dayName(face).slice(0, 3)],
+  ['hh', ({ hour }) => padded(hour)],
+  ['h', ({ hour }) => String(hour)],
+  ['HH', (face) => padded(halfDayHour(face))],
+  ['H', (face) => String(halfDayHour(face))],
+  ['AA', ({ hour }) => (hour < 12 ? 'AM' : 'PM')],
+  ['aa', ({ hour }) => (hour < 12 ? 'am' : 'pm')],
+  ['mm', ({ minute }) => padded(minute)],
+  ['m', ({ minute }) => String(minute)],
+  ['ss', ({ second }) => padded(second)],
+  ['s', ({ second }) => String(second)],
+  ['ZZZZZ', (_, moment) => formatOffset(moment, ':')],
+  ['ZZZZ', (_, moment) => formatOffset(moment, '')],
+  ['ZZZ', (_, moment) => (moment.offsetMinutes === 0 ? 'UTC' : formatOffset(moment, ''))],
+  ['Z', (_, moment) => (moment.offsetMinutes === 0 ? 'Z' : formatOffset(moment, ':'))],
+])
