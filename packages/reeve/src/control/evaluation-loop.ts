@@ -5,6 +5,7 @@ import { isoFromMs, nsFromMs } from '../kit/duration.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
 import { schedule } from '../scheduler/index.ts'
 import {
+  isBrokerPaused,
   isOpenEvaluation,
   put,
   withJobRows,
@@ -71,6 +72,7 @@ export class EvaluationLoop {
     const { evaluations } = this.#options.store.tables
     this.#unsubscribe = this.#options.store.log.subscribe((commits) => this.#follow(commits))
     for (const row of evaluations.rowsIn('status', 'pending')) this.#broker.add(row)
+    if (evaluations.countIn('status', 'blocked') === 0) return
     this.#freed.noteAnywhere()
     this.#unblockSoon()
   }
@@ -85,19 +87,24 @@ export class EvaluationLoop {
 
   #follow(commits: readonly Commit[]): void {
     const { evaluations } = this.#options.store.tables
+    // Nobody waits for room most of the time: then what ends is of no interest.
+    const isAwaited = evaluations.countIn('status', 'blocked') > 0
     for (const commit of commits)
       for (const row of commit.rows) {
         if (row.header === undefined) continue
         if (row.table === 'evaluations') {
           const evaluation = evaluations.find(row.key)
           if (evaluation?.Status === 'pending') this.#broker.add(evaluation)
-        } else if (this.#freed.note(row)) this.#unblockSoon()
+          continue
+        }
+        if (isAwaited && this.#freed.note(row)) this.#unblockSoon()
+        // The operator may have let go what was paused.
+        if (row.table === 'settings') this.#wake()
       }
   }
 
   #unblockSoon(): void {
-    const { clock, store } = this.#options
-    if (store.tables.evaluations.countIn('status', 'blocked') === 0) return this.#freed.forget()
+    const { clock } = this.#options
     this.#cancelUnblock ??= clock.after(UNBLOCK_AFTER_MS, () => {
       this.#cancelUnblock = undefined
       for (const row of this.#freed.takeConcerned()) this.#broker.add(row)
@@ -108,14 +115,23 @@ export class EvaluationLoop {
     // What was added in the same turn is looked at together.
     this.#running ??= DONE.then(() => this.#drain()).finally(() => {
       this.#running = undefined
-      if (this.#broker.isReady && !this.#stopped) this.#wake()
+      if (this.#mayGoOn()) this.#wake()
     })
+  }
+
+  #mayGoOn(): boolean {
+    const isPaused = isBrokerPaused(this.#options.store.tables)
+    return this.#broker.isReady && !isPaused && !this.#stopped
+  }
+
+  #take(): Due | undefined {
+    return isBrokerPaused(this.#options.store.tables) ? undefined : this.#broker.take()
   }
 
   async #drain(): Promise<void> {
     const nextTurn = this.#options.nextTurn ?? (() => setImmediate())
     let sliceEndMs = performance.now() + SLICE_MS
-    for (let due = this.#broker.take(); due !== undefined; due = this.#broker.take()) {
+    for (let due = this.#take(); due !== undefined; due = this.#take()) {
       const evaluation = this.#options.store.tables.evaluations.find(due.id)
       if (evaluation !== undefined && isOpenEvaluation(evaluation)) this.#carryOut(evaluation, due)
       if (performance.now() < sliceEndMs) continue
@@ -145,6 +161,7 @@ export class EvaluationLoop {
       nowMs: clock.nowMs(),
       ids,
       random,
+      settles: superseded,
       elapsedNs: () => Number(process.hrtime.bigint()),
     })
     store.commit({

@@ -33,15 +33,11 @@ export class FreedRoom {
   takeConcerned(): readonly Evaluation[] {
     const classes = [...this.#classes]
     const isAnywhere = this.#isAnywhere
-    this.forget()
+    this.#classes.clear()
+    this.#isAnywhere = false
     return this.#tables.evaluations
       .rowsIn('status', 'blocked')
       .filter((row) => isAnywhere || classes.some((one) => mayUse(row, one)))
-  }
-
-  forget(): void {
-    this.#classes.clear()
-    this.#isAnywhere = false
   }
 
   #noteNode(nodeId: string): boolean {

@@ -284,6 +284,7 @@ test('register: the same id in two namespaces is two jobs', async () => {
 
 test('register: a namespace gives its node pool to jobs that name none', async () => {
   const server = await aServer()
+  await server.ok('writeNodePool', { body: { Name: 'fast' } })
   await server.ok('writeNamespace', {
     body: { Name: 'gpu', NodePoolConfiguration: { Default: 'fast' } },
   })

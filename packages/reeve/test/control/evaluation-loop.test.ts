@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Evaluation, Job } from '@reeve/contract'
 import { EvaluationLoop } from '../../src/control/index.ts'
-import { newSummary, type NodeRow } from '../../src/model/index.ts'
+import { DEFAULT_SCHEDULER_CONFIGURATION, newSummary, type NodeRow } from '../../src/model/index.ts'
 import { put, type Change } from '../../src/state/index.ts'
 import { aGroup, aJob, anEvaluation, anId, aNode, aTask } from '../build/index.ts'
 import { countedIds, seededRandom } from '../build/ids.ts'
-import { aStore } from '../build/store.ts'
+import { aStore, turn } from '../build/store.ts'
 import { until } from '../build/until.ts'
 
 async function aLoop() {
@@ -67,6 +67,25 @@ test('evaluation loop: several that wait for one job are settled by the newest',
     [statusOf(first), store.tables.evaluations.find(first)?.StatusDescription],
     ['canceled', `superseded by evaluation "${second}"`],
   )
+  await loop.stop()
+})
+
+test('evaluation loop: a paused broker lets nothing through until it is let go', async () => {
+  const { clock, loop, write, statusOf, reached } = await aLoop()
+  const paused = (PauseEvalBroker: boolean): Change =>
+    put('settings', {
+      ...DEFAULT_SCHEDULER_CONFIGURATION,
+      Name: 'scheduler-configuration',
+      PauseEvalBroker,
+    })
+  await write(paused(true), node(1), ...submitted(aJob(), { ID: anId('eval', 1) }))
+  loop.start()
+  await turn()
+  clock.advance(1_000)
+  await turn()
+  assert.equal(statusOf(anId('eval', 1)), 'pending')
+  await write(paused(false))
+  await reached(anId('eval', 1), 'complete')
   await loop.stop()
 })
 
