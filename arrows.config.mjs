@@ -10,7 +10,8 @@
  *   pure      no clock, no disk, no network: compiled without host types, see tsconfig.core.json
  *
  * Test files beside the code may also import Node's modules, development packages and their
- * package's `test/`. Files under `test/`, `bench/` and `sim/` may import every area.
+ * package's `test/`. Files under `test/`, `bench/`, `fuzz/` and `sim/` may import every
+ * area.
  */
 
 const reeve = 'packages/reeve/src'

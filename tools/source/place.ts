@@ -4,7 +4,7 @@ export function isTest(path: string): boolean {
   return /\.test\.tsx?$/.test(path)
 }
 
-/** Code that only tests, benchmarks or the simulation run. */
+/** Code that only tests, benchmarks, fuzzing or the simulation run. */
 export function isTestSupport(path: string): boolean {
-  return /^packages\/[^/]+\/(?:test|bench|sim)\//.test(path)
+  return /^packages\/[^/]+\/(?:test|bench|fuzz|sim)\//.test(path)
 }

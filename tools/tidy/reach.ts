@@ -8,6 +8,7 @@ function isEntry(path: string): boolean {
     path === 'packages/reeve/src/main/reeve.ts' ||
     isTest(path) ||
     /^packages\/[^/]+\/bench\/[^/]+\.bench\.ts$/.test(path) ||
+    /^packages\/[^/]+\/fuzz\/[^/]+\.fuzz\.ts$/.test(path) ||
     /^packages\/[^/]+\/sim\/[^/]+\.ts$/.test(path) ||
     /^tools\/[^/]+$/.test(path) ||
     /^bin\/[^/]+$/.test(path) ||

@@ -4,7 +4,7 @@ import { AllocationDeploymentStatus, AllocationRecord, CLIENT_STATUSES } from '.
 import { Uuid } from './v1/identifier.ts'
 import { Job } from './v1/job.ts'
 import { Node } from './v1/node.ts'
-import { TaskState } from './v1/task-state.ts'
+import { TaskEvent, TaskState } from './v1/task-state.ts'
 
 /**
  * What an agent and a server say to each other: one WebSocket per node, dialled by the agent, one
@@ -73,13 +73,27 @@ export type HelloMessage = Shape<typeof HelloMessage>
 export const HeartbeatMessage = Type.Object({ kind: Type.Literal('heartbeat') })
 export type HeartbeatMessage = Shape<typeof HeartbeatMessage>
 
+/**
+ * A TaskState without the fields that have their zero value: most have, and there are hundreds in a
+ * state with its events.
+ */
+export const ReportedTaskState = Type.Partial(
+  Type.Object({ ...TaskState.properties, Events: Type.Array(Type.Partial(TaskEvent)) }),
+)
+export type ReportedTaskState = Shape<typeof ReportedTaskState>
+
 /** How one allocation stands. What is not said has not changed. */
 export const AllocationUpdate = Type.Object({
   ID: Uuid(),
   ClientStatus: Type.Enum(CLIENT_STATUSES),
   ClientDescription: Type.String(),
-  TaskStates: Nullable(MapOf(TaskState)),
+  TaskStates: Nullable(MapOf(ReportedTaskState)),
   DeploymentStatus: Type.Optional(Nullable(AllocationDeploymentStatus)),
+  DeploymentID: Type.Optional(
+    Type.String({
+      description: 'What the health was judged for; another deployment makes nothing of it.',
+    }),
+  ),
 })
 export type AllocationUpdate = Shape<typeof AllocationUpdate>
 
@@ -114,11 +128,46 @@ export const HeartbeatReply = Type.Object({
 })
 export type HeartbeatReply = Shape<typeof HeartbeatReply>
 
-export const DesiredAllocation = Type.Object({
-  allocation: AllocationRecord,
-  job: Job,
+/** What an agent may know of an allocation, and needs: not how the servers came to place it. */
+export const AssignedAllocation = Type.Pick(AllocationRecord, [
+  'ID',
+  'Name',
+  'Namespace',
+  'JobID',
+  'JobVersion',
+  'TaskGroup',
+  'DesiredStatus',
+  'DesiredDescription',
+  'DesiredTransition',
+  'ClientStatus',
+  'PreviousAllocation',
+  'PreemptedAllocations',
+  'AllocatedResources',
+  'DeploymentID',
+  'DeploymentStatus',
+  'AllocModifyIndex',
+  'CreateTime',
+])
+export type AssignedAllocation = Shape<typeof AssignedAllocation>
+
+/** What an agent should run. */
+export interface DesiredAllocation {
+  readonly allocation: AssignedAllocation
+  readonly job: Job
+}
+
+/** The same on its way. One of the two says what the allocation runs. */
+export const DesiredEntry = Type.Object({
+  allocation: AssignedAllocation,
+  job: Type.Optional(Job),
+  jobOf: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'Position of the entry of the same message that carries the job.',
+    }),
+  ),
 })
-export type DesiredAllocation = Shape<typeof DesiredAllocation>
+export type DesiredEntry = Shape<typeof DesiredEntry>
 
 /**
  * What the node should run. `full`: everything, so that whatever is not named may be removed; a
@@ -130,7 +179,7 @@ export const DesiredMessage = Type.Object({
   full: Type.Boolean(),
   more: Type.Optional(Type.Boolean({ description: 'The listing goes on in the next message.' })),
   index: Index('State that this message shows.'),
-  allocations: Type.Array(DesiredAllocation),
+  allocations: Type.Array(DesiredEntry),
   removed: Type.Array(Type.String(), {
     description: 'Allocations that the servers have forgotten: the node ends and removes them.',
   }),

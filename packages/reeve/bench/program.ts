@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url'
 /** A child process that listens on a port of 127.0.0.1. */
 export interface Listening {
   readonly port: number
+  /** The process, for those who want to know what it costs. */
+  readonly pid: number
   /** Asks it to stop and waits until it has. */
   stop(): Promise<void>
 }
@@ -21,29 +23,46 @@ export interface ProgramOptions {
   /** Its data directory; it may hold data. */
   readonly directory: string
   readonly flags?: readonly string[]
+  /** A server alone, as it is installed, instead of `--dev`. */
+  readonly isServer?: boolean
+  /** For its Node, such as those of the profiler. NODE_OPTIONS would reach every other child too. */
+  readonly nodeFlags?: readonly string[]
+  /** Variables on top of the ones of this process. */
+  readonly environment?: Readonly<Record<string, string>>
 }
 
-/**
- * Starts `reeve agent --dev` on any free port. Flags for its Node, such as those of the profiler,
- * go through NODE_OPTIONS: every child inherits them.
- */
+/** Starts `reeve agent` on any free port. */
 export async function startProgram(options: ProgramOptions): Promise<RunningProgram> {
   const script = fileURLToPath(new URL('../src/main/reeve.ts', import.meta.url))
   const where = ['--data-dir', options.directory, '--http-port', '0']
+  const mode = options.isServer === true ? ['--server', '--bind', '127.0.0.1'] : ['--dev']
   const flags = ['--log-level', 'warn', ...(options.flags ?? [])]
-  const child = await startListening(script, ['agent', '--dev', ...where, ...flags])
+  const child = await startListening(script, {
+    flags: ['agent', ...mode, ...where, ...flags],
+    nodeFlags: options.nodeFlags ?? [],
+    environment: options.environment ?? {},
+  })
   const address = `http://127.0.0.1:${child.port}`
   return { ...child, address, metric: (name) => readMetric(address, name) }
 }
 
+interface Start {
+  readonly flags: readonly string[]
+  readonly nodeFlags: readonly string[]
+  readonly environment: Readonly<Record<string, string>>
+}
+
+const NOTHING_ELSE: Start = { flags: [], nodeFlags: [], environment: {} }
+
 /** Starts a script that says `http://127.0.0.1:<port>` once it listens. */
-async function startListening(script: string, flags: readonly string[] = []): Promise<Listening> {
-  const child = spawn(process.execPath, [script, ...flags], {
+async function startListening(script: string, how: Start = NOTHING_ELSE): Promise<Listening> {
+  const child = spawn(process.execPath, [...how.nodeFlags, script, ...how.flags], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...how.environment },
   })
   process.once('exit', () => child.kill('SIGKILL'))
   const port = await portOf(child)
-  return { port, stop: () => stop(child) }
+  return { port, pid: child.pid ?? 0, stop: () => stop(child) }
 }
 
 async function portOf(child: ChildProcess): Promise<number> {
@@ -56,8 +75,13 @@ async function portOf(child: ChildProcess): Promise<number> {
       if (port !== undefined) resolve(Number(port))
     })
     child.once('error', reject)
-    child.once('exit', (code) => reject(new Error(`${child.spawnargs[1]} ended with ${code}`)))
+    child.once('exit', (code) => reject(new Error(`${nameOf(child)} ended with ${code}`)))
   })
+}
+
+/** The script, behind the flags of its Node. */
+function nameOf({ spawnargs }: ChildProcess): string {
+  return spawnargs.find((argument) => argument.endsWith('.ts')) ?? 'the child'
 }
 
 const STOP_MS_MAX = 30_000
@@ -70,7 +94,7 @@ async function stop(child: ChildProcess): Promise<void> {
   const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
   await ended
   clearTimeout(late)
-  if (child.signalCode === 'SIGKILL') throw new Error(`${child.spawnargs[1]} did not stop`)
+  if (child.signalCode === 'SIGKILL') throw new Error(`${nameOf(child)} did not stop`)
 }
 
 async function readMetric(address: string, name: string): Promise<number> {

@@ -109,12 +109,16 @@ export type DeploymentUnblockRequest = Input<Shape<typeof DeploymentUnblockReque
 
 const DeploymentPath = Type.Object({ deployment_id: Type.String() })
 const section = 'Deployments'
-const updateAnswers = {
-  200: ok(DeploymentUpdateResponse, 'The deployment was changed.'),
-  400: refused('The body names another deployment, or the deployment has ended.'),
-  403: denied,
-  404: refused('`deployment not found`'),
+/** Not spread over: numbers that are keys become texts in the type of a spread object. */
+function updateAnswers(why: string) {
+  return {
+    200: ok(DeploymentUpdateResponse, 'The deployment was changed.'),
+    400: refused(why),
+    403: denied,
+    404: refused('`deployment not found`'),
+  } as const
 }
+const ENDED = 'The body names another deployment, or the deployment has ended.'
 
 export const deploymentRoutes = {
   listDeployments: route({
@@ -168,7 +172,7 @@ export const deploymentRoutes = {
     section,
     params: DeploymentPath,
     query: WriteQuery,
-    answers: updateAnswers,
+    answers: updateAnswers(ENDED),
     needs: 'namespace:submit-job or namespace:fail-deployment',
   }),
   pauseDeployment: route({
@@ -180,7 +184,7 @@ export const deploymentRoutes = {
     params: DeploymentPath,
     query: WriteQuery,
     body: DeploymentPauseRequest,
-    answers: updateAnswers,
+    answers: updateAnswers(ENDED),
     needs: 'namespace:submit-job or namespace:pause-deployment',
   }),
   promoteDeployment: route({
@@ -192,10 +196,7 @@ export const deploymentRoutes = {
     params: DeploymentPath,
     query: WriteQuery,
     body: DeploymentPromoteRequest,
-    answers: {
-      ...updateAnswers,
-      400: refused('The deployment has ended, or a group has too few healthy canaries.'),
-    },
+    answers: updateAnswers('The deployment has ended, or a group has too few healthy canaries.'),
     needs: 'namespace:submit-job or namespace:promote-deployment',
   }),
   setDeploymentHealth: route({
@@ -207,10 +208,7 @@ export const deploymentRoutes = {
     params: DeploymentPath,
     query: WriteQuery,
     body: DeploymentHealthRequest,
-    answers: {
-      ...updateAnswers,
-      400: refused('The deployment has ended, or an allocation is unknown to it.'),
-    },
+    answers: updateAnswers('The deployment has ended, or an allocation is unknown to it.'),
     needs: 'namespace:submit-job or namespace:set-alloc-health-deployment',
   }),
   unblockDeployment: route({
@@ -222,7 +220,7 @@ export const deploymentRoutes = {
     params: DeploymentPath,
     query: WriteQuery,
     body: DeploymentUnblockRequest,
-    answers: updateAnswers,
+    answers: updateAnswers(ENDED),
     needs: 'namespace:submit-job or namespace:unblock-deployment',
   }),
 } as const

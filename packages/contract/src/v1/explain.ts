@@ -162,9 +162,10 @@ export const Explanation = Type.Object(
     JobVersion: Type.Integer(),
     EvalID: Type.String({ description: 'The evaluation that is explained, or the latest.' }),
     EvalStatus: Type.String(),
-    Index: Index('The state against which this was worked out.'),
+    Index: Index('It was worked out against this state; of many groups, the last against a later.'),
     Text: Type.String({ description: 'The answer in one sentence.' }),
     Groups: Type.Array(GroupExplanation, { description: 'Groups with unplaced instances.' }),
+    GroupsOmitted: Type.Integer({ description: 'Groups that were not looked at any more.' }),
   },
   {
     $id: 'Explanation',

@@ -200,6 +200,7 @@ export const jobWriteRoutes = {
       200: ok(JobPlanResponse, 'What would happen.'),
       400: refused('The job is missing or invalid.'),
       403: refused('The token lacks a capability, or a policy denies the job.'),
+      404: refused('`No path to region`'),
     },
     needs: `namespace:submit-job or namespace:plan-job; ${overrideNeeds}`,
   }),

@@ -1,4 +1,12 @@
-import { AllocationRecord, Job, Resources, Task, TaskGroup, type Shape } from '@reeve/contract'
+import {
+  AllocationRecord,
+  Job,
+  MigrateStrategy,
+  Resources,
+  Task,
+  TaskGroup,
+  type Shape,
+} from '@reeve/contract'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { err, ok, type Result } from '../kit/result.ts'
@@ -32,9 +40,15 @@ const AgentTask = Type.Object({
 })
 export type AgentTask = Shape<typeof AgentTask>
 
+/** What both ways of replacing allocations ask of the health of the new ones. */
+const HealthBlock = Type.Pick(MigrateStrategy, ['HealthCheck', 'MinHealthyTime', 'HealthyDeadline'])
+const OptionalHealthBlock = Type.Optional(Type.Union([HealthBlock, Type.Null()]))
+
 const AgentTaskGroup = Type.Object({
   ...Type.Pick(TaskGroup, ['Name', 'Meta', 'Networks', 'ShutdownDelay', 'MaxRunDuration'])
     .properties,
+  Update: OptionalHealthBlock,
+  Migrate: OptionalHealthBlock,
   Tasks: Type.Array(AgentTask, { minItems: 1 }),
 })
 export type AgentTaskGroup = Shape<typeof AgentTaskGroup>
@@ -45,21 +59,25 @@ const AgentJob = Type.Object({
 })
 export type AgentJob = Shape<typeof AgentJob>
 
-const AgentAllocation = Type.Pick(AllocationRecord, [
-  'ID',
-  'Name',
-  'Namespace',
-  'TaskGroup',
-  'DesiredStatus',
-  'DesiredDescription',
-  'DesiredTransition',
-  'ClientStatus',
-  'PreviousAllocation',
-  'PreemptedAllocations',
-  'AllocatedResources',
-  'AllocModifyIndex',
-  'CreateTime',
-])
+const AgentAllocation = Type.Object({
+  ...Type.Pick(AllocationRecord, [
+    'ID',
+    'Name',
+    'Namespace',
+    'TaskGroup',
+    'DesiredStatus',
+    'DesiredDescription',
+    'DesiredTransition',
+    'ClientStatus',
+    'PreviousAllocation',
+    'PreemptedAllocations',
+    'AllocatedResources',
+    'AllocModifyIndex',
+    'CreateTime',
+  ]).properties,
+  // Not in what an older agent left on the disk.
+  ...Type.Partial(Type.Pick(AllocationRecord, ['DeploymentID', 'DeploymentStatus'])).properties,
+})
 export type AgentAllocation = Shape<typeof AgentAllocation>
 
 /** An allocation of this node together with the version of the job that it runs. */

@@ -30,7 +30,7 @@ const UNBLOCK_AFTER_MS = 20
  * How long evaluations are carried out before others get their turn. One evaluation a turn falls
  * behind while jobs are registered: 25,000 waited after 14 s (measured); with this, none.
  */
-const SLICE_MS = 2
+const SLICE_NS = 2_000_000
 /** Scheduling reference §2: what failed is tried again after a minute and up to five more. */
 const RETRY_MS = 60_000
 const RETRY_SPREAD_MS = 5 * 60_000
@@ -43,6 +43,8 @@ export interface EvaluationLoopOptions {
   readonly log: ControlLog
   /** Gives others their turn between two slices. */
   readonly nextTurn?: () => Promise<void>
+  /** A stopwatch: how long slices and decisions take. A simulation has its own. */
+  readonly elapsedNs?: () => number
 }
 
 /**
@@ -128,16 +130,21 @@ export class EvaluationLoop {
     return isBrokerPaused(this.#options.store.tables) ? undefined : this.#broker.take()
   }
 
+  get #elapsedNs(): () => number {
+    return this.#options.elapsedNs ?? systemNs
+  }
+
   async #drain(): Promise<void> {
     const nextTurn = this.#options.nextTurn ?? (() => setImmediate())
-    let sliceEndMs = performance.now() + SLICE_MS
+    const elapsedNs = this.#elapsedNs
+    let sliceEndNs = elapsedNs() + SLICE_NS
     for (let due = this.#take(); due !== undefined; due = this.#take()) {
       const evaluation = this.#options.store.tables.evaluations.find(due.id)
       if (evaluation !== undefined && isOpenEvaluation(evaluation)) this.#carryOut(evaluation, due)
-      if (performance.now() < sliceEndMs) continue
+      if (elapsedNs() < sliceEndNs) continue
       await nextTurn()
       if (this.#stopped) return
-      sliceEndMs = performance.now() + SLICE_MS
+      sliceEndNs = elapsedNs() + SLICE_NS
     }
   }
 
@@ -162,7 +169,7 @@ export class EvaluationLoop {
       ids,
       random,
       settles: superseded,
-      elapsedNs: () => Number(process.hrtime.bigint()),
+      elapsedNs: this.#elapsedNs,
     })
     store.commit({
       cause: isChange(plan) ? 'PlanResult' : 'EvaluationUpdated',
@@ -212,6 +219,10 @@ export class EvaluationLoop {
 }
 
 const DONE = Promise.resolve()
+
+function systemNs(): number {
+  return Number(process.hrtime.bigint())
+}
 
 interface Superseded {
   readonly ids: readonly string[]

@@ -32,8 +32,8 @@ export function isChange(plan: Plan): boolean {
 }
 
 function allocationsOf(plan: Plan): readonly AllocationRow[] {
-  const { placements, stops, updates, notes, evictions } = plan
-  return [...placements, ...stops, ...updates, ...notes, ...evictions]
+  const { placements, stops, updates, notes, victims } = plan
+  return [...placements, ...stops, ...updates, ...notes, ...victims]
 }
 
 function stamped(row: AllocationRow, { index }: Stamp): AllocationRow {

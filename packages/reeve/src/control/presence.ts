@@ -1,98 +1,245 @@
+import type { NodeStatus } from '@reeve/contract'
 import type { Clock, IdSource } from '../kit/clock.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
-import { withNodeEvent, type NodeRow } from '../model/index.ts'
-import { nodeEvaluations, put, type Stamp, type Store } from '../state/index.ts'
+import {
+  isStatusNews,
+  nextNodeStatus,
+  withNodeEvent,
+  type AllocationRow,
+  type NewNodeEvent,
+  type NodeRow,
+} from '../model/index.ts'
+import {
+  nodeEvaluations,
+  put,
+  withJobRows,
+  type Commit,
+  type CommittedRow,
+  type Stamp,
+  type Store,
+} from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
+import { Deadlines } from './presence/deadlines.ts'
+import { liveOn, returnUntilMs } from './presence/node-facts.ts'
+import { DEFAULT_PRESENCE, heartbeatMsFor, type PresenceSettings } from './presence/settings.ts'
 
-/** How often a node says that it is there, and how long it may be silent. */
-export const HEARTBEAT_MS = 5_000
-const SILENCE_MS_MAX = 20_000
-/**
- * After a start nobody has been heard yet; nodes get this long to come back (reference: failover
- * TTL).
- */
-const RETURN_MS_MAX = 60_000
-const CHECK_EVERY_MS = 1_000
+/** Between two heartbeats of a node, unless the settings or the number of nodes say otherwise. */
+export const HEARTBEAT_MS = DEFAULT_PRESENCE.heartbeatMsMin
+/** Between two looks at whose time has come. */
+const CHECK_MS_MIN = 50
+/** Nodes given up in one turn; when a network breaks, others must get theirs in between. */
+const NODES_PER_TURN = 50
+/** How often a disconnected node is asked whether anything on it can still come back. */
+const RECHECK_MS = 30_000
 
 export interface PresenceOptions {
   readonly store: Store
   readonly clock: Clock
   readonly ids: IdSource
   readonly log: ControlLog
+  readonly settings?: PresenceSettings
 }
 
-/** Who is there. A node that was silent too long is down, and its jobs are evaluated. */
+/**
+ * Who is there (scheduling reference §1.6). A node that was silent too long is down, or
+ * disconnected while something on it may come back; one that is back is ready when it has said how
+ * its allocations are. What it decides from is in the state; who spoke when is in memory only.
+ */
 export class Presence {
   readonly #options: PresenceOptions
-  /** Until when each ready node counts as there. Rebuilt at every start. */
-  readonly #deadlines = new Map<string, number>()
+  readonly #settings: PresenceSettings
+  readonly #deadlines = new Deadlines()
+  /** Initializing nodes, each with the allocations that it has not spoken of since it is back. */
+  readonly #returning = new Map<string, Set<string>>()
+  /** Of those, the ones that have said something. */
+  readonly #spoke = new Set<string>()
+  #armedMs = Infinity
   #cancelTimer: () => void = () => undefined
+  #cancelAdmission: (() => void) | undefined
+  #unsubscribe: () => void = () => undefined
 
   constructor(options: PresenceOptions) {
     this.#options = options
+    this.#settings = options.settings ?? DEFAULT_PRESENCE
   }
 
+  /** Nobody has been heard yet: whoever was there gets the time to come back. */
   start(): void {
     const { store, clock } = this.#options
-    for (const node of store.tables.nodes.rows())
-      if (node.Status === 'ready') this.#deadlines.set(node.ID, clock.nowMs() + RETURN_MS_MAX)
+    this.#unsubscribe = store.log.subscribe((commits) => this.#follow(commits))
+    const dueMs = clock.nowMs() + this.#settings.returnMs
+    for (const node of store.tables.nodes.rows()) {
+      if (node.Status !== 'down') this.#deadlines.set(node.ID, dueMs)
+      this.#noteNode(node.ID)
+    }
     this.#arm()
   }
 
   stop(): void {
+    this.#unsubscribe()
     this.#cancelTimer()
+    this.#cancelAdmission?.()
+  }
+
+  /** How long a node may wait before it speaks again. */
+  get heartbeatMs(): number {
+    return heartbeatMsFor(this.#options.store.tables.nodes.size, this.#settings)
   }
 
   /** The node said something. */
   seen(nodeId: string): void {
-    this.#deadlines.set(nodeId, this.#options.clock.nowMs() + SILENCE_MS_MAX)
+    const dueMs = this.#options.clock.nowMs() + this.heartbeatMs + this.#settings.graceMs
+    this.#deadlines.set(nodeId, dueMs)
+    this.#arm()
+    if (this.#returning.has(nodeId)) this.#admitSoon(nodeId)
   }
 
+  /** Wakes when the next time comes; a wake that is set already is kept if it is early enough. */
   #arm(): void {
-    this.#cancelTimer = this.#options.clock.after(CHECK_EVERY_MS, () => {
+    const { nextMs } = this.#deadlines
+    if (nextMs === undefined || nextMs >= this.#armedMs) return
+    const nowMs = this.#options.clock.nowMs()
+    this.#cancelTimer()
+    this.#armedMs = Math.max(nextMs, nowMs + CHECK_MS_MIN)
+    this.#cancelTimer = this.#options.clock.after(this.#armedMs - nowMs, () => {
+      this.#armedMs = Infinity
+      this.#giveUpSilent()
       this.#arm()
-      this.#markSilent()
     })
   }
 
-  #markSilent(): void {
-    const nowMs = this.#options.clock.nowMs()
-    for (const [nodeId, deadlineMs] of this.#deadlines) {
-      if (deadlineMs > nowMs) continue
+  #giveUpSilent(): void {
+    const { clock, log } = this.#options
+    const nowMs = clock.nowMs()
+    for (let count = 0; count < NODES_PER_TURN; count++) {
+      const nodeId = this.#deadlines.take(nowMs)
+      if (nodeId === undefined) return
       try {
-        this.#markDown(nodeId)
+        this.#giveUp(nodeId, nowMs)
       } catch (thrown) {
-        // The storage has failed. The node stays in the list, so the next round tries again.
+        // The storage has failed. Another round finds the node as silent as this one did.
         if (!(thrown instanceof Fault)) throw thrown
-        this.#options.log.warn({ nodeId, err: messageOf(thrown) }, 'silent node not marked down')
+        log.warn({ nodeId, err: messageOf(thrown) }, 'silent node not marked')
+        this.#deadlines.set(nodeId, nowMs + RECHECK_MS)
         return
       }
-      this.#deadlines.delete(nodeId)
     }
   }
 
-  #markDown(nodeId: string): void {
-    const { store, ids, log } = this.#options
+  #giveUp(nodeId: string, nowMs: number): void {
+    const { store, log } = this.#options
     const node = store.tables.nodes.find(nodeId)
-    if (node === undefined || node.Status !== 'ready') return
-    log.warn({ nodeId, name: node.Name }, 'node missed its heartbeats and is down')
+    if (node === undefined) return
+    const untilMs = returnUntilMs(store.tables, nodeId, nowMs)
+    const status = nextNodeStatus(node.Status, 'silence', {
+      ...NOTHING_AWAITED,
+      mayReconnect: untilMs !== undefined,
+    })
+    if (status === 'disconnected' && untilMs !== undefined)
+      this.#deadlines.set(nodeId, Math.min(untilMs, nowMs + RECHECK_MS))
+    if (status === node.Status) return
+    log.warn({ nodeId, name: node.Name, status }, 'node missed its heartbeats')
+    this.#write(node, status, {
+      description: 'heartbeat missed',
+      event: { subsystem: 'Heartbeat', message: 'Node heartbeat missed', details: { status } },
+    })
+  }
+
+  /** Whatever became of nodes and of allocations on nodes that are coming back. */
+  #follow(commits: readonly Commit[]): void {
+    for (const commit of commits)
+      for (const row of commit.rows) {
+        if (row.table === 'nodes') this.#noteNode(row.key)
+        else if (row.table === 'allocations' && this.#returning.size > 0)
+          this.#noteReport(row, commit.index)
+      }
+  }
+
+  /** On every channel a node says anew how all its allocations are: what it said before counts. */
+  #noteNode(nodeId: string): void {
+    const { tables } = this.#options.store
+    if (tables.nodes.find(nodeId)?.Status !== 'initializing') this.#returning.delete(nodeId)
+    else if (!this.#returning.has(nodeId))
+      this.#returning.set(nodeId, new Set(liveOn(tables, nodeId)))
+  }
+
+  #noteReport(row: CommittedRow, index: number): void {
+    const nodeId = this.#options.store.tables.allocations.groupOf('node', row.key)
+    const awaited = nodeId === undefined ? undefined : this.#returning.get(nodeId)
+    if (nodeId === undefined || awaited?.has(row.key) !== true) return
+    // The text of a row of that table. What the servers wrote themselves is no word of the node.
+    if ((JSON.parse(row.body) as AllocationRow).AllocModifyIndex === index) return
+    awaited.delete(row.key)
+    if (awaited.size === 0) this.#admitSoon(nodeId)
+  }
+
+  #admitSoon(nodeId: string): void {
+    this.#spoke.add(nodeId)
+    this.#cancelAdmission ??= this.#options.clock.after(0, () => {
+      this.#cancelAdmission = undefined
+      const spoke = [...this.#spoke]
+      this.#spoke.clear()
+      for (const one of spoke) this.#admit(one)
+    })
+  }
+
+  #admit(nodeId: string): void {
+    const { store, log } = this.#options
+    const awaited = this.#returning.get(nodeId)
+    const node = store.tables.nodes.find(nodeId)
+    if (awaited === undefined || node === undefined) return
+    for (const id of awaited)
+      if (store.tables.allocations.groupOf('live', id) === undefined) awaited.delete(id)
+    const status = nextNodeStatus(node.Status, 'heartbeat', {
+      ...NOTHING_AWAITED,
+      awaitsReports: awaited.size > 0,
+      hasPool: store.tables.node_pools.has(node.NodePool),
+    })
+    if (status !== 'ready' || node.Status === 'ready') return
+    try {
+      this.#write(node, status, {
+        description: '',
+        event: { subsystem: 'Heartbeat', message: 'Node is back and ready' },
+      })
+    } catch (thrown) {
+      // The storage has failed; its next heartbeat asks again.
+      if (!(thrown instanceof Fault)) throw thrown
+      log.warn({ nodeId, err: messageOf(thrown) }, 'node that is back not marked ready')
+    }
+  }
+
+  #write(node: NodeRow, status: NodeStatus, why: StatusReason): void {
+    const { store, ids } = this.#options
     store.commit({
       cause: 'NodeEvent',
-      changes: (stamp) => [
-        put('nodes', downRow(node, stamp)),
-        ...nodeEvaluations(store.tables, node, { stamp, ids }),
-      ],
+      changes: (stamp) =>
+        withJobRows(store.tables, [
+          put('nodes', withStatus(node, status, { why, stamp })),
+          ...(isStatusNews(node.Status, status)
+            ? nodeEvaluations(store.tables, node, { stamp, ids })
+            : []),
+        ]),
     })
   }
 }
 
-function downRow(node: NodeRow, stamp: Stamp): NodeRow {
-  const event = { subsystem: 'Cluster', message: 'Node heartbeat missed' } as const
+const NOTHING_AWAITED = { awaitsReports: false, hasPool: true, mayReconnect: false } as const
+
+interface StatusReason {
+  readonly description: string
+  readonly event: NewNodeEvent
+}
+
+function withStatus(
+  node: NodeRow,
+  status: NodeStatus,
+  { why, stamp }: { readonly why: StatusReason; readonly stamp: Stamp },
+): NodeRow {
   return {
     ...node,
-    Status: 'down',
-    StatusDescription: 'heartbeat missed',
+    Status: status,
+    StatusDescription: why.description,
     StatusUpdatedAt: Math.floor(stamp.timeMs / 1000),
-    Events: withNodeEvent(node.Events, event, stamp),
+    Events: withNodeEvent(node.Events, why.event, stamp),
   }
 }

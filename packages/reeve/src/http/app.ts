@@ -13,11 +13,18 @@ import { Metrics, type MetricSources } from './metrics/metrics.ts'
 import { createShell, type HttpLog } from './server.ts'
 import { aclEndpoints } from './v1/acl.ts'
 import { agentEndpoints, type AgentInfo } from './v1/agent.ts'
+import { allocationWriteEndpoints } from './v1/allocation-writes.ts'
 import { allocationEndpoints } from './v1/allocations.ts'
+import { deploymentEndpoints } from './v1/deployments.ts'
 import type { Endpoint } from './v1/endpoint.ts'
 import { evaluationEndpoints } from './v1/evaluations.ts'
 import { mountEventStream } from './v1/event-stream.ts'
+import { explainEndpoints } from './v1/explain.ts'
+import { jobActionEndpoints } from './v1/job-actions.ts'
+import { jobFileEndpoints } from './v1/job-files.ts'
 import { jobLaunchEndpoints } from './v1/job-launches.ts'
+import { jobPlanEndpoints } from './v1/job-plan.ts'
+import { jobStatusEndpoints } from './v1/job-statuses.ts'
 import { jobVersionEndpoints } from './v1/job-versions.ts'
 import { jobEndpoints } from './v1/jobs.ts'
 import { mountV1 } from './v1/mount.ts'
@@ -73,9 +80,16 @@ export function createApp(options: AppOptions): App {
     ...jobEndpoints(context),
     ...jobVersionEndpoints(context),
     ...jobLaunchEndpoints(context),
+    ...jobPlanEndpoints(context),
+    ...jobStatusEndpoints(context),
+    ...jobActionEndpoints(context),
+    ...explainEndpoints(context),
+    ...jobFileEndpoints(context),
     ...scalingEndpoints(context),
     ...allocationEndpoints(context),
+    ...allocationWriteEndpoints(context),
     ...evaluationEndpoints(context),
+    ...deploymentEndpoints(context),
     ...nodeEndpoints(context),
     ...aclEndpoints(context),
     ...namespaceEndpoints(context),

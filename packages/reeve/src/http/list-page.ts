@@ -94,10 +94,10 @@ export async function countRows<T>(
 }
 
 /** Whether a row passes a filter, for writes that name rows by one. */
-export function rowFilter<T>(
+export function rowFilter(
   text: string,
   options: FilterOptions,
-): Result<(row: T) => Result<boolean, Refusal>, Refusal> {
+): Result<(row: unknown) => Result<boolean, Refusal>, Refusal> {
   const filter = compile(text, options)
   if (!filter.ok) return filter
   const compiled = filter.value

@@ -213,3 +213,61 @@ test('dynamic: only in a job', () => {
   assert.ok(!result.ok)
   assert.equal(result.error[0]?.summary, 'Unsupported block type')
 })
+
+test('dynamic: an element of a set is its own key', () => {
+  const { Constraints } = groupOf(`
+    dynamic "constraint" {
+      for_each = toset(["b", "a", "b"])
+      content {
+        attribute = constraint.key
+        value     = constraint.value
+      }
+    }
+    dynamic "constraint" {
+      for_each = true ? toset(["c"]) : []
+      content {
+        attribute = constraint.key
+      }
+    }`)
+  assert.deepEqual(
+    Constraints?.map((rule) => [rule.LTarget, rule.RTarget]),
+    [
+      ['a', 'a'],
+      ['b', 'b'],
+      ['c', null],
+    ],
+  )
+})
+
+test('dynamic: a mistake in the content is told once, however often it is met', () => {
+  const result = read(`job "j" {
+  dynamic "group" {
+    for_each = range(100)
+    labels   = ["g"]
+    content {
+      cuont = 1
+    }
+  }
+  other = 1
+}`)
+  assert.ok(!result.ok)
+  assert.deepEqual(
+    result.error.map((one) => `${one.range.start.line} ${one.summary}`),
+    ['6 Unsupported argument', '9 Unsupported argument'],
+  )
+})
+
+test('dynamic: running out of steps is told once', () => {
+  const one = `dynamic "group" {
+    for_each = range(1000)
+    labels   = ["g"]
+    content {}
+  }
+  `
+  const result = read(`job "j" {\n${one.repeat(100)}\n}`)
+  assert.ok(!result.ok)
+  assert.deepEqual(
+    result.error.map(({ summary }) => summary),
+    ['Evaluation too expensive'],
+  )
+})

@@ -14,6 +14,7 @@ import {
   makeObject,
   readContent,
   STRING,
+  TOO_EXPENSIVE,
   type Attribute,
   type Block,
   type BlockExpander,
@@ -117,10 +118,7 @@ function evaluateRounds(
     )
   const isPaid = charge(scope.meter, entries.length * STEPS_PER_ROUND)
   if (isPaid) return ok(entries.map(([key, element]) => ({ key, value: element })))
-  return refuse(
-    'Evaluation too expensive',
-    `Evaluation needs more than ${scope.meter.limits.stepsMax} steps.`,
-  )
+  return refuse(TOO_EXPENSIVE, `Evaluation needs more than ${scope.meter.limits.stepsMax} steps.`)
 }
 
 function evaluateLabels(

@@ -10,7 +10,7 @@ export const DIAGNOSTICS_MAX = 50
 export const JOB_FILE_STEPS_MAX = 2_000_000
 
 /** A round of a dynamic block makes a block, a scope and labels before anything is evaluated. */
-export const STEPS_PER_ROUND = 20
+export const STEPS_PER_ROUND = 40
 
 /** UTF-16 units of a job file and of each variable file; real ones have a hundredth of it. */
 export const JOB_FILE_LENGTH_MAX = 1024 * 1024

@@ -4,7 +4,6 @@ import { err, ok, type Result } from '../kit/result.ts'
 import {
   childScope,
   decodeBody,
-  errorAt,
   inspectContent,
   type Attribute,
   type Block,
@@ -16,13 +15,12 @@ import {
   type ObjectValue,
   type Scope,
 } from '../lang/hcl/index.ts'
-import { buildRecord } from './build/build.ts'
 import { DYNAMIC } from './dynamic.ts'
-import { inReadingOrder, noFindings, note, noteAll, type Findings } from './findings.ts'
+import { inReadingOrder, noFindings, noteAll, type Findings } from './findings.ts'
 import { jobFunctions, type FileFunctions } from './functions/functions.ts'
-import type { JsonRecord } from './json.ts'
+import { buildJob, findJobBlock } from './job-block.ts'
 import { evaluateLocals } from './locals.ts'
-import { makePositions, type Places, type Positions } from './places.ts'
+import type { Positions } from './places.ts'
 import { readSource, type NamedText } from './read-source.ts'
 import { JOB } from './schema/job.ts'
 import { makeJobScope } from './scope.ts'
@@ -73,18 +71,18 @@ function readJobFile(
   const body = readText(request, findings)
   const bodies = (request.variableTexts ?? []).flatMap((text) => readText(text, findings) ?? [])
   if (body === undefined || findings.errors.length > 0) return err(inReadingOrder(findings.errors))
-  const top = readTop(body, findings)
+  const { content: top, diagnostics } = inspectContent(body, TOP)
+  noteAll(findings, diagnostics)
+  const block = findJobBlock(body, top, findings)
   const scope = makeJobScope(functions)
   const names = evaluateNames({ top, bodies, request }, scope, findings)
-  const decoded = names === undefined ? undefined : decodeJob(top, names.scope, findings)
-  if (names === undefined || decoded === undefined || findings.errors.length > 0)
-    return err(inReadingOrder(findings.errors))
-  const { record, places } = decoded
-  // The tables name only fields of the contract and read each as the kind that the contract gives
-  // it; a test checks the answers against the contract's schema.
-  const job = record as unknown as ParsedJob
-  const positions = makePositions(record, places, body.anchor)
-  return ok({ job, warnings: findings.warnings, positions, variables: names.variables })
+  if (names === undefined || block === undefined) return err(inReadingOrder(findings.errors))
+  const decoded = decodeBody(block.body, JOB.schema, { scope: names.scope, expander: DYNAMIC })
+  if (!decoded.ok) noteAll(findings, decoded.error)
+  const building = { table: JOB, findings, meter: scope.meter, whole: body.anchor }
+  const built = decoded.ok ? buildJob(block, decoded.value, building) : undefined
+  if (built === undefined || findings.errors.length > 0) return err(inReadingOrder(findings.errors))
+  return ok({ ...built, warnings: findings.warnings, variables: names.variables })
 }
 
 function readText(text: NamedText, findings: Findings): Body | undefined {
@@ -101,27 +99,6 @@ const TOP: BodySchema = {
     locals: {},
     job: { labels: ['name'] },
   },
-}
-
-function readTop(body: Body, findings: Findings): Content {
-  const { content, diagnostics } = inspectContent(body, TOP)
-  noteAll(findings, diagnostics)
-  const [first, second] = blocksOf(content, 'job')
-  if (second !== undefined) {
-    const detail = 'A job file has exactly one job block.'
-    note(findings, () => errorAt(second.headerSpan, 'Duplicate job block', detail))
-  }
-  // A job that was written but not understood has been noted already.
-  const isWritten = [...body.blocks.map(({ type }) => type), ...body.attributes.map(nameOf)]
-  if (first === undefined && !isWritten.includes('job')) {
-    const detail = 'A job file has exactly one block: job "name" { … }.'
-    note(findings, () => errorAt(body.anchor, 'Missing job block', detail))
-  }
-  return content
-}
-
-function nameOf({ name }: { readonly name: string }): string {
-  return name
 }
 
 function blocksOf({ blocks }: Content, ...types: readonly string[]): readonly Block[] {
@@ -169,23 +146,4 @@ function readLocals(top: Content, findings: Findings): readonly Attribute[] {
     noteAll(findings, diagnostics)
     return [...content.attributes.values()]
   })
-}
-
-function decodeJob(
-  top: Content,
-  scope: Scope,
-  findings: Findings,
-): { readonly record: JsonRecord; readonly places: Places } | undefined {
-  const [block] = blocksOf(top, 'job')
-  if (block === undefined) return undefined
-  const decoded = decodeBody(block.body, JOB.schema, { scope, expander: DYNAMIC })
-  if (!decoded.ok) {
-    noteAll(findings, decoded.error)
-    return undefined
-  }
-  const places: Places = new WeakMap()
-  const labels = block.labels.map((label) => label.text)
-  const source = { labels, body: decoded.value, headerSpan: block.headerSpan }
-  const record = buildRecord(source, JOB, { findings, places, meter: scope.meter })
-  return { record, places }
 }

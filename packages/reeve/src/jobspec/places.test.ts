@@ -20,6 +20,7 @@ test('positions: a field, an element, a key, a block, and the nearest part for t
   datacenters = ["dc1", ""]
   meta = { "team.name" = "x" }
   group "g" {
+    volume "a.b" { source = "" }
     network {
       port "http" { static = 70000 }
     }
@@ -37,9 +38,12 @@ test('positions: a field, an element, a key, a block, and the nearest part for t
   assert.equal(at('Meta.team.name'), '3,26-29')
   assert.equal(at('TaskGroups[0]'), '4,3-12')
   assert.equal(at('TaskGroups[0].Count'), '4,3-12')
-  assert.equal(at('TaskGroups[0].Networks[0].ReservedPorts[0].Value'), '6,30-35')
-  assert.equal(at('TaskGroups[0].Networks[0].ReservedPorts[0].Label'), '6,7-18')
-  assert.equal(at('TaskGroups[0].Services[0].Name'), '9,14-17')
+  assert.equal(at('TaskGroups[0].Volumes[a.b].Source'), '5,29-31')
+  assert.equal(at('TaskGroups[0].Volumes.a.b.Type'), '5,5-17')
+  assert.equal(at('TaskGroups[0].Volumes[c].Type'), '5,5-17')
+  assert.equal(at('TaskGroups[0].Networks[0].ReservedPorts[0].Value'), '7,30-35')
+  assert.equal(at('TaskGroups[0].Networks[0].ReservedPorts[0].Label'), '7,7-18')
+  assert.equal(at('TaskGroups[0].Services[0].Name'), '10,14-17')
   assert.equal(at('TaskGroups[7].Tasks[0]'), '4,3-12')
   assert.equal(at(']['), '1,1-10')
 })

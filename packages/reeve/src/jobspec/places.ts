@@ -45,23 +45,40 @@ interface Step {
   readonly mark: Mark
 }
 
-const SEGMENT = /^\.?(?:\[(\d+)\]|([^.[]+))/
+const INDEX = /^\[(\d+)\]/
 
 function follow(
   at: Step,
   path: string,
   places: Places,
 ): { readonly step: Step; readonly rest: string } | undefined {
-  // The key of a map may look like a path itself: `Meta.team.name`.
-  const whole = path.startsWith('.') ? path.slice(1) : path
-  if (isRecord(at.value) && Object.hasOwn(at.value, whole))
-    return { step: fieldOf(at, at.value, { name: whole, places }), rest: '' }
-  const [text, index, name] = SEGMENT.exec(path) ?? []
-  if (text === undefined) return undefined
-  const rest = path.slice(text.length)
-  if (index !== undefined) return { step: elementOf(at, Number(index), places), rest }
-  if (name === undefined || !isRecord(at.value)) return undefined
-  return { step: fieldOf(at, at.value, { name, places }), rest }
+  if (!isRecord(at.value)) {
+    const [text, index] = INDEX.exec(path) ?? []
+    if (text === undefined) return undefined
+    return { step: elementOf(at, Number(index), places), rest: path.slice(text.length) }
+  }
+  const key = findKey(at.value, path)
+  if (key === undefined) return undefined
+  const step = fieldOf(at, at.value, { name: key.name, places })
+  return { step, rest: path.slice(key.length) }
+}
+
+/**
+ * The name that the path begins with, as `.Name` or `[name]`. The key of a map may look like a path
+ * itself, as in `Meta.team.name`: the longest one that fits is meant.
+ */
+function findKey(
+  record: JsonRecord,
+  path: string,
+): { readonly name: string; readonly length: number } | undefined {
+  const start = path.startsWith('.') ? 1 : 0
+  const rest = path.slice(start)
+  const fitting = Object.keys(record).flatMap((name) => {
+    if (path.startsWith(`[${name}]`)) return [{ name, length: name.length + 2 }]
+    const isWhole = rest === name || rest.startsWith(`${name}.`) || rest.startsWith(`${name}[`)
+    return isWhole ? [{ name, length: start + name.length }] : []
+  })
+  return fitting.toSorted((one, other) => other.length - one.length)[0]
 }
 
 function fieldOf(

@@ -1,5 +1,13 @@
-import type { Result } from '../kit/result.ts'
-import { parse, parseJson, type Body, type Diagnostic } from '../lang/hcl/index.ts'
+import { err, type Result } from '../kit/result.ts'
+import {
+  errorAt,
+  makeSource,
+  parse,
+  parseJson,
+  type Body,
+  type Diagnostic,
+} from '../lang/hcl/index.ts'
+import { JOB_FILE_LENGTH_MAX } from './limits.ts'
 
 /** A text and the name that messages call it by. */
 export interface NamedText {
@@ -15,5 +23,14 @@ export function isJsonSyntax(text: string): boolean {
 }
 
 export function readSource({ file, text }: NamedText): Result<Body, readonly Diagnostic[]> {
+  const tooLong = checkLength({ file, text })
+  if (tooLong !== undefined) return err([tooLong])
   return isJsonSyntax(text) ? parseJson(text, file) : parse(text, file)
+}
+
+/** Before anything of it is looked at; undefined when the length is in order. */
+export function checkLength({ file, text }: NamedText): Diagnostic | undefined {
+  if (text.length <= JOB_FILE_LENGTH_MAX) return undefined
+  const detail = `A job file and a variable file may have at most ${JOB_FILE_LENGTH_MAX} characters.`
+  return errorAt({ source: makeSource(file, ''), start: 0, end: 0 }, 'Text too long', detail)
 }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   CheckpointLoop,
+  DeploymentLoop,
   DrainLoop,
   EvaluationLoop,
   ExpiryLoop,
@@ -9,6 +10,7 @@ import {
   HEARTBEAT_MS,
   PeriodicLoop,
   Presence,
+  StateView,
 } from '../control/index.ts'
 import { createApp, type App } from '../http/index.ts'
 import type { Fault } from '../kit/fault.ts'
@@ -17,6 +19,7 @@ import {
   Authenticator,
   ensureBuiltIns,
   EventHub,
+  JobFileReader,
   NodeSessions,
   type WorkloadContext,
 } from '../workload/index.ts'
@@ -67,9 +70,10 @@ export class Server {
         store,
         clock: systemClock,
         ids: systemIds,
-        offsetAt: createZoneOffsets(),
+        offsetAt: context.offsetAt,
         log,
       }),
+      new DeploymentLoop({ store, clock: systemClock, ids: systemIds, log }),
       new DrainLoop({ store, clock: systemClock, ids: systemIds, log }),
       new GarbageLoop({ store, clock: systemClock, log }),
       new ExpiryLoop({ store, clock: systemClock, log }),
@@ -117,6 +121,7 @@ export class Server {
    */
   async stop(): Promise<void> {
     await this.app.close()
+    await this.context.jobFiles.stop()
     for (const loop of this.#loops) await loop.stop()
     await this.store.close()
   }
@@ -133,11 +138,14 @@ function createContext(
 ): WorkloadContext {
   return {
     store,
+    view: new StateView(store),
     clock: systemClock,
     ids: systemIds,
     random: systemRandom,
     sealer: createSealer(secrets.sealingKey),
+    jobFiles: new JobFileReader({ clock: systemClock }),
     region: config.region,
+    offsetAt: createZoneOffsets(),
     aclEnabled: config.acl.enabled,
     joinToken: secrets.joinToken,
     readBootstrapReset: () => readOptional(join(directory, 'acl-bootstrap-reset')),

@@ -1,6 +1,11 @@
 export { aclTokenStub, aclTokenView } from './acl-token-row.ts'
 export type { AclTokenRow, OneTimeTokenRow } from './acl-token-row.ts'
-export { allocationRecord, allocationStub, allocationView } from './allocation/allocation-view.ts'
+export {
+  allocationRecord,
+  allocationStub,
+  allocationView,
+  assignedAllocation,
+} from './allocation/allocation-view.ts'
 export type { AllocationStubOptions, AllocationWithJob } from './allocation/allocation-view.ts'
 export { allocationIndex, allocationName } from './allocation/allocation-row.ts'
 export type { AllocationRow } from './allocation/allocation-row.ts'
@@ -17,10 +22,11 @@ export type { Charge, NodeUsage, TaskDemand } from './allocation/node-usage.ts'
 export type { UsageColumns } from './allocation/usage-columns.ts'
 export { metricsView, SCORERS } from './allocation/stored-metrics.ts'
 export type { StoredMetrics, StoredScore } from './allocation/stored-metrics.ts'
-export { storeTaskStates } from './allocation/stored-task-states.ts'
+export { storeTaskStates, taskStatesView } from './allocation/stored-task-states.ts'
 export type { StoredTaskStates } from './allocation/stored-task-states.ts'
 export { isClientTerminal, isServerTerminal, isTerminal } from './allocation/terminal.ts'
 export { canonicalizeJob } from './canonical/canonicalize-job.ts'
+export { PARSE_DEFAULTS } from './canonical/canonicalize-job.ts'
 export type { JobDefaults } from './canonical/canonicalize-job.ts'
 export { DEFAULT_HOST_NETWORK } from './canonical/canonicalize-network.ts'
 export { operandTest } from './constraint/operand.ts'
@@ -42,7 +48,6 @@ export {
   endDeployment,
   isActiveDeployment,
   promotesItself,
-  ROLLBACK_TEXTS,
   runningText,
 } from './deployment/deployment-status.ts'
 export type { DeploymentEnd } from './deployment/deployment-status.ts'
@@ -53,6 +58,19 @@ export {
   withGroupStates,
 } from './deployment/new-deployment.ts'
 export type { DeploymentOptions } from './deployment/new-deployment.ts'
+export { isRolledOut, progressDue } from './deployment/deadline.ts'
+export type { ProgressDue } from './deployment/deadline.ts'
+export { pauseDeployment, resumeDeployment } from './deployment/pause.ts'
+export {
+  groupsOnTrial,
+  healthyCanaries,
+  promoteGroups,
+  promotesNow,
+  promotionProblems,
+} from './deployment/promotion.ts'
+export type { FindAllocation } from './deployment/promotion.ts'
+export { decideRollback, isRolledOutBy } from './deployment/rollback.ts'
+export type { Rollback } from './deployment/rollback.ts'
 export { reportedHealth } from './deployment/reported-health.ts'
 export type { HealthReport } from './deployment/reported-health.ts'
 export { isParameterized, isParent, jobSpecChanged, jobUpdateRefusal } from './job/job-change.ts'
@@ -93,6 +111,8 @@ export { LIMITS } from './limits.ts'
 export { newEvaluation } from './new-evaluation.ts'
 export { nodeView } from './node-row.ts'
 export type { NodeRow } from './node-row.ts'
+export { isStatusNews, nextNodeStatus } from './node/next-node-status.ts'
+export type { NodeContact, NodeStatusFacts } from './node/next-node-status.ts'
 export { withNodeEvent } from './node/node-event.ts'
 export type { NewNodeEvent } from './node/node-event.ts'
 export { nodeStub } from './node/node-stub.ts'

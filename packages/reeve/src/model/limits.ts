@@ -52,6 +52,13 @@ export const LIMITS = {
   diffValuesMax: 100_000,
   /** Length of all diffs in one list of versions. Decision 0013. */
   diffsCharsMax: 64 * 1024 * 1024,
+  /** Length of a job that comes out of a job file: a longer one fits no request. Decision 0015. */
+  parsedJobCharsMax: 4 * 1024 * 1024,
+  /** How long reading one job file may take, and how many may wait for it. Decision 0015. */
+  jobFileMsMax: 2_000,
+  jobFilesWaitingMax: 32,
+  /** Memory of the thread that reads job files. Decision 0015. */
+  jobFileMegabytesMax: 256,
   /** Reference §2.3: job_max_count. */
   jobCountMax: 50_000,
   /** Spec W: Limits. Bytes of a dispatched payload, decoded. */
@@ -75,6 +82,9 @@ export const LIMITS = {
   /** Rows that a fuzzy search looks at in one table, and what it ranks of one context. */
   fuzzyRowsMax: 50_000,
   fuzzyCandidatesMax: 2_000,
+  /** Contract, explain: refusals and instances listed of a group, and groups of a job. */
+  explainedItemsMax: 1_000,
+  explainedGroupsMax: 100,
   /** Status updates one agent may send in one message. Decision 0007. */
   agentMessageBytesMax: 8 * 1024 * 1024,
 } as const

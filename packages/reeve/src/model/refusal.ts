@@ -15,6 +15,7 @@ export const REFUSAL_CODES = [
   'acl-token-not-found',
   'alloc-not-found',
   'bootstrap-done',
+  'deployment-not-found',
   'eval-not-found',
   'index-conflict',
   'invalid-input',
@@ -28,6 +29,7 @@ export const REFUSAL_CODES = [
   'permission-denied',
   'region-unknown',
   'scaling-policy-not-found',
+  'too-many-job-files',
   'too-many-streams',
 ] as const
 export type RefusalCode = (typeof REFUSAL_CODES)[number]

@@ -2,9 +2,21 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Evaluation, type Job } from '@reeve/contract'
 import { Value } from 'typebox/value'
-import { aGroup, aJob, anAllocation, anId, aNode, NOW_MS, planFor } from '../../test/build/index.ts'
+import {
+  aCluster,
+  aGroup,
+  aJob,
+  anAllocation,
+  anEvaluation,
+  anId,
+  aNode,
+  NOW_MS,
+  planFor,
+  seeded,
+} from '../../test/build/index.ts'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '../kit/duration.ts'
 import type { AllocationRow } from '../model/index.ts'
+import { schedule } from './schedule.ts'
 
 function names(rows: readonly AllocationRow[]): readonly string[] {
   return rows.map((row) => row.Name)
@@ -231,4 +243,17 @@ test('schedule: a batch job that used up its attempts keeps its failure and ends
   const row = failed(job, NOW_MS, { RescheduleTracker: tracker })
   const { placements, stops, notes, followUps } = planFor({ job, allocations: [row] })
   assert.deepEqual([placements, stops, notes, followUps], [[], [], [], []])
+})
+
+test('schedule: a follow-up that another evaluation settles has its turn all the same', () => {
+  const job = aJob()
+  const follow = anId('eval', 7)
+  const row = failed(job, NOW_MS - 27_000, { FollowupEvalID: follow })
+  const plan = (settles: readonly string[]) =>
+    schedule(aCluster({ nodes: 2, job, allocations: [row] }), anEvaluation(job), {
+      ...seeded(1),
+      settles,
+    })
+  assert.equal(plan([]).placements.length, 0)
+  assert.equal(plan([follow]).placements.length, 1)
 })

@@ -55,7 +55,7 @@ export class Outcome {
   /** One entry for each allocation, so that no change of it overwrites another. */
   readonly #changed = new Map<string, Changed>()
   readonly #placements: AllocationRow[] = []
-  readonly #evictions = new Map<string, AllocationRow>()
+  readonly #victims = new Map<string, AllocationRow>()
   readonly #preempting = new Map<string, number>()
   readonly #followUps: Evaluation[] = []
   readonly #failures = new Map<string, Failure>()
@@ -90,18 +90,18 @@ export class Outcome {
 
   /** A new allocation, and those of other jobs that make room for it. */
   place(row: AllocationRow, victims: readonly AllocationRow[] = []): void {
-    const ids = victims.map((victim) => victim.ID)
-    this.#placements.push(ids.length === 0 ? row : { ...row, PreemptedAllocations: ids })
+    this.#placements.push(row)
     for (const victim of victims)
-      this.#evictions.set(victim.ID, {
+      this.#victims.set(victim.ID, {
         ...victim,
         DesiredStatus: 'evict',
         DesiredDescription: REASONS.preempted(row.ID),
         PreemptedByAllocation: row.ID,
         ...this.#written(),
       })
-    if (ids.length > 0)
-      this.#preempting.set(row.TaskGroup, (this.#preempting.get(row.TaskGroup) ?? 0) + ids.length)
+    const { TaskGroup: group } = row
+    if (victims.length > 0)
+      this.#preempting.set(group, (this.#preempting.get(group) ?? 0) + victims.length)
   }
 
   /**
@@ -207,8 +207,8 @@ export class Outcome {
       stops: this.#rowsOf('stop'),
       updates: this.#rowsOf('update'),
       notes: this.#rowsOf('note'),
-      evictions: [...this.#evictions.values()],
-      followUps: [...this.#followUps, ...this.#evictedJobs()],
+      victims: [...this.#victims.values()],
+      followUps: [...this.#followUps, ...this.#displacedJobs()],
       deployment: this.#deployment,
       deploymentUpdates: this.#ended,
       blocked: reblocked ? undefined : blocked,
@@ -231,18 +231,18 @@ export class Outcome {
       const updates = this.#desired.get(group) ?? NO_UPDATES
       this.#desired.set(group, { ...updates, Preemptions: count })
     }
-    const evicted = [...this.#evictions.values()].map((row) => allocationStub(row))
+    const displaced = [...this.#victims.values()].map((row) => allocationStub(row))
     return {
       DesiredTGUpdates: this.#sorted(this.#desired),
-      PreemptedAllocs: evicted.length === 0 ? null : evicted,
+      PreemptedAllocs: displaced.length === 0 ? null : displaced,
     }
   }
 
   /** Scheduling reference §9.5: each job that lost something is looked at again. */
-  #evictedJobs(): readonly Evaluation[] {
+  #displacedJobs(): readonly Evaluation[] {
     const { view, context, evaluation } = this.#options
     const jobs = new Map<string, Job>()
-    for (const { Namespace, JobID } of this.#evictions.values()) {
+    for (const { Namespace, JobID } of this.#victims.values()) {
       const job = view.findJob(Namespace, JobID)
       if (job !== undefined) jobs.set(`${Namespace} ${JobID}`, job)
     }

@@ -36,53 +36,50 @@ interface Versioned {
 export class Placing {
   readonly #options: PlacingOptions
   readonly #olderPlacers = new Map<number, Placer>()
+  readonly #older = new Map<string, Versioned>()
   readonly #rolledOut = new Map<string, Job | undefined>()
 
   constructor(options: PlacingOptions) {
     this.#options = options
   }
 
-  /** Answers whether room was found. */
-  place(group: TaskGroup, placement: Placement): boolean {
+  place(group: TaskGroup, placement: Placement, tryAll = false): void {
     const { why, previous } = placement
     if (why === 'destructive' && previous !== undefined)
-      return this.#replace(group, { ...placement, previous })
-    return this.#add(group, placement)
+      this.#replace(group, { ...placement, previous }, tryAll)
+    else this.#add(group, placement, tryAll)
   }
 
   /**
    * Like `place`, for a job that runs on every node: what one node lacks says nothing about the
    * next, so each is tried. A version on trial goes to no node that has none of the job.
    */
-  placeOn(group: TaskGroup, placement: Placement): boolean {
-    if (placement.downgrade === true && !this.#versionFor(group, placement).isOlder) return false
-    return placement.why === 'destructive' && placement.previous !== undefined
-      ? this.#replace(group, { ...placement, previous: placement.previous }, true)
-      : this.#add(group, placement, true)
+  placeOn(group: TaskGroup, placement: Placement): void {
+    if (placement.downgrade === true && this.#versionBefore(group, placement) === undefined) return
+    this.place(group, placement, true)
   }
 
   /** One atomic pair: the old one ends only if there is room for the new one without it. */
   #replace(
     group: TaskGroup,
     placement: Placement & { readonly previous: AllocationRow },
-    tryAll = false,
-  ): boolean {
+    tryAll: boolean,
+  ): void {
     const { run, placer, proposed } = this.#options
     const { previous } = placement
-    if (!tryAll && run.outcome.coalesce(group)) return false
+    if (!tryAll && run.outcome.coalesce(group)) return
     proposed.stop(previous)
     const placed = placer.place(requestFor(group, placement))
     if (!placed.ok) {
       proposed.restore(previous)
       this.#fail(group, placed)
-      return false
+      return
     }
     this.#accept(placed, { ...this.#membership(placement), PreviousAllocation: previous.ID })
     run.outcome.stop(previous, { ...stopped(REASONS.updating), NextAllocation: placed.row.ID })
-    return true
   }
 
-  #add(group: TaskGroup, placement: Placement, tryAll = false): boolean {
+  #add(group: TaskGroup, placement: Placement, tryAll: boolean): void {
     const { outcome } = this.#options.run
     const { placer, group: asked, isOlder } = this.#versionFor(group, placement)
     const failedBefore = !tryAll && outcome.coalesce(group)
@@ -92,11 +89,10 @@ export class Placing {
       this.#accept(placed, { ...membership, ...this.#linkTo(placement, group) })
       if (placement.previous !== undefined)
         this.#markReplaced(placement.why, placement.previous, placed.row)
-      return true
+      return
     }
     if (placed !== undefined) this.#fail(group, placed)
     if (isRescheduled(placement)) this.#noteUnplaced(placement.previous)
-    return false
   }
 
   #fail(group: TaskGroup, { metrics }: Extract<Placed, { readonly ok: false }>): void {
@@ -106,7 +102,7 @@ export class Placing {
 
   /** Whoever has to make room for it goes in the same plan (scheduling reference §9.5). */
   #accept(placed: Extract<Placed, { readonly ok: true }>, fields: Partial<AllocationRow>): void {
-    const { row, preempted }: WithVictims = placed
+    const { row, preempted } = placed
     this.#options.run.outcome.place({ ...row, ...fields }, preempted)
   }
 
@@ -116,16 +112,27 @@ export class Placing {
   }
 
   /** While a new version is on trial, all but its canaries go on with the one before it. */
-  #versionFor(group: TaskGroup, { downgrade, previous }: Placement): Versioned {
-    const { run, placer } = this.#options
-    const own = { placer, group, isOlder: false }
-    if (downgrade !== true) return own
-    const job = this.#rolledOutVersion(group.Name) ?? versionOf(previous, run)
-    const older = job?.TaskGroups.find((one) => one.Name === group.Name)
-    if (job === undefined || older === undefined) return own
+  #versionFor(group: TaskGroup, placement: Placement): Versioned {
+    const own = { placer: this.#options.placer, group, isOlder: false }
+    if (placement.downgrade !== true) return own
+    const job = this.#versionBefore(group, placement)
+    if (job === undefined) return own
+    const key = `${job.Version} ${group.Name}`
+    const known = this.#older.get(key)
+    if (known !== undefined) return known
+    const older = job.TaskGroups.find((one) => one.Name === group.Name)
     // Where the two do not differ there is nothing to try out.
-    if (!needsReplacement(job, run.job, group.Name)) return own
-    return { placer: this.#placerOf(job), group: older, isOlder: true }
+    const differs = needsReplacement(job, this.#options.run.job, group.Name)
+    const versioned =
+      older !== undefined && differs
+        ? { placer: this.#placerOf(job), group: older, isOlder: true }
+        : own
+    this.#older.set(key, versioned)
+    return versioned
+  }
+
+  #versionBefore(group: TaskGroup, { previous }: Placement): Job | undefined {
+    return this.#rolledOutVersion(group.Name) ?? versionOf(previous, this.#options.run)
   }
 
   #rolledOutVersion(groupName: string): Job | undefined {
@@ -179,15 +186,8 @@ export class Placing {
   }
 }
 
-/** A placement that the placer could make only at the cost of others. */
-interface WithVictims {
-  readonly ok: true
-  readonly row: AllocationRow
-  readonly preempted?: readonly AllocationRow[]
-}
-
 /** What ties a new allocation to the deployment under way. */
-export function membershipOf(
+function membershipOf(
   deployment: Deployment | undefined,
   isCanary: boolean,
 ): Partial<AllocationRow> {

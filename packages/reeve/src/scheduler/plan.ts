@@ -21,8 +21,8 @@ export interface Plan {
   /** Failed allocations whose bookkeeping changed: they wait for a follow-up, or found no place. */
   readonly notes: readonly AllocationRow[]
   /** Allocations of other jobs that give up their room. */
-  readonly evictions: readonly AllocationRow[]
-  /** Evaluations to carry out later, each at its `WaitUntil`; those of evicted jobs at once. */
+  readonly victims: readonly AllocationRow[]
+  /** Evaluations to carry out later, each at its `WaitUntil`; those of displaced jobs at once. */
   readonly followUps: readonly Evaluation[]
   /** The deployment that the plan makes or changes. */
   readonly deployment: Deployment | undefined

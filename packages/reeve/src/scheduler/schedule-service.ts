@@ -57,11 +57,12 @@ function reconcileJob(run: Run, placer: Placer): readonly GroupChanges[] {
     canStay: (row, group) => placer.canStay(row, group),
   })
   const byGroup = rowsByGroup(rows)
+  const evaluationIds = new Set([evaluation.ID, ...(context.settles ?? [])])
   return job.TaskGroups.map((group) =>
     reconcileGroup(group, byGroup.get(group.Name) ?? [], {
       job,
       nowMs: context.nowMs,
-      evaluationId: evaluation.ID,
+      evaluationIds,
       rollout,
       kinds,
       findNode: (id) => view.findNode(id),

@@ -59,6 +59,8 @@ export interface SchedulingContext {
   readonly nowMs: number
   readonly ids: IdSource
   readonly random: Random
+  /** Other evaluations of the job that the same run settles: what waits for them has its turn. */
+  readonly settles?: readonly string[]
   /** Nanoseconds that only ever grow, for `AllocationTime`. Absent where plans must be equal. */
   readonly elapsedNs?: () => number
 }

@@ -1,4 +1,4 @@
-import type { Commit, CommittedRow } from './commit.ts'
+import type { Commit, CommittedRow, EventMark } from './commit.ts'
 import type { EncodedRow, RowHeader } from './table.ts'
 
 /**
@@ -9,6 +9,9 @@ import type { EncodedRow, RowHeader } from './table.ts'
  *            ["jobs","default!web",[7,7,"k2"]]              {…the row…}
  *            {…the row…}
  *            ["evaluations","…",null]     (null: deleted; the line below is its last value)
+ *
+ * Events of one kind about rows that follow each other are one entry: a plan of a thousand
+ * allocations would otherwise say the same a thousand times.
  */
 export function encodeRow(row: EncodedRow): string {
   return `${JSON.stringify(row.header)}\n${row.body}`
@@ -21,8 +24,8 @@ export function decodeRow(text: string): EncodedRow {
 }
 
 export function encodeCommit(commit: Commit): string {
-  const { rows, ...head } = commit
-  const lines = [JSON.stringify(head)]
+  const { index, timeMs, rows } = commit
+  const lines = [JSON.stringify({ index, timeMs, events: encodeEvents(commit) })]
   for (const row of rows)
     lines.push(JSON.stringify([row.table, row.key, row.header ?? null]), row.body)
   return lines.join('\n')
@@ -36,6 +39,74 @@ export function decodeCommit(text: string): Commit {
     const [table, key, header] = JSON.parse(lines[at] ?? '') as [string, string, RowHeader | null]
     rows.push({ table, key, header: header ?? undefined, body: lines[at + 1] ?? '' })
   }
-  // encodeCommit wrote this line from a Commit without its rows.
-  return { ...(JSON.parse(headLine) as Omit<Commit, 'rows'>), rows }
+  // encodeCommit wrote this line.
+  const { index, timeMs, events } = JSON.parse(headLine) as EncodedHead
+  return { index, timeMs, events: decodeEvents(events, rows), rows }
+}
+
+interface EncodedHead {
+  readonly index: number
+  readonly timeMs: number
+  readonly events: readonly EventRun[]
+}
+
+/**
+ * Events of one kind about rows that follow each other. Behind the first row: how many they are, or
+ * of a single one its key, where that is not the row's.
+ */
+type EventRun = [
+  Topic: string,
+  Type: string,
+  Namespace: string,
+  FilterKeys: readonly string[] | null,
+  first: number,
+  rest: number | string,
+]
+
+function encodeEvents({ events, rows }: Commit): readonly EventRun[] {
+  const runs: EventRun[] = []
+  for (const mark of events) {
+    const { Topic, Type, Namespace, FilterKeys, Key, row } = mark
+    const isOwnKey = rows[row]?.key === Key
+    const last = runs.at(-1)
+    if (isOwnKey && last !== undefined && continues(last, mark)) last[5] += 1
+    else runs.push([Topic, Type, Namespace, FilterKeys, row, isOwnKey ? 1 : Key])
+  }
+  return runs
+}
+
+function continues(run: EventRun, mark: EventMark): run is [...EventRunHead, rest: number] {
+  const [topic, type, namespace, filterKeys, first, rest] = run
+  return (
+    typeof rest === 'number' &&
+    first + rest === mark.row &&
+    topic === mark.Topic &&
+    type === mark.Type &&
+    namespace === mark.Namespace &&
+    isSameList(filterKeys, mark.FilterKeys)
+  )
+}
+
+type EventRunHead = [
+  Topic: string,
+  Type: string,
+  Namespace: string,
+  FilterKeys: readonly string[] | null,
+  first: number,
+]
+
+function isSameList(a: readonly string[] | null, b: readonly string[] | null): boolean {
+  if (a === null || b === null) return a === b
+  return a.length === b.length && a.every((text, i) => text === b[i])
+}
+
+function decodeEvents(runs: readonly EventRun[], rows: readonly CommittedRow[]): EventMark[] {
+  return runs.flatMap(([Topic, Type, Namespace, FilterKeys, first, rest]) => {
+    const mark = (row: number, Key: string): EventMark => {
+      return { Topic, Type, Key, Namespace, FilterKeys, row }
+    }
+    if (typeof rest === 'string') return [mark(first, rest)]
+    const keyed = rows.slice(first, first + rest)
+    return keyed.map(({ key }, i) => mark(first + i, key))
+  })
 }

@@ -67,12 +67,24 @@ function typeOf(
   if (topic === 'Evaluation') return 'EvaluationUpdated'
   // What a node says of its allocations reaches a deployment as their health.
   if (topic === 'Deployment' && cause === 'AllocationUpdated') return 'DeploymentAllocHealth'
+  // A deployment that fails may register an earlier version again (reference §5.6).
+  if (topic === 'Job' && ROLLOUT_CAUSES.has(cause) && isNewVersion(row)) return 'JobRegistered'
   if (topic !== 'Allocation') return cause
   if (isNew) return 'AllocationCreated'
   // Stopping a job may tell its allocations to skip their delays: a wish of the servers too.
   if (cause === 'JobDeregistered') return 'AllocationUpdateDesiredStatus'
   if (cause !== 'PlanResult') return cause
   return text('DesiredStatus')(row) === 'run' ? 'PlanResult' : 'AllocationUpdateDesiredStatus'
+}
+
+const ROLLOUT_CAUSES: ReadonlySet<Cause> = new Set([
+  'DeploymentStatusUpdate',
+  'DeploymentAllocHealth',
+])
+
+/** Written as a job anew, and not only with another status. */
+function isNewVersion(row: object): boolean {
+  return Reflect.get(row, 'JobModifyIndex') === Reflect.get(row, 'ModifyIndex')
 }
 
 function text(name: string): (row: object) => string {

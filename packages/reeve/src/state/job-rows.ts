@@ -1,4 +1,4 @@
-import type { Deployment, Evaluation, Job, JobSummary } from '@reeve/contract'
+import type { Deployment, Evaluation, Job, JobStatus, JobSummary } from '@reeve/contract'
 import {
   isActiveDeployment,
   isTerminal,
@@ -8,15 +8,23 @@ import {
   withChild,
   withQueued,
   type AllocationRow,
+  type StatusChange,
 } from '../model/index.ts'
 import { withDeploymentRows } from './deployment-rows.ts'
 import { put, type Change } from './store.ts'
-import { isOpenEvaluation, namespacedKey, type Tables } from './tables.ts'
+import {
+  isOpenEvaluation,
+  jobVersionKey,
+  namespacedKey,
+  type TableName,
+  type Tables,
+} from './tables.ts'
 
 /**
  * Completes changes of jobs, evaluations, allocations and deployments by the rows that follow from
- * them: the counters of deployments, the status of each job concerned and its summary. Whoever commits such changes passes them through
- * here, so that status and counts are never wrong by omission. Costs nothing per row that stays.
+ * them: the counters of deployments, the status of each job concerned and its summary. Whoever
+ * commits such changes passes them through here, so that status and counts are never wrong by
+ * omission. Costs nothing per row that stays.
  */
 export function withJobRows(tables: Tables, changes: readonly Change[]): Change[] {
   const all = withDeploymentRows(tables, changes)
@@ -39,14 +47,21 @@ class Completion {
   readonly #changes: readonly Change[]
   readonly #deltas = new Map<string, JobDelta>()
   readonly #jobs = new Map<string, Job>()
+  readonly #versions = new Map<string, Job>()
   readonly #summaries = new Map<string, JobSummary>()
+  readonly #removed = new Set<string>()
+  /** What happened to allocations of each job and is not in its summary yet. */
+  readonly #statuses = new Map<string, StatusChange[]>()
 
   constructor(tables: Tables, changes: readonly Change[]) {
     this.#tables = tables
     this.#changes = changes
     for (const change of changes)
-      if (change.table === 'jobs' && change.row !== undefined)
+      if (change.table === 'jobs' && change.row === undefined) this.#removed.add(change.key)
+      else if (change.table === 'jobs' && change.row !== undefined)
         this.#jobs.set(namespacedKey(change.row.Namespace, change.row.ID), change.row)
+      else if (change.table === 'job_versions' && change.row !== undefined)
+        this.#versions.set(versionKeyOf(change.row), change.row)
   }
 
   take(change: Change): void {
@@ -64,12 +79,12 @@ class Completion {
   }
 
   result(): Change[] {
+    for (const key of [...this.#statuses.keys()]) this.#takeStatuses(key)
     for (const delta of this.#deltas.values()) this.#settle(delta)
-    const kept = this.#changes.filter(
-      ({ table, row }) => row === undefined || (table !== 'jobs' && table !== 'job_summaries'),
-    )
+    const kept = this.#changes.filter(({ table, row }) => row === undefined || !isOwn(table))
     return [
       ...[...this.#jobs.values()].map((job) => put('jobs', job)),
+      ...[...this.#versions.values()].map((version) => put('job_versions', version)),
       ...kept,
       ...[...this.#summaries.values()].map((summary) => put('job_summaries', summary)),
     ]
@@ -101,7 +116,17 @@ class Completion {
       before: before?.ClientStatus,
       after: row.ClientStatus,
     }
-    this.#summarize(delta.key, (summary) => summarize(summary, [change]))
+    const known = this.#statuses.get(delta.key)
+    if (known === undefined) this.#statuses.set(delta.key, [change])
+    else known.push(change)
+  }
+
+  /** One summary for all of them: a job may have a thousand in one commit. */
+  #takeStatuses(key: string): void {
+    const changes = this.#statuses.get(key)
+    if (changes === undefined) return
+    this.#statuses.delete(key)
+    this.#summarize(key, (summary) => summarize(summary, changes))
   }
 
   #takeDeployment(row: Deployment): void {
@@ -138,6 +163,7 @@ class Completion {
   }
 
   #summarize(key: string, change: (summary: JobSummary) => JobSummary): void {
+    this.#takeStatuses(key)
     const job = this.#jobs.get(key) ?? this.#tables.jobs.find(key)
     if (job === undefined) return // purged: nobody can ask any more
     const known = this.#summaries.get(key) ?? this.#tables.job_summaries.find(key)
@@ -160,15 +186,31 @@ class Completion {
     })
     const before = tables.jobs.find(key)?.Status
     if (status !== job.Status) this.#jobs.set(key, { ...job, Status: status })
+    if (status !== job.Status || status !== before) this.#settleVersion(job, status)
     if (job.ParentID !== '' && status !== before)
       this.#summarize(namespacedKey(job.Namespace, job.ParentID), (summary) =>
         withChild(summary, before, status),
       )
   }
 
-  #isRemoved(key: string): boolean {
-    return this.#changes.some(
-      (change) => change.table === 'jobs' && change.row === undefined && change.key === key,
-    )
+  /** Scheduling reference §1.1: the record of its version shows the same status. */
+  #settleVersion(job: Job, status: JobStatus): void {
+    const key = jobVersionKey(job.Namespace, job.ID, job.Version)
+    const version = this.#versions.get(key) ?? this.#tables.job_versions.find(key)
+    if (version !== undefined && version.Status !== status)
+      this.#versions.set(key, { ...version, Status: status })
   }
+
+  #isRemoved(key: string): boolean {
+    return this.#removed.has(key)
+  }
+}
+
+function versionKeyOf({ Namespace, ID, Version }: Job): string {
+  return jobVersionKey(Namespace, ID, Version)
+}
+
+/** Tables whose rows may be changed here once more before they are written. */
+function isOwn(table: TableName): boolean {
+  return table === 'jobs' || table === 'job_versions' || table === 'job_summaries'
 }

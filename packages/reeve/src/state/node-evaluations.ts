@@ -56,8 +56,8 @@ function jobOf({ jobs, job_versions }: Tables, row: AllocationRow): Job | undefi
 }
 
 /**
- * Whether what becomes of the node matters to the allocation. One that should stop and has not ended
- * is lost with its node; one of a service that ended by itself may be wanted again.
+ * Whether what becomes of the node matters to the allocation. One that should stop and has not
+ * ended is lost with its node; one of a service that ended by itself may be wanted again.
  */
 function isConcerned(row: AllocationRow): boolean {
   if (!isClientTerminal(row)) return true

@@ -91,7 +91,7 @@ export class Store {
   #flushing: Batch | undefined
   #fault: Fault | undefined
   #tellFault: (fault: Fault) => void = () => undefined
-  #dirty = new Map<string, { readonly table: TableName; readonly key: string }>()
+  #dirty: DirtyKeys = new Map()
   #checkpointing: Promise<void> | undefined
   readonly #observers = new Map<TableName, TableObserver<never>[]>()
 
@@ -135,7 +135,9 @@ export class Store {
 
   /** Rows written since the last checkpoint. */
   get dirtyRows(): number {
-    return this.#dirty.size
+    let rows = 0
+    for (const keys of this.#dirty.values()) rows += keys.size
+    return rows
   }
 
   /**
@@ -213,12 +215,14 @@ export class Store {
   #apply(change: Change, stamp: Stamp, undo: Undo[]): AppliedRow {
     const table = this.#table(change.table)
     const key = change.row === undefined ? change.key : table.spec.key(change.row)
-    this.#dirty.set(`${change.table}\n${key}`, { table: change.table, key })
-    const lastIndex = table.lastIndex
-    table.lastIndex = stamp.index
-    undo.push(() => {
-      table.lastIndex = lastIndex
-    })
+    markDirty(this.#dirty, change.table, key)
+    const { lastIndex } = table
+    if (lastIndex !== stamp.index) {
+      table.lastIndex = stamp.index
+      undo.push(() => {
+        table.lastIndex = lastIndex
+      })
+    }
     const observers = this.#observers.get(change.table) ?? []
     // Decoding the old row is worth it only where somebody asks for it.
     const before = change.row === undefined || observers.length > 0 ? table.find(key) : undefined
@@ -303,10 +307,11 @@ export class Store {
     const dirty = this.#dirty
     this.#dirty = new Map()
     const rows: CheckpointRow[] = []
-    for (const { table, key } of dirty.values()) {
-      const encoded = this.#table(table).encoded(key)
-      rows.push({ table, key, text: encoded === undefined ? undefined : encodeRow(encoded) })
-    }
+    for (const [table, keys] of dirty)
+      for (const key of keys) {
+        const encoded = this.#table(table).encoded(key)
+        rows.push({ table, key, text: encoded === undefined ? undefined : encodeRow(encoded) })
+      }
     const tableIndexes: Record<string, number> = {}
     for (const table of this.#allTables()) tableIndexes[table.spec.name] = table.lastIndex
     const upTo = this.#index
@@ -316,7 +321,7 @@ export class Store {
       if (this.#fault !== undefined) throw this.#fault
       await this.#engine.checkpoint(rows, { upTo, tableIndexes })
     } catch (cause) {
-      for (const [name, row] of dirty) this.#dirty.set(name, row)
+      for (const [table, keys] of dirty) for (const key of keys) markDirty(this.#dirty, table, key)
       throw cause
     }
   }
@@ -341,7 +346,7 @@ export class Store {
       else table.put(key, { header, body })
       table.lastIndex = commit.index
       // storedTable proved that the name is one of ours.
-      this.#dirty.set(`${name}\n${key}`, { table: name as TableName, key })
+      markDirty(this.#dirty, name as TableName, key)
     }
   }
 
@@ -368,6 +373,15 @@ export class Store {
 }
 
 const DONE = Promise.resolve()
+
+/** Keys that were written since the last checkpoint. */
+type DirtyKeys = Map<TableName, Set<string>>
+
+function markDirty(dirty: DirtyKeys, table: TableName, key: string): void {
+  const keys = dirty.get(table)
+  if (keys === undefined) dirty.set(table, new Set([key]))
+  else keys.add(key)
+}
 
 function tell(
   observers: readonly TableObserver<never>[],

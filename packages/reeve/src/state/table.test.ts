@@ -34,7 +34,10 @@ function assertEqual(table: Table<Pet>, model: Model): void {
     [...table.keysByCreation()],
     byCreation.map((one) => one.pet.id),
   )
-  for (const id of ids) assert.deepEqual(table.get(id), model.get(id)?.pet)
+  for (const id of ids) {
+    assert.deepEqual(table.get(id), model.get(id)?.pet)
+    assert.equal(table.groupOf('owner', id), model.get(id)?.pet.owner || undefined)
+  }
   for (const owner of ['x', 'y', 'z']) {
     const owned = ids.filter((id) => model.get(id)?.pet.owner === owner)
     assert.deepEqual([...table.keysIn('owner', owner)].toSorted(), owned)

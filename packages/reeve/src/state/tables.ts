@@ -19,7 +19,7 @@ import type {
   ScalingEventsRow,
   SettingRow,
 } from '../model/index.ts'
-import { isActiveDeployment, isParameterized, isTerminal } from '../model/index.ts'
+import { isActiveDeployment, isParent, isTerminal } from '../model/index.ts'
 import { Table, type TableSpec } from './table.ts'
 
 /**
@@ -88,13 +88,12 @@ function runsEverywhere({ Type, Stop }: Job): boolean {
 }
 
 /**
- * Scheduling reference §20: dead jobs that were stopped, or whose work is done. A parent of periodic
- * or dispatched jobs is done only when it was stopped.
+ * Scheduling reference §20: dead jobs that were stopped, or whose work is done. A parent of
+ * periodic or dispatched jobs is done only when it was stopped.
  */
 function mayBeCollected(job: Job): boolean {
   const isDone = job.Type === 'batch' || job.Type === 'sysbatch'
-  const isParent = job.Periodic !== null || isParameterized(job)
-  return job.Status === 'dead' && (job.Stop || (isDone && !isParent))
+  return job.Status === 'dead' && (job.Stop || (isDone && !isParent(job)))
 }
 
 /** The rest of a spec, for tables that need nothing special. */

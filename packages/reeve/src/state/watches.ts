@@ -60,6 +60,7 @@ export class Watches {
 
   /** Wakes everybody who watches one of these rows or their tables. */
   notify(rows: Iterable<{ readonly table: string; readonly key: string }>): void {
+    if (this.#byTarget.size === 0) return
     const tables = new Set<string>()
     for (const row of rows) {
       this.#collect(nameOf(row))

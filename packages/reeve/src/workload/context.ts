@@ -1,15 +1,23 @@
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
+import type { OffsetAt } from '../model/index.ts'
+import type { ClusterView } from '../scheduler/index.ts'
 import type { Store } from '../state/index.ts'
+import type { JobFileReader } from './job-files/job-file-reader.ts'
 import type { Sealer } from './sealer.ts'
 
 /** What every use case may use. Made once by the composition root. */
 export interface WorkloadContext {
   readonly store: Store
+  /** The same state as the scheduler sees it, for dry runs and explanations. */
+  readonly view: ClusterView
   readonly clock: Clock
   readonly ids: IdSource
   readonly random: Random
   readonly sealer: Sealer
+  readonly jobFiles: JobFileReader
   readonly region: string
+  /** How far wall clocks are ahead of UTC; periodic jobs follow them. */
+  readonly offsetAt: OffsetAt
   readonly aclEnabled: boolean
   /** What lets an unknown node in (architecture §9). */
   readonly joinToken: string

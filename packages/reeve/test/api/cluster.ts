@@ -54,7 +54,7 @@ export async function withScheduler(server: TestServer, nodeCount = 1): Promise<
         TaskStates: null,
         ...fields,
       }
-      await updateAllocations(server.context, row.NodeID, [update])
+      await updateAllocations(server.context, [{ nodeId: row.NodeID, updates: [update] }])
       await settle()
     },
     allocationsOf: (jobId) =>

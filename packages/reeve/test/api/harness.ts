@@ -12,16 +12,19 @@ import {
 } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
+import { StateView } from '../../src/control/index.ts'
 import { parkedQueries } from '../../src/http/blocking.ts'
 import { createApp, type AgentInfo } from '../../src/http/index.ts'
 import type { IdSource } from '../../src/kit/clock.ts'
 import { createSealer } from '../../src/main/sealer.ts'
+import { createZoneOffsets } from '../../src/main/time-zones.ts'
 import { Store } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine, type MemoryEngine } from '../../src/storage/index.ts'
 import {
   Authenticator,
   ensureBuiltIns,
   EventHub,
+  JobFileReader,
   NodeSessions,
   type WorkloadContext,
 } from '../../src/workload/index.ts'
@@ -106,11 +109,14 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const faults: unknown[] = []
   const context: WorkloadContext = {
     store,
+    view: new StateView(store),
     clock,
     random,
     ids: seededIds(engine.opened.lastIndex + 1),
     sealer: createSealer(Buffer.alloc(32, 7)),
+    jobFiles: new JobFileReader({ clock }),
     region: options.region ?? 'global',
+    offsetAt: createZoneOffsets(),
     aclEnabled: options.aclEnabled ?? true,
     joinToken: 'join',
     readBootstrapReset: async () => server.resetFile,
@@ -173,6 +179,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     listen: () => http.app.listen({ host: '127.0.0.1', port: 0 }),
     async close() {
       await http.close()
+      await context.jobFiles.stop()
       await store.close()
     },
   }

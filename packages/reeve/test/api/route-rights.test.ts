@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { v1Routes, type Route, type ScalingPolicy, type V1RouteId } from '@reeve/contract'
-import { newSummary } from '../../src/model/index.ts'
+import { newDeployment, newSummary } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import { aJob, anAllocation, anEvaluation, anId, aNode } from '../build/index.ts'
 import { createTestServer, type CallOptions } from './harness.ts'
@@ -95,6 +95,7 @@ async function aWorld() {
   const job = aJob({ VersionTag: { Name: 'gold', Description: '', TaggedTime: 0 } })
   const allocation = anAllocation({ job })
   const evaluation = anEvaluation(job)
+  const deployment = newDeployment(job, { id: anId('any', 2), timeMs: 0, priority: 50 })
   const { SecretID: _secret, ...node } = aNode()
   secured.server.context.store.commit({
     cause: undefined,
@@ -104,6 +105,7 @@ async function aWorld() {
       put('job_summaries', newSummary(job)),
       put('evaluations', evaluation),
       put('allocations', allocation),
+      put('deployments', deployment),
       put('nodes', { ...node, SecretHash: '' }),
       put('scaling_policies', { ...SCALING_POLICY, ID: POLICY_ID }),
     ],
@@ -113,6 +115,7 @@ async function aWorld() {
     tag_name: 'gold',
     alloc_id: allocation.ID,
     eval_id: evaluation.ID,
+    deployment_id: deployment.ID,
     node_id: node.ID,
     namespace_name: 'default',
     pool_name: 'default',

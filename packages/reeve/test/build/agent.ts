@@ -17,10 +17,11 @@ import type {
   AgentTaskGroup,
   Assignment,
 } from '../../src/agent/assignment.ts'
-import type { AllocationUpdate, HelloMessage } from '@reeve/contract'
+import type { AllocationUpdate, HelloMessage, TaskState } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '../../src/kit/clock.ts'
 import { MockDriver } from '../../src/drivers/index.ts'
 import { nsFromMs } from '../../src/kit/duration.ts'
+import { taskStatesView } from '../../src/model/index.ts'
 import { SimulatedClock } from './simulated-clock.ts'
 
 /** Says nothing; what tests are about is in states and messages. */
@@ -174,6 +175,11 @@ export function countingIds(): IdSource {
 
 const steadyRandom: Random = { next: () => 0 }
 
+/** What an agent said of an allocation, with the zero values that it left out on the way. */
+interface ToldUpdate extends AllocationUpdate {
+  readonly TaskStates: Readonly<Record<string, TaskState>> | null
+}
+
 /**
  * A server as an agent sees it, in memory: answers greetings, heartbeats and reports, and remembers
  * them.
@@ -183,7 +189,7 @@ export class FakeServer {
   /** Every message of the agents, as it came. */
   readonly received: Record<string, unknown>[] = []
   /** The latest word on each allocation. */
-  readonly updates = new Map<string, AllocationUpdate>()
+  readonly updates = new Map<string, ToldUpdate>()
   readonly #desired = new Map<string, Assignment>()
   readonly #waiting: { readonly isMet: () => boolean; readonly resolve: () => void }[] = []
   /** The channel of the latest agent. */
@@ -271,7 +277,8 @@ export class FakeServer {
         if (this.answersHeartbeats) this.send({ kind: 'heartbeat', heartbeatMs: 10_000 })
         break
       case 'status':
-        for (const update of message.updates) this.updates.set(update.ID, update)
+        for (const update of message.updates)
+          this.updates.set(update.ID, { ...update, TaskStates: taskStatesView(update.TaskStates) })
         if (this.acknowledges) this.send({ kind: 'ack', seq: message.seq })
         else this.#unacknowledged.push(message.seq)
         break

@@ -182,7 +182,7 @@ export class World {
       ...plan.stops,
       ...plan.updates,
       ...plan.notes,
-      ...plan.evictions,
+      ...plan.victims,
     ])
     for (const { Status, JobVersion } of plan.deploymentUpdates) {
       const version = this.versions[JobVersion]

@@ -32,7 +32,9 @@ async function aWorld() {
 
 /** What a node's agent would do: everything that should run runs, everything else ends. */
 async function obey({ server, report, settle }: ScheduledServer) {
-  for (const row of [...server.context.store.tables.allocations.rows()]) {
+  // As they are now: each report changes them.
+  const rows = [...server.context.store.tables.allocations.rows()]
+  for (const row of rows) {
     const wanted = row.DesiredStatus === 'run' ? 'running' : 'complete'
     if (row.ClientStatus !== wanted && row.ClientStatus !== 'complete') await report(row, wanted)
   }
@@ -73,7 +75,6 @@ test('drain loop: a service leaves one by one, healthy replacements first, then 
     await pass(1_000)
     await obey(world)
     assert.equal(runningOn(world, NODE), left)
-    assert.equal((await readNode(server)).Drain, left > 0 || (await readNode(server)).Drain)
     await pass(11_000)
   }
   await pass(1_000)
@@ -138,10 +139,10 @@ test('drain loop: one that begins anew goes on from what is stored', async () =>
     ],
   }).durable
   await drain(server, { Deadline: 30e9 })
-  clock.advance(60_000)
+  server.clock.advance(60_000)
   const silent = (): void => undefined
   new DrainLoop({ store, clock, ids, log: { info: silent, warn: silent, error: silent } }).start()
-  clock.advance(1)
+  server.clock.advance(1)
   await scheduled.settle()
   assert.equal((await readNode(server)).Drain, false)
   assert.equal(scheduled.allocationsOf('work')[0]?.DesiredStatus, 'stop')

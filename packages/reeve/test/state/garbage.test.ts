@@ -108,8 +108,17 @@ const evaluationCases: readonly {
     rows: [
       put('evaluations', evaluation(running)),
       put('allocations', allocation(running, { ClientStatus: 'running' })),
+      node({}),
     ],
     collected: {},
+  },
+  {
+    name: 'goes with one that should stop and whose node is forgotten',
+    rows: [
+      put('evaluations', evaluation(running)),
+      put('allocations', allocation(running, { ClientStatus: 'running' })),
+    ],
+    collected: { evaluations: 1, allocations: 1 },
   },
   {
     name: 'stays while an allocation of it ended just now',

@@ -12,10 +12,11 @@ import { TaskRunner, type KillRequest } from '../task/task-runner.ts'
 import { pause } from '../wait.ts'
 import { ALLOCATION_HOOKS } from './allocation-hooks.ts'
 import { summarize, type StatusSummary } from './client-status.ts'
+import { HealthWatch, type HealthWord } from './health-watch.ts'
 import { decideGroup, isSidecar, stageOf, type EndReason, type Stage } from './lifecycle.ts'
 
 /** What the servers are told about one allocation. */
-interface AllocationReport extends StatusSummary {
+interface AllocationReport extends StatusSummary, HealthWord {
   readonly ID: string
   readonly TaskStates: Readonly<Record<string, TaskState>>
 }
@@ -48,6 +49,7 @@ export class AllocationRunner {
   readonly #members: readonly Member[]
   readonly #saveTasks: Latest
   readonly #saveAssignment: Latest
+  readonly #health: HealthWatch
   #assignment: Assignment
   /** What the store has of the tasks. */
   #written: TaskRecords = {}
@@ -72,6 +74,7 @@ export class AllocationRunner {
     this.id = assignment.allocation.ID
     this.#saveTasks = new Latest(() => this.#writeTasks())
     this.#saveAssignment = new Latest(() => host.store.saveAssignment(this.#assignment))
+    this.#health = new HealthWatch({ clock: host.clock, wake: () => this.#changed() })
     this.#members = assignment.group.Tasks.map((task) =>
       this.#member(task, ownValue(records, task.Name)),
     )
@@ -86,6 +89,7 @@ export class AllocationRunner {
   }
 
   start(): void {
+    this.#health.follow(this.#assignment)
     void this.#run()
   }
 
@@ -96,7 +100,9 @@ export class AllocationRunner {
       const task = assignment.group.Tasks.find((candidate) => candidate.Name === runner.name)
       if (task !== undefined) runner.update(assignment, task)
     }
+    this.#health.follow(assignment)
     if (isServerTerminal(assignment.allocation)) void this.stop()
+    else if (this.#health.isOpen) this.#changed()
     await this.#saveAssignment.run()
   }
 
@@ -117,6 +123,7 @@ export class AllocationRunner {
   /** The agent goes, the tasks stay. Resolves when what happened so far is saved. */
   async halt(): Promise<void> {
     this.#isHalted = true
+    this.#health.end()
     this.#setUpOver.abort()
     this.#stopped.abort()
     for (const { runner } of this.#members) runner.halt()
@@ -132,8 +139,9 @@ export class AllocationRunner {
     const states = this.#members.map(({ runner }) => [runner.name, runner.state] as const)
     const summary = summarize(states.map(([, state]) => state))
     const TaskStates = Object.fromEntries(states)
+    const { word } = this.#health
     const isOver = states.every(([, state]) => state.State === 'dead')
-    if (!this.#isExpired || !isOver) return { ID: this.id, ...summary, TaskStates }
+    if (!this.#isExpired || !isOver) return { ID: this.id, ...summary, TaskStates, ...word }
     // Reference scheduling §24: reaching max_run_duration is an end, not a failure.
     const limit = formatDurationNs(this.#assignment.group.MaxRunDuration ?? 0)
     const ClientDescription = `Stopped after its maximum run duration of ${limit}`
@@ -231,9 +239,20 @@ export class AllocationRunner {
     )
     for (const { runner } of this.#members) if (decision.admit.includes(runner.name)) runner.admit()
     if (decision.end !== undefined) void this.#end(decision.end)
+    this.#judgeHealth()
     this.#saveSoon()
     this.#options.report(this.currentReport())
     if (decision.done) this.#finish()
+  }
+
+  #judgeHealth(): void {
+    const late = this.#health.review(
+      this.#members.map(({ runner, stage }) => ({ name: runner.name, stage, state: runner.state })),
+    )
+    for (const { task, reason } of late)
+      this.#members
+        .find(({ runner }) => runner.name === task)
+        ?.runner.tell('Alloc Unhealthy', reason)
   }
 
   #finish(): void {
@@ -264,6 +283,8 @@ export class AllocationRunner {
   }
 
   #end(reason: EndReason | undefined): Promise<void> {
+    // Who is told to end is not unhealthy for it.
+    if (reason === undefined) this.#health.end()
     this.#setUpOver.abort()
     this.#ending ??= this.#endInOrder(reason)
     return this.#ending

@@ -1,4 +1,5 @@
 import type { AllocationUpdate } from '@reeve/contract'
+import { storeTaskStates } from '../../model/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
 /** Texts of one report; a character is at most three bytes, and a message at most 8 MiB. */
@@ -63,11 +64,12 @@ export class Outbox {
  * A group of thousands of tasks may have more history than a message holds: then only the last
  * event of each goes.
  */
-function encode(update: AllocationUpdate): string {
+function encode(whole: AllocationUpdate): string {
+  const update = { ...whole, TaskStates: storeTaskStates(whole.TaskStates) }
   const text = JSON.stringify(update)
   if (text.length <= REPORT_CHARS_MAX) return text
   const trimmed = Object.entries(update.TaskStates ?? {}).map(([name, state]) => {
-    return [name, { ...state, Events: state.Events.slice(-1) }] as const
+    return [name, { ...state, Events: state.Events?.slice(-1) }] as const
   })
   return JSON.stringify({ ...update, TaskStates: Object.fromEntries(trimmed) })
 }

@@ -21,6 +21,24 @@ for (const c of cases) {
   })
 }
 
+test('readServerMessage: entries of one job share what the first of them carries', () => {
+  const allocations = [
+    { allocation: 'a', job: { ID: 'web' } },
+    { allocation: 'b', jobOf: 0 },
+    { allocation: 'c', jobOf: 7 },
+    { allocation: 'd', jobOf: 1 },
+  ]
+  const text = JSON.stringify({ kind: 'desired', full: false, index: 1, allocations, removed: [] })
+  const message = readServerMessage(text)
+  assert.ok(message.ok && message.value?.kind === 'desired')
+  assert.deepEqual(message.value.allocations, [
+    { allocation: 'a', job: { ID: 'web' } },
+    { allocation: 'b', jobOf: 0, job: { ID: 'web' } },
+    { allocation: 'c', jobOf: 7 },
+    { allocation: 'd', jobOf: 1 },
+  ])
+})
+
 const broken = [
   { name: 'not JSON', text: '{', error: 'a frame is not a message' },
   { name: 'not an object', text: '[]', error: 'a frame is not a message' },

@@ -45,9 +45,20 @@ export function readServerMessage(text: string): Result<Incoming | undefined, st
   if (typeof kind !== 'string') return err('a frame is not a message')
   if (!isKnown(kind)) return ok(undefined)
   const checker = checkers[kind]
-  if (checker.Check(value)) return ok(value)
+  if (checker.Check(value))
+    return ok(value.kind === 'desired' ? { ...value, allocations: withJobs(value) } : value)
   const [first] = checker.Errors(value)
   return err(`${kind}${first?.instancePath ?? ''} ${first?.message ?? 'is not readable'}`)
+}
+
+/** Entries of one job share what the first of them carries (contract: DesiredEntry). */
+function withJobs({ allocations }: DesiredEnvelope): readonly unknown[] {
+  return allocations.map((entry) => {
+    if (typeof entry !== 'object' || entry === null || !('jobOf' in entry)) return entry
+    const first = typeof entry.jobOf === 'number' ? allocations[entry.jobOf] : undefined
+    if (typeof first !== 'object' || first === null || !('job' in first)) return entry
+    return { ...entry, job: first.job }
+  })
 }
 
 function isKnown(kind: string): kind is keyof typeof checkers {

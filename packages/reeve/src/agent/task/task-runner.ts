@@ -150,6 +150,11 @@ export class TaskRunner {
     this.#ended.resolve()
   }
 
+  /** Adds what its allocation has to say about it. */
+  tell(type: TaskEventType, message: string): void {
+    this.#note(type, { Message: message })
+  }
+
   /** The agent goes, the task stays. */
   halt(): void {
     this.#isHalted = true

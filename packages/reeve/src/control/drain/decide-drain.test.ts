@@ -115,7 +115,7 @@ test('drain: one whose node does not say is healthy after min_healthy_time', () 
   const job = service(1, { Migrate: { MaxParallel: 1, MinHealthyTime: 10 * SECOND_NS } })
   const started = (ms: number) => ({
     DeploymentStatus: null,
-    TaskStates: { main: { State: 'running', StartedAt: isoFromMs(NOW_MS - ms) } },
+    TaskStates: { main: { State: 'running' as const, StartedAt: isoFromMs(NOW_MS - ms) } },
   })
   const at = (ms: number): Cluster => ({ job, allocations: on([1], job, started(ms)) })
   assert.deepEqual(marked(at(10_000)), ['web.app[0]'])

@@ -14,8 +14,8 @@ import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
 import { messageOf } from '../../kit/fault.ts'
 import {
+  NodeReports,
   registerNode,
-  updateAllocations,
   updateNode,
   type NodeSession,
   type NodeSessions,
@@ -40,6 +40,7 @@ export interface NodeChannelHost {
 /** The servers' end of the nodes' WebSockets (contract: channel.ts). */
 export class NodeChannelServer {
   readonly #host: NodeChannelHost
+  readonly #reports: NodeReports
   readonly #sockets = new WebSocketServer({
     noServer: true,
     maxPayload: CHANNEL_MESSAGE_BYTES_MAX,
@@ -48,6 +49,7 @@ export class NodeChannelServer {
 
   constructor(host: NodeChannelHost) {
     this.#host = host
+    this.#reports = new NodeReports(host.context)
   }
 
   /** Whether the request asks for this channel. */
@@ -57,7 +59,7 @@ export class NodeChannelServer {
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      new NodeConnection(this.#host, webSocket).start()
+      new NodeConnection(this.#host, this.#reports, webSocket).start()
     })
   }
 
@@ -70,13 +72,15 @@ export class NodeChannelServer {
 /** One node's connection, from hello to close. Messages are handled one after the other. */
 class NodeConnection implements NodeSession {
   readonly #host: NodeChannelHost
+  readonly #reports: NodeReports
   readonly #socket: WebSocket
   #nodeId = ''
   #work: Promise<void> = Promise.resolve()
   #cancelHello: () => void
 
-  constructor(host: NodeChannelHost, socket: WebSocket) {
+  constructor(host: NodeChannelHost, reports: NodeReports, socket: WebSocket) {
     this.#host = host
+    this.#reports = reports
     this.#socket = socket
     this.#cancelHello = host.clock.after(HELLO_MS_MAX, () => this.#refuse('no hello came in time'))
   }
@@ -99,8 +103,8 @@ class NodeConnection implements NodeSession {
     this.#socket.on('error', (error) => this.#host.log.debug({ err: error }, 'node channel broke'))
   }
 
-  send(message: ServerMessage): void {
-    this.#socket.send(JSON.stringify(message))
+  send(text: string): void {
+    this.#socket.send(text)
   }
 
   close(): void {
@@ -118,7 +122,7 @@ class NodeConnection implements NodeSession {
     if (this.#nodeId === '') return this.#refuse('the first message must be a hello')
     this.#host.seen(this.#nodeId)
     if (message.kind === 'heartbeat')
-      this.send({ kind: 'heartbeat', heartbeatMs: this.#host.heartbeatMs })
+      this.#say({ kind: 'heartbeat', heartbeatMs: this.#host.heartbeatMs })
     else if (message.kind === 'status') await this.#status(message)
     else if (message.node.ID === this.#nodeId) await updateNode(this.#host.context, message.node)
   }
@@ -132,17 +136,21 @@ class NodeConnection implements NodeSession {
     this.#cancelHello()
     this.#nodeId = hello.node.ID
     this.#host.seen(this.#nodeId)
-    this.send({ kind: 'welcome', heartbeatMs, serverTimeMs: clock.nowMs() })
+    this.#say({ kind: 'welcome', heartbeatMs, serverTimeMs: clock.nowMs() })
     sessions.attach(this)
   }
 
   async #status({ seq, updates }: StatusMessage): Promise<void> {
-    await updateAllocations(this.#host.context, this.#nodeId, updates)
-    this.send({ kind: 'ack', seq })
+    await this.#reports.report(this.#nodeId, updates)
+    this.#say({ kind: 'ack', seq })
+  }
+
+  #say(message: ServerMessage): void {
+    this.send(JSON.stringify(message))
   }
 
   #refuse(message: string): void {
-    this.send({ kind: 'refuse', message })
+    this.#say({ kind: 'refuse', message })
     this.#socket.close(1008)
   }
 

@@ -118,7 +118,7 @@ async function deleteEvaluations(
     return invalid('evals cannot be deleted by both ID and filter')
   if (ids.length === 0 && filter === '')
     return invalid('evals must be deleted by either ID or filter')
-  const matches = rowFilter<Evaluation>(filter, EVALUATION_FILTER)
+  const matches = rowFilter(filter, EVALUATION_FILTER)
   if (!matches.ok) return matches
   const deleted =
     filter === ''

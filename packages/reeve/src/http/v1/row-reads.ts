@@ -31,7 +31,7 @@ export function readRow<Row extends object>(table: Table<Row>, options: RowOptio
   }
 }
 
-/** A list of a table's rows; `list` is asked anew for each answer, as rights may change meanwhile. */
+/** A list of a table's rows. `list` is asked for each answer: rights may change meanwhile. */
 export function listRows<Row extends object>(
   table: Table<Row>,
   list: () => ListOptions<Row>,

@@ -9,6 +9,7 @@ export const STATUS_OF = {
   'acl-token-not-found': 404,
   'alloc-not-found': 404,
   'bootstrap-done': 400,
+  'deployment-not-found': 404,
   'eval-not-found': 404,
   'index-conflict': 409,
   'invalid-input': 400,
@@ -22,5 +23,6 @@ export const STATUS_OF = {
   'permission-denied': 403,
   'region-unknown': 404,
   'scaling-policy-not-found': 404,
+  'too-many-job-files': 429,
   'too-many-streams': 429,
 } as const satisfies Record<RefusalCode, number>

@@ -1,4 +1,4 @@
-import { charge, errorAt } from '../../lang/hcl/index.ts'
+import { charge, errorAt, TOO_EXPENSIVE } from '../../lang/hcl/index.ts'
 import { note } from '../findings.ts'
 import { isRecord, recordsOf, type JsonRecord } from '../json.ts'
 import { amend, fallBack, take, type Draft } from './draft.ts'
@@ -73,10 +73,9 @@ function withSecrets(
   // Tasks times secrets grows faster than the file.
   if (!charge(building.meter, tasks.length * (1 + secrets.length))) {
     const detail = 'The secrets given to all tasks are too many for the tasks.'
-    const summary = 'Evaluation too expensive'
     // Every other group would say the same again.
-    if (building.findings.errors.at(-1)?.summary !== summary)
-      note(building.findings, () => errorAt(span, summary, detail))
+    if (building.findings.errors.at(-1)?.summary !== TOO_EXPENSIVE)
+      note(building.findings, () => errorAt(span, TOO_EXPENSIVE, detail))
     return tasks
   }
   return tasks.map((task) => {

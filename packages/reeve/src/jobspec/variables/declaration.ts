@@ -80,8 +80,9 @@ function readBlock(block: Block, reading: Reading): Declaration {
 
 function checkName(name: string, span: Span, findings: Findings): boolean {
   if (asKeyword({ kind: 'literal', value: name, span }) !== undefined) return true
-  const detail = 'A name has letters, digits, "_" and "-", and does not begin with a digit.'
-  note(findings, () => errorAt(span, 'Invalid variable name', detail))
+  const detail = () =>
+    `${quoteText(name)} is no name: a name has letters, digits, "_" and "-", and does not begin with a digit.`
+  note(findings, () => errorAt(span, 'Invalid variable name', detail()))
   return false
 }
 

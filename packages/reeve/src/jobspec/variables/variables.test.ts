@@ -154,7 +154,14 @@ const errors: readonly {
     name: 'a bad name',
     given: { text: 'variable "a b" {\n default = 1\n}' },
     all: [
-      'input.hcl:1,10-15: Invalid variable name; A name has letters, digits, "_" and "-", and does not begin with a digit.',
+      'input.hcl:1,10-15: Invalid variable name; "a b" is no name: a name has letters, digits, "_" and "-", and does not begin with a digit.',
+    ],
+  },
+  {
+    name: 'a bad name, which nobody could set',
+    given: { text: 'variable "a b" {}' },
+    all: [
+      'input.hcl:1,10-15: Invalid variable name; "a b" is no name: a name has letters, digits, "_" and "-", and does not begin with a digit.',
     ],
   },
   {
@@ -210,7 +217,6 @@ const errors: readonly {
     given: { text: x('type = list(string)'), flags: { x: '[' } },
     all: [
       '-var x:1,2-2: Invalid expression; Expected the start of an expression, but found the end of the text.',
-      'input.hcl:1,10-13: Unset variable; The variable "x" has no default, so it must be set.',
     ],
   },
   {
@@ -242,9 +248,7 @@ const errors: readonly {
   {
     name: 'a file with a block',
     given: file('variable "x" {}'),
-    all: [
-      'f:1,1-9: Unsupported block type; Blocks of type "variable" are not expected here. Did you mean to set the argument "variable"? If so, write "=" after its name.',
-    ],
+    all: ['f:1,1-9: Unsupported block type; Blocks of type "variable" are not expected here.'],
   },
   {
     name: 'a file that refers',

@@ -43,6 +43,7 @@ export interface FieldValue {
 
 /** Reads a list of entries, each `*`, a value or a range with or without a step, or special. */
 export function readField(text: string, kind: FieldKind): FieldValue | undefined {
+  if (isStar(text)) return everyValue(kind)
   const numbers = new Set<number>()
   const specials: string[] = []
   let isRestricted = true
@@ -57,6 +58,12 @@ export function readField(text: string, kind: FieldKind): FieldValue | undefined
     for (let value = range.first; value <= range.last; value += range.step) numbers.add(value)
   }
   return { isRestricted, numbers: [...numbers].toSorted((a, b) => a - b), specials }
+}
+
+/** What most fields say, and the longest of all lists. */
+function everyValue({ min, max }: FieldKind): FieldValue {
+  const numbers = Array.from({ length: max - min + 1 }, (_, i) => min + i)
+  return { isRestricted: false, numbers, specials: [] }
 }
 
 interface EntryRange {

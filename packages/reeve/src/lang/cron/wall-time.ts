@@ -58,6 +58,7 @@ function matchesDayOfMonth(rule: DayRule, day: number, month: MonthFacts): boole
   if (rule.ofMonth.has(day)) return true
   if (rule.last && day === month.dayCount) return true
   if (rule.lastWeekday && day === nearestWeekday(month.dayCount, month)) return true
+  if (rule.nearWeekday.size === 0) return false
   // The weekday nearest to a day is at most two days away from it.
   for (let near = Math.max(1, day - 2); near <= Math.min(month.dayCount, day + 2); near++)
     if (rule.nearWeekday.has(near) && nearestWeekday(near, month) === day) return true

@@ -42,7 +42,7 @@ export {
   type Scope,
   type ScopeOptions,
 } from './evaluate/scope.ts'
-export { charge, makeMeter, type EvaluationLimits, type Meter } from './evaluate/meter.ts'
+export { charge, type EvaluationLimits, type Meter } from './evaluate/meter.ts'
 export { CHARACTERS_PER_STEP, NESTING_DEPTH_MAX } from './limits.ts'
 export { readType } from './evaluate/type-expression.ts'
 
@@ -64,10 +64,12 @@ export {
 
 export {
   describeValue,
+  entriesOf,
   getAttribute,
   isList,
   isNumber,
   isObject,
+  isSet,
   makeObject,
   sameValue,
   sortedEntries,
@@ -116,7 +118,7 @@ export {
   type Type,
 } from './value/type.ts'
 
-export { errorAt, warningAt, type Diagnostic } from './text/diagnostic.ts'
+export { errorAt, TOO_EXPENSIVE, warningAt, type Diagnostic } from './text/diagnostic.ts'
 export { formatDiagnostic, formatDiagnostics, formatRange } from './text/format.ts'
 export {
   makeSource,

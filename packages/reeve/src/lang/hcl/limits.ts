@@ -6,8 +6,11 @@
 /** UTF-16 units of one text. The largest job files seen in the wild are far below one megabyte. */
 export const SOURCE_LENGTH_MAX = 8 * 1024 * 1024
 
-/** Tokens of one text; each costs up to a few hundred bytes in the tree. */
-export const TOKEN_COUNT_MAX = 500_000
+/**
+ * Tokens of one text; each costs up to a few hundred bytes in the tree. Forty thousand lines as
+ * people write them have as many.
+ */
+export const TOKEN_COUNT_MAX = 200_000
 
 /**
  * Brackets, blocks, templates and unary operators inside one another; keeps the recursive parser

@@ -2,6 +2,7 @@ import type {
   AllocatedTaskResources,
   AllocationRecord,
   AllocationStub,
+  AssignedAllocation,
   DesiredTransition,
   Job,
   NetworkResource,
@@ -32,7 +33,7 @@ export function allocationView(row: AllocationRow, job: Job | undefined): Alloca
   return { ...allocationRecord(row), Job: job ?? null }
 }
 
-/** Every field but the job: what events and agents get. */
+/** Every field but the job: what events get. */
 export function allocationRecord(row: AllocationRow): AllocationRecord {
   return {
     ...sharedFields(row),
@@ -44,6 +45,29 @@ export function allocationRecord(row: AllocationRow): AllocationRecord {
     AllocStates: row.AllocStates ?? null,
     NetworkStatus: row.NetworkStatus ?? null,
     AllocModifyIndex: row.AllocModifyIndex,
+  }
+}
+
+/** What an agent gets of an allocation (contract: channel). */
+export function assignedAllocation(row: AllocationRow): AssignedAllocation {
+  return {
+    ID: row.ID,
+    Name: row.Name,
+    Namespace: row.Namespace,
+    JobID: row.JobID,
+    JobVersion: row.JobVersion,
+    TaskGroup: row.TaskGroup,
+    DesiredStatus: row.DesiredStatus,
+    DesiredDescription: row.DesiredDescription ?? '',
+    DesiredTransition: { ...NO_TRANSITION, ...row.DesiredTransition },
+    ClientStatus: row.ClientStatus,
+    PreviousAllocation: row.PreviousAllocation ?? '',
+    PreemptedAllocations: row.PreemptedAllocations ?? null,
+    AllocatedResources: row.AllocatedResources,
+    DeploymentID: row.DeploymentID ?? '',
+    DeploymentStatus: row.DeploymentStatus ?? null,
+    AllocModifyIndex: row.AllocModifyIndex,
+    CreateTime: row.CreateTime,
   }
 }
 

@@ -1,13 +1,9 @@
-import type { TaskEvent, TaskState } from '@reeve/contract'
+import type { ReportedTaskState, TaskEvent, TaskState } from '@reeve/contract'
 import { ZERO_TIME } from '../../kit/duration.ts'
 import { isEqual } from '../deep-equal.ts'
 
 /** An event has 24 fields of which a handful apply: only those are stored. */
-export type StoredTaskEvent = Partial<TaskEvent>
-
-export interface StoredTaskState extends Partial<Omit<TaskState, 'Events'>> {
-  readonly Events?: readonly StoredTaskEvent[] | undefined
-}
+type StoredTaskState = ReportedTaskState
 
 export type StoredTaskStates = Readonly<Record<string, StoredTaskState>>
 
@@ -51,13 +47,11 @@ const NO_STATE: TaskState = {
 }
 
 /** The compact form of what a node reported; null when it reported nothing. */
-export function storeTaskStates(
-  states: Readonly<Record<string, TaskState>> | null,
-): StoredTaskStates | null {
+export function storeTaskStates(states: StoredTaskStates | null): StoredTaskStates | null {
   if (states === null) return null
   return mapValues(states, ({ Events: events, ...state }) => ({
     ...withoutZeros(state, NO_STATE),
-    Events: events.map((event) => withoutZeros(event, NO_EVENT)),
+    ...(events === undefined ? {} : { Events: events.map((one) => withoutZeros(one, NO_EVENT)) }),
   }))
 }
 
@@ -80,10 +74,12 @@ function mapValues<I, O>(
   return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, convert(value)]))
 }
 
+/** The value itself when nothing has to go: every report of every node passes here. */
 function withoutZeros<T extends object>(value: T, zeros: object): Partial<T> {
-  const kept = Object.entries(value).filter(
-    ([name, field]) => !isEqual(field, Reflect.get(zeros, name)),
-  )
+  const isZero = ([name, field]: [string, unknown]): boolean =>
+    isEqual(field, Reflect.get(zeros, name))
+  const fields = Object.entries(value)
+  if (!fields.some(isZero)) return value
   // Fields of `value` with their values, some left out.
-  return Object.fromEntries(kept) as Partial<T>
+  return Object.fromEntries(fields.filter((field) => !isZero(field))) as Partial<T>
 }

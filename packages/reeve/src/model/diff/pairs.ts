@@ -1,6 +1,6 @@
 import { compareText } from '../../kit/sorted-list.ts'
 
-/** Two records that are the same thing before and after; one side is undefined when it came or went. */
+/** One thing before and after; a side is undefined when it came or went. */
 export type Pair = readonly [before: object | undefined, after: object | undefined]
 
 /**

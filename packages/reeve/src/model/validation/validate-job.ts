@@ -17,6 +17,8 @@ import { checkParameterized, checkPeriodic } from './validate-launch.ts'
 export interface JobRules {
   /** Highest priority a job may have (scheduling reference §10). */
   readonly priorityMax?: number
+  /** What was found by those who know more than the job; told together with the rest. */
+  readonly others?: readonly JobProblem[]
 }
 
 export interface JobProblem {
@@ -51,6 +53,7 @@ export function validateJob(job: Job, rules: JobRules = {}): JobProblems {
     ...checkParameterized(job),
     ...checkAdmission(job, rules.priorityMax ?? PRIORITY_MAX_DEFAULT),
     ...checkUi(job),
+    ...(rules.others ?? []),
   ]
   const list = leavesOf(findings).map(({ path, message }) => ({ path, message }))
   return { text: findingsText(findings), list }

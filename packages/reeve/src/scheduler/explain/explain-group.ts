@@ -41,9 +41,9 @@ export interface ExplainOptions {
   readonly limit?: number
   /**
    * What is known of an instance besides what placement can tell: that it waits for a time, or that
-   * its deployment holds it back.
+   * its deployment holds it back. The node is empty except in jobs that run on every node.
    */
-  readonly knownOf?: (name: string) => KnownInstance | undefined
+  readonly knownOf?: (name: string, nodeId: string) => KnownInstance | undefined
 }
 
 export type KnownInstance = Partial<
@@ -67,12 +67,14 @@ export function explainGroup(group: TaskGroup, options: ExplainOptions): GroupEx
   const rows = options.view.allocationsOf(job.Namespace, job.ID)
   const present = rows.filter((row) => row.TaskGroup === group.Name && isPresent(row, job))
   const missing = missingInstances(group, present, options)
-  const waiting = missing.filter(({ name }) => isHeldBack(options.knownOf?.(name)))
-  const tried = missing.filter((one) => !waiting.includes(one))
+  const known = new Map(
+    missing.map((one) => [one, options.knownOf?.(one.name, one.nodeId ?? '')] as const),
+  )
+  const tried = missing.filter((one) => !isHeldBack(known.get(one)))
   const search = placeAll({ view: options.view, job, group, tried, rows }, options)
   const refusing = search.failed === undefined ? [] : search.refusing(nodes)
   const refused = refusals(refusing, by)
-  const instances = missing.map((one) => instanceOf(one, search, options.knownOf?.(one.name)))
+  const instances = missing.map((one) => instanceOf(one, search, known.get(one)))
   return {
     TaskGroup: group.Name,
     Desired: present.length + missing.length,

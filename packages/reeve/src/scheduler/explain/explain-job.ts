@@ -1,14 +1,19 @@
-import type { Explanation, GroupExplanation } from '@reeve/contract'
-import { explainGroup, type ExplainOptions } from './explain-group.ts'
+import type { Evaluation, Explanation, GroupExplanation, Job } from '@reeve/contract'
 
-/** What `explainGroup` says of every group that has instances without a place. */
-export function explainJob(options: ExplainOptions & { readonly index: number }): Explanation {
-  const { job, evaluation, index } = options
-  const groups = job.Stop
-    ? []
-    : job.TaskGroups.map((group) => explainGroup(group, options)).filter(
-        (group) => group.Unplaced > 0,
-      )
+export interface ExplanationOptions {
+  readonly job: Job
+  readonly evaluation: Evaluation
+  readonly index: number
+  /** Groups that nothing was found out about. */
+  readonly omitted?: number
+}
+
+/** The answer for a job, of what was said of its groups; those that are complete are left out. */
+export function explanationOf(
+  all: readonly GroupExplanation[],
+  { job, evaluation, index, omitted = 0 }: ExplanationOptions,
+): Explanation {
+  const groups = all.filter((group) => group.Unplaced > 0)
   return {
     JobID: job.ID,
     Namespace: job.Namespace,
@@ -18,6 +23,7 @@ export function explainJob(options: ExplainOptions & { readonly index: number })
     Index: index,
     Text: groups.length === 0 ? 'every instance is placed' : groups.map(sentence).join('; '),
     Groups: groups,
+    GroupsOmitted: omitted,
   }
 }
 

@@ -26,7 +26,7 @@ import {
 } from '../../../test/build/index.ts'
 import type { AllocationRow } from '../../model/index.ts'
 import { explainGroup, type ExplainOptions } from './explain-group.ts'
-import { explainJob } from './explain-job.ts'
+import { explanationOf } from './explain-job.ts'
 
 interface Parts {
   readonly job: Job
@@ -48,6 +48,11 @@ function explain(parts: Parts, more: Partial<ExplainOptions> = {}): GroupExplana
   const [group] = parts.job.TaskGroups
   assert.ok(group)
   return explainGroup(group, { ...optionsFor(parts), ...more })
+}
+
+function explainJob(options: ExplainOptions & { readonly index: number }): Explanation {
+  const groups = options.job.TaskGroups.map((group) => explainGroup(group, options))
+  return explanationOf(groups, options)
 }
 
 function jobOf(group: Input<TaskGroup>, job: Input<Job> = {}): Job {

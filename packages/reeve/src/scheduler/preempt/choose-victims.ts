@@ -96,7 +96,9 @@ function addRoomVictims(
     const [first] = waiting
     if (first === undefined) return false
     const rank = waiting.filter(({ priority }) => priority === first.priority)
-    const best = closest(rank, need, options, chosen)
+    const goneOf = (group: string): number =>
+      options.plannedOf(group) + [...chosen].filter((victim) => victim.group === group).length
+    const best = closest(rank, need, goneOf)
     chosen.add(best)
     waiting.splice(waiting.indexOf(best), 1)
   }
@@ -120,15 +122,12 @@ function isShort({ cpuShares, memoryMB, diskMB }: Amounts): boolean {
 function closest(
   rank: readonly Victim[],
   need: Amounts,
-  { plannedOf }: VictimOptions,
-  chosen: ReadonlySet<Victim>,
+  goneOf: (group: string) => number,
 ): Victim {
-  const cost = (victim: Victim): number => {
-    const here = [...chosen].filter(({ group }) => group === victim.group).length
-    const gone = plannedOf(victim.group) + here
-    const { parallelMax } = victim
+  const cost = ({ group, parallelMax, charge }: Victim): number => {
+    const gone = goneOf(group)
     const crowd = parallelMax > 0 && gone >= parallelMax ? gone + 1 - parallelMax : 0
-    return distance(victim.charge, need) + CROWD_PENALTY * crowd
+    return distance(charge, need) + CROWD_PENALTY * crowd
   }
   return rank
     .map((victim) => ({ victim, cost: cost(victim) }))
@@ -141,7 +140,7 @@ function closest(
 }
 
 /** How far what an allocation holds is from what is missing, each as a share of the latter. */
-export function distance(held: Amounts, need: Amounts): number {
+function distance(held: Amounts, need: Amounts): number {
   const parts = [
     [held.cpuShares, need.cpuShares],
     [held.memoryMB, need.memoryMB],

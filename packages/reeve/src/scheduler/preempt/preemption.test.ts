@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Input, Job, PreemptionConfig, TaskGroup } from '@reeve/contract'
+import fc from 'fast-check'
 import {
   aCluster,
   aGroup,
@@ -325,4 +326,55 @@ test('preemption: cores come from whoever holds them', () => {
     settings: { preemption: ALLOWED },
   })
   assert.deepEqual(place(view, urgent)[0]?.names, ['low'])
+})
+
+const runningFields = fc.record({
+  priority: fc.integer({ min: 1, max: 100 }),
+  cpu: fc.integer({ min: 100, max: 2_500 }),
+  memory: fc.integer({ min: 100, max: 5_000 }),
+  node: fc.integer({ min: 1, max: 3 }),
+})
+
+test('property: with its victims gone no node holds too much, and none of them mattered', () => {
+  fc.assert(
+    fc.property(
+      fc.array(runningFields, { maxLength: 12 }),
+      fc.record({
+        cpu: fc.integer({ min: 100, max: 4_000 }),
+        memory: fc.integer({ min: 100, max: 8_000 }),
+        priority: fc.integer({ min: 1, max: 100 }),
+      }),
+      (fields, wanted) => {
+        const used = new Map<number, { cpu: number; memory: number }>()
+        // Only what fits runs.
+        const running = fields.flatMap((one, i): readonly Running[] => {
+          const on = used.get(one.node) ?? { cpu: 0, memory: 0 }
+          const next = { cpu: on.cpu + one.cpu, memory: on.memory + one.memory }
+          if (next.cpu > 4_000 || next.memory > 8_192) return []
+          used.set(one.node, next)
+          return [{ name: `job-${i}`, ...one }]
+        })
+        const byName = new Map(running.map((one) => [one.name, one]))
+        for (const { placed } of displaced(running, { ...wanted, nodeCount: 3, count: 3 })) {
+          if (!placed.ok) continue
+          const at = Number.parseInt(placed.row.NodeID.slice(-4), 16)
+          const on = used.get(at) ?? { cpu: 0, memory: 0 }
+          on.cpu += wanted.cpu
+          on.memory += wanted.memory
+          for (const { JobID } of placed.preempted ?? []) {
+            const victim = byName.get(JobID)
+            assert.ok(victim, 'nobody goes twice')
+            byName.delete(JobID)
+            assert.ok(victim.priority <= wanted.priority - 10)
+            assert.equal(victim.node, at)
+            on.cpu -= victim.cpu ?? 0
+            on.memory -= victim.memory ?? 0
+          }
+          used.set(at, on)
+          assert.ok(on.cpu <= 4_000 && on.memory <= 8_192)
+        }
+      },
+    ),
+    { numRuns: 150, seed: 9 },
+  )
 })

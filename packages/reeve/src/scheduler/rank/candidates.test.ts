@@ -87,15 +87,16 @@ function isAllowed(scene: Scene, node: Node, live: readonly AllocationRow[]): bo
     ...(scene.job.Constraints ?? []).map((rule) => ({ rule, rows: own(scene, live) })),
     ...(scene.group.Constraints ?? []).map((rule) => ({ rule, rows: ofGroup(scene, live) })),
   ]
-  return rules.every(({ rule, rows }) => meets(scene, node, rule, rows))
+  return rules.every((one) => meets(scene, node, one))
 }
 
-function meets(
-  scene: Scene,
-  node: Node,
-  rule: Constraint,
-  rows: readonly AllocationRow[],
-): boolean {
+interface Ruling {
+  readonly rule: Constraint
+  /** The allocations that count for it. */
+  readonly rows: readonly AllocationRow[]
+}
+
+function meets(scene: Scene, node: Node, { rule, rows }: Ruling): boolean {
   if (rule.Operand === 'distinct_hosts') return !rows.some((row) => row.NodeID === node.ID)
   const value = valueOn(scene, rule.LTarget, node.ID)
   if (rule.Operand !== 'distinct_property')

@@ -163,7 +163,7 @@ class SpreadRule {
       else if (value.desired === 0) value.boost = lowest
   }
 
-  /** Only values that have allocations count: towards one that has none there is nothing to even. */
+  /** Only values that have allocations count: the others are to get some, not to set the mark. */
   #weighEvenly(): void {
     let min = Infinity
     let max = 0

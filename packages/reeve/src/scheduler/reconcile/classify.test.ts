@@ -170,7 +170,7 @@ for (const { name, row, node, gone = false, type = 'service', disconnect, want }
       disconnect: group.Disconnect,
       findNode: () => (gone ? undefined : aNode(node)),
       nowMs: NOW_MS,
-      evaluationId: '',
+      evaluationIds: new Set(),
       activeDeploymentId: undefined,
     })
     const { later: _later, strandedLater: _stranded, held: _held, isWaiting, ...lists } = found

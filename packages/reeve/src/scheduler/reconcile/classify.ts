@@ -52,7 +52,7 @@ export interface ClassifyContext {
   readonly disconnect: DisconnectStrategy | null
   readonly findNode: (id: string) => PublicNode | undefined
   readonly nowMs: number
-  readonly evaluationId: string
+  readonly evaluationIds: ReadonlySet<string>
   /** The deployment that decides alone when its failed allocations are replaced. */
   readonly activeDeploymentId: string | undefined
 }
@@ -172,8 +172,8 @@ function fateOfStranded(row: AllocationRow, context: ClassifyContext, failedMs: 
   if (context.disconnect?.Replace === false) return 'keep'
   if (isReplaced(row)) return 'forget'
   const policy = context.group.ReschedulePolicy
-  const { nowMs, evaluationId } = context
-  const decision = decideReschedule(row, { nowMs, evaluationId, policy, failedMs })
+  const { nowMs, evaluationIds } = context
+  const decision = decideReschedule(row, { nowMs, evaluationIds, policy, failedMs })
   if (decision.when === 'now') return 'stranded'
   return decision.when === 'later' ? { in: 'strandedLater', dueMs: decision.dueMs } : 'keep'
 }

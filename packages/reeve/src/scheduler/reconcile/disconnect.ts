@@ -1,6 +1,6 @@
 import type { DisconnectStrategy, TaskGroup } from '@reeve/contract'
 import { msFromNs } from '../../kit/duration.ts'
-import type { AllocationRow, PublicNode } from '../../model/index.ts'
+import { isServerTerminal, type AllocationRow, type PublicNode } from '../../model/index.ts'
 import { unknownSinceMs } from './state-history.ts'
 
 /**
@@ -29,7 +29,7 @@ export function contactWith(row: AllocationRow, context: ContactContext): Contac
   return row.ClientStatus === 'running' && disconnect?.Replace === false ? 'disconnecting' : 'lost'
 }
 
-/** Until its node has said how it is, an unknown allocation stays one, also on a node that is back. */
+/** Until its node has said how it is, it stays unknown, also when the node is back. */
 function ofUnknown({ node, disconnect }: ContactContext): Contact {
   return node?.Status === 'down' && disconnect?.Replace !== false ? 'lost' : 'unknown'
 }
@@ -45,6 +45,22 @@ function isExpired(row: AllocationRow, { disconnect, nowMs }: ContactContext): b
 export function lostAtMs({ Disconnect }: TaskGroup, nowMs: number): number | undefined {
   const lostAfterNs = Disconnect?.LostAfter ?? 0
   return lostAfterNs > 0 ? nowMs + msFromNs(lostAfterNs) : undefined
+}
+
+/**
+ * Until when its node may be silent and the allocation still come back; undefined: not at all, or
+ * no longer.
+ */
+export function mayReturnUntilMs(
+  row: AllocationRow,
+  group: TaskGroup,
+  nowMs: number,
+): number | undefined {
+  if (isServerTerminal(row)) return undefined
+  const isUnknown = row.ClientStatus === 'unknown'
+  if (!isUnknown && row.ClientStatus !== 'running') return undefined
+  const untilMs = lostAtMs(group, isUnknown ? (unknownSinceMs(row) ?? nowMs) : nowMs)
+  return untilMs !== undefined && untilMs > nowMs ? untilMs : undefined
 }
 
 /** It was unknown, and its node has since said how it is. */

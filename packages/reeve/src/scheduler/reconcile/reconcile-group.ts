@@ -43,7 +43,7 @@ export interface GroupChanges {
 export interface ReconcileContext {
   readonly job: Job
   readonly nowMs: number
-  readonly evaluationId: string
+  readonly evaluationIds: ReadonlySet<string>
   readonly rollout: Rollout
   readonly kinds: UpdateKinds
   readonly findNode: (id: string) => PublicNode | undefined
@@ -101,7 +101,7 @@ export function reconcileGroup(
 function classifyOf(
   rows: readonly AllocationRow[],
   group: TaskGroup,
-  { job, rollout, findNode, nowMs, evaluationId }: ReconcileContext,
+  { job, rollout, findNode, nowMs, evaluationIds }: ReconcileContext,
 ): Classified {
   return classify(rows, {
     job,
@@ -109,7 +109,7 @@ function classifyOf(
     disconnect: group.Disconnect,
     findNode,
     nowMs,
-    evaluationId,
+    evaluationIds,
     activeDeploymentId: rollout.isActive ? rollout.current?.ID : undefined,
   })
 }
@@ -125,7 +125,7 @@ interface Settled {
   readonly strandedLater: readonly Deferred[]
   readonly inPlace: readonly AllocationRow[]
   readonly destructive: readonly AllocationRow[]
-  /** Failed, stranded and lost ones for which the count has room, and how many are missing still. */
+  /** Failed, stranded and lost ones for which the count has room, and how many more it lacks. */
   readonly again: readonly AllocationRow[]
   readonly missing: number
   readonly lostDueMs: number | undefined
@@ -234,7 +234,7 @@ function planTrial(group: TaskGroup, { canaries, settled, context }: TrialParts)
 }
 
 /** What the count lacks, whether or not it may be placed now. */
-function replacements(settled: Settled, isOnTrial: boolean): readonly Placement[] {
+function replacements(settled: Settled, downgrade: boolean): readonly Placement[] {
   const { again, missing, names, classified } = settled
   const [failed, stranded] = [new Set(classified.failed), new Set(classified.stranded)]
   const why = (row: AllocationRow): Placement['why'] =>
@@ -244,12 +244,12 @@ function replacements(settled: Settled, isOnTrial: boolean): readonly Placement[
       why: why(previous),
       index: names.take(indexOf(previous)),
       previous,
-      downgrade: isOnTrial,
+      downgrade,
     })),
     ...Array.from({ length: missing }, () => ({
       why: 'missing' as const,
       index: names.take(undefined),
-      downgrade: isOnTrial,
+      downgrade,
     })),
   ]
 }

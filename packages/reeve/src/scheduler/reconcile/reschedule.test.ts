@@ -151,7 +151,7 @@ const decisions: readonly {
 ]
 for (const { name, row, policy, nowMs, want } of decisions)
   test(`reschedule: ${name}`, () => {
-    const context = { policy, nowMs: nowMs ?? START, evaluationId: 'this' }
+    const context = { policy, nowMs: nowMs ?? START, evaluationIds: new Set(['this']) }
     assert.deepEqual(decideReschedule(row, context), want)
   })
 

@@ -18,7 +18,8 @@ const EVENTS_KEPT = 5
 export interface RescheduleContext {
   readonly policy: ReschedulePolicy | null
   readonly nowMs: number
-  readonly evaluationId: string
+  /** The evaluations that are carried out: what waits for one of them has its turn. */
+  readonly evaluationIds: ReadonlySet<string>
   /** A deployment that is under way decides itself when what failed in it is replaced. */
   readonly activeDeploymentId?: string | undefined
   /** Of an allocation that did not fail itself: when its node fell silent. */
@@ -33,18 +34,23 @@ export function decideReschedule(
   row: AllocationRow,
   context: RescheduleContext,
 ): RescheduleDecision {
-  const { policy, nowMs, evaluationId, failedMs = failedAtMs(row) } = context
+  const { policy, nowMs, evaluationIds, failedMs = failedAtMs(row) } = context
   const wish = row.DesiredTransition
   if (wish?.ForceReschedule === true && row.ClientStatus === 'failed') return { when: 'now' }
   if (policy === null || !mayReschedule(row, policy, failedMs)) return { when: 'never' }
   const isHeld = (row.DeploymentID ?? '') !== '' && row.DeploymentID === context.activeDeploymentId
   if (isHeld && wish?.Reschedule !== true) return { when: 'held' }
   const dueMs = failedMs + msFromNs(nextDelayNs(row, policy, failedMs))
-  const isItsTurn = row.FollowupEvalID === evaluationId && evaluationId !== ''
+  const isItsTurn = evaluationIds.has(row.FollowupEvalID ?? '')
   return isItsTurn || dueMs <= nowMs + SOON_MS ? { when: 'now' } : { when: 'later', dueMs }
 }
 
-function mayReschedule(row: AllocationRow, policy: ReschedulePolicy, failedMs: number): boolean {
+/** Whether the policy leaves it another attempt. */
+export function mayReschedule(
+  row: AllocationRow,
+  policy: ReschedulePolicy,
+  failedMs: number,
+): boolean {
   if (policy.Unlimited) return true
   if (policy.Attempts <= 0) return false
   const events = eventsOf(row)

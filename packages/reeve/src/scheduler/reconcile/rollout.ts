@@ -20,7 +20,7 @@ export interface Rollout {
   readonly cancelled: Deployment | undefined
 }
 
-export const NO_ROLLOUT: Rollout = {
+const NO_ROLLOUT: Rollout = {
   current: undefined,
   isActive: false,
   isPaused: false,
@@ -52,7 +52,7 @@ export function rolloutOf(
   return { current: latest, isActive, isPaused, isFailed, cancelled: undefined }
 }
 
-/** Whether new versions of the group are rolled out step by step (reference §6.8, MaxParallel 0). */
+/** Whether new versions of the group are rolled out step by step (scheduling reference §6.8). */
 export function isDeployed(job: Job, { Update }: TaskGroup): boolean {
   const hasDeployments = job.Type === 'service' || job.Type === 'system'
   return hasDeployments && Update !== null && Update.MaxParallel > 0

@@ -2,7 +2,7 @@ import type { Job } from '@reeve/contract'
 import { compareText } from '../../kit/sorted-list.ts'
 import { allocationIndex, type AllocationRow } from '../../model/index.ts'
 
-/** By index, then by age, then by ID: a total order. Reads each name once, however many there are. */
+/** By index, then by age, then by ID: a total order. Each name is read once. */
 export function sortByName(rows: readonly AllocationRow[]): readonly AllocationRow[] {
   return rows
     .map((row) => ({ row, index: indexOf(row) }))

@@ -8,8 +8,8 @@ import type { Round } from './round.ts'
 
 /**
  * An evaluation that has ended, with its allocations (scheduling reference §20). Gives back where a
- * later slice goes on; undefined when it is done with it, or leaves it alone. `too-young` tells that
- * all that follow in order of creation are so too.
+ * later slice goes on; undefined when it is done with it, or leaves it alone. `too-young` tells
+ * that all that follow in order of creation are so too.
  */
 export function collectEvaluation(
   round: Round,
@@ -59,10 +59,10 @@ interface Owner {
 
 /** The evaluation and all its allocations, or nothing. */
 function collectWhole(round: Round, { row, job, ageMs }: Owner, bundle: Bundle) {
-  const { tables, slice, nowMs } = round
+  const { tables, slice } = round
   const collected = collectBundle(round, bundle, ({ id }) => {
     const one = tables.allocations.find(id)
-    return one !== undefined && !isCollectable(one, job, { nowMs, ageMs })
+    return one !== undefined && !isCollectable(one, job, { ...round, ageMs })
   })
   if (collected === 'done') slice.remove('evaluations', row.ID)
   return collected
@@ -70,10 +70,9 @@ function collectWhole(round: Round, { row, job, ageMs }: Owner, bundle: Bundle) 
 
 /** Of a batch job that may run again: only what belongs to versions before the current one. */
 function collectOlder(round: Round, { job, ageMs }: Owner, bundle: Bundle) {
-  const { nowMs } = round
   return collectEach(round, bundle, ({ id }) => {
     const one = round.tables.allocations.find(id)
     if (one === undefined || job === undefined) return false
-    return isOfOlderVersion(one, job) && isCollectable(one, job, { nowMs, ageMs })
+    return isOfOlderVersion(one, job) && isCollectable(one, job, { ...round, ageMs })
   })
 }

@@ -22,7 +22,8 @@ export async function collectGarbage(
 ): Promise<GarbageCounts> {
   const counts = { jobs: 0, evaluations: 0, allocations: 0, deployments: 0, nodes: 0 }
   let cursor: GarbageCursor | undefined = firstCursor(store.tables)
-  while (cursor !== undefined && isStopped?.() !== true) {
+  while (cursor !== undefined) {
+    if (isStopped?.() === true) break
     const { slice, next } = decideGarbage(store.tables, cursor, { nowMs, ages })
     // In the same turn in which it was decided: a job may be registered again in the next.
     await Promise.all(slice.commits.map((request) => store.commit(request).durable))

@@ -48,7 +48,7 @@ function isNeeded({ tables, nowMs, ages }: Round, job: Job, { table, id }: Membe
   const ageMs = ages.jobMs
   if (table === 'allocations') {
     const row = tables.allocations.find(id)
-    return row !== undefined && !isCollectable(row, job, { nowMs, ageMs })
+    return row !== undefined && !isCollectable(row, job, { tables, nowMs, ageMs })
   }
   const row = tables[table].find(id)
   return row !== undefined && msFromNs(row.ModifyTime) > nowMs - ageMs

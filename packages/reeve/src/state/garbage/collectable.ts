@@ -1,6 +1,7 @@
 import type { Job } from '@reeve/contract'
 import { msFromNs } from '../../kit/duration.ts'
 import { isTerminal, type AllocationRow } from '../../model/index.ts'
+import type { Round } from './round.ts'
 
 /**
  * Whether nobody needs an allocation any more (scheduling reference §20). One that failed and may
@@ -9,10 +10,12 @@ import { isTerminal, type AllocationRow } from '../../model/index.ts'
 export function isCollectable(
   row: AllocationRow,
   job: Job | undefined,
-  { nowMs, ageMs }: { readonly nowMs: number; readonly ageMs: number },
+  { tables, nowMs, ageMs }: Pick<Round, 'tables' | 'nowMs'> & { readonly ageMs: number },
 ): boolean {
-  if (!isTerminal(row) || row.ClientStatus === 'running' || row.ClientStatus === 'unknown')
-    return false
+  if (!isTerminal(row)) return false
+  // Should stop, and has not said so. Of a node that is forgotten nobody will ever say it.
+  const mayRun = row.ClientStatus === 'running' || row.ClientStatus === 'unknown'
+  if (mayRun && tables.nodes.has(row.NodeID)) return false
   if (msFromNs(row.ModifyTime) > nowMs - ageMs) return false
   return !mayRunAgain(row, job, nowMs)
 }

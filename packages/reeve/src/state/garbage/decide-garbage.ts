@@ -34,8 +34,8 @@ export function firstCursor(tables: Tables): GarbageCursor {
 }
 
 /**
- * One slice of a collection: what is old enough and needed by nobody (scheduling reference §20), and
- * where to go on; undefined at the end. Pure: equal state, time and cursor give an equal slice.
+ * One slice of a collection: what is old enough and needed by nobody (scheduling reference §20),
+ * and where to go on; undefined at the end. Pure: equal state, time and cursor give an equal slice.
  */
 export function decideGarbage(
   tables: Tables,

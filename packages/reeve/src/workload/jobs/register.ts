@@ -3,7 +3,6 @@ import type { Caller } from '../../acl/index.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
-  canonicalizeJob,
   isParent,
   jobSpecChanged,
   jobUpdateRefusal,
@@ -13,24 +12,35 @@ import {
   refusal,
   newEvaluation,
   SYSTEM_SCALING,
-  validateJob,
   type Refusal,
 } from '../../model/index.ts'
-import { namespacedKey, put, withJobRows, type Stamp } from '../../state/index.ts'
+import {
+  namespacedKey,
+  nextVersionNumber,
+  put,
+  withJobRows,
+  type Change,
+  type Stamp,
+} from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
-import { namespaceProblem } from './namespace-rules.ts'
+import { examineJob } from './examine.ts'
 import { storedSource, takeSource } from './submissions.ts'
-import { nextVersionNumber, versionRows } from './versions.ts'
+import { versionRows } from './versions.ts'
 
-export interface RegisterRequest {
+/** A job that is submitted, to be registered or for a dry run. */
+export interface JobSubmitted {
   /** Undefined when the request has none. */
-  readonly body: JobRegisterRequest | undefined
-  /** Id in the path of Update job; undefined for Create job. */
-  readonly pathJobId: string | undefined
+  readonly body: Pick<JobRegisterRequest, 'Job' | 'Namespace' | 'Region'> | undefined
   /** The query's namespace and region; empty when not given. */
   readonly queryNamespace: string
   readonly queryRegion: string
+}
+
+export interface RegisterRequest extends JobSubmitted {
+  readonly body: JobRegisterRequest | undefined
+  /** Id in the path of Update job; undefined for Create job. */
+  readonly pathJobId: string | undefined
 }
 
 /** What a job write did. */
@@ -57,7 +67,7 @@ export async function registerJob(
   if (disabled !== undefined) return err(disabled)
   const submitted = checkRequest(request)
   if (!submitted.ok) return submitted
-  if (!isOwnRegion(context, request)) return err(refusal('region-unknown', 'No path to region'))
+  if (!isOwnRegion(context, request)) return err(NO_PATH_TO_REGION)
   const job = acceptJob(context, submitted.value, namespace)
   if (!job.ok) return job
   const current = context.store.tables.jobs.find(namespacedKey(namespace, job.value.ID))
@@ -82,27 +92,38 @@ function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, 
   if (job.ID === undefined || job.ID === null || job.ID === '')
     return invalid("Job ID hasn't been provided")
   if (pathJobId !== undefined && pathJobId !== job.ID) return invalid('Job ID does not match name')
-  // A longer one fits no path, so that nobody could read or stop the job.
-  if (job.ID.length > LIMITS.pathParamCharsMax)
-    return invalid(`Job ID is longer than ${LIMITS.pathParamCharsMax} characters`)
-  if (job.Type === 'system' && job.TaskGroups?.some((group) => Boolean(group.Scaling)))
-    return invalid(SYSTEM_SCALING)
+  const problem = submittedProblem(job)
+  if (problem !== undefined) return invalid(problem)
   const priority = body.EvalPriority ?? 0
   if (priority !== 0 && (priority < 1 || priority > 100))
     return invalid('Eval priority must be between 1 and 100 inclusively')
   return ok(job)
 }
 
+/** What is wrong with a job as it was submitted, before its canonical form is looked at. */
+export function submittedProblem({ ID, Type, TaskGroups }: Input<Job>): string | undefined {
+  // A longer one fits no path, so that nobody could read or stop the job.
+  if ((ID ?? '').length > LIMITS.pathParamCharsMax)
+    return `Job ID is longer than ${LIMITS.pathParamCharsMax} characters`
+  const scales = TaskGroups?.some((group) => Boolean(group.Scaling)) ?? false
+  return Type === 'system' && scales ? SYSTEM_SCALING : undefined
+}
+
 /** Reference §1.6: query, then request body, then job, then `default`. */
-function namespaceOf({ body, queryNamespace }: RegisterRequest): string {
+export function namespaceOf({ body, queryNamespace }: JobSubmitted): string {
   return queryNamespace || body?.Namespace || body?.Job?.Namespace || 'default'
 }
 
 /** Reference §1.6: the same order; the query's region is checked with every request. */
-function isOwnRegion({ region }: WorkloadContext, { body, queryRegion }: RegisterRequest): boolean {
+export function isOwnRegion(
+  { region }: Pick<WorkloadContext, 'region'>,
+  { body, queryRegion }: JobSubmitted,
+): boolean {
   const named = queryRegion || body?.Region || body?.Job?.Region || region
   return named === region || named === GLOBAL_REGION
 }
+
+export const NO_PATH_TO_REGION: Refusal = refusal('region-unknown', 'No path to region')
 
 function mayRegister(caller: Caller, namespace: string, body: JobRegisterRequest): boolean {
   const { grants } = caller
@@ -116,20 +137,13 @@ export function acceptJob(
   submitted: Input<Job>,
   namespace: string,
 ): Result<Job, Refusal> {
-  const { region, store } = context
-  const pool = store.tables.namespaces.find(namespace)?.NodePoolConfiguration?.Default
-  const defaults = { region, namespace, nodePool: pool || 'default' }
-  // Which region it is has been decided, and its place among versions is not the caller's to say.
-  const own = { Namespace: namespace, Region: '', Stop: false, VersionTag: null }
-  const job = canonicalizeJob({ ...submitted, ...own }, defaults)
-  const problems = validateJob(job)
+  const { job, problems, unwanted } = examineJob(context, submitted, namespace)
   if (problems.list.length > 0) return invalid(problems.text)
-  const unwanted = namespaceProblem(store, job)
   return unwanted === undefined ? ok(job) : invalid(unwanted)
 }
 
 /** Reference §2.3: what a new version may not change. */
-function checkUpdate(job: Job, current: Job | undefined): Refusal | undefined {
+export function checkUpdate(job: Job, current: Job | undefined): Refusal | undefined {
   if (job.Payload !== null)
     return refusal('invalid-input', "job can't be submitted with a payload, only dispatched")
   const text = jobUpdateRefusal(current, job)
@@ -173,42 +187,63 @@ export interface JobCommit {
  */
 export async function commitJob(context: WorkloadContext, request: JobCommit): Promise<JobWritten> {
   const { job, current, source } = request
-  const changed = current === undefined || current.Stop || jobSpecChanged(current, job)
+  const kept = unchangedJob(job, current)
   const evalId = needsEvaluation(job) ? context.ids.uuid() : ''
-  const version = nextVersionNumber(context, job)
+  const version = nextVersionNumber(context.store.tables, job)
   const { sourceBlob, blobs } = storedSource(source, {
     namespace: job.Namespace,
     jobId: job.ID,
     version,
   })
   const { index, durable } = context.store.commit({
-    cause: changed ? 'JobRegistered' : 'EvaluationUpdated',
-    blobs: changed ? blobs : [],
-    changes: (stamp) => {
-      const next = changed ? nextVersion(request, version, stamp) : current
-      const rows = changed ? versionRows(context, next, sourceBlob) : []
-      const evaluation = newEvaluation(next, {
-        id: evalId,
-        trigger: 'job-register',
-        timeMs: stamp.timeMs,
-        jobModifyIndex: next.JobModifyIndex,
-        priority: request.priority,
-      })
-      return withJobRows(
-        context.store.tables,
-        evalId === '' ? rows : [...rows, put('evaluations', evaluation)],
-      )
-    },
+    cause: kept === undefined ? 'JobRegistered' : 'EvaluationUpdated',
+    blobs: kept === undefined ? blobs : [],
+    changes: (stamp) => jobRows(context, { ...request, kept }, { stamp, evalId, sourceBlob }),
   })
   await durable
   return {
     evalId,
     evalCreateIndex: evalId === '' ? 0 : index,
-    jobModifyIndex: changed ? index : current.JobModifyIndex,
+    jobModifyIndex: kept?.JobModifyIndex ?? index,
     // Without an evaluation an unchanged job is written nowhere.
-    index: changed || evalId !== '' ? index : current.ModifyIndex,
+    index: kept === undefined || evalId !== '' ? index : kept.ModifyIndex,
     warnings: jobWarnings(job),
   }
+}
+
+/**
+ * The registered job when the submitted one is the same: it gets no new version (reference §2.3).
+ * Undefined when there will be one; a stopped job is revived by one.
+ */
+export function unchangedJob(job: Job, current: Job | undefined): Job | undefined {
+  return current === undefined || current.Stop || jobSpecChanged(current, job) ? undefined : current
+}
+
+export interface JobRowsOptions {
+  readonly stamp: Stamp
+  /** Empty when there is no evaluation. */
+  readonly evalId: string
+  readonly sourceBlob: string | undefined
+}
+
+/** What registering the job writes; a dry run looks at the cluster as it would be with these. */
+export function jobRows(
+  context: WorkloadContext,
+  { job, current, priority, kept }: Omit<JobCommit, 'source'> & { readonly kept: Job | undefined },
+  { stamp, evalId, sourceBlob }: JobRowsOptions,
+): Change[] {
+  const { tables } = context.store
+  const version = nextVersionNumber(tables, job)
+  const next = kept ?? nextVersion(job, current, { ...stamp, version })
+  const rows = kept === undefined ? versionRows(context, next, sourceBlob) : []
+  const evaluation = newEvaluation(next, {
+    id: evalId,
+    trigger: 'job-register',
+    timeMs: stamp.timeMs,
+    jobModifyIndex: next.JobModifyIndex,
+    priority,
+  })
+  return withJobRows(tables, evalId === '' ? rows : [...rows, put('evaluations', evaluation)])
 }
 
 /** Reference §2.3: periodic and parameterized jobs wait for their launch or dispatch. */
@@ -216,8 +251,11 @@ function needsEvaluation(job: Job): boolean {
   return !isParent(job)
 }
 
-function nextVersion({ job, current }: JobCommit, version: number, stamp: Stamp): Job {
-  const { index, timeMs } = stamp
+function nextVersion(
+  job: Job,
+  current: Job | undefined,
+  { index, timeMs, version }: Stamp & { readonly version: number },
+): Job {
   return {
     ...job,
     Version: version,

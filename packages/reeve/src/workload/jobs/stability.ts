@@ -12,8 +12,8 @@ export interface StabilityRequest {
 }
 
 /**
- * Spec W: Set stability. Deployments that fail go back to the newest stable version; the mark itself
- * is no event (reference §5.6).
+ * Spec W: Set stability. Deployments that fail go back to the newest stable version; the mark
+ * itself is no event (reference §5.6).
  */
 export async function setStability(
   context: WorkloadContext,

@@ -95,7 +95,7 @@ export async function readSubmission(
   }
 }
 
-/** Reference §4.12: the values are query-escaped when they arrive. One that is not stays as it is. */
+/** Reference §4.12: values are query-escaped when they arrive. One that is not stays as it is. */
 function unescapedFlags(flags: StoredSource['VariableFlags']): StoredSource['VariableFlags'] {
   if (flags === null) return null
   return Object.fromEntries(

@@ -17,8 +17,8 @@ export interface VersionTagged {
 }
 
 /**
- * Reference §2.3, job version tag. A version has one tag, and a tag one version of its job. To tag a
- * version again changes its tag.
+ * Reference §2.3, job version tag. A version has one tag, and a tag one version of its job. To tag
+ * a version again changes its tag.
  */
 export async function tagVersion(
   context: WorkloadContext,

@@ -1,30 +1,37 @@
-import type { DesiredAllocation, ServerMessage } from '@reeve/contract'
-import { allocationRecord, type AllocationRow } from '../../model/index.ts'
-import { jobVersionKey, type Commit, type Store } from '../../state/index.ts'
+import type { AllocationRow } from '../../model/index.ts'
+import type { Commit, Store } from '../../state/index.ts'
+import { desiredTexts, type Desired } from './desired-texts.ts'
 
 /** The server's end of one node's channel. */
 export interface NodeSession {
   readonly nodeId: string
-  send(message: ServerMessage): void
-  /** Another channel of the same node took over. */
+  /** A message as the channel carries it (contract: ServerMessage). */
+  send(text: string): void
+  /** Another channel of the same node took over, or the node has to say hello anew. */
   close(): void
 }
 
 /**
- * Allocations in one message: far below the channel's limit even with large jobs (a job is at most
- * 4 MiB).
+ * Nodes that are told what changed before others get their turn. While there is more to tell, what
+ * comes for a node that waits goes into the same message: writing to thousands of connections for
+ * one allocation each costs more than all else that placing them does (bench/cluster.bench.ts).
  */
-const ALLOCATIONS_PER_MESSAGE = 200
-const MESSAGE_CHARS_TARGET = 2 * 1024 * 1024
+const NODES_PER_TURN = 64
 
 /** The nodes that are connected here, each told what it should run as soon as that is durable. */
 export class NodeSessions {
   readonly #store: Store
+  readonly #later: Later
   readonly #sessions = new Map<string, NodeSession>()
   readonly #unsubscribe: () => void
+  /** Nodes that have yet to be told something, the one that has waited longest first. */
+  readonly #waiting = new Map<string, NodeChanges>()
+  #isDrainDue = false
 
-  constructor(store: Store) {
+  /** `later` runs work after everything that has arrived meanwhile. */
+  constructor(store: Store, later: Later = setImmediate) {
     this.#store = store
+    this.#later = later
     this.#unsubscribe = store.log.subscribe((commits) => this.#forward(commits))
   }
 
@@ -40,6 +47,7 @@ export class NodeSessions {
   attach(session: NodeSession): void {
     this.#sessions.get(session.nodeId)?.close()
     this.#sessions.set(session.nodeId, session)
+    this.#waiting.delete(session.nodeId)
     const rows = this.#store.tables.allocations.rowsIn('node', session.nodeId)
     this.#send(session, { full: true, index: this.#store.durableIndex, rows, removed: [] })
   }
@@ -52,89 +60,84 @@ export class NodeSessions {
     this.#unsubscribe()
     for (const session of this.#sessions.values()) session.close()
     this.#sessions.clear()
+    this.#waiting.clear()
   }
 
   /** Changes by the servers only: what the node itself reported it knows. */
   #forward(commits: readonly Commit[]): void {
-    const { allocations } = this.#store.tables
-    const changed = new Map<string, Set<string>>()
-    const removed = new Map<string, Set<string>>()
     for (const commit of commits)
       for (const row of commit.rows) {
-        // A node that was forgotten has to join anew.
-        if (row.table === 'nodes' && row.header === undefined) this.#sessions.get(row.key)?.close()
-        if (row.table !== 'allocations') continue
-        // A deleted row's last text still names its node.
-        const { NodeID, AllocModifyIndex } =
-          allocations.find(row.key) ?? (JSON.parse(row.body) as AllocationRow)
-        if (!this.#sessions.has(NodeID)) continue
-        if (row.header === undefined) addTo(removed, NodeID, row.key)
-        else if (AllocModifyIndex === commit.index) addTo(changed, NodeID, row.key)
+        if (row.table === 'nodes') this.#closeWhenGone(row.key)
+        if (row.table === 'allocations') this.#note(commit, row)
       }
-    for (const nodeId of new Set([...changed.keys(), ...removed.keys()])) {
-      const session = this.#sessions.get(nodeId)
-      if (session === undefined) continue
-      const rows = [...(changed.get(nodeId) ?? [])].flatMap((id) => allocations.find(id) ?? [])
-      const gone = [...(removed.get(nodeId) ?? [])]
-      this.#send(session, { full: false, index: commits.at(-1)?.index ?? 0, rows, removed: gone })
+    if (!this.#isDrainDue) this.#drain()
+  }
+
+  /**
+   * A node that was forgotten has to join anew. One that was given up and still has a channel says
+   * hello on a new one, and there how all its allocations are (scheduling reference §22).
+   */
+  #closeWhenGone(nodeId: string): void {
+    const status = this.#store.tables.nodes.find(nodeId)?.Status
+    if (status !== 'ready' && status !== 'initializing') this.#sessions.get(nodeId)?.close()
+  }
+
+  #note(commit: Commit, row: Commit['rows'][number]): void {
+    const { allocations } = this.#store.tables
+    // A deleted row's last text still names its node; so does that of a row deleted since.
+    const nodeId =
+      allocations.groupOf('node', row.key) ?? (JSON.parse(row.body) as AllocationRow).NodeID
+    if (!this.#sessions.has(nodeId)) return
+    if (row.header === undefined) this.#changesOf(nodeId).removed.add(row.key)
+    else if (allocations.find(row.key)?.AllocModifyIndex === commit.index)
+      this.#changesOf(nodeId).changed.add(row.key)
+  }
+
+  #changesOf(nodeId: string): NodeChanges {
+    const known = this.#waiting.get(nodeId)
+    if (known !== undefined) return known
+    const changes = { changed: new Set<string>(), removed: new Set<string>() }
+    this.#waiting.set(nodeId, changes)
+    return changes
+  }
+
+  /** Tells those who have waited longest; the others get their turn in the next one. */
+  #drain(): void {
+    this.#isDrainDue = false
+    const due = [...this.#waiting].slice(0, NODES_PER_TURN)
+    for (const [nodeId, changes] of due) {
+      this.#waiting.delete(nodeId)
+      this.#tell(nodeId, changes)
     }
+    if (this.#waiting.size === 0) return
+    this.#isDrainDue = true
+    this.#later(() => this.#drain())
+  }
+
+  #tell(nodeId: string, { changed, removed }: NodeChanges): void {
+    const session = this.#sessions.get(nodeId)
+    if (session === undefined) return
+    const { tables, durableIndex } = this.#store
+    const rows: AllocationRow[] = []
+    for (const id of changed) {
+      const row = tables.allocations.find(id)
+      if (row === undefined) continue
+      if (row.ModifyIndex <= durableIndex) rows.push(row)
+      // Nobody may be told of it yet.
+      else this.#changesOf(nodeId).changed.add(id)
+    }
+    if (rows.length + removed.size > 0)
+      this.#send(session, { full: false, index: durableIndex, rows, removed: [...removed] })
   }
 
   #send(session: NodeSession, desired: Desired): void {
-    const { full, index, removed } = desired
-    const all = desired.rows.flatMap((row) => this.#desiredOf(row))
-    const parts = inParts(all)
-    parts.forEach((allocations, i) => {
-      const last = i === parts.length - 1
-      session.send({
-        kind: 'desired',
-        full,
-        more: !last,
-        index,
-        allocations,
-        removed: last ? [...removed] : [],
-      })
-    })
-  }
-
-  #desiredOf(row: AllocationRow): DesiredAllocation[] {
-    const job = this.#store.tables.job_versions.find(
-      jobVersionKey(row.Namespace, row.JobID, row.JobVersion),
-    )
-    return job === undefined ? [] : [{ allocation: allocationRecord(row), job }]
+    for (const text of desiredTexts(this.#store.tables, desired)) session.send(text)
   }
 }
 
-interface Desired {
-  readonly full: boolean
-  readonly index: number
-  readonly rows: readonly AllocationRow[]
-  readonly removed: readonly string[]
-}
+type Later = (work: () => void) => void
 
-/** At least one part, so that an empty listing is said too. */
-function inParts(all: readonly DesiredAllocation[]): DesiredAllocation[][] {
-  const parts: DesiredAllocation[][] = [[]]
-  let chars = 0
-  for (const one of all) {
-    const size = JSON.stringify(one).length
-    const part = parts.at(-1) ?? []
-    if (
-      part.length >= ALLOCATIONS_PER_MESSAGE ||
-      (part.length > 0 && chars + size > MESSAGE_CHARS_TARGET)
-    ) {
-      parts.push([one])
-      chars = size
-    } else {
-      part.push(one)
-      chars += size
-    }
-  }
-  return parts
-}
-
-function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {
-  const set = sets.get(key)
-  if (set === undefined) sets.set(key, new Set([value]))
-  else set.add(value)
+interface NodeChanges {
+  readonly changed: Set<string>
+  readonly removed: Set<string>
 }

@@ -1,14 +1,30 @@
-import type { HelloMessage, NodeRegistration } from '@reeve/contract'
+import type { HelloMessage, NodeRegistration, NodeStatus } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
-import { refusal, withNodeEvent, type NodeRow, type Refusal } from '../../model/index.ts'
-import { nodeEvaluations, put, type Change, type Stamp } from '../../state/index.ts'
+import {
+  isStatusNews,
+  nextNodeStatus,
+  refusal,
+  withNodeEvent,
+  type NodeRow,
+  type Refusal,
+} from '../../model/index.ts'
+import {
+  nodeEvaluations,
+  put,
+  withJobRows,
+  type Change,
+  type Stamp,
+  type Tables,
+} from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { nodePoolRow } from '../node-pools.ts'
 import { computedClass } from './computed-class.ts'
+import { mattersToJobs } from './node-changes.ts'
 
 /**
  * A node says hello. A known one proves itself by its secret; an unknown one is let in by the join
- * token (architecture §9). Either is ready afterwards.
+ * token (architecture §9). Either is ready afterwards, unless it was away and has yet to say how
+ * its allocations are (scheduling reference §1.6).
  */
 export async function registerNode(
   context: WorkloadContext,
@@ -26,9 +42,11 @@ export async function registerNode(
         'this node is unknown and its join token is not the servers’ one',
       ),
     )
+  const status = statusAfterHello(store.tables, known)
   const { durable } = store.commit({
     cause: 'NodeRegistration',
-    changes: (stamp) => registrationRows(context, { node: hello.node, known, secretHash, stamp }),
+    changes: (stamp) =>
+      registrationRows(context, { node: hello.node, known, secretHash, status, stamp }),
   })
   await durable
   return ok(undefined)
@@ -44,26 +62,48 @@ interface Registration {
   readonly node: NodeRegistration
   readonly known: NodeRow | undefined
   readonly secretHash: string
+  readonly status: NodeStatus
   readonly stamp: Stamp
 }
 
 function registrationRows(context: WorkloadContext, registration: Registration): Change[] {
   const row = registeredRow(registration)
-  const wasReady = registration.known?.Status === 'ready'
+  const { known, stamp } = registration
   const { tables } = context.store
   // Reference §5.6: a pool that a node names and nobody made is made with it.
   const pool = tables.node_pools.has(row.NodePool)
     ? []
     : [put('node_pools', nodePoolRow({ Name: row.NodePool }))]
-  const follow = { stamp: registration.stamp, ids: context.ids }
-  return [put('nodes', row), ...pool, ...(wasReady ? [] : nodeEvaluations(tables, row, follow))]
+  const isNews =
+    isStatusNews(known?.Status, row.Status) || (known !== undefined && mattersToJobs(known, row))
+  const evaluations = isNews ? nodeEvaluations(tables, row, { stamp, ids: context.ids }) : []
+  return withJobRows(tables, [put('nodes', row), ...pool, ...evaluations])
 }
 
-function registeredRow({ node, known, secretHash, stamp }: Registration): NodeRow {
+/** What it says on a channel that is new: the status follows from whether it was away. */
+function statusAfterHello(tables: Tables, known: NodeRow | undefined): NodeStatus {
+  return nextNodeStatus(known?.Status, 'hello', {
+    awaitsReports: known !== undefined && hasLive(tables, known.ID),
+    // It is made with the registration.
+    hasPool: true,
+    mayReconnect: false,
+  })
+}
+
+function hasLive({ allocations }: Tables, nodeId: string): boolean {
+  for (const id of allocations.keysIn('node', nodeId))
+    if (allocations.groupOf('live', id) !== undefined) return true
+  return false
+}
+
+function registeredRow(registration: Registration): NodeRow {
+  const { node, known, secretHash, status, stamp } = registration
   const message = known === undefined ? 'Node registered' : 'Node re-registered'
-  const isEvent = known === undefined || known.Status !== 'ready'
+  const wasAway = known === undefined || (known.Status !== 'ready' && known.Status !== status)
   const before = known?.Events ?? []
-  const events = isEvent ? withNodeEvent(before, { subsystem: 'Cluster', message }, stamp) : before
+  const events = wasAway ? withNodeEvent(before, { subsystem: 'Cluster', message }, stamp) : before
+  const since = { StatusDescription: '', StatusUpdatedAt: Math.floor(stamp.timeMs / 1000) }
+  const { StatusDescription, StatusUpdatedAt } = known?.Status === status ? known : since
   return {
     ...node,
     SecretHash: secretHash,
@@ -74,9 +114,9 @@ function registeredRow({ node, known, secretHash, stamp }: Registration): NodeRo
     DrainStrategy: known?.DrainStrategy ?? null,
     LastDrain: known?.LastDrain ?? null,
     SchedulingEligibility: known?.SchedulingEligibility ?? 'eligible',
-    Status: 'ready',
-    StatusDescription: '',
-    StatusUpdatedAt: Math.floor(stamp.timeMs / 1000),
+    Status: status,
+    StatusDescription,
+    StatusUpdatedAt,
     Events: events,
     CSIControllerPlugins: null,
     CSINodePlugins: null,
@@ -85,14 +125,14 @@ function registeredRow({ node, known, secretHash, stamp }: Registration): NodeRo
   }
 }
 
-/** The machine changed: new attributes or resources, the same node. */
+/** The machine changed: new attributes or resources, the same node, as much there as before. */
 export async function updateNode(context: WorkloadContext, node: NodeRegistration): Promise<void> {
   const known = context.store.tables.nodes.find(node.ID)
   if (known === undefined) return
+  const { SecretHash: secretHash, Status: status } = known
   const { durable } = context.store.commit({
     cause: 'NodeRegistration',
-    changes: (stamp) =>
-      registrationRows(context, { node, known, secretHash: known.SecretHash, stamp }),
+    changes: (stamp) => registrationRows(context, { node, known, secretHash, status, stamp }),
   })
   await durable
 }

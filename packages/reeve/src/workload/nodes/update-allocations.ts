@@ -1,38 +1,63 @@
-import type { AllocationUpdate, Job } from '@reeve/contract'
+import type { AllocationUpdate } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
-import {
-  isClientTerminal,
-  newEvaluation,
-  reportedHealth,
-  storeTaskStates,
-  type AllocationRow,
-} from '../../model/index.ts'
-import { namespacedKey, put, withJobRows, type Change, type Stamp } from '../../state/index.ts'
+import { reportedHealth, storeTaskStates, type AllocationRow } from '../../model/index.ts'
+import { put, withJobRows, type Stamp, type Tables } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import { isOrphaned, reportEvaluations, type ReportedChange } from './report-evaluations.ts'
+
+/** What one node says of its allocations. */
+export interface NodeReport {
+  readonly nodeId: string
+  readonly updates: readonly AllocationUpdate[]
+}
 
 /**
- * A node reports how its allocations stand. Only its own count; what it says of others is ignored.
- * Resolves when the report is durable, so that the node may forget it.
+ * Nodes report how their allocations stand. Only its own count; what one says of others is ignored.
+ * Resolves when the reports are durable, so that the nodes may forget them.
  */
 export async function updateAllocations(
   context: WorkloadContext,
-  nodeId: string,
-  updates: readonly AllocationUpdate[],
+  reports: readonly NodeReport[],
 ): Promise<void> {
   const { tables } = context.store
   const { durable } = context.store.commit({
     cause: 'AllocationUpdated',
     changes: (stamp) => {
-      const rows = updates.flatMap((update) => {
-        const row = tables.allocations.find(update.ID)
-        return row === undefined || row.NodeID !== nodeId ? [] : [reported(row, update, stamp)]
-      })
-      const allocations = rows.map((row) => put('allocations', row))
-      const evaluations = reportEvaluations(context, rows, stamp)
+      const changed = reports.flatMap((report) => reportedChanges(tables, report, stamp))
+      // Of two words on one allocation the later one counts: each row is written once.
+      const latest = [...new Map(changed.map((change) => [change.row.ID, change])).values()]
+      const allocations = latest.map(({ row }) => put('allocations', row))
+      const evaluations = reportEvaluations(context, latest, stamp)
       return withJobRows(tables, [...allocations, ...evaluations])
     },
   })
   await durable
+}
+
+function reportedChanges(
+  tables: Tables,
+  { nodeId, updates }: NodeReport,
+  stamp: Stamp,
+): ReportedChange[] {
+  // Scheduling reference §22: it says hello first, and then how everything is.
+  const status = tables.nodes.find(nodeId)?.Status
+  if (status === 'down' || status === 'disconnected') return []
+  return updates.flatMap((update) => {
+    const before = tables.allocations.find(update.ID)
+    if (before === undefined || before.NodeID !== nodeId) return []
+    const row = reported(before, update, stamp)
+    return { before, row: isOrphaned(tables, row) ? stoppedOrphan(row, stamp) : row }
+  })
+}
+
+/** Scheduling reference §2: nobody will ask for it again. */
+function stoppedOrphan(row: AllocationRow, { index }: Stamp): AllocationRow {
+  return {
+    ...row,
+    DesiredStatus: 'stop',
+    DesiredDescription: 'its job is gone',
+    AllocModifyIndex: index,
+  }
 }
 
 function reported(row: AllocationRow, update: AllocationUpdate, stamp: Stamp): AllocationRow {
@@ -44,58 +69,14 @@ function reported(row: AllocationRow, update: AllocationUpdate, stamp: Stamp): A
     DeploymentStatus: reportedHealth({
       row,
       clientStatus: update.ClientStatus,
-      status: update.DeploymentStatus,
+      status: isMeantFor(row, update) ? update.DeploymentStatus : undefined,
       ...stamp,
     }),
     ModifyTime: nsFromMs(stamp.timeMs),
   }
 }
 
-interface Wake {
-  readonly job: Job
-  readonly trigger: 'alloc-failure' | 'reconnect'
-}
-
-/**
- * A failed allocation may have to be replaced, and one that was unknown meets those that stood in
- * for it: its job is evaluated, once per report.
- */
-function reportEvaluations(
-  context: WorkloadContext,
-  rows: readonly AllocationRow[],
-  stamp: Stamp,
-): Change[] {
-  const { tables } = context.store
-  const wakes = new Map<string, Wake>()
-  for (const row of rows) {
-    const trigger = triggerOf(tables.allocations.find(row.ID), row)
-    const key = namespacedKey(row.Namespace, row.JobID)
-    const job = tables.jobs.find(key)
-    // One evaluation serves both; that something is back says more than that something failed.
-    if (trigger === undefined || job === undefined || wakes.get(key)?.trigger === 'reconnect')
-      continue
-    wakes.set(key, { job, trigger })
-  }
-  return [...wakes.values()].map(({ job, trigger }) =>
-    put(
-      'evaluations',
-      newEvaluation(job, {
-        id: context.ids.uuid(),
-        trigger,
-        timeMs: stamp.timeMs,
-        jobModifyIndex: job.JobModifyIndex,
-      }),
-    ),
-  )
-}
-
-/** Scheduling reference §2. */
-function triggerOf(
-  before: AllocationRow | undefined,
-  row: AllocationRow,
-): Wake['trigger'] | undefined {
-  if (row.DesiredStatus !== 'run') return undefined
-  if (before?.ClientStatus === 'unknown' && row.ClientStatus !== 'unknown') return 'reconnect'
-  const isNew = before === undefined || !isClientTerminal(before)
-  return row.ClientStatus === 'failed' && isNew ? 'alloc-failure' : undefined
+/** The allocation may have joined another deployment while the report was on its way. */
+function isMeantFor(row: AllocationRow, { DeploymentID }: AllocationUpdate): boolean {
+  return DeploymentID === undefined || DeploymentID === (row.DeploymentID ?? '')
 }

@@ -112,7 +112,7 @@ class TableWalk {
     }
   }
 
-  /** Where to go on; undefined at the end of the range. Other requests may change rows meanwhile. */
+  /** Where to go on; undefined at the end of the range. Rows may change before that. */
   #slice(range: string, from: string): string | undefined {
     const table = this.#scope.tables[this.#source.table]
     let taken = 0

@@ -134,7 +134,7 @@ export function needleOf(text: string): Needle {
   }
 }
 
-/** Whether a row can hold the text at all: far cheaper than decoding it to find that it does not. */
+/** Whether a row can hold the text at all: far cheaper than decoding it to find that it cannot. */
 export function mayHold(
   table: Pick<Table<object>, 'bodyOf'>,
   key: string,

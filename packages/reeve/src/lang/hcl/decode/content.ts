@@ -171,9 +171,11 @@ function sortBlock(sorter: Sorter, block: Block): void {
     return
   }
   const detail = () => {
-    const hint = isAttribute
-      ? ` Did you mean to set the argument ${quoteText(type)}? If so, write "=" after its name.`
-      : didYouMean(type, namesOf(schema))
+    // Labels make it a block that somebody meant as one.
+    const hint =
+      isAttribute && block.labels.length === 0
+        ? ` Did you mean to set the argument ${quoteText(type)}? If so, write "=" after its name.`
+        : didYouMean(type, namesOf(schema))
     return `Blocks of type ${quoteText(type)} are not expected here.${hint}`
   }
   report(problems, { span: typeSpan, summary: 'Unsupported block type', detail })

@@ -12,6 +12,7 @@ import {
   report,
   reportAll,
   toDiagnostics,
+  TOO_EXPENSIVE,
   type Diagnostic,
   type Problems,
 } from '../text/diagnostic.ts'
@@ -222,9 +223,7 @@ function decodeBlock(
   const { type, headerSpan, body } = block
   if (!charge(scope.meter, STEPS_PER_BLOCK)) {
     const detail = `Evaluation needs more than ${scope.meter.limits.stepsMax} steps.`
-    const summary = 'Evaluation too expensive'
-    if (decoding.problems.kept.at(-1)?.summary === summary) return undefined
-    return report(decoding.problems, { span: headerSpan, summary, detail })
+    return report(decoding.problems, { span: headerSpan, summary: TOO_EXPENSIVE, detail })
   }
   const inner = findBlockSchema(schema, type)?.body ?? OPEN_BODY
   const decoded = decode({ body, schema: inner, scope }, decoding)

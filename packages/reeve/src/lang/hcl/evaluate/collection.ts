@@ -7,14 +7,7 @@ import type {
 } from '../syntax/tree.ts'
 import { quoteText } from '../text/nearest.ts'
 import { toText } from '../value/convert.ts'
-import {
-  describeValue,
-  isList,
-  isObject,
-  makeObject,
-  sortedEntries,
-  type Value,
-} from '../value/value.ts'
+import { describeValue, entriesOf, makeObject, type Value } from '../value/value.ts'
 import { checkSize, fail, spend, withVariables, type Context } from './context.ts'
 import { evaluateBool } from './logic.ts'
 
@@ -107,13 +100,13 @@ export function evaluateRounds(
   const { collection } = binding
   const value = context.evaluate(collection, context)
   if (value === undefined) return undefined
-  if (!isList(value) && !isObject(value)) {
+  const entries = entriesOf(value)
+  if (entries === undefined) {
     const detail = `A list or an object is needed, but found ${describeValue(value)}.`
     const summary =
       value === null ? 'Iteration over null value' : 'Iteration over non-iterable value'
     return fail(context, { span: collection.span, summary, detail })
   }
-  const entries = isList(value) ? [...value.entries()] : sortedEntries(value)
   if (!spend(context, entries.length, collection.span)) return undefined
   return entries.map(([key, element]) => {
     const variables: [string, Value][] = [[binding.valueName, element]]

@@ -1,6 +1,12 @@
 import { CHARACTERS_PER_STEP } from '../limits.ts'
 import type { Expression } from '../syntax/tree.ts'
-import { noProblems, report, type Problem, type Problems } from '../text/diagnostic.ts'
+import {
+  noProblems,
+  report,
+  TOO_EXPENSIVE,
+  type Problem,
+  type Problems,
+} from '../text/diagnostic.ts'
 import type { Span } from '../text/source.ts'
 import type { Value } from '../value/value.ts'
 import { charge, isTooLarge, measure } from './meter.ts'
@@ -35,14 +41,9 @@ export function spend(context: Context, steps: number, span: Span): boolean {
   const { meter } = context.scope
   if (charge(meter, steps)) return true
   const detail = `Evaluation needs more than ${meter.limits.stepsMax} steps.`
-  const { kept } = context.problems
-  // Every expression on the way out would say the same again.
-  if (kept.at(-1)?.summary !== LIMIT_SUMMARY)
-    fail(context, { span, summary: LIMIT_SUMMARY, detail })
+  fail(context, { span, summary: TOO_EXPENSIVE, detail })
   return false
 }
-
-const LIMIT_SUMMARY = 'Evaluation too expensive'
 
 /** The value, if it is within the limits; otherwise reported. */
 export function checkSize(context: Context, value: Value, span: Span): Value | undefined {

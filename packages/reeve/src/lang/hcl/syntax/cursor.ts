@@ -21,14 +21,24 @@ export interface Cursor {
    * cycle of imports.
    */
   readonly parseExpression: (cursor: Cursor) => Expression | undefined
-  /** Recovery ran into the end of the text, so brackets found open there say nothing new. */
+  /**
+   * Recovery ran over lines between brackets that may never have been closed, so blocks found open
+   * at the end of the text say nothing new.
+   */
   isLost: boolean
+  /** A block that is closed by a brace which, by its indentation, belongs to one around it. */
+  suspect: Suspect | undefined
+}
+
+export interface Suspect {
+  readonly open: Token
+  readonly close: Token
 }
 
 type CursorStart = Pick<Cursor, 'source' | 'tokens' | 'problems' | 'parseExpression'>
 
 export function makeCursor(start: CursorStart): Cursor {
-  return { ...start, index: 0, seesNewlines: true, depth: 0, isLost: false }
+  return { ...start, index: 0, seesNewlines: true, depth: 0, isLost: false, suspect: undefined }
 }
 
 /** The next token. The last one is always `end` and is never passed. */
@@ -134,6 +144,12 @@ const CLOSING: ReadonlySet<TokenKind> = new Set<TokenKind>([
  * is passed at most twice.
  */
 export function skipItem(cursor: Cursor, firstIndex: number): void {
+  // What is open at the end of the text is open wherever one begins to skip: going back would pass
+  // everything once for each block around it.
+  if (tokenAt(cursor, 0).kind === 'end') {
+    cursor.isLost = true
+    return
+  }
   cursor.index = firstIndex
   let openCount = 0
   for (; ; cursor.index++) {
@@ -143,6 +159,7 @@ export function skipItem(cursor: Cursor, firstIndex: number): void {
       return
     }
     if (openCount === 0 && cursor.index > firstIndex && (kind === 'newline' || kind === '}')) return
+    if (kind === 'newline') cursor.isLost = true
     if (OPENING.has(kind)) openCount++
     else if (CLOSING.has(kind)) openCount = Math.max(0, openCount - 1)
   }

@@ -43,7 +43,7 @@ interface Reader {
   readonly hasTemplates: boolean
   at: number
   depth: number
-  valueCount: number
+  tokenCount: number
 }
 
 function makeReader(source: Source, options: JsonOptions): Reader {
@@ -56,7 +56,7 @@ function makeReader(source: Source, options: JsonOptions): Reader {
     hasTemplates,
     at,
     depth: 0,
-    valueCount: 0,
+    tokenCount: 0,
   }
 }
 
@@ -110,8 +110,8 @@ const WORD = /true|false|null/y
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 
 function readValue(reader: Reader): Expression | undefined {
-  if (++reader.valueCount > TOKEN_COUNT_MAX)
-    return fail(reader, 'Text too long', `A text may have at most ${TOKEN_COUNT_MAX} values.`)
+  // The value and the sign after it.
+  if (!countTokens(reader, 2)) return undefined
   skipBlanks(reader)
   const { text, at } = reader
   if (text[at] === '{') return nested(reader, readObject)
@@ -137,6 +137,14 @@ function readValue(reader: Reader): Expression | undefined {
   if (value !== undefined) return { kind: 'literal', value, span }
   const detail = 'Numbers must be below 2 to the power of 1024.'
   return report(reader.problems, { span, summary: 'Number out of range', detail })
+}
+
+function countTokens(reader: Reader, count: number): boolean {
+  reader.tokenCount += count
+  if (reader.tokenCount <= TOKEN_COUNT_MAX) return true
+  const detail = `A text may have at most ${TOKEN_COUNT_MAX} names, values and signs.`
+  fail(reader, 'Text too long', detail)
+  return false
 }
 
 function readMatch(reader: Reader, pattern: RegExp): string | undefined {
@@ -187,7 +195,8 @@ function readMember(reader: Reader): ObjectItem | undefined {
       'Expected the name of a property in double quotes.',
     )
   const name = readString(reader)
-  if (name === undefined) return undefined
+  // The name and the colon.
+  if (name === undefined || !countTokens(reader, 2)) return undefined
   const key = stringAsExpression(reader, name)
   if (key === undefined) return undefined
   if (!takeSign(reader, ':'))
@@ -219,6 +228,9 @@ function readString(reader: Reader): JsonString | undefined {
   return string
 }
 
+/** The shortest templates: `${a}` is three tokens. */
+const TEMPLATE_CHARACTERS_PER_TOKEN = 1.3
+
 /**
  * The template is parsed in the decoded text, whose offsets lead back to where the characters were
  * written.
@@ -227,6 +239,7 @@ function stringAsExpression(reader: Reader, string: JsonString): Expression | un
   const { text, span } = string
   const mayBeTemplate = reader.hasTemplates && (text.includes('${') || text.includes('%{'))
   if (!mayBeTemplate) return { kind: 'literal', value: text, span }
+  if (!countTokens(reader, Math.ceil(text.length / TEMPLATE_CHARACTERS_PER_TOKEN))) return undefined
   const outer = { source: reader.source, offsetOf: string.offsetOf }
   const expression = parseTemplateOf(makeSource(reader.source.file, text, outer), reader.problems)
   // A literal came from escaped sequences only; it belongs to the JSON text like any other.

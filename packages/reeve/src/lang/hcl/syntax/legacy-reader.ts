@@ -11,8 +11,8 @@ export interface LegacyReader {
   readonly problems: Problems
   at: number
   depth: number
-  /** Items and list elements read so far. */
-  count: number
+  /** Names, values and signs read so far, as far as they are counted. */
+  tokenCount: number
 }
 
 /** Reports at the next character. */

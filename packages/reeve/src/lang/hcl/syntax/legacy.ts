@@ -22,7 +22,7 @@ import type { Attribute, Block, Body, Expression, Label } from './tree.ts'
 export function parseLegacy(text: string, file: string): Result<Body, readonly Diagnostic[]> {
   const source = makeSource(file, text)
   const at = text.startsWith('\uFEFF') ? 1 : 0
-  const reader: LegacyReader = { source, text, problems: noProblems(), at, depth: 0, count: 0 }
+  const reader: LegacyReader = { source, text, problems: noProblems(), at, depth: 0, tokenCount: 0 }
   const body = readFile(reader)
   return body === undefined ? err(toSortedDiagnostics(reader.problems)) : ok(body)
 }
@@ -66,7 +66,8 @@ function readItems(reader: LegacyReader): Items | undefined {
 }
 
 function readItem(reader: LegacyReader, items: Items): boolean {
-  if (!countOne(reader)) return false
+  // A name, a sign, a value and what ends it.
+  if (!countTokens(reader, 4)) return false
   const keys = readKeys(reader)
   const [first, second] = keys ?? []
   if (keys === undefined || first === undefined) return false
@@ -84,9 +85,11 @@ function readItem(reader: LegacyReader, items: Items): boolean {
   return block !== undefined
 }
 
-function countOne(reader: LegacyReader): boolean {
-  if (++reader.count <= TOKEN_COUNT_MAX) return true
-  failNext(reader, 'Text too long', `A text may have at most ${TOKEN_COUNT_MAX} items.`)
+function countTokens(reader: LegacyReader, count: number): boolean {
+  reader.tokenCount += count
+  if (reader.tokenCount <= TOKEN_COUNT_MAX) return true
+  const detail = `A text may have at most ${TOKEN_COUNT_MAX} names, values and signs.`
+  failNext(reader, 'Text too long', detail)
   return false
 }
 
@@ -191,7 +194,7 @@ function readElements(reader: LegacyReader): readonly Expression[] | undefined {
   for (;;) {
     if (!skipBlanks(reader)) return undefined
     if (takeSign(reader, ']')) return elements
-    if (!countOne(reader)) return undefined
+    if (!countTokens(reader, 2)) return undefined
     const element = readValue(reader)
     if (element === undefined || !skipBlanks(reader)) return undefined
     elements.push(element)

@@ -15,6 +15,7 @@ import {
   tokenText,
   withNewlines,
   type Cursor,
+  type Suspect,
 } from './cursor.ts'
 import { parsePlainQuoted } from './parse-template.ts'
 import { spanOfToken, type Token } from './token.ts'
@@ -164,7 +165,9 @@ function parseBlockBody(cursor: Cursor, anchor: Span): Body | undefined {
   const isOneLine = peek(cursor).kind !== 'newline'
   const items = isOneLine ? parseOneLineItems(cursor) : parseItems(cursor, '}')
   if (items === undefined) return undefined
-  if (takeIf(cursor, '}') === undefined) return reportUnclosed(cursor, open)
+  const close = takeIf(cursor, '}')
+  if (close === undefined) return reportUnclosed(cursor, open)
+  if (!isOneLine) compareIndentation(cursor, { open, close })
   return { syntax: 'native', ...items, anchor, span: spanFrom(cursor, open.start) }
 }
 
@@ -191,10 +194,41 @@ function parseOneLineItems(cursor: Cursor): Items | undefined {
   return reportNext(cursor, 'Invalid single-line block', detail)
 }
 
+/**
+ * A forgotten brace is missed at the end of the text only, where the block is open that comes first.
+ * The indentation tells which one was meant: the first whose brace stands further left than its own
+ * line. When a block around it is closed in the right column, it was only untidy.
+ */
+function compareIndentation(cursor: Cursor, { open, close }: Suspect): void {
+  const opening = indentationAt(cursor, open)
+  const closing = indentationAt(cursor, close)
+  const isOnItsLine = closing.end === close.start
+  if (isOnItsLine && closing.width < opening.width) cursor.suspect ??= { open, close }
+  else if (closing.width === opening.width && open.start < (cursor.suspect?.open.start ?? 0))
+    cursor.suspect = undefined
+}
+
+/** How far the line of a token is indented, and where what is written on it begins. */
+function indentationAt(
+  { source }: Cursor,
+  { start }: Token,
+): { readonly width: number; readonly end: number } {
+  const { text } = source
+  const lineStart = text.lastIndexOf('\n', start - 1) + 1
+  let end = lineStart
+  while (text[end] === ' ' || text[end] === '\t') end++
+  return { width: end - lineStart, end }
+}
+
 function reportUnclosed(cursor: Cursor, open: Token): undefined {
   if (cursor.isLost) return undefined
   cursor.isLost = true
-  const detail = 'There is no closing brace for this block before the end of the text.'
-  const span = spanOfToken(cursor.source, open)
-  return report(cursor.problems, { span, summary: 'Unclosed block', detail })
+  const { source, suspect, problems } = cursor
+  const isInside = suspect !== undefined && suspect.open.start > open.start
+  const span = spanOfToken(source, isInside ? suspect.open : open)
+  const detail = () =>
+    isInside
+      ? `There is no closing brace for this block: by its indentation, the one at ${formatRange(rangeOf(spanOfToken(source, suspect.close)))} closes a block around it.`
+      : 'There is no closing brace for this block before the end of the text.'
+  return report(problems, { span, summary: 'Unclosed block', detail })
 }

@@ -29,14 +29,19 @@ export interface Problem {
   readonly detail: string | (() => string)
 }
 
+/** The budget of the text is used up: everything that is left of it would say so again. */
+export const TOO_EXPENSIVE = 'Evaluation too expensive'
+
 /** Collects at most `DIAGNOSTIC_COUNT_MAX` problems and counts the rest. */
 export interface Problems {
   readonly kept: (Problem | Diagnostic)[]
   lostCount: number
+  /** Those that are told already. */
+  repeatedCount: number
 }
 
 export function noProblems(): Problems {
-  return { kept: [], lostCount: 0 }
+  return { kept: [], lostCount: 0, repeatedCount: 0 }
 }
 
 /**
@@ -45,8 +50,32 @@ export function noProblems(): Problems {
  */
 export function report(problems: Problems, problem: Problem | Diagnostic): undefined {
   if (isFull(problems)) problems.lostCount++
+  else if (problems.kept.some((one) => isSame(one, problem))) problems.repeatedCount++
   else problems.kept.push(problem)
   return undefined
+}
+
+/**
+ * One mistake in the text is met once for each block that the text stands for. What is written late
+ * is not written here to compare it: the same summary at the same place is near enough.
+ */
+function isSame(a: Problem | Diagnostic, b: Problem | Diagnostic): boolean {
+  if (a.summary !== b.summary) return false
+  if (a.summary === TOO_EXPENSIVE) return true
+  if (!isSamePlace(a, b)) return false
+  const isLate = typeof a.detail === 'function' && typeof b.detail === 'function'
+  return isLate || a.detail === b.detail
+}
+
+function isSamePlace(a: Problem | Diagnostic, b: Problem | Diagnostic): boolean {
+  if ('range' in a && 'range' in b) {
+    const [one, other] = [a.range, b.range]
+    const isSameStart = one.start.offset === other.start.offset
+    return one.file === other.file && isSameStart && one.end.offset === other.end.offset
+  }
+  if (!('span' in a) || !('span' in b)) return false
+  const [one, other] = [a.span, b.span]
+  return one.source === other.source && one.start === other.start && one.end === other.end
 }
 
 export function reportAll(problems: Problems, list: readonly (Problem | Diagnostic)[]): undefined {
@@ -61,7 +90,7 @@ export function isFull(problems: Problems): boolean {
 
 /** Also those that were not kept. */
 export function countProblems(problems: Problems): number {
-  return problems.kept.length + problems.lostCount
+  return problems.kept.length + problems.lostCount + problems.repeatedCount
 }
 
 /** Warnings do not count. */

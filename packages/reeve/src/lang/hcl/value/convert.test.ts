@@ -16,7 +16,7 @@ import {
   unify,
   type Type,
 } from './type.ts'
-import type { Value } from './value.ts'
+import { entriesOf, isSet, type Value } from './value.ts'
 
 interface Case {
   readonly from: Value
@@ -109,3 +109,36 @@ for (const [a, b, wanted] of unions)
     assert.deepEqual(unify(typeOf(a), typeOf(b)), wanted)
     assert.deepEqual(unify(typeOf(b), typeOf(a)), wanted)
   })
+
+test('a set is a list that is known as a set until it is copied', () => {
+  const set = convert(['b', 'a', 'b'], setOf(STRING))
+  assert.ok(set.ok)
+  assert.deepEqual(set.value, ['a', 'b'])
+  assert.ok(isSet(set.value) && !isSet(['a', 'b']))
+  assert.deepEqual(typeOf(set.value), setOf(STRING))
+  const list = convert(set.value, listOf(STRING))
+  assert.ok(list.ok && !isSet(list.value))
+  const same = convert(set.value, ANY)
+  assert.ok(same.ok && isSet(same.value))
+})
+
+test('entriesOf: an element of a set is its own key', () => {
+  const set = convert([2, 1], setOf(NUMBER))
+  assert.ok(set.ok)
+  assert.deepEqual(entriesOf(set.value), [
+    [1, 1],
+    [2, 2],
+  ])
+  assert.deepEqual(entriesOf(['x']), [[0, 'x']])
+  assert.deepEqual(entriesOf({ b: 1, a: 2 }), [
+    ['a', 2],
+    ['b', 1],
+  ])
+  assert.equal(entriesOf('x'), undefined)
+})
+
+test('unify: a tuple beside a set becomes one, a list does not', () => {
+  assert.deepEqual(unify(setOf(STRING), tupleOf([])), setOf(STRING))
+  assert.deepEqual(unify(tupleOf([NUMBER]), setOf(STRING)), setOf(STRING))
+  assert.deepEqual(unify(setOf(STRING), listOf(STRING)), listOf(STRING))
+})

@@ -18,6 +18,7 @@ import {
   isNumber,
   isObject,
   makeObject,
+  markSet,
   toJson,
   type Value,
 } from './value.ts'
@@ -113,7 +114,7 @@ function convertToList(
   const converted = convertMembers(list.entries(), () => element, rules)
   if (!converted.ok) return converted
   const elements = converted.value.map(([, one]) => one)
-  return ok(type.kind === 'set' ? toSet(elements) : elements)
+  return ok(type.kind === 'set' ? markSet(toSet(elements)) : elements)
 }
 
 /** `list(any)` means a list of one type that is found in the value. */

@@ -1,4 +1,4 @@
-import { isList, isNumber, isObject, type Value } from './value.ts'
+import { isList, isNumber, isObject, isSet, type Value } from './value.ts'
 
 /** What a value is or shall become. `any` also stands for the unknown type of null. */
 export type Type =
@@ -53,10 +53,14 @@ export function objectOf(attributes: Readonly<Record<string, Type>>): Type {
   return { kind: 'object', attributes: new Map(Object.entries(attributes)) }
 }
 
-/** The exact type of a value: constructors make tuples and objects, never lists and maps. */
+/**
+ * The exact type of a value: constructors make tuples and objects, never lists and maps. Only a set
+ * is told from them.
+ */
 export function typeOf(value: Value): Type {
   if (value === null) return ANY
   if (isNumber(value)) return NUMBER
+  if (isSet(value)) return setOf(unifyAll(value.map(typeOf)) ?? ANY)
   if (isList(value)) return tupleOf(value.map(typeOf))
   if (isObject(value)) {
     const attributes = Object.entries(value).map(([name, one]) => [name, typeOf(one)] as const)
@@ -118,7 +122,11 @@ function unifySequences(a: Sequence, b: Sequence): Type | undefined {
   }
   const element = unifyAll([...elementTypes(a), ...elementTypes(b)])
   if (element === undefined) return undefined
-  return a.kind === 'set' && b.kind === 'set' ? setOf(element) : listOf(element)
+  // A tuple is what is written in brackets, and fits in with what the other one was made.
+  const isSetWanted = [a, b].some(({ kind }) => kind === 'set')
+  return isSetWanted && [a, b].every(({ kind }) => kind !== 'list')
+    ? setOf(element)
+    : listOf(element)
 }
 
 function elementTypes(type: Sequence): readonly Type[] {

@@ -2,8 +2,8 @@ import { numberToText, sameNumber, type NumberValue } from './number.ts'
 
 /**
  * What an expression yields: plain data. A whole number that a double cannot hold exactly is a
- * bigint; any other number is a number. Tuples, lists and sets are arrays; objects and maps are
- * objects.
+ * bigint; any other number is a number. Tuples and lists are arrays, and so are sets (`isSet`);
+ * objects and maps are objects.
  */
 export type Value = null | boolean | NumberValue | string | readonly Value[] | ObjectValue
 
@@ -13,6 +13,29 @@ export interface ObjectValue {
 
 export function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value)
+}
+
+const SETS = new WeakSet<readonly Value[]>()
+
+/** The same list, known as a set from now on. Its elements must be in order and differ. */
+export function markSet(elements: readonly Value[]): readonly Value[] {
+  SETS.add(elements)
+  return elements
+}
+
+/**
+ * A list that a conversion made a set. Everything reads it as a list, but its elements have no
+ * place: who walks over it meets each as its own key. A copy is a list again.
+ */
+export function isSet(value: Value): value is readonly Value[] {
+  return isList(value) && SETS.has(value)
+}
+
+/** What is met when walking over a collection, in order; undefined when it is none. */
+export function entriesOf(value: Value): readonly (readonly [Value, Value])[] | undefined {
+  if (isSet(value)) return value.map((element) => [element, element])
+  if (isList(value)) return [...value.entries()]
+  return isObject(value) ? sortedEntries(value) : undefined
 }
 
 export function isObject(value: Value): value is ObjectValue {
@@ -72,7 +95,7 @@ export function toJson(value: Value): string {
 /** The kind of a value in the words of messages. */
 export function describeValue(value: Value): string {
   if (value === null) return 'null'
-  if (isList(value)) return 'list'
+  if (isList(value)) return isSet(value) ? 'set' : 'list'
   if (isObject(value)) return 'object'
   if (isNumber(value)) return 'number'
   return typeof value === 'string' ? 'string' : 'bool'

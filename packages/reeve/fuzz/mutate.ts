@@ -1,0 +1,152 @@
+/** Changes to texts, chosen by a seed: what a slip of the hand or a hostile caller makes of a file. */
+
+/** Draws whole numbers below a bound, the same ones for the same seed. */
+export interface Draw {
+  below(bound: number): number
+}
+
+export function seededDraw(seed: number): Draw {
+  let state = seed >>> 0 || 1
+  return {
+    below(bound) {
+      // Xorshift: fast, and its low bits are as good as its high ones.
+      state ^= state << 13
+      state ^= state >>> 17
+      state ^= state << 5
+      return (state >>> 0) % Math.max(1, bound)
+    },
+  }
+}
+
+export function pick<T>(draw: Draw, list: readonly T[]): T {
+  const chosen = list[draw.below(list.length)]
+  if (chosen === undefined) throw new Error('nothing to choose from')
+  return chosen
+}
+
+/** One to six changes of a text, of which others may give parts. Never longer than `lengthMax`. */
+export function mutate(texts: readonly string[], draw: Draw, lengthMax: number): string {
+  let text = pick(draw, texts)
+  // Few more often than many: what is nearly right gets further.
+  for (let left = 1 + draw.below(1 + draw.below(6)); left > 0; left--) {
+    const change = pick(draw, CHANGES)
+    text = change({ text, other: pick(draw, texts), draw }).slice(0, lengthMax)
+  }
+  return text
+}
+
+interface Material {
+  readonly text: string
+  readonly other: string
+  readonly draw: Draw
+}
+
+type Change = (material: Material) => string
+
+const TOKEN = /\s+|[\p{L}\p{N}_-]+|./gsu
+
+/** Words with a meaning somewhere, and signs that open or close something. */
+const WORDS =
+  `{ } [ ] ( ) " \${ } %{ ~} $\${ << <<-E\nE\n = == => ? : , . ... * ! - + / % && || # // /* */ \\ \\u \\n
+0 1 -1 1e9 1e400 0x10 null true false for in if else endif endfor var.x local.x attr.x each.key
+job group task variable locals dynamic content for_each labels iterator config env meta
+range(1000) file("x") upper( jsondecode( try( toset( [for x in {for x in "\${" "}" __proto__`.split(
+    /\s+/,
+  )
+
+const CHANGES: readonly Change[] = [
+  flipCharacters,
+  truncate,
+  dropPart,
+  repeatPart,
+  splice,
+  swapTokens,
+  replaceToken,
+  insertWord,
+  nestDeeply,
+  changeLineEnds,
+]
+
+function flipCharacters({ text, draw }: Material): string {
+  const at = draw.below(text.length)
+  const code = draw.below(4) === 0 ? draw.below(0x1_00_00) : draw.below(128)
+  return `${text.slice(0, at)}${String.fromCharCode(code)}${text.slice(at + 1)}`
+}
+
+function truncate({ text, draw }: Material): string {
+  return text.slice(0, draw.below(text.length + 1))
+}
+
+function dropPart({ text, draw }: Material): string {
+  const { start, end } = part(text, draw)
+  return text.slice(0, start) + text.slice(end)
+}
+
+function repeatPart({ text, draw }: Material): string {
+  const { start, end } = part(text, draw)
+  return text.slice(0, end) + text.slice(start, end).repeat(1 + draw.below(30)) + text.slice(end)
+}
+
+function splice({ text, other, draw }: Material): string {
+  const { start, end } = part(other, draw)
+  const at = draw.below(text.length + 1)
+  return text.slice(0, at) + other.slice(start, end) + text.slice(at)
+}
+
+function swapTokens({ text, draw }: Material): string {
+  const tokens = tokensOf(text)
+  const [first, second] = [draw.below(tokens.length), draw.below(tokens.length)]
+  const swapped = tokens.with(first, tokens[second] ?? '').with(second, tokens[first] ?? '')
+  return swapped.join('')
+}
+
+function replaceToken({ text, other, draw }: Material): string {
+  const tokens = tokensOf(text)
+  return tokens.with(draw.below(tokens.length), pick(draw, tokensOf(other))).join('')
+}
+
+function insertWord({ text, draw }: Material): string {
+  const at = draw.below(text.length + 1)
+  return `${text.slice(0, at)} ${pick(draw, WORDS)} ${text.slice(at)}`
+}
+
+function nestDeeply({ text, draw }: Material): string {
+  const at = draw.below(text.length + 1)
+  const [open, close] = pick(draw, NESTS)
+  const count = pick(draw, [3, 50, 190, 210, 5_000])
+  const closed = draw.below(3) === 0 ? 0 : count
+  return text.slice(0, at) + open.repeat(count) + close.repeat(closed) + text.slice(at)
+}
+
+const NESTS = [
+  ['[', ']'],
+  ['{', '}'],
+  ['(', ')'],
+  ['{a=', '}'],
+  ['{"a":', '}'],
+  ['"${', '}"'],
+  ['a {\n', '}\n'],
+  ['group "g" {\n', '}\n'],
+  ['%{if true}', '%{endif}'],
+  ['!', ''],
+  ['-', ''],
+  ['true ? ', ': 1'],
+  ['upper(', ')'],
+  ['[for x in [1] : ', ']'],
+  ['.a', ''],
+  ['[0]', ''],
+] as const
+
+function changeLineEnds({ text, draw }: Material): string {
+  return text.replaceAll('\n', pick(draw, ['\r\n', '\r', ' ', '\n\n', '\u2028']))
+}
+
+function part(text: string, draw: Draw): { readonly start: number; readonly end: number } {
+  const start = draw.below(text.length)
+  return { start, end: start + 1 + draw.below(Math.min(400, text.length)) }
+}
+
+/** Never empty, so that one can be chosen. */
+function tokensOf(text: string): readonly string[] {
+  return text.match(TOKEN) ?? ['']
+}

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  allocationId,
+  anAssignment,
+  aSimulation,
+  aTask,
+  pass,
+  restartPolicy,
+  someMemoryStorage,
+  stopped,
+  type AssignmentFields,
+  type Simulation,
+} from '../../../test/build/agent.ts'
+import { nsFromMs } from '../../kit/duration.ts'
+
+const ID = allocationId(1)
+const Update = {
+  HealthCheck: 'task_states',
+  MinHealthyTime: nsFromMs(10_000),
+  HealthyDeadline: nsFromMs(60_000),
+}
+
+function deployed(DeploymentID = 'd1', fields: AssignmentFields = {}) {
+  return anAssignment({ ...fields, group: { Update }, allocation: { DeploymentID } })
+}
+
+/** What the server was last told of the health, and for which deployment. */
+function wordOf({ server }: Simulation) {
+  const update = server.updates.get(ID)
+  const status = update?.DeploymentStatus
+  return [update?.DeploymentID, status?.Healthy, status?.Timestamp]
+}
+
+const NOTHING = [undefined, undefined, undefined]
+const at = (seconds: number): string =>
+  new Date(Date.parse('2026-01-01T00:00:00Z') + seconds * 1_000).toISOString()
+
+test('health watch: an allocation whose tasks run long enough is healthy', async () => {
+  const sim = await aSimulation({ assignments: [deployed()] })
+  await pass(sim.clock, 9_000, 1_000)
+  assert.deepEqual(wordOf(sim), NOTHING)
+  await pass(sim.clock, 1_000, 1_000)
+  assert.deepEqual(wordOf(sim), ['d1', true, at(10)])
+  await sim.agent.stop()
+})
+
+test('health watch: one that fails is unhealthy at once', async () => {
+  const task = aTask({ Config: { run_for: '2s', exit_code: 1 } })
+  const sim = await aSimulation({ assignments: [deployed('d1', { tasks: [task] })] })
+  await pass(sim.clock, 2_000, 1_000)
+  assert.equal(sim.server.statusOf(ID), 'failed')
+  assert.deepEqual(wordOf(sim), ['d1', false, at(2)])
+  await sim.agent.stop()
+})
+
+test('health watch: one that restarts again and again is unhealthy at its deadline, and says why', async () => {
+  const task = aTask({
+    Config: { run_for: '5s', exit_code: 1 },
+    RestartPolicy: restartPolicy({ Attempts: 100, Delay: nsFromMs(1_000) }),
+  })
+  const sim = await aSimulation({ assignments: [deployed('d1', { tasks: [task] })] })
+  await pass(sim.clock, 59_000, 500)
+  assert.deepEqual(wordOf(sim), NOTHING)
+  await pass(sim.clock, 1_000, 500)
+  assert.deepEqual(wordOf(sim), ['d1', false, at(60)])
+  const events = sim.server.updates.get(ID)?.TaskStates?.['web']?.Events ?? []
+  const told = events.find((event) => event.Type === 'Alloc Unhealthy')
+  assert.match(told?.DisplayMessage ?? '', /^Task not running .*healthy_deadline of 1m0s$/)
+  await sim.agent.stop()
+})
+
+test('health watch: one that is told to stop is not unhealthy for it', async () => {
+  const assignment = deployed()
+  const sim = await aSimulation({ assignments: [assignment] })
+  await pass(sim.clock, 1_000, 500)
+  sim.server.assign(stopped(assignment))
+  await pass(sim.clock, 120_000, 10_000)
+  assert.equal(sim.server.statusOf(ID), 'complete')
+  assert.deepEqual(wordOf(sim), NOTHING)
+  await sim.agent.stop()
+})
+
+test('health watch: one that joins another deployment is judged for it', async () => {
+  const sim = await aSimulation({ assignments: [deployed()] })
+  await pass(sim.clock, 10_000, 1_000)
+  assert.deepEqual(wordOf(sim), ['d1', true, at(10)])
+  sim.server.assign(deployed('d2'))
+  await pass(sim.clock, 1_000, 500)
+  assert.deepEqual(wordOf(sim), ['d2', true, at(10)])
+  await sim.agent.stop()
+})
+
+test('health watch: the next agent judges again what it takes over', async () => {
+  const storage = someMemoryStorage()
+  const first = await aSimulation({ assignments: [deployed()], storage })
+  await pass(first.clock, 5_000, 1_000)
+  await first.agent.stop()
+  const { clock, driver, server } = first
+  server.updates.clear()
+  const second = await aSimulation({ clock, driver, server, storage })
+  await pass(clock, 4_000, 1_000)
+  assert.deepEqual(wordOf(second), NOTHING)
+  await pass(clock, 1_000, 1_000)
+  assert.deepEqual(wordOf(second), ['d1', true, at(10)])
+  await second.agent.stop()
+})

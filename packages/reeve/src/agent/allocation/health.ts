@@ -1,0 +1,98 @@
+import type { TaskState } from '@reeve/contract'
+import { formatDurationNs, msFromNs, nsFromMs } from '../../kit/duration.ts'
+import type { Assignment } from '../assignment.ts'
+import { isSidecar, type Stage } from './lifecycle.ts'
+
+/** What an allocation must show before it counts as healthy. */
+export interface HealthRule {
+  /** The deployment that asks; empty when none does, and only migrations want to know. */
+  readonly deploymentId: string
+  /** How long all its tasks must have run without a restart. */
+  readonly minHealthyMs: number
+  /** How long it may take to get there. */
+  readonly deadlineMs: number
+}
+
+/** What the verdict is made from, of each task. */
+export interface JudgedTask {
+  readonly name: string
+  readonly stage: Stage
+  readonly state: Pick<TaskState, 'State' | 'Failed' | 'StartedAt'>
+}
+
+export type HealthVerdict =
+  | { readonly kind: 'healthy' }
+  | { readonly kind: 'unhealthy'; readonly reasons: readonly UnhealthyTask[] }
+  /** Nothing can be said before `nextMs` unless a task changes. */
+  | { readonly kind: 'undecided'; readonly nextMs: number }
+
+/** A task that kept its allocation from being healthy in time, and why. */
+export interface UnhealthyTask {
+  readonly task: string
+  readonly reason: string
+}
+
+/**
+ * Who is watched (scheduling reference §29): allocations of a deployment by its rules, other
+ * services by those of migrations; nobody whose health a person decides, and nobody whose health is
+ * known.
+ */
+export function healthRuleOf({ allocation, job, group }: Assignment): HealthRule | undefined {
+  const deploymentId = allocation.DeploymentID ?? ''
+  if (typeof allocation.DeploymentStatus?.Healthy === 'boolean') return undefined
+  const isService = job.Type === 'service'
+  const block = deploymentId !== '' ? group.Update : isService ? group.Migrate : undefined
+  if (block === null || block === undefined || block.HealthCheck === 'manual') return undefined
+  return {
+    deploymentId,
+    minHealthyMs: msFromNs(block.MinHealthyTime),
+    deadlineMs: msFromNs(block.HealthyDeadline),
+  }
+}
+
+/**
+ * Scheduling reference §29. The time runs from the latest start of a task, so that a restart begins
+ * it anew; a task that will not run again, and should, or that failed, is the end of it.
+ */
+export function judgeHealth(
+  rule: HealthRule,
+  tasks: readonly JudgedTask[],
+  { nowMs, sinceMs }: { readonly nowMs: number; readonly sinceMs: number },
+): HealthVerdict {
+  const watched = tasks.filter((task) => task.stage !== 'poststop')
+  if (watched.some(isLost)) return { kind: 'unhealthy', reasons: [] }
+  const endMs = sinceMs + rule.deadlineMs
+  const healthyMs = healthyAtMs(watched, rule)
+  if (healthyMs <= nowMs) return { kind: 'healthy' }
+  if (endMs <= nowMs) return { kind: 'unhealthy', reasons: lateReasons(watched, rule) }
+  return { kind: 'undecided', nextMs: Math.min(endMs, healthyMs) }
+}
+
+/** Failed for good, or ended though it should run as long as the allocation does. */
+function isLost({ state, stage }: JudgedTask): boolean {
+  if (state.State !== 'dead') return false
+  return state.Failed || stage === 'main' || isSidecar(stage)
+}
+
+/** When all tasks will have run long enough; infinite while one of them has yet to begin. */
+function healthyAtMs(tasks: readonly JudgedTask[], { minHealthyMs }: HealthRule): number {
+  // What has done its work at the start or at the end is past its time.
+  const due = tasks.filter(({ state }) => state.State !== 'dead')
+  if (due.some(({ state }) => state.State === 'pending')) return Infinity
+  const starts = due.map(({ state }) => Date.parse(state.StartedAt))
+  return starts.reduce((latest, start) => Math.max(latest, start), 0) + minHealthyMs
+}
+
+function lateReasons(tasks: readonly JudgedTask[], rule: HealthRule): readonly UnhealthyTask[] {
+  const deadline = formatDurationNs(nsFromMs(rule.deadlineMs))
+  const time = formatDurationNs(nsFromMs(rule.minHealthyMs))
+  return tasks
+    .filter(({ state }) => state.State !== 'dead')
+    .map(({ name, state }) => ({
+      task: name,
+      reason:
+        state.State === 'pending'
+          ? `Task not running by healthy_deadline of ${deadline}`
+          : `Task not running for min_healthy_time of ${time} by healthy_deadline of ${deadline}`,
+    }))
+}

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { DeploymentGroupState, Job, ReschedulePolicy } from '@reeve/contract'
+import { aGroup, aJob, anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
+import { isoFromMs, nsFromMs, ZERO_TIME } from '../../kit/duration.ts'
+import {
+  newDeployment,
+  newGroupState,
+  withGroupStates,
+  type AllocationRow,
+} from '../../model/index.ts'
+import { decideDeployment } from './decide-deployment.ts'
+
+const MINUTE_NS = nsFromMs(60_000)
+const JUDGED = 100
+const DEPLOYMENT_ID = anId('any', 1)
+const UPDATE = aJob().TaskGroups[0]?.Update ?? assert.fail()
+
+function jobWith(policy: Partial<ReschedulePolicy> = {}, fields: Partial<Job> = {}): Job {
+  return { ...aJob({ TaskGroups: [aGroup({ ReschedulePolicy: policy })] }), ...fields }
+}
+
+interface Situation {
+  readonly job?: Job
+  readonly group?: Partial<DeploymentGroupState>
+  readonly status?: 'running' | 'paused' | 'failed'
+  readonly rows?: readonly AllocationRow[]
+  readonly canaries?: readonly AllocationRow[]
+  /** True unless said otherwise: something waits for its turn. */
+  readonly hasOtherVersions?: boolean
+}
+
+function decide({
+  job = jobWith(),
+  group = {},
+  status = 'running',
+  rows = [],
+  canaries = [],
+  hasOtherVersions = true,
+}: Situation) {
+  const state = { ...newGroupState(UPDATE), DesiredTotal: 3, ...group }
+  const empty = newDeployment(aJob(), { id: DEPLOYMENT_ID, timeMs: NOW_MS, priority: 50 })
+  const deployment = { ...withGroupStates(empty, new Map([['app', state]])), Status: status }
+  const all = [...rows, ...canaries]
+  return decideDeployment(
+    {
+      changed: rows,
+      judgedIndex: JUDGED,
+      hasOtherVersions,
+      findJob: () => job,
+      findAllocation: (id) => all.find(({ ID }) => ID === id),
+    },
+    deployment,
+    NOW_MS,
+  )
+}
+
+function row(Healthy: boolean | null, fields: Partial<AllocationRow> = {}, index = JUDGED + 1) {
+  const DeploymentStatus = { Healthy, Timestamp: ZERO_TIME, Canary: false, ModifyIndex: index }
+  return anAllocation({ DeploymentID: DEPLOYMENT_ID, DeploymentStatus, ...fields })
+}
+
+const limited = { Unlimited: false, Attempts: 1, Interval: 60 * MINUTE_NS, Delay: MINUTE_NS }
+const tried = {
+  RescheduleTracker: {
+    Events: [
+      { RescheduleTime: nsFromMs(NOW_MS - 1_000), PrevAllocID: '', PrevNodeID: '', Delay: 0 },
+    ],
+    LastReschedule: 'ok',
+  },
+}
+
+// What health means
+
+const cases: readonly {
+  name: string
+  situation: Situation
+  want: { marks?: number; evaluates?: boolean; failure?: string; promotes?: boolean }
+}[] = [
+  { name: 'nothing changed, nothing happens', situation: {}, want: {} },
+  {
+    name: 'one that became healthy lets the next have their turn',
+    situation: { rows: [row(true)] },
+    want: { evaluates: true },
+  },
+  {
+    name: 'where nothing waits for its turn, healthy ones are only counted',
+    situation: { rows: [row(true)], hasOtherVersions: false, group: { HealthyAllocs: 2 } },
+    want: {},
+  },
+  {
+    name: 'until all of it is healthy',
+    situation: { rows: [row(true)], hasOtherVersions: false, group: { HealthyAllocs: 3 } },
+    want: { evaluates: true },
+  },
+  {
+    name: 'health that was acted on is no news',
+    situation: { rows: [row(true, {}, JUDGED)] },
+    want: {},
+  },
+  { name: 'one whose health is not known is none', situation: { rows: [row(null)] }, want: {} },
+  {
+    name: 'an unhealthy one may be replaced',
+    situation: { rows: [row(false, { ClientStatus: 'failed' })] },
+    want: { marks: 1, evaluates: true },
+  },
+  {
+    name: 'after a start, one that nobody marked is marked still',
+    situation: { rows: [row(false, {}, JUDGED)] },
+    want: { marks: 1, evaluates: true },
+  },
+  {
+    name: 'one that is marked is not marked again',
+    situation: { rows: [row(false, { DesiredTransition: { Reschedule: true } }, JUDGED)] },
+    want: {},
+  },
+  {
+    name: 'one that the servers stopped no longer matters',
+    situation: { rows: [row(false, { DesiredStatus: 'stop' })] },
+    want: {},
+  },
+  {
+    name: 'one that left for another deployment does not either',
+    situation: { rows: [row(false, { DeploymentID: anId('any', 2) })] },
+    want: {},
+  },
+  {
+    name: 'without a progress deadline an unhealthy one fails it',
+    situation: { rows: [row(false)], group: { ProgressDeadline: 0 } },
+    want: { failure: 'Failed due to unhealthy allocations' },
+  },
+  {
+    name: 'an unhealthy one of a group that reschedules nothing fails it',
+    situation: { rows: [row(false)], job: jobWith({ Unlimited: false, Attempts: 0 }) },
+    want: { failure: 'Failed due to unhealthy allocations' },
+  },
+  {
+    name: 'the last attempt is one still',
+    situation: { rows: [row(false)], job: jobWith(limited) },
+    want: { marks: 1, evaluates: true },
+  },
+  {
+    name: 'after the last attempt it fails',
+    situation: { rows: [row(false, tried)], job: jobWith(limited) },
+    want: { failure: 'Failed due to unhealthy allocations' },
+  },
+  {
+    name: 'attempts that are long past count no more',
+    situation: {
+      rows: [row(false, tried)],
+      job: jobWith({ ...limited, Interval: nsFromMs(500), Delay: 0 }),
+    },
+    want: { marks: 1, evaluates: true },
+  },
+  {
+    name: 'unhealthy ones fail it also while it is paused',
+    situation: { status: 'paused', rows: [row(false)], group: { ProgressDeadline: 0 } },
+    want: { failure: 'Failed due to unhealthy allocations' },
+  },
+  {
+    name: 'one that has ended is left alone',
+    situation: { status: 'failed', rows: [row(false), row(true)] },
+    want: {},
+  },
+  {
+    name: 'of a job at another version nothing is decided',
+    situation: {
+      job: jobWith({}, { Version: 1 }),
+      rows: [row(false)],
+      group: { ProgressDeadline: 0 },
+    },
+    want: {},
+  },
+  {
+    name: 'of a stopped job neither',
+    situation: { job: jobWith({}, { Stop: true }), rows: [row(true)] },
+    want: {},
+  },
+]
+for (const { name, situation, want } of cases)
+  test(`deployment: ${name}`, () => {
+    const decision = decide(situation)
+    assert.deepEqual(
+      {
+        marks: decision.marks.length,
+        evaluates: decision.evaluates,
+        failure: decision.failure?.text,
+        promotes: decision.promotes,
+      },
+      { marks: 0, evaluates: false, failure: undefined, promotes: false, ...want },
+    )
+  })
+
+test('deployment: a system job has no policy, and its failed ones come again by themselves', () => {
+  const job = aJob({ Type: 'system' })
+  assert.equal(decide({ job, rows: [row(false)] }).marks.length, 1)
+})
+
+// Reverts
+
+for (const AutoRevert of [true, false])
+  test(`deployment: a group ${AutoRevert ? 'that asks' : 'that does not ask'} to be reverted`, () => {
+    const { failure } = decide({ rows: [row(false)], group: { ProgressDeadline: 0, AutoRevert } })
+    assert.equal(failure?.reverts, AutoRevert)
+  })
+
+// Time
+
+const PAST = isoFromMs(NOW_MS)
+const AHEAD = isoFromMs(NOW_MS + 1)
+const times: readonly {
+  name: string
+  situation: Situation
+  failure?: string
+  nextMs?: number
+}[] = [
+  {
+    name: 'is looked at again when its time is over',
+    situation: { group: { RequireProgressBy: AHEAD } },
+    nextMs: NOW_MS + 1,
+  },
+  {
+    name: 'fails when its time is over',
+    situation: { group: { RequireProgressBy: PAST } },
+    failure: 'Failed due to progress deadline',
+  },
+  {
+    name: 'does not fail while it is paused',
+    situation: { status: 'paused', group: { RequireProgressBy: PAST } },
+  },
+  {
+    name: 'does not fail when enough is healthy',
+    situation: { group: { RequireProgressBy: PAST, HealthyAllocs: 3 } },
+  },
+  {
+    name: 'does not fail while its canaries wait for a person',
+    situation: { group: { RequireProgressBy: PAST, HealthyAllocs: 1, DesiredCanaries: 1 } },
+  },
+]
+for (const { name, situation, failure, nextMs } of times)
+  test(`deployment: one without progress ${name}`, () => {
+    const decision = decide(situation)
+    assert.deepEqual([decision.failure?.text, decision.nextMs], [failure, nextMs])
+  })
+
+// Promotion
+
+test('deployment: healthy canaries that promote themselves are promoted', () => {
+  const status = { Healthy: true, Timestamp: ZERO_TIME, Canary: true, ModifyIndex: 1 }
+  const canary = row(true, { DeploymentStatus: status })
+  const group = {
+    AutoPromote: true,
+    DesiredCanaries: 1,
+    HealthyAllocs: 1,
+    PlacedCanaries: [canary.ID],
+  }
+  assert.equal(decide({ group, canaries: [canary] }).promotes, true)
+  assert.equal(
+    decide({ group: { ...group, AutoPromote: false }, canaries: [canary] }).promotes,
+    false,
+  )
+  assert.equal(decide({ group, canaries: [canary], status: 'paused' }).promotes, false)
+})

@@ -1,0 +1,31 @@
+import { v1Routes, type AllocationStopResponse } from '@reeve/contract'
+import { ok, type Result } from '../../kit/result.ts'
+import type { Refusal } from '../../model/index.ts'
+import { stopAllocation, type WorkloadContext } from '../../workload/index.ts'
+import { json } from '../answer.ts'
+import { write, type Endpoint, type RequestOf, type Written } from './endpoint.ts'
+import { somewhere } from './requirements.ts'
+
+/** Spec W: Allocations, what is written by the servers alone. */
+export function allocationWriteEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  return [
+    write(v1Routes.stopAllocation, somewhere('alloc-lifecycle'), (request) =>
+      stop(context, request),
+    ),
+  ]
+}
+
+async function stop(
+  context: WorkloadContext,
+  { caller, params, query }: RequestOf<typeof v1Routes.stopAllocation>,
+): Promise<Result<Written, Refusal>> {
+  const stopped = await stopAllocation(context, caller, {
+    allocId: params.alloc_id,
+    noShutdownDelay: query.no_shutdown_delay ?? false,
+    reschedule: query.reschedule ?? false,
+  })
+  if (!stopped.ok) return stopped
+  const { evalId, index } = stopped.value
+  const answer: AllocationStopResponse = { EvalID: evalId, Index: index }
+  return ok({ index, answer: json(answer) })
+}

@@ -1,0 +1,63 @@
+import { v1Routes } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { checkUuid, refusal, type Refusal } from '../../model/index.ts'
+import {
+  EVAL_NOT_FOUND,
+  explainEvaluation,
+  explainJob,
+  explainOptions,
+  type WorkloadContext,
+} from '../../workload/index.ts'
+import { json } from '../answer.ts'
+import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
+import { anyone, inNamespace } from './requirements.ts'
+
+/** Why something is not placed. The routes are this product's own (contract, explain). */
+export function explainEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  return [
+    read(v1Routes.explainJob, inNamespace('read-job'), (request) => ofJob(context, request)),
+    read(v1Routes.explainEvaluation, anyone, (request) => ofEvaluation(context, request)),
+  ]
+}
+
+function ofJob(
+  context: WorkloadContext,
+  { namespace, params, query }: RequestOf<typeof v1Routes.explainJob>,
+): Result<ReadPlan, Refusal> {
+  const options = explainOptions(query)
+  if (!options.ok) return options
+  return ok({
+    ...STATE,
+    answer: async () => {
+      const name = { namespace, jobId: params.job_id }
+      const explanation = await explainJob(context, name, options.value)
+      return explanation.ok ? ok(json(explanation.value)) : explanation
+    },
+  })
+}
+
+/** Reference §6.8: without permission an evaluation reads as not found. */
+function ofEvaluation(
+  context: WorkloadContext,
+  { caller, params, query }: RequestOf<typeof v1Routes.explainEvaluation>,
+): Result<ReadPlan, Refusal> {
+  const id = checkUuid('eval', params.eval_id)
+  if (!id.ok) return err(refusal('invalid-input', id.error))
+  const options = explainOptions(query)
+  if (!options.ok) return options
+  return ok({
+    ...STATE,
+    answer: async () => {
+      const evaluation = context.store.tables.evaluations.find(id.value)
+      if (evaluation === undefined || !caller.grants.allows(evaluation.Namespace, 'read-job'))
+        return err(EVAL_NOT_FOUND)
+      return ok(json(await explainEvaluation(context, evaluation, options.value)))
+    },
+  })
+}
+
+/** Nobody waits for an explanation; that it is of the state makes it wait until that is durable. */
+const STATE: Pick<ReadPlan, 'index' | 'watch'> = {
+  index: () => 0,
+  watch: [{ table: 'nodes' }, { table: 'allocations' }],
+}

@@ -1,0 +1,23 @@
+import { v1Routes } from '@reeve/contract'
+import { ok } from '../../kit/result.ts'
+import { refusal } from '../../model/index.ts'
+import { namespacedKey } from '../../state/index.ts'
+import { jobActions, type WorkloadContext } from '../../workload/index.ts'
+import { read, type Endpoint } from './endpoint.ts'
+import { inNamespace } from './requirements.ts'
+import { readRow } from './row-reads.ts'
+
+/** Reference §7.3: what can be run in a job's allocations by name. */
+export function jobActionEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
+  return [
+    read(v1Routes.listJobActions, inNamespace('read-job'), ({ namespace, params }) =>
+      ok(
+        readRow(store.tables.jobs, {
+          key: namespacedKey(namespace, params.job_id),
+          missing: refusal('job-not-found', 'job not found'),
+          show: jobActions,
+        }),
+      ),
+    ),
+  ]
+}

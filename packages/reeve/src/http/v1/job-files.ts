@@ -1,0 +1,51 @@
+import { v1Routes } from '@reeve/contract'
+import { ok } from '../../kit/result.ts'
+import { parseJob, validateSubmittedJob, type WorkloadContext } from '../../workload/index.ts'
+import { json, jsonText } from '../answer.ts'
+import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
+import { both, inNamespace, somewhere } from './requirements.ts'
+
+/** Spec W: Parse job needs both. */
+const mayParse = both(inNamespace('parse-job'), inNamespace('submit-job'))
+
+/** Spec W: Jobs, what is said about a job that is not registered. */
+export function jobFileEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  return [
+    read(v1Routes.parseJob, mayParse, (request) => ok(parse(context, request))),
+    read(v1Routes.validateJob, somewhere('read-job'), (request) => ok(validate(context, request))),
+  ]
+}
+
+function parse(
+  context: WorkloadContext,
+  { body, namespace }: RequestOf<typeof v1Routes.parseJob>,
+): ReadPlan {
+  return {
+    index: () => context.store.index,
+    // Nothing of the state is told.
+    watch: [],
+    answer: async () => {
+      const parsed = await parseJob(context, { body, namespace })
+      return parsed.ok ? ok(jsonText(parsed.value)) : parsed
+    },
+  }
+}
+
+function validate(
+  context: WorkloadContext,
+  { caller, body, query }: RequestOf<typeof v1Routes.validateJob>,
+): ReadPlan {
+  const request = {
+    body,
+    queryNamespace: query.namespace ?? '',
+    queryRegion: query.region ?? '',
+  }
+  return {
+    index: () => context.store.index,
+    watch: [{ table: 'jobs' }],
+    answer: () => {
+      const validated = validateSubmittedJob(context, caller, request)
+      return validated.ok ? ok(json(validated.value)) : validated
+    },
+  }
+}

@@ -1,0 +1,29 @@
+import { v1Routes } from '@reeve/contract'
+import { ok, type Result } from '../../kit/result.ts'
+import type { Refusal } from '../../model/index.ts'
+import { planJob, type WorkloadContext } from '../../workload/index.ts'
+import { json } from '../answer.ts'
+import { write, type Endpoint, type RequestOf, type Written } from './endpoint.ts'
+import { somewhere } from './requirements.ts'
+
+/** Spec W: Jobs, plan. */
+export function jobPlanEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  return [
+    write(v1Routes.planJob, somewhere('submit-job', 'plan-job'), (request) =>
+      plan(context, request),
+    ),
+  ]
+}
+
+async function plan(
+  context: WorkloadContext,
+  { caller, body, query, params }: RequestOf<typeof v1Routes.planJob>,
+): Promise<Result<Written, Refusal>> {
+  const planned = await planJob(context, caller, {
+    body,
+    pathJobId: params.job_id,
+    queryNamespace: query.namespace ?? '',
+    queryRegion: query.region ?? '',
+  })
+  return planned.ok ? ok({ index: planned.value.Index, answer: json(planned.value) }) : planned
+}

@@ -1,0 +1,189 @@
+import { setImmediate } from 'node:timers/promises'
+import { Job, v1Routes, type JobStatusesRequest } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import { PERMISSION_DENIED, type Refusal } from '../../model/index.ts'
+import { namespacedKey } from '../../state/index.ts'
+import {
+  changedJobs,
+  compareChanges,
+  JobsByChange,
+  jobStatusRow,
+  type ChangedJob,
+  type WorkloadContext,
+} from '../../workload/index.ts'
+import { jsonItems, type Answer } from '../answer.ts'
+import { buildPage } from '../list-page.ts'
+import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
+import { inNamespace, somewhere } from './requirements.ts'
+import { NAMESPACED_TOKEN, type Walk } from './walks.ts'
+
+const JOB_FILTER = { kinds: fieldKindsFromSchema(Job) }
+/** Allocations that are shown before other requests get their turn: about two milliseconds. */
+const ALLOCATIONS_PER_SLICE = 1_000
+
+type StatusesRequest = Omit<RequestOf<typeof v1Routes.listJobStatuses>, 'body'>
+
+/** What is asked for, by whichever of the two routes. */
+interface Wanted {
+  readonly request: StatusesRequest
+  /** The named jobs by their keys; undefined means all of them. */
+  readonly names: ReadonlySet<string> | undefined
+  readonly withChildren: boolean
+}
+
+/** Reference §8.9: jobs with the state of what runs of them, in one answer. */
+export function jobStatusEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  const all = new JobsByChange(context.store)
+  const plan = (wanted: Wanted): ReadPlan => ({
+    // Whatever is written to one of these may be on the page. The peers answer with the highest
+    // index of the page, which tells nobody of a job or an allocation that goes.
+    index: () => Math.max(...WATCHED.map((table) => context.store.tables[table].lastIndex)),
+    watch: WATCHED.map((table) => ({ table })),
+    answer: () => statuses(context, all, wanted),
+  })
+  return [
+    read(v1Routes.listJobStatuses, inNamespace('read-job'), (request) =>
+      ok(
+        plan({
+          request,
+          names: undefined,
+          withChildren: request.query.include_children ?? false,
+        }),
+      ),
+    ),
+    // The body may name jobs of any namespace, so it is looked at first.
+    read(v1Routes.listStatusesOfJobs, somewhere('read-job'), (request) => {
+      const wanted = namedJobs(request)
+      return wanted.ok ? ok(plan(wanted.value)) : wanted
+    }),
+  ]
+}
+
+const WATCHED = ['jobs', 'allocations', 'deployments'] as const
+
+function namedJobs(
+  request: RequestOf<typeof v1Routes.listStatusesOfJobs>,
+): Result<Wanted, Refusal> {
+  const { caller, namespace } = request
+  const body: JobStatusesRequest = request.body ?? {}
+  const named = body.Jobs ?? []
+  const withChildren = body.IncludeChildren ?? request.query.include_children ?? false
+  if (named.length === 0)
+    return inNamespace('read-job')(caller, request)
+      ? ok({ request, names: undefined, withChildren })
+      : err(PERMISSION_DENIED)
+  const own = namespace === '*' ? 'default' : namespace
+  const names = new Set(named.map(({ ID, Namespace }) => namespacedKey(Namespace || own, ID ?? '')))
+  return ok({ request, names, withChildren })
+}
+
+async function statuses(
+  context: WorkloadContext,
+  all: JobsByChange,
+  wanted: Wanted,
+): Promise<Result<Answer, Refusal>> {
+  const { jobs } = context.store.tables
+  const page = await buildPage(
+    {
+      ...walkChanges(context, all, wanted),
+      filterOptions: JOB_FILTER,
+      filterView: ({ key }) => jobs.find(key),
+      // The page is only chosen here: a job may have more allocations than fit into one turn.
+      render: ({ key }) => key,
+    },
+    wanted.request.query,
+    () => setImmediate(),
+  )
+  if (!page.ok) return page
+  return ok(jsonItems(await statusTexts(context, page.value.items), page.value.nextToken))
+}
+
+async function statusTexts(
+  context: WorkloadContext,
+  keys: readonly string[],
+): Promise<readonly string[]> {
+  const { jobs } = context.store.tables
+  const texts: string[] = []
+  let shown = 0
+  for (const key of keys) {
+    // It may have gone since the page was chosen.
+    const job = jobs.find(key)
+    if (job === undefined) continue
+    const row = jobStatusRow(context, job)
+    texts.push(JSON.stringify(row))
+    shown += row.Allocs.length + 1
+    if (shown < ALLOCATIONS_PER_SLICE) continue
+    await setImmediate()
+    shown = 0
+  }
+  return texts
+}
+
+function walkChanges(
+  { store }: WorkloadContext,
+  all: JobsByChange,
+  { request, names, withChildren }: Wanted,
+): Walk<ChangedJob> {
+  const { caller, namespace, query } = request
+  const prefix = query.prefix ?? ''
+  // One order for the whole answer, though it is walked in slices.
+  const order = names === undefined ? all.order : changedJobs(store, names)
+  const isIn = (of: string): boolean =>
+    (names !== undefined || namespace === '*' || of === namespace) &&
+    caller.grants.allows(of, 'read-job')
+  return {
+    walk: (from, reverse) => walkOrder(order, from, reverse),
+    tokenOf: ({ modifyIndex, key }) => `${modifyIndex}.${NAMESPACED_TOKEN.fromKey(key)}`,
+    isVisible: ({ key }) => {
+      const job = store.tables.jobs.find(key)
+      if (job === undefined || !isIn(job.Namespace) || !job.ID.startsWith(prefix)) return false
+      // Who names a child wants to see it.
+      return withChildren || names !== undefined || job.ParentID === ''
+    },
+  }
+}
+
+function* walkOrder(
+  order: readonly ChangedJob[],
+  from: string | undefined,
+  reverse: boolean,
+): Generator<ChangedJob> {
+  const step = reverse ? -1 : 1
+  let at = reverse ? order.length - 1 : 0
+  if (from !== undefined) {
+    const start = positionOf(from, reverse)
+    at = lowerBound(order, start)
+    const isAtStart = at < order.length && compareChanges(order[at] ?? start, start) === 0
+    if (reverse && !isAtStart) at -= 1
+  }
+  for (let entry = order[at]; entry !== undefined; entry = order[at]) {
+    yield entry
+    at += step
+  }
+}
+
+/** Where the first entry is that does not come before `start`. */
+function lowerBound(order: readonly ChangedJob[], start: ChangedJob): number {
+  let [low, high] = [0, order.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compareChanges(order[middle] ?? start, start) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Above every key. */
+const ABOVE = '\uffff'
+
+/**
+ * `<ModifyIndex>.<namespace>.<id>`; with the index alone the page starts at the first that changed
+ * with it.
+ */
+function positionOf(token: string, reverse: boolean): ChangedJob {
+  const [index = ''] = token.split('.', 1)
+  const name = token.slice(index.length + 1)
+  const key = name === '' && reverse ? ABOVE : NAMESPACED_TOKEN.toKey(name)
+  return { modifyIndex: Number(index) || 0, key }
+}

@@ -1,0 +1,60 @@
+import type { ParsedJob } from '@reeve/contract'
+import {
+  errorAt,
+  type Block,
+  type Body,
+  type Content,
+  type DecodedBody,
+  type Meter,
+  type Span,
+} from '../lang/hcl/index.ts'
+import { buildRecord } from './build/build.ts'
+import { note, type Findings } from './findings.ts'
+import { makePositions, type Places, type Positions } from './places.ts'
+import type { BlockTable } from './schema/table.ts'
+
+/** The one job block of a file; undefined after noting that there is none, or two. */
+export function findJobBlock(body: Body, content: Content, findings: Findings): Block | undefined {
+  const [first, second] = content.blocks.filter(({ type }) => type === 'job')
+  if (second !== undefined) {
+    const detail = 'A job file has exactly one job block.'
+    note(findings, () => errorAt(second.headerSpan, 'Duplicate job block', detail))
+  }
+  // A job that was written but not understood has been noted already.
+  const isWritten = [...body.blocks.map(({ type }) => type), ...body.attributes.map(nameOf)]
+  if (first === undefined && !isWritten.includes('job')) {
+    const detail = 'A job file has exactly one block: job "name" { … }.'
+    note(findings, () => errorAt(body.anchor, 'Missing job block', detail))
+  }
+  return first
+}
+
+function nameOf({ name }: { readonly name: string }): string {
+  return name
+}
+
+export interface JobBuilding {
+  readonly table: BlockTable
+  readonly findings: Findings
+  readonly meter: Meter
+  /** Where to point when a part of the job was not written. */
+  readonly whole: Span
+}
+
+export interface BuiltJob {
+  readonly job: ParsedJob
+  readonly positions: Positions
+}
+
+/** The job of a block whose body has been decoded with a schema for the table. */
+export function buildJob(block: Block, body: DecodedBody, building: JobBuilding): BuiltJob {
+  const { table, findings, meter, whole } = building
+  const places: Places = new WeakMap()
+  const labels = block.labels.map((label) => label.text)
+  const source = { labels, body, headerSpan: block.headerSpan }
+  const record = buildRecord(source, table, { findings, places, meter })
+  // The tables name only fields of the contract and read each as the kind that the contract gives
+  // it; a test checks the answers against the contract's schema.
+  const job = record as unknown as ParsedJob
+  return { job, positions: makePositions(record, places, whole) }
+}

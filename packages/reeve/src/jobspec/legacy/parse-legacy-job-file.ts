@@ -1,0 +1,74 @@
+import { err, ok } from '../../kit/result.ts'
+import {
+  decodeBody,
+  errorAt,
+  inspectContent,
+  makeObject,
+  parseLegacy,
+  quoteText,
+  toBool,
+  type BodySchema,
+  type DecodedBlock,
+  type DecodedBody,
+} from '../../lang/hcl/index.ts'
+import { inReadingOrder, noFindings, note, noteAll, type Findings } from '../findings.ts'
+import { buildJob, findJobBlock } from '../job-block.ts'
+import type { JobFileResult } from '../parse-job-file.ts'
+import { checkLength, type NamedText } from '../read-source.ts'
+import type { BlockTable } from '../schema/table.ts'
+import { makeJobScope } from '../scope.ts'
+import { LEGACY_JOB } from './legacy-schema.ts'
+
+const TOP: BodySchema = { blocks: { job: { labels: ['name'] } } }
+
+/**
+ * A job file of the older syntax (jobspec reference §12): no variables, locals, functions and
+ * dynamic blocks; `${…}` is text. Only the reading differs, the job is built like any other.
+ */
+export function parseLegacyJobFile({ file, text }: NamedText): JobFileResult {
+  const tooLong = checkLength({ file, text })
+  if (tooLong !== undefined) return err([tooLong])
+  const body = parseLegacy(text, file)
+  if (!body.ok) return body
+  const findings = noFindings()
+  const { content, diagnostics } = inspectContent(body.value, TOP)
+  noteAll(findings, diagnostics)
+  const block = findJobBlock(body.value, content, findings)
+  if (block === undefined) return err(inReadingOrder(findings.errors))
+  const scope = makeJobScope(new Map())
+  const decoded = decodeBody(block.body, LEGACY_JOB.schema, { scope })
+  if (!decoded.ok) noteAll(findings, decoded.error)
+  const building = { table: LEGACY_JOB, findings, meter: scope.meter, whole: body.value.anchor }
+  const built = decoded.ok
+    ? buildJob(block, adapt(decoded.value, LEGACY_JOB, findings), building)
+    : undefined
+  if (built === undefined || findings.errors.length > 0) return err(inReadingOrder(findings.errors))
+  return ok({ ...built, warnings: findings.warnings, variables: makeObject([]) })
+}
+
+/** What the older reader did differently with blocks that both have. */
+function adapt(body: DecodedBody, table: BlockTable, findings: Findings): DecodedBody {
+  const blocks = body.blocks.flatMap((block) => {
+    const row = table.blocks[block.type]
+    // What is in a free block is for somebody else.
+    if (row === undefined || row.form === 'free') return [block]
+    if (block.type === 'constraint' && isSwitchedOff(block)) return []
+    if (block.type === 'port') checkPortLabel(block, findings)
+    return [{ ...block, body: adapt(block.body, row.table, findings) }]
+  })
+  return { ...body, blocks }
+}
+
+/** `distinct_hosts = false` stands for no constraint. */
+function isSwitchedOff({ body }: DecodedBlock): boolean {
+  return toBool(body.attributes.get('distinct_hosts')?.value ?? null) === false
+}
+
+const PORT_LABEL = /^[a-zA-Z0-9_]+$/
+
+function checkPortLabel({ labels: [label = ''], headerSpan }: DecodedBlock, findings: Findings) {
+  if (PORT_LABEL.test(label)) return
+  const detail = () =>
+    `The label of a port has letters, digits and "_" only, but found ${quoteText(label)}.`
+  note(findings, () => errorAt(headerSpan, 'Invalid port label', detail()))
+}

@@ -1,0 +1,24 @@
+import { formatRange, type Range } from '../lang/hcl/index.ts'
+import type { JobProblem } from '../model/index.ts'
+import type { Positions } from './places.ts'
+
+/** What validation finds wrong with a job, and where in its file that was written. */
+export interface PlacedProblem extends JobProblem {
+  readonly range: Range
+}
+
+/**
+ * Joins what `validateJob` finds with the file that the job came from. A field that was not written
+ * is at the nearest block around it.
+ */
+export function placeProblems(
+  problems: readonly JobProblem[],
+  positions: Positions,
+): readonly PlacedProblem[] {
+  return problems.map(({ path, message }) => ({ path, message, range: positions.find(path) }))
+}
+
+/** One line: `web.hcl:12,5-11: TaskGroups[0].Tasks[0].Driver: Missing task driver`. */
+export function formatPlacedProblem({ path, message, range }: PlacedProblem): string {
+  return `${formatRange(range)}: ${path === '' ? '' : `${path}: `}${message}`
+}

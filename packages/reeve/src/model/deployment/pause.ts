@@ -1,0 +1,27 @@
+import type { Deployment } from '@reeve/contract'
+import { nsFromMs } from '../../kit/duration.ts'
+import { withFreshDeadline } from './deadline.ts'
+import { DEPLOYMENT_TEXTS, runningText } from './deployment-status.ts'
+import { withGroupStates } from './new-deployment.ts'
+
+export function pauseDeployment(deployment: Deployment, timeMs: number): Deployment {
+  return {
+    ...deployment,
+    Status: 'paused',
+    StatusDescription: DEPLOYMENT_TEXTS.paused,
+    ModifyTime: nsFromMs(timeMs),
+  }
+}
+
+/** Goes on; the time that it was held up counts against nobody (scheduling reference §6.9). */
+export function resumeDeployment(deployment: Deployment, timeMs: number): Deployment {
+  const states = Object.entries(deployment.TaskGroups).map(
+    ([group, state]) => [group, withFreshDeadline(state, timeMs)] as const,
+  )
+  return {
+    ...withGroupStates(deployment, new Map(states)),
+    Status: 'running',
+    StatusDescription: runningText(deployment),
+    ModifyTime: nsFromMs(timeMs),
+  }
+}

@@ -1,0 +1,86 @@
+import type { Caller } from '../../acl/index.ts'
+import { nsFromMs } from '../../kit/duration.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  checkUuid,
+  newEvaluation,
+  PERMISSION_DENIED,
+  refusal,
+  type AllocationRow,
+  type Refusal,
+} from '../../model/index.ts'
+import { namespacedKey, put, withJobRows, type Change, type Stamp } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+
+export interface StopAllocationRequest {
+  readonly allocId: string
+  /** Skip the shutdown delays of group and tasks. */
+  readonly noShutdownDelay: boolean
+  /** Count its replacement as a rescheduling. */
+  readonly reschedule: boolean
+}
+
+export interface AllocationStopped {
+  /** Empty when nothing is known any more of the job. */
+  readonly evalId: string
+  readonly index: number
+}
+
+/**
+ * Spec W: Stop allocation. Only the wish is written down, with an evaluation of the job: that stops
+ * the allocation and places another. One that has ended may be named too; then nothing follows
+ * (reference §7.4).
+ */
+export async function stopAllocation(
+  { store, view, ids }: WorkloadContext,
+  caller: Caller,
+  request: StopAllocationRequest,
+): Promise<Result<AllocationStopped, Refusal>> {
+  const id = checkUuid('alloc', request.allocId)
+  if (!id.ok) return err(refusal('invalid-input', id.error))
+  const row = store.tables.allocations.find(id.value)
+  if (row === undefined) return err(refusal('alloc-not-found', 'allocation not found'))
+  // Ids are global, so it is the allocation's own namespace that counts (reference §6.8).
+  if (!caller.grants.allows(row.Namespace, 'alloc-lifecycle')) return err(PERMISSION_DENIED)
+  const job = store.tables.jobs.find(namespacedKey(row.Namespace, row.JobID)) ?? view.findJobOf(row)
+  const evalId = job === undefined ? '' : ids.uuid()
+  const { index, durable } = store.commit({
+    cause: 'AllocationUpdateDesiredStatus',
+    changes: (stamp) => {
+      const changes: Change[] = [put('allocations', markedRow(row, request, stamp))]
+      if (job !== undefined)
+        changes.push(
+          put(
+            'evaluations',
+            newEvaluation(job, {
+              id: evalId,
+              trigger: 'alloc-stop',
+              timeMs: stamp.timeMs,
+              jobModifyIndex: job.JobModifyIndex,
+            }),
+          ),
+        )
+      return withJobRows(store.tables, changes)
+    },
+  })
+  await durable
+  return ok({ evalId, index })
+}
+
+function markedRow(
+  row: AllocationRow,
+  { noShutdownDelay, reschedule }: StopAllocationRequest,
+  { index, timeMs }: Stamp,
+): AllocationRow {
+  return {
+    ...row,
+    DesiredTransition: {
+      ...row.DesiredTransition,
+      Migrate: true,
+      ...(noShutdownDelay ? { NoShutdownDelay: true } : {}),
+      ...(reschedule ? { Reschedule: true } : {}),
+    },
+    AllocModifyIndex: index,
+    ModifyTime: nsFromMs(timeMs),
+  }
+}

@@ -1,0 +1,51 @@
+import type { DeploymentPauseRequest } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { pauseDeployment, resumeDeployment, type Refusal } from '../../model/index.ts'
+import { put, rolloutEvaluation } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import {
+  commitDeployment,
+  endedProblem,
+  findDeployment,
+  namesDeployment,
+  unchanged,
+  type DeploymentWritten,
+} from './deployment-writes.ts'
+
+export interface PauseRequest {
+  readonly id: string
+  readonly body: DeploymentPauseRequest
+}
+
+/** Reference §8.3: holds a deployment up, or lets it go on, which is looked at at once. */
+export async function setPaused(
+  context: WorkloadContext,
+  caller: Caller,
+  { id, body }: PauseRequest,
+): Promise<Result<DeploymentWritten, Refusal>> {
+  const found = findDeployment(context, caller, { id, capability: 'pause-deployment' })
+  if (!found.ok) return found
+  const deployment = found.value
+  const pauses = body.Pause ?? false
+  const problem =
+    namesDeployment(body, deployment) ??
+    endedProblem(deployment, `${pauses ? 'pause' : 'resume'} terminal deployment`)
+  if (problem !== undefined) return err(problem)
+  if (pauses === (deployment.Status === 'paused')) return ok(await unchanged(context, deployment))
+  const { tables } = context.store
+  return ok(
+    await commitDeployment(context, {
+      cause: 'DeploymentStatusUpdate',
+      deployment,
+      evaluates: !pauses,
+      rows: (write) => [
+        put(
+          'deployments',
+          (pauses ? pauseDeployment : resumeDeployment)(deployment, write.stamp.timeMs),
+        ),
+        ...rolloutEvaluation(tables, deployment, write),
+      ],
+    }),
+  )
+}

@@ -1,0 +1,49 @@
+import type { DeploymentUnblockRequest } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { resumeDeployment, type Refusal } from '../../model/index.ts'
+import { put, rolloutEvaluation } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import {
+  commitDeployment,
+  endedProblem,
+  findDeployment,
+  namesDeployment,
+  unchanged,
+  type DeploymentWritten,
+} from './deployment-writes.ts'
+
+export interface UnblockRequest {
+  readonly id: string
+  readonly body: DeploymentUnblockRequest
+}
+
+/**
+ * Reference §8.3: a deployment that waits for other regions goes on without them. One that does not
+ * wait goes on anyway.
+ */
+export async function unblockDeployment(
+  context: WorkloadContext,
+  caller: Caller,
+  { id, body }: UnblockRequest,
+): Promise<Result<DeploymentWritten, Refusal>> {
+  const found = findDeployment(context, caller, { id, capability: 'unblock-deployment' })
+  if (!found.ok) return found
+  const deployment = found.value
+  const problem =
+    namesDeployment(body, deployment) ?? endedProblem(deployment, 'unblock terminal deployment')
+  if (problem !== undefined) return err(problem)
+  if (deployment.Status !== 'blocked') return ok(await unchanged(context, deployment))
+  const { tables } = context.store
+  return ok(
+    await commitDeployment(context, {
+      cause: 'DeploymentStatusUpdate',
+      deployment,
+      evaluates: true,
+      rows: (write) => [
+        put('deployments', resumeDeployment(deployment, write.stamp.timeMs)),
+        ...rolloutEvaluation(tables, deployment, write),
+      ],
+    }),
+  )
+}

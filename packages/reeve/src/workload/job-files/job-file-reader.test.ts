@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Clock } from '../../kit/clock.ts'
+import { LIMITS } from '../../model/index.ts'
+import { JobFileReader } from './job-file-reader.ts'
+import type { JobFileTask } from './job-file-task.ts'
+
+const patient: Clock = { nowMs: () => 0, after: () => () => undefined }
+
+function task(text: string): JobFileTask {
+  return { text, variables: '', isLegacy: false, defaults: undefined, nowMs: 0 }
+}
+
+/** The name of the job that was read, or the text of the refusal. */
+async function read(reader: JobFileReader, text: string): Promise<string> {
+  const outcome = await reader.read(task(text))
+  if (!outcome.ok) return outcome.error.code
+  if (outcome.value.kind === 'refused') return outcome.value.message
+  const job: unknown = JSON.parse(outcome.value.json)
+  assert.ok(typeof job === 'object' && job !== null && 'ID' in job)
+  return String(job.ID)
+}
+
+const SLOW = 'job "slow" {\n meta = { a = length([for x in range(1000) : range(500)]) }\n}'
+
+test('JobFileReader: files are read one after the other, by the same thread', async () => {
+  const reader = new JobFileReader({ clock: patient })
+  const names = ['a', 'b', 'c']
+  const found = await Promise.all(names.map((name) => read(reader, `job "${name}" {}`)))
+  assert.deepEqual(found, names)
+  await reader.stop()
+})
+
+test('JobFileReader: a file whose time is over is given up, and the next one is read', async () => {
+  let isImpatient = true
+  const clock: Clock = {
+    nowMs: () => 0,
+    after(delayMs, wake) {
+      assert.equal(delayMs, LIMITS.jobFileMsMax)
+      // Before the thread can have answered: nothing is heard while this turn lasts.
+      if (isImpatient) queueMicrotask(wake)
+      isImpatient = false
+      return () => undefined
+    },
+  }
+  const reader = new JobFileReader({ clock })
+  const [slow, next] = await Promise.all([read(reader, SLOW), read(reader, 'job "next" {}')])
+  assert.equal(slow, `Reading the file takes longer than ${LIMITS.jobFileMsMax} ms.`)
+  assert.equal(next, 'next')
+  await reader.stop()
+})
+
+test('JobFileReader: a thread without memory refuses the file instead of ending the process', async () => {
+  const reader = new JobFileReader({ clock: patient, megabytesMax: 40 })
+  const groups = Array.from({ length: 25_000 }, (_, index) => `group "g${index}" {}`)
+  const outcome = await read(reader, `job "large" {\n${groups.join('\n')}\n}`)
+  assert.equal(outcome, 'Reading the file takes more than 40 MB of memory.')
+  assert.equal(await read(reader, 'job "small" {}'), 'small')
+  await reader.stop()
+})
+
+test('JobFileReader: no more files wait than may', async () => {
+  const reader = new JobFileReader({ clock: patient })
+  const count = LIMITS.jobFilesWaitingMax + 2
+  const found = await Promise.all(
+    Array.from({ length: count }, (_, index) => read(reader, `job "j${index}" {}`)),
+  )
+  // The thread is not loaded yet when all are handed in, so that the first one waits too.
+  assert.equal(found.filter((one) => one === 'too-many-job-files').length, 2)
+  assert.equal(found[0], 'j0')
+  assert.equal(await read(reader, 'job "later" {}'), 'later')
+  await reader.stop()
+})
+
+test('JobFileReader: what is not read when it stops fails', async () => {
+  const reader = new JobFileReader({ clock: patient })
+  const readings = [reader.read(task(SLOW)), reader.read(task('job "a" {}'))]
+  const settled = Promise.allSettled(readings)
+  await reader.stop()
+  for (const one of await settled) {
+    assert.ok(one.status === 'rejected')
+    assert.match(String(one.reason), /The server is stopping/)
+  }
+})

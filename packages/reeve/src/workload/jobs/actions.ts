@@ -1,0 +1,16 @@
+import type { Job, JobAction } from '@reeve/contract'
+
+/** Reference §7.3: the named commands of a job, in the order in which the job names them. */
+export function jobActions(job: Job): readonly JobAction[] {
+  return job.TaskGroups.flatMap((group) =>
+    group.Tasks.flatMap((task) =>
+      (task.Actions ?? []).map(({ Name, Command, Args }) => ({
+        Name,
+        Command,
+        Args,
+        TaskName: task.Name,
+        TaskGroupName: group.Name,
+      })),
+    ),
+  )
+}

@@ -1,0 +1,133 @@
+import { setImmediate } from 'node:timers/promises'
+import {
+  EXPLAIN_SCOPES,
+  type Evaluation,
+  type ExplainScope,
+  type Explanation,
+  type GroupExplanation,
+  type Job,
+} from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { isParent, LIMITS, newEvaluation, refusal, type Refusal } from '../../model/index.ts'
+import { explainGroup, explanationOf } from '../../scheduler/index.ts'
+import { namespacedKey, type Tables } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { knownInstances } from './known-instances.ts'
+import { planningContext } from './plan.ts'
+
+/** How an explanation is wanted. */
+export interface ExplainOptions {
+  readonly by: ExplainScope
+  readonly limit: number
+}
+
+const LIMIT_DEFAULT = 20
+
+/** The query of both routes; what is not given has the contract's defaults. */
+export function explainOptions(query: {
+  readonly by?: string | undefined
+  readonly limit?: number | undefined
+}): Result<ExplainOptions, Refusal> {
+  const { by: wanted = '', limit = LIMIT_DEFAULT } = query
+  const by = wanted === '' ? 'class' : EXPLAIN_SCOPES.find((scope) => scope === wanted)
+  if (by === undefined)
+    return err(refusal('invalid-input', `by must be one of ${EXPLAIN_SCOPES.join(', ')}`))
+  const most = LIMITS.explainedItemsMax
+  if (limit < 0 || limit > most)
+    return err(refusal('invalid-input', `limit must be between 0 and ${most}`))
+  return ok({ by, limit })
+}
+
+/**
+ * Why instances of a job are not placed. The search that places allocations is asked, on the state
+ * as it is now; an old evaluation is explained by what it would find today.
+ */
+export async function explainEvaluation(
+  context: WorkloadContext,
+  evaluation: Evaluation,
+  options: ExplainOptions,
+): Promise<Explanation> {
+  const { tables, index } = context.store
+  const job = tables.jobs.find(namespacedKey(evaluation.Namespace, evaluation.JobID))
+  if (job !== undefined) return await explain(context, { ...options, job, evaluation })
+  return {
+    JobID: evaluation.JobID,
+    Namespace: evaluation.Namespace,
+    JobVersion: 0,
+    EvalID: evaluation.ID,
+    EvalStatus: evaluation.Status,
+    Index: index,
+    Text: 'the job is no longer registered',
+    Groups: [],
+    GroupsOmitted: 0,
+  }
+}
+
+/** The same for a job, with the latest of its evaluations. */
+export async function explainJob(
+  context: WorkloadContext,
+  { namespace, jobId }: { readonly namespace: string; readonly jobId: string },
+  options: ExplainOptions,
+): Promise<Result<Explanation, Refusal>> {
+  const { tables } = context.store
+  const key = namespacedKey(namespace, jobId)
+  const job = tables.jobs.find(key)
+  if (job === undefined) return err(refusal('job-not-found', 'job not found'))
+  const evaluation = latestEvaluation(tables, key)
+  return ok(await explain(context, { ...options, job, evaluation }))
+}
+
+function latestEvaluation({ evaluations }: Tables, jobKey: string): Evaluation | undefined {
+  let latest = ''
+  let latestIndex = -1
+  for (const id of evaluations.keysIn('job', jobKey)) {
+    const index = evaluations.createIndexOf(id) ?? 0
+    if (index < latestIndex || (index === latestIndex && id < latest)) continue
+    latest = id
+    latestIndex = index
+  }
+  return evaluations.find(latest)
+}
+
+interface Explained extends ExplainOptions {
+  readonly job: Job
+  /** Undefined when none is kept. */
+  readonly evaluation: Evaluation | undefined
+}
+
+/** Group by group, so that a job of many groups stalls nobody. */
+async function explain(context: WorkloadContext, explained: Explained): Promise<Explanation> {
+  const { job, by, limit } = explained
+  const { store, view, clock } = context
+  const { index } = store
+  const evaluation = explained.evaluation ?? noEvaluation(job, clock.nowMs())
+  const waiting = waitsFor(job)
+  if (waiting !== undefined)
+    return { ...explanationOf([], { job, evaluation, index }), Text: waiting }
+  const planning = planningContext(clock.nowMs())
+  const nodes = [...store.tables.nodes.rows()]
+  const knownOf = knownInstances(context, job)
+  const groups: GroupExplanation[] = []
+  for (const group of job.TaskGroups.slice(0, LIMITS.explainedGroupsMax)) {
+    if (groups.length > 0) await setImmediate()
+    const options = { view, job, nodes, evaluation, context: planning, by, limit, knownOf }
+    groups.push(explainGroup(group, options))
+  }
+  const omitted = job.TaskGroups.length - groups.length
+  return explanationOf(groups, { job, evaluation, index, omitted })
+}
+
+/** Why there is nothing to place at all. */
+function waitsFor(job: Job): string | undefined {
+  if (job.Stop) return 'the job is stopped'
+  return isParent(job) ? 'only the instances that the job launches are placed' : undefined
+}
+
+/** Evaluations are collected some time after they are done; placed is placed by then. */
+function noEvaluation(job: Job, timeMs: number): Evaluation {
+  const { JobModifyIndex: jobModifyIndex } = job
+  return {
+    ...newEvaluation(job, { id: '', trigger: 'job-register', timeMs, jobModifyIndex }),
+    Status: 'complete',
+  }
+}

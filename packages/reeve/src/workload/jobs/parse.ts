@@ -1,0 +1,44 @@
+import type { JobParseRequest } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { PARSE_DEFAULTS, refusal, type Refusal } from '../../model/index.ts'
+import type { WorkloadContext } from '../context.ts'
+
+export interface ParseRequest {
+  /** Undefined when the request has none. */
+  readonly body: JobParseRequest | undefined
+  readonly namespace: string
+}
+
+/**
+ * Spec W: Parse job. The job as JSON, or everything that is wrong with its text, each problem on a
+ * line of its own. What is odd but harmless has no place in the answer and is not told.
+ */
+export async function parseJob(
+  { jobFiles, clock }: Pick<WorkloadContext, 'jobFiles' | 'clock'>,
+  { body, namespace }: ParseRequest,
+): Promise<Result<string, Refusal>> {
+  if (body === undefined) return invalid('Request body is empty')
+  const text = body.JobHCL ?? ''
+  if (text.trim() === '') return invalid('Job spec is empty')
+  const isCanonical = body.Canonicalize ?? false
+  const outcome = await jobFiles.read({
+    text,
+    variables: body.Variables ?? '',
+    isLegacy: body.HCLv1 ?? false,
+    defaults: isCanonical ? { ...PARSE_DEFAULTS, namespace: nameOf(namespace) } : undefined,
+    nowMs: clock.nowMs(),
+  })
+  if (!outcome.ok) return outcome
+  return outcome.value.kind === 'job'
+    ? ok(outcome.value.json)
+    : invalid(`Failed to parse job: ${outcome.value.message}`)
+}
+
+/** A wildcard names no namespace that a job could be in. */
+function nameOf(namespace: string): string {
+  return namespace === '*' ? PARSE_DEFAULTS.namespace : namespace
+}
+
+function invalid(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
+}

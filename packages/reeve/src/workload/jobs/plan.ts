@@ -1,0 +1,166 @@
+import type { Evaluation, Input, Job, JobPlanRequest, JobPlanResponse } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import type { IdSource } from '../../kit/clock.ts'
+import { isoFromMs, ZERO_TIME } from '../../kit/duration.ts'
+import { warningsText } from '../../kit/multi-error.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  annotateDiff,
+  diffJobs,
+  isLaunchedByTime,
+  isParent,
+  jobWarnings,
+  newEvaluation,
+  nextLaunchMs,
+  PERMISSION_DENIED,
+  refusal,
+  type Refusal,
+} from '../../model/index.ts'
+import { schedule, type Plan, type SchedulingContext } from '../../scheduler/index.ts'
+import { namespacedKey } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { withChanges } from './overlay-view.ts'
+import {
+  acceptJob,
+  checkUpdate,
+  isOwnRegion,
+  jobRows,
+  namespaceOf,
+  NO_PATH_TO_REGION,
+  submittedProblem,
+  unchangedJob,
+  type JobSubmitted,
+} from './register.ts'
+
+export interface PlanRequest extends JobSubmitted {
+  readonly body: JobPlanRequest | undefined
+  readonly pathJobId: string
+}
+
+/**
+ * Spec W: Plan. What registering the job would do, found out by the very scheduler that would do
+ * it, on the state as it would be then. Nothing is stored and no event is made. The job is held to
+ * the same rules as a registration: a plan that succeeds is one that can be carried out.
+ */
+export async function planJob(
+  context: WorkloadContext,
+  caller: Caller,
+  request: PlanRequest,
+): Promise<Result<JobPlanResponse, Refusal>> {
+  const namespace = namespaceOf(request)
+  if (!mayPlan(caller, namespace, request.body)) return err(PERMISSION_DENIED)
+  const submitted = checkRequest(request)
+  if (!submitted.ok) return submitted
+  if (!isOwnRegion(context, request)) return err(NO_PATH_TO_REGION)
+  const job = acceptJob(context, submitted.value, namespace)
+  if (!job.ok) return job
+  const current = context.store.tables.jobs.find(namespacedKey(namespace, job.value.ID))
+  const conflict = checkUpdate(job.value, current)
+  if (conflict !== undefined) return err(conflict)
+  const next = { ...job.value, ServiceTokenID: caller.accessorId }
+  const response = responseOf(context, { next, current, withDiff: request.body?.Diff === true })
+  // It tells of the state, which may not be durable yet.
+  await context.store.settled()
+  return ok(response)
+}
+
+function mayPlan(caller: Caller, namespace: string, body: JobPlanRequest = {}): boolean {
+  const { grants } = caller
+  const plans = grants.allows(namespace, 'submit-job') || grants.allows(namespace, 'plan-job')
+  return plans && (body.PolicyOverride !== true || grants.allows(namespace, 'policy-override'))
+}
+
+/** Reference §2.3: the texts are those of plan. */
+function checkRequest({ body, pathJobId }: PlanRequest): Result<Input<Job>, Refusal> {
+  if (body === undefined) return invalid('Request body is empty')
+  const job = body.Job
+  if (job === undefined || job === null) return invalid('Job must be specified')
+  if (job.ID === undefined || job.ID === null || job.ID === '')
+    return invalid('Job must have a valid ID')
+  if (job.ID !== pathJobId) return invalid('Job ID does not match')
+  const problem = submittedProblem(job)
+  return problem === undefined ? ok(job) : invalid(problem)
+}
+
+interface Planned {
+  readonly next: Job
+  readonly current: Job | undefined
+  readonly withDiff: boolean
+}
+
+function responseOf(
+  context: WorkloadContext,
+  { next, current, withDiff }: Planned,
+): JobPlanResponse {
+  const plan = dryRun(context, next, current)
+  const { annotations, blocked } = plan
+  const created = [...plan.followUps, ...(blocked === undefined ? [] : [blocked])]
+  const diff = withDiff
+    ? annotateDiff(diffJobs(current, next, { contextual: true }), {
+        desiredUpdates: annotations.DesiredTGUpdates,
+      })
+    : null
+  const index = current?.JobModifyIndex ?? 0
+  return {
+    Index: index,
+    JobModifyIndex: index,
+    Annotations: annotations,
+    FailedTGAllocs: plan.evaluation.FailedTGAllocs,
+    CreatedEvals: created.length === 0 ? null : created,
+    Diff: diff,
+    NextPeriodicLaunch: nextLaunch(context, next),
+    Warnings: warningsText(jobWarnings(next)),
+  }
+}
+
+/** The plan that the evaluation of the registration would make, were it carried out at once. */
+export function dryRun(context: WorkloadContext, job: Job, current: Job | undefined): Plan {
+  const { store, view, clock } = context
+  const stamp = { index: store.index + 1, timeMs: clock.nowMs() }
+  const ids = plannedIds()
+  const evalId = ids.uuid()
+  const changes = jobRows(
+    { ...context, ids },
+    { job, current, priority: 0, kept: unchangedJob(job, current) },
+    // A parent is not evaluated, which comes to the same: the scheduler runs only its children.
+    { stamp, evalId: isParent(job) ? '' : evalId, sourceBlob: undefined },
+  )
+  const there = withChanges(view, stamp.index, changes)
+  const registered = there.findJob(job.Namespace, job.ID) ?? job
+  const evaluation: Evaluation = {
+    ...newEvaluation(registered, {
+      id: evalId,
+      trigger: 'job-register',
+      timeMs: stamp.timeMs,
+      jobModifyIndex: registered.JobModifyIndex,
+    }),
+    AnnotatePlan: true,
+  }
+  return schedule(there, evaluation, planningContext(stamp.timeMs, ids))
+}
+
+/**
+ * Ids and chances of its own: a plan takes nothing from those of the servers, and the same question
+ * about the same state has the same answer.
+ */
+export function planningContext(nowMs: number, ids = plannedIds()): SchedulingContext {
+  return { nowMs, ids, random: { next: () => 0 } }
+}
+
+/** UUIDs of rows that are never stored. */
+function plannedIds(): IdSource {
+  let count = 0
+  return {
+    uuid: () => `00000000-0000-4000-8000-${(++count).toString(16).padStart(12, '0')}`,
+  }
+}
+
+function nextLaunch({ clock, offsetAt }: WorkloadContext, job: Job): string {
+  if (job.Periodic === null || !isLaunchedByTime(job)) return ZERO_TIME
+  const nextMs = nextLaunchMs(job.Periodic, clock.nowMs(), offsetAt)
+  return nextMs === undefined ? ZERO_TIME : isoFromMs(nextMs)
+}
+
+function invalid(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
+}

@@ -1,0 +1,73 @@
+import type { Input, Job, JobValidateRequest, JobValidateResponse } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { warningsText } from '../../kit/multi-error.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  jobWarnings,
+  PERMISSION_DENIED,
+  refusal,
+  validateJob,
+  type JobProblem,
+  type JobProblems,
+  type Refusal,
+} from '../../model/index.ts'
+import { namespacedKey } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { examineJob, type ExaminedJob } from './examine.ts'
+import { checkUpdate, namespaceOf, submittedProblem } from './register.ts'
+
+export interface ValidateRequest {
+  /** Undefined when the request has none. */
+  readonly body: JobValidateRequest | undefined
+  /** The query's namespace and region; empty when not given. */
+  readonly queryNamespace: string
+  readonly queryRegion: string
+}
+
+/**
+ * Reference §8.8: everything for which a registration of the job would be refused, without
+ * registering it. An invalid job is an answer, not a refusal.
+ */
+export function validateSubmittedJob(
+  context: Pick<WorkloadContext, 'region' | 'store'>,
+  caller: Caller,
+  request: ValidateRequest,
+): Result<JobValidateResponse, Refusal> {
+  const namespace = namespaceOf(request)
+  if (!caller.grants.allows(namespace, 'read-job')) return err(PERMISSION_DENIED)
+  const { body } = request
+  if (body === undefined) return invalid('Request body is empty')
+  if (body.Job === undefined || body.Job === null) return invalid('Job must be specified')
+  const examined = examineJob(context, body.Job, namespace)
+  const { text, list } = findProblems(context, body.Job, examined)
+  return ok({
+    // True as with peers: it tells that a server looked at the job. Drivers check their part of it
+    // on the node.
+    DriverConfigValidated: true,
+    ValidationErrors: list.length === 0 ? null : list.map(problemText),
+    Error: text,
+    Warnings: warningsText(jobWarnings(examined.job)),
+  })
+}
+
+function findProblems(
+  { store }: Pick<WorkloadContext, 'store'>,
+  submitted: Input<Job>,
+  { job, problems, unwanted }: ExaminedJob,
+): JobProblems {
+  const current = store.tables.jobs.find(namespacedKey(job.Namespace, job.ID))
+  const told = new Set(problems.list.map(({ message }) => message))
+  const others = [submittedProblem(submitted), unwanted, checkUpdate(job, current)?.message]
+    .filter((message) => message !== undefined && !told.has(message))
+    .map((message = '') => ({ path: '', message }))
+  return others.length === 0 ? problems : validateJob(job, { others })
+}
+
+/** `TaskGroups[0].Tasks[1].Driver: Missing task driver`. */
+function problemText({ path, message }: JobProblem): string {
+  return path === '' ? message : `${path}: ${message}`
+}
+
+function invalid(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
+}

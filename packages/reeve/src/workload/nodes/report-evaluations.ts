@@ -1,0 +1,140 @@
+import type { Evaluation, Job } from '@reeve/contract'
+import { nsFromMs } from '../../kit/duration.ts'
+import { isClientTerminal, newEvaluation, type AllocationRow } from '../../model/index.ts'
+import {
+  isOpenEvaluation,
+  jobVersionKey,
+  namespacedKey,
+  put,
+  type Change,
+  type Stamp,
+  type Tables,
+} from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+
+/** An allocation before its node spoke of it, and as it is written now. */
+export interface ReportedChange {
+  readonly before: AllocationRow
+  readonly row: AllocationRow
+}
+
+/** The more telling one comes first: one evaluation serves all that a job's nodes said at once. */
+const TRIGGERS = ['job-deregister', 'reconnect', 'alloc-failure'] as const
+type ReportTrigger = (typeof TRIGGERS)[number]
+
+interface Wake {
+  readonly job: Job
+  readonly trigger: ReportTrigger
+}
+
+/**
+ * What follows from the reports of nodes (scheduling reference §2): each job that has to do
+ * something about them is evaluated once, and evaluations that only waited for a silent node are
+ * given up.
+ */
+export function reportEvaluations(
+  { store: { tables }, ids }: WorkloadContext,
+  changes: readonly ReportedChange[],
+  stamp: Stamp,
+): Change[] {
+  const wakes = new Map<string, Wake>()
+  for (const change of changes) {
+    const wake = wakeFor(tables, change)
+    if (wake === undefined) continue
+    const key = namespacedKey(change.row.Namespace, change.row.JobID)
+    const known = wakes.get(key)
+    if (known === undefined || rank(wake) < rank(known)) wakes.set(key, wake)
+  }
+  const made = [...wakes.values()].map(({ job, trigger }) =>
+    newEvaluation(job, {
+      id: ids.uuid(),
+      trigger,
+      timeMs: stamp.timeMs,
+      jobModifyIndex: job.JobModifyIndex,
+    }),
+  )
+  const given = needlessFollowUps(tables, changes, stamp)
+  return [...made, ...given].map((row) => put('evaluations', row))
+}
+
+/** Whether the job of an allocation that ended was purged before anybody told it to stop. */
+export function isOrphaned({ jobs }: Tables, row: AllocationRow): boolean {
+  const isOver = row.DesiredStatus === 'run' && isClientTerminal(row)
+  return isOver && !jobs.has(namespacedKey(row.Namespace, row.JobID))
+}
+
+function rank({ trigger }: Wake): number {
+  return TRIGGERS.indexOf(trigger)
+}
+
+function wakeFor(tables: Tables, { before, row }: ReportedChange): Wake | undefined {
+  if (before.DesiredStatus !== 'run') return undefined
+  const job = tables.jobs.find(namespacedKey(row.Namespace, row.JobID))
+  if (job === undefined) {
+    const last = versionOf(tables, row)
+    const isOver = isOrphaned(tables, { ...row, DesiredStatus: before.DesiredStatus })
+    return last !== undefined && isOver ? { job: last, trigger: 'job-deregister' } : undefined
+  }
+  const trigger = triggerOf(tables, { before, row })
+  return trigger === undefined ? undefined : { job, trigger }
+}
+
+function triggerOf(
+  tables: Tables,
+  { before, row }: ReportedChange,
+): 'alloc-failure' | 'reconnect' | undefined {
+  if (before.ClientStatus === 'unknown' && row.ClientStatus !== 'unknown') return 'reconnect'
+  if (isClientTerminal(before)) return undefined
+  if (row.ClientStatus === 'failed') return 'alloc-failure'
+  return endedAlone(tables, row) ? 'reconnect' : undefined
+}
+
+/**
+ * Scheduling reference §6.10: its agent was alone for so long that it stopped it, and came back
+ * before anybody here had noticed. Nobody else would ask for another one.
+ */
+function endedAlone(tables: Tables, row: AllocationRow): boolean {
+  if (row.ClientStatus !== 'complete' || row.JobType === 'batch') return false
+  const group = versionOf(tables, row)?.TaskGroups.find((one) => one.Name === row.TaskGroup)
+  return (group?.Disconnect?.StopOnClientAfter ?? null) !== null
+}
+
+/** Scheduling reference §2: what was unknown is not, so nobody has to give it up any more. */
+function needlessFollowUps(
+  tables: Tables,
+  changes: readonly ReportedChange[],
+  stamp: Stamp,
+): Evaluation[] {
+  const spoken = new Set(changes.map(({ row }) => row.ID))
+  const asked = new Set<string>()
+  return changes.flatMap(({ before }) => {
+    const id = before.ClientStatus === 'unknown' ? (before.FollowupEvalID ?? '') : ''
+    const evaluation = id === '' || asked.has(id) ? undefined : tables.evaluations.find(id)
+    asked.add(id)
+    if (evaluation === undefined || !isOpenEvaluation(evaluation)) return []
+    if (isAwaitedByOthers(tables, evaluation, spoken)) return []
+    return {
+      ...evaluation,
+      Status: 'canceled' as const,
+      StatusDescription: 'the disconnected allocations are back',
+      ModifyTime: nsFromMs(stamp.timeMs),
+    }
+  })
+}
+
+function isAwaitedByOthers(
+  { allocations }: Tables,
+  { ID, Namespace, JobID }: Evaluation,
+  spoken: ReadonlySet<string>,
+): boolean {
+  for (const id of allocations.keysIn('live', namespacedKey(Namespace, JobID))) {
+    if (spoken.has(id)) continue
+    const { ClientStatus, FollowupEvalID } = allocations.get(id)
+    if (ClientStatus === 'unknown' && FollowupEvalID === ID) return true
+  }
+  return false
+}
+
+function versionOf({ job_versions }: Tables, row: AllocationRow): Job | undefined {
+  return job_versions.find(jobVersionKey(row.Namespace, row.JobID, row.JobVersion))
+}
