@@ -3,7 +3,7 @@ import type { Evaluation } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import { isoFromMs, nsFromMs } from '../kit/duration.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
-import { schedule } from '../scheduler/index.ts'
+import { schedule, type ClusterView } from '../scheduler/index.ts'
 import {
   isBrokerPaused,
   isOpenEvaluation,
@@ -16,7 +16,6 @@ import {
   type Tables,
 } from '../state/index.ts'
 import { Broker, type Due } from './broker.ts'
-import { StateView } from './cluster-view.ts'
 import type { ControlLog } from './control-log.ts'
 import { FreedRoom } from './freed-room.ts'
 import { isChange, planRows } from './plan-rows.ts'
@@ -37,6 +36,7 @@ const RETRY_SPREAD_MS = 5 * 60_000
 
 export interface EvaluationLoopOptions {
   readonly store: Store
+  readonly view: ClusterView
   readonly clock: Clock
   readonly ids: IdSource
   readonly random: Random
@@ -54,7 +54,6 @@ export interface EvaluationLoopOptions {
  */
 export class EvaluationLoop {
   readonly #options: EvaluationLoopOptions
-  readonly #view: StateView
   readonly #broker: Broker
   readonly #freed: FreedRoom
   #unsubscribe: () => void = () => undefined
@@ -64,7 +63,6 @@ export class EvaluationLoop {
 
   constructor(options: EvaluationLoopOptions) {
     this.#options = options
-    this.#view = new StateView(options.store)
     this.#broker = new Broker(options.clock, () => this.#wake())
     this.#freed = new FreedRoom(options.store.tables)
   }
@@ -163,8 +161,8 @@ export class EvaluationLoop {
   }
 
   #commitPlan(evaluation: Evaluation, { superseded }: Due): void {
-    const { store, clock, ids, random } = this.#options
-    const plan = schedule(this.#view, evaluation, {
+    const { store, view, clock, ids, random } = this.#options
+    const plan = schedule(view, evaluation, {
       nowMs: clock.nowMs(),
       ids,
       random,

@@ -62,22 +62,17 @@ export class Server {
     const { config, log } = options
     this.context = context
     this.store = store
-    const presence = new Presence({ store, clock: systemClock, ids: systemIds, log })
+    const shared = { ...context, log }
+    const presence = new Presence(shared)
     this.#loops = [
-      new EvaluationLoop({ store, clock: systemClock, ids: systemIds, random: systemRandom, log }),
+      new EvaluationLoop(shared),
       presence,
-      new PeriodicLoop({
-        store,
-        clock: systemClock,
-        ids: systemIds,
-        offsetAt: context.offsetAt,
-        log,
-      }),
-      new DeploymentLoop({ store, clock: systemClock, ids: systemIds, log }),
-      new DrainLoop({ store, clock: systemClock, ids: systemIds, log }),
-      new GarbageLoop({ store, clock: systemClock, log }),
-      new ExpiryLoop({ store, clock: systemClock, log }),
-      new CheckpointLoop({ store, clock: systemClock, log, retention: config.eventLog }),
+      new PeriodicLoop(shared),
+      new DeploymentLoop(shared),
+      new DrainLoop(shared),
+      new GarbageLoop(shared),
+      new ExpiryLoop(shared),
+      new CheckpointLoop({ ...shared, retention: config.eventLog }),
     ]
     this.app = createApp({
       context,

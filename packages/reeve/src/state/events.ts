@@ -70,11 +70,18 @@ function typeOf(
   // A deployment that fails may register an earlier version again (reference §5.6).
   if (topic === 'Job' && ROLLOUT_CAUSES.has(cause) && isNewVersion(row)) return 'JobRegistered'
   if (topic !== 'Allocation') return cause
+  return allocationType(cause, { row, isNew })
+}
+
+/** What the servers want of an allocation is their wish, whichever operation it came from. */
+function allocationType(
+  cause: Cause,
+  { row, isNew }: { readonly row: object; readonly isNew: boolean },
+): EventType {
   if (isNew) return 'AllocationCreated'
-  // Stopping a job may tell its allocations to skip their delays: a wish of the servers too.
-  if (cause === 'JobDeregistered') return 'AllocationUpdateDesiredStatus'
-  if (cause !== 'PlanResult') return cause
-  return text('DesiredStatus')(row) === 'run' ? 'PlanResult' : 'AllocationUpdateDesiredStatus'
+  if (cause === 'AllocationUpdated') return cause
+  const goesOn = cause === 'PlanResult' && text('DesiredStatus')(row) === 'run'
+  return goesOn ? 'PlanResult' : 'AllocationUpdateDesiredStatus'
 }
 
 const ROLLOUT_CAUSES: ReadonlySet<Cause> = new Set([

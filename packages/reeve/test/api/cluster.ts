@@ -22,11 +22,11 @@ export interface ScheduledServer {
 }
 
 export async function withScheduler(server: TestServer, nodeCount = 1): Promise<ScheduledServer> {
-  const { store, clock, ids, random } = server.context
+  const { store, clock } = server.context
   const log = { info: silent, warn: silent, error: fail }
   for (let i = 1; i <= nodeCount; i++)
     await putNode(server, { ID: anId('node', i), Name: `node-${i}` })
-  new EvaluationLoop({ store, clock, ids, random, log }).start()
+  new EvaluationLoop({ ...server.context, log }).start()
   const settle = async (): Promise<void> => {
     const { evaluations } = store.tables
     const isDue = ({ WaitUntil }: { readonly WaitUntil: string }): boolean =>

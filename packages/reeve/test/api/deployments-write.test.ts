@@ -386,7 +386,7 @@ test('events: each operation on a deployment is told by its own type', async () 
   assert.deepEqual(
     await types(() => world.server.ok('setDeploymentHealth', call(id, { HealthyAllocationIDs }))),
     [
-      'Allocation DeploymentAllocHealth',
+      'Allocation AllocationUpdateDesiredStatus',
       'Deployment DeploymentAllocHealth',
       'Evaluation EvaluationUpdated',
     ],
@@ -394,7 +394,7 @@ test('events: each operation on a deployment is told by its own type', async () 
   assert.deepEqual(
     await types(() => world.server.ok('promoteDeployment', call(id, { All: true }))),
     [
-      'Allocation DeploymentPromotion',
+      'Allocation AllocationUpdateDesiredStatus',
       'Deployment DeploymentPromotion',
       'Evaluation EvaluationUpdated',
     ],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Evaluation, Job } from '@reeve/contract'
-import { EvaluationLoop } from '../../src/control/index.ts'
+import { EvaluationLoop, StateView } from '../../src/control/index.ts'
 import { DEFAULT_SCHEDULER_CONFIGURATION, newSummary, type NodeRow } from '../../src/model/index.ts'
 import { put, type Change } from '../../src/state/index.ts'
 import { aGroup, aJob, anEvaluation, anId, aNode, aTask } from '../build/index.ts'
@@ -17,7 +17,9 @@ async function aLoop() {
     warn: () => undefined,
     info: () => undefined,
   }
-  const loop = new EvaluationLoop({ store, clock, ids: countedIds(), random: seededRandom(1), log })
+  const view = new StateView(store)
+  const [ids, random] = [countedIds(), seededRandom(1)]
+  const loop = new EvaluationLoop({ store, view, clock, ids, random, log })
   const write = (...changes: readonly Change[]): Promise<void> =>
     store.commit({ cause: undefined, changes: () => changes }).durable
   const statusOf = (id: string): string | undefined => store.tables.evaluations.find(id)?.Status
