@@ -1,4 +1,4 @@
-/** Changes to texts, chosen by a seed: what a slip of the hand or a hostile caller makes of a file. */
+/** Changes to texts, chosen by a seed: what a slip of the hand or a hostile caller makes of one. */
 
 /** Draws whole numbers below a bound, the same ones for the same seed. */
 export interface Draw {
@@ -46,13 +46,14 @@ type Change = (material: Material) => string
 const TOKEN = /\s+|[\p{L}\p{N}_-]+|./gsu
 
 /** Words with a meaning somewhere, and signs that open or close something. */
-const WORDS =
-  `{ } [ ] ( ) " \${ } %{ ~} $\${ << <<-E\nE\n = == => ? : , . ... * ! - + / % && || # // /* */ \\ \\u \\n
-0 1 -1 1e9 1e400 0x10 null true false for in if else endif endfor var.x local.x attr.x each.key
-job group task variable locals dynamic content for_each labels iterator config env meta
-range(1000) file("x") upper( jsondecode( try( toset( [for x in {for x in "\${" "}" __proto__`.split(
-    /\s+/,
-  )
+const WORDS = [
+  '{ } [ ] ( ) " ${ %{ ~} $${ << = == => ? : , . ... * ! - + / % && || # // /* */ \\ \\u \\n',
+  '0 1 -1 1e9 1e400 0x10 null true false for in if else endif endfor var.x local.x attr.x',
+  'job group task variable locals dynamic content for_each labels iterator config env meta',
+  'range(1000) file("x") upper( jsondecode( try( toset( [for {for "${ }" __proto__ each.key',
+]
+  .flatMap((line) => line.split(' '))
+  .concat('<<-E\nE\n')
 
 const CHANGES: readonly Change[] = [
   flipCharacters,

@@ -1,6 +1,7 @@
 import { err } from '../kit/result.ts'
 import {
   makeScope,
+  type AttributeKind,
   type FunctionDefinition,
   type LazyFunction,
   type Scope,
@@ -15,8 +16,20 @@ export function makeJobScope(functions: ReadonlyMap<string, FunctionDefinition>)
   return makeScope({
     functions: Object.fromEntries(functions),
     isDeferred: (root) => root !== 'var' && root !== 'local',
+    kindOf: (root) => (Object.hasOwn(DECLARED, root) ? DECLARED[root] : undefined),
     limits: { stepsMax: JOB_FILE_STEPS_MAX },
   })
+}
+
+const DECLARED: Readonly<Record<string, AttributeKind>> = {
+  var: {
+    noun: 'variable',
+    howToDeclare: (name) => `Declare it with a block variable "${name}" {}.`,
+  },
+  local: {
+    noun: 'local value',
+    howToDeclare: (name) => `Declare it in a locals block: ${name} = …`,
+  },
 }
 
 /** For values that may refer to nothing: defaults, variable files, flags. Work is counted alike. */

@@ -49,8 +49,14 @@ for (const c of values)
 const refusedValues = [
   { expression: '[1\n2]', error: 'Missing item separator' },
   { expression: '{for v in ["a","b","a"] : v => 1}', error: 'Duplicate object key' },
-  { expression: 'var.missing', error: 'does not have an attribute named "missing"' },
-  { expression: '"${local.missing}"', error: 'does not have an attribute named "missing"' },
+  {
+    expression: 'var.missing',
+    error: 'There is no variable named "missing". Declare it with a block',
+  },
+  {
+    expression: '"${local.missing}"',
+    error: 'There is no local value named "missing". Declare it in a locals',
+  },
 ]
 
 for (const c of refusedValues)

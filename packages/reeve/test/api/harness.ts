@@ -133,7 +133,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     version: '0.0.0',
     corsOrigins: options.corsOrigins ?? [],
     responseHeaders: options.responseHeaders ?? {},
-    heartbeatMs: 10_000,
+    heartbeatMs: () => 10_000,
     seen: () => undefined,
   })
   const server: TestServer = {

@@ -70,11 +70,8 @@ test('validate: what a new version may not change is told', async () => {
 })
 
 test('validate: warnings do not make a job invalid', async () => {
-  const Job = {
-    ...GOOD,
-    TaskGroups: [aGroup({ Services: [{ Name: 's', Provider: 'service' }] as never })],
-  }
-  const answer = await server.ok('validateJob', { body: { Job } })
+  const group = { ...aGroup(), Services: [{ Name: 's', Provider: 'service' }] }
+  const answer = await server.ok('validateJob', { body: { Job: { ...GOOD, TaskGroups: [group] } } })
   assert.equal(answer.ValidationErrors, null)
   assert.match(answer.Warnings, /^1 warning:\n\n\* Group /)
 })

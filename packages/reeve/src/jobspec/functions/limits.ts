@@ -45,7 +45,10 @@ export const PATTERN_INSTRUCTIONS_PER_STEP = 8
 export const STEPS_PER_HASHED_BYTE = 0.25
 
 /** Its words of 64 bits are slower. */
-export const STEPS_PER_SHA512_BYTE = 1
+export const STEPS_PER_SHA512_BYTE = 5
+
+/** A hash of nothing costs as much as these many bytes: a block is filled up, tables are made. */
+export const HASHED_BYTES_MIN = 256
 
 /** Formats are read character by character: steps paid for one. */
 export const STEPS_PER_DECODED_CHARACTER = 0.25

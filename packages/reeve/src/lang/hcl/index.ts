@@ -32,6 +32,7 @@ export { evaluate } from './evaluate/evaluate.ts'
 export {
   childScope,
   makeScope,
+  type AttributeKind,
   type EagerFunction,
   type FunctionDefinition,
   type FunctionProblem,

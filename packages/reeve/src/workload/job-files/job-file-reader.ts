@@ -19,7 +19,7 @@ export interface JobFileReaderOptions {
 }
 
 /**
- * Reads job files on a thread of its own (decision 0015): whatever a file costs, other requests are
+ * Reads job files on a thread of its own (decision 0016): whatever a file costs, other requests are
  * answered meanwhile. One file at a time; the thread starts with the first one, keeps no process
  * alive while it has nothing to do, and is replaced when a file takes too long or too much memory.
  */
@@ -63,7 +63,8 @@ export class JobFileReader {
     if (!this.#isReady) return
     this.#current = this.#waiting.shift()
     this.#stopTimer = this.#clock.after(LIMITS.jobFileMsMax, () => this.#giveUp())
-    worker.postMessage(this.#current?.task)
+    // A text is copied; there is nothing to hand over.
+    worker.postMessage(this.#current?.task, [])
   }
 
   #start(): Worker {

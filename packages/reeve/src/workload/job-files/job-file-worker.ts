@@ -9,7 +9,8 @@ const DRAWS = 2 ** 47
 const random: Random = { next: () => randomInt(DRAWS) / DRAWS }
 
 function say(message: ReaderMessage): void {
-  parentPort?.postMessage(message)
+  // A text is copied; there is nothing to hand over.
+  parentPort?.postMessage(message, [])
 }
 
 // Only `JobFileReader` starts this file, and sends nothing else.

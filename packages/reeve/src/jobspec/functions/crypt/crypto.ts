@@ -19,6 +19,7 @@ import {
   BCRYPT_COST_MIN,
   BCRYPT_PASSWORD_BYTES_MAX,
   STEPS_PER_HASHED_BYTE,
+  HASHED_BYTES_MIN,
   STEPS_PER_BCRYPT_ROUND,
   STEPS_PER_RSA,
   STEPS_PER_SHA512_BYTE,
@@ -60,7 +61,7 @@ function hashFunction(
 ): FunctionDefinition {
   return define([text('str')], ([str], meter) => {
     const bytes = encodeUtf8(str)
-    const paid = pay(meter, bytes.length * stepsPerByte)
+    const paid = pay(meter, (bytes.length + HASHED_BYTES_MIN) * stepsPerByte)
     return paid.ok ? ok(encodeHex(hash(bytes))) : paid
   })
 }

@@ -43,7 +43,21 @@ function deferredText(expression: Expression): string {
 export function evaluateAccess(expression: AccessExpression, context: Context): Value | undefined {
   if (isDeferredReference(expression, context)) return deferredText(expression)
   const base = context.evaluate(expression.base, context)
-  return base === undefined ? undefined : follow(base, expression.steps, context)
+  if (base === undefined) return undefined
+  return isDeclared(base, expression, context) ? follow(base, expression.steps, context) : undefined
+}
+
+/** Says what `x` of `var.x` would be, where the scope knows; everything else is told later. */
+function isDeclared(value: Value, { base, steps }: AccessExpression, context: Context): boolean {
+  const [step] = steps
+  if (base.kind !== 'variable' || step?.kind !== 'attribute' || !isObject(value)) return true
+  const { name, span } = step
+  const kind = context.scope.kindOf?.(base.name)
+  if (kind === undefined || getAttribute(value, name) !== undefined) return true
+  const detail = () =>
+    `There is no ${kind.noun} named ${quoteText(name)}.${didYouMean(name, Object.keys(value))} ${kind.howToDeclare(name)}`
+  fail(context, { span, summary: `Undeclared ${kind.noun}`, detail })
+  return false
 }
 
 function follow(base: Value, steps: readonly Step[], context: Context): Value | undefined {

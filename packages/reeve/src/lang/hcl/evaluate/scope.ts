@@ -16,14 +16,24 @@ export interface Scope {
    * the text exactly as written, and `attr.x` alone yields the text `${attr.x}`.
    */
   isDeferred(rootName: string): boolean
+  /** What an attribute of a root stands for, said when it is not there: `var.x` is a variable. */
+  readonly kindOf?: ((rootName: string) => AttributeKind | undefined) | undefined
   /** Counts everything evaluated in the scope and its children; one job file, one meter. */
   readonly meter: Meter
+}
+
+export interface AttributeKind {
+  /** `variable` */
+  readonly noun: string
+  /** How one of the name comes to be. */
+  readonly howToDeclare: (name: string) => string
 }
 
 export interface ScopeOptions {
   readonly variables?: ObjectValue
   readonly functions?: Readonly<Record<string, FunctionDefinition>>
   readonly isDeferred?: (rootName: string) => boolean
+  readonly kindOf?: (rootName: string) => AttributeKind | undefined
   readonly limits?: Partial<EvaluationLimits>
 }
 
@@ -35,6 +45,7 @@ export function makeScope(options: ScopeOptions = {}): Scope {
     function: (name) => (Object.hasOwn(functions, name) ? functions[name] : undefined),
     functionNames: () => Object.keys(functions),
     isDeferred,
+    kindOf: options.kindOf,
     meter: makeMeter(options.limits),
   }
 }

@@ -195,7 +195,7 @@ function parseOneLineItems(cursor: Cursor): Items | undefined {
 }
 
 /**
- * A forgotten brace is missed at the end of the text only, where the block is open that comes first.
+ * A forgotten brace is missed at the end of the text only, where the first block is still open.
  * The indentation tells which one was meant: the first whose brace stands further left than its own
  * line. When a block around it is closed in the right column, it was only untidy.
  */
