@@ -35,8 +35,11 @@ const profileDirectory = textFlag('cpu-prof')
 const program = await startProgram({
   directory: join(home, 'server'),
   isServer: true,
-  nodeFlags:
-    profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`],
+  nodeFlags: [
+    // As bin/reeve starts it.
+    '--max-old-space-size-percentage=75',
+    ...(profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`]),
+  ],
   environment: { REEVE_ACL: 'false', REEVE_JOIN_TOKEN: JOIN_TOKEN },
 })
 const agents = fork(fileURLToPath(new URL('./simulated-agents.ts', import.meta.url)))
@@ -50,6 +53,7 @@ try {
 
 async function fill(): Promise<void> {
   const connectMs = await connectAgents()
+  const idleReport = await ask(agents, { kind: 'report' })
   const before = await costsOf(program)
   const startMs = machineMs()
   const connections = await openConnections(program.port, CONNECTIONS)
@@ -58,6 +62,8 @@ async function fill(): Promise<void> {
   await checkAllRun()
   const lastMs = report.tenthsMs.at(-1) ?? startMs
   const seconds = (lastMs - startMs) / 1_000
+  const cpuSeconds = after.cpuSeconds - before.cpuSeconds
+  const mainSeconds = after.mainSeconds - before.mainSeconds
   const load = loadavg()
   process.stdout.write(`${whole(JOBS)} jobs × ${whole(COUNT)} allocations on ${whole(NODES)} nodes,
 durable; ${CONNECTIONS} connections submit; load average ${load.map(fixed).join(' ')}
@@ -74,19 +80,19 @@ durable; ${CONNECTIONS} connections submit; load average ${load.map(fixed).join(
       ],
       ['evaluation, p50 / p99 ms', await evaluationLatency()],
       ['commits/s', whole((after.commits - before.commits) / seconds)],
-      ['server CPU, s', fixed(after.cpuSeconds - before.cpuSeconds)],
+      ['server CPU, all threads / main thread, s', `${fixed(cpuSeconds)} / ${fixed(mainSeconds)}`],
       [
-        'server CPU per allocation, µs',
-        fixed(((after.cpuSeconds - before.cpuSeconds) / total) * 1e6),
+        'the same per allocation, µs',
+        `${fixed((cpuSeconds / total) * 1e6)} / ${fixed((mainSeconds / total) * 1e6)}`,
       ],
-      ['agents CPU, s', fixed(report.cpuSeconds)],
+      ['agents CPU, s', fixed(report.cpuSeconds - idleReport.cpuSeconds)],
       [
         'server RSS, at the end / at most',
         `${megabytes(after.rssBytes)} / ${megabytes(after.rssBytesMax)}`,
       ],
       ['channel, characters per allocation', whole(report.receivedChars / total)],
+      ['channel, messages to nodes per allocation', fixed(report.receivedMessages / total)],
       ['nodes connected in, s', fixed(connectMs / 1_000)],
-      ['connections lost on the way', whole(report.reconnects)],
     ],
   )
   printTenths(report.tenthsMs, startMs)
@@ -153,6 +159,8 @@ async function untilAllRun(): Promise<AgentsReport> {
   for (;;) {
     const report = await ask(agents, { kind: 'report' })
     if (report.running >= total) return report
+    if (report.lost.length > 0)
+      throw new Error(`${report.lost.length} channels ended: ${report.lost[0]}`)
     if (report.running > running) movedMs = machineMs()
     running = report.running
     if (machineMs() - movedMs > STALL_MS_MAX)
@@ -189,23 +197,31 @@ async function evaluationLatency(): Promise<string> {
 interface Costs {
   readonly commits: number
   readonly cpuSeconds: number
+  /** Of its thread that runs JavaScript: the others collect garbage and write tables. */
+  readonly mainSeconds: number
   readonly rssBytes: number
   readonly rssBytesMax: number
 }
 
 async function costsOf({ pid, metric }: RunningProgram): Promise<Costs> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // proc(5): the 14th and 15th field, counted from behind the name, which may hold spaces.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   const kilobytes = (name: string): number =>
     Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0)
   return {
     commits: await metric('state_durable_index'),
-    cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND,
+    cpuSeconds: await readCpuSeconds(`/proc/${pid}/stat`),
+    // Its first thread has the number of the process.
+    mainSeconds: await readCpuSeconds(`/proc/${pid}/task/${pid}/stat`),
     rssBytes: kilobytes('VmRSS') * 1_024,
     rssBytesMax: kilobytes('VmHWM') * 1_024,
   }
+}
+
+async function readCpuSeconds(path: string): Promise<number> {
+  const stat = await readFile(path, 'utf8')
+  // proc(5): the 14th and 15th field, counted from behind the name, which may hold spaces.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND
 }
 
 function textFlag(name: string): string | undefined {

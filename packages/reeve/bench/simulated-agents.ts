@@ -1,37 +1,41 @@
 /**
- * Thousands of nodes in one process. Each has a connection of its own and speaks the channel with
- * the code of the real agent; only what runs is made up: an allocation runs a moment after it was
- * assigned. Runs as a child process of cluster.bench.ts, told by messages what to do.
+ * Thousands of nodes in one process, each with a WebSocket of its own that speaks the channel of
+ * real agents (contract: channel.ts). Only what runs is made up: an allocation runs a moment after
+ * it was assigned. They read no more of a message than they need, because they share the machine
+ * with the server that is measured. Runs as a child process of cluster.bench.ts, told by messages
+ * what to do.
  */
 import { randomUUID } from 'node:crypto'
 import {
   CHANNEL_VERSION,
-  type AllocationUpdate,
   type HelloMessage,
   type NodeRegistration,
+  type WelcomeMessage,
 } from '@reeve/contract'
-import { ServerLink, websocketDial, type Channel, type Dial } from '../src/agent/index.ts'
+import { websocketDial, type Channel } from '../src/agent/index.ts'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '../src/kit/duration.ts'
-import { systemClock, systemRandom } from '../src/main/system.ts'
-import { taskStatesView } from '../src/model/index.ts'
+import { storeTaskStates } from '../src/model/index.ts'
 import { aNode } from '../test/build/index.ts'
 import { machineMs } from './measure.ts'
 
 export type AgentsCommand =
-  | ({ readonly kind: 'connect'; readonly address: string; readonly nodes: number } & Joining)
+  | ConnectCommand
   /** Begins to count: `total` allocations will run. */
   | { readonly kind: 'expect'; readonly total: number }
   | { readonly kind: 'report' }
 
-interface Joining {
+interface ConnectCommand {
+  readonly kind: 'connect'
+  readonly address: string
+  readonly nodes: number
   readonly joinToken: string
+  /** From the assignment of an allocation until its task runs. */
   readonly startDelayMs: number
 }
 
 export interface AgentsReport {
-  readonly connected: number
-  /** Connections that were lost after they had been made. */
-  readonly reconnects: number
+  /** Channels that ended, though nobody ends one here. */
+  readonly lost: readonly string[]
   /** Allocations of which the server has confirmed that they run. */
   readonly running: number
   /** When each tenth of the expected ones ran, on the machine's clock. */
@@ -39,20 +43,26 @@ export interface AgentsReport {
   readonly cpuSeconds: number
   /** Texts that came down the channels. */
   readonly receivedChars: number
+  readonly receivedMessages: number
 }
 
 /** More at once would not fit the server's queue of connections that wait to be accepted. */
 const DIALLED_AT_ONCE = 200
-/** How often the allocations whose time has come are reported. */
+/** One timer serves all nodes: thousands would be most of what this process does. */
 const TICK_MS = 5
 const TENTHS = 10
+/** Allocations in one status report of a real agent. */
+const UPDATES_PER_REPORT = 256
+const ASSIGNED = '{"allocation":{"ID":"'
+const UUID_CHARS = 36
 
-let connected = 0
-let reconnects = 0
+const agents: SimulatedAgent[] = []
+const lost: string[] = []
+const tenthsMs: number[] = []
 let running = 0
 let expected = 0
 let receivedChars = 0
-const tenthsMs: number[] = []
+let receivedMessages = 0
 
 process.on('message', (command: AgentsCommand) => {
   void obey(command).then(() => process.send?.(report()))
@@ -67,104 +77,33 @@ async function obey(command: AgentsCommand): Promise<void> {
 function report(): AgentsReport {
   const { user, system } = process.cpuUsage()
   const cpuSeconds = (user + system) / 1e6
-  return { connected, reconnects, running, tenthsMs, cpuSeconds, receivedChars }
+  return { lost, running, tenthsMs, cpuSeconds, receivedChars, receivedMessages }
 }
 
-async function connectAll(command: Extract<AgentsCommand, { kind: 'connect' }>): Promise<void> {
-  const starting = new StartingAllocations(command.startDelayMs)
+async function connectAll(command: ConnectCommand): Promise<void> {
   const dial = websocketDial([command.address])
+  const starting = new StartingAllocations(command.startDelayMs)
+  const connect = async (at: number): Promise<WelcomeMessage> => {
+    const agent = new SimulatedAgent(await dial(), starting)
+    agents.push(agent)
+    return await agent.greet({ node: nodeOf(at), joinToken: command.joinToken })
+  }
+  let heartbeatMs = 0
   for (let at = 0; at < command.nodes; at += DIALLED_AT_ONCE) {
     const count = Math.min(DIALLED_AT_ONCE, command.nodes - at)
-    const agents = Array.from({ length: count }, (_, i) => connectOne(at + i))
-    await Promise.all(agents)
+    const welcomes = Array.from({ length: count }, (_, i) => connect(at + i))
+    for (const welcome of await Promise.all(welcomes)) heartbeatMs = welcome.heartbeatMs
   }
-
-  async function connectOne(at: number): Promise<void> {
-    const welcomed = Promise.withResolvers<void>()
-    const agent = new SimulatedAgent({ node: nodeOf(at), joinToken: command.joinToken })
-    const link = new ServerLink({
-      clock: systemClock,
-      random: systemRandom,
-      log: QUIET,
-      dial: counted(dial),
-      hello: () => agent.hello,
-      updates: () => agent.updates(),
-      welcomed: () => {
-        if (agent.isWelcome) reconnects++
-        else connected++
-        agent.isWelcome = true
-        welcomed.resolve()
-      },
-      desired: ({ allocations, removed }) => {
-        for (const id of removed) agent.forget(id)
-        for (const entry of allocations) {
-          const id = agent.assigned(entry)
-          if (id !== undefined) starting.add(() => link.report(agent.started(id)))
-        }
-      },
-    })
-    link.start()
-    await welcomed.promise
-  }
+  beatForEver(heartbeatMs)
 }
 
-const QUIET = { info: () => undefined, warn: () => undefined, error: () => undefined }
-
-/** Counts what a server confirms. One report is on its way at a time. */
-function counted(dial: Dial): Dial {
-  return async () => {
-    const channel = await dial()
-    let inFlight = 0
-    return {
-      send(text) {
-        if (text.startsWith('{"kind":"status"')) inFlight = occurrences(text, '"ClientStatus"')
-        channel.send(text)
-      },
-      onMessage(receive) {
-        channel.onMessage((text) => {
-          receivedChars += text.length
-          if (text.startsWith('{"kind":"ack"')) confirm(inFlight)
-          receive(text)
-        })
-      },
-      onClose: (closed) => channel.onClose(closed),
-      close: () => channel.close(),
-    } satisfies Channel
-  }
-}
-
-function occurrences(text: string, what: string): number {
-  let count = 0
-  for (let at = text.indexOf(what); at >= 0; at = text.indexOf(what, at + what.length)) count++
-  return count
-}
-
-function confirm(count: number): void {
-  running += count
-  const reached = expected === 0 ? 0 : Math.floor((running * TENTHS) / expected)
-  while (tenthsMs.length < Math.min(TENTHS, reached)) tenthsMs.push(machineMs())
-}
-
-/** One timer for all nodes: thousands of timers would be most of what this process does. */
-class StartingAllocations {
-  readonly #delayMs: number
-  #waiting: { readonly dueMs: number; readonly start: () => void }[] = []
-
-  constructor(delayMs: number) {
-    this.#delayMs = delayMs
-    setInterval(() => this.#tick(), TICK_MS)
-  }
-
-  add(start: () => void): void {
-    this.#waiting.push({ dueMs: performance.now() + this.#delayMs, start })
-  }
-
-  #tick(): void {
-    const nowMs = performance.now()
-    const later = this.#waiting.findIndex(({ dueMs }) => dueMs > nowMs)
-    const due = this.#waiting.splice(0, later < 0 ? this.#waiting.length : later)
-    for (const { start } of due) start()
-  }
+/** Every node once in each interval, a few of them at each tick. */
+function beatForEver(heartbeatMs: number): void {
+  const perTick = Math.ceil((agents.length * TICK_MS) / heartbeatMs)
+  let next = 0
+  setInterval(() => {
+    for (let i = 0; i < perTick; i++) agents[next++ % agents.length]?.beat()
+  }, TICK_MS)
 }
 
 interface Identity {
@@ -172,49 +111,122 @@ interface Identity {
   readonly joinToken: string
 }
 
-/** What one node knows: its identity, and when each of its allocations began. */
+/** The node's end of one channel. As a real one, it has at most one report on its way. */
 class SimulatedAgent {
-  readonly hello: HelloMessage
-  isWelcome = false
-  readonly #startedMs = new Map<string, number | undefined>()
+  readonly #channel: Channel
+  readonly #starting: StartingAllocations
+  readonly #welcome = Promise.withResolvers<WelcomeMessage>()
+  readonly #known = new Set<string>()
+  readonly #started: string[] = []
+  #reported = 0
+  #inFlight = 0
+  #seq = 0
 
-  constructor({ node, joinToken }: Identity) {
+  constructor(channel: Channel, starting: StartingAllocations) {
+    this.#channel = channel
+    this.#starting = starting
+    channel.onMessage((text) => this.#receive(text))
+    channel.onClose((reason) => lost.push(reason))
+  }
+
+  greet({ node, joinToken }: Identity): Promise<WelcomeMessage> {
     const secret = randomUUID()
-    this.hello = { kind: 'hello', version: CHANNEL_VERSION, node, secret, joinToken }
+    const hello: HelloMessage = {
+      kind: 'hello',
+      version: CHANNEL_VERSION,
+      node,
+      secret,
+      joinToken,
+    }
+    this.#channel.send(JSON.stringify(hello))
+    return this.#welcome.promise
   }
 
-  /** The allocation to start; undefined for one that is known or shall not run. */
-  assigned(entry: unknown): string | undefined {
-    const { allocation } = entry as Assigned
-    if (this.#startedMs.has(allocation.ID) || allocation.DesiredStatus !== 'run') return undefined
-    this.#startedMs.set(allocation.ID, undefined)
-    return allocation.ID
+  beat(): void {
+    this.#channel.send('{"kind":"heartbeat"}')
   }
 
-  started(id: string): AllocationUpdate {
-    const nowMs = systemClock.nowMs()
-    this.#startedMs.set(id, nowMs)
-    return runningUpdate(id, nowMs)
+  /** The task of the allocation runs. */
+  start(id: string): void {
+    this.#started.push(id)
+    // What starts in one turn goes out in one report.
+    if (this.#started.length - this.#reported === 1) queueMicrotask(() => this.#flush())
   }
 
-  forget(id: string): void {
-    this.#startedMs.delete(id)
+  #receive(text: string): void {
+    receivedChars += text.length
+    receivedMessages += 1
+    if (text.startsWith('{"kind":"desired"')) this.#assign(text)
+    else if (text.startsWith('{"kind":"ack"')) this.#confirm()
+    // The servers greet with nothing else.
+    else if (text.startsWith('{"kind":"welcome"'))
+      this.#welcome.resolve(JSON.parse(text) as WelcomeMessage)
+    else if (!text.startsWith('{"kind":"heartbeat"')) this.#welcome.reject(new Error(text))
   }
 
-  updates(): AllocationUpdate[] {
-    return [...this.#startedMs].flatMap(([id, atMs]) =>
-      atMs === undefined ? [] : [runningUpdate(id, atMs)],
-    )
+  /** The message is not decoded: the jobs in it are long, and nothing here reads them. */
+  #assign(text: string): void {
+    for (let at = text.indexOf(ASSIGNED); at >= 0; at = text.indexOf(ASSIGNED, at + 1)) {
+      const begin = at + ASSIGNED.length
+      const id = text.slice(begin, begin + UUID_CHARS)
+      if (this.#known.has(id)) continue
+      this.#known.add(id)
+      this.#starting.add(this, id)
+    }
+  }
+
+  #confirm(): void {
+    running += this.#inFlight
+    this.#inFlight = 0
+    const reached = expected === 0 ? 0 : Math.floor((running * TENTHS) / expected)
+    while (tenthsMs.length < Math.min(TENTHS, reached)) tenthsMs.push(machineMs())
+    this.#flush()
+  }
+
+  #flush(): void {
+    const ids = this.#started.slice(this.#reported, this.#reported + UPDATES_PER_REPORT)
+    if (this.#inFlight > 0 || ids.length === 0) return
+    this.#reported += ids.length
+    this.#inFlight = ids.length
+    this.#seq += 1
+    const updates = ids.map(runningUpdate).join(',')
+    this.#channel.send(`{"kind":"status","seq":${this.#seq},"updates":[${updates}]}`)
   }
 }
 
-/** The little that a simulated node reads of what it is assigned (contract: DesiredAllocation). */
-interface Assigned {
-  readonly allocation: { readonly ID: string; readonly DesiredStatus: string }
+/** Allocations that were assigned and do not run yet, the oldest first. */
+class StartingAllocations {
+  readonly #delayMs: number
+  #waiting: { readonly dueMs: number; readonly agent: SimulatedAgent; readonly id: string }[] = []
+
+  constructor(delayMs: number) {
+    this.#delayMs = delayMs
+    setInterval(() => this.#tick(), TICK_MS)
+  }
+
+  add(agent: SimulatedAgent, id: string): void {
+    this.#waiting.push({ dueMs: performance.now() + this.#delayMs, agent, id })
+  }
+
+  #tick(): void {
+    const nowMs = performance.now()
+    const later = this.#waiting.findIndex(({ dueMs }) => dueMs > nowMs)
+    const due = this.#waiting.splice(0, later < 0 ? this.#waiting.length : later)
+    for (const { agent, id } of due) agent.start(id)
+  }
 }
 
-/** What a node reports of a task that has started: the same fields as a real one. */
-function runningUpdate(id: string, nowMs: number): AllocationUpdate {
+/** What a node reports of a task that has started (contract: AllocationUpdate). */
+function runningUpdate(id: string): string {
+  const head = `{"ID":"${id}","ClientStatus":"running","ClientDescription":"Tasks are running"`
+  return `${head},"TaskStates":${taskStates(Date.now())}}`
+}
+
+let stated = { atMs: 0, text: '' }
+
+/** The same for all that start in the same millisecond. */
+function taskStates(nowMs: number): string {
+  if (stated.atMs === nowMs) return stated.text
   const time = nsFromMs(nowMs)
   const events = [
     { Type: 'Received', Time: time, DisplayMessage: 'Task received by client' },
@@ -222,16 +234,12 @@ function runningUpdate(id: string, nowMs: number): AllocationUpdate {
     { Type: 'Started', Time: time, DisplayMessage: 'Task started by client' },
   ]
   const main = { State: 'running', StartedAt: isoFromMs(nowMs), Events: events } as const
-  return {
-    ID: id,
-    ClientStatus: 'running',
-    ClientDescription: 'Tasks are running',
-    TaskStates: taskStatesView({ main }),
-  }
+  stated = { atMs: nowMs, text: JSON.stringify(storeTaskStates({ main })) }
+  return stated.text
 }
 
 function nodeOf(at: number): NodeRegistration {
-  const node = aNode()
+  const { NodeResources, ReservedResources } = aNode()
   return {
     ID: randomUUID(),
     Name: `simulated-${at}`,
@@ -243,8 +251,8 @@ function nodeOf(at: number): NodeRegistration {
     Attributes: { 'kernel.name': 'linux', 'driver.mock': '1' },
     Meta: null,
     Links: null,
-    NodeResources: node.NodeResources,
-    ReservedResources: node.ReservedResources,
+    NodeResources,
+    ReservedResources,
     Drivers: { mock: MOCK },
     HostVolumes: null,
     HostNetworks: null,

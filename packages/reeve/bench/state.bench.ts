@@ -251,7 +251,7 @@ function emptyStore(): Promise<Store> {
 function* checkpointRows({ tables }: Store, count: number): Generator<CheckpointRow> {
   for (let at = 0; at < count; at++) {
     const row = anAllocationRow(at)
-    const { header, body } = tables.allocations.encode(row, 1, 1)
+    const { header, body } = tables.allocations.encode(row, { CreateIndex: 1, ModifyIndex: 1 })
     yield { table: 'allocations', key: row.ID, text: `${JSON.stringify(header)}\n${body}` }
   }
 }

@@ -1,5 +1,6 @@
 import {
   AllocationRecord,
+  DisconnectStrategy,
   Job,
   MigrateStrategy,
   Resources,
@@ -49,6 +50,9 @@ const AgentTaskGroup = Type.Object({
     .properties,
   Update: OptionalHealthBlock,
   Migrate: OptionalHealthBlock,
+  Disconnect: Type.Optional(
+    Type.Union([Type.Pick(DisconnectStrategy, ['StopOnClientAfter']), Type.Null()]),
+  ),
   Tasks: Type.Array(AgentTask, { minItems: 1 }),
 })
 export type AgentTaskGroup = Shape<typeof AgentTaskGroup>

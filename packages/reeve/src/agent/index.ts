@@ -11,7 +11,6 @@ export type {
 } from './driver.ts'
 export { fingerprint, type Fingerprint } from './fingerprint.ts'
 export { channelPair, type Channel, type Dial } from './link/channel.ts'
-export { ServerLink } from './link/server-link.ts'
 export type { Log } from './log.ts'
 export { NodeAgent, type NodeSettings } from './node-agent.ts'
 export { errorCode, isMissing } from './store/state-file.ts'

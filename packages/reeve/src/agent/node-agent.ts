@@ -10,6 +10,7 @@ import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import { isoFromMs } from '../kit/duration.ts'
 import { assert, messageOf } from '../kit/fault.ts'
 import { AllocationRunner } from './allocation/allocation-runner.ts'
+import { AloneWatch, type Watched } from './allocation/alone-watch.ts'
 import { isClientTerminal, isServerTerminal } from '../model/index.ts'
 import { readAssignment, type Assignment } from './assignment.ts'
 import type { TaskDriver } from './driver.ts'
@@ -70,6 +71,7 @@ export class NodeAgent {
   readonly #serverContact = Promise.withResolvers<void>()
   readonly #stopping = new AbortController()
   readonly #link: ServerLink
+  readonly #alone: AloneWatch
   #listed = new Set<string>()
   #identity: StorageIdentity | undefined
   #fingerprint: Fingerprint | undefined
@@ -89,7 +91,9 @@ export class NodeAgent {
       updates: () => this.#updates(),
       welcomed: (welcome) => this.#welcomed(welcome),
       desired: (message) => this.#applyDesired(message),
+      heard: () => this.#alone.heard(),
     })
+    this.#alone = new AloneWatch({ clock, allocations: () => this.#watched() })
   }
 
   /** The node's identifier; known once started. */
@@ -113,6 +117,7 @@ export class NodeAgent {
       await storage.close()
       throw thrown
     }
+    this.#alone.start()
     this.#link.start()
     this.#probing = this.#probeAgain(clock)
   }
@@ -121,6 +126,7 @@ export class NodeAgent {
   async stop(options: { readonly killTasks?: boolean } = {}): Promise<void> {
     if (this.#stopping.signal.aborted) return
     this.#stopping.abort()
+    this.#alone.stop()
     const runners = [...this.#runners.values()]
     if (options.killTasks === true) await Promise.all(runners.map((runner) => runner.destroy()))
     await Promise.all(runners.map((runner) => runner.halt()))
@@ -209,10 +215,18 @@ export class NodeAgent {
       if (id !== undefined) this.#listed.add(id)
     }
     for (const id of message.removed) this.#remove(id)
+    this.#alone.review()
     if (!message.full || message.more === true) return
     const known = [...this.#runners.keys(), ...this.#answers.keys()]
     for (const id of known) if (!this.#listed.has(id)) this.#remove(id)
     this.#serverContact.resolve()
+  }
+
+  #watched(): readonly Watched[] {
+    return [...this.#runners.values()].map((runner) => ({
+      group: runner.group,
+      stop: (reason) => runner.stop(reason),
+    }))
   }
 
   #assign(assignment: Assignment): void {

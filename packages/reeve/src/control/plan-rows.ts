@@ -37,7 +37,9 @@ function allocationsOf(plan: Plan): readonly AllocationRow[] {
 }
 
 function stamped(row: AllocationRow, { index }: Stamp): AllocationRow {
-  const written = { ...row, AllocModifyIndex: index }
+  // With what the store would write too, so that it need not copy the row once more.
+  const stamps = { CreateIndex: row.CreateIndex || index, ModifyIndex: index }
+  const written = { ...row, ...stamps, AllocModifyIndex: index }
   const status = row.DeploymentStatus
   // Index 0 marks a status that the plan itself made.
   if (status?.ModifyIndex !== 0) return written

@@ -48,7 +48,8 @@ export interface AppOptions {
   readonly version: string
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
-  readonly heartbeatMs: number
+  /** How long a node may wait before it speaks again. */
+  readonly heartbeatMs: () => number
   /** A node said something. */
   readonly seen: (nodeId: string) => void
 }

@@ -7,7 +7,6 @@ import {
   EvaluationLoop,
   ExpiryLoop,
   GarbageLoop,
-  HEARTBEAT_MS,
   PeriodicLoop,
   Presence,
   StateView,
@@ -63,7 +62,7 @@ export class Server {
     this.context = context
     this.store = store
     const shared = { ...context, log }
-    const presence = new Presence(shared)
+    const presence = new Presence({ ...shared, settings: config.server.presence })
     this.#loops = [
       new EvaluationLoop(shared),
       presence,
@@ -85,7 +84,7 @@ export class Server {
       version: options.version,
       corsOrigins: config.http.corsOrigins,
       responseHeaders: config.http.responseHeaders,
-      heartbeatMs: HEARTBEAT_MS,
+      heartbeatMs: () => presence.heartbeatMs,
       seen: (nodeId) => presence.seen(nodeId),
     })
   }

@@ -52,12 +52,12 @@ export const LIMITS = {
   diffValuesMax: 100_000,
   /** Length of all diffs in one list of versions. Decision 0013. */
   diffsCharsMax: 64 * 1024 * 1024,
-  /** Length of a job that comes out of a job file: a longer one fits no request. Decision 0015. */
+  /** Length of a job that comes out of a job file: a longer one fits no request. Decision 0016. */
   parsedJobCharsMax: 4 * 1024 * 1024,
-  /** How long reading one job file may take, and how many may wait for it. Decision 0015. */
+  /** How long reading one job file may take, and how many may wait for it. Decision 0016. */
   jobFileMsMax: 2_000,
   jobFilesWaitingMax: 32,
-  /** Memory of the thread that reads job files. Decision 0015. */
+  /** Memory of the thread that reads job files. Decision 0016. */
   jobFileMegabytesMax: 256,
   /** Reference §2.3: job_max_count. */
   jobCountMax: 50_000,

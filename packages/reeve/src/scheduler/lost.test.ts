@@ -38,6 +38,23 @@ test('lost: a policy that never reschedules does not keep it away', () => {
   assert.equal(loseFirst(running(aJob({ groups: [group] }))).plan.placements.length, 1)
 })
 
+const stoppedJobs = [
+  { name: 'a service', type: 'service', node: 'down', status: 'lost' },
+  { name: 'a system job', type: 'system', node: 'down', status: 'lost' },
+  { name: 'a job on a node that may come back', type: 'service', node: 'disconnected' },
+] as const
+for (const { name, type, node, ...rest } of stoppedJobs)
+  test(`lost: what ${name} was told to stop and did not is lost with its node`, () => {
+    const world = running(aJob({ Type: type, groups: [aGroup()] }), 1)
+    const [row] = world.live
+    assert.ok(row)
+    world.report(row, { DesiredStatus: 'stop' })
+    world.setNode(row.NodeID, { Status: node })
+    const { notes } = world.evaluate({ TriggeredBy: 'node-update' })
+    const found = notes.find((one) => one.ID === row.ID)?.ClientStatus
+    assert.equal(found, 'status' in rest ? rest.status : undefined)
+  })
+
 const STOP_AFTER_MS = 60_000
 function alone(killMs: number): Job {
   const group = aGroup({

@@ -57,6 +57,7 @@ export class Outcome {
   readonly #placements: AllocationRow[] = []
   readonly #victims = new Map<string, AllocationRow>()
   readonly #preempting = new Map<string, number>()
+  readonly #withdrawn = new Map<string, number>()
   readonly #followUps: Evaluation[] = []
   readonly #failures = new Map<string, Failure>()
   readonly #desired = new Map<string, DesiredUpdates>()
@@ -102,6 +103,27 @@ export class Outcome {
     const { TaskGroup: group } = row
     if (victims.length > 0)
       this.#preempting.set(group, (this.#preempting.get(group) ?? 0) + victims.length)
+  }
+
+  get hasFailed(): boolean {
+    return this.#failures.size > 0
+  }
+
+  /**
+   * From here on things are placed. Calling what is returned takes all of it back: who was placed,
+   * who would have ended for it, and who would have been displaced. What found no room stays told;
+   * what would have found some counts as waiting.
+   */
+  begin(): () => void {
+    const before = new Map(this.#changed)
+    return () => {
+      for (const { TaskGroup: group } of this.#placements.splice(0))
+        this.#withdrawn.set(group, (this.#withdrawn.get(group) ?? 0) + 1)
+      this.#victims.clear()
+      this.#preempting.clear()
+      this.#changed.clear()
+      for (const [id, changed] of before) this.#changed.set(id, changed)
+    }
   }
 
   /**
@@ -295,7 +317,12 @@ export class Outcome {
   #queued(job: Job | undefined): Readonly<Record<string, number>> {
     const groups = (job?.TaskGroups ?? []).map((group) => group.Name)
     return this.#sorted(
-      new Map(groups.map((name) => [name, this.#failures.get(name)?.unplaced ?? 0])),
+      new Map(
+        groups.map((name) => [
+          name,
+          (this.#failures.get(name)?.unplaced ?? 0) + (this.#withdrawn.get(name) ?? 0),
+        ]),
+      ),
     )
   }
 

@@ -59,6 +59,12 @@ export class Placing {
     this.place(group, placement, true)
   }
 
+  /** Those that failed and were to come again have found no place. */
+  noteUnplaced(placements: readonly Placement[]): void {
+    for (const placement of placements)
+      if (isRescheduled(placement)) this.#noteUnplaced(placement.previous)
+  }
+
   /** One atomic pair: the old one ends only if there is room for the new one without it. */
   #replace(
     group: TaskGroup,

@@ -59,6 +59,18 @@ test('rolling update: the first registration is a deployment that ends when all 
   assert.equal(world.evaluate().deployment, undefined, 'nothing begins anew')
 })
 
+test('rolling update: a group that is not rolled out step by step holds no deployment up', () => {
+  const plain = aGroup({ Name: 'plain', Update: { MaxParallel: 0 } })
+  const world = new World(3)
+  world.register(aJob({ groups: [aGroup(), plain] }))
+  world.obey()
+  const failed = world.live.find((row) => row.TaskGroup === 'plain')
+  world.report(failed, { ClientStatus: 'failed' })
+  const { followUps, deploymentUpdates } = world.evaluate()
+  assert.equal(followUps.length, 1, 'its place is taken later, and then nobody looks again')
+  assert.equal(deploymentUpdates[0]?.Status, 'successful')
+})
+
 test('rolling update: with max_parallel 1 the indexes are replaced one after the other', () => {
   const world = running()
   const second = world.register(service('b'))

@@ -56,6 +56,21 @@ export function stopAll(
 }
 
 /**
+ * What was told to stop and has not ended is lost with its node: nobody else will ever say so, and
+ * it would count as running for ever.
+ */
+export function loseStopped(
+  rows: readonly AllocationRow[],
+  { outcome, findNode }: Omit<StopAllOptions, 'reason'>,
+): void {
+  const leaving = rows.filter((row) => isServerTerminal(row) && !isClientTerminal(row))
+  for (const row of sortByName(leaving)) {
+    const node = findNode(row.NodeID)
+    if (node === undefined || node.Status === 'down') outcome.note(row, { ClientStatus: 'lost' })
+  }
+}
+
+/**
  * Writes what becomes of the job's deployment, and answers with the one that allocations of this
  * plan belong to.
  */

@@ -41,11 +41,17 @@ export function scheduleService(run: Run): Plan {
       deployment: deploymentFor(deployment, change.group),
     }),
   }))
+  const takeBack = job.AllAtOnce ? outcome.begin() : undefined
   // What replaces something running goes first: it may need the very room that it frees.
   for (const isFirst of [true, false])
     for (const { change, placing } of placings)
       for (const placement of change.place)
         if ((placement.why === 'destructive') === isFirst) placing.place(change.group, placement)
+  // All that is missing of the job comes at once or not at all.
+  if (takeBack !== undefined && outcome.hasFailed) {
+    takeBack()
+    for (const { change, placing } of placings) placing.noteUnplaced(change.place)
+  }
   return outcome.finish(job, placer)
 }
 

@@ -5,7 +5,7 @@ import { Outcome } from './outcome.ts'
 import type { Plan } from './plan.ts'
 import { REASONS } from './reconcile/reasons.ts'
 import { rolloutOf } from './reconcile/rollout.ts'
-import { stopAll } from './run.ts'
+import { loseStopped, stopAll } from './run.ts'
 import { scheduleService } from './schedule-service.ts'
 import { scheduleSystem } from './schedule-system.ts'
 import type { ClusterView, SchedulingContext } from './view.ts'
@@ -25,8 +25,9 @@ export function schedule(
   const job = view.findJob(namespace, jobId)
   const rows = view.allocationsOf(namespace, jobId)
   const latest = view.latestDeployment(namespace, jobId)
+  const findNode = (id: string) => view.findNode(id)
+  loseStopped(rows, { outcome, findNode })
   if (job === undefined || job.Stop || isParent(job)) {
-    const findNode = (id: string) => view.findNode(id)
     stopAll(rows, { reason: REASONS.jobStopped, outcome, findNode })
     const { cancelled } = rolloutOf(undefined, latest, context.nowMs)
     if (cancelled !== undefined) outcome.endDeployment(cancelled)

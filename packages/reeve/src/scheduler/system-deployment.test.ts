@@ -54,6 +54,16 @@ test('system deployment: nothing goes on beside one that is unhealthy, paused or
   }
 })
 
+test('system deployment: it ends when the only node that is not well goes', () => {
+  const world = new World(3)
+  const { placements, deployment } = world.register(system('a'))
+  world.health(placements.slice(0, 2), true)
+  world.setNode(placements[2]?.NodeID ?? '', { Status: 'down' })
+  const [ended] = world.evaluate({ TriggeredBy: 'node-update' }).deploymentUpdates
+  assert.deepEqual([ended?.ID, ended?.Status], [deployment?.ID, 'successful'])
+  assert.equal(ended?.TaskGroups['app']?.DesiredTotal, 2)
+})
+
 const shares = [
   { canary: 30, nodes: 10, parallel: 10, want: 3 },
   { canary: 1, nodes: 10, parallel: 10, want: 1 },

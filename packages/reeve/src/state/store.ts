@@ -6,7 +6,7 @@ import type { BlobChange, CheckpointRow, LogEntry, StorageEngine } from './engin
 import { eventMarks, type AppliedRow, type Cause } from './events.ts'
 import { CommitLog } from './commit-log.ts'
 import { createTables, type Row, type TableName, type Tables } from './tables.ts'
-import type { Table, Undo } from './table.ts'
+import type { EncodedRow, RowStamps, Table, Undo } from './table.ts'
 import { Watches } from './watches.ts'
 
 /**
@@ -92,6 +92,7 @@ export class Store {
   #fault: Fault | undefined
   #tellFault: (fault: Fault) => void = () => undefined
   #dirty: DirtyKeys = new Map()
+  #lastText: { readonly row: object | undefined; readonly text: string } = NO_TEXT
   #checkpointing: Promise<void> | undefined
   readonly #observers = new Map<TableName, TableObserver<never>[]>()
 
@@ -154,6 +155,7 @@ export class Store {
       return { index: this.#index, timeMs: stamp.timeMs, durable: this.settled() }
     const batch = this.#gather()
     const applied = changes.map((change) => this.#apply(change, stamp, batch.undo))
+    this.#lastText = NO_TEXT
     const { cause } = request
     const events = cause === undefined ? [] : eventMarks(cause, applied, stamp.index)
     const commit: Commit = { ...stamp, rows: applied.map((one) => one.committed), events }
@@ -235,9 +237,13 @@ export class Store {
     }
     const createIndex = table.createIndexOf(key) ?? stamp.index
     const stamps = { CreateIndex: createIndex, ModifyIndex: stamp.index }
-    const row = table.spec.stamped ? { ...change.row, ...stamps } : change.row
+    const isAsWritten = !table.spec.stamped || hasStamps(change.row, stamps)
+    const row = isAsWritten ? change.row : { ...change.row, ...stamps }
     if (this.#freezeRows) deepFreeze(row)
-    const encoded = table.encode(row, createIndex, stamp.index)
+    // A job and its new version are one object, written one after the other: one text serves both.
+    const known = this.#lastText.row === row ? this.#lastText.text : undefined
+    const encoded = table.encode(row, stamps, known)
+    this.#lastText = { row, text: encoded.body }
     undo.push(table.put(key, encoded, row))
     tell(observers, before, row)
     return { row, committed: { table: change.table, key, ...encoded } }
@@ -306,12 +312,11 @@ export class Store {
   async #writeCheckpoint(): Promise<void> {
     const dirty = this.#dirty
     this.#dirty = new Map()
-    const rows: CheckpointRow[] = []
+    // The values of this moment; their texts are made piece by piece, as the engine takes them:
+    // together they would keep everybody waiting for a good part of a second.
+    const rows: DirtyRow[] = []
     for (const [table, keys] of dirty)
-      for (const key of keys) {
-        const encoded = this.#table(table).encoded(key)
-        rows.push({ table, key, text: encoded === undefined ? undefined : encodeRow(encoded) })
-      }
+      for (const key of keys) rows.push({ table, key, encoded: this.#table(table).encoded(key) })
     const tableIndexes: Record<string, number> = {}
     for (const table of this.#allTables()) tableIndexes[table.spec.name] = table.lastIndex
     const upTo = this.#index
@@ -319,7 +324,7 @@ export class Store {
       // The rows may hold values that are not durable yet; a checkpoint must not reveal them.
       await this.settled()
       if (this.#fault !== undefined) throw this.#fault
-      await this.#engine.checkpoint(rows, { upTo, tableIndexes })
+      await this.#engine.checkpoint(checkpointRows(rows), { upTo, tableIndexes })
     } catch (cause) {
       for (const [table, keys] of dirty) for (const key of keys) markDirty(this.#dirty, table, key)
       throw cause
@@ -373,9 +378,29 @@ export class Store {
 }
 
 const DONE = Promise.resolve()
+const NO_TEXT = { row: undefined, text: '' } as const
+
+/** Whoever knows the stamp may have written it into the row: then it need not be copied. */
+function hasStamps(row: object, { CreateIndex, ModifyIndex }: RowStamps): boolean {
+  return (
+    Reflect.get(row, 'CreateIndex') === CreateIndex &&
+    Reflect.get(row, 'ModifyIndex') === ModifyIndex
+  )
+}
 
 /** Keys that were written since the last checkpoint. */
 type DirtyKeys = Map<TableName, Set<string>>
+
+interface DirtyRow {
+  readonly table: TableName
+  readonly key: string
+  readonly encoded: EncodedRow | undefined
+}
+
+function* checkpointRows(rows: readonly DirtyRow[]): Generator<CheckpointRow> {
+  for (const { table, key, encoded } of rows)
+    yield { table, key, text: encoded === undefined ? undefined : encodeRow(encoded) }
+}
 
 function markDirty(dirty: DirtyKeys, table: TableName, key: string): void {
   const keys = dirty.get(table)

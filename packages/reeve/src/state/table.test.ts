@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { decodeRow, encodeRow } from './codec.ts'
-import { Table, type Undo } from './table.ts'
+import { Table, type RowStamps, type Undo } from './table.ts'
 
 interface Pet {
   readonly id: string
@@ -68,7 +68,7 @@ function run({ table, model }: Run, index: number, { deletes, ...pet }: Step): U
   }
   const createIndex = model.get(pet.id)?.createIndex ?? index
   model.set(pet.id, { pet, createIndex })
-  return table.put(pet.id, table.encode(pet, createIndex, index), pet)
+  return table.put(pet.id, table.encode(pet, stampsOf(createIndex, index)), pet)
 }
 
 test('table: keys, orders, groups and rows are those of the writes, also after undoing some', () => {
@@ -98,10 +98,10 @@ test('table: rows written with other indexes are put into the groups of today', 
     decodedRowsMax: 3,
   })
   const table = aTable()
-  table.restore([['a', old.encode(pet, 1, 1)]])
+  table.restore([['a', old.encode(pet, stampsOf(1, 1))]])
   table.restored()
   assert.deepEqual([...table.keysIn('owner', 'x')], ['a'])
-  table.put('a', old.encode({ ...pet, owner: 'y' }, 1, 2))
+  table.put('a', old.encode({ ...pet, owner: 'y' }, stampsOf(1, 2)))
   assert.deepEqual([[...table.keysIn('owner', 'x')], [...table.keysIn('owner', 'y')]], [[], ['a']])
 })
 
@@ -122,3 +122,7 @@ test('table: a restored table is the same as the one that was written', () => {
     }),
   )
 })
+
+function stampsOf(CreateIndex: number, ModifyIndex: number): RowStamps {
+  return { CreateIndex, ModifyIndex }
+}

@@ -28,6 +28,12 @@ export interface TableSpec<Row> {
  */
 export type RowHeader = readonly [number, number, string, ...(string | null)[]]
 
+/** When a row was first and last written. */
+export interface RowStamps {
+  readonly CreateIndex: number
+  readonly ModifyIndex: number
+}
+
 /** A row as commits and checkpoints carry it. */
 export interface EncodedRow {
   readonly header: RowHeader
@@ -66,6 +72,7 @@ export class Table<Row extends object> {
   readonly #byCreation: SortedList<OrderKey> | undefined
   readonly #groups: readonly Map<string, Group<Row>>[]
   readonly #groupNames: readonly string[]
+  readonly #groupFunctions: readonly ((row: Row) => string | undefined)[]
   /** Tells rows that were written with other indexes: their groups are worked out anew. */
   readonly #layout: string
   readonly #decoded: (Slot<Row> | undefined)[] = []
@@ -76,6 +83,7 @@ export class Table<Row extends object> {
   constructor(spec: TableSpec<Row>) {
     this.spec = spec
     this.#groupNames = Object.keys(spec.groups)
+    this.#groupFunctions = Object.values(spec.groups)
     this.#layout = layoutOf(this.#groupNames)
     this.#groups = this.#groupNames.map(() => new Map())
     this.#byCreation = spec.byCreation ? new SortedList(compareCreation) : undefined
@@ -156,12 +164,11 @@ export class Table<Row extends object> {
     for (const key of this.keys()) yield this.get(key)
   }
 
-  /** The header and text a new value of a row will have. */
-  encode(row: Row, createIndex: number, modifyIndex: number): EncodedRow {
-    const groups = this.#groupNames.map((name) => this.spec.groups[name]?.(row) ?? null)
+  /** The header and text a new value of a row will have. `body` is the text if it is known. */
+  encode(row: Row, stamps: RowStamps, body = JSON.stringify(row)): EncodedRow {
     return {
-      header: [createIndex, modifyIndex, this.#layout, ...groups],
-      body: JSON.stringify(row),
+      header: [stamps.CreateIndex, stamps.ModifyIndex, this.#layout, ...this.#groupsOf(row)],
+      body,
     }
   }
 
@@ -291,8 +298,11 @@ export class Table<Row extends object> {
     const [, , layout, ...keys] = header
     if (layout === this.#layout) return keys
     // The text was made by encode() from a Row of this table, by this version or one before.
-    const row = JSON.parse(body) as Row
-    return this.#groupNames.map((name) => this.spec.groups[name]?.(row) ?? null)
+    return this.#groupsOf(JSON.parse(body) as Row)
+  }
+
+  #groupsOf(row: Row): (string | null)[] {
+    return this.#groupFunctions.map((groupOf) => groupOf(row) ?? null)
   }
 
   /** Moves a row between groups where its key of an index is another one now. */

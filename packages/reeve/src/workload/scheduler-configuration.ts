@@ -35,8 +35,10 @@ export async function writeSchedulerConfiguration(
     )
   const current = findSetting(store.tables, 'scheduler-configuration')?.ModifyIndex ?? 0
   if (cas !== undefined && cas !== current) {
+    // Taken before the wait: what others commit meanwhile is not durable after it.
+    const { index } = store
     await store.settled()
-    return ok({ updated: false, index: store.index })
+    return ok({ updated: false, index })
   }
   const { index, durable } = store.commit({
     cause: undefined,

@@ -13,13 +13,17 @@ const COMPILE_CACHE = fileURLToPath(
 )
 
 /** The real program, as a person starts it. */
-export interface ProgramProcess {
+export interface AgentProcess {
   readonly child: ChildProcess
-  readonly address: string
-  readonly client: Client
   readonly output: () => string
   /** Ends it and waits until it is gone. Gives the exit code, or null after a signal. */
   kill(signal: NodeJS.Signals): Promise<number | null>
+}
+
+/** The same with a server in it. */
+export interface ProgramProcess extends AgentProcess {
+  readonly address: string
+  readonly client: Client
 }
 
 /** Starts `reeve agent --dev` on any free port and waits until it says where it is. */
@@ -28,9 +32,27 @@ export async function startProgram(
   dataDirectory: string,
   flags: readonly string[] = [],
 ): Promise<ProgramProcess> {
-  const args = [ENTRY, 'agent', '--dev', '--http-port', '0', '--data-dir', dataDirectory, ...flags]
-  const env = { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE }
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
+  const args = ['--dev', '--http-port', '0', '--data-dir', dataDirectory, ...flags]
+  const agent = startAgent(t, args)
+  const address = await until('the program to say its address', () => {
+    const { exitCode } = agent.child
+    if (exitCode !== null) throw new Error(`it ended with ${exitCode}: ${agent.output()}`)
+    return /API\s+(http:\/\/\S+)/.exec(agent.output())?.[1]
+  })
+  return { ...agent, address, client: createClient({ address }) }
+}
+
+/** Starts `reeve agent` with these flags, and does not wait for anything. */
+export function startAgent(
+  t: TestContext,
+  flags: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): AgentProcess {
+  const env = { ...process.env, ...environment, NODE_COMPILE_CACHE: COMPILE_CACHE }
+  const child = spawn(process.execPath, [ENTRY, 'agent', ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env,
+  })
   let output = ''
   const collect = (chunk: Buffer): void => {
     output += chunk.toString('utf8')
@@ -38,15 +60,11 @@ export async function startProgram(
   child.stdout.on('data', collect)
   child.stderr.on('data', collect)
   t.after(() => child.kill('SIGKILL'))
-  const address = await until('the program to say its address', () => {
-    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${output}`)
-    return /API\s+(http:\/\/\S+)/.exec(output)?.[1]
-  })
   const kill = async (signal: NodeJS.Signals): Promise<number | null> => {
     const gone = child.exitCode === null ? once(child, 'exit') : undefined
     child.kill(signal)
     await gone
     return child.exitCode
   }
-  return { child, address, client: createClient({ address }), output: () => output, kill }
+  return { child, output: () => output, kill }
 }

@@ -347,6 +347,24 @@ for (const { name, row, allocations, goes } of [
     assert.equal((await collect(store)).deployments, goes ? 1 : 0)
   })
 
+// The first commit of a store has index 1, and so has the job in it.
+const failed = { Status: 'failed', JobCreateIndex: 1 } as const
+for (const { name, row, fields, goes } of [
+  { name: 'holds its version up and stays', row: failed, fields: {}, goes: false },
+  { name: 'of a stopped job goes', row: failed, fields: { Stop: true }, goes: true },
+  { name: 'of an older version goes', row: failed, fields: { Version: 1 }, goes: true },
+  {
+    name: 'of an earlier registration goes',
+    row: { ...failed, JobCreateIndex: 7 },
+    fields: {},
+    goes: true,
+  },
+])
+  test(`a deployment that failed ${name}`, async () => {
+    const store = await withRows([put('jobs', job(fields)), put('deployments', deployment(row))])
+    assert.equal((await collect(store)).deployments, goes ? 1 : 0)
+  })
+
 function node(fields: object) {
   const { SecretID: _secret, ...row } = aNode(fields)
   return put('nodes', { ...row, SecretHash: '' })

@@ -2,7 +2,7 @@ import type { TaskState } from '@reeve/contract'
 import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
 import { messageOf } from '../../kit/fault.ts'
 import { isServerTerminal } from '../../model/index.ts'
-import type { AgentTask, Assignment } from '../assignment.ts'
+import type { AgentTask, AgentTaskGroup, Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { ownValue } from '../own-value.ts'
@@ -106,9 +106,17 @@ export class AllocationRunner {
     await this.#saveAssignment.run()
   }
 
-  /** Ends the tasks in their order, then runs the poststop ones. A second call changes nothing. */
-  stop(): Promise<void> {
-    return this.#end(undefined)
+  /** The group as the servers last said it should be. */
+  get group(): AgentTaskGroup {
+    return this.#assignment.group
+  }
+
+  /**
+   * Ends the tasks in their order, then runs the poststop ones. A second call changes nothing. The
+   * reason is that of the servers unless given.
+   */
+  stop(reason?: string): Promise<void> {
+    return this.#end(undefined, reason)
   }
 
   /**
@@ -282,16 +290,16 @@ export class AllocationRunner {
     }
   }
 
-  #end(reason: EndReason | undefined): Promise<void> {
+  #end(reason: EndReason | undefined, text?: string): Promise<void> {
     // Who is told to end is not unhealthy for it.
     if (reason === undefined) this.#health.end()
     this.#setUpOver.abort()
-    this.#ending ??= this.#endInOrder(reason)
+    this.#ending ??= this.#endInOrder(reason, text)
     return this.#ending
   }
 
   /** Reference scheduling §28: the leader, then the others, then the sidecars. */
-  async #endInOrder(reason: EndReason | undefined): Promise<void> {
+  async #endInOrder(reason: EndReason | undefined, text?: string): Promise<void> {
     const { allocation, group } = this.#assignment
     const skipShutdownDelay = allocation.DesiredTransition.NoShutdownDelay === true
     const delayMs = msFromNs(group.ShutdownDelay ?? 0)
@@ -299,7 +307,7 @@ export class AllocationRunner {
       await pause(this.#options.host.clock, delayMs, this.#stopped.signal)
       if (this.#isHalted) return
     }
-    const reasonText = reason === undefined ? allocation.DesiredDescription : ''
+    const reasonText = reason === undefined ? (text ?? allocation.DesiredDescription) : ''
     const request = { skipShutdownDelay, reason: reasonText, ...causeOf(reason) }
     const order = [
       this.#members.filter((member) => member.leader && !isSidecar(member.stage)),

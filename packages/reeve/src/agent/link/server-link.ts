@@ -26,6 +26,8 @@ interface ServerLinkOptions {
   /** A server has let the node in: what it lists from here on is a new listing. */
   welcomed(welcome: WelcomeMessage): void
   desired(message: DesiredEnvelope): void
+  /** A server that has let the node in said something. */
+  heard?(): void
 }
 
 /**
@@ -113,6 +115,7 @@ export class ServerLink {
         this.#options.welcomed(welcome)
       },
       desired: (message) => this.#options.desired(message),
+      heard: () => this.#options.heard?.(),
     })
     this.#session = session
     if (this.#stopping.signal.aborted) session.close('the agent stops')

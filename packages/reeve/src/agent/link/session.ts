@@ -16,6 +16,8 @@ interface SessionOptions {
   /** The server has let the node in. */
   welcomed(welcome: WelcomeMessage): void
   desired(message: DesiredEnvelope): void
+  /** The server has let the node in, and says something. */
+  heard(): void
 }
 
 /**
@@ -93,6 +95,7 @@ export class Session {
     const message = readServerMessage(text)
     if (!message.ok) this.close(`the server broke the protocol: ${message.error}`)
     else if (message.value !== undefined) this.#act(message.value)
+    if (this.#isLive && message.ok) this.#options.heard()
   }
 
   #act(message: Incoming): void {

@@ -32,7 +32,7 @@ export interface NodeChannelHost {
   readonly sessions: NodeSessions
   readonly clock: Clock
   readonly log: HttpLog
-  readonly heartbeatMs: number
+  readonly heartbeatMs: () => number
   /** The node said something: it is there. */
   readonly seen: (nodeId: string) => void
 }
@@ -75,6 +75,7 @@ class NodeConnection implements NodeSession {
   readonly #reports: NodeReports
   readonly #socket: WebSocket
   #nodeId = ''
+  #isClosing = false
   #work: Promise<void> = Promise.resolve()
   #cancelHello: () => void
 
@@ -108,10 +109,13 @@ class NodeConnection implements NodeSession {
   }
 
   close(): void {
+    this.#isClosing = true
     this.#socket.close(1001)
   }
 
   async #receive(data: RawData): Promise<void> {
+    // The node says it all again on its next channel.
+    if (this.#isClosing) return
     // Text frames arrive as one Buffer with the default binaryType.
     const message: unknown = JSON.parse((data as Buffer).toString('utf8'))
     if (!isAgentMessage.Check(message)) {
@@ -122,7 +126,7 @@ class NodeConnection implements NodeSession {
     if (this.#nodeId === '') return this.#refuse('the first message must be a hello')
     this.#host.seen(this.#nodeId)
     if (message.kind === 'heartbeat')
-      this.#say({ kind: 'heartbeat', heartbeatMs: this.#host.heartbeatMs })
+      this.#say({ kind: 'heartbeat', heartbeatMs: this.#host.heartbeatMs() })
     else if (message.kind === 'status') await this.#status(message)
     else if (message.node.ID === this.#nodeId) await updateNode(this.#host.context, message.node)
   }
@@ -136,7 +140,7 @@ class NodeConnection implements NodeSession {
     this.#cancelHello()
     this.#nodeId = hello.node.ID
     this.#host.seen(this.#nodeId)
-    this.#say({ kind: 'welcome', heartbeatMs, serverTimeMs: clock.nowMs() })
+    this.#say({ kind: 'welcome', heartbeatMs: heartbeatMs(), serverTimeMs: clock.nowMs() })
     sessions.attach(this)
   }
 

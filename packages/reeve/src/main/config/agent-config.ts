@@ -41,6 +41,16 @@ interface ServerConfig {
   readonly enabled: boolean
   /** What a node must show to be let in; undefined lets the server make one at its first start. */
   readonly joinToken: Secret | undefined
+  readonly presence: PresenceConfig
+}
+
+/** How often nodes speak, and how long they may be silent. */
+interface PresenceConfig {
+  readonly heartbeatMsMin: number
+  readonly heartbeatsPerSecondMax: number
+  readonly graceMs: number
+  /** After a start of the server, when nobody has been heard yet. */
+  readonly returnMs: number
 }
 
 interface ClientConfig {

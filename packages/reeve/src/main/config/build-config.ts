@@ -15,7 +15,16 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
     bind: settings.bind,
     ports: { http: settings.httpPort },
     advertise: advertisedAddress(settings, facts),
-    server: { enabled: settings.server, joinToken: settings.joinToken },
+    server: {
+      enabled: settings.server,
+      joinToken: settings.joinToken,
+      presence: {
+        heartbeatMsMin: settings.heartbeatTtlMin,
+        heartbeatsPerSecondMax: settings.heartbeatsPerSecond,
+        graceMs: settings.heartbeatGrace,
+        returnMs: settings.heartbeatFailover,
+      },
+    },
     client: {
       enabled: settings.client,
       servers: settings.servers,

@@ -7,6 +7,7 @@ import {
   loadSources,
   type GivenSources,
 } from '../../../test/build/agent-config.ts'
+import { DEFAULT_PRESENCE } from '../../control/index.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { optionEntries } from './options.ts'
 import type { ConfigProblem } from './problem.ts'
@@ -125,7 +126,7 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
     bind: '127.0.0.1',
     ports: { http: 4646 },
     advertise: { host: '127.0.0.1', httpPort: undefined },
-    server: { enabled: true, joinToken: undefined },
+    server: { enabled: true, joinToken: undefined, presence: DEFAULT_PRESENCE },
     client: {
       enabled: true,
       servers: [],
@@ -162,7 +163,13 @@ join_token = "0123456789abcdef"
 
 ports { http = 8080 }
 advertise { http = "reeve.example.com:80" }
-server { enabled = true }
+server {
+  enabled                   = true
+  min_heartbeat_ttl         = "1s"
+  max_heartbeats_per_second = 50
+  heartbeat_grace           = "2s"
+  failover_heartbeat_ttl    = "5m"
+}
 acl { enabled = true }
 
 client {
@@ -205,7 +212,13 @@ const everythingAsJson = {
   join_token: '0123456789abcdef',
   ports: { http: 8080 },
   advertise: { http: 'reeve.example.com:80' },
-  server: { enabled: true },
+  server: {
+    enabled: true,
+    min_heartbeat_ttl: '1s',
+    max_heartbeats_per_second: 50,
+    heartbeat_grace: '2s',
+    failover_heartbeat_ttl: '5m',
+  },
   acl: { enabled: true },
   client: {
     enabled: true,
@@ -242,7 +255,16 @@ for (const [path, text] of [
       bind: '0.0.0.0',
       ports: { http: 8080 },
       advertise: { host: 'reeve.example.com', httpPort: 80 },
-      server: { enabled: true, joinToken },
+      server: {
+        enabled: true,
+        joinToken,
+        presence: {
+          heartbeatMsMin: 1_000,
+          heartbeatsPerSecondMax: 50,
+          graceMs: 2_000,
+          returnMs: 300_000,
+        },
+      },
       client: {
         enabled: true,
         servers: ['10.0.0.1:4646', '[::1]:99'],

@@ -58,7 +58,13 @@ test('options: what is in force is shown in the words of its file, without secre
   const shown = redactedConfig(config)
   assert.deepEqual(shown, {
     dev: true,
-    server: { enabled: true },
+    server: {
+      enabled: true,
+      min_heartbeat_ttl: '5s',
+      max_heartbeats_per_second: 1_000,
+      heartbeat_grace: '15s',
+      failover_heartbeat_ttl: '1m',
+    },
     client: {
       enabled: true,
       servers: [],

@@ -44,6 +44,9 @@ const nodeMeta = mapOf({
   rule: 'names have no spaces, values one line',
 })
 
+/** Shorter, and every pause of a process is a death; longer, and nobody notices one. */
+const heartbeatTime = duration({ msMin: 100, msMax: HOUR_MS })
+
 const noTexts: readonly string[] = []
 const noNames: Readonly<Record<string, string>> = {}
 
@@ -160,6 +163,38 @@ export const options = {
       'Lets a new node in: servers ask for it, nodes show it until they are known. There is no ' +
       'flag, because flags are seen by every user of a machine.',
     read: (config) => config.server.joinToken,
+  }),
+  heartbeatTtlMin: option({
+    kind: heartbeatTime,
+    file: ['server', 'min_heartbeat_ttl'],
+    environment: 'REEVE_MIN_HEARTBEAT_TTL',
+    byDefault: always(5_000, '`5s`'),
+    help: 'The least time between two heartbeats of a node.',
+    read: (config) => config.server.presence.heartbeatMsMin,
+  }),
+  heartbeatsPerSecond: option({
+    kind: integer({ min: 1, max: 1_000_000 }),
+    file: ['server', 'max_heartbeats_per_second'],
+    environment: 'REEVE_MAX_HEARTBEATS_PER_SECOND',
+    byDefault: always(1_000, '`1000`'),
+    help: 'Heartbeats of all nodes together: where there are more nodes, each speaks less often.',
+    read: (config) => config.server.presence.heartbeatsPerSecondMax,
+  }),
+  heartbeatGrace: option({
+    kind: heartbeatTime,
+    file: ['server', 'heartbeat_grace'],
+    environment: 'REEVE_HEARTBEAT_GRACE',
+    byDefault: always(15_000, '`15s`'),
+    help: 'How late a heartbeat may be before its node counts as down or disconnected.',
+    read: (config) => config.server.presence.graceMs,
+  }),
+  heartbeatFailover: option({
+    kind: heartbeatTime,
+    file: ['server', 'failover_heartbeat_ttl'],
+    environment: 'REEVE_FAILOVER_HEARTBEAT_TTL',
+    byDefault: always(60_000, '`1m`'),
+    help: 'How long nodes may be away after a start of the server, which has heard nobody yet.',
+    read: (config) => config.server.presence.returnMs,
   }),
   servers: option({
     kind: listOf(endpoint(HTTP_PORT)),

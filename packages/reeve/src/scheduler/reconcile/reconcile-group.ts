@@ -329,10 +329,13 @@ function groupRollout(group: TaskGroup, parts: RolloutParts): GroupRollout {
     settled.strandedLater.length + settled.classified.held.length === 0 &&
     !settled.isWaiting &&
     !trial.isIncomplete
+  const next = newState(group, state, parts)
+  // Nobody looks again when a group that is not part of the deployment is complete.
+  const isPart = state !== undefined || next !== undefined
   return {
     group: group.Name,
-    state: newState(group, state, parts),
-    isDone: isSettled && isRolledOut(state),
+    state: next,
+    isDone: !isPart || (isSettled && isRolledOut(state)),
   }
 }
 

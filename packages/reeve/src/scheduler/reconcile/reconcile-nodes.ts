@@ -252,7 +252,8 @@ function nodesRollout(group: TaskGroup, parts: NodesRolloutParts): GroupRollout 
   return {
     group: group.Name,
     state: next,
-    isDone: isSettled && isRolledOut(next ?? state),
+    // Nobody looks again when a group that is not part of the deployment is complete.
+    isDone: (next ?? state) === undefined || (isSettled && isRolledOut(next ?? state)),
   }
 }
 

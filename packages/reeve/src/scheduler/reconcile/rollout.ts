@@ -93,16 +93,15 @@ export function decideDeployment(
   const states = new Map(
     groups.flatMap(({ group, state }) => (state === undefined ? [] : [[group, state] as const])),
   )
-  if (states.size > 0) {
-    const written = withStates(current ?? begun(context), states)
-    return { active: written, written, ended: undefined }
-  }
-  if (current === undefined || !isActive)
+  const written = states.size > 0 ? withStates(current ?? begun(context), states) : undefined
+  if (written === undefined && !isActive)
     return { active: undefined, written: undefined, ended: undefined }
-  const isDone = current.Status === 'running' && groups.every((group) => group.isDone)
-  if (!isDone) return { active: current, written: undefined, ended: undefined }
+  const active = written ?? current
+  const isDone = current?.Status === 'running' && groups.every((group) => group.isDone)
+  if (active === undefined || !isDone) return { active, written, ended: undefined }
+  // Also when this very run found that less is wanted: nothing would wake the next one.
   const end = { status: 'successful', text: DEPLOYMENT_TEXTS.successful } as const
-  const ended = endDeployment(current, { ...end, timeMs: context.nowMs })
+  const ended = endDeployment(active, { ...end, timeMs: context.nowMs })
   return { active: undefined, written: undefined, ended }
 }
 

@@ -1,7 +1,8 @@
+import type { Deployment } from '@reeve/contract'
 import { msFromNs } from '../../kit/duration.ts'
 import { compareText } from '../../kit/sorted-list.ts'
 import type { OrderKey } from '../table.ts'
-import type { Tables } from '../tables.ts'
+import { namespacedKey, type Tables } from '../tables.ts'
 import type { Bundle } from './bundle.ts'
 import { collectEvaluation } from './collect-evaluation.ts'
 import { collectJob } from './collect-job.ts'
@@ -105,10 +106,26 @@ function advanceDeployments(
     slice.look()
     if (deployments.groupOf('active', id) !== undefined || isUsed(round, 'deployment', id)) continue
     slice.decode()
-    if (msFromNs(deployments.get(id).ModifyTime) <= nowMs - ages.deploymentMs)
+    const row = deployments.get(id)
+    if (msFromNs(row.ModifyTime) <= nowMs - ages.deploymentMs && !holdsUp(round, row))
       slice.remove('deployments', id)
   }
   return undefined
+}
+
+/**
+ * Whether a version that failed is still the one that is wanted: forgotten, it would be rolled out
+ * again by the next evaluation (scheduling reference §6.8).
+ */
+function holdsUp({ tables }: Round, row: Deployment): boolean {
+  if (row.Status !== 'failed') return false
+  const job = tables.jobs.find(namespacedKey(row.Namespace, row.JobID))
+  return (
+    job !== undefined &&
+    !job.Stop &&
+    job.Version === row.JobVersion &&
+    job.CreateIndex === row.JobCreateIndex
+  )
 }
 
 /** A node that has been down for long and that nothing is on. */

@@ -70,13 +70,15 @@ export async function unchanged(
   { store }: WorkloadContext,
   { ModifyIndex }: Deployment,
 ): Promise<DeploymentWritten> {
+  // Taken before the wait: what others commit meanwhile is not durable after it.
+  const { index } = store
   await store.settled()
   return {
     evalId: '',
     evalCreateIndex: 0,
     deploymentModifyIndex: ModifyIndex,
     revertedJobVersion: null,
-    index: store.index,
+    index,
   }
 }
 

@@ -104,8 +104,9 @@ export class NodeSessions {
   /** Tells those who have waited longest; the others get their turn in the next one. */
   #drain(): void {
     this.#isDrainDue = false
-    const due = [...this.#waiting].slice(0, NODES_PER_TURN)
-    for (const [nodeId, changes] of due) {
+    let left = Math.min(NODES_PER_TURN, this.#waiting.size)
+    for (const [nodeId, changes] of this.#waiting) {
+      if (left-- === 0) break
       this.#waiting.delete(nodeId)
       this.#tell(nodeId, changes)
     }

@@ -73,6 +73,7 @@ function reported(row: AllocationRow, update: AllocationUpdate, stamp: Stamp): A
       ...stamp,
     }),
     ModifyTime: nsFromMs(stamp.timeMs),
+    ModifyIndex: stamp.index,
   }
 }
 

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Evaluation } from '@reeve/contract'
+import { jobVersionKey, namespacedKey, put, remove } from '../../src/state/index.ts'
+import { withScheduler, type ScheduledServer } from '../api/cluster.ts'
+import { createTestServer } from '../api/harness.ts'
+import { aGroup, anEvaluation, anId } from '../build/index.ts'
+
+async function aWorld(): Promise<ScheduledServer> {
+  return await withScheduler(await createTestServer({ aclEnabled: false }), 1)
+}
+
+function evaluationsOf({ server }: ScheduledServer, trigger: string): readonly Evaluation[] {
+  const { evaluations } = server.context.store.tables
+  return [...evaluations.rows()].filter((row) => row.TriggeredBy === trigger)
+}
+
+test('reports: one that ended and whose job is gone is told to stop, and the rest of the job with it', async () => {
+  const world = await aWorld()
+  const { server, run, report, allocationsOf } = world
+  await run({ TaskGroups: [aGroup({ Count: 2, Update: null })] })
+  const [first, second] = allocationsOf('web')
+  assert.ok(first && second)
+  await report(first, 'running')
+  // Gone without a word to its allocations.
+  const { store } = server.context
+  store.commit({ cause: undefined, changes: () => [remove('jobs', 'default!web')] })
+  await report(first, 'complete')
+  const rows = allocationsOf('web').map((row) => [row.ID, row.DesiredStatus])
+  assert.deepEqual(
+    rows.toSorted(),
+    [
+      [first.ID, 'stop'],
+      [second.ID, 'stop'],
+    ].toSorted(),
+  )
+  const [evaluation, ...others] = evaluationsOf(world, 'job-deregister')
+  assert.deepEqual([evaluation?.Type, evaluation?.Status, others], ['service', 'complete', []])
+})
+
+test('reports: one whose purged job has told it to stop asks for nothing more', async () => {
+  const world = await aWorld()
+  const { server, run, report, allocationsOf, settle } = world
+  await run()
+  const [row] = allocationsOf('web')
+  assert.ok(row)
+  await server.ok('stopJob', { params: { job_id: 'web' }, query: { purge: true } })
+  await settle()
+  const before = evaluationsOf(world, 'job-deregister').length
+  await report(row, 'complete')
+  assert.equal(evaluationsOf(world, 'job-deregister').length, before)
+})
+
+const returns = [
+  { name: 'is given up when all that waited for it are back', others: 0, status: 'canceled' },
+  { name: 'stays while another one waits for it', others: 1, status: 'pending' },
+]
+for (const c of returns)
+  test(`reports: the follow-up of an unknown allocation ${c.name}`, async () => {
+    const { server, run, report, allocationsOf } = await aWorld()
+    await run({ TaskGroups: [aGroup({ Count: 1 + c.others, Update: null })] })
+    const { store } = server.context
+    const followUp = anId('eval', 77)
+    const job = store.tables.jobs.get(namespacedKey('default', 'web'))
+    const rows = allocationsOf('web')
+    store.commit({
+      cause: undefined,
+      changes: () => [
+        put('evaluations', {
+          ...anEvaluation(job, { ID: followUp, TriggeredBy: 'max-disconnect-timeout' }),
+          WaitUntil: '2030-01-01T00:00:00Z',
+        }),
+        ...rows.map((row) =>
+          put('allocations', { ...row, ClientStatus: 'unknown', FollowupEvalID: followUp }),
+        ),
+      ],
+    })
+    const [first] = rows
+    assert.ok(first)
+    await report(first, 'running')
+    assert.equal(store.tables.evaluations.get(followUp).Status, c.status)
+  })
+
+test('reports: a service that its agent stopped because it was alone is evaluated', async () => {
+  const world = await aWorld()
+  const { run, report, allocationsOf } = world
+  const Disconnect = { StopOnClientAfter: 60e9 }
+  await run({ TaskGroups: [aGroup({ Disconnect, Update: null })] })
+  const [row] = allocationsOf('web')
+  assert.ok(row)
+  await report(row, 'running')
+  await report(row, 'complete')
+  assert.equal(evaluationsOf(world, 'reconnect').length, 1)
+  assert.equal(allocationsOf('web').filter((one) => one.ClientStatus === 'pending').length, 1)
+})
+
+test('job status: the record of the version shows what the job shows, whoever changed it', async () => {
+  const { server, run, report, allocationsOf, settle } = await aWorld()
+  const { tables } = server.context.store
+  const statuses = () => [
+    tables.jobs.get(namespacedKey('default', 'web')).Status,
+    tables.job_versions.get(jobVersionKey('default', 'web', 0)).Status,
+  ]
+  await run({ Type: 'batch' })
+  assert.deepEqual(statuses(), ['running', 'running'])
+  const [row] = allocationsOf('web')
+  assert.ok(row)
+  await report(row, 'complete')
+  await settle()
+  assert.deepEqual(statuses(), ['dead', 'dead'])
+})
+
+test('job status: the record of the version is written when the status changes, and only then', async () => {
+  const { server, run, report, allocationsOf } = await aWorld()
+  const { store } = server.context
+  let writes = 0
+  store.log.subscribe((commits) => {
+    for (const commit of commits)
+      writes += commit.rows.filter((row) => row.table === 'job_versions').length
+  })
+  await run({ Type: 'batch', TaskGroups: [aGroup({ Count: 3 })] })
+  assert.equal(writes, 2, 'registered as pending, then running')
+  for (const row of allocationsOf('web')) await report(row, 'running')
+  assert.equal(writes, 2)
+  for (const row of allocationsOf('web')) await report(row, 'complete')
+  assert.equal(writes, 3, 'dead')
+})
+
+test('blocked: a node with room again takes the system job that waited for it', async () => {
+  const world = await withScheduler(await createTestServer({ aclEnabled: false }), 2)
+  const { server, run, report, allocationsOf, settle } = world
+  const { tables } = server.context.store
+  const Tasks = [{ Name: 'main', Driver: 'raw_exec', Resources: { CPU: 3_000, MemoryMB: 10 } }]
+  await run({ ID: 'big', Priority: 100, TaskGroups: [aGroup({ Count: 1, Tasks, Update: null })] })
+  const [big] = allocationsOf('big')
+  assert.ok(big)
+  await report(big, 'running')
+  await run({ ID: 'everywhere', Type: 'system', TaskGroups: [aGroup({ Count: 1, Tasks })] })
+  assert.equal(allocationsOf('everywhere').length, 1)
+  assert.equal(tables.evaluations.countIn('status', 'blocked'), 1, 'one for the job')
+  await server.ok('stopJob', { params: { job_id: 'big' } })
+  await settle()
+  await report(big, 'complete')
+  server.clock.advance(1_000)
+  await settle()
+  const nodes = allocationsOf('everywhere').map((row) => row.NodeID)
+  assert.deepEqual(nodes.toSorted(), [anId('node', 1), anId('node', 2)])
+  assert.equal(tables.evaluations.countIn('status', 'blocked'), 0)
+})
