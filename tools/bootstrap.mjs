@@ -17,6 +17,7 @@ const commands = {
   tidy: (args) => [['tools/tidy.ts', ...args]],
   arrows: (args) => [['tools/arrows.ts', ...args]],
   bench: (args) => findBenches(args),
+  sim: (args) => [['packages/reeve/sim/run.ts', ...args]],
   format: (args) => [
     ['node_modules/prettier/bin/prettier.cjs', '--write', ...(args.length > 0 ? args : ['.'])],
   ],

@@ -30,6 +30,8 @@ const POLL_MS = 250
 const TICKS_PER_SECOND = 100
 
 const total = JOBS * COUNT
+// Whoever interrupts it must not leave the server behind: children end with this process.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 const home = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
 const profileDirectory = textFlag('cpu-prof')
 const program = await startProgram({
@@ -203,12 +205,13 @@ interface Costs {
   readonly rssBytesMax: number
 }
 
-async function costsOf({ pid, metric }: RunningProgram): Promise<Costs> {
+async function costsOf(server: RunningProgram): Promise<Costs> {
+  const { pid } = server
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   const kilobytes = (name: string): number =>
     Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0)
   return {
-    commits: await metric('state_durable_index'),
+    commits: await server.metric('state_durable_index'),
     cpuSeconds: await readCpuSeconds(`/proc/${pid}/stat`),
     // Its first thread has the number of the process.
     mainSeconds: await readCpuSeconds(`/proc/${pid}/task/${pid}/stat`),

@@ -25,7 +25,7 @@ export interface ProgramOptions {
   readonly flags?: readonly string[]
   /** A server alone, as it is installed, instead of `--dev`. */
   readonly isServer?: boolean
-  /** For its Node, such as those of the profiler. NODE_OPTIONS would reach every other child too. */
+  /** For its Node, such as those of the profiler: NODE_OPTIONS would reach other children too. */
   readonly nodeFlags?: readonly string[]
   /** Variables on top of the ones of this process. */
   readonly environment?: Readonly<Record<string, string>>

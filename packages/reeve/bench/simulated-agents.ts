@@ -158,9 +158,7 @@ class SimulatedAgent {
     receivedMessages += 1
     if (text.startsWith('{"kind":"desired"')) this.#assign(text)
     else if (text.startsWith('{"kind":"ack"')) this.#confirm()
-    // The servers greet with nothing else.
-    else if (text.startsWith('{"kind":"welcome"'))
-      this.#welcome.resolve(JSON.parse(text) as WelcomeMessage)
+    else if (text.startsWith('{"kind":"welcome"')) this.#welcome.resolve(readWelcome(text))
     else if (!text.startsWith('{"kind":"heartbeat"')) this.#welcome.reject(new Error(text))
   }
 
@@ -168,7 +166,8 @@ class SimulatedAgent {
   #assign(text: string): void {
     for (let at = text.indexOf(ASSIGNED); at >= 0; at = text.indexOf(ASSIGNED, at + 1)) {
       const begin = at + ASSIGNED.length
-      const id = text.slice(begin, begin + UUID_CHARS)
+      // A copy: a slice would keep the whole message in memory.
+      const id = Buffer.from(text.slice(begin, begin + UUID_CHARS)).toString('latin1')
       if (this.#known.has(id)) continue
       this.#known.add(id)
       this.#starting.add(this, id)
@@ -192,6 +191,11 @@ class SimulatedAgent {
     const updates = ids.map(runningUpdate).join(',')
     this.#channel.send(`{"kind":"status","seq":${this.#seq},"updates":[${updates}]}`)
   }
+}
+
+function readWelcome(text: string): WelcomeMessage {
+  // Its kind was looked at, and the server is our own.
+  return JSON.parse(text) as WelcomeMessage
 }
 
 /** Allocations that were assigned and do not run yet, the oldest first. */

@@ -155,7 +155,8 @@ export class DeploymentLoop {
       touched.slice(ALLOCATIONS_PER_LOOK),
     ]
     const deployment = store.tables.deployments.find(id)
-    const seenIndex = store.index
+    // Up to here its allocations were touched; what is applied since is told of when it is durable.
+    const seenIndex = store.durableIndex
     const decision =
       deployment === undefined
         ? undefined

@@ -6,10 +6,10 @@ import { encodeHex } from './hex.ts'
 import { md5 } from './md5.ts'
 import { sha1 } from './sha1.ts'
 import { sha256 } from './sha256.ts'
-import { sha512 } from './sha512.ts'
+import { sha384, sha512 } from './sha512.ts'
 import { encodeUtf8 } from './utf8.ts'
 
-const hashes = { md5, sha1, sha256, sha512 }
+const hashes = { md5, sha1, sha256, sha384, sha512 }
 
 // RFC 1321, section A.5; FIPS 180-4 examples.
 const vectors: readonly (readonly [keyof typeof hashes, string, string])[] = [
@@ -30,7 +30,7 @@ for (const [name, text, digest] of vectors)
     assert.equal(encodeHex(hashes[name](encodeUtf8(text))), digest)
   })
 
-for (const name of ['md5', 'sha1', 'sha256', 'sha512'] as const) {
+for (const name of ['md5', 'sha1', 'sha256', 'sha384', 'sha512'] as const) {
   test(`${name}: the same digest as the system, at every length around the block`, () => {
     for (let length = 0; length < 300; length++) {
       const bytes = Uint8Array.from({ length }, (_, index) => index * 7 + length)

@@ -3,13 +3,24 @@ import { forEachBlock, rootFractions } from './hash-block.ts'
 const ROUNDS = 80
 const CONSTANTS = BigUint64Array.from(rootFractions(ROUNDS, 3))
 const INITIAL = BigUint64Array.from(rootFractions(8, 2))
+/** From the ninth prime to the sixteenth. */
+const INITIAL_384 = BigUint64Array.from(rootFractions(16, 2).slice(8))
 
 /**
  * FIPS 180-4, section 6.4. Words of 64 bits are big integers cut to size: a few times slower than
  * pairs of halves, and readable.
  */
 export function sha512(message: Uint8Array): Uint8Array {
-  const state = BigUint64Array.from(INITIAL)
+  return digest(message, INITIAL)
+}
+
+/** FIPS 180-4, section 6.5: the same from other words, and cut. */
+export function sha384(message: Uint8Array): Uint8Array {
+  return digest(message, INITIAL_384).subarray(0, 48)
+}
+
+function digest(message: Uint8Array, initial: BigUint64Array): Uint8Array {
+  const state = BigUint64Array.from(initial)
   const schedule = new BigUint64Array(ROUNDS)
   forEachBlock(message, { blockBytes: 128, isLittleEndian: false }, (block) =>
     compress(state, schedule, block),

@@ -61,6 +61,14 @@ export const LIMITS = {
   jobFileMegabytesMax: 256,
   /** Reference §2.3: job_max_count. */
   jobCountMax: 50_000,
+  /** Task groups and tasks of one job together. Decision 0020. */
+  jobPartsMax: 2_000,
+  /** Entries of all lists and maps of one job. Decision 0020. */
+  jobEntriesMax: 20_000,
+  /** Length of what a constraint or affinity compares with. Decision 0020. */
+  constraintCharsMax: 65_536,
+  /** Violations of one job that are told one by one. Decision 0020. */
+  jobProblemsMax: 1_000,
   /** Spec W: Limits. Bytes of a dispatched payload, decoded. */
   dispatchPayloadBytesMax: 16_384,
   /** Cron expressions of one periodic job. Decision 0014. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import fc from 'fast-check'
 import type { Input, Job } from '@reeve/contract'
 import {
   aCluster,
@@ -56,6 +57,35 @@ for (const c of cases)
     assert.deepEqual(plan.evaluation.QueuedAllocations, c.queued)
     assert.equal(plan.blocked !== undefined, c.failed.length > 0)
   })
+
+test('all at once: whatever is asked for, all of it is placed or none', () => {
+  const some = fc.record({
+    count: fc.integer({ min: 0, max: 4 }),
+    cpu: fc.integer({ min: 500, max: 4_500 }),
+  })
+  fc.assert(
+    fc.property(
+      fc.array(some, { minLength: 1, maxLength: 3 }),
+      fc.integer({ min: 1, max: 4 }),
+      (asked, nodeCount) => {
+        const groups = asked.map(({ count, cpu }, i) => groupOf(`g${i}`, count, cpu))
+        const plan = planFor({ job: jobOf({ TaskGroups: groups }), nodes: nodeCount })
+        const wanted = asked.reduce((sum, { count }) => sum + count, 0)
+        const queued = Object.values(plan.evaluation.QueuedAllocations ?? {})
+        const waiting = queued.reduce((sum, count) => sum + count, 0)
+        assert.ok(plan.placements.length === 0 || plan.placements.length === wanted)
+        assert.equal(plan.placements.length + waiting, wanted)
+        // What could be placed one by one is placed all at once.
+        const free = planFor({
+          job: jobOf({ AllAtOnce: false, TaskGroups: groups }),
+          nodes: nodeCount,
+        })
+        assert.equal(plan.placements.length === wanted, free.placements.length === wanted)
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
 
 test('all at once: without it what fits is placed', () => {
   const job = jobOf({ AllAtOnce: false, TaskGroups: [groupOf('a', 5, 1_000)] })

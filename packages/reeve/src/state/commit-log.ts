@@ -18,10 +18,12 @@ export class CommitLog {
   readonly #listeners = new Set<Listener>()
   #recentBytes = 0
   #firstIndex: number
+  #lastIndex: number
 
   constructor(engine: StorageEngine) {
     this.#engine = engine
     this.#firstIndex = engine.opened.firstIndex
+    this.#lastIndex = engine.opened.lastIndex
   }
 
   /** The oldest index that can still be read. */
@@ -41,6 +43,7 @@ export class CommitLog {
       const bytes = entries[i]?.text.length ?? 0
       this.#recent.push({ commit, bytes })
       this.#recentBytes += bytes
+      this.#lastIndex = commit.index
     })
     this.#forgetOldest()
     for (const listener of this.#listeners) listener(commits)
@@ -54,6 +57,8 @@ export class CommitLog {
     for (let before = -1; before !== next && !this.#isAtHand(next);) {
       before = next
       for await (const entry of this.#engine.read(next)) {
+        // On the disk, but the engine has not said so yet: listeners are told of it later.
+        if (entry.index > this.#lastIndex) return
         yield decodeCommit(entry.text)
         next = entry.index + 1
         if (this.#isAtHand(next)) break

@@ -79,7 +79,7 @@ class Completion {
   }
 
   result(): Change[] {
-    for (const key of [...this.#statuses.keys()]) this.#takeStatuses(key)
+    for (const key of this.#statuses.keys()) this.#takeStatuses(key)
     for (const delta of this.#deltas.values()) this.#settle(delta)
     const kept = this.#changes.filter(({ table, row }) => row === undefined || !isOwn(table))
     return [

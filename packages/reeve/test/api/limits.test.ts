@@ -174,7 +174,13 @@ test(
   async () => {
     const server = await aServer()
     const TaskGroups = Array.from({ length: 20_000 }, (_, i) => ({ Name: `g${i}`, Count: 100 }))
-    assert.equal((await server.send('POST', '/v1/jobs', register({ TaskGroups }))).status, 400)
+    const text = `Job has 20000 task groups and tasks; at most ${LIMITS.jobPartsMax} are allowed`
+    const call = register({ TaskGroups })
+    assert.deepEqual(await server.refusal('registerJob', call), [400, text])
+    const plan = { params: { job_id: 'web' }, body: call.body }
+    assert.deepEqual(await server.refusal('planJob', plan), [400, text])
+    const { ValidationErrors } = await server.ok('validateJob', { body: call.body })
+    assert.deepEqual(ValidationErrors, [text])
   },
 )
 

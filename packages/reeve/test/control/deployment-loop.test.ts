@@ -42,6 +42,23 @@ test('deployment loop: the first deployment ends well when all of it is healthy'
   )
 })
 
+test('deployment loop: health that is written while it looks is seen when it is durable', async () => {
+  const world = await aRolloutServer()
+  const { server } = world
+  await world.run(aRollout({ count: 2 }))
+  const [first, second] = world.live()
+  assert.ok(first !== undefined && second !== undefined)
+  await world.health([first], true)
+  await world.report(first, 'running')
+  const held = server.engine.faults.slow()
+  const told = world.health([second], true)
+  await held.started
+  server.clock.advance(100)
+  held.release()
+  await told
+  assert.equal(world.latest().Status, 'successful')
+})
+
 test('deployment loop: a new version goes on wave by wave', async () => {
   const world = await aRolloutServer()
   await world.succeed({ count: 3 })

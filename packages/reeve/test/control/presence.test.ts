@@ -124,11 +124,8 @@ test('presence: a node that speaks stays, one that is silent is down and its wor
     ['Cluster', 'Node registered'],
     ['Heartbeat', 'Node heartbeat missed'],
   ])
-  const rows = allocationsOf('web').map((one) => [one.Name, one.NodeID, one.ClientStatus])
-  assert.deepEqual(rows.toSorted(), [
-    [row.Name, NODE, 'lost'],
-    [row.Name, OTHER, 'pending'],
-  ])
+  const rows = allocationsOf('web').map((one) => `${one.Name} ${one.NodeID} ${one.ClientStatus}`)
+  assert.deepEqual(rows.toSorted(), [`${row.Name} ${NODE} lost`, `${row.Name} ${OTHER} pending`])
 })
 
 test('presence: a node that comes back after its work was given up is ready at once', async () => {
@@ -147,11 +144,8 @@ test('presence: with lost_after it is disconnected, back it tells how its work i
   await pass(SILENT_MS + 10_000)
   assert.equal(statusOf(NODE), 'disconnected')
   const statuses = () =>
-    allocationsOf('web').map((one) => [one.NodeID, one.ClientStatus, one.DesiredStatus])
-  assert.deepEqual(statuses().toSorted(), [
-    [NODE, 'unknown', 'run'],
-    [OTHER, 'pending', 'run'],
-  ])
+    allocationsOf('web').map((one) => `${one.NodeID} ${one.ClientStatus} ${one.DesiredStatus}`)
+  assert.deepEqual(statuses().toSorted(), [`${NODE} unknown run`, `${OTHER} pending run`])
   const followUp = tables.allocations.get(row.ID).FollowupEvalID ?? ''
   assert.deepEqual(
     [tables.evaluations.get(followUp).TriggeredBy, tables.evaluations.get(followUp).Status],
@@ -167,10 +161,7 @@ test('presence: with lost_after it is disconnected, back it tells how its work i
     ['Cluster', 'Node re-registered'],
     ['Heartbeat', 'Node is back and ready'],
   ])
-  assert.deepEqual(statuses().toSorted(), [
-    [NODE, 'running', 'run'],
-    [OTHER, 'pending', 'stop'],
-  ])
+  assert.deepEqual(statuses().toSorted(), [`${NODE} running run`, `${OTHER} pending stop`])
   assert.ok(triggersOf('web').includes('reconnect'))
   assert.equal(tables.evaluations.get(followUp).Status, 'canceled')
 })

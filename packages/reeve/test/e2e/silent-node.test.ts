@@ -41,8 +41,13 @@ async function startCluster(t: TestContext): Promise<Cluster> {
     startAgent(
       t,
       [
-        ...['--client', '--join', new URL(address).host],
-        ...['--data-dir', node.directory, '--node-name', node.name],
+        '--client',
+        '--join',
+        new URL(address).host,
+        '--data-dir',
+        node.directory,
+        '--node-name',
+        node.name,
       ],
       { REEVE_JOIN_TOKEN: JOIN_TOKEN, REEVE_RAW_EXEC: 'true' },
     )
@@ -150,4 +155,20 @@ test('silent node: with lost_after it is unknown meanwhile, and back the origina
   assert.equal((await untilOn(client, other.name, 'complete')).ID, standIn.ID)
   await stopAll(cluster)
   assert.equal(await isRunning(pid), false)
+})
+
+test('silent node: one that stood still while its channel stayed open comes back by itself', async (t) => {
+  const cluster = await startCluster(t)
+  const { client } = cluster
+  const { row, home, pid } = await runOne(cluster, {
+    Disconnect: { LostAfter: 600e9, Replace: false },
+  })
+  home.agent.child.kill('SIGSTOP')
+  await untilStatus(client, home.name, 'disconnected')
+  assert.equal((await untilOn(client, home.name, 'unknown')).ID, row.ID)
+  home.agent.child.kill('SIGCONT')
+  await untilStatus(client, home.name, 'ready')
+  const kept = await untilOn(client, home.name, 'running')
+  assert.deepEqual([kept.ID, await isRunning(pid)], [row.ID, true])
+  await stopAll(cluster)
 })

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Fault } from '../../src/kit/fault.ts'
-import { put, remove } from '../../src/state/index.ts'
-import { aNamespace, aStore, write } from '../build/store.ts'
+import { put, remove, Store, type LogEntry } from '../../src/state/index.ts'
+import { MemoryDisk } from '../../src/storage/index.ts'
+import { MemoryEngine } from '../../src/storage/memory/memory-engine.ts'
+import { SimulatedClock } from '../build/simulated-clock.ts'
+import { aNamespace, aStore, turn, write } from '../build/store.ts'
 
 test('store: a commit is seen at once by the next decision and durable later', async () => {
   const { store, engine } = await aStore()
@@ -178,4 +181,28 @@ test('store: the log gives every durable commit in order, from memory and from t
     seen,
     Array.from({ length: 21 }, (_, i) => i + 5),
   )
+})
+
+test('store: the log gives nothing that the engine has not confirmed, though it is on the disk', async () => {
+  const confirmed = Promise.withResolvers<void>()
+  class LateEngine extends MemoryEngine {
+    override async append(entries: readonly LogEntry[]): Promise<void> {
+      await super.append(entries)
+      await confirmed.promise
+    }
+  }
+  const engine = new LateEngine(new MemoryDisk())
+  const store = await Store.open({ engine, clock: new SimulatedClock() })
+  const { durable } = write(store, [aNamespace('web')])
+  await turn()
+  const read = async (): Promise<number[]> => {
+    const seen: number[] = []
+    for await (const commit of store.log.read(1)) seen.push(commit.index)
+    return seen
+  }
+  assert.equal(engine.disk.lastIndex, 1)
+  assert.deepEqual(await read(), [], 'listeners are still to be told of it: it would come twice')
+  confirmed.resolve()
+  await durable
+  assert.deepEqual(await read(), [1])
 })

@@ -52,6 +52,24 @@ export function leavesOf(findings: readonly Finding[]): readonly Finding[] {
   )
 }
 
+/**
+ * The same findings with at most so many leaves, and what was left out told as a number: a text of
+ * megabytes helps nobody.
+ */
+export function atMost(findings: readonly Finding[], max: number): readonly Finding[] {
+  const count = leavesOf(findings).length
+  if (count <= max) return findings
+  let left = max
+  const keep = (list: readonly Finding[]): readonly Finding[] =>
+    list.flatMap((found) => {
+      if (left === 0) return []
+      if (found.within !== undefined) return [{ ...found, within: keep(found.within) }]
+      left--
+      return [found]
+    })
+  return [...keep(findings), finding('', `${count - max} more violations are not listed`)]
+}
+
 export function quote(text: string): string {
   return JSON.stringify(text)
 }

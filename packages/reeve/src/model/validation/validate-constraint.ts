@@ -1,5 +1,6 @@
 import { CONSTRAINT_OPERANDS, type Affinity, type Constraint, type Spread } from '@reeve/contract'
 import { isDeviceTarget, isNodeTarget } from '../constraint/target.ts'
+import { LIMITS } from '../limits.ts'
 import { compilePattern } from '../constraint/pattern.ts'
 import { parseVersionConstraint, type VersionKind } from '../constraint/version.ts'
 import { each, finding, nest, quote, when, type Finding } from './finding.ts'
@@ -113,6 +114,9 @@ function checkSides(
 }
 
 function checkRight(operand: string, right: string): readonly string[] {
+  // It is taken apart again for every node that is looked at.
+  if (right.length > LIMITS.constraintCharsMax)
+    return [`RTarget is longer than ${LIMITS.constraintCharsMax} characters`]
   // A reference is read from each node, so what it will hold cannot be checked here.
   const known = right.startsWith('${') ? undefined : right
   switch (operand) {

@@ -254,3 +254,25 @@ test('validation: a periodic job has a bounded number of specs', () => {
     { path: 'Periodic.Specs', message: 'Periodic has 65 specs. It cannot have more than 64' },
   ])
 })
+
+test('validateJob: no more violations are listed than the limit, and the rest is counted', () => {
+  const Constraints = Array.from({ length: LIMITS.jobProblemsMax + 5 }, () => ({ Operand: 'x' }))
+  const { text, list } = validateJob(aJob({ Constraints }))
+  assert.equal(list.length, LIMITS.jobProblemsMax + 1)
+  assert.deepEqual(list.at(-1), { path: '', message: '5 more violations are not listed' })
+  assert.ok(text.endsWith('\n\t* 5 more violations are not listed\n\n'))
+})
+
+test('validateJob: what a constraint compares with has a limit', () => {
+  const of = (length: number) => {
+    const constraint = {
+      LTarget: '${meta.a}',
+      RTarget: 'a'.repeat(length),
+      Operand: 'set_contains',
+    }
+    return found(aJob({ Constraints: [constraint] }))
+  }
+  assert.deepEqual(of(LIMITS.constraintCharsMax), [])
+  const message = `RTarget is longer than ${LIMITS.constraintCharsMax} characters`
+  assert.deepEqual(of(LIMITS.constraintCharsMax + 1), [['Constraints[0].RTarget', message]])
+})

@@ -2,6 +2,7 @@ import { JOB_TYPES, type Job, type TaskGroup } from '@reeve/contract'
 import { LIMITS } from '../limits.ts'
 import { checkAffinities, checkConstraints, checkSpreads } from './validate-constraint.ts'
 import {
+  atMost,
   each,
   finding,
   findingsText,
@@ -45,7 +46,7 @@ const DESCRIPTION_CHARS_MAX = 1_000
  * registers it. All violations are reported together.
  */
 export function validateJob(job: Job, rules: JobRules = {}): JobProblems {
-  const findings = [
+  const all = [
     ...checkIdentity(job),
     ...checkPlacement(job),
     ...checkGroups(job),
@@ -55,6 +56,7 @@ export function validateJob(job: Job, rules: JobRules = {}): JobProblems {
     ...checkUi(job),
     ...(rules.others ?? []),
   ]
+  const findings = atMost(all, LIMITS.jobProblemsMax)
   const list = leavesOf(findings).map(({ path, message }) => ({ path, message }))
   return { text: findingsText(findings), list }
 }

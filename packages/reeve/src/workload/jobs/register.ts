@@ -4,6 +4,7 @@ import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
   isParent,
+  jobSizeProblem,
   jobSpecChanged,
   jobUpdateRefusal,
   jobWarnings,
@@ -92,7 +93,7 @@ function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, 
   if (job.ID === undefined || job.ID === null || job.ID === '')
     return invalid("Job ID hasn't been provided")
   if (pathJobId !== undefined && pathJobId !== job.ID) return invalid('Job ID does not match name')
-  const problem = submittedProblem(job)
+  const problem = jobSizeProblem(job) ?? submittedProblem(job)
   if (problem !== undefined) return invalid(problem)
   const priority = body.EvalPriority ?? 0
   if (priority !== 0 && (priority < 1 || priority > 100))

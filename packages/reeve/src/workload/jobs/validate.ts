@@ -1,8 +1,9 @@
 import type { Input, Job, JobValidateRequest, JobValidateResponse } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import { warningsText } from '../../kit/multi-error.ts'
+import { multiErrorText, warningsText } from '../../kit/multi-error.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
+  jobSizeProblem,
   jobWarnings,
   PERMISSION_DENIED,
   refusal,
@@ -38,16 +39,22 @@ export function validateSubmittedJob(
   const { body } = request
   if (body === undefined) return invalid('Request body is empty')
   if (body.Job === undefined || body.Job === null) return invalid('Job must be specified')
+  const size = jobSizeProblem(body.Job)
+  if (size !== undefined)
+    return ok(answer({ text: multiErrorText([size]), list: [{ path: '', message: size }] }, []))
   const examined = examineJob(context, body.Job, namespace)
-  const { text, list } = findProblems(context, body.Job, examined)
-  return ok({
+  return ok(answer(findProblems(context, body.Job, examined), jobWarnings(examined.job)))
+}
+
+function answer({ text, list }: JobProblems, warnings: readonly string[]): JobValidateResponse {
+  return {
     // True as with peers: it tells that a server looked at the job. Drivers check their part of it
     // on the node.
     DriverConfigValidated: true,
     ValidationErrors: list.length === 0 ? null : list.map(problemText),
     Error: text,
-    Warnings: warningsText(jobWarnings(examined.job)),
-  })
+    Warnings: warningsText(warnings),
+  }
 }
 
 function findProblems(

@@ -26,6 +26,8 @@ export class NodeSessions {
   readonly #unsubscribe: () => void
   /** Nodes that have yet to be told something, the one that has waited longest first. */
   readonly #waiting = new Map<string, NodeChanges>()
+  /** Nodes whose listing is not durable yet; what changes meanwhile is told after it. */
+  readonly #listing = new Set<string>()
   #isDrainDue = false
 
   /** `later` runs work after everything that has arrived meanwhile. */
@@ -45,15 +47,38 @@ export class NodeSessions {
 
   /** Begins to serve a node that has been welcomed: everything first, changes from then on. */
   attach(session: NodeSession): void {
-    this.#sessions.get(session.nodeId)?.close()
-    this.#sessions.set(session.nodeId, session)
-    this.#waiting.delete(session.nodeId)
-    const rows = this.#store.tables.allocations.rowsIn('node', session.nodeId)
-    this.#send(session, { full: true, index: this.#store.durableIndex, rows, removed: [] })
+    const { nodeId } = session
+    // Given up or purged while its hello was being written: it has to say it again.
+    if (this.#isGone(nodeId)) return session.close()
+    this.#sessions.get(nodeId)?.close()
+    this.#sessions.set(nodeId, session)
+    this.#waiting.delete(nodeId)
+    this.#listing.delete(nodeId)
+    const { index, durableIndex, tables } = this.#store
+    const rows = tables.allocations.rowsIn('node', nodeId)
+    const listing = { full: true, index, rows, removed: [] }
+    if (index === durableIndex) return this.#send(session, listing)
+    this.#listing.add(nodeId)
+    this.#store.settled().then(
+      () => this.#list(session, listing),
+      // The storage has failed: the node says hello again when somebody can write.
+      () => session.close(),
+    )
+  }
+
+  #list(session: NodeSession, listing: Desired): void {
+    if (this.#sessions.get(session.nodeId) !== session) return
+    this.#listing.delete(session.nodeId)
+    this.#send(session, listing)
+    if (!this.#isDrainDue) this.#drain()
   }
 
   detach(session: NodeSession): void {
-    if (this.#sessions.get(session.nodeId) === session) this.#sessions.delete(session.nodeId)
+    const { nodeId } = session
+    if (this.#sessions.get(nodeId) !== session) return
+    this.#sessions.delete(nodeId)
+    this.#waiting.delete(nodeId)
+    this.#listing.delete(nodeId)
   }
 
   close(): void {
@@ -61,13 +86,14 @@ export class NodeSessions {
     for (const session of this.#sessions.values()) session.close()
     this.#sessions.clear()
     this.#waiting.clear()
+    this.#listing.clear()
   }
 
   /** Changes by the servers only: what the node itself reported it knows. */
   #forward(commits: readonly Commit[]): void {
     for (const commit of commits)
       for (const row of commit.rows) {
-        if (row.table === 'nodes') this.#closeWhenGone(row.key)
+        if (row.table === 'nodes' && this.#isGone(row.key)) this.#sessions.get(row.key)?.close()
         if (row.table === 'allocations') this.#note(commit, row)
       }
     if (!this.#isDrainDue) this.#drain()
@@ -77,9 +103,9 @@ export class NodeSessions {
    * A node that was forgotten has to join anew. One that was given up and still has a channel says
    * hello on a new one, and there how all its allocations are (scheduling reference §22).
    */
-  #closeWhenGone(nodeId: string): void {
+  #isGone(nodeId: string): boolean {
     const status = this.#store.tables.nodes.find(nodeId)?.Status
-    if (status !== 'ready' && status !== 'initializing') this.#sessions.get(nodeId)?.close()
+    return status !== 'ready' && status !== 'initializing'
   }
 
   #note(commit: Commit, row: Commit['rows'][number]): void {
@@ -101,16 +127,22 @@ export class NodeSessions {
     return changes
   }
 
-  /** Tells those who have waited longest; the others get their turn in the next one. */
+  /**
+   * Tells those who have waited longest; the others get their turn in the next one. Who cannot be
+   * told yet because something is not durable is told when it is: each write ends here.
+   */
   #drain(): void {
     this.#isDrainDue = false
-    let left = Math.min(NODES_PER_TURN, this.#waiting.size)
+    let unseen = this.#waiting.size
+    let told = 0
     for (const [nodeId, changes] of this.#waiting) {
-      if (left-- === 0) break
+      if (unseen-- === 0 || told === NODES_PER_TURN) break
+      if (this.#listing.has(nodeId)) continue
       this.#waiting.delete(nodeId)
       this.#tell(nodeId, changes)
+      told += 1
     }
-    if (this.#waiting.size === 0) return
+    if (told < NODES_PER_TURN || this.#waiting.size === 0) return
     this.#isDrainDue = true
     this.#later(() => this.#drain())
   }

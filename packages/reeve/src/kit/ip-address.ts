@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '../../../kit/result.ts'
+import { err, ok, type Result } from './result.ts'
 
 /** A network: its first address as a number, and how many leading bits all its addresses share. */
 export interface Prefix {
@@ -23,7 +23,8 @@ export function parsePrefix(text: string): Result<Prefix, string> {
   return ok({ address: (address >> hostBits) << hostBits, bits, length })
 }
 
-function parseAddress(
+/** An address of either kind; undefined when it is none. */
+export function parseAddress(
   text: string,
 ): { readonly address: bigint; readonly bits: 32 | 128 } | undefined {
   if (text.length > 64) return undefined

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import type { Input, Job } from '@reeve/contract'
+import { aGroup, aJob, aTask } from '../../../test/build/job.ts'
+import { canonicalizeJob, PARSE_DEFAULTS } from '../canonical/canonicalize-job.ts'
+import { LIMITS } from '../limits.ts'
+import { jobSizeProblem } from './job-size.ts'
+
+const { jobPartsMax, jobEntriesMax } = LIMITS
+
+function withGroups(count: number): Input<Job> {
+  return { ID: 'j', TaskGroups: Array.from({ length: count }, () => ({ Tasks: [{}] })) }
+}
+
+function withMeta(count: number): Input<Job> {
+  const entries = Array.from({ length: count }, (_, index) => [`k${index}`, 'v'] as const)
+  return { ID: 'j', Meta: Object.fromEntries(entries) }
+}
+
+function withArguments(count: number): Input<Job> {
+  const args = Array.from({ length: count }, () => 'a')
+  return { ID: 'j', TaskGroups: [aGroup({ Tasks: [aTask({ Config: { args } })] })] }
+}
+
+const entries = `Job has more than ${jobEntriesMax} entries in its lists and maps`
+const cases: readonly (readonly [string, Input<Job>, string | undefined])[] = [
+  ['an empty job is small', {}, undefined],
+  ['groups and tasks may be as many as the limit', withGroups(jobPartsMax / 2), undefined],
+  [
+    'and none more',
+    withGroups(jobPartsMax / 2 + 1),
+    `Job has ${jobPartsMax + 2} task groups and tasks; at most ${jobPartsMax} are allowed`,
+  ],
+  ['a map may have as many entries as the limit', withMeta(jobEntriesMax), undefined],
+  ['a map with one more is too large', withMeta(jobEntriesMax + 1), entries],
+  // A group and a task are entries of their lists.
+  ['a list counts wherever it is', withArguments(jobEntriesMax - 2), undefined],
+  ['a list with one more is too large', withArguments(jobEntriesMax - 1), entries],
+]
+
+for (const [name, job, problem] of cases)
+  test(`jobSizeProblem: ${name}`, () => assert.equal(jobSizeProblem(job), problem))
+
+test('jobSizeProblem: a job is not too large for its defaults', () => {
+  const groups = Array.from({ length: jobPartsMax / 2 }, (_, i) => aGroup({ Name: `g${i}` }))
+  const job = aJob({ groups })
+  assert.equal(jobSizeProblem(job), undefined)
+  assert.equal(jobSizeProblem(canonicalizeJob(job, PARSE_DEFAULTS)), undefined)
+})

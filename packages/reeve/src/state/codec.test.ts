@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { decodeCommit, decodeRow, encodeCommit, encodeRow } from './codec.ts'
+import type { Commit, CommittedRow, EventMark } from './commit.ts'
+import type { RowHeader } from './table.ts'
+
+const text = fc.string({ unit: 'binary', maxLength: 4 })
+const header: fc.Arbitrary<RowHeader> = fc.tuple(
+  fc.nat(),
+  fc.nat(),
+  text,
+  fc.option(text, { nil: null }),
+)
+const rowArbitrary: fc.Arbitrary<CommittedRow> = fc.record(
+  {
+    table: fc.constantFrom('jobs', 'allocations'),
+    key: text,
+    header: fc.option(header, { nil: undefined }),
+    body: fc.dictionary(text, text).map((row) => JSON.stringify(row)),
+  },
+  { noNullPrototype: true },
+)
+
+/** Events of a few kinds, so that runs of equal ones happen; most are named like their row. */
+function commitOf(rows: readonly CommittedRow[], kinds: readonly number[]): Commit {
+  const events = kinds.flatMap((kind, row): EventMark[] => {
+    const committed = rows[row]
+    if (kind === 0 || committed === undefined) return []
+    const Key = kind === 3 ? `not ${committed.key}` : committed.key
+    const FilterKeys = kind === 2 ? null : ['job', String(kind % 2)]
+    return [{ Topic: 'Job', Type: `T${kind % 2}`, Key, Namespace: 'a', FilterKeys, row }]
+  })
+  return { index: 7, timeMs: 5, rows, events }
+}
+
+test('codec: a commit is read as it was written', () => {
+  fc.assert(
+    fc.property(
+      fc.array(rowArbitrary, { maxLength: 12 }),
+      fc.array(fc.nat({ max: 4 }), { maxLength: 12 }),
+      (rows, kinds) => {
+        const commit = commitOf(rows, kinds)
+        assert.deepEqual(decodeCommit(encodeCommit(commit)), commit)
+      },
+    ),
+  )
+})
+
+test('codec: a row is read as it was written', () => {
+  fc.assert(
+    fc.property(header, rowArbitrary, (stamps, { body }) => {
+      const row = { header: stamps, body }
+      assert.deepEqual(decodeRow(encodeRow(row)), row)
+    }),
+  )
+})
+
+test('codec: a thousand events of one kind take hardly more room than one', () => {
+  const headChars = (count: number): number => {
+    const rows = Array.from({ length: count }, (_, n) => ({ ...ROW, key: `key-${n}` }))
+    const kinds = rows.map(() => 1)
+    return encodeCommit(commitOf(rows, kinds)).indexOf('\n')
+  }
+  assert.ok(headChars(1_000) - headChars(1) < 10)
+})
+
+const ROW: CommittedRow = { table: 'allocations', key: '', header: [1, 1, 'x'], body: '{}' }

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AllocationUpdate, ClientStatus } from '@reeve/contract'
+import { withScheduler } from '../../../test/api/cluster.ts'
+import { createTestServer } from '../../../test/api/harness.ts'
+import { aGroup } from '../../../test/build/index.ts'
+import { Fault } from '../../kit/fault.ts'
+import { NodeReports } from './node-reports.ts'
+
+async function aRunningJob(count: number) {
+  const server = await createTestServer({ aclEnabled: false })
+  const cluster = await withScheduler(server, 2)
+  await cluster.run({ TaskGroups: [{ ...aGroup(), Count: count }] })
+  const { store } = server.context
+  const statuses = () => cluster.allocationsOf('web').map((row) => row.ClientStatus)
+  return { server, store, statuses, rows: cluster.allocationsOf('web') }
+}
+
+function update(ID: string, ClientStatus: ClientStatus): AllocationUpdate {
+  return { ID, ClientStatus, ClientDescription: '', TaskStates: null }
+}
+
+test('node reports: what comes in one turn is one commit', async () => {
+  const { server, store, statuses, rows } = await aRunningJob(4)
+  const reports = new NodeReports(server.context)
+  const before = store.index
+  await Promise.all(rows.map(({ ID, NodeID }) => reports.report(NodeID, [update(ID, 'running')])))
+  assert.deepEqual(statuses(), ['running', 'running', 'running', 'running'])
+  assert.equal(store.index, before + 1)
+  assert.equal(store.tables.job_summaries.get('default!web').Summary['app']?.Running, 4)
+})
+
+test('node reports: of two words on one allocation the later one counts, once', async () => {
+  const { server, store, statuses, rows } = await aRunningJob(1)
+  const [row = assert.fail()] = rows
+  const reports = new NodeReports(server.context)
+  await Promise.all([
+    reports.report(row.NodeID, [update(row.ID, 'pending'), update(row.ID, 'running')]),
+    reports.report(row.NodeID, [update(row.ID, 'complete')]),
+  ])
+  assert.deepEqual(statuses(), ['complete'])
+  const summary = store.tables.job_summaries.get('default!web').Summary['app']
+  assert.deepEqual([summary?.Starting, summary?.Running, summary?.Complete], [0, 0, 1])
+})
+
+test('node reports: what a node says of the allocations of another is ignored', async () => {
+  const { server, statuses, rows } = await aRunningJob(1)
+  const [row = assert.fail()] = rows
+  await new NodeReports(server.context).report('another', [update(row.ID, 'failed')])
+  assert.deepEqual(statuses(), ['pending'])
+})
+
+test('node reports: everybody who waits is told when the storage fails', async () => {
+  const { server, rows } = await aRunningJob(2)
+  const reports = new NodeReports(server.context)
+  await server.context.store.close()
+  const told = await Promise.allSettled(
+    rows.map(({ ID, NodeID }) => reports.report(NodeID, [update(ID, 'running')])),
+  )
+  for (const one of told) {
+    assert.equal(one.status, 'rejected')
+    assert.ok(one.status === 'rejected' && one.reason instanceof Fault)
+  }
+})

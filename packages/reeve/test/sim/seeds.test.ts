@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { simulate, type SimulationResult } from '../../sim/simulation.ts'
+import { smallOptionsOf } from '../../sim/sizes.ts'
+
+/** More of them are lived by `npm run sim`; see docs/internals/simulation.md. */
+const SEEDS = 200
+const SEEDS_TWICE = 20
+
+function explain({ seed, violation, tail }: SimulationResult): string {
+  return [
+    ...tail,
+    `${violation?.message}`,
+    `again: npm run sim -- --seed ${seed} --small --verbose`,
+  ].join('\n')
+}
+
+test(`simulation: ${SEEDS} small clusters keep every promise through faults and settle`, async () => {
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const result = await simulate(smallOptionsOf(seed))
+    assert.equal(result.violation, undefined, explain(result))
+  }
+})
+
+test('simulation: the same seed gives the same commits', async () => {
+  for (let seed = 1; seed <= SEEDS_TWICE; seed++) {
+    const first = await simulate(smallOptionsOf(seed))
+    const second = await simulate(smallOptionsOf(seed))
+    assert.equal(second.commitHash, first.commitHash, `seed ${seed}`)
+  }
+})
