@@ -66,3 +66,14 @@ test('codec: a thousand events of one kind take hardly more room than one', () =
 })
 
 const ROW: CommittedRow = { table: 'allocations', key: '', header: [1, 1, 'x'], body: '{}' }
+
+test('codec: a commit of the time when each event stood alone is read', () => {
+  const event = { Topic: 'Job', Type: 'T', Key: 'web', Namespace: 'a', FilterKeys: null, row: 0 }
+  const lines = [{ index: 7, timeMs: 5, events: [event] }, ['jobs', 'a!web', [7, 7, 'k']], {}]
+  assert.deepEqual(decodeCommit(lines.map((line) => JSON.stringify(line)).join('\n')), {
+    index: 7,
+    timeMs: 5,
+    events: [event],
+    rows: [{ table: 'jobs', key: 'a!web', header: [7, 7, 'k'], body: '{}' }],
+  })
+})

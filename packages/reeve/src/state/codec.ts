@@ -47,7 +47,8 @@ export function decodeCommit(text: string): Commit {
 interface EncodedHead {
   readonly index: number
   readonly timeMs: number
-  readonly events: readonly EventRun[]
+  /** Single marks were written before there were runs. */
+  readonly events: readonly (EventRun | EventMark)[]
 }
 
 /**
@@ -100,8 +101,13 @@ function isSameList(a: readonly string[] | null, b: readonly string[] | null): b
   return a.length === b.length && a.every((text, i) => text === b[i])
 }
 
-function decodeEvents(runs: readonly EventRun[], rows: readonly CommittedRow[]): EventMark[] {
-  return runs.flatMap(([Topic, Type, Namespace, FilterKeys, first, rest]) => {
+function decodeEvents(
+  runs: EncodedHead['events'],
+  rows: readonly CommittedRow[],
+): readonly EventMark[] {
+  return runs.flatMap((run) => {
+    if (!Array.isArray(run)) return [run]
+    const [Topic, Type, Namespace, FilterKeys, first, rest] = run
     const mark = (row: number, Key: string): EventMark => {
       return { Topic, Type, Key, Namespace, FilterKeys, row }
     }
