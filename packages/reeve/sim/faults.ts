@@ -1,0 +1,127 @@
+import type { Draws } from './draws.ts'
+import { changeNode } from './make-node.ts'
+import type { SimNode } from './sim-node.ts'
+import type { World } from './world.ts'
+
+interface Strike {
+  readonly world: World
+  readonly draws: Draws
+}
+
+type FaultKind = (strike: Strike) => void
+
+/** What goes wrong, and how often. */
+const FAULTS: readonly (readonly [number, FaultKind])[] = [
+  [4, crashLeader],
+  [2, slowDisk],
+  [1, failingDisk],
+  [1, jumpClock],
+  [2, badNetwork],
+  [4, partNode],
+  [3, cutNode],
+  [4, rebootNode],
+  [3, restartAgent],
+  [2, joinNode],
+  [1, leaveNode],
+  [2, changeFacts],
+]
+const WEIGHT = FAULTS.reduce((sum, [weight]) => sum + weight, 0)
+/** Silences around the time after which a node counts as gone. */
+const AWAY_MS_MAX = 40_000
+const NODES_MAX_GROWTH = 5
+
+export function strike(world: World, draws: Draws): void {
+  let at = draws.next() * WEIGHT
+  const [, fault] = FAULTS.find(([weight]) => (at -= weight) < 0) ?? [0, crashLeader]
+  fault({ world, draws })
+}
+
+/** In the middle of whatever the next moments bring. */
+function crashLeader({ world, draws }: Strike): void {
+  world.clock.after(draws.between(0, 200), () => void world.crash('the power went'))
+}
+
+function slowDisk({ world, draws }: Strike): void {
+  world.diskTrouble.slowMsMax = draws.choose(0, 5, 50, 500, 3_000)
+  world.trace.say(`writes take up to ${world.diskTrouble.slowMsMax} ms`)
+}
+
+function failingDisk({ world, draws }: Strike): void {
+  world.diskTrouble.next = draws.choose('full', 'torn-all', 'torn-none')
+  world.trace.say(`the next write fails: ${world.diskTrouble.next}`)
+}
+
+function jumpClock({ world, draws }: Strike): void {
+  const byMs = draws.choose(1_000, 15_000, 90_000)
+  world.leaderSkew.ms += byMs
+  world.trace.say(`the leader's clock jumps by ${byMs} ms`)
+}
+
+function badNetwork({ world, draws }: Strike): void {
+  world.networkTrouble.delayMsMax = draws.choose(1, 20, 300, 2_000)
+  world.networkTrouble.lossChance = draws.choose(0, 0, 0.01, 0.05)
+  world.trace.say(`network: ${JSON.stringify(world.networkTrouble)}`)
+}
+
+function pickNode({ world, draws }: Strike): SimNode | undefined {
+  return draws.pick([...world.nodes.values()].filter((node) => node.isOn))
+}
+
+function partNode(one: Strike): void {
+  const node = pickNode(one)
+  if (node === undefined) return
+  const { world, draws } = one
+  const awayMs = draws.between(1_000, AWAY_MS_MAX)
+  world.trace.say(`${node.id} is apart for ${awayMs} ms`)
+  world.network.part(node.id)
+  world.clock.after(awayMs, () => world.network.join(node.id))
+}
+
+function cutNode(one: Strike): void {
+  const node = pickNode(one)
+  if (node === undefined) return
+  one.world.trace.say(`the connection of ${node.id} breaks`)
+  one.world.network.cut(node.id)
+}
+
+function rebootNode(one: Strike): void {
+  const node = pickNode(one)
+  if (node === undefined) return
+  const { world, draws } = one
+  const awayMs = draws.between(1_000, AWAY_MS_MAX)
+  world.trace.say(`${node.id} is off for ${awayMs} ms`)
+  node.powerOff()
+  world.clock.after(awayMs, () => {
+    if (world.nodes.get(node.id) === node) node.powerOn()
+  })
+}
+
+function restartAgent(one: Strike): void {
+  const node = pickNode(one)
+  if (node === undefined) return
+  const { world, draws } = one
+  const awayMs = draws.between(0, AWAY_MS_MAX / 2)
+  world.trace.say(`the agent of ${node.id} is away for ${awayMs} ms`)
+  node.killAgent()
+  world.clock.after(awayMs, () => node.startAgent())
+}
+
+function joinNode({ world }: Strike): void {
+  if (world.nodes.size >= world.nodesAtFirst + NODES_MAX_GROWTH) return
+  world.trace.say(`${world.addNode().id} joins`)
+}
+
+/** For good: nobody hears of it again. */
+function leaveNode(one: Strike): void {
+  const node = pickNode(one)
+  if (node === undefined || one.world.nodes.size < 3) return
+  one.world.trace.say(`${node.id} leaves for good`)
+  node.powerOff()
+  one.world.nodes.delete(node.id)
+}
+
+function changeFacts(one: Strike): void {
+  const node = pickNode(one)
+  one.world.trace.say(`${node?.id} changes`)
+  node?.describe((facts) => changeNode(one.draws, facts))
+}

@@ -1,0 +1,148 @@
+import type { Deployment, Evaluation, Job, JobSummary } from '@reeve/contract'
+import type { AllocationRow, NodeRow } from '../../src/model/index.ts'
+import { namespacedKey, type Commit, type Store, type TableName } from '../../src/state/index.ts'
+import { encodeRow } from '../../src/state/codec.ts'
+import { Violation } from '../trace.ts'
+
+/** A row before and after a commit; undefined when it was not there. */
+export interface RowChange<Row> {
+  readonly key: string
+  readonly before: Row | undefined
+  readonly after: Row | undefined
+}
+
+/** What one commit did, by table. */
+export interface Changes {
+  readonly index: number
+  readonly timeMs: number
+  readonly allocations: readonly RowChange<AllocationRow>[]
+  readonly deployments: readonly RowChange<Deployment>[]
+  readonly evaluations: readonly RowChange<Evaluation>[]
+  readonly job_summaries: readonly RowChange<JobSummary>[]
+  readonly jobs: readonly RowChange<Job>[]
+  readonly nodes: readonly RowChange<NodeRow>[]
+}
+
+type Followed = keyof Omit<Changes, 'index' | 'timeMs'>
+const FOLLOWED: readonly Followed[] = [
+  'allocations',
+  'deployments',
+  'evaluations',
+  'job_summaries',
+  'jobs',
+  'nodes',
+]
+
+/** Rows of one table with those of each group at hand. */
+class Rows<Row extends object> {
+  readonly byKey = new Map<string, Row>()
+  readonly #groups = new Map<string, Map<string, Row>>()
+  readonly #groupsOf: (row: Row) => readonly string[]
+
+  constructor(groupsOf: (row: Row) => readonly string[]) {
+    this.#groupsOf = groupsOf
+  }
+
+  find(key: string): Row | undefined {
+    return this.byKey.get(key)
+  }
+
+  in(group: string): readonly Row[] {
+    return [...(this.#groups.get(group)?.values() ?? [])]
+  }
+
+  write(key: string, after: Row | undefined): Row | undefined {
+    const before = this.byKey.get(key)
+    if (before !== undefined)
+      for (const group of this.#groupsOf(before)) this.#groups.get(group)?.delete(key)
+    if (after === undefined) this.byKey.delete(key)
+    else {
+      this.byKey.set(key, after)
+      for (const group of this.#groupsOf(after)) {
+        const members = this.#groups.get(group) ?? new Map<string, Row>()
+        this.#groups.set(group, members.set(key, after))
+      }
+    }
+    return before
+  }
+}
+
+export function jobKeyOf(row: { readonly Namespace: string; readonly JobID: string }): string {
+  return namespacedKey(row.Namespace, row.JobID)
+}
+
+/**
+ * The state as it must be, built from the commits that somebody was told of and from nothing else.
+ * Whatever the leader holds in memory, or finds on its disk after a crash, is compared with it.
+ */
+export class Model {
+  readonly allocations = new Rows<AllocationRow>((row) => [
+    `job ${jobKeyOf(row)}`,
+    `node ${row.NodeID}`,
+  ])
+  readonly deployments = new Rows<Deployment>((row) => [`job ${jobKeyOf(row)}`])
+  readonly evaluations = new Rows<Evaluation>((row) => [`job ${jobKeyOf(row)}`])
+  readonly job_summaries = new Rows<JobSummary>(() => [])
+  readonly jobs = new Rows<Job>((row) =>
+    row.ParentID === '' ? [] : [`parent ${namespacedKey(row.Namespace, row.ParentID)}`],
+  )
+  readonly nodes = new Rows<NodeRow>(() => [])
+  readonly #texts = new Map<string, string>()
+  #index = 0
+
+  get index(): number {
+    return this.#index
+  }
+
+  apply(commit: Commit): Changes {
+    if (commit.index !== this.#index + 1)
+      throw new Violation('the index never goes back', `${commit.index} after ${this.#index}`)
+    this.#index = commit.index
+    const changes: Record<Followed, RowChange<object>[]> = {
+      allocations: [],
+      deployments: [],
+      evaluations: [],
+      job_summaries: [],
+      jobs: [],
+      nodes: [],
+    }
+    for (const { table, key, header, body } of commit.rows) {
+      const name = `${table}\n${key}`
+      if (header === undefined) this.#texts.delete(name)
+      else this.#texts.set(name, encodeRow({ header, body }))
+      const followed = FOLLOWED.find((one) => one === table)
+      if (followed === undefined) continue
+      // The body was encoded from a row of the very table.
+      const after = header === undefined ? undefined : (JSON.parse(body) as object)
+      // As above.
+      const before = (this[followed] as Rows<object>).write(key, after)
+      changes[followed].push({ key, before, after })
+    }
+    // As above: each list holds rows of its own table.
+    return { index: commit.index, timeMs: commit.timeMs, ...(changes as object) } as Changes
+  }
+
+  /** The whole state is the one that the commits say: nothing is lost, nothing is there besides. */
+  compare(store: Store): void {
+    let count = 0
+    for (const name of Object.keys(store.tables)) {
+      // Object.keys of Tables gives exactly its names.
+      const table = store.tables[name as TableName]
+      for (const key of table.keys()) {
+        count += 1
+        const encoded = table.encoded(key)
+        const text = encoded === undefined ? undefined : encodeRow(encoded)
+        if (this.#texts.get(`${name}\n${key}`) !== text)
+          throw new Violation(
+            'nothing acknowledged is lost',
+            `${name} ${key} is ${text}, was told as ${this.#texts.get(`${name}\n${key}`)}`,
+          )
+      }
+    }
+    if (count !== this.#texts.size)
+      throw new Violation(
+        'nothing acknowledged is lost',
+        `${this.#texts.size} rows were told of, ${count} are there`,
+      )
+  }
+}

@@ -1,0 +1,190 @@
+import {
+  CheckpointLoop,
+  DeploymentLoop,
+  DrainLoop,
+  EvaluationLoop,
+  ExpiryLoop,
+  GarbageLoop,
+  HEARTBEAT_MS,
+  PeriodicLoop,
+  Presence,
+  StateView,
+} from '../src/control/index.ts'
+import type { Channel } from '../src/agent/index.ts'
+import { messageOf, type Fault } from '../src/kit/fault.ts'
+import type { IdSource, Random } from '../src/kit/clock.ts'
+import { Store, type Commit, type GarbageAges } from '../src/state/index.ts'
+import {
+  ensureBuiltIns,
+  EventHub,
+  JobFileReader,
+  NodeReports,
+  NodeSessions,
+  type Sealer,
+  type WorkloadContext,
+} from '../src/workload/index.ts'
+import { NodeEnd } from './node-end.ts'
+import type { SlowEngine } from './slow-engine.ts'
+import type { ProcessClock } from './virtual-clock.ts'
+
+/** Short, so that a short life sees things go. */
+const AGES: GarbageAges = {
+  evaluationMs: 60_000,
+  batchEvaluationMs: 90_000,
+  jobMs: 120_000,
+  deploymentMs: 60_000,
+  nodeMs: 180_000,
+}
+/** Less than a world writes, so that readers who come late find a gap. */
+const RETENTION = { ageMsMax: 120_000, commitsMax: 400 } as const
+/** How long nodes wait between two signs of life once nothing goes wrong any more. */
+const CALM_HEARTBEAT_MS = 600_000
+const CALM_SEEN_MS = 10_000
+
+export const JOIN_TOKEN = 'join'
+
+const SEALER: Sealer = {
+  hash: (secret) => `hash of ${secret}`,
+  seal: (secret) => secret,
+  open: (sealed) => sealed,
+}
+
+export interface LeaderOptions {
+  readonly engine: SlowEngine
+  readonly clock: ProcessClock
+  readonly ids: IdSource
+  readonly random: Random
+  readonly say: (text: string) => void
+  /** Told of every commit that is durable, before anybody else. */
+  readonly revealed: (commits: readonly Commit[]) => void
+  /** Told of every message to a node. */
+  readonly sent: (text: string) => void
+  /** A loop has met a mistake of ours. */
+  readonly mistake: (text: string) => void
+  readonly failed: (fault: Fault) => void
+}
+
+/** The server of a world: state, loops and use cases as `main/server.ts` joins them, no HTTP. */
+export class Leader {
+  readonly context: WorkloadContext
+  readonly store: Store
+  readonly hub: EventHub
+  readonly sessions: NodeSessions
+  readonly #options: LeaderOptions
+  readonly #presence: Presence
+  readonly #reports: NodeReports
+  readonly #loops: readonly { start(): void }[]
+  readonly #ends = new Set<NodeEnd>()
+  #isDead = false
+  #isCalm = false
+
+  static async open(options: LeaderOptions): Promise<Leader> {
+    const { engine, clock } = options
+    const store = await Store.open({ engine, clock, freezeRows: true })
+    return new Leader(options, store)
+  }
+
+  private constructor(options: LeaderOptions, store: Store) {
+    const { clock, ids, random, failed } = options
+    this.#options = options
+    store.log.subscribe(options.revealed)
+    this.store = store
+    this.context = {
+      store,
+      view: new StateView(store),
+      clock,
+      ids,
+      random,
+      sealer: SEALER,
+      jobFiles: new JobFileReader({ clock }),
+      region: 'global',
+      offsetAt: () => 0,
+      aclEnabled: false,
+      joinToken: JOIN_TOKEN,
+      readBootstrapReset: async () => undefined,
+    }
+    const log = this.#log()
+    this.#presence = new Presence({ store, clock, ids, log })
+    this.#loops = [
+      new EvaluationLoop({ ...this.context, log, elapsedNs: () => 0 }),
+      this.#presence,
+      new PeriodicLoop({ store, clock, ids, offsetAt: () => 0, log }),
+      new DeploymentLoop({ store, clock, ids, log }),
+      new DrainLoop({ store, clock, ids, log }),
+      new GarbageLoop({ store, clock, log, ages: AGES }),
+      new ExpiryLoop({ store, clock, log }),
+      new CheckpointLoop({ store, clock, log, retention: RETENTION }),
+    ]
+    this.hub = new EventHub(store.log, clock, store.durableIndex)
+    this.sessions = new NodeSessions(store)
+    this.#reports = new NodeReports(this.context)
+    store.onFault((fault) => {
+      if (!this.#isDead) failed(fault)
+    })
+  }
+
+  get isDead(): boolean {
+    return this.#isDead
+  }
+
+  /** Begins to work. Whoever watches has subscribed by now. */
+  async start(): Promise<void> {
+    await ensureBuiltIns(this.context)
+    for (const loop of this.#loops) loop.start()
+  }
+
+  accept(channel: Channel): void {
+    const end = new NodeEnd(
+      {
+        context: this.context,
+        sessions: this.sessions,
+        reports: this.#reports,
+        seen: (nodeId) => this.#presence.seen(nodeId),
+        heartbeatMs: () => (this.#isCalm ? CALM_HEARTBEAT_MS : HEARTBEAT_MS),
+        isDead: () => this.#isDead,
+        sent: this.#options.sent,
+      },
+      channel,
+    )
+    this.#ends.add(end)
+    channel.onClose(() => {
+      this.sessions.detach(end)
+      this.#ends.delete(end)
+    })
+  }
+
+  /**
+   * Nothing goes wrong from here on. Nodes that are connected count as heard without a message for
+   * each time: only so is a quiet hour cheap.
+   */
+  calm(): void {
+    this.#isCalm = true
+    const again = (): void => {
+      for (const { nodeId } of this.#ends) if (nodeId !== '') this.#presence.seen(nodeId)
+      this.#options.clock.after(CALM_SEEN_MS, again)
+    }
+    again()
+  }
+
+  /** The process dies between two of its steps. */
+  async crash(): Promise<void> {
+    this.#isDead = true
+    this.#options.clock.die()
+    await this.#options.engine.crash()
+  }
+
+  #log() {
+    const { say, mistake } = this.#options
+    const line = (fields: object, message: string): string =>
+      `${message} ${JSON.stringify(fields, (_, value: unknown) => (value instanceof Error ? value.stack : value))}`
+    return {
+      info: (fields: object, message: string) => say(`leader: ${line(fields, message)}`),
+      warn: (fields: object, message: string) => say(`leader: ${line(fields, message)}`),
+      error: (fields: object, message: string) => {
+        // A storage that fails is the world's doing.
+        if (this.store.fault === undefined && !this.#isDead) mistake(line(fields, message))
+        else say(`leader: ${messageOf(this.store.fault)} ${message}`)
+      },
+    }
+  }
+}

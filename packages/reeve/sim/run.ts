@@ -1,0 +1,95 @@
+/**
+ * Simulated clusters with faults. `npm run sim -- --seed 7 --verbose` lives one of them again,
+ * `--seeds 1..2000` many. See docs/internals/simulation.md.
+ */
+import { parseArgs } from 'node:util'
+import { optionsOf, smallOptionsOf } from './sizes.ts'
+import { simulate, type SimulationResult } from './simulation.ts'
+
+const USAGE = `Usage: sim [--seed N | --seeds A..B] [--steps M] [--nodes K] [--small] [--twice] [--verbose]`
+const PROGRESS_EVERY = 100
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    seeds: { type: 'string' },
+    steps: { type: 'string' },
+    nodes: { type: 'string' },
+    verbose: { type: 'boolean', default: false },
+    twice: { type: 'boolean', default: false },
+    small: { type: 'boolean', default: false },
+  },
+})
+
+const [from, to] = rangeOf(values.seed ?? values.seeds ?? '1..200')
+const failures: SimulationResult[] = []
+const totals = { seeds: 0, commits: 0, crashes: 0, allocations: 0, virtualMs: 0 }
+const startedMs = performance.now()
+
+for (let seed = from; seed <= to; seed++) {
+  const result = await lived(seed)
+  totals.seeds += 1
+  totals.commits += result.commits
+  totals.crashes += result.crashes
+  totals.allocations += result.allocations
+  totals.virtualMs += result.virtualMs
+  if (result.violation !== undefined) {
+    failures.push(result)
+    report(result)
+  }
+  if (totals.seeds % PROGRESS_EVERY === 0) print(progress())
+}
+print(progress())
+if (failures.length > 0) print(`failed seeds: ${failures.map(({ seed }) => seed).join(' ')}`)
+process.exitCode = failures.length > 0 ? 1 : 0
+
+/** Every tenth world twice: the second time must give the very same commits. */
+async function lived(seed: number): Promise<SimulationResult> {
+  const options = {
+    ...(values.small ? smallOptionsOf : optionsOf)(seed),
+    ...(values.steps === undefined ? {} : { steps: numberOf(values.steps) }),
+    ...(values.nodes === undefined ? {} : { nodes: numberOf(values.nodes) }),
+  }
+  const first = await simulate({ ...options, print: values.verbose ? print : undefined })
+  if (!values.twice && seed % 10 !== 0) return first
+  const second = await simulate(options)
+  if (first.commitHash === second.commitHash) return first
+  print(`seed ${seed}: the same seed gave other commits`)
+  return { ...first, violation: first.violation ?? unequal(first, second) }
+}
+
+function unequal(first: SimulationResult, second: SimulationResult) {
+  return Object.assign(new Error('same seed, same commits'), {
+    invariant: 'same seed, same commits',
+    first: first.commits,
+    second: second.commits,
+  })
+}
+
+function report({ seed, violation, tail }: SimulationResult): void {
+  if (!values.verbose) for (const line of tail) print(line)
+  print(`seed ${seed} FAILED: ${violation?.message}`)
+  print(`again: npm run sim -- --seed ${seed}${values.small ? ' --small' : ''} --verbose\n`)
+}
+
+function progress(): string {
+  const seconds = (performance.now() - startedMs) / 1_000
+  const hours = totals.virtualMs / 3_600_000
+  return `${totals.seeds} seeds, ${failures.length} failed, ${totals.commits} commits, ${totals.crashes} crashes, ${hours.toFixed(1)} h lived in ${seconds.toFixed(1)} s`
+}
+
+function rangeOf(text: string): readonly [number, number] {
+  const [first = '', last = first] = text.split('..')
+  return [numberOf(first), numberOf(last)]
+}
+
+function numberOf(text: string): number {
+  const number = Number(text)
+  if (Number.isSafeInteger(number) && number >= 0) return number
+  process.stderr.write(`${USAGE}\n`)
+  process.exit(2)
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

@@ -1,0 +1,169 @@
+import type { Job, TaskGroup } from '@reeve/contract'
+import {
+  awaitsPromotion,
+  isActiveDeployment,
+  isClientTerminal,
+  isParent,
+  isServerTerminal,
+  isTerminal,
+  type AllocationRow,
+} from '../src/model/index.ts'
+import { isOpenEvaluation, namespacedKey } from '../src/state/index.ts'
+import { Violation } from './trace.ts'
+import type { World } from './world.ts'
+
+/** What must hold once nothing goes wrong any more and everything had its time. */
+export function checkSettled(world: World): void {
+  checkEvaluations(world)
+  checkNodesObey(world)
+  checkAllocationsEnd(world)
+  checkDrains(world)
+  checkDeployments(world)
+  for (const job of world.model.jobs.byKey.values()) checkJob(world, job)
+}
+
+/** What is due was carried out; what waits for room is one evaluation for each job. */
+function checkEvaluations({ model, leader }: World): void {
+  const nowMs = leader?.context.clock.nowMs() ?? 0
+  const blocked = new Set<string>()
+  for (const row of model.evaluations.byKey.values()) {
+    if (row.Status === 'pending' && Date.parse(row.WaitUntil) <= nowMs)
+      throw new Violation('no evaluation is left', `${row.ID} of ${row.JobID} ${row.TriggeredBy}`)
+    if (row.Status !== 'blocked') continue
+    const key = namespacedKey(row.Namespace, row.JobID)
+    if (blocked.has(key)) throw new Violation('a job waits for room once', row.JobID)
+    blocked.add(key)
+  }
+}
+
+/** The leader and the machines agree on what runs. */
+function checkNodesObey({ model, nodes }: World): void {
+  for (const node of nodes.values()) {
+    const row = model.nodes.find(node.id)
+    if (row?.Status !== 'ready')
+      throw new Violation('who is there is ready', `${node.id} is ${row?.Status}`)
+    const runs = new Map(node.runs.map((run) => [run.id, run]))
+    for (const allocation of model.allocations.in(`node ${node.id}`)) {
+      const run = runs.get(allocation.ID)
+      runs.delete(allocation.ID)
+      if (run === undefined ? !isTerminal(allocation) : run.status !== allocation.ClientStatus)
+        throw new Violation(
+          'the leader knows what runs',
+          `${allocation.Name} ${allocation.ID} on ${node.id} is ${allocation.ClientStatus}, really ${run?.status}`,
+        )
+    }
+    for (const run of runs.values())
+      if (!run.hasEnded)
+        throw new Violation('nothing runs that nobody knows of', `${run.id} on ${node.id}`)
+  }
+}
+
+function checkAllocationsEnd({ model }: World): void {
+  for (const row of model.allocations.byKey.values()) {
+    const at = `${row.Name} ${row.ID} ${row.DesiredStatus} ${row.ClientStatus}`
+    if (isServerTerminal(row) && !isClientTerminal(row))
+      throw new Violation('what should stop has ended', at)
+    if (row.ClientStatus === 'pending' && !isServerTerminal(row))
+      throw new Violation('what should run has begun', at)
+    const node = model.nodes.find(row.NodeID)
+    if (!isTerminal(row) && node?.Status !== 'ready' && row.ClientStatus !== 'unknown')
+      throw new Violation('what was on a lost node is lost', `${at} on ${row.NodeName}`)
+  }
+}
+
+/** Drained nodes are empty. Only who has nowhere to go keeps a drain without a deadline open. */
+function checkDrains({ model }: World): void {
+  for (const node of model.nodes.byKey.values()) {
+    if (node.DrainStrategy === null || node.Status !== 'ready') continue
+    const left = model.allocations
+      .in(`node ${node.ID}`)
+      .filter((row) => !isTerminal(row) && row.JobType !== 'system')
+    const isStuck = left.some((row) => isShort(model, row))
+    if (node.DrainStrategy.Deadline !== 0 || !isStuck)
+      throw new Violation(
+        'a drained node is empty',
+        `${node.Name} holds ${left.map((row) => row.Name).join()}`,
+      )
+  }
+}
+
+/** Its group has fewer than it should, so that none of them may be missing for a while. */
+function isShort(model: World['model'], row: AllocationRow): boolean {
+  const key = namespacedKey(row.Namespace, row.JobID)
+  const job = model.jobs.find(key)
+  const group = job?.TaskGroups.find(({ Name }) => Name === row.TaskGroup)
+  const live = model.allocations
+    .in(`job ${key}`)
+    .filter((other) => other.TaskGroup === row.TaskGroup && !isTerminal(other))
+  return live.length < (group?.Count ?? 0) || isWaiting(model, key)
+}
+
+/** Something of the job waits for room or for its time. */
+function isWaiting(model: World['model'], key: string): boolean {
+  return model.evaluations.in(`job ${key}`).some(isOpenEvaluation)
+}
+
+function latestDeployment(model: World['model'], key: string) {
+  return model.deployments
+    .in(`job ${key}`)
+    .toSorted((a, b) => a.CreateIndex - b.CreateIndex)
+    .at(-1)
+}
+
+/** A deployment has ended, or waits for somebody or for room. */
+function checkDeployments({ model }: World): void {
+  for (const row of model.deployments.byKey.values()) {
+    if (!isActiveDeployment(row) || row.Status === 'paused' || awaitsPromotion(row)) continue
+    if (isWaiting(model, namespacedKey(row.Namespace, row.JobID))) continue
+    throw new Violation(
+      'a deployment ends',
+      `${row.JobID} version ${row.JobVersion} ${row.ID} is ${row.Status}: ${JSON.stringify(row.TaskGroups)}`,
+    )
+  }
+}
+
+function checkJob({ model }: World, job: Job): void {
+  if (isParent(job)) return
+  const key = namespacedKey(job.Namespace, job.ID)
+  const live = model.allocations.in(`job ${key}`).filter((row) => !isTerminal(row))
+  if (job.Stop && live.length > 0)
+    throw new Violation(
+      'a stopped job runs nowhere',
+      `${job.ID}: ${live.map((row) => row.Name).join()}`,
+    )
+  if (job.Stop || job.Type !== 'service') return
+  for (const group of job.TaskGroups) checkCount(model, job, group)
+}
+
+/** As many run as should, or there is a reason why not. */
+function checkCount(model: World['model'], job: Job, group: TaskGroup): void {
+  const key = namespacedKey(job.Namespace, job.ID)
+  const rows = model.allocations.in(`job ${key}`).filter((row) => row.TaskGroup === group.Name)
+  const live = rows.filter((row) => !isTerminal(row))
+  const latest = latestDeployment(model, key)
+  // Somebody has to decide: promote, go on, or submit another version.
+  const isHeld =
+    latest !== undefined && latest.JobVersion === job.Version && latest.Status !== 'successful'
+  if (isHeld) return
+  if (live.length > group.Count)
+    throw new Violation(
+      'no more run than should',
+      `${job.ID} ${group.Name}: ${live.length} of ${group.Count}`,
+    )
+  if (live.length === group.Count) return
+  if (!isWaiting(model, key) && !mayHaveGivenUp(model, job, group))
+    throw new Violation(
+      'as many run as should',
+      `${job.ID} ${group.Name}: ${live.length} of ${group.Count}, and nothing waits`,
+    )
+}
+
+/**
+ * Something of the group failed, and is not placed again for ever. The summary remembers it when
+ * the allocation has been collected.
+ */
+export function mayHaveGivenUp(model: World['model'], job: Job, group: TaskGroup): boolean {
+  const summary = model.job_summaries.find(namespacedKey(job.Namespace, job.ID))
+  const failed = summary?.Summary[group.Name]?.Failed ?? 0
+  return failed > 0 && group.ReschedulePolicy?.Unlimited !== true
+}

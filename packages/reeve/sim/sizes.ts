@@ -1,0 +1,15 @@
+import { Draws } from './draws.ts'
+import type { SimulationOptions } from './simulation.ts'
+
+/** How large the world of a seed is: most are small and short, a few have hundreds of nodes. */
+export function optionsOf(seed: number): SimulationOptions {
+  const draws = new Draws(seed, 'size')
+  if (seed % 100 === 50) return { seed, nodes: draws.between(100, 300), steps: 60 }
+  return { seed, nodes: draws.between(2, 12), steps: draws.between(10, 80) }
+}
+
+/** Worlds so small that hundreds of them are lived with every run of the tests. */
+export function smallOptionsOf(seed: number): SimulationOptions {
+  const draws = new Draws(seed, 'size')
+  return { seed, nodes: draws.between(2, 6), steps: draws.between(10, 40) }
+}

@@ -1,0 +1,124 @@
+import type {
+  CheckpointMark,
+  CheckpointRow,
+  EnginePosition,
+  LogEntry,
+  StorageEngine,
+  StoredRow,
+} from '../src/state/index.ts'
+import { openMemoryEngine, type MemoryDisk } from '../src/storage/index.ts'
+import type { Draws } from './draws.ts'
+import type { ProcessClock } from './virtual-clock.ts'
+
+export interface SlowEngineOptions {
+  readonly disk: MemoryDisk
+  readonly clock: ProcessClock
+  readonly draws: Draws
+  /** How bad the disk is just now. */
+  readonly trouble: DiskTrouble
+  /** Told of every entry that the disk holds for good, in order. */
+  readonly written: (entry: LogEntry) => void
+}
+
+/** What the world does to a disk. It outlives the process. */
+export interface DiskTrouble {
+  /** The longest that a write takes. */
+  slowMsMax: number
+  /** The next append fails so. */
+  next: 'full' | 'torn-all' | 'torn-none' | undefined
+}
+
+/**
+ * The memory engine on a disk that takes its time: a crash finds writes that were begun, written
+ * and not confirmed, or half of a checkpoint.
+ */
+export class SlowEngine implements StorageEngine {
+  readonly opened: EnginePosition
+  readonly #options: SlowEngineOptions
+  readonly #engine
+  #appending: readonly LogEntry[] | undefined
+  #checkpointing: readonly CheckpointRow[] | undefined
+
+  constructor(options: SlowEngineOptions) {
+    this.#options = options
+    this.#engine = openMemoryEngine({ disk: options.disk })
+    this.opened = this.#engine.opened
+  }
+
+  async append(entries: readonly LogEntry[]): Promise<void> {
+    const { clock, draws, trouble, disk } = this.#options
+    this.#appending = entries
+    await clock.pass(this.#delayMs())
+    const fault = trouble.next
+    trouble.next = undefined
+    if (fault === 'full') this.#engine.faults.full()
+    else if (fault !== undefined) this.#engine.faults.torn(fault === 'torn-all' ? 'all' : 'none')
+    this.#appending = undefined
+    const lastIndex = disk.lastIndex
+    try {
+      await this.#engine.append(entries)
+    } finally {
+      for (const entry of entries) if (entry.index > lastIndex) this.#tell(entry)
+    }
+    // On the disk, and nobody knows it yet.
+    if (draws.chance(0.3)) await clock.pass(this.#delayMs())
+  }
+
+  #tell(entry: LogEntry): void {
+    if (entry.index <= this.#options.disk.lastIndex) this.#options.written(entry)
+  }
+
+  #delayMs(): number {
+    const { draws, trouble } = this.#options
+    return draws.chance(0.5) ? 0 : draws.between(0, trouble.slowMsMax)
+  }
+
+  load(): AsyncIterable<readonly StoredRow[]> {
+    return this.#engine.load()
+  }
+
+  read(fromIndex: number): AsyncIterable<LogEntry> {
+    return this.#engine.read(fromIndex)
+  }
+
+  async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointMark): Promise<void> {
+    const all = [...rows]
+    this.#checkpointing = all
+    await this.#options.clock.pass(this.#delayMs())
+    this.#checkpointing = undefined
+    await this.#engine.checkpoint(all, mark)
+  }
+
+  async trim(beforeIndex: number): Promise<void> {
+    await this.#options.clock.pass(this.#delayMs())
+    await this.#engine.trim(beforeIndex)
+  }
+
+  readBlob(key: string): Promise<Uint8Array | undefined> {
+    return this.#engine.readBlob(key)
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close()
+  }
+
+  /**
+   * The power goes. What was being written is there as a whole or not at all, of a checkpoint any
+   * part of the rows, and nothing that this process still does reaches the disk.
+   */
+  async crash(): Promise<void> {
+    const { disk, draws } = this.#options
+    const entries = this.#appending
+    if (entries !== undefined && draws.chance(0.5)) {
+      disk.write(entries)
+      for (const entry of entries) this.#options.written(entry)
+    }
+    const rows = this.#checkpointing
+    if (rows !== undefined)
+      await this.#engine.checkpoint(
+        rows.filter(() => draws.chance(0.5)),
+        disk.checkpoint,
+      )
+    disk.openings += 1
+  }
+}

@@ -1,0 +1,42 @@
+/** Lines that are kept for whoever looks at a failure. */
+const KEPT_MAX = 400
+
+/** What happened in a world, for people. */
+export class Trace {
+  readonly #print: ((line: string) => void) | undefined
+  readonly #seconds: () => number
+  #lines: (() => string)[] = []
+
+  constructor(seconds: () => number, print?: (line: string) => void) {
+    this.#seconds = seconds
+    this.#print = print
+  }
+
+  /** A text that takes long to make is made when somebody looks. */
+  say(text: string | (() => string)): void {
+    const seconds = this.#seconds()
+    const line = (): string => lineOf(seconds, typeof text === 'string' ? text : text())
+    this.#print?.(line())
+    this.#lines.push(line)
+    if (this.#lines.length > 2 * KEPT_MAX) this.#lines = this.#lines.slice(-KEPT_MAX)
+  }
+
+  tail(count: number): readonly string[] {
+    return this.#lines.slice(-count).map((line) => line())
+  }
+}
+
+function lineOf(seconds: number, text: string): string {
+  return `${seconds.toFixed(3).padStart(9)}  ${text}`
+}
+
+/** An invariant does not hold. */
+export class Violation extends Error {
+  readonly invariant: string
+
+  constructor(invariant: string, details: string) {
+    super(`${invariant}: ${details}`)
+    this.name = 'Violation'
+    this.invariant = invariant
+  }
+}

@@ -1,0 +1,110 @@
+import type { Clock } from '../src/kit/clock.ts'
+import { Heap } from '../src/kit/heap.ts'
+
+interface Timer {
+  readonly dueMs: number
+  readonly order: number
+  wake: (() => void) | undefined
+}
+
+const START_MS = Date.parse('2026-01-01T00:00:00Z')
+
+/**
+ * The time of a simulated world. It stands still while anything works: a timer fires, everything
+ * that follows from it happens, and only then comes the next.
+ */
+export class VirtualClock {
+  readonly #timers = new Heap<Timer>((a, b) => a.dueMs - b.dueMs || a.order - b.order)
+  #nowMs = START_MS
+  #order = 0
+  #fired = 0
+
+  get nowMs(): number {
+    return this.#nowMs
+  }
+
+  /** Since the world began. */
+  get elapsedMs(): number {
+    return this.#nowMs - START_MS
+  }
+
+  /** Timers that have fired: what a simulation costs. */
+  get fired(): number {
+    return this.#fired
+  }
+
+  after(delayMs: number, wake: () => void): () => void {
+    const dueMs = this.#nowMs + Math.max(0, Math.ceil(delayMs))
+    const timer: Timer = { dueMs, order: this.#order++, wake }
+    this.#timers.push(timer)
+    return () => {
+      timer.wake = undefined
+    }
+  }
+
+  /** Moves on, firing what becomes due, until the time has come or `isOver` says so. */
+  async advance(byMs: number, isOver: () => boolean): Promise<void> {
+    const endMs = this.#nowMs + byMs
+    await turn()
+    for (let next = this.#nextDue(endMs); next !== undefined; next = this.#nextDue(endMs)) {
+      if (isOver()) return
+      this.#nowMs = Math.max(this.#nowMs, next.dueMs)
+      this.#fired += 1
+      next.wake?.()
+      await turn()
+    }
+    this.#nowMs = endMs
+  }
+
+  #nextDue(endMs: number): Timer | undefined {
+    for (let next = this.#timers.peek(); next !== undefined; next = this.#timers.peek()) {
+      if (next.dueMs > endMs) return undefined
+      this.#timers.pop()
+      if (next.wake !== undefined) return next
+    }
+    return undefined
+  }
+}
+
+/**
+ * Everything that can happen without time passing happens: an immediate runs when no promise is
+ * left to go on. Immediates of the product take their turn in the order in which they were set.
+ */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+/**
+ * The clock of one process. Its timers die with it, and what it shows may be set forwards without
+ * disturbing them, as on a real machine.
+ */
+export class ProcessClock implements Clock {
+  readonly #world: VirtualClock
+  readonly #skew: { readonly ms: number }
+  #isDead = false
+
+  constructor(world: VirtualClock, skew: { readonly ms: number } = { ms: 0 }) {
+    this.#world = world
+    this.#skew = skew
+  }
+
+  nowMs(): number {
+    return this.#world.nowMs + this.#skew.ms
+  }
+
+  after(delayMs: number, wake: () => void): () => void {
+    if (this.#isDead) return () => undefined
+    return this.#world.after(delayMs, () => {
+      if (!this.#isDead) wake()
+    })
+  }
+
+  /** Resolves after the time; never, when the process has died by then. */
+  pass(delayMs: number): Promise<void> {
+    return new Promise((resolve) => this.after(delayMs, resolve))
+  }
+
+  die(): void {
+    this.#isDead = true
+  }
+}
