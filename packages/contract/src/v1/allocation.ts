@@ -81,8 +81,8 @@ export const AllocationNetworkStatus = Type.Object(
 )
 export type AllocationNetworkStatus = Shape<typeof AllocationNetworkStatus>
 
-/** Fields that the stub and the record share. */
-const sharedFields = {
+/** Spec W: Resources, Allocation: what lists show too. */
+const listedFields = {
   ID: Uuid(),
   EvalID: Type.String(),
   Name: Type.String({ description: '`<job>.<group>[<n>]`' }),
@@ -110,19 +110,19 @@ const sharedFields = {
   ModifyIndex: Index('Changes with every write.'),
   CreateTime: Nanoseconds(),
   ModifyTime: Nanoseconds(),
-}
-
-const recordFields = {
-  ...sharedFields,
-  DeploymentID: Type.String(),
   Resources: Nullable(ResourceTotals),
   SharedResources: Nullable(ResourceTotals),
   TaskResources: Nullable(MapOf(ResourceTotals)),
-  AllocatedResources: AllocatedResources,
   Metrics: PlacementMetrics,
+  AllocModifyIndex: Index('Changes only when the servers write.'),
+  DeploymentID: Type.String(),
+}
+
+const recordFields = {
+  ...listedFields,
+  AllocatedResources: AllocatedResources,
   AllocStates: Nullable(Type.Array(AllocationStateChange)),
   NetworkStatus: Nullable(AllocationNetworkStatus),
-  AllocModifyIndex: Index('Changes only when the servers write.'),
 }
 
 /**
@@ -146,9 +146,12 @@ export const Allocation = Type.Object(
 )
 export type Allocation = Shape<typeof Allocation>
 
-/** Reference §3.6. `AllocatedResources` comes only with `resources=true`. */
+/**
+ * Spec W: Allocation: `AllocatedResources` is in a list only with `resources=true`, `Job` never;
+ * every other field is, more than the stub of reference §3.6 has.
+ */
 export const AllocationStub = Type.Object(
-  { ...sharedFields, AllocatedResources: Type.Optional(AllocatedResources) },
+  { ...listedFields, AllocatedResources: Type.Optional(AllocatedResources) },
   { $id: 'AllocationStub', description: 'An allocation in a list.' },
 )
 export type AllocationStub = Shape<typeof AllocationStub>

@@ -206,7 +206,14 @@ export const SPEC_FIELDS: readonly SpecFields[] = [
      ClassExhausted DimensionExhausted Scores AllocationTime CoalescedFailures`,
     'Metrics',
   ),
-  of('AllocationStub', 'ID EvalID Name NodeID JobID TaskGroup AllocatedResources TaskStates'),
+  of(
+    'AllocationStub',
+    `ID EvalID Name NodeID NodeName Namespace JobID JobType JobVersion TaskGroup PreviousAllocation
+     NextAllocation FollowupEvalID PreemptedAllocations PreemptedByAllocation DesiredStatus
+     DesiredDescription DesiredTransition ClientStatus ClientDescription DeploymentStatus
+     RescheduleTracker TaskStates Resources SharedResources TaskResources AllocatedResources Metrics
+     CreateIndex ModifyIndex AllocModifyIndex CreateTime ModifyTime`,
+  ),
   of('TaskState', 'State Failed StartedAt FinishedAt LastRestart Restarts Events TaskHandle'),
   of(
     'TaskEvent',

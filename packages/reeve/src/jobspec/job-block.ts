@@ -1,6 +1,8 @@
 import type { ParsedJob } from '@reeve/contract'
 import {
   errorAt,
+  formatRange,
+  rangeOf,
   type Block,
   type Body,
   type Content,
@@ -17,7 +19,8 @@ import type { BlockTable } from './schema/table.ts'
 export function findJobBlock(body: Body, content: Content, findings: Findings): Block | undefined {
   const [first, second] = content.blocks.filter(({ type }) => type === 'job')
   if (second !== undefined) {
-    const detail = 'A job file has exactly one job block.'
+    const at = first === undefined ? '' : formatRange(rangeOf(first.headerSpan))
+    const detail = `A job file has exactly one job block, and there is one at ${at}.`
     note(findings, () => errorAt(second.headerSpan, 'Duplicate job block', detail))
   }
   // A job that was written but not understood has been noted already.

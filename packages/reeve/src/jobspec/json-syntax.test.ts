@@ -104,7 +104,9 @@ const errors = [
   {
     name: 'two jobs',
     text: '{"job": {"a": {}, "b": {}}}',
-    all: ['job.json:1,19-22: Duplicate job block; A job file has exactly one job block.'],
+    all: [
+      'job.json:1,19-22: Duplicate job block; A job file has exactly one job block, and there is one at job.json:1,10-13.',
+    ],
   },
   {
     name: 'a property twice',

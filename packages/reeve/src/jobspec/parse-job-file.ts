@@ -4,6 +4,7 @@ import { err, ok, type Result } from '../kit/result.ts'
 import {
   childScope,
   decodeBody,
+  errorAt,
   inspectContent,
   type Attribute,
   type Block,
@@ -71,6 +72,7 @@ function readJobFile(
   const body = readText(request, findings)
   const bodies = (request.variableTexts ?? []).flatMap((text) => readText(text, findings) ?? [])
   if (body === undefined || findings.errors.length > 0) return err(inReadingOrder(findings.errors))
+  if (isApiJob(body)) return err([errorAt(body.anchor, 'Missing job block', API_JOB)])
   const { content: top, diagnostics } = inspectContent(body, TOP)
   noteAll(findings, diagnostics)
   const block = findJobBlock(body, top, findings)
@@ -83,6 +85,13 @@ function readJobFile(
   const built = decoded.ok ? buildJob(block, decoded.value, building) : undefined
   if (built === undefined || findings.errors.length > 0) return err(inReadingOrder(findings.errors))
   return ok({ ...built, warnings: findings.warnings, variables: names.variables })
+}
+
+const API_JOB = 'This is a job as the API takes it: register it as it is, without parsing.'
+
+/** Jobspec reference §11: the JSON form of the language is not the JSON of the API. */
+function isApiJob({ syntax, attributes }: Body): boolean {
+  return syntax === 'json' && attributes.some(({ name }) => name === 'Job' || name === 'TaskGroups')
 }
 
 function readText(text: NamedText, findings: Findings): Body | undefined {

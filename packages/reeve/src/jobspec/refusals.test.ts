@@ -74,7 +74,9 @@ const errors = [
   {
     name: 'two job blocks',
     text: 'job "a" {}\njob "b" {}\n',
-    all: ['2,1-8: Duplicate job block; A job file has exactly one job block.'],
+    all: [
+      '2,1-8: Duplicate job block; A job file has exactly one job block, and there is one at input.hcl:1,1-8.',
+    ],
   },
   {
     name: 'no job block',

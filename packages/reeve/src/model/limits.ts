@@ -64,7 +64,7 @@ export const LIMITS = {
   /** Task groups and tasks of one job together. Decision 0020. */
   jobPartsMax: 2_000,
   /** Entries of all lists and maps of one job. Decision 0020. */
-  jobEntriesMax: 20_000,
+  jobEntriesMax: 10_000,
   /** Length of what a constraint or affinity compares with. Decision 0020. */
   constraintCharsMax: 65_536,
   /** Violations of one job that are told one by one. Decision 0020. */

@@ -30,8 +30,11 @@ export interface Run {
 
 /** What a stop writes into an allocation. The end of a lost one nobody else can report. */
 export function stopped(reason: string, lost = false): Partial<AllocationRow> {
-  return { DesiredDescription: reason, ...(lost ? { ClientStatus: 'lost' } : {}) }
+  return { DesiredDescription: reason, ...(lost ? LOST : {}) }
 }
+
+/** What its node said last does not hold any more. */
+const LOST = { ClientStatus: 'lost', ClientDescription: 'Node is down' } as const
 
 export interface StopAllOptions {
   readonly reason: string
@@ -66,7 +69,7 @@ export function loseStopped(
   const leaving = rows.filter((row) => isServerTerminal(row) && !isClientTerminal(row))
   for (const row of sortByName(leaving)) {
     const node = findNode(row.NodeID)
-    if (node === undefined || node.Status === 'down') outcome.note(row, { ClientStatus: 'lost' })
+    if (node === undefined || node.Status === 'down') outcome.note(row, LOST)
   }
 }
 

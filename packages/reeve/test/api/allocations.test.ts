@@ -197,15 +197,19 @@ async function aList() {
   return { ...scheduled, list }
 }
 
-test('list allocations: stubs, oldest first, without job, metrics and resources', async () => {
-  const { list } = await aList()
+test('list allocations: oldest first, every field but the job and what is asked for', async () => {
+  const { list, server } = await aList()
   const stubs = await list()
   assert.deepEqual(
     stubs.map((stub) => stub.JobID),
     ['web', 'web', 'api'],
   )
-  for (const field of ['Job', 'Metrics', 'Resources', 'AllocatedResources', 'AllocModifyIndex'])
+  for (const field of ['Job', 'AllocatedResources'])
     assert.equal(field in (stubs[0] ?? {}), false, field)
+  const one = await server.ok('readAllocation', read(stubs[0]))
+  assert.partialDeepStrictEqual(one, stubs[0])
+  assert.equal(stubs[0]?.Resources?.CPU, 100)
+  assert.equal(stubs[0].Metrics.NodesEvaluated, 1)
 })
 
 test('list allocations: resources=true adds what each holds', async () => {

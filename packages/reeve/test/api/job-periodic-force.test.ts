@@ -58,22 +58,21 @@ test('force: launches beside a running instance where overlap is prohibited', as
   assert.equal(Children.Pending, 2)
 })
 
-test('force: twice in a second is the same child, evaluated twice', async () => {
-  const server = await aServer(PERIODIC)
-  await server.ok('forcePeriodicJob', ofJob())
-  await server.ok('forcePeriodicJob', ofJob())
-  assert.equal((await server.ok('readJob', ofJob(CHILD))).Version, 0)
-  assert.equal((await server.ok('listJobEvaluations', ofJob(CHILD))).length, 2)
-  assert.equal((await server.ok('readJobSummary', ofJob())).Children.Pending, 1)
-})
-
-test('force: twice in a second with another parent in between is a new version', async () => {
+test('force: each one is a new instance, also in the same second', async () => {
   const server = await aServer(PERIODIC)
   await server.ok('forcePeriodicJob', ofJob())
   await server.ok('registerJob', register({ ...PERIODIC, TaskGroups: [aGroup({ Count: 4 })] }))
   await server.ok('forcePeriodicJob', ofJob())
-  const child = await server.ok('readJob', ofJob(CHILD))
-  assert.deepEqual([child.Version, child.TaskGroups[0]?.Count, child.CreateIndex], [1, 4, 3])
+  const instances = [
+    { id: CHILD, count: 1 },
+    { id: `web/periodic-${START_SECONDS - 1}`, count: 4 },
+  ]
+  for (const { id, count } of instances) {
+    const child = await server.ok('readJob', ofJob(id))
+    assert.deepEqual([child.Version, child.TaskGroups[0]?.Count], [0, count])
+    assert.equal((await server.ok('listJobEvaluations', ofJob(id))).length, 1)
+  }
+  assert.equal((await server.ok('readJobSummary', ofJob())).Children.Pending, 2)
 })
 
 const refusals: readonly {

@@ -87,6 +87,25 @@ test('versions: of a purged job are not found, even while something runs them', 
     ])
 })
 
+test('versions: what is left of a purged job is not a version of the one registered anew', async () => {
+  const server = await withVersions(1)
+  await server.ok('setJobStability', stable(0))
+  const row = anAllocation({ job: await server.ok('readJob', ofJob()) })
+  await server.context.store.commit({
+    cause: undefined,
+    changes: () => [put('allocations', row)],
+  }).durable
+  await server.ok('stopJob', ofJob('web', { purge: true }))
+  await server.ok('registerJob', register({ Meta: { anew: 'yes' } }))
+  const { Versions } = await server.ok('listJobVersions', ofJob())
+  assert.deepEqual(
+    Versions.map((version) => [version.Version, version.Meta]),
+    [[1, { anew: 'yes' }]],
+  )
+  const old = 'job "web" in namespace "default" at version 0 not found'
+  assert.deepEqual(await server.refusal('revertJob', revertTo(0)), [404, old])
+})
+
 test('versions: a job of another namespace is another job', async () => {
   const server = await withVersions(2)
   assert.equal((await server.refusal('listJobVersions', ofJob('web', { namespace: 'x' })))[0], 404)

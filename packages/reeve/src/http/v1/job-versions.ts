@@ -183,8 +183,10 @@ function versionsIndex({ tables }: Store, key: string): number {
 
 /** Newest first. Versions of a purged job are there for its allocations only. */
 function versionKeys({ tables }: Store, key: string): readonly string[] {
-  if (!tables.jobs.has(key)) return []
-  return [...tables.job_versions.keysIn('job', key)].toSorted((a, b) => compareText(b, a))
+  const registeredAt = tables.jobs.find(key)?.CreateIndex
+  return [...tables.job_versions.keysIn('job', key)]
+    .filter((version) => tables.job_versions.find(version)?.CreateIndex === registeredAt)
+    .toSorted((a, b) => compareText(b, a))
 }
 
 function versionTexts(store: Store, key: string): readonly string[] {

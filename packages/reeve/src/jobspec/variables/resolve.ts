@@ -42,7 +42,8 @@ export function resolveVariables(
       const given = collecting.values.get(declaration.name) ?? declaration.fallback
       if (given !== undefined) return [[declaration.name, given.value] as const]
       const { name, span } = declaration
-      const detail = () => `The variable ${quoteText(name)} has no default, so it must be set.`
+      const detail = () =>
+        `The variable ${quoteText(name)} has no default, so it must be set. Give it a default, or a value along with the file: ${name} = …`
       note(options.findings, () => errorAt(span, 'Unset variable', detail()))
       return []
     }),

@@ -36,6 +36,18 @@ const declared = [
     text: x('type = object({ a = number, b = list(bool) })\ndefault = { a = 1, b = ["true"] }'),
     value: { a: 1, b: [true] },
   },
+  {
+    name: 'an object with a null',
+    text: x('type = object({ a = number })\ndefault = { a = null }'),
+    value: { a: null },
+  },
+  {
+    name: 'an object without what is optional',
+    text: x(
+      'type = map(object({ to = number, static = optional(number) }))\ndefault = { a = { to = 1 }, b = { to = 2, static = "3" } }',
+    ),
+    value: { a: { to: 1, static: null }, b: { to: 2, static: 3 } },
+  },
   { name: 'a tuple', text: x('type = tuple([string, number])\ndefault = [1, 2]'), value: ['1', 2] },
   { name: 'any type', text: x('type = any\ndefault = { a = [1] }'), value: { a: [1] } },
   { name: 'null', text: x('type = string\ndefault = null'), value: null },
@@ -143,7 +155,9 @@ const errors: readonly {
   {
     name: 'unset',
     given: one('type = string'),
-    all: ['input.hcl:1,10-13: Unset variable; The variable "x" has no default, so it must be set.'],
+    all: [
+      'input.hcl:1,10-13: Unset variable; The variable "x" has no default, so it must be set. Give it a default, or a value along with the file: x = …',
+    ],
   },
   {
     name: 'declared twice',
@@ -168,8 +182,8 @@ const errors: readonly {
     name: 'a bad type',
     given: one('type = strng'),
     all: [
-      'input.hcl:2,8-13: Invalid type; A type is one of string, number, bool, any, list(T), set(T), map(T), tuple([T, …]) and object({name = T, …}).',
-      'input.hcl:1,10-13: Unset variable; The variable "x" has no default, so it must be set.',
+      'input.hcl:2,8-13: Invalid type; A type is one of string, number, bool, any, list(T), set(T), map(T), tuple([T, …]) and object({name = T, name = optional(T), …}).',
+      'input.hcl:1,10-13: Unset variable; The variable "x" has no default, so it must be set. Give it a default, or a value along with the file: x = …',
     ].toReversed(),
   },
   {

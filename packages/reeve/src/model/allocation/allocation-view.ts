@@ -36,15 +36,11 @@ export function allocationView(row: AllocationRow, job: Job | undefined): Alloca
 /** Every field but the job: what events get. */
 export function allocationRecord(row: AllocationRow): AllocationRecord {
   return {
-    ...sharedFields(row),
+    ...listedFields(row),
     TaskStates: taskStatesView(row.TaskStates),
     AllocatedResources: row.AllocatedResources,
-    DeploymentID: row.DeploymentID ?? '',
-    ...resourceTotals(row),
-    Metrics: metricsView(row.Metrics),
     AllocStates: row.AllocStates ?? null,
     NetworkStatus: row.NetworkStatus ?? null,
-    AllocModifyIndex: row.AllocModifyIndex,
   }
 }
 
@@ -78,19 +74,21 @@ export interface AllocationStubOptions {
   readonly taskStates?: boolean
 }
 
-/** Reference §3.6. */
+/** Spec W: Allocation: every field but the job, and what it holds only when asked for. */
 export function allocationStub(
   row: AllocationRow,
   options: AllocationStubOptions = {},
 ): AllocationStub {
   return {
-    ...sharedFields(row),
+    ...listedFields(row),
     TaskStates: options.taskStates === false ? null : taskStatesView(row.TaskStates),
     ...(options.resources === true ? { AllocatedResources: row.AllocatedResources } : {}),
   }
 }
 
-function sharedFields(row: AllocationRow): Omit<AllocationStub, 'TaskStates'> {
+type ListedFields = Omit<AllocationStub, 'TaskStates' | 'AllocatedResources'>
+
+function listedFields(row: AllocationRow): ListedFields {
   return {
     ID: row.ID,
     EvalID: row.EvalID,
@@ -118,6 +116,10 @@ function sharedFields(row: AllocationRow): Omit<AllocationStub, 'TaskStates'> {
     ModifyIndex: row.ModifyIndex,
     CreateTime: row.CreateTime,
     ModifyTime: row.ModifyTime,
+    ...resourceTotals(row),
+    Metrics: metricsView(row.Metrics),
+    AllocModifyIndex: row.AllocModifyIndex,
+    DeploymentID: row.DeploymentID ?? '',
   }
 }
 

@@ -43,6 +43,12 @@ const cases: readonly {
     target: 0,
     suffix: ' - rolling back to job version 0',
   },
+  {
+    name: 'what is left of a purged job with the same id is nothing to go back to',
+    versions: [version(1, { ...stable, CreateIndex: current.CreateIndex - 1 }), current],
+    target: undefined,
+    suffix: ' - no stable job version to auto revert to',
+  },
 ]
 for (const { name, versions, target, suffix } of cases)
   test(`rollback: ${name}`, () => {

@@ -21,10 +21,13 @@ export function isRolledOutBy(
 
 /**
  * Scheduling reference §7: back to the newest stable version. One that asks for the same would fail
- * the same way, again and again. `versions` are those of the job, oldest first.
+ * the same way, again and again. `versions` are those of the job, oldest first; what is left of a
+ * purged job with its id is no version of this one.
  */
 export function decideRollback(current: Job, versions: readonly Job[]): Rollback {
-  const stable = versions.findLast((version) => version.Stable && !version.Stop)
+  const stable = versions.findLast(
+    ({ Stable, Stop, CreateIndex }) => Stable && !Stop && CreateIndex === current.CreateIndex,
+  )
   if (stable === undefined) return { target: undefined, suffix: ROLLBACK_TEXTS.nothingStable }
   if (!jobSpecChanged(current, stable))
     return { target: undefined, suffix: ROLLBACK_TEXTS.sameSpecification(stable.Version) }

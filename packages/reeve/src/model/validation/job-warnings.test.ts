@@ -41,6 +41,13 @@ const cases = [
     ],
   },
   {
+    name: 'a driver that was written without quotes',
+    job: aJob({ groups: [aGroup({ Tasks: [aTask({ Driver: '${docker}' })] })] }),
+    want: [
+      'Group "app": Task "main": driver "${docker}" is a reference, and no node has a driver of that name: write the name in quotes',
+    ],
+  },
+  {
     name: 'services that end at once',
     job: aJob({ groups: [aGroup({ Services: [{ Name: 'api' }] })] }),
     want: [

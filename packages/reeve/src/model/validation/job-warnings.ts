@@ -73,10 +73,20 @@ function shutdownWarnings(group: TaskGroup): readonly string[] {
 function taskWarnings(task: Task): readonly string[] {
   const { IOPS: iops, Networks: networks } = task.Resources
   return [
+    ...driverWarnings(task.Driver),
     ...(iops > 0 ? ['IOPS has been deprecated and is ignored'] : []),
     ...(networks === null
       ? []
       : ['task network resources are deprecated, use the network of the group']),
     ...networkWarnings(networks),
   ]
+}
+
+/** Jobspec reference §5: a bare word in a job file is a reference, and drivers are not looked up. */
+function driverWarnings(driver: string): readonly string[] {
+  return driver.startsWith('${')
+    ? [
+        `driver "${driver}" is a reference, and no node has a driver of that name: write the name in quotes`,
+      ]
+    : []
 }

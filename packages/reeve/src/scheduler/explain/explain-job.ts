@@ -28,11 +28,11 @@ export function explanationOf(
 }
 
 function sentence(group: GroupExplanation): string {
-  const { TaskGroup, Desired, Unplaced, NodesConsidered, Refusals, Changes } = group
+  const { TaskGroup, Desired, Unplaced, NodesConsidered, Instances, Refusals, Changes } = group
   const what = `${Unplaced} of ${Desired} instances of ${TaskGroup} are not placed`
   const [nearest] = Refusals
   if (NodesConsidered === 0) return `${what}: there are no nodes`
-  if (nearest === undefined) return what
+  if (nearest === undefined) return `${what}: ${Instances[0]?.Text ?? ''}`
   const why = nearest.Reasons.map((reason) => reason.Text).join(', ')
   const [change] = Changes
   const help = change === undefined ? '' : `; to place ${change.Places}: ${change.Text}`

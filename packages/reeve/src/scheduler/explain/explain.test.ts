@@ -336,6 +336,36 @@ test('explain: a system job is explained for the nodes that lack it', () => {
   )
 })
 
+const named: readonly { name: string; job: Job; text: string }[] = [
+  {
+    name: 'driver',
+    job: jobOf({ Tasks: [aTask({ Driver: 'vm' })] }),
+    text: 'missing drivers (vm); the node has none',
+  },
+  {
+    name: 'device',
+    job: jobOf({ Tasks: [aTask({ Resources: { Devices: [{ Name: 'gpu' }] } })] }),
+    text: 'missing devices (gpu); the node has none',
+  },
+  {
+    name: 'volume',
+    job: jobOf({ Volumes: { v: { Type: 'host', Source: 'data' } } }),
+    text: 'missing compatible host volumes (data); the node has none',
+  },
+]
+for (const { name, job, text } of named)
+  test(`explain: a missing ${name} is called by its name`, () => {
+    const [refusal] = explain({ job, nodes: [aNode()] }).Refusals
+    assert.equal(refusal?.Reasons[0]?.Text, text)
+  })
+
+test('explain: the sentence says what an instance waits for that no node refuses', () => {
+  const job = jobOf(asking({ CPU: 100 }))
+  const knownOf = () => ({ State: 'held' as const, Text: 'its deployment is paused' })
+  const told = explainJob({ ...optionsFor({ job, nodes: [aNode()] }), knownOf, index: 7 })
+  assert.equal(told.Text, '1 of 1 instances of app are not placed: its deployment is paused')
+})
+
 test('explain: a job is explained in a sentence, in the shape of the contract', () => {
   const job = jobOf(asking({ CPU: 4_400 }))
   const told = explainJob({ ...optionsFor({ job, nodes: [aNode()] }), index: 7 })

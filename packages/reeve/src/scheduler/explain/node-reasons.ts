@@ -69,7 +69,8 @@ function standingReasons(node: PublicNode, job: Job): readonly PlacementReason[]
 
 function ruleReason(rule: NodeRule, node: PublicNode): PlacementReason {
   const found = rule.found(node)
-  const asked = rule.check(node) ?? ''
+  const refused = rule.check(node) ?? ''
+  const asked = rule.asks === '' ? refused : `${refused} (${rule.asks})`
   const has = found === '' ? 'the node has none' : `the node has ${found}`
   return reason({
     Rule: rule.rule,

@@ -22,6 +22,8 @@ export interface NodeRule {
   readonly ofClass: boolean
   /** The text under which refused nodes are counted. */
   readonly check: NodeCheck
+  /** Names of what must be there, for people; empty where the text of `check` says it. */
+  readonly asks: string
   /** What the node has there. */
   readonly found: (node: PublicNode) => string
 }
@@ -36,7 +38,7 @@ export function nodeRules(job: Job, group: TaskGroup): readonly NodeRule[] {
     ...deviceRules(group),
     ...numaRules(group),
     ...optional('network', networkCheck(group)),
-    ...optional('volume', volumeCheck(group)),
+    ...optional('volume', volumeCheck(group), volumeSources(group).join(', ')),
   ]
 }
 
@@ -63,6 +65,7 @@ function constraintRule(constraint: Constraint, level: RuleLevel, task: string):
     constraint,
     ofClass: !isUniqueTarget(constraint.LTarget) && !isUniqueTarget(constraint.RTarget),
     check: (node) => (meets(left(node), right(node)) ? undefined : text),
+    asks: '',
     found: (node) => left(node) ?? '',
   }
 }
@@ -89,6 +92,7 @@ function driverRule({ Name: task, Driver: name }: Task): NodeRule {
     task,
     ofClass: true,
     check: (node) => (found(node) === name ? undefined : 'missing drivers'),
+    asks: name,
     found,
   }
 }
@@ -106,12 +110,17 @@ function deviceRules(group: TaskGroup): readonly NodeRule[] {
       task: first.task,
       check: (node) =>
         offerDevices(asks, node, NOTHING_HELD) === undefined ? 'missing devices' : undefined,
+      asks: deviceNames(group).join(', '),
       found: (node) =>
         (node.NodeResources.Devices ?? [])
           .map(({ Vendor, Type, Name }) => `${Vendor}/${Type}/${Name}`)
           .join(', '),
     },
   ]
+}
+
+function deviceNames(group: TaskGroup): readonly string[] {
+  return group.Tasks.flatMap((task) => (task.Resources.Devices ?? []).map(({ Name }) => Name))
 }
 
 const NOTHING_HELD = { has: () => false }
@@ -127,8 +136,16 @@ function numaRules(group: TaskGroup): readonly NodeRule[] {
   }))
 }
 
-function optional(rule: PlacementRule, check: NodeCheck | undefined): readonly NodeRule[] {
-  return check === undefined ? [] : [{ ...PLAIN_RULE, rule, check }]
+function volumeSources(group: TaskGroup): readonly string[] {
+  return Object.values(group.Volumes ?? {}).map(({ Source }) => Source)
+}
+
+function optional(
+  rule: PlacementRule,
+  check: NodeCheck | undefined,
+  asks = '',
+): readonly NodeRule[] {
+  return check === undefined ? [] : [{ ...PLAIN_RULE, rule, check, asks }]
 }
 
 const PLAIN_RULE = {
@@ -136,5 +153,6 @@ const PLAIN_RULE = {
   task: '',
   constraint: null,
   ofClass: false,
+  asks: '',
   found: () => '',
 } as const

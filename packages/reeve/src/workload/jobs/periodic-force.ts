@@ -1,6 +1,7 @@
+import type { Job } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { isLaunchedByTime, periodicChild, refusal, type Refusal } from '../../model/index.ts'
-import { childRows, namespacedKey } from '../../state/index.ts'
+import { childRows, namespacedKey, type Tables } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
 export interface JobLaunched {
@@ -26,7 +27,7 @@ export async function forcePeriodicJob(
   const { index, durable } = store.commit({
     cause: 'JobRegistered',
     changes: (stamp) =>
-      childRows(store.tables, periodicChild(parent, stamp.timeMs), {
+      childRows(store.tables, newInstance(store.tables, parent, stamp.timeMs), {
         stamp,
         ids,
         evalId,
@@ -35,6 +36,17 @@ export async function forcePeriodicJob(
   })
   await durable
   return ok({ evalId, index })
+}
+
+/**
+ * Spec W: "creates a new instance". Instances are named by a second, so one that is taken is not
+ * used again: the latest free one before it is. Later ones belong to the schedule.
+ */
+function newInstance({ jobs }: Tables, parent: Job, nowMs: number): Job {
+  for (let launchMs = nowMs; ; launchMs -= 1_000) {
+    const child = periodicChild(parent, launchMs)
+    if (!jobs.has(namespacedKey(child.Namespace, child.ID))) return child
+  }
 }
 
 /** Reference §2.3; contract. */

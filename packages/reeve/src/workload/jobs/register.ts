@@ -93,7 +93,7 @@ function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, 
   if (job.ID === undefined || job.ID === null || job.ID === '')
     return invalid("Job ID hasn't been provided")
   if (pathJobId !== undefined && pathJobId !== job.ID) return invalid('Job ID does not match name')
-  const problem = jobSizeProblem(job) ?? submittedProblem(job)
+  const problem = submittedProblem(job)
   if (problem !== undefined) return invalid(problem)
   const priority = body.EvalPriority ?? 0
   if (priority !== 0 && (priority < 1 || priority > 100))
@@ -102,7 +102,10 @@ function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, 
 }
 
 /** What is wrong with a job as it was submitted, before its canonical form is looked at. */
-export function submittedProblem({ ID, Type, TaskGroups }: Input<Job>): string | undefined {
+export function submittedProblem(job: Input<Job>): string | undefined {
+  const size = jobSizeProblem(job)
+  if (size !== undefined) return size
+  const { ID, Type, TaskGroups } = job
   // A longer one fits no path, so that nobody could read or stop the job.
   if ((ID ?? '').length > LIMITS.pathParamCharsMax)
     return `Job ID is longer than ${LIMITS.pathParamCharsMax} characters`

@@ -25,14 +25,18 @@ export function versionRows(
   return rowsOfVersion(store.tables, version, { ids, sourceBlob })
 }
 
-/** The versions of a registered job, oldest first; none of one that is not, or was purged. */
+/**
+ * The versions of a registered job, oldest first; none of one that is not, or was purged. What
+ * allocations keep of a purged job with the same id is not asked for either (Spec W: Stop job).
+ */
 export function versionsOf(
   context: WorkloadContext,
   { namespace, jobId }: Omit<VersionName, 'version'>,
 ): readonly Job[] {
   const { jobs, job_versions } = context.store.tables
   const key = namespacedKey(namespace, jobId)
-  return jobs.has(key) ? job_versions.rowsIn('job', key) : []
+  const registeredAt = jobs.find(key)?.CreateIndex
+  return job_versions.rowsIn('job', key).filter((row) => row.CreateIndex === registeredAt)
 }
 
 export function findVersion(context: WorkloadContext, name: VersionName): Job | undefined {

@@ -32,8 +32,11 @@ function withFiles(
   files: FileFunctions | undefined,
   use: (files: FileFunctions) => Outcome,
 ): Outcome {
-  return files === undefined ? refuse('filesystem function disabled') : use(files)
+  return files === undefined ? refuse(DISABLED) : use(files)
 }
+
+const DISABLED =
+  'filesystem function disabled: a server does not have your files. Write the text into the job file, or give it as a variable'
 
 const CALLS: Readonly<Record<string, FileCall>> = {
   abspath: (files, path) => ok(cleanPath(files.absolute(path))),

@@ -9,7 +9,12 @@ import {
   type Value,
 } from '../../../lang/hcl/index.ts'
 import { takeCharacters } from './character.ts'
-import { formatDigits, formatExponent, formatShortest, type Decimal } from '../../../kit/decimal-text.ts'
+import {
+  formatDigits,
+  formatExponent,
+  formatShortest,
+  type Decimal,
+} from '../../../kit/decimal-text.ts'
 import { toJsonText } from '../encoding/json-text.ts'
 
 /** One `%…` of a format. */

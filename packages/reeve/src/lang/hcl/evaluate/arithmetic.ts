@@ -85,7 +85,9 @@ function reportRange(expression: Expression, context: Context): undefined {
 }
 
 export function reportOperand(expression: Expression, value: Value, context: Context): undefined {
-  const found = typeof value === 'string' ? `the string ${quoteText(value)}` : describeValue(value)
-  const detail = `The operator needs a number here, but found ${found}.`
+  const isText = typeof value === 'string'
+  const found = isText ? `the string ${quoteText(value)}` : describeValue(value)
+  const advice = isText ? ' Text is joined in a template: "${a}${b}".' : ''
+  const detail = `The operator needs a number here, but found ${found}.${advice}`
   return fail(context, { span: expression.span, summary: 'Invalid operand', detail })
 }

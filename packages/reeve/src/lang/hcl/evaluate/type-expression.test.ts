@@ -27,6 +27,10 @@ const types = [
     source: 'object({ a = string, "b" = list(any) })',
     type: objectOf({ a: STRING, b: listOf(ANY) }),
   },
+  {
+    source: 'object({ a = string, b = optional(number) })',
+    type: { ...objectOf({ a: STRING, b: NUMBER }), optional: new Set(['b']) },
+  },
   { source: '"list(string)"', type: listOf(STRING) },
 ]
 
@@ -48,6 +52,10 @@ const wrong = [
   '"\\"string\\""',
   'object({(a) = string})',
   'a.b',
+  'optional(string)',
+  'list(optional(string))',
+  'object({ a = optional() })',
+  'object({ a = optional(string, 1) })',
 ]
 
 for (const source of wrong)

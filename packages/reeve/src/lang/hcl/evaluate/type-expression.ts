@@ -80,17 +80,27 @@ function readObject(
   object: Extract<Expression, { kind: 'object' }>,
 ): Result<Type, readonly Diagnostic[]> {
   const attributes = new Map<string, Type>()
+  const optional = new Set<string>()
   for (const item of object.items) {
     if (item.name === undefined) return invalid(item.key)
-    const type = readType(item.value)
+    const inner = optionalType(item.value)
+    const type = readType(inner ?? item.value)
     if (!type.ok) return type
     attributes.set(item.name, type.value)
+    if (inner !== undefined) optional.add(item.name)
   }
-  return ok({ kind: 'object', attributes })
+  return ok({ kind: 'object', attributes, ...(optional.size === 0 ? {} : { optional }) })
+}
+
+/** The type in `optional(type)`, which only an attribute of an object may have. */
+function optionalType(expression: Expression): Expression | undefined {
+  if (expression.kind !== 'call' || expression.name !== 'optional') return undefined
+  const [type, second] = expression.arguments
+  return second === undefined && !expression.expandsLast ? type : undefined
 }
 
 function invalid(expression: Expression): Result<never, readonly Diagnostic[]> {
   const detail =
-    'A type is one of string, number, bool, any, list(T), set(T), map(T), tuple([T, …]) and object({name = T, …}).'
+    'A type is one of string, number, bool, any, list(T), set(T), map(T), tuple([T, …]) and object({name = T, name = optional(T), …}).'
   return err([errorAt(expression.span, 'Invalid type', detail)])
 }

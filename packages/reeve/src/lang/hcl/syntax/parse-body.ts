@@ -18,7 +18,7 @@ import {
   type Suspect,
 } from './cursor.ts'
 import { parsePlainQuoted } from './parse-template.ts'
-import { spanOfToken, type Token } from './token.ts'
+import { spanOfToken, type Token, type TokenKind } from './token.ts'
 import type { Attribute, Block, Body, Label } from './tree.ts'
 
 interface Items {
@@ -51,17 +51,25 @@ function parseItem(cursor: Cursor, items: Items, seen: Map<string, Span>): boole
   const attribute = parseAttribute(cursor, name)
   if (attribute === undefined) return false
   addAttribute(cursor, { attribute, items, seen })
-  return expectLineEnd(cursor, 'An argument definition must end with a newline')
+  return expectLineEnd(cursor, 'An argument definition must end with a newline', adviceOn(cursor))
 }
 
 function reportNoItem(cursor: Cursor): false {
-  const isQuoted = peek(cursor).kind === 'quote-open'
-  const detail = isQuoted
-    ? 'Names of arguments and types of blocks are written without quotes.'
-    : 'Expected an argument ("name = value") or a block ("type {"), but found {found}.'
-  reportNext(cursor, isQuoted ? 'Invalid name' : 'Argument or block definition required', detail)
+  const { kind } = peek(cursor)
+  if (kind === 'quote-open') {
+    const detail = `Names of arguments and types of blocks are written without quotes. A name that needs them ${AS_KEY}`
+    reportNext(cursor, 'Invalid name', detail)
+    return false
+  }
+  const detail =
+    kind === '}'
+      ? 'There is no open block that this brace could close: remove it, or one before it.'
+      : 'Expected an argument ("name = value") or a block ("type {"), but found {found}.'
+  reportNext(cursor, 'Argument or block definition required', detail)
   return false
 }
+
+const AS_KEY = 'can be the key of a map: name = { "key" = value }.'
 
 function addBlock(block: Block | undefined, items: Items): boolean {
   if (block !== undefined) items.blocks.push(block)
@@ -101,11 +109,20 @@ function parseAttribute(cursor: Cursor, name: Token): Attribute | undefined {
 }
 
 /** The line end itself is left for the loop over the items. */
-function expectLineEnd(cursor: Cursor, rule: string): boolean {
+function expectLineEnd(cursor: Cursor, rule: string, advice = ''): boolean {
   const { kind } = peek(cursor)
   if (kind === 'newline' || kind === 'end') return true
-  reportNext(cursor, 'Missing newline', `${rule}, but found {found}.`)
+  reportNext(cursor, 'Missing newline', `${rule}, but found {found}.${advice}`)
   return false
+}
+
+/** What people mean who go on after a value; empty when that is anybody's guess. */
+function adviceOn(cursor: Cursor): string {
+  const { kind } = peek(cursor)
+  if (kind === ',') return ' Nothing separates the arguments of a block but newlines.'
+  if (kind === '{') return ' A block is written without "=".'
+  const isText = kind === 'identifier' && tokenAt(cursor, 1).kind === 'newline'
+  return isText ? ' Text is enclosed in double quotes.' : ''
 }
 
 function parseBlock(cursor: Cursor, type: Token): Block | undefined {
@@ -151,13 +168,27 @@ function reportNoLabel(cursor: Cursor, labels: readonly Label[]): undefined {
   // A quoted label that failed has reported already.
   if (kind === 'text' || kind === 'interpolation-open' || kind === 'directive-open')
     return undefined
-  if (labels.length === 0 && (kind === 'newline' || kind === 'end')) {
-    const detail =
-      'A block needs "{" and an argument needs "=" on the same line, but found {found}.'
-    return reportNext(cursor, 'Invalid block definition', detail)
-  }
-  const detail = 'Expected a quoted label or "{" to begin the block, but found {found}.'
+  const after = labels.length === 0 ? AFTER_NAME : AFTER_LABEL
+  const detail =
+    after[kind] ?? 'Expected a quoted label or "{" to begin the block, but found {found}.'
   return reportNext(cursor, 'Invalid block definition', detail)
+}
+
+type Advice = Partial<Record<TokenKind, string>>
+
+const NO_LINE_END =
+  'A block needs "{" and an argument needs "=" on the same line, but found {found}.'
+const AFTER_NAME: Advice = {
+  newline: NO_LINE_END,
+  end: NO_LINE_END,
+  ':': 'The value of an argument follows "=", but found {found}.',
+  '.': `A name has no dots. One that needs them ${AS_KEY}`,
+}
+const NO_BRACE = 'The "{" of a block is on the same line as its type and labels, but found {found}.'
+const AFTER_LABEL: Advice = {
+  newline: NO_BRACE,
+  end: NO_BRACE,
+  '=': 'A block is written without "=": remove it.',
 }
 
 function parseBlockBody(cursor: Cursor, anchor: Span): Body | undefined {
@@ -190,7 +221,7 @@ function parseOneLineItems(cursor: Cursor): Items | undefined {
   const next = peek(cursor).kind
   if (next === '}' || next === 'end') return items
   const detail =
-    'A block on one line may hold one argument and ends with "}" on that line, but found {found}.'
+    'A block on one line may hold one argument and ends with "}" on that line, but found {found}. Put its items on lines of their own.'
   return reportNext(cursor, 'Invalid single-line block', detail)
 }
 

@@ -1,4 +1,5 @@
 import { report } from '../text/diagnostic.ts'
+import { quoteText } from '../text/nearest.ts'
 import { textOf } from '../text/source.ts'
 import {
   enter,
@@ -122,12 +123,16 @@ function reportUnterminated(cursor: Cursor, open: Token): undefined {
   cursor.isLost = true
   const isHeredoc = open.kind === 'heredoc-open'
   const detail = isHeredoc
-    ? 'The closing marker of this heredoc was not found before the end of the text. It must be alone on its line.'
+    ? `There is no line after this one that has ${quoteText(markerOf(cursor, open))} and nothing else.`
     : 'The closing quote of this string was not found before the end of the text.'
   const summary = isHeredoc ? 'Unterminated heredoc' : 'Unterminated string'
   const end = isHeredoc ? tokenText(cursor, open).trimEnd().length + open.start : open.end
   const span = { source: cursor.source, start: open.start, end }
   return report(cursor.problems, { span, summary, detail })
+}
+
+function markerOf(cursor: Cursor, open: Token): string {
+  return tokenText(cursor, open).trimEnd().replace(/^<<-?/, '')
 }
 
 function parseInterpolation(cursor: Cursor): Piece | undefined {
@@ -192,6 +197,7 @@ function parseDirectiveWord(cursor: Cursor): Directive | undefined {
     take(cursor)
     return { kind }
   }
-  const detail = 'A directive is one of if, else, endif, for and endfor, but found {found}.'
+  const detail =
+    'A directive is one of if, else, endif, for and endfor, but found {found}. Write "%%{" if the sequence is text for another language.'
   return reportNext(cursor, 'Invalid template directive', detail)
 }

@@ -46,15 +46,25 @@ function scanHeredocClose(scanner: Scanner, marker: string): boolean {
   return true
 }
 
-/** Closes the string at the end of its line, so that the next line is read as code again. */
+/**
+ * Closes the string at the end of its line, so that the next line is read as code again. So are the
+ * strings around it: what was forgotten is most likely the brace before a closing quote, which then
+ * opened this string.
+ */
 function cutQuoted(scanner: Scanner): void {
   const { source, at, problems } = scanner
   const detail =
     'A quoted string ends on the line where it begins. Use a heredoc for several lines, or "\\n".'
   const span = { source, start: at, end: at }
   report(problems, { span, summary: 'Unterminated string', detail })
-  scanner.modes.pop()
+  const { modes } = scanner
+  modes.pop()
   push(scanner, 'quote-close', 0)
+  while (modes.at(-1)?.kind === 'code' && modes.at(-2)?.kind === 'quoted') {
+    modes.splice(-2)
+    push(scanner, 'sequence-close', 0)
+    push(scanner, 'quote-close', 0)
+  }
 }
 
 /** At least one character: the caller has ruled out every other token. */

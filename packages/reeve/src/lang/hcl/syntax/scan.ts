@@ -149,6 +149,8 @@ function braceCountAfter(sign: Punctuation, count: number): number {
   return sign === '}' ? Math.max(0, count - 1) : count
 }
 
+const TYPOGRAPHIC = 'Typographic quotes are not valid. Use double quotes (") to enclose strings.'
+
 /** What people write out of habit, and what the language has instead. */
 const HABITS: ReadonlyMap<string, string> = new Map([
   ["'", 'Single quotes are not valid. Use double quotes (") to enclose strings.'],
@@ -158,6 +160,7 @@ const HABITS: ReadonlyMap<string, string> = new Map([
   ['|', 'Bitwise operators are not supported. Did you mean boolean OR ("||")?'],
   ['^', 'Bitwise operators are not supported.'],
   ['~', 'Bitwise operators are not supported.'],
+  ...['“', '”', '„', '‘', '’'].map((quote) => [quote, TYPOGRAPHIC] as const),
   ['\r', 'A carriage return is valid only before a line feed.'],
 ])
 

@@ -179,8 +179,9 @@ function convertToObject(
   const entries: [string, Value][] = []
   for (const name of type.attributes.keys()) {
     const member = getAttribute(object, name)
-    if (member === undefined) return problem(`attribute ${quoteText(name)} is required`)
-    entries.push([name, member])
+    if (member === undefined && type.optional?.has(name) !== true)
+      return problem(`attribute ${quoteText(name)} is required`)
+    entries.push([name, member ?? null])
   }
   const converted = convertMembers(entries, (name) => type.attributes.get(name) ?? ANY, rules)
   return converted.ok ? ok(makeObject(converted.value)) : converted

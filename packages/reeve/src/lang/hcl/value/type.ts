@@ -26,6 +26,8 @@ export interface TupleType {
 export interface ObjectType {
   readonly kind: 'object'
   readonly attributes: ReadonlyMap<string, Type>
+  /** Attributes that are null in a value that does not have them. */
+  readonly optional?: ReadonlySet<string>
 }
 
 export const ANY: Type = { kind: 'any' }
