@@ -50,3 +50,11 @@ export function testCalls(cases: readonly FunctionCase[], options: CallOptions =
       assert.ok(details.includes(wanted.fails), details)
     })
 }
+
+/** A text as the language writes it. */
+export function literal(text: string): string {
+  // In the replacement of a text `$$` would stand for one `$`.
+  return JSON.stringify(text)
+    .replaceAll('${', () => '$${')
+    .replaceAll('%{', '%%{')
+}

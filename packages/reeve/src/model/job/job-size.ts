@@ -2,10 +2,10 @@ import type { Input, Job } from '@reeve/contract'
 import { LIMITS } from '../limits.ts'
 
 /**
- * Why a submitted job is too large to be looked at; undefined when it is not. Defaults make thirty
- * times as much of a small group, and whatever a job has is checked, compared and placed in one
- * turn of the loop: without this bound a request of one megabyte would stop the server for seconds
- * (decision 0020).
+ * Why a submitted job is too large to be looked at; undefined when it is not. Defaults make
+ * seventeen times as much of a small group, and whatever a job has is checked, compared and placed
+ * in one turn of the loop: without this bound a request of one megabyte would stop the server for
+ * seconds (decision 0020).
  */
 export function jobSizeProblem(job: Input<Job>): string | undefined {
   const groups = job.TaskGroups ?? []

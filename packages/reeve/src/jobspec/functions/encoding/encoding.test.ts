@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { call, fails, testCalls } from '../../../../test/build/function-cases.ts'
+import { call, fails, literal, testCalls } from '../../../../test/build/function-cases.ts'
 import { parseJsonText } from './json-reader.ts'
 import { toJsonText } from './json-text.ts'
 
@@ -139,7 +139,7 @@ function isJson(text: string): boolean {
 test('base64 and YAML of any text read back as the text', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
-      const source = JSON.stringify(text).replaceAll('${', '$${').replaceAll('%{', '%%{')
+      const source = literal(text)
       const result = call(
         `[base64decode(base64encode(${source})), yamldecode(yamlencode(${source})), jsondecode(jsonencode(${source}))]`,
       )

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { call, fails, testCalls } from '../../../../test/build/function-cases.ts'
+import { call, fails, literal, testCalls } from '../../../../test/build/function-cases.ts'
 
 const { raw } = String
 
@@ -120,14 +120,12 @@ test('texts that grow beyond the limit are refused before they are made', () => 
   }
 })
 
-const hclText = fc
-  .string({ unit: 'grapheme' })
-  .map((text) => JSON.stringify(text).replaceAll('${', '$${').replaceAll('%{', '%%{'))
+const hclText = fc.string({ unit: 'grapheme' }).map(literal)
 
 test('reversing twice gives the text back', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
-      const source = JSON.stringify(text).replaceAll('${', '$${').replaceAll('%{', '%%{')
+      const source = literal(text)
       const result = call(`strrev(strrev(${source})) == ${source}`)
       assert.ok(result.ok)
       assert.equal(result.value, true)
