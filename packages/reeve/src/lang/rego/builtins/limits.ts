@@ -1,0 +1,37 @@
+/** What single builtins may be asked to do, beyond the steps they pay. */
+
+/** Characters of a regular expression, a glob or a template. */
+export const PATTERN_LENGTH_MAX = 16_384
+
+/** Instructions of a compiled pattern: a short text can stand for a large program. */
+export const PATTERN_INSTRUCTIONS_MAX = 20_000
+
+/** Characters looked at for the price of one step, by a pattern of this many instructions. */
+export const PATTERN_INSTRUCTIONS_PER_STEP = 64
+
+/** Compiled patterns that are kept between evaluations. */
+export const PATTERNS_KEPT_MAX = 200
+
+/** Bits of an RSA modulus: the time of one power grows with the third power of its length. */
+export const RSA_BITS_MAX = 8192
+
+/** Bytes of one certificate, request or key. */
+export const DER_BYTES_MAX = 256 * 1024
+
+/** Certificates in one text. */
+export const CERTIFICATES_MAX = 100
+
+/** Items inside one another in encoded keys and certificates. */
+export const DER_DEPTH_MAX = 32
+
+/** Tokens inside one another. */
+export const TOKEN_DEPTH_MAX = 16
+
+/** References of a schema followed one inside the other. */
+export const SCHEMA_DEPTH_MAX = 200
+
+/** Problems told about one document. */
+export const SCHEMA_PROBLEMS_MAX = 1000
+
+/** Blocks of a text template inside one another. */
+export const TEMPLATE_DEPTH_MAX = 100

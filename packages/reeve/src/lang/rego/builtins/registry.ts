@@ -1,0 +1,73 @@
+import { AGGREGATE_BUILTINS } from './aggregates.ts'
+import { ARITHMETIC_BUILTINS } from './arithmetic.ts'
+import { ARRAY_BUILTINS } from './arrays.ts'
+import { BIT_BUILTINS } from './bits.ts'
+import type { Builtin } from './builtin.ts'
+import { COMPARISON_BUILTINS } from './comparison.ts'
+import { NUMBER_BUILTINS } from './numbers.ts'
+import { SET_BUILTINS } from './sets.ts'
+import { STRING_PART_BUILTINS } from './string-parts.ts'
+import { STRING_BUILTINS } from './strings.ts'
+import { TRACING_BUILTINS } from './tracing.ts'
+import { TYPE_BUILTINS } from './types.ts'
+import { WALK_BUILTINS } from './walk.ts'
+import { DEPRECATED_BUILTINS } from './deprecated.ts'
+import { ENCODING_BUILTINS } from './encoding.ts'
+import { GLOB_BUILTINS } from './glob.ts'
+import { GRAPH_BUILTINS } from './graph.ts'
+import { JSON_PATH_BUILTINS } from './json-paths.ts'
+import { NET_BUILTINS } from './net.ts'
+import { OBJECT_BUILTINS } from './objects.ts'
+import { REGEX_BUILTINS } from './regex.ts'
+import { SEMVER_BUILTINS } from './semver.ts'
+import { TIME_BUILTINS } from './time.ts'
+import { UNIT_BUILTINS } from './units.ts'
+import { URI_BUILTINS } from './uri.ts'
+import { UUID_BUILTINS } from './uuid.ts'
+import { CRYPTO_BUILTINS } from './crypto.ts'
+import { HOST_BUILTINS } from './host.ts'
+import { TOKEN_BUILTINS } from './tokens.ts'
+import { TOKEN_SIGN_BUILTINS } from './token-sign.ts'
+import { X509_BUILTINS } from './x509.ts'
+import { JSON_SCHEMA_BUILTINS } from './json-schema.ts'
+import { PARSE_MODULE_BUILTINS } from './parse-module.ts'
+
+const ALL: readonly Builtin[] = [
+  ...AGGREGATE_BUILTINS,
+  ...ARITHMETIC_BUILTINS,
+  ...ARRAY_BUILTINS,
+  ...BIT_BUILTINS,
+  ...COMPARISON_BUILTINS,
+  ...NUMBER_BUILTINS,
+  ...SET_BUILTINS,
+  ...STRING_BUILTINS,
+  ...STRING_PART_BUILTINS,
+  ...TRACING_BUILTINS,
+  ...TYPE_BUILTINS,
+  ...WALK_BUILTINS,
+  ...DEPRECATED_BUILTINS,
+  ...ENCODING_BUILTINS,
+  ...GLOB_BUILTINS,
+  ...GRAPH_BUILTINS,
+  ...JSON_PATH_BUILTINS,
+  ...NET_BUILTINS,
+  ...OBJECT_BUILTINS,
+  ...REGEX_BUILTINS,
+  ...SEMVER_BUILTINS,
+  ...TIME_BUILTINS,
+  ...UNIT_BUILTINS,
+  ...URI_BUILTINS,
+  ...UUID_BUILTINS,
+  ...CRYPTO_BUILTINS,
+  ...HOST_BUILTINS,
+  ...TOKEN_BUILTINS,
+  ...TOKEN_SIGN_BUILTINS,
+  ...X509_BUILTINS,
+  ...JSON_SCHEMA_BUILTINS,
+  ...PARSE_MODULE_BUILTINS,
+]
+
+/** Every function a policy may call without defining it, by name. */
+export const BUILTINS: ReadonlyMap<string, Builtin> = new Map(
+  ALL.map((builtin) => [builtin.name, builtin]),
+)

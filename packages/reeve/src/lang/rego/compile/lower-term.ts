@@ -1,0 +1,224 @@
+import { EMPTY_OBJECT } from '../value/value.ts'
+import type {
+  CallTerm,
+  ComprehensionTerm,
+  Literal,
+  RefTerm,
+  TemplateTerm,
+  Term,
+} from '../syntax/tree.ts'
+import { isPattern } from './analyse.ts'
+import { lowerCallee } from './lower-call.ts'
+import { checkOperands } from './check-types.ts'
+import type {
+  Call,
+  Comprehension,
+  Expression,
+  Goal,
+  Reference,
+  Replacement,
+  TreeNode,
+} from './ir.ts'
+import { groupsUnder } from './tree.ts'
+import {
+  findGlobal,
+  findLocal,
+  makeScope,
+  makeVariable,
+  resolve,
+  type Lowering,
+  type Scope,
+} from './scope.ts'
+import { refuse } from './unit.ts'
+
+/** Where the goals go that a term needs evaluated before its own. */
+export interface Sink {
+  readonly lowering: Lowering
+  readonly scope: Scope
+  readonly goals: Goal[]
+  /** Replacements that hold for those goals too. */
+  readonly with: readonly Replacement[]
+  /** Inside `not`: every nested reference and call is evaluated before, so outside of it. */
+  readonly hoistsAll: boolean
+  /** Terms hold bodies: this is the way back from the first to the second. */
+  readonly lowerBody: (sink: Sink, body: readonly Literal[]) => void
+}
+
+/** A sink for a body inside a term: own names, own goals. */
+export function innerSink(sink: Sink): Sink {
+  return { ...sink, scope: makeScope(sink.scope), goals: [], with: [], hoistsAll: false }
+}
+
+/** A term in a place where it has one value; what may have several becomes a goal before it. */
+export function lowerTerm(sink: Sink, term: Term): Expression {
+  const expression = lowerTop(sink, term)
+  const isHoisted =
+    expression.type === 'reference'
+      ? sink.hoistsAll || isGenerator(expression)
+      : expression.type === 'call' && (sink.hoistsAll || isRelation(expression))
+  return isHoisted ? hoist(sink, expression) : expression
+}
+
+export function isGenerator(reference: Reference): boolean {
+  return reference.path.some(isPattern)
+}
+
+function isRelation(expression: Expression): boolean {
+  return (
+    expression.type === 'call' &&
+    expression.callee.type === 'builtin' &&
+    expression.callee.builtin.isRelation
+  )
+}
+
+/** A fresh variable that a goal before gives the value of the expression. */
+export function hoist(sink: Sink, expression: Expression): Expression {
+  const { at } = expression
+  const variable = makeVariable(sink.lowering, { name: '_$', at, isAssigned: false })
+  const temporary: Expression = { type: 'var', variable, at }
+  sink.goals.push(
+    isRelation(expression)
+      ? {
+          type: 'iterate',
+          key: undefined,
+          value: temporary,
+          domain: expression,
+          at,
+          with: sink.with,
+        }
+      : { type: 'unify', left: temporary, right: expression, declares: false, at, with: sink.with },
+  )
+  return temporary
+}
+
+/** A term that a goal evaluates by itself: a reference may stay one, however many values it has. */
+export function lowerTop(sink: Sink, term: Term): Expression {
+  switch (term.type) {
+    case 'scalar':
+      return { type: 'constant', value: term.value, at: term.at }
+    case 'var':
+      return checkRead(sink, resolve(sink.lowering, sink.scope, term))
+    case 'ref':
+      return lowerReference(sink, term)
+    case 'call':
+      return lowerCall(sink, term)
+    case 'array':
+    case 'set': {
+      const items = term.items.map((item) => lowerTerm(sink, item))
+      return { type: term.type, items, at: term.at }
+    }
+    case 'object': {
+      if (term.entries.length === 0) return { type: 'constant', value: EMPTY_OBJECT, at: term.at }
+      const entries = term.entries.map(
+        ([key, value]) => [lowerTerm(sink, key), lowerTerm(sink, value)] as const,
+      )
+      return { type: 'object', entries, at: term.at }
+    }
+    case 'comprehension':
+      return lowerComprehension(sink, term)
+    case 'template':
+      return lowerTemplate(sink, term)
+  }
+}
+
+function lowerReference(sink: Sink, term: RefTerm): Expression {
+  const { at } = term
+  const head =
+    term.head.type === 'var'
+      ? resolve(sink.lowering, sink.scope, term.head)
+      : lowerTerm(sink, term.head)
+  const path = term.path.map((item) => lowerTerm(sink, item))
+  const reference: Reference =
+    head.type === 'reference' && term.head.type === 'var'
+      ? { type: 'reference', root: head.root, path: [...head.path, ...path], at }
+      : { type: 'reference', root: head, path, at }
+  return checkRead(sink, reference)
+}
+
+/** Notes which rules a reference may read. */
+function checkRead(sink: Sink, expression: Expression): Expression {
+  const { ir, compilation, unit } = sink.lowering
+  if (expression.type !== 'reference' || expression.root !== 'data' || ir === undefined)
+    return expression
+  let nodes: readonly TreeNode[] = [compilation.root]
+  for (const item of expression.path)
+    nodes = nodes.flatMap((node) => (isDocument(node) ? [node] : nextNodes(node, item)))
+  for (const node of nodes)
+    for (const group of isDocument(node) ? [node.group] : groupsUnder(node))
+      if (group !== undefined) ir.group.reads.set(group, { source: unit.source, at: expression.at })
+  return expression
+}
+
+/** Where a part of a path may lead; a computed one, everywhere. */
+function nextNodes(node: TreeNode, item: Expression): readonly TreeNode[] {
+  if (item.type !== 'constant') return [...node.children.values()]
+  const child = typeof item.value === 'string' ? node.children.get(item.value) : undefined
+  return child === undefined ? [] : [child]
+}
+
+function isDocument(node: TreeNode): boolean {
+  return node.group !== undefined && node.group.kind !== 'function'
+}
+
+function lowerCall(sink: Sink, term: CallTerm): Expression {
+  const metadata = lowerMetadata(sink, term)
+  if (metadata !== undefined) return metadata
+  const { name, callee, arity } = lowerCallee(sink.lowering, sink.scope, term)
+  if (term.operands.length !== arity)
+    refuse(
+      { source: sink.lowering.unit.source, at: term.at, code: 'rego_type_error' },
+      `${name}: arity mismatch, have ${term.operands.length} operands, want ${arity}`,
+    )
+  const operands = term.operands.map((operand) => lowerTerm(sink, operand))
+  const call: Call = { type: 'call', name, callee, operands, at: term.at }
+  checkOperands(call, { source: sink.lowering.unit.source, at: term.at })
+  return call
+}
+
+/** `rego.metadata.rule()` and `.chain()` are known when the rule is compiled. */
+function lowerMetadata(sink: Sink, term: CallTerm): Expression | undefined {
+  const { lowering } = sink
+  if (term.name[0] !== 'rego' || term.name[1] !== 'metadata' || term.operands.length > 0)
+    return undefined
+  if (findLocal(sink.scope, 'rego') !== undefined || findGlobal(lowering, 'rego') !== undefined)
+    return undefined
+  const { rule, chain } = lowering.compilation.metadata(lowering.unit, lowering.ir?.rule)
+  if (term.name[2] === 'rule') return { type: 'constant', value: rule, at: term.at }
+  return term.name[2] === 'chain' ? { type: 'constant', value: chain, at: term.at } : undefined
+}
+
+function lowerComprehension(sink: Sink, term: ComprehensionTerm): Comprehension {
+  const inner = innerSink(sink)
+  inner.lowerBody(inner, term.body)
+  const key = term.key === undefined ? undefined : lowerTerm(inner, term.key)
+  const head = lowerTerm(inner, term.head)
+  return { type: 'comprehension', makes: term.makes, key, head, body: inner.goals, at: term.at }
+}
+
+function lowerTemplate(sink: Sink, term: TemplateTerm): Expression {
+  const parts = term.parts.map((part) => {
+    if (typeof part === 'string') return part
+    return lowerValues(sink, {
+      type: 'expression',
+      at: part.term.at,
+      term: part.term,
+      with: part.with,
+    })
+  })
+  return { type: 'template', parts, at: term.at }
+}
+
+/** All values of an expression, as an array: none when it is undefined. */
+export function lowerValues(sink: Sink, literal: Literal & { type: 'expression' }): Comprehension {
+  const inner = innerSink(sink)
+  const { at } = literal
+  const variable = makeVariable(sink.lowering, { name: '_$', at, isAssigned: false })
+  const name = `_$value${variable.slot}`
+  inner.scope.names.set(name, variable)
+  const left: Term = { type: 'var', name, at }
+  inner.lowerBody(inner, [
+    { type: 'unify', declares: false, left, right: literal.term, at, with: literal.with },
+  ])
+  const head: Expression = { type: 'var', variable, at }
+  return { type: 'comprehension', makes: 'array', key: undefined, head, body: inner.goals, at }
+}

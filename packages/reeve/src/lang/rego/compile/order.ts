@@ -1,0 +1,193 @@
+import { BODY_LITERALS_MAX } from '../limits.ts'
+import {
+  directVariables,
+  findUnbound,
+  findUnboundInGoal,
+  findUnboundInReplacements,
+  visitGoal,
+  type Known,
+} from './analyse.ts'
+import type { Comprehension, Expression, Goal, Replacement, Variable } from './ir.ts'
+import { canEnumerate, canMatch, patternVariables, planUnify } from './plan-unify.ts'
+import { shown } from './scope.ts'
+import { refuse, type Trouble } from './unit.ts'
+
+export interface Ordered {
+  readonly goals: readonly Goal[]
+  readonly known: Known
+}
+
+/**
+ * The goals in an order in which every variable is bound before it is needed: again and again, in
+ * the order written, those that can run. The bodies inside them are ordered too.
+ */
+export function orderGoals(goals: readonly Goal[], outer: Known, trouble: Trouble): Ordered {
+  if (goals.length > BODY_LITERALS_MAX) refuse(trouble, 'the body has too many literals')
+  const bound = new Set(outer.bound)
+  const visible = new Set([...outer.visible, ...directVariables(goals)])
+  const known: Known = { bound, visible }
+  const ordered: Goal[] = []
+  let open = goals
+  while (open.length > 0) {
+    const left: Goal[] = []
+    for (const goal of open) {
+      const binds = findBindings(goal, known)
+      if (binds === undefined) {
+        left.push(goal)
+        continue
+      }
+      ordered.push(orderInside(goal, known, trouble))
+      for (const variable of binds) bound.add(variable)
+    }
+    if (left.length === open.length) refuseUnsafe(left, known, trouble)
+    open = left
+  }
+  return { goals: ordered, known }
+}
+
+/** What the goal binds when it runs now; nothing when it cannot yet. */
+function findBindings(goal: Goal, known: Known): Iterable<Variable> | undefined {
+  if (findUnboundInReplacements(goal.with, known) !== undefined) return undefined
+  switch (goal.type) {
+    case 'test':
+      if (findUnbound(goal.term, known) === undefined) return []
+      return canEnumerate(goal.term, known) ? patternVariables(goal.term) : undefined
+    case 'unify':
+      if (goal.declares && !isReady(goal.right, known)) return undefined
+      return planUnify([goal.left, goal.right], known)?.binds
+    case 'iterate': {
+      if (findUnbound(goal.domain, known) !== undefined) return undefined
+      const patterns = goal.key === undefined ? [goal.value] : [goal.key, goal.value]
+      return patterns.every((pattern) => canMatch(pattern, known))
+        ? patterns.flatMap(patternVariables)
+        : undefined
+    }
+    case 'every':
+    case 'not':
+    case 'and':
+    case 'or':
+    case 'print':
+      return findUnboundInGoal(goal, known) === undefined ? [] : undefined
+  }
+}
+
+function isReady(expression: Expression, known: Known): boolean {
+  return findUnbound(expression, known) === undefined || canEnumerate(expression, known)
+}
+
+function refuseUnsafe(goals: readonly Goal[], known: Known, trouble: Trouble): never {
+  const unsafe: Variable[] = []
+  const note = (variable: Variable): void => {
+    if (!known.bound.has(variable)) unsafe.push(variable)
+  }
+  const noteShared = (variable: Variable): void => {
+    if (known.visible.has(variable)) note(variable)
+  }
+  for (const goal of goals) visitGoal(goal, { direct: note, inner: noteShared })
+  const first = unsafe.find(({ name }) => name !== '_$') ?? unsafe[0]
+  refuse(
+    { source: trouble.source, at: first?.at ?? trouble.at, code: 'rego_unsafe_var_error' },
+    `var ${shown(first?.name ?? '_$')} is unsafe`,
+  )
+}
+
+/** Refuses variables in a head that the body does not bind. */
+export function checkBound(expression: Expression, known: Known, trouble: Trouble): void {
+  const variable = findUnbound(expression, known)
+  if (variable !== undefined)
+    refuse(
+      { source: trouble.source, at: variable.at, code: 'rego_unsafe_var_error' },
+      `var ${shown(variable.name)} is unsafe`,
+    )
+}
+
+function orderInside(goal: Goal, known: Known, trouble: Trouble): Goal {
+  const order = (expression: Expression) => orderExpression(expression, known, trouble)
+  const replaced = goal.with.map((replacement) => orderReplacement(replacement, order))
+  const inner = (body: readonly Goal[], own: readonly Variable[] = []) =>
+    orderGoals(body, { bound: new Set([...known.bound, ...own]), visible: known.visible }, trouble)
+      .goals
+  switch (goal.type) {
+    case 'test':
+      return { ...goal, with: replaced, term: order(goal.term) }
+    case 'unify':
+      return { ...goal, with: replaced, left: order(goal.left), right: order(goal.right) }
+    case 'iterate':
+      return { ...goal, with: replaced, domain: order(goal.domain) }
+    case 'every': {
+      const own = goal.key === undefined ? [goal.value] : [goal.key, goal.value]
+      return { ...goal, with: replaced, domain: order(goal.domain), body: inner(goal.body, own) }
+    }
+    case 'not':
+      return { ...goal, with: replaced, body: inner(goal.body) }
+    case 'and':
+    case 'or':
+      return { ...goal, with: replaced, left: inner(goal.left), right: inner(goal.right) }
+    case 'print':
+      return {
+        ...goal,
+        with: replaced,
+        operands: goal.operands.map((operand) => orderComprehension(operand, known, trouble)),
+      }
+  }
+}
+
+function orderReplacement(
+  replacement: Replacement,
+  order: (expression: Expression) => Expression,
+): Replacement {
+  if (replacement.type !== 'function') return { ...replacement, value: order(replacement.value) }
+  return 'value' in replacement.by
+    ? { ...replacement, by: { value: order(replacement.by.value) } }
+    : replacement
+}
+
+/** The bodies inside a term, ordered. */
+export function orderExpression(
+  expression: Expression,
+  known: Known,
+  trouble: Trouble,
+): Expression {
+  const order = (inner: Expression) => orderExpression(inner, known, trouble)
+  switch (expression.type) {
+    case 'constant':
+    case 'var':
+      return expression
+    case 'reference': {
+      const { root } = expression
+      return {
+        ...expression,
+        root: typeof root === 'string' ? root : order(root),
+        path: expression.path.map(order),
+      }
+    }
+    case 'call':
+      return { ...expression, operands: expression.operands.map(order) }
+    case 'array':
+    case 'set':
+      return { ...expression, items: expression.items.map(order) }
+    case 'object':
+      return {
+        ...expression,
+        entries: expression.entries.map(([key, value]) => [order(key), order(value)]),
+      }
+    case 'comprehension':
+      return orderComprehension(expression, known, trouble)
+    case 'template':
+      return {
+        ...expression,
+        parts: expression.parts.map((part) =>
+          typeof part === 'string' ? part : orderComprehension(part, known, trouble),
+        ),
+      }
+  }
+}
+
+function orderComprehension(term: Comprehension, known: Known, trouble: Trouble): Comprehension {
+  const { goals, known: after } = orderGoals(term.body, known, trouble)
+  for (const head of term.key === undefined ? [term.head] : [term.key, term.head])
+    checkBound(head, after, trouble)
+  const order = (inner: Expression) => orderExpression(inner, after, trouble)
+  const key = term.key === undefined ? undefined : order(term.key)
+  return { ...term, body: goals, head: order(term.head), key }
+}

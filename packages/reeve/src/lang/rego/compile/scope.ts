@@ -1,0 +1,122 @@
+import type { Term } from '../syntax/tree.ts'
+import type { Expression, Reference, RuleIR, Variable } from './ir.ts'
+import { packageKey, refuse, type Compilation, type Unit } from './unit.ts'
+
+/** One rule or query while it is lowered. */
+export interface Lowering {
+  readonly compilation: Compilation
+  readonly unit: Unit
+  /** The rule; none for a query. */
+  readonly ir: RuleIR | undefined
+  readonly used: Set<Variable>
+  /** Undeclared names: one variable each for the whole rule. */
+  readonly implicit: Map<string, Variable>
+  /** `some` without `in`: each must be used. */
+  readonly declared: Variable[]
+  slotCount: number
+}
+
+export interface Scope {
+  readonly names: Map<string, Variable>
+  /** Names met in this scope before they were declared. */
+  readonly referenced: Set<string>
+  readonly parent: Scope | undefined
+}
+
+export function makeScope(parent?: Scope): Scope {
+  return { names: new Map(), referenced: new Set(), parent }
+}
+
+export function makeVariable(
+  lowering: Lowering,
+  { name, at, isAssigned }: Pick<Variable, 'name' | 'at' | 'isAssigned'>,
+): Variable {
+  return { name, at, isAssigned, slot: lowering.slotCount++ }
+}
+
+/** Declares a name in a scope; it may shadow those outside. */
+export function declare(
+  lowering: Lowering,
+  scope: Scope,
+  declaration: Pick<Variable, 'name' | 'at' | 'isAssigned'>,
+): Variable {
+  const { name, at } = declaration
+  const trouble = { source: lowering.unit.source, at }
+  if (lowering.unit.version === 1 && (name === 'input' || name === 'data'))
+    refuse(trouble, `variables must not shadow ${name} (use a different variable name)`)
+  if (scope.names.has(name)) refuse(trouble, `var ${shown(name)} assigned above`)
+  if (scope.referenced.has(name)) refuse(trouble, `var ${shown(name)} referenced above`)
+  const variable = makeVariable(lowering, declaration)
+  scope.names.set(name, variable)
+  return variable
+}
+
+export function shown(name: string): string {
+  return name.startsWith('_$') ? '_' : name
+}
+
+export function findLocal(scope: Scope | undefined, name: string): Variable | undefined {
+  for (let at = scope; at !== undefined; at = at.parent) {
+    const found = at.names.get(name)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The absolute path that a name stands for when it is no variable. */
+export function findGlobal(lowering: Lowering, name: string): readonly string[] | undefined {
+  if (name === 'input' || name === 'data') return [name]
+  const { unit, compilation } = lowering
+  const imported = unit.imports.get(name)
+  if (imported !== undefined) return imported
+  if (unit.module === undefined) return undefined
+  return compilation.names.get(packageKey(unit.package))?.has(name) === true
+    ? ['data', ...unit.package, name]
+    : undefined
+}
+
+/** What a name means where it is used. */
+export function resolve(
+  lowering: Lowering,
+  scope: Scope,
+  { name, at }: { readonly name: string; readonly at: number },
+): Expression {
+  scope.referenced.add(name)
+  const local = findLocal(scope, name)
+  if (local !== undefined) {
+    lowering.used.add(local)
+    return { type: 'var', variable: local, at }
+  }
+  const path = findGlobal(lowering, name)
+  if (path !== undefined) return globalReference(path, at)
+  let variable = lowering.implicit.get(name)
+  if (variable === undefined) {
+    variable = makeVariable(lowering, { name, at, isAssigned: false })
+    lowering.implicit.set(name, variable)
+  }
+  return { type: 'var', variable, at }
+}
+
+function globalReference(path: readonly string[], at: number): Reference {
+  const [root, ...rest] = path
+  return {
+    type: 'reference',
+    root: root === 'input' ? 'input' : 'data',
+    path: rest.map((value) => ({ type: 'constant', value, at })),
+    at,
+  }
+}
+
+/** Names in a pattern such as `[a, {"k": b}]`. */
+export function patternNames(term: Term): readonly (Term & { type: 'var' })[] {
+  switch (term.type) {
+    case 'var':
+      return [term]
+    case 'array':
+      return term.items.flatMap(patternNames)
+    case 'object':
+      return term.entries.flatMap(([, value]) => patternNames(value))
+    default:
+      return []
+  }
+}

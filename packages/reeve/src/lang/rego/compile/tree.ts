@@ -1,0 +1,32 @@
+import type { Group, TreeNode } from './ir.ts'
+
+export function makeNode(path: readonly string[]): TreeNode {
+  return { path, children: new Map(), group: undefined }
+}
+
+/** The node at a path, made when missing. */
+export function growTo(root: TreeNode, path: readonly string[]): TreeNode {
+  let node = root
+  for (const segment of path) {
+    let child = node.children.get(segment)
+    if (child === undefined) {
+      child = makeNode([...node.path, segment])
+      node.children.set(segment, child)
+    }
+    node = child
+  }
+  return node
+}
+
+export function findNode(root: TreeNode, path: readonly string[]): TreeNode | undefined {
+  let node: TreeNode | undefined = root
+  for (const segment of path) node = node?.children.get(segment)
+  return node
+}
+
+/** Groups at and below a node. */
+export function groupsUnder(node: TreeNode): Group[] {
+  const groups = node.group === undefined ? [] : [node.group]
+  for (const child of node.children.values()) groups.push(...groupsUnder(child))
+  return groups
+}

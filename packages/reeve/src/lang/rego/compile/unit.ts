@@ -1,0 +1,49 @@
+import type { Builtin } from '../builtins/builtin.ts'
+import type { RegoVersion } from '../syntax/cursor.ts'
+import { ProblemFound, type RegoProblem, type Source } from '../syntax/problem.ts'
+import type { Module, Rule } from '../syntax/tree.ts'
+import type { Value } from '../value/value.ts'
+import type { Group, TreeNode } from './ir.ts'
+
+/** What the rules of all modules have in common while they are compiled. */
+export interface Compilation {
+  readonly root: TreeNode
+  readonly groups: Group[]
+  readonly builtins: ReadonlyMap<string, Builtin>
+  /** Names that a package defines, by its path as text. */
+  readonly names: Map<string, Set<string>>
+  /** What `rego.metadata.chain()` gives in a rule. */
+  readonly metadata: (unit: Unit, rule: Rule | undefined) => Metadata
+}
+
+export interface Metadata {
+  readonly rule: Value
+  readonly chain: Value
+}
+
+/** One module, or one query. */
+export interface Unit {
+  readonly source: Source
+  readonly version: RegoVersion
+  readonly package: readonly string[]
+  readonly module: Module | undefined
+  readonly imports: ReadonlyMap<string, readonly string[]>
+}
+
+export function packageKey(path: readonly string[]): string {
+  return JSON.stringify(path)
+}
+
+export interface Trouble {
+  readonly source: Source
+  readonly at: number
+  readonly code?: RegoProblem['code']
+}
+
+export function refuse({ source, at, code }: Trouble, message: string): never {
+  throw new ProblemFound({
+    code: code ?? 'rego_compile_error',
+    message,
+    location: source.locate(at),
+  })
+}

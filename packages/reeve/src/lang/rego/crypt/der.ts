@@ -1,0 +1,100 @@
+import { DER_BYTES_MAX, DER_DEPTH_MAX } from '../builtins/limits.ts'
+import { toBigInt } from './bytes.ts'
+
+/** One item of the distinguished encoding (X.690). */
+export interface DerItem {
+  /** The first byte: class, whether it has items inside, number. */
+  readonly tag: number
+  readonly content: Uint8Array
+  /** With tag and length. */
+  readonly whole: Uint8Array
+}
+
+export const TAG = {
+  boolean: 0x01,
+  integer: 0x02,
+  bits: 0x03,
+  octets: 0x04,
+  oid: 0x06,
+  sequence: 0x30,
+  set: 0x31,
+  utcTime: 0x17,
+  generalTime: 0x18,
+} as const
+
+/** All items, one behind the other; undefined when the bytes are something else. */
+export function readDer(bytes: Uint8Array): readonly DerItem[] | undefined {
+  if (bytes.length > DER_BYTES_MAX) return undefined
+  const items: DerItem[] = []
+  for (let at = 0; at < bytes.length;) {
+    const item = readItem(bytes, at)
+    if (item === undefined) return undefined
+    items.push(item)
+    at += item.whole.length
+  }
+  return items
+}
+
+/** The one item that the bytes are. */
+export function readOne(bytes: Uint8Array): DerItem | undefined {
+  const items = readDer(bytes)
+  return items?.length === 1 ? items[0] : undefined
+}
+
+/** The items of a sequence, a set or a tagged item; none when it is nothing of that. */
+export function itemsOf(item: DerItem | undefined): readonly DerItem[] {
+  if (item === undefined || (item.tag & 0x20) === 0) return []
+  return readDer(item.content) ?? []
+}
+
+/** Whether everything inside can be read too: a text that is cut anywhere is refused at once. */
+export function isWellFormed(item: DerItem, depth = 0): boolean {
+  if (depth > DER_DEPTH_MAX) return false
+  if ((item.tag & 0x20) === 0) return true
+  const items = readDer(item.content)
+  return items !== undefined && items.every((inner) => isWellFormed(inner, depth + 1))
+}
+
+function readItem(bytes: Uint8Array, at: number): DerItem | undefined {
+  const tag = bytes[at]
+  const first = bytes[at + 1]
+  if (tag === undefined || first === undefined || (tag & 0x1f) === 0x1f) return undefined
+  // A length below 128 is one byte, others say how many bytes follow.
+  const count = first < 0x80 ? 0 : first & 0x7f
+  if (first === 0x80 || count > 4) return undefined
+  let length = first < 0x80 ? first : 0
+  for (const byte of bytes.subarray(at + 2, at + 2 + count)) length = length * 256 + byte
+  const start = at + 2 + count
+  const end = start + length
+  if (end > bytes.length) return undefined
+  return { tag, content: bytes.subarray(start, end), whole: bytes.subarray(at, end) }
+}
+
+/** Two's complement. */
+export function integerOf(item: DerItem | undefined): bigint | undefined {
+  if (item?.tag !== TAG.integer || item.content.length === 0) return undefined
+  const size = toBigInt(item.content)
+  const isNegative = (item.content[0] ?? 0) >= 0x80
+  return isNegative ? size - (1n << BigInt(item.content.length * 8)) : size
+}
+
+/** `1.2.840.113549` */
+export function oidOf(item: DerItem | undefined): string | undefined {
+  if (item?.tag !== TAG.oid || item.content.length === 0) return undefined
+  const numbers: bigint[] = []
+  let number = 0n
+  for (const byte of item.content) {
+    number = (number << 7n) | BigInt(byte & 0x7f)
+    if (byte >= 0x80) continue
+    numbers.push(number)
+    number = 0n
+  }
+  const [first = 0n, ...rest] = numbers
+  const top = first < 80n ? first / 40n : 2n
+  return [top, first - top * 40n, ...rest].join('.')
+}
+
+/** The bytes of a bit string whose length is whole bytes, and of any other its leading ones. */
+export function bitsOf(item: DerItem | undefined): Uint8Array | undefined {
+  return item?.tag === TAG.bits && item.content.length > 0 ? item.content.subarray(1) : undefined
+}

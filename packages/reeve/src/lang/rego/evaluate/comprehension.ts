@@ -1,0 +1,214 @@
+import { directVariables, visitExpression } from '../compile/analyse.ts'
+import type { Comprehension, Goal, Variable } from '../compile/ir.ts'
+import { orderGoals } from '../compile/order.ts'
+import { COMPREHENSION_INDEX_FROM } from '../limits.ts'
+import { ProblemFound } from '../syntax/problem.ts'
+import { EMPTY_OBJECT, EMPTY_SET, type Key, keyOf, type Value } from '../value/value.ts'
+import { forkCoder, type Coder } from './coder.ts'
+import { Collector } from './collector.ts'
+import { Frame, type ComprehensionMemory, type Env, type Evaluate, type Step } from './env.ts'
+import { Halt } from './problem.ts'
+
+/** Runs the body and gathers the head for every answer. */
+export function compileComprehension(coder: Coder, term: Comprehension): Evaluate {
+  const place = coder.counter.collectors++
+  const run = coder.compileGoals(forkCoder(coder, term.body), term.body, (inner) =>
+    compileGather(inner, term, place),
+  )
+  const plain: Evaluate = (frame) => {
+    const collector = new Collector()
+    frame.collectors ??= []
+    frame.collectors[place] = collector
+    run(frame)
+    return gathered(term.makes, collector)
+  }
+  // A trace tells of every run, and an index is not made of indexes.
+  if (coder.program.isTraced || coder.isIndexing) return plain
+  const shared = sharedVariables(coder, term)
+  return shared.length === 0 ? rememberOnce(term, plain) : useIndex(coder, term, { shared, plain })
+}
+
+function gathered(makes: Comprehension['makes'], collector: Collector): Value {
+  if (makes === 'array') return collector.list
+  return makes === 'set' ? collector.set.build() : collector.document.build()
+}
+
+function emptyOf(makes: Comprehension['makes']): Value {
+  if (makes === 'array') return []
+  return makes === 'set' ? EMPTY_SET : EMPTY_OBJECT
+}
+
+function collectorAt(frame: Frame, place: number): Collector {
+  const collector = frame.collectors?.[place]
+  if (collector === undefined) throw new RangeError('a comprehension runs with its collector set')
+  return collector
+}
+
+function compileGather(coder: Coder, term: Comprehension, place: number): Step {
+  const head = coder.compileExpression(coder, term.head)
+  switch (term.makes) {
+    case 'array':
+      return (frame) => {
+        const value = head(frame)
+        frame.env.shared.tick()
+        if (value !== undefined) collectorAt(frame, place).list.push(value)
+        return false
+      }
+    case 'set':
+      return (frame) => {
+        const value = head(frame)
+        frame.env.shared.tick()
+        if (value !== undefined) collectorAt(frame, place).set.add(value)
+        return false
+      }
+    case 'object': {
+      const key = term.key === undefined ? head : coder.compileExpression(coder, term.key)
+      return (frame) => {
+        frame.env.shared.tick()
+        const name = key(frame)
+        const value = head(frame)
+        if (name === undefined || value === undefined) return false
+        if (collectorAt(frame, place).document.put([name], value) === undefined)
+          throw new Halt({
+            code: 'eval_conflict_error',
+            message: 'object keys must be unique',
+            location: coder.source.locate(term.at),
+          })
+        return false
+      }
+    }
+  }
+}
+
+/** Variables bound outside that the comprehension reads: its value depends on nothing else. */
+function sharedVariables(coder: Coder, term: Comprehension): readonly Variable[] {
+  const found = new Set<Variable>()
+  const note = (variable: Variable): void => {
+    if (coder.bound.has(variable)) found.add(variable)
+  }
+  visitExpression(term, { direct: note, inner: note })
+  return [...found]
+}
+
+function memoryOf(env: Env, term: Comprehension): ComprehensionMemory {
+  env.comprehensions ??= new Map()
+  let memory = env.comprehensions.get(term)
+  if (memory === undefined) {
+    memory = { runCount: 0, index: undefined }
+    env.comprehensions.set(term, memory)
+  }
+  return memory
+}
+
+/** In one scope it always has the same value. */
+function rememberOnce(term: Comprehension, plain: Evaluate): Evaluate {
+  return (frame) => {
+    const memory = memoryOf(frame.env, term)
+    const known = memory.index?.get(null)
+    if (known !== undefined) return known
+    const value = plain(frame)
+    if (value !== undefined) memory.index = new Map([[null, value]])
+    return value
+  }
+}
+
+interface Indexed {
+  readonly shared: readonly Variable[]
+  readonly plain: Evaluate
+}
+
+/**
+ * A comprehension that runs again and again in one scope is run once more with the variables it
+ * shares left open, and its answers are kept by their values: grouping stays linear.
+ */
+function useIndex(coder: Coder, term: Comprehension, { shared, plain }: Indexed): Evaluate {
+  const outer: Coder = { ...coder, bound: new Set(coder.bound) }
+  let build: ((frame: Frame) => ReadonlyMap<Key, Value>) | undefined
+  let isTried = false
+  const only = shared.length === 1 ? shared[0]?.slot : undefined
+  const keyIn = (frame: Frame): Key =>
+    only === undefined
+      ? keyOf(shared.map(({ slot }) => frame.slots[slot] ?? null))
+      : keyOf(frame.slots[only] ?? null)
+  return (frame) => {
+    const memory = memoryOf(frame.env, term)
+    if (memory.index === undefined) {
+      if (++memory.runCount <= COMPREHENSION_INDEX_FROM) return plain(frame)
+      if (!isTried) build = compileIndex(outer, term, { shared, keyIn })
+      isTried = true
+      if (build === undefined) return plain(frame)
+      memory.index = build(frame)
+    }
+    return memory.index.get(keyIn(frame)) ?? emptyOf(term.makes)
+  }
+}
+
+interface IndexParts {
+  readonly shared: readonly Variable[]
+  readonly keyIn: (frame: Frame) => Key
+}
+
+/** Nothing when the body cannot find the shared variables by itself. */
+function compileIndex(
+  coder: Coder,
+  term: Comprehension,
+  { shared, keyIn }: IndexParts,
+): ((frame: Frame) => ReadonlyMap<Key, Value>) | undefined {
+  const goals = openOrder(coder, term, shared)
+  if (goals === undefined) return undefined
+  const place = coder.counter.collectors++
+  const inner: Coder = {
+    ...coder,
+    isIndexing: true,
+    bound: new Set(),
+    visible: new Set([...coder.visible, ...shared, ...directVariables(goals)]),
+  }
+  const run = coder.compileGoals(inner, goals, (after) => {
+    const gather = compileGather(after, term, place)
+    return (frame) => {
+      const key = keyIn(frame)
+      let collector = frame.groups?.get(key)
+      if (collector === undefined) {
+        collector = new Collector()
+        frame.groups?.set(key, collector)
+      }
+      frame.collectors ??= []
+      frame.collectors[place] = collector
+      return gather(frame)
+    }
+  })
+  return (outer) => {
+    const frame = new Frame(outer.env, outer.slots.length)
+    const groups = new Map<Key, Collector>()
+    frame.groups = groups
+    run(frame)
+    const index = new Map<Key, Value>()
+    for (const [key, collector] of groups) index.set(key, gathered(term.makes, collector))
+    return index
+  }
+}
+
+/** The body in an order in which it binds the shared variables too. */
+function openOrder(
+  coder: Coder,
+  term: Comprehension,
+  shared: readonly Variable[],
+): readonly Goal[] | undefined {
+  try {
+    const open = { bound: new Set<Variable>(), visible: new Set([...coder.visible, ...shared]) }
+    const trouble = { source: coder.source, at: term.at }
+    const { goals, known } = orderGoals(term.body.map(asUnification), open, trouble)
+    return shared.every((variable) => known.bound.has(variable)) ? goals : undefined
+  } catch (error) {
+    if (error instanceof ProblemFound) return undefined
+    throw error
+  }
+}
+
+/** Once everything is known to be bound, `a == b` may as well find `b`. */
+function asUnification(goal: Goal): Goal {
+  if (goal.type !== 'test' || goal.term.type !== 'call' || goal.term.name !== 'equal') return goal
+  const [left, right] = goal.term.operands
+  if (left === undefined || right === undefined) return goal
+  return { type: 'unify', left, right, declares: false, at: goal.at, with: goal.with }
+}

@@ -1,0 +1,49 @@
+import { FUNCTION_MEMO_FROM } from '../limits.ts'
+import type { Group } from '../compile/ir.ts'
+import type { Value } from '../value/value.ts'
+import { NO_VALUE } from './env.ts'
+
+/**
+ * Results of functions in one scope. Functions that call functions twice would else take twice the
+ * time at every level. Operands are told apart by identity, which costs nothing and never errs:
+ * equal operands that are not the same are only computed again.
+ */
+export class FunctionMemo {
+  readonly #calls = new Map<Group, { count: number; readonly results: Map<string, Result> }>()
+  readonly #ids = new WeakMap<object, number>()
+  #idNext = 0
+
+  /** The key under which a result is kept; nothing as long as the function is called rarely. */
+  keyOf(group: Group, operands: readonly Value[]): string | undefined {
+    let calls = this.#calls.get(group)
+    if (calls === undefined) {
+      calls = { count: 0, results: new Map() }
+      this.#calls.set(group, calls)
+    }
+    if (++calls.count < FUNCTION_MEMO_FROM) return undefined
+    let key = ''
+    for (const operand of operands) key += this.#identify(operand)
+    return key
+  }
+
+  #identify(operand: Value): string {
+    if (typeof operand === 'string') return `${operand.length}"${operand}`
+    if (typeof operand !== 'object' || operand === null) return `${operand},`
+    let id = this.#ids.get(operand)
+    if (id === undefined) {
+      id = this.#idNext++
+      this.#ids.set(operand, id)
+    }
+    return `#${id},`
+  }
+
+  get(group: Group, key: string): Result | undefined {
+    return this.#calls.get(group)?.results.get(key)
+  }
+
+  set(group: Group, key: string, value: Value | undefined): void {
+    this.#calls.get(group)?.results.set(key, value === undefined ? NO_VALUE : value)
+  }
+}
+
+type Result = Value | typeof NO_VALUE

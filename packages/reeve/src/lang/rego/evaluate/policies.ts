@@ -1,0 +1,58 @@
+import { err, ok, type Result } from '../../../kit/result.ts'
+import { compileModules, type Compiled, type CompileOptions } from '../compile/compile.ts'
+import type { RegoVersion } from '../syntax/cursor.ts'
+import type { RegoProblem } from '../syntax/problem.ts'
+import type { Value } from '../value/value.ts'
+import type { Program } from './coder.ts'
+import type { EvaluationProblem } from './problem.ts'
+import { makeProgram } from './program.ts'
+import { compileQuery, type EvaluateOptions, type Query } from './query.ts'
+
+/** Modules that have been read and checked together, ready to be asked. */
+export interface CompiledPolicies {
+  /** The version in which each module was read, by file. */
+  readonly versions: ReadonlyMap<string, RegoVersion>
+  /** `data.a.b = x`: any body. With `explains`, `trace` hears why rules have no answer. */
+  query(text: string, options?: { readonly explains?: boolean }): Result<Query, RegoProblem>
+  /** One document, such as `data.a.deny`. */
+  document(reference: string): Result<DocumentQuery, RegoProblem>
+}
+
+export interface DocumentQuery {
+  /** Undefined: the document has no value. */
+  evaluate(options: EvaluateOptions): Result<Value | undefined, EvaluationProblem>
+}
+
+export function compilePolicies(
+  options: CompileOptions,
+): Result<CompiledPolicies, readonly RegoProblem[]> {
+  const compiled = compileModules(options)
+  if (!compiled.ok) return compiled
+  return ok(makePolicies(compiled.value))
+}
+
+function makePolicies({ compilation, units }: Compiled): CompiledPolicies {
+  const plain = makeProgram(compilation.root, false)
+  let traced: Program | undefined
+  const query: CompiledPolicies['query'] = (text, options) => {
+    if (options?.explains !== true)
+      return compileQuery({ compilation, program: plain, version: 1 }, text)
+    traced ??= makeProgram(compilation.root, true)
+    return compileQuery({ compilation, program: traced, version: 1 }, text)
+  }
+  return {
+    versions: new Map(units.map((unit) => [unit.source.file, unit.version])),
+    query,
+    document: (reference) => {
+      const asked = query(`answer = ${reference}`)
+      if (!asked.ok) return err(asked.error)
+      return ok({ evaluate: (given) => first(asked.value.evaluate(given)) })
+    },
+  }
+}
+
+function first(
+  result: ReturnType<Query['evaluate']>,
+): Result<Value | undefined, EvaluationProblem> {
+  return result.ok ? ok(result.value[0]?.get('answer')) : result
+}

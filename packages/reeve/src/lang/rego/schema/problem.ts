@@ -1,0 +1,7 @@
+/** What is wrong with a document, under the names it has in results. */
+export interface SchemaProblem {
+  /** Where, with periods between the names; `(root)` for the document itself. */
+  readonly field: string
+  readonly type: string
+  readonly description: string
+}

@@ -1,0 +1,176 @@
+import { fromBigInt, fromDecimal, toBigInt, toDecimal, type NumberValue } from './number.ts'
+
+/**
+ * Whole numbers are exact. Fractions are rounded to this many binary digits at every step, as the
+ * other implementations of the language do; the result is the shortest decimal that rounds to it,
+ * so `0.1 + 0.2` is `0.3`.
+ */
+const MANTISSA_BITS = 64
+
+export function add(a: NumberValue, b: NumberValue): NumberValue | undefined {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const sum = a + b
+    if (Number.isSafeInteger(sum) && Number.isInteger(a)) return sum
+  }
+  return compute(a, b, OPERATIONS.add)
+}
+
+export function subtract(a: NumberValue, b: NumberValue): NumberValue | undefined {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const difference = a - b
+    if (Number.isSafeInteger(difference) && Number.isInteger(a)) return difference
+  }
+  return compute(a, b, OPERATIONS.subtract)
+}
+
+export function multiply(a: NumberValue, b: NumberValue): NumberValue | undefined {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const product = a * b
+    if (Number.isSafeInteger(product) && Number.isInteger(a) && Number.isInteger(b))
+      return product === 0 ? 0 : product
+  }
+  return compute(a, b, OPERATIONS.multiply)
+}
+
+/** The divisor is not zero. */
+export function divide(a: NumberValue, b: NumberValue): NumberValue | undefined {
+  if (typeof a === 'number' && typeof b === 'number') {
+    const quotient = a / b
+    if (
+      Number.isSafeInteger(quotient) &&
+      Number.isInteger(a) &&
+      Number.isInteger(b) &&
+      quotient * b === a
+    )
+      return quotient === 0 ? 0 : quotient
+  }
+  return compute(a, b, OPERATIONS.divide)
+}
+
+/** Both are whole, the divisor is not zero; the sign is the dividend's. */
+export function remainder(a: bigint, b: bigint): NumberValue | undefined {
+  return fromBigInt(a % b)
+}
+
+export function negate(value: NumberValue): NumberValue {
+  if (typeof value === 'number') return value === 0 ? 0 : -value
+  return fromDecimal(-value.digits, value.exponent) ?? value
+}
+
+interface Fraction {
+  readonly over: bigint
+  readonly under: bigint
+}
+/** `mantissa × 2^exponent`, the mantissa of at most 64 bits. */
+interface Binary {
+  readonly mantissa: bigint
+  readonly exponent: number
+}
+interface Operation {
+  /** Exact; undefined when the result is not whole. */
+  readonly whole: (a: bigint, b: bigint) => bigint | undefined
+  readonly fraction: (a: Fraction, b: Fraction) => Fraction
+}
+
+const OPERATIONS = {
+  add: {
+    whole: (a, b) => a + b,
+    fraction: (a, b) => ({ over: a.over * b.under + b.over * a.under, under: a.under * b.under }),
+  },
+  subtract: {
+    whole: (a, b) => a - b,
+    fraction: (a, b) => ({ over: a.over * b.under - b.over * a.under, under: a.under * b.under }),
+  },
+  multiply: {
+    whole: (a, b) => a * b,
+    fraction: (a, b) => ({ over: a.over * b.over, under: a.under * b.under }),
+  },
+  divide: {
+    whole: (a, b) => (a % b === 0n ? a / b : undefined),
+    fraction: (a, b) => ({ over: a.over * b.under, under: a.under * b.over }),
+  },
+} as const satisfies Record<string, Operation>
+
+function compute(a: NumberValue, b: NumberValue, operation: Operation): NumberValue | undefined {
+  const left = toBigInt(a)
+  const right = toBigInt(b)
+  if (left !== undefined && right !== undefined) {
+    const whole = operation.whole(left, right)
+    if (whole !== undefined) return fromBigInt(whole)
+  }
+  const result = operation.fraction(fractionOf(roundDecimal(a)), fractionOf(roundDecimal(b)))
+  return shortest(round(result))
+}
+
+function roundDecimal(value: NumberValue): Binary {
+  const { digits, exponent } = toDecimal(value)
+  return round(
+    exponent >= 0
+      ? { over: digits * 10n ** BigInt(exponent), under: 1n }
+      : { over: digits, under: 10n ** BigInt(-exponent) },
+  )
+}
+
+function fractionOf({ mantissa, exponent }: Binary): Fraction {
+  return exponent >= 0
+    ? { over: mantissa << BigInt(exponent), under: 1n }
+    : { over: mantissa, under: 1n << BigInt(-exponent) }
+}
+
+/** To the nearest, ties to even. */
+function round({ over, under }: Fraction): Binary {
+  if (over === 0n) return { mantissa: 0n, exponent: 0 }
+  const isNegative = over < 0n !== under < 0n
+  const top = over < 0n ? -over : over
+  const bottom = under < 0n ? -under : under
+  let exponent = bitLength(top) - bitLength(bottom) - MANTISSA_BITS
+  let mantissa = quotientAt(top, bottom, exponent)
+  if (bitLength(mantissa) > MANTISSA_BITS) {
+    exponent++
+    mantissa = quotientAt(top, bottom, exponent)
+  }
+  return { mantissa: isNegative ? -mantissa : mantissa, exponent }
+}
+
+function quotientAt(top: bigint, bottom: bigint, exponent: number): bigint {
+  const over = exponent < 0 ? top << BigInt(-exponent) : top
+  const under = exponent > 0 ? bottom << BigInt(exponent) : bottom
+  const quotient = over / under
+  const rest = (over % under) * 2n
+  return rest > under || (rest === under && quotient % 2n === 1n) ? quotient + 1n : quotient
+}
+
+function bitLength(value: bigint): number {
+  return value.toString(2).length
+}
+
+/** The shortest decimal that rounds to the same binary number. */
+function shortest(binary: Binary): NumberValue | undefined {
+  if (binary.mantissa === 0n) return 0
+  const { over, under } = fractionOf(binary)
+  const top = over < 0n ? -over : over
+  const scale = top.toString().length - under.toString().length
+  for (let count = 15; count <= 22; count++) {
+    // `count` digits or one more: the scale is a guess from the lengths.
+    const exponent = scale - count
+    const digits = nearest(top, under, exponent)
+    const candidate = fromDecimal(over < 0n ? -digits : digits, exponent)
+    if (candidate === undefined) return undefined
+    const back = roundDecimal(candidate)
+    if (sameBinary(back, binary)) return candidate
+  }
+  return undefined
+}
+
+function nearest(top: bigint, under: bigint, exponent: number): bigint {
+  const over = exponent < 0 ? top * 10n ** BigInt(-exponent) : top
+  const bottom = exponent > 0 ? under * 10n ** BigInt(exponent) : under
+  return (over * 2n + bottom) / (bottom * 2n)
+}
+
+function sameBinary(a: Binary, b: Binary): boolean {
+  const shift = BigInt(Math.abs(a.exponent - b.exponent))
+  return a.exponent >= b.exponent
+    ? a.mantissa << shift === b.mantissa
+    : a.mantissa === b.mantissa << shift
+}
