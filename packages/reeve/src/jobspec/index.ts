@@ -1,4 +1,3 @@
-// tidy-allow dead-export: the places of problems are for the command line, the next reader
 export type { FileFunctions } from './functions/functions.ts'
 export { parseLegacyJobFile } from './legacy/parse-legacy-job-file.ts'
 export { parseJobFile } from './parse-job-file.ts'

@@ -262,3 +262,37 @@ test('submission: is there after a restart, before and after a checkpoint', asyn
     await server.close()
   }
 })
+
+// Where a job is wrong
+
+const HCL = `job "web" {
+  group "app" {
+    count = -1
+    task "t" {
+      driver = ""
+    }
+  }
+}
+`
+
+test('submission: a job that is refused is told where in its source it is wrong', async () => {
+  const server = await createTestServer({ aclEnabled: false })
+  const parsed = await server.ok('parseJob', { body: { JobHCL: HCL } })
+  const Submission = { Source: HCL, Format: 'hcl2' }
+  const [status, text] = await server.refusal('registerJob', { body: { Job: parsed, Submission } })
+  assert.equal(status, 400)
+  const [, placed = ''] = text.split('\nIn the source:\n')
+  assert.deepEqual(
+    placed.split('\n').map((line) => line.slice(0, line.lastIndexOf(':'))),
+    ['input.hcl:3,13-15: TaskGroups[0].Count', 'input.hcl:5,16-18: TaskGroups[0].Tasks[0].Driver'],
+  )
+})
+
+for (const Format of ['json', 'hcl2'])
+  test(`submission: a source that is no ${Format} adds nothing to a refusal`, async () => {
+    const server = await createTestServer({ aclEnabled: false })
+    const job = { ID: 'web', TaskGroups: [] }
+    const plain = await server.refusal('registerJob', { body: { Job: job } })
+    const Submission = { Source: Format === 'json' ? HCL : 'job {', Format }
+    assert.deepEqual(await server.refusal('registerJob', { body: { Job: job, Submission } }), plain)
+  })

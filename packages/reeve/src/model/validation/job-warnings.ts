@@ -82,7 +82,7 @@ function taskWarnings(task: Task): readonly string[] {
   ]
 }
 
-/** Jobspec reference §5: a bare word in a job file is a reference, and drivers are not looked up. */
+/** Jobspec reference §5: a bare word in a job file is a reference, not a driver's name. */
 function driverWarnings(driver: string): readonly string[] {
   return driver.startsWith('${')
     ? [

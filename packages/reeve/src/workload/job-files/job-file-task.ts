@@ -1,11 +1,13 @@
 import type { Random } from '../../kit/clock.ts'
 import {
+  formatPlacedProblem,
   formatProblems,
   parseJobFile,
   parseLegacyJobFile,
+  placeProblems,
   type JobFileResult,
 } from '../../jobspec/index.ts'
-import { canonicalizeJob, LIMITS, type JobDefaults } from '../../model/index.ts'
+import { canonicalizeJob, LIMITS, type JobDefaults, type JobProblem } from '../../model/index.ts'
 
 /** A job file to read, as it is handed to another thread. */
 export interface JobFileTask {
@@ -16,10 +18,15 @@ export interface JobFileTask {
   /** Set when unset fields are to be filled with defaults. */
   readonly defaults: JobDefaults | undefined
   readonly nowMs: number
+  /** Values of variables by name, which win over `variables`. */
+  readonly flags?: Readonly<Record<string, string>>
+  /** What is wrong with the job that came from the file, to be found in it. */
+  readonly problems?: readonly JobProblem[]
 }
 
 export type JobFileOutcome =
-  | { readonly kind: 'job'; readonly json: string }
+  /** With a line for each of the task's problems, which says where in the file it is. */
+  | { readonly kind: 'job'; readonly json: string; readonly placed: readonly string[] }
   | { readonly kind: 'refused'; readonly message: string }
 
 /** What the thread says: that it can take tasks, then one outcome for each. */
@@ -37,18 +44,19 @@ const VARIABLES_FILE = 'variables.hcl'
 export function runJobFileTask(task: JobFileTask, random: Random): JobFileOutcome {
   const read = readTask(task, random)
   if (!read.ok) return { kind: 'refused', message: formatProblems(read.error) }
-  const { job } = read.value
+  const { job, positions } = read.value
   const { defaults } = task
   const json = JSON.stringify(defaults === undefined ? job : canonicalizeJob(job, defaults))
-  if (json.length <= LIMITS.parsedJobCharsMax) return { kind: 'job', json }
+  const placed = placeProblems(task.problems ?? [], positions).map(formatPlacedProblem)
+  if (json.length <= LIMITS.parsedJobCharsMax) return { kind: 'job', json, placed }
   const message = `The job has ${json.length} characters as JSON; at most ${LIMITS.parsedJobCharsMax} can be registered.`
   return { kind: 'refused', message }
 }
 
 function readTask(task: JobFileTask, random: Random): JobFileResult {
-  const { text, variables, nowMs } = task
+  const { text, variables, nowMs, flags = {} } = task
   if (task.isLegacy) return parseLegacyJobFile({ file: FILE, text })
   const variableTexts = variables === '' ? [] : [{ file: VARIABLES_FILE, text: variables }]
-  const request = { file: FILE, text, variableTexts, strict: false, files: undefined }
+  const request = { file: FILE, text, variableTexts, flags, strict: false, files: undefined }
   return parseJobFile({ ...request, random, nowMs })
 }

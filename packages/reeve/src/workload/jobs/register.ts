@@ -26,6 +26,7 @@ import {
 import type { WorkloadContext } from '../context.ts'
 import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
 import { examineJob } from './examine.ts'
+import { placesInSource } from './placed-problems.ts'
 import { storedSource, takeSource } from './submissions.ts'
 import { versionRows } from './versions.ts'
 
@@ -70,7 +71,7 @@ export async function registerJob(
   if (!submitted.ok) return submitted
   if (!isOwnRegion(context, request)) return err(NO_PATH_TO_REGION)
   const job = acceptJob(context, submitted.value, namespace)
-  if (!job.ok) return job
+  if (!job.ok) return await placedInSource(context, job, { namespace, body })
   const current = context.store.tables.jobs.find(namespacedKey(namespace, job.value.ID))
   const conflict = checkIndex(body, current) ?? checkUpdate(job.value, current)
   if (conflict !== undefined) return err(conflict)
@@ -144,6 +145,23 @@ export function acceptJob(
   const { job, problems, unwanted } = examineJob(context, submitted, namespace)
   if (problems.list.length > 0) return invalid(problems.text)
   return unwanted === undefined ? ok(job) : invalid(unwanted)
+}
+
+interface RefusedJob {
+  readonly namespace: string
+  readonly body: JobRegisterRequest
+}
+
+/** Tells also where in its file the job is wrong, when the file came with it. */
+async function placedInSource(
+  context: WorkloadContext,
+  refused: { readonly ok: false; readonly error: Refusal },
+  { namespace, body }: RefusedJob,
+): Promise<Result<never, Refusal>> {
+  const { problems } = examineJob(context, body.Job ?? {}, namespace)
+  const lines = await placesInSource(context, body.Submission, problems.list)
+  if (lines.length === 0) return refused
+  return invalid([refused.error.message, 'In the source:', ...lines].join('\n'))
 }
 
 /** Reference §2.3: what a new version may not change. */
