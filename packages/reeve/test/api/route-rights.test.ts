@@ -99,9 +99,9 @@ async function aWorld() {
   const { SecretID: _secret, ...node } = aNode()
   secured.server.context.store.commit({
     cause: undefined,
-    changes: () => [
+    changes: ({ index }) => [
       put('jobs', job),
-      put('job_versions', job),
+      put('job_versions', { ...job, CreateIndex: index }),
       put('job_summaries', newSummary(job)),
       put('evaluations', evaluation),
       put('allocations', allocation),
