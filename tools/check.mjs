@@ -1,4 +1,4 @@
-/** `npm run check`: everything that must hold before a merge, in under two minutes. */
+/** `npm run check`: the static checks, in under two minutes, then the unit tests. */
 import { runChecks } from './run/checks.mjs'
 import { formatSeconds } from './run/script.mjs'
 import { findTests, runTests, UNIT_TESTS } from './run/tests.mjs'
