@@ -110,6 +110,19 @@ const cases: readonly {
     want: { marks: 1, evaluates: true },
   },
   {
+    name: 'one that was healthy and failed later may be replaced',
+    situation: { rows: [row(true, { ClientStatus: 'failed' }, JUDGED)] },
+    want: { marks: 1, evaluates: true },
+  },
+  {
+    name: 'one that was healthy, failed later and has no attempt left fails nothing',
+    situation: {
+      job: jobWith(limited),
+      rows: [row(true, { ClientStatus: 'failed', ...tried }, JUDGED)],
+    },
+    want: { marks: 1, evaluates: true },
+  },
+  {
     name: 'one that is marked is not marked again',
     situation: { rows: [row(false, { DesiredTransition: { Reschedule: true } }, JUDGED)] },
     want: {},

@@ -36,7 +36,7 @@ export interface WatchDecision {
   readonly failure: DeploymentFailure | undefined
   /** All its canaries are promoted. */
   readonly promotes: boolean
-  /** Unhealthy allocations that the scheduler may replace from now on. */
+  /** Unhealthy and failed allocations that the scheduler may replace from now on. */
   readonly marks: readonly AllocationRow[]
   /** Its job is evaluated: the next allocations may have their turn. */
   readonly evaluates: boolean
@@ -69,7 +69,13 @@ export function decideDeployment(
   const failure =
     failureByHealth(deployment, job, { unhealthy, nowMs }) ?? failureByDeadline(deployment, nowMs)
   if (failure !== undefined) return { ...NOTHING, failure }
-  const marks = unhealthy.filter((row) => row.DesiredTransition?.Reschedule !== true)
+  // What was healthy and failed later is replaced too, but says nothing against the version.
+  const failed = rows.filter(
+    (row) => row.ClientStatus === 'failed' && row.DeploymentStatus?.Healthy === true,
+  )
+  const marks = [...unhealthy, ...failed].filter(
+    (row) => row.DesiredTransition?.Reschedule !== true,
+  )
   // A job of one version has nothing that waits for its turn: only the last word on it matters.
   const mayGoOn = view.hasOtherVersions || isRolledOut(deployment)
   const hasNews = mayGoOn && rows.some((row) => isNews(row, view.judgedIndex))
