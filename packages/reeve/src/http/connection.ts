@@ -50,16 +50,17 @@ export function followConnections(server: Server): void {
     const socket = request.socket as HttpSocket
     socket[READ_BEFORE] = socket[READ] ?? 0
     socket[READ] = socket.bytesRead
+    if (socket[ASKED_AGAIN] === true) askedAgain.add(request)
+    socket[ASKED_AGAIN] = false
   })
 }
 
-/** True once for a request that waited already. */
+/** Requests that waited already, whatever becomes of them. */
+const askedAgain = new WeakSet<IncomingMessage>()
+
+/** Whether a request waited already, and must not wait again. */
 export function wasAskedAgain(request: IncomingMessage): boolean {
-  // As above.
-  const socket = request.socket as HttpSocket
-  if (socket[ASKED_AGAIN] !== true) return false
-  socket[ASKED_AGAIN] = false
-  return true
+  return askedAgain.has(request)
 }
 
 /** A connection without its request. */

@@ -8,6 +8,7 @@ import { parkedQueries } from '../../src/http/blocking.ts'
 import { put } from '../../src/state/index.ts'
 import { aJob } from '../build/index.ts'
 import { createTestServer, type TestServer } from './harness.ts'
+import { aSecuredServer } from './secured.ts'
 
 /** Long enough for a busy machine; without it a lost answer would hang the run. */
 const patience = { timeout: 20_000 }
@@ -212,3 +213,28 @@ test('parked connection: a stop answers it and closes it', patience, async (t) =
   assert.match(head, /^connection: close$/im)
   await closed
 })
+
+test(
+  'parked connection: a token that was deleted meanwhile is refused, and the next query waits',
+  patience,
+  async (t) => {
+    const { server, root, as, client } = await aSecuredServer()
+    const reader = await client('namespace "default" { policy = "read" }')
+    const before = await change(server)
+    const line = new Line(Number(new URL(await server.listen()).port))
+    t.after(async () => {
+      line.socket.destroy()
+      await server.close()
+    })
+    line.ask(`/v1/jobs?index=${before}`, `X-Service-Token: ${reader.SecretID}\r\n`)
+    await untilParked()
+    const params = { accessor_id: reader.AccessorID }
+    await server.ok('deleteAclToken', as(root, { params }))
+    const after = await change(server)
+    assert.match((await line.answer()).head, /^HTTP\/1\.1 403 /)
+    line.ask(`/v1/jobs?index=${after}`, `X-Service-Token: ${root.SecretID}\r\n`)
+    await untilParked()
+    const last = await change(server)
+    assert.equal((await line.answer()).index, last)
+  },
+)
