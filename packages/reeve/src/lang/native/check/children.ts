@@ -1,0 +1,33 @@
+import type { Expression } from '../syntax/tree.ts'
+
+/** The expressions directly inside one; the body of a function is not one. */
+export function childrenOf(node: Expression): readonly Expression[] {
+  switch (node.kind) {
+    case 'int':
+    case 'float':
+    case 'string':
+    case 'name':
+    case 'function':
+      return []
+    case 'list':
+      return node.items
+    case 'map':
+      return node.entries.flatMap(({ key, value }) => [key, value])
+    case 'rule':
+      return node.when === undefined ? [node.body] : [node.when, node.body]
+    case 'quantifier':
+      return [node.collection, node.body]
+    case 'unary':
+    case 'state':
+    case 'select':
+      return [node.operand]
+    case 'binary':
+      return [node.left, node.right]
+    case 'index':
+      return [node.operand, node.index]
+    case 'slice':
+      return [node.operand, node.from, node.to].filter((part) => part !== undefined)
+    case 'call':
+      return [node.callee, ...node.args]
+  }
+}

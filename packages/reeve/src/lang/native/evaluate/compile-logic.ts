@@ -1,0 +1,92 @@
+import type { BinaryExpression, Expression, LogicOperator } from '../syntax/tree.ts'
+import { typeOf, Undefined, type Value } from '../value/value.ts'
+import { compileExpression, placeIn, type Code, type Maker } from './code.ts'
+import { combine } from './operators.ts'
+import { quoteOf } from './recorder.ts'
+import type { Run, Site } from './run.ts'
+
+/** A truth value where one is needed; anything else is an error (reference §1.7). */
+export function truthOf(
+  value: Value,
+  { run, site, what }: { run: Run; site: Site; what: string },
+): boolean | Undefined {
+  if (typeof value === 'boolean' || value instanceof Undefined) return value
+  return run.fail(site, `${what} needs a bool, not ${typeOf(value)}`)
+}
+
+interface LogicExpression extends BinaryExpression {
+  readonly operator: LogicOperator
+}
+
+export function compileLogic(node: LogicExpression, maker: Maker): Code {
+  const { operator } = node
+  const left = compileOperand(node.left, maker)
+  const right = compileOperand(node.right, maker)
+  const place = placeIn(maker.source, node.spot)
+  const what = `"${operator}"`
+  return (frame, run) => {
+    const mark = run.recorder?.mark
+    const { site } = place(run)
+    const first = truthOf(left(frame, run), { run, site, what })
+    // Reference §1.6: undefined decides `and` at once, but not `or`.
+    if (operator === 'and' && first !== true) return first
+    if (operator === 'or' && first === true) return first
+    const second = truthOf(right(frame, run), { run, site, what })
+    const value = combine(operator, first, second)
+    if (value === true && mark !== undefined) run.recorder?.forget(mark)
+    return value
+  }
+}
+
+export function compileNot(node: Extract<Expression, { kind: 'unary' }>, maker: Maker): Code {
+  const operand = compileExpression(node.operand, maker)
+  const place = placeIn(maker.source, node.spot)
+  return (frame, run) => {
+    const mark = run.recorder?.mark
+    const found = truthOf(operand(frame, run), { run, site: place(run).site, what: '"not"' })
+    // What made the operand false made this true.
+    if (mark !== undefined) run.recorder?.forget(mark)
+    const value = found instanceof Undefined ? found : !found
+    return explained({ node, maker, run, value, operands: [node.operand], values: [found] })
+  }
+}
+
+/** An operand that is a condition itself: what is written there is named when it is not true. */
+export function compileOperand(node: Expression, maker: Maker): Code {
+  const code = compileExpression(node, maker)
+  if (!maker.explains || !isPlain(node)) return code
+  return (frame, run) =>
+    explained({ node, maker, run, value: code(frame, run), operands: [], values: [] })
+}
+
+/** Records nothing by itself. */
+function isPlain({ kind }: Expression): boolean {
+  return kind === 'name' || kind === 'select' || kind === 'index' || kind === 'call'
+}
+
+interface Explained {
+  readonly node: Expression
+  readonly maker: Maker
+  readonly run: Run
+  readonly value: Value
+  readonly operands: readonly Expression[]
+  readonly values: readonly Value[]
+}
+
+/** Passes the value on, and says why it is not true where somebody listens. */
+export function explained({ node, maker, run, value, operands, values }: Explained): Value {
+  const { recorder } = run
+  if (recorder === undefined || (value !== false && !(value instanceof Undefined))) return value
+  const shown = operands.flatMap((operand, index) =>
+    isLiteral(operand)
+      ? []
+      : [{ text: quoteOf(maker.source, operand.spot), value: values[index] ?? null }],
+  )
+  recorder.add(maker.source, node.spot, { value, operands: shown })
+  return value
+}
+
+/** Its text says its value. */
+function isLiteral({ kind }: Expression): boolean {
+  return kind === 'int' || kind === 'float' || kind === 'string'
+}

@@ -1,0 +1,147 @@
+import { keyOf, OwnMap } from '../value/map.ts'
+import { ListValue, Undefined, type Value } from '../value/value.ts'
+import type { LoopVariables, QuantifierExpression } from '../syntax/tree.ts'
+import { compileExpression, placeIn, type Code, type Maker } from './code.ts'
+import { compileOperand, truthOf } from './compile-logic.ts'
+import { eachElement, elementsOf } from './elements.ts'
+import { combine } from './operators.ts'
+import { quoteOf } from './recorder.ts'
+import type { Run } from './run.ts'
+import { Scope, type Frame } from './scope.ts'
+
+/** What the body says of one element. */
+type Judge = (key: Value, value: Value) => Value
+
+interface Quantified {
+  readonly run: Run
+  readonly collection: Value
+  readonly judge: Judge
+}
+
+export function compileQuantifier(node: QuantifierExpression, maker: Maker): Code {
+  const collection = compileExpression(node.collection, maker)
+  const place = placeIn(maker.source, node.spot)
+  const { scope, bind } = loopScope(node.variables, maker.scope)
+  const inner = { ...maker, scope }
+  const body = isCondition(node)
+    ? compileOperand(node.body, inner)
+    : compileExpression(node.body, inner)
+  const judgeOf =
+    (frame: Frame, run: Run): Judge =>
+    (key, value) => {
+      const own = scope.frame(frame)
+      bind(own, key, value)
+      return body(own, run)
+    }
+  return (frame, run) => {
+    const quantified = {
+      run,
+      collection: collection(frame, run),
+      judge: judgeOf(frame, run),
+    }
+    if (quantified.collection instanceof Undefined) return quantified.collection
+    return evaluate(node, { ...quantified, maker, site: place(run).site })
+  }
+}
+
+function isCondition({ quantifier }: QuantifierExpression): boolean {
+  return quantifier === 'any' || quantifier === 'all'
+}
+
+/** A scope that holds the names of an element, and how to fill them. */
+export function loopScope(variables: LoopVariables, parent: Scope) {
+  const { key, value } = variables
+  const names = key === undefined ? [value.name] : [key.name, value.name]
+  const scope = new Scope(parent, names)
+  const keySlot = key === undefined ? undefined : scope.slotOf(key.name)
+  const valueSlot = scope.declare(value.name)
+  const bind = (frame: Frame, keyOfElement: Value, element: Value) => {
+    if (keySlot !== undefined) frame.slots[keySlot] = keyOfElement
+    frame.slots[valueSlot] = element
+  }
+  return { scope, bind }
+}
+
+interface Evaluated extends Quantified {
+  readonly maker: Maker
+  readonly site: { readonly source: Maker['source']; readonly at: number }
+}
+
+function evaluate(node: QuantifierExpression, quantified: Evaluated): Value {
+  switch (node.quantifier) {
+    case 'any':
+      return evaluateAny(node, quantified)
+    case 'all':
+      return evaluateAll(node, quantified)
+    case 'filter':
+      return evaluateFilter(quantified)
+    case 'map':
+      return evaluateMap(quantified)
+  }
+}
+
+/** Reference §1.6: like a chain of `or`. */
+function evaluateAny(node: QuantifierExpression, quantified: Evaluated): Value {
+  const { run, collection, judge, site, maker } = quantified
+  const mark = run.recorder?.mark
+  const elements = elementsOf(collection, { run, site })
+  if (elements.kind === 'undefined') return elements.value
+  const state: { answer: boolean | Undefined } = { answer: false }
+  eachElement(elements, run, (key, value) => {
+    const found = truthOf(judge(key, value), { run, site, what: '"any"' })
+    state.answer = combine('or', state.answer, found)
+    return found === true
+  })
+  const { answer } = state
+  if (mark !== undefined) run.recorder?.forget(mark)
+  if (answer !== true) run.recorder?.add(maker.source, node.spot, { value: answer, operands: [] })
+  return answer
+}
+
+/** Like a chain of `and`: the first that is not true decides. */
+function evaluateAll(node: QuantifierExpression, quantified: Evaluated): Value {
+  const { run, collection, judge, site, maker } = quantified
+  const elements = elementsOf(collection, { run, site })
+  if (elements.kind === 'undefined') return elements.value
+  const state: { answer: boolean | Undefined } = { answer: true }
+  eachElement(elements, run, (key, value) => {
+    const found = truthOf(judge(key, value), { run, site, what: '"all"' })
+    state.answer = found
+    if (found === true) return false
+    const text = quoteOf(maker.source, node.collection.spot)
+    const operands = [{ text: `element of ${text}`, value: key }]
+    run.recorder?.add(maker.source, node.spot, { value: found, operands })
+    return true
+  })
+  return state.answer
+}
+
+function evaluateFilter({ run, collection, judge, site }: Evaluated): Value {
+  const elements = elementsOf(collection, { run, site })
+  if (elements.kind === 'undefined') return elements.value
+  const kept: [Value, Value][] = []
+  const state: { unknown: Undefined | undefined } = { unknown: undefined }
+  eachElement(elements, run, (key, value) => {
+    const found = truthOf(judge(key, value), { run, site, what: '"filter"' })
+    if (found instanceof Undefined) state.unknown = found
+    if (found === true) kept.push([key, value])
+    return state.unknown !== undefined
+  })
+  if (state.unknown !== undefined) return state.unknown
+  run.keep(kept.length)
+  if (elements.kind === 'list') return new ListValue(kept.map(([, value]) => value))
+  return new OwnMap(kept.map(([key, value]) => [keyOf(key) ?? '', value]))
+}
+
+/** Always a list (reference §1.6 lets an element be undefined). */
+function evaluateMap({ run, collection, judge, site }: Evaluated): Value {
+  const elements = elementsOf(collection, { run, site })
+  if (elements.kind === 'undefined') return elements.value
+  const items: Value[] = []
+  eachElement(elements, run, (key, value) => {
+    items.push(judge(key, value))
+    return false
+  })
+  run.keep(items.length)
+  return new ListValue(items)
+}

@@ -1,0 +1,253 @@
+import { STEPS_MAX } from '../limits.ts'
+import type { NativeProblem, Position } from '../syntax/source.ts'
+import { copyOf } from '../value/copy.ts'
+import { Float } from '../value/int.ts'
+import { compareKeys, OwnMap } from '../value/map.ts'
+import {
+  isMap,
+  isRule,
+  ListValue,
+  typeOf,
+  Undefined,
+  type Key,
+  type MapValue,
+  type Value,
+} from '../value/value.ts'
+import { predeclared, type Program } from './program.ts'
+import { Recorder, type RuleReport } from './recorder.ts'
+import { Run, Stop } from './run.ts'
+import type { Frame } from './scope.ts'
+
+export interface EvaluateOptions {
+  /** The value of an import; asked once for each that the policy names. */
+  readonly importValue: (path: string) => Value | undefined
+  readonly globals?: ReadonlyMap<string, Value>
+  readonly params?: ReadonlyMap<string, Value>
+  readonly stepsMax?: number
+  readonly isCancelled?: () => boolean
+  /** Whether to say why rules are not true; costs about as much again. */
+  readonly explains?: boolean
+}
+
+/** Reference §1.13. */
+export type EvaluationResult = 'pass' | 'fail' | 'undefined' | 'error'
+
+export interface Evaluation {
+  readonly result: EvaluationResult
+  /** The value of `main`; undefined when it has none. */
+  readonly value: Value | undefined
+  /** Where an undefined `main` came up. */
+  readonly undefinedAt: Position | undefined
+  readonly error: NativeProblem | undefined
+  /** Whether the error is that it cost too much. */
+  readonly isOverLimit: boolean
+  readonly rules: readonly RuleReport[]
+  readonly printed: string
+  readonly steps: number
+}
+
+export interface Linked {
+  readonly main: Program
+  readonly modules: ReadonlyMap<string, Program>
+  readonly globals: readonly string[]
+}
+
+/** Runs a policy from top to bottom, then reads `main`. Nothing is thrown. */
+export function execute(linked: Linked, options: EvaluateOptions): Evaluation {
+  const run = new Run({
+    stepsMax: options.stepsMax ?? STEPS_MAX,
+    isCancelled: options.isCancelled ?? (() => false),
+    recorder: options.explains === true ? new Recorder() : undefined,
+  })
+  try {
+    return judged(new Execution(linked, options, run).mainValue(), run)
+  } catch (thrown) {
+    const stop = thrown instanceof Stop ? thrown : stackStop(thrown, linked)
+    return ended(run, {
+      result: 'error',
+      error: stop.problem,
+      isOverLimit: stop.kind === 'limit',
+    })
+  }
+}
+
+/** The engine's own stack is a limit too; anything else thrown is a bug of ours. */
+function stackStop(thrown: unknown, { main }: Linked): Stop {
+  if (!(thrown instanceof RangeError)) throw thrown
+  return new Stop('limit', main.source.problemAt(0, 'the policy is nested too deep to be run'))
+}
+
+type Ended = Pick<Evaluation, 'result'> & Partial<Evaluation>
+
+function ended(run: Run, rest: Ended): Evaluation {
+  return {
+    value: undefined,
+    undefinedAt: undefined,
+    error: undefined,
+    isOverLimit: false,
+    rules: run.reports,
+    printed: run.printed,
+    steps: run.steps,
+    ...rest,
+  }
+}
+
+function judged(value: Value | NativeProblem, run: Run): Evaluation {
+  if (isProblem(value)) return ended(run, { result: 'error', error: value })
+  if (value instanceof Undefined)
+    return ended(run, { result: 'undefined', value, undefinedAt: value.position })
+  const result = resultOf(value)
+  return ended(run, { result, value })
+}
+
+function isProblem(value: Value | NativeProblem): value is NativeProblem {
+  return typeof value === 'object' && value !== null && 'sourceLine' in value
+}
+
+function resultOf(value: Exclude<Value, Undefined>): EvaluationResult {
+  if (typeof value === 'boolean') return value ? 'pass' : 'fail'
+  return isNothing(value) ? 'pass' : 'fail'
+}
+
+function isNothing(value: Value): boolean {
+  if (typeof value === 'string') return value === ''
+  if (value instanceof ListValue) return value.items.length === 0
+  if (isMap(value)) return value.size === 0
+  return value === 0 || (value instanceof Float && value.value === 0)
+}
+
+class Execution {
+  readonly #linked: Linked
+  readonly #options: EvaluateOptions
+  readonly #run: Run
+  readonly #moduleValues = new Map<string, Value>()
+
+  constructor(linked: Linked, options: EvaluateOptions, run: Run) {
+    this.#linked = linked
+    this.#options = options
+    this.#run = run
+  }
+
+  mainValue(): Value | NativeProblem {
+    const { main, globals } = this.#linked
+    const frame = this.#frameOf(main)
+    for (const name of globals) {
+      const value = this.#options.globals?.get(name)
+      if (value !== undefined) frame.slots[main.file.declare(name)] = value
+    }
+    this.#fillParams(main, frame)
+    const mainSlot = main.file.slotOf('main')
+    main.body(this.#run.recorder !== undefined)(frame, this.#run)
+    const found = mainSlot === undefined ? undefined : frame.slots[mainSlot]
+    if (found === undefined)
+      return main.source.problemAt(0, 'the policy has no "main": its value is the verdict')
+    return this.#verdictOf(found)
+  }
+
+  #verdictOf(found: Value): Value | NativeProblem {
+    const value = isRule(found) ? found.force() : found
+    const kind = typeOf(value)
+    if (kind !== 'null' && kind !== 'func' && kind !== 'rule') return value
+    const { source } = this.#linked.main
+    return source.problemAt(
+      0,
+      `"main" cannot be ${kind}: a verdict is a bool, a number or what was found`,
+    )
+  }
+
+  #frameOf(program: Program): Frame {
+    const universe = program.universe.frame(undefined)
+    for (const { slot, value } of predeclared(program.universe)) universe.slots[slot] = value
+    for (const { path, slot } of program.imports) universe.slots[slot] = this.#import(program, path)
+    return program.file.frame(universe)
+  }
+
+  #import(program: Program, path: string): Value {
+    const module = this.#linked.modules.get(path)
+    if (module !== undefined) return this.#module(path, module)
+    const value = this.#options.importValue(path)
+    if (value !== undefined) return value
+    return this.#run.fail(
+      { source: program.source, at: 0 },
+      `the import "${path}" is not there in this evaluation`,
+    )
+  }
+
+  /** A module runs once per evaluation, however often it is imported (reference §1.12). */
+  #module(path: string, program: Program): Value {
+    const known = this.#moduleValues.get(path)
+    if (known !== undefined) return known
+    const frame = this.#frameOf(program)
+    program.body(this.#run.recorder !== undefined)(frame, this.#run)
+    const value = new ModuleValue(program, frame, this.#run)
+    this.#moduleValues.set(path, value)
+    return value
+  }
+
+  #fillParams(program: Program, frame: Frame): void {
+    for (const { name, slot, at, fallback } of program.params) {
+      const given = this.#options.params?.get(name) ?? fallback?.(frame, this.#run)
+      if (given === undefined)
+        this.#run.fail(
+          { source: program.source, at },
+          `the param "${name}" has neither a value nor a default`,
+        )
+      frame.slots[slot] = given
+    }
+  }
+}
+
+/** What a module offers: the names of its file. Its lists and maps are handed out as copies. */
+class ModuleValue implements MapValue {
+  readonly isMap = true
+  readonly #program: Program
+  readonly #frame: Frame
+  readonly #run: Run
+
+  constructor(program: Program, frame: Frame, run: Run) {
+    this.#program = program
+    this.#frame = frame
+    this.#run = run
+  }
+
+  get size(): number {
+    return this.keys().length
+  }
+
+  get(key: Key): Value | undefined {
+    const slot = typeof key === 'string' ? this.#program.file.slotOf(key) : undefined
+    const value = slot === undefined ? undefined : this.#frame.slots[slot]
+    if (value === undefined) return undefined
+    const read = isRule(value) ? value.force() : value
+    return copyOf(read, (cells) => this.#run.keep(cells))
+  }
+
+  has(key: Key): boolean {
+    return typeof key === 'string' && this.keys().includes(key)
+  }
+
+  set(): never {
+    return this.#refuse()
+  }
+
+  delete(): never {
+    return this.#refuse()
+  }
+
+  keys(): readonly Key[] {
+    const { file } = this.#program
+    return file.names
+      .filter((name) => this.#frame.slots[file.declare(name)] !== undefined)
+      .toSorted(compareKeys)
+  }
+
+  #refuse(): never {
+    const { source } = this.#program
+    return this.#run.fail({ source, at: 0 }, 'nothing in a module can be changed from outside')
+  }
+}
+
+/** A map of the host: names to values, as imports are. */
+export function mapOf(entries: Readonly<Record<string, Value>>): MapValue {
+  return new OwnMap(Object.entries(entries))
+}

@@ -1,0 +1,107 @@
+import { err, ok, type Result } from '../../../kit/result.ts'
+import { PROBLEM_COUNT_MAX } from '../limits.ts'
+import type { NativeProblem } from '../syntax/source.ts'
+import { execute, type EvaluateOptions, type Evaluation } from './execute.ts'
+import { compileProgram, type Program, type ProgramText } from './program.ts'
+
+export interface PolicyOptions {
+  /** Other texts that may be imported, by the name that imports use. */
+  readonly modules?: ReadonlyMap<string, ProgramText>
+  /**
+   * Names that evaluations will bring. One ending in `/…` is static data that may be entered by
+   * path: `import "animals/dogs"` finds `animals`.
+   */
+  readonly imports?: ReadonlySet<string>
+  /** What to say of an import that nobody has: names what to use instead. */
+  readonly adviceFor?: (path: string) => string | undefined
+  /** Variables that every evaluation brings. */
+  readonly globals?: readonly string[]
+}
+
+/** A policy that was read, checked and made into code; to be evaluated any number of times. */
+export interface CompiledPolicy {
+  readonly warnings: readonly NativeProblem[]
+  /** The comment at its top. */
+  readonly description: string
+  readonly params: readonly { readonly name: string; readonly isRequired: boolean }[]
+  /** The imports that it and its modules use. */
+  readonly imports: readonly string[]
+  evaluate(options: EvaluateOptions): Evaluation
+}
+
+export function compilePolicy(
+  text: ProgramText,
+  options: PolicyOptions = {},
+): Result<CompiledPolicy, readonly NativeProblem[]> {
+  const linker = new Linker(options)
+  const main = linker.compile(text, false)
+  if (main === undefined || linker.problems.length > 0)
+    return err(linker.problems.slice(0, PROBLEM_COUNT_MAX))
+  const programs = [main, ...linker.modules.values()]
+  return ok({
+    warnings: programs.flatMap(warningsOf),
+    description: main.tree.description,
+    params: main.tree.params.map(({ name, fallback }) => ({
+      name,
+      isRequired: fallback === undefined,
+    })),
+    imports: [...new Set(programs.flatMap(({ imports }) => imports.map(({ path }) => path)))],
+    evaluate: (evaluation) =>
+      execute({ main, modules: linker.modules, globals: options.globals ?? [] }, evaluation),
+  })
+}
+
+function warningsOf({ tree, source }: Program): readonly NativeProblem[] {
+  return tree.warnings.map(({ at, message }) => source.problemAt(at, message))
+}
+
+/** Compiles a policy and, as they are met, the modules that it imports. */
+class Linker {
+  readonly problems: NativeProblem[] = []
+  readonly modules = new Map<string, Program>()
+  readonly #options: PolicyOptions
+  /** Modules whose imports are being looked at: one that comes up again imports itself. */
+  readonly #open = new Set<string>()
+
+  constructor(options: PolicyOptions) {
+    this.#options = options
+  }
+
+  compile(text: ProgramText, isModule: boolean): Program | undefined {
+    const program = compileProgram(text, {
+      isModule,
+      globals: isModule ? [] : (this.#options.globals ?? []),
+      importComplaint: (path) => this.#complaint(path),
+    })
+    if (!program.ok) {
+      this.problems.push(...program.error)
+      return undefined
+    }
+    for (const { path } of program.value.tree.imports) this.#link(path)
+    return program.value
+  }
+
+  #link(path: string): void {
+    const text = this.#options.modules?.get(path)
+    if (text === undefined || this.modules.has(path)) return
+    this.#open.add(path)
+    const program = this.compile(text, true)
+    this.#open.delete(path)
+    if (program !== undefined) this.modules.set(path, program)
+  }
+
+  #complaint(path: string): string | undefined {
+    if (this.#open.has(path)) return `the module "${path}" imports itself`
+    if (this.#options.modules?.has(path) === true || this.#isProvided(path)) return undefined
+    const advice = this.#options.adviceFor?.(path)
+    return `there is no import "${path}"${advice === undefined ? '' : `: ${advice}`}`
+  }
+
+  #isProvided(path: string): boolean {
+    const { imports } = this.#options
+    if (imports === undefined) return false
+    if (imports.has(path)) return true
+    const slash = path.indexOf('/')
+    return slash > 0 && imports.has(`${path.slice(0, slash)}/…`)
+  }
+}

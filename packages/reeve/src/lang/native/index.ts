@@ -1,0 +1,22 @@
+// tidy-allow dead-export: a language is a library; policies are its next reader
+export { compilePolicy, type CompiledPolicy, type PolicyOptions } from './evaluate/policy.ts'
+export {
+  mapOf,
+  type EvaluateOptions,
+  type Evaluation,
+  type EvaluationResult,
+} from './evaluate/execute.ts'
+export type { Failure, RuleReport } from './evaluate/recorder.ts'
+export type { ProgramText } from './evaluate/program.ts'
+export { hostFunction } from './evaluate/builtins.ts'
+export type { NativeProblem, Position } from './syntax/source.ts'
+export { show } from './value/show.ts'
+export { viewOf, type PlainValue, type ViewShape } from './value/view.ts'
+export {
+  ListValue,
+  typeOf,
+  Undefined,
+  type FunctionValue,
+  type MapValue,
+  type Value,
+} from './value/value.ts'

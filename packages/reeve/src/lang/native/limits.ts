@@ -1,0 +1,52 @@
+/** What one policy may cost: its text comes from any caller who may upload a policy. */
+
+/** UTF-16 units of one text. */
+export const SOURCE_LENGTH_MAX = 4 * 1024 * 1024
+
+/** Tokens of one text; each costs up to a few hundred bytes in the tree. */
+export const TOKEN_COUNT_MAX = 400_000
+
+/** Expressions and blocks inside one another: keeps every recursive pass on the stack. */
+export const NESTING_DEPTH_MAX = 200
+
+/** Operators in one chain such as `a + b + …`: it leans to the left, one level per operator. */
+export const OPERATOR_CHAIN_MAX = 1000
+
+/** Problems reported for one policy. */
+export const PROBLEM_COUNT_MAX = 10
+
+/** Functions that wait for one another (reference §1.15). */
+export const CALL_DEPTH_MAX = 500
+
+/** Calls, iterations and elements touched by one evaluation, unless the caller says otherwise. */
+export const STEPS_MAX = 50_000_000
+
+/** Characters that an operation may produce for the price of one step. */
+export const CHARACTERS_PER_STEP = 64
+
+/** Elements and characters (in units of 64) held at most by everything an evaluation made. */
+export const CELLS_MAX = 20_000_000
+
+/** Characters of one text value. */
+export const STRING_LENGTH_MAX = 16 * 1024 * 1024
+
+/** Values inside one another, when they are compared, shown or read from JSON. */
+export const VALUE_DEPTH_MAX = 1000
+
+/** Characters of everything `print` says in one evaluation (reference §1.15). */
+export const PRINT_LENGTH_MAX = 64 * 1024
+
+/** Characters of a value in a report; the rest is cut and the cut is shown. */
+export const SHOWN_LENGTH_MAX = 2000
+
+/** Characters of a quoted expression in a report. */
+export const QUOTED_LENGTH_MAX = 200
+
+/** Failing expressions reported for one rule. */
+export const FAILURES_PER_RULE_MAX = 20
+
+/** Characters of one regular expression. */
+export const PATTERN_LENGTH_MAX = 4096
+
+/** Compiled regular expressions kept by one evaluation. */
+export const PATTERN_CACHE_MAX = 200

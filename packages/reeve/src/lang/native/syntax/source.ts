@@ -1,0 +1,71 @@
+/** A place in a policy's text; lines and columns count from 1, columns in characters. */
+export interface Position {
+  readonly file: string
+  /** UTF-16 units from the beginning. */
+  readonly offset: number
+  readonly line: number
+  readonly column: number
+}
+
+/** What is wrong with a policy, and where. */
+export interface NativeProblem {
+  readonly message: string
+  readonly position: Position
+  /** The line of the text that the position is in. */
+  readonly sourceLine: string
+}
+
+/** The text of a policy, and where its lines begin. */
+export class Source {
+  readonly file: string
+  readonly text: string
+  #lineStarts: readonly number[] | undefined
+
+  constructor(file: string, text: string) {
+    this.file = file
+    this.text = text
+  }
+
+  positionAt(offset: number): Position {
+    const starts = this.#starts()
+    let [low, high] = [0, starts.length - 1]
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if ((starts[middle] ?? 0) <= offset) low = middle
+      else high = middle - 1
+    }
+    const start = starts[low] ?? 0
+    const column = Array.from(this.text.slice(start, offset)).length + 1
+    return { file: this.file, offset, line: low + 1, column }
+  }
+
+  problemAt(offset: number, message: string): NativeProblem {
+    const position = this.positionAt(offset)
+    return { message, position, sourceLine: this.#lineAt(position.line) }
+  }
+
+  #lineAt(line: number): string {
+    const starts = this.#starts()
+    const start = starts[line - 1] ?? 0
+    return this.text.slice(start, starts[line] ?? this.text.length).trimEnd()
+  }
+
+  #starts(): readonly number[] {
+    if (this.#lineStarts !== undefined) return this.#lineStarts
+    const starts = [0]
+    for (let at = this.text.indexOf('\n'); at !== -1; at = this.text.indexOf('\n', at + 1))
+      starts.push(at + 1)
+    this.#lineStarts = starts
+    return starts
+  }
+}
+
+/** Ends reading or checking a text; caught where the text was handed in. */
+export class SyntaxProblem extends Error {
+  readonly problem: NativeProblem
+
+  constructor(problem: NativeProblem) {
+    super(problem.message)
+    this.problem = problem
+  }
+}

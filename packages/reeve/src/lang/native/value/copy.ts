@@ -1,0 +1,17 @@
+import { VALUE_DEPTH_MAX } from '../limits.ts'
+import { OwnMap } from './map.ts'
+import { isMap, ListValue, type Value } from './value.ts'
+
+/** A list or map that shares nothing with the one it was made from; `keep` pays for it. */
+export function copyOf(value: Value, keep: (cells: number) => void, depth = 0): Value {
+  if (depth > VALUE_DEPTH_MAX) keep(Number.POSITIVE_INFINITY)
+  if (value instanceof ListValue) {
+    keep(value.items.length)
+    return new ListValue(value.items.map((item) => copyOf(item, keep, depth + 1)))
+  }
+  if (!isMap(value)) return value
+  keep(value.size)
+  return new OwnMap(
+    value.keys().map((key) => [key, copyOf(value.get(key) ?? null, keep, depth + 1)]),
+  )
+}

@@ -1,0 +1,108 @@
+import { compareKeys } from './map.ts'
+import { Float, wrapInt } from './int.ts'
+import { ListValue, type Key, type MapValue, type Value } from './value.ts'
+
+/** Plain data of the host, as JSON has it. */
+export type PlainValue =
+  | null
+  | boolean
+  | string
+  | number
+  | bigint
+  | undefined
+  | readonly PlainValue[]
+  | { readonly [key: string]: PlainValue }
+
+/** How a host's objects look to a policy. */
+export interface ViewShape {
+  /** The name that a policy uses for a field, at this place. */
+  readonly nameOf: (field: string) => string
+  /** How the value of a field is seen; the same shape when it has none of its own. */
+  readonly shapeOf: (field: string) => ViewShape
+}
+
+/** Names as they are, all the way down. */
+export const AS_IS: ViewShape = { nameOf: (field) => field, shapeOf: () => AS_IS }
+
+/**
+ * Shows plain data without converting it first: a job or a plan has ten thousands of fields, and a
+ * policy reads a few.
+ */
+export function viewOf(plain: PlainValue, shape: ViewShape = AS_IS): Value {
+  if (plain === null || plain === undefined) return null
+  switch (typeof plain) {
+    case 'boolean':
+    case 'string':
+      return plain
+    case 'bigint':
+      return wrapInt(plain)
+    case 'number':
+      return numberOf(plain)
+    default:
+      return isList(plain)
+        ? new ListValue(plain.map((item) => viewOf(item, shape)))
+        : new View(plain, shape)
+  }
+}
+
+/** JSON numbers without fraction are ints (reference §1.5). */
+function numberOf(plain: number): Value {
+  return Number.isInteger(plain) && !Number.isSafeInteger(plain) ? new Float(plain) : plain
+}
+
+function isList(plain: object): plain is readonly PlainValue[] {
+  return Array.isArray(plain)
+}
+
+/** Reads its object key by key; the first write makes it a map of its own. */
+class View implements MapValue {
+  readonly isMap = true
+  readonly #shape: ViewShape
+  readonly #read = new Map<Key, Value>()
+  /** Fields of the object by the names that policies use. */
+  readonly #fields: Map<Key, string>
+  readonly #plain: { readonly [key: string]: PlainValue }
+  #sorted: readonly Key[] | undefined
+
+  constructor(plain: { readonly [key: string]: PlainValue }, shape: ViewShape) {
+    this.#plain = plain
+    this.#shape = shape
+    this.#fields = new Map(Object.keys(plain).map((field) => [shape.nameOf(field), field]))
+  }
+
+  get size(): number {
+    return this.keys().length
+  }
+
+  get(key: Key): Value | undefined {
+    const known = this.#read.get(key)
+    if (known !== undefined) return known
+    const field = this.#fields.get(key)
+    if (field === undefined) return undefined
+    const value = viewOf(this.#plain[field], this.#shape.shapeOf(field))
+    this.#read.set(key, value)
+    return value
+  }
+
+  has(key: Key): boolean {
+    return this.#fields.has(key) || this.#read.has(key)
+  }
+
+  set(key: Key, value: Value): void {
+    this.#sorted = undefined
+    this.#read.set(key, value)
+  }
+
+  delete(key: Key): void {
+    this.#sorted = undefined
+    this.#fields.delete(key)
+    this.#read.delete(key)
+  }
+
+  keys(): readonly Key[] {
+    this.#sorted ??= [...new Set([...this.#fields.keys(), ...this.#read.keys()])].toSorted(
+      compareKeys,
+    )
+    return this.#sorted
+  }
+}
