@@ -40,7 +40,8 @@ export const areas = {
     doors: ['hcl', 'rego', 'native', 'filter', 'cron', 'yaml'].map(
       (language) => `${language}/index.ts`,
     ),
-    packages: ['re2js'],
+    // Decimal numbers of a hundred digits in native policies.
+    packages: ['re2js', 'decimal.js'],
     pure,
   },
   jobspec: {
@@ -81,8 +82,8 @@ export const areas = {
   },
   governance: {
     folder: `${reeve}/governance`,
-    may: ['state', 'policy', 'acl', 'model'],
-    types: ['contract'],
+    // Its rules and limits are the contract's, as for workload.
+    may: ['state', 'policy', 'acl', 'model', 'contract'],
     builtins,
   },
   http: {

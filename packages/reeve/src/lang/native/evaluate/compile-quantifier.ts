@@ -3,7 +3,7 @@ import { ListValue, Undefined, type Value } from '../value/value.ts'
 import type { LoopVariables, QuantifierExpression } from '../syntax/tree.ts'
 import { compileExpression, placeIn, type Code, type Maker } from './code.ts'
 import { compileOperand, truthOf } from './compile-logic.ts'
-import { eachElement, elementsOf } from './elements.ts'
+import { eachElement, elementsOf, refusal } from './elements.ts'
 import { combine } from './operators.ts'
 import { quoteOf } from './recorder.ts'
 import type { Run } from './run.ts'
@@ -84,7 +84,7 @@ function evaluate(node: QuantifierExpression, quantified: Evaluated): Value {
 function evaluateAny(node: QuantifierExpression, quantified: Evaluated): Value {
   const { run, collection, judge, site, maker } = quantified
   const mark = run.recorder?.mark
-  const elements = elementsOf(collection, { run, site })
+  const elements = elementsOf(collection, () => run.fail(site, refusal(collection)))
   if (elements.kind === 'undefined') return elements.value
   const state: { answer: boolean | Undefined } = { answer: false }
   eachElement(elements, run, (key, value) => {
@@ -101,7 +101,7 @@ function evaluateAny(node: QuantifierExpression, quantified: Evaluated): Value {
 /** Like a chain of `and`: the first that is not true decides. */
 function evaluateAll(node: QuantifierExpression, quantified: Evaluated): Value {
   const { run, collection, judge, site, maker } = quantified
-  const elements = elementsOf(collection, { run, site })
+  const elements = elementsOf(collection, () => run.fail(site, refusal(collection)))
   if (elements.kind === 'undefined') return elements.value
   const state: { answer: boolean | Undefined } = { answer: true }
   eachElement(elements, run, (key, value) => {
@@ -117,7 +117,7 @@ function evaluateAll(node: QuantifierExpression, quantified: Evaluated): Value {
 }
 
 function evaluateFilter({ run, collection, judge, site }: Evaluated): Value {
-  const elements = elementsOf(collection, { run, site })
+  const elements = elementsOf(collection, () => run.fail(site, refusal(collection)))
   if (elements.kind === 'undefined') return elements.value
   const kept: [Value, Value][] = []
   const state: { unknown: Undefined | undefined } = { unknown: undefined }
@@ -135,7 +135,7 @@ function evaluateFilter({ run, collection, judge, site }: Evaluated): Value {
 
 /** Always a list (reference §1.6 lets an element be undefined). */
 function evaluateMap({ run, collection, judge, site }: Evaluated): Value {
-  const elements = elementsOf(collection, { run, site })
+  const elements = elementsOf(collection, () => run.fail(site, refusal(collection)))
   if (elements.kind === 'undefined') return elements.value
   const items: Value[] = []
   eachElement(elements, run, (key, value) => {

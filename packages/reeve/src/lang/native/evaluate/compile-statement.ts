@@ -24,7 +24,7 @@ import { compileFunction } from './compile-function.ts'
 import { compileOperand } from './compile-logic.ts'
 import { loopScope } from './compile-quantifier.ts'
 import { compileRule } from './compile-rule.ts'
-import { eachElement, elementsOf } from './elements.ts'
+import { eachElement, elementsOf, refusal } from './elements.ts'
 import { calculate } from './operators.ts'
 import type { Run, Site } from './run.ts'
 import { assignedNames, frameAt, type Frame } from './scope.ts'
@@ -236,7 +236,8 @@ function compileFor(statement: ForStatement, maker: Maker): Step {
   const body = compileBlock(statement.body, { ...maker, scope })
   const site: Site = { source: maker.source, at: statement.collection.spot.start }
   return (frame, run) => {
-    const elements = elementsOf(collection(frame, run), { run, site })
+    const found = collection(frame, run)
+    const elements = elementsOf(found, () => run.fail(site, refusal(found)))
     if (elements.kind === 'undefined')
       return run.fail(site, '"for" cannot go through undefined; "… else []" gives it a list')
     const state: { ending: Ending } = { ending: NEXT }

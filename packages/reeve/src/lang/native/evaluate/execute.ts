@@ -2,7 +2,7 @@ import { STEPS_MAX } from '../limits.ts'
 import type { NativeProblem, Position } from '../syntax/source.ts'
 import { copyOf } from '../value/copy.ts'
 import { Float } from '../value/int.ts'
-import { compareKeys, OwnMap } from '../value/map.ts'
+import { compareKeys } from '../value/map.ts'
 import {
   isMap,
   isRule,
@@ -245,9 +245,4 @@ class ModuleValue implements MapValue {
     const { source } = this.#program
     return this.#run.fail({ source, at: 0 }, 'nothing in a module can be changed from outside')
   }
-}
-
-/** A map of the host: names to values, as imports are. */
-export function mapOf(entries: Readonly<Record<string, Value>>): MapValue {
-  return new OwnMap(Object.entries(entries))
 }

@@ -63,3 +63,8 @@ export function compareKeys(left: Key, right: Key): number {
   if (left === right) return 0
   return left < right ? -1 : 1
 }
+
+/** A map of the host: names to values, as imports are. */
+export function mapOf(entries: Readonly<Record<string, Value>>): MapValue {
+  return new OwnMap(Object.entries(entries))
+}

@@ -106,3 +106,13 @@ class View implements MapValue {
     return this.#sorted
   }
 }
+
+/** Values in plain data; `refuse` is called when they are nested deeper than `depthMax`. */
+export function plainSize(plain: PlainValue, depthMax: number, refuse: () => never): number {
+  if (depthMax === 0) return refuse()
+  if (plain === null || typeof plain !== 'object') return 1
+  let size = 1
+  for (const item of isList(plain) ? plain : Object.values(plain))
+    size += plainSize(item, depthMax - 1, refuse)
+  return size
+}

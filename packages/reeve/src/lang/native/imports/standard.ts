@@ -1,0 +1,47 @@
+import type { MapValue } from '../value/value.ts'
+import { collectionImport } from './collection.ts'
+import { listsImport } from './collection-lists.ts'
+import { mapsImport } from './collection-maps.ts'
+import { decimalImport } from './decimal.ts'
+import { jsonImport } from './json.ts'
+import {
+  base64Import,
+  runtimeImport,
+  sockaddrImport,
+  typesImport,
+  unitsImport,
+} from './small-imports.ts'
+import { stringsImport } from './strings.ts'
+import { timeImport, type TimeSettings } from './time.ts'
+import { versionImport } from './version.ts'
+
+export interface StandardSettings {
+  readonly time: TimeSettings
+  /** Of this program: what `runtime.version` says. */
+  readonly version: string
+}
+
+type Make = (settings: StandardSettings) => MapValue
+
+const STANDARD: ReadonlyMap<string, Make> = new Map<string, Make>([
+  ['base64', base64Import],
+  ['collection', collectionImport],
+  ['collection/lists', listsImport],
+  ['collection/maps', mapsImport],
+  ['decimal', decimalImport],
+  ['json', jsonImport],
+  ['runtime', ({ version }) => runtimeImport(version)],
+  ['sockaddr', sockaddrImport],
+  ['strings', stringsImport],
+  ['time', ({ time }) => timeImport(time)],
+  ['types', typesImport],
+  ['units', unitsImport],
+  ['version', versionImport],
+])
+
+/** The imports that every policy may use (reference §2). */
+export const STANDARD_IMPORTS: ReadonlySet<string> = new Set(STANDARD.keys())
+
+export function standardImport(path: string, settings: StandardSettings): MapValue | undefined {
+  return STANDARD.get(path)?.(settings)
+}

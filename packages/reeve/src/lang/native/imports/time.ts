@@ -1,0 +1,118 @@
+import { mapOf } from '../value/map.ts'
+import { wrapInt } from '../value/int.ts'
+import {
+  isInt,
+  isMap,
+  isNumeric,
+  toNumber,
+  typeOf,
+  type CallContext,
+  type MapValue,
+  type Value,
+} from '../value/value.ts'
+import { typed } from './function.ts'
+
+/** The moment of the evaluation and how far the wall clock is ahead of UTC. */
+export interface TimeSettings {
+  readonly nowNs: bigint
+  readonly zone: string
+  /** Seconds east of UTC at a moment. */
+  readonly offsetSeconds: (ms: number) => number
+}
+
+const MONTHS = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+] as const
+const WEEKDAYS = [
+  'Sunday',
+  'Monday',
+  'Tuesday',
+  'Wednesday',
+  'Thursday',
+  'Friday',
+  'Saturday',
+] as const
+const NS_PER_MS = 1_000_000n
+const NS_PER_SECOND = 1_000_000_000n
+const STAMP =
+  /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2}:\d{2})(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d{2}:\d{2})$/
+
+/** The import `time` (reference §2): it stands still while a policy runs. */
+export function timeImport(settings: TimeSettings): MapValue {
+  return mapOf({
+    now: timespace(settings.nowNs, settings),
+    load: typed('load', ['any'], ([value], context) =>
+      timespace(momentOf(value, context), settings),
+    ),
+    nanosecond: 1,
+    microsecond: 1_000,
+    millisecond: 1_000_000,
+    second: 1_000_000_000,
+    minute: 60_000_000_000,
+    hour: 3_600_000_000_000,
+  })
+}
+
+/** Unix seconds, RFC 3339, or a moment that `time` made. */
+function momentOf(value: Value, context: CallContext): bigint {
+  if (isInt(value)) return BigInt(value) * NS_PER_SECOND
+  if (isNumeric(value)) return BigInt(Math.round(toNumber(value) * 1e9))
+  if (typeof value === 'string')
+    return parseStamp(value) ?? context.fail(`${JSON.stringify(value)} is no time`)
+  const known = isMap(value) ? value.get('unix_nano') : undefined
+  if (known !== undefined && isInt(known)) return BigInt(known)
+  return context.fail(`a time is needed, not ${typeOf(value)}`)
+}
+
+function parseStamp(text: string): bigint | undefined {
+  const [, date, clock, fraction = '', zone = ''] = STAMP.exec(text) ?? []
+  const ms = Date.parse(`${date}T${clock}${zone.toUpperCase()}`)
+  if (Number.isNaN(ms)) return undefined
+  return BigInt(ms) * NS_PER_MS + BigInt(fraction.padEnd(9, '0'))
+}
+
+function timespace(ns: bigint, settings: TimeSettings): MapValue {
+  const ms = Number(floorDivide(ns, NS_PER_MS))
+  const offset = settings.offsetSeconds(ms)
+  const face = new Date(ms + offset * 1000)
+  const weekday = face.getUTCDay()
+  const month = face.getUTCMonth()
+  const order = (test: (difference: bigint) => boolean) =>
+    typed('time', ['any'], ([other], context) => test(ns - momentOf(other, context)))
+  return mapOf({
+    hour: face.getUTCHours(),
+    minute: face.getUTCMinutes(),
+    second: face.getUTCSeconds(),
+    day: face.getUTCDate(),
+    month: month + 1,
+    month_name: MONTHS[month] ?? '',
+    weekday,
+    weekday_name: WEEKDAYS[weekday] ?? '',
+    year: face.getUTCFullYear(),
+    unix: Number(floorDivide(ns, NS_PER_SECOND)),
+    unix_nano: wrapInt(ns),
+    zone: offset,
+    zone_string: settings.zone,
+    before: order((difference) => difference < 0n),
+    after: order((difference) => difference > 0n),
+    equal: order((difference) => difference === 0n),
+    add: typed('add', ['int'], ([amount]) => timespace(ns + BigInt(amount), settings)),
+    sub: typed('sub', ['any'], ([other], context) => wrapInt(ns - momentOf(other, context))),
+  })
+}
+
+function floorDivide(value: bigint, by: bigint): bigint {
+  const quotient = value / by
+  return value % by < 0n ? quotient - 1n : quotient
+}
