@@ -52,7 +52,8 @@ export const areas = {
   },
   // Rules are written in HCL; shapes are the contract's (decision 0002).
   acl: { folder: `${reeve}/acl`, may: ['model', 'lang', 'contract'], pure },
-  policy: { folder: `${reeve}/policy`, may: ['lang', 'model'], pure },
+  // Outcomes have the contract's shape.
+  policy: { folder: `${reeve}/policy`, may: ['lang', 'model', 'contract'], pure },
   scheduler: {
     folder: `${reeve}/scheduler`,
     may: ['model', 'contract'],

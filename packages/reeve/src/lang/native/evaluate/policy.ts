@@ -7,11 +7,8 @@ import { compileProgram, type Program, type ProgramText } from './program.ts'
 export interface PolicyOptions {
   /** Other texts that may be imported, by the name that imports use. */
   readonly modules?: ReadonlyMap<string, ProgramText>
-  /**
-   * Names that evaluations will bring. One ending in `/…` is static data that may be entered by
-   * path: `import "animals/dogs"` finds `animals`.
-   */
-  readonly imports?: ReadonlySet<string>
+  /** Whether evaluations will bring an import. */
+  readonly isImport?: (path: string) => boolean
   /** What to say of an import that nobody has: names what to use instead. */
   readonly adviceFor?: (path: string) => string | undefined
   /** Variables that every evaluation brings. */
@@ -92,16 +89,9 @@ class Linker {
 
   #complaint(path: string): string | undefined {
     if (this.#open.has(path)) return `the module "${path}" imports itself`
-    if (this.#options.modules?.has(path) === true || this.#isProvided(path)) return undefined
+    const { modules, isImport } = this.#options
+    if (modules?.has(path) === true || isImport?.(path) === true) return undefined
     const advice = this.#options.adviceFor?.(path)
     return `there is no import "${path}"${advice === undefined ? '' : `: ${advice}`}`
-  }
-
-  #isProvided(path: string): boolean {
-    const { imports } = this.#options
-    if (imports === undefined) return false
-    if (imports.has(path)) return true
-    const slash = path.indexOf('/')
-    return slash > 0 && imports.has(`${path.slice(0, slash)}/…`)
   }
 }

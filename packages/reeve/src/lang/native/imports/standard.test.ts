@@ -14,7 +14,10 @@ const SETTINGS = {
 
 function check(imports: string, condition: string): void {
   const text = `${imports}\nmain = ${condition}`
-  const compiled = compilePolicy({ file: 'p.native', text }, { imports: STANDARD_IMPORTS })
+  const compiled = compilePolicy(
+    { file: 'p.native', text },
+    { isImport: (path) => STANDARD_IMPORTS.has(path) },
+  )
   assert.ok(compiled.ok, compiled.ok ? '' : JSON.stringify(compiled.error))
   const evaluation = compiled.value.evaluate({
     importValue: (path) => standardImport(path, SETTINGS),

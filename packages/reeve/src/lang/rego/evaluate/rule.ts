@@ -102,7 +102,7 @@ export function compilePartialRule(program: Program, ir: RuleIR): PartialRule {
     const suffix = ir.suffix.map((item) => compileExpression(coder, item))
     const leaf = compileExpression(coder, ir.member ?? definition.value)
     const isMember = ir.member !== undefined
-    if (suffix.length === 0 && isMember && ir.group.kind === 'set') return addMember(leaf)
+    if (suffix.length === 0 && isMember && ir.group.kind === 'set') return addMember(leaf, program.isTraced ? ir : undefined)
     return (frame) => addEntry(frame, { suffix, leaf, isMember, ir })
   })
   return {
@@ -115,11 +115,14 @@ export function compilePartialRule(program: Program, ir: RuleIR): PartialRule {
   }
 }
 
-function addMember(member: Evaluate): Step {
+/** With `told`, a trace hears of every member and the rule that gave it. */
+function addMember(member: Evaluate, told: RuleIR | undefined): Step {
   return (frame) => {
     const value = member(frame)
     frame.env.shared.tick()
-    if (value !== undefined) frame.sink?.set.add(value)
+    if (value === undefined) return false
+    frame.sink?.set.add(value)
+    if (told !== undefined) frame.env.shared.options.trace?.({ type: 'value', rule: told, value })
     return false
   }
 }

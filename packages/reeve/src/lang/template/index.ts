@@ -1,0 +1,7 @@
+export { GO_FUNCTIONS } from './go-functions.ts'
+export { PLAIN_FUNCTIONS, timeFunctions } from './plain-functions.ts'
+export { parseTemplate } from './parse.ts'
+export { renderTemplate, type TemplateFunction, type TemplateFunctions } from './render.ts'
+export { fail as failTemplate, TemplateError } from './template-error.ts'
+export type { TemplateTree } from './tree.ts'
+export { fromPlain, StructValue, type Value as TemplateValue } from './value.ts'

@@ -1,0 +1,64 @@
+import { formatArgument, type Argument, type Flags } from '../rego/text/format-verb.ts'
+import { TEMPLATE_LIMITS } from './limits.ts'
+import { fail } from './template-error.ts'
+import { isList, isMap, printValue, StructValue, typeNameOf, type Value } from './value.ts'
+
+const DIRECTIVE = /%([+\-# 0]*)(\*|\d+)?(?:\.(\*|\d+)?)?(.)?/gsu
+
+/** Go's `fmt.Sprintf` over the values of templates; what does not fit is said inside the text. */
+export function printf(format: string, args: readonly Value[]): string {
+  let used = 0
+  let chars = 0
+  const take = (): Value => args[used++]
+  const text = format.replace(DIRECTIVE, (whole, marks: string, width, precision, verb) => {
+    const flags: Flags = {
+      plus: marks.includes('+'),
+      minus: marks.includes('-'),
+      sharp: marks.includes('#'),
+      space: marks.includes(' '),
+      zero: marks.includes('0'),
+    }
+    const wide = sizeOf(width, take)
+    if (wide !== undefined) flags.width = wide
+    const exact = sizeOf(precision, take) ?? (whole.includes('.') ? 0 : undefined)
+    if (exact !== undefined) flags.precision = exact
+    if (verb === undefined) return '%!(NOVERB)'
+    if (verb === '%') return '%'
+    const shown = used >= args.length ? `%!${verb}(MISSING)` : formatValue(flags, verb, take())
+    chars += shown.length
+    if (chars > TEMPLATE_LIMITS.outputCharsMax) fail('the text becomes too long')
+    return shown
+  })
+  if (used >= args.length) return text
+  const extra = args.slice(used).map((value) => `${typeNameOf(value)}=${printValue(value, true)}`)
+  return `${text}%!(EXTRA ${extra.join(', ')})`
+}
+
+/** More than this is never meant. */
+const SIZE_MAX = 10_000
+
+function sizeOf(text: unknown, take: () => Value): number | undefined {
+  if (typeof text !== 'string') return undefined
+  const size = text === '*' ? Number(take()) : Number(text)
+  return Number.isInteger(size) && size >= 0 ? Math.min(size, SIZE_MAX) : undefined
+}
+
+function formatValue(flags: Flags, verb: string, value: Value): string {
+  if (verb === 'T') return typeNameOf(value)
+  if (value === undefined || value === null) return verb === 'v' ? '<nil>' : `%!${verb}(<nil>)`
+  if (typeof value === 'boolean') {
+    if (verb !== 'v' && verb !== 't') return `%!${verb}(bool=${value})`
+    return String(value)
+      .padStart(flags.minus ? 0 : (flags.width ?? 0))
+      .padEnd(flags.width ?? 0)
+  }
+  if (isList(value)) return `[${value.map((item) => formatValue(flags, verb, item)).join(' ')}]`
+  if (isMap(value) || value instanceof StructValue) return printValue(value)
+  return formatArgument(flags, verb, argumentOf(value))
+}
+
+function argumentOf(value: string | bigint | number): Argument {
+  if (typeof value === 'string') return { type: 'string', value }
+  if (typeof value === 'bigint') return { type: 'int64', value }
+  return { type: 'float64', value }
+}

@@ -1,0 +1,303 @@
+import { TEMPLATE_LIMITS } from './limits.ts'
+import { TemplateError, fail } from './template-error.ts'
+import type { BranchNode, Command, Node, Operand, Pipe, TemplateTree } from './tree.ts'
+import {
+  isList,
+  isMap,
+  isTrue,
+  printValue,
+  sortedEntries,
+  StructValue,
+  typeNameOf,
+  type Value,
+} from './value.ts'
+
+/** Called with the values of its arguments; throws through `fail` when they will not do. */
+export type TemplateFunction = (...args: readonly Value[]) => Value
+
+export type TemplateFunctions = ReadonlyMap<string, TemplateFunction>
+
+interface RenderOptions {
+  readonly data: Value
+  readonly functions: TemplateFunctions
+  /** True: a key that is not in a map is an error, not `<no value>`. */
+  readonly failsOnMissingKey?: boolean
+}
+
+/** The text of a template. Throws a TemplateError with the line. Bounded in steps and in length. */
+export function renderTemplate(tree: TemplateTree, options: RenderOptions): string {
+  const renderer = new Renderer(tree, options)
+  renderer.nodes(tree.root, options.data)
+  return renderer.output
+}
+
+/** How a list of nodes was left. */
+type Flow = 'on' | 'break' | 'continue'
+
+interface Variable {
+  readonly name: string
+  value: Value
+}
+
+class Renderer {
+  readonly #tree: TemplateTree
+  readonly #options: RenderOptions
+  readonly #parts: string[] = []
+  #variables: Variable[]
+  #chars = 0
+  #steps = 0
+  #depth = 0
+
+  constructor(tree: TemplateTree, options: RenderOptions) {
+    this.#tree = tree
+    this.#options = options
+    this.#variables = [{ name: '$', value: options.data }]
+  }
+
+  get output(): string {
+    return this.#parts.join('')
+  }
+
+  nodes(nodes: readonly Node[], dot: Value): Flow {
+    const visible = this.#variables.length
+    for (const node of nodes) {
+      const flow = this.#node(node, dot)
+      if (flow !== 'on') {
+        this.#variables.length = visible
+        return flow
+      }
+    }
+    this.#variables.length = visible
+    return 'on'
+  }
+
+  #node(node: Node, dot: Value): Flow {
+    this.#step()
+    switch (node.kind) {
+      case 'text':
+        this.#write(node.text)
+        return 'on'
+      case 'break':
+      case 'continue':
+        return node.kind
+      default:
+        return this.#atLine(node.line, () => this.#active(node, dot))
+    }
+  }
+
+  #active(node: Exclude<Node, { kind: 'text' | 'break' | 'continue' }>, dot: Value): Flow {
+    switch (node.kind) {
+      case 'action': {
+        const value = this.#pipe(node.pipe, dot)
+        if (node.pipe.variables.length === 0) this.#write(printValue(value))
+        return 'on'
+      }
+      case 'template':
+        this.#call(node.name, node.pipe === undefined ? null : this.#pipe(node.pipe, dot))
+        return 'on'
+      case 'range':
+        return this.#scoped(() => this.#range(node, dot))
+      case 'if':
+      case 'with':
+        return this.#scoped(() => {
+          const value = this.#pipe(node.pipe, dot)
+          if (!isTrue(value)) return this.nodes(node.otherwise, dot)
+          return this.nodes(node.body, node.kind === 'with' ? value : dot)
+        })
+    }
+  }
+
+  #atLine<T>(line: number, work: () => T): T {
+    try {
+      return work()
+    } catch (thrown) {
+      if (!(thrown instanceof TemplateError) || thrown.message.startsWith('line ')) throw thrown
+      throw new TemplateError(`line ${line}: ${thrown.message}`)
+    }
+  }
+
+  #scoped(work: () => Flow): Flow {
+    const visible = this.#variables.length
+    const flow = work()
+    this.#variables.length = visible
+    return flow
+  }
+
+  #call(name: string, data: Value): void {
+    const body = this.#tree.defined.get(name)
+    if (body === undefined) return fail(`template ${JSON.stringify(name)} not defined`)
+    this.#depth += 1
+    if (this.#depth > TEMPLATE_LIMITS.depthMax) fail('templates call each other too deeply')
+    const outer = this.#variables
+    this.#variables = [{ name: '$', value: data }]
+    this.nodes(body, data)
+    this.#variables = outer
+    this.#depth -= 1
+  }
+
+  #range({ pipe, body, otherwise }: BranchNode, dot: Value): Flow {
+    const value = this.#pipe({ ...pipe, variables: [] }, dot)
+    let count = 0
+    for (const [key, item] of entriesOf(value)) {
+      count += 1
+      this.#step()
+      const visible = this.#variables.length
+      this.#bindRange(pipe, key, item)
+      const flow = this.nodes(body, item)
+      this.#variables.length = visible
+      if (flow === 'break') break
+    }
+    return count === 0 ? this.nodes(otherwise, dot) : 'on'
+  }
+
+  #bindRange({ variables, isAssignment }: Pipe, key: Value, item: Value): void {
+    const [first, second] = variables
+    if (first === undefined) return
+    if (second === undefined) this.#bind(first, item, isAssignment)
+    else {
+      this.#bind(first, key, isAssignment)
+      this.#bind(second, item, isAssignment)
+    }
+  }
+
+  #bind(name: string, value: Value, isAssignment: boolean): void {
+    if (!isAssignment) this.#variables.push({ name, value })
+    else this.#variable(name).value = value
+  }
+
+  #variable(name: string): Variable {
+    const found = this.#variables.findLast((variable) => variable.name === name)
+    return found ?? fail(`undefined variable: ${name}`)
+  }
+
+  #pipe({ commands, variables, isAssignment }: Pipe, dot: Value): Value {
+    let value: Value
+    for (const [index, command] of commands.entries()) {
+      value = this.#command(command, dot, index === 0 ? [] : [value])
+    }
+    for (const name of variables) this.#bind(name, value, isAssignment)
+    return value
+  }
+
+  #command(command: Command, dot: Value, last: readonly Value[]): Value {
+    this.#step()
+    const [head, ...rest] = command
+    if (head === undefined) return fail('missing value for command')
+    if (head.kind !== 'function') {
+      if (rest.length + last.length > 0) fail("can't give argument to non-function")
+      return this.#operand(head, dot)
+    }
+    const shortCut = SHORT_CUTS.get(head.name)
+    if (shortCut !== undefined) return this.#firstThat(shortCut, [...rest], { dot, last })
+    const args = rest.map((operand) => this.#operand(operand, dot))
+    return this.#apply(head.name, [...args, ...last])
+  }
+
+  /** `and` and `or` evaluate no more arguments than they need. */
+  #firstThat(
+    wanted: boolean,
+    operands: readonly Operand[],
+    { dot, last }: { readonly dot: Value; readonly last: readonly Value[] },
+  ): Value {
+    if (operands.length + last.length === 0) fail('wrong number of args: want at least 1')
+    let value: Value
+    for (const operand of operands) {
+      value = this.#operand(operand, dot)
+      if (isTrue(value) === wanted) return value
+    }
+    return last.length > 0 ? last[0] : value
+  }
+
+  #apply(name: string, args: readonly Value[]): Value {
+    const called = this.#options.functions.get(name)
+    if (called === undefined) return fail(`function ${JSON.stringify(name)} not defined`)
+    try {
+      return called(...args)
+    } catch (thrown) {
+      if (!(thrown instanceof TemplateError)) throw thrown
+      throw new TemplateError(`error calling ${name}: ${thrown.message}`)
+    }
+  }
+
+  #operand(operand: Operand, dot: Value): Value {
+    this.#step()
+    switch (operand.kind) {
+      case 'dot':
+        return dot
+      case 'literal':
+        return operand.value
+      case 'field':
+        return this.#fields(dot, operand.names)
+      case 'variable':
+        return this.#fields(this.#variable(operand.name).value, operand.names)
+      case 'function':
+        return this.#apply(operand.name, [])
+      case 'pipe':
+        return this.#fields(this.#scopedPipe(operand.pipe, dot), operand.names)
+    }
+  }
+
+  #scopedPipe(pipe: Pipe, dot: Value): Value {
+    this.#depth += 1
+    if (this.#depth > TEMPLATE_LIMITS.depthMax) fail('expressions are nested too deeply')
+    const value = this.#pipe(pipe, dot)
+    this.#depth -= 1
+    return value
+  }
+
+  #fields(start: Value, names: readonly string[]): Value {
+    let value = start
+    for (const name of names) value = this.#field(value, name)
+    return value
+  }
+
+  #field(value: Value, name: string): Value {
+    if (isMap(value)) {
+      const found = value.get(name)
+      if (found === undefined && this.#options.failsOnMissingKey === true) {
+        fail(`map has no entry for key ${JSON.stringify(name)}`)
+      }
+      return found
+    }
+    if (value instanceof StructValue && value.fields.has(name)) return value.fields.get(name)
+    if (value === undefined) {
+      if (this.#options.failsOnMissingKey === true) {
+        fail(`nil data; no entry for key ${JSON.stringify(name)}`)
+      }
+      return undefined
+    }
+    if (value === null) return fail(`nil pointer evaluating interface {}.${name}`)
+    return fail(`can't evaluate field ${name} in type ${typeNameOf(value)}`)
+  }
+
+  #write(text: string): void {
+    this.#chars += text.length
+    if (this.#chars > TEMPLATE_LIMITS.outputCharsMax) fail('the text becomes too long')
+    this.#parts.push(text)
+  }
+
+  #step(): void {
+    this.#steps += 1
+    if (this.#steps > TEMPLATE_LIMITS.stepsMax) fail('the template takes too many steps')
+  }
+}
+
+/** The first argument that is so is the result. */
+const SHORT_CUTS: ReadonlyMap<string, boolean> = new Map([
+  ['or', true],
+  ['and', false],
+])
+
+/** Whole numbers count from zero; maps go by their keys in order. */
+function* entriesOf(value: Value): Generator<readonly [Value, Value]> {
+  if (value === undefined || value === null) return
+  if (isList(value)) {
+    for (const [index, item] of value.entries()) yield [BigInt(index), item]
+  } else if (isMap(value)) {
+    yield* sortedEntries(value)
+  } else if (typeof value === 'bigint') {
+    for (let n = 0n; n < value; n += 1n) yield [n, n]
+  } else {
+    fail(`range can't iterate over ${printValue(value)}`)
+  }
+}

@@ -1,0 +1,47 @@
+import type { Value } from './value.ts'
+
+/** What a template means, ready to be rendered. */
+export type Node =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'action'; readonly pipe: Pipe; readonly line: number }
+  | BranchNode
+  | {
+      readonly kind: 'template'
+      readonly name: string
+      readonly pipe: Pipe | undefined
+      readonly line: number
+    }
+  | { readonly kind: 'break' | 'continue' }
+
+export interface BranchNode {
+  readonly kind: 'if' | 'range' | 'with'
+  readonly pipe: Pipe
+  readonly body: readonly Node[]
+  readonly otherwise: readonly Node[]
+  readonly line: number
+}
+
+/** Commands, each given the result of the one before as its last argument. */
+export interface Pipe {
+  /** Variables that get the result: `$x :=` declares, `$x =` changes. */
+  readonly variables: readonly string[]
+  readonly isAssignment: boolean
+  readonly commands: readonly Command[]
+}
+
+/** The first operand is called with the others, or is the value itself. */
+export type Command = readonly Operand[]
+
+export type Operand =
+  | { readonly kind: 'dot' }
+  | { readonly kind: 'literal'; readonly value: Value }
+  | { readonly kind: 'field'; readonly names: readonly string[] }
+  | { readonly kind: 'variable'; readonly name: string; readonly names: readonly string[] }
+  | { readonly kind: 'function'; readonly name: string }
+  | { readonly kind: 'pipe'; readonly pipe: Pipe; readonly names: readonly string[] }
+
+export interface TemplateTree {
+  readonly root: readonly Node[]
+  /** By name: what `define` and `block` made. */
+  readonly defined: ReadonlyMap<string, readonly Node[]>
+}

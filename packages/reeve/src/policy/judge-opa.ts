@@ -1,0 +1,178 @@
+import type { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '../kit/result.ts'
+import {
+  compilePolicies,
+  formatValue,
+  fromPlain,
+  ObjectValue,
+  SetValue,
+  toPlain,
+  type CompiledPolicies,
+  type Query,
+  type RegoProblem,
+  type TraceEvent,
+  type Value,
+} from '../lang/rego/index.ts'
+import type { Asking, Diagnostic, Judgement, PolicyText } from './judgement.ts'
+import { FINDINGS_MAX, POLICY_STEPS_MAX, VALUE_LENGTH_MAX } from './limits.ts'
+import type { Subject } from './subject.ts'
+
+export interface OpaPolicy {
+  readonly compiled: CompiledPolicies
+  readonly query: string
+  readonly asked: Query
+  readonly warnings: readonly Diagnostic[]
+}
+
+export function compileOpa(policy: PolicyText): Result<OpaPolicy, readonly Diagnostic[]> {
+  const file = `${policy.name}.rego`
+  const compiled = compilePolicies({ modules: [{ file, text: policy.code }], version: 'detect' })
+  if (!compiled.ok) return err(compiled.error.map(problemDiagnostic))
+  const query = queryOf(policy)
+  const asked = compiled.value.query(`answer = ${query}`)
+  if (!asked.ok)
+    return err([
+      { severity: 'error', line: 1, column: 1, message: `query: ${asked.error.message}` },
+    ])
+  return ok({ compiled: compiled.value, query, asked: asked.value, warnings: [] })
+}
+
+function problemDiagnostic({ message, location }: RegoProblem): Diagnostic {
+  return {
+    severity: 'error',
+    message,
+    line: Math.max(1, location.row),
+    column: Math.max(1, location.column),
+  }
+}
+
+/** Reference governance §5.2: `data.` is added where it is absent; without a query it is `deny`. */
+function queryOf({ query, code }: PolicyText): string {
+  if (query !== null && query !== '') return query.startsWith('data.') ? query : `data.${query}`
+  const name = /^\s*package\s+([^\s;]+)/m.exec(code)?.[1] ?? ''
+  return `data.${name}.deny`
+}
+
+/** Reference policy-languages §9.3. */
+export function judgeOpa(policy: OpaPolicy, text: PolicyText, asking: Asking): Judgement {
+  const printed: string[] = []
+  const input = fromPlain(inputOf(asking.subject))
+  const options = {
+    input,
+    limits: { stepsMax: POLICY_STEPS_MAX },
+    nowNs: asking.options.time.nowNs,
+    random: asking.options.random,
+    offsetAt: asking.options.offsetAt,
+    isCancelled: asking.options.isCancelled,
+    print: (line: string) => printed.push(line),
+  }
+  const answer = policy.asked.evaluate(options)
+  if (!answer.ok) {
+    const { message, location } = answer.error
+    const place = location === undefined ? NOWHERE : { line: location.row, column: location.column }
+    return { status: 'errored', output: [], findings: [{ rule: null, ...place, message }] }
+  }
+  const value = answer.value[0]?.get('answer')
+  const outcome = outcomeOf(value, policy.query)
+  if (outcome.status !== 'failed')
+    return { ...outcome, output: [...outcome.output, ...lines(printed)] }
+  const places = placesOf(policy, options)
+  const findings = outcome.output
+    .slice(0, FINDINGS_MAX)
+    .map((item) => findingOf(item, { places, query: policy.query, name: text.name }))
+  return { status: 'failed', output: outcome.output, findings }
+}
+
+const NOWHERE = { line: null, column: null }
+
+function lines(printed: readonly string[]): readonly unknown[] {
+  return printed.length === 0 ? [] : [{ print: printed.join('\n') }]
+}
+
+function inputOf(subject: Subject): Parameters<typeof fromPlain>[0] {
+  if (subject.kind === 'plan') return { plan: subject.plan, run: subject.run }
+  const { job, existingJob, namespace, token } = subject
+  return {
+    job,
+    existing_job: existingJob ?? null,
+    namespace,
+    token: token ?? null,
+  }
+}
+
+function outcomeOf(value: Value | undefined, query: string): Judgement {
+  if (value === undefined) return errored(`${query} is undefined: nothing in the policy defines it`)
+  if (typeof value === 'boolean')
+    return value ? PASSED : { status: 'failed', output: [false], findings: [] }
+  const found = collected(value)
+  if (found === undefined)
+    return errored(`${query} is ${formatValue(value).slice(0, 100)}: an array or a set is needed`)
+  return found.length === 0 ? PASSED : { status: 'failed', output: found, findings: [] }
+}
+
+const PASSED: Judgement = { status: 'passed', output: [], findings: [] }
+
+function errored(message: string): Judgement {
+  return { status: 'errored', output: [], findings: [{ rule: null, ...NOWHERE, message }] }
+}
+
+function collected(value: Value): readonly unknown[] | undefined {
+  if (Array.isArray(value)) return value.map((item: Value) => toPlain(item))
+  if (value instanceof SetValue) return plainList(toPlain(value))
+  if (!(value instanceof ObjectValue)) return undefined
+  const plain = toPlain(value)
+  return typeof plain === 'object' && plain !== null && Object.keys(plain).length === 0
+    ? []
+    : [plain]
+}
+
+function plainList(plain: unknown): readonly unknown[] {
+  return Array.isArray(plain) ? plain : [plain]
+}
+
+type Places = ReadonlyMap<
+  string,
+  { readonly rule: string; readonly line: number; readonly column: number }
+>
+
+/** Which rule gave each message: found by asking again, with a trace. */
+function placesOf(policy: OpaPolicy, options: Parameters<Query['evaluate']>[0]): Places {
+  const places = new Map<string, { rule: string; line: number; column: number }>()
+  const asked = policy.compiled.query(`answer = ${policy.query}`, { explains: true })
+  if (!asked.ok) return places
+  const path = policy.query.replace(/^data\./, '')
+  const trace = (event: TraceEvent) => {
+    if (event.type !== 'value' || event.rule.group.path.join('.') !== path) return
+    const { row, column } = event.rule.source.locate(event.rule.rule.at)
+    const rule = event.rule.group.path.at(-1) ?? ''
+    const place = { rule, line: row, column }
+    places.set(formatValue(event.value), place)
+  }
+  asked.value.evaluate({ ...options, trace })
+  return places
+}
+
+function findingOf(
+  item: unknown,
+  { places, query, name }: { places: Places; query: string; name: string },
+): v2.PolicyFinding {
+  const known = places.get(formatValue(fromPlain(plainOf(item)))) ?? soleOf(places)
+  const message = typeof item === 'string' ? item : JSON.stringify(item)
+  return {
+    rule: known?.rule ?? query.split('.').at(-1) ?? name,
+    line: known?.line ?? null,
+    column: known?.column ?? null,
+    message: message.slice(0, VALUE_LENGTH_MAX),
+    ...(typeof item === 'string' ? {} : { value: item }),
+  }
+}
+
+/** A complete rule gives all messages at once. */
+function soleOf(places: Places) {
+  return places.size === 1 ? [...places.values()][0] : undefined
+}
+
+function plainOf(item: unknown): Parameters<typeof fromPlain>[0] {
+  // It came out of `toPlain`, which gives nothing else.
+  return item as Parameters<typeof fromPlain>[0]
+}

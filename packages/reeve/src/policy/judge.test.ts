@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Judge } from './judge.ts'
+import type { JudgeOptions, Judgement, PolicyText } from './judgement.ts'
+import type { JobSubject, PlainObject, PlanSubject, Subject } from './subject.ts'
+
+const OPTIONS: JudgeOptions = {
+  version: '0.1.0',
+  time: { nowNs: 1_700_000_000_000_000_000n, zone: 'UTC', offsetSeconds: () => 0 },
+  isCancelled: () => false,
+  random: () => 0.5,
+  offsetAt: () => 0,
+}
+
+const JOB: JobSubject = {
+  kind: 'job',
+  namespace: 'default',
+  token: { AccessorID: 'a-1', Policies: ['dev'] },
+  existingJob: undefined,
+  variables: new Map([['default@service/native/limits', { memory: '512' }]]),
+  job: {
+    ID: 'web',
+    Priority: 50,
+    Meta: { CamelCase: 'kept' },
+    TaskGroups: [
+      {
+        Name: 'g',
+        Count: 3,
+        Tasks: [{ Name: 't', Resources: { MemoryMB: 2048 } }],
+        EphemeralDisk: { SizeMB: 300 },
+      },
+    ],
+  },
+}
+
+const BUCKET: PlainObject = {
+  address: 'store_bucket.logs',
+  mode: 'managed',
+  type: 'store_bucket',
+  name: 'logs',
+  provider_name: 'registry/acme/store',
+  change: {
+    actions: ['create'],
+    before: null,
+    after: { name: 'logs', encrypted: false },
+    after_unknown: { id: true },
+  },
+}
+
+const PLAN: PlanSubject = {
+  kind: 'plan',
+  run: { id: 'run-1', workspace: { name: 'prod', tags: ['a'] }, is_destroy: false },
+  plan: {
+    format_version: '1.2',
+    tool_version: '9.9',
+    variables: { region: { value: 'eu' } },
+    resource_changes: [BUCKET],
+    planned_values: {
+      outputs: { url: { value: 'x', sensitive: false } },
+      root_module: {
+        resources: [],
+        child_modules: [
+          {
+            address: 'module.a[0]',
+            resources: [
+              { address: 'module.a[0].disk.d', type: 'disk', name: 'd', values: { size: 5 } },
+            ],
+          },
+        ],
+      },
+    },
+    prior_state: {
+      values: { root_module: { resources: [{ address: 'disk.old', values: { size: 1 } }] } },
+    },
+    configuration: {
+      provider_config: { store: { name: 'store', expressions: { zone: { constant_value: 'z' } } } },
+      root_module: {
+        variables: { region: { default: 'us' } },
+        resources: [
+          {
+            address: 'store_bucket.logs',
+            type: 'store_bucket',
+            name: 'logs',
+            expressions: { name: { constant_value: 'logs' } },
+          },
+        ],
+        module_calls: {
+          a: {
+            source: './a',
+            module: {
+              resources: [
+                { address: 'disk.d', type: 'disk', name: 'd', provisioners: [{ type: 'shell' }] },
+              ],
+            },
+          },
+        },
+      },
+    },
+  },
+}
+
+function judge(
+  subject: Subject,
+  policy: Partial<PolicyText> & { code: string },
+  params: PlainObject = {},
+): Judgement {
+  const full: PolicyText = { name: 'p', kind: 'native', query: null, ...policy }
+  const [judgement] = new Judge().judge(subject, [{ policy: full, params }], OPTIONS)
+  assert.ok(judgement !== undefined)
+  return judgement
+}
+
+/** Conditions that hold on the job or plan above. */
+const TRUE_OF_JOB = [
+  'job.id is "web" and job.priority is 50',
+  'job.task_groups[0].tasks[0].resources.memory_mb is 2048',
+  'job.task_groups[0].ephemeral_disk.size_mb is 300',
+  'job.meta.CamelCase is "kept"',
+  'not job_exists and existing_job is null and namespace is "default"',
+  'service_acl_token.accessor_id is "a-1"',
+  'other_acl_token.policies contains "dev"',
+]
+const TRUE_OF_PLAN = [
+  'plan.resource_changes["store_bucket.logs"].change.after.encrypted is false',
+  'plan.resource_changes["store_bucket.logs"].module_address is ""',
+  'plan.resource_changes["store_bucket.logs"].change.after.id is not defined',
+  'plan.tool_version is "9.9" and plan.variables.region.value is "eu"',
+  'plan.planned_values.resources["module.a[0].disk.d"].values.size is 5',
+  'plan.planned_values.resources["module.a[0].disk.d"].module_address is "module.a[0]"',
+  'plan.planned_values.outputs.url.value is "x" and plan.raw.format_version is "1.2"',
+  'state.resources["disk.old"].values.size is 1',
+  'config.resources["module.a.disk.d"].module_address is "module.a"',
+  'config.provisioners["module.a.disk.d:0"].type is "shell"',
+  'config.variables.region.default is "us" and config.module_calls.a.source is "./a"',
+  'config.providers.store.config.zone.constant_value is "z"',
+  'config.strip_index("module.a[\\"x\\"].disk.d[0]") is "module.a.disk.d"',
+  'run.workspace.name is "prod" and not run.is_destroy',
+]
+
+describe('native policies see', () => {
+  for (const condition of TRUE_OF_JOB)
+    it(condition, () => {
+      assert.deepEqual(judge(JOB, { code: `main = ${condition}` }).findings, [])
+    })
+  const imports = ['plan/v2', 'state/v2', 'config/v2']
+    .map((path) => `import "${path}" as ${path.slice(0, -3)}`)
+    .join('\n')
+  for (const condition of TRUE_OF_PLAN)
+    it(condition, () => {
+      const code = `${imports}\nimport "run"\nmain = ${condition}`
+      assert.deepEqual(judge(PLAN, { code }).findings, [])
+    })
+
+  it('variables below the prefix of policies', () => {
+    const code =
+      'import "service_var"\nmain = service_var.get("service/native/limits").memory is "512"'
+    assert.equal(judge(JOB, { code }).status, 'passed')
+  })
+
+  it('run data under the other spelling', () => {
+    const code = 'import "tfplan/v2" as tfplan\nmain = tfplan.tool_version is "9.9"'
+    assert.equal(judge(PLAN, { code }).status, 'passed')
+  })
+
+  it('a subject that another policy has not changed', () => {
+    const code =
+      'import "plan/v2" as plan\ndelete(plan.variables, "region")\nmain = plan.variables is empty'
+    const policy: PolicyText = { name: 'p', kind: 'native', query: null, code }
+    const other = {
+      ...policy,
+      code: 'import "plan/v2" as plan\nmain = plan.variables is not empty',
+    }
+    const asked = [policy, other].map((one) => ({ policy: one, params: {} }))
+    const statuses = new Judge().judge(PLAN, asked, OPTIONS).map(({ status }) => status)
+    assert.deepEqual(statuses, ['passed', 'passed'])
+  })
+})
+
+const NATIVE_BUCKETS = `import "plan/v2" as plan
+
+buckets = filter plan.resource_changes as _, rc { rc.type is "store_bucket" }
+
+encrypted = rule {
+	all buckets as _, b { b.change.after.encrypted }
+}
+
+main = rule { encrypted }
+`
+const REGO_BUCKETS = `package buckets
+
+deny contains msg if {
+	some rc in input.plan.resource_changes
+	rc.type == "store_bucket"
+	not rc.change.after.encrypted
+	msg := sprintf("%s is not encrypted", [rc.address])
+}
+`
+
+describe('a policy that fails', () => {
+  it('names rule, place and value: native', () => {
+    const { status, findings } = judge(PLAN, { code: NATIVE_BUCKETS })
+    assert.equal(status, 'failed')
+    assert.deepEqual(
+      findings.map(({ rule, line, message }) => ({ rule, line, message })),
+      [
+        { rule: 'encrypted', line: 6, message: 'b.change.after.encrypted is false' },
+        {
+          rule: 'encrypted',
+          line: 6,
+          message:
+            'all buckets as _, b { b.change.after.encrypted } is false (element of buckets is "store_bucket.logs")',
+        },
+        { rule: 'main', line: 9, message: 'encrypted is false' },
+      ],
+    )
+  })
+
+  it('names rule, place and value: opa', () => {
+    const { status, findings, output } = judge(PLAN, { kind: 'opa', code: REGO_BUCKETS })
+    assert.equal(status, 'failed')
+    assert.deepEqual(output, ['store_bucket.logs is not encrypted'])
+    assert.deepEqual(findings, [
+      { rule: 'deny', line: 3, column: 1, message: 'store_bucket.logs is not encrypted' },
+    ])
+  })
+
+  it('judges jobs in both languages', () => {
+    const native = 'main = rule { all job.task_groups as g { g.count < 3 } }'
+    assert.equal(judge(JOB, { code: native }).status, 'failed')
+    const opa = 'package a\n\ndeny contains "too many" if input.job.TaskGroups[_].Count > 2\n'
+    assert.deepEqual(judge(JOB, { kind: 'opa', code: opa, query: 'a.deny' }).output, ['too many'])
+  })
+})
+
+/** Reference policy-languages §9.3: value of the query, outcome. */
+const QUERY_VALUES: readonly (readonly [string, Judgement['status']])[] = [
+  ['v := []', 'passed'],
+  ['v := ["no"]', 'failed'],
+  ['v := true', 'passed'],
+  ['v := false', 'failed'],
+  ['v := {}', 'passed'],
+  ['v := {"a": 1}', 'failed'],
+  ['v := 1', 'errored'],
+  ['v := "x"', 'errored'],
+  ['other := 1', 'errored'],
+  ['v contains "x" if false', 'passed'],
+]
+
+describe('what an opa query gives', () => {
+  for (const [rule, status] of QUERY_VALUES)
+    it(`${rule}: ${status}`, () => {
+      const code = `package q\n\n${rule}\n`
+      assert.equal(judge(JOB, { kind: 'opa', code, query: 'data.q.v' }).status, status)
+    })
+})
+
+describe('a policy that cannot be evaluated fails closed', () => {
+  const CASES: readonly (readonly [string, Partial<PolicyText> & { code: string }, RegExp])[] = [
+    ['native syntax', { code: 'main = (' }, /expression is expected/],
+    ['native error', { code: 'main = 1 + "a"' }, /not possible/],
+    ['old import', { code: 'import "tfplan"\nmain = true' }, /use "tfplan\/v2"/],
+    [
+      'plan data on a job',
+      { code: 'import "plan/v2" as plan\nmain = true' },
+      /not there in this evaluation/,
+    ],
+    ['opa syntax', { kind: 'opa', code: 'package a\n\ndeny contains' }, /./],
+    [
+      'opa conflict',
+      { kind: 'opa', code: 'package a\n\ndeny := 1\n\ndeny := 2 if true\n' },
+      /multiple outputs/,
+    ],
+  ]
+  for (const [name, policy, message] of CASES)
+    it(name, () => {
+      const { status, findings } = judge(JOB, policy)
+      assert.equal(status, 'errored')
+      assert.match(findings[0]?.message ?? '', message)
+    })
+})
+
+it('parameters of the set reach native policies', () => {
+  const code = 'param max\nmain = length(job.task_groups) <= max'
+  assert.equal(judge(JOB, { code }, { max: 1 }).status, 'passed')
+  assert.equal(judge(JOB, { code }, { max: 0 }).status, 'failed')
+  assert.equal(judge(JOB, { code }).status, 'errored')
+})
+
+it('diagnostics name the place', () => {
+  const judgeOnce = new Judge()
+  const found = judgeOnce.diagnose({
+    name: 'p',
+    kind: 'native',
+    query: null,
+    code: 'a = 1\nmain = )',
+  })
+  assert.deepEqual(
+    found.map(({ severity, line, column }) => [severity, line, column]),
+    [['error', 2, 8]],
+  )
+  const warned = judgeOnce.diagnose({
+    name: 'p',
+    kind: 'native',
+    query: null,
+    code: 'a = 1\nmain = not a is 2',
+  })
+  assert.deepEqual(
+    warned.map(({ severity, line }) => [severity, line]),
+    [['warning', 2]],
+  )
+})

@@ -1,0 +1,73 @@
+import type { Result } from '../kit/result.ts'
+import { COMPILED_POLICIES_MAX } from './limits.ts'
+import { compileNative, judgeNative, type NativePolicy } from './judge-native.ts'
+import { compileOpa, judgeOpa, type OpaPolicy } from './judge-opa.ts'
+import type {
+  AskedPolicy,
+  Asking,
+  Diagnostic,
+  Judgement,
+  JudgeOptions,
+  PolicyText,
+} from './judgement.ts'
+import { NativeData } from './native-data.ts'
+import type { Subject } from './subject.ts'
+
+type Compiled =
+  | { readonly kind: 'native'; readonly policy: Result<NativePolicy, readonly Diagnostic[]> }
+  | { readonly kind: 'opa'; readonly policy: Result<OpaPolicy, readonly Diagnostic[]> }
+
+/** Compiles policies, keeps what it compiled, and asks them. Knows neither levels nor overrides. */
+export class Judge {
+  readonly #compiled = new Map<string, Compiled>()
+
+  /** What is wrong with a policy's code; empty when it can be evaluated. */
+  diagnose(policy: PolicyText): readonly Diagnostic[] {
+    const { policy: compiled } = this.#compile(policy)
+    return compiled.ok ? compiled.value.warnings : compiled.error
+  }
+
+  /** Asks several policies about one subject; views of it are made once. */
+  judge(subject: Subject, policies: readonly AskedPolicy[], options: JudgeOptions): Judgement[] {
+    const data = new NativeData(subject, options)
+    return policies.map((asked) => this.#judgeOne(asked, { subject, data, options }))
+  }
+
+  #judgeOne({ policy, params }: AskedPolicy, asking: Asking): Judgement {
+    const compiled = this.#compile(policy)
+    if (!compiled.policy.ok) return uncompiled(compiled.policy.error)
+    if (compiled.kind === 'opa') return judgeOpa(compiled.policy.value, policy, asking)
+    asking.data.reset()
+    return judgeNative(compiled.policy.value, { policy, params }, asking)
+  }
+
+  #compile(policy: PolicyText): Compiled {
+    const key = `${policy.kind}\n${policy.query ?? ''}\n${policy.name}\n${policy.code}`
+    const known = this.#compiled.get(key)
+    if (known !== undefined) {
+      // The one that was used last goes to the end: the first is the one to forget.
+      this.#compiled.delete(key)
+      this.#compiled.set(key, known)
+      return known
+    }
+    const made: Compiled =
+      policy.kind === 'native'
+        ? { kind: 'native', policy: compileNative(policy) }
+        : { kind: 'opa', policy: compileOpa(policy) }
+    this.#compiled.set(key, made)
+    const [oldest] = this.#compiled.keys()
+    if (this.#compiled.size > COMPILED_POLICIES_MAX && oldest !== undefined)
+      this.#compiled.delete(oldest)
+    return made
+  }
+}
+
+/** Fails closed, with the reason (reference §1.13). */
+function uncompiled(diagnostics: readonly Diagnostic[]): Judgement {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error')
+  return {
+    status: 'errored',
+    output: [],
+    findings: errors.map(({ message, line, column }) => ({ rule: null, line, column, message })),
+  }
+}

@@ -1,0 +1,16 @@
+/** What policies may cost (reference governance §5.2). */
+
+/** Wall time of one policy on one subject. */
+export const POLICY_MS_MAX = 10_000
+
+/** Steps of one policy: ends a loop long before its time is over. */
+export const POLICY_STEPS_MAX = 20_000_000
+
+/** Policies whose code is kept compiled. */
+export const COMPILED_POLICIES_MAX = 500
+
+/** Findings reported for one policy. */
+export const FINDINGS_MAX = 50
+
+/** Characters of a value in a finding. */
+export const VALUE_LENGTH_MAX = 2000
