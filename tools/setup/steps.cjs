@@ -9,6 +9,12 @@ const steps = [
     isMade: async (root) => (await import('./packages.mjs')).isInstalled(root),
     run: async (root) => (await import('./packages.mjs')).installPackages(root),
   },
+  {
+    name: 'native',
+    inputs: ['packages/reeve/native/src', 'tools/setup/native.mjs'],
+    isMade: async (root) => (await import('./native.mjs')).isBuilt(root),
+    run: async (root) => (await import('./native.mjs')).setUpNative(root),
+  },
 ]
 
 /** What `bin/reeve` asks on every start: a few stat calls, nothing loaded, nothing hashed. */

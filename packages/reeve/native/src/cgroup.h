@@ -1,0 +1,31 @@
+/* cgroups of version 1 and 2. The agent chose paths and values; here they are made and used. */
+#ifndef REEVE_CGROUP_H
+#define REEVE_CGROUP_H
+
+#include "spec.h"
+
+/* Makes all of them and writes their files; leaves none behind when it fails. */
+bool make_cgroups(const task_spec *task, fault *why);
+
+/* The calling process joins. */
+bool join_cgroup(const char *path, fault *why);
+
+/* Makes the group when it is missing and joins it; for the shim, which can do without. */
+void try_cgroup(const char *path);
+
+/* Removes a group, waiting for the kernel to let go of it. */
+bool remove_cgroup(const char *path, fault *why);
+
+/*
+ * Kills everything in the group and below it, once. Returns how many processes were met (at least
+ * 1 when only known to be populated); 0: it is empty or gone.
+ */
+size_t kill_cgroup(const char *path);
+
+/* The `oom_kill` counter; 0 where the file does not tell. */
+int64_t read_oom_kills(const char *file);
+
+/* An eventfd that becomes readable when a version 1 group runs out of memory; -1: no such thing. */
+int watch_oom(const char *file);
+
+#endif

@@ -1,0 +1,127 @@
+/**
+ * Builds the native helper `reeve-task` with the compiler of the system.
+ *
+ * The program lies at a path that holds the hash of what it was made from, so that a new one never
+ * replaces one that runs; `reeve-task` beside it is a link to the newest.
+ */
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import fs from 'node:fs'
+import path from 'node:path'
+
+const SOURCES = 'packages/reeve/native/src'
+const CACHE = 'node_modules/.cache/reeve'
+const WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Werror', '-Wconversion', '-Wshadow']
+const BASE = ['-std=c11', '-D_GNU_SOURCE', '-fno-strict-overflow', '-fstack-protector-strong']
+const COMPILE_MS_MAX = 120_000
+
+/** The small static program first; one that needs the system's libraries is better than none. */
+const plain = [
+  { command: 'musl-gcc', flags: ['-O2', '-static', '-s', '-idirafter', '/usr/include'] },
+  { command: 'cc', flags: ['-O2', '-static', '-s'] },
+  { command: 'cc', flags: ['-O2', '-s'] },
+]
+const sanitized = [
+  {
+    command: 'cc',
+    flags: ['-O1', '-g', '-fno-omit-frame-pointer', '-fsanitize=address,undefined'],
+  },
+]
+
+/**
+ * Where the program is after a successful build, which may have been an earlier one; undefined when
+ * this machine cannot build it, and `say` was told why.
+ */
+export async function buildNative(root, { sanitize = false, say = warn } = {}) {
+  if (process.platform !== 'linux') {
+    say(`Tasks are isolated on Linux only; this is ${process.platform}.`)
+    return undefined
+  }
+  const target = path.join(root, CACHE, `reeve-task-${hashSources(root, sanitize)}`)
+  if (!fs.existsSync(target) && !(await compile(root, target, { sanitize, say }))) return undefined
+  if (!sanitize) link(target)
+  return target
+}
+
+/** The set-up's step: a machine that cannot build it can still be a server. */
+export async function setUpNative(root) {
+  if (listSources(root).length === 0) return
+  if (!isBuilt(root)) process.stderr.write('Building the task helper (a few seconds)…\n')
+  await buildNative(root)
+}
+
+/** True when the program for the present sources has been built. */
+export function isBuilt(root) {
+  return fs.existsSync(path.join(root, CACHE, `reeve-task-${hashSources(root, false)}`))
+}
+
+function hashSources(root, sanitize) {
+  const hash = createHash('sha256')
+  hash.update(JSON.stringify([process.arch, BASE, WARNINGS, sanitize ? sanitized : plain]))
+  for (const file of listSources(root)) {
+    hash.update(path.basename(file)).update(fs.readFileSync(file))
+  }
+  return hash.digest('hex').slice(0, 16) + (sanitize ? '-sanitize' : '')
+}
+
+function listSources(root) {
+  const folder = path.join(root, SOURCES)
+  if (!fs.existsSync(folder)) return []
+  const files = fs.readdirSync(folder).filter((file) => /\.[ch]$/.test(file))
+  return files.toSorted().map((file) => path.join(folder, file))
+}
+
+/** Tries one compiler after the other; the last that was there says what it did not like. */
+async function compile(root, target, { sanitize, say }) {
+  const files = listSources(root).filter((file) => file.endsWith('.c'))
+  fs.mkdirSync(path.dirname(target), { recursive: true })
+  const draft = `${target}.${process.pid}`
+  let complaint
+  for (const { command, flags } of sanitize ? sanitized : plain) {
+    const failure = await run(command, [...BASE, ...WARNINGS, ...flags, ...files, '-o', draft])
+    if (failure === undefined) {
+      fs.renameSync(draft, target)
+      return true
+    }
+    if (failure.code !== 'ENOENT') complaint = failure.output
+  }
+  fs.rmSync(draft, { force: true })
+  say(complaint === undefined ? MISSING_COMPILER : `${BROKEN_COMPILER}\n${complaint}`)
+  return false
+}
+
+const CONSEQUENCE =
+  'Servers run all the same; agents run tasks without isolation, terminals and limits. ' +
+  'Afterwards run "node tools/build-native.mjs".'
+const MISSING_COMPILER =
+  'There is no C compiler to build the task helper with (Debian: apt-get install gcc libc6-dev). ' +
+  CONSEQUENCE
+const BROKEN_COMPILER = `The C compiler could not build the task helper. ${CONSEQUENCE}`
+
+function run(command, args) {
+  return new Promise((resolve) => {
+    const options = { timeout: COMPILE_MS_MAX, maxBuffer: 1 << 20 }
+    execFile(command, args, options, (error, stdout, stderr) => {
+      if (error === null) resolve(undefined)
+      else resolve({ code: error.code, output: `${stdout}${stderr}`.trimEnd() || error.message })
+    })
+  })
+}
+
+/** Renamed into place: there is always a program under this name. */
+function link(target) {
+  const name = path.join(path.dirname(target), 'reeve-task')
+  const draft = `${name}.${process.pid}`
+  try {
+    if (fs.readlinkSync(name) === path.basename(target)) return
+  } catch {
+    // Missing, or not a link: it is made now.
+  }
+  fs.rmSync(draft, { force: true })
+  fs.symlinkSync(path.basename(target), draft)
+  fs.renameSync(draft, name)
+}
+
+function warn(message) {
+  process.stderr.write(`${message}\n`)
+}
