@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allocationId, pass } from '../../../test/build/agent.ts'
+import { aLaunch } from '../../../test/build/launch.ts'
 import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
 import { taskDriverSuite, type Behaviour } from '../../../test/suites/task-driver.ts'
 import type { TaskLaunch } from '../../agent/index.ts'
-import { MockDriver, readMockConfig } from './mock-driver.ts'
+import { readMockConfig } from './mock-config.ts'
+import { MockDriver } from './mock-driver.ts'
 
 function configFor(behaviour: Behaviour): Readonly<Record<string, unknown>> {
   switch (behaviour.kind) {
@@ -34,7 +36,7 @@ function launchWith(config: Readonly<Record<string, unknown>>): TaskLaunch {
     dir: `/nowhere/${id}`,
     bootId: 'boot',
   }
-  return { handle, config, env: {}, user: '', taskDir: '/nowhere', logs: undefined }
+  return aLaunch({ handle, config })
 }
 
 taskDriverSuite('mock', () => {

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readConfig } from './config.ts'
+import { readConfig, withoutDenied } from './config.ts'
 
 test('a full configuration', () => {
   assert.deepEqual(readConfig({ command: 'sh', args: ['-c', 1, true], work_dir: '/tmp' }), {
     command: 'sh',
     args: ['-c', '1', 'true'],
     workDir: '/tmp',
+    oomScoreAdj: undefined,
+    deniedVariables: [],
   })
   assert.deepEqual(readConfig({ command: 'sh', args: null, work_dir: null }), {
     command: 'sh',
     args: [],
     workDir: undefined,
+    oomScoreAdj: undefined,
+    deniedVariables: [],
   })
 })
 
@@ -46,7 +50,7 @@ const cases = [
   {
     name: 'a misspelt setting',
     config: { comand: 'a' },
-    message: '"comand" is not a setting of raw_exec',
+    message: '"comand" is not a setting of raw_exec; did you mean command?',
   },
 ]
 for (const c of cases) {
@@ -54,3 +58,10 @@ for (const c of cases) {
     assert.throws(() => readConfig(c.config), { kind: 'task-config', message: c.message })
   })
 }
+
+test('variables that a task denies itself are left out, its marks are not', () => {
+  const env = { AWS_KEY: 'a', AWS_ID: 'b', HOME: 'c', REEVE_ALLOC_ID: 'd', REEVE_TASK_NAME: 'e' }
+  const left = { HOME: 'c', REEVE_ALLOC_ID: 'd', REEVE_TASK_NAME: 'e' }
+  assert.deepEqual(withoutDenied(env, ['AWS_*', 'REEVE_*']), left)
+  assert.deepEqual(withoutDenied(env, []), env)
+})

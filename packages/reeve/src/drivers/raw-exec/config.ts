@@ -1,4 +1,6 @@
-import { Fault } from '../../kit/fault.ts'
+import { ALLOCATION_MARK, TASK_MARK } from '../../agent/index.ts'
+import { matchGlob } from '../../kit/glob.ts'
+import { TaskSettings } from '../settings/task-settings.ts'
 
 /** Reference scheduling §40: the settings of `raw_exec`. */
 interface RawExecConfig {
@@ -6,41 +8,33 @@ interface RawExecConfig {
   readonly args: readonly string[]
   /** Undefined: the task's own directory. */
   readonly workDir: string | undefined
+  readonly oomScoreAdj: number | undefined
+  /** Names of variables that the task does not get; `*` stands for anything. */
+  readonly deniedVariables: readonly string[]
 }
 
-const FIELDS: ReadonlySet<string> = new Set(['command', 'args', 'work_dir'])
+const FIELDS = ['command', 'args', 'work_dir', 'oom_score_adj', 'denied_envvars']
 
 /** Reads a task's `Config`. Fault `task-config` names the field; a misspelt one is not ignored. */
 export function readConfig(config: Readonly<Record<string, unknown>>): RawExecConfig {
-  for (const name of Object.keys(config)) {
-    if (!FIELDS.has(name)) throw bad(JSON.stringify(name), 'is not a setting of raw_exec')
-  }
-  const command = text('command', config['command'])
-  if (command === '') throw bad('command', 'is empty')
-  const workDir = config['work_dir'] ?? undefined
+  const settings = new TaskSettings(config, { of: 'raw_exec', known: FIELDS })
   return {
-    command,
-    args: list('args', config['args'] ?? []),
-    workDir: workDir === undefined ? undefined : text('work_dir', workDir),
+    command: settings.requiredText('command'),
+    args: settings.texts('args') ?? [],
+    workDir: settings.text('work_dir'),
+    oomScoreAdj: settings.integer('oom_score_adj', { min: -1_000, max: 1_000 }),
+    deniedVariables: settings.texts('denied_envvars') ?? [],
   }
 }
 
-function list(field: string, value: unknown): readonly string[] {
-  if (!Array.isArray(value)) throw bad(field, 'must be a list of texts')
-  return value.map((item: unknown, index) => {
-    // Job files write numbers and truth values without quotes.
-    const plain = typeof item === 'number' || typeof item === 'boolean' ? String(item) : item
-    return text(`${field}[${index}]`, plain)
-  })
-}
-
-function text(field: string, value: unknown): string {
-  if (value === undefined || value === null) throw bad(field, 'is required')
-  if (typeof value !== 'string') throw bad(field, 'must be a text')
-  if (value.includes('\0')) throw bad(field, 'holds a NUL character')
-  return value
-}
-
-function bad(field: string, what: string): Fault {
-  return new Fault('task-config', `${field} ${what}`)
+/** The environment without what the task denies itself; not without what finds its processes. */
+export function withoutDenied(
+  env: Readonly<Record<string, string>>,
+  denied: readonly string[],
+): Readonly<Record<string, string>> {
+  const isKept = (name: string): boolean => {
+    if (name === ALLOCATION_MARK || name === TASK_MARK) return true
+    return !denied.some((pattern) => matchGlob(pattern, name))
+  }
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isKept(name)))
 }

@@ -59,7 +59,7 @@ export function isAlive(ref: ProcessRef): boolean {
  * A file of a process; undefined when the process is gone or may not be looked into. Never waits
  * for a disk.
  */
-export function readProc(pid: number, name: 'stat' | 'environ' | 'cmdline'): Buffer | undefined {
+export function readProc(pid: number, name: ProcFile): Buffer | undefined {
   try {
     return readFileSync(`/proc/${pid}/${name}`)
   } catch {
@@ -67,6 +67,8 @@ export function readProc(pid: number, name: 'stat' | 'environ' | 'cmdline'): Buf
     return undefined
   }
 }
+
+type ProcFile = 'stat' | 'status' | 'environ' | 'cmdline'
 
 /** Processes read before other work gets its turn. */
 const SLICE = 128

@@ -3,16 +3,22 @@ import { constants } from 'node:os'
 import {
   pause,
   withDeadline,
+  type ExecRequest,
+  type ExecSession,
   type RunningTask,
   type StopRequest,
   type TaskExit,
   type TaskHandle,
+  type TaskUsage,
 } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { ProcessTree, sendSignal } from './process-tree.ts'
 import { isAlive, type ProcessRef, type ProcessTable } from './processes.ts'
+import { usageOf } from './process-usage.ts'
 import type { ExitRecord, ShimRecords } from './records.ts'
+import { runBeside } from './run-beside.ts'
+import { loadLaunch, removeLaunch } from './saved-launch.ts'
 
 /** Reference task-drivers §9: what a task is told when its job names no signal. */
 const DEFAULT_SIGNAL = 'SIGINT'
@@ -26,7 +32,7 @@ const LOOK_MS = 1_000
 /** How long a shim may take to end once its task is gone. */
 const SHIM_END_MS_MAX = 5_000
 
-interface RawExecTaskOptions {
+interface ShellTaskOptions {
   readonly handle: TaskHandle
   readonly shim: ProcessRef
   readonly isSessionKnown: boolean
@@ -50,15 +56,16 @@ export interface ShimChild {
 }
 
 /** A task under its shim, whoever started it. */
-export class RawExecTask implements RunningTask {
+export class ShellTask implements RunningTask {
   readonly handle: TaskHandle
+  readonly address = undefined
   readonly exited: Promise<TaskExit>
-  readonly #options: RawExecTaskOptions
+  readonly #options: ShellTaskOptions
   readonly #tree: ProcessTree
   readonly #detached = new AbortController()
   #hasExited = false
 
-  constructor(options: RawExecTaskOptions) {
+  constructor(options: ShellTaskOptions) {
     this.#options = options
     this.handle = options.handle
     const { shim, table, clock, handle, isSessionKnown } = options
@@ -102,6 +109,20 @@ export class RawExecTask implements RunningTask {
     inTime.abort()
   }
 
+  async exec(request: ExecRequest): Promise<ExecSession> {
+    const launch = await loadLaunch(this.handle)
+    if (this.#hasExited) throw new Fault('task-gone', 'the task is not running')
+    if (launch === undefined) {
+      throw new Fault('task-config', 'the task was started by an agent that could not do this')
+    }
+    return runBeside(request, { launch, clock: this.#options.clock })
+  }
+
+  async usage(): Promise<TaskUsage | undefined> {
+    if (this.#hasExited) return undefined
+    return usageOf(await this.#tree.members(), this.#options.clock.nowMs())
+  }
+
   detach(): void {
     this.#detached.abort()
     this.#options.child?.release()
@@ -109,6 +130,7 @@ export class RawExecTask implements RunningTask {
 
   async forget(): Promise<void> {
     await this.#options.records.remove()
+    await removeLaunch(this.handle)
   }
 
   /** Waits for the end of the shim, ends what the task left behind, and says how it went. */

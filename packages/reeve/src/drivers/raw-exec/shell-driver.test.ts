@@ -6,12 +6,14 @@ import { join } from 'node:path'
 import { getuid, kill } from 'node:process'
 import { test, type TestContext } from 'node:test'
 import { systemClock } from '../../../test/build/agent.ts'
+import { aLaunch } from '../../../test/build/launch.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
+import { shellTaskDriverSuite } from '../../../test/suites/shell-task-driver.ts'
 import { taskDriverSuite, type Behaviour } from '../../../test/suites/task-driver.ts'
 import type { RunningTask, TaskLaunch } from '../../agent/index.ts'
 import { readProcess } from './processes.ts'
-import { RawExecDriver } from './raw-exec-driver.ts'
+import { ShellRawExecDriver } from './shell-driver.ts'
 import { ShimRecords } from './records.ts'
 import { SHELL, shimCall } from './shim.ts'
 
@@ -21,7 +23,7 @@ const stopping = { signal: 'SIGTERM', timeoutMs: 10_000 }
 
 /** A driver, a task directory, and everything it started ended after the test. */
 class Bench {
-  readonly driver = new RawExecDriver({ clock: systemClock })
+  readonly driver = new ShellRawExecDriver({ clock: systemClock })
   readonly dir: string
   readonly #bootId: string
   readonly #started: RunningTask[] = []
@@ -56,7 +58,7 @@ class Bench {
     const id = `${process.pid}-${this.#launches}`
     // Each start has its own allocation, so that tests running at the same time never meet.
     const allocationId = `${this.dir}-${this.#launches}`
-    return {
+    return aLaunch({
       handle: {
         driver: 'raw_exec',
         id,
@@ -66,9 +68,13 @@ class Bench {
         bootId: this.#bootId,
       },
       config: { command, args },
-      user: '',
       taskDir: this.dir,
-      logs: { stdout: join(this.dir, 'out'), stderr: join(this.dir, 'err') },
+      logs: {
+        stdoutPrefix: join(this.dir, 'out'),
+        stderrPrefix: join(this.dir, 'err'),
+        maxFiles: 2,
+        maxFileBytes: 1024 * 1024,
+      },
       ...fields,
       env: {
         PATH: '/usr/bin:/bin',
@@ -76,7 +82,7 @@ class Bench {
         REEVE_TASK_NAME: 'web',
         ...fields.env,
       },
-    }
+    })
   }
 
   async start(launch: TaskLaunch): Promise<RunningTask> {
@@ -98,7 +104,7 @@ class Bench {
   }
 
   async output(): Promise<string> {
-    return readFile(join(this.dir, 'out'), 'utf8')
+    return readFile(join(this.dir, 'out.0'), 'utf8')
   }
 }
 
@@ -126,11 +132,12 @@ taskDriverSuite('raw_exec', async (t) => {
   return {
     driver: {
       name: bench.driver.name,
+      isolation: bench.driver.isolation,
       fingerprint: () => bench.driver.fingerprint(),
       start: (launch) => bench.start(launch),
       recover: (handle) => bench.driver.recover(handle),
     },
-    reopen: () => new RawExecDriver({ clock: systemClock }),
+    reopen: () => new ShellRawExecDriver({ clock: systemClock }),
     launch(behaviour) {
       const launch = bench.launch('sh', ['-c', scriptFor(behaviour)])
       return behaviour.kind === 'badly-configured' ? { ...launch, config: { command: 7 } } : launch
@@ -144,6 +151,28 @@ taskDriverSuite('raw_exec', async (t) => {
   }
 })
 
+shellTaskDriverSuite(
+  'raw_exec by the shell',
+  async (t) => {
+    const bench = await Bench.open(t)
+    return {
+      driver: bench.driver,
+      script: (text, fields) => bench.launch('sh', ['-c', text], fields),
+      killSupervisor: async ({ handle }) => {
+        const shim = await new ShimRecords(handle.dir).shim()
+        kill(shim?.pid ?? 0, 'SIGKILL')
+      },
+    }
+  },
+  {
+    ...(isRoot ? {} : { users: 'only root may change users' }),
+    exactSignals: 'a shell tells death by a signal only as 128 more',
+    rotation: 'the task writes to its log file directly',
+    terminal: 'only the native helper makes terminals',
+    limits: 'only the native helper sets limits',
+  },
+)
+
 test('raw_exec: output goes to the log files, and a second start appends', async (t) => {
   const bench = await Bench.open(t)
   for (let n = 0; n < 2; n += 1) {
@@ -151,7 +180,7 @@ test('raw_exec: output goes to the log files, and a second start appends', async
     await task.exited
   }
   assert.equal(await bench.output(), 'hello\nagain\nhello\nagain\n')
-  assert.equal(await readFile(join(bench.dir, 'err'), 'utf8'), 'trouble\ntrouble\n')
+  assert.equal(await readFile(join(bench.dir, 'err.0'), 'utf8'), 'trouble\ntrouble\n')
 })
 
 test('raw_exec: a killed task leaves no word of the shell in its log', async (t) => {
@@ -159,7 +188,7 @@ test('raw_exec: a killed task leaves no word of the shell in its log', async (t)
   await (
     await bench.sh('kill -TERM $$')
   ).exited
-  assert.equal(await readFile(join(bench.dir, 'err'), 'utf8'), '')
+  assert.equal(await readFile(join(bench.dir, 'err.0'), 'utf8'), '')
 })
 
 test('raw_exec: discarded output is discarded', async (t) => {
@@ -218,8 +247,8 @@ test('raw_exec: a task has its three standard files and none that the agent open
   })
   assert.deepEqual(targets.slice(0, 3), [
     '0 /dev/null',
-    `1 ${join(bench.dir, 'out')}`,
-    `2 ${join(bench.dir, 'err')}`,
+    `1 ${join(bench.dir, 'out.0')}`,
+    `2 ${join(bench.dir, 'err.0')}`,
   ])
   // ls reads the directory; anything else was inherited by this very process from whoever started
   // it.
@@ -375,7 +404,7 @@ for (const c of unstartable) {
 test('raw_exec: a link in place of a log file is not followed', async (t) => {
   const bench = await Bench.open(t)
   await writeFile(join(bench.dir, 'precious'), 'keep')
-  await symlink(join(bench.dir, 'precious'), join(bench.dir, 'out'))
+  await symlink(join(bench.dir, 'precious'), join(bench.dir, 'out.0'))
   await assert.rejects(bench.sh('echo overwritten'), /ELOOP/)
   assert.equal(await readFile(join(bench.dir, 'precious'), 'utf8'), 'keep')
 })
@@ -385,7 +414,7 @@ test('raw_exec: runs as the user it is asked to, without further groups', onlyRo
   const task = await bench.sh('id -u; id -G; echo reopened >/dev/stderr', { user: '65534:65534' })
   assert.equal((await task.exited).exitCode, 0)
   assert.equal(await bench.output(), '65534\n65534\n')
-  assert.equal(await readFile(join(bench.dir, 'err'), 'utf8'), 'reopened\n')
+  assert.equal(await readFile(join(bench.dir, 'err.0'), 'utf8'), 'reopened\n')
 })
 
 test('raw_exec: when its supervisor is killed the task is ended and said to be lost', async (t) => {

@@ -1,0 +1,305 @@
+import type { TaskLaunch, TaskPort } from '../../agent/index.ts'
+import { Fault } from '../../kit/fault.ts'
+import { DEFAULT_CAPS, grantedCaps } from '../settings/capabilities.ts'
+import type { DockerConfig, MountConfig } from './docker-config.ts'
+import type { DockerPolicy } from './docker-policy.ts'
+import { localName } from './image-reference.ts'
+
+/** By these a container is known to be ours, whoever looks. */
+export const START_LABEL = 'reeve.start'
+const ALLOCATION_LABEL = 'reeve.alloc'
+const TASK_LABEL = 'reeve.task'
+
+const BYTES_PER_MB = 1024 * 1024
+const CPU_PERIOD_US = 100_000
+/** The kernel takes no smaller quota. */
+const CPU_QUOTA_US_MIN = 1_000
+const CPU_SHARES_MIN = 2
+const CPU_SHARES_MAX = 262_144
+
+export interface ContainerInput {
+  readonly launch: TaskLaunch
+  readonly config: DockerConfig
+  readonly policy: DockerPolicy
+  /** Of the machine. */
+  readonly coreCount: number
+  /** `host:container[:options]`, checked. */
+  readonly binds: readonly string[]
+  /** Whether the engine can join a network namespace by its path. */
+  readonly canJoinByPath: boolean
+}
+
+/** The body of the engine's `create`. What the engine checks itself is left to it. */
+export function containerSpec(input: ContainerInput): Readonly<Record<string, unknown>> {
+  const { launch, config } = input
+  const { process, network } = config
+  const ports = publishedPorts(launch.network.ports, config)
+  const command = process.command === undefined ? process.args : [process.command, ...process.args]
+  return {
+    Image: localName(config.image),
+    ...(process.entrypoint === undefined ? {} : { Entrypoint: process.entrypoint }),
+    ...(command.length === 0 ? {} : { Cmd: command }),
+    Env: Object.entries(launch.env).map(([name, value]) => `${name}=${value}`),
+    User: launch.user,
+    ...(process.workDir === undefined ? {} : { WorkingDir: process.workDir }),
+    ...hostnameOf(input),
+    ...(network.mac === undefined ? {} : { MacAddress: network.mac }),
+    Tty: process.tty,
+    OpenStdin: process.interactive,
+    Labels: {
+      ...config.labels,
+      [START_LABEL]: launch.handle.id,
+      [ALLOCATION_LABEL]: launch.handle.allocationId,
+      [TASK_LABEL]: launch.handle.task,
+    },
+    ExposedPorts: Object.fromEntries(ports.map(({ inside }) => [inside, {}])),
+    ...(config.isHealthcheckDisabled ? { Healthcheck: { Test: ['NONE'] } } : {}),
+    HostConfig: hostConfig(input, ports),
+    ...endpointsOf(input),
+  }
+}
+
+function hostnameOf({ launch, config }: ContainerInput): { readonly Hostname?: string } {
+  const name = config.process.hostname ?? launch.network.hostname
+  return name === '' ? {} : { Hostname: name }
+}
+
+function hostConfig(
+  input: ContainerInput,
+  ports: readonly PublishedPort[],
+): Readonly<Record<string, unknown>> {
+  const { launch, config, policy } = input
+  const { rights, storage, limits } = config
+  const { namespaces } = rights
+  const caps = grantedCaps({
+    base: DEFAULT_CAPS,
+    add: rights.capAdd,
+    drop: rights.capDrop,
+    allowed: policy.allowCaps,
+  })
+  return {
+    NetworkMode: networkMode(input),
+    PortBindings: portBindings(ports),
+    ...nameService(input),
+    ...memoryOf(input),
+    ...cpuOf(input),
+    PidsLimit: limits.pids ?? policy.pidsMax,
+    ...(limits.oomScoreAdj === undefined ? {} : { OomScoreAdj: limits.oomScoreAdj }),
+    Ulimits: ulimitsOf(limits.ulimits),
+    Sysctls: limits.sysctls,
+    Privileged: rights.isPrivileged,
+    ReadonlyRootfs: rights.isRootReadOnly,
+    ...(rights.isPrivileged
+      ? {}
+      : { CapDrop: ['ALL'], CapAdd: caps.map((name) => `CAP_${name.toUpperCase()}`) }),
+    SecurityOpt: securityOptions(rights.securityOptions, rights.isPrivileged),
+    Init: config.process.init,
+    GroupAdd: config.process.groupAdd,
+    ...(rights.runtime === undefined ? {} : { Runtime: rights.runtime }),
+    ...optional('IpcMode', namespaces.ipc),
+    ...optional('PidMode', namespaces.pid),
+    ...optional('UTSMode', namespaces.uts),
+    ...optional('UsernsMode', namespaces.userns),
+    ...optional('CgroupnsMode', namespaces.cgroupns),
+    Binds: [...taskBinds(launch), ...input.binds],
+    Mounts: storage.mounts.map(mountBody),
+    Devices: storage.devices.map((device) => ({
+      PathOnHost: device.hostPath,
+      PathInContainer: device.containerPath,
+      CgroupPermissions: device.permissions,
+    })),
+    ...(storage.shmBytes === undefined ? {} : { ShmSize: storage.shmBytes }),
+    ...optional('VolumeDriver', storage.volumeDriver),
+    ...(Object.keys(storage.options).length === 0 ? {} : { StorageOpt: storage.options }),
+    LogConfig: logConfig(input),
+    // The restart policy is the agent's business.
+    RestartPolicy: { Name: 'no' },
+  }
+}
+
+function optional(name: string, value: string | undefined): Readonly<Record<string, string>> {
+  return value === undefined || value === '' ? {} : { [name]: value }
+}
+
+/** Reference scheduling §33: the three directories of the task at their usual places. */
+function taskBinds({ allocDir, localDir, secretsDir, mounts }: TaskLaunch): readonly string[] {
+  return [
+    bind(allocDir, '/alloc', false),
+    bind(localDir, '/local', false),
+    bind(secretsDir, '/secrets', false),
+    ...mounts.map(({ hostPath, taskPath, readOnly }) => bind(hostPath, taskPath, readOnly)),
+  ]
+}
+
+function bind(hostPath: string, taskPath: string, readOnly: boolean): string {
+  if (hostPath.includes(':') || taskPath.includes(':')) {
+    throw new Fault('task-unstartable', `${hostPath} holds a colon, which engines cannot mount`)
+  }
+  return `${hostPath}:${taskPath}${readOnly ? ':ro' : ''}`
+}
+
+function networkMode({ launch, config, canJoinByPath }: ContainerInput): string {
+  const { mode } = config.network
+  if (mode !== undefined && mode !== '') return mode
+  const { network } = launch
+  if (network.mode === 'none') return 'none'
+  if (network.namespacePath === undefined) return 'bridge'
+  if (canJoinByPath) return `ns:${network.namespacePath}`
+  const name = JSON.stringify(network.mode)
+  throw new Fault(
+    'task-unstartable',
+    `this container engine cannot join the allocation's network ${name}; set network_mode`,
+  )
+}
+
+interface PublishedPort {
+  /** `8080/tcp`. */
+  readonly inside: string
+  readonly hostIp: string
+  readonly hostPort: number
+}
+
+function publishedPorts(granted: readonly TaskPort[], config: DockerConfig): PublishedPort[] {
+  const { ports, portMap } = config.network
+  const wanted = [
+    ...ports.map((label) => ({ label, inside: undefined })),
+    ...Object.entries(portMap).map(([label, inside]) => ({ label, inside: portNumber(inside) })),
+  ]
+  return wanted.flatMap(({ label, inside }) => {
+    const port = granted.find((one) => one.label === label)
+    if (port === undefined) {
+      throw new Fault('task-config', `ports: no port ${JSON.stringify(label)} was granted`)
+    }
+    const number = inside ?? (port.to > 0 ? port.to : port.hostPort)
+    const { hostIp, hostPort } = port
+    return ['tcp', 'udp'].map((protocol) => ({ inside: `${number}/${protocol}`, hostIp, hostPort }))
+  })
+}
+
+function portNumber(text: string): number {
+  const number = Number(text)
+  if (Number.isInteger(number) && number > 0 && number < 65_536) return number
+  throw new Fault('task-config', `port_map: ${JSON.stringify(text)} is not a port`)
+}
+
+function portBindings(ports: readonly PublishedPort[]): Readonly<Record<string, unknown>> {
+  const byInside = Map.groupBy(ports, ({ inside }) => inside)
+  return Object.fromEntries(
+    [...byInside].map(([inside, bound]) => [
+      inside,
+      bound.map(({ hostIp, hostPort }) => ({ HostIp: hostIp, HostPort: String(hostPort) })),
+    ]),
+  )
+}
+
+function nameService({ launch, config }: ContainerInput): Readonly<Record<string, unknown>> {
+  const { dns, hosts } = launch.network
+  const { network } = config
+  return {
+    Dns: network.dnsServers ?? dns?.servers ?? [],
+    DnsSearch: network.dnsSearches ?? dns?.searches ?? [],
+    DnsOptions: network.dnsOptions ?? dns?.options ?? [],
+    ExtraHosts: [
+      ...hosts.flatMap(({ address, names }) => names.map((name) => `${name}:${address}`)),
+      ...network.extraHosts,
+    ],
+  }
+}
+
+/** Reference scheduling §40: the larger value limits, the smaller is a reservation. */
+function memoryOf({ launch, config }: ContainerInput): Readonly<Record<string, unknown>> {
+  const { memoryMB, memoryMaxMB } = launch.resources
+  const hardMB = Math.max(config.limits.memoryHardMB ?? 0, memoryMaxMB)
+  const limit = Math.max(hardMB, memoryMB) * BYTES_PER_MB
+  return {
+    Memory: limit,
+    // The same value: no swap.
+    MemorySwap: limit,
+    ...(hardMB > memoryMB ? { MemoryReservation: memoryMB * BYTES_PER_MB } : {}),
+  }
+}
+
+function cpuOf({ launch, config, coreCount }: ContainerInput): Readonly<Record<string, unknown>> {
+  const { cpuMHz, cpuFraction, cores } = launch.resources
+  const { isCpuHard, cpuPeriodUs, cpuset } = config.limits
+  const period = cpuPeriodUs ?? CPU_PERIOD_US
+  const quota = Math.max(CPU_QUOTA_US_MIN, Math.round(cpuFraction * coreCount * period))
+  return {
+    CpuShares: Math.min(CPU_SHARES_MAX, Math.max(CPU_SHARES_MIN, Math.round(cpuMHz))),
+    ...(isCpuHard ? { CpuPeriod: period, CpuQuota: quota } : {}),
+    ...optional('CpusetCpus', cpuset ?? cores.join(',')),
+  }
+}
+
+/** `nofile = "1024:4096"`: soft and hard; one number is both. */
+function ulimitsOf(limits: Readonly<Record<string, string>>): readonly object[] {
+  return Object.entries(limits).map(([name, text]) => {
+    const match = /^(-?\d{1,15})(?::(-?\d{1,15}))?$/.exec(text)
+    if (match === null) {
+      throw new Fault('task-config', `ulimit ${name}: ${JSON.stringify(text)} is not soft:hard`)
+    }
+    return { Name: name, Soft: Number(match[1]), Hard: Number(match[2] ?? match[1]) }
+  })
+}
+
+function securityOptions(asked: readonly string[], isPrivileged: boolean): readonly string[] {
+  const isSaid = asked.some((option) => option.startsWith('no-new-privileges'))
+  return isSaid || isPrivileged ? asked : [...asked, 'no-new-privileges']
+}
+
+function mountBody(mount: MountConfig): Readonly<Record<string, unknown>> {
+  const { volume } = mount
+  const base = {
+    Type: mount.type,
+    Target: mount.target,
+    Source: mount.source,
+    ReadOnly: mount.readOnly,
+  }
+  switch (mount.type) {
+    case 'bind':
+      return { ...base, BindOptions: { ...optional('Propagation', mount.propagation) } }
+    case 'tmpfs':
+      return {
+        Type: mount.type,
+        Target: mount.target,
+        ReadOnly: mount.readOnly,
+        TmpfsOptions: {
+          ...(mount.tmpfsBytes === undefined ? {} : { SizeBytes: mount.tmpfsBytes }),
+          ...(mount.tmpfsMode === undefined ? {} : { Mode: mount.tmpfsMode }),
+        },
+      }
+    case 'volume':
+      return {
+        ...base,
+        VolumeOptions: {
+          NoCopy: volume.noCopy,
+          Labels: volume.labels,
+          ...(volume.driver === ''
+            ? {}
+            : { DriverConfig: { Name: volume.driver, Options: volume.driverOptions } }),
+        },
+      }
+  }
+}
+
+/** The engine keeps as much as one of our files, for the time in which no agent reads it. */
+function logConfig({ launch, config }: ContainerInput): Readonly<Record<string, unknown>> {
+  if (config.logging !== undefined) {
+    return { Type: config.logging.type, Config: config.logging.config }
+  }
+  if (launch.logs === undefined) return { Type: 'none', Config: {} }
+  const size = String(launch.logs.maxFileBytes)
+  return { Type: 'json-file', Config: { 'max-size': size, 'max-file': '2' } }
+}
+
+/** Names and addresses of its own, in a network that was made for them. */
+function endpointsOf(input: ContainerInput): Readonly<Record<string, unknown>> {
+  const { aliases, ipv4, ipv6, mode } = input.config.network
+  if (aliases.length === 0 && ipv4 === undefined && ipv6 === undefined) return {}
+  const address = { ...optional('IPv4Address', ipv4), ...optional('IPv6Address', ipv6) }
+  const endpoint = {
+    Aliases: aliases,
+    ...(Object.keys(address).length === 0 ? {} : { IPAMConfig: address }),
+  }
+  return { NetworkingConfig: { EndpointsConfig: { [mode ?? 'bridge']: endpoint } } }
+}

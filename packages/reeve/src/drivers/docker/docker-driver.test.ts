@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict'
+import { mkdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { getuid } from 'node:process'
+import { test, type TestContext } from 'node:test'
+import { systemClock } from '../../../test/build/agent.ts'
+import { DOCKER, FakeEngine, PODMAN, type EngineDialect } from '../../../test/build/fake-engine.ts'
+import { ProgramBench } from '../../../test/build/shell-bench.ts'
+import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
+import { until } from '../../../test/build/until.ts'
+import { shellTaskDriverSuite, written } from '../../../test/suites/shell-task-driver.ts'
+import { taskDriverSuite } from '../../../test/suites/task-driver.ts'
+import type { TaskDriver } from '../../agent/index.ts'
+import { DEFAULT_CAPS } from '../settings/capabilities.ts'
+import { DockerDriver } from './docker-driver.ts'
+import { Engine } from './engine.ts'
+import type { DockerPolicy } from './docker-policy.ts'
+
+const policy: DockerPolicy = {
+  allowPrivileged: false,
+  allowVolumes: false,
+  allowHostNamespaces: false,
+  allowCaps: DEFAULT_CAPS,
+  pidsMax: 4_096,
+}
+
+interface DockerBench {
+  readonly engine: FakeEngine
+  readonly bench: ProgramBench
+  readonly driver: TaskDriver
+}
+
+async function openBench(
+  t: TestContext,
+  dialect: EngineDialect = DOCKER,
+  allowed: Partial<DockerPolicy> = {},
+): Promise<DockerBench> {
+  const engine = await FakeEngine.open(await temporaryDirectory(t), dialect)
+  const driver = new DockerDriver({
+    clock: systemClock,
+    socketPath: engine.socketPath,
+    policy: { ...policy, ...allowed },
+  })
+  const config = (text: string): Readonly<Record<string, unknown>> => {
+    return { image: 'box:1', command: 'sh', args: ['-c', text] }
+  }
+  const bench = await ProgramBench.open(t, { driver, config })
+  t.after(() => engine.close())
+  return { engine, driver: bench.driver, bench }
+}
+
+for (const dialect of [DOCKER, PODMAN]) {
+  taskDriverSuite(`docker, as ${dialect.name} speaks`, async (t) => {
+    const { bench, driver, engine } = await openBench(t, dialect)
+    return {
+      driver,
+      reopen: () => new DockerDriver({ clock: systemClock, socketPath: engine.socketPath, policy }),
+      launch: (behaviour) => bench.launch(behaviour),
+      wait: (promise) => promise,
+      ready: (task) => bench.ready(task),
+    }
+  })
+}
+
+shellTaskDriverSuite('docker with a pretended engine', async (t) => (await openBench(t)).bench, {
+  ...(getuid?.() === 0 ? {} : { users: 'only root may change users' }),
+  exactSignals: 'engines tell death by a signal only as 128 more',
+  terminal: 'the pretended engine has none',
+  limits: 'the pretended engine has none',
+  supervisor: 'the engine is the supervisor',
+  escapees: 'the pretended engine has no namespaces',
+})
+
+test('docker: the node says which engine it has', async (t) => {
+  const { driver } = await openBench(t)
+  const { attributes } = await driver.fingerprint()
+  assert.deepEqual(attributes, {
+    'driver.docker': '1',
+    'driver.docker.version': '1.2.3',
+    'driver.docker.os_type': 'linux',
+    'driver.docker.runtimes': 'crun,runc',
+    'driver.docker.bridge_ip': '172.17.0.1',
+    'driver.docker.privileged.enabled': 'false',
+    'driver.docker.volumes.enabled': 'false',
+  })
+})
+
+test('docker: without an engine the driver is not detected, and says why', async () => {
+  const driver = new DockerDriver({ clock: systemClock, socketPath: '/nowhere/x.sock', policy })
+  const health = await driver.fingerprint()
+  assert.equal(health.detected, false)
+  assert.match(health.description, /\/nowhere\/x\.sock does not answer/)
+})
+
+test('docker: a container that the task left is removed once it is forgotten', async (t) => {
+  const { engine, driver, bench } = await openBench(t)
+  const task = await driver.start(bench.script('exit 0'))
+  await task.exited
+  assert.equal(engine.containerCount, 1)
+  await task.forget()
+  assert.equal(engine.containerCount, 0)
+})
+
+test('docker: tells the address that the engine gave it', async (t) => {
+  const { driver, bench } = await openBench(t)
+  const task = await driver.start(bench.launch({ kind: 'runs' }))
+  assert.equal(task.address?.ip, '172.17.0.9')
+})
+
+test('docker: the next agent goes on behind the last entry of the log', async (t) => {
+  const { driver, bench, engine } = await openBench(t)
+  const go = join(bench.dir, 'go')
+  const launch = bench.script(
+    `echo one; echo two; while ! [ -e ${go} ]; do sleep 0.02; done; echo three; exit 0`,
+  )
+  const task = await driver.start(launch)
+  await until('two lines', async () => {
+    return (await written(bench.logs.stdoutPrefix)) === 'one\ntwo\n' ? true : undefined
+  })
+  task.detach()
+  await mkdir(go)
+  const next = new DockerDriver({ clock: systemClock, socketPath: engine.socketPath, policy })
+  const recovery = await next.recover(launch.handle)
+  assert.equal(recovery.kind, 'attached')
+  if (recovery.kind === 'attached') await recovery.task.exited
+  assert.equal(await written(bench.logs.stdoutPrefix), 'one\ntwo\nthree\n')
+})
+
+test('docker: a container that somebody removed is lost', async (t) => {
+  const { driver, bench, engine } = await openBench(t)
+  const launch = bench.launch({ kind: 'runs' })
+  const task = await driver.start(launch)
+  task.detach()
+  const next = new DockerDriver({ clock: systemClock, socketPath: engine.socketPath, policy })
+  const found = await next.recover(launch.handle)
+  assert.equal(found.kind, 'attached')
+  if (found.kind !== 'attached') return
+  found.task.detach()
+  await fetchDelete(engine)
+  assert.deepEqual(await next.recover(launch.handle), {
+    kind: 'lost',
+    reason: 'the container was removed',
+  })
+})
+
+async function fetchDelete(engine: FakeEngine): Promise<void> {
+  const client = new Engine(engine.socketPath)
+  const listed = await client.call({
+    method: 'GET',
+    path: '/containers/json',
+    query: { filters: '{"label":[]}' },
+  })
+  for (const { Id } of JSON.parse(listed.text) as { readonly Id: string }[]) {
+    await client.call({ method: 'DELETE', path: `/containers/${Id}` })
+  }
+}
+
+test('docker: sizes of a terminal reach the engine, whichever success it tells', async (t) => {
+  for (const dialect of [DOCKER, PODMAN]) {
+    const { driver, bench, engine } = await openBench(t, dialect)
+    const task = await driver.start(bench.launch({ kind: 'runs' }))
+    const session = await task.exec({ command: ['cat'], tty: { rows: 30, columns: 90 } })
+    session.resize({ rows: 50, columns: 120 })
+    await until('both sizes', () => (engine.sizes.length === 2 ? true : undefined))
+    assert.deepEqual(engine.sizes.toSorted(), ['30x90', '50x120'])
+    session.hangUp()
+    session.stdout.resume()
+    await session.exited
+  }
+})
+
+const pulls = [
+  { name: 'an image that is there is not fetched', image: 'box:1', pulled: 0 },
+  { name: 'an image that is not there is fetched', image: 'far/away:2', pulled: 1 },
+  { name: 'a name that moves is fetched each time', image: 'moving', pulled: 1 },
+  { name: 'a forced one is fetched though it is there', image: 'box:1', force: true, pulled: 1 },
+]
+for (const c of pulls) {
+  test(`docker: ${c.name}`, async (t) => {
+    const { driver, bench, engine } = await openBench(t)
+    for (const image of ['far/away:2', 'moving:latest', 'box:1']) {
+      engine.registry.set(image, [{ status: 'Pulling' }, { status: 'Done' }])
+    }
+    const launch = bench.script('exit 0')
+    const config = { ...launch.config, image: c.image, force_pull: c.force === true }
+    await (
+      await driver.start({ ...launch, config })
+    ).exited
+    const pulled = engine.requests.filter(({ line }) => line === 'POST /images/create')
+    assert.equal(pulled.length, c.pulled)
+  })
+}
+
+const failedPulls = [
+  { name: 'one the registry does not know', lines: undefined, kind: 'task-unstartable' },
+  { name: 'one that may not be had', lines: [{ error: 'denied' }], kind: 'task-unstartable' },
+  { name: 'a connection that broke', lines: [{ error: 'EOF' }], kind: 'task-start' },
+]
+for (const c of failedPulls) {
+  test(`docker: ${c.name} is said to be, and whether to try again`, async (t) => {
+    const { driver, bench, engine } = await openBench(t)
+    if (c.lines !== undefined) engine.registry.set('far/away:2', c.lines)
+    const launch = bench.script('exit 0')
+    const config = { ...launch.config, image: 'far/away:2' }
+    await assert.rejects(driver.start({ ...launch, config }), {
+      kind: c.kind,
+      message: /^cannot fetch image far\/away:2: /,
+    })
+    assert.equal(engine.containerCount, 0)
+  })
+}
+
+test('docker: a login is sent to the engine and to nobody else', async (t) => {
+  const { driver, bench, engine } = await openBench(t)
+  engine.registry.set('reg.test:5000/app:2', [{ status: 'Done' }])
+  const launch = bench.script('exit 0')
+  const auth = { username: 'ann', password: 'secret' }
+  const config = { ...launch.config, image: 'reg.test:5000/app:2', auth: [auth] }
+  await (
+    await driver.start({ ...launch, config })
+  ).exited
+  const pull = engine.requests.find(({ line }) => line === 'POST /images/create')
+  assert.deepEqual(JSON.parse(Buffer.from(pull?.auth ?? '', 'base64url').toString('utf8')), {
+    username: 'ann',
+    password: 'secret',
+    email: '',
+    serveraddress: 'reg.test:5000',
+  })
+  assert.doesNotMatch(JSON.stringify(engine.created), /secret"/)
+})
+
+const refused = [
+  { config: { privileged: true }, message: /^privileged is not allowed/ },
+  { config: { network_mode: 'host' }, message: /^network_mode "host" is not allowed/ },
+  { config: { pid_mode: 'host' }, message: /^pid_mode "host" is not allowed/ },
+  { config: { ipc_mode: 'container:x' }, message: /^ipc_mode "container:x" is not allowed/ },
+  { config: { cap_add: ['sys_admin'] }, message: /does not allow sys_admin$/ },
+  { config: { security_opt: ['seccomp=unconfined'] }, message: /^security_opt is not allowed/ },
+  { config: { devices: [{ host_path: '/dev/kmsg' }] }, message: /^devices is not allowed/ },
+  { config: { volumes: ['/etc:/host'] }, message: /"\/etc" is outside the allocation$/ },
+  { config: { volumes: ['../..:/x'] }, message: /"\.\.\/\.\." is outside the allocation$/ },
+  { config: { volumes: ['link:/x'] }, message: /"link" is outside|not allowed/ },
+  { config: { volumes: ['./link:/x'] }, message: /"\.\/link" is outside the allocation$/ },
+  { config: { volumes: ['data:/x'] }, message: /the volume data is not allowed/ },
+  { config: { pids_limit: 5_000 }, message: /^pids_limit over 4096 is not allowed/ },
+  { config: { ports: ['http'] }, message: /no port "http" was granted/ },
+  { config: { ulimit: { nofile: 'many' } }, message: /^ulimit nofile: "many" is not soft:hard/ },
+  { config: { image: 'NOT an image' }, message: /is not a name of an image$/ },
+  { config: { privilegd: true }, message: /did you mean privileged\?$/ },
+]
+for (const c of refused) {
+  test(`docker: ${JSON.stringify(c.config)} is refused before the engine is asked`, async (t) => {
+    const { driver, bench, engine } = await openBench(t)
+    await symlink('/etc', join(bench.dir, 'web', 'link'))
+    const launch = bench.script('true')
+    await assert.rejects(driver.start({ ...launch, config: { ...launch.config, ...c.config } }), {
+      kind: 'task-config',
+      message: c.message,
+    })
+    assert.equal(engine.containerCount, 0)
+  })
+}
+
+test('docker: the socket of the engine is given to no task, even where volumes are', async (t) => {
+  const { driver, bench, engine } = await openBench(t, DOCKER, { allowVolumes: true })
+  for (const source of [engine.socketPath, '/']) {
+    const launch = bench.script('true')
+    const config = { ...launch.config, volumes: [`${source}:/engine`] }
+    await assert.rejects(driver.start({ ...launch, config }), /holds the socket/)
+  }
+})

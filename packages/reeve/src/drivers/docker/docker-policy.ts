@@ -1,0 +1,76 @@
+import { Fault } from '../../kit/fault.ts'
+import type { DockerConfig } from './docker-config.ts'
+
+/** What containers may do on this node. */
+export interface DockerPolicy {
+  /** Containers that are root on the machine, raw devices, switched-off protections. */
+  readonly allowPrivileged: boolean
+  /** Paths of the machine outside the allocation, and volumes of the engine. */
+  readonly allowVolumes: boolean
+  /** Joining the machine's own network, process or other namespaces. */
+  readonly allowHostNamespaces: boolean
+  /** Capabilities that tasks may have; `all` is any. */
+  readonly allowCaps: readonly string[]
+  readonly pidsMax: number
+}
+
+interface Need {
+  readonly field: string
+  readonly wanted: boolean
+  readonly allowed: boolean
+}
+
+/**
+ * Reference task-drivers §15, row "docker socket". Fault `task-config` names what is not allowed.
+ */
+export function checkAllowed(config: DockerConfig, policy: DockerPolicy): void {
+  const refused = needsOf(config, policy).find((need) => need.wanted && !need.allowed)
+  if (refused === undefined) return
+  throw new Fault('task-config', `${refused.field} is not allowed on this node`)
+}
+
+function needsOf({ rights, storage, network, limits }: DockerConfig, policy: DockerPolicy): Need[] {
+  const { allowPrivileged, allowVolumes, allowHostNamespaces, pidsMax } = policy
+  const modes = { network_mode: network.mode, ...modesOf(rights.namespaces) }
+  return [
+    { field: 'privileged', wanted: rights.isPrivileged, allowed: allowPrivileged },
+    { field: 'devices', wanted: storage.devices.length > 0, allowed: allowPrivileged },
+    {
+      field: 'security_opt',
+      wanted: rights.securityOptions.some((one) => !isTightening(one)),
+      allowed: allowPrivileged,
+    },
+    { field: 'volume_driver', wanted: storage.volumeDriver !== undefined, allowed: allowVolumes },
+    {
+      field: 'mount of the type volume',
+      wanted: storage.mounts.some((mount) => mount.type === 'volume'),
+      allowed: allowVolumes,
+    },
+    ...Object.entries(modes).map(([field, mode]) => ({
+      field: `${field} ${JSON.stringify(mode ?? '')}`,
+      wanted: isForeign(mode),
+      allowed: allowHostNamespaces,
+    })),
+    {
+      field: `pids_limit over ${pidsMax}`,
+      wanted: limits.pids !== undefined && (limits.pids > pidsMax || limits.pids === 0),
+      allowed: false,
+    },
+  ]
+}
+
+function modesOf(
+  namespaces: DockerConfig['rights']['namespaces'],
+): Readonly<Record<string, string | undefined>> {
+  const { ipc, pid, uts, userns, cgroupns } = namespaces
+  return { ipc_mode: ipc, pid_mode: pid, uts_mode: uts, userns_mode: userns, cgroupns }
+}
+
+/** The machine's own, another container's, or any given by path: not what the task was given. */
+function isForeign(mode: string | undefined): boolean {
+  return mode === 'host' || /^(container|ns):/.test(mode ?? '')
+}
+
+function isTightening(option: string): boolean {
+  return /^no-new-privileges([:=]true)?$/.test(option)
+}

@@ -1,0 +1,226 @@
+import { rm } from 'node:fs/promises'
+import { constants } from 'node:os'
+import {
+  pause,
+  withDeadline,
+  type DriverAddress,
+  type ExecRequest,
+  type ExecSession,
+  type LogFiles,
+  type RunningTask,
+  type StopRequest,
+  type TaskExit,
+  type TaskHandle,
+  type TaskUsage,
+} from '../../agent/index.ts'
+import type { Clock } from '../../kit/clock.ts'
+import { Fault } from '../../kit/fault.ts'
+import { execInContainer } from './container-session.ts'
+import { usageFromStats } from './container-usage.ts'
+import { isSuccess, member, numberAt, parsed, refusalText, textAt, type Engine } from './engine.ts'
+import { LogFollower } from './log-follower.ts'
+
+/** Reference scheduling §28: containers are told with this one. */
+const DEFAULT_SIGNAL = 'SIGTERM'
+
+/** How long an engine may take to end a container by force. */
+const KILL_MS_MAX = 30_000
+
+/** How long to wait before asking an engine again that went away. */
+const RETRY_MS = 1_000
+
+/** What the next agent needs to know of a container. */
+export interface ContainerRecord {
+  readonly containerId: string
+  readonly logs: LogFiles | null
+  readonly isTty: boolean
+  readonly hasMemoryLimit: boolean
+}
+
+interface DockerTaskOptions {
+  readonly handle: TaskHandle
+  readonly record: ContainerRecord
+  readonly address: DriverAddress | undefined
+  readonly engine: Engine
+  readonly clock: Clock
+}
+
+/** A task in a container, whoever started it. */
+export class DockerTask implements RunningTask {
+  readonly handle: TaskHandle
+  readonly address: DriverAddress | undefined
+  readonly exited: Promise<TaskExit>
+  readonly #options: DockerTaskOptions
+  readonly #detached = new AbortController()
+  readonly #follower: LogFollower | undefined
+  #hasExited = false
+  #wasSignalled = false
+
+  constructor(options: DockerTaskOptions) {
+    this.#options = options
+    this.handle = options.handle
+    this.address = options.address
+    const { record, engine, clock, handle } = options
+    const { containerId, logs, isTty } = record
+    if (logs !== null) {
+      this.#follower = new LogFollower({ engine, containerId, logs, isTty, dir: handle.dir, clock })
+    }
+    this.exited = this.#watch()
+  }
+
+  async signal(name: string): Promise<void> {
+    if (!Object.hasOwn(constants.signals, name)) {
+      throw new Fault('task-signal', `no signal is named ${JSON.stringify(name)}`)
+    }
+    if (this.#hasExited || !(await this.#kill(name))) {
+      throw new Fault('task-gone', 'the task is not running')
+    }
+  }
+
+  async stop({ signal, timeoutMs }: StopRequest): Promise<void> {
+    if (this.#hasExited) return
+    const { clock } = this.#options
+    // A misspelt signal must not keep the task alive.
+    const name = Object.hasOwn(constants.signals, signal) ? signal : await this.#stopSignal()
+    await this.#kill(name)
+    const inTime = new AbortController()
+    const late = pause(clock, timeoutMs, inTime.signal).then(() => undefined)
+    const exit = await Promise.race([this.exited, late])
+    inTime.abort()
+    if (exit !== undefined) return
+    await this.#kill('SIGKILL')
+    const deadline = { clock, ms: KILL_MS_MAX, what: 'the end of the container' }
+    await withDeadline(this.exited, deadline).catch((thrown: unknown) => {
+      throw new Fault('task-unkillable', 'the container survived SIGKILL', { cause: thrown })
+    })
+  }
+
+  async exec(request: ExecRequest): Promise<ExecSession> {
+    if (this.#hasExited) throw new Fault('task-gone', 'the task is not running')
+    const { engine, clock } = this.#options
+    return execInContainer(request, { engine, clock, containerId: this.#id })
+  }
+
+  async usage(): Promise<TaskUsage | undefined> {
+    if (this.#hasExited) return undefined
+    const { engine, clock } = this.#options
+    const answer = await engine.call({
+      method: 'GET',
+      path: `/containers/${this.#id}/stats`,
+      query: { stream: 'false', 'one-shot': 'true' },
+    })
+    const stats = isSuccess(answer) ? parsed(answer.text) : undefined
+    return stats === undefined ? undefined : usageFromStats(stats, clock.nowMs())
+  }
+
+  detach(): void {
+    this.#detached.abort()
+    this.#follower?.stop()
+  }
+
+  async forget(): Promise<void> {
+    const answer = await this.#options.engine.call({
+      method: 'DELETE',
+      path: `/containers/${this.#id}`,
+      query: { force: 'true', v: 'true' },
+    })
+    if (!isSuccess(answer) && answer.status !== 404) {
+      throw new Fault('engine', `the container cannot be removed: ${refusalText(answer)}`)
+    }
+    await rm(this.handle.dir, { recursive: true, force: true })
+  }
+
+  get #id(): string {
+    return this.#options.record.containerId
+  }
+
+  /** False when it does not run. */
+  async #kill(signal: string): Promise<boolean> {
+    this.#wasSignalled = true
+    const path = `/containers/${this.#id}/kill`
+    const answer = await this.#options.engine.call({ method: 'POST', path, query: { signal } })
+    if (isSuccess(answer)) return true
+    // 404: it was removed; 409: it has ended; podman says the latter with 500.
+    const text = refusalText(answer)
+    if (answer.status === 404 || answer.status === 409 || /not running|state/.test(text))
+      return false
+    throw new Fault('task-signal', `the container cannot be signalled: ${text}`)
+  }
+
+  /** What the image asks for, else the usual one. */
+  async #stopSignal(): Promise<string> {
+    const state = await this.#inspect().catch(() => undefined)
+    const wanted = textAt(state, 'Config', 'StopSignal')
+    return Object.hasOwn(constants.signals, wanted) ? wanted : DEFAULT_SIGNAL
+  }
+
+  async #watch(): Promise<TaskExit> {
+    const { signal } = this.#detached
+    const state = await this.#finalState(signal)
+    if (signal.aborted) return NEVER
+    await this.#follower?.finish()
+    this.#hasExited = true
+    if (signal.aborted) return NEVER
+    return this.#exitOf(state)
+  }
+
+  /** Undefined when the container is no more. */
+  async #finalState(signal: AbortSignal): Promise<unknown> {
+    const { engine, clock } = this.#options
+    while (!signal.aborted) {
+      try {
+        const path = `/containers/${this.#id}/wait`
+        await engine.call({ method: 'POST', path, query: { condition: 'not-running' }, signal })
+        const found = await this.#inspect()
+        if (found === undefined || hasEnded(found)) return member(found, 'State')
+      } catch {
+        // The engine is away: the container goes on without it.
+      }
+      await pause(clock, RETRY_MS, signal)
+    }
+    return undefined
+  }
+
+  #exitOf(state: unknown): TaskExit {
+    const nowMs = this.#options.clock.nowMs()
+    if (state === undefined) {
+      const message = 'the container was removed'
+      return { exitCode: -1, signal: 0, oomKilled: false, message, atMs: nowMs }
+    }
+    const exitCode = numberAt(state, 'ExitCode')
+    const oomKilled = member(state, 'OOMKilled') === true
+    const finishedMs = Date.parse(textAt(state, 'FinishedAt'))
+    return {
+      exitCode,
+      // Engines tell only the code; 128 + n is how they put death by signal n.
+      signal: exitCode > 128 && exitCode <= 128 + SIGNAL_MAX ? exitCode - 128 : 0,
+      oomKilled,
+      message: textAt(state, 'Error') || this.#suspicion(exitCode, oomKilled),
+      atMs: finishedMs > 0 ? finishedMs : nowMs,
+    }
+  }
+
+  /** Reference task-drivers §11: not every engine tells of it where it happens. */
+  #suspicion(exitCode: number, oomKilled: boolean): string {
+    const isUnexplained = exitCode === 128 + constants.signals.SIGKILL && !this.#wasSignalled
+    const { hasMemoryLimit } = this.#options.record
+    return isUnexplained && hasMemoryLimit && !oomKilled ? 'possibly out of memory' : ''
+  }
+
+  async #inspect(): Promise<unknown> {
+    const path = `/containers/${this.#id}/json`
+    const answer = await this.#options.engine.call({ method: 'GET', path })
+    if (answer.status === 404) return undefined
+    if (isSuccess(answer)) return parsed(answer.text)
+    throw new Fault('engine', refusalText(answer))
+  }
+}
+
+const SIGNAL_MAX = 64
+
+const NEVER = new Promise<never>(() => undefined)
+
+export function hasEnded(container: unknown): boolean {
+  const status = textAt(container, 'State', 'Status')
+  return member(container, 'State', 'Running') === false && status !== 'created'
+}

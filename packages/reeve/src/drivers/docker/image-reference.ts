@@ -1,0 +1,50 @@
+import { Fault } from '../../kit/fault.ts'
+
+/** An image as a job names it: `registry.example:5000/team/app:1.2@sha256:…`. */
+export interface ImageReference {
+  /** Everything before tag and digest. */
+  readonly repository: string
+  /** `latest` when neither tag nor digest is given; empty when only a digest is. */
+  readonly tag: string
+  readonly digest: string
+  /** The host that has it: `docker.io` when the name has none. */
+  readonly registry: string
+}
+
+const DEFAULT_REGISTRY = 'docker.io'
+const NAME_LENGTH_MAX = 512
+
+const REPOSITORY =
+  /^(?:[a-zA-Z0-9.-]+(?::\d{1,5})?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*$/
+const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/
+const DIGEST = /^sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})$/
+
+/** Fault `task-config` when it is no name of an image. */
+export function parseImageReference(image: string): ImageReference {
+  const bad = new Fault('task-config', `image ${JSON.stringify(image)} is not a name of an image`)
+  if (image.length > NAME_LENGTH_MAX) throw bad
+  const [name = '', digest = '', ...more] = image.replace(/^https?:\/\//, '').split('@')
+  const colon = name.lastIndexOf(':')
+  const hasTag = colon > name.lastIndexOf('/')
+  const repository = hasTag ? name.slice(0, colon) : name
+  const tag = hasTag ? name.slice(colon + 1) : ''
+  if (more.length > 0 || !REPOSITORY.test(repository)) throw bad
+  if ((hasTag && !TAG.test(tag)) || (image.includes('@') && !DIGEST.test(digest))) throw bad
+  return {
+    repository,
+    tag: tag === '' && digest === '' ? 'latest' : tag,
+    digest,
+    registry: registryOf(repository),
+  }
+}
+
+function registryOf(repository: string): string {
+  const [first = '', ...rest] = repository.split('/')
+  const isHost = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost')
+  return isHost ? first : DEFAULT_REGISTRY
+}
+
+/** How the engine is asked for it. */
+export function localName({ repository, tag, digest }: ImageReference): string {
+  return digest === '' ? `${repository}:${tag}` : `${repository}@${digest}`
+}

@@ -1,0 +1,205 @@
+import type { TaskResources } from '../../agent/index.ts'
+
+/** A mounted hierarchy of control groups, as the helper's `probe` tells. */
+export interface CgroupMount {
+  readonly path: string
+  readonly version: number
+  /** v1: separated by commas; v2: by blanks. */
+  readonly controllers: string
+  readonly writable: boolean
+}
+
+/** Where the groups of tasks can be, by what they are for. */
+export interface CgroupLayout {
+  readonly kind: 'v1' | 'hybrid' | 'v2' | 'none'
+  /** Directory for tasks by v1 controller. */
+  readonly v1: Readonly<Record<string, string>>
+  /** Directory for tasks in the v2 hierarchy, and the controllers that work there. */
+  readonly v2: { readonly dir: string; readonly controllers: readonly string[] } | undefined
+}
+
+const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'cpuset', 'pids', 'freezer']
+const FOLDER = 'reeve'
+
+/**
+ * Reference task-drivers §7. A controller is in exactly one hierarchy; on a hybrid machine v1 has
+ * what counts, and the v2 one is still good for killing and for processor time.
+ */
+export function chooseLayout(mounts: readonly CgroupMount[]): CgroupLayout {
+  const usable = mounts.filter(({ writable }) => writable)
+  const v1 = usable
+    .filter(({ version }) => version === 1)
+    .flatMap(({ path, controllers }) =>
+      controllers
+        .split(',')
+        .filter((name) => V1_CONTROLLERS.includes(name))
+        .map((name) => [name, `${path}/${FOLDER}`] as const),
+    )
+  const unified = usable.find(({ version }) => version === 2)
+  const v2 =
+    unified === undefined
+      ? undefined
+      : {
+          dir: `${unified.path}/${FOLDER}`,
+          controllers: unified.controllers.split(' ').filter((name) => name !== ''),
+        }
+  const kind =
+    v1.length === 0 ? (v2 === undefined ? 'none' : 'v2') : v2 === undefined ? 'v1' : 'hybrid'
+  return { kind, v1: Object.fromEntries(v1), v2 }
+}
+
+/** native/PROTOCOL.md, section 2: the part of a spec that is about control groups. */
+export interface CgroupSpec {
+  readonly cgroups: readonly { readonly path: string; readonly write: readonly CgroupWrite[] }[]
+  readonly killCgroup?: string
+  readonly oomFile?: string
+  readonly shimCgroups: readonly string[]
+}
+
+/** File, value, and `try` where a failure is no error. */
+type CgroupWrite = readonly [string, string] | readonly [string, string, 'try']
+
+interface CgroupInput {
+  readonly id: string
+  readonly resources: TaskResources
+  /** False: groups for killing and counting only. */
+  readonly isLimited: boolean
+  /** Processor time is a limit too, and not only a weight. */
+  readonly isCpuHard: boolean
+  readonly pidsMax: number
+  readonly coreCount: number
+}
+
+const BYTES_PER_MB = 1024 * 1024
+const PERIOD_US = 100_000
+const QUOTA_US_MIN = 1_000
+const SHARES_MIN = 2
+const SHARES_MAX = 262_144
+
+export function planCgroups(layout: CgroupLayout, input: CgroupInput): CgroupSpec {
+  const { id } = input
+  const groups = new Map<string, CgroupWrite[]>()
+  const add = (dir: string | undefined, writes: readonly CgroupWrite[]): void => {
+    if (dir === undefined) return
+    const path = `${dir}/${id}`
+    groups.set(path, [...(groups.get(path) ?? []), ...writes])
+  }
+  const { v1, v2 } = layout
+  if (v2 !== undefined) add(v2.dir, input.isLimited ? v2Writes(v2.controllers, input) : [])
+  for (const [controller, dir] of Object.entries(v1)) {
+    if (isNeeded(controller, layout, input)) {
+      add(dir, input.isLimited ? v1Writes(controller, input) : [])
+    }
+  }
+  const kill = v2?.dir ?? v1['freezer'] ?? v1['pids'] ?? v1['memory']
+  const oom = oomFile(layout, id)
+  return {
+    cgroups: [...groups].map(([path, write]) => ({ path, write })),
+    ...(kill === undefined ? {} : { killCgroup: `${kill}/${id}` }),
+    ...(oom === undefined ? {} : { oomFile: oom }),
+    shimCgroups: shimGroups(layout),
+  }
+}
+
+/** Each group costs a task's start: only those that something is done with. */
+function isNeeded(controller: string, { v2 }: CgroupLayout, input: CgroupInput): boolean {
+  switch (controller) {
+    case 'freezer':
+      return v2 === undefined
+    case 'cpuset':
+      return input.isLimited && input.resources.cores.length > 0
+    case 'cpu':
+    case 'pids':
+      return input.isLimited
+    default:
+      return true
+  }
+}
+
+function limitMB({ memoryMB, memoryMaxMB }: TaskResources): number {
+  return Math.max(memoryMB, memoryMaxMB)
+}
+
+function v2Writes(controllers: readonly string[], input: CgroupInput): CgroupWrite[] {
+  const { resources, isCpuHard, pidsMax, coreCount } = input
+  const has = (name: string): boolean => controllers.includes(name)
+  const limit = String(limitMB(resources) * BYTES_PER_MB)
+  const reserved = String(resources.memoryMB * BYTES_PER_MB)
+  const writes: CgroupWrite[] = []
+  if (has('memory')) {
+    writes.push(['memory.max', limit], ['memory.swap.max', '0', 'try'])
+    if (resources.memoryMaxMB > resources.memoryMB) writes.push(['memory.low', reserved, 'try'])
+    writes.push(['memory.oom.group', '1', 'try'])
+  }
+  if (has('cpu')) {
+    writes.push(['cpu.weight', String(weightOf(resources.cpuMHz))])
+    if (isCpuHard) writes.push(['cpu.max', `${quotaUs(resources, coreCount)} ${PERIOD_US}`])
+  }
+  if (has('cpuset') && resources.cores.length > 0) {
+    writes.push(['cpuset.cpus', resources.cores.join(',')])
+  }
+  if (has('pids')) writes.push(['pids.max', String(pidsMax)])
+  return writes
+}
+
+function v1Writes(controller: string, input: CgroupInput): CgroupWrite[] {
+  const { resources, isCpuHard, pidsMax, coreCount } = input
+  const limit = String(limitMB(resources) * BYTES_PER_MB)
+  switch (controller) {
+    case 'memory':
+      return [
+        ['memory.limit_in_bytes', limit],
+        // The same value, after the other: no swap. Not every kernel counts it.
+        ['memory.memsw.limit_in_bytes', limit, 'try'],
+        ...(resources.memoryMaxMB > resources.memoryMB
+          ? [
+              [
+                'memory.soft_limit_in_bytes',
+                String(resources.memoryMB * BYTES_PER_MB),
+                'try',
+              ] as const,
+            ]
+          : []),
+      ]
+    case 'cpu':
+      return [
+        ['cpu.shares', String(sharesOf(resources.cpuMHz))],
+        ...(isCpuHard
+          ? [
+              ['cpu.cfs_period_us', String(PERIOD_US)] as const,
+              ['cpu.cfs_quota_us', String(quotaUs(resources, coreCount))] as const,
+            ]
+          : []),
+      ]
+    case 'cpuset':
+      return [['cpuset.cpus', resources.cores.join(',')]]
+    case 'pids':
+      return [['pids.max', String(pidsMax)]]
+    default:
+      return []
+  }
+}
+
+function sharesOf(cpuMHz: number): number {
+  return Math.min(SHARES_MAX, Math.max(SHARES_MIN, Math.round(cpuMHz)))
+}
+
+/** The kernel's own mapping of shares to weights. */
+function weightOf(cpuMHz: number): number {
+  return 1 + Math.floor(((sharesOf(cpuMHz) - SHARES_MIN) * 9_999) / (SHARES_MAX - SHARES_MIN))
+}
+
+function quotaUs({ cpuFraction }: TaskResources, coreCount: number): number {
+  return Math.max(QUOTA_US_MIN, Math.round(cpuFraction * coreCount * PERIOD_US))
+}
+
+function oomFile({ v1, v2 }: CgroupLayout, id: string): string | undefined {
+  if (v1['memory'] !== undefined) return `${v1['memory']}/${id}/memory.oom_control`
+  return v2?.controllers.includes('memory') === true ? `${v2.dir}/${id}/memory.events` : undefined
+}
+
+/** Out of the agent's own group, which a service manager may kill as a whole. */
+function shimGroups({ v1, v2 }: CgroupLayout): readonly string[] {
+  const dirs = [v2?.dir, v1['pids'], v1['memory']]
+  return dirs.flatMap((dir) => (dir === undefined ? [] : [`${dir}/shims`]))
+}

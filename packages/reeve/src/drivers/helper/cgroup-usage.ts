@@ -1,0 +1,97 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { TaskUsage } from '../../agent/index.ts'
+
+const NS_PER_US = 1_000
+const NS_PER_TICK = 10_000_000
+
+/** All files that tell something, of both versions; a group has those of its controllers. */
+const FILES = [
+  'cpu.stat',
+  'cpuacct.usage',
+  'cpuacct.stat',
+  'memory.current',
+  'memory.peak',
+  'memory.swap.current',
+  'memory.stat',
+  'memory.usage_in_bytes',
+  'memory.max_usage_in_bytes',
+  'pids.current',
+] as const
+
+/** The text of each file that is there, whichever group has it; v1 `cpu.stat` apart. */
+type Counters = Readonly<Partial<Record<(typeof FILES)[number] | 'throttling', string>>>
+
+/** Undefined when the groups are gone. */
+export async function readUsage(
+  groups: readonly string[],
+  atMs: number,
+): Promise<TaskUsage | undefined> {
+  const pairs = await Promise.all(
+    groups.flatMap((group) => FILES.map(async (file) => [file, await read(group, file)] as const)),
+  )
+  const found: Partial<Record<(typeof FILES)[number] | 'throttling', string>> = {}
+  for (const [file, text] of pairs) {
+    if (text === undefined) continue
+    // v1 tells of throttling alone under the same name, v2 of everything.
+    if (file === 'cpu.stat' && !text.includes('usage_usec')) found.throttling = text
+    else found[file] = text
+  }
+  return Object.keys(found).length === 0 ? undefined : usageFrom(found, atMs)
+}
+
+async function read(group: string, file: string): Promise<string | undefined> {
+  return readFile(join(group, file), 'utf8').catch(() => undefined)
+}
+
+export function usageFrom(counters: Counters, atMs: number): TaskUsage {
+  const stat = fields(counters['cpu.stat'])
+  const ticks = fields(counters['cpuacct.stat'])
+  const throttling = fields(counters.throttling)
+  const memory = fields(counters['memory.stat'])
+  const cacheBytes = memory('total_cache') ?? memory('cache') ?? memory('file') ?? 0
+  const rssBytes = memory('total_rss') ?? memory('rss') ?? memory('anon') ?? 0
+  const usageBytes =
+    value(counters['memory.usage_in_bytes']) ??
+    value(counters['memory.current']) ??
+    rssBytes + cacheBytes
+  const peak = value(counters['memory.max_usage_in_bytes']) ?? value(counters['memory.peak']) ?? 0
+  return {
+    atMs,
+    cpu: {
+      totalNs: value(counters['cpuacct.usage']) ?? (stat('usage_usec') ?? 0) * NS_PER_US,
+      userNs: us(stat('user_usec')) ?? (ticks('user') ?? 0) * NS_PER_TICK,
+      systemNs: us(stat('system_usec')) ?? (ticks('system') ?? 0) * NS_PER_TICK,
+      throttledPeriods: throttling('nr_throttled') ?? stat('nr_throttled') ?? 0,
+      throttledNs: throttling('throttled_time') ?? us(stat('throttled_usec')) ?? 0,
+    },
+    memory: {
+      rssBytes,
+      cacheBytes,
+      swapBytes: memory('total_swap') ?? value(counters['memory.swap.current']) ?? 0,
+      usageBytes,
+      maxUsageBytes: Math.max(peak, usageBytes),
+    },
+    pids: value(counters['pids.current']) ?? 0,
+  }
+}
+
+function us(microseconds: number | undefined): number | undefined {
+  return microseconds === undefined ? undefined : microseconds * NS_PER_US
+}
+
+function value(text: string | undefined): number | undefined {
+  const match = /^(\d+)\s*$/.exec(text ?? '')
+  return match === null ? undefined : Number(match[1])
+}
+
+/** Looks up `name number` in a file of such lines. */
+function fields(text: string | undefined): (name: string) => number | undefined {
+  const found = new Map(
+    (text ?? '').split('\n').map((line) => {
+      const [name = '', number = ''] = line.split(' ')
+      return [name, Number(number)] as const
+    }),
+  )
+  return (name) => found.get(name)
+}

@@ -1,0 +1,122 @@
+import type { HostUser, TaskLaunch } from '../../agent/index.ts'
+
+/** native/PROTOCOL.md, section 4. */
+export type RootEntry = Readonly<Record<string, unknown>> & { readonly kind: string }
+
+/** Texts of the machine that go into files of the task. */
+export interface HostTexts {
+  readonly hostname: string
+  readonly hosts: string
+  readonly resolvConf: string
+}
+
+interface RootInput {
+  readonly launch: TaskLaunch
+  readonly user: HostUser
+  readonly host: HostTexts
+  /** What operators show tasks in place of the usual parts of the machine: host path to path. */
+  readonly chrootEnv: Readonly<Record<string, string>> | undefined
+}
+
+const READABLE = 0o644
+const FILE_BYTES_MAX = 60 * 1024
+
+/** Programs and libraries: as the machine has them, which may be links into `/usr`. */
+const MIRRORED = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
+
+/** Never all of `/etc`: it holds what is not the task's business. */
+const ETC = [
+  'ssl',
+  'ca-certificates',
+  'pki',
+  'alternatives',
+  'ld.so.cache',
+  'ld.so.conf',
+  'ld.so.conf.d',
+  'localtime',
+  'nsswitch.conf',
+  'services',
+  'protocols',
+  'mime.types',
+]
+
+/** Reference task-drivers §6: the root of an isolated task, part by part. */
+export function rootEntries(input: RootInput): readonly RootEntry[] {
+  const { launch, chrootEnv } = input
+  const { taskDir, allocDir, localDir, secretsDir, mounts } = launch
+  const machine: readonly RootEntry[] =
+    chrootEnv === undefined
+      ? [
+          { kind: 'bind', from: '/usr', to: '/usr', readOnly: true },
+          ...[...MIRRORED, ...ETC.map((name) => `/etc/${name}`)].map((path) => {
+            return { kind: 'mirror', path }
+          }),
+        ]
+      : Object.entries(chrootEnv).map(([from, to]) => {
+          return { kind: 'bind', from, to, readOnly: true, optional: true }
+        })
+  return [
+    ...machine,
+    ...generatedFiles(input),
+    { kind: 'proc' },
+    { kind: 'dev' },
+    { kind: 'bind', from: `${taskDir}/tmp`, to: '/tmp' },
+    { kind: 'bind', from: localDir, to: '/local' },
+    { kind: 'bind', from: allocDir, to: '/alloc' },
+    // What the task has said cannot be unsaid.
+    { kind: 'bind', from: `${allocDir}/logs`, to: '/alloc/logs', readOnly: true },
+    { kind: 'bind', from: secretsDir, to: '/secrets', noExec: true },
+    ...mounts.map(({ hostPath, taskPath, readOnly }) => {
+      return { kind: 'bind', from: hostPath, to: taskPath, readOnly }
+    }),
+  ]
+}
+
+function generatedFiles({ launch, user, host }: RootInput): readonly RootEntry[] {
+  const hostname = hostnameOf(launch, host)
+  const file = (to: string, content: string): RootEntry => {
+    return { kind: 'file', to, content: content.slice(0, FILE_BYTES_MAX), mode: READABLE }
+  }
+  const isRoot = user.uid === 0
+  const own = isRoot ? '' : `${accountName(user)}:x:${user.uid}:${user.gid}::/local:/bin/sh\n`
+  const group = isRoot ? '' : `${accountName(user)}:x:${user.gid}:\n`
+  return [
+    file('/etc/passwd', `root:x:0:0:root:/root:/bin/sh\n${own}`),
+    file('/etc/group', `root:x:0:\n${group}`),
+    file('/etc/hostname', `${hostname}\n`),
+    file('/etc/hosts', hostsFile(launch, hostname, host)),
+    file('/etc/resolv.conf', resolvFile(launch, host)),
+  ]
+}
+
+export function hostnameOf(launch: TaskLaunch, host: HostTexts): string {
+  return launch.network.hostname === '' ? host.hostname : launch.network.hostname
+}
+
+/** `uid:gid` is no name that a list of accounts can hold. */
+function accountName({ name, uid }: HostUser): string {
+  return /^[A-Za-z_][A-Za-z0-9_.-]{0,31}$/.test(name) ? name : `user${uid}`
+}
+
+function hostsFile({ network }: TaskLaunch, hostname: string, host: HostTexts): string {
+  const base =
+    network.namespacePath === undefined && network.mode === 'host'
+      ? ensureNewline(host.hosts)
+      : `127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 ${hostname}\n`
+  const lines = network.hosts.map(({ address, names }) => `${address} ${names.join(' ')}\n`)
+  return base + lines.join('')
+}
+
+function resolvFile({ network: { dns } }: TaskLaunch, host: HostTexts): string {
+  if (dns === undefined) return ensureNewline(host.resolvConf)
+  const lines = [
+    ...dns.servers.map((server) => `nameserver ${server}`),
+    ...(dns.searches.length === 0 ? [] : [`search ${dns.searches.join(' ')}`]),
+    ...(dns.options.length === 0 ? [] : [`options ${dns.options.join(' ')}`]),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function ensureNewline(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`
+}

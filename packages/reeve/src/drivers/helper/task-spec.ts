@@ -1,0 +1,69 @@
+import type { TaskLaunch } from '../../agent/index.ts'
+import type { CgroupSpec } from './cgroup-plan.ts'
+import type { RootEntry } from './isolation.ts'
+
+/** native/PROTOCOL.md, section 2: what the helper is told about a task. */
+export interface TaskSpec extends CgroupSpec {
+  readonly v: 1
+  readonly id: string
+  readonly name: string
+  readonly exitFile: string
+  readonly handleFile: string
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd: string
+  readonly user: string
+  readonly denyUsers?: readonly string[]
+  readonly caps?: readonly string[]
+  readonly noNewPrivs?: boolean
+  readonly seccomp?: boolean
+  readonly isolate?: IsolateSpec
+  readonly netns?: string
+  readonly oomScoreAdj?: number
+  readonly umask?: number
+  readonly logs?: {
+    readonly stdout: string
+    readonly stderr: string
+    readonly maxBytes: number
+    readonly maxFiles: number
+  }
+}
+
+interface IsolateSpec {
+  readonly root: string
+  readonly hostname: string
+  readonly pidNamespace: boolean
+  readonly ipcNamespace: boolean
+  readonly entries: readonly RootEntry[]
+}
+
+/** What the driver decides; the rest of a spec is the runtime's. */
+export type TaskPlan = Omit<TaskSpec, 'v' | 'id' | 'name' | 'exitFile' | 'handleFile' | 'logs'> & {
+  readonly launch: TaskLaunch
+}
+
+export function taskSpec(
+  plan: TaskPlan,
+  files: { readonly exitFile: string; readonly handleFile: string },
+): TaskSpec {
+  const { launch, ...rest } = plan
+  const { handle, logs } = launch
+  return {
+    v: 1,
+    id: handle.id,
+    name: handle.task,
+    ...files,
+    ...rest,
+    ...(logs === undefined
+      ? {}
+      : {
+          logs: {
+            stdout: logs.stdoutPrefix,
+            stderr: logs.stderrPrefix,
+            maxBytes: logs.maxFileBytes,
+            maxFiles: logs.maxFiles,
+          },
+        }),
+  }
+}

@@ -1,0 +1,107 @@
+import { rm, type FileHandle } from 'node:fs/promises'
+import { logNumbers, openLogFile } from './log-sequence.ts'
+
+interface RotatingLogOptions {
+  readonly prefix: string
+  readonly maxFiles: number
+  readonly maxFileBytes: number
+}
+
+interface OpenFile {
+  readonly handle: FileHandle
+  readonly number: number
+  size: number
+}
+
+/**
+ * Reference task-drivers §8, for the drivers whose output passes through the agent: raw bytes, each
+ * file cut at exactly the limit, the newest `maxFiles` kept, a new start goes on where the last one
+ * ended. Output that cannot be written is dropped: a full disk must not hold a task.
+ */
+export class RotatingLog {
+  readonly #options: RotatingLogOptions
+  #file: OpenFile | undefined
+  #work: Promise<void> = Promise.resolve()
+  #droppedBytes = 0
+  #isClosed = false
+
+  constructor(options: RotatingLogOptions) {
+    this.#options = options
+  }
+
+  /** How much could not be written. */
+  get droppedBytes(): number {
+    return this.#droppedBytes
+  }
+
+  /** Resolves when the bytes are in a file, or were dropped; writes keep their order. */
+  write(bytes: Uint8Array): Promise<void> {
+    return this.#queue(() => this.#append(bytes))
+  }
+
+  /** Writes what is under way and ends; safe to repeat. */
+  close(): Promise<void> {
+    return this.#queue(async () => {
+      this.#isClosed = true
+      await this.#file?.handle.close()
+      this.#file = undefined
+    })
+  }
+
+  #queue(work: () => Promise<void>): Promise<void> {
+    this.#work = this.#work.then(work)
+    return this.#work
+  }
+
+  async #append(bytes: Uint8Array): Promise<void> {
+    let rest = bytes
+    try {
+      while (rest.length > 0 && !this.#isClosed) {
+        const file = await this.#writable()
+        const room = this.#options.maxFileBytes - file.size
+        const { bytesWritten } = await file.handle.write(rest.subarray(0, room))
+        file.size += bytesWritten
+        rest = rest.subarray(bytesWritten)
+      }
+    } catch {
+      // ENOSPC, EDQUOT, a directory that was removed: told by `droppedBytes`.
+      await this.#abandon()
+    }
+    this.#droppedBytes += rest.length
+  }
+
+  async #abandon(): Promise<void> {
+    const { handle } = this.#file ?? {}
+    this.#file = undefined
+    await handle?.close().catch(() => undefined)
+  }
+
+  /** A file with room for at least one byte. */
+  async #writable(): Promise<OpenFile> {
+    this.#file ??= await this.#openNewest()
+    if (this.#file.size < this.#options.maxFileBytes) return this.#file
+    const { number, handle } = this.#file
+    await handle.close()
+    this.#file = undefined
+    this.#file = await this.#open(number + 1)
+    await this.#prune(number + 1)
+    return this.#file
+  }
+
+  async #openNewest(): Promise<OpenFile> {
+    const numbers = await logNumbers(this.#options.prefix)
+    return this.#open(numbers.at(-1) ?? 0)
+  }
+
+  async #open(number: number): Promise<OpenFile> {
+    const handle = await openLogFile(this.#options.prefix, number)
+    return { handle, number, size: (await handle.stat()).size }
+  }
+
+  async #prune(newest: number): Promise<void> {
+    const { prefix, maxFiles } = this.#options
+    for (const number of await logNumbers(prefix)) {
+      if (number <= newest - maxFiles) await rm(`${prefix}.${number}`, { force: true })
+    }
+  }
+}
