@@ -4,6 +4,8 @@ import {
   Job,
   MigrateStrategy,
   Resources,
+  Service,
+  ServiceCheck,
   Task,
   TaskGroup,
   type Shape,
@@ -11,6 +13,48 @@ import {
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { err, ok, type Result } from '../kit/result.ts'
+
+const AgentCheck = Type.Pick(ServiceCheck, [
+  'Name',
+  'Type',
+  'Command',
+  'Args',
+  'Path',
+  'Protocol',
+  'PortLabel',
+  'AddressMode',
+  'Interval',
+  'Timeout',
+  'InitialStatus',
+  'Method',
+  'Header',
+  'Body',
+  'TLSServerName',
+  'TLSSkipVerify',
+  'CheckRestart',
+  'TaskName',
+  'SuccessBeforePassing',
+  'FailuresBeforeCritical',
+  'OnUpdate',
+])
+export type AgentCheck = Shape<typeof AgentCheck>
+
+const AgentService = Type.Object({
+  ...Type.Pick(Service, [
+    'Name',
+    'PortLabel',
+    'AddressMode',
+    'Address',
+    'Tags',
+    'CanaryTags',
+    'Provider',
+    'TaskName',
+    'OnUpdate',
+  ]).properties,
+  Checks: Type.Union([Type.Array(AgentCheck), Type.Null()]),
+})
+export type AgentService = Shape<typeof AgentService>
+const Services = Type.Optional(Type.Union([Type.Array(AgentService), Type.Null()]))
 
 /**
  * What the agent reads of a job, and no more: a server of another version may leave out or add any
@@ -33,11 +77,13 @@ const AgentTask = Type.Object({
     'RestartPolicy',
     'DispatchPayload',
   ]).properties,
-  Resources: Type.Pick(Resources, ['CPU', 'Cores', 'MemoryMB', 'MemoryMaxMB']),
-  // Only whether there are any: see task-hooks.ts.
-  Artifacts: Type.Optional(Type.Union([Type.Array(Type.Unknown()), Type.Null()])),
-  Templates: Type.Optional(Type.Union([Type.Array(Type.Unknown()), Type.Null()])),
-  VolumeMounts: Type.Optional(Type.Union([Type.Array(Type.Unknown()), Type.Null()])),
+  Resources: Type.Object({
+    ...Type.Pick(Resources, ['CPU', 'Cores', 'MemoryMB', 'MemoryMaxMB']).properties,
+    ...Type.Partial(Type.Pick(Resources, ['SecretsMB'])).properties,
+  }),
+  // Not in what an older agent left on the disk.
+  ...Type.Partial(Type.Pick(Task, ['Artifacts', 'Templates', 'VolumeMounts'])).properties,
+  Services,
 })
 export type AgentTask = Shape<typeof AgentTask>
 
@@ -48,8 +94,10 @@ const OptionalHealthBlock = Type.Optional(Type.Union([HealthBlock, Type.Null()])
 const AgentTaskGroup = Type.Object({
   ...Type.Pick(TaskGroup, ['Name', 'Meta', 'Networks', 'ShutdownDelay', 'MaxRunDuration'])
     .properties,
+  ...Type.Partial(Type.Pick(TaskGroup, ['EphemeralDisk', 'Volumes'])).properties,
   Update: OptionalHealthBlock,
   Migrate: OptionalHealthBlock,
+  Services,
   Disconnect: Type.Optional(
     Type.Union([Type.Pick(DisconnectStrategy, ['StopOnClientAfter']), Type.Null()]),
   ),

@@ -1,6 +1,14 @@
-import { CHANNEL_MESSAGE_BYTES_MAX, NODE_CHANNEL_PATH } from '@reeve/contract'
+import {
+  CHANNEL_MESSAGE_BYTES_MAX,
+  NODE_CHANNEL_PATH,
+  NODE_STREAM_PATH,
+  STREAM_MESSAGE_BYTES_MAX,
+} from '@reeve/contract'
 import { WebSocket } from 'ws'
+import type { Clock } from '../kit/clock.ts'
 import { Fault } from '../kit/fault.ts'
+import { StreamSocket } from '../kit/stream-socket.ts'
+import { LIMITS } from '../model/index.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import type { Channel, Dial } from './link/channel.ts'
 
@@ -25,7 +33,7 @@ async function dialWebsocket(server: string): Promise<Channel> {
     followRedirects: false,
   })
   // Listens from the first moment: a server may speak or leave before the caller is ready.
-  const channel = new SocketChannel(socket)
+  const channel = new SocketChannel(socket, (stream, secret) => dialStream(server, stream, secret))
   const { promise, resolve, reject } = Promise.withResolvers<Channel>()
   socket.once('open', () => resolve(channel))
   channel.onClose((reason) => reject(new Fault('dial', `cannot reach ${server}: ${reason}`)))
@@ -33,15 +41,62 @@ async function dialWebsocket(server: string): Promise<Channel> {
 }
 
 export function channelUrl(server: string): string {
+  return urlOf(server, NODE_CHANNEL_PATH)
+}
+
+function urlOf(server: string, path: string): string {
   const url = new URL(server)
   url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
-  url.pathname = NODE_CHANNEL_PATH
+  url.pathname = path
   url.search = ''
   url.hash = ''
   return url.href
 }
 
+/** Dials back for a stream that the server asked for, and proves that it was asked. */
+async function dialStream(server: string, stream: string, secret: string): Promise<StreamSocket> {
+  const url = urlOf(server, `${NODE_STREAM_PATH}/${encodeURIComponent(stream)}`)
+  const socket = new WebSocket(url, {
+    maxPayload: STREAM_MESSAGE_BYTES_MAX,
+    handshakeTimeout: AGENT_LIMITS.dialMsMax,
+    perMessageDeflate: false,
+    followRedirects: false,
+    headers: { authorization: `Bearer ${secret}` },
+  })
+  const { promise, resolve, reject } = Promise.withResolvers<StreamSocket>()
+  socket.once('open', () => resolve(streamOf(socket)))
+  // A listener for its whole life: an unheard 'error' event would end the process.
+  socket.on('error', (error) => {
+    reject(new Fault('dial', `cannot reach ${server}: ${error.message}`, { cause: error }))
+  })
+  return promise
+}
+
+function streamOf(socket: WebSocket): StreamSocket {
+  const stream = new StreamSocket(socket, hostClock, {
+    bufferedBytesMax: LIMITS.nodeStreamBufferBytesMax,
+    pingMs: LIMITS.nodeStreamPingMs,
+    silentMsMax: LIMITS.nodeStreamSilentMsMax,
+  })
+  // With the default binaryType a message is one Buffer.
+  socket.on('message', (data, isBinary) => stream.received(data as Buffer, !isBinary))
+  socket.on('ping', () => stream.heard())
+  socket.on('pong', () => stream.heard())
+  socket.on('close', (code, reason) => stream.closed(code, reason.toString('utf8')))
+  return stream
+}
+
+/** A connection lives by the time of the machine, whatever clock the agent is given. */
+const hostClock: Clock = {
+  nowMs: () => performance.now(),
+  after: (delayMs, wake) => {
+    const timer = setTimeout(wake, delayMs).unref()
+    return () => clearTimeout(timer)
+  },
+}
+
 class SocketChannel implements Channel {
+  readonly openStream: NonNullable<Channel['openStream']>
   readonly #socket: WebSocket
   #receive: ((text: string) => void) | undefined
   readonly #closed: ((reason: string) => void)[] = []
@@ -49,8 +104,9 @@ class SocketChannel implements Channel {
   #reason: string | undefined
   readonly #unread: string[] = []
 
-  constructor(socket: WebSocket) {
+  constructor(socket: WebSocket, openStream: NonNullable<Channel['openStream']>) {
     this.#socket = socket
+    this.openStream = openStream
     socket.on('message', (data, isBinary) => {
       // Only text frames are part of the contract.
       if (isBinary) this.#fail('received a binary frame')

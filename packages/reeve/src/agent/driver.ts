@@ -1,4 +1,8 @@
 import { Fault } from '../kit/fault.ts'
+import type { TaskHandle, TaskLaunch } from './task-launch.ts'
+import type { ExecRequest, ExecSession, TaskUsage } from './task-session.ts'
+
+export type { TaskHandle, TaskLaunch } from './task-launch.ts'
 
 /**
  * The seam between the agent and whatever runs tasks. One shared suite (test/suites/task-driver.ts)
@@ -7,6 +11,12 @@ import { Fault } from '../kit/fault.ts'
 export interface TaskDriver {
   /** The name that jobs use: `raw_exec`. */
   readonly name: string
+
+  /**
+   * How the task sees its directories. `none`: as the machine names them; `chroot` and `image`: as
+   * `/alloc`, `/local` and `/secrets` of a root of its own, which an image fills in the last case.
+   */
+  readonly isolation: TaskIsolation
 
   /**
    * Probes for real whether tasks could run here. Does not throw: what is wrong is in the answer.
@@ -29,6 +39,8 @@ export interface TaskDriver {
   recover(handle: TaskHandle): Promise<Recovery>
 }
 
+export type TaskIsolation = 'none' | 'chroot' | 'image'
+
 export interface DriverHealth {
   readonly detected: boolean
   readonly healthy: boolean
@@ -38,44 +50,15 @@ export interface DriverHealth {
   readonly attributes: Readonly<Record<string, string>>
 }
 
-/**
- * Names one start of one task so that it can be found again. Made and saved by the agent before the
- * start.
- */
-export interface TaskHandle {
-  readonly driver: string
-  /** Unique for each start: allocation, task and attempt. */
-  readonly id: string
-  readonly allocationId: string
-  readonly task: string
-  /**
-   * A directory for the driver's own records of this start; the driver makes it, `forget` removes
-   * it.
-   */
-  readonly dir: string
-  /** The boot of the machine during which it was started; no task outlives that. */
-  readonly bootId: string
-}
-
-export interface TaskLaunch {
-  readonly handle: TaskHandle
-  /** The task's `Config`, interpolated. The driver checks it. */
-  readonly config: Readonly<Record<string, unknown>>
-  /** The whole environment: the driver adds nothing of the agent's own. */
-  readonly env: Readonly<Record<string, string>>
-  /** Empty: the user of the agent. */
-  readonly user: string
-  readonly taskDir: string
-  /** Files that the output is appended to; undefined discards it. */
-  readonly logs: { readonly stdout: string; readonly stderr: string } | undefined
-}
-
 /** A task that was started. Stays usable after the task has ended. */
 export interface RunningTask {
   readonly handle: TaskHandle
 
   /** Settles once, when the task has ended and nothing it started is left. Never rejects. */
   readonly exited: Promise<TaskExit>
+
+  /** Where others reach the task, when the driver gave it an address of its own. */
+  readonly address: DriverAddress | undefined
 
   /**
    * Sends a signal to the task itself. Fault `task-signal`: no such signal; `task-gone`: it has
@@ -91,6 +74,15 @@ export interface RunningTask {
   stop(request: StopRequest): Promise<void>
 
   /**
+   * Runs a further command in the world of the task; resolves when it runs. Fault `task-gone`: the
+   * task has ended; `task-config`: there is no such command, or no terminal is to be had here.
+   */
+  exec(request: ExecRequest): Promise<ExecSession>
+
+  /** What the task uses now; undefined once it has ended or where nothing can be told. */
+  usage(): Promise<TaskUsage | undefined>
+
+  /**
    * The agent goes, the task stays: ends all watching. `exited` then never settles unless it
    * already has.
    */
@@ -98,6 +90,13 @@ export interface RunningTask {
 
   /** Removes the driver's records. Called once the exit has been saved; safe to repeat. */
   forget(): Promise<void>
+}
+
+/** Reference scheduling §37: what services with the address mode `driver` announce. */
+export interface DriverAddress {
+  readonly ip: string
+  /** Ports inside, by label. */
+  readonly ports: Readonly<Record<string, number>>
 }
 
 export interface StopRequest {

@@ -2,9 +2,11 @@ import type { Clock, Random } from '../kit/clock.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Log } from './log.ts'
 import type { NodeFacts } from './node-facts.ts'
+import type { CatalogClient } from './services/catalog-client.ts'
+import type { NodeServices } from './services/node-services.ts'
 import type { AgentStore } from './store/store.ts'
 import type { Workspace } from './store/workspace.ts'
-import type { TaskHook } from './task/task-hooks.ts'
+import type { TaskHookSource } from './task/task-hook.ts'
 import type { Slots } from './wait.ts'
 
 /** What every runner of this agent shares. */
@@ -15,11 +17,15 @@ export interface AgentHost {
   readonly store: AgentStore
   readonly workspace: Workspace
   readonly drivers: ReadonlyMap<string, TaskDriver>
-  readonly taskHooks: readonly TaskHook[]
+  readonly taskHooks: readonly TaskHookSource[]
   readonly starts: Slots
   /** Below this the drivers keep their records. */
   readonly recordsDir: string
   readonly bootId: string
+  /** What templates may ask the servers for. */
+  readonly catalog?: CatalogClient
+  /** Registers services and runs their checks. */
+  readonly services?: NodeServices
   /** The node as last fingerprinted. */
   node(): NodeFacts
   /** Settles when a server has said what this node should run. */

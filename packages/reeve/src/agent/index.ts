@@ -1,13 +1,13 @@
 export { websocketDial } from './dial-websocket.ts'
 export type {
+  DriverAddress,
   DriverHealth,
   Recovery,
   RunningTask,
   StopRequest,
   TaskDriver,
   TaskExit,
-  TaskHandle,
-  TaskLaunch,
+  TaskIsolation,
 } from './driver.ts'
 export { fingerprint, type Fingerprint } from './fingerprint.ts'
 export { channelPair, type Channel, type Dial } from './link/channel.ts'
@@ -16,5 +16,16 @@ export { NodeAgent, type NodeSettings } from './node-agent.ts'
 export { errorCode, isMissing } from './store/state-file.ts'
 export { diskStorage, memoryStorage, type AgentStorage } from './store/storage.ts'
 export { ALLOCATION_MARK, TASK_MARK } from './task/environment.ts'
+export {
+  HOST_NETWORK,
+  type LogFiles,
+  type TaskHandle,
+  type TaskLaunch,
+  type TaskMount,
+  type TaskNetwork,
+  type TaskPort,
+  type TaskResources,
+} from './task-launch.ts'
+export type { ExecRequest, ExecSession, TaskUsage, TerminalSize } from './task-session.ts'
 export { findUser, type HostUser } from './user.ts'
 export { pause, withDeadline } from './wait.ts'

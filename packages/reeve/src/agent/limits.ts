@@ -47,6 +47,45 @@ export const AGENT_LIMITS = {
   fingerprintMs: 30_000,
   /** How long a driver may take to answer a probe before it counts as unhealthy. */
   probeMsMax: 10_000,
+  /** Entries of one directory that the file API lists. */
+  listedFilesMax: 10_000,
+  /** How long a followed file may stay unlooked at, should the kernel not tell of a change. */
+  followSweepMs: 1_000,
+  /** Reference §7.2: frames of an exec session that only say that its end is there. */
+  execHeartbeatMs: 10_000,
+  /** Bytes of output in one frame of an exec session. */
+  execChunkBytesMax: 16 * 1024,
+  /** How long a task that was asked for its use may take to tell. */
+  usageMsMax: 5_000,
   /** Size of one file of the agent's own state; a job is at most 4 MiB (model limits). */
   stateFileBytesMax: 32 * 1024 * 1024,
+  /** Reference scheduling §31: downloads of one task under way at once. */
+  artifactsInFlightMax: 3,
+  /** Reference scheduling §31: how long one download may take, and how large it may be. */
+  artifactMsMax: 30 * 60_000,
+  artifactBytesMax: 100 * 1024 ** 3,
+  artifactRedirectsMax: 10,
+  /** A server that sends nothing for this long is given up. */
+  artifactSilenceMsMax: 60_000,
+  /** What an archive may unpack to. */
+  unpackedBytesMax: 100 * 1024 ** 3,
+  unpackedFilesMax: 65_536,
+  /** Past the first bytes an archive may be this many times larger unpacked than packed. */
+  unpackedRatioMax: 250,
+  unpackedRatioFreeBytes: 64 * 1024 * 1024,
+  /** Length of a path inside an archive, and of the extra records that tell it. */
+  memberPathBytesMax: 4_096,
+  memberRecordBytesMax: 1024 * 1024,
+  /** Reference scheduling §30: how often a task that waits for data says what it waits for. */
+  templateMissingMs: 3_000,
+  /** Changes that come together are rendered together. */
+  templateGatherMs: 250,
+  /** Size of a template's source file, and of a file that one includes. */
+  templateFileBytesMax: 4 * 1024 * 1024,
+  /** Services and variables that the templates of one task may follow, and files they may include. */
+  templateFactsMax: 1_000,
+  /** How often rendering is begun anew because of files that were not known before. */
+  templateRoundsMax: 100,
+  /** Texts that checksum files may have. */
+  checksumFileBytesMax: 1024 * 1024,
 } as const

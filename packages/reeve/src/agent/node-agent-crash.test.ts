@@ -102,6 +102,7 @@ class MortalProcess {
     const { driver } = this.#world
     return {
       name: driver.name,
+      isolation: driver.isolation,
       fingerprint: () => driver.fingerprint(),
       start: (launch) =>
         this.#step(async () => {
@@ -121,9 +122,12 @@ class MortalProcess {
   #mortal(task: RunningTask): RunningTask {
     return {
       handle: task.handle,
+      address: task.address,
       exited: task.exited.then((exit) => (this.#isDead ? NEVER : exit)),
       signal: (name) => this.#step(() => task.signal(name)),
       stop: (request) => this.#step(() => task.stop(request)),
+      exec: (request) => this.#step(() => task.exec(request)),
+      usage: () => this.#step(() => task.usage()),
       detach: () => task.detach(),
       forget: () => this.#step(() => task.forget()),
     }

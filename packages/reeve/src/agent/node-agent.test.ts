@@ -47,7 +47,7 @@ test('every message that an agent sends fits the contract', async () => {
   sim.driver.setHealth({ detected: true, healthy: false, description: 'ill', attributes: {} })
   await pass(sim.clock, 60_000)
   const kinds = new Set(sim.server.received.map((message) => String(message['kind'])))
-  assert.deepEqual([...kinds].toSorted(), ['heartbeat', 'hello', 'node', 'status'])
+  assert.deepEqual([...kinds].toSorted(), ['heartbeat', 'hello', 'node', 'services', 'status'])
   for (const message of sim.server.received) assert.ok(Value.Check(AgentMessage, message))
   await sim.agent.stop()
 })

@@ -22,6 +22,11 @@ import { ServerLink } from './link/server-link.ts'
 import type { DesiredEnvelope } from './link/server-message.ts'
 import type { Log } from './log.ts'
 import type { NodeFacts } from './node-facts.ts'
+import { agentRemote } from './remote/agent-remote.ts'
+import type { Remote } from './remote/remote.ts'
+import { CatalogClient } from './services/catalog-client.ts'
+import { NodeServices } from './services/node-services.ts'
+import { serviceHook } from './services/service-hook.ts'
 import type { AgentStorage, StorageIdentity } from './store/storage.ts'
 import type { TaskRecords } from './store/store.ts'
 import { TASK_HOOKS } from './task/task-hooks.ts'
@@ -56,6 +61,8 @@ interface NodeAgentOptions {
   probe(): Promise<Fingerprint>
   /** Lets the node in where the servers ask for one. */
   readonly joinToken?: string
+  /** False refuses commands of callers inside tasks, whatever their rights; true unless given. */
+  readonly allowsExec?: boolean
 }
 
 /**
@@ -72,6 +79,9 @@ export class NodeAgent {
   readonly #stopping = new AbortController()
   readonly #link: ServerLink
   readonly #alone: AloneWatch
+  readonly #remote: Remote
+  readonly #services: NodeServices
+  readonly #catalog: CatalogClient
   #listed = new Set<string>()
   #identity: StorageIdentity | undefined
   #fingerprint: Fingerprint | undefined
@@ -91,8 +101,19 @@ export class NodeAgent {
       updates: () => this.#updates(),
       welcomed: (welcome) => this.#welcomed(welcome),
       desired: (message) => this.#applyDesired(message),
+      catalog: (message) =>
+        message.kind === 'facts'
+          ? this.#catalog.received(message)
+          : this.#services.acknowledged(message),
       heard: () => this.#alone.heard(),
+      requested: ({ id, request }) => this.#remote.reply(id, request),
+      opened: ({ stream, request }, answer) => this.#remote.stream(stream, request, answer),
     })
+    const say = (message: object): void => this.#link.say(message)
+    this.#catalog = new CatalogClient(say)
+    const { workspace } = options.storage
+    this.#services = new NodeServices({ clock, log, workspace, say, node: () => this.#facts() })
+    this.#remote = this.#makeRemote()
     this.#alone = new AloneWatch({ clock, allocations: () => this.#watched() })
   }
 
@@ -127,6 +148,7 @@ export class NodeAgent {
     if (this.#stopping.signal.aborted) return
     this.#stopping.abort()
     this.#alone.stop()
+    await this.#remote.stop()
     const runners = [...this.#runners.values()]
     if (options.killTasks === true) await Promise.all(runners.map((runner) => runner.destroy()))
     await Promise.all(runners.map((runner) => runner.halt()))
@@ -149,13 +171,31 @@ export class NodeAgent {
       store: storage.store,
       workspace: storage.workspace,
       drivers,
-      taskHooks: TASK_HOOKS,
+      taskHooks: [...TASK_HOOKS, serviceHook(this.#services)],
+      services: this.#services,
+      catalog: this.#catalog,
       starts: new Slots(AGENT_LIMITS.startsInFlightMax),
       recordsDir: storage.recordsDir,
       bootId: this.#known().bootId,
       node: () => this.#facts(),
       serverContact: this.#serverContact.promise,
     }
+  }
+
+  #makeRemote(): Remote {
+    const { clock, log, storage, allowsExec = true } = this.#options
+    return agentRemote({
+      clock,
+      log,
+      workspace: storage.workspace,
+      allowsExec,
+      runners: this.#runners,
+      mhzPerCore: () => {
+        const { Cpu } = this.#registration().NodeResources
+        return Cpu.CpuShares / Math.max(1, Cpu.TotalCpuCores)
+      },
+      checksOf: (id) => this.#services.checksOf(id),
+    })
   }
 
   async #restore(): Promise<void> {
@@ -200,6 +240,8 @@ export class NodeAgent {
   #welcomed({ serverTimeMs }: WelcomeMessage): void {
     const { clock, log } = this.#options
     this.#listed = new Set()
+    this.#services.welcomed()
+    this.#catalog.welcomed()
     const skewMs = clock.nowMs() - serverTimeMs
     if (Math.abs(skewMs) > SKEW_MS_MAX) log.warn({ skewMs }, "this node's clock is wrong")
     log.info({ node: this.nodeId }, 'connected to a server')

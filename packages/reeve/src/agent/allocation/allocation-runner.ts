@@ -1,6 +1,6 @@
 import type { TaskState } from '@reeve/contract'
 import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
-import { messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf } from '../../kit/fault.ts'
 import { isServerTerminal } from '../../model/index.ts'
 import type { AgentTask, AgentTaskGroup, Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
@@ -8,12 +8,14 @@ import { AGENT_LIMITS } from '../limits.ts'
 import { ownValue } from '../own-value.ts'
 import { Latest } from '../store/latest.ts'
 import type { TaskRecord, TaskRecords } from '../store/store.ts'
-import { TaskRunner, type KillRequest } from '../task/task-runner.ts'
+import type { KillRequest, TaskControl } from '../task/task-control.ts'
+import { TaskRunner } from '../task/task-runner.ts'
 import { pause } from '../wait.ts'
 import { ALLOCATION_HOOKS } from './allocation-hooks.ts'
 import { summarize, type StatusSummary } from './client-status.ts'
 import { HealthWatch, type HealthWord } from './health-watch.ts'
 import { decideGroup, isSidecar, stageOf, type EndReason, type Stage } from './lifecycle.ts'
+import { getTask, restartTasks, signalTasks, type AllocationRestart } from './task-actions.ts'
 
 /** What the servers are told about one allocation. */
 interface AllocationReport extends StatusSummary, HealthWord {
@@ -100,6 +102,7 @@ export class AllocationRunner {
       const task = assignment.group.Tasks.find((candidate) => candidate.Name === runner.name)
       if (task !== undefined) runner.update(assignment, task)
     }
+    this.#options.host.services?.update(assignment)
     this.#health.follow(assignment)
     if (isServerTerminal(assignment.allocation)) void this.stop()
     else if (this.#health.isOpen) this.#changed()
@@ -131,6 +134,7 @@ export class AllocationRunner {
   /** The agent goes, the tasks stay. Resolves when what happened so far is saved. */
   async halt(): Promise<void> {
     this.#isHalted = true
+    this.#options.host.services?.halt(this.id)
     this.#health.end()
     this.#setUpOver.abort()
     this.#stopped.abort()
@@ -140,6 +144,43 @@ export class AllocationRunner {
       await this.#saved()
     }
     this.#ended.resolve()
+  }
+
+  /** Its tasks, in the order of the job. */
+  get tasks(): readonly TaskControl[] {
+    return this.#members.map(({ runner }) => runner)
+  }
+
+  /** Fault `task-unknown` that names the tasks there are. */
+  task(name: string): TaskControl {
+    return getTask(this.#runners, name)
+  }
+
+  /**
+   * Resolves when the old processes have ended. Faults `allocation-ended` when it should not run,
+   * `task-unknown`, `task-not-running`.
+   */
+  async restart(request: AllocationRestart): Promise<void> {
+    this.#requireLive()
+    const restarted = restartTasks(this.#runners, request)
+    this.#changed()
+    await restarted
+  }
+
+  /** An empty name means all tasks that run. */
+  async signal(request: { readonly task: string; readonly signal: string }): Promise<void> {
+    this.#requireLive()
+    await signalTasks(this.#runners, request)
+  }
+
+  get #runners(): readonly TaskRunner[] {
+    return this.#members.map(({ runner }) => runner)
+  }
+
+  #requireLive(): void {
+    const isOver = this.#runners.every(({ state }) => state.State === 'dead')
+    if (this.#ending === undefined && !this.#isHalted && !isOver) return
+    throw new Fault('allocation-ended', `allocation ${this.id} should not run any more`)
   }
 
   /** How it stands now. */
@@ -188,6 +229,7 @@ export class AllocationRunner {
     this.#isOpen = true
     if (failure === undefined) {
       this.#areTasksStarted = true
+      this.#beginServices()
       for (const { runner } of this.#members) runner.start()
       this.#watchDuration()
       if (isServerTerminal(this.#assignment.allocation)) void this.stop()
@@ -256,6 +298,7 @@ export class AllocationRunner {
   #judgeHealth(): void {
     const late = this.#health.review(
       this.#members.map(({ runner, stage }) => ({ name: runner.name, stage, state: runner.state })),
+      this.#options.host.services?.health(this.id),
     )
     for (const { task, reason } of late)
       this.#members
@@ -263,7 +306,20 @@ export class AllocationRunner {
         ?.runner.tell('Alloc Unhealthy', reason)
   }
 
+  /** Reference scheduling §24: those of the group are registered before a task begins. */
+  #beginServices(): void {
+    if (isServerTerminal(this.#assignment.allocation)) return
+    const isResuming = ({ record }: TaskRunner): boolean => record.handle !== null
+    this.#options.host.services?.begin({
+      assignment: this.#assignment,
+      tasks: this.tasks,
+      resuming: this.#runners.filter(isResuming).map(({ name }) => name),
+      changed: () => this.#changed(),
+    })
+  }
+
   #finish(): void {
+    this.#options.host.services?.ended(this.id)
     this.#stopped.abort()
     void this.#saved().then(() => this.#ended.resolve())
   }
@@ -301,6 +357,7 @@ export class AllocationRunner {
   /** Reference scheduling §28: the leader, then the others, then the sidecars. */
   async #endInOrder(reason: EndReason | undefined, text?: string): Promise<void> {
     const { allocation, group } = this.#assignment
+    this.#options.host.services?.ending(this.id)
     const skipShutdownDelay = allocation.DesiredTransition.NoShutdownDelay === true
     const delayMs = msFromNs(group.ShutdownDelay ?? 0)
     if (delayMs > 0 && !skipShutdownDelay && this.#hasRunning()) {

@@ -2,6 +2,7 @@ import type { AllocationUpdate } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import { isoFromMs } from '../../kit/duration.ts'
 import type { Assignment } from '../assignment.ts'
+import type { ChecksHealth } from '../services/checks-health.ts'
 import {
   healthRuleOf,
   judgeHealth,
@@ -71,11 +72,11 @@ export class HealthWatch {
   }
 
   /** Looks at the tasks; answers with those that must be told why they are not healthy. */
-  review(tasks: readonly JudgedTask[]): readonly UnhealthyTask[] {
+  review(tasks: readonly JudgedTask[], checks?: ChecksHealth): readonly UnhealthyTask[] {
     if (!this.isOpen || this.#rule === undefined) return []
     this.#cancelTimer()
     const nowMs = this.#options.clock.nowMs()
-    const verdict = judgeHealth(this.#rule, tasks, { nowMs, sinceMs: this.#sinceMs })
+    const verdict = judgeHealth(this.#rule, tasks, { nowMs, sinceMs: this.#sinceMs, checks })
     if (verdict.kind === 'undecided') {
       const delayMs = Math.min(verdict.nextMs - nowMs, WAIT_MS_MAX)
       this.#cancelTimer = this.#options.clock.after(delayMs, () => this.#options.wake())

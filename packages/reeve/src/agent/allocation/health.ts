@@ -1,6 +1,7 @@
 import type { TaskState } from '@reeve/contract'
 import { formatDurationNs, msFromNs, nsFromMs } from '../../kit/duration.ts'
 import type { Assignment } from '../assignment.ts'
+import type { ChecksHealth } from '../services/checks-health.ts'
 import { isSidecar, type Stage } from './lifecycle.ts'
 
 /** What an allocation must show before it counts as healthy. */
@@ -9,6 +10,8 @@ export interface HealthRule {
   readonly deploymentId: string
   /** How long all its tasks must have run without a restart. */
   readonly minHealthyMs: number
+  /** Whether the checks of its services must pass as well. */
+  readonly usesChecks?: boolean
   /** How long it may take to get there. */
   readonly deadlineMs: number
 }
@@ -45,9 +48,18 @@ export function healthRuleOf({ allocation, job, group }: Assignment): HealthRule
   if (block === null || block === undefined || block.HealthCheck === 'manual') return undefined
   return {
     deploymentId,
+    usesChecks: block.HealthCheck === 'checks',
     minHealthyMs: msFromNs(block.MinHealthyTime),
     deadlineMs: msFromNs(block.HealthyDeadline),
   }
+}
+
+interface HealthFacts {
+  readonly nowMs: number
+  /** When it began to be watched. */
+  readonly sinceMs: number
+  /** How the checks of its services stand; undefined where nobody runs them. */
+  readonly checks?: ChecksHealth | undefined
 }
 
 /**
@@ -57,15 +69,22 @@ export function healthRuleOf({ allocation, job, group }: Assignment): HealthRule
 export function judgeHealth(
   rule: HealthRule,
   tasks: readonly JudgedTask[],
-  { nowMs, sinceMs }: { readonly nowMs: number; readonly sinceMs: number },
+  { nowMs, sinceMs, checks }: HealthFacts,
 ): HealthVerdict {
   const watched = tasks.filter((task) => task.stage !== 'poststop')
   if (watched.some(isLost)) return { kind: 'unhealthy', reasons: [] }
   const endMs = sinceMs + rule.deadlineMs
-  const healthyMs = healthyAtMs(watched, rule)
+  const judged = rule.usesChecks === true ? checks : undefined
+  const healthyMs = Math.max(healthyAtMs(watched, rule), checkedAtMs(rule, judged))
   if (healthyMs <= nowMs) return { kind: 'healthy' }
-  if (endMs <= nowMs) return { kind: 'unhealthy', reasons: lateReasons(watched, rule) }
+  if (endMs <= nowMs) return { kind: 'unhealthy', reasons: lateReasons(watched, rule, judged) }
   return { kind: 'undecided', nextMs: Math.min(endMs, healthyMs) }
+}
+
+/** Reference scheduling §29: without checks the rule for tasks is all there is. */
+function checkedAtMs({ minHealthyMs }: HealthRule, checks: ChecksHealth | undefined): number {
+  if (checks === undefined) return 0
+  return checks.passingSinceMs === undefined ? Infinity : checks.passingSinceMs + minHealthyMs
 }
 
 /** Failed for good, or ended though it should run as long as the allocation does. */
@@ -83,7 +102,11 @@ function healthyAtMs(tasks: readonly JudgedTask[], { minHealthyMs }: HealthRule)
   return starts.reduce((latest, start) => Math.max(latest, start), 0) + minHealthyMs
 }
 
-function lateReasons(tasks: readonly JudgedTask[], rule: HealthRule): readonly UnhealthyTask[] {
+function lateReasons(
+  tasks: readonly JudgedTask[],
+  rule: HealthRule,
+  checks: ChecksHealth | undefined,
+): readonly UnhealthyTask[] {
   const deadline = formatDurationNs(nsFromMs(rule.deadlineMs))
   const time = formatDurationNs(nsFromMs(rule.minHealthyMs))
   return tasks
@@ -93,6 +116,14 @@ function lateReasons(tasks: readonly JudgedTask[], rule: HealthRule): readonly U
       reason:
         state.State === 'pending'
           ? `Task not running by healthy_deadline of ${deadline}`
-          : `Task not running for min_healthy_time of ${time} by healthy_deadline of ${deadline}`,
+          : (lateChecks(name, checks) ??
+            `Task not running for min_healthy_time of ${time} by healthy_deadline of ${deadline}`),
     }))
+}
+
+/** What of a task's own checks, and of the group's, kept it back; undefined when none did. */
+function lateChecks(task: string, checks: ChecksHealth | undefined): string | undefined {
+  const late = (checks?.late ?? []).filter((one) => one.task === task || one.task === '')
+  if (late.length === 0) return undefined
+  return `Services not healthy by deadline: ${late.map(({ check }) => check).join(', ')}`
 }

@@ -1,3 +1,5 @@
+import type { StreamSocket } from '../../kit/stream-socket.ts'
+
 /** One connection to a server: texts in order, either way, until it closes. */
 export interface Channel {
   /** Hands a text over; a channel that is closed drops it. */
@@ -8,6 +10,11 @@ export interface Channel {
   onClose(closed: (reason: string) => void): void
   /** Ends the channel; safe to call twice. */
   close(): void
+  /**
+   * Dials the same server for a stream that it asked for (contract: OpenMessage). A channel inside
+   * one process has none. Rejects with a Fault `dial`.
+   */
+  openStream?(stream: string, secret: string): Promise<StreamSocket>
 }
 
 /** Opens a channel to a server, whichever one answers. Rejects with a Fault `dial`. */

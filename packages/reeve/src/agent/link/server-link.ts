@@ -2,6 +2,7 @@ import type {
   AllocationUpdate,
   HelloMessage,
   NodeRegistration,
+  ReplyMessage,
   WelcomeMessage,
 } from '@reeve/contract'
 import type { Clock, Random } from '../../kit/clock.ts'
@@ -12,8 +13,13 @@ import { pause, withDeadline } from '../wait.ts'
 import { backoffMs } from './backoff.ts'
 import type { Channel, Dial } from './channel.ts'
 import { Outbox } from './outbox.ts'
-import type { DesiredEnvelope } from './server-message.ts'
-import { Session } from './session.ts'
+import type {
+  CatalogMessage,
+  DesiredEnvelope,
+  OpenEnvelope,
+  RequestEnvelope,
+} from './server-message.ts'
+import { Session, type Dialler } from './session.ts'
 
 interface ServerLinkOptions {
   readonly clock: Clock
@@ -26,8 +32,13 @@ interface ServerLinkOptions {
   /** A server has let the node in: what it lists from here on is a new listing. */
   welcomed(welcome: WelcomeMessage): void
   desired(message: DesiredEnvelope): void
+  /** A server spoke of services or variables. */
+  catalog?(message: CatalogMessage): void
   /** A server that has let the node in said something. */
   heard?(): void
+  /** What a caller asks of this node; a node without it says that it cannot. */
+  requested?(message: RequestEnvelope): Promise<ReplyMessage>
+  opened?(message: OpenEnvelope, dial: Dialler): Promise<ReplyMessage | undefined>
 }
 
 /**
@@ -70,6 +81,11 @@ export class ServerLink {
 
   sendNode(node: NodeRegistration): void {
     this.#session?.sendNode(node)
+  }
+
+  /** Says something on the connection of the moment; lost when there is none. */
+  say(message: object): void {
+    this.#session?.say(message)
   }
 
   async #run(): Promise<void> {
@@ -115,7 +131,15 @@ export class ServerLink {
         this.#options.welcomed(welcome)
       },
       desired: (message) => this.#options.desired(message),
+      catalog: (message) => this.#options.catalog?.(message),
       heard: () => this.#options.heard?.(),
+      requested: async (message) => {
+        return (await this.#options.requested?.(message)) ?? cannot(message.id)
+      },
+      opened: async (message, dial) => {
+        if (this.#options.opened === undefined) return cannot(message.stream)
+        return await this.#options.opened(message, dial)
+      },
     })
     this.#session = session
     if (this.#stopping.signal.aborted) session.close('the agent stops')
@@ -123,4 +147,8 @@ export class ServerLink {
     this.#session = undefined
     return wasLive
   }
+}
+
+function cannot(id: string): ReplyMessage {
+  return { kind: 'reply', id, error: { status: 501, message: 'this node answers no requests' } }
 }

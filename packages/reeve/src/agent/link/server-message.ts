@@ -1,8 +1,12 @@
 import {
   AckMessage,
   DesiredMessage,
+  FactsMessage,
   HeartbeatReply,
+  OpenMessage,
+  RequestMessage,
   RefuseMessage,
+  ServicesAck,
   WelcomeMessage,
   type Shape,
 } from '@reeve/contract'
@@ -20,11 +24,23 @@ const DesiredEnvelope = Type.Object({
 })
 export type DesiredEnvelope = Shape<typeof DesiredEnvelope>
 
+/** About services and variables (contract: catalog.ts). */
+export type CatalogMessage = ServicesAck | FactsMessage
+
+/** What is asked is read by who does it: a later server may ask for things unknown here. */
+const RequestEnvelope = Type.Object({ ...RequestMessage.properties, request: Type.Unknown() })
+export type RequestEnvelope = Shape<typeof RequestEnvelope>
+const OpenEnvelope = Type.Object({ ...OpenMessage.properties, request: Type.Unknown() })
+export type OpenEnvelope = Shape<typeof OpenEnvelope>
+
 export type Incoming =
+  | RequestEnvelope
+  | OpenEnvelope
   | Shape<typeof WelcomeMessage>
   | Shape<typeof HeartbeatReply>
   | Shape<typeof AckMessage>
   | Shape<typeof RefuseMessage>
+  | CatalogMessage
   | DesiredEnvelope
 
 const checkers = {
@@ -33,6 +49,10 @@ const checkers = {
   ack: Compile(AckMessage),
   refuse: Compile(RefuseMessage),
   desired: Compile(DesiredEnvelope),
+  request: Compile(RequestEnvelope),
+  open: Compile(OpenEnvelope),
+  'services-ack': Compile(ServicesAck),
+  facts: Compile(FactsMessage),
 } as const
 
 /**

@@ -1,11 +1,20 @@
-import type { HelloMessage, NodeRegistration, WelcomeMessage } from '@reeve/contract'
+import type { HelloMessage, NodeRegistration, ReplyMessage, WelcomeMessage } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
+import { Fault } from '../../kit/fault.ts'
+import type { StreamSocket } from '../../kit/stream-socket.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Log } from '../log.ts'
 import type { Channel } from './channel.ts'
 import { Inbox } from './inbox.ts'
 import type { Outbox } from './outbox.ts'
-import { readServerMessage, type DesiredEnvelope, type Incoming } from './server-message.ts'
+import {
+  readServerMessage,
+  type CatalogMessage,
+  type DesiredEnvelope,
+  type Incoming,
+  type OpenEnvelope,
+  type RequestEnvelope,
+} from './server-message.ts'
 
 interface SessionOptions {
   readonly channel: Channel
@@ -16,9 +25,17 @@ interface SessionOptions {
   /** The server has let the node in. */
   welcomed(welcome: WelcomeMessage): void
   desired(message: DesiredEnvelope): void
+  catalog?(message: CatalogMessage): void
   /** The server has let the node in, and says something. */
   heard(): void
+  /** What a caller asks of this node; the reply goes back on the same channel. */
+  requested(message: RequestEnvelope): Promise<ReplyMessage>
+  /** The same for a stream; undefined when it was served on its own connection. */
+  opened(message: OpenEnvelope, dial: Dialler): Promise<ReplyMessage | undefined>
 }
+
+/** Dials the server for one stream. */
+export type Dialler = () => Promise<StreamSocket>
 
 /**
  * One connection from its greeting to its end. Every wait in it has a deadline on the given clock.
@@ -75,6 +92,11 @@ export class Session {
     if (this.#isLive) this.#options.channel.send(JSON.stringify({ kind: 'node', node }))
   }
 
+  /** Says something that nobody waits for; lost when there is no server. */
+  say(message: object): void {
+    if (this.#isLive && !this.#isClosed) this.#options.channel.send(JSON.stringify(message))
+  }
+
   close(reason: string): void {
     if (this.#isClosed) return
     this.#options.log.warn({ reason }, 'closing the connection to the server')
@@ -118,7 +140,27 @@ export class Session {
       case 'desired':
         if (this.#isLive) this.#options.desired(message)
         return
+      case 'request':
+        if (this.#isLive) void this.#options.requested(message).then((reply) => this.say(reply))
+        return
+      case 'open':
+        if (this.#isLive) void this.#open(message)
+        return
+      case 'services-ack':
+      case 'facts':
+        if (this.#isLive) this.#options.catalog?.(message)
+        return
     }
+  }
+
+  async #open(message: OpenEnvelope): Promise<void> {
+    const { channel } = this.#options
+    const { stream, secret } = message
+    const dial = (): Promise<StreamSocket> => {
+      return channel.openStream?.(stream, secret) ?? Promise.reject(NO_STREAMS)
+    }
+    const reply = await this.#options.opened(message, dial)
+    if (reply !== undefined) this.say(reply)
   }
 
   #welcome(message: WelcomeMessage): void {
@@ -143,6 +185,8 @@ export class Session {
     })
   }
 }
+
+const NO_STREAMS = new Fault('dial', 'this node cannot open streams')
 
 function clampHeartbeat(ms: number): number {
   return Math.min(AGENT_LIMITS.heartbeatMsMax, Math.max(AGENT_LIMITS.heartbeatMsMin, ms))

@@ -1,8 +1,8 @@
-import { constants } from 'node:fs'
-import { chmod, lchown, mkdir, open, readFile, rm } from 'node:fs/promises'
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { chmod, lchown, mkdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Fault } from '../../kit/fault.ts'
 import { findUser, type HostUser } from '../user.ts'
+import { Beneath, partsBelow } from './beneath.ts'
 
 /** The directories that an allocation and its tasks work in. */
 export interface Workspace {
@@ -16,6 +16,8 @@ export interface Workspace {
     file: { readonly path: string; readonly bytes: Uint8Array },
   ): Promise<void>
   paths(place: TaskPlace): TaskPaths
+  /** The directory of the allocation itself: no task may write to it. */
+  allocationDir(allocationId: string): string
   /** Removes everything of the allocation, never across a mount point. */
   remove(allocationId: string): Promise<void>
 }
@@ -91,24 +93,26 @@ export class DiskWorkspace implements Workspace {
     place: TaskPlace,
     { path, bytes }: { readonly path: string; readonly bytes: Uint8Array },
   ): Promise<void> {
-    const { localDir } = this.paths(place)
-    const target = resolve(localDir, path)
-    const inside = relative(localDir, target)
-    if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)) {
+    const parts = partsBelow(path) ?? []
+    const name = parts.at(-1)
+    if (name === undefined) {
       throw new Fault('task-invalid', `${JSON.stringify(path)} leads out of the local directory`)
     }
-    await mkdir(dirname(target), { recursive: true, mode: READABLE })
-    const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
-    const file = await open(target, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o644)
+    const local = await Beneath.open(this.paths(place).localDir)
     try {
-      await file.writeFile(bytes)
+      const parent = await local.directory(parts.slice(0, -1), { mode: READABLE })
+      await parent.write(name, bytes, { mode: 0o644 }).finally(() => parent.close())
     } finally {
-      await file.close()
+      await local.close()
     }
   }
 
   paths(place: TaskPlace): TaskPaths {
     return taskPaths(this.#root, place)
+  }
+
+  allocationDir(allocationId: string): string {
+    return join(this.#root, allocationId)
   }
 
   async remove(allocationId: string): Promise<void> {
@@ -143,6 +147,10 @@ export class PathsOnlyWorkspace implements Workspace {
 
   paths(place: TaskPlace): TaskPaths {
     return taskPaths(this.#root, place)
+  }
+
+  allocationDir(allocationId: string): string {
+    return join(this.#root, allocationId)
   }
 
   remove(): Promise<void> {

@@ -1,8 +1,10 @@
+import type { TaskEvent } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import { messageOf } from '../../kit/fault.ts'
 import type { RunningTask, StopRequest, TaskExit } from '../driver.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { pause } from '../wait.ts'
+import { taskEvent } from './task-event.ts'
 
 interface EndOptions extends StopRequest {
   readonly clock: Clock
@@ -43,4 +45,12 @@ async function knownExit(running: RunningTask, clock: Clock): Promise<EndOutcome
   const exit = await Promise.race([running.exited, late])
   giveUp.abort()
   return { exit, error: exit === undefined ? 'the task was ended, but not how it ended' : '' }
+}
+
+/** How the process ended, as the driver tells. */
+export function terminatedEvent(exit: TaskExit): TaskEvent {
+  const details: Record<string, string> = { oom_killed: String(exit.oomKilled) }
+  if (exit.message !== '') details['exit_message'] = exit.message
+  const fields = { ExitCode: exit.exitCode, Signal: exit.signal, Message: exit.message, details }
+  return taskEvent('Terminated', exit.atMs, fields)
 }

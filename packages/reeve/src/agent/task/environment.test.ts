@@ -26,7 +26,8 @@ function environment(task: Partial<AgentTask>, fields: AssignmentFields = {}): T
   const full = aTask(task)
   const assignment = anAssignment({ ...fields, tasks: [full] })
   const place = { allocationId: assignment.allocation.ID, task: full.Name }
-  return buildEnvironment({ assignment, task: full, node, paths: taskPaths('/data/alloc', place) })
+  const paths = taskPaths('/data/alloc', place)
+  return buildEnvironment({ assignment, task: full, node, paths, isolation: 'none' })
 }
 
 test('a task is told who and where it is, and nothing of the agent', () => {

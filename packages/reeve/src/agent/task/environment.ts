@@ -1,6 +1,7 @@
 import { TASK_ENVIRONMENT_PREFIX } from '@reeve/contract'
 import { Fault } from '../../kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
+import type { TaskIsolation } from '../driver.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { ownValue } from '../own-value.ts'
 import type { TaskPaths } from '../store/workspace.ts'
@@ -10,13 +11,17 @@ interface EnvironmentInput {
   readonly assignment: Assignment
   readonly task: AgentTask
   readonly node: NodeFacts
+  /** As the machine names them. */
   readonly paths: TaskPaths
+  readonly isolation: TaskIsolation
 }
 
 export interface TaskEnvironment {
   readonly env: Readonly<Record<string, string>>
   /** Resolves references in the task's other texts; node values come before variables. */
   readonly interpolator: Interpolator
+  /** What is known about the node by name: `node.datacenter`, `attr.cpu.arch`, `meta.rack`. */
+  readonly nodeValue: (name: string) => string | undefined
 }
 
 /** Where programs are looked for when the task does not say. Never the agent's own path. */
@@ -41,9 +46,23 @@ export function buildEnvironment(input: EnvironmentInput): TaskEnvironment {
     const text = base.text(value, `Env.${name}`)
     vars.set(name, text)
   }
+  return environmentOf(vars, nodeValue)
+}
+
+/** The same with what hooks add: devices, rendered files. They win over what the job says. */
+export function withVariables(
+  base: TaskEnvironment,
+  added: Readonly<Record<string, string>>,
+): TaskEnvironment {
+  const vars: Vars = new Map(Object.entries(base.env))
+  for (const [name, value] of Object.entries(added)) if (!PROTECTED.has(name)) vars.set(name, value)
+  return environmentOf(vars, base.nodeValue)
+}
+
+function environmentOf(vars: Vars, nodeValue: TaskEnvironment['nodeValue']): TaskEnvironment {
   refuseUnpassable(vars)
   const interpolator = new Interpolator((name) => nodeValue(name) ?? vars.get(name))
-  return { env: Object.fromEntries(vars), interpolator }
+  return { env: Object.fromEntries(vars), interpolator, nodeValue }
 }
 
 type Vars = Map<string, string>

@@ -1,23 +1,52 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { AgentTask, Assignment } from '../assignment.ts'
-import type { TaskHandle, TaskLaunch } from '../driver.ts'
+import type { AgentHost } from '../host.ts'
 import type { NodeFacts } from '../node-facts.ts'
-import type { Workspace } from '../store/workspace.ts'
-import { buildEnvironment } from './environment.ts'
+import { ownValue } from '../own-value.ts'
+import type { TaskPaths } from '../store/workspace.ts'
+import {
+  HOST_NETWORK,
+  type LogFiles,
+  type TaskHandle,
+  type TaskLaunch,
+  type TaskPort,
+  type TaskResources,
+} from '../task-launch.ts'
+import { buildEnvironment, withVariables } from './environment.ts'
+import type { LaunchAdditions } from './hook-chain.ts'
+import type { TaskControl } from './task-control.ts'
+import type { TaskHookContext } from './task-hook.ts'
 
-interface LaunchInput {
+interface ContextInput {
   readonly assignment: Assignment
   readonly task: AgentTask
-  readonly node: NodeFacts
-  readonly workspace: Workspace
+  readonly control: TaskControl
+  readonly signal: AbortSignal
+}
+
+/** What the hooks of a task work with. Fault `task-invalid` when its texts cannot be resolved. */
+export function prepareContext(host: AgentHost, input: ContextInput): TaskHookContext {
+  const { assignment, task } = input
+  const { workspace, clock, random, log } = host
+  const node = host.node()
+  const paths = workspace.paths({ allocationId: assignment.allocation.ID, task: task.Name })
+  const isolation = host.drivers.get(task.Driver)?.isolation ?? 'none'
+  const environment = buildEnvironment({ assignment, task, node, paths, isolation })
+  const user = environment.interpolator.text(task.User, 'User')
+  return { ...input, user, workspace, paths, isolation, environment, node, clock, random, log }
+}
+
+interface LaunchInput {
+  readonly context: TaskHookContext
+  readonly additions: LaunchAdditions
   readonly handle: TaskHandle
 }
 
 /** Reference scheduling §25, step 4: what the driver is asked, with every reference resolved. */
-export function planLaunch({ assignment, task, node, workspace, handle }: LaunchInput): TaskLaunch {
-  const paths = workspace.paths({ allocationId: assignment.allocation.ID, task: task.Name })
-  const { env, interpolator } = buildEnvironment({ assignment, task, node, paths })
+export function planLaunch({ context, additions, handle }: LaunchInput): TaskLaunch {
+  const { assignment, task, node, paths, user } = context
+  const { env, interpolator } = withVariables(context.environment, additions.env)
   const config = Object.entries(task.Config ?? {}).map(
     ([key, value]) => [key, interpolator.deep(value, key)] as const,
   )
@@ -25,10 +54,57 @@ export function planLaunch({ assignment, task, node, workspace, handle }: Launch
     handle,
     config: Object.fromEntries(config),
     env,
-    user: interpolator.text(task.User, 'User'),
+    user,
     taskDir: paths.taskDir,
-    logs: task.LogConfig.Disabled ? undefined : { stdout: paths.stdout, stderr: paths.stderr },
+    allocDir: paths.allocDir,
+    localDir: paths.localDir,
+    secretsDir: paths.secretsDir,
+    resources: resourcesOf(assignment, task, node),
+    logs: task.LogConfig.Disabled ? undefined : logFiles(paths, task),
+    mounts: additions.mounts,
+    network: { ...HOST_NETWORK, ports: portsOf(assignment, task) },
   }
+}
+
+/** What the scheduler granted, else what the task asks for. */
+function resourcesOf(assignment: Assignment, task: AgentTask, node: NodeFacts): TaskResources {
+  const granted = ownValue(assignment.allocation.AllocatedResources.Tasks, task.Name)
+  const cpuMHz = granted?.Cpu.CpuShares ?? task.Resources.CPU
+  const totalMHz = Number(ownValue(node.Attributes, 'cpu.totalcompute') ?? 0)
+  return {
+    cpuMHz,
+    cpuFraction: totalMHz > 0 ? Math.min(1, cpuMHz / totalMHz) : 1,
+    cores: granted?.Cpu.ReservedCores ?? [],
+    memoryMB: granted?.Memory.MemoryMB ?? task.Resources.MemoryMB,
+    memoryMaxMB: granted?.Memory.MemoryMaxMB ?? task.Resources.MemoryMaxMB,
+  }
+}
+
+const BYTES_PER_MB = 1024 * 1024
+
+function logFiles({ allocDir }: TaskPaths, task: AgentTask): LogFiles {
+  const prefix = join(allocDir, 'logs', task.Name)
+  return {
+    stdoutPrefix: `${prefix}.stdout`,
+    stderrPrefix: `${prefix}.stderr`,
+    maxFiles: task.LogConfig.MaxFiles,
+    maxFileBytes: task.LogConfig.MaxFileSizeMB * BYTES_PER_MB,
+  }
+}
+
+/** The group's ports, and those that belong to the task itself in the older form. */
+function portsOf({ allocation }: Assignment, task: AgentTask): readonly TaskPort[] {
+  const { Shared, Tasks } = allocation.AllocatedResources
+  const shared = (Shared.Ports ?? []).map(({ Label, HostIP, Value, To }) => {
+    return { label: Label, hostIp: HostIP, hostPort: Value, to: To }
+  })
+  const own = (ownValue(Tasks, task.Name)?.Networks ?? []).flatMap((network) => {
+    const ports = [...(network.ReservedPorts ?? []), ...(network.DynamicPorts ?? [])]
+    return ports.map(({ Label, Value, To }) => {
+      return { label: Label, hostIp: network.IP, hostPort: Value, to: To }
+    })
+  })
+  return [...shared, ...own]
 }
 
 interface HandleInput {

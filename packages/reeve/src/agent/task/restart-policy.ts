@@ -22,6 +22,8 @@ export type EndCause =
   | { readonly kind: 'not-started'; readonly recoverable: boolean }
   /** It was running when the agent ended, and its exit is not known. */
   | { readonly kind: 'lost' }
+  /** It ran, but its checks failed for too long, and it was ended for that. */
+  | { readonly kind: 'unhealthy' }
 
 export interface RestartQuestion {
   readonly policy: Pick<RestartPolicy, 'Attempts' | 'Interval' | 'Delay' | 'Mode'>

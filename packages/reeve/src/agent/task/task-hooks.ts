@@ -1,38 +1,29 @@
 import { Fault } from '../../kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
+import { artifactHook } from '../artifact/artifact-hook.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { SHARED, type Workspace } from '../store/workspace.ts'
+import type { Catalog } from '../catalog.ts'
+import { templateHook } from '../template/template-hook.ts'
+import { SHARED } from '../store/workspace.ts'
+import type { TaskHookContext, TaskHookSource } from './task-hook.ts'
 
-/**
- * One step on the way to a running task. Steps run in order before every start; each is safe to run
- * again after the agent was killed in the middle of it.
- */
-export interface TaskHook {
-  readonly name: string
-  /** True: what it did lasts, so it is left out when the task starts again. */
-  readonly once: boolean
-  /** The event that announces it. */
-  readonly announces?: string
-  /** Whether this task needs it at all. */
-  applies?(context: TaskHookContext): boolean
-  /**
-   * A Fault `task-invalid` or `task-unstartable` ends the task, any other is tried again by policy.
-   */
-  beforeStart(context: TaskHookContext): Promise<void>
+interface TaskHookOptions {
+  /** Whether artifacts may come from files of this machine; off unless the operator says so. */
+  readonly allowsFileArtifacts?: boolean
+  /** What templates may ask the servers for; without it those that do are refused. */
+  readonly catalog?: Catalog
 }
 
-interface TaskHookContext {
-  readonly assignment: Assignment
-  readonly task: AgentTask
-  /** The user to run as, with references resolved. */
-  readonly user: string
-  readonly workspace: Workspace
-  /** Fires when the task is killed or the agent stops. */
-  readonly signal: AbortSignal
+/** Reference scheduling §25, step 3: what is done for each task, in this order. */
+export function taskHooks(options: TaskHookOptions = {}): readonly TaskHookSource[] {
+  return [
+    ...FIRST_HOOKS,
+    artifactHook({ allowsFiles: options.allowsFileArtifacts ?? false }),
+    templateHook(options.catalog),
+  ]
 }
 
-/** Reference scheduling §25, step 3: validate, directory, payload. */
-export const TASK_HOOKS: readonly TaskHook[] = [
+const FIRST_HOOKS: readonly TaskHookSource[] = [
   { name: 'validate', once: false, beforeStart: validate },
   {
     name: 'task-dir',
@@ -47,6 +38,9 @@ export const TASK_HOOKS: readonly TaskHook[] = [
     beforeStart: writePayload,
   },
 ]
+
+/** For a node whose operator says nothing. */
+export const TASK_HOOKS = taskHooks()
 
 async function validate({ assignment, task }: TaskHookContext): Promise<void> {
   const complaint = nameComplaint(task.Name) ?? needComplaint(assignment, task)
@@ -70,8 +64,6 @@ function nameComplaint(name: string): string | undefined {
 /** A task that relies on something the node does not provide must not run without it. */
 function needComplaint({ group }: Assignment, task: AgentTask): string | undefined {
   const needs = [
-    { what: 'artifacts', wanted: (task.Artifacts ?? []).length > 0 },
-    { what: 'templates', wanted: (task.Templates ?? []).length > 0 },
     { what: 'volume mounts', wanted: (task.VolumeMounts ?? []).length > 0 },
     { what: 'a network of its own', wanted: (group.Networks ?? []).some(isOwnNetwork) },
   ]

@@ -1,6 +1,7 @@
-import type { TaskEvent, TaskEventType, TaskState } from '@reeve/contract'
-import { formatDurationNs, msFromNs, nsFromMs } from '../../kit/duration.ts'
-import { assert, Fault, messageOf } from '../../kit/fault.ts'
+import { constants } from 'node:os'
+import type { TaskEventType, TaskState } from '@reeve/contract'
+import { msFromNs, nsFromMs } from '../../kit/duration.ts'
+import { Fault, messageOf } from '../../kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import {
   isRecoverable,
@@ -12,18 +13,25 @@ import {
 import type { AgentHost } from '../host.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { TaskRecord } from '../store/store.ts'
+import type { ExecRequest, ExecSession, TaskUsage } from '../task-session.ts'
 import { pause } from '../wait.ts'
-import { endTask } from './end-task.ts'
-import { handleFor, planLaunch } from './launch.ts'
+import { endTask, terminatedEvent } from './end-task.ts'
+import { failedStart } from './failed-start.ts'
+import { HookChain } from './hook-chain.ts'
+import { handleFor, planLaunch, prepareContext } from './launch.ts'
+import { getDriver, recoverTask, restOfDelayMs } from './recover-task.ts'
+import { RestartCall } from './restart-call.ts'
 import {
   decideRestart,
-  FRESH_TRACKER,
   restartsOnSuccess,
   trackerAtStart,
   type EndCause,
 } from './restart-policy.ts'
-import { taskEvent, type TaskEventFields } from './task-event.ts'
-import { freshTaskState, moved, withEvent } from './task-state.ts'
+import { waitShutdownDelay } from './shutdown-delay.ts'
+import type { KillRequest, RestartRequest, TaskControl } from './task-control.ts'
+import type { TaskHookContext } from './task-hook.ts'
+import { TaskLedger } from './task-ledger.ts'
+import { checkStep, END, type Step } from './task-step.ts'
 
 interface TaskRunnerOptions {
   readonly host: AgentHost
@@ -37,73 +45,47 @@ interface TaskRunnerOptions {
   save(): Promise<void>
 }
 
-export interface KillRequest {
-  /** What is said before `Killing`: that a sibling failed, that the leader ended. */
-  readonly cause?: { readonly type: TaskEventType; readonly fields?: TaskEventFields }
-  /** Why the servers want it; empty when they did not say. */
-  readonly reason: string
-  readonly skipShutdownDelay: boolean
-}
-
-/**
- * Where a task is on its way. The wire knows three states; the agent needs to know what it waits
- * for.
- */
-type Step =
-  | { readonly at: 'restore' }
-  | { readonly at: 'gate' }
-  | { readonly at: 'prepare' }
-  | { readonly at: 'watch'; readonly running: RunningTask }
-  | { readonly at: 'stop'; readonly running: RunningTask }
-  | { readonly at: 'delay'; readonly delayMs: number }
-  | { readonly at: 'end' }
-
-const NEXT = {
-  restore: ['gate', 'prepare', 'watch', 'delay', 'end'],
-  gate: ['prepare', 'end'],
-  prepare: ['watch', 'delay', 'end'],
-  watch: ['stop', 'delay', 'end'],
-  stop: ['end'],
-  delay: ['prepare', 'end'],
-  end: [],
-} as const satisfies Record<Step['at'], readonly Step['at'][]>
-
 /**
  * Runs one task of one allocation, from the wait for its turn to its last end. Reference scheduling
  * §25 is the order of steps and events. Everything it decides on is in its record, which is saved,
  * so that another runner can take over after a crash.
  */
-export class TaskRunner {
+export class TaskRunner implements TaskControl {
   readonly name: string
   readonly #options: TaskRunnerOptions
+  readonly #ledger: TaskLedger
+  readonly #hooks: HookChain
+  readonly #restarts = new RestartCall()
   #assignment: Assignment
   #task: AgentTask
-  #record: TaskRecord
   #isAdmitted: boolean
+  #running: RunningTask | undefined
   #kill: KillRequest | undefined
   #isHalted = false
-  readonly #admission = Promise.withResolvers<void>()
+  #admission = Promise.withResolvers<void>()
   readonly #interruption = new AbortController()
   readonly #interrupted = Promise.withResolvers<void>()
   readonly #halted = Promise.withResolvers<void>()
-  readonly #ended = Promise.withResolvers<void>()
+  #ended = Promise.withResolvers<void>()
 
   constructor(options: TaskRunnerOptions) {
+    const { host, record } = options
     this.#options = options
     this.name = options.task.Name
     this.#assignment = options.assignment
     this.#task = options.task
-    this.#record = options.record ?? FRESH_RECORD
-    this.#isAdmitted = this.#record.attempt > 0
-    if (options.record === undefined) this.#note('Received')
+    const changed = (): void => options.changed()
+    this.#ledger = new TaskLedger({ clock: host.clock, record, changed })
+    this.#hooks = new HookChain(host.taskHooks, this.#ledger)
+    this.#isAdmitted = this.record.attempt > 0
   }
 
   get record(): TaskRecord {
-    return this.#record
+    return this.#ledger.record
   }
 
   get state(): TaskState {
-    return this.#record.state
+    return this.#ledger.state
   }
 
   /** Whether it was let through its gate. */
@@ -117,7 +99,7 @@ export class TaskRunner {
   }
 
   start(): void {
-    void this.#run()
+    void this.#run({ at: 'restore' })
   }
 
   /** Opens the gate of its stage. */
@@ -130,29 +112,79 @@ export class TaskRunner {
   update(assignment: Assignment, task: AgentTask): void {
     this.#assignment = assignment
     this.#task = task
+    this.#hooks.update(assignment, task)
   }
 
-  /** Ends the task for good; resolves when it is dead. A second request changes nothing. */
+  restart({ reason, withDelay = false }: RestartRequest): Promise<void> {
+    if (this.#findRunning() === undefined) return Promise.reject(notRunning(this.name))
+    this.#ledger.note('Restart Signaled', { RestartReason: reason })
+    return this.#restarts.make({ reason, manner: withDelay ? 'by-policy' : 'at-once' })
+  }
+
+  /**
+   * Takes the task back to its gate, whatever it does now, also when it is dead; the allocation
+   * opens the gates in their order again. Resolves when no process of it is left.
+   */
+  startOver(reason: string): Promise<void> {
+    if (this.#kill !== undefined || this.#isHalted) return Promise.reject(notRunning(this.name))
+    this.#ledger.note('Restart Signaled', { RestartReason: reason })
+    this.#isAdmitted = false
+    this.#admission = Promise.withResolvers<void>()
+    if (this.state.State !== 'dead') {
+      return this.#restarts.make({ reason, manner: 'from-gate' })
+    }
+    this.#ledger.revive()
+    this.#ended = Promise.withResolvers<void>()
+    void this.#run({ at: 'gate' })
+    return Promise.resolve()
+  }
+
+  async signal(name: string, reason = ''): Promise<void> {
+    const running = this.#findRunning()
+    if (running === undefined) throw notRunning(this.name)
+    if (!Object.hasOwn(constants.signals, name)) {
+      throw new Fault('task-signal', `there is no signal ${JSON.stringify(name)}`)
+    }
+    // Said first: the signal may be the end of the task.
+    this.#ledger.note('Signaling', { TaskSignal: name, TaskSignalReason: reason })
+    await running.signal(name)
+  }
+
+  async exec(request: ExecRequest): Promise<ExecSession> {
+    const running = this.#findRunning()
+    if (running === undefined) throw notRunning(this.name)
+    return running.exec(request)
+  }
+
+  async usage(): Promise<TaskUsage | undefined> {
+    return this.#findRunning()?.usage()
+  }
+
+  #findRunning(): RunningTask | undefined {
+    const isLive = this.state.State === 'running' && this.#kill === undefined && !this.#isHalted
+    return isLive ? this.#running : undefined
+  }
+
   kill(request: KillRequest): Promise<void> {
-    if (this.#kill !== undefined || this.#record.state.State === 'dead') return this.ended
+    if (this.#kill !== undefined || this.state.State === 'dead') return this.ended
     this.#kill = request
-    if (request.cause !== undefined) this.#note(request.cause.type, request.cause.fields)
+    if (request.cause !== undefined) this.#ledger.note(request.cause.type, request.cause.fields)
     const KillTimeout = nsFromMs(this.#killTimeoutMs())
-    this.#note('Killing', { KillTimeout, KillReason: request.reason })
+    this.#ledger.note('Killing', { KillTimeout, KillReason: request.reason })
     this.#interrupt()
     return this.ended
   }
 
   /** Ends a task that was never started, because the allocation could not be set up. */
   fail(message: string): void {
-    this.#note('Setup Failure', { SetupError: message, FailsTask: true })
-    this.#move('dead')
+    this.#ledger.note('Setup Failure', { SetupError: message, FailsTask: true })
+    this.#ledger.move('dead')
     this.#ended.resolve()
   }
 
   /** Adds what its allocation has to say about it. */
   tell(type: TaskEventType, message: string): void {
-    this.#note(type, { Message: message })
+    this.#ledger.note(type, { Message: message })
   }
 
   /** The agent goes, the task stays. */
@@ -167,20 +199,21 @@ export class TaskRunner {
     this.#interrupted.resolve()
   }
 
-  async #run(): Promise<void> {
-    let step: Step = { at: 'restore' }
+  async #run(first: Step): Promise<void> {
+    let step = first
     try {
       while (step.at !== 'end') {
         const next: Step = await this.#take(step)
-        const allowed: readonly Step['at'][] = NEXT[step.at]
-        assert(allowed.includes(next.at), `a task's step ${step.at} is not followed by ${next.at}`)
+        checkStep(step.at, next.at)
         step = next
       }
     } catch (thrown) {
       // A bug of ours must cost this task only, and must not look like success.
-      this.#options.host.log.error(this.#fields({ error: messageOf(thrown) }), 'task runner failed')
-      if (this.#record.state.State !== 'dead') this.fail(`agent failure: ${messageOf(thrown)}`)
+      this.#complain('task runner failed', thrown)
+      if (this.state.State !== 'dead') this.fail(`agent failure: ${messageOf(thrown)}`)
     }
+    this.#hooks.close()
+    this.#restarts.fulfil()
     this.#ended.resolve()
   }
 
@@ -196,6 +229,8 @@ export class TaskRunner {
         return this.#watch(step.running)
       case 'stop':
         return this.#stop(step.running)
+      case 'renew':
+        return this.#renew(step.running)
       case 'delay':
         return this.#delay(step.delayMs)
     }
@@ -204,37 +239,42 @@ export class TaskRunner {
   /** Where to go on when the wait or the work was ended by a kill or by the agent's own stop. */
   #afterInterruption(): Step | undefined {
     if (this.#isHalted) return END
-    return this.#kill === undefined ? undefined : this.#killed('')
+    if (this.#kill !== undefined) return this.#killed('')
+    if (this.#restarts.pending?.manner !== 'from-gate') return undefined
+    this.#restarts.fulfil()
+    return { at: 'gate' }
   }
 
   async #restore(): Promise<Step> {
-    const { handle, state } = this.#record
+    const { handle, state } = this.record
     if (state.State === 'dead') return END
-    if (handle === null) return this.#resumeDelay() ?? { at: 'gate' }
-    const driver = this.#options.host.drivers.get(handle.driver)
-    if (driver === undefined) return this.#lost(handle, `the driver ${handle.driver} is gone`)
-    const recovery = await driver.recover(handle).catch((thrown: unknown) => {
-      return { kind: 'lost', reason: messageOf(thrown) } as const
-    })
+    if (handle === null) {
+      const delayMs = restOfDelayMs(state, this.#options.host.clock.nowMs())
+      return delayMs === undefined ? { at: 'gate' } : { at: 'delay', delayMs }
+    }
+    const recovery = await recoverTask(this.#options.host.drivers, handle)
     switch (recovery.kind) {
       case 'attached':
         // The agent may have ended between the start and the event that tells of it.
         if (state.State !== 'running') this.#started()
+        await this.#resumeHooks(recovery.task)
         return { at: 'watch', running: recovery.task }
       case 'never-started':
-        this.#change({ handle: null })
+        this.#ledger.change({ handle: null })
         return { at: 'gate' }
       case 'lost':
         return this.#lost(handle, recovery.reason)
     }
   }
 
-  /** The agent ended between two runs: the rest of the delay is still to be waited. */
-  #resumeDelay(): Step | undefined {
-    const last = this.#record.state.Events.at(-1)
-    if (last?.Type !== 'Restarting') return undefined
-    const untilMs = msFromNs(last.Time) + msFromNs(last.StartDelay)
-    return { at: 'delay', delayMs: Math.max(0, untilMs - this.#options.host.clock.nowMs()) }
+  /** A task that runs goes on, whatever its texts resolve to today. */
+  async #resumeHooks(running: RunningTask): Promise<void> {
+    try {
+      this.#hooks.resume(this.#context())
+    } catch (thrown) {
+      this.#complain('hooks of a running task not resumed', thrown)
+    }
+    await this.#hooks.afterStart(running)
   }
 
   /**
@@ -242,18 +282,22 @@ export class TaskRunner {
    * that was restarted is no failure of the task; anything else counts like one.
    */
   async #lost(handle: TaskHandle, reason: string): Promise<Step> {
-    this.#note('Failed Restoring Task', { DriverError: reason })
-    this.#move('pending')
+    this.#ledger.note('Failed Restoring Task', { DriverError: reason })
+    this.#ledger.move('pending')
     await Promise.race([this.#options.host.serverContact, this.#interrupted.promise])
     const interrupted = this.#afterInterruption()
     if (interrupted !== undefined) return interrupted
-    this.#change({ handle: null })
+    this.#ledger.change({ handle: null })
     const isFailure = handle.bootId === this.#options.host.bootId
     return isFailure ? this.#settle({ kind: 'lost' }) : { at: 'prepare' }
   }
 
   async #waitForGate(): Promise<Step> {
-    if (!this.#isAdmitted) await Promise.race([this.#admission.promise, this.#interrupted.promise])
+    while (!this.#isAdmitted && !this.#interruption.signal.aborted) {
+      // A task that starts over while it waits has got another gate to wait at.
+      await Promise.race([this.#admission.promise, this.#restarts.made, this.#interrupted.promise])
+      if (this.#restarts.pending !== undefined) this.#restarts.fulfil()
+    }
     return this.#afterInterruption() ?? { at: 'prepare' }
   }
 
@@ -262,119 +306,124 @@ export class TaskRunner {
       const launch = await this.#readyToLaunch()
       return this.#afterInterruption() ?? { at: 'watch', running: await this.#launch(launch) }
     } catch (thrown) {
-      this.#noteFailedStart(thrown)
-      this.#change({ handle: null })
+      const { type, fields } = failedStart(thrown, this.record.handle !== null)
+      this.#ledger.note(type, fields)
+      this.#ledger.change({ handle: null })
       const interrupted = this.#afterInterruption()
       if (interrupted !== undefined) return interrupted
       return this.#settle({ kind: 'not-started', recoverable: isRecoverable(thrown) })
     }
   }
 
-  #noteFailedStart(thrown: unknown): void {
-    const message = messageOf(thrown)
-    const kind = thrown instanceof Fault ? thrown.kind : ''
-    if (kind === 'task-invalid') this.#note('Failed Validation', { ValidationError: message })
-    else if (kind === 'agent-state') this.#note('Setup Failure', { SetupError: message })
-    else if (this.#record.handle !== null || kind === 'task-unstartable') {
-      this.#note('Driver Failure', { DriverError: message })
-    } else this.#note('Task hook failed', { Message: message })
-  }
-
-  /** Resolves the references, runs the hooks. */
+  /** Runs the hooks, resolves the references. */
   async #readyToLaunch(): Promise<TaskLaunch> {
     const { host } = this.#options
-    const task = this.#task
-    const assignment = this.#assignment
+    const context = this.#context()
+    const additions = await this.#hooks.beforeStart(context)
     const handle = handleFor({
-      driver: task.Driver,
-      allocationId: assignment.allocation.ID,
-      task: task.Name,
-      attempt: this.#record.attempt + 1,
+      driver: context.task.Driver,
+      allocationId: context.assignment.allocation.ID,
+      task: context.task.Name,
+      attempt: this.record.attempt + 1,
       recordsDir: host.recordsDir,
       bootId: host.bootId,
     })
-    const { workspace } = host
-    const launch = planLaunch({ assignment, task, node: host.node(), workspace, handle })
-    const { signal } = this.#interruption
-    const context = { assignment, task, user: launch.user, workspace, signal }
-    for (const hook of host.taskHooks) {
-      if (hook.once && this.#record.hooksDone.includes(hook.name)) continue
-      if (hook.applies?.(context) === false) continue
-      if (hook.announces !== undefined) this.#note('Task Setup', { Message: hook.announces })
-      await hook.beforeStart(context)
-      if (hook.once) this.#change({ hooksDone: [...this.#record.hooksDone, hook.name] })
-    }
-    return launch
+    return planLaunch({ context, additions, handle })
+  }
+
+  #context(): TaskHookContext {
+    return prepareContext(this.#options.host, {
+      assignment: this.#assignment,
+      task: this.#task,
+      control: this,
+      signal: this.#interruption.signal,
+    })
   }
 
   /** The handle is durable before the driver is asked: a crash in between starts nothing twice. */
   async #launch(launch: TaskLaunch): Promise<RunningTask> {
     const { host } = this.#options
-    const { attempt, restarts } = this.#record
-    this.#change({
+    const { attempt, restarts } = this.record
+    this.#ledger.change({
       attempt: attempt + 1,
       handle: launch.handle,
       restarts: trackerAtStart(restarts, host.clock.nowMs()),
     })
-    const driver = host.drivers.get(launch.handle.driver)
-    if (driver === undefined) {
-      const name = JSON.stringify(launch.handle.driver)
-      throw new Fault('task-unstartable', `this node has no driver ${name}`)
-    }
+    const driver = getDriver(host.drivers, launch.handle.driver)
     await this.#options.save()
     const running = await host.starts.run(() => driver.start(launch))
     this.#started()
+    await this.#hooks.afterStart(running)
     return running
   }
 
   #started(): void {
-    this.#move('running')
-    this.#note('Started')
+    this.#ledger.move('running')
+    this.#ledger.note('Started')
   }
 
   async #watch(running: RunningTask): Promise<Step> {
-    const exit = await Promise.race([running.exited, this.#interrupted.promise])
+    this.#running = running
+    const { promise: interrupted } = this.#interrupted
+    const exit = await Promise.race([running.exited, interrupted, this.#restarts.made])
     if (this.#isHalted) {
       // Whatever happened, the next agent finds it with the driver.
       running.detach()
       return END
     }
-    if (exit === undefined) return { at: 'stop', running }
+    if (exit === undefined) return { at: this.#kill === undefined ? 'renew' : 'stop', running }
     return this.#conclude(running, exit, () => {
-      return this.#kill === undefined ? this.#settle({ kind: 'exited', exit }) : this.#killed('')
+      return this.#afterRequest() ?? this.#settle({ kind: 'exited', exit })
     })
   }
 
-  async #stop(running: RunningTask): Promise<Step> {
-    await this.#waitShutdownDelay(running)
-    if (this.#isHalted) {
-      running.detach()
-      return END
+  /** What follows an end when somebody asked for it; undefined when it came by itself. */
+  #afterRequest(): Step | undefined {
+    if (this.#kill !== undefined) return this.#killed('')
+    const { pending } = this.#restarts
+    if (pending === undefined) return undefined
+    if (pending.manner === 'by-policy') return this.#settle({ kind: 'unhealthy' })
+    this.#ledger.note('Restarting', { RestartReason: pending.reason, StartDelay: 0 })
+    this.#ledger.move('pending')
+    return pending.manner === 'from-gate' ? { at: 'gate' } : { at: 'delay', delayMs: 0 }
+  }
+
+  /** A process that cannot be ended stays, and who asked is told. */
+  async #renew(running: RunningTask): Promise<Step> {
+    await this.#hooks.beforeStop()
+    const { exit, error } = await this.#end(running)
+    if (exit === undefined) {
+      this.#restarts.fail(new Fault('task-unkillable', error))
+      return { at: 'watch', running }
     }
-    const { exit, error } = await endTask(running, {
+    const next = await this.#conclude(running, exit, () => this.#afterRequest() ?? END)
+    this.#restarts.fulfil()
+    return next
+  }
+
+  #end(running: RunningTask): ReturnType<typeof endTask> {
+    return endTask(running, {
       clock: this.#options.host.clock,
       signal: this.#task.KillSignal,
       timeoutMs: this.#killTimeoutMs(),
     })
-    if (exit === undefined) return this.#killed(error)
-    return this.#conclude(running, exit, () => this.#killed(''))
   }
 
-  /** Reference scheduling §28: time for callers to go elsewhere before the task is told. */
-  async #waitShutdownDelay(running: RunningTask): Promise<void> {
-    const delayNs = this.#task.ShutdownDelay
-    if (delayNs <= 0) return
-    const delay = formatDurationNs(delayNs)
-    if (this.#kill?.skipShutdownDelay === true) {
-      this.#note('Skipping shutdown delay', { Message: `Shutdown delay of ${delay} skipped` })
-      return
+  async #stop(running: RunningTask): Promise<Step> {
+    await this.#hooks.beforeStop()
+    await waitShutdownDelay(this.#ledger, {
+      clock: this.#options.host.clock,
+      delayNs: this.#task.ShutdownDelay,
+      isSkipped: this.#kill?.skipShutdownDelay === true,
+      cutShort: [running.exited, this.#halted.promise],
+    })
+    if (this.#isHalted) {
+      running.detach()
+      return END
     }
-    this.#note('Waiting for shutdown delay', { Message: `Waiting ${delay} before the kill signal` })
-    this.#move('pending')
-    const enough = new AbortController()
-    const waited = pause(this.#options.host.clock, msFromNs(delayNs), enough.signal)
-    await Promise.race([waited, running.exited, this.#halted.promise])
-    enough.abort()
+    const { exit, error } = await this.#end(running)
+    if (exit === undefined) return this.#killed(error)
+    return this.#conclude(running, exit, () => this.#killed(''))
   }
 
   /**
@@ -382,19 +431,18 @@ export class TaskRunner {
    * the exit: an agent that is killed anywhere in here comes to the same end when it starts again.
    */
   async #conclude(running: RunningTask, exit: TaskExit, decide: () => Step): Promise<Step> {
-    const details: Record<string, string> = { oom_killed: String(exit.oomKilled) }
-    if (exit.message !== '') details['exit_message'] = exit.message
-    const fields = { ExitCode: exit.exitCode, Signal: exit.signal, Message: exit.message, details }
-    this.#append(taskEvent('Terminated', exit.atMs, fields))
-    this.#change({ handle: null })
+    this.#ledger.append(terminatedEvent(exit))
+    this.#ledger.change({ handle: null })
     const next = decide()
     try {
       await this.#options.save()
       await running.forget()
     } catch (thrown) {
       // The driver keeps the exit, so an agent that starts again still finds it.
-      this.#options.host.log.error(this.#fields({ error: messageOf(thrown) }), 'exit not saved')
+      this.#complain('exit not saved', thrown)
     }
+    this.#running = undefined
+    await this.#hooks.afterExit()
     return next
   }
 
@@ -403,34 +451,37 @@ export class TaskRunner {
     const { clock, random } = this.#options.host
     const { tracker, verdict } = decideRestart({
       policy: this.#task.RestartPolicy,
-      tracker: this.#record.restarts,
+      tracker: this.record.restarts,
       cause,
       onSuccess: restartsOnSuccess(this.#assignment.job.Type, this.#task.Lifecycle),
       nowMs: clock.nowMs(),
       draw: random.next(),
     })
-    this.#change({ restarts: tracker })
+    this.#ledger.change({ restarts: tracker })
     if (verdict.kind === 'restart') {
       const { reason, delayMs } = verdict
-      this.#note('Restarting', { RestartReason: reason, StartDelay: nsFromMs(delayMs) })
-      this.#move('pending')
+      this.#ledger.note('Restarting', { RestartReason: reason, StartDelay: nsFromMs(delayMs) })
+      this.#ledger.move('pending')
       return { at: 'delay', delayMs }
     }
     if (verdict.kind === 'failed') {
-      this.#note('Not Restarting', { RestartReason: verdict.reason, FailsTask: true })
+      this.#ledger.note('Not Restarting', { RestartReason: verdict.reason, FailsTask: true })
     }
-    this.#move('dead', cause.kind === 'exited' ? cause.exit.atMs : undefined)
+    this.#ledger.move('dead', cause.kind === 'exited' ? cause.exit.atMs : undefined)
     return END
   }
 
   async #delay(delayMs: number): Promise<Step> {
-    await pause(this.#options.host.clock, delayMs, this.#interruption.signal)
+    const over = new AbortController()
+    const passed = pause(this.#options.host.clock, delayMs, over.signal)
+    await Promise.race([passed, this.#interrupted.promise, this.#restarts.made])
+    over.abort()
     return this.#afterInterruption() ?? { at: 'prepare' }
   }
 
   #killed(error: string): Step {
-    this.#note('Killed', error === '' ? {} : { KillError: error })
-    this.#move('dead')
+    this.#ledger.note('Killed', error === '' ? {} : { KillError: error })
+    this.#ledger.move('dead')
     return END
   }
 
@@ -438,34 +489,12 @@ export class TaskRunner {
     return Math.min(msFromNs(this.#task.KillTimeout), AGENT_LIMITS.killTimeoutMsMax)
   }
 
-  #note(type: TaskEventType, fields?: TaskEventFields): void {
-    this.#append(taskEvent(type, this.#options.host.clock.nowMs(), fields))
-  }
-
-  #append(event: TaskEvent): void {
-    this.#change({ state: withEvent(this.#record.state, event) })
-  }
-
-  #move(to: TaskState['State'], atMs = this.#options.host.clock.nowMs()): void {
-    this.#change({ state: moved(this.#record.state, to, atMs) })
-  }
-
-  #change(part: Partial<TaskRecord>): void {
-    this.#record = { ...this.#record, ...part }
-    this.#options.changed()
-  }
-
-  #fields(more: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-    return { allocation: this.#assignment.allocation.ID, task: this.name, ...more }
+  #complain(what: string, thrown: unknown): void {
+    const { ID: allocation } = this.#assignment.allocation
+    this.#options.host.log.error({ allocation, task: this.name, error: messageOf(thrown) }, what)
   }
 }
 
-const END = { at: 'end' } as const satisfies Step
-
-const FRESH_RECORD: TaskRecord = {
-  state: freshTaskState(),
-  attempt: 0,
-  handle: null,
-  restarts: FRESH_TRACKER,
-  hooksDone: [],
+function notRunning(task: string): Fault {
+  return new Fault('task-not-running', `task ${JSON.stringify(task)} is not running`)
 }

@@ -93,7 +93,7 @@ class Renderer {
         return 'on'
       }
       case 'template':
-        this.#call(node.name, node.pipe === undefined ? null : this.#pipe(node.pipe, dot))
+        this.#call(node.name, node.pipe === undefined ? undefined : this.#pipe(node.pipe, dot))
         return 'on'
       case 'range':
         return this.#scoped(() => this.#range(node, dot))

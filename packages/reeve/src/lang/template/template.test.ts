@@ -299,7 +299,7 @@ const calls = [
   ['{{ with "a: 1\\nb: x" | parseYAML }}{{ .a }}{{ .b }}{{ end }}', '1x'],
   ['{{ .inner | toJSON }}{{ "<" | toJSON }}', '{"also":1,"deep":"d"}"\\u003c"'],
   ['{{ .inner | toJSONPretty }}', '{\n  "also": 1,\n  "deep": "d"\n}'],
-  ['{{ .inner | toYAML }}', 'also: 1\ndeep: d'],
+  ['{{ .inner | toYAML }}', '"also": 1\n"deep": "d"'],
   ['{{ "hi" | base64Encode }}{{ "aGk=" | base64Decode }}', 'aGk=hi'],
   [
     '{{ "abc" | sha256Hex | printf "%.8s" }}{{ "abc" | md5sum | printf "%.8s" }}',

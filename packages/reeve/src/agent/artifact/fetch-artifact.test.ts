@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { gzipSync, zstdCompressSync } from 'node:zlib'
+import { aTar, aZip } from '../../../test/build/archive.ts'
+import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
+import { fetchArtifact, type ArtifactRequest } from './fetch-artifact.ts'
+
+const TREE = aTar([
+  { path: 'bin/run', text: 'run', mode: 0o755 },
+  { path: 'readme', text: 'hello' },
+])
+
+const FILES: Readonly<Record<string, Buffer>> = {
+  '/plain': Buffer.from('plain text'),
+  '/tree.tar.gz': gzipSync(TREE),
+  '/tree.tar.zst': zstdCompressSync(TREE),
+  '/tree.zip': aZip([{ path: 'readme', text: 'hello' }]),
+  '/one.gz': gzipSync('one'),
+  '/evil.tar': aTar([{ path: '../../evil', text: 'x' }]),
+  '/sums': Buffer.from(`${createHash('sha256').update('plain text').digest('hex')}  plain\n`),
+}
+
+interface Bench {
+  readonly url: string
+  readonly taskDir: string
+  readonly headers: IncomingHttpHeaders[]
+  fetch(fields: Partial<ArtifactRequest>): Promise<void>
+  read(path: string): Promise<string>
+}
+
+async function aBench(t: TestContext, allowsFiles = false): Promise<Bench> {
+  const root = await temporaryDirectory(t)
+  const taskDir = join(root, 'task')
+  await mkdir(join(taskDir, 'local'), { recursive: true })
+  const headers: IncomingHttpHeaders[] = []
+  const server = createServer((request, response) => {
+    headers.push(request.headers)
+    const path = request.url ?? ''
+    if (path.startsWith('/to?')) response.writeHead(302, { location: path.slice(4) }).end()
+    else if (FILES[path] === undefined) response.writeHead(404).end()
+    else response.end(FILES[path])
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return {
+    url: `http://127.0.0.1:${port}`,
+    taskDir,
+    headers,
+    fetch: (fields) =>
+      fetchArtifact(
+        {
+          source: '',
+          options: null,
+          headers: null,
+          mode: 'any',
+          insecure: false,
+          destination: { root: taskDir, parts: ['local'] },
+          owner: undefined,
+          ...fields,
+        },
+        { stagingRoot: root, allowsFiles, signal: new AbortController().signal },
+      ),
+    read: (path) => readFile(join(taskDir, path), 'utf8'),
+  }
+}
+
+test('a file lands under its name, an archive is unpacked, a part of it can be asked for', async (t) => {
+  const bench = await aBench(t)
+  await bench.fetch({ source: `${bench.url}/plain` })
+  assert.equal(await bench.read('local/plain'), 'plain text')
+  for (const name of ['tree.tar.gz', 'tree.tar.zst']) {
+    const parts = ['local', name]
+    const destination = { root: bench.taskDir, parts }
+    await bench.fetch({ source: `${bench.url}/${name}`, destination })
+    assert.equal(await bench.read(`local/${name}/bin/run`), 'run')
+  }
+  await bench.fetch({ source: `${bench.url}/tree.tar.gz//bin` })
+  assert.equal(await bench.read('local/run'), 'run')
+  await bench.fetch({ source: `${bench.url}/one.gz` })
+  assert.equal(await bench.read('local/one'), 'one')
+  await bench.fetch({ source: `${bench.url}/tree.zip?archive=false` })
+  assert.ok((await readdir(join(bench.taskDir, 'local'))).includes('tree.zip'))
+  assert.deepEqual(await readdir(join(bench.taskDir, '..')), ['task'], 'nothing is left behind')
+})
+
+test('mode file makes the destination the file, mode dir wants an archive', async (t) => {
+  const bench = await aBench(t)
+  const destination = { root: bench.taskDir, parts: ['local', 'sub', 'config.txt'] }
+  await bench.fetch({ source: `${bench.url}/plain`, mode: 'file', destination })
+  assert.equal(await bench.read('local/sub/config.txt'), 'plain text')
+  await assert.rejects(bench.fetch({ source: `${bench.url}/plain`, mode: 'dir' }))
+  await assert.rejects(
+    bench.fetch({ source: `${bench.url}/tree.tar.gz`, mode: 'file', destination }),
+  )
+})
+
+test('a checksum is checked, also one out of a list', async (t) => {
+  const bench = await aBench(t)
+  const source = `${bench.url}/plain`
+  await bench.fetch({ source, options: { checksum: `file:${bench.url}/sums` } })
+  await assert.rejects(bench.fetch({ source, options: { checksum: `md5:${'0'.repeat(32)}` } }), {
+    kind: 'task-artifact',
+    message: /the checksum is md5:/,
+  })
+})
+
+test('headers are sent, but not to another server', async (t) => {
+  const [here, there] = [await aBench(t), await aBench(t)]
+  const headers = { authorization: 'Bearer secret' }
+  await here.fetch({ source: `${here.url}/to?${there.url}/plain`, headers })
+  assert.equal(here.headers[0]?.authorization, 'Bearer secret')
+  assert.equal(there.headers[0]?.authorization, undefined)
+})
+
+const failures = [
+  { name: 'a file that is not there', path: '/nothing', message: /answered 404/ },
+  {
+    name: 'redirects without end',
+    path: '/to?/to?/to?/to?/to?/to?/to?/to?/to?/to?/to?/to?/x',
+    message: /too many redirects|404/,
+  },
+  { name: 'a redirect to a file', path: '/to?file:///etc/passwd', message: /is no web address/ },
+  { name: 'an archive that leads out', path: '/evil.tar', message: /leads out of the archive/ },
+]
+for (const { name, path, message } of failures) {
+  test(`fetch refuses ${name}`, async (t) => {
+    const bench = await aBench(t)
+    await assert.rejects(bench.fetch({ source: `${bench.url}${path}` }), { message })
+    assert.deepEqual(await readdir(join(bench.taskDir, 'local')), [])
+  })
+}
+
+test('files of the machine are fetched only where that is allowed', async (t) => {
+  const closed = await aBench(t)
+  const open = await aBench(t, true)
+  await writeFile(join(open.taskDir, 'source.txt'), 'mine')
+  const source = `file://${join(open.taskDir, 'source.txt')}`
+  await assert.rejects(closed.fetch({ source }), { kind: 'task-artifact' })
+  await open.fetch({ source })
+  assert.equal(await open.read('local/source.txt'), 'mine')
+})
+
+test('a link that the task planted is not followed', async (t) => {
+  const bench = await aBench(t)
+  const outside = await temporaryDirectory(t)
+  await symlink(outside, join(bench.taskDir, 'local', 'bin'))
+  await assert.rejects(bench.fetch({ source: `${bench.url}/tree.tar.gz` }), {
+    kind: 'path-escape',
+  })
+  const parts = ['local', 'bin', 'deeper']
+  const destination = { root: bench.taskDir, parts }
+  await assert.rejects(bench.fetch({ source: `${bench.url}/plain`, destination }))
+  // A link in the place of a file is replaced.
+  await writeFile(join(outside, 'victim'), 'whole')
+  await symlink(join(outside, 'victim'), join(bench.taskDir, 'local', 'plain'))
+  await bench.fetch({ source: `${bench.url}/plain` })
+  assert.equal(await bench.read('local/plain'), 'plain text')
+  assert.equal(await readFile(join(outside, 'victim'), 'utf8'), 'whole')
+})
+
+test('a repository is cloned at the wanted commit', async (t) => {
+  const bench = await aBench(t, true)
+  const repository = join(await temporaryDirectory(t), 'repo')
+  const git = (...args: readonly string[]): string =>
+    execFileSync('git', ['-C', repository, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+      encoding: 'utf8',
+    })
+  await mkdir(repository)
+  git('init', '-q')
+  await writeFile(join(repository, 'file'), 'first')
+  git('add', '.')
+  git('commit', '-qm', 'one')
+  const commit = git('rev-parse', 'HEAD').trim()
+  await writeFile(join(repository, 'file'), 'second')
+  git('commit', '-qam', 'two')
+  await bench.fetch({ source: `git::file://${repository}`, options: { ref: commit } })
+  assert.equal(await bench.read('local/file'), 'first')
+  await assert.rejects(
+    bench.fetch({ source: `git::file://${repository}`, options: { ref: '--upload-pack=x' } }),
+  )
+  await assert.rejects(bench.fetch({ source: 'git::ext::sh -c "touch /tmp/evil"' }))
+  const closed = await aBench(t)
+  await assert.rejects(closed.fetch({ source: `git::file://${repository}` }), {
+    message: /git cannot fetch/,
+  })
+})

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findChecksum, parseChecksum } from './checksum.ts'
+import { packingOf } from './compression.ts'
+import { parseSource, shownAddress } from './source.ts'
+
+const sources = [
+  { text: 'https://h/p/a.zip', kind: 'http', address: 'https://h/p/a.zip', name: 'a.zip' },
+  { text: 'http://h/a?x=1&archive=false', kind: 'http', address: 'http://h/a?x=1', name: 'a' },
+  { text: 'https://h/a.tgz//sub/dir', kind: 'http', address: 'https://h/a.tgz', name: 'a.tgz' },
+  { text: 'git::https://h/r.git?ref=v1', kind: 'git', address: 'https://h/r.git', name: 'r.git' },
+  { text: 'git@h:o/r.git', kind: 'git', address: 'git@h:o/r.git', name: 'r.git' },
+  { text: '/opt/a.tar', kind: 'file', address: '/opt/a.tar', name: 'a.tar' },
+  { text: 'https://h/a?filename=../b', kind: 'http', address: 'https://h/a', name: 'download' },
+  { text: 'https://h/', kind: 'http', address: 'https://h/', name: 'h' },
+]
+
+for (const { text, kind, address, name } of sources) {
+  test(`parseSource: ${text}`, () => {
+    const found = parseSource(text, null)
+    assert.deepEqual([found.kind, found.address, found.name], [kind, address, name])
+  })
+}
+
+test('options of the job come before those of the address, and a part may be asked for', () => {
+  const found = parseSource('https://h/a.zip//in?checksum=md5:1&ref=a', { ref: 'b' })
+  assert.deepEqual(found.options, { checksum: 'md5:1', ref: 'b' })
+  assert.equal(found.inside, 'in')
+})
+
+for (const text of ['s3::https://h/b', 'hg::x', 'ftp://h/a', 'host.name/x', '']) {
+  test(`parseSource refuses ${JSON.stringify(text)}`, () => {
+    assert.throws(() => parseSource(text, null), { kind: 'task-artifact' })
+  })
+}
+
+test('what people see of an address has no password and no query', () => {
+  assert.equal(shownAddress('https://u:p@h/a?token=1'), 'https://h/a')
+})
+
+const MD5 = 'd41d8cd98f00b204e9800998ecf8427e'
+
+test('a checksum names its algorithm, or its length does', () => {
+  assert.deepEqual(parseChecksum(`md5:${MD5.toUpperCase()}`), { algorithm: 'md5', hex: MD5 })
+  assert.deepEqual(parseChecksum(MD5), { algorithm: 'md5', hex: MD5 })
+  for (const bad of ['sha1:12', `sha1:${MD5}`, 'crc:1', 'md5:zz', '']) {
+    assert.throws(() => parseChecksum(bad), { kind: 'task-artifact' })
+  }
+})
+
+test('a list of checksums is read in its three forms', () => {
+  const hex = 'a'.repeat(64)
+  for (const list of [`${hex}  a.zip\n`, `${hex} *./x/a.zip`, `SHA256 (a.zip) = ${hex}`, hex]) {
+    assert.deepEqual(findChecksum(`# list\n${list}`, 'a.zip'), { algorithm: 'sha256', hex })
+  }
+  assert.throws(() => findChecksum(`${hex}  b.zip`, 'a.zip'), { kind: 'task-artifact' })
+})
+
+test('how a download is packed is told by its name, or by the option', () => {
+  assert.equal(packingOf('a.TAR.GZ', undefined)?.compression, 'gz')
+  assert.equal(packingOf('a.tar.zst', undefined)?.archive, 'tar')
+  assert.equal(packingOf('a', 'zip')?.archive, 'zip')
+  assert.equal(packingOf('a.zip', 'false'), undefined)
+  assert.equal(packingOf('a.bin', undefined), undefined)
+  assert.throws(() => packingOf('a', 'rar'), { kind: 'task-artifact' })
+})

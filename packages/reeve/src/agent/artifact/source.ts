@@ -1,0 +1,105 @@
+import { posix } from 'node:path'
+import { Fault } from '../../kit/fault.ts'
+
+/** Where something is to be fetched from, read from the text of the job. */
+export interface ArtifactSource {
+  readonly kind: 'http' | 'git' | 'file'
+  /** Without the options; for git as the program wants it. */
+  readonly address: string
+  /** The last part of the path: the name of a file that is not unpacked. */
+  readonly name: string
+  /** Only this part of what was fetched is wanted; empty: all. */
+  readonly inside: string
+  readonly options: Readonly<Record<string, string>>
+}
+
+/** What is meant for us and not for the server of the address. */
+const OWN_OPTIONS: ReadonlySet<string> = new Set([
+  'archive',
+  'checksum',
+  'depth',
+  'filename',
+  'ref',
+  'sshkey',
+])
+
+/** Fault `task-artifact` for what this node cannot fetch. */
+export function parseSource(
+  text: string,
+  given: Readonly<Record<string, string>> | null,
+): ArtifactSource {
+  const forced = /^([a-z0-9]+)::(.*)$/is.exec(text)
+  const rest = forced?.[2] ?? text
+  const scheme = forced?.[1]?.toLowerCase() ?? schemeOf(rest)
+  const [whole = '', query = ''] = splitOnce(rest, '?')
+  const { address, inside } = splitInside(whole)
+  const { own, foreign } = splitOptions(query)
+  const options = { ...own, ...given }
+  const kind = KINDS.get(scheme)
+  if (kind === undefined) {
+    const what = scheme === '' ? 'an address without a scheme' : `${scheme} addresses`
+    throw new Fault('task-artifact', `this node cannot fetch from ${what}`)
+  }
+  const full = kind === 'http' && foreign !== '' ? `${address}?${foreign}` : address
+  const name = options['filename'] ?? decoded(posix.basename(address))
+  return { kind, address: full, name: safeName(name), inside, options }
+}
+
+const KINDS: ReadonlyMap<string, ArtifactSource['kind']> = new Map([
+  ['http', 'http'],
+  ['https', 'http'],
+  ['git', 'git'],
+  ['ssh', 'git'],
+  ['file', 'file'],
+])
+
+/** An address of the form `git@host:path` is git's. */
+function schemeOf(address: string): string {
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\//i.exec(address)?.[1]?.toLowerCase()
+  if (scheme !== undefined) return scheme
+  if (address.startsWith('/')) return 'file'
+  if (/^[\w.-]+@[\w.-]+:/.test(address)) return 'git'
+  return ''
+}
+
+/** `https://host/archive.zip//part` means `part` of what the archive holds. */
+function splitInside(address: string): { readonly address: string; readonly inside: string } {
+  const start = address.indexOf('://')
+  const at = address.indexOf('//', start < 0 ? 1 : start + 3)
+  if (at < 0) return { address, inside: '' }
+  return { address: address.slice(0, at), inside: address.slice(at + 2) }
+}
+
+function splitOptions(query: string): { own: Record<string, string>; foreign: string } {
+  const own: Record<string, string> = {}
+  const foreign = query.split('&').filter((pair) => {
+    const [key = '', value = ''] = splitOnce(pair, '=')
+    if (!OWN_OPTIONS.has(key)) return pair !== ''
+    own[key] = decoded(value)
+    return false
+  })
+  return { own, foreign: foreign.join('&') }
+}
+
+function splitOnce(text: string, mark: string): readonly string[] {
+  const at = text.indexOf(mark)
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + mark.length)]
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function safeName(name: string): string {
+  const isName = name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)
+  return isName && Buffer.byteLength(name) <= 255 ? name : 'download'
+}
+
+/** For texts that people see: no password, no token of a query. */
+export function shownAddress(address: string): string {
+  return address.replace(/\/\/[^/@]*@/, '//').replace(/\?.*$/s, '')
+}

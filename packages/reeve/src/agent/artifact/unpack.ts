@@ -1,0 +1,145 @@
+import { link, lstat, symlink } from 'node:fs/promises'
+import { AGENT_LIMITS } from '../limits.ts'
+import { Beneath, partsBelow } from '../store/beneath.ts'
+import { errorCode } from '../store/state-file.ts'
+import { badArchive, type Member } from './member.ts'
+
+/**
+ * Bounds what is made of one download. An archive of a few bytes can name millions of files or
+ * unpack to more than a disk holds.
+ */
+export class UnpackBudget {
+  readonly #packedBytes: number
+  #files = 0
+  #bytes = 0
+
+  constructor(packedBytes: number) {
+    this.#packedBytes = packedBytes
+  }
+
+  addFile(): void {
+    this.#files += 1
+    if (this.#files > AGENT_LIMITS.unpackedFilesMax) {
+      throw badArchive(`the archive holds more than ${AGENT_LIMITS.unpackedFilesMax} files`)
+    }
+  }
+
+  addBytes(count: number): void {
+    this.#bytes += count
+    const isBomb =
+      this.#bytes > AGENT_LIMITS.unpackedRatioFreeBytes &&
+      this.#bytes > this.#packedBytes * AGENT_LIMITS.unpackedRatioMax
+    if (isBomb || this.#bytes > AGENT_LIMITS.unpackedBytesMax) {
+      throw badArchive('the archive unpacks to far more than it is')
+    }
+  }
+}
+
+/**
+ * Unpacks into a directory that only the agent writes to. Nothing an archive says leads out of it:
+ * paths and links that try to are refused, and no path goes through a link.
+ */
+export async function unpack(
+  members: AsyncIterable<Member>,
+  root: string,
+  budget: UnpackBudget,
+): Promise<void> {
+  const beneath = await Beneath.open(root)
+  try {
+    for await (const member of members) {
+      budget.addFile()
+      await place(beneath, member, budget)
+    }
+  } finally {
+    await beneath.close()
+  }
+}
+
+const DIRECTORY = { mode: 0o755 }
+
+async function place(root: Beneath, member: Member, budget: UnpackBudget): Promise<void> {
+  const parts = safeParts(member.path)
+  if (member.kind === 'directory') {
+    await (await root.directory(parts, DIRECTORY)).close()
+    return
+  }
+  const name = parts.at(-1)
+  if (name === undefined) throw badArchive(`${JSON.stringify(member.path)} is no name of a file`)
+  const parent = await root.directory(parts.slice(0, -1), DIRECTORY)
+  try {
+    if (member.kind === 'symlink')
+      await placeLink(parent, name, { member, depth: parts.length - 1 })
+    else if (member.kind === 'hardlink') await placeHardLink(root, parent.path(name), member)
+    else await placeFile(parent, name, { member, budget })
+  } catch (thrown) {
+    if (errorCode(thrown) !== 'EEXIST') throw thrown
+    throw badArchive(`${JSON.stringify(member.path)} is in the archive twice`)
+  } finally {
+    await parent.close()
+  }
+}
+
+function safeParts(path: string): readonly string[] {
+  const isLong = Buffer.byteLength(path) > AGENT_LIMITS.memberPathBytesMax
+  const parts = isLong || path.startsWith('/') ? undefined : partsBelow(path)
+  if (parts !== undefined) return parts
+  throw badArchive(`${JSON.stringify(path.slice(0, 256))} leads out of the archive`)
+}
+
+async function placeFile(
+  parent: Beneath,
+  name: string,
+  { member, budget }: { readonly member: Member; readonly budget: UnpackBudget },
+): Promise<void> {
+  const file = await parent.create(name, 0o600)
+  try {
+    for await (const piece of member.body) {
+      budget.addBytes(piece.length)
+      await file.write(piece)
+    }
+    // What runs with another's rights stays behind; everybody may read.
+    await file.chmod((member.mode & 0o755) | 0o644)
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * Links may point below the archive's own root. Leading `..` are counted against the real depth of
+ * the link; one behind a name is refused, for the name may be a link itself and then the count
+ * would be wrong.
+ */
+async function placeLink(
+  parent: Beneath,
+  name: string,
+  { member, depth }: { readonly member: Member; readonly depth: number },
+): Promise<void> {
+  const { target } = member
+  const parts = target.split('/').filter((part) => part !== '' && part !== '.')
+  const ups = parts.findIndex((part) => part !== '..')
+  const upCount = ups < 0 ? parts.length : ups
+  const isSafe =
+    target !== '' &&
+    !target.startsWith('/') &&
+    !target.includes('\0') &&
+    Buffer.byteLength(target) <= AGENT_LIMITS.memberPathBytesMax &&
+    upCount <= depth &&
+    !parts.slice(upCount).includes('..')
+  if (!isSafe) throw badArchive(`${JSON.stringify(member.path)} is a link out of the archive`)
+  await symlink(target, parent.path(name))
+}
+
+/** To a file that was unpacked before, and only that. */
+async function placeHardLink(root: Beneath, path: string, member: Member): Promise<void> {
+  const parts = safeParts(member.target)
+  const name = parts.at(-1)
+  if (name === undefined) throw badArchive(`${JSON.stringify(member.path)} is a link to nothing`)
+  const parent = await root.directory(parts.slice(0, -1))
+  try {
+    const stat = await lstat(parent.path(name))
+    if (!stat.isFile()) throw badArchive(`${JSON.stringify(member.path)} links to no file`)
+    await link(parent.path(name), path)
+  } finally {
+    await parent.close()
+  }
+}

@@ -1,0 +1,89 @@
+import { dirname } from 'node:path'
+import { isClientTerminal } from '../../model/index.ts'
+import type { Clock } from '../../kit/clock.ts'
+import { messageOf } from '../../kit/fault.ts'
+import type { AllocationRunner } from '../allocation/allocation-runner.ts'
+import type { Log } from '../log.ts'
+import type { Workspace } from '../store/workspace.ts'
+import { HostUsageReader } from './host-usage.ts'
+import { Remote } from './remote.ts'
+import { UsageReader } from './usage.ts'
+
+interface AgentRemoteOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly workspace: Workspace
+  readonly allowsExec: boolean
+  /** The allocations of this node. */
+  readonly runners: ReadonlyMap<string, AllocationRunner>
+  /** What one core of this machine is worth. */
+  mhzPerCore(): number
+  checksOf(id: string): Readonly<Record<string, unknown>>
+}
+
+/** What callers may reach of this agent, over its runners and directories. */
+export function agentRemote(options: AgentRemoteOptions): Remote {
+  const { clock, log, workspace, runners } = options
+  const removed = new RemovedDirectories(options)
+  const mhzPerCore = (): number => options.mhzPerCore()
+  const directoryOf = (id: string): string => directoryIn(workspace, id)
+  return new Remote({
+    clock,
+    log,
+    usage: new UsageReader(clock, mhzPerCore),
+    hostUsage: new HostUsageReader(clock, dirname(directoryOf('any')), mhzPerCore),
+    allowsExec: options.allowsExec,
+    findAllocation: (id) => runners.get(id),
+    directoryOf: (id) => (runners.has(id) && !removed.has(id) ? directoryOf(id) : undefined),
+    checksOf: (id) => options.checksOf(id),
+    collect: (id) => removed.collect(id),
+    collectAll: () => removed.collectAll(),
+  })
+}
+
+/** Reference scheduling §33: what the tasks share is one level below the allocation's own. */
+function directoryIn(workspace: Workspace, allocationId: string): string {
+  return dirname(workspace.paths({ allocationId, task: 'any' }).allocDir)
+}
+
+/**
+ * Reference scheduling §39: what ended allocations leave is removed when somebody asks. The
+ * agent's own record of each stays until the servers forget it, so that none is run again.
+ */
+class RemovedDirectories {
+  readonly #options: AgentRemoteOptions
+  readonly #removed = new WeakSet<AllocationRunner>()
+
+  constructor(options: AgentRemoteOptions) {
+    this.#options = options
+  }
+
+  has(id: string): boolean {
+    const runner = this.#options.runners.get(id)
+    return runner !== undefined && this.#removed.has(runner)
+  }
+
+  /** False when there is nothing that may be removed. */
+  async collect(id: string): Promise<boolean> {
+    const runner = this.#options.runners.get(id)
+    if (runner === undefined || this.#removed.has(runner)) return false
+    if (!isClientTerminal(runner.currentReport())) return false
+    this.#removed.add(runner)
+    try {
+      await runner.ended
+      await this.#options.workspace.remove(id)
+    } catch (thrown) {
+      this.#removed.delete(runner)
+      throw thrown
+    }
+    return true
+  }
+
+  async collectAll(): Promise<void> {
+    const { log, runners } = this.#options
+    for (const id of runners.keys())
+      await this.collect(id).catch((thrown: unknown) => {
+        log.error({ allocation: id, error: messageOf(thrown) }, 'allocation not removed')
+      })
+  }
+}

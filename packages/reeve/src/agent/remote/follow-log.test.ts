@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { appendFile, mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { systemClock } from '../../../test/build/agent.ts'
+import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
+import type { ByteSink } from './byte-sink.ts'
+import { followLog } from './follow-log.ts'
+import { LogFiles } from './log-files.ts'
+
+/** Keeps all that comes; each piece may be made to wait. */
+function aSink(wait: () => Promise<void> = () => Promise.resolve()) {
+  let text = ''
+  const sink: ByteSink = {
+    data: async (bytes) => {
+      text += bytes.toString()
+      await wait()
+    },
+    event: () => Promise.resolve(),
+    idle: () => Promise.resolve(),
+  }
+  return { sink, text: () => text }
+}
+
+async function aLog(t: Parameters<typeof temporaryDirectory>[0]) {
+  const root = await temporaryDirectory(t)
+  await mkdir(join(root, 'alloc/logs'), { recursive: true })
+  const log = new LogFiles(root, 'web.stdout', 'stdout')
+  return { root, log, file: (n: number) => join(root, log.pathOf(n)) }
+}
+
+const FROM_START = { offset: 0, origin: 'start', follow: true, clock: systemClock } as const
+
+test('follow log: while a writer rotates and removes, what is read has no hole inside a file', async (t) => {
+  const { log, file } = await aLog(t)
+  const { sink, text } = aSink(() => new Promise((resolve) => setImmediate(resolve)))
+  let isOver = false
+  const { signal } = new AbortController()
+  const reading = followLog(log, { ...FROM_START, sink, signal, isOver: () => isOver })
+  const lines = Array.from({ length: 600 }, (_, n) => `${n}`)
+  for (const [n, line] of lines.entries()) {
+    await appendFile(file(Math.floor(n / 7)), `${line}\n`)
+    if (n % 70 === 69) await rm(file(Math.floor(n / 7) - 5), { force: true })
+  }
+  isOver = true
+  await reading
+  const got = text().split('\n').slice(0, -1).map(Number)
+  assert.equal(got.at(-1), 599)
+  for (const [at, value] of got.entries()) {
+    const before = got[at - 1] ?? -1
+    // Whole files may be gone before they are read; never a part of one.
+    assert.ok(value === before + 1 || value % 7 === 0, `${before} is followed by ${value}`)
+  }
+})
+
+test('follow log: files of another task or kind are not of the row', async (t) => {
+  const { root, log, file } = await aLog(t)
+  await appendFile(file(2), 'own')
+  for (const name of ['web.stdout.3', 'web.stdout.stderr.1', 'web.stdout.stdout.x', 'x.stdout.1'])
+    await appendFile(join(root, 'alloc/logs', name), 'other')
+  assert.deepEqual(await log.numbers(), [2])
+})
+
+test('follow log: a log that has no file yet is waited for', async (t) => {
+  const { log, file } = await aLog(t)
+  const { sink, text } = aSink()
+  let isOver = false
+  const { signal } = new AbortController()
+  const reading = followLog(log, { ...FROM_START, sink, signal, isOver: () => isOver })
+  await appendFile(file(0), 'hello')
+  isOver = true
+  await reading
+  assert.equal(text(), 'hello')
+})
+
+test('follow log: who leaves ends it', async (t) => {
+  const { log, file } = await aLog(t)
+  await appendFile(file(0), 'hello')
+  const { sink } = aSink()
+  const over = new AbortController()
+  const options = { ...FROM_START, sink, signal: over.signal, isOver: () => false }
+  const reading = followLog(log, options)
+  over.abort()
+  await reading
+})

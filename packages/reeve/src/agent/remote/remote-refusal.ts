@@ -1,0 +1,22 @@
+import type { RemoteError } from '@reeve/contract'
+import { messageOf } from '../../kit/fault.ts'
+
+/** The caller is told no by this node: reference §2.5 and §8.5 have statuses and texts. */
+export class RemoteRefusal extends Error {
+  override readonly name: string = 'RemoteRefusal'
+  readonly status: number
+
+  constructor(status: number, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.status = status
+  }
+}
+
+/** Longer texts are cut: they may hold what a driver or a task wrote. */
+const MESSAGE_CHARS_MAX = 4_096
+
+/** What the server is told of anything that was thrown. */
+export function remoteError(thrown: unknown): RemoteError {
+  const status = thrown instanceof RemoteRefusal ? thrown.status : 500
+  return { status, message: messageOf(thrown).slice(0, MESSAGE_CHARS_MAX) }
+}

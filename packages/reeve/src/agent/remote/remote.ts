@@ -1,0 +1,280 @@
+import { NodeRequest, NodeStreamRequest, type ReplyMessage } from '@reeve/contract'
+import { Compile } from 'typebox/compile'
+import type { AllocationRunner } from '../allocation/allocation-runner.ts'
+import type { Clock } from '../../kit/clock.ts'
+import { ZERO_TIME } from '../../kit/duration.ts'
+import { Fault, messageOf } from '../../kit/fault.ts'
+import type { StreamSocket } from '../../kit/stream-socket.ts'
+import { LIMITS } from '../../model/index.ts'
+import type { Log } from '../log.ts'
+import { framedSink, plainSink } from './byte-sink.ts'
+import { serveExec } from './exec-session.ts'
+import { copyFile, followFile, requireFile } from './follow-file.ts'
+import { followLog } from './follow-log.ts'
+import type { HostUsageReader } from './host-usage.ts'
+import { listFiles, statFile } from './list-files.ts'
+import { LogFiles } from './log-files.ts'
+import { remoteError, RemoteRefusal } from './remote-refusal.ts'
+import { openBelow, type OpenedFile } from './safe-open.ts'
+import { findTask, restartTasks, signalTasks } from './task-actions.ts'
+import type { UsageReader } from './usage.ts'
+
+/** What the servers may ask about is looked up here. */
+export interface RemoteHost {
+  readonly clock: Clock
+  readonly log: Log
+  readonly usage: UsageReader
+  readonly hostUsage: HostUsageReader
+  /** False: no command is run for callers, whatever the servers say. */
+  readonly allowsExec: boolean
+  findAllocation(id: string): AllocationRunner | undefined
+  /** The directory of an allocation; undefined when it has none here any more. */
+  directoryOf(id: string): string | undefined
+  /** The latest results of its checks, by check. */
+  checksOf(id: string): Readonly<Record<string, unknown>>
+  /** Removes what an allocation that has ended left; false when there is none such. */
+  collect(id: string): Promise<boolean>
+  collectAll(): Promise<void>
+}
+
+const requestChecker = Compile(NodeRequest)
+const streamChecker = Compile(NodeStreamRequest)
+
+type StreamOf<Verb extends NodeStreamRequest['verb']> = Extract<NodeStreamRequest, { verb: Verb }>
+
+/** A stream that can begin: everything that may be refused has been looked at. */
+interface Prepared {
+  /** Serves it to its end. */
+  begin(stream: StreamSocket, signal: AbortSignal): Promise<void>
+  /** Lets go of what it holds; called once, at its end or when the server cannot be dialled. */
+  release(): Promise<void>
+}
+
+/** Does on this node what callers ask for through the servers (contract: remote.ts). */
+export class Remote {
+  readonly #host: RemoteHost
+  readonly #stopping = new AbortController()
+  readonly #streams = new Set<Promise<void>>()
+
+  constructor(host: RemoteHost) {
+    this.#host = host
+  }
+
+  /** The answer to a request, whatever came. */
+  async reply(id: string, request: unknown): Promise<ReplyMessage> {
+    try {
+      if (!requestChecker.Check(request))
+        throw new RemoteRefusal(501, 'this node does not know what it is asked')
+      return { kind: 'reply', id, ok: (await this.#answer(request)) ?? {} }
+    } catch (thrown) {
+      return { kind: 'reply', id, error: remoteError(thrown) }
+    }
+  }
+
+  /** Serves one stream from its dial to its end. Gives a reply only when there is none. */
+  async stream(
+    id: string,
+    request: unknown,
+    dial: () => Promise<StreamSocket>,
+  ): Promise<ReplyMessage | undefined> {
+    if (this.#streams.size >= LIMITS.nodeStreamsMax || this.#stopping.signal.aborted)
+      return { kind: 'reply', id, error: { status: 429, message: 'too many streams are open' } }
+    const served = this.#serve(request, dial)
+    const settled = served.then(ignore, ignore)
+    this.#streams.add(settled)
+    void settled.then(() => this.#streams.delete(settled))
+    try {
+      await served
+      return undefined
+    } catch (thrown) {
+      return { kind: 'reply', id, error: remoteError(thrown) }
+    }
+  }
+
+  /** Ends all streams. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await Promise.all(this.#streams)
+  }
+
+  async #serve(request: unknown, dial: () => Promise<StreamSocket>): Promise<void> {
+    if (!streamChecker.Check(request))
+      throw new RemoteRefusal(501, 'this node does not know what it is asked')
+    const prepared = await this.#prepare(request)
+    try {
+      const stream = await dial()
+      const over = new AbortController()
+      const stop = (): void => stream.terminate()
+      this.#stopping.signal.addEventListener('abort', stop)
+      stream.onClose(() => {
+        this.#stopping.signal.removeEventListener('abort', stop)
+        over.abort()
+      })
+      stream.send(OPENED)
+      await prepared
+        .begin(stream, over.signal)
+        .catch((thrown: unknown) => this.#fail(stream, thrown))
+    } finally {
+      await prepared.release()
+    }
+  }
+
+  #fail(stream: StreamSocket, thrown: unknown): void {
+    this.#host.log.warn({ error: messageOf(thrown) }, 'a stream for a server failed')
+    stream.close(1011, messageOf(thrown).slice(0, 40))
+  }
+
+  async #answer(request: NodeRequest): Promise<unknown> {
+    const { hostUsage, usage } = this.#host
+    switch (request.verb) {
+      case 'host-usage':
+        return await hostUsage.read()
+      case 'collect-all':
+        return await this.#host.collectAll()
+      case 'collect':
+        return await this.#collect(request.allocation)
+      case 'list':
+        return await listFiles(this.#directory(request.allocation), request.path)
+      case 'stat':
+        return await statFile(this.#directory(request.allocation), request.path)
+      case 'signal':
+        return await signalTasks(this.#allocation(request.allocation), request)
+      case 'restart':
+        return await restartTasks(this.#allocation(request.allocation), request)
+      case 'checks':
+        return this.#host.checksOf(this.#allocation(request.allocation).id)
+      case 'usage': {
+        const { tasks } = this.#allocation(request.allocation)
+        return await usage.read({ ...request, tasks })
+      }
+    }
+  }
+
+  async #collect(id: string): Promise<void> {
+    if (await this.#host.collect(id)) return
+    const text = 'No such allocation on client, or allocation not eligible for GC'
+    throw new RemoteRefusal(400, text)
+  }
+
+  async #prepare(request: NodeStreamRequest): Promise<Prepared> {
+    switch (request.verb) {
+      case 'exec':
+        return await this.#prepareExec(request)
+      case 'logs':
+        return this.#prepareLogs(request)
+      case 'read':
+        return await this.#prepareRead(request)
+      case 'follow':
+        return await this.#prepareFollow(request)
+    }
+  }
+
+  async #prepareExec({ allocation, task, command, tty }: StreamOf<'exec'>): Promise<Prepared> {
+    const { allowsExec, clock } = this.#host
+    if (!allowsExec) throw new RemoteRefusal(403, 'Permission denied')
+    const found = this.#started(allocation, task, '')
+    const notRunning = new RemoteRefusal(400, `task ${JSON.stringify(task)} is not running.`)
+    if (found.state.State !== 'running') throw notRunning
+    const request = { command, tty: tty ? DEFAULT_SIZE : undefined }
+    const session = await found.exec(request).catch((thrown: unknown) => {
+      throw thrown instanceof Fault && thrown.kind === 'task-not-running' ? notRunning : thrown
+    })
+    return {
+      begin: (stream) => serveExec(stream, session, clock),
+      // Nothing to a command that has ended.
+      release: () => Promise.resolve(session.hangUp()),
+    }
+  }
+
+  #prepareLogs(request: StreamOf<'logs'>): Prepared {
+    const { allocation, task, type, framed } = request
+    const directory = this.#directory(allocation)
+    const control = this.#started(allocation, task, ' No logs available')
+    const log = new LogFiles(directory, task, type)
+    const { clock } = this.#host
+    return {
+      begin: sending(async (stream, signal) => {
+        const sink = framed ? framedSink(stream) : plainSink(stream)
+        const isOver = (): boolean => control.state.State === 'dead'
+        await followLog(log, { ...request, sink, clock, signal, isOver })
+      }),
+      release: () => Promise.resolve(),
+    }
+  }
+
+  async #prepareRead({ allocation, path, offset, limit }: StreamOf<'read'>): Promise<Prepared> {
+    const file = await this.#openFile(allocation, path)
+    return {
+      begin: sending(async (stream, signal) => {
+        const sink = plainSink(stream)
+        await copyFile(file.handle, { offset, limit, sink, file: path, signal })
+      }),
+      release: () => file.handle.close(),
+    }
+  }
+
+  async #prepareFollow(request: StreamOf<'follow'>): Promise<Prepared> {
+    const file = await this.#openFile(request.allocation, request.path)
+    const { clock } = this.#host
+    return {
+      begin: sending((stream, signal) =>
+        followFile(file, { ...request, sink: framedSink(stream), clock, signal }),
+      ),
+      release: () => file.handle.close(),
+    }
+  }
+
+  async #openFile(allocation: string, path: string): Promise<OpenedFile> {
+    const file = await openBelow(this.#directory(allocation), path)
+    try {
+      requireFile(file, path)
+      return file
+    } catch (thrown) {
+      await file.handle.close()
+      throw thrown
+    }
+  }
+
+  #allocation(id: string): AllocationRunner {
+    const found = this.#host.findAllocation(id)
+    if (found !== undefined) return found
+    throw new RemoteRefusal(404, `Unknown allocation ${JSON.stringify(id)}`)
+  }
+
+  #directory(id: string): string {
+    const found = this.#host.directoryOf(id)
+    if (found !== undefined) return found
+    throw new RemoteRefusal(404, `state for allocation ${id} not found on client`)
+  }
+
+  /** Reference §7.1 and §8.5: a task that there is, and that was started once. */
+  #started(allocation: string, task: string, more: string) {
+    const found = findTask(this.#allocation(allocation), task)
+    if (found === undefined)
+      throw new RemoteRefusal(400, `unknown task name ${JSON.stringify(task)}`)
+    const { State, StartedAt } = found.state
+    if (State === 'pending' && StartedAt === ZERO_TIME)
+      throw new RemoteRefusal(
+        more === '' ? 400 : 404,
+        `task ${JSON.stringify(task)} not started yet.${more}`,
+      )
+    return found
+  }
+}
+
+/** Reference task-drivers §10: until the caller says how large its terminal is. */
+const DEFAULT_SIZE = { rows: 24, columns: 80 }
+
+/** The contract's StreamOpening. */
+const OPENED = '{"opened":true}'
+
+const ignore = (): void => undefined
+
+/** Bytes go one way only; it is read nevertheless, to notice when the other side leaves. */
+function sending(send: Prepared['begin']): Prepared['begin'] {
+  return async (stream, signal) => {
+    stream.onMessage(ignore)
+    await send(stream, signal)
+    stream.close()
+  }
+}

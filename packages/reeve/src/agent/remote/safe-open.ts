@@ -1,0 +1,105 @@
+import { constants, type Stats } from 'node:fs'
+import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises'
+import { join, posix, sep } from 'node:path'
+import { errorCode } from '../store/state-file.ts'
+import { RemoteRefusal } from './remote-refusal.ts'
+
+/** A file or directory of an allocation that is open for reading. */
+export interface OpenedFile {
+  readonly handle: FileHandle
+  readonly stats: Stats
+  /** Where it really is, below the directory of the allocation; empty for that itself. */
+  readonly inside: string
+}
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants
+
+/**
+ * Opens what a caller named below the directory of an allocation. Reference task-drivers §15: tasks
+ * plant links, pipes and devices there. So links are resolved first and nothing outside is touched;
+ * what was opened is then asked where it is, because it may have been swapped in between; and only
+ * regular files and directories are read.
+ */
+export async function openBelow(root: string, path: string): Promise<OpenedFile> {
+  const wanted = lexically(path)
+  try {
+    const realRoot = await realpath(root)
+    const target = await realpath(join(realRoot, wanted))
+    requireAllowed(realRoot, target, path)
+    requireReadable(await lstat(target), path)
+    const handle = await open(target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+    try {
+      const inside = requireAllowed(realRoot, await readlink(`/proc/self/fd/${handle.fd}`), path)
+      const stats = await handle.stat()
+      requireReadable(stats, path)
+      return { handle, stats, inside }
+    } catch (thrown) {
+      await handle.close()
+      throw thrown
+    }
+  } catch (thrown) {
+    throw refusalOf(thrown, path)
+  }
+}
+
+/** Opens for the time of one use. */
+export async function usingFile<T>(
+  root: string,
+  path: string,
+  use: (file: OpenedFile) => Promise<T>,
+): Promise<T> {
+  const file = await openBelow(root, path)
+  try {
+    return await use(file)
+  } finally {
+    await file.handle.close()
+  }
+}
+
+/** The path without `.` and `..`, which must not lead above the directory even by name. */
+function lexically(path: string): string {
+  if (path.includes('\0')) throw new RemoteRefusal(400, 'a path has no zero bytes')
+  const normal = posix.normalize(`./${path}`)
+  if (normal === '..' || normal.startsWith('../')) throw escapes(path)
+  return normal
+}
+
+function escapes(path: string): RemoteRefusal {
+  return new RemoteRefusal(403, `Path escapes the alloc directory: ${path}`)
+}
+
+/** Reference scheduling §33: what a task keeps to itself, in a directory of each task. */
+export const HIDDEN: ReadonlySet<string> = new Set(['secrets', 'private'])
+
+function requireAllowed(realRoot: string, target: string, path: string): string {
+  if (target !== realRoot && !target.startsWith(`${realRoot}${sep}`)) throw escapes(path)
+  const inside = target.slice(realRoot.length + 1)
+  const [task = '', directory = ''] = inside.split(sep)
+  // `alloc` is shared by the tasks and has no such directories.
+  if (task !== 'alloc' && HIDDEN.has(directory))
+    throw new RemoteRefusal(403, `Reading secret file prohibited: ${path}`)
+  return inside
+}
+
+/** A pipe would wait for its writer; a device may act when it is opened. */
+function requireReadable(stats: Stats, path: string): void {
+  if (stats.isFile() || stats.isDirectory()) return
+  throw new RemoteRefusal(400, `${JSON.stringify(path)} is no regular file and no directory`)
+}
+
+const STATUS_OF: Readonly<Record<string, readonly [number, string]>> = {
+  ENOENT: [404, 'no such file or directory'],
+  ENOTDIR: [404, 'not a directory'],
+  EACCES: [403, 'permission denied'],
+  EPERM: [403, 'permission denied'],
+  ELOOP: [400, 'too many levels of symbolic links'],
+  ENAMETOOLONG: [400, 'file name too long'],
+  ENXIO: [400, 'no such device or address'],
+}
+
+function refusalOf(thrown: unknown, path: string): unknown {
+  const known = STATUS_OF[errorCode(thrown) ?? '']
+  if (known === undefined) return thrown
+  const [status, text] = known
+  return new RemoteRefusal(status, `open ${path}: ${text}`, { cause: thrown })
+}

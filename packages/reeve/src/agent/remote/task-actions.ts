@@ -1,0 +1,72 @@
+import { Fault, messageOf } from '../../kit/fault.ts'
+import { multiErrorText } from '../../kit/multi-error.ts'
+import type { AllocationRunner } from '../allocation/allocation-runner.ts'
+import type { TaskControl } from '../task/task-control.ts'
+import { RemoteRefusal } from './remote-refusal.ts'
+
+type Tasks = Pick<AllocationRunner, 'tasks' | 'restart'>
+
+/** Reference §7.4 and §2.5: one task, or with an empty name every one that runs. */
+export async function signalTasks(
+  allocation: Tasks,
+  { task: name, signal }: { readonly task: string; readonly signal: string },
+): Promise<void> {
+  if (name !== '') {
+    const task = findTask(allocation, name)
+    if (task === undefined) throw new RemoteRefusal(400, 'Task not found')
+    await task.signal(signal).catch((thrown: unknown) => {
+      throw signalRefusal(thrown, signal)
+    })
+    return
+  }
+  const running = allocation.tasks.filter((task) => task.state.State === 'running')
+  if (running.length === 0) throw new RemoteRefusal(400, 'Task not running')
+  const problems: string[] = []
+  for (const task of running)
+    await task.signal(signal).catch((thrown: unknown) => {
+      const { message } = signalRefusal(thrown, signal)
+      problems.push(`Failed to signal task: ${task.name}, err: ${message}`)
+    })
+  if (problems.length > 0) throw new RemoteRefusal(400, multiErrorText(problems))
+}
+
+function signalRefusal(thrown: unknown, signal: string): RemoteRefusal {
+  switch (kindOf(thrown)) {
+    case 'task-not-running':
+    case 'task-gone':
+      return new RemoteRefusal(400, 'Task not running', { cause: thrown })
+    case 'task-signal':
+      return new RemoteRefusal(400, `unknown signal ${JSON.stringify(signal)}`, { cause: thrown })
+    default:
+      return new RemoteRefusal(500, messageOf(thrown), { cause: thrown })
+  }
+}
+
+/** Reference §7.4: one task, all that run, or all with those that have ended. */
+export async function restartTasks(
+  allocation: Tasks,
+  { task, allTasks }: { readonly task: string; readonly allTasks: boolean },
+): Promise<void> {
+  if (task !== '' && findTask(allocation, task) === undefined)
+    throw new RemoteRefusal(400, `Could not find task runner for task: ${task}`)
+  try {
+    await allocation.restart({ task, allTasks })
+  } catch (thrown) {
+    switch (kindOf(thrown)) {
+      case 'allocation-ended':
+        throw new RemoteRefusal(400, 'restart of an alloc that should not run', { cause: thrown })
+      case 'task-not-running':
+        throw new RemoteRefusal(400, 'Task not running', { cause: thrown })
+      default:
+        throw new RemoteRefusal(500, messageOf(thrown), { cause: thrown })
+    }
+  }
+}
+
+export function findTask({ tasks }: Pick<Tasks, 'tasks'>, name: string): TaskControl | undefined {
+  return tasks.find((task) => task.name === name)
+}
+
+function kindOf(thrown: unknown): string {
+  return thrown instanceof Fault ? thrown.kind : ''
+}

@@ -1,0 +1,260 @@
+import type { CheckResult, OfferedService } from '@reeve/contract'
+import { messageOf } from '../../kit/fault.ts'
+import type { Clock } from '../../kit/clock.ts'
+import { isSidecar, stageOf } from '../allocation/lifecycle.ts'
+import type { AgentService, AgentTask, Assignment } from '../assignment.ts'
+import type { DriverAddress } from '../driver.ts'
+import type { Log } from '../log.ts'
+import type { NodeFacts } from '../node-facts.ts'
+import type { Workspace } from '../store/workspace.ts'
+import { buildEnvironment, type TaskEnvironment } from '../task/environment.ts'
+import type { TaskControl } from '../task/task-control.ts'
+import { CheckRunner } from './check-runner.ts'
+import { isBuiltIn, planServices, type PlannedCheck, type PlannedService } from './plan-services.ts'
+import type { ChecksHealth } from './checks-health.ts'
+
+export interface AllocationServicesOptions {
+  readonly clock: Clock
+  readonly log: Log
+  readonly workspace: Workspace
+  readonly assignment: Assignment
+  /** The allocation's address in a network of its own; undefined where it is in the machine's. */
+  readonly allocationIp: string | undefined
+  readonly node: () => NodeFacts
+  /** The tasks of the allocation. */
+  tasks(): readonly TaskControl[]
+  /** What it offers is another set. */
+  offered(services: readonly OfferedService[]): void
+  /** A check was looked at. */
+  readonly changed: () => void
+}
+
+/** A task that offers something, from its start until it is told to end. */
+interface Offering {
+  readonly planned: readonly PlannedService[]
+  readonly checks: readonly CheckRunner[]
+}
+
+/** What a running task brings along. */
+export interface StartedTask {
+  readonly task: AgentTask
+  readonly environment: TaskEnvironment
+  readonly address: DriverAddress | undefined
+}
+
+/** The group's own services are kept under a name that no task can have. */
+const GROUP = ''
+
+/**
+ * The services and checks of one allocation (reference scheduling §37): the group's from before its
+ * tasks begin, a task's while it runs. What cannot be registered is told to the log and to the
+ * task, and costs nobody else.
+ */
+export class AllocationServices {
+  readonly #options: AllocationServicesOptions
+  readonly #offerings = new Map<string, Offering>()
+  readonly #started = new Map<string, StartedTask>()
+  #assignment: Assignment
+  #isGroupOpen = false
+
+  constructor(options: AllocationServicesOptions) {
+    this.#options = options
+    this.#assignment = options.assignment
+  }
+
+  startGroup(): void {
+    this.#isGroupOpen = true
+    this.#offer(GROUP)
+  }
+
+  startTask(started: StartedTask): void {
+    this.#started.set(started.task.Name, started)
+    this.#offer(started.task.Name)
+  }
+
+  /** A task is about to end, or has. */
+  endTask(task: string): void {
+    this.#started.delete(task)
+    this.#withdraw(task)
+  }
+
+  /** The allocation is about to end: nobody should be sent to it any more. */
+  endGroup(): void {
+    this.#isGroupOpen = false
+    this.#withdraw(GROUP)
+  }
+
+  /** The servers changed the job, or promoted a canary: what is offered follows. */
+  update(assignment: Assignment): void {
+    this.#assignment = assignment
+    for (const task of assignment.group.Tasks) {
+      const started = this.#started.get(task.Name)
+      if (started !== undefined) this.#started.set(task.Name, { ...started, task })
+    }
+    if (this.#isGroupOpen) this.#offer(GROUP)
+    for (const task of this.#started.keys()) this.#offer(task)
+  }
+
+  /** Ends all watching; what is registered stays, as the tasks do. */
+  halt(): void {
+    for (const { checks } of this.#offerings.values()) for (const check of checks) check.stop()
+  }
+
+  get results(): readonly CheckResult[] {
+    return this.#checks().map((check) => check.result)
+  }
+
+  /** Reference scheduling §29: all expected checks must pass, continuously. */
+  get health(): ChecksHealth {
+    const checks = this.#checks()
+    const times = checks.map((check) => check.passingSinceMs)
+    const late = checks.filter((check) => check.passingSinceMs === undefined)
+    const isComplete = checks.length >= this.#expectedChecks()
+    const since = times.reduce<number>((latest, time) => Math.max(latest, time ?? 0), 0)
+    return {
+      passingSinceMs: isComplete && late.length === 0 ? since : undefined,
+      late: late.map(({ planned }) => ({ task: planned.task, check: planned.name })),
+    }
+  }
+
+  #checks(): readonly CheckRunner[] {
+    return [...this.#offerings.values()].flatMap(({ checks }) => checks)
+  }
+
+  /** Those of the group and of the tasks that run as long as it does. */
+  #expectedChecks(): number {
+    const { group } = this.#assignment
+    const lasting = group.Tasks.filter(({ Lifecycle }) => {
+      const stage = stageOf(Lifecycle)
+      return stage === 'main' || isSidecar(stage)
+    })
+    const services = [...(group.Services ?? []), ...lasting.flatMap((task) => task.Services ?? [])]
+    return services
+      .filter(({ Provider }) => isBuiltIn(Provider))
+      .reduce((sum, { Checks }) => sum + (Checks?.length ?? 0), 0)
+  }
+
+  #offer(owner: string): void {
+    const planned = this.#plan(owner)
+    const before = this.#offerings.get(owner)
+    if (planned.length === 0 && before === undefined) return
+    const checks = this.#checksFor(planned, before?.checks ?? [])
+    this.#offerings.set(owner, { planned, checks })
+    this.#tell()
+  }
+
+  /** Checks that are as they were go on; only new ones begin. */
+  #checksFor(
+    planned: readonly PlannedService[],
+    before: readonly CheckRunner[],
+  ): readonly CheckRunner[] {
+    const known = new Map(before.map((check) => [JSON.stringify(check.planned), check]))
+    const kept = planned.flatMap(({ checks }) =>
+      checks.map((one) => {
+        const text = JSON.stringify(one)
+        const runner = known.get(text)
+        known.delete(text)
+        return runner ?? this.#newCheck(one)
+      }),
+    )
+    for (const gone of known.values()) gone.stop()
+    return kept
+  }
+
+  #newCheck(planned: PlannedCheck): CheckRunner {
+    const { clock, changed } = this.#options
+    const runner = new CheckRunner({
+      clock,
+      planned,
+      changed,
+      exec: (request) => this.#taskOf(planned).exec(request),
+      out: (one) => this.#restart(one),
+    })
+    runner.start()
+    return runner
+  }
+
+  #taskOf({ check, task }: PlannedCheck): TaskControl {
+    const name = check.TaskName || task
+    const found = this.#options.tasks().find((one) => one.name === name)
+    if (found === undefined) throw new Error(`there is no task ${JSON.stringify(name)}`)
+    return found
+  }
+
+  /** Reference scheduling §37: the task, or all of them for a service of the group. */
+  #restart(planned: PlannedCheck): void {
+    const name = planned.check.TaskName || planned.task
+    const reason = `healthcheck: check ${JSON.stringify(planned.name)} unhealthy`
+    for (const task of this.#options.tasks()) {
+      if (name !== '' && task.name !== name) continue
+      if (task.state.State !== 'running') continue
+      task.restart({ reason, withDelay: true }).catch((thrown: unknown) => {
+        this.#complain(name, `could not restart it: ${messageOf(thrown)}`)
+      })
+    }
+  }
+
+  #plan(owner: string): readonly PlannedService[] {
+    const started = this.#started.get(owner)
+    const { group } = this.#assignment
+    const services = (owner === GROUP ? group.Services : started?.task.Services) ?? []
+    if (services.every(({ Provider }) => !isBuiltIn(Provider))) return []
+    const environment = started?.environment ?? this.#groupEnvironment()
+    return services.flatMap((service) => this.#planOne(owner, service, { environment, started }))
+  }
+
+  #planOne(
+    owner: string,
+    service: AgentService,
+    { environment, started }: { environment: TaskEnvironment; started: StartedTask | undefined },
+  ): readonly PlannedService[] {
+    const { allocationIp } = this.#options
+    const { Attributes } = this.#options.node()
+    try {
+      return planServices({
+        assignment: this.#assignment,
+        services: [service],
+        task: owner,
+        around: {
+          allocation: this.#assignment.allocation,
+          task: owner,
+          hostIp: Attributes['unique.network.ip-address'] ?? '127.0.0.1',
+          driver: started?.address,
+          allocationIp,
+        },
+        resolve: (text, field) => environment.interpolator.text(text, field),
+      })
+    } catch (thrown) {
+      this.#complain(owner, `service ${service.Name} is not registered: ${messageOf(thrown)}`)
+      return []
+    }
+  }
+
+  /** What is known to all tasks alike. */
+  #groupEnvironment(): TaskEnvironment {
+    const [first] = this.#assignment.group.Tasks
+    const task = { ...first, Name: '', Env: null, Meta: null } as AgentTask // a group has a task
+    const { workspace, node } = this.#options
+    const paths = workspace.paths({ allocationId: this.#assignment.allocation.ID, task: '' })
+    const assignment = this.#assignment
+    return buildEnvironment({ assignment, task, node: node(), paths, isolation: 'none' })
+  }
+
+  #withdraw(owner: string): void {
+    const offering = this.#offerings.get(owner)
+    if (offering === undefined) return
+    for (const check of offering.checks) check.stop()
+    this.#offerings.delete(owner)
+    this.#tell()
+  }
+
+  #tell(): void {
+    const planned = [...this.#offerings.values()].flatMap((offering) => offering.planned)
+    this.#options.offered(planned.map(({ offered }) => offered))
+  }
+
+  #complain(task: string, message: string): void {
+    const { ID: allocation } = this.#assignment.allocation
+    this.#options.log.error({ allocation, task, reason: message }, 'service')
+  }
+}

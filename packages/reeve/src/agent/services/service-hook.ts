@@ -1,0 +1,25 @@
+import type { TaskHook } from '../task/task-hook.ts'
+import type { NodeServices } from './node-services.ts'
+
+/**
+ * Reference scheduling §25, §28: a task's services are registered after it started, and taken out
+ * before it is told to end.
+ */
+export function serviceHook(services: NodeServices): TaskHook {
+  return {
+    name: 'services',
+    once: false,
+    async afterStart({ assignment, task, environment }, { address }) {
+      services.taskStarted(assignment.allocation.ID, { task, environment, address })
+      await Promise.resolve()
+    },
+    async beforeStop({ assignment, task }) {
+      services.taskEnding(assignment.allocation.ID, task.Name)
+      await Promise.resolve()
+    },
+    async afterExit({ assignment, task }) {
+      services.taskEnding(assignment.allocation.ID, task.Name)
+      await Promise.resolve()
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import type { TaskEvent, TaskEventType, TaskState } from '@reeve/contract'
+import type { Clock } from '../../kit/clock.ts'
+import type { TaskRecord } from '../store/store.ts'
+import { FRESH_TRACKER } from './restart-policy.ts'
+import { taskEvent, type TaskEventFields } from './task-event.ts'
+import { freshTaskState, moved, withEvent } from './task-state.ts'
+
+interface TaskLedgerOptions {
+  readonly clock: Clock
+  /** What was saved by an agent before this one. */
+  readonly record: TaskRecord | undefined
+  /** Called after every change. */
+  changed(): void
+}
+
+/** The record of one task, and the only place that changes it. */
+export class TaskLedger {
+  readonly #options: TaskLedgerOptions
+  #record: TaskRecord
+
+  constructor(options: TaskLedgerOptions) {
+    this.#options = options
+    this.#record = options.record ?? FRESH_RECORD
+    if (options.record === undefined) this.note('Received')
+  }
+
+  get record(): TaskRecord {
+    return this.#record
+  }
+
+  get state(): TaskState {
+    return this.#record.state
+  }
+
+  /** Adds an event of now. */
+  note(type: TaskEventType, fields?: TaskEventFields): void {
+    this.append(taskEvent(type, this.#options.clock.nowMs(), fields))
+  }
+
+  append(event: TaskEvent): void {
+    this.change({ state: withEvent(this.#record.state, event) })
+  }
+
+  move(to: TaskState['State'], atMs = this.#options.clock.nowMs()): void {
+    this.change({ state: moved(this.#record.state, to, atMs) })
+  }
+
+  /** A dead task lives again: what it failed at before is forgiven. */
+  revive(): void {
+    const state = moved(this.#record.state, 'pending', this.#options.clock.nowMs())
+    this.change({ state: { ...state, Failed: false }, restarts: FRESH_TRACKER })
+  }
+
+  change(part: Partial<TaskRecord>): void {
+    this.#record = { ...this.#record, ...part }
+    this.#options.changed()
+  }
+}
+
+const FRESH_RECORD: TaskRecord = {
+  state: freshTaskState(),
+  attempt: 0,
+  handle: null,
+  restarts: FRESH_TRACKER,
+  hooksDone: [],
+}

@@ -1,0 +1,25 @@
+import { templateFault } from './facts.ts'
+
+/** Reads `KEY=value` lines. Blank lines and comments are left out, quotes around a value go. */
+export function parseEnvFile(text: string): Readonly<Record<string, string>> {
+  const env: Record<string, string> = Object.create(null)
+  for (const [index, raw] of text.split(/\r?\n/).entries()) {
+    const line = raw.trim().replace(/^export\s+/, '')
+    if (line === '' || line.startsWith('#')) continue
+    const equals = line.indexOf('=')
+    const name = line.slice(0, Math.max(0, equals)).trim()
+    if (!/^[^\s=\0'"]+$/.test(name)) {
+      throw templateFault(`line ${index + 1} of an environment file is not KEY=value`)
+    }
+    env[name] = unquoted(line.slice(equals + 1).trim())
+  }
+  return env
+}
+
+function unquoted(value: string): string {
+  if (/^'.*'$/s.test(value) && value.length > 1) return value.slice(1, -1)
+  if (!/^".*"$/s.test(value) || value.length < 2) return value.replace(/\s+#.*$/, '')
+  return value.slice(1, -1).replace(/\\([nrt"\\$])/g, (_, mark: string) => {
+    return { n: '\n', r: '\r', t: '\t' }[mark] ?? mark
+  })
+}
