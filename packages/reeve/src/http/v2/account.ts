@@ -1,87 +1,64 @@
-import { v2, type AclToken } from '@reeve/contract'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { AclTokenRow } from '../../model/index.ts'
-import { asIs, sendV2Error } from './errors.ts'
+import { v2 } from '@reeve/contract'
+import {
+  createUser,
+  deleteUser,
+  findVisibleUser,
+  isSiteAdministrator,
+  listUsers,
+  updateAccount,
+  type GovernanceCaller,
+  type GovernanceContext,
+} from '../../governance/index.ts'
+import { err, ok } from '../../kit/result.ts'
+import { UNSEEN } from '../../model/index.ts'
+import { answer, created, NO_CONTENT, single, paged, windowOf } from './documents.ts'
+import { endpoint, type V2Endpoint } from './endpoint.ts'
+import { accountResource, adminUserResource, userResource } from './resources/user.ts'
 
-export interface AccountHost {
-  /** The management token a bearer secret belongs to; undefined for anything else. */
-  readonly findAdministrator: (secret: string) => AclTokenRow | undefined
-}
+const { v2Routes } = v2
 
-/** Governance calls so far: is somebody there, and who am I (reference governance §4.1). */
-export const v2MountedRoutes = [v2.v2Routes.ping, v2.v2Routes.readAccount] as const
-
-export function mountAccount(app: FastifyInstance, host: AccountHost): void {
-  for (const { path } of v2MountedRoutes)
-    app.route({
-      method: ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-      url: path,
-      handler: (request, reply) =>
-        sendV2Error(
-          reply.header('allow', 'GET, HEAD'),
-          405,
-          `${request.method} is not possible here`,
+/** Reference §4.1: is somebody there, who am I, and the users of the installation. */
+export function accountEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  const administrators = ({ caller }: { readonly caller: GovernanceCaller }) =>
+    isSiteAdministrator(caller) ? ok(true) : err(UNSEEN)
+  return [
+    endpoint(v2Routes.ping, () => NO_CONTENT, { isOpen: true }),
+    endpoint(v2Routes.readAccount, ({ caller }) => single(accountResource(context, caller))),
+    endpoint(
+      v2Routes.updateAccount,
+      async ({ caller, body }) =>
+        answer(await updateAccount(context, caller, body.data.attributes), () =>
+          single(accountResource(context, caller)),
         ),
-    })
-  app.get(v2.v2Routes.ping.path, (_request, reply) => reply.code(204).send())
-  app.get(v2.v2Routes.readAccount.path, (request, reply) => {
-    const secret = bearerOf(request)
-    const token = secret === undefined ? undefined : host.findAdministrator(secret)
-    if (token === undefined)
-      return sendV2Error(reply, 401, 'the bearer token is absent, malformed, expired or revoked')
-    return reply
-      .type(v2.JSON_API_TYPE)
-      .serializer(asIs)
-      .send(JSON.stringify({ data: administrator(token) }))
-  })
+      { guard: ({ caller }) => (caller.kind === 'user' ? ok(true) : err(UNSEEN)) },
+    ),
+    endpoint(v2Routes.readUser, ({ caller, params }) =>
+      answer(findVisibleUser(context, caller, params.user_id), (user) =>
+        single(userResource(user)),
+      ),
+    ),
+    endpoint(v2Routes.listUsers, (request) =>
+      answer(
+        listUsers(context, request.caller, { part: request.query.q, ...windowOf(request.page) }),
+        ({ keys, total }) => {
+          const { users } = context.store.tables
+          return paged(request, {
+            items: keys.map((id) => adminUserResource(users.get(id))),
+            total,
+          })
+        },
+      ),
+    ),
+    endpoint(
+      v2Routes.createUser,
+      async ({ caller, body }) =>
+        answer(await createUser(context, caller, body.data.attributes), (user) =>
+          created(adminUserResource(user)),
+        ),
+      { guard: administrators },
+    ),
+    endpoint(v2Routes.deleteUser, async ({ caller, params }) =>
+      answer(await deleteUser(context, caller, params.user_id), () => NO_CONTENT),
+    ),
+  ]
 }
-
-function bearerOf(request: FastifyRequest): string | undefined {
-  const [scheme, secret] = (request.headers.authorization ?? '').trim().split(/\s+/)
-  return scheme?.toLowerCase() === 'bearer' ? secret : undefined
-}
-
-/** Architecture §9: the management token of `/v1` is the site administrator here. */
-function administrator(token: Pick<AclToken, 'AccessorID'>): v2.Account {
-  const id = `user-${userSuffix(token.AccessorID)}`
-  return {
-    id,
-    type: 'users',
-    attributes: {
-      username: 'administrator',
-      'is-service-account': true,
-      'avatar-url': null,
-      email: null,
-      'is-admin': true,
-      'two-factor': { enabled: false, verified: false },
-      permissions: {
-        'can-create-organizations': true,
-        'can-change-email': false,
-        'can-change-username': false,
-        'can-manage-user-tokens': false,
-      },
-    },
-    relationships: {
-      'authentication-tokens': { links: { related: `/api/v2/users/${id}/authentication-tokens` } },
-      'authenticated-resource': {
-        data: { id, type: 'users' },
-        links: { related: `/api/v2/users/${id}` },
-      },
-    },
-    links: { self: `/api/v2/users/${id}`, 'auth-token': null },
-  }
-}
-
-/** The id of the service user that stands for a token: the same for the same accessor. */
-function userSuffix(accessorId: string): string {
-  const digits = BigInt(`0x${accessorId.replaceAll('-', '')}`)
-  let rest = digits
-  let suffix = ''
-  for (let i = 0; i < SUFFIX_CHARS; i++) {
-    suffix += v2.ID_ALPHABET.charAt(Number(rest % BigInt(v2.ID_ALPHABET.length)))
-    rest /= BigInt(v2.ID_ALPHABET.length)
-  }
-  return suffix
-}
-
-const SUFFIX_CHARS = 16

@@ -1,5 +1,6 @@
 import { v2 } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
+import type { GovernanceRefusal, GovernanceRefusalCode } from '../../model/index.ts'
 
 const { ERROR_TITLES, JSON_API_TYPE } = v2
 
@@ -10,12 +11,26 @@ const TITLE_OF: Readonly<Record<number, string>> = {
   403: ERROR_TITLES.forbidden,
   404: ERROR_TITLES.notFound,
   405: ERROR_TITLES.methodNotAllowed,
+  409: ERROR_TITLES.conflict,
   413: ERROR_TITLES.payloadTooLarge,
   415: ERROR_TITLES.unsupportedMediaType,
+  422: ERROR_TITLES.unprocessable,
   429: ERROR_TITLES.tooManyRequests,
   500: ERROR_TITLES.internal,
   503: ERROR_TITLES.unavailable,
 }
+
+/** A new code does not compile until its status is chosen. */
+const STATUS_OF = {
+  unseen: 404,
+  'token-refused': 401,
+  forbidden: 403,
+  conflict: 409,
+  malformed: 400,
+  invalid: 422,
+  unprocessable: 422,
+  'too-large': 413,
+} as const satisfies Record<GovernanceRefusalCode, number>
 
 /**
  * Fastify adds a charset to texts that have no serializer; JSON:API allows no parameter (reference
@@ -26,11 +41,56 @@ export function asIs(text: string): string {
 }
 
 export function sendV2Error(reply: FastifyReply, status: number, detail: string): FastifyReply {
+  return sendErrors(reply, status, [errorObject(status, detail)])
+}
+
+export function sendGovernanceRefusal(
+  reply: FastifyReply,
+  refusal: GovernanceRefusal,
+): FastifyReply {
+  const status = STATUS_OF[refusal.code]
+  return sendErrors(reply, status, errorsOf(refusal, status))
+}
+
+function errorsOf(refusal: GovernanceRefusal, status: number): readonly v2.ErrorObject[] {
+  switch (refusal.code) {
+    case 'unseen':
+      // The same text whatever is hidden, so that it tells nothing.
+      return [errorObject(status, 'Not found, or not for you to see or change.')]
+    case 'token-refused':
+      return [errorObject(status, 'The organization takes no tokens of users.')]
+    case 'too-large':
+      return [errorObject(status, `The body is larger than ${refusal.bytesMax} bytes.`)]
+    case 'invalid':
+      return refusal.problems.map(({ pointer, detail, title }) => ({
+        status: String(status),
+        title: title ?? ERROR_TITLES.invalidAttribute,
+        detail,
+        source: { pointer },
+      }))
+    case 'malformed': {
+      const { parameter } = refusal
+      const source = parameter === undefined ? {} : { source: { parameter } }
+      return [{ ...errorObject(status, refusal.detail), ...source }]
+    }
+    default:
+      return [errorObject(status, refusal.detail)]
+  }
+}
+
+function errorObject(status: number, detail: string): v2.ErrorObject {
   const other = status < 500 ? ERROR_TITLES.badRequest : ERROR_TITLES.internal
-  const title = TITLE_OF[status] ?? other
+  return { status: String(status), title: TITLE_OF[status] ?? other, detail }
+}
+
+function sendErrors(
+  reply: FastifyReply,
+  status: number,
+  errors: readonly v2.ErrorObject[],
+): FastifyReply {
   return reply
     .code(status)
     .type(JSON_API_TYPE)
     .serializer(asIs)
-    .send(JSON.stringify({ errors: [{ status: String(status), title, detail }] }))
+    .send(JSON.stringify({ errors: errors.slice(0, v2.ERRORS_MAX) }))
 }

@@ -1,0 +1,118 @@
+import type { ApiTokenRow, UserRow } from '../model/index.ts'
+import type { GovernanceContext } from './context.ts'
+import { suffixOf, suffixPart } from './ids.ts'
+
+/**
+ * Who calls: a person, or the service user that a team's or organization's token acts as (reference
+ * §1.7). `userId` is what `created-by` and locks name.
+ */
+export type GovernanceCaller =
+  /** Architecture §9: the management token of `/v1` is the site administrator here. */
+  | { readonly kind: 'site'; readonly userId: string }
+  | {
+      readonly kind: 'user'
+      readonly userId: string
+      readonly isAdmin: boolean
+      readonly tokenId: string
+    }
+  | {
+      readonly kind: 'team'
+      readonly userId: string
+      readonly teamId: string
+      readonly organizationId: string
+      readonly tokenId: string
+    }
+  | {
+      readonly kind: 'organization' | 'audit-trails'
+      readonly userId: string
+      readonly organizationId: string
+      readonly tokenId: string
+    }
+
+/** The site administrator that a management token stands for. */
+export function siteCaller(accessorId: string): GovernanceCaller {
+  return { kind: 'site', userId: `user-${suffixOf(accessorId)}` }
+}
+
+export function isSiteAdministrator(caller: GovernanceCaller): boolean {
+  return caller.kind === 'site' || (caller.kind === 'user' && caller.isAdmin)
+}
+
+/**
+ * The caller that a bearer secret belongs to; undefined when it is none, has expired or belongs to
+ * somebody who is gone. Found by hash, so the time taken tells nothing.
+ */
+export function findCaller(
+  context: GovernanceContext,
+  secret: string,
+): GovernanceCaller | undefined {
+  const { tables } = context.store
+  const [id] = tables.api_tokens.keysIn('secret', context.sealer.hash(secret))
+  const token = id === undefined ? undefined : tables.api_tokens.find(id)
+  if (token === undefined || isExpired(token, context.clock.nowMs())) return undefined
+  const caller = callerOf(context, token)
+  if (caller !== undefined) noteUse(context, token)
+  return caller
+}
+
+function isExpired({ expiresMs }: ApiTokenRow, nowMs: number): boolean {
+  return expiresMs !== null && expiresMs <= nowMs
+}
+
+function callerOf(context: GovernanceContext, token: ApiTokenRow): GovernanceCaller | undefined {
+  const { tables } = context.store
+  const { kind, ownerId, organizationId, id: tokenId } = token
+  if (kind === 'user') {
+    const user = tables.users.find(ownerId)
+    if (user === undefined) return undefined
+    return { kind, userId: user.id, isAdmin: user.isAdmin, tokenId }
+  }
+  if (organizationId === null || !tables.organizations.has(organizationId)) return undefined
+  const userId = serviceUserId(ownerId)
+  if (kind !== 'team') return { kind, userId, organizationId, tokenId }
+  if (!tables.teams.has(ownerId)) return undefined
+  return { kind, userId, teamId: ownerId, organizationId, tokenId }
+}
+
+/** The service user of a team or organization has the same random part as its id. */
+function serviceUserId(ownerId: string): string {
+  return `user-${suffixPart(ownerId)}`
+}
+
+/** Somebody as documents show it: a user, or one who only acts for a team or organization. */
+export type ShownUser = Pick<UserRow, 'id' | 'username'> & {
+  readonly isServiceAccount: boolean
+  readonly email: string | null
+  readonly isAdmin: boolean
+  /** Where a service user is known; null everywhere for the site's own. */
+  readonly organizationId: string | null
+}
+
+/** Who has this user id, service users included; undefined when nobody has. */
+export function findShownUser(context: GovernanceContext, userId: string): ShownUser | undefined {
+  const { tables } = context.store
+  const user = tables.users.find(userId)
+  if (user !== undefined) return { ...user, isServiceAccount: false, organizationId: null }
+  const service = { id: userId, isServiceAccount: true, email: null, isAdmin: false } as const
+  const suffix = suffixPart(userId)
+  const team = tables.teams.find(`team-${suffix}`)
+  if (team !== undefined)
+    return { ...service, username: `api-team_${suffix}`, organizationId: team.organizationId }
+  const organization = tables.organizations.find(`org-${suffix}`)
+  if (organization === undefined) return undefined
+  return { ...service, username: `api-org-${organization.name}`, organizationId: organization.id }
+}
+
+/** Reference §1.7: written at most once a minute for each token. */
+const USE_NOTED_EVERY_MS = 60_000
+
+function noteUse({ store, clock }: GovernanceContext, token: ApiTokenRow): void {
+  const nowMs = clock.nowMs()
+  if (token.lastUsedMs !== null && nowMs - token.lastUsedMs < USE_NOTED_EVERY_MS) return
+  // A store that has failed still answers reads; that somebody read is not worth a refusal.
+  if (store.fault !== undefined) return
+  store.commit({
+    cause: undefined,
+    changes: () => [{ table: 'api_tokens', row: { ...token, lastUsedMs: nowMs } }],
+  })
+}

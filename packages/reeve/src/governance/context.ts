@@ -1,0 +1,77 @@
+import type { Clock, IdSource } from '../kit/clock.ts'
+import type { Store } from '../state/index.ts'
+import { ListIndex } from './list-index.ts'
+
+/** Keeps secrets out of storage; the same one that the workload API uses. */
+export interface SecretKeeper {
+  /** One-way, the same for the same text: for finding. */
+  hash(secret: string): string
+  seal(secret: string): string
+  open(sealed: string): string
+}
+
+export interface GovernanceHost {
+  readonly store: Store
+  readonly clock: Clock
+  readonly ids: IdSource
+  readonly sealer: SecretKeeper
+}
+
+/** What every governance use case may use. Made once, by `openGovernance`. */
+export interface GovernanceContext extends GovernanceHost {
+  readonly lists: GovernanceLists
+}
+
+/** The lists that are searched, ordered and paged. One for each table that has a list endpoint. */
+export type GovernanceLists = ReturnType<typeof openLists>
+
+export function openGovernance({ store, clock, ids, sealer }: GovernanceHost): GovernanceContext {
+  return { store, clock, ids, sealer, lists: openLists(store) }
+}
+
+function organizationOf(row: { readonly organizationId: string }): string {
+  return row.organizationId
+}
+
+function nameOf(row: { readonly name: string }): string {
+  return row.name
+}
+
+/** Rows that belong to no organization are all in this scope. */
+export const SITE_SCOPE = ''
+
+function openLists(store: Store) {
+  const named = { scope: organizationOf, name: nameOf }
+  return {
+    organizations: new ListIndex(store, {
+      table: 'organizations',
+      scope: () => SITE_SCOPE,
+      name: nameOf,
+      // Reference §4.1: `q` looks at both.
+      text: ({ name, email }) => `${name}\n${email}`,
+    }),
+    users: new ListIndex(store, {
+      table: 'users',
+      scope: () => SITE_SCOPE,
+      name: ({ username }) => username,
+      text: ({ username, email }) => `${username}\n${email}`,
+    }),
+    memberships: new ListIndex(store, {
+      table: 'organization_memberships',
+      scope: organizationOf,
+      name: ({ email }) => email,
+      // Whoever changes a username writes the memberships after it.
+      text: ({ email, userId }) => `${store.tables.users.find(userId)?.username ?? ''}\n${email}`,
+    }),
+    teams: new ListIndex(store, {
+      table: 'teams',
+      scope: organizationOf,
+      // Reference §1.4: owners first. A space sorts before every character of a name.
+      name: ({ name, isOwners }) => (isOwners ? ` ${name}` : name),
+    }),
+    projects: new ListIndex(store, { table: 'projects', ...named }),
+    workspaces: new ListIndex(store, { table: 'workspaces', ...named }),
+    policies: new ListIndex(store, { table: 'run_policies', ...named }),
+    policySets: new ListIndex(store, { table: 'policy_sets', ...named }),
+  }
+}

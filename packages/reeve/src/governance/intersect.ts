@@ -1,0 +1,9 @@
+/** What all of them have; undefined stands for everything. The smallest is walked. */
+export function intersect(
+  sets: readonly (ReadonlySet<string> | undefined)[],
+): ReadonlySet<string> | undefined {
+  const given = sets.filter((one) => one !== undefined).toSorted((a, b) => a.size - b.size)
+  const [smallest, ...others] = given
+  if (smallest === undefined || others.length === 0) return smallest
+  return new Set([...smallest].filter((key) => others.every((one) => one.has(key))))
+}

@@ -1,0 +1,31 @@
+import type { OrganizationMembershipRow } from '../../model/index.ts'
+import { remove, scopedKey, type Change, type Tables } from '../../state/index.ts'
+
+/** Takes a user out of an organization and all its teams. */
+export function membershipEnd(tables: Tables, membershipId: string): readonly Change[] {
+  const inTeams = [...tables.team_memberships.keysIn('membership', membershipId)]
+  return [
+    ...inTeams.map((key) => remove('team_memberships', key)),
+    remove('organization_memberships', membershipId),
+  ]
+}
+
+/**
+ * Whether the organization would be left without owner. An invited one does not count: nobody knows
+ * whether it will come.
+ */
+export function isLastOwner(
+  tables: Tables,
+  membership: Pick<OrganizationMembershipRow, 'id' | 'organizationId'>,
+): boolean {
+  const { ownersTeamId } = tables.organizations.get(membership.organizationId)
+  if (!tables.team_memberships.has(scopedKey(ownersTeamId, membership.id))) return false
+  return activeOwners(tables, ownersTeamId).every((id) => id === membership.id)
+}
+
+export function activeOwners(tables: Tables, ownersTeamId: string): readonly string[] {
+  return tables.team_memberships
+    .rowsIn('team', ownersTeamId)
+    .map(({ membershipId }) => membershipId)
+    .filter((id) => tables.organization_memberships.find(id)?.status === 'active')
+}

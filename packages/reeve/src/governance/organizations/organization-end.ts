@@ -1,0 +1,28 @@
+import { remove, type Change, type GovernanceRows, type Tables } from '../../state/index.ts'
+
+/** Every table whose rows are in an organization; a new one is added here. */
+const IN_ORGANIZATION = [
+  'api_tokens',
+  'organization_memberships',
+  'policy_set_members',
+  'policy_set_parameters',
+  'policy_sets',
+  'project_namespaces',
+  'projects',
+  'reserved_tag_keys',
+  'run_policies',
+  'tag_bindings',
+  'team_memberships',
+  'team_projects',
+  'team_workspaces',
+  'teams',
+  'workspaces',
+] as const satisfies readonly (keyof GovernanceRows)[]
+
+/** Removes an organization and everything in it; users stay. */
+export function organizationEnd(tables: Tables, organizationId: string): readonly Change[] {
+  const rows = IN_ORGANIZATION.flatMap((table) =>
+    [...tables[table].keysIn('organization', organizationId)].map((key) => remove(table, key)),
+  )
+  return [...rows, remove('organizations', organizationId)]
+}

@@ -1,0 +1,297 @@
+import type { v2 } from '@reeve/contract'
+import type {
+  OrganizationAccess,
+  TeamProjectRow,
+  TeamRow,
+  TeamWorkspaceRow,
+} from '../model/index.ts'
+
+/**
+ * Who may do what (reference §4.5), as pure functions from facts to rights. Routes ask them, lists
+ * are filtered by them and the `permissions` objects are made from them, so that the three cannot
+ * say different things. Grants add up: a narrow role never lowers a wide one.
+ */
+
+/** What a caller is in one organization. */
+export interface Standing {
+  /** May know that the organization is there. */
+  readonly isMember: boolean
+  /** Owners team, organization token or site administrator: everything. */
+  readonly isOwner: boolean
+  /** Reference §1.7: a token of the organization starts no runs. */
+  readonly isOrganizationToken: boolean
+  /** What the teams of the caller hold together. */
+  readonly access: ReadonlySet<OrganizationAccess>
+  readonly teamIds: ReadonlySet<string>
+}
+
+/** Somebody who is nobody there. */
+export const STRANGER: Standing = {
+  isMember: false,
+  isOwner: false,
+  isOrganizationToken: false,
+  access: new Set(),
+  teamIds: new Set(),
+}
+
+type Flags<Names extends readonly string[]> = { readonly [N in Names[number]]: boolean }
+
+export type OrganizationPermissions = Flags<typeof v2.ORGANIZATION_PERMISSIONS>
+
+export function organizationPermissions(standing: Standing): OrganizationPermissions {
+  const { isMember, isOwner, access } = standing
+  const holds = (name: OrganizationAccess): boolean => isOwner || access.has(name)
+  return {
+    'can-update': isOwner,
+    'can-destroy': isOwner && !standing.isOrganizationToken,
+    'can-traverse': isMember,
+    'can-create-team': holds('manage-teams'),
+    // In the default project at least; each project says it for itself.
+    'can-create-workspace': holds('manage-workspaces') || holds('manage-projects'),
+    'can-create-project': holds('manage-projects'),
+    'can-manage-users': holds('manage-membership'),
+    'can-manage-tags': holds('manage-projects'),
+    'can-read-policies': holds('manage-policies') || holds('read-policies'),
+    'can-update-policies': holds('manage-policies'),
+    'can-update-api-token': isOwner,
+  }
+}
+
+/** What decides about one project, besides the standing. */
+export interface ProjectFacts {
+  readonly isDefault: boolean
+  /** The accesses of the caller's teams to it. */
+  readonly accesses: readonly Pick<TeamProjectRow, 'access' | 'projectAccess' | 'workspaceAccess'>[]
+  /** A team of the caller has access to a workspace in it. */
+  readonly hasWorkspaceAccess: boolean
+  /** Setting of the organization. */
+  readonly allowForceDelete: boolean
+}
+
+export interface ProjectRights {
+  readonly read: boolean
+  readonly update: boolean
+  readonly destroy: boolean
+  /** With the workspaces in it (Spec G: Errors, 403 of the delete). */
+  readonly forceDestroy: boolean
+  readonly createWorkspace: boolean
+  readonly moveWorkspace: boolean
+  /** Add bindings and change values; to take away is a matter of `update`. */
+  readonly manageTags: boolean
+  readonly readTeams: boolean
+  readonly manageTeams: boolean
+}
+export type ProjectRight = keyof ProjectRights
+
+const READS_WORKSPACES: readonly OrganizationAccess[] = [
+  'manage-workspaces',
+  'read-workspaces',
+  'manage-policies',
+  'manage-policy-overrides',
+  'manage-agent-pools',
+]
+
+export function projectRights(standing: Standing, facts: ProjectFacts): ProjectRights {
+  const { isOwner, access } = standing
+  const manages = isOwner || access.has('manage-projects')
+  const any = (test: (one: ProjectFacts['accesses'][number]) => boolean): boolean =>
+    manages || facts.accesses.some(test)
+  const readsAll = access.has('read-projects') || READS_WORKSPACES.some((name) => access.has(name))
+  const destroy = any(({ projectAccess }) => projectAccess.settings === 'delete')
+  const deletesWorkspaces =
+    access.has('manage-workspaces') || any(({ workspaceAccess }) => workspaceAccess.delete)
+  return {
+    read: manages || readsAll || facts.accesses.length > 0 || facts.hasWorkspaceAccess,
+    update: any(({ projectAccess }) => projectAccess.settings !== 'read'),
+    destroy,
+    forceDestroy: isOwner || (facts.allowForceDelete && destroy && deletesWorkspaces),
+    createWorkspace:
+      any(({ workspaceAccess }) => workspaceAccess.create) ||
+      (facts.isDefault && access.has('manage-workspaces')),
+    moveWorkspace: any(({ workspaceAccess }) => workspaceAccess.move),
+    manageTags: any(isWriter),
+    readTeams: any(({ projectAccess }) => projectAccess.teams !== 'none'),
+    manageTeams: any(({ projectAccess }) => projectAccess.teams === 'manage'),
+  }
+}
+
+/** Reference §4.5: tags may be added by the write role or more. */
+function isWriter({ access, projectAccess }: ProjectFacts['accesses'][number]): boolean {
+  if (access === 'custom') return projectAccess.settings !== 'read'
+  return access !== 'read'
+}
+
+export type ProjectPermissions = Flags<typeof v2.PROJECT_PERMISSIONS>
+
+export function projectPermissions(rights: ProjectRights): ProjectPermissions {
+  return {
+    'can-update': rights.update,
+    'can-destroy': rights.destroy,
+    'can-create-workspace': rights.createWorkspace,
+    'can-move-workspace': rights.moveWorkspace,
+    'can-manage-tags': rights.manageTags,
+    'can-read-teams': rights.readTeams,
+    'can-manage-teams': rights.manageTeams,
+  }
+}
+
+/** What decides about one workspace, besides the standing. */
+export interface WorkspaceFacts {
+  /** The accesses of the caller's teams to its project. */
+  readonly projectAccesses: ProjectFacts['accesses']
+  /** The accesses of the caller's teams to the workspace itself. */
+  readonly accesses: readonly Pick<TeamWorkspaceRow, 'access' | 'values'>[]
+  readonly allowForceDelete: boolean
+}
+
+export interface WorkspaceRights {
+  readonly read: boolean
+  readonly update: boolean
+  readonly destroy: boolean
+  readonly forceDestroy: boolean
+  readonly queuePlan: boolean
+  readonly queueApply: boolean
+  readonly lock: boolean
+  readonly forceUnlock: boolean
+  readonly readVariables: boolean
+  readonly updateVariables: boolean
+  readonly readState: boolean
+  /** Add bindings and change values. */
+  readonly manageTags: boolean
+  readonly replaceTags: boolean
+  readonly overridePolicies: boolean
+  /** Team accesses of the workspace. */
+  readonly manageTeams: boolean
+}
+export type WorkspaceRight = keyof WorkspaceRights
+
+export function workspaceRights(standing: Standing, facts: WorkspaceFacts): WorkspaceRights {
+  const { isOwner, access } = standing
+  const manages = isOwner || access.has('manage-workspaces')
+  const { projectAccesses, accesses } = facts
+  const values = [
+    ...projectAccesses.map(({ workspaceAccess }) => workspaceAccess),
+    ...accesses.map((one) => one.values),
+  ]
+  const any = (test: (one: (typeof values)[number]) => boolean): boolean =>
+    manages || values.some(test)
+  const isAdmin =
+    manages ||
+    accesses.some((one) => one.access === 'admin') ||
+    projectAccesses.some((one) => one.access === 'admin')
+  const maintains = isAdmin || projectAccesses.some((one) => one.access === 'maintain')
+  const destroy = maintains || projectAccesses.some((one) => one.workspaceAccess.delete)
+  const mayRun = !standing.isOrganizationToken
+  const locks =
+    manages ||
+    projectAccesses.some(({ workspaceAccess }) => workspaceAccess.locking) ||
+    accesses.some((one) => one.values['workspace-locking'])
+  const plans = any(({ runs }) => runs !== 'read')
+  return {
+    read:
+      manages ||
+      values.length > 0 ||
+      access.has('manage-projects') ||
+      access.has('read-projects') ||
+      READS_WORKSPACES.some((name) => access.has(name)),
+    update: maintains,
+    destroy,
+    forceDestroy: isOwner || (facts.allowForceDelete && destroy),
+    queuePlan: mayRun && plans,
+    queueApply: mayRun && any(({ runs }) => runs === 'apply'),
+    lock: locks,
+    forceUnlock: isAdmin,
+    readVariables: any(({ variables }) => variables !== 'none'),
+    updateVariables: any(({ variables }) => variables === 'write'),
+    readState: any((one) => one['state-versions'] !== 'none'),
+    manageTags: plans,
+    replaceTags: isAdmin,
+    overridePolicies:
+      isOwner ||
+      access.has('manage-policy-overrides') ||
+      (access.has('delegate-policy-overrides') && values.some((one) => one['policy-overrides'])),
+    manageTeams: isAdmin,
+  }
+}
+
+export type WorkspacePermissions = Flags<typeof v2.WORKSPACE_PERMISSIONS>
+
+export function workspacePermissions(rights: WorkspaceRights): WorkspacePermissions {
+  return {
+    'can-update': rights.update,
+    'can-destroy': rights.destroy,
+    'can-force-delete': rights.forceDestroy,
+    'can-queue-run': rights.queuePlan,
+    'can-queue-apply': rights.queueApply,
+    'can-queue-destroy': rights.queueApply,
+    'can-lock': rights.lock,
+    'can-unlock': rights.lock,
+    'can-force-unlock': rights.forceUnlock,
+    'can-read-settings': rights.read,
+    'can-manage-tags': rights.manageTags,
+    'can-read-variable': rights.readVariables,
+    'can-update-variable': rights.updateVariables,
+    'can-read-state-versions': rights.readState,
+  }
+}
+
+export interface TeamRights {
+  readonly read: boolean
+  /** Name, visibility and settings. */
+  readonly update: boolean
+  readonly destroy: boolean
+  readonly updateMembers: boolean
+  readonly updateAccess: boolean
+  readonly manageTokens: boolean
+}
+
+export function teamRights(
+  standing: Standing,
+  team: Pick<TeamRow, 'id' | 'isOwners' | 'visibility' | 'allowMemberTokenManagement'>,
+): TeamRights {
+  const { isOwner, isMember, access, teamIds } = standing
+  const isIn = teamIds.has(team.id)
+  // Nobody but an owner makes owners, or lets a token of theirs out.
+  const manages = isOwner || (!team.isOwners && access.has('manage-teams'))
+  const seesSecret = isOwner || access.has('access-secret-teams') || access.has('manage-teams')
+  return {
+    read: isMember && (team.visibility === 'organization' || isIn || seesSecret),
+    update: manages,
+    destroy: manages && !team.isOwners,
+    updateMembers: isOwner || (!team.isOwners && access.has('manage-membership')),
+    updateAccess: !team.isOwners && (isOwner || access.has('manage-organization-access')),
+    manageTokens: manages || (isIn && !team.isOwners && team.allowMemberTokenManagement),
+  }
+}
+
+export type TeamPermissions = Flags<typeof v2.TEAM_PERMISSIONS>
+
+export function teamPermissions(rights: TeamRights): TeamPermissions {
+  return {
+    'can-update-membership': rights.updateMembers,
+    'can-destroy': rights.destroy,
+    'can-update-organization-access': rights.updateAccess,
+    'can-update-api-token': rights.manageTokens,
+    'can-update-visibility': rights.update,
+    'can-view-api-token': rights.manageTokens,
+  }
+}
+
+/** Reference §4.2: what follows from an access is held, and shown, too. */
+export function closeAccess(
+  access: ReadonlySet<OrganizationAccess>,
+): ReadonlySet<OrganizationAccess> {
+  const closed = new Set(access)
+  for (const [name, ...implied] of IMPLIED_ACCESS)
+    if (closed.has(name)) for (const one of implied) closed.add(one)
+  return closed
+}
+
+/** In this order, so that what follows from what follows is there as well. */
+export const IMPLIED_ACCESS: readonly (readonly [OrganizationAccess, ...OrganizationAccess[]])[] = [
+  ['manage-organization-access', 'manage-teams'],
+  ['manage-teams', 'manage-membership'],
+  ['manage-projects', 'manage-workspaces'],
+  ['read-projects', 'read-workspaces'],
+  ['manage-workspaces', 'read-workspaces'],
+]

@@ -1,0 +1,39 @@
+import type { ProjectRow, WorkspaceRow } from '../../model/index.ts'
+import { put, type Change } from '../../state/index.ts'
+import type { GovernanceContext } from '../context.ts'
+
+const HOUR_MS = 3_600_000
+
+/** Milliseconds of `14d` or `8h`; the schema has checked the form (Spec G: Limits). */
+export function durationMs(duration: string): number {
+  const hours = Number.parseInt(duration, 10) * (duration.endsWith('d') ? 24 : 1)
+  return hours * HOUR_MS
+}
+
+/**
+ * A workspace under another duration: inactivity counts from its last change (reference §2.6). No
+ * duration, no time.
+ */
+export function withDuration(workspace: WorkspaceRow, duration: string | null): WorkspaceRow {
+  if (duration === workspace.autoDestroyActivityDuration) return workspace
+  return {
+    ...workspace,
+    autoDestroyActivityDuration: duration,
+    autoDestroyAtMs: duration === null ? null : workspace.latestChangeMs + durationMs(duration),
+  }
+}
+
+/**
+ * Spec G: Update project. All workspaces of the project get its duration, unless an override was
+ * configured earlier.
+ */
+export function inheritDuration(
+  { store, clock }: GovernanceContext,
+  { id, autoDestroyActivityDuration: duration }: ProjectRow,
+): readonly Change[] {
+  const updatedMs = clock.nowMs()
+  return store.tables.workspaces
+    .rowsIn('project', id)
+    .filter((row) => row.inheritsProjectAutoDestroy && row.autoDestroyActivityDuration !== duration)
+    .map((row) => put('workspaces', { ...withDuration(row, duration), updatedMs }))
+}

@@ -1,0 +1,83 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  UNSEEN,
+  type GovernanceRefusal,
+  type ProjectRow,
+  type WorkspaceRow,
+} from '../../model/index.ts'
+import { put, type Change } from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { findProject, rightsOnProject, type SeenProject } from '../standing.ts'
+import { withDuration } from './auto-destroy.ts'
+
+/** The project, for somebody who may move workspaces into it. */
+export function findDestination(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  projectId: string,
+): Result<SeenProject, GovernanceRefusal> {
+  const seen = findProject(context, caller, projectId)
+  return seen.ok && !seen.value.rights.moveWorkspace ? err(UNSEEN) : seen
+}
+
+/** Spec G: Move workspaces. All or none; who may not is told the ids, found or not. */
+export async function moveWorkspaces(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  request: { readonly projectId: string; readonly workspaceIds: readonly string[] },
+): Promise<Result<void, GovernanceRefusal>> {
+  const destination = findDestination(context, caller, request.projectId)
+  if (!destination.ok) return destination
+  const ids = [...new Set(request.workspaceIds)]
+  const rows = ids.map((id) => findMovable(context, destination.value, id))
+  const refused = ids.filter((_id, i) => rows[i] === undefined)
+  if (refused.length > 0) {
+    const detail = `Not found or not movable by you: ${refused.join(', ')}`
+    return err({ code: 'forbidden', detail })
+  }
+  const { project } = destination.value
+  await commitWrite(context, {
+    action: 'WorkspaceMoved',
+    caller,
+    organizationId: project.organizationId,
+    subjects: ids,
+    changes: rows.flatMap((row) => (row === undefined ? [] : moveChanges(context, row, project))),
+  })
+  return ok(undefined)
+}
+
+/** A workspace of the same organization that the caller may take out of its project. */
+function findMovable(
+  context: GovernanceContext,
+  destination: SeenProject,
+  id: string,
+): WorkspaceRow | undefined {
+  const { workspaces, projects } = context.store.tables
+  const row = workspaces.find(id)
+  if (row === undefined || row.organizationId !== destination.organization.id) return undefined
+  const source = projects.get(row.projectId)
+  return rightsOnProject(context, destination, source).moveWorkspace ? row : undefined
+}
+
+/**
+ * What a move of one workspace writes. Accesses to it name the project they show (governance
+ * tables, `teamProject`), and an inherited duration is the new project's.
+ */
+export function moveChanges(
+  { store, clock }: GovernanceContext,
+  before: WorkspaceRow,
+  project: ProjectRow,
+): readonly Change[] {
+  if (before.projectId === project.id) return []
+  const moved = { ...before, projectId: project.id, updatedMs: clock.nowMs() }
+  const workspace = before.inheritsProjectAutoDestroy
+    ? withDuration(moved, project.autoDestroyActivityDuration)
+    : moved
+  const accesses = store.tables.team_workspaces.rowsIn('workspace', before.id)
+  return [
+    put('workspaces', workspace),
+    ...accesses.map((row) => put('team_workspaces', { ...row, projectId: project.id })),
+  ]
+}

@@ -1,0 +1,43 @@
+import { remove, scopedKey, type Change, type TableName, type Tables } from '../../state/index.ts'
+
+/** Removes a project with everything that names it, the workspaces in it among that. */
+export function projectEnd(tables: Tables, projectId: string): readonly Change[] {
+  return [
+    ...[...tables.workspaces.keysIn('project', projectId)].flatMap((id) =>
+      workspaceEnd(tables, id),
+    ),
+    ...rowsOf(tables, ['tag_bindings', 'owner', projectId]),
+    ...rowsOf(tables, ['team_projects', 'project', projectId]),
+    ...rowsOf(tables, ['project_namespaces', 'project', projectId]),
+    ...memberEnd(tables, ['projects', 'project-exclusions'], projectId),
+    remove('projects', projectId),
+  ]
+}
+
+/** Removes a workspace with everything that names it. */
+export function workspaceEnd(tables: Tables, workspaceId: string): readonly Change[] {
+  return [
+    ...rowsOf(tables, ['tag_bindings', 'owner', workspaceId]),
+    ...rowsOf(tables, ['team_workspaces', 'workspace', workspaceId]),
+    ...memberEnd(tables, ['workspaces', 'workspace-exclusions'], workspaceId),
+    remove('workspaces', workspaceId),
+  ]
+}
+
+/** Policy sets forget what is gone (reference §2.3). */
+function memberEnd(
+  tables: Tables,
+  relations: readonly string[],
+  memberId: string,
+): readonly Change[] {
+  return relations.flatMap((relation) =>
+    rowsOf(tables, ['policy_set_members', 'member', scopedKey(relation, memberId)]),
+  )
+}
+
+function rowsOf(
+  tables: Tables,
+  [table, index, group]: readonly [TableName, string, string],
+): readonly Change[] {
+  return [...tables[table].keysIn(index, group)].map((key) => remove(table, key))
+}

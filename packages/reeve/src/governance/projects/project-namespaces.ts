@@ -1,0 +1,65 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import type { AttributeProblem, GovernanceRefusal } from '../../model/index.ts'
+import { put, remove } from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { findChangeableProject } from './projects.ts'
+
+interface NamespaceChange {
+  readonly projectId: string
+  readonly namespaces: readonly string[]
+}
+
+/** Architecture §8: the policy sets of the project guard the namespaces that belong to it. */
+export async function addProjectNamespaces(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { projectId, namespaces }: NamespaceChange,
+): Promise<Result<void, GovernanceRefusal>> {
+  const seen = findChangeableProject(context, caller, projectId)
+  if (!seen.ok) return seen
+  const { organizationId } = seen.value.project
+  const { tables } = context.store
+  const problems: AttributeProblem[] = []
+  namespaces.forEach((name, i) => {
+    const pointer = `/data/${i}/id`
+    const owner = tables.project_namespaces.find(name)?.projectId
+    if (!tables.namespaces.has(name))
+      problems.push({ pointer, detail: `Namespace ${name} does not exist` })
+    else if (owner !== undefined && owner !== projectId)
+      problems.push({ pointer, detail: `Namespace ${name} belongs to another project` })
+  })
+  if (problems.length > 0) return err({ code: 'invalid', problems })
+  const added = new Set(namespaces.filter((name) => !tables.project_namespaces.has(name)))
+  await commitWrite(context, {
+    action: 'ProjectNamespacesChanged',
+    caller,
+    organizationId,
+    subjects: [projectId],
+    changes: [...added].map((namespace) =>
+      put('project_namespaces', { namespace, projectId, organizationId }),
+    ),
+  })
+  return ok(undefined)
+}
+
+/** Namespaces that were not members are ignored. */
+export async function removeProjectNamespaces(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { projectId, namespaces }: NamespaceChange,
+): Promise<Result<void, GovernanceRefusal>> {
+  const seen = findChangeableProject(context, caller, projectId)
+  if (!seen.ok) return seen
+  const { project_namespaces: members } = context.store.tables
+  const gone = new Set(namespaces.filter((name) => members.find(name)?.projectId === projectId))
+  await commitWrite(context, {
+    action: 'ProjectNamespacesChanged',
+    caller,
+    organizationId: seen.value.project.organizationId,
+    subjects: [projectId],
+    changes: [...gone].map((name) => remove('project_namespaces', name)),
+  })
+  return ok(undefined)
+}

@@ -1,0 +1,112 @@
+import { v2 } from '@reeve/contract'
+import { compareText } from '../../kit/sorted-list.ts'
+import type { AttributeProblem, TagBindingRow } from '../../model/index.ts'
+import { put, remove, scopedKey, type Change, type Tables } from '../../state/index.ts'
+import type { GovernanceContext } from '../context.ts'
+import { newId } from '../ids.ts'
+
+/** Whose tags these are: a project or a workspace. */
+export type TagOwner = Pick<TagBindingRow, 'ownerType' | 'ownerId' | 'organizationId'>
+
+export type NewTags = readonly v2.NewTagBinding[]
+
+/** The bindings of a project or workspace itself, by key. */
+export function tagsOf(tables: Tables, ownerId: string): readonly TagBindingRow[] {
+  return tables.tag_bindings.rowsIn('owner', ownerId)
+}
+
+/** What a change of tags writes, and the bindings that the request named, in its order. */
+export interface TagChange {
+  readonly changes: readonly Change[]
+  readonly named: readonly TagBindingRow[]
+}
+
+/**
+ * Adds bindings and changes values; a key that is there keeps its id and time (reference §2.4).
+ * With `isWholeSet` what is not named goes.
+ */
+export function planTags(
+  context: GovernanceContext,
+  owner: TagOwner,
+  { tags, isWholeSet }: { readonly tags: NewTags; readonly isWholeSet: boolean },
+): TagChange {
+  const { ids, clock, store } = context
+  const before = new Map(tagsOf(store.tables, owner.ownerId).map((row) => [row.key, row]))
+  const named = tags.map(({ attributes: { key, value } }): TagBindingRow => {
+    const known = before.get(key)
+    if (known !== undefined) return { ...known, value: value ?? '' }
+    const createdMs = clock.nowMs()
+    const { ownerType, ownerId, organizationId } = owner
+    const id = newId(ids, 'tag-bindings')
+    return { id, organizationId, ownerType, ownerId, key, value: value ?? '', createdMs }
+  })
+  const keys = new Set(named.map(({ key }) => key))
+  const gone = isWholeSet ? [...before.keys()].filter((key) => !keys.has(key)) : []
+  return {
+    named,
+    changes: [
+      ...named
+        .filter((row) => before.get(row.key)?.value !== row.value)
+        .map((row) => put('tag_bindings', row)),
+      ...gone.map((key) => remove('tag_bindings', scopedKey(owner.ownerId, key))),
+    ],
+  }
+}
+
+/**
+ * What the schema cannot say of tags: reserved prefixes, a key given twice, too many in all
+ * (Spec G: Tag binding; reference §2.4). `pointer` is where the list stands in the request.
+ */
+export function tagProblems(
+  tables: Tables,
+  owner: { readonly ownerId: string | undefined },
+  request: { readonly tags: NewTags; readonly isWholeSet: boolean; readonly pointer: string },
+): readonly AttributeProblem[] {
+  const { tags, isWholeSet, pointer } = request
+  const problems: AttributeProblem[] = []
+  const keys = new Set<string>()
+  tags.forEach(({ attributes: { key } }, i) => {
+    const at = `${pointer}/${i}/attributes/key`
+    if (isReserved(key)) problems.push({ pointer: at, detail: 'Key uses a reserved prefix' })
+    if (keys.has(key)) problems.push({ pointer: at, detail: 'Key has been given more than once' })
+    keys.add(key)
+  })
+  const kept = isWholeSet || owner.ownerId === undefined ? [] : tagsOf(tables, owner.ownerId)
+  for (const { key } of kept) keys.add(key)
+  if (keys.size > v2.TAG_BINDINGS_MAX)
+    problems.push({
+      pointer,
+      detail: `Tag bindings cannot exceed ${v2.TAG_BINDINGS_MAX} bindings per resource`,
+    })
+  return problems
+}
+
+function isReserved(key: string): boolean {
+  const folded = key.toLowerCase()
+  return v2.RESERVED_TAG_PREFIXES.some((prefix) => folded.startsWith(prefix))
+}
+
+/** A binding as it takes effect, and the project it comes from if it is inherited. */
+export interface EffectiveTag {
+  readonly binding: TagBindingRow
+  readonly inheritedFrom: string | undefined
+}
+
+/** Spec G: Project. Both lists of a project are the same. */
+export function projectEffectiveTags(tables: Tables, projectId: string): readonly EffectiveTag[] {
+  return tagsOf(tables, projectId).map((binding) => ({ binding, inheritedFrom: undefined }))
+}
+
+/** Reference §4.6: a workspace's own binding hides the inherited one of the same key. */
+export function workspaceEffectiveTags(
+  tables: Tables,
+  workspace: { readonly id: string; readonly projectId: string },
+): readonly EffectiveTag[] {
+  const own = tagsOf(tables, workspace.id)
+  const hidden = new Set(own.map(({ key }) => key))
+  const inherited = tagsOf(tables, workspace.projectId).filter(({ key }) => !hidden.has(key))
+  return [
+    ...own.map((binding) => ({ binding, inheritedFrom: undefined })),
+    ...inherited.map((binding) => ({ binding, inheritedFrom: workspace.projectId })),
+  ].toSorted((a, b) => compareText(a.binding.key, b.binding.key))
+}

@@ -1,0 +1,242 @@
+import { v2 } from '@reeve/contract'
+import { compareText } from '../../kit/sorted-list.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  invalid,
+  UNSEEN,
+  type ApiTokenKind,
+  type ApiTokenRow,
+  type GovernanceRefusal,
+} from '../../model/index.ts'
+import { foldName, put, remove, scopedKey } from '../../state/index.ts'
+import { findShownUser, isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { newId, newSecret } from '../ids.ts'
+import { organizationPermissions, teamRights } from '../permissions.ts'
+import { findSeat } from '../standing.ts'
+import { findTeamWith } from '../teams/teams.ts'
+
+/** Whom a token stands for. */
+export interface TokenOwner {
+  readonly kind: ApiTokenKind
+  readonly ownerId: string
+  /** Null for a user. */
+  readonly organizationId: string | null
+}
+
+/** The organization's token, for somebody who may manage it. */
+export function organizationTokenOwner(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { name, kind }: { readonly name: string; readonly kind: 'organization' | 'audit-trails' },
+): Result<TokenOwner, GovernanceRefusal> {
+  const seat = findSeat(context, caller, name)
+  if (!seat.ok) return seat
+  if (!organizationPermissions(seat.value.standing)['can-update-api-token']) return err(UNSEEN)
+  const { id } = seat.value.organization
+  return ok({ kind, ownerId: id, organizationId: id })
+}
+
+export function teamTokenOwner(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  teamId: string,
+): Result<TokenOwner, GovernanceRefusal> {
+  const seen = findTeamWith(context, caller, { teamId, right: 'manageTokens' })
+  if (!seen.ok) return seen
+  const { organizationId } = seen.value.team
+  return ok({ kind: 'team', ownerId: teamId, organizationId })
+}
+
+/** Reference §4.3: one's own tokens, and everybody's for the site administrator. */
+export function userTokenOwner(
+  { store }: GovernanceContext,
+  caller: GovernanceCaller,
+  userId: string,
+): Result<TokenOwner, GovernanceRefusal> {
+  const isOwn = caller.kind === 'user' && caller.userId === userId
+  if (!store.tables.users.has(userId) || !(isOwn || isSiteAdministrator(caller))) return err(UNSEEN)
+  return ok({ kind: 'user', ownerId: userId, organizationId: null })
+}
+
+/** The tokens of an owner, oldest first. */
+export function tokensOf(
+  { store }: GovernanceContext,
+  { kind, ownerId }: Pick<TokenOwner, 'kind' | 'ownerId'>,
+): readonly ApiTokenRow[] {
+  return store.tables.api_tokens
+    .rowsIn('owner', scopedKey(kind, ownerId))
+    .toSorted((a, b) => a.createdMs - b.createdMs || compareText(a.id, b.id))
+}
+
+/** The one token without a description, which organizations and teams have (reference §4.3). */
+export function findSingleToken(
+  context: GovernanceContext,
+  owner: TokenOwner,
+): Result<ApiTokenRow, GovernanceRefusal> {
+  const token = tokensOf(context, owner).find(({ description }) => description === null)
+  return token === undefined ? err(UNSEEN) : ok(token)
+}
+
+type TokenAttributes = NonNullable<v2.AuthenticationTokenRequest['data']['attributes']>
+
+export interface MadeToken {
+  readonly token: ApiTokenRow
+  /** Shown this once. */
+  readonly secret: string
+}
+
+export interface NewToken {
+  readonly owner: TokenOwner
+  readonly attributes: TokenAttributes | undefined
+  /** The one without description; what was there before is revoked. */
+  readonly isSingle: boolean
+}
+
+export async function createToken(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { owner, attributes = {}, isSingle }: NewToken,
+): Promise<Result<MadeToken, GovernanceRefusal>> {
+  const nowMs = context.clock.nowMs()
+  const expiresMs = readExpiry(owner.kind, attributes['expired-at'] ?? null, nowMs)
+  if (!expiresMs.ok) return expiresMs
+  const description = isSingle ? null : attributes.description || null
+  const others = tokensOf(context, owner)
+  const isTaken = others.some((one) => one.description === description)
+  if (owner.kind === 'team' && !isSingle && isTaken) return err(DESCRIPTION_TAKEN)
+  const secret = newSecret(context.ids)
+  const token: ApiTokenRow = {
+    id: newId(context.ids, 'authentication-tokens'),
+    ...owner,
+    secretHash: context.sealer.hash(secret),
+    description,
+    createdById: caller.userId,
+    createdMs: nowMs,
+    lastUsedMs: null,
+    expiresMs: expiresMs.value,
+  }
+  const replaced = isSingle ? others.filter((one) => one.description === null) : []
+  await commitWrite(context, {
+    action: 'TokenCreated',
+    caller,
+    organizationId: owner.organizationId,
+    subjects: [token.id],
+    changes: [...replaced.map(({ id }) => remove('api_tokens', id)), put('api_tokens', token)],
+  })
+  return ok({ token, secret })
+}
+
+/** Clients match on title and text (reference §1.3). */
+const DESCRIPTION_TAKEN: GovernanceRefusal = {
+  code: 'invalid',
+  problems: [
+    {
+      pointer: '/data/attributes/description',
+      detail: 'Description has already been taken',
+      title: v2.ERROR_TITLES.invalidAttributes,
+    },
+  ],
+}
+
+const DAY_MS = 86_400_000
+
+/** Reference §1.7: two years for teams and organizations, never for users. */
+function readExpiry(
+  kind: ApiTokenKind,
+  given: string | null,
+  nowMs: number,
+): Result<number | null, GovernanceRefusal> {
+  if (given === null)
+    return ok(kind === 'user' ? null : nowMs + v2.TOKEN_LIFETIME_DAYS_DEFAULT * DAY_MS)
+  const expiresMs = Date.parse(given)
+  if (expiresMs > nowMs) return ok(expiresMs)
+  return err(invalid('/data/attributes/expired-at', 'Expired at must be in the future'))
+}
+
+/** A token of any kind, for somebody who may manage it. */
+export function findToken(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  tokenId: string,
+): Result<ApiTokenRow, GovernanceRefusal> {
+  const token = context.store.tables.api_tokens.find(tokenId)
+  if (token === undefined) return err(UNSEEN)
+  const owner = managedOwner(context, caller, token)
+  return owner.ok ? ok(token) : owner
+}
+
+function managedOwner(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { kind, ownerId }: ApiTokenRow,
+): Result<TokenOwner, GovernanceRefusal> {
+  switch (kind) {
+    case 'user':
+      return userTokenOwner(context, caller, ownerId)
+    case 'team':
+      return teamTokenOwner(context, caller, ownerId)
+    default: {
+      const { name } = context.store.tables.organizations.get(ownerId)
+      return organizationTokenOwner(context, caller, { name, kind })
+    }
+  }
+}
+
+export async function revokeToken(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { id, organizationId }: ApiTokenRow,
+): Promise<Result<void, GovernanceRefusal>> {
+  await commitWrite(context, {
+    action: 'TokenDeleted',
+    caller,
+    organizationId,
+    subjects: [id],
+    changes: [remove('api_tokens', id)],
+  })
+  return ok(undefined)
+}
+
+export interface TeamTokenSearch {
+  readonly organizationName: string
+  /** Part of the name of the team. */
+  readonly part?: string | undefined
+  readonly sort?: string | undefined
+}
+
+/** The tokens of all teams that the caller may manage tokens of. */
+export function listTeamTokens(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { organizationName, part = '', sort = '' }: TeamTokenSearch,
+): Result<readonly ApiTokenRow[], GovernanceRefusal> {
+  const seat = findSeat(context, caller, organizationName)
+  if (!seat.ok) return seat
+  const { teams } = context.store.tables
+  const found = teams
+    .rowsIn('organization', seat.value.organization.id)
+    .filter((team) => teamRights(seat.value.standing, team).manageTokens)
+    .filter(({ name }) => foldName(name).includes(foldName(part)))
+  const tokens = found.flatMap(({ id }) => tokensOf(context, { kind: 'team', ownerId: id }))
+  return ok(tokens.toSorted(tokenOrder(context, sort)))
+}
+
+function tokenOrder(
+  context: GovernanceContext,
+  sort: string,
+): (a: ApiTokenRow, b: ApiTokenRow) => number {
+  const isDescending = sort.startsWith('-')
+  const key = isDescending ? sort.slice(1) : sort
+  const valueOf = (row: ApiTokenRow): string | number => {
+    if (key === 'created-by') return findShownUser(context, row.createdById)?.username ?? ''
+    if (key === 'expired-at') return row.expiresMs ?? Infinity
+    return key === 'last-used-at' ? (row.lastUsedMs ?? 0) : row.createdMs
+  }
+  return (a, b) => {
+    const [x, y] = [valueOf(a), valueOf(b)]
+    const order = x < y ? -1 : x > y ? 1 : compareText(a.id, b.id)
+    return isDescending ? -order : order
+  }
+}

@@ -1,0 +1,170 @@
+import type { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  isEqual,
+  UNSEEN,
+  type AttributeProblem,
+  type GovernanceRefusal,
+  type UserRow,
+} from '../../model/index.ts'
+import { foldName, put, remove, scopedKey, type Change } from '../../state/index.ts'
+import {
+  findShownUser,
+  isSiteAdministrator,
+  type GovernanceCaller,
+  type ShownUser,
+} from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import { SITE_SCOPE, type GovernanceContext } from '../context.ts'
+import { newId } from '../ids.ts'
+import type { ListPart } from '../list-index.ts'
+import { isLastOwner, membershipEnd } from '../organizations/membership-end.ts'
+
+/** There is no sign-up: the site administrator makes users and hands out their first tokens. */
+export async function createUser(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  attributes: v2.UserCreateRequest['data']['attributes'],
+): Promise<Result<UserRow, GovernanceRefusal>> {
+  if (!isSiteAdministrator(caller)) return err(UNSEEN)
+  const { username, email } = attributes
+  const problems = userProblems(context, { username, email })
+  if (problems.length > 0) return err({ code: 'invalid', problems })
+  const user: UserRow = {
+    id: newId(context.ids, 'users'),
+    username,
+    email,
+    isAdmin: attributes['is-admin'] ?? false,
+    createdMs: context.clock.nowMs(),
+  }
+  await commitWrite(context, {
+    action: 'UserCreated',
+    caller,
+    organizationId: null,
+    subjects: [user.id],
+    changes: [put('users', user)],
+  })
+  return ok(user)
+}
+
+interface UserWish {
+  /** Of the user that is changed; undefined for a new one. */
+  readonly id?: string
+  readonly username?: string | undefined
+  readonly email?: string | undefined
+}
+
+function userProblems({ store }: GovernanceContext, wish: UserWish): readonly AttributeProblem[] {
+  const problems: AttributeProblem[] = []
+  for (const name of ['username', 'email'] as const) {
+    const value = wish[name]
+    const [taken] = value === undefined ? [] : store.tables.users.keysIn(name, foldName(value))
+    if (taken === undefined || taken === wish.id) continue
+    const word = name === 'email' ? 'Email' : 'Username'
+    problems.push({
+      pointer: `/data/attributes/${name}`,
+      detail: `${word} has already been taken`,
+    })
+  }
+  return problems
+}
+
+/** Changes the caller's own name or address; its memberships show the new one. */
+export async function updateAccount(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  attributes: v2.AccountUpdateRequest['data']['attributes'] = {},
+): Promise<Result<void, GovernanceRefusal>> {
+  const { tables } = context.store
+  const before = caller.kind === 'user' ? tables.users.find(caller.userId) : undefined
+  if (before === undefined) return err(UNSEEN)
+  const { username, email } = attributes
+  const problems = userProblems(context, { id: before.id, username, email })
+  if (problems.length > 0) return err({ code: 'invalid', problems })
+  const user = { ...before, username: username ?? before.username, email: email ?? before.email }
+  const seats = tables.organization_memberships.rowsIn('user', user.id)
+  await commitWrite(context, {
+    action: 'UserUpdated',
+    caller,
+    organizationId: null,
+    subjects: [user.id],
+    changes: isEqual(before, user)
+      ? []
+      : [
+          put('users', user),
+          // Written after the user, because lists of memberships are searched by username too.
+          ...seats.map((row) => put('organization_memberships', { ...row, email: user.email })),
+        ],
+  })
+  return ok(undefined)
+}
+
+/** Deletes a user with its tokens and memberships; an organization is not left without owner. */
+export async function deleteUser(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  userId: string,
+): Promise<Result<void, GovernanceRefusal>> {
+  const { tables } = context.store
+  if (!isSiteAdministrator(caller) || !tables.users.has(userId)) return err(UNSEEN)
+  const seats = tables.organization_memberships.rowsIn('user', userId)
+  const owned = seats.find((row) => isLastOwner(tables, row))
+  if (owned !== undefined) {
+    const { name } = tables.organizations.get(owned.organizationId)
+    return err({ code: 'unprocessable', detail: `The user is the last owner of ${name}.` })
+  }
+  const tokens = [...tables.api_tokens.keysIn('owner', scopedKey('user', userId))]
+  const changes: Change[] = [
+    ...seats.flatMap((row) => membershipEnd(tables, row.id)),
+    ...tokens.map((id) => remove('api_tokens', id)),
+    remove('users', userId),
+  ]
+  await commitWrite(context, {
+    action: 'UserDeleted',
+    caller,
+    organizationId: null,
+    subjects: [userId],
+    changes,
+  })
+  return ok(undefined)
+}
+
+/** All users of the installation, by name; for the site administrator only. */
+export function listUsers(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  wish: { readonly part?: string | undefined; readonly skip: number; readonly take: number },
+): Result<ListPart, GovernanceRefusal> {
+  if (!isSiteAdministrator(caller)) return err(UNSEEN)
+  const { part: search, skip, take } = wish
+  return ok(context.lists.users.page({ scope: SITE_SCOPE, order: 'name', search, skip, take }))
+}
+
+/** A user that the caller shares an organization with; service users are known in theirs. */
+export function findVisibleUser(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  userId: string,
+): Result<ShownUser, GovernanceRefusal> {
+  const user = findShownUser(context, userId)
+  if (user === undefined) return err(UNSEEN)
+  if (isSiteAdministrator(caller) || caller.userId === userId) return ok(user)
+  const mine = new Set(organizationIdsOf(context, caller))
+  const theirs = user.organizationId === null ? seatsOf(context, userId) : [user.organizationId]
+  return theirs.some((id) => mine.has(id)) ? ok(user) : err(UNSEEN)
+}
+
+function organizationIdsOf(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+): readonly string[] {
+  if (caller.kind === 'user') return seatsOf(context, caller.userId)
+  return caller.kind === 'team' || caller.kind === 'organization' ? [caller.organizationId] : []
+}
+
+function seatsOf({ store }: GovernanceContext, userId: string): readonly string[] {
+  return store.tables.organization_memberships
+    .rowsIn('user', userId)
+    .filter(({ status }) => status === 'active')
+    .map(({ organizationId }) => organizationId)
+}

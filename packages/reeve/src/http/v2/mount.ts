@@ -1,0 +1,267 @@
+import { v2, type Method, type Route } from '@reeve/contract'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { GovernanceCaller } from '../../governance/index.ts'
+import { Fault, messageOf } from '../../kit/fault.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import type { GovernanceRefusal } from '../../model/index.ts'
+import type { Store } from '../../state/index.ts'
+import { parseFirstJson, UNMEASURED_CHARS_MAX } from '../json-text.ts'
+import type { RawQuery } from '../query.ts'
+import { withFields } from './documents.ts'
+import type { Address, Outcome, V2Answer, V2Endpoint, V2Request } from './endpoint.ts'
+import { asIs, sendGovernanceRefusal, sendV2Error } from './errors.ts'
+import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
+import { compileValidator, type Validator } from './validate.ts'
+
+/** What the shell needs to serve `/api/v2`. */
+export interface V2Host {
+  readonly store: Store
+  /** Who a bearer secret belongs to; undefined when it cannot be used. */
+  readonly authenticate: (secret: string) => GovernanceCaller | undefined
+}
+
+interface Mounted extends V2Endpoint {
+  readonly parseQuery: QueryParser
+  /** Undefined when the route has no body, or one of raw bytes. */
+  readonly validate: Validator | undefined
+}
+
+const EVERY_METHOD = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
+/** Mounts endpoints: one path answers every method, so that a wrong one is 405 and not 404. */
+export function mountV2(
+  app: FastifyInstance,
+  host: V2Host,
+  endpoints: readonly V2Endpoint[],
+): void {
+  const byPath = new Map<string, Map<Method, Mounted>>()
+  for (const endpoint of endpoints) {
+    const { path, methods } = endpoint.route
+    const ofPath = byPath.get(path) ?? new Map<Method, Mounted>()
+    for (const method of methods) ofPath.set(method, compileEndpoint(endpoint))
+    byPath.set(path, ofPath)
+  }
+  for (const [path, ofPath] of byPath) {
+    const bytesMax = Math.max(...[...ofPath.values()].map(bodyBytesMax))
+    // Reference §1.1: a slash at the end is tolerated.
+    for (const url of [path, `${path}/`])
+      app.route({
+        method: [...EVERY_METHOD],
+        url,
+        bodyLimit: bytesMax,
+        errorHandler: (error, _request, reply) => {
+          // Anything else is for the shell.
+          if (error.statusCode !== 413) throw error
+          sendGovernanceRefusal(reply, { code: 'too-large', bytesMax })
+        },
+        handler: (request, reply) => serve(host, ofPath, { request, reply }),
+      })
+  }
+}
+
+function compileEndpoint(endpoint: V2Endpoint): Mounted {
+  const { route, options } = endpoint
+  const { body } = route
+  return {
+    ...endpoint,
+    parseQuery: compileQuery(route, options.includes ?? []),
+    validate: body === undefined || isBytes(route) ? undefined : compileValidator(body),
+  }
+}
+
+function bodyBytesMax({ options }: Mounted): number {
+  return options.bytesMax ?? v2.JSON_BODY_BYTES_MAX
+}
+
+function isBytes({ bodyType }: Route): boolean {
+  return bodyType !== undefined && bodyType !== v2.JSON_API_TYPE
+}
+
+interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+async function serve(
+  host: V2Host,
+  ofPath: ReadonlyMap<Method, Mounted>,
+  exchange: Exchange,
+): Promise<FastifyReply> {
+  const { request, reply } = exchange
+  // Fastify answers HEAD through GET; the contract's methods are the ones of EVERY_METHOD.
+  const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
+  const mounted = ofPath.get(method)
+  if (mounted === undefined) return refuseMethod(exchange, ofPath)
+  const caller = mounted.options.isOpen === true ? NOBODY : callerOf(host, request)
+  if (caller === undefined) {
+    await host.store.settled()
+    return sendV2Error(reply, 401, 'The bearer token is absent, malformed, expired or revoked.')
+  }
+  const media = mediaProblem(mounted.route, request)
+  if (media !== undefined) return sendV2Error(reply, 415, media)
+  const query = mounted.parseQuery(queryOf(request))
+  if (!query.ok) return sendGovernanceRefusal(reply, query.error)
+  const outcome = await run(host, mounted, { request, caller, query: query.value })
+  if (!outcome.ok) return sendGovernanceRefusal(reply, outcome.error)
+  return send(reply, outcome.value, query.value)
+}
+
+/** Who calls where nobody is asked for. */
+const NOBODY: GovernanceCaller = {
+  kind: 'audit-trails',
+  userId: '',
+  organizationId: '',
+  tokenId: '',
+}
+
+function refuseMethod(
+  { request, reply }: Exchange,
+  ofPath: ReadonlyMap<Method, Mounted>,
+): FastifyReply {
+  // What reads a path also tells its headers alone.
+  const methods = [...ofPath.keys()].flatMap((one) => (one === 'GET' ? ['GET', 'HEAD'] : [one]))
+  void reply.header('allow', methods.join(', '))
+  return sendV2Error(reply, 405, `${request.method} is not possible here`)
+}
+
+/** Spec G: Authentication. The scheme is read in any case (reference §1.7). */
+function callerOf(host: V2Host, request: FastifyRequest): GovernanceCaller | undefined {
+  const [scheme, secret, ...more] = (request.headers.authorization ?? '').trim().split(/\s+/)
+  if (scheme?.toLowerCase() !== 'bearer' || secret === undefined || more.length > 0)
+    return undefined
+  return host.authenticate(secret)
+}
+
+const JSON_TYPES: ReadonlySet<string> = new Set([v2.JSON_API_TYPE, 'application/json'])
+
+/** Reference §1.2. What is wrong with the type of the body; undefined when it can be read. */
+function mediaProblem(route: Route, request: FastifyRequest): string | undefined {
+  const header = request.headers['content-type']
+  if (route.body === undefined || header === undefined) return undefined
+  const [type = '', ...parameters] = header
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim())
+  if (isBytes(route))
+    return type === 'multipart/form-data' ? `The body must be ${route.bodyType}.` : undefined
+  const isKnown =
+    JSON_TYPES.has(type) && parameters.every((one) => /^(?:charset="?utf-8"?)?$/.test(one))
+  return isKnown ? undefined : `The body must be ${v2.JSON_API_TYPE}.`
+}
+
+function queryOf(request: FastifyRequest): RawQuery {
+  // Fastify's query parser gives texts and arrays of texts, with decoded names.
+  return request.query as RawQuery
+}
+
+interface Asked {
+  readonly request: FastifyRequest
+  readonly caller: GovernanceCaller
+  readonly query: ParsedQuery
+}
+
+/** Nothing is told, not even a refusal, before what it was decided on is durable. */
+async function run({ store }: V2Host, mounted: Mounted, asked: Asked): Promise<Outcome> {
+  const outcome = await decide(mounted, asked)
+  const isRead = mounted.route.methods[0] === 'GET'
+  try {
+    await store.settled()
+    return outcome
+  } catch (thrown) {
+    if (!isRead || !(thrown instanceof Fault)) throw thrown
+    // What was read was taken back; what can be read now is durable.
+    return await decide(mounted, asked)
+  }
+}
+
+async function decide(mounted: Mounted, asked: Asked): Promise<Outcome> {
+  const { guard } = mounted.options
+  const parts = partsOf(asked)
+  const guarded = guard?.({ ...parts, body: {} })
+  if (guarded !== undefined && !guarded.ok) return guarded
+  const body = readBody(mounted, asked.request)
+  if (!body.ok) return body
+  // The validator was compiled from the schema that the handler's body is typed by.
+  return await mounted.run({ ...parts, body: body.value as V2Request<Route>['body'] })
+}
+
+function partsOf({ request, caller, query }: Asked): Omit<V2Request<Route>, 'body'> {
+  return {
+    // find-my-way gives decoded texts, under the names of the route's path.
+    params: request.params as V2Request<Route>['params'],
+    // Parsed by the names and types of the route's schema.
+    query: query.values as V2Request<Route>['query'],
+    caller,
+    page: query.page,
+    includes: query.includes,
+    address: addressOf(request),
+  }
+}
+
+/** Reference §1.1: links of a collection are full URLs. */
+function addressOf(request: FastifyRequest): Address {
+  const [path = ''] = request.url.split('?')
+  const query = Object.entries(queryOf(request)).flatMap(([name, value]) =>
+    /^page\[/.test(name) ? [] : [value ?? ''].flat().map((one): [string, string] => [name, one]),
+  )
+  return { base: `${request.protocol}://${request.host}${path}`, query }
+}
+
+function readBody(
+  { route, validate }: Mounted,
+  request: FastifyRequest,
+): Result<unknown, GovernanceRefusal> {
+  const bytes = Buffer.isBuffer(request.body) ? request.body : EMPTY
+  if (isBytes(route)) return ok(bytes)
+  if (validate === undefined) return ok({})
+  const parsed = parseJson(bytes)
+  if (!parsed.ok) return parsed
+  const { value, problems } = validate(parsed.value)
+  if (problems.length > 0) return err({ code: 'invalid', problems })
+  const differs = idDiffers(route, value, request)
+  return differs === undefined ? ok(value) : err({ code: 'conflict', detail: differs })
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** An empty body is null: routes whose body may be left out take it, the others refuse it. */
+function parseJson(bytes: Buffer): Result<unknown, GovernanceRefusal> {
+  const text = bytes.toString('utf8')
+  if (text.trim() === '') return ok(null)
+  try {
+    // A long text is measured first: some are JSON and would hold up everybody else.
+    const value: unknown =
+      text.length > UNMEASURED_CHARS_MAX ? parseFirstJson(text) : JSON.parse(text)
+    return ok(value)
+  } catch (thrown) {
+    return err({ code: 'malformed', detail: `The body is not JSON: ${messageOf(thrown)}` })
+  }
+}
+
+/** Reference §1.1: the id in a body may be left out; one that names something else is 409. */
+function idDiffers(route: Route, body: unknown, request: FastifyRequest): string | undefined {
+  if (route.methods[0] !== 'PATCH') return undefined
+  const name = /\/:(\w+)$/.exec(route.path)?.[1]
+  const data: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'data') : null
+  const id: unknown = typeof data === 'object' && data !== null ? Reflect.get(data, 'id') : null
+  // A workspace's path by name holds no id to compare with.
+  if (name === undefined || name === 'workspace_name' || typeof id !== 'string') return undefined
+  // find-my-way gives decoded texts.
+  const inPath = (request.params as Record<string, string>)[name]
+  return id === inPath ? undefined : `The body names ${JSON.stringify(id)}, the path another one.`
+}
+
+function send(reply: FastifyReply, answer: V2Answer, { fields }: ParsedQuery): FastifyReply {
+  void reply.code(answer.status)
+  switch (answer.kind) {
+    case 'empty':
+      return reply.send()
+    case 'bytes':
+      return reply.headers(answer.headers).send(Buffer.from(answer.bytes))
+    case 'document':
+      return reply
+        .type(v2.JSON_API_TYPE)
+        .serializer(asIs)
+        .send(JSON.stringify(withFields(answer.document, fields)))
+  }
+}

@@ -1,0 +1,115 @@
+import { v2, type Route } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { invalid, type GovernanceRefusal } from '../../model/index.ts'
+import type { JsonSchema } from '../decode.ts'
+import type { RawQuery } from '../query.ts'
+
+/** Which page a list is asked for. */
+export interface PageWish {
+  readonly number: number
+  readonly size: number
+  /** Some lists are whole unless a page is named (reference §1.4). */
+  readonly isAsked: boolean
+}
+
+export interface ParsedQuery {
+  /** By the names of the route's schema. */
+  readonly values: Readonly<Record<string, string | number | boolean>>
+  readonly page: PageWish
+  readonly includes: ReadonlySet<string>
+  /** Sparse fieldsets by type (reference §1.5). */
+  readonly fields: ReadonlyMap<string, ReadonlySet<string>>
+}
+
+export type QueryParser = (raw: RawQuery) => Result<ParsedQuery, GovernanceRefusal>
+
+interface Parameter extends JsonSchema {
+  readonly minimum?: number
+}
+
+/**
+ * Compiles the query of a route. A name that no route has is ignored, as clients may be newer; one
+ * that begins like a filter, search or page is refused, because ignoring it would answer another
+ * question than the one asked.
+ */
+export function compileQuery(route: Route, includes: readonly string[]): QueryParser {
+  const schema: {
+    readonly properties?: Readonly<Record<string, Parameter>>
+    readonly required?: readonly string[]
+  } = route.query ?? {}
+  const parameters = new Map(Object.entries(schema.properties ?? {}))
+  return (raw) => {
+    const values: Record<string, string | number | boolean> = {}
+    const fields = new Map<string, ReadonlySet<string>>()
+    for (const [name, given] of Object.entries(raw)) {
+      const text = typeof given === 'string' ? given : (given?.[0] ?? '')
+      const parameter = parameters.get(name)
+      const type = /^fields\[([^\]]+)\]$/.exec(name)?.[1]
+      if (type !== undefined) fields.set(type, new Set(split(text)))
+      else if (parameter !== undefined) {
+        const value = read(parameter, text)
+        if (value === undefined) return refuse(name, `${name} cannot be ${JSON.stringify(text)}`)
+        values[name] = value
+      } else if (/^(?:filter|search|page)\[/.test(name))
+        return refuse(name, `${name} is not known here`)
+    }
+    for (const name of schema.required ?? [])
+      if (values[name] === undefined || values[name] === '')
+        // Reference §4.4: a filter that must be there is 422, not 400.
+        return err(invalid(`/${name}`, `${name} must be given`))
+    const included = readIncludes(values['include'], includes)
+    if (!included.ok) return included
+    return ok({ values, page: pageOf(values), includes: included.value, fields })
+  }
+}
+
+function read(parameter: Parameter, text: string): string | number | boolean | undefined {
+  if (parameter.enum !== undefined) return parameter.enum.includes(text) ? text : undefined
+  // A flag that counts by being there; only the word `false` switches it off (reference §1.5).
+  if (parameter.anyOf !== undefined) return text !== 'false'
+  if (parameter.type === 'boolean')
+    return text === '' || text === 'true' ? true : text === 'false' ? false : undefined
+  if (parameter.type === 'integer') {
+    const value = Number(text)
+    const isWhole = /^\d+$/.test(text) && Number.isSafeInteger(value)
+    return isWhole && value >= (parameter.minimum ?? 0) ? value : undefined
+  }
+  return text
+}
+
+function pageOf(values: ParsedQuery['values']): PageWish {
+  const number = values['page[number]']
+  const size = values['page[size]']
+  return {
+    number: typeof number === 'number' ? number : 1,
+    // Reference §1.4: more than the most is the most, and the answer says so.
+    size: typeof size === 'number' ? Math.min(size, v2.PAGE_SIZE_MAX) : v2.PAGE_SIZE_DEFAULT,
+    isAsked: number !== undefined || size !== undefined,
+  }
+}
+
+/** Reference §1.5: names use underscores; hyphens are equal. */
+function readIncludes(
+  given: string | number | boolean | undefined,
+  known: readonly string[],
+): Result<ReadonlySet<string>, GovernanceRefusal> {
+  const names =
+    typeof given === 'string' ? split(given).map((name) => name.replaceAll('-', '_')) : []
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown === undefined) return ok(new Set(names))
+  // Clients know this refusal by the words `include parameter` (reference §1.3).
+  const choice = known.length === 0 ? 'nothing can be included here' : `one of ${known.join(', ')}`
+  return refuse('include', `Invalid include parameter ${JSON.stringify(unknown)}: ${choice}`)
+}
+
+/** The parts of a comma-separated list, each trimmed; empty ones are none. */
+export function split(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+function refuse(parameter: string, detail: string): Result<never, GovernanceRefusal> {
+  return err({ code: 'malformed', detail, parameter })
+}
