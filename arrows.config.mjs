@@ -37,7 +37,7 @@ export const areas = {
   lang: {
     folder: `${reeve}/lang`,
     // A door for each language: who reads one must not load them all.
-    doors: ['hcl', 'rego', 'native', 'filter', 'cron', 'yaml'].map(
+    doors: ['hcl', 'rego', 'native', 'filter', 'cron', 'yaml', 'template'].map(
       (language) => `${language}/index.ts`,
     ),
     // Decimal numbers of a hundred digits in native policies.

@@ -1,4 +1,12 @@
 import { Type } from 'typebox'
+import {
+  FactsMessage,
+  ServicesAck,
+  ServicesMessage,
+  UnwatchMessage,
+  WatchMessage,
+} from './catalog.ts'
+import { OpenMessage, ReplyMessage, RequestMessage } from './remote.ts'
 import { Index, MapOf, Nullable, type Shape } from './shape.ts'
 import { AllocationDeploymentStatus, AllocationRecord, CLIENT_STATUSES } from './v1/allocation.ts'
 import { Uuid } from './v1/identifier.ts'
@@ -21,6 +29,9 @@ import { TaskEvent, TaskState } from './v1/task-state.ts'
  *            ◄──────────────────────── heartbeat   always answered
  *            ◄──────────────────────── desired     what changed since, in order
  *     node   ──────────────────────────►           the machine changed
+ *            ◄──────────────────────── request     and open: see remote.ts
+ *     reply  ──────────────────────────►
+ *     services, watch ─────────────────►           and what follows: see catalog.ts
  */
 export const NODE_CHANNEL_PATH = '/v1/internal/node'
 
@@ -111,7 +122,16 @@ export type StatusMessage = Shape<typeof StatusMessage>
 export const NodeMessage = Type.Object({ kind: Type.Literal('node'), node: NodeRegistration })
 export type NodeMessage = Shape<typeof NodeMessage>
 
-export const AgentMessage = Type.Union([HelloMessage, HeartbeatMessage, StatusMessage, NodeMessage])
+export const AgentMessage = Type.Union([
+  HelloMessage,
+  HeartbeatMessage,
+  StatusMessage,
+  NodeMessage,
+  ReplyMessage,
+  ServicesMessage,
+  WatchMessage,
+  UnwatchMessage,
+])
 export type AgentMessage = Shape<typeof AgentMessage>
 
 export const WelcomeMessage = Type.Object({
@@ -199,5 +219,9 @@ export const ServerMessage = Type.Union([
   DesiredMessage,
   AckMessage,
   RefuseMessage,
+  RequestMessage,
+  OpenMessage,
+  ServicesAck,
+  FactsMessage,
 ])
 export type ServerMessage = Shape<typeof ServerMessage>

@@ -1,4 +1,6 @@
+export * from './catalog.ts'
 export * from './channel.ts'
+export * from './remote.ts'
 export * from './route.ts'
 export * from './shape.ts'
 export * from './v1/index.ts'

@@ -1,15 +1,28 @@
 /**
  * Job files: what reading one as people write them costs, first and later, on this thread and
  * through the reader of the server; and how long files that mean harm take until they are refused.
+ * Then the same of jobs that come as JSON: each step with the largest, and bodies that mean harm.
  * `node packages/reeve/bench/jobspec.bench.ts [--quick]`
  */
+import { v1Routes, type JobRegisterRequest, type Route } from '@reeve/contract'
+import { compileDecoder, type Decoder } from '../src/http/decode.ts'
+import { parseFirstJson } from '../src/http/json-text.ts'
 import { parseJobFile, type JobFileResult } from '../src/jobspec/index.ts'
-import { canonicalizeJob, PARSE_DEFAULTS, validateJob } from '../src/model/index.ts'
+import { messageOf } from '../src/kit/fault.ts'
+import {
+  canonicalizeJob,
+  diffJobs,
+  jobSpecChanged,
+  PARSE_DEFAULTS,
+  validateJob,
+} from '../src/model/index.ts'
 import { JobFileReader } from '../src/workload/index.ts'
 import { hostileJobFiles, realisticJobFile } from './job-file-texts.ts'
+import { hostileBodies, largestJobs } from './large-jobs.ts'
 import { fixed, isQuick, printTable, rateOf, summary, whole } from './measure.ts'
 
 const ROUNDS = isQuick ? 50 : 1_000
+const LARGE_ROUNDS = isQuick ? 3 : 10
 const READER_MS = isQuick ? 300 : 3_000
 /** As long as a text may be, and about as long as one may be whose tokens are all counted. */
 const HOSTILE_LENGTHS = [1_000_000, 300_000]
@@ -91,6 +104,58 @@ function benchHostile(length: number): void {
   printTable(['', 'characters', 'ms', 'outcome'], rows)
 }
 
+/** What one request with a large job takes, step by step: others have their turn between steps. */
+function benchLargestJobs(): void {
+  const route: Route = v1Routes.registerJob
+  const decode = compileDecoder(route.body ?? {})
+  const rows = largestJobs().map(({ name, text }) => {
+    let rounds: readonly (readonly number[])[] = []
+    for (let round = 0; round < LARGE_ROUNDS; round++) rounds = [...rounds, stepsOf(text, decode)]
+    // The first request of a process meets code that is not compiled yet.
+    const best = rounds[0]?.map((_, step) => Math.min(...rounds.map((took) => took[step] ?? 0)))
+    return [name, whole(text.length), ...(best ?? []).map(fixed)]
+  })
+  process.stdout.write('The largest jobs: milliseconds of each step, the best of some rounds\n')
+  printTable(['', 'characters', 'read', 'defaults', 'check', 'compare', 'diff', 'write'], rows)
+}
+
+function stepsOf(text: string, decode: Decoder): readonly number[] {
+  // Made by the decoder of this very schema.
+  const decoded = timedWork(() => decode(parseFirstJson(text), '') as JobRegisterRequest)
+  const filled = timedWork(() => canonicalizeJob(decoded.value.Job ?? {}, PARSE_DEFAULTS))
+  const job = filled.value
+  const checked = timedWork(() => validateJob(job))
+  const same = structuredClone(job)
+  const compared = timedWork(() => jobSpecChanged(job, same))
+  const diffed = timedWork(() => diffJobs(undefined, job, { contextual: true }))
+  const written = timedWork(() => JSON.stringify(job))
+  return [decoded, filled, checked, compared, diffed, written].map(({ tookMs }) => tookMs)
+}
+
+function timedWork<T>(work: () => T): { readonly value: T; readonly tookMs: number } {
+  const start = performance.now()
+  const value = work()
+  return { value, tookMs: performance.now() - start }
+}
+
+function benchHostileBodies(): void {
+  const rows = hostileBodies().map(({ name, text }) => {
+    let outcome = 'parsed'
+    const { tookMs } = timedWork(() => {
+      try {
+        parseFirstJson(text)
+      } catch (thrown) {
+        outcome = messageOf(thrown)
+      }
+    })
+    return [name, whole(text.length), fixed(tookMs), outcome]
+  })
+  process.stdout.write('Bodies that mean harm: milliseconds until they are parsed or refused\n')
+  printTable(['', 'characters', 'ms', 'outcome'], rows)
+}
+
 benchRealistic()
+benchLargestJobs()
+benchHostileBodies()
 await benchReader()
 for (const length of HOSTILE_LENGTHS) benchHostile(length)

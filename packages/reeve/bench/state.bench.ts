@@ -243,6 +243,8 @@ async function writeCheckpoint(directory: string, count: number): Promise<void> 
   await engine.close()
 }
 
+const NO_ROW = { header: [], body: '' } as const
+
 function emptyStore(): Promise<Store> {
   return Store.open({ engine: openMemoryEngine({ disk: new MemoryDisk() }), clock })
 }
@@ -251,7 +253,9 @@ function emptyStore(): Promise<Store> {
 function* checkpointRows({ tables }: Store, count: number): Generator<CheckpointRow> {
   for (let at = 0; at < count; at++) {
     const row = anAllocationRow(at)
-    const { header, body } = tables.allocations.encode(row, { CreateIndex: 1, ModifyIndex: 1 })
+    const takeBack = tables.allocations.put(row.ID, { indexes: [1, 1], body: JSON.stringify(row) })
+    const { header, body } = tables.allocations.encoded(row.ID) ?? NO_ROW
+    takeBack()
     yield { table: 'allocations', key: row.ID, text: `${JSON.stringify(header)}\n${body}` }
   }
 }

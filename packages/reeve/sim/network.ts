@@ -33,12 +33,16 @@ export class Network {
     this.#options = options
   }
 
-  /** A connection from a node to the leader. Settles late or never when they are apart. */
-  async dial(nodeId: string): Promise<Channel> {
+  /**
+   * A connection from a node to the leader. A caller that died meanwhile never has one: nobody is
+   * left who could speak on it, or close it.
+   */
+  async dial(nodeId: string, isAlive: () => boolean): Promise<Channel> {
     const { clock, accept } = this.#options
     await pass(clock, this.delayMs())
     const serve = accept()
-    if (serve === undefined || this.#apart.has(nodeId)) throw new Fault('dial', 'no server answers')
+    if (serve === undefined || this.#apart.has(nodeId) || !isAlive())
+      throw new Fault('dial', 'no server answers')
     const wire = new Wire(this, nodeId)
     this.#wires.add(wire)
     serve(wire.server)

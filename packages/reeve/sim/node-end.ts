@@ -64,7 +64,7 @@ export class NodeEnd implements NodeSession {
     if (message.kind === 'heartbeat')
       this.#say({ kind: 'heartbeat', heartbeatMs: this.#host.heartbeatMs() })
     else if (message.kind === 'status') await this.#status(message)
-    else await updateNode(this.#host.context, message.node)
+    else if (message.kind === 'node') await updateNode(this.#host.context, message.node)
   }
 
   async #hello(hello: HelloMessage): Promise<void> {

@@ -87,7 +87,7 @@ export class SimNode {
       clock,
       random: draws,
       log: { info: () => undefined, warn: () => undefined, error: () => undefined },
-      dial: () => network.dial(this.id),
+      dial: () => network.dial(this.id, isAlive),
       hello: () => ({
         kind: 'hello',
         version: CHANNEL_VERSION,

@@ -11,7 +11,7 @@ import {
   AllocationStub,
   EmptyObject,
 } from './allocation.ts'
-import { denied, done, ok, refused, WRITE } from './answer.ts'
+import { denied, done, ok, refused, silent, WRITE } from './answer.ts'
 import { AllocationUsage, CheckResult } from './client-stats.ts'
 import {
   blocking,
@@ -118,6 +118,7 @@ export const allocationRoutes = {
       200: ok(MapOf(CheckResult), 'The results by check id.'),
       400: notUuid,
       404: refused('`allocation not found`'),
+      504: silent,
     },
     needs: 'namespace:read-job',
   }),
@@ -133,6 +134,7 @@ export const allocationRoutes = {
       200: ok(MapOf(CheckResult), 'The results by check id.'),
       403: denied,
       404: unknownAllocation,
+      504: silent,
     },
     needs: 'namespace:read-job',
   }),
@@ -150,6 +152,7 @@ export const allocationRoutes = {
       400: refused('The body is empty, the signal unknown, or the task unknown or not running.'),
       403: denied,
       404: unknownAllocation,
+      504: silent,
     },
     needs: 'namespace:alloc-lifecycle',
   }),
@@ -167,6 +170,7 @@ export const allocationRoutes = {
       400: refused('The task is unknown or not running, or the allocation has ended.'),
       403: denied,
       404: unknownAllocation,
+      504: silent,
     },
     needs: 'namespace:alloc-lifecycle',
   }),
@@ -178,7 +182,12 @@ export const allocationRoutes = {
     section,
     params: AllocationPath,
     query: Type.Object({ ...common, task: Text('Only this task.') }),
-    answers: { 200: ok(AllocationUsage, 'The usage.'), 403: denied, 404: unknownAllocation },
+    answers: {
+      200: ok(AllocationUsage, 'The usage.'),
+      403: denied,
+      404: unknownAllocation,
+      504: silent,
+    },
     needs: 'namespace:read-job',
   }),
   collectAllocation: route({
@@ -194,6 +203,7 @@ export const allocationRoutes = {
       400: refused('`No such allocation on client, or allocation not eligible for GC`'),
       403: denied,
       404: unknownAllocation,
+      504: silent,
     },
     needs: 'namespace:submit-job or namespace:gc-allocation',
   }),

@@ -27,6 +27,9 @@ export function refused(description: string) {
 
 export const denied = refused('`Permission denied`: the token does not hold what the route needs.')
 
+/** Of routes that ask a node. */
+export const silent = refused('The node did not answer in time.')
+
 /** What any route may answer besides its own refusals (reference §2.2, §1.1, §1.6). */
 export const COMMON_ANSWERS = {
   400: refused('A query parameter or the body cannot be read; the text names it.'),

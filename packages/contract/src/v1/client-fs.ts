@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
 import { route } from '../route.ts'
 import { Timestamp, type Shape } from '../shape.ts'
-import { bytes, ok, refused } from './answer.ts'
+import { bytes, denied, ok, refused, silent, TEXT_TYPE } from './answer.ts'
 import { Base64 } from './identifier.ts'
-import { common, Flag, Whole } from './query.ts'
+import { JobPath } from './job-path.ts'
+import { common, Flag, Text, Whole } from './query.ts'
 
 /** Reference §8.5. */
 export const FileInfo = Type.Object(
@@ -53,6 +54,7 @@ const refusals = {
   400: refused('A parameter is missing or wrong, or the path is a directory.'),
   403: refused('`Permission denied`, or the path lies in a directory of secrets.'),
   404: refused('The allocation or the file is unknown, or the task has not started.'),
+  504: silent,
 }
 
 export const clientFsRoutes = {
@@ -67,7 +69,10 @@ export const clientFsRoutes = {
       ...common,
       path: Type.Optional(Type.String({ description: 'The directory.', default: '/' })),
     }),
-    answers: { 200: ok(Type.Array(FileInfo), 'Its files.'), ...refusals },
+    answers: {
+      200: ok(Type.Array(FileInfo), 'Its files, at most 10,000 of them, by name.'),
+      ...refusals,
+    },
     needs: 'namespace:read-fs',
   }),
   statFile: route({
@@ -143,6 +148,36 @@ export const clientFsRoutes = {
       plain: Flag('Only the bytes, as text, without frames.'),
     }),
     answers: { 200: ok(StreamFrame, 'Frames, or text with `plain=true`.'), ...refusals },
+    streams: true,
+    needs: 'namespace:read-logs or namespace:read-fs',
+  }),
+  streamJobLogs: route({
+    id: 'streamJobLogs',
+    methods: ['GET'],
+    path: '/v1/job/:job_id/logs',
+    summary: 'Read or follow the output of all allocations of a job, line by line.',
+    section,
+    params: JobPath,
+    query: Type.Object({
+      ...common,
+      task: Text('Only this task; all of them when empty.'),
+      type: Text('`stdout` or `stderr`; both when empty.'),
+      offset,
+      origin,
+      follow: Flag('Stay until the job has ended, also for allocations that are yet to come.'),
+      prefix: Flag('Begin each line with the short id of the allocation and the task.'),
+    }),
+    answers: {
+      200: {
+        description: 'Whole lines, those of one allocation in their order.',
+        schema: Type.String(),
+        contentType: TEXT_TYPE,
+      },
+      400: refused('A parameter is wrong.'),
+      403: denied,
+      404: refused('`job not found`'),
+      504: silent,
+    },
     streams: true,
     needs: 'namespace:read-logs or namespace:read-fs',
   }),

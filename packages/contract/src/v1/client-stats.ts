@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { route } from '../route.ts'
 import { MapOf, Nanoseconds, Nullable, type Shape } from '../shape.ts'
-import { denied, done, ok, refused } from './answer.ts'
+import { denied, done, ok, refused, silent } from './answer.ts'
 import { Opaque } from './identifier.ts'
 import { common, Text } from './query.ts'
 
@@ -147,6 +147,7 @@ export const clientStatsRoutes = {
       400: noNode,
       403: denied,
       404: refused('The node is unknown or cannot be reached.'),
+      504: silent,
     },
     needs: 'node:read',
   }),
@@ -162,6 +163,7 @@ export const clientStatsRoutes = {
       400: noNode,
       403: denied,
       404: refused('The node is unknown or cannot be reached.'),
+      504: silent,
     },
     needs: 'node:write',
   }),

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { route } from '../route.ts'
 import { Index, MapOf, Nanoseconds, type Input, type Shape } from '../shape.ts'
 import { denied, ok, PUT_OR_POST, refused } from './answer.ts'
-import { BlockingQuery, common, Flag, ListQuery, Text } from './query.ts'
+import { BlockingQuery, common, ListQuery, Text } from './query.ts'
 
 export const VariableLock = Type.Object(
   {
@@ -99,15 +99,16 @@ export const variableRoutes = {
     query: Type.Object({
       ...common,
       cas,
-      'lock-acquire': Flag('Take the lock; present is true.'),
-      'lock-renew': Flag('Keep the lock; present is true.'),
-      'lock-release': Flag('Give up the lock; present is true.'),
+      'lock-acquire': Text('Take the lock: asked for by being there, whatever its value.'),
+      'lock-renew': Text('Keep the lock: asked for by being there.'),
+      'lock-release': Text('Give up the lock: asked for by being there.'),
     }),
     body: VariableRequest,
     answers: {
       200: ok(Variable, 'The variable.'),
       400: refused('The path, the items or `cas` are invalid, or the items are too large.'),
       403: denied,
+      404: refused('`variable not found`: the lock of what is not there.'),
       409: conflict,
     },
     needs: 'variables:write',

@@ -1,7 +1,6 @@
 import type { Deployment, Evaluation, Job, JobSummary } from '@reeve/contract'
 import type { AllocationRow, NodeRow } from '../../src/model/index.ts'
 import { namespacedKey, type Commit, type Store, type TableName } from '../../src/state/index.ts'
-import { encodeRow } from '../../src/state/codec.ts'
 import { Violation } from '../trace.ts'
 
 /** A row before and after a commit; undefined when it was not there. */
@@ -109,7 +108,7 @@ export class Model {
     for (const { table, key, header, body } of commit.rows) {
       const name = `${table}\n${key}`
       if (header === undefined) this.#texts.delete(name)
-      else this.#texts.set(name, encodeRow({ header, body }))
+      else this.#texts.set(name, told(header, body))
       const followed = FOLLOWED.find((one) => one === table)
       if (followed === undefined) continue
       // The body was encoded from a row of the very table.
@@ -131,7 +130,7 @@ export class Model {
       for (const key of table.keys()) {
         count += 1
         const encoded = table.encoded(key)
-        const text = encoded === undefined ? undefined : encodeRow(encoded)
+        const text = encoded === undefined ? undefined : told(encoded.header, encoded.body)
         if (this.#texts.get(`${name}\n${key}`) !== text)
           throw new Violation(
             'nothing acknowledged is lost',
@@ -145,4 +144,9 @@ export class Model {
         `${this.#texts.size} rows were told of, ${count} are there`,
       )
   }
+}
+
+/** What a commit tells of a row: its indexes and its text. */
+function told([create, modify]: readonly [number, number, ...unknown[]], body: string): string {
+  return `${create} ${modify} ${body}`
 }

@@ -5,6 +5,7 @@ import type {
   OperatorCapability,
   VariableCapability,
 } from '@reeve/contract'
+import { matchGlob } from '../kit/glob.ts'
 import { compileLabels, type LabelRule } from './label-lookup.ts'
 import type { AclRules, WrittenPolicy } from './rules.ts'
 
@@ -33,6 +34,8 @@ export interface Grants {
   nodePoolSomewhere(capability: NodePoolCapability): boolean
   hostVolume(volume: string, capability: HostVolumeCapability): boolean
   variable(namespace: string, path: string, capability: VariableCapability): boolean
+  /** Whether a rule for some path of the namespace, or of any with `*`, holds the capability. */
+  variableSomewhere(namespace: string, capability: VariableCapability): boolean
 }
 
 const always = (): boolean => true
@@ -51,6 +54,7 @@ export const MANAGEMENT: Grants = {
   nodePoolSomewhere: always,
   hostVolume: always,
   variable: always,
+  variableSomewhere: always,
 }
 
 /** Reference §6.1: with ACLs off every request has all rights. */
@@ -81,6 +85,7 @@ export function compileGrants(documents: readonly AclRules[]): Grants {
     nodePoolSomewhere: (capability) => pools.anywhere(capability),
     hostVolume: (volume, capability) => volumes.of(volume).has(capability),
     variable: compileVariables(documents),
+    variableSomewhere: compileVariablesSomewhere(documents),
   }
 }
 
@@ -133,6 +138,19 @@ function compileVariables(documents: readonly AclRules[]): Grants['variable'] {
     !namespace.includes(SEPARATOR) &&
     !path.includes(SEPARATOR) &&
     lookup.of(`${namespace}${SEPARATOR}${path}`).has(capability)
+}
+
+/** What a list or a stream over many paths needs; each path is asked for again. */
+function compileVariablesSomewhere(documents: readonly AclRules[]): Grants['variableSomewhere'] {
+  const rules = documents.flatMap((one) => one.Namespaces ?? [])
+  return (namespace, capability) =>
+    rules.some(
+      ({ Name, Variables }) =>
+        (namespace === '*' || Name === namespace || matchGlob(Name, namespace)) &&
+        (Variables?.Paths ?? []).some(
+          ({ Capabilities }) => Capabilities.includes(capability) && !Capabilities.includes('deny'),
+        ),
+    )
 }
 
 export const NOTHING: Grants = compileGrants([])

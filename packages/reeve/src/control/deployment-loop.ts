@@ -178,6 +178,7 @@ export class DeploymentLoop {
       hasOtherVersions: this.#hasOtherVersions(deployment),
       findJob: (namespace, jobId) => jobs.find(namespacedKey(namespace, jobId)),
       findAllocation: (key) => allocations.find(key),
+      findAllocations: () => allocations.rowsIn('deployment', deployment.ID),
     }
   }
 

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream'
+
 /** Reference §2.1: the type of every refusal on `/v1`. */
 export const TEXT_TYPE = 'text/plain; charset=utf-8'
 
@@ -17,6 +19,8 @@ export type Body =
   /** Items that are JSON already: a list is written without being built twice. */
   | { readonly kind: 'json-items'; readonly items: readonly string[] }
   | { readonly kind: 'text'; readonly text: string; readonly contentType: string }
+  /** Bytes as they come, perhaps without end. */
+  | { readonly kind: 'stream'; readonly stream: Readable; readonly contentType: string }
   | { readonly kind: 'empty' }
 
 export function json(value: unknown): Answer {

@@ -1,9 +1,17 @@
 import type { Route } from '@reeve/contract'
 import { v1Routes } from '@reeve/contract'
 import type { FastifyInstance } from 'fastify'
+import { findCaller, openGovernance, siteCaller } from '../governance/index.ts'
 import type { Random } from '../kit/clock.ts'
-import type { Authenticator, EventHub, NodeSessions, WorkloadContext } from '../workload/index.ts'
+import {
+  NodeRequests,
+  type Authenticator,
+  type EventHub,
+  type NodeSessions,
+  type WorkloadContext,
+} from '../workload/index.ts'
 import { NodeChannelServer } from './agent/node-channel.ts'
+import { StreamChannelServer } from './agent/stream-channel.ts'
 import { parkedQueries } from './blocking.ts'
 import { followConnections } from './connection.ts'
 import { openApiDocument } from './docs/openapi.ts'
@@ -15,13 +23,19 @@ import { aclEndpoints } from './v1/acl.ts'
 import { agentEndpoints, type AgentInfo } from './v1/agent.ts'
 import { allocationWriteEndpoints } from './v1/allocation-writes.ts'
 import { allocationEndpoints } from './v1/allocations.ts'
+import { clientAllocationEndpoints } from './v1/client-allocations.ts'
+import { clientFileEndpoints } from './v1/client-files.ts'
+import { clientNodeEndpoints } from './v1/client-nodes.ts'
 import { deploymentEndpoints } from './v1/deployments.ts'
 import type { Endpoint } from './v1/endpoint.ts'
 import { evaluationEndpoints } from './v1/evaluations.ts'
+import { ExecChannelServer } from './v1/exec-channel.ts'
+import { execEndpoints } from './v1/exec.ts'
 import { mountEventStream } from './v1/event-stream.ts'
 import { explainEndpoints } from './v1/explain.ts'
 import { jobActionEndpoints } from './v1/job-actions.ts'
 import { jobFileEndpoints } from './v1/job-files.ts'
+import { jobLogEndpoints } from './v1/client-job-logs.ts'
 import { jobLaunchEndpoints } from './v1/job-launches.ts'
 import { jobPlanEndpoints } from './v1/job-plan.ts'
 import { jobStatusEndpoints } from './v1/job-statuses.ts'
@@ -33,9 +47,12 @@ import { nodePoolEndpoints } from './v1/node-pools.ts'
 import { nodeEndpoints } from './v1/nodes.ts'
 import { operatorEndpoints } from './v1/operator.ts'
 import { searchEndpoints } from './v1/search.ts'
+import { serviceEndpoints } from './v1/services.ts'
 import { systemEndpoints } from './v1/system.ts'
 import { scalingEndpoints } from './v1/scaling.ts'
-import { mountAccount, v2MountedRoutes } from './v2/account.ts'
+import { variableEndpoints } from './v1/variables.ts'
+import { governanceEndpoints } from './v2/endpoints.ts'
+import { mountV2 } from './v2/mount.ts'
 
 export interface AppOptions {
   readonly context: WorkloadContext
@@ -65,13 +82,19 @@ export interface App {
 }
 
 export function createApp(options: AppOptions): App {
-  const { context, log, hub, sessions } = options
+  const { context, hub, sessions } = options
   const lifecycle = new Lifecycle()
-  const metrics = new Metrics(context.clock, metricSources(options))
-  const channel = new NodeChannelServer({ ...options, clock: context.clock })
+  const requests = new NodeRequests({ ...context, sessions })
+  const metrics = new Metrics(context.clock, metricSources(options, requests))
+  const nodeHost = { ...options, requests, clock: context.clock }
+  const channels = [
+    new ExecChannelServer(nodeHost),
+    new NodeChannelServer(nodeHost),
+    new StreamChannelServer(nodeHost),
+  ]
   const app = createShell({
     ...options,
-    upgrades: (request) => channel.serves(request),
+    upgrades: (request) => channels.some((channel) => channel.serves(request)),
     isDraining: () => lifecycle.isDraining,
     observe: (request, reply) => metrics.observe(request, reply),
   })
@@ -89,6 +112,11 @@ export function createApp(options: AppOptions): App {
     ...scalingEndpoints(context),
     ...allocationEndpoints(context),
     ...allocationWriteEndpoints(context),
+    ...clientAllocationEndpoints({ context, gateway: requests }),
+    ...clientFileEndpoints({ context, gateway: requests }),
+    ...clientNodeEndpoints({ context, gateway: requests }, options.agent),
+    ...jobLogEndpoints({ context, gateway: requests }),
+    ...execEndpoints(),
     ...evaluationEndpoints(context),
     ...deploymentEndpoints(context),
     ...nodeEndpoints(context),
@@ -97,6 +125,8 @@ export function createApp(options: AppOptions): App {
     ...nodePoolEndpoints(context),
     ...operatorEndpoints(context),
     ...searchEndpoints(context),
+    ...serviceEndpoints(context),
+    ...variableEndpoints(context),
     ...systemEndpoints(context),
     ...agentEndpoints(options.agent, metrics),
   ]
@@ -114,28 +144,47 @@ export function createApp(options: AppOptions): App {
   )
   const streams = { context, authenticator: options.authenticator, hub, openByAccessor: new Map() }
   mountEventStream(app, { streams, region: context.region, clock: context.clock })
-  mountAccount(app, { findAdministrator: (secret) => findAdministrator(options, secret) })
+  const governanceRoutes = mountGovernance(app, options)
   const routes = [
     ...endpoints.map((endpoint) => endpoint.route),
     v1Routes.streamEvents,
-    ...v2MountedRoutes,
+    ...governanceRoutes,
   ]
   mountDocs(app, routes, options.version)
-  app.server.on('upgrade', (request, socket, head) => channel.handleUpgrade(request, socket, head))
+  app.server.on('upgrade', (request, socket, head) =>
+    channels.find((one) => one.serves(request))?.handleUpgrade(request, socket, head),
+  )
   return {
     app,
     routes,
     isNodeConnected: (nodeId) => sessions.isConnected(nodeId),
-    close: () => close({ app, lifecycle, hub, sessions, channel, log }),
+    close: () => close({ app, lifecycle, hub, sessions, requests, channels }),
   }
 }
 
+function mountGovernance(app: FastifyInstance, options: AppOptions): readonly Route[] {
+  const governance = openGovernance(options.context)
+  const endpoints = governanceEndpoints(governance)
+  const { store } = governance
+  mountV2(
+    app,
+    {
+      store,
+      authenticate: (secret) =>
+        findAdministrator(options, secret) ?? findCaller(governance, secret),
+    },
+    endpoints,
+  )
+  return endpoints.map((endpoint) => endpoint.route)
+}
+
+/** Architecture §9: the management token of `/v1` is the site administrator of `/api/v2`. */
 function findAdministrator({ authenticator, context }: AppOptions, secret: string) {
   const token = authenticator.findToken(secret)
   if (token === undefined || token.Type !== 'management') return undefined
   const expired =
     token.ExpirationTime !== null && Date.parse(token.ExpirationTime) <= context.clock.nowMs()
-  return expired ? undefined : token
+  return expired ? undefined : siteCaller(token.AccessorID)
 }
 
 function mountDocs(app: FastifyInstance, routes: readonly Route[], version: string): void {
@@ -155,7 +204,10 @@ function mountDocs(app: FastifyInstance, routes: readonly Route[], version: stri
   app.get('/', (_request, reply) => reply.redirect('/docs', 307))
 }
 
-function metricSources({ context, hub, sessions }: AppOptions): MetricSources {
+function metricSources(
+  { context, hub, sessions }: AppOptions,
+  requests: NodeRequests,
+): MetricSources {
   const { store } = context
   return {
     state_index: { help: 'Index of the last applied commit.', read: () => store.index },
@@ -184,6 +236,10 @@ function metricSources({ context, hub, sessions }: AppOptions): MetricSources {
     },
     blocking_queries: { help: 'Blocking queries that wait.', read: parkedQueries },
     event_streams: { help: 'Event streams that are open.', read: () => hub.readers },
+    node_streams: {
+      help: 'Exec, log and file streams that are open to nodes.',
+      read: () => requests.openStreams,
+    },
   }
 }
 
@@ -192,14 +248,23 @@ interface Closing {
   readonly lifecycle: Lifecycle
   readonly hub: EventHub
   readonly sessions: NodeSessions
-  readonly channel: NodeChannelServer
-  readonly log: HttpLog
+  readonly requests: NodeRequests
+  readonly channels: readonly { close(): void }[]
 }
 
-async function close({ app, lifecycle, hub, sessions, channel }: Closing): Promise<void> {
+async function close({
+  app,
+  lifecycle,
+  hub,
+  sessions,
+  requests,
+  channels,
+}: Closing): Promise<void> {
   lifecycle.drain()
   hub.close()
+  // Callers are told before what they are joined to goes.
+  for (const channel of channels) channel.close()
+  requests.close()
   sessions.close()
-  channel.close()
   await app.close()
 }

@@ -6,16 +6,23 @@ import { HttpError } from './http-error.ts'
 
 type Encoding = 'gzip' | 'deflate'
 
+/** Whether the body came in another form than its own. */
+export function isCompressed(request: FastifyRequest): boolean {
+  return encodingOf(request) !== ''
+}
+
+function encodingOf(request: FastifyRequest): string {
+  const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? ''
+  return encoding === 'identity' ? '' : encoding
+}
+
 /**
  * The body as it was before it was compressed. Fastify counts the bytes it reads from what this
  * returns, so the limit holds after decompression.
  */
-export function inflated(
-  request: FastifyRequest,
-  payload: NodeJS.ReadableStream,
-): NodeJS.ReadableStream {
-  const encoding = request.headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (encoding === '' || encoding === 'identity') return payload
+export function inflated(request: FastifyRequest, payload: Readable): Readable {
+  const encoding = encodingOf(request)
+  if (encoding === '') return payload
   if (encoding !== 'gzip' && encoding !== 'deflate')
     throw new HttpError(
       415,
@@ -38,6 +45,16 @@ const COMPRESS_BYTES_MIN = 1_400
 const LEVEL = { level: 1 }
 const gzipAsync = promisify(gzip)
 const deflateAsync = promisify(deflate)
+
+/** Whether the answer is large enough and the caller says that it takes some compression. */
+export function mayCompress(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  payload: unknown,
+): boolean {
+  const isAccepted = request.headers['accept-encoding'] !== undefined
+  return isAccepted && isWorthwhile(payload) && !reply.hasHeader('content-encoding')
+}
 
 /** The answer as the caller can take it: a text at once, a stream piece by piece. */
 export async function compressed(

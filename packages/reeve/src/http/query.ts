@@ -36,6 +36,16 @@ const SPECIAL: Readonly<Record<string, Reader>> = {
   diff_version: (text, name) =>
     text === '' ? undefined : parseWhole(text, syntaxError(text, name, ['uint64', 'ParseUint'])),
   version: (text) => parseWhole(text, 'Unable to parse job submission version parameter'),
+  // Reference §8.5, files and logs.
+  offset: (text) => parseWhole(text, `error parsing offset: ${parseError(text, 'ParseInt')}`),
+  limit: (text) => parseWhole(text, `error parsing limit: ${parseError(text, 'ParseInt')}`),
+  follow: (text) =>
+    text === ''
+      ? undefined
+      : parseBool(
+          text,
+          `failed to parse follow field to boolean: ${parseError(text, 'ParseBool')}`,
+        ),
 }
 
 /**
@@ -103,9 +113,10 @@ function parseWhole(text: string, message: string, signed = false): number {
   return value
 }
 
+function parseError(text: string, parser: string): string {
+  return `strconv.${parser}: parsing "${text}": invalid syntax`
+}
+
 function syntaxError(text: string, name: string, [kind, parser]: [string, string]): string {
-  return (
-    `Failed to parse value of "${name}" (${text}) as a ${kind}: ` +
-    `strconv.${parser}: parsing "${text}": invalid syntax`
-  )
+  return `Failed to parse value of "${name}" (${text}) as a ${kind}: ` + parseError(text, parser)
 }

@@ -5,7 +5,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { Fault, messageOf } from '../kit/fault.ts'
 import { LIMITS } from '../model/index.ts'
 import { TEXT_TYPE } from './answer.ts'
-import { compressed, inflated } from './compression.ts'
+import { compressed, inflated, isCompressed, mayCompress } from './compression.ts'
 import { allowOrigin } from './cors.ts'
 import { HttpError } from './http-error.ts'
 import { sendV2Error } from './v2/errors.ts'
@@ -14,6 +14,8 @@ import { sendV2Error } from './v2/errors.ts'
 export interface HttpLog {
   error(fields: object, message: string): void
   debug(fields: object, message: string): void
+  /** For what an operator wants to find later: who ran what where. */
+  info?(fields: object, message: string): void
 }
 
 export interface ShellOptions {
@@ -69,24 +71,48 @@ export function createShell(options: ShellOptions): FastifyInstance {
   app.removeAllContentTypeParsers()
   // The dialects decode bodies themselves: the content type says nothing there (reference §0.2).
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  app.addHook('onRequest', async (request, reply) => {
-    setHeaders(options, request, reply)
-    if (allowOrigin(options.corsOrigins, request, reply)) return reply.code(204).send()
-    if (request.url.length > LIMITS.urlBytesMax)
-      throw new HttpError(414, `the URL is longer than ${LIMITS.urlBytesMax} bytes`)
-    if (!isV2(request)) delete request.headers['content-type']
-  })
-  app.addHook('preParsing', async (request, _reply, payload) => inflated(request, payload))
-  app.addHook('onSend', async (request, reply, payload) => {
-    if (options.isDraining()) void reply.header('connection', 'close')
-    return await compressed(request, reply, payload)
-  })
-  app.addHook('onResponse', async (request, reply) => options.observe(request, reply))
+  addHooks(app, options)
   app.setNotFoundHandler((request, reply) =>
     isV2(request) ? sendV2Error(reply, 404, 'no route has this path') : reply.code(404).send(),
   )
   app.setErrorHandler((error, request, reply) => sendError(options.log, { error, request, reply }))
   return app
+}
+
+/**
+ * None of them waits for anything, so none is asynchronous: a promise for each would be a tenth of
+ * what a small answer takes.
+ */
+function addHooks(app: FastifyInstance, options: ShellOptions): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    setHeaders(options, request, reply)
+    if (allowOrigin(options.corsOrigins, request, reply)) return void reply.code(204).send()
+    if (request.url.length > LIMITS.urlBytesMax)
+      return done(new HttpError(414, `the URL is longer than ${LIMITS.urlBytesMax} bytes`))
+    if (!isV2(request)) delete request.headers['content-type']
+    done()
+  })
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    if (!isCompressed(request)) return done(null, payload)
+    try {
+      done(null, inflated(request, payload))
+    } catch (thrown) {
+      if (!(thrown instanceof HttpError)) throw thrown
+      done(thrown)
+    }
+  })
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (options.isDraining()) void reply.header('connection', 'close')
+    if (!mayCompress(request, reply, payload)) return done(null, payload)
+    compressed(request, reply, payload).then(
+      (smaller) => done(null, smaller),
+      (thrown: unknown) => done(thrown instanceof Error ? thrown : new Error(String(thrown))),
+    )
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    options.observe(request, reply)
+    done()
+  })
 }
 
 /** Everything below this speaks JSON:API (spec G). */
@@ -95,7 +121,7 @@ function isV2(request: FastifyRequest): boolean {
 }
 
 function setHeaders(options: ShellOptions, request: FastifyRequest, reply: FastifyReply): void {
-  void reply.headers({ ...SECURITY_HEADERS, ...options.responseHeaders })
+  void reply.headers(SECURITY_HEADERS).headers(options.responseHeaders)
   void reply.header('x-request-id', request.id)
 }
 

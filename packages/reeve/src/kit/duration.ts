@@ -80,5 +80,7 @@ export function formatDurationNs(ns: number): string {
 }
 
 function trim(value: number): string {
+  // Most durations are whole seconds, and writing decimals is slow.
+  if (Number.isInteger(value)) return String(value)
   return String(Number(value.toFixed(9)))
 }

@@ -39,6 +39,7 @@ export class SortedList<T> {
 
   /** False when the key is there already. */
   add(key: T): boolean {
+    if (this.#append(key)) return true
     const chunkIndex = Math.min(this.#chunkFor(key), Math.max(0, this.#chunks.length - 1))
     const chunk = this.#chunks[chunkIndex]
     if (chunk === undefined) {
@@ -51,7 +52,17 @@ export class SortedList<T> {
     if (at === chunk.length) chunk.push(key)
     else chunk.splice(at, 0, key)
     this.#size++
-    if (chunk.length > CHUNK_SIZE_MAX) this.#split(chunkIndex, chunk, at)
+    if (chunk.length > CHUNK_SIZE_MAX) this.#split(chunkIndex, chunk)
+    return true
+  }
+
+  /** What comes after everything else needs no search, and whatever is created does. */
+  #append(key: T): boolean {
+    const chunk = this.#chunks.at(-1)
+    if (chunk === undefined || this.#order(chunk.at(-1), key) >= 0) return false
+    if (chunk.length < CHUNK_SIZE_MAX) chunk.push(key)
+    else this.#chunks.push([key])
+    this.#size++
     return true
   }
 
@@ -88,13 +99,8 @@ export class SortedList<T> {
     }
   }
 
-  /**
-   * Appending in order is the common case (ids by creation), so a full last chunk is left full and
-   * a new one begun; elsewhere the chunk is halved.
-   */
-  #split(chunkIndex: number, chunk: T[], at: number): void {
-    const appended = chunkIndex === this.#chunks.length - 1 && at === chunk.length - 1
-    const tail = chunk.splice(appended ? chunk.length - 1 : chunk.length >> 1)
+  #split(chunkIndex: number, chunk: T[]): void {
+    const tail = chunk.splice(chunk.length >> 1)
     this.#chunks.splice(chunkIndex + 1, 0, tail)
   }
 

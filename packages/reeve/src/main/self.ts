@@ -32,6 +32,7 @@ export function describeAgent(config: AgentConfig, version: string): AgentSelf {
     config: () => redactedConfig(config),
     stats: () => statsOf(version, server, node),
     health: () => healthOf(config, server, node),
+    nodeId: () => node?.nodeId,
   }
 }
 

@@ -7,6 +7,7 @@ import {
   EvaluationLoop,
   ExpiryLoop,
   GarbageLoop,
+  LockLoop,
   PeriodicLoop,
   Presence,
   StateView,
@@ -71,6 +72,7 @@ export class Server {
       new DrainLoop(shared),
       new GarbageLoop(shared),
       new ExpiryLoop(shared),
+      new LockLoop(shared),
       new CheckpointLoop({ ...shared, retention: config.eventLog }),
     ]
     this.app = createApp({

@@ -6,16 +6,17 @@ export function isEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   if (Array.isArray(a) || Array.isArray(b)) return isEqualList(a, b)
-  const [names, others] = [Object.keys(a), Object.keys(b)]
-  return (
-    names.length === others.length &&
-    names.every(
-      (name) => Object.hasOwn(b, name) && isEqual(Reflect.get(a, name), Reflect.get(b, name)),
-    )
-  )
+  const names = Object.keys(a)
+  if (names.length !== Object.keys(b).length) return false
+  // Loops, because a comparison of large jobs is nothing but this.
+  for (const name of names)
+    if (!Object.hasOwn(b, name) || !isEqual(Reflect.get(a, name), Reflect.get(b, name)))
+      return false
+  return true
 }
 
 function isEqualList(a: unknown, b: unknown): boolean {
   if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false
-  return a.every((entry, i) => isEqual(entry, b[i]))
+  for (let at = 0; at < a.length; at++) if (!isEqual(a[at], b[at])) return false
+  return true
 }

@@ -74,7 +74,7 @@ export type { Rollback } from './deployment/rollback.ts'
 export { reportedHealth } from './deployment/reported-health.ts'
 export type { HealthReport } from './deployment/reported-health.ts'
 export { isParameterized, isParent, jobSpecChanged, jobUpdateRefusal } from './job/job-change.ts'
-export { jobSizeProblem } from './job/job-size.ts'
+export { isLargeJob, jobSizeProblem } from './job/job-size.ts'
 export { jobStatus } from './job/job-status.ts'
 export type { JobFacts } from './job/job-status.ts'
 export { jobStub } from './job/job-stub.ts'
@@ -108,6 +108,13 @@ export {
   type LaunchDecision,
   type OffsetAt,
 } from './launch/periodic.ts'
+export * from './governance/rows.ts'
+export { invalid, UNSEEN } from './governance/refusal.ts'
+export type {
+  AttributeProblem,
+  GovernanceRefusal,
+  GovernanceRefusalCode,
+} from './governance/refusal.ts'
 export { LIMITS } from './limits.ts'
 export { newEvaluation } from './new-evaluation.ts'
 export { nodeView } from './node-row.ts'
@@ -137,6 +144,12 @@ export { settlePolicies } from './scaling/settle-policies.ts'
 export type { AclBootstrapRow, SchedulerConfigurationRow, SettingRow } from './setting-row.ts'
 export { checkUuid, looseUuidPrefix, parseUuidPrefix } from './uuid-prefix.ts'
 export type { UuidPrefix } from './uuid-prefix.ts'
+export { isOwnVariable, variablePathProblem } from './variable/variable-path.ts'
+export type { Workload } from './variable/variable-path.ts'
+export { lockState, lockTimes, lockTtlMs, restsUntilMs } from './variable/variable-lock.ts'
+export type { LockState } from './variable/variable-lock.ts'
+export { variableMetadata } from './variable/variable-row.ts'
+export type { VariableLockRow, VariableRow } from './variable/variable-row.ts'
 export { jobWarnings } from './validation/job-warnings.ts'
 export { SYSTEM_SCALING, validateJob } from './validation/validate-job.ts'
 export type { JobProblem, JobProblems, JobRules } from './validation/validate-job.ts'

@@ -4,6 +4,11 @@ export const LIMITS = {
   bodyBytesMax: 4 * 1024 * 1024,
   /** Nesting of free-form JSON (task config, scaling policy). Decision 0007. */
   jsonDepthMax: 64,
+  /** Nesting of the JSON of a body, and its objects and lists together. Decision 0021. */
+  jsonBodyDepthMax: 512,
+  jsonContainersMax: 100_000,
+  /** Different names in the JSON of a body; one counts anew after other names. Decision 0021. */
+  jsonShapesMax: 30_000,
   /** Length of a URL with its query. Decision 0007. */
   urlBytesMax: 64 * 1024,
   /** How long a caller may take to send one request. Decision 0007. */
@@ -67,6 +72,8 @@ export const LIMITS = {
   jobEntriesMax: 10_000,
   /** Length of what a constraint or affinity compares with. Decision 0020. */
   constraintCharsMax: 65_536,
+  /** Instructions of a regular expression, and of all those of one job. Decision 0021. */
+  patternInstructionsMax: 20_000,
   /** Violations of one job that are told one by one. Decision 0020. */
   jobProblemsMax: 1_000,
   /** Spec W: Limits. Bytes of a dispatched payload, decoded. */
@@ -93,6 +100,38 @@ export const LIMITS = {
   /** Contract, explain: refusals and instances listed of a group, and groups of a job. */
   explainedItemsMax: 1_000,
   explainedGroupsMax: 100,
+  /** Reference §8.9: bytes of all keys and values of one variable. */
+  variableItemsBytesMax: 64 * 1024,
+  /** How long a lock of a variable may be held without being kept, and rest after it ran out. */
+  variableLockMsMin: 10_000,
+  variableLockMsMax: 24 * 3_600_000,
+  variableLockMsDefault: 15_000,
+  /** Instances that one allocation may register, and tags of one. Decision 0025. */
+  servicesPerAllocationMax: 1_000,
+  /** Services and variables that one node follows at once for its templates. Decision 0025. */
+  nodeWatchesMax: 10_000,
   /** Status updates one agent may send in one message. Decision 0007. */
   agentMessageBytesMax: 8 * 1024 * 1024,
+  /** Requests under way to one node, and how long most of them may take. Decision 0026. */
+  nodeRequestsMax: 256,
+  nodeRequestMsMax: 15_000,
+  /** A restart waits for the old process, and a removal for the disk. */
+  nodeSlowRequestMsMax: 3 * 60_000,
+  /** Exec, log and file streams open at once on one node, and by one token. Decision 0026. */
+  nodeStreamsMax: 1_024,
+  nodeStreamsPerTokenMax: 256,
+  /** How long a node may take to dial a stream and to begin it. */
+  nodeStreamOpenMsMax: 15_000,
+  /** Task drivers §10: what may wait in one stream before its sender has to. */
+  nodeStreamBufferBytesMax: 1024 * 1024,
+  /** Reference §7.2: signs of life on a stream, and how long none may come. */
+  nodeStreamPingMs: 10_000,
+  nodeStreamSilentMsMax: 60_000,
+  /** How long the first frame of an exec channel may take. */
+  execHandshakeMsMax: 10_000,
+  /** Reference §7.2: a frame of exec carries up to 64 KiB, in base64. */
+  execFrameBytesMax: 128 * 1024,
+  /** Allocations whose output one request merges, and the longest line that is kept together. */
+  jobLogSourcesMax: 128,
+  jobLogLineBytesMax: 64 * 1024,
 } as const

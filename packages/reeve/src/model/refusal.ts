@@ -23,14 +23,21 @@ export const REFUSAL_CODES = [
   'job-version-not-found',
   'namespace-in-use',
   'namespace-not-found',
+  'node-failed',
   'node-not-found',
   'node-pool-in-use',
   'node-pool-not-found',
+  'node-silent',
+  'node-unreachable',
+  'not-on-node',
   'permission-denied',
   'region-unknown',
   'scaling-policy-not-found',
+  'service-not-found',
   'too-many-job-files',
+  'too-many-node-calls',
   'too-many-streams',
+  'variable-not-found',
 ] as const
 export type RefusalCode = (typeof REFUSAL_CODES)[number]
 

@@ -27,6 +27,7 @@ export function parseUuidPrefix(kind: string, text: string): Result<UuidPrefix, 
  * caller to find out.
  */
 export function checkUuid(kind: string, text: string): Result<string, string> {
+  if (CANONICAL_UUID.test(text)) return ok(text)
   const problem =
     encodeUtf8(text).length === UUID_LENGTH
       ? digitProblem(text)
@@ -43,6 +44,8 @@ export function looseUuidPrefix(text: string): string | undefined {
   return isPrefix && text.split('-').length - 1 <= MAX_HYPHENS ? canonical(text) : undefined
 }
 
+/** As ids are told everywhere: nearly all are asked for in this form. */
+const CANONICAL_UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const UUID_LENGTH = 36
 const MAX_HYPHENS = 4
 

@@ -1,14 +1,19 @@
 import type { Commit, CommittedRow, EventMark } from './commit.ts'
-import type { EncodedRow, RowHeader } from './table.ts'
+import type { EncodedRow, RowHeader, RowIndexes } from './table.ts'
 
 /**
  * Texts of the log and the checkpoint: lines of JSON, so that any tool can read a data directory
  * and a row's text goes from commit to log to checkpoint to event without being encoded again.
  *
  *   commit:  {"index":7,"timeMs":…,"events":[…]}      row:  [create, modify, layout, group, …]
- *            ["jobs","default!web",[7,7,"k2"]]              {…the row…}
+ *            ["jobs","default!web",[7,7]]                   {…the row…}
  *            {…the row…}
+ *            ["job_versions","…",[7,7]]
+ *                                         (an empty line: the text of the row before)
  *            ["evaluations","…",null]     (null: deleted; the line below is its last value)
+ *
+ * A commit does not tell the groups of its rows: few commits are ever read again, and those who do
+ * decode the row. A job and its version are one text, which is half of what a registration writes.
  *
  * Events of one kind about rows that follow each other are one entry: a plan of a thousand
  * allocations would otherwise say the same a thousand times.
@@ -25,19 +30,27 @@ export function decodeRow(text: string): EncodedRow {
 
 export function encodeCommit(commit: Commit): string {
   const { index, timeMs, rows } = commit
-  const lines = [JSON.stringify({ index, timeMs, events: encodeEvents(commit) })]
-  for (const row of rows)
-    lines.push(JSON.stringify([row.table, row.key, row.header ?? null]), row.body)
-  return lines.join('\n')
+  let text = JSON.stringify({ index, timeMs, events: encodeEvents(commit) })
+  let last = ''
+  for (const { table, key, header, body } of rows) {
+    const indexes = header === undefined ? 'null' : `[${header[0]},${header[1]}]`
+    text += `\n["${table}",${JSON.stringify(key)},${indexes}]\n${body === last ? SAME : body}`
+    last = body
+  }
+  return text
 }
+
+/** Stands for the text of the row before. No row has an empty text. */
+const SAME = ''
 
 export function decodeCommit(text: string): Commit {
   const [headLine = '', ...lines] = text.split('\n')
   const rows: CommittedRow[] = []
   for (let at = 0; at + 1 < lines.length; at += 2) {
-    // encodeCommit wrote this line from a CommittedRow.
-    const [table, key, header] = JSON.parse(lines[at] ?? '') as [string, string, RowHeader | null]
-    rows.push({ table, key, header: header ?? undefined, body: lines[at + 1] ?? '' })
+    // encodeCommit wrote this line from a CommittedRow; once it told the groups too.
+    const [table, key, header] = JSON.parse(lines[at] ?? '') as [string, string, RowIndexes | null]
+    const body = lines[at + 1] || (rows.at(-1)?.body ?? '')
+    rows.push({ table, key, header: header === null ? undefined : [header[0], header[1]], body })
   }
   // encodeCommit wrote this line.
   const { index, timeMs, events } = JSON.parse(headLine) as EncodedHead

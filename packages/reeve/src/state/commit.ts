@@ -1,4 +1,4 @@
-import type { RowHeader } from './table.ts'
+import type { RowIndexes } from './table.ts'
 
 /**
  * One durable change: rows and the events they cause. Applying the log again gives the same state.
@@ -14,7 +14,7 @@ export interface CommittedRow {
   readonly table: string
   readonly key: string
   /** Undefined: the row was deleted. */
-  readonly header: RowHeader | undefined
+  readonly header: RowIndexes | undefined
   /**
    * The row's text; of a deleted row, its last one, because events show the object before deletion.
    */

@@ -28,6 +28,12 @@ const SOURCES: { readonly [N in TableName]?: EventSource } = {
   jobs: { topic: 'Job', key: text('ID'), filterKeys: none },
   node_pools: { topic: 'NodePool', key: text('Name'), filterKeys: none },
   nodes: { topic: 'Node', key: text('ID'), filterKeys: none },
+  service_registrations: {
+    topic: 'Service',
+    key: text('ID'),
+    filterKeys: (row) => [text('JobID')(row), text('ServiceName')(row)],
+  },
+  variables: { topic: 'Variable', key: text('Path'), filterKeys: none },
 }
 
 /** The events of a commit, one for each row that somebody may follow. */
@@ -42,9 +48,10 @@ export function eventMarks(
     const source = SOURCES[committed.table as TableName]
     if (source === undefined || row === undefined) return
     const isNew = committed.header?.[0] === commitIndex
+    const isDeleted = committed.header === undefined
     marks.push({
       Topic: source.topic,
-      Type: typeOf(cause, source.topic, { row, isNew }),
+      Type: typeOf(cause, source.topic, { row, isNew, isDeleted }),
       Key: source.key(row),
       Namespace: text('Namespace')(row),
       FilterKeys: source.filterKeys(row),
@@ -62,15 +69,24 @@ export function eventMarks(
 function typeOf(
   cause: Cause,
   topic: EventTopic,
-  { row, isNew }: { readonly row: object; readonly isNew: boolean },
+  { row, isNew, isDeleted }: Written,
 ): EventType {
   if (topic === 'Evaluation') return 'EvaluationUpdated'
+  // A service goes with its allocation, whatever ended that; a variable knows one type (§5.6).
+  if (topic === 'Service') return isDeleted ? 'ServiceDeregistration' : 'ServiceRegistration'
+  if (topic === 'Variable') return 'VariableUpdated'
   // What a node says of its allocations reaches a deployment as their health.
   if (topic === 'Deployment' && cause === 'AllocationUpdated') return 'DeploymentAllocHealth'
   // A deployment that fails may register an earlier version again (reference §5.6).
   if (topic === 'Job' && ROLLOUT_CAUSES.has(cause) && isNewVersion(row)) return 'JobRegistered'
   if (topic !== 'Allocation') return cause
   return allocationType(cause, { row, isNew })
+}
+
+interface Written {
+  readonly row: object
+  readonly isNew: boolean
+  readonly isDeleted: boolean
 }
 
 /** What the servers want of an allocation is their wish, whichever operation it came from. */

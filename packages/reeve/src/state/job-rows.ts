@@ -1,4 +1,4 @@
-import type { Deployment, Evaluation, Job, JobStatus, JobSummary } from '@reeve/contract'
+import type { Deployment, Evaluation, Job, JobSummary } from '@reeve/contract'
 import {
   isActiveDeployment,
   isTerminal,
@@ -11,6 +11,7 @@ import {
   type StatusChange,
 } from '../model/index.ts'
 import { withDeploymentRows } from './deployment-rows.ts'
+import { withServiceRows } from './service-rows.ts'
 import { put, type Change } from './store.ts'
 import {
   isOpenEvaluation,
@@ -22,7 +23,8 @@ import {
 
 /**
  * Completes changes of jobs, evaluations, allocations and deployments by the rows that follow from
- * them: the counters of deployments, the status of each job concerned and its summary. Whoever
+ * them: the counters of deployments, the status of each job concerned and its summary, and services
+ * that go. Whoever
  * commits such changes passes them through here, so that status and counts are never wrong by
  * omission. Costs nothing per row that stays.
  */
@@ -30,7 +32,7 @@ export function withJobRows(tables: Tables, changes: readonly Change[]): Change[
   const all = withDeploymentRows(tables, changes)
   const work = new Completion(tables, all)
   for (const change of all) work.take(change)
-  return work.result()
+  return withServiceRows(tables, work.result())
 }
 
 interface JobDelta {
@@ -83,11 +85,25 @@ class Completion {
     for (const delta of this.#deltas.values()) this.#settle(delta)
     const kept = this.#changes.filter(({ table, row }) => row === undefined || !isOwn(table))
     return [
-      ...[...this.#jobs.values()].map((job) => put('jobs', job)),
-      ...[...this.#versions.values()].map((version) => put('job_versions', version)),
+      ...this.#jobChanges(),
       ...kept,
       ...[...this.#summaries.values()].map((summary) => put('job_summaries', summary)),
     ]
+  }
+
+  /** Each job followed by its version: the two are mostly one row, which is encoded once then. */
+  #jobChanges(): Change[] {
+    const rest = new Map(this.#versions)
+    const changes: Change[] = []
+    for (const job of this.#jobs.values()) {
+      const key = versionKeyOf(job)
+      const version = rest.get(key)
+      changes.push(put('jobs', job))
+      if (version !== undefined) changes.push(put('job_versions', version))
+      rest.delete(key)
+    }
+    for (const version of rest.values()) changes.push(put('job_versions', version))
+    return changes
   }
 
   /** A child that goes while it lives counts as dead from then on (scheduling reference §18). */
@@ -185,20 +201,23 @@ class Completion {
         tables.evaluations.countIn('job', key) + evaluations > 0 || job.Status === 'dead',
     })
     const before = tables.jobs.find(key)?.Status
-    if (status !== job.Status) this.#jobs.set(key, { ...job, Status: status })
-    if (status !== job.Status || status !== before) this.#settleVersion(job, status)
+    const settled = status === job.Status ? job : { ...job, Status: status }
+    if (settled !== job) this.#jobs.set(key, settled)
+    if (settled !== job || status !== before) this.#settleVersion(settled)
     if (job.ParentID !== '' && status !== before)
       this.#summarize(namespacedKey(job.Namespace, job.ParentID), (summary) =>
         withChild(summary, before, status),
       )
   }
 
-  /** Scheduling reference §1.1: the record of its version shows the same status. */
-  #settleVersion(job: Job, status: JobStatus): void {
-    const key = jobVersionKey(job.Namespace, job.ID, job.Version)
+  /**
+   * Scheduling reference §1.1: the record of its version shows the same status. It is the very row
+   * of the job while that is at this version.
+   */
+  #settleVersion(job: Job): void {
+    const key = versionKeyOf(job)
     const version = this.#versions.get(key) ?? this.#tables.job_versions.find(key)
-    if (version !== undefined && version.Status !== status)
-      this.#versions.set(key, { ...version, Status: status })
+    if (version !== undefined && version.Status !== job.Status) this.#versions.set(key, job)
   }
 
   #isRemoved(key: string): boolean {

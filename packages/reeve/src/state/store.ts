@@ -6,7 +6,7 @@ import type { BlobChange, CheckpointRow, LogEntry, StorageEngine } from './engin
 import { eventMarks, type AppliedRow, type Cause } from './events.ts'
 import { CommitLog } from './commit-log.ts'
 import { createTables, type Row, type TableName, type Tables } from './tables.ts'
-import type { EncodedRow, RowStamps, Table, Undo } from './table.ts'
+import type { EncodedRow, RowIndexes, RowStamps, Table, Undo } from './table.ts'
 import { Watches } from './watches.ts'
 
 /**
@@ -92,7 +92,7 @@ export class Store {
   #fault: Fault | undefined
   #tellFault: (fault: Fault) => void = () => undefined
   #dirty: DirtyKeys = new Map()
-  #lastText: { readonly row: object | undefined; readonly text: string } = NO_TEXT
+  #lastWritten: LastWritten = NOTHING_WRITTEN
   #checkpointing: Promise<void> | undefined
   readonly #observers = new Map<TableName, TableObserver<never>[]>()
 
@@ -155,7 +155,7 @@ export class Store {
       return { index: this.#index, timeMs: stamp.timeMs, durable: this.settled() }
     const batch = this.#gather()
     const applied = changes.map((change) => this.#apply(change, stamp, batch.undo))
-    this.#lastText = NO_TEXT
+    this.#lastWritten = NOTHING_WRITTEN
     const { cause } = request
     const events = cause === undefined ? [] : eventMarks(cause, applied, stamp.index)
     const commit: Commit = { ...stamp, rows: applied.map((one) => one.committed), events }
@@ -235,18 +235,25 @@ export class Store {
       tell(observers, before, undefined)
       return { row, committed: { table: change.table, key, header: undefined, body } }
     }
-    const createIndex = table.createIndexOf(key) ?? stamp.index
-    const stamps = { CreateIndex: createIndex, ModifyIndex: stamp.index }
-    const isAsWritten = !table.spec.stamped || hasStamps(change.row, stamps)
-    const row = isAsWritten ? change.row : { ...change.row, ...stamps }
-    if (this.#freezeRows) deepFreeze(row)
-    // A job and its new version are one object, written one after the other: one text serves both.
-    const known = this.#lastText.row === row ? this.#lastText.text : undefined
-    const encoded = table.encode(row, stamps, known)
-    this.#lastText = { row, text: encoded.body }
-    undo.push(table.put(key, encoded, row))
+    const header = [table.createIndexOf(key) ?? stamp.index, stamp.index] as const
+    const { row, body } = this.#encode(change.row, header, table.spec.stamped)
+    undo.push(table.put(key, { indexes: header, body, row }))
     tell(observers, before, row)
-    return { row, committed: { table: change.table, key, ...encoded } }
+    return { row, committed: { table: change.table, key, header, body } }
+  }
+
+  /**
+   * The row with its stamps, and its text. A job and its version are one object, written one after
+   * the other: one row and one text serve both.
+   */
+  #encode(given: object, [CreateIndex, ModifyIndex]: RowIndexes, stamped: boolean): LastWritten {
+    const last = this.#lastWritten
+    const stamps = { CreateIndex, ModifyIndex }
+    if (last.given === given && (!stamped || hasStamps(last.row, stamps))) return last
+    const row = !stamped || hasStamps(given, stamps) ? given : { ...given, ...stamps }
+    if (this.#freezeRows) deepFreeze(row)
+    this.#lastWritten = { given, row, body: JSON.stringify(row) }
+    return this.#lastWritten
   }
 
   /** Blobs whose last row was removed: nobody who removes rows has to think of them. */
@@ -348,7 +355,7 @@ export class Store {
     for (const { table: name, key, header, body } of commit.rows) {
       const table = this.#storedTable(name)
       if (header === undefined) table.delete(key)
-      else table.put(key, { header, body })
+      else table.put(key, { indexes: header, body })
       table.lastIndex = commit.index
       // storedTable proved that the name is one of ours.
       markDirty(this.#dirty, name as TableName, key)
@@ -378,7 +385,15 @@ export class Store {
 }
 
 const DONE = Promise.resolve()
-const NO_TEXT = { row: undefined, text: '' } as const
+
+/** The row that was written last: as it was given, as it is stored, and its text. */
+interface LastWritten {
+  readonly given: object | undefined
+  readonly row: object
+  readonly body: string
+}
+
+const NOTHING_WRITTEN: LastWritten = { given: undefined, row: {}, body: '' }
 
 /** Whoever knows the stamp may have written it into the row: then it need not be copied. */
 function hasStamps(row: object, { CreateIndex, ModifyIndex }: RowStamps): boolean {

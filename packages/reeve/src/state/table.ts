@@ -1,4 +1,5 @@
 import { assert } from '../kit/fault.ts'
+import { RandomKeyOrder } from '../kit/random-key-order.ts'
 import { compareText, SortedList } from '../kit/sorted-list.ts'
 
 /** How one table keys, groups, orders and keeps its rows. */
@@ -11,6 +12,8 @@ export interface TableSpec<Row> {
    * Also keeps the order of creation: (create index, key). Lists of spec W need it for some tables.
    */
   readonly byCreation: boolean
+  /** Keys begin at random, as UUIDs do: their order is kept in another way. */
+  readonly randomKeys?: boolean
   /** Rows carry `CreateIndex` and `ModifyIndex`, written by the store. */
   readonly stamped: boolean
   /** How many rows stay decoded. The others are text until somebody reads them. */
@@ -28,16 +31,26 @@ export interface TableSpec<Row> {
  */
 export type RowHeader = readonly [number, number, string, ...(string | null)[]]
 
+/** Create index and modify index, which is all that a commit says beside the row's text. */
+export type RowIndexes = readonly [number, number]
+
 /** When a row was first and last written. */
 export interface RowStamps {
   readonly CreateIndex: number
   readonly ModifyIndex: number
 }
 
-/** A row as commits and checkpoints carry it. */
+/** A row as checkpoints carry it. */
 export interface EncodedRow {
   readonly header: RowHeader
   readonly body: string
+}
+
+/** A row as it is written: its text, and its decoded form where somebody has it. */
+export interface WrittenRow<Row> {
+  readonly indexes: RowIndexes
+  readonly body: string
+  readonly row?: Row | undefined
 }
 
 interface Group<Row> {
@@ -52,9 +65,8 @@ interface Slot<Row> {
   modifyIndex: number
   body: string
   row: Row | undefined
-  /** The group in each secondary index, and the row's position among its members. */
-  readonly groups: (Group<Row> | undefined)[]
-  readonly places: number[]
+  /** For each secondary index the group, then the row's position among its members. */
+  readonly links: (Group<Row> | number | undefined)[]
 }
 
 /** Puts a row back to what it was: used when a commit could not be made durable. */
@@ -68,11 +80,13 @@ export type Undo = () => void
 export class Table<Row extends object> {
   readonly spec: TableSpec<Row>
   readonly #slots = new Map<string, Slot<Row>>()
-  readonly #byKey = new SortedList<OrderKey>((a, b) => compareText(a.key, b.key))
+  readonly #byKey: KeyOrder
   readonly #byCreation: SortedList<OrderKey> | undefined
   readonly #groups: readonly Map<string, Group<Row>>[]
   readonly #groupNames: readonly string[]
   readonly #groupFunctions: readonly ((row: Row) => string | undefined)[]
+  /** Of a row that is in no group yet. */
+  readonly #noLinks: (Group<Row> | number | undefined)[]
   /** Tells rows that were written with other indexes: their groups are worked out anew. */
   readonly #layout: string
   readonly #decoded: (Slot<Row> | undefined)[] = []
@@ -84,8 +98,13 @@ export class Table<Row extends object> {
     this.spec = spec
     this.#groupNames = Object.keys(spec.groups)
     this.#groupFunctions = Object.values(spec.groups)
+    this.#noLinks = this.#groupNames.flatMap(() => [undefined, 0])
     this.#layout = layoutOf(this.#groupNames)
     this.#groups = this.#groupNames.map(() => new Map())
+    this.#byKey =
+      spec.randomKeys === true
+        ? new RandomKeyOrder<OrderKey>()
+        : new SortedList<OrderKey>((a, b) => compareText(a.key, b.key))
     this.#byCreation = spec.byCreation ? new SortedList(compareCreation) : undefined
   }
 
@@ -126,7 +145,8 @@ export class Table<Row extends object> {
   groupOf(index: string, key: string): string | undefined {
     const at = this.#groupNames.indexOf(index)
     assert(at !== -1, `${this.spec.name} has an index ${index}`)
-    return this.#slots.get(key)?.groups[at]?.key
+    const slot = this.#slots.get(key)
+    return slot === undefined ? undefined : groupAt(slot, at)?.key
   }
 
   /** Keys of a secondary index's group, in no promised order. */
@@ -164,14 +184,6 @@ export class Table<Row extends object> {
     for (const key of this.keys()) yield this.get(key)
   }
 
-  /** The header and text a new value of a row will have. `body` is the text if it is known. */
-  encode(row: Row, stamps: RowStamps, body = JSON.stringify(row)): EncodedRow {
-    return {
-      header: [stamps.CreateIndex, stamps.ModifyIndex, this.#layout, ...this.#groupsOf(row)],
-      body,
-    }
-  }
-
   /** The stored form of a row; undefined when the key is free. */
   encoded(key: string): EncodedRow | undefined {
     const slot = this.#slots.get(key)
@@ -182,21 +194,22 @@ export class Table<Row extends object> {
     }
   }
 
-  /** Writes a row. `row` is its decoded form when the caller has it. */
-  put(key: string, encoded: EncodedRow, row?: Row): Undo {
-    const [createIndex, modifyIndex] = encoded.header
+  /** Writes a row. */
+  put(key: string, written: WrittenRow<Row>): Undo {
+    const [createIndex] = written.indexes
     const slot = this.#slots.get(key)
-    if (slot === undefined || slot.createIndex !== createIndex)
-      return this.#insert(key, encoded, row)
-    const { body, row: decoded } = slot
-    const before = { modifyIndex: slot.modifyIndex, body, row: decoded }
-    const keys = groupKeysOf(slot)
-    this.#fillSlot(slot, encoded, row)
-    assert(slot.modifyIndex === modifyIndex, 'a put sets the modify index')
-    return () => {
-      Object.assign(slot, before)
-      this.#regroup(slot, keys)
+    if (slot === undefined) return this.#insert(key, written)
+    if (slot.createIndex !== createIndex) {
+      const undoDelete = this.delete(key)
+      const undoInsert = this.#insert(key, written)
+      return () => {
+        undoInsert()
+        undoDelete()
+      }
     }
+    const { modifyIndex, body } = slot
+    this.#fillSlot(slot, written)
+    return () => this.#fillSlot(slot, { indexes: [createIndex, modifyIndex], body })
   }
 
   delete(key: string): Undo {
@@ -216,7 +229,9 @@ export class Table<Row extends object> {
   /** Fills an empty table from its checkpoint; the orders are sorted once at the end. */
   restore(rows: Iterable<readonly [string, EncodedRow]>): void {
     for (const [key, encoded] of rows) {
-      const slot = this.#newSlot(key, encoded)
+      const [createIndex, modifyIndex] = encoded.header
+      const slot = this.#newSlot(key, { indexes: [createIndex, modifyIndex], body: encoded.body })
+      this.#regroup(slot, this.#groupKeys(encoded))
       this.#slots.set(key, slot)
     }
   }
@@ -228,30 +243,16 @@ export class Table<Row extends object> {
     this.#byCreation?.assign(slots)
   }
 
-  #insert(key: string, encoded: EncodedRow, row: Row | undefined): Undo {
-    const undoDelete = this.delete(key)
-    const slot = this.#newSlot(key, encoded)
+  #insert(key: string, written: WrittenRow<Row>): Undo {
+    const slot = this.#newSlot(key, written)
     this.#link(slot)
-    if (row !== undefined) this.#keepDecoded(slot, row)
-    return () => {
-      this.delete(key)
-      undoDelete()
-    }
+    this.#fillSlot(slot, written)
+    return () => void this.delete(key)
   }
 
-  #newSlot(key: string, encoded: EncodedRow): Slot<Row> {
-    const [createIndex, modifyIndex] = encoded.header
-    const slot: Slot<Row> = {
-      key,
-      createIndex,
-      modifyIndex,
-      body: encoded.body,
-      row: undefined,
-      groups: this.#groupNames.map(() => undefined),
-      places: this.#groupNames.map(() => 0),
-    }
-    this.#regroup(slot, this.#groupKeys(encoded))
-    return slot
+  #newSlot(key: string, { indexes: [createIndex, modifyIndex], body }: WrittenRow<Row>): Slot<Row> {
+    const links = this.#noLinks.slice()
+    return { key, createIndex, modifyIndex, body, row: undefined, links }
   }
 
   #link(slot: Slot<Row>): void {
@@ -260,17 +261,20 @@ export class Table<Row extends object> {
     this.#byCreation?.add(slot)
   }
 
-  #fillSlot(slot: Slot<Row>, encoded: EncodedRow, row: Row | undefined): void {
-    slot.modifyIndex = encoded.header[1]
-    slot.body = encoded.body
-    slot.row = undefined
-    this.#regroup(slot, this.#groupKeys(encoded))
-    if (row !== undefined) this.#keepDecoded(slot, row)
+  #fillSlot(slot: Slot<Row>, { indexes, body, row }: WrittenRow<Row>): void {
+    const isKept = slot.row !== undefined
+    slot.modifyIndex = indexes[1]
+    slot.body = body
+    // The text was made from a Row of this table, by this version or one before.
+    this.#regroup(slot, this.#groupsOf(row ?? (JSON.parse(body) as Row)))
+    // One that is kept already stays in its place among those.
+    if (isKept) slot.row = row
+    else if (row !== undefined) this.#keepDecoded(slot, row)
   }
 
   #decode(slot: Slot<Row>): Row {
     if (slot.row !== undefined) return slot.row
-    // The text was made by encode() from a Row of this table, and nothing else writes texts.
+    // The text was made from a Row of this table, and nothing else writes texts.
     const row = JSON.parse(slot.body) as Row
     this.#keepDecoded(slot, row)
     return row
@@ -297,7 +301,7 @@ export class Table<Row extends object> {
   #groupKeys({ header, body }: EncodedRow): readonly (string | null)[] {
     const [, , layout, ...keys] = header
     if (layout === this.#layout) return keys
-    // The text was made by encode() from a Row of this table, by this version or one before.
+    // The text was made from a Row of this table, by this version or one before.
     return this.#groupsOf(JSON.parse(body) as Row)
   }
 
@@ -307,18 +311,24 @@ export class Table<Row extends object> {
 
   /** Moves a row between groups where its key of an index is another one now. */
   #regroup(slot: Slot<Row>, keys: readonly (string | null)[]): void {
-    this.#groups.forEach((index, i) => {
-      const before = slot.groups[i]
+    for (let i = 0; i < this.#groups.length; i++) {
+      const index = this.#groups[i]
+      const before = groupAt(slot, i)
       const key = keys[i] ?? undefined
-      if (before?.key === key) return
+      if (index === undefined || before?.key === key) continue
       if (before !== undefined && !leave(before, slot, i)) index.delete(before.key)
-      slot.groups[i] = key === undefined ? undefined : enter(index, slot, { i, key })
-    })
+      slot.links[2 * i] = key === undefined ? undefined : enter(index, slot, { i, key })
+    }
   }
 }
 
+function groupAt<Row>(slot: Slot<Row>, i: number): Group<Row> | undefined {
+  // Even positions hold groups, odd ones the places in them.
+  return slot.links[2 * i] as Group<Row> | undefined
+}
+
 function groupKeysOf<Row>(slot: Slot<Row>): (string | null)[] {
-  return slot.groups.map((group) => group?.key ?? null)
+  return Array.from({ length: slot.links.length / 2 }, (_, i) => groupAt(slot, i)?.key ?? null)
 }
 
 /** Puts the row into the group of its key, which is made when it is the first. */
@@ -334,10 +344,10 @@ function enter<Row>(
     return made
   }
   if (!Array.isArray(group.members)) {
-    group.members.places[i] = 0
+    group.members.links[2 * i + 1] = 0
     group.members = [group.members]
   }
-  slot.places[i] = group.members.push(slot) - 1
+  slot.links[2 * i + 1] = group.members.push(slot) - 1
   return group
 }
 
@@ -345,13 +355,16 @@ function enter<Row>(
 function leave<Row>({ members }: Group<Row>, slot: Slot<Row>, i: number): boolean {
   if (!Array.isArray(members)) return false
   const last = members.pop()
-  const place = slot.places[i]
-  if (last !== undefined && place !== undefined && last !== slot) {
+  const place = slot.links[2 * i + 1]
+  if (last !== undefined && typeof place === 'number' && last !== slot) {
     members[place] = last
-    last.places[i] = place
+    last.links[2 * i + 1] = place
   }
   return members.length > 0
 }
+
+/** Two ways to keep the keys of a table in order. */
+type KeyOrder = RandomKeyOrder<OrderKey> | SortedList<OrderKey>
 
 /** A position in one of a table's orders. */
 export interface OrderKey {

@@ -8,6 +8,7 @@ import type {
   Namespace,
   NodePool,
   ScalingPolicy,
+  ServiceRegistration,
 } from '@reeve/contract'
 import type {
   AclTokenRow,
@@ -18,15 +19,18 @@ import type {
   PeriodicLaunchRow,
   ScalingEventsRow,
   SettingRow,
+  VariableLockRow,
+  VariableRow,
 } from '../model/index.ts'
 import { isActiveDeployment, isParent, isTerminal } from '../model/index.ts'
+import { GOVERNANCE_SPECS, type GovernanceRows } from './governance-tables.ts'
 import { Table, type TableSpec } from './table.ts'
 
 /**
  * What each table holds. A new table is a line here, a spec below and a step in
  * docs/checklists/add-a-table.md.
  */
-export interface TableRows {
+export interface TableRows extends GovernanceRows {
   readonly acl_policies: AclPolicyRecord
   readonly acl_roles: AclRole
   readonly acl_tokens: AclTokenRow
@@ -44,7 +48,10 @@ export interface TableRows {
   readonly periodic_launches: PeriodicLaunchRow
   readonly scaling_events: ScalingEventsRow
   readonly scaling_policies: ScalingPolicy
+  readonly service_registrations: ServiceRegistration
   readonly settings: SettingRow
+  readonly variable_locks: VariableLockRow
+  readonly variables: VariableRow
 }
 export type TableName = keyof TableRows
 export type Row<N extends TableName> = TableRows[N]
@@ -105,6 +112,7 @@ const plain = {
 } as const
 
 const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> } = {
+  ...GOVERNANCE_SPECS,
   acl_policies: { ...plain, key: (row) => row.Name },
   acl_roles: { ...plain, key: (row) => row.ID, groups: { name: (row) => row.Name } },
   acl_tokens: {
@@ -116,6 +124,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
   allocations: {
     ...plain,
     key: (row) => row.ID,
+    randomKeys: true,
     groups: {
       job: jobKey,
       // A version is kept while an allocation of it is (Spec W: Allocation, Job).
@@ -132,12 +141,14 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
   deployments: {
     ...plain,
     key: (row) => row.ID,
+    randomKeys: true,
     groups: { job: jobKey, active: (row) => (isActiveDeployment(row) ? jobKey(row) : undefined) },
     byCreation: true,
   },
   evaluations: {
     ...plain,
     key: (row) => row.ID,
+    randomKeys: true,
     groups: {
       job: jobKey,
       // The broker rebuilds itself from these after a restart.
@@ -225,7 +236,27 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
       namespace: ({ Target }) => Target['Namespace'],
     },
   },
+  service_registrations: {
+    ...plain,
+    // The id alone would do: with the namespace first, lists walk one namespace only.
+    key: (row) => namespacedKey(row.Namespace, row.ID),
+    groups: {
+      service: (row) => namespacedKey(row.Namespace, row.ServiceName),
+      namespace: (row) => row.Namespace,
+      job: jobKey,
+      allocation: (row) => row.AllocID,
+      node: (row) => row.NodeID,
+    },
+    decodedRowsMax: LARGE_DECODED_ROWS,
+  },
   settings: { ...plain, key: (row) => row.Name },
+  variable_locks: { ...plain, key: (row) => namespacedKey(row.Namespace, row.Path) },
+  variables: {
+    ...plain,
+    key: (row) => namespacedKey(row.Namespace, row.Path),
+    groups: { namespace: (row) => row.Namespace },
+    decodedRowsMax: LARGE_DECODED_ROWS,
+  },
 }
 
 export function createTables(): Tables {

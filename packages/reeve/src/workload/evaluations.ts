@@ -62,17 +62,21 @@ export async function deleteEvaluationsByFilter(
 ): Promise<Result<EvaluationsDeleted, Refusal>> {
   const { store } = context
   let count = 0
+  let reached = 0
   let from: string | undefined = ''
   while (from !== undefined) {
     if (!isBrokerPaused(store.tables)) return err(BROKER_RUNS)
     const slice = chooseSlice(context, request, from)
     if (!slice.ok) return slice
-    await commitDeletion(store, slice.value.rows).durable
+    // Not the store's own index at the end: others write meanwhile, and that is not durable yet.
+    const { index, durable } = commitDeletion(store, slice.value.rows)
+    await durable
+    reached = index
     count += slice.value.rows.length
     from = slice.value.next
     await setImmediate()
   }
-  return ok({ count, index: store.index })
+  return ok({ count, index: reached })
 }
 
 const BROKER_RUNS: Refusal = refusal(

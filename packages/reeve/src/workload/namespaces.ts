@@ -79,6 +79,7 @@ function usesOf(store: Store, namespace: string): readonly string[] {
   return [
     ...(hasJobs ? ['non-terminal jobs'] : []),
     ...(hasLiveAllocations(store, namespace) ? ['non-terminal allocations'] : []),
+    ...(store.tables.variables.countIn('namespace', namespace) > 0 ? ['variables'] : []),
   ]
 }
 

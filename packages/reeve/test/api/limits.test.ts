@@ -145,14 +145,46 @@ function nested(depth: number, open: string, close: string): string {
   return open.repeat(depth) + close.repeat(depth)
 }
 
-test('limits: JSON that nests without end is refused or ignored, and never followed', async () => {
+test('limits: JSON that nests without end is refused before it is parsed', async () => {
   const server = await aServer()
+  const text = `the JSON is nested more than ${LIMITS.jsonBodyDepthMax} levels deep`
   const deep = nested(1_000_000, '[', ']')
-  for (const body of [deep, `{"Job":${deep}}`, '['.repeat(2_000_000), '{"a":'.repeat(500_000)])
-    assert.equal((await server.send('POST', '/v1/jobs', { body })).status, 400)
   const job = JSON.stringify(register().body)
   const ignored = `${job.slice(0, -1)},"Nope":${deep}}`
-  assert.equal((await server.send('POST', '/v1/jobs', { body: ignored })).status, 200)
+  for (const body of [
+    deep,
+    `{"Job":${deep}}`,
+    '['.repeat(2_000_000),
+    '{"a":'.repeat(500_000),
+    ignored,
+  ]) {
+    const reply = await server.send('POST', '/v1/jobs', { body })
+    assert.deepEqual([reply.status, reply.text], [400, text])
+  }
+})
+
+test('limits: a long body may be deep in what is ignored, up to the limit', async () => {
+  const server = await aServer()
+  const job = JSON.stringify(register().body).slice(0, -1)
+  const padding = JSON.stringify('x'.repeat(100_000))
+  const send = async (depth: number) => {
+    const body = `${job},"Padding":${padding},"Nope":${nested(depth - 1, '[', ']')}}`
+    return (await server.send('POST', '/v1/jobs', { body })).status
+  }
+  assert.equal(await send(LIMITS.jsonBodyDepthMax), 200)
+  assert.equal(await send(LIMITS.jsonBodyDepthMax + 1), 400)
+})
+
+test('limits: JSON of very many objects, or very many names, is refused by a sentence', async () => {
+  const server = await aServer()
+  const names = Array.from({ length: 100_000 }, (_, i) => `"k${i}":1`).join()
+  for (const [body, text] of [
+    [`[${'{},'.repeat(1_000_000)}1]`, 'the JSON has more than 100000 objects and lists'],
+    [`{"Nope":{${names}}}`, 'the JSON has more than 30000 different names'],
+  ] as const) {
+    const reply = await server.send('POST', '/v1/jobs', { body })
+    assert.deepEqual([reply.status, reply.text], [400, text])
+  }
 })
 
 test(`limits: free-form values may nest ${LIMITS.jsonDepthMax} levels`, async () => {
@@ -183,6 +215,31 @@ test(
     assert.deepEqual(ValidationErrors, [text])
   },
 )
+
+test('limits: of two large jobs that must be the first of their id, one is', async () => {
+  const server = await aServer()
+  const groups = Array.from({ length: 200 }, (_, i) => aGroup({ Name: `g${i}` }))
+  const call = register({ TaskGroups: groups }, { EnforceIndex: true, JobModifyIndex: 0 })
+  const replies = await Promise.all([
+    server.call('registerJob', call),
+    server.call('registerJob', call),
+  ])
+  assert.deepEqual(
+    replies.map(({ status }) => status),
+    [200, 409],
+  )
+  assert.match(replies[1].text, /job already exists/)
+})
+
+test('limits: regular expressions that stand for too much are refused before they are compiled', async () => {
+  const server = await aServer()
+  const rule = { LTarget: '${attr.a}', RTarget: 'a{1000}'.repeat(500), Operand: 'regexp' }
+  const Constraints = Array.from({ length: 1_000 }, () => rule)
+  assert.deepEqual(await server.refusal('registerJob', register({ Constraints })), [
+    400,
+    'Regular expressions of the job have more than 20000 instructions together',
+  ])
+})
 
 test('limits: a job may ask for 50,000 instances and none more', async () => {
   const server = await aServer()

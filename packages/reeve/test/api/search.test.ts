@@ -273,10 +273,13 @@ const rights = [
       'namespaces',
       'recommendations',
       'scaling_policy',
-      'vars',
     ],
   },
   { rules: 'namespace "default" { capabilities = ["list-jobs"] }', contexts: ['namespaces'] },
+  {
+    rules: 'namespace "default" { variables { path "a" { capabilities = ["list"] } } }',
+    contexts: ['vars'],
+  },
 ]
 for (const { rules, contexts } of rights)
   test(`search: ${rules} opens ${contexts.join(', ')}`, async () => {

@@ -168,10 +168,14 @@ function masked(text: string): string {
 
 test('POST and PUT do the same on every write', async () => {
   const { server, root, as } = await aSecuredServer()
-  const writes = server.routes.filter(({ methods }) => methods.includes('POST'))
+  const writes = server.routes.filter(
+    ({ methods, path }) => methods.includes('POST') && path.startsWith('/v1/'),
+  )
   assert.ok(writes.length > 8)
   for (const { id, path, methods } of writes) {
-    assert.deepEqual(methods.toSorted(), ['POST', 'PUT'], id)
+    // Reference §8.5: garbage is also collected by GET, as its older callers do.
+    const written = methods.filter((method) => method !== 'GET')
+    assert.deepEqual(written.toSorted(), ['POST', 'PUT'], id)
     const url = path.replaceAll(/:\w+/g, 'x')
     const [post, put] = [await send('POST'), await send('PUT')]
     assert.deepEqual([post.status, masked(post.text)], [put.status, masked(put.text)], id)

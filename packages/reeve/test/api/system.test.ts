@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { newSummary } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import { aJob, anAllocation, anEvaluation, anId } from '../build/index.ts'
+import { aNamespace } from '../build/store.ts'
 import { ofJob, register, withScheduler } from './cluster.ts'
 import { createTestServer, type TestServer } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
@@ -226,6 +227,21 @@ test('delete evaluations: a filter leaves what is needed and what is in other na
   )
   const everywhere = { body, query: { namespace: '*' } }
   assert.equal((await server.ok('deleteEvaluations', everywhere)).Count, 1)
+})
+
+test('delete evaluations: the index is that of the deletion, not of what others write meanwhile', async () => {
+  const server = await withEvaluations()
+  await pause(server)
+  const { store } = server.context
+  const before = store.index
+  const unsubscribe = store.log.subscribe(() => {
+    unsubscribe()
+    store.commit({ cause: undefined, changes: () => [put('namespaces', aNamespace('other'))] })
+  })
+  const { Index } = await server.ok('deleteEvaluations', {
+    body: { Filter: 'Status == "pending"' },
+  })
+  assert.deepEqual([Index, store.index], [before + 1, before + 2])
 })
 
 test('delete evaluations: a job that only waited for one is dead', async () => {

@@ -17,7 +17,13 @@ import type {
   AgentTaskGroup,
   Assignment,
 } from '../../src/agent/assignment.ts'
-import type { AllocationUpdate, HelloMessage, TaskState } from '@reeve/contract'
+import type {
+  AllocationUpdate,
+  HelloMessage,
+  OfferedService,
+  ServicesMessage,
+  TaskState,
+} from '@reeve/contract'
 import type { Clock, IdSource, Random } from '../../src/kit/clock.ts'
 import { MockDriver } from '../../src/drivers/index.ts'
 import { nsFromMs } from '../../src/kit/duration.ts'
@@ -188,6 +194,8 @@ export class FakeServer {
   readonly hellos: HelloMessage[] = []
   /** Every message of the agents, as it came. */
   readonly received: Record<string, unknown>[] = []
+  /** What each allocation offers; those that offer nothing are not in it. */
+  readonly services = new Map<string, readonly OfferedService[]>()
   /** The latest word on each allocation. */
   readonly updates = new Map<string, ToldUpdate>()
   readonly #desired = new Map<string, Assignment>()
@@ -276,6 +284,9 @@ export class FakeServer {
       case 'heartbeat':
         if (this.answersHeartbeats) this.send({ kind: 'heartbeat', heartbeatMs: 10_000 })
         break
+      case 'services':
+        this.#catalogue(message)
+        break
       case 'status':
         for (const update of message.updates)
           this.updates.set(update.ID, { ...update, TaskStates: taskStatesView(update.TaskStates) })
@@ -284,6 +295,14 @@ export class FakeServer {
         break
     }
     for (const waiting of this.#waiting) if (waiting.isMet()) waiting.resolve()
+  }
+
+  #catalogue({ seq, sets, all }: ServicesMessage): void {
+    for (const { allocation, services } of sets) this.services.set(allocation, services)
+    for (const id of [...this.services.keys()])
+      if (this.services.get(id)?.length === 0 || all?.includes(id) === false)
+        this.services.delete(id)
+    this.send({ kind: 'services-ack', seq })
   }
 
   #greet(channel: Channel): void {
@@ -341,11 +360,12 @@ interface AgentFields {
   readonly drivers: readonly TaskDriver[]
   readonly storage?: AgentStorage
   readonly joinToken?: string
+  readonly allowsExec?: boolean
 }
 
 /** An agent on the given server and clock; in memory unless a storage is given. */
 export function anAgent(fields: AgentFields): NodeAgent {
-  const { dial, clock, drivers, joinToken } = fields
+  const { dial, clock, drivers, joinToken, allowsExec } = fields
   return new NodeAgent({
     settings: someSettings,
     storage: fields.storage ?? someMemoryStorage(),
@@ -357,6 +377,7 @@ export function anAgent(fields: AgentFields): NodeAgent {
     dial,
     probe: () => Promise.resolve(aFingerprint),
     ...(joinToken === undefined ? {} : { joinToken }),
+    ...(allowsExec === undefined ? {} : { allowsExec }),
   })
 }
 

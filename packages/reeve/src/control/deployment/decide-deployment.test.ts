@@ -49,6 +49,7 @@ function decide({
       hasOtherVersions,
       findJob: () => job,
       findAllocation: (id) => all.find(({ ID }) => ID === id),
+      findAllocations: () => all,
     },
     deployment,
     NOW_MS,
@@ -244,6 +245,14 @@ const times: readonly {
   {
     name: 'does not fail when enough is healthy',
     situation: { group: { RequireProgressBy: PAST, HealthyAllocs: 3 } },
+  },
+  {
+    name: 'fails when its counters are enough, but one that lives is unhealthy',
+    situation: {
+      group: { RequireProgressBy: PAST, HealthyAllocs: 3, PlacedAllocs: 4 },
+      rows: [row(false, { DesiredTransition: { Reschedule: true } }, JUDGED)],
+    },
+    failure: 'Failed due to progress deadline',
   },
   {
     name: 'does not fail while its canaries wait for a person',

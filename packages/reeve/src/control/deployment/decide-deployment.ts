@@ -9,6 +9,7 @@ import {
   progressDue,
   promotesNow,
   type AllocationRow,
+  type ProgressDue,
 } from '../../model/index.ts'
 import { mayReschedule } from '../../scheduler/index.ts'
 
@@ -22,6 +23,8 @@ export interface DeploymentView {
   readonly hasOtherVersions: boolean
   findJob(namespace: string, id: string): Job | undefined
   findAllocation(id: string): AllocationRow | undefined
+  /** All its allocations; asked for only where its counters do not tell enough. */
+  findAllocations(): readonly AllocationRow[]
 }
 
 export interface DeploymentFailure {
@@ -66,8 +69,10 @@ export function decideDeployment(
     (row) => row.DeploymentID === deployment.ID && !isServerTerminal(row),
   )
   const unhealthy = rows.filter((row) => row.DeploymentStatus?.Healthy === false)
+  const due = progressDue(deployment, () => view.findAllocations())
   const failure =
-    failureByHealth(deployment, job, { unhealthy, nowMs }) ?? failureByDeadline(deployment, nowMs)
+    failureByHealth(deployment, job, { unhealthy, nowMs }) ??
+    failureByDeadline(deployment, due, nowMs)
   if (failure !== undefined) return { ...NOTHING, failure }
   // What was healthy and failed later is replaced too, but says nothing against the version.
   const failed = rows.filter(
@@ -84,7 +89,7 @@ export function decideDeployment(
     promotes: promotesNow(deployment, (id) => view.findAllocation(id)),
     marks,
     evaluates: marks.length > 0 || hasNews,
-    nextMs: earliest(progressDue(deployment).map(({ dueMs }) => dueMs)),
+    nextMs: earliest(due.map(({ dueMs }) => dueMs)),
   }
 }
 
@@ -114,8 +119,12 @@ function hasAttemptsLeft(job: Job, row: AllocationRow, nowMs: number): boolean {
   return policy === null || mayReschedule(row, policy, nowMs)
 }
 
-function failureByDeadline(deployment: Deployment, nowMs: number): DeploymentFailure | undefined {
-  const overdue = progressDue(deployment).filter(({ dueMs }) => dueMs <= nowMs)
+function failureByDeadline(
+  deployment: Deployment,
+  due: readonly ProgressDue[],
+  nowMs: number,
+): DeploymentFailure | undefined {
+  const overdue = due.filter(({ dueMs }) => dueMs <= nowMs)
   const groups = overdue.map(({ group }) => group)
   return failureOf(deployment, groups, DEPLOYMENT_TEXTS.tooSlow)
 }

@@ -7,6 +7,7 @@ import {
   NODE_CHANNEL_PATH,
   type HelloMessage,
   type ServerMessage,
+  type ServicesMessage,
   type StatusMessage,
 } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
@@ -14,9 +15,12 @@ import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
 import { messageOf } from '../../kit/fault.ts'
 import {
+  CatalogHub,
   NodeReports,
   registerNode,
+  reportServices,
   updateNode,
+  type NodeRequests,
   type NodeSession,
   type NodeSessions,
   type WorkloadContext,
@@ -30,6 +34,8 @@ const isAgentMessage = Compile(AgentMessage)
 export interface NodeChannelHost {
   readonly context: WorkloadContext
   readonly sessions: NodeSessions
+  /** What is asked of the nodes, and waits for their word. */
+  readonly requests: NodeRequests
   readonly clock: Clock
   readonly log: HttpLog
   readonly heartbeatMs: () => number
@@ -41,6 +47,7 @@ export interface NodeChannelHost {
 export class NodeChannelServer {
   readonly #host: NodeChannelHost
   readonly #reports: NodeReports
+  readonly #catalog: CatalogHub
   readonly #sockets = new WebSocketServer({
     noServer: true,
     maxPayload: CHANNEL_MESSAGE_BYTES_MAX,
@@ -50,6 +57,7 @@ export class NodeChannelServer {
   constructor(host: NodeChannelHost) {
     this.#host = host
     this.#reports = new NodeReports(host.context)
+    this.#catalog = new CatalogHub(host.context)
   }
 
   /** Whether the request asks for this channel. */
@@ -59,29 +67,37 @@ export class NodeChannelServer {
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      new NodeConnection(this.#host, this.#reports, webSocket).start()
+      const shared = { reports: this.#reports, catalog: this.#catalog }
+      new NodeConnection(this.#host, shared, webSocket).start()
     })
   }
 
   close(): void {
+    this.#catalog.close()
     for (const socket of this.#sockets.clients) socket.terminate()
     this.#sockets.close()
   }
 }
 
+/** What all connections of a server have in common. */
+interface Shared {
+  readonly reports: NodeReports
+  readonly catalog: CatalogHub
+}
+
 /** One node's connection, from hello to close. Messages are handled one after the other. */
 class NodeConnection implements NodeSession {
   readonly #host: NodeChannelHost
-  readonly #reports: NodeReports
+  readonly #shared: Shared
   readonly #socket: WebSocket
   #nodeId = ''
   #isClosing = false
   #work: Promise<void> = Promise.resolve()
   #cancelHello: () => void
 
-  constructor(host: NodeChannelHost, reports: NodeReports, socket: WebSocket) {
+  constructor(host: NodeChannelHost, shared: Shared, socket: WebSocket) {
     this.#host = host
-    this.#reports = reports
+    this.#shared = shared
     this.#socket = socket
     this.#cancelHello = host.clock.after(HELLO_MS_MAX, () => this.#refuse('no hello came in time'))
   }
@@ -99,6 +115,8 @@ class NodeConnection implements NodeSession {
     this.#socket.on('close', () => {
       this.#cancelHello()
       this.#host.sessions.detach(this)
+      this.#host.requests.gone(this)
+      this.#shared.catalog.gone(this)
     })
     // 'close' follows; an unheard 'error' event would end the process.
     this.#socket.on('error', (error) => this.#host.log.debug({ err: error }, 'node channel broke'))
@@ -127,7 +145,11 @@ class NodeConnection implements NodeSession {
     this.#host.seen(this.#nodeId)
     if (message.kind === 'heartbeat')
       this.#say({ kind: 'heartbeat', heartbeatMs: this.#host.heartbeatMs() })
+    else if (message.kind === 'reply') this.#host.requests.reply(this, message)
     else if (message.kind === 'status') await this.#status(message)
+    else if (message.kind === 'services') await this.#services(message)
+    else if (message.kind === 'watch') this.#shared.catalog.watch(this, message.id, message.what)
+    else if (message.kind === 'unwatch') this.#shared.catalog.unwatch(this, message.id)
     else if (message.node.ID === this.#nodeId) await updateNode(this.#host.context, message.node)
   }
 
@@ -145,8 +167,13 @@ class NodeConnection implements NodeSession {
   }
 
   async #status({ seq, updates }: StatusMessage): Promise<void> {
-    await this.#reports.report(this.#nodeId, updates)
+    await this.#shared.reports.report(this.#nodeId, updates)
     this.#say({ kind: 'ack', seq })
+  }
+
+  async #services({ seq, sets, all }: ServicesMessage): Promise<void> {
+    await reportServices(this.#host.context, { nodeId: this.#nodeId, sets, all })
+    this.#say({ kind: 'services-ack', seq })
   }
 
   #say(message: ServerMessage): void {

@@ -17,6 +17,8 @@ export interface AgentInfo {
   readonly config: () => object
   readonly stats: () => Readonly<Record<string, Readonly<Record<string, string>>>>
   readonly health: () => AgentHealth
+  /** The node in this process, if there is one. */
+  readonly nodeId?: () => string | undefined
 }
 
 /** Reference §8.6 and §8.8: health, self, members, status, regions, metrics. */

@@ -15,18 +15,23 @@ import type { WorkloadContext } from '../../workload/index.ts'
 import { jsonText } from '../answer.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { listAnswer } from './list-answer.ts'
+import { RecentTexts } from './recent-texts.ts'
 import { anyone, inNamespace } from './requirements.ts'
 import { visible, walkGroup, walkIds, type Walk } from './walks.ts'
+
+/** Four kilobytes each, mostly. */
+const RECENT_RECORDS_MAX = 512
 
 const ALLOCATION_FILTER = { kinds: fieldKindsFromSchema(Allocation) }
 
 /** Spec W: Allocations, the reads. */
 export function allocationEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
+  const records = new RecentTexts(RECENT_RECORDS_MAX, recordText)
   return [
     read(v1Routes.listAllocations, inNamespace('read-job'), (request) =>
       listAllocations(store, request),
     ),
-    read(v1Routes.readAllocation, anyone, (request) => readAllocation(store, request)),
+    read(v1Routes.readAllocation, anyone, (request) => readAllocation({ store, records }, request)),
   ]
 }
 
@@ -36,10 +41,17 @@ function jobOfAllocation(store: Store, row: AllocationRow) {
 }
 
 /** The allocation with its job. The job is half of it, and its text goes in as it is stored. */
-export function allocationText({ tables }: Store, row: AllocationRow): string {
+export function allocationText(
+  { tables }: Store,
+  row: AllocationRow,
+  record = recordText(row),
+): string {
   const key = jobVersionKey(row.Namespace, row.JobID, row.JobVersion)
-  const record = JSON.stringify(allocationRecord(row))
   return `${record.slice(0, -1)},"Job":${tables.job_versions.bodyOf(key) ?? 'null'}}`
+}
+
+function recordText(row: AllocationRow): string {
+  return JSON.stringify(allocationRecord(row))
 }
 
 function listAllocations(
@@ -83,7 +95,7 @@ function walkOf(
 
 /** Reference §2.5: what the caller may not read does not exist for it. */
 function readAllocation(
-  store: Store,
+  { store, records }: { readonly store: Store; readonly records: RecentTexts<AllocationRow> },
   { caller, params }: RequestOf<typeof v1Routes.readAllocation>,
 ): Result<ReadPlan, Refusal> {
   const id = checkUuid('alloc', params.alloc_id)
@@ -96,7 +108,7 @@ function readAllocation(
       const row = allocations.find(id.value)
       if (row === undefined || !caller.grants.allows(row.Namespace, 'read-job'))
         return err(refusal('alloc-not-found', 'alloc not found'))
-      return ok(jsonText(allocationText(store, row)))
+      return ok(jsonText(allocationText(store, row, records.of(row))))
     },
   })
 }

@@ -7,7 +7,6 @@ import {
 } from '@reeve/contract'
 import { warningsText } from '../../kit/multi-error.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
-import { compareText } from '../../kit/sorted-list.ts'
 import { diffJobs, LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import { jobVersionKey, namespacedKey, type Store } from '../../state/index.ts'
 import {
@@ -18,6 +17,7 @@ import {
   tagNotFound,
   tagVersion,
   untagVersion,
+  versionKeysOf,
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { EMPTY, json, jsonText } from '../answer.ts'
@@ -181,12 +181,9 @@ function versionsIndex({ tables }: Store, key: string): number {
   return Math.max(own, ...versions.map((version) => job_versions.modifyIndexOf(version) ?? 0))
 }
 
-/** Newest first. Versions of a purged job are there for its allocations only. */
-function versionKeys({ tables }: Store, key: string): readonly string[] {
-  const registeredAt = tables.jobs.find(key)?.CreateIndex
-  return [...tables.job_versions.keysIn('job', key)]
-    .filter((version) => tables.job_versions.find(version)?.CreateIndex === registeredAt)
-    .toSorted((a, b) => compareText(b, a))
+/** Newest first. */
+function versionKeys(store: Store, key: string): readonly string[] {
+  return versionKeysOf(store, key).toReversed()
 }
 
 function versionTexts(store: Store, key: string): readonly string[] {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { GLOBAL_REGION, HEADERS, type Method, type Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -44,13 +45,27 @@ export function mountV1(app: FastifyInstance, host: V1Host, endpoints: readonly 
     if (isJobRoute({ path } as Route)) continue // path is all that isJobRoute reads
     app.route({
       method: [...EVERY_METHOD],
-      url: path,
+      url: restPath(path) ?? path,
       handler: (request, reply) => {
-        handle(host, ofPath, { request, reply, params: paramsOf(request) })
+        handle(host, ofPath, { request, reply, params: namedParams(path, paramsOf(request)) })
       },
     })
   }
   mountJobPaths(app, host, byPath)
+}
+
+/** A parameter that takes the rest of the path, slashes and all: paths of variables. */
+const REST_PARAM = '/:path'
+
+function restPath(path: string): string | undefined {
+  return path.endsWith(REST_PARAM) ? `${path.slice(0, -REST_PARAM.length)}/*` : undefined
+}
+
+function namedParams(
+  path: string,
+  params: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  return restPath(path) === undefined ? params : { path: params['*'] ?? '' }
 }
 
 function mountJobPaths(
@@ -290,7 +305,7 @@ export function isOwnRegion(own: string, raw: RawQuery): boolean {
 }
 
 /** Reference §1.1: the token header, then `Authorization: Bearer`. */
-export function secretOf(request: FastifyRequest): string | undefined {
+export function secretOf(request: Pick<IncomingMessage, 'headers'>): string | undefined {
   const header = first(request.headers[HEADERS.token.toLowerCase()]).trim()
   if (header !== '') return header
   const [scheme, secret] = (request.headers.authorization ?? '').trim().split(/\s+/)

@@ -11,14 +11,15 @@ export function fillUnset<T extends object>(
   defaults: T,
   ...layers: readonly (Layer<T> | null | undefined)[]
 ): T {
-  const entries = Object.keys(defaults).map((name) => {
-    let value: unknown = Reflect.get(defaults, name)
-    for (const layer of layers) if (!isUnset(layer)) value = Reflect.get(layer, name) ?? value
-    return [name, value] as const
-  })
-  // The keys are those of `defaults`, and each value comes from it or from a layer of the same
-  // shape.
-  return Object.fromEntries(entries) as T
+  // A copy has the shape of what it copies; made of entries, each would be looked up by name later.
+  const filled = { ...defaults }
+  for (const layer of layers) {
+    if (isUnset(layer)) continue
+    // The keys are those of `defaults`, and a layer has the same shape.
+    for (const name of Object.keys(defaults) as (keyof T)[])
+      filled[name] = layer[name] ?? filled[name]
+  }
+  return filled
 }
 
 /** Unset and empty lists are the same thing to everybody, so both become null (reference §0.2). */

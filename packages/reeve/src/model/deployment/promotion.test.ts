@@ -4,9 +4,8 @@ import type { DeploymentGroupState } from '@reeve/contract'
 import { aJob, anAllocation, anId, NOW_MS } from '../../../test/build/index.ts'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '../../kit/duration.ts'
 import type { AllocationRow } from '../allocation/allocation-row.ts'
-import { progressDue } from './deadline.ts'
 import { newDeployment, newGroupState, withGroupStates } from './new-deployment.ts'
-import { pauseDeployment, resumeDeployment } from './pause.ts'
+import { pauseDeployment } from './pause.ts'
 import { groupsOnTrial, promoteGroups, promotesNow, promotionProblems } from './promotion.ts'
 
 const job = aJob()
@@ -103,36 +102,4 @@ test('promotion: a promoted group has its whole time again, others are left alon
   assert.equal(one.StatusDescription, 'Deployment is running but requires manual promotion')
   const both = promoteGroups(one, groupsOnTrial(one), laterMs)
   assert.equal(both.StatusDescription, 'Deployment is running')
-})
-
-const due: readonly {
-  name: string
-  group: Partial<DeploymentGroupState>
-  want: boolean
-}[] = [
-  { name: 'one with too few healthy', group: { DesiredTotal: 3, HealthyAllocs: 2 }, want: true },
-  { name: 'one with enough', group: { DesiredTotal: 3, HealthyAllocs: 3 }, want: false },
-  { name: 'canaries that wait for a person', group: trial, want: false },
-  { name: 'canaries that are not healthy', group: { ...trial, HealthyAllocs: 1 }, want: true },
-  { name: 'one that was promoted', group: { ...trial, Promoted: true }, want: true },
-]
-for (const { name, group, want } of due)
-  test(`progress: ${name} ${want ? 'must' : 'need not'} go on`, () => {
-    const deployment = aDeployment({ ...group, RequireProgressBy: DUE })
-    const wanted = want ? [{ group: 'g0', dueMs: NOW_MS + MINUTE_MS }] : []
-    assert.deepEqual(progressDue(deployment), wanted)
-  })
-
-test('progress: before anything is placed there is no deadline, nor while it is paused', () => {
-  assert.deepEqual(progressDue(aDeployment({ DesiredTotal: 1 })), [])
-  const deployment = aDeployment({ DesiredTotal: 1, RequireProgressBy: DUE })
-  const paused = pauseDeployment(deployment, NOW_MS)
-  assert.deepEqual(progressDue(paused), [])
-  assert.deepEqual([paused.Status, paused.StatusDescription], ['paused', 'Deployment is paused'])
-  const resumed = resumeDeployment(paused, NOW_MS + 90_000)
-  assert.deepEqual(progressDue(resumed), [{ group: 'g0', dueMs: NOW_MS + 150_000 }])
-  assert.deepEqual(
-    [resumed.Status, resumed.StatusDescription],
-    ['running', 'Deployment is running'],
-  )
 })

@@ -4,7 +4,7 @@ import type { Input, Job } from '@reeve/contract'
 import { aGroup, aJob, aTask } from '../../../test/build/job.ts'
 import { canonicalizeJob, PARSE_DEFAULTS } from '../canonical/canonicalize-job.ts'
 import { LIMITS } from '../limits.ts'
-import { jobSizeProblem } from './job-size.ts'
+import { isLargeJob, jobSizeProblem } from './job-size.ts'
 
 const { jobPartsMax, jobEntriesMax } = LIMITS
 
@@ -22,6 +22,15 @@ function withArguments(count: number): Input<Job> {
   return { ID: 'j', TaskGroups: [aGroup({ Tasks: [aTask({ Config: { args } })] })] }
 }
 
+/** Half of them are constraints of the job, half are affinities of a task. */
+function withPatterns(count: number, RTarget: string, Operand = 'regexp'): Input<Job> {
+  const rule = { LTarget: '${attr.a}', RTarget, Operand }
+  const rules = Array.from({ length: Math.ceil(count / 2) }, () => rule)
+  const task = { Name: 't', Driver: 'd', Affinities: count > 1 ? rules : null }
+  return { ID: 'j', Constraints: rules, TaskGroups: [{ Tasks: [task] }] }
+}
+
+const patterns = 'Regular expressions of the job have more than 20000 instructions together'
 const entries = `Job has more than ${jobEntriesMax} entries in its lists and maps`
 const cases: readonly (readonly [string, Input<Job>, string | undefined])[] = [
   ['an empty job is small', {}, undefined],
@@ -35,6 +44,10 @@ const cases: readonly (readonly [string, Input<Job>, string | undefined])[] = [
   ['a map with one more is too large', withMeta(jobEntriesMax + 1), entries],
   // A group and a task are entries of their lists.
   ['a list counts wherever it is', withArguments(jobEntriesMax - 2), undefined],
+  ['many short regular expressions are allowed', withPatterns(1_000, 'v1[.]*'), undefined],
+  ['one that stands for many instructions is not', withPatterns(1, 'a{1000}'.repeat(20)), patterns],
+  ['nor are many that do together', withPatterns(100, '(a{30}){30}'), patterns],
+  ['other operands compare texts', withPatterns(100, '(a{30}){30}', '='), undefined],
   ['a list with one more is too large', withArguments(jobEntriesMax - 1), entries],
 ]
 
@@ -46,4 +59,16 @@ test('jobSizeProblem: a job is not too large for its defaults', () => {
   const job = aJob({ groups })
   assert.equal(jobSizeProblem(job), undefined)
   assert.equal(jobSizeProblem(canonicalizeJob(job, PARSE_DEFAULTS)), undefined)
+})
+
+test('isLargeJob: many parts, or many entries anywhere', () => {
+  for (const [job, isLarge] of [
+    [aJob(), false],
+    [withGroups(50), false],
+    [withGroups(51), true],
+    [withMeta(1_000), false],
+    [withMeta(1_001), true],
+    [withArguments(1_000), true],
+  ] as const)
+    assert.equal(isLargeJob(job), isLarge)
 })

@@ -1,4 +1,5 @@
 import type { Input, Job } from '@reeve/contract'
+import { patternSize } from '../../kit/pattern-size.ts'
 import { LIMITS } from '../limits.ts'
 
 /**
@@ -8,14 +9,42 @@ import { LIMITS } from '../limits.ts'
  * seconds (decision 0020).
  */
 export function jobSizeProblem(job: Input<Job>): string | undefined {
-  const groups = job.TaskGroups ?? []
-  const tasks = groups.reduce((count, { Tasks }) => count + (Tasks?.length ?? 0), 0)
-  const partCount = groups.length + tasks
+  const partCount = partsOf(job)
   if (partCount > LIMITS.jobPartsMax)
     return `Job has ${partCount} task groups and tasks; at most ${LIMITS.jobPartsMax} are allowed`
-  return countEntries(job, LIMITS.jobEntriesMax) > LIMITS.jobEntriesMax
-    ? `Job has more than ${LIMITS.jobEntriesMax} entries in its lists and maps`
+  if (countEntries(job, LIMITS.jobEntriesMax) > LIMITS.jobEntriesMax)
+    return `Job has more than ${LIMITS.jobEntriesMax} entries in its lists and maps`
+  return patternInstructions(job) > LIMITS.patternInstructionsMax
+    ? `Regular expressions of the job have more than ${LIMITS.patternInstructionsMax} instructions together`
     : undefined
+}
+
+/** Of the constraints and affinities of the job, wherever they are (decision 0021). */
+function patternInstructions(job: Input<Job>): number {
+  const groups = job.TaskGroups ?? []
+  const tasks = groups.flatMap((group) => group.Tasks ?? [])
+  const devices = tasks.flatMap((task) => task.Resources?.Devices ?? [])
+  const places = [job, ...groups, ...tasks, ...devices]
+  let size = 0
+  for (const { Constraints, Affinities } of places)
+    for (const { Operand, RTarget } of [...(Constraints ?? []), ...(Affinities ?? [])])
+      if (Operand === 'regexp' && size <= LIMITS.patternInstructionsMax)
+        size += patternSize((RTarget ?? '').slice(0, LIMITS.constraintCharsMax))
+  return size
+}
+
+/** Smaller jobs take a few milliseconds for whatever is done with them. */
+const LARGE_PARTS = 100
+const LARGE_ENTRIES = 1_000
+
+/** Whether the work on a job should be divided, so that others have their turn in between. */
+export function isLargeJob(job: Input<Job>): boolean {
+  return partsOf(job) > LARGE_PARTS || countEntries(job, LARGE_ENTRIES) > LARGE_ENTRIES
+}
+
+function partsOf({ TaskGroups }: Input<Job>): number {
+  const groups = TaskGroups ?? []
+  return groups.reduce((count, { Tasks }) => count + (Tasks?.length ?? 0), groups.length)
 }
 
 /** No record of the contract has so many fields: an object that has is a map, and counts. */

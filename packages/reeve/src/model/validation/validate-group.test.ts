@@ -309,6 +309,7 @@ const cases: readonly Case[] = [
           Name: 'checked',
           Checks: [
             { Name: 'c', Type: 'script', Interval: SECOND, Timeout: SECOND },
+            { Name: 'g', Type: 'ttl', Interval: SECOND, Timeout: SECOND },
             { Name: 'h', Type: 'http', Path: 'http://x/', Interval: 0, Timeout: 0 },
             {
               Name: 'r',
@@ -342,25 +343,25 @@ const cases: readonly Case[] = [
         `${G}.Services[2].Name`,
         'Service name must be valid per RFC 1123 and can contain only alphanumeric characters or dashes and must be no longer than 63 characters',
       ],
-      [
-        `${G}.Services[3].Checks[0].Type`,
-        'invalid check type ("script"), must be one of http, tcp',
-      ],
       [`${G}.Services[3].Checks[0].Command`, 'script type must have a valid script path'],
       [`${G}.Services[3].Checks[0].TaskName`, 'script type must name its task'],
-      [`${G}.Services[3].Checks[1].PortLabel`, 'check "h" is missing a port'],
-      [`${G}.Services[3].Checks[1].Path`, 'http type must have relative http path'],
-      [`${G}.Services[3].Checks[1].Interval`, 'interval (0s) can not be lower than 1s'],
       [
-        `${G}.Services[3].Checks[1].Timeout`,
+        `${G}.Services[3].Checks[1].Type`,
+        'invalid check type ("ttl"), must be one of http, tcp, script',
+      ],
+      [`${G}.Services[3].Checks[2].PortLabel`, 'check "h" is missing a port'],
+      [`${G}.Services[3].Checks[2].Path`, 'http type must have relative http path'],
+      [`${G}.Services[3].Checks[2].Interval`, 'interval (0s) can not be lower than 1s'],
+      [
+        `${G}.Services[3].Checks[2].Timeout`,
         'timeout (0s) is lower than required minimum timeout 1s',
       ],
       [
-        `${G}.Services[3].Checks[2].InitialStatus`,
+        `${G}.Services[3].Checks[3].InitialStatus`,
         'invalid initial check state (x), must be one of passing, warning, critical',
       ],
       [
-        `${G}.Services[3].Checks[2].OnUpdate`,
+        `${G}.Services[3].Checks[3].OnUpdate`,
         'on_update value "ignore" is not compatible with check_restart',
       ],
     ],

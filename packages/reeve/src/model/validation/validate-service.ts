@@ -17,9 +17,9 @@ const REFERENCE = /\$\{[^}]*\}/g
 const ADDRESS_MODES = ['', 'auto', 'host', 'driver', 'alloc', 'alloc_ipv6']
 const ON_UPDATE = ['require_healthy', 'ignore_warnings', 'ignore']
 const INITIAL_STATES = ['', 'passing', 'warning', 'critical']
-/** The built-in catalogue runs only what an agent can do without entering the task. */
+/** What an agent can do itself; a script runs inside the task, as a command of its user would. */
 const CHECK_TYPES: Readonly<Record<string, readonly string[]>> = {
-  [SERVICE_PROVIDER]: ['http', 'tcp'],
+  [SERVICE_PROVIDER]: ['http', 'tcp', 'script'],
   [DISCOVERY_PROVIDER]: ['http', 'tcp', 'script', 'grpc', 'ttl'],
 }
 

@@ -26,7 +26,7 @@ import {
 } from '../../../test/build/index.ts'
 import type { AllocationRow } from '../../model/index.ts'
 import { explainGroup, type ExplainOptions } from './explain-group.ts'
-import { explanationOf } from './explain-job.ts'
+import { explanationOf } from './explanation.ts'
 
 interface Parts {
   readonly job: Job

@@ -98,6 +98,21 @@ test('dynamic ports: a static one in their range is left alone', () => {
   }
 })
 
+test('dynamic ports: where chance always says the same, each port is still looked for once', () => {
+  let looks = 0
+  class Watched extends Map<string, number> {
+    override has(key: string): boolean {
+      looks += 1
+      return super.has(key)
+    }
+  }
+  const many = asks({ DynamicPorts: Array.from({ length: 5_000 }, (_, i) => ({ Label: `p${i}` })) })
+  const held = { ...NO_USAGE, ports: new Watched() }
+  const given = givePorts(many, { table: portTable(node), usage: held, random: { next: () => 0 } })
+  assert.equal(new Set(given.map(({ value }) => value)).size, 5_000)
+  assert.ok(looks < 3 * many.length, `${looks} looks`)
+})
+
 test('ports: those of tasks come with those of the group, static ones first', () => {
   const job = aJob({
     groups: [

@@ -80,12 +80,13 @@ export function givePorts(
 ): readonly GivenPort[] {
   const { table, usage, random } = options
   const taken = takenPorts(table, usage)
+  const lowest = new Map<string, number>()
   return asks.map((ask) => {
     const address = table.addresses.get(ask.HostNetwork)
     assert(address !== undefined, 'a node without the host network was refused before')
     const value = ask.isStatic
       ? ask.Value
-      : chooseDynamic(address.address, { table, taken, random })
+      : chooseDynamic(address.address, { table, taken, random, lowest })
     taken.add(portKey(address.address, value))
     return { ask, value, address }
   })
@@ -96,15 +97,31 @@ interface Taken {
   readonly taken: TakenPorts
 }
 
-function chooseDynamic(address: string, options: Taken & { readonly random: Random }): number {
-  const { table, taken, random } = options
+interface DynamicChoice extends Taken {
+  readonly random: Random
+  /**
+   * By address, the port below which none is free: ports are only taken here, so that the search
+   * goes on where it ended. From the first port each time, ten thousand ports would take seconds.
+   */
+  readonly lowest: Map<string, number>
+}
+
+function chooseDynamic(address: string, options: DynamicChoice): number {
+  const { table, taken, random, lowest } = options
   const size = table.max - table.min
+  let tried: number | undefined
   for (let attempt = 0; attempt < RANDOM_TRIES; attempt++) {
     const port = table.min + Math.floor(random.next() * size)
+    // The chance of a dry run always says the same.
+    if (port === tried) break
+    tried = port
     if (!taken.has(portKey(address, port))) return port
   }
-  for (let port = table.min; port < table.max; port++)
-    if (!taken.has(portKey(address, port))) return port
+  for (let port = lowest.get(address) ?? table.min; port < table.max; port++)
+    if (!taken.has(portKey(address, port))) {
+      lowest.set(address, port)
+      return port
+    }
   throw new Error('invariant broken: a node without a free port was refused before')
 }
 

@@ -20,6 +20,7 @@ interface Case {
   readonly node?: Partial<Node> | undefined
   readonly gone?: boolean
   readonly type?: string
+  readonly version?: number
   readonly disconnect?: Partial<DisconnectStrategy>
   readonly want: readonly List[]
 }
@@ -44,6 +45,17 @@ const cases: readonly Case[] = [
       DesiredTransition: { Migrate: true, MigrateDisablePlacement: true },
     },
     want: ['keep'],
+  },
+  {
+    name: 'batch work that was stopped for good runs again with a new version',
+    type: 'batch',
+    version: 1,
+    row: {
+      DesiredStatus: 'stop',
+      ClientStatus: 'complete',
+      DesiredTransition: { Migrate: true, MigrateDisablePlacement: true },
+    },
+    want: ['nowhere'],
   },
   { name: 'one that was stopped is forgotten', row: { DesiredStatus: 'stop' }, want: ['nowhere'] },
   { name: 'one that was evicted is forgotten', row: { DesiredStatus: 'evict' }, want: ['nowhere'] },
@@ -157,7 +169,7 @@ const cases: readonly Case[] = [
     want: ['keep'],
   },
 ]
-for (const { name, row, node, gone = false, type = 'service', disconnect, want } of cases)
+for (const { name, row, node, gone = false, type = 'service', version, disconnect, want } of cases)
   test(`classify: ${name}`, () => {
     const Disconnect = disconnect === undefined ? null : disconnect
     const job = aJob({ Type: type, groups: [aGroup({ Disconnect })] })
@@ -165,7 +177,7 @@ for (const { name, row, node, gone = false, type = 'service', disconnect, want }
     assert.ok(group)
     const one = anAllocation({ job, ...row })
     const found = classify([one], {
-      job,
+      job: { ...job, Version: version ?? job.Version },
       group,
       disconnect: group.Disconnect,
       findNode: () => (gone ? undefined : aNode(node)),

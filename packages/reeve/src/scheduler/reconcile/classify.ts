@@ -126,7 +126,8 @@ function fateOf(row: AllocationRow, context: ClassifyContext): Verdict {
  * same.
  */
 function fateOfStopped(row: AllocationRow, { job, group, nowMs }: ClassifyContext): Fate {
-  if (leavesForGood(row)) return 'keep'
+  // A new version of a batch job runs again, also what was stopped for good (reference §6.1, 5).
+  if (leavesForGood(row)) return job.Type === 'batch' && isOlder(row, job) ? 'forget' : 'keep'
   const lost = replacementOfLost(row, group, nowMs)
   if (lost !== 'none') return lost === 'wait' ? 'wait' : 'lostBefore'
   const done =

@@ -1,5 +1,6 @@
 import type { Job } from '@reeve/contract'
 import { purgedJobRows } from '../purged-job.ts'
+import { withServiceRows } from '../service-rows.ts'
 import { remove, type Change, type CommitRequest } from '../store.ts'
 import type { TableName, Tables } from '../tables.ts'
 
@@ -83,7 +84,10 @@ export class Slice {
           .map((key) => remove(table, key)),
       )
     return [
-      { cause: undefined, changes: () => gone('allocations', 'evaluations', 'deployments') },
+      {
+        cause: undefined,
+        changes: () => withServiceRows(tables, gone('allocations', 'evaluations', 'deployments')),
+      },
       {
         cause: 'JobBatchDeregistered',
         // Asked when the allocations are gone: only then do their versions go too.
@@ -92,7 +96,7 @@ export class Slice {
           ...this.#orphanedVersions(),
         ],
       },
-      { cause: 'NodeDeregistration', changes: () => gone('nodes') },
+      { cause: 'NodeDeregistration', changes: () => withServiceRows(tables, gone('nodes')) },
     ]
   }
 

@@ -8,8 +8,12 @@ import { seal, unseal } from './layout.ts'
 import type { WalLength } from './leveldb/inspect-database.ts'
 import { codeOf, storageFault } from './storage-faults.ts'
 
-/** Changes when a program that knows only the old layout would misread the new one. */
-export const FORMAT_VERSION = 1
+/**
+ * Changes when a program that knows only the old layout would misread the new one. 2: a commit may
+ * refer to the text of the row before (decision 0022).
+ */
+export const FORMAT_VERSION = 2
+const OLDEST_FORMAT_READ = 1
 /** Opening writes a few small files. With less free space than this it would fail halfway. */
 const FREE_BYTES_MIN = 512 * 1024
 
@@ -78,9 +82,15 @@ function stateIn(paths: DataPaths, text: string): DirectoryState {
       `${paths.format} was not written by Reeve: the directory belongs to something else.`,
     )
   }
-  if (format !== FORMAT_VERSION) throw versionFault(paths, format)
+  if (!isFormatRead(format)) throw versionFault(paths, format)
   if (state !== 'ready' && state !== 'unfinished') throw unreadable(paths.format)
   return state
+}
+
+/** Whether this program reads what is written in a format. */
+export function isFormatRead(format: unknown): format is number {
+  if (typeof format !== 'number' || !Number.isInteger(format)) return false
+  return format >= OLDEST_FORMAT_READ && format <= FORMAT_VERSION
 }
 
 function parseFormat(paths: DataPaths, text: string): Record<string, unknown> {
@@ -99,7 +109,7 @@ function versionFault(paths: DataPaths, format: unknown): Error {
   return storageFault(
     'storage-version',
     `The data directory ${paths.root} has format ${format}, ` +
-      `this program reads format ${FORMAT_VERSION}. ` +
+      `this program reads formats ${OLDEST_FORMAT_READ} to ${FORMAT_VERSION}. ` +
       (newer
         ? 'A newer Reeve wrote it: start that version, or restore a backup made by this one.'
         : 'An older Reeve wrote it: upgrade through the versions in between, as their notes say.'),
@@ -185,6 +195,15 @@ async function makeFolder(path: string): Promise<void> {
 /** Marks the directory as complete: from now on an empty database in it is a loss. */
 export async function completeDirectory(paths: DataPaths): Promise<void> {
   await writeFormat(paths, 'ready')
+}
+
+/**
+ * From now on the directory is written in today's format: a program that would misread it is told
+ * so. Before anything is written, and after everything that is there was found in order.
+ */
+export async function upgradeFormat(paths: DataPaths): Promise<void> {
+  const { format } = parseFormat(paths, await readFile(paths.format, 'utf8'))
+  if (format !== FORMAT_VERSION) await writeFormat(paths, 'ready')
 }
 
 async function writeFormat(paths: DataPaths, state: 'unfinished' | 'ready'): Promise<void> {

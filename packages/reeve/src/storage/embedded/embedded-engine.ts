@@ -233,16 +233,19 @@ function entryOperations(entry: LogEntry): Operation[] {
   const blobs = entry.blobs.map((blob): Operation => {
     const blobKey = layout.blobKey(blob.key)
     if (blob.bytes === undefined) return { type: 'del', key: blobKey }
-    const value = layout.toBlobValue(blobKey, blob.bytes)
-    return { type: 'put', key: blobKey, value, valueEncoding: 'view' }
+    return putBytes(blobKey, layout.toBlobValue(blobKey, blob.bytes))
   })
-  return [{ type: 'put', key, value: layout.toLogValue(key, entry) }, ...blobs]
+  return [putBytes(key, layout.toLogValue(key, entry)), ...blobs]
+}
+
+function putBytes(key: string, value: Uint8Array): Operation {
+  return { type: 'put', key, value, valueEncoding: 'view' }
 }
 
 function rowOperation(row: CheckpointRow): Operation {
   const key = layout.rowKey(row.table, row.key)
   if (row.text === undefined) return { type: 'del', key }
-  return { type: 'put', key, value: layout.toRowValue(key, row.text) }
+  return putBytes(key, layout.toRowValue(key, row.text))
 }
 
 export function metaOperation(name: keyof typeof layout.metaKeys, value: unknown): Operation {

@@ -53,10 +53,23 @@ export function unseal(key: string, value: string): string {
   return text
 }
 
-export function toLogValue(key: string, entry: LogEntry): string {
-  const time = `${entry.timeMs}:`
-  const text = escapeText(entry.text)
-  return crcDigits(checksum(key + time, text)) + time + text
+/**
+ * As bytes, made once: the database would turn a text into them twice over, and the checksum a
+ * third time.
+ */
+export function toLogValue(key: string, entry: LogEntry): Uint8Array {
+  return sealedBytes(key, `${entry.timeMs}:`, entry.text)
+}
+
+/** The checksum, a note that it covers too, and the text. The note is ASCII. */
+function sealedBytes(key: string, note: string, content: string): Uint8Array {
+  const text = escapeText(content)
+  const begin = CRC_DIGITS + note.length
+  const value = Buffer.allocUnsafe(begin + Buffer.byteLength(text))
+  value.write(text, begin, 'utf8')
+  const crc = checksum(key + note, value.subarray(begin))
+  value.write(crcDigits(crc) + note, 0, 'latin1')
+  return value
 }
 
 export function fromLogValue(key: string, value: string): LogEntry {
@@ -97,8 +110,8 @@ function hexDigit(code: number): number {
   return code >= 0x61 && code <= 0x66 ? code - 0x57 : Number.NaN
 }
 
-export function toRowValue(key: string, text: string): string {
-  return seal(key, escapeText(text))
+export function toRowValue(key: string, text: string): Uint8Array {
+  return sealedBytes(key, '', text)
 }
 
 export function fromRowValue(key: string, value: string): StoredRow {

@@ -61,6 +61,20 @@ test('of two openings at once, one wins', async (t) => {
   for (const outcome of outcomes) if (outcome.status === 'fulfilled') await outcome.value.close()
 })
 
+test("a directory of the format before is read, and from then on of today's format", async (t) => {
+  const directory = await temporaryDirectory(t)
+  const engine = await openEmbeddedEngine(directory)
+  await engine.append([{ index: 1, timeMs: 0, text: 'first', blobs: [] }])
+  await engine.close()
+  const file = join(directory, 'FORMAT')
+  const today = await fs.readFile(file, 'utf8')
+  await fs.writeFile(file, today.replace('"format":2', '"format":1'))
+  const again = await openEmbeddedEngine(directory)
+  assert.equal(again.opened.lastIndex, 1)
+  await again.close()
+  assert.equal(await fs.readFile(file, 'utf8'), today)
+})
+
 test('a directory with files of something else is refused and stays as it is', async (t) => {
   const directory = await temporaryDirectory(t)
   await fs.writeFile(join(directory, 'letter.txt'), 'dear')

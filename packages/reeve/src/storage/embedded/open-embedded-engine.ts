@@ -47,6 +47,7 @@ async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<
   try {
     if (create) await initialise(paths, database)
     const opened = await readPosition({ paths, database }, reached)
+    await data.upgradeFormat(paths)
     const onClosed = (): void => void openHere.delete(paths.root)
     return new EmbeddedEngine({ paths, database, opened, onClosed })
   } catch (thrown) {

@@ -1,5 +1,5 @@
 import type { CheckpointMark, EnginePosition } from '../../state/index.ts'
-import { damaged, FORMAT_VERSION, type DataPaths, type Reached } from './data-directory.ts'
+import { damaged, isFormatRead, type DataPaths, type Reached } from './data-directory.ts'
 import type { Database } from './database.ts'
 import { logKey, logRange, metaKeys, unseal } from './layout.ts'
 
@@ -10,7 +10,7 @@ interface Stored {
 
 /** Where the storage stands, after checking that nothing between checkpoint and end is missing. */
 export async function readPosition(stored: Stored, reached: Reached): Promise<EnginePosition> {
-  await readMeta(stored, 'format', isFormat)
+  await readMeta(stored, 'format', isFormatRead)
   const checkpoint = await readMeta(stored, 'checkpoint', isMark)
   const firstIndex = await readMeta(stored, 'first', isIndex)
   if (firstIndex > checkpoint.upTo + 1) throw missing(stored, checkpoint.upTo + 1)
@@ -62,11 +62,6 @@ async function readMeta<T>(
     throw damaged(paths, `the record ${name} is unreadable`, thrown)
   }
   throw damaged(paths, `the record ${name} is unreadable`)
-}
-
-/** The file FORMAT named the right one: a database that disagrees is not the one beside it. */
-function isFormat(value: unknown): value is number {
-  return value === FORMAT_VERSION
 }
 
 function isIndex(value: unknown): value is number {

@@ -1,5 +1,5 @@
-import { aclTokenView, allocationRecord, nodeView } from '../../model/index.ts'
-import type { AclTokenRow, AllocationRow, NodeRow } from '../../model/index.ts'
+import { aclTokenView, allocationRecord, nodeView, variableMetadata } from '../../model/index.ts'
+import type { AclTokenRow, AllocationRow, NodeRow, VariableRow } from '../../model/index.ts'
 import type { Commit } from '../../state/index.ts'
 
 /**
@@ -10,6 +10,7 @@ const VIEWS: Readonly<Record<string, (row: never) => object>> = {
   ACLToken: (row: AclTokenRow) => aclTokenView(row, ''),
   Allocation: (row: AllocationRow) => allocationRecord(row),
   Node: (row: NodeRow) => nodeView(row),
+  Variable: (row: VariableRow) => variableMetadata(row),
 }
 
 function viewText(topic: string, body: string): string {
@@ -23,6 +24,8 @@ export function payloadText(commit: Commit, topic: string, row: number): string 
   const committed = commit.rows[row]
   const body = committed?.body ?? 'null'
   const view = viewText(topic, body)
+  if (topic === 'Variable')
+    return `{"Metadata":${view},"Deleted":${committed?.header === undefined}}`
   const deleted = topic === 'Job' && committed?.header === undefined ? ',"Deleted":true' : ''
   return `{"${topic}":${view}${deleted}}`
 }

@@ -119,6 +119,8 @@ function wants({ request, selectors, caller }: Opening, event: EventMark): boole
   if (event.Namespace !== '') {
     if (request.namespace !== '*' && request.namespace !== event.Namespace) return false
     if (!mayRead(caller, event.Topic, [event.Namespace])) return false
+    if (event.Topic === 'Variable' && !caller.grants.variable(event.Namespace, event.Key, 'list'))
+      return false
   }
   return selectors.some((selector) => selects(selector, event))
 }

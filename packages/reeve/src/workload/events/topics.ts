@@ -50,7 +50,7 @@ export function selects(selector: TopicSelector, event: EventMark): boolean {
   return event.FilterKeys?.includes(selector.key) ?? false
 }
 
-type TopicRule = 'read-job' | 'node-read' | 'management'
+type TopicRule = 'read-job' | 'node-read' | 'variables' | 'management'
 
 /** Spec W: Event stream, ACL per topic. What is not listed needs management. */
 const RULES: { readonly [T in EventTopic]?: TopicRule } = {
@@ -60,6 +60,7 @@ const RULES: { readonly [T in EventTopic]?: TopicRule } = {
   Job: 'read-job',
   Service: 'read-job',
   Node: 'node-read',
+  Variable: 'variables',
 }
 
 function ruleOf(topic: string): TopicRule {
@@ -89,5 +90,8 @@ export function mayRead(caller: Caller, topic: string, namespaces: readonly stri
   const rule = ruleOf(topic)
   if (rule === 'management') return false
   if (rule === 'node-read') return grants.node('read')
+  // Reference §5.5: some access opens the stream; each event is asked for by its own path.
+  if (rule === 'variables')
+    return namespaces.every((namespace) => grants.variableSomewhere(namespace, 'list'))
   return namespaces.every((namespace) => grants.allows(namespace, 'read-job'))
 }

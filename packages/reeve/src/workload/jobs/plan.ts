@@ -31,6 +31,7 @@ import {
   unchangedJob,
   type JobSubmitted,
 } from './register.ts'
+import { betweenSteps } from './turns.ts'
 
 export interface PlanRequest extends JobSubmitted {
   readonly body: JobPlanRequest | undefined
@@ -52,13 +53,19 @@ export async function planJob(
   const submitted = checkRequest(request)
   if (!submitted.ok) return submitted
   if (!isOwnRegion(context, request)) return err(NO_PATH_TO_REGION)
+  await betweenSteps(submitted.value)
   const job = acceptJob(context, submitted.value, namespace)
   if (!job.ok) return job
+  await betweenSteps(submitted.value)
   const current = context.store.tables.jobs.find(namespacedKey(namespace, job.value.ID))
   const conflict = checkUpdate(job.value, current)
   if (conflict !== undefined) return err(conflict)
   const next = { ...job.value, ServiceTokenID: caller.accessorId }
-  const response = responseOf(context, { next, current, withDiff: request.body?.Diff === true })
+  const response = await responseOf(context, {
+    next,
+    current,
+    withDiff: request.body?.Diff === true,
+  })
   // It tells of the state, which may not be durable yet.
   await context.store.settled()
   return ok(response)
@@ -88,18 +95,21 @@ interface Planned {
   readonly withDiff: boolean
 }
 
-function responseOf(
+async function responseOf(
   context: WorkloadContext,
   { next, current, withDiff }: Planned,
-): JobPlanResponse {
+): Promise<JobPlanResponse> {
   const plan = dryRun(context, next, current)
   const { annotations, blocked } = plan
+  // From here on only the two jobs are compared, which stay as they are.
+  await betweenSteps(next)
   const created = [...plan.followUps, ...(blocked === undefined ? [] : [blocked])]
   const diff = withDiff
     ? annotateDiff(diffJobs(current, next, { contextual: true }), {
         desiredUpdates: annotations.DesiredTGUpdates,
       })
     : null
+  await betweenSteps(next)
   const index = current?.JobModifyIndex ?? 0
   return {
     Index: index,

@@ -28,6 +28,7 @@ import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
 import { examineJob } from './examine.ts'
 import { placesInSource } from './placed-problems.ts'
 import { storedSource, takeSource } from './submissions.ts'
+import { betweenSteps } from './turns.ts'
 import { versionRows } from './versions.ts'
 
 /** A job that is submitted, to be registered or for a dry run. */
@@ -70,8 +71,10 @@ export async function registerJob(
   const submitted = checkRequest(request)
   if (!submitted.ok) return submitted
   if (!isOwnRegion(context, request)) return err(NO_PATH_TO_REGION)
+  await betweenSteps(submitted.value)
   const job = acceptJob(context, submitted.value, namespace)
   if (!job.ok) return await placedInSource(context, job, { namespace, body })
+  await betweenSteps(submitted.value)
   const current = context.store.tables.jobs.find(namespacedKey(namespace, job.value.ID))
   const conflict = checkIndex(body, current) ?? checkUpdate(job.value, current)
   if (conflict !== undefined) return err(conflict)
@@ -158,6 +161,7 @@ async function placedInSource(
   refused: { readonly ok: false; readonly error: Refusal },
   { namespace, body }: RefusedJob,
 ): Promise<Result<never, Refusal>> {
+  if ((body.Submission?.Source ?? '') === '') return refused
   const { problems } = examineJob(context, body.Job ?? {}, namespace)
   const lines = await placesInSource(context, body.Submission, problems.list)
   if (lines.length === 0) return refused

@@ -1,4 +1,5 @@
 import type { Job } from '@reeve/contract'
+import { compareText } from '../../kit/sorted-list.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import {
   namespacedKey,
@@ -6,6 +7,7 @@ import {
   versionRows as rowsOfVersion,
   type Change,
   type Stamp,
+  type Store,
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
@@ -26,17 +28,27 @@ export function versionRows(
 }
 
 /**
- * The versions of a registered job, oldest first; none of one that is not, or was purged. What
- * allocations keep of a purged job with the same id is not asked for either (Spec W: Stop job).
+ * The keys of the versions of a registered job, oldest first; none of one that is not, or was
+ * purged. What allocations keep of a purged job with the same id is not asked for either (Spec W:
+ * Stop job).
  */
+export function versionKeysOf(
+  { tables }: Pick<Store, 'tables'>,
+  jobKey: string,
+): readonly string[] {
+  const { jobs, job_versions } = tables
+  const registeredAt = jobs.find(jobKey)?.CreateIndex
+  return [...job_versions.keysIn('job', jobKey)]
+    .filter((key) => job_versions.find(key)?.CreateIndex === registeredAt)
+    .toSorted(compareText)
+}
+
 export function versionsOf(
-  context: WorkloadContext,
+  { store }: WorkloadContext,
   { namespace, jobId }: Omit<VersionName, 'version'>,
 ): readonly Job[] {
-  const { jobs, job_versions } = context.store.tables
-  const key = namespacedKey(namespace, jobId)
-  const registeredAt = jobs.find(key)?.CreateIndex
-  return job_versions.rowsIn('job', key).filter((row) => row.CreateIndex === registeredAt)
+  const { job_versions } = store.tables
+  return versionKeysOf(store, namespacedKey(namespace, jobId)).map((key) => job_versions.get(key))
 }
 
 export function findVersion(context: WorkloadContext, name: VersionName): Job | undefined {

@@ -45,6 +45,11 @@ export class NodeSessions {
     return this.#sessions.has(nodeId)
   }
 
+  /** The channel of a node that is connected here. */
+  find(nodeId: string): NodeSession | undefined {
+    return this.#sessions.get(nodeId)
+  }
+
   /** Begins to serve a node that has been welcomed: everything first, changes from then on. */
   attach(session: NodeSession): void {
     const { nodeId } = session

@@ -79,6 +79,20 @@ const namespaces: ContextSource = {
   },
 }
 
+/** By path; which ones may be listed is a rule for each of them. */
+const vars: ContextSource = {
+  isOpen: ({ caller, namespace }) => caller.grants.variableSomewhere(namespace, 'list'),
+  tables: ['variables'],
+  *find({ tables, caller, namespace }, prefix) {
+    const names = namespace === '*' ? [...tables.namespaces.keys()] : [namespace]
+    for (const name of names)
+      for (const key of keysFrom(tables.variables, namespacedKey(name, prefix))) {
+        const path = key.slice(name.length + 1)
+        yield caller.grants.variable(name, path, 'list') ? path : undefined
+      }
+  },
+}
+
 /** A context whose things do not exist here: it may be asked for, and holds nothing. */
 function nothing(isOpen: ContextSource['isOpen']): ContextSource {
   return { isOpen, tables: [], find: () => [] }
@@ -97,7 +111,7 @@ export const CONTEXTS: Readonly<Record<OneContext, ContextSource>> = {
   plugins: nothing(({ caller }) => caller.grants.plugin('list')),
   volumes: nothing((scope) => holds(scope, 'csi-list-volume', 'csi-read-volume')),
   host_volumes: nothing((scope) => holds(scope, 'host-volume-read')),
-  vars: nothing((scope) => holds(scope, 'read-job')),
+  vars,
   quotas: nothing(({ caller }) => caller.grants.quota('read')),
   recommendations: nothing((scope) => holds(scope, 'read-job')),
 }

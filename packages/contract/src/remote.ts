@@ -1,0 +1,123 @@
+import { Type } from 'typebox'
+import type { Shape } from './shape.ts'
+import { LOG_TYPES, STREAM_ORIGINS } from './v1/client-fs.ts'
+import { Uuid } from './v1/identifier.ts'
+
+/**
+ * What a server asks of a node on behalf of a caller. A small answer comes back on the node's own
+ * channel; a stream gets a WebSocket of its own, dialled by the node, so that each has its own
+ * back-pressure.
+ *
+ *   agent                               server
+ *            ◄──────────────────────── request     with an id; many may be under way
+ *     reply  ──────────────────────────►           with the same id
+ *            ◄──────────────────────── open        with an id and a secret that is good for once
+ *     dials NODE_STREAM_PATH/<id>, the secret as its bearer token
+ *     stream: opening ─────────────────►           one text: open, or why not
+ *             then what the verb says, until either end closes
+ */
+export const NODE_STREAM_PATH = '/v1/internal/stream'
+
+/** One message of a stream; a longer one ends it. */
+export const STREAM_MESSAGE_BYTES_MAX = 256 * 1024
+
+/** Bytes of a file or log in one message. Reference §8.5: at most 64 KiB. */
+export const STREAM_CHUNK_BYTES_MAX = 64 * 1024
+
+const allocation = Uuid()
+const task = Type.String()
+const path = Type.String({ description: 'Below the directory of the allocation.' })
+const offset = Type.Integer({ minimum: 0 })
+const origin = Type.Enum(STREAM_ORIGINS)
+
+/** What has a small answer. The server has checked that the caller may. */
+export const NodeRequest = Type.Union([
+  Type.Object({ verb: Type.Literal('signal'), allocation, task, signal: Type.String() }),
+  Type.Object({ verb: Type.Literal('restart'), allocation, task, allTasks: Type.Boolean() }),
+  Type.Object({ verb: Type.Literal('usage'), allocation, task }),
+  Type.Object({ verb: Type.Literal('checks'), allocation }),
+  Type.Object({ verb: Type.Literal('collect'), allocation }),
+  Type.Object({ verb: Type.Literal('list'), allocation, path }),
+  Type.Object({ verb: Type.Literal('stat'), allocation, path }),
+  Type.Object({ verb: Type.Literal('host-usage') }),
+  Type.Object({ verb: Type.Literal('collect-all') }),
+])
+export type NodeRequest = Shape<typeof NodeRequest>
+
+/**
+ * What is a stream. `exec` carries the frames of spec W as texts, both ways; the others carry bytes
+ * from the node only, framed as reference §8.5 has it when asked for.
+ */
+export const NodeStreamRequest = Type.Union([
+  Type.Object({
+    verb: Type.Literal('exec'),
+    allocation,
+    task,
+    command: Type.Array(Type.String(), { minItems: 1 }),
+    tty: Type.Boolean(),
+  }),
+  Type.Object({
+    verb: Type.Literal('read'),
+    allocation,
+    path,
+    offset,
+    limit: Type.Optional(Type.Integer({ minimum: 0, description: 'All of it when absent.' })),
+  }),
+  Type.Object({
+    verb: Type.Literal('follow'),
+    allocation,
+    path,
+    offset,
+    origin,
+    follow: Type.Boolean({ description: 'Stay at the end of the file for what comes.' }),
+  }),
+  Type.Object({
+    verb: Type.Literal('logs'),
+    allocation,
+    task,
+    type: Type.Enum(LOG_TYPES),
+    offset,
+    origin,
+    follow: Type.Boolean(),
+    framed: Type.Boolean(),
+  }),
+])
+export type NodeStreamRequest = Shape<typeof NodeStreamRequest>
+
+/** Why a node does not do what it was asked: as the caller is told. */
+export const RemoteError = Type.Object({
+  status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status it means.' }),
+  message: Type.String({ maxLength: 64 * 1024 }),
+})
+export type RemoteError = Shape<typeof RemoteError>
+
+export const RequestMessage = Type.Object({
+  kind: Type.Literal('request'),
+  id: Type.String(),
+  request: NodeRequest,
+})
+export type RequestMessage = Shape<typeof RequestMessage>
+
+/** Also said of a stream that the node cannot dial. */
+export const ReplyMessage = Type.Object({
+  kind: Type.Literal('reply'),
+  id: Type.String({ maxLength: 64 }),
+  ok: Type.Optional(Type.Unknown({ description: 'What the route answers.' })),
+  error: Type.Optional(RemoteError),
+})
+export type ReplyMessage = Shape<typeof ReplyMessage>
+
+export const OpenMessage = Type.Object({
+  kind: Type.Literal('open'),
+  stream: Type.String({ description: 'Names the stream; part of the path that is dialled.' }),
+  secret: Type.String({ description: 'Proves that this node was asked; good for one dial.' }),
+  request: NodeStreamRequest,
+})
+export type OpenMessage = Shape<typeof OpenMessage>
+
+/** The first message of a stream, a text. */
+export const StreamOpening = Type.Object({
+  opened: Type.Optional(Type.Literal(true)),
+  error: Type.Optional(RemoteError),
+})
+export type StreamOpening = Shape<typeof StreamOpening>

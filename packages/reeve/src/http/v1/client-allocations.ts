@@ -1,0 +1,151 @@
+import {
+  AllocationUsage,
+  CheckResult,
+  MapOf,
+  v1Routes,
+  type NamespaceCapability,
+  type NodeRequest,
+} from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { LIMITS, refusal, type AllocationRow, type Refusal } from '../../model/index.ts'
+import {
+  findAllocationOnNode,
+  type NodeGateway,
+  type WorkloadContext,
+} from '../../workload/index.ts'
+import { json } from '../answer.ts'
+import { read, write, type Endpoint, type Written } from './endpoint.ts'
+import { asked, emptyOf, jsonOf, nodeAnswer } from './node-answer.ts'
+import { requiredBody } from './required-body.ts'
+import { somewhere } from './requirements.ts'
+
+const askUsage = nodeAnswer(AllocationUsage)
+const askChecks = nodeAnswer(MapOf(CheckResult))
+
+export interface ClientHost {
+  readonly context: WorkloadContext
+  readonly gateway: NodeGateway
+}
+
+/** Spec W: Allocations, what the node does that runs one. Reference §7.4 and §8.5. */
+export function clientAllocationEndpoints(host: ClientHost): readonly Endpoint[] {
+  return [
+    signalEndpoint(host),
+    restartEndpoint(host),
+    read(v1Routes.readAllocationStats, somewhere('read-job'), ({ caller, params, query }) =>
+      asked(async () => {
+        const found = find(host, caller, { allocId: params.alloc_id, anyOf: ['read-job'] })
+        if (!found.ok) return found
+        const { ID: allocation, NodeID: nodeId } = found.value
+        const request = { verb: 'usage', allocation, task: query.task ?? '' } as const
+        return jsonOf(await askUsage(host.gateway, { nodeId, request }))
+      }),
+    ),
+    checksEndpoint(host, v1Routes.readClientAllocationChecks),
+    checksEndpoint(host, v1Routes.readAllocationChecks),
+    collectEndpoint(host),
+  ]
+}
+
+interface Wanted {
+  readonly allocId: string
+  readonly anyOf: readonly NamespaceCapability[]
+}
+
+function find(
+  { context }: ClientHost,
+  caller: Caller,
+  wanted: Wanted,
+): Result<AllocationRow, Refusal> {
+  return findAllocationOnNode(context, caller, wanted)
+}
+
+function signalEndpoint(host: ClientHost): Endpoint {
+  const endpoint = write(
+    v1Routes.signalAllocation,
+    somewhere('alloc-lifecycle'),
+    async ({ caller, params, body }) => {
+      const given = requiredBody(body)
+      if (!given.ok)
+        return err(refusal('invalid-input', `Failed to decode body: ${given.error.message}`))
+      const { Signal, Task } = given.value
+      const [signal, task] = [Signal ?? '', Task ?? '']
+      const wanted = { allocId: params.alloc_id, anyOf: ['alloc-lifecycle'] } as const
+      return await tell(host, caller, {
+        ...wanted,
+        request: (allocation) => ({ verb: 'signal', allocation, task, signal }),
+      })
+    },
+  )
+  return { ...endpoint, bodyProblem: 'Failed to decode body: ' }
+}
+
+/** Reference §7.4: `Task` is the older name of `TaskName`; the body may be empty. */
+function restartEndpoint(host: ClientHost): Endpoint {
+  return write(
+    v1Routes.restartAllocation,
+    somewhere('alloc-lifecycle'),
+    async ({ caller, params, body }) => {
+      const decoded = requiredBody(body)
+      const given: Partial<typeof body> = decoded.ok ? decoded.value : {}
+      const task = given.TaskName ?? given.Task ?? ''
+      const allTasks = given.AllTasks ?? false
+      if (allTasks && task !== '')
+        return err(refusal('invalid-input', 'task name cannot be set when restarting all tasks'))
+      return await tell(host, caller, {
+        allocId: params.alloc_id,
+        anyOf: ['alloc-lifecycle'],
+        request: (allocation) => ({ verb: 'restart', allocation, task, allTasks }),
+        deadlineMs: LIMITS.nodeSlowRequestMsMax,
+      })
+    },
+  )
+}
+
+interface Told extends Wanted {
+  readonly request: (allocation: string) => NodeRequest
+  readonly deadlineMs?: number
+}
+
+/** Spec W: Signal and Restart answer with an empty object. */
+async function tell(
+  host: ClientHost,
+  caller: Caller,
+  { request, deadlineMs, ...wanted }: Told,
+): Promise<Result<Written, Refusal>> {
+  const found = find(host, caller, wanted)
+  if (!found.ok) return found
+  const { ID, NodeID } = found.value
+  const answer = await host.gateway.request(NodeID, request(ID), deadlineMs)
+  if (!answer.ok) return answer
+  return ok({ index: host.context.store.index, answer: json({}) })
+}
+
+function checksEndpoint(
+  host: ClientHost,
+  route: typeof v1Routes.readAllocationChecks | typeof v1Routes.readClientAllocationChecks,
+): Endpoint {
+  return read(route, somewhere('read-job'), ({ caller, params }) =>
+    asked(async () => {
+      const found = find(host, caller, { allocId: params.alloc_id, anyOf: ['read-job'] })
+      if (!found.ok) return found
+      const { ID: allocation, NodeID: nodeId } = found.value
+      const request = { verb: 'checks', allocation } as const
+      return jsonOf(await askChecks(host.gateway, { nodeId, request }))
+    }),
+  )
+}
+
+function collectEndpoint({ context, gateway }: ClientHost): Endpoint {
+  const anyOf = ['submit-job', 'gc-allocation'] as const
+  return read(v1Routes.collectAllocation, somewhere(...anyOf), ({ caller, params }) =>
+    asked(async () => {
+      const found = findAllocationOnNode(context, caller, { allocId: params.alloc_id, anyOf })
+      if (!found.ok) return found
+      const { ID: allocation, NodeID } = found.value
+      const request = { verb: 'collect', allocation } as const
+      return emptyOf(await gateway.request(NodeID, request, LIMITS.nodeSlowRequestMsMax))
+    }),
+  )
+}

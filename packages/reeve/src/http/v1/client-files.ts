@@ -1,0 +1,216 @@
+import {
+  FileInfo,
+  LOG_TYPES,
+  STREAM_ORIGINS,
+  v1Routes,
+  type LogType,
+  type NamespaceCapability,
+  type NodeStreamRequest,
+  type StreamOrigin,
+} from '@reeve/contract'
+import { Type } from 'typebox'
+import type { Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { refusal, type AllocationRow, type Refusal } from '../../model/index.ts'
+import { findAllocationOnNode } from '../../workload/index.ts'
+import { TEXT_TYPE, type Answer } from '../answer.ts'
+import type { ClientHost } from './client-allocations.ts'
+import { nodeBytes } from './node-bytes.ts'
+import { read, type Endpoint, type RequestOf } from './endpoint.ts'
+import { asked, jsonOf, nodeAnswer } from './node-answer.ts'
+import { somewhere } from './requirements.ts'
+
+const askList = nodeAnswer(Type.Array(FileInfo))
+const askStat = nodeAnswer(FileInfo)
+const FILES = ['read-fs'] as const
+const LOGS = ['read-logs', 'read-fs'] as const
+
+/** Reference §8.5: files and logs of an allocation. */
+export function clientFileEndpoints(host: ClientHost): readonly Endpoint[] {
+  return [
+    read(v1Routes.listFiles, somewhere(...FILES), ({ caller, params, query }) =>
+      asked(async () => {
+        const found = find(host, caller, { allocId: params.alloc_id, anyOf: FILES })
+        if (!found.ok) return found
+        const { ID: allocation, NodeID: nodeId } = found.value
+        const request = { verb: 'list', allocation, path: query.path || '/' } as const
+        return jsonOf(await askList(host.gateway, { nodeId, request }))
+      }),
+    ),
+    read(v1Routes.statFile, somewhere(...FILES), ({ caller, params, query }) =>
+      asked(async () => {
+        const path = filePath(query.path)
+        if (!path.ok) return path
+        const found = find(host, caller, { allocId: params.alloc_id, anyOf: FILES })
+        if (!found.ok) return found
+        const { ID: allocation, NodeID: nodeId } = found.value
+        const request = { verb: 'stat', allocation, path: path.value } as const
+        return jsonOf(await askStat(host.gateway, { nodeId, request }))
+      }),
+    ),
+    ...contentEndpoints(host),
+    read(v1Routes.streamFile, somewhere(...FILES), (request) =>
+      asked(() => streamFile(host, request)),
+    ),
+    read(v1Routes.streamLogs, somewhere(...LOGS), (request) =>
+      asked(() => streamLogs(host, request)),
+    ),
+  ]
+}
+
+function contentEndpoints(host: ClientHost): readonly Endpoint[] {
+  return [
+    read(v1Routes.readFile, somewhere(...FILES), ({ caller, params, query }) =>
+      asked(async () => {
+        const path = filePath(query.path)
+        if (!path.ok) return path
+        return await send(host, caller, {
+          allocId: params.alloc_id,
+          anyOf: FILES,
+          contentType: BYTES_TYPE,
+          request: (allocation) => ({ verb: 'read', allocation, path: path.value, offset: 0 }),
+        })
+      }),
+    ),
+    read(v1Routes.readFileAt, somewhere(...FILES), ({ caller, params, query }) =>
+      asked(async () => {
+        const path = filePath(query.path)
+        if (!path.ok) return path
+        const offset = whole('offset', query.offset)
+        if (!offset.ok) return offset
+        const limit = whole('limit', query.limit ?? 0)
+        if (!limit.ok) return limit
+        const part = limit.value === 0 ? {} : { limit: limit.value }
+        return await send(host, caller, {
+          allocId: params.alloc_id,
+          anyOf: FILES,
+          contentType: BYTES_TYPE,
+          request: (allocation) => ({
+            verb: 'read',
+            allocation,
+            path: path.value,
+            offset: offset.value,
+            ...part,
+          }),
+        })
+      }),
+    ),
+  ]
+}
+
+async function streamFile(
+  host: ClientHost,
+  { caller, params, query }: RequestOf<typeof v1Routes.streamFile>,
+): Promise<Result<Answer, Refusal>> {
+  const path = filePath(query.path)
+  if (!path.ok) return path
+  const from = position(query)
+  if (!from.ok) return from
+  const follow = query.follow ?? true
+  return await send(host, caller, {
+    allocId: params.alloc_id,
+    anyOf: FILES,
+    contentType: 'application/json',
+    request: (allocation) => ({
+      verb: 'follow',
+      allocation,
+      path: path.value,
+      ...from.value,
+      follow,
+    }),
+  })
+}
+
+async function streamLogs(
+  host: ClientHost,
+  { caller, params, query }: RequestOf<typeof v1Routes.streamLogs>,
+): Promise<Result<Answer, Refusal>> {
+  const task = given(query.task)
+  if (task === '') return invalid('must provide task name')
+  const type = given(query.type)
+  if (!isLogType(type)) return invalid('must provide log type (stdout/stderr)')
+  const from = position(query)
+  if (!from.ok) return from
+  const { follow = false, plain = false } = query
+  return await send(host, caller, {
+    allocId: params.alloc_id,
+    anyOf: LOGS,
+    contentType: plain ? TEXT_TYPE : 'application/json',
+    request: (allocation) => ({
+      verb: 'logs',
+      allocation,
+      task,
+      type,
+      ...from.value,
+      follow,
+      framed: !plain,
+    }),
+  })
+}
+
+const BYTES_TYPE = 'application/octet-stream'
+
+interface Sending {
+  readonly allocId: string
+  readonly anyOf: readonly NamespaceCapability[]
+  /** Never one that a browser would show as a page (reference §8.5). */
+  readonly contentType: string
+  readonly request: (allocation: string) => NodeStreamRequest
+}
+
+async function send(
+  host: ClientHost,
+  caller: Caller,
+  { contentType, request, ...wanted }: Sending,
+): Promise<Result<Answer, Refusal>> {
+  const found = find(host, caller, wanted)
+  if (!found.ok) return found
+  const { ID, NodeID } = found.value
+  const { accessorId } = caller
+  const stream = await host.gateway.open(NodeID, { request: request(ID), accessorId })
+  if (!stream.ok) return stream
+  return ok({ body: { kind: 'stream', stream: nodeBytes(stream.value), contentType } })
+}
+
+function find(
+  { context }: ClientHost,
+  caller: Caller,
+  wanted: Pick<Sending, 'allocId' | 'anyOf'>,
+): Result<AllocationRow, Refusal> {
+  if (wanted.allocId === '') return invalid('must provide a valid alloc id')
+  return findAllocationOnNode(context, caller, wanted)
+}
+
+function filePath(path: string | undefined): Result<string, Refusal> {
+  return given(path) === '' ? invalid('must provide a file name') : ok(given(path))
+}
+
+/** Where reading begins. */
+export function position(query: {
+  readonly offset?: number
+  readonly origin?: string
+}): Result<{ readonly offset: number; readonly origin: StreamOrigin }, Refusal> {
+  const origin = STREAM_ORIGINS.find((one) => one === (query.origin || 'start'))
+  if (origin === undefined) return invalid('origin must be start or end')
+  const offset = whole('offset', query.offset ?? 0)
+  return offset.ok ? ok({ offset: offset.value, origin }) : offset
+}
+
+/** A required parameter may be absent, whatever its type says: the parser leaves it out. */
+function whole(name: string, value: number | undefined): Result<number, Refusal> {
+  if (value !== undefined && value >= 0) return ok(value)
+  const text = value === undefined ? '' : String(value)
+  return invalid(`error parsing ${name}: strconv.ParseInt: parsing "${text}": invalid syntax`)
+}
+
+function given(text: string | undefined): string {
+  return text ?? ''
+}
+
+export function isLogType(text: string): text is LogType {
+  return LOG_TYPES.some((type) => type === text)
+}
+
+function invalid(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
+}

@@ -1,0 +1,62 @@
+import { v1Routes, type LogType } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
+import { namespacedKey } from '../../state/index.ts'
+import { EVERY_LOG_TYPE, isJobOver, jobLogSources } from '../../workload/index.ts'
+import { TEXT_TYPE, type Answer } from '../answer.ts'
+import type { ClientHost } from './client-allocations.ts'
+import { isLogType, position } from './client-files.ts'
+import { read, type Endpoint, type RequestOf } from './endpoint.ts'
+import { LogMerge } from './log-merge.ts'
+import { asked } from './node-answer.ts'
+import { inNamespace } from './requirements.ts'
+
+/** How long changes of allocations are gathered before new ones among them are looked for. */
+const LOOK_MS = 250
+
+/** Ours: the output of a whole job, as its allocations come and go. */
+export function jobLogEndpoints(host: ClientHost): readonly Endpoint[] {
+  return [
+    read(v1Routes.streamJobLogs, inNamespace('read-logs', 'read-fs'), (request) =>
+      asked(async () => stream(host, request)),
+    ),
+  ]
+}
+
+function stream(
+  { context, gateway }: ClientHost,
+  { caller, namespace, params, query }: RequestOf<typeof v1Routes.streamJobLogs>,
+): Result<Answer, Refusal> {
+  const { store, clock } = context
+  const types = typesOf(query.type ?? '')
+  if (!types.ok) return types
+  const from = position(query)
+  if (!from.ok) return from
+  const jobId = params.job_id
+  if (!store.tables.jobs.has(namespacedKey(namespace, jobId)))
+    return err(refusal('job-not-found', 'job not found'))
+  const question = { namespace, jobId, task: query.task ?? '', types: types.value }
+  const merge = new LogMerge({
+    gateway,
+    accessorId: caller.accessorId,
+    follow: query.follow ?? false,
+    hasPrefix: query.prefix ?? false,
+    from: from.value,
+    sources: () => jobLogSources(context, question),
+    isOver: () => isJobOver(context, question),
+    watch: (changed) => {
+      let cancel = store.watches.watch([{ table: 'allocations' }, { table: 'jobs' }], () => {
+        cancel = clock.after(LOOK_MS, changed)
+      })
+      return () => cancel()
+    },
+  })
+  merge.start()
+  return ok({ body: { kind: 'stream', stream: merge.output, contentType: TEXT_TYPE } })
+}
+
+function typesOf(text: string): Result<readonly LogType[], Refusal> {
+  if (text === '') return ok(EVERY_LOG_TYPE)
+  if (isLogType(text)) return ok([text])
+  return err(refusal('invalid-input', 'must provide log type (stdout/stderr)'))
+}

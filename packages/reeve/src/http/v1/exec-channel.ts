@@ -1,0 +1,125 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { WebSocketServer } from 'ws'
+import type { Clock } from '../../kit/clock.ts'
+import { pass, type StreamSocket } from '../../kit/stream-socket.ts'
+import { LIMITS } from '../../model/index.ts'
+import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload/index.ts'
+import { refuseUpgrade, wantsWebSocket } from '../agent/upgrade.ts'
+import { streamSocket } from '../agent/web-socket.ts'
+import type { HttpLog } from '../server.ts'
+import { closeReason, closingOf, type Closing } from './exec-closing.ts'
+import { readHandshake } from './exec-handshake.ts'
+import { prepareTarget, readTarget, type ExecTarget } from './exec-target.ts'
+
+export interface ExecChannelHost {
+  readonly context: WorkloadContext
+  readonly authenticator: Authenticator
+  readonly requests: NodeGateway
+  readonly clock: Clock
+  readonly log: HttpLog
+  /** Origins whose pages may open channels here, besides our own. */
+  readonly corsOrigins: readonly string[]
+}
+
+/** How long a caller may take to leave when the server stops. */
+const GOODBYE_MS_MAX = 2_000
+
+/** Spec W: Exec, and job actions: WebSockets of callers, each joined to one that its node dials. */
+export class ExecChannelServer {
+  readonly #host: ExecChannelHost
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: LIMITS.execFrameBytesMax,
+    perMessageDeflate: false,
+  })
+
+  constructor(host: ExecChannelHost) {
+    this.#host = host
+  }
+
+  serves(request: IncomingMessage): boolean {
+    return wantsWebSocket(request) && readTarget(request.url ?? '') !== undefined
+  }
+
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const target = readTarget(request.url ?? '')
+    if (target === undefined) return refuseUpgrade(socket, 404, '')
+    if (!isOwnOrigin(request, this.#host.corsOrigins))
+      return refuseUpgrade(socket, 403, 'the page that asks comes from another origin')
+    this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const client = streamSocket(webSocket, this.#host.clock)
+      serve(this.#host, client, { target, request }).catch((thrown: unknown) => {
+        this.#host.log.error({ err: thrown, url: target.path }, 'exec failed')
+        client.close(1011, 'internal error')
+      })
+    })
+  }
+
+  close(): void {
+    for (const socket of this.#sockets.clients) {
+      socket.close(1001, 'the server stops')
+      // A caller that does not answer must not hold up the stop.
+      socket.once(
+        'close',
+        this.#host.clock.after(GOODBYE_MS_MAX, () => socket.terminate()),
+      )
+    }
+    this.#sockets.close()
+  }
+}
+
+/**
+ * A browser sends the origin of its page, and sends the user's network along: a page from elsewhere
+ * must not reach what only this user can.
+ */
+function isOwnOrigin({ headers }: IncomingMessage, allowed: readonly string[]): boolean {
+  const { origin } = headers
+  if (origin === undefined || allowed.includes(origin) || allowed.includes('*')) return true
+  return URL.canParse(origin) && new URL(origin).host === headers.host
+}
+
+interface Asked {
+  readonly target: ExecTarget
+  readonly request: IncomingMessage
+}
+
+async function serve(host: ExecChannelHost, client: StreamSocket, asked: Asked): Promise<void> {
+  const opened = await open(host, client, asked)
+  if ('code' in opened) return client.close(opened.code, closeReason(opened.reason))
+  join(client, opened)
+}
+
+async function open(
+  host: ExecChannelHost,
+  client: StreamSocket,
+  { target, request }: Asked,
+): Promise<StreamSocket | Closing> {
+  const secret = await readHandshake(client, { target, request, clock: host.clock })
+  if (!secret.ok) return secret.error
+  const caller = host.authenticator.authenticate(secret.value)
+  // Reference §9, choice 14.
+  if (!caller.ok) return { code: 1008, reason: 'Permission denied' }
+  const prepared = prepareTarget(host.context, caller.value, target)
+  if (!prepared.ok) return prepared.error
+  const { nodeId, request: wanted } = prepared.value
+  const { accessorId } = caller.value
+  const { allocation, task, command, tty } = wanted
+  host.log.info?.({ allocation, task, command, tty, accessorId, nodeId }, 'exec')
+  const stream = await host.requests.open(nodeId, { request: wanted, accessorId })
+  if (!stream.ok) return closingOf(stream.error)
+  if (client.isClosed) stream.value.close(1001, 'the caller has gone')
+  return stream.value
+}
+
+const PASSED_ON: ReadonlySet<number> = new Set([1000, 1008, 1011])
+
+function join(client: StreamSocket, node: StreamSocket): void {
+  client.onClose(() => node.close(1001, 'the caller has gone'))
+  node.onClose((code, reason) => {
+    if (PASSED_ON.has(code)) client.close(code, closeReason(reason))
+    else client.close(1011, 'the connection to the node was lost')
+  })
+  pass(node, client)
+  pass(client, node)
+}

@@ -1,0 +1,44 @@
+import type { NodeRequest, Shape } from '@reeve/contract'
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { Clean } from 'typebox/value'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
+import type { NodeGateway } from '../../workload/index.ts'
+import { EMPTY, json, type Answer } from '../answer.ts'
+import type { ReadPlan } from './endpoint.ts'
+
+/** What is asked of which node. */
+export interface NodeQuestion {
+  readonly nodeId: string
+  readonly request: NodeRequest
+  readonly deadlineMs?: number
+}
+
+/** Asks a node, and holds what it says against the route's own shape: a node may be anyone's. */
+export function nodeAnswer<S extends TSchema>(
+  schema: S,
+): (gateway: NodeGateway, question: NodeQuestion) => Promise<Result<Shape<S>, Refusal>> {
+  const checker = Compile(schema)
+  return async (gateway, { nodeId, request, deadlineMs }) => {
+    const answer = await gateway.request(nodeId, request, deadlineMs)
+    if (!answer.ok) return answer
+    const value = Clean(schema, answer.value)
+    // Check has just said so.
+    if (checker.Check(value)) return ok(value as Shape<S>)
+    return err(refusal('node-failed', 'the node gave an answer that cannot be read'))
+  }
+}
+
+/** Not about state: there is no index to wait for. */
+export function asked(answer: () => Promise<Result<Answer, Refusal>>): Result<ReadPlan, never> {
+  return ok({ index: () => 0, watch: [], answer })
+}
+
+export function jsonOf(result: Result<unknown, Refusal>): Result<Answer, Refusal> {
+  return result.ok ? ok(json(result.value)) : result
+}
+
+export function emptyOf(result: Result<unknown, Refusal>): Result<Answer, Refusal> {
+  return result.ok ? ok(EMPTY) : result
+}

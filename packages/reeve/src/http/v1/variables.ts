@@ -1,0 +1,179 @@
+import { v1Routes, VariableMetadata, type VariableRequest } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import {
+  PERMISSION_DENIED,
+  refusal,
+  variableMetadata,
+  type Refusal,
+  type VariableRow,
+} from '../../model/index.ts'
+import { namespacedKey, type Store } from '../../state/index.ts'
+import {
+  deleteVariable,
+  openItems,
+  VARIABLE_NOT_FOUND,
+  writeVariable,
+  type LockOperation,
+  type WorkloadContext,
+} from '../../workload/index.ts'
+import { json, type Answer } from '../answer.ts'
+import {
+  read,
+  write,
+  type Endpoint,
+  type ReadPlan,
+  type RequestOf,
+  type Requirement,
+  type Written,
+} from './endpoint.ts'
+import { listRows, readRow } from './row-reads.ts'
+import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
+
+const FILTER = { kinds: fieldKindsFromSchema(VariableMetadata) }
+
+/** Reference §8.9, variables. Which path it is about decides; each handler asks for it again. */
+export function variableEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  return [
+    read(v1Routes.listVariables, somewhere('list'), (request) =>
+      ok(listVariables(context.store, request)),
+    ),
+    read(v1Routes.readVariable, somewhere('read'), (request) => readVariable(context, request)),
+    write(v1Routes.writeVariable, anywhere('write'), (request) => change(context, request)),
+    write(v1Routes.deleteVariable, anywhere('destroy'), (request) => destroy(context, request)),
+  ]
+}
+
+type Capability = 'list' | 'read' | 'write' | 'destroy'
+
+function somewhere(capability: Capability): Requirement {
+  return ({ grants }, { namespace }) => grants.variableSomewhere(namespace, capability)
+}
+
+/** The body may name the namespace. */
+function anywhere(capability: Capability): Requirement {
+  return ({ grants }) => grants.variableSomewhere('*', capability)
+}
+
+function listVariables(
+  store: Store,
+  { caller, namespace, query }: RequestOf<typeof v1Routes.listVariables>,
+): ReadPlan {
+  const { variables } = store.tables
+  const prefix = query.prefix ?? ''
+  const low = namespace === '*' ? '' : namespacedKey(namespace, prefix)
+  const isVisible = ({ Namespace, Path }: VariableRow): boolean =>
+    Path.startsWith(prefix) && caller.grants.variable(Namespace, Path, 'list')
+  return listRows(variables, () => ({
+    walk: visible(walkKeys(variables, low, NAMESPACED_TOKEN), isVisible),
+    query,
+    filter: FILTER,
+    filterView: (row) => metadataFor(caller, row),
+    stub: (row) => metadataFor(caller, row),
+  }))
+}
+
+function readVariable(
+  context: WorkloadContext,
+  { caller, namespace, params }: RequestOf<typeof v1Routes.readVariable>,
+): Result<ReadPlan, Refusal> {
+  if (!caller.grants.variable(namespace, params.path, 'read')) return err(PERMISSION_DENIED)
+  return ok(
+    readRow(context.store.tables.variables, {
+      key: namespacedKey(namespace, params.path),
+      missing: VARIABLE_NOT_FOUND,
+      show: (row) => shown(context, caller, row),
+    }),
+  )
+}
+
+function metadataFor({ grants }: Caller, row: VariableRow): VariableMetadata {
+  return variableMetadata(row, grants.variable(row.Namespace, row.Path, 'write'))
+}
+
+function shown({ sealer }: WorkloadContext, caller: Caller, row: VariableRow): object {
+  return { ...metadataFor(caller, row), Items: openItems(sealer, row) }
+}
+
+async function change(
+  context: WorkloadContext,
+  { caller, params, query, body }: RequestOf<typeof v1Routes.writeVariable>,
+): Promise<Result<Written, Refusal>> {
+  const cas = casOf(query.cas)
+  if (!cas.ok) return cas
+  const lock = lockOf(query)
+  if (!lock.ok) return lock
+  const namespace = query.namespace || body?.Namespace || 'default'
+  const target = { namespace, path: params.path, cas: cas.value }
+  const written = await writeVariable(context, caller, { ...target, body, lock: lock.value })
+  if (!written.ok) return written
+  const { kind, row, index } = written.value
+  if (kind === 'conflict' || row === undefined)
+    return ok({ index, answer: conflictAnswer(context, caller, { target, row }) })
+  // Who wrote the items knows them; who only took a lock may not.
+  const mayRead = caller.grants.variable(namespace, row.Path, 'read') || hasItems(body)
+  const Items = mayRead ? openItems(context.sealer, row) : {}
+  return ok({ index, answer: json({ ...metadataFor(caller, row), Items }) })
+}
+
+function hasItems(body: VariableRequest | undefined): boolean {
+  return body?.Items !== undefined && body.Items !== null
+}
+
+async function destroy(
+  context: WorkloadContext,
+  { caller, namespace, params, query }: RequestOf<typeof v1Routes.deleteVariable>,
+): Promise<Result<Written, Refusal>> {
+  const cas = casOf(query.cas)
+  if (!cas.ok) return cas
+  const target = { namespace, path: params.path, cas: cas.value }
+  const deleted = await deleteVariable(context, caller, target)
+  if (!deleted.ok) return deleted
+  const { kind, row, index } = deleted.value
+  if (kind === 'done') return ok({ index, answer: { status: 204, body: { kind: 'empty' } } })
+  return ok({ index, answer: conflictAnswer(context, caller, { target, row }) })
+}
+
+interface Conflict {
+  readonly target: { readonly namespace: string; readonly path: string }
+  readonly row: VariableRow | undefined
+}
+
+/** Reference §8.9: what stands against it, with its values for those who may read them. */
+function conflictAnswer(
+  context: WorkloadContext,
+  caller: Caller,
+  { target, row }: Conflict,
+): Answer {
+  const { namespace, path } = target
+  const mayRead = caller.grants.variable(namespace, path, 'read')
+  const current =
+    row === undefined
+      ? { Namespace: namespace, Path: path, ...NEVER }
+      : mayRead
+        ? shown(context, caller, row)
+        : metadataFor(caller, row)
+  return { ...json(current), status: 409 }
+}
+
+/** Of a variable that is not there. */
+const NEVER = { CreateIndex: 0, CreateTime: 0, ModifyIndex: 0, ModifyTime: 0 }
+
+function casOf(text: string | undefined): Result<number | undefined, Refusal> {
+  if (text === undefined) return ok(undefined)
+  const cas = Number(text)
+  if (/^\d+$/.test(text) && Number.isSafeInteger(cas)) return ok(cas)
+  const reason = `strconv.ParseUint: parsing "${text.slice(0, 64)}": invalid syntax`
+  return err(refusal('invalid-input', `can not parse cas: ${reason}`))
+}
+
+const LOCK_OPERATIONS = ['acquire', 'renew', 'release'] as const satisfies readonly LockOperation[]
+
+function lockOf(
+  query: RequestOf<typeof v1Routes.writeVariable>['query'],
+): Result<LockOperation | undefined, Refusal> {
+  const asked = LOCK_OPERATIONS.filter((name) => query[`lock-${name}`] !== undefined)
+  if (asked.length <= 1) return ok(asked[0])
+  return err(refusal('invalid-input', 'only one operation on a lock can be asked for at once'))
+}

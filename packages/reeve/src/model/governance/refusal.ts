@@ -1,0 +1,38 @@
+/**
+ * How a governance use case says no. `http/v2` alone turns it into a status and an error document;
+ * whether something is hidden (`unseen`) or refused is decided by the use case.
+ */
+export type GovernanceRefusal =
+  /** Spec G: Authentication. Not there, or the caller may not know: the same answer. */
+  | { readonly code: 'unseen' }
+  /** Reference §1.7: the organization takes no tokens of users. */
+  | { readonly code: 'token-refused' }
+  /** Spec G: Errors, only for a forced deletion and a move. */
+  | { readonly code: 'forbidden'; readonly detail: string }
+  | { readonly code: 'conflict'; readonly detail: string }
+  /** A query or member that cannot be meant. */
+  | { readonly code: 'malformed'; readonly detail: string; readonly parameter?: string }
+  /** Rules on attributes or relationships, each told by itself. */
+  | { readonly code: 'invalid'; readonly problems: readonly AttributeProblem[] }
+  /** It parses and cannot be done. */
+  | { readonly code: 'unprocessable'; readonly detail: string }
+  | { readonly code: 'too-large'; readonly bytesMax: number }
+
+export type GovernanceRefusalCode = GovernanceRefusal['code']
+
+/** One broken rule. `detail` begins with the attribute in words (reference §1.3). */
+export interface AttributeProblem {
+  /** Where in the request: `/data/attributes/name`. */
+  readonly pointer: string
+  readonly detail: string
+  /** `invalid attribute` unless a client matches on another one. */
+  readonly title?: string
+}
+
+/** Not there, or not to be known of. */
+export const UNSEEN: GovernanceRefusal = { code: 'unseen' }
+
+/** A single broken rule. */
+export function invalid(pointer: string, detail: string): GovernanceRefusal {
+  return { code: 'invalid', problems: [{ pointer, detail }] }
+}

@@ -1,0 +1,251 @@
+import type { v2 } from '@reeve/contract'
+
+/**
+ * Governance records as they are stored: camelCase, times in milliseconds, references by id. They
+ * become JSON:API documents in `http/v2` only (style §5).
+ */
+
+export type ExecutionMode = (typeof v2.EXECUTION_MODES)[number]
+export type OrganizationAccess = v2.OrganizationAccess
+
+/** Found by `id`, which survives a rename; the API's id of an organization is its name. */
+export interface OrganizationRow {
+  readonly id: string
+  readonly name: string
+  readonly email: string
+  readonly createdMs: number
+  readonly defaultProjectId: string
+  readonly ownersTeamId: string
+  readonly allowForceDeleteWorkspaces: boolean
+  readonly defaultExecutionMode: ExecutionMode
+  readonly userTokensEnabled: boolean
+  readonly requireOverrideComment: boolean
+  readonly sessionTimeout: number | null
+  readonly sessionRemember: number | null
+  readonly collaboratorAuthPolicy: (typeof v2.COLLABORATOR_AUTH_POLICIES)[number]
+}
+
+export interface UserRow {
+  readonly id: string
+  readonly username: string
+  readonly email: string
+  readonly isAdmin: boolean
+  readonly createdMs: number
+}
+
+/** A user in an organization. */
+export interface OrganizationMembershipRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly userId: string
+  readonly email: string
+  readonly status: (typeof v2.MEMBERSHIP_STATUSES)[number]
+  readonly createdMs: number
+}
+
+export interface TeamRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly name: string
+  readonly isOwners: boolean
+  readonly visibility: (typeof v2.TEAM_VISIBILITIES)[number]
+  readonly allowMemberTokenManagement: boolean
+  /** What the team holds in the whole organization; what follows from another one is in it too. */
+  readonly organizationAccess: readonly OrganizationAccess[]
+  readonly createdMs: number
+}
+
+/** A member of an organization in one of its teams; an invited one may be in teams already. */
+export interface TeamMembershipRow {
+  readonly teamId: string
+  readonly membershipId: string
+  readonly organizationId: string
+  readonly userId: string
+}
+
+export type ApiTokenKind = 'user' | 'team' | 'organization' | 'audit-trails'
+
+/** A bearer token: only its hash is kept (architecture §9). */
+export interface ApiTokenRow {
+  readonly id: string
+  readonly kind: ApiTokenKind
+  /** The user, team or organization that the token stands for. */
+  readonly ownerId: string
+  /** Null for tokens of users, who belong to no one organization. */
+  readonly organizationId: string | null
+  readonly secretHash: string
+  readonly description: string | null
+  readonly createdById: string
+  readonly createdMs: number
+  readonly lastUsedMs: number | null
+  readonly expiresMs: number | null
+}
+
+export interface ProjectRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly name: string
+  readonly description: string | null
+  readonly autoDestroyActivityDuration: string | null
+  readonly isDefault: boolean
+  readonly createdMs: number
+}
+
+/** A workload namespace that belongs to a project (architecture §8). */
+export interface ProjectNamespaceRow {
+  readonly namespace: string
+  readonly projectId: string
+  readonly organizationId: string
+}
+
+/** A tag on a project or workspace itself; what is inherited is worked out when it is read. */
+export interface TagBindingRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly ownerType: 'project' | 'workspace'
+  readonly ownerId: string
+  readonly key: string
+  /** Empty for a key that stands alone. */
+  readonly value: string
+  readonly createdMs: number
+}
+
+export interface ReservedTagKeyRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly key: string
+  readonly disableOverrides: boolean
+  readonly createdMs: number
+  readonly updatedMs: number
+}
+
+export interface WorkspaceLock {
+  readonly byType: 'users' | 'teams' | 'runs'
+  readonly byId: string
+  /** How the refusal of somebody else's unlock names the holder. */
+  readonly byName: string
+  readonly reason: string | null
+}
+
+export interface WorkspaceRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly projectId: string
+  readonly name: string
+  readonly description: string | null
+  readonly createdMs: number
+  readonly updatedMs: number
+  /** When its infrastructure last changed, from which inactivity is counted (reference §2.6). */
+  readonly latestChangeMs: number
+  readonly lock: WorkspaceLock | null
+  readonly executionMode: ExecutionMode
+  readonly overwritesExecutionMode: boolean
+  readonly autoApply: boolean
+  readonly autoDestroyAtMs: number | null
+  /** Mirrors the project's value while it inherits. */
+  readonly autoDestroyActivityDuration: string | null
+  readonly autoDestroyStatus: (typeof v2.AUTO_DESTROY_STATUSES)[number] | null
+  readonly inheritsProjectAutoDestroy: boolean
+  readonly source: (typeof v2.WORKSPACE_SOURCES)[number]
+  readonly sourceName: string | null
+  readonly sourceUrl: string | null
+  readonly workingDirectory: string | null
+  readonly toolVersion: string | null
+}
+
+type ProjectAccessDocument = v2.TeamProjectAccess['attributes']
+
+/** What a team may do in one project. The two objects hold the effective values of any level. */
+export interface TeamProjectRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly teamId: string
+  readonly projectId: string
+  readonly access: v2.ProjectAccessLevel
+  readonly projectAccess: ProjectAccessDocument['project-access']
+  readonly workspaceAccess: ProjectAccessDocument['workspace-access']
+}
+
+/** What a team may do in one workspace, beyond what its project grants. */
+export interface TeamWorkspaceRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly teamId: string
+  readonly workspaceId: string
+  readonly projectId: string
+  readonly access: v2.WorkspaceAccessLevel
+  readonly values: Omit<v2.TeamWorkspaceAccess['attributes'], 'access'>
+}
+
+/** Policy code that was uploaded: the bytes are a blob. */
+export interface PolicyCode {
+  readonly blobKey: string
+  readonly bytes: number
+  readonly sha256: string
+  readonly diagnostics: readonly v2.PolicyDiagnostic[]
+}
+
+type PolicyDocument = v2.RunPolicy['attributes']
+
+/** A policy on runs, not one of access control. */
+export interface RunPolicyRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly name: string
+  readonly description: string | null
+  readonly kind: PolicyDocument['kind']
+  readonly query: string | null
+  readonly enforcementLevel: PolicyDocument['enforcement-level']
+  readonly createdMs: number
+  readonly updatedMs: number | null
+  /** Null before the first upload. */
+  readonly code: PolicyCode | null
+}
+
+type PolicySetDocument = v2.PolicySet['attributes']
+
+export interface PolicySetRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly name: string
+  readonly description: string | null
+  readonly global: boolean
+  readonly kind: PolicySetDocument['kind']
+  readonly overridable: boolean | null
+  readonly agentEnabled: boolean
+  readonly policyToolVersion: string | null
+  readonly policiesPath: string | null
+  readonly policyUpdatePatterns: readonly string[]
+  readonly tagSelectors: readonly v2.TagSelector[]
+  readonly scopingType: PolicySetDocument['scoping-type']
+  readonly versioned: boolean
+  readonly createdMs: number
+  readonly updatedMs: number
+}
+
+export type PolicySetRelation =
+  | 'policies'
+  | 'workspaces'
+  | 'projects'
+  | 'namespaces'
+  | 'workspace-exclusions'
+  | 'project-exclusions'
+
+/** One member of one relationship of a policy set. */
+export interface PolicySetMemberRow {
+  readonly policySetId: string
+  readonly organizationId: string
+  readonly relation: PolicySetRelation
+  readonly memberId: string
+}
+
+export interface PolicySetParameterRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly policySetId: string
+  readonly key: string
+  /** Sealed when it is sensitive (architecture §9). */
+  readonly value: string
+  readonly sensitive: boolean
+  readonly createdMs: number
+}

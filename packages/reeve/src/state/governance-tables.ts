@@ -1,0 +1,206 @@
+import type {
+  ApiTokenRow,
+  OrganizationMembershipRow,
+  OrganizationRow,
+  PolicySetMemberRow,
+  PolicySetParameterRow,
+  PolicySetRelation,
+  PolicySetRow,
+  ProjectNamespaceRow,
+  ProjectRow,
+  ReservedTagKeyRow,
+  RunPolicyRow,
+  TagBindingRow,
+  TeamMembershipRow,
+  TeamProjectRow,
+  TeamRow,
+  TeamWorkspaceRow,
+  UserRow,
+  WorkspaceRow,
+} from '../model/index.ts'
+import type { TableSpec } from './table.ts'
+
+/** What the tables of the governance API hold. */
+export interface GovernanceRows {
+  readonly api_tokens: ApiTokenRow
+  readonly organization_memberships: OrganizationMembershipRow
+  readonly organizations: OrganizationRow
+  readonly policy_set_members: PolicySetMemberRow
+  readonly policy_set_parameters: PolicySetParameterRow
+  readonly policy_sets: PolicySetRow
+  readonly project_namespaces: ProjectNamespaceRow
+  readonly projects: ProjectRow
+  readonly reserved_tag_keys: ReservedTagKeyRow
+  readonly run_policies: RunPolicyRow
+  readonly tag_bindings: TagBindingRow
+  readonly team_memberships: TeamMembershipRow
+  readonly team_projects: TeamProjectRow
+  readonly team_workspaces: TeamWorkspaceRow
+  readonly teams: TeamRow
+  readonly users: UserRow
+  readonly workspaces: WorkspaceRow
+}
+
+/** Case does not tell names apart (reference §2.1). */
+export function foldName(name: string): string {
+  return name.toLowerCase()
+}
+
+/** The group of a name within its organization. `!` is in no id. */
+export function scopedKey(scope: string, name: string): string {
+  return `${scope}!${name}`
+}
+
+/** Group of all bindings of a key; with a value, of all bindings of the pair. */
+export function tagKey(
+  { organizationId, ownerType }: Pick<TagBindingRow, 'organizationId' | 'ownerType'>,
+  key: string,
+  value?: string,
+): string {
+  const group = `${organizationId}!${ownerType}!${key}`
+  // `!` is in no key (Spec G: Tag binding), so the parts cannot run together.
+  return value === undefined ? group : `${group}!${value}`
+}
+
+export function policySetMemberGroup(policySetId: string, relation: PolicySetRelation): string {
+  return `${policySetId}!${relation}`
+}
+
+function namedIn(row: { readonly organizationId: string; readonly name: string }): string {
+  return scopedKey(row.organizationId, foldName(row.name))
+}
+
+function organization(row: { readonly organizationId: string }): string {
+  return row.organizationId
+}
+
+/** Rows have their own times and are found by id; large tables are decoded as they are read. */
+const plain = { byCreation: false, stamped: false, decodedRowsMax: 1_000_000 } as const
+const large = { ...plain, decodedRowsMax: 20_000 } as const
+
+/**
+ * Every table of things in an organization has the index `organization`: the end of an organization
+ * finds its rows by it (governance/organizations).
+ */
+export const GOVERNANCE_SPECS: {
+  readonly [N in keyof GovernanceRows]: Omit<TableSpec<GovernanceRows[N]>, 'name'>
+} = {
+  api_tokens: {
+    ...plain,
+    key: (row) => row.id,
+    groups: {
+      secret: (row) => row.secretHash,
+      owner: (row) => scopedKey(row.kind, row.ownerId),
+      organization: (row) => row.organizationId ?? undefined,
+    },
+  },
+  organization_memberships: {
+    ...plain,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      user: (row) => row.userId,
+      pair: (row) => scopedKey(row.organizationId, row.userId),
+    },
+  },
+  organizations: {
+    ...plain,
+    key: (row) => row.id,
+    groups: { name: (row) => foldName(row.name) },
+  },
+  policy_set_members: {
+    ...large,
+    key: (row) => `${policySetMemberGroup(row.policySetId, row.relation)}!${row.memberId}`,
+    groups: {
+      organization,
+      set: (row) => row.policySetId,
+      relation: (row) => policySetMemberGroup(row.policySetId, row.relation),
+      member: (row) => scopedKey(row.relation, row.memberId),
+    },
+  },
+  policy_set_parameters: {
+    ...plain,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      set: (row) => row.policySetId,
+      key: (row) => scopedKey(row.policySetId, row.key),
+    },
+  },
+  policy_sets: { ...plain, key: (row) => row.id, groups: { organization, name: namedIn } },
+  project_namespaces: {
+    ...plain,
+    key: (row) => row.namespace,
+    groups: { organization, project: (row) => row.projectId },
+  },
+  projects: { ...large, key: (row) => row.id, groups: { organization, name: namedIn } },
+  reserved_tag_keys: {
+    ...plain,
+    key: (row) => row.id,
+    groups: { organization, key: (row) => scopedKey(row.organizationId, row.key) },
+  },
+  run_policies: {
+    ...large,
+    key: (row) => row.id,
+    groups: { organization, name: namedIn, blob: (row) => row.code?.blobKey },
+    blobGroup: 'blob',
+  },
+  tag_bindings: {
+    ...large,
+    // In the order of their keys within their owner.
+    key: (row) => scopedKey(row.ownerId, row.key),
+    groups: {
+      organization,
+      owner: (row) => row.ownerId,
+      tag: (row) => tagKey(row, row.key),
+      pair: (row) => tagKey(row, row.key, row.value),
+    },
+  },
+  team_memberships: {
+    ...large,
+    key: (row) => scopedKey(row.teamId, row.membershipId),
+    groups: {
+      organization,
+      team: (row) => row.teamId,
+      membership: (row) => row.membershipId,
+      user: (row) => scopedKey(row.organizationId, row.userId),
+    },
+  },
+  team_projects: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      team: (row) => row.teamId,
+      project: (row) => row.projectId,
+      pair: (row) => scopedKey(row.teamId, row.projectId),
+    },
+  },
+  team_workspaces: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      team: (row) => row.teamId,
+      workspace: (row) => row.workspaceId,
+      pair: (row) => scopedKey(row.teamId, row.workspaceId),
+      // Who may read a workspace sees the project it is in (reference §4.5).
+      teamProject: (row) => scopedKey(row.teamId, row.projectId),
+    },
+  },
+  teams: { ...plain, key: (row) => row.id, groups: { organization, name: namedIn } },
+  users: {
+    ...plain,
+    key: (row) => row.id,
+    groups: {
+      username: (row) => foldName(row.username),
+      email: (row) => foldName(row.email),
+      admin: (row) => (row.isAdmin ? 'yes' : undefined),
+    },
+  },
+  workspaces: {
+    ...large,
+    key: (row) => row.id,
+    groups: { organization, project: (row) => row.projectId, name: namedIn },
+  },
+}

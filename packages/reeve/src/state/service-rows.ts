@@ -1,0 +1,25 @@
+import { compareText } from '../kit/sorted-list.ts'
+import { isClientTerminal } from '../model/index.ts'
+import { remove, type Change } from './store.ts'
+import type { Tables } from './tables.ts'
+
+/**
+ * Completes changes of allocations and nodes by the services that go with them (scheduling
+ * reference §21): nobody may be sent to what has ended, not even for the time between two commits.
+ */
+export function withServiceRows(tables: Tables, changes: readonly Change[]): Change[] {
+  const table = tables.service_registrations
+  if (table.size === 0) return [...changes]
+  const keys = new Set<string>()
+  const collect = (index: 'allocation' | 'node', group: string): void => {
+    for (const key of table.keysIn(index, group)) keys.add(key)
+  }
+  for (const change of changes) {
+    if (change.table === 'allocations') {
+      if (change.row === undefined) collect('allocation', change.key)
+      else if (isClientTerminal(change.row)) collect('allocation', change.row.ID)
+    } else if (change.table === 'nodes' && change.row === undefined) collect('node', change.key)
+  }
+  const gone = [...keys].toSorted(compareText).map((key) => remove('service_registrations', key))
+  return [...changes, ...gone]
+}

@@ -1,0 +1,133 @@
+import type { NodeStreamRequest, Task } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  isClientTerminal,
+  PERMISSION_DENIED,
+  refusal,
+  type AllocationRow,
+  type Refusal,
+} from '../../model/index.ts'
+import { namespacedKey } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { findAllocationOnNode } from './on-node.ts'
+
+export interface ExecQuestion {
+  readonly allocId: string
+  readonly task: string
+  readonly command: readonly string[]
+  readonly tty: boolean
+}
+
+/** What is asked of which node. */
+export interface PreparedExec {
+  readonly nodeId: string
+  readonly request: Extract<NodeStreamRequest, { verb: 'exec' }>
+}
+
+/** Drivers whose tasks see the node's own files: a command in them can do anything there. */
+const UNISOLATED: ReadonlySet<string> = new Set(['raw_exec'])
+
+/** Spec W: Exec. Everything that can be refused without the node; reference §7.1 has the texts. */
+export function prepareExec(
+  context: WorkloadContext,
+  caller: Caller,
+  question: ExecQuestion,
+): Result<PreparedExec, Refusal> {
+  const found = findTarget(context, caller, question.allocId)
+  if (!found.ok) return found
+  const task = findTask(context, found.value, question.task)
+  if (!task.ok) return task
+  return prepare(caller, found.value, { ...question, driver: task.value.Driver })
+}
+
+export interface ActionQuestion {
+  readonly namespace: string
+  readonly jobId: string
+  /** Any running allocation of the job that has the task when empty. */
+  readonly allocId: string
+  readonly task: string
+  readonly action: string
+  readonly tty: boolean
+}
+
+/** Reference §7.3: like exec; the command is the action's of that name. */
+export function prepareAction(
+  context: WorkloadContext,
+  caller: Caller,
+  question: ActionQuestion,
+): Result<PreparedExec, Refusal> {
+  const { namespace, jobId, task: taskName, action: actionName, tty } = question
+  const allocId = question.allocId || someAllocation(context, question)
+  if (allocId === undefined)
+    return err(refusal('invalid-input', `job ${JSON.stringify(jobId)} has no running allocation`))
+  const found = findTarget(context, caller, allocId)
+  if (!found.ok) return found
+  const row = found.value
+  if (row.JobID !== jobId || row.Namespace !== namespace)
+    return err(refusal('alloc-not-found', `Unknown allocation ${JSON.stringify(allocId)}`))
+  const task = findTask(context, row, taskName)
+  if (!task.ok) return task
+  const action = (task.value.Actions ?? []).find(({ Name }) => Name === actionName)
+  if (action === undefined)
+    return err(refusal('invalid-input', `unknown action name ${JSON.stringify(actionName)}`))
+  const command = [action.Command, ...(action.Args ?? [])]
+  return prepare(caller, row, { task: taskName, command, tty, driver: task.value.Driver })
+}
+
+/** The allocation, if a command may run in it now. */
+function findTarget(
+  context: WorkloadContext,
+  caller: Caller,
+  allocId: string,
+): Result<AllocationRow, Refusal> {
+  if (!caller.grants.allowsSomewhere('alloc-exec')) return err(PERMISSION_DENIED)
+  const found = findAllocationOnNode(context, caller, { allocId, anyOf: ['alloc-exec'] })
+  if (!found.ok || !isClientTerminal(found.value)) return found
+  const { ID, ClientStatus } = found.value
+  const text = `exec not possible, client status of allocation ${ID} is ${ClientStatus}`
+  return err(refusal('invalid-input', text))
+}
+
+function findTask(
+  { view }: WorkloadContext,
+  row: AllocationRow,
+  name: string,
+): Result<Task, Refusal> {
+  if (name === '') return err(refusal('invalid-input', 'must provide task name'))
+  const group = view.findJobOf(row)?.TaskGroups.find(({ Name }) => Name === row.TaskGroup)
+  const task = group?.Tasks.find(({ Name }) => Name === name)
+  if (task !== undefined) return ok(task)
+  return err(refusal('invalid-input', `unknown task name ${JSON.stringify(name)}`))
+}
+
+interface Wanted {
+  readonly task: string
+  readonly command: readonly string[]
+  readonly tty: boolean
+  readonly driver: string
+}
+
+function prepare(
+  caller: Caller,
+  row: AllocationRow,
+  { task, command, tty, driver }: Wanted,
+): Result<PreparedExec, Refusal> {
+  if (command.length === 0) return err(refusal('invalid-input', 'command is not present'))
+  // Spec W: Exec, ACL: raw_exec needs a second capability.
+  if (UNISOLATED.has(driver) && !caller.grants.allows(row.Namespace, 'alloc-node-exec'))
+    return err(PERMISSION_DENIED)
+  const request = { verb: 'exec', allocation: row.ID, task, command, tty } as const
+  return ok({ nodeId: row.NodeID, request })
+}
+
+function someAllocation(
+  { store }: WorkloadContext,
+  { namespace, jobId, task }: ActionQuestion,
+): string | undefined {
+  const rows = store.tables.allocations.rowsIn('job', namespacedKey(namespace, jobId))
+  const running = rows.filter(
+    (row) => row.ClientStatus === 'running' && Object.hasOwn(row.TaskStates ?? {}, task),
+  )
+  return running.map((row) => row.ID).toSorted()[0]
+}

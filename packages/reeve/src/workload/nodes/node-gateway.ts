@@ -1,0 +1,41 @@
+import type { NodeRequest, NodeStreamRequest, RemoteError } from '@reeve/contract'
+import type { Result } from '../../kit/result.ts'
+import type { StreamSocket } from '../../kit/stream-socket.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
+
+/**
+ * The way to the nodes for everything a caller asks of one. Where the node's connection ends is
+ * this seam's business alone: today it is this server.
+ */
+export interface NodeGateway {
+  /** The node's answer, as it gave it: not yet held against any shape. */
+  request(
+    nodeId: string,
+    request: NodeRequest,
+    deadlineMs?: number,
+  ): Promise<Result<unknown, Refusal>>
+  /** A stream that the node has opened. Nothing of it is read before someone listens. */
+  open(nodeId: string, opening: StreamOpeningRequest): Promise<Result<StreamSocket, Refusal>>
+}
+
+export interface StreamOpeningRequest {
+  readonly request: NodeStreamRequest
+  /** Who it is for; empty when callers cannot be told apart. */
+  readonly accessorId: string
+}
+
+/** Reference §2.5. */
+export const NO_PATH_TO_NODE: Refusal = refusal('node-unreachable', 'No path to node')
+export const NODE_SILENT: Refusal = refusal('node-silent', 'the node did not answer in time')
+
+const CODES: Readonly<Record<number, Refusal['code']>> = {
+  400: 'invalid-input',
+  403: 'permission-denied',
+  404: 'not-on-node',
+  429: 'too-many-node-calls',
+}
+
+/** What a node says no with, as the caller is told. */
+export function refusalOfNode({ status, message }: RemoteError): Refusal {
+  return refusal(CODES[status] ?? 'node-failed', message)
+}

@@ -1,0 +1,118 @@
+import type { NodeRequest, OpenMessage, ReplyMessage, RequestMessage } from '@reeve/contract'
+import type { Clock, IdSource } from '../../kit/clock.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import type { StreamSocket } from '../../kit/stream-socket.ts'
+import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
+import {
+  NO_PATH_TO_NODE,
+  NODE_SILENT,
+  refusalOfNode,
+  type NodeGateway,
+  type StreamOpeningRequest,
+} from './node-gateway.ts'
+import type { NodeSession, NodeSessions } from './node-sessions.ts'
+import { NodeStreams } from './node-streams.ts'
+
+interface NodeRequestsOptions {
+  readonly sessions: NodeSessions
+  readonly clock: Clock
+  readonly ids: IdSource
+}
+
+/** One thing that was asked of a node and is not answered yet. */
+interface Pending {
+  readonly session: NodeSession
+  answer(result: Result<unknown, Refusal>): void
+}
+
+/**
+ * What is asked of the nodes that are connected to this server. Every question has a deadline, and
+ * a node that leaves answers all of its questions by that.
+ */
+export class NodeRequests implements NodeGateway {
+  readonly #options: NodeRequestsOptions
+  readonly #pending = new Map<string, Pending>()
+  readonly #pendingOf = new Map<NodeSession, number>()
+  readonly #streams: NodeStreams
+
+  constructor(options: NodeRequestsOptions) {
+    this.#options = options
+    this.#streams = new NodeStreams(options)
+  }
+
+  /** Streams that are open or being opened. */
+  get openStreams(): number {
+    return this.#streams.size
+  }
+
+  async request(
+    nodeId: string,
+    request: NodeRequest,
+    deadlineMs: number = LIMITS.nodeRequestMsMax,
+  ): Promise<Result<unknown, Refusal>> {
+    const { sessions, ids } = this.#options
+    const session = sessions.find(nodeId)
+    if (session === undefined) return err(NO_PATH_TO_NODE)
+    if ((this.#pendingOf.get(session) ?? 0) >= LIMITS.nodeRequestsMax)
+      return err(
+        refusal('too-many-node-calls', `${LIMITS.nodeRequestsMax} requests wait for this node`),
+      )
+    const id = ids.uuid()
+    const answered = this.#wait(id, session, deadlineMs)
+    const message: RequestMessage = { kind: 'request', id, request }
+    session.send(JSON.stringify(message))
+    return await answered
+  }
+
+  async open(
+    nodeId: string,
+    opening: StreamOpeningRequest,
+  ): Promise<Result<StreamSocket, Refusal>> {
+    const session = this.#options.sessions.find(nodeId)
+    if (session === undefined) return err(NO_PATH_TO_NODE)
+    return await this.#streams.open(session, opening, (message: OpenMessage) =>
+      session.send(JSON.stringify(message)),
+    )
+  }
+
+  /** A node answered. An answer to nothing came too late, or is made up. */
+  reply(session: NodeSession, { id, ok: value, error }: ReplyMessage): void {
+    const pending = this.#pending.get(id)
+    if (pending?.session === session)
+      pending.answer(error === undefined ? ok(value) : err(refusalOfNode(error)))
+    else if (error !== undefined) this.#streams.refuse(session, id, refusalOfNode(error))
+  }
+
+  /** A node has dialled: its stream, if it was asked for one with this secret. */
+  dialled(id: string, secret: string): ((socket: StreamSocket) => void) | undefined {
+    return this.#streams.dialled(id, secret)
+  }
+
+  /** The node's channel has ended. Streams that are open have connections of their own. */
+  gone(session: NodeSession): void {
+    for (const pending of this.#pending.values())
+      if (pending.session === session) pending.answer(err(NO_PATH_TO_NODE))
+    this.#streams.gone(session)
+  }
+
+  close(): void {
+    for (const pending of this.#pending.values()) pending.answer(err(NO_PATH_TO_NODE))
+    this.#streams.close()
+  }
+
+  #wait(id: string, session: NodeSession, deadlineMs: number): Promise<Result<unknown, Refusal>> {
+    const { promise, resolve } = Promise.withResolvers<Result<unknown, Refusal>>()
+    this.#pendingOf.set(session, (this.#pendingOf.get(session) ?? 0) + 1)
+    const answer = (result: Result<unknown, Refusal>): void => {
+      if (!this.#pending.delete(id)) return
+      cancel()
+      const left = (this.#pendingOf.get(session) ?? 1) - 1
+      if (left > 0) this.#pendingOf.set(session, left)
+      else this.#pendingOf.delete(session)
+      resolve(result)
+    }
+    const cancel = this.#options.clock.after(deadlineMs, () => answer(err(NODE_SILENT)))
+    this.#pending.set(id, { session, answer })
+    return promise
+  }
+}

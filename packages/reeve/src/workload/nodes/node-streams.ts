@@ -1,0 +1,165 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { OpenMessage, RemoteError } from '@reeve/contract'
+import type { Clock, IdSource } from '../../kit/clock.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import type { StreamSocket } from '../../kit/stream-socket.ts'
+import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
+import {
+  NO_PATH_TO_NODE,
+  NODE_SILENT,
+  refusalOfNode,
+  type StreamOpeningRequest,
+} from './node-gateway.ts'
+import type { NodeSession } from './node-sessions.ts'
+
+interface NodeStreamsOptions {
+  readonly clock: Clock
+  readonly ids: IdSource
+}
+
+/** A stream that a node was asked for and has not begun. */
+interface Opening {
+  readonly session: NodeSession
+  readonly secret: string
+  /** True once the node has dialled: the secret is used up. */
+  isDialled: boolean
+  settle(result: Result<StreamSocket, Refusal>): void
+}
+
+/** The streams of the nodes, from the question to their end. Counted by node and by caller. */
+export class NodeStreams {
+  readonly #options: NodeStreamsOptions
+  readonly #openings = new Map<string, Opening>()
+  readonly #sockets = new Set<StreamSocket>()
+  readonly #countOf = new Map<string, number>()
+  #size = 0
+
+  constructor(options: NodeStreamsOptions) {
+    this.#options = options
+  }
+
+  get size(): number {
+    return this.#size
+  }
+
+  async open(
+    session: NodeSession,
+    { request, accessorId }: StreamOpeningRequest,
+    ask: (message: OpenMessage) => void,
+  ): Promise<Result<StreamSocket, Refusal>> {
+    const keys = [`node ${session.nodeId}`, ...(accessorId === '' ? [] : [`token ${accessorId}`])]
+    if (this.#isFull(keys))
+      return err(refusal('too-many-node-calls', 'too many streams are open; close one first'))
+    const { ids } = this.#options
+    const message: OpenMessage = { kind: 'open', stream: ids.uuid(), secret: ids.uuid(), request }
+    this.#count(keys, 1)
+    const opened = this.#wait(message, session)
+    ask(message)
+    const result = await opened
+    if (result.ok) result.value.onClose(() => this.#count(keys, -1))
+    else this.#count(keys, -1)
+    return result
+  }
+
+  /** The node says that it cannot dial. */
+  refuse(session: NodeSession, id: string, reason: Refusal): void {
+    const opening = this.#openings.get(id)
+    if (opening?.session === session) opening.settle(err(reason))
+  }
+
+  /** What takes the node's connection; undefined when nobody asked for it, or it came before. */
+  dialled(id: string, secret: string): ((socket: StreamSocket) => void) | undefined {
+    const opening = this.#openings.get(id)
+    if (opening === undefined || opening.isDialled || !isSame(opening.secret, secret))
+      return undefined
+    opening.isDialled = true
+    return (socket) => this.#begin(opening, socket)
+  }
+
+  gone(session: NodeSession): void {
+    for (const opening of this.#openings.values())
+      if (opening.session === session && !opening.isDialled) opening.settle(err(NO_PATH_TO_NODE))
+  }
+
+  close(): void {
+    for (const opening of this.#openings.values()) opening.settle(err(NO_PATH_TO_NODE))
+    for (const socket of this.#sockets) socket.terminate()
+  }
+
+  /** The first message says whether there is a stream at all. */
+  #begin(opening: Opening, socket: StreamSocket): void {
+    this.#sockets.add(socket)
+    socket.onClose(() => {
+      this.#sockets.delete(socket)
+      opening.settle(err(NO_PATH_TO_NODE))
+    })
+    socket.onMessage((data, isText) => {
+      // What follows waits until someone listens.
+      socket.hold()
+      const answer = isText ? readOpening(data) : undefined
+      if (answer === true) return opening.settle(ok(socket))
+      const problem = answer ?? { status: 500, message: 'the node broke the protocol' }
+      opening.settle(err(refusalOfNode(problem)))
+      socket.close()
+    })
+  }
+
+  #wait(
+    { stream, secret }: OpenMessage,
+    session: NodeSession,
+  ): Promise<Result<StreamSocket, Refusal>> {
+    const { promise, resolve } = Promise.withResolvers<Result<StreamSocket, Refusal>>()
+    const settle = (result: Result<StreamSocket, Refusal>): void => {
+      if (!this.#openings.delete(stream)) {
+        // Its caller was told no before.
+        if (result.ok) result.value.terminate()
+        return
+      }
+      cancel()
+      resolve(result)
+    }
+    const ms = LIMITS.nodeStreamOpenMsMax
+    const cancel = this.#options.clock.after(ms, () => settle(err(NODE_SILENT)))
+    this.#openings.set(stream, { session, secret, isDialled: false, settle })
+    return promise
+  }
+
+  #isFull(keys: readonly string[]): boolean {
+    return keys.some((key) => {
+      const max = key.startsWith('node ') ? LIMITS.nodeStreamsMax : LIMITS.nodeStreamsPerTokenMax
+      return (this.#countOf.get(key) ?? 0) >= max
+    })
+  }
+
+  #count(keys: readonly string[], by: number): void {
+    this.#size += by
+    for (const key of keys) {
+      const count = (this.#countOf.get(key) ?? 0) + by
+      if (count > 0) this.#countOf.set(key, count)
+      else this.#countOf.delete(key)
+    }
+  }
+}
+
+function isSame(secret: string, given: string): boolean {
+  const [a, b] = [Buffer.from(secret), Buffer.from(given)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}
+
+/** The contract's StreamOpening: true, or why not; undefined when it is none. */
+function readOpening(data: Uint8Array): true | RemoteError | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(data).toString('utf8'))
+    if (typeof value !== 'object' || value === null) return undefined
+    if ('opened' in value && value.opened === true) return true
+    const error = 'error' in value ? value.error : undefined
+    if (typeof error !== 'object' || error === null) return undefined
+    if (!('status' in error) || !('message' in error)) return undefined
+    const { status, message } = error
+    if (typeof status !== 'number' || typeof message !== 'string') return undefined
+    return { status, message }
+  } catch {
+    // No JSON is no opening.
+    return undefined
+  }
+}

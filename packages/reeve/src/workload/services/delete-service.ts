@@ -1,0 +1,29 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
+import { namespacedKey, remove } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+
+interface ServiceTarget {
+  readonly namespace: string
+  readonly name: string
+  readonly id: string
+}
+
+/**
+ * Reference §8.9: takes one instance out of the catalogue. Its allocation runs on, and registers it
+ * again when its agent next tells all that it has.
+ */
+export async function deleteService(
+  { store }: WorkloadContext,
+  { namespace, name, id }: ServiceTarget,
+): Promise<Result<{ readonly index: number }, Refusal>> {
+  const key = namespacedKey(namespace, id)
+  if (store.tables.service_registrations.find(key)?.ServiceName !== name)
+    return err(refusal('service-not-found', 'service registration not found'))
+  const { index, durable } = store.commit({
+    cause: 'ServiceDeregistration',
+    changes: () => [remove('service_registrations', key)],
+  })
+  await durable
+  return ok({ index })
+}

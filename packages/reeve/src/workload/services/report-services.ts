@@ -1,0 +1,106 @@
+import type { AllocationServices, OfferedService, ServiceRegistration } from '@reeve/contract'
+import { compareText } from '../../kit/sorted-list.ts'
+import { isClientTerminal, isEqual, LIMITS, type AllocationRow } from '../../model/index.ts'
+import { namespacedKey, put, remove, type Change, type Tables } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+
+/** What one node says of the services of its allocations. */
+export interface ServiceReport {
+  readonly nodeId: string
+  readonly sets: readonly AllocationServices[]
+  /** Every allocation that offers something; undefined when that is not said. */
+  readonly all: readonly string[] | undefined
+}
+
+/**
+ * Scheduling reference §21: the catalogue becomes what the node says. Only its own allocations
+ * count, and none that has ended. Saying the same again changes nothing. Resolves when it is
+ * durable.
+ */
+export async function reportServices(
+  { store }: WorkloadContext,
+  report: ServiceReport,
+): Promise<void> {
+  const { durable } = store.commit({
+    cause: 'ServiceRegistration',
+    changes: () => {
+      // Of two words on one allocation the later one counts.
+      const sets = new Map(report.sets.map((set) => [set.allocation, set.services]))
+      return [
+        ...[...sets].flatMap(([id, offered]) =>
+          setChanges(store.tables, report.nodeId, { id, offered }),
+        ),
+        ...forgotten(store.tables, report, sets),
+      ]
+    },
+  })
+  await durable
+}
+
+interface OfferedSet {
+  readonly id: string
+  readonly offered: readonly OfferedService[]
+}
+
+function setChanges(tables: Tables, nodeId: string, { id, offered }: OfferedSet): Change[] {
+  const allocation = tables.allocations.find(id)
+  if (allocation === undefined || allocation.NodeID !== nodeId) return []
+  const table = tables.service_registrations
+  const wanted = isClientTerminal(allocation) ? new Map() : rowsOf(tables, allocation, offered)
+  const gone = [...table.keysIn('allocation', id)].filter((key) => !wanted.has(key))
+  return [
+    ...[...wanted].flatMap(([key, row]) =>
+      isKnown(table.find(key), row) ? [] : [put('service_registrations', row)],
+    ),
+    ...gone.toSorted(compareText).map((key) => remove('service_registrations', key)),
+  ]
+}
+
+function rowsOf(
+  tables: Tables,
+  allocation: AllocationRow,
+  offered: readonly OfferedService[],
+): ReadonlyMap<string, ServiceRegistration> {
+  const rows = new Map<string, ServiceRegistration>()
+  for (const one of offered.slice(0, LIMITS.servicesPerAllocationMax)) {
+    // The id names the allocation, so that no node can take the place of another's.
+    if (!one.ID.includes(allocation.ID)) continue
+    const row = registrationOf(tables, allocation, one)
+    rows.set(namespacedKey(row.Namespace, row.ID), row)
+  }
+  return rows
+}
+
+function registrationOf(
+  { nodes }: Tables,
+  { ID: AllocID, Namespace, NodeID, JobID }: AllocationRow,
+  { ID, ServiceName, Tags, Address, Port }: OfferedService,
+): ServiceRegistration {
+  const Datacenter = nodes.find(NodeID)?.Datacenter ?? ''
+  const owner = { Namespace, NodeID, Datacenter, JobID, AllocID }
+  return { ID, ServiceName, ...owner, Tags, Address, Port, CreateIndex: 0, ModifyIndex: 0 }
+}
+
+function isKnown(before: ServiceRegistration | undefined, after: ServiceRegistration): boolean {
+  if (before === undefined) return false
+  const { CreateIndex, ModifyIndex } = before
+  return isEqual(before, { ...after, CreateIndex, ModifyIndex })
+}
+
+/** What the node had before and does not speak of any more. */
+function forgotten(
+  tables: Tables,
+  { nodeId, all }: ServiceReport,
+  sets: ReadonlyMap<string, unknown>,
+): Change[] {
+  if (all === undefined) return []
+  const named = new Set(all)
+  const table = tables.service_registrations
+  return [...table.keysIn('node', nodeId)]
+    .filter((key) => {
+      const id = table.groupOf('allocation', key) ?? ''
+      return !named.has(id) && !sets.has(id)
+    })
+    .toSorted(compareText)
+    .map((key) => remove('service_registrations', key))
+}

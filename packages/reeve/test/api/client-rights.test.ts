@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { execClient, execPath } from './exec-client.ts'
+import { aNodeWorld, shell, type NodeWorld } from './node-world.ts'
+
+async function tokens(world: NodeWorld) {
+  const { server } = world
+  const root = (await server.ok('bootstrapAcl')).SecretID
+  let count = 0
+  const client = async (...capabilities: readonly string[]): Promise<string> => {
+    const policy_name = `policy-${++count}`
+    const list = capabilities.map((one) => `"${one}"`).join(', ')
+    const Rules = `namespace "default" { capabilities = [${list}] }`
+    const body = { Name: policy_name, Rules }
+    await server.ok('writeAclPolicy', { token: root, params: { policy_name }, body })
+    const made = await server.ok('createAclToken', {
+      token: root,
+      body: { Type: 'client', Policies: [policy_name] },
+    })
+    return made.SecretID
+  }
+  return { root, client }
+}
+
+test('rights: each route of a node needs its own', async (t) => {
+  const world = await aNodeWorld(t, { aclEnabled: true })
+  const { root, client } = await tokens(world)
+  const { id } = await world.run([shell('echo hello; sleep 300')], { token: root })
+  const fs = '/v1/client/fs'
+  const alloc = `/v1/client/allocation/${id}`
+  const cases: readonly (readonly [string, string, readonly string[]])[] = [
+    ['GET', `${fs}/ls/${id}`, ['read-fs']],
+    ['GET', `${fs}/stat/${id}?path=alloc`, ['read-fs']],
+    ['GET', `${fs}/cat/${id}?path=alloc/logs/web.stdout.0`, ['read-fs']],
+    ['GET', `${fs}/readat/${id}?path=alloc/logs/web.stdout.0&offset=0`, ['read-fs']],
+    ['GET', `${fs}/stream/${id}?path=alloc/logs/web.stdout.0&follow=false`, ['read-fs']],
+    ['GET', `${fs}/logs/${id}?task=web&type=stdout`, ['read-fs', 'read-logs']],
+    ['GET', '/v1/job/job-1/logs', ['read-fs', 'read-logs']],
+    ['GET', `${alloc}/stats`, ['read-job']],
+    ['GET', `${alloc}/checks`, ['read-job']],
+    ['POST', `${alloc}/signal`, ['alloc-lifecycle']],
+    ['POST', `${alloc}/restart`, ['alloc-lifecycle']],
+    ['POST', `${alloc}/gc`, ['submit-job', 'gc-allocation']],
+  ]
+  const every = [...new Set(cases.flatMap(([, , needs]) => needs)), 'alloc-exec']
+  const body = { Signal: 'SIGNOT', TaskName: 'other' }
+  for (const [method, path, needs] of cases) {
+    const without = await client(...every.filter((one) => !needs.includes(one)))
+    for (const token of [without, 'unknown', '']) {
+      const got = await world.get(path, { method, token, body })
+      assert.deepEqual([got.status, got.text], [403, 'Permission denied'], `${path} ${token}`)
+    }
+    for (const one of needs) {
+      const got = await world.get(path, { method, token: await client(one), body })
+      assert.ok(got.status === 200 || got.status === 400, `${path} with ${one}: ${got.text}`)
+    }
+  }
+})
+
+test('rights: exec needs its capability, raw_exec a second one, and the token comes either way', async (t) => {
+  const world = await aNodeWorld(t, { aclEnabled: true })
+  const { root, client } = await tokens(world)
+  const raw = await world.run([shell('sleep 300')], { token: root })
+  const mock = await world.run(
+    [{ Driver: 'mock', Config: { exec_command: [{ run_for: '1ms' }] } }],
+    {
+      token: root,
+    },
+  )
+  const exec = await client('alloc-exec')
+  const both = await client('alloc-exec', 'alloc-node-exec')
+  const nodeOnly = await client('alloc-node-exec')
+  const denied = [1008, 'Permission denied'] as const
+  const done = [1000, ''] as const
+  const cases = [
+    [raw.id, '', denied],
+    [raw.id, 'unknown', denied],
+    [raw.id, nodeOnly, denied],
+    [raw.id, exec, denied],
+    [raw.id, both, done],
+    [raw.id, root, done],
+    [mock.id, nodeOnly, denied],
+    [mock.id, exec, done],
+  ] as const
+  const query = { task: 'web', command: ['/bin/true'] }
+  for (const [id, token, wanted] of cases) {
+    const byHeader = execClient(world.webSocket(execPath(id, query), { 'X-Service-Token': token }))
+    assert.deepEqual(await byHeader.closed, wanted, 'by header')
+    const byFrame = execClient(world.webSocket(execPath(id, { ...query, ws_handshake: 'true' })))
+    byFrame.send({ version: 1, auth_token: token })
+    assert.deepEqual(await byFrame.closed, wanted, 'by frame')
+  }
+})
+
+test('rights: a handshake that is wrong closes the channel', async (t) => {
+  const world = await aNodeWorld(t, { aclEnabled: true })
+  const { root } = await tokens(world)
+  const { id } = await world.run([shell('sleep 300')], { token: root })
+  const path = execPath(id, { task: 'web', command: ['/bin/true'], ws_handshake: 'true' })
+  const headers = { 'X-Service-Token': root }
+  const cases = [
+    [{ version: 2, auth_token: root }, {}, 'unexpected handshake value: 2'],
+    [{ auth_token: root }, {}, 'unexpected handshake value: 0'],
+    [{ version: 1, auth_token: 'x' }, headers, 'handshake auth token mismatched auth header token'],
+    [{ version: 'x' }, {}, 'json: cannot unmarshal the field version into a number'],
+    [[], {}, 'json: cannot unmarshal the handshake into an object'],
+  ] as const
+  for (const [frame, sent, reason] of cases) {
+    const client = execClient(world.webSocket(path, sent))
+    client.send(frame)
+    assert.deepEqual(await client.closed, [1008, reason])
+  }
+  const matching = execClient(world.webSocket(path, headers))
+  matching.send({ version: 1, auth_token: root })
+  assert.deepEqual(await matching.closed, [1000, ''])
+  const silent = execClient(world.webSocket(path))
+  await new Promise((resolve) => silent.socket.on('open', resolve))
+  world.server.clock.advance(10_000)
+  assert.deepEqual(await silent.closed, [1008, 'no handshake came in time'])
+})
+
+test('rights: a stream can be dialled only by who was asked for it', async (t) => {
+  const world = await aNodeWorld(t)
+  const id = '00000000-0000-4000-8000-00000000ffff'
+  const stranger = execClient(
+    world.webSocket(`/v1/internal/stream/${id}`, { authorization: 'Bearer x' }),
+  )
+  assert.deepEqual(await stranger.closed, [403, 'nobody waits for this stream'])
+})

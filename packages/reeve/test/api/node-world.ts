@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Input, Job, Task } from '@reeve/contract'
+import { WebSocket } from 'ws'
+import { diskStorage, websocketDial, type NodeAgent } from '../../src/agent/index.ts'
+import { EvaluationLoop } from '../../src/control/index.ts'
+import { MockDriver, RawExecDriver } from '../../src/drivers/index.ts'
+import type { AllocationRow } from '../../src/model/index.ts'
+import { namespacedKey } from '../../src/state/index.ts'
+import { anAgent, systemClock } from '../build/agent.ts'
+import { aGroup } from '../build/index.ts'
+import { temporaryDirectory } from '../build/temporary-directory.ts'
+import { until } from '../build/until.ts'
+import { createTestServer, type TestServer } from './harness.ts'
+
+/** A real server on a port, and a real agent that dials it and runs real processes. */
+export interface NodeWorld {
+  readonly server: TestServer
+  readonly address: string
+  readonly agent: NodeAgent
+  readonly driver: MockDriver
+  /** Registers a job of these tasks and waits until its allocation is as said. */
+  readonly run: (tasks: readonly Input<Task>[], wish?: RunWish) => Promise<Run>
+  /** A request over the network. */
+  readonly get: (path: string, options?: GetOptions) => Promise<Got>
+  /** The same, while its body is still coming. */
+  readonly open: (path: string) => Promise<IncomingMessage>
+  readonly webSocket: (path: string, headers?: Readonly<Record<string, string>>) => WebSocket
+}
+
+interface RunWish {
+  readonly status?: string
+  readonly job?: Input<Job>
+  readonly token?: string
+}
+
+interface Run {
+  readonly id: string
+  /** The directory of the allocation. */
+  readonly directory: string
+  readonly row: () => AllocationRow
+}
+
+interface GetOptions {
+  readonly method?: string
+  readonly token?: string
+  readonly body?: unknown
+}
+
+interface Got {
+  readonly status: number
+  readonly text: string
+  readonly type: string
+}
+
+interface WorldOptions {
+  readonly aclEnabled?: boolean
+  readonly allowsExec?: boolean
+}
+
+export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Promise<NodeWorld> {
+  const dataDir = await temporaryDirectory(t)
+  const server = await createTestServer({ aclEnabled: options.aclEnabled ?? false })
+  const silent = (): void => undefined
+  const log = { info: silent, warn: silent, error: silent }
+  const loop = new EvaluationLoop({ ...server.context, log })
+  loop.start()
+  const address = await server.listen()
+  const driver = new MockDriver({ clock: systemClock })
+  const agent = anAgent({
+    dial: websocketDial([address]),
+    clock: systemClock,
+    drivers: [driver, new RawExecDriver({ clock: systemClock })],
+    storage: diskStorage(dataDir),
+    joinToken: 'join',
+    ...(options.allowsExec === undefined ? {} : { allowsExec: options.allowsExec }),
+  })
+  await agent.start()
+  t.after(async () => {
+    await agent.stop({ killTasks: true })
+    await server.close()
+    await loop.stop()
+  })
+  const { store } = server.context
+  const { allocations } = store.tables
+  await until('the node to join', () => store.tables.nodes.find(agent.nodeId))
+  let count = 0
+  return {
+    server,
+    address,
+    agent,
+    driver,
+    async run(tasks, { status = 'running', job = {}, token } = {}) {
+      const ID = job.ID ?? `job-${++count}`
+      const known = new Set(allocations.keysIn('job', namespacedKey('default', ID)))
+      const Tasks = tasks.map((task) => ({ Name: 'web', Driver: 'raw_exec', ...task }))
+      const group = { ...aGroup(), Count: 1, Tasks }
+      const body = { Job: { ID, TaskGroups: [group], ...job } }
+      await server.ok('registerJob', { body, ...(token === undefined ? {} : { token }) })
+      const id = await until(`an allocation of ${ID} that is ${status}`, () =>
+        allocations
+          .rowsIn('job', namespacedKey('default', ID))
+          .find((row) => !known.has(row.ID) && row.ClientStatus === status),
+      ).then((row) => row.ID)
+      return { id, directory: join(dataDir, 'alloc', id), row: () => allocations.get(id) }
+    },
+    async get(path, get = {}) {
+      const response = await send(address, path, get)
+      const chunks: Buffer[] = []
+      // A response that no encoding was set for gives Buffers.
+      for await (const chunk of response) chunks.push(chunk as Buffer)
+      const type = response.headers['content-type'] ?? ''
+      return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString(), type }
+    },
+    open: (path) => send(address, path, {}),
+    webSocket: (path, headers = {}) =>
+      new WebSocket(`${address.replace('http', 'ws')}${path}`, { headers }),
+  }
+}
+
+async function send(
+  address: string,
+  path: string,
+  { method = 'GET', token, body }: GetOptions,
+): Promise<IncomingMessage> {
+  const headers = token === undefined ? {} : { 'X-Service-Token': token }
+  const request = httpRequest(`${address}${path}`, { method, headers })
+  request.end(typeof body === 'string' ? body : JSON.stringify(body))
+  const [response] = await once(request, 'response')
+  assert.ok(response !== undefined)
+  return response
+}
+
+/** A task of a shell script. */
+export function shell(script: string, fields: Input<Task> = {}): Input<Task> {
+  return {
+    Driver: 'raw_exec',
+    Config: { command: '/bin/sh', args: ['-c', script] },
+    RestartPolicy: { Attempts: 0, Mode: 'fail' },
+    ...fields,
+  }
+}

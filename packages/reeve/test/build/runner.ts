@@ -1,0 +1,79 @@
+import { AllocationRunner } from '../../src/agent/allocation/allocation-runner.ts'
+import type { Assignment } from '../../src/agent/assignment.ts'
+import type { TaskDriver } from '../../src/agent/driver.ts'
+import type { AgentHost } from '../../src/agent/host.ts'
+import type { NodeFacts } from '../../src/agent/node-facts.ts'
+import { MemoryStore, type TaskRecords } from '../../src/agent/store/store.ts'
+import { PathsOnlyWorkspace } from '../../src/agent/store/workspace.ts'
+import { TASK_HOOKS } from '../../src/agent/task/task-hooks.ts'
+import { Slots } from '../../src/agent/wait.ts'
+import type { Clock } from '../../src/kit/clock.ts'
+import { MockDriver } from '../../src/drivers/index.ts'
+import { SimulatedClock } from './simulated-clock.ts'
+import { turn } from './agent.ts'
+
+export const aNode: NodeFacts = {
+  ID: '00000000-0000-4000-8000-0000000000aa',
+  Name: 'node-1',
+  Region: 'global',
+  Datacenter: 'dc1',
+  NodePool: 'default',
+  NodeClass: 'big',
+  Attributes: { 'kernel.name': 'linux', 'cpu.arch': 'amd64' },
+  Meta: { rack: 'r1' },
+}
+
+export type HostFields = Partial<AgentHost> & { readonly driverList?: readonly TaskDriver[] }
+
+/** What runners share; in memory unless said otherwise. */
+export function aHost(clock: Clock, fields: HostFields = {}): AgentHost {
+  const { driverList = [], ...rest } = fields
+  return {
+    clock,
+    random: { next: () => 0 },
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    store: new MemoryStore(),
+    workspace: new PathsOnlyWorkspace(),
+    drivers: new Map(driverList.map((driver) => [driver.name, driver])),
+    taskHooks: TASK_HOOKS,
+    starts: new Slots(8),
+    recordsDir: '/nowhere/records',
+    bootId: 'boot-1',
+    node: () => aNode,
+    serverContact: Promise.resolve(),
+    ...rest,
+  }
+}
+
+export interface RunnerBench {
+  readonly clock: SimulatedClock
+  readonly driver: MockDriver
+  readonly runner: AllocationRunner
+  /** The types of a task's events, oldest first. */
+  events(task: string): readonly string[]
+}
+
+interface BenchFields extends HostFields {
+  readonly records?: TaskRecords
+}
+
+/** A started runner of one allocation with the mock driver on a simulated clock. */
+export async function aRunner(
+  assignment: Assignment,
+  { records = {}, ...fields }: BenchFields = {},
+): Promise<RunnerBench> {
+  const clock = new SimulatedClock()
+  const driver = new MockDriver({ clock })
+  const runner = new AllocationRunner({
+    host: aHost(clock, { driverList: [driver], ...fields }),
+    assignment,
+    records,
+    report: () => undefined,
+    endOf: () => Promise.resolve(),
+  })
+  runner.start()
+  await turn()
+  const events = (task: string): readonly string[] =>
+    runner.task(task).state.Events.map((event) => event.Type)
+  return { clock, driver, runner, events }
+}
