@@ -1,6 +1,7 @@
 import type { Clock, IdSource } from '../kit/clock.ts'
 import type { Store } from '../state/index.ts'
 import { ListIndex } from './list-index.ts'
+import { Remembered } from './remembered.ts'
 
 /** Keeps secrets out of storage; the same one that the workload API uses. */
 export interface SecretKeeper {
@@ -20,13 +21,15 @@ export interface GovernanceHost {
 /** What every governance use case may use. Made once, by `openGovernance`. */
 export interface GovernanceContext extends GovernanceHost {
   readonly lists: GovernanceLists
+  /** Which projects a caller has a right on; see `projectsWith`. */
+  readonly projectScopes: Remembered<ReadonlySet<string>>
 }
 
 /** The lists that are searched, ordered and paged. One for each table that has a list endpoint. */
 export type GovernanceLists = ReturnType<typeof openLists>
 
 export function openGovernance({ store, clock, ids, sealer }: GovernanceHost): GovernanceContext {
-  return { store, clock, ids, sealer, lists: openLists(store) }
+  return { store, clock, ids, sealer, lists: openLists(store), projectScopes: new Remembered() }
 }
 
 function organizationOf(row: { readonly organizationId: string }): string {

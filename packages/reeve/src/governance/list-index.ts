@@ -72,7 +72,15 @@ export class ListIndex<N extends TableName> {
     const scopes = new Map<string, Scope>()
     this.#scopes = scopes
     this.#entries.clear()
-    for (const row of this.#store.tables[this.#spec.table].rows()) this.#add(scopes, row)
+    const byScope = new Map<string, Entry[]>()
+    for (const row of this.#store.tables[this.#spec.table].rows()) {
+      const { scope, entry } = this.#entryOf(row)
+      this.#entries.set(entry.key, { scope, entry })
+      const entries = byScope.get(scope)
+      if (entries === undefined) byScope.set(scope, [entry])
+      else entries.push(entry)
+    }
+    for (const [scope, entries] of byScope) scopes.set(scope, new Scope(entries))
     return scopes
   }
 
@@ -84,16 +92,20 @@ export class ListIndex<N extends TableName> {
   }
 
   #add(scopes: Map<string, Scope>, row: Row<N>): void {
-    const { scope: scopeOf, name: nameOf, text } = this.#spec
+    const { scope: scopeKey, entry } = this.#entryOf(row)
+    const scope = scopes.get(scopeKey) ?? new Scope([])
+    scopes.set(scopeKey, scope)
+    scope.add(entry)
+    this.#entries.set(entry.key, { scope: scopeKey, entry })
+  }
+
+  #entryOf(row: Row<N>): { readonly scope: string; readonly entry: Entry } {
+    const { scope, name: nameOf, text } = this.#spec
     const key = this.#keyOf(row)
     const createIndex = this.#store.tables[this.#spec.table].createIndexOf(key) ?? 0
     const name = foldName(nameOf(row))
     const entry = { key, name, createIndex, text: text === undefined ? name : foldName(text(row)) }
-    const scopeKey = scopeOf(row)
-    const scope = scopes.get(scopeKey) ?? new Scope()
-    scopes.set(scopeKey, scope)
-    scope.add(entry)
-    this.#entries.set(key, { scope: scopeKey, entry })
+    return { scope: scope(row), entry }
   }
 
   #remove(scopes: Map<string, Scope>, key: string): void {
@@ -117,13 +129,22 @@ const SEARCHES_KEPT_MAX = 64
 const SPARSE_SHARE = 16
 
 class Scope {
-  readonly #byName = new SortedList<Entry>(
-    (a, b) => compareText(a.name, b.name) || compareText(a.key, b.key),
-  )
+  readonly #byName = new SortedList<Entry>(compareName)
   readonly #byCreation = new SortedList<Entry>(compareCreation)
   readonly #byGram = new Map<string, SortedList<Entry>>()
   readonly #byKey = new Map<string, Entry>()
-  readonly #searches = new Map<string, ReadonlySet<Entry>>()
+  /** By what was looked for, in the order of creation. */
+  readonly #searches = new Map<string, readonly Entry[]>()
+
+  constructor(entries: readonly Entry[]) {
+    this.#byName.assign(entries)
+    this.#byCreation.assign(entries)
+    // In order of creation each one goes to the end of its lists, which costs next to nothing.
+    for (const entry of this.#byCreation.ascending()) {
+      this.#byKey.set(entry.key, entry)
+      this.#addGrams(entry)
+    }
+  }
 
   get size(): number {
     return this.#byKey.size
@@ -134,6 +155,10 @@ class Scope {
     this.#byKey.set(entry.key, entry)
     this.#byName.add(entry)
     this.#byCreation.add(entry)
+    this.#addGrams(entry)
+  }
+
+  #addGrams(entry: Entry): void {
     for (const gram of gramsOf(entry.text)) {
       const entries = this.#byGram.get(gram) ?? new SortedList<Entry>(compareCreation)
       this.#byGram.set(gram, entries)
@@ -154,47 +179,49 @@ class Scope {
   }
 
   page(wish: ListWish): ListPart {
-    const matches = this.#matches(wish)
-    const total = matches === undefined ? this.size : matches.size
-    const { skip, take } = wish
+    const { skip, take, within } = wish
+    const text = foldName(wish.search ?? '')
+    const matches = this.#matches(text, within)
+    const total = matches === undefined ? this.size : matches.length
     if (skip >= total) return { keys: [], total }
-    const isSparse = matches !== undefined && matches.size * SPARSE_SHARE < this.size
-    const walk = isSparse
-      ? [...matches].toSorted(compareBy(wish.order)).values()
-      : this.#walk(wish.order)
-    const keys: string[] = []
-    let passed = 0
-    for (const entry of walk) {
-      if (!isSparse && matches?.has(entry) === false) continue
-      if (passed++ < skip) continue
-      keys.push(entry.key)
-      if (keys.length === take) break
+    if (matches !== undefined && matches.length * SPARSE_SHARE < this.size) {
+      const sorted = matches.toSorted(compareBy(wish.order)).slice(skip, skip + take)
+      return { keys: sorted.map(({ key }) => key), total }
     }
-    return { keys, total }
+    // A page near the end is reached from the end.
+    const isNearEnd = skip + take > total / 2
+    const count = Math.min(take, total - skip)
+    const walk = this.#walk(isNearEnd ? REVERSED[wish.order] : wish.order)
+    let left = isNearEnd ? total - skip - count : skip
+    const keys: string[] = []
+    for (const { key, text: own } of walk) {
+      if (within?.has(key) === false || !own.includes(text)) continue
+      if (left-- > 0) continue
+      keys.push(key)
+      if (keys.length === count) break
+    }
+    return { keys: isNearEnd ? keys.toReversed() : keys, total }
   }
 
   /** What the search and the given keys leave; undefined when that is everything. */
-  #matches({ search = '', within }: ListWish): ReadonlySet<Entry> | undefined {
-    const text = foldName(search)
+  #matches(text: string, within: ReadonlySet<string> | undefined): readonly Entry[] | undefined {
     const found = text === '' ? undefined : this.#search(text)
     if (within === undefined) return found
-    const left = new Set<Entry>()
-    if (found !== undefined && found.size < within.size) {
-      for (const entry of found) if (within.has(entry.key)) left.add(entry)
-      return left
-    }
+    if (found !== undefined && found.length < within.size)
+      return found.filter(({ key }) => within.has(key))
+    const left: Entry[] = []
     for (const key of within) {
       const entry = this.#byKey.get(key)
-      if (entry !== undefined && (found === undefined || found.has(entry))) left.add(entry)
+      if (entry?.text.includes(text) === true) left.push(entry)
     }
     return left
   }
 
-  #search(text: string): ReadonlySet<Entry> {
+  #search(text: string): readonly Entry[] {
     const known = this.#searches.get(text)
     if (known !== undefined) return known
-    const found = new Set<Entry>()
-    for (const entry of this.#candidates(text)) if (entry.text.includes(text)) found.add(entry)
+    const found: Entry[] = []
+    for (const entry of this.#candidates(text)) if (entry.text.includes(text)) found.push(entry)
     if (this.#searches.size >= SEARCHES_KEPT_MAX) this.#searches.clear()
     this.#searches.set(text, found)
     return found
@@ -231,14 +258,23 @@ function gramsOf(text: string): ReadonlySet<string> {
   return grams
 }
 
+const REVERSED = {
+  name: '-name',
+  '-name': 'name',
+  newest: 'oldest',
+  oldest: 'newest',
+} as const satisfies Record<ListOrder, ListOrder>
+
+function compareName(a: Entry, b: Entry): number {
+  return compareText(a.name, b.name) || compareText(a.key, b.key)
+}
+
 function compareBy(order: ListOrder): (a: Entry, b: Entry) => number {
-  const byName = (a: Entry, b: Entry): number =>
-    compareText(a.name, b.name) || compareText(a.key, b.key)
   switch (order) {
     case 'name':
-      return byName
+      return compareName
     case '-name':
-      return (a, b) => byName(b, a)
+      return (a, b) => compareName(b, a)
     case 'oldest':
       return compareCreation
     case 'newest':

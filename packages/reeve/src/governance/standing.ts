@@ -136,7 +136,8 @@ function accessesTo(
 /**
  * The projects on which the caller has all these rights; undefined when it is every project of the
  * organization. Decided by `projectRights` alone, so a list never disagrees with its items. Costs
- * what the caller's teams were given project by project, not what the organization has.
+ * what the caller's teams were given project by project, not what the organization has, and is
+ * remembered until accesses change.
  */
 export function projectsWith(
   context: GovernanceContext,
@@ -151,6 +152,27 @@ export function projectsWith(
     allowForceDelete: organization.allowForceDeleteWorkspaces,
   })
   if (rights.every((right) => nothingSpecial[right])) return undefined
+  return context.projectScopes.find(scopeKey(seat, rights), versionOf(context), () =>
+    decideProjects(context, seat, rights),
+  )
+}
+
+/** Everything that the decision depends on, besides the rows that `versionOf` watches. */
+function scopeKey({ organization, standing }: Seat, rights: readonly ProjectRight[]): string {
+  return [organization.id, ...standing.teamIds, '!', ...standing.access, '!', ...rights].join(' ')
+}
+
+function versionOf({ store }: GovernanceContext): string {
+  const { team_projects: projects, team_workspaces: workspaces, organizations } = store.tables
+  return `${projects.lastIndex} ${workspaces.lastIndex} ${organizations.lastIndex}`
+}
+
+function decideProjects(
+  context: GovernanceContext,
+  seat: Seat,
+  rights: readonly ProjectRight[],
+): ReadonlySet<string> {
+  const { organization, standing } = seat
   const { team_projects, team_workspaces, projects } = context.store.tables
   const found = new Set<string>()
   const candidates = new Set([organization.defaultProjectId])

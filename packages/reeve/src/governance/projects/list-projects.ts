@@ -48,9 +48,8 @@ export function listProjects(
   const { id: organizationId } = seat.value.organization
   const readable = projectsWith(context, seat.value, ['read'])
   const within = intersect([
-    readable,
     wish.rights.length === 0
-      ? undefined
+      ? readable
       : projectsWith(context, seat.value, ['read', ...wish.rights]),
     wish.names === undefined ? undefined : namedProjects(context, organizationId, wish.names),
     findTagged(tables, { organizationId, ownerType: 'project' }, wish.tags),

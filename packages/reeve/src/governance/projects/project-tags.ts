@@ -21,7 +21,7 @@ export function findTaggableProject(
 }
 
 /**
- * Spec G: Projects, Add or update tag bindings. With `isWholeSet` the bindings become exactly these. Gives
+ * Spec G: Projects, Add or update tag bindings. With `isWholeSet` they become exactly these. Gives
  * the bindings that were named, in their order.
  */
 export async function changeProjectTags(

@@ -202,7 +202,9 @@ function partsOf({ request, caller, query }: Asked): Omit<V2Request<Route>, 'bod
 function addressOf(request: FastifyRequest): Address {
   const [path = ''] = request.url.split('?')
   const query = Object.entries(queryOf(request)).flatMap(([name, value]) =>
-    /^page\[/.test(name) ? [] : [value ?? ''].flat().map((one): [string, string] => [name, one]),
+    name.startsWith('page[')
+      ? []
+      : [value ?? ''].flat().map((one): [string, string] => [name, one]),
   )
   return { base: `${request.protocol}://${request.host}${path}`, query }
 }

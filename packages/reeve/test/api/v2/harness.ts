@@ -131,9 +131,9 @@ export function aTagged(tags: object) {
 }
 
 export function someTags(tags: object) {
-  return Object.entries(tags).map(([key, value]) => ({
+  return Object.entries(tags).map(([key, value]: [string, unknown]) => ({
     type: 'tag-bindings',
-    attributes: { key, value: value as unknown },
+    attributes: { key, value },
   }))
 }
 
@@ -145,7 +145,7 @@ function headersOf({ as, body, headers }: Call, root: string): Record<string, st
   }
 }
 
-export function urlOf(route: Route, { params = {}, query = {} }: Call): string {
+function urlOf(route: Route, { params = {}, query = {} }: Call): string {
   const path = route.path.replaceAll(/:(\w+)/g, (_all, name: string) =>
     encodeURIComponent(params[name] ?? ''),
   )

@@ -53,6 +53,7 @@ test('rights: permissions, filters and what the routes do are the same for every
     assert.equal(await isListed(as, {}), shown.status === 200, `${name} lists what it reads`)
     if (shown.status === 404) continue
     seen.push(name)
+    // 200 and of the contract's shape.
     const { permissions } = (shown.json as v2.ProjectDocument).data.attributes
     const filter = (right: string) => ({ [`filter[permissions][${right}]`]: '' })
     const body = aBody('projects', { description: name })

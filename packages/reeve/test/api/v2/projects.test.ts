@@ -248,6 +248,7 @@ test('fields: only the named attributes and relationships of a type are sent', a
     `/api/v2/projects/${it.defaultProject}?fields[projects]=name,organization,nope`,
     { headers: { authorization: `Bearer ${it.root}` } },
   )
+  // A document that was cut down on purpose.
   const { data } = JSON.parse(reply.text) as { data: Record<string, object> }
   assert.deepEqual(data['attributes'], { name: 'Default Project' })
   assert.deepEqual(Object.keys(data['relationships'] ?? {}), ['organization'])

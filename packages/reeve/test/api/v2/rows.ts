@@ -4,12 +4,12 @@ import { put, type Change } from '../../../src/state/index.ts'
 import type { GovernanceServer } from './harness.ts'
 
 /** Writes rows that no route is about here. */
-export async function store(it: GovernanceServer, ...changes: readonly Change[]): Promise<void> {
+async function store(it: GovernanceServer, ...changes: readonly Change[]): Promise<void> {
   await it.server.context.store.commit({ cause: undefined, changes: () => changes }).durable
 }
 
 /** The smallest workspace; a test names only what it is about. */
-export function aWorkspaceRow(
+function aWorkspaceRow(
   fields: Pick<WorkspaceRow, 'id' | 'organizationId' | 'projectId'> & Partial<WorkspaceRow>,
 ): WorkspaceRow {
   return {

@@ -96,6 +96,7 @@ test('errors: never more than twenty, each with where it is', async () => {
   const data = Array.from({ length: 30 }, () => ({ type: 'x' }))
   const body = { data: { type: 'projects', relationships: { 'tag-bindings': { data } } } }
   const reply = await post(it, {}, JSON.stringify(body))
+  // The tests of the contract hold it against its schema.
   const { errors } = JSON.parse(reply.text) as v2.ErrorDocument
   assert.ok(errors.length <= 20)
   assert.ok(errors.every(({ status, source }) => status === '422' && source?.pointer !== undefined))
@@ -145,6 +146,7 @@ test('paths: raw and encoded brackets name the same parameter', async () => {
   const headers = { authorization: `Bearer ${it.root}` }
   for (const query of ['page[size]=7', 'page%5Bsize%5D=7']) {
     const reply = await it.server.send('GET', `${PROJECTS}?${query}`, { headers })
+    // As above.
     const { meta } = JSON.parse(reply.text) as v2.ProjectPage
     assert.equal(meta.pagination['page-size'], 7)
   }
@@ -162,8 +164,10 @@ test('restart: what was answered is still there, searched and sorted', async () 
   const after = await createTestServer({ disk })
   const headers = { authorization: `Bearer ${team.token}` }
   const reply = await after.send('GET', `${PROJECTS}?q=on`, { headers })
+  // As above.
   assert.deepEqual((JSON.parse(reply.text) as v2.ProjectPage).data, page.data)
   const tags = await after.send('GET', `/api/v2/projects/${id}/tag-bindings`, { headers })
+  // As above.
   assert.equal((JSON.parse(tags.text) as v2.TagBindingList).data.length, 1)
   await after.close()
 })

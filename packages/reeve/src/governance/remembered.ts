@@ -1,0 +1,16 @@
+/** More are forgotten all at once: they cost little to work out again. */
+const KEPT_MAX = 1_000
+
+/** Values that are worked out again when what they depend on has another version. */
+export class Remembered<T> {
+  readonly #kept = new Map<string, { readonly version: string; readonly value: T }>()
+
+  find(key: string, version: string, compute: () => T): T {
+    const known = this.#kept.get(key)
+    if (known?.version === version) return known.value
+    const value = compute()
+    if (this.#kept.size >= KEPT_MAX) this.#kept.clear()
+    this.#kept.set(key, { version, value })
+    return value
+  }
+}
