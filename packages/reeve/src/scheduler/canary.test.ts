@@ -145,6 +145,21 @@ for (const { name, fields } of departures)
     assert.equal(world.live.length, 4)
   })
 
+test('canary: it is placed again also when all that it is tried beside is lost with it', () => {
+  const world = running({}, { Count: 1 })
+  world.register(service('b', {}, { Count: 1 }))
+  for (const row of world.live) world.report(row, { NodeID: anId('node', 99) })
+  const { placements } = world.evaluate()
+  assert.deepEqual(
+    new Map(placements.map((row) => [row.JobVersion, row.DeploymentStatus?.Canary ?? false])),
+    new Map([
+      [0, false],
+      [1, true],
+    ]),
+  )
+  assert.equal(world.settle(), 0)
+})
+
 test('canary: one that failed is replaced by a canary when the watcher allows it', () => {
   const world = running()
   const [canary] = world.register(service('b')).placements

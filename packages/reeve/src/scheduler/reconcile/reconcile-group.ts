@@ -205,8 +205,12 @@ function planTrial(group: TaskGroup, { canaries, settled, context }: TrialParts)
   const state = groupStateOf(rollout.current, group.Name)
   const asked = isDeployed(job, group) ? (group.Update?.Canary ?? 0) : 0
   const present = [...canaries.keep, ...canaries.failed]
+  // What comes again during a trial is of the old version, so that it has to be replaced as well.
+  const isOldAgain = isOnTrial(state) && settled.again.length + settled.missing > 0
   const isNeeded =
-    settled.destructive.length > 0 && present.length < asked && state?.Promoted !== true
+    (settled.destructive.length > 0 || isOldAgain) &&
+    present.length < asked &&
+    state?.Promoted !== true
   const mayPlace = isNeeded && !rollout.isPaused && !rollout.isFailed && !settled.isWaiting
   const indexes = canaryIndexes({
     wanted: mayPlace ? asked - present.length : 0,
