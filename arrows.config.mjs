@@ -83,7 +83,7 @@ export const areas = {
   },
   governance: {
     folder: `${reeve}/governance`,
-    // Its rules and limits are the contract's, as for workload.
+    // Its rules and limits are the contract's, as for workload (decision 0027).
     may: ['state', 'policy', 'acl', 'model', 'contract'],
     builtins,
   },

@@ -24,7 +24,13 @@ const plain = [
 const sanitized = [
   {
     command: 'cc',
-    flags: ['-O1', '-g', '-fno-omit-frame-pointer', '-fsanitize=address,undefined'],
+    flags: [
+      '-O1',
+      '-g',
+      '-fno-omit-frame-pointer',
+      '-fsanitize=address,undefined',
+      '-fno-sanitize-recover=all',
+    ],
   },
 ]
 

@@ -1,6 +1,7 @@
 import type { Clock, Random } from '../kit/clock.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Log } from './log.ts'
+import type { AllocationNetworks } from './network/allocation-network.ts'
 import type { NodeFacts } from './node-facts.ts'
 import type { CatalogClient } from './services/catalog-client.ts'
 import type { NodeServices } from './services/node-services.ts'
@@ -26,6 +27,8 @@ export interface AgentHost {
   readonly catalog?: CatalogClient
   /** Registers services and runs their checks. */
   readonly services?: NodeServices
+  /** Networks of allocations; undefined on a node that has only its own. */
+  readonly networks?: AllocationNetworks
   /** The node as last fingerprinted. */
   node(): NodeFacts
   /** Settles when a server has said what this node should run. */

@@ -49,6 +49,8 @@ export const AGENT_LIMITS = {
   probeMsMax: 10_000,
   /** Entries of one directory that the file API lists. */
   listedFilesMax: 10_000,
+  /** Bytes of their names, as a message carries them: one message is at most 8 MiB. */
+  listedNameBytesMax: 1024 * 1024,
   /** How long a followed file may stay unlooked at, should the kernel not tell of a change. */
   followSweepMs: 1_000,
   /** Reference §7.2: frames of an exec session that only say that its end is there. */
@@ -86,6 +88,17 @@ export const AGENT_LIMITS = {
   templateFactsMax: 1_000,
   /** How often rendering is begun anew because of files that were not known before. */
   templateRoundsMax: 100,
+  /** How often the disk of an allocation is measured, and how many entries one look may take. */
+  diskLookMs: 60_000,
+  diskEntriesMax: 200_000,
+  /** Reference scheduling §39: when what ended allocations left is removed. */
+  garbageLookMs: 60_000,
+  garbageDiskPercent: 80,
+  garbageInodePercent: 70,
+  garbageAllocations: 50,
+  garbageAtOnce: 2,
+  /** Reference scheduling §33: the size of a task's secrets when it asks for none. */
+  secretsMB: 1,
   /** Texts that checksum files may have. */
   checksumFileBytesMax: 1024 * 1024,
 } as const

@@ -326,6 +326,7 @@ export class NodeAgent {
       await runner.halt()
       await storage.workspace.remove(runner.id)
       await storage.store.remove(runner.id)
+      this.#services.ended(runner.id)
     } catch (thrown) {
       log.error({ allocation: runner.id, error: messageOf(thrown) }, 'allocation not removed')
     }

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { diskStorage, fingerprint, NodeAgent, websocketDial } from '../agent/index.ts'
-import { RawExecDriver } from '../drivers/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
+import { createDrivers } from './drivers.ts'
 import type { ProgramLog } from './log.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
 
@@ -39,7 +39,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
       },
     },
     storage: diskStorage(dataDir),
-    drivers: client.rawExec ? [new RawExecDriver({ clock: systemClock })] : [],
+    drivers: createDrivers(client, join(dataDir, 'drivers')),
     clock: systemClock,
     random: systemRandom,
     ids: systemIds,
@@ -47,6 +47,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
     dial: websocketDial(servers),
     probe: () => fingerprint({ dataDir, version: options.version, address: config.advertise.host }),
     ...(joinToken === undefined ? {} : { joinToken }),
+    allowsExec: client.remoteExec,
   })
 }
 

@@ -22,10 +22,12 @@ export function encodeRow(row: EncodedRow): string {
   return `${JSON.stringify(row.header)}\n${row.body}`
 }
 
-export function decodeRow(text: string): EncodedRow {
+/** `rest`: the text behind the header, where it is there as a text of its own. */
+export function decodeRow(text: string, rest?: string): EncodedRow {
   const end = text.indexOf('\n')
   // encodeRow wrote this line from a RowHeader.
-  return { header: JSON.parse(text.slice(0, end)) as RowHeader, body: text.slice(end + 1) }
+  const header = JSON.parse(text.slice(0, end)) as RowHeader
+  return { header, body: rest ?? text.slice(end + 1) }
 }
 
 export function encodeCommit(commit: Commit): string {

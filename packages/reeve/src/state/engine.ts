@@ -84,6 +84,11 @@ export interface StoredRow {
   readonly table: string
   readonly key: string
   readonly text: string
+  /**
+   * What stands behind the text's first line break, from engines that can give it as a text of its
+   * own: a part that is cut off keeps the whole in memory, and a row is kept without its header.
+   */
+  readonly rest?: string
 }
 
 export interface CheckpointRow {

@@ -5,7 +5,12 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Input, Job, Task } from '@reeve/contract'
 import { WebSocket } from 'ws'
-import { diskStorage, websocketDial, type NodeAgent } from '../../src/agent/index.ts'
+import {
+  diskStorage,
+  websocketDial,
+  type NodeAgent,
+  type TaskDriver,
+} from '../../src/agent/index.ts'
 import { EvaluationLoop } from '../../src/control/index.ts'
 import { MockDriver, RawExecDriver } from '../../src/drivers/index.ts'
 import type { AllocationRow } from '../../src/model/index.ts'
@@ -59,6 +64,8 @@ interface Got {
 interface WorldOptions {
   readonly aclEnabled?: boolean
   readonly allowsExec?: boolean
+  /** A `raw_exec` driver other than the plain one. */
+  readonly rawExec?: TaskDriver
 }
 
 export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Promise<NodeWorld> {
@@ -73,7 +80,7 @@ export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Pr
   const agent = anAgent({
     dial: websocketDial([address]),
     clock: systemClock,
-    drivers: [driver, new RawExecDriver({ clock: systemClock })],
+    drivers: [driver, options.rawExec ?? new RawExecDriver({ clock: systemClock })],
     storage: diskStorage(dataDir),
     joinToken: 'join',
     ...(options.allowsExec === undefined ? {} : { allowsExec: options.allowsExec }),

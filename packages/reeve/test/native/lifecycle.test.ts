@@ -7,12 +7,13 @@ import { setImmediate } from 'node:timers/promises'
 import {
   aLauncher,
   isolated,
+  isolation,
   isRunning,
   Launcher,
   noHelper,
   noRoot,
   type Spec,
-} from './task-helper.ts'
+} from './launcher.ts'
 
 const options = { skip: noHelper }
 const rootOnly = { skip: noRoot }
@@ -104,9 +105,7 @@ for (const kind of ['raw', 'isolated'] as const) {
       await ended
       const second = new Launcher(undefined, first.dir)
       t.after(() => second.close())
-      const handles = ids.map(
-        (id) => JSON.parse(readFileSync(second.handleFile(id), 'utf8')) as Spec,
-      )
+      const handles = ids.map((id): Spec => JSON.parse(readFileSync(second.handleFile(id), 'utf8')))
       for (const { shimPid: pid, shimStartTime: startTime } of handles) {
         assert.equal((await second.ask({ op: 'alive', pid, startTime }))['alive'], true)
       }
@@ -126,16 +125,10 @@ for (const kind of ['raw', 'isolated'] as const) {
 }
 
 function isolatedWithGate(launcher: Launcher, script: string): Spec {
-  const spec = isolated(launcher, script)
-  const isolate = spec['isolate'] as { entries: readonly Spec[] }
   const gate = { kind: 'bind', from: launcher.dir, to: '/gate', readOnly: true }
   // Read through a directory that only root may enter.
-  return {
-    ...spec,
-    user: 'root',
-    caps: ['dac_override'],
-    isolate: { ...isolate, entries: [...isolate.entries, gate] },
-  }
+  const who = { user: 'root', caps: ['dac_override'] }
+  return { ...isolated(launcher, script), ...who, isolate: isolation(launcher, [gate]) }
 }
 
 test('shim killed: the main process dies; killTree finds the rest', options, async (t) => {

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { aLauncher, noHelper, noRoot, type Launcher } from './task-helper.ts'
+import { aLauncher, noHelper, noRoot, type Launcher } from './launcher.ts'
 
 const options = { skip: noHelper }
 

@@ -15,7 +15,7 @@ import {
 import { constants } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { aLauncher, helper, noHelper, noRoot, type Spec } from './task-helper.ts'
+import { aLauncher, helper, noHelper, noRoot, type Spec } from './launcher.ts'
 
 const options = { skip: noHelper }
 const rootOnly = { skip: noRoot }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test, type TestContext } from 'node:test'
-import { Session, sessionSpec, type SessionEnd } from './session-helper.ts'
+import { Session, sessionSpec, type SessionEnd } from './session.ts'
 import {
   aLauncher,
   isolated,
@@ -12,7 +12,7 @@ import {
   type Handle,
   type Launcher,
   type Spec,
-} from './task-helper.ts'
+} from './launcher.ts'
 
 interface World {
   readonly launcher: Launcher

@@ -1,9 +1,14 @@
+import { Fault, messageOf } from '../../kit/fault.ts'
 import type { Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
+import { groupPorts, networkMode } from '../network/allocation-network.ts'
+import { isDirectoryName } from '../task/task-name.ts'
 
 /** One step before any task of an allocation may begin. A failure ends the allocation. */
 interface AllocationHook {
   readonly name: string
+  /** Also when an agent before this one has set the allocation up: what it made may be gone. */
+  readonly always?: boolean
   beforeTasks(context: AllocationHookContext): Promise<void>
 }
 
@@ -19,6 +24,8 @@ interface AllocationHookContext {
 export const ALLOCATION_HOOKS: readonly AllocationHook[] = [
   { name: 'await-predecessors', beforeTasks: awaitPredecessors },
   { name: 'allocation-dir', beforeTasks: buildDirectory },
+  { name: 'sticky-disk', beforeTasks: moveData },
+  { name: 'network', always: true, beforeTasks: setUpNetwork },
 ]
 
 /** What this allocation replaces or pushed away must be gone first: it may hold the same ports. */
@@ -35,4 +42,30 @@ async function awaitPredecessors(context: AllocationHookContext): Promise<void> 
 
 async function buildDirectory({ assignment, host }: AllocationHookContext): Promise<void> {
   await host.workspace.buildAllocation(assignment.allocation.ID)
+}
+
+/**
+ * Reference scheduling §36: best effort. Data that cannot be moved must not keep the allocation
+ * from starting; it begins with none.
+ */
+async function moveData({ assignment, host }: AllocationHookContext): Promise<void> {
+  const { allocation, group } = assignment
+  const { PreviousAllocation: previous } = allocation
+  const isKept = group.EphemeralDisk?.Sticky === true || group.EphemeralDisk?.Migrate === true
+  if (previous === '' || !isKept) return
+  const tasks = group.Tasks.map(({ Name }) => Name).filter(isDirectoryName)
+  await host.workspace.moveData(previous, allocation.ID, tasks).catch((thrown: unknown) => {
+    const fields = { allocation: allocation.ID, previous, error: messageOf(thrown) }
+    host.log.warn(fields, 'data of the previous allocation not moved')
+  })
+}
+
+/** Reference task-drivers §12: the machine's own and none need nothing here. */
+async function setUpNetwork({ assignment, host }: AllocationHookContext): Promise<void> {
+  const mode = networkMode(assignment.group)
+  if (mode === 'host' || mode === 'none') return
+  if (mode !== 'bridge' || host.networks === undefined) {
+    throw new Fault('network', `this node has no network of the mode ${JSON.stringify(mode)}`)
+  }
+  await host.networks.setUp(assignment.allocation.ID, groupPorts(assignment))
 }

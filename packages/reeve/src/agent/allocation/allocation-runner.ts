@@ -13,6 +13,7 @@ import { TaskRunner } from '../task/task-runner.ts'
 import { pause } from '../wait.ts'
 import { ALLOCATION_HOOKS } from './allocation-hooks.ts'
 import { summarize, type StatusSummary } from './client-status.ts'
+import { watchDisk } from './disk-watch.ts'
 import { HealthWatch, type HealthWord } from './health-watch.ts'
 import { decideGroup, isSidecar, stageOf, type EndReason, type Stage } from './lifecycle.ts'
 import { getTask, restartTasks, signalTasks, type AllocationRestart } from './task-actions.ts'
@@ -224,7 +225,7 @@ export class AllocationRunner {
   }
 
   async #run(): Promise<void> {
-    const failure = this.#wasBegun() ? undefined : await this.#setUp()
+    const failure = await this.#setUp(this.#wasBegun())
     if (this.#isHalted) return
     this.#isOpen = true
     if (failure === undefined) {
@@ -232,6 +233,7 @@ export class AllocationRunner {
       this.#beginServices()
       for (const { runner } of this.#members) runner.start()
       this.#watchDuration()
+      this.#watchDisk()
       if (isServerTerminal(this.#assignment.allocation)) void this.stop()
     } else {
       for (const { runner } of this.#members) runner.fail(failure)
@@ -247,15 +249,16 @@ export class AllocationRunner {
   }
 
   /** The steps before the tasks; the text of what failed, if something did. */
-  async #setUp(): Promise<string | undefined> {
+  async #setUp(wasBegun: boolean): Promise<string | undefined> {
     const { host } = this.#options
     const { signal } = this.#setUpOver
     const endOf = (id: string): Promise<void> => this.#options.endOf(id)
     try {
       // What the servers said must be on the disk before anything follows from it.
-      await this.#saveAssignment.run()
+      if (!wasBegun) await this.#saveAssignment.run()
       for (const hook of ALLOCATION_HOOKS) {
         if (signal.aborted) return undefined
+        if (wasBegun && hook.always !== true) continue
         await hook.beforeTasks({ assignment: this.#assignment, host, endOf, signal })
       }
       return undefined
@@ -308,7 +311,8 @@ export class AllocationRunner {
 
   /** Reference scheduling §24: those of the group are registered before a task begins. */
   #beginServices(): void {
-    if (isServerTerminal(this.#assignment.allocation)) return
+    const isOver = this.#runners.every(({ state }) => state.State === 'dead')
+    if (isOver || isServerTerminal(this.#assignment.allocation)) return
     const isResuming = ({ record }: TaskRunner): boolean => record.handle !== null
     this.#options.host.services?.begin({
       assignment: this.#assignment,
@@ -321,7 +325,34 @@ export class AllocationRunner {
   #finish(): void {
     this.#options.host.services?.ended(this.id)
     this.#stopped.abort()
-    void this.#saved().then(() => this.#ended.resolve())
+    void this.#cleanUp().then(() => this.#ended.resolve())
+  }
+
+  async #cleanUp(): Promise<void> {
+    const { networks, log } = this.#options.host
+    await this.#saved()
+    await networks?.tearDown(this.id).catch((thrown: unknown) => {
+      log.error({ allocation: this.id, error: messageOf(thrown) }, 'network not removed')
+    })
+  }
+
+  #watchDisk(): void {
+    const { host } = this.#options
+    const limitMB = this.#assignment.group.EphemeralDisk?.SizeMB ?? 0
+    void watchDisk({
+      clock: host.clock,
+      log: host.log,
+      limitMB,
+      signal: this.#stopped.signal,
+      measure: () => host.workspace.measure(this.id),
+      exceeded: (usedMB) => {
+        const text = `The group takes ${usedMB} MB of the disk; it asked for ${limitMB} MB`
+        const living = this.#runners.filter(({ state }) => state.State !== 'dead')
+        for (const runner of living) {
+          runner.tell('Disk Resources Exceeded', text, { DiskLimit: limitMB })
+        }
+      },
+    })
   }
 
   /**

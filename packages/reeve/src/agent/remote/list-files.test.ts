@@ -32,3 +32,12 @@ test('list: a directory of very many files is cut', async (t) => {
     files.map(({ Name }) => Name).toSorted(),
   )
 })
+
+test('list: names that are long when told do not make an answer that no message holds', async (t) => {
+  const root = await temporaryDirectory(t)
+  // A control character is six bytes in JSON.
+  const name = (n: number) => `${n}${'\u0001'.repeat(240)}`
+  for (let n = 0; n < 1_500; n++) await writeFile(join(root, name(n)), '')
+  const files = await listFiles(root, '/')
+  assert.ok(files.length > 500 && files.length < 1_000, `${files.length} files`)
+})

@@ -15,9 +15,13 @@ export async function listFiles(root: string, path: string): Promise<readonly Fi
       throw new RemoteRefusal(400, `${JSON.stringify(path)} is not a directory`)
     const names = await namesIn(directory)
     const infos: FileInfo[] = []
+    let nameBytes = 0
     for (const name of names) {
       const stats = await entryStats(directory.handle, name)
-      if (stats !== undefined) infos.push(infoOf(name, stats))
+      if (stats === undefined) continue
+      nameBytes += Buffer.byteLength(JSON.stringify(name))
+      if (nameBytes > AGENT_LIMITS.listedNameBytesMax) break
+      infos.push(infoOf(name, stats))
     }
     return infos.toSorted((a, b) => compareText(a.Name, b.Name))
   })

@@ -1,6 +1,7 @@
 import { lstat, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LogType, StreamOrigin } from '@reeve/contract'
+import { AGENT_LIMITS } from '../limits.ts'
 import { isMissing } from '../store/state-file.ts'
 import { RemoteRefusal } from './remote-refusal.ts'
 import { openBelow, type OpenedFile } from './safe-open.ts'
@@ -40,7 +41,10 @@ export class LogFiles {
     const found: number[] = []
     const directory = await opendir(this.directory).catch(ignoreMissing)
     if (directory === undefined) return []
+    let seen = 0
     for await (const { name } of directory) {
+      // A task that may write here must not keep its node busy with counting.
+      if ((seen += 1) > AGENT_LIMITS.listedFilesMax) break
       const number = name.startsWith(this.#prefix) ? name.slice(this.#prefix.length) : ''
       if (/^\d{1,15}$/.test(number)) found.push(Number(number))
     }

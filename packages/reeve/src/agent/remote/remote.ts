@@ -1,4 +1,9 @@
-import { NodeRequest, NodeStreamRequest, type ReplyMessage } from '@reeve/contract'
+import {
+  CHANNEL_MESSAGE_BYTES_MAX,
+  NodeRequest,
+  NodeStreamRequest,
+  type ReplyMessage,
+} from '@reeve/contract'
 import { Compile } from 'typebox/compile'
 import type { AllocationRunner } from '../allocation/allocation-runner.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -65,7 +70,11 @@ export class Remote {
     try {
       if (!requestChecker.Check(request))
         throw new RemoteRefusal(501, 'this node does not know what it is asked')
-      return { kind: 'reply', id, ok: (await this.#answer(request)) ?? {} }
+      const answer = (await this.#answer(request)) ?? {}
+      // A longer message would end the node's channel, and names of files are the tasks' to choose.
+      if (Buffer.byteLength(JSON.stringify(answer)) > REPLY_BYTES_MAX)
+        throw new RemoteRefusal(500, 'the answer is too long for a message')
+      return { kind: 'reply', id, ok: answer }
     } catch (thrown) {
       return { kind: 'reply', id, error: remoteError(thrown) }
     }
@@ -264,6 +273,8 @@ export class Remote {
 
 /** Reference task-drivers §10: until the caller says how large its terminal is. */
 const DEFAULT_SIZE = { rows: 24, columns: 80 }
+
+const REPLY_BYTES_MAX = CHANNEL_MESSAGE_BYTES_MAX / 2
 
 /** The contract's StreamOpening. */
 const OPENED = '{"opened":true}'

@@ -6,6 +6,7 @@ import type { AgentService, AgentTask, Assignment } from '../assignment.ts'
 import type { DriverAddress } from '../driver.ts'
 import type { Log } from '../log.ts'
 import type { NodeFacts } from '../node-facts.ts'
+import type { ExecRequest, ExecSession } from '../task-session.ts'
 import type { Workspace } from '../store/workspace.ts'
 import { buildEnvironment, type TaskEnvironment } from '../task/environment.ts'
 import type { TaskControl } from '../task/task-control.ts'
@@ -40,6 +41,8 @@ export interface StartedTask {
   readonly task: AgentTask
   readonly environment: TaskEnvironment
   readonly address: DriverAddress | undefined
+  /** Runs a command in its world. */
+  readonly exec: (request: ExecRequest) => Promise<ExecSession>
 }
 
 /** The group's own services are kept under a name that no task can have. */
@@ -167,18 +170,18 @@ export class AllocationServices {
       clock,
       planned,
       changed,
-      exec: (request) => this.#taskOf(planned).exec(request),
+      exec: (request) => this.#exec(planned, request),
       out: (one) => this.#restart(one),
     })
     runner.start()
     return runner
   }
 
-  #taskOf({ check, task }: PlannedCheck): TaskControl {
+  async #exec({ check, task }: PlannedCheck, request: ExecRequest): Promise<ExecSession> {
     const name = check.TaskName || task
-    const found = this.#options.tasks().find((one) => one.name === name)
-    if (found === undefined) throw new Error(`there is no task ${JSON.stringify(name)}`)
-    return found
+    const started = this.#started.get(name)
+    if (started === undefined) throw new Error(`task ${JSON.stringify(name)} does not run`)
+    return await started.exec(request)
   }
 
   /** Reference scheduling §37: the task, or all of them for a service of the group. */

@@ -276,3 +276,30 @@ test('check_restart: as many failures in a row as allowed restart the task as a 
   assert.deepEqual(offeredBy(sim), ['web'])
   await sim.agent.stop()
 })
+
+for (const { code, want } of [
+  { code: 0, want: true },
+  { code: 2, want: undefined },
+])
+  test(`checks: a script that ends with ${code} inside the task decides a roll-out`, async () => {
+    const check = aCheck({ Type: 'script', Command: '/bin/check', TaskName: 'web' })
+    const task = aTask({
+      Config: { exec_command: { run_for: '1s', exit_code: code } },
+      Services: [aService({ Checks: [check] })],
+    })
+    const sim = await aSimulation({
+      assignments: [anAssignment({ ...byChecks({ MinHealthyTime: 0 }), tasks: [task] })],
+    })
+    await pass(sim.clock, 5_000)
+    assert.equal(healthOf(sim), want)
+    await sim.agent.stop()
+  })
+
+test('services: a task with an address of its own is offered there when it asks for it', async () => {
+  const Services = [aService({ AddressMode: 'driver', PortLabel: '8080' })]
+  const task = aTask({ Config: { driver_ip: '172.17.0.9' }, Services })
+  const sim = await aSimulation({ assignments: [anAssignment({ tasks: [task] })] })
+  const [service] = sim.server.services.get(ID) ?? []
+  assert.deepEqual([service?.Address, service?.Port], ['172.17.0.9', 8_080])
+  await sim.agent.stop()
+})

@@ -1,3 +1,4 @@
+import type { ExecRequest } from '../task-session.ts'
 import type { TaskHook } from '../task/task-hook.ts'
 import type { NodeServices } from './node-services.ts'
 
@@ -9,8 +10,10 @@ export function serviceHook(services: NodeServices): TaskHook {
   return {
     name: 'services',
     once: false,
-    async afterStart({ assignment, task, environment }, { address }) {
-      services.taskStarted(assignment.allocation.ID, { task, environment, address })
+    async afterStart({ assignment, task, environment }, running) {
+      const { address } = running
+      const exec = (request: ExecRequest) => running.exec(request)
+      services.taskStarted(assignment.allocation.ID, { task, environment, address, exec })
       await Promise.resolve()
     },
     async beforeStop({ assignment, task }) {

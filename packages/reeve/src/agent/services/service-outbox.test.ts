@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OfferedService } from '@reeve/contract'
+import fc from 'fast-check'
+import type { OfferedService, ServicesMessage } from '@reeve/contract'
 import { allocationId } from '../../../test/build/agent.ts'
 import { ServiceOutbox } from './service-outbox.ts'
 
@@ -64,4 +65,74 @@ test('outbox: what is too long for one message goes in several; who there is com
   outbox.acknowledge(1)
   const second = outbox.next()
   assert.deepEqual([second?.sets.length, second?.all], [1, [A, B]])
+})
+
+/** What happens between a node and its servers. Numbers name allocations and services. */
+const step = fc.oneof(
+  fc.record({ kind: fc.constant('offer'), of: fc.nat(3), port: fc.nat(2) }),
+  fc.record({ kind: fc.constantFrom('withdraw', 'hold', 'settle'), of: fc.nat(3) }),
+  fc.record({ kind: fc.constantFrom('deliver', 'acknowledge', 'break', 'forget'), of: fc.nat(3) }),
+)
+
+/** A catalogue that takes messages as the servers do. */
+function take(catalogue: Map<string, string>, message: ServicesMessage): void {
+  for (const { allocation, services } of message.sets)
+    if (services.length === 0) catalogue.delete(allocation)
+    else catalogue.set(allocation, JSON.stringify(services))
+  for (const id of catalogue.keys())
+    if (message.all !== undefined && !message.all.includes(id)) catalogue.delete(id)
+}
+
+test('outbox: whatever was lost on the way, after the next channel both know the same', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (run) => {
+      const outbox = new ServiceOutbox()
+      const truth = new Map<string, string>()
+      const catalogue = new Map<string, string>()
+      let inFlight: ServicesMessage | undefined
+      for (const one of run) {
+        const id = allocationId(one.of)
+        switch (one.kind) {
+          case 'offer': {
+            const services = offered(`s${'port' in one ? one.port : 0}`)
+            truth.set(id, JSON.stringify(services))
+            outbox.offer(id, services)
+            break
+          }
+          case 'withdraw':
+            truth.delete(id)
+            outbox.offer(id, [])
+            break
+          case 'hold':
+            outbox.hold(id)
+            break
+          case 'settle':
+            outbox.settle(id)
+            break
+          case 'deliver':
+            inFlight ??= outbox.next()
+            if (inFlight !== undefined) take(catalogue, inFlight)
+            break
+          case 'acknowledge':
+            if (inFlight !== undefined) outbox.acknowledge(inFlight.seq)
+            inFlight = undefined
+            break
+          case 'break':
+            outbox.restart()
+            inFlight = undefined
+            break
+          case 'forget':
+            catalogue.delete(id)
+            break
+        }
+      }
+      for (let n = 0; n <= 3; n++) outbox.settle(allocationId(n))
+      outbox.restart()
+      for (let message = outbox.next(); message !== undefined; message = outbox.next()) {
+        take(catalogue, message)
+        assert.ok(outbox.acknowledge(message.seq))
+      }
+      assert.deepEqual(catalogue, truth)
+    }),
+  )
 })

@@ -1,15 +1,26 @@
-import { chmod, lchown, mkdir, readFile, rm } from 'node:fs/promises'
+import { chmod, lchown, mkdir, rename, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../kit/fault.ts'
 import { findUser, type HostUser } from '../user.ts'
+import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, partsBelow } from './beneath.ts'
+import { measureDisk } from './disk-usage.ts'
+import { mountMemory, unmountBelow } from './mounts.ts'
+import { isMissing } from './state-file.ts'
 
 /** The directories that an allocation and its tasks work in. */
 export interface Workspace {
   /** Makes what all tasks share. Safe to repeat. */
   buildAllocation(allocationId: string): Promise<void>
   /** Makes the directories of one task, owned by its user. Safe to repeat. */
-  buildTask(place: TaskPlace, user: string): Promise<void>
+  buildTask(place: TaskPlace, owner: TaskOwner): Promise<void>
+  /**
+   * Reference scheduling §36: gives the data of an ended allocation of this node, the shared one
+   * and that of each task, to the one that follows it. What is not there is not missed.
+   */
+  moveData(fromId: string, toId: string, tasks: readonly string[]): Promise<void>
+  /** Bytes that the allocation takes on the disk. */
+  measure(allocationId: string): Promise<number>
   /** Writes a file below the task's `local`. Fault `task-invalid` when the path leads out of it. */
   writeLocal(
     place: TaskPlace,
@@ -20,6 +31,13 @@ export interface Workspace {
   allocationDir(allocationId: string): string
   /** Removes everything of the allocation, never across a mount point. */
   remove(allocationId: string): Promise<void>
+}
+
+export interface TaskOwner {
+  /** Empty: the agent's own. */
+  readonly user: string
+  /** Of the directory for secrets, where that is kept in memory. */
+  readonly secretsMB: number
 }
 
 interface TaskPlace {
@@ -65,9 +83,12 @@ const PRIVATE = 0o700
 
 export class DiskWorkspace implements Workspace {
   readonly #root: string
+  readonly #keepsSecretsInMemory: boolean
 
-  constructor(root: string) {
+  /** `keepsSecretsInMemory` needs the right to mount. */
+  constructor(root: string, options: { readonly keepsSecretsInMemory?: boolean } = {}) {
     this.#root = root
+    this.#keepsSecretsInMemory = options.keepsSecretsInMemory ?? false
   }
 
   async buildAllocation(allocationId: string): Promise<void> {
@@ -80,20 +101,43 @@ export class DiskWorkspace implements Workspace {
     await directory(join(shared, 'data'), SHARED_WRITABLE)
   }
 
-  async buildTask(place: TaskPlace, user: string): Promise<void> {
+  async buildTask(place: TaskPlace, { user, secretsMB }: TaskOwner): Promise<void> {
     const owner = user === '' ? undefined : await findUser(user)
     const { taskDir, localDir, secretsDir } = this.paths(place)
     await directory(taskDir, READABLE, owner)
     await directory(localDir, READABLE, owner)
     await directory(join(taskDir, 'tmp'), PRIVATE, owner)
+    // The agent's own: what it keeps about the task is not the task's to read.
+    await directory(join(taskDir, 'private'), PRIVATE)
     await directory(secretsDir, PRIVATE, owner)
+    if (!this.#keepsSecretsInMemory) return
+    const sizeMB = secretsMB > 0 ? secretsMB : AGENT_LIMITS.secretsMB
+    await mountMemory(secretsDir, { sizeMB, owner })
+  }
+
+  async moveData(fromId: string, toId: string, tasks: readonly string[]): Promise<void> {
+    await moveDirectory(
+      join(this.#root, fromId, SHARED, 'data'),
+      join(this.#root, toId, SHARED, 'data'),
+    )
+    for (const task of tasks) {
+      const from = this.paths({ allocationId: fromId, task }).localDir
+      const to = this.paths({ allocationId: toId, task })
+      await mkdir(to.taskDir, { recursive: true, mode: READABLE })
+      await moveDirectory(from, to.localDir)
+    }
+  }
+
+  async measure(allocationId: string): Promise<number> {
+    const path = join(this.#root, allocationId)
+    return (await measureDisk(path, AGENT_LIMITS.diskEntriesMax)).bytes
   }
 
   async writeLocal(
     place: TaskPlace,
     { path, bytes }: { readonly path: string; readonly bytes: Uint8Array },
   ): Promise<void> {
-    const parts = partsBelow(path) ?? []
+    const parts = path.startsWith('/') ? [] : (partsBelow(path) ?? [])
     const name = parts.at(-1)
     if (name === undefined) {
       throw new Fault('task-invalid', `${JSON.stringify(path)} leads out of the local directory`)
@@ -117,10 +161,8 @@ export class DiskWorkspace implements Workspace {
 
   async remove(allocationId: string): Promise<void> {
     const path = join(this.#root, allocationId)
-    const mounts = await mountsBelow(path)
-    if (mounts.length > 0) {
-      throw new Fault('agent-state', `${path} is not removed: ${mounts.join(', ')} is mounted`)
-    }
+    await unmountBelow(path)
+    // Entries that are links are removed as such, not followed.
     await rm(path, { recursive: true, force: true })
   }
 }
@@ -139,6 +181,14 @@ export class PathsOnlyWorkspace implements Workspace {
 
   buildTask(): Promise<void> {
     return Promise.resolve()
+  }
+
+  moveData(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  measure(): Promise<number> {
+    return Promise.resolve(0)
   }
 
   writeLocal(): Promise<void> {
@@ -165,15 +215,16 @@ async function directory(path: string, mode: number, owner?: HostUser): Promise<
   if (owner !== undefined) await lchown(path, owner.uid, owner.gid)
 }
 
-async function mountsBelow(path: string): Promise<readonly string[]> {
-  const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')
-  const points = table.split('\n').map((line) => unescapeMount(line.split(' ')[4] ?? ''))
-  return points.filter((point) => point === path || point.startsWith(`${path}/`))
+/** In the place of an empty directory; what is not there is left. */
+async function moveDirectory(from: string, to: string): Promise<void> {
+  try {
+    await rmdir(to).catch(ignoreMissing)
+    await rename(from, to)
+  } catch (thrown) {
+    if (!isMissing(thrown)) throw thrown
+  }
 }
 
-/** The kernel writes blanks in paths as three octal digits. */
-function unescapeMount(text: string): string {
-  return text.replace(/\\([0-7]{3})/g, (_, octal: string) =>
-    String.fromCharCode(Number.parseInt(octal, 8)),
-  )
+function ignoreMissing(thrown: unknown): void {
+  if (!isMissing(thrown)) throw thrown
 }

@@ -2,6 +2,7 @@ import { TASK_ENVIRONMENT_PREFIX } from '@reeve/contract'
 import { Fault } from '../../kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { TaskIsolation } from '../driver.ts'
+import type { AllocationNetwork } from '../network/allocation-network.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { ownValue } from '../own-value.ts'
 import type { TaskPaths } from '../store/workspace.ts'
@@ -14,6 +15,8 @@ interface EnvironmentInput {
   /** As the machine names them. */
   readonly paths: TaskPaths
   readonly isolation: TaskIsolation
+  /** That of the allocation, where it has one of its own. */
+  readonly network?: AllocationNetwork | undefined
 }
 
 export interface TaskEnvironment {
@@ -84,11 +87,13 @@ export const TASK_MARK = named('TASK_NAME')
 /** A task may change any variable but these: they find its processes when it is stopped. */
 const PROTECTED: ReadonlySet<string> = new Set([ALLOCATION_MARK, TASK_MARK])
 
-function addIdentity(vars: Vars, { assignment, task, node, paths }: EnvironmentInput): void {
+function addIdentity(vars: Vars, input: EnvironmentInput): void {
+  const { assignment, task, node } = input
   const { allocation, job, group } = assignment
-  vars.set(named('ALLOC_DIR'), paths.allocDir)
-  vars.set(named('TASK_DIR'), paths.localDir)
-  vars.set(named('SECRETS_DIR'), paths.secretsDir)
+  const seen = seenPaths(input)
+  vars.set(named('ALLOC_DIR'), seen.allocDir)
+  vars.set(named('TASK_DIR'), seen.localDir)
+  vars.set(named('SECRETS_DIR'), seen.secretsDir)
   vars.set(ALLOCATION_MARK, allocation.ID)
   vars.set(named('SHORT_ALLOC_ID'), allocation.ID.slice(0, 8))
   vars.set(named('ALLOC_NAME'), allocation.Name)
@@ -103,6 +108,15 @@ function addIdentity(vars: Vars, { assignment, task, node, paths }: EnvironmentI
   vars.set(named('DC'), node.Datacenter)
   vars.set(named('NODE_ID'), node.ID)
   vars.set(named('NODE_NAME'), node.Name)
+}
+
+/** Reference scheduling §33: as the task sees them. */
+function seenPaths({
+  paths,
+  isolation,
+}: EnvironmentInput): Pick<TaskPaths, 'allocDir' | 'localDir' | 'secretsDir'> {
+  if (isolation === 'none') return paths
+  return { allocDir: '/alloc', localDir: '/local', secretsDir: '/secrets' }
 }
 
 function addResources(vars: Vars, { assignment, task }: EnvironmentInput): void {
@@ -135,10 +149,12 @@ interface PortGrant {
   readonly port: number
 }
 
-function addPorts(vars: Vars, { assignment, task }: EnvironmentInput): void {
+function addPorts(vars: Vars, { assignment, task, network }: EnvironmentInput): void {
   const granted = assignment.allocation.AllocatedResources
   for (const { Label, HostIP, Value, To } of granted.Shared.Ports ?? []) {
-    addPort(vars, { label: Label, hostIp: HostIP, hostPort: Value, port: To > 0 ? To : Value })
+    const port = To > 0 ? To : Value
+    addPort(vars, { label: Label, hostIp: HostIP, hostPort: Value, port })
+    if (network !== undefined) addInside(vars, { label: safeName(Label), port, network })
   }
   // The older form, in which ports belong to a task: the task's own also without its name.
   for (const [owner, { Networks }] of Object.entries(granted.Tasks)) {
@@ -160,6 +176,20 @@ function addPort(vars: Vars, grant: PortGrant): void {
   vars.set(named(`HOST_PORT_${label}`), String(grant.hostPort))
   vars.set(named(`HOST_ADDR_${label}`), addressOf(grant))
   vars.set(named(`ALLOC_PORT_${label}`), String(grant.port))
+}
+
+/** Reference scheduling §34: where the allocation is reached inside its own network. */
+function addInside(vars: Vars, inside: InsidePort): void {
+  const { label, port, network } = inside
+  vars.set(named(`ALLOC_INTERFACE_${label}`), network.interfaceName)
+  vars.set(named(`ALLOC_IP_${label}`), network.address)
+  vars.set(named(`ALLOC_ADDR_${label}`), `${network.address}:${port}`)
+}
+
+interface InsidePort {
+  readonly label: string
+  readonly port: number
+  readonly network: AllocationNetwork
 }
 
 function addAddress(vars: Vars, grant: PortGrant): void {

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
 import type { NodeFacts } from '../node-facts.ts'
+import { groupPorts, taskNetwork } from '../network/allocation-network.ts'
 import { ownValue } from '../own-value.ts'
 import type { TaskPaths } from '../store/workspace.ts'
 import {
-  HOST_NETWORK,
   type LogFiles,
   type TaskHandle,
   type TaskLaunch,
@@ -32,9 +32,11 @@ export function prepareContext(host: AgentHost, input: ContextInput): TaskHookCo
   const node = host.node()
   const paths = workspace.paths({ allocationId: assignment.allocation.ID, task: task.Name })
   const isolation = host.drivers.get(task.Driver)?.isolation ?? 'none'
-  const environment = buildEnvironment({ assignment, task, node, paths, isolation })
+  const network = host.networks?.find(assignment.allocation.ID)
+  const environment = buildEnvironment({ assignment, task, node, paths, isolation, network })
   const user = environment.interpolator.text(task.User, 'User')
-  return { ...input, user, workspace, paths, isolation, environment, node, clock, random, log }
+  const own = { user, workspace, paths, isolation, network, environment, node }
+  return { ...input, ...own, clock, random, log }
 }
 
 interface LaunchInput {
@@ -62,7 +64,10 @@ export function planLaunch({ context, additions, handle }: LaunchInput): TaskLau
     resources: resourcesOf(assignment, task, node),
     logs: task.LogConfig.Disabled ? undefined : logFiles(paths, task),
     mounts: additions.mounts,
-    network: { ...HOST_NETWORK, ports: portsOf(assignment, task) },
+    network: {
+      ...taskNetwork(assignment, context.network, interpolator),
+      ports: portsOf(assignment, task),
+    },
   }
 }
 
@@ -93,18 +98,15 @@ function logFiles({ allocDir }: TaskPaths, task: AgentTask): LogFiles {
 }
 
 /** The group's ports, and those that belong to the task itself in the older form. */
-function portsOf({ allocation }: Assignment, task: AgentTask): readonly TaskPort[] {
-  const { Shared, Tasks } = allocation.AllocatedResources
-  const shared = (Shared.Ports ?? []).map(({ Label, HostIP, Value, To }) => {
-    return { label: Label, hostIp: HostIP, hostPort: Value, to: To }
-  })
+function portsOf(assignment: Assignment, task: AgentTask): readonly TaskPort[] {
+  const { Tasks } = assignment.allocation.AllocatedResources
   const own = (ownValue(Tasks, task.Name)?.Networks ?? []).flatMap((network) => {
     const ports = [...(network.ReservedPorts ?? []), ...(network.DynamicPorts ?? [])]
     return ports.map(({ Label, Value, To }) => {
       return { label: Label, hostIp: network.IP, hostPort: Value, to: To }
     })
   })
-  return [...shared, ...own]
+  return [...groupPorts(assignment), ...own]
 }
 
 interface HandleInput {

@@ -23,7 +23,7 @@ export interface TaskControl {
   /** Ends the task for good; resolves when it is dead. A second request changes nothing. */
   kill(request: KillRequest): Promise<void>
   /** Adds an event. */
-  tell(type: TaskEventType, message: string): void
+  tell(type: TaskEventType, message: string, fields?: TaskEventFields): void
 }
 
 export interface RestartRequest {

@@ -3,6 +3,7 @@ import type { Clock, Random } from '../../kit/clock.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { RunningTask, TaskIsolation } from '../driver.ts'
 import type { Log } from '../log.ts'
+import type { AllocationNetwork } from '../network/allocation-network.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import type { TaskPaths, Workspace } from '../store/workspace.ts'
 import type { TaskMount } from '../task-launch.ts'
@@ -56,6 +57,8 @@ export interface TaskHookContext {
   /** As the machine names them. */
   readonly paths: TaskPaths
   readonly isolation: TaskIsolation
+  /** That of the allocation, where it has one of its own. */
+  readonly network: AllocationNetwork | undefined
   /** Before what hooks add. */
   readonly environment: TaskEnvironment
   readonly node: NodeFacts

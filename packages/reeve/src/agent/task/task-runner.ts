@@ -29,6 +29,7 @@ import {
 } from './restart-policy.ts'
 import { waitShutdownDelay } from './shutdown-delay.ts'
 import type { KillRequest, RestartRequest, TaskControl } from './task-control.ts'
+import type { TaskEventFields } from './task-event.ts'
 import type { TaskHookContext } from './task-hook.ts'
 import { TaskLedger } from './task-ledger.ts'
 import { checkStep, END, type Step } from './task-step.ts'
@@ -183,8 +184,8 @@ export class TaskRunner implements TaskControl {
   }
 
   /** Adds what its allocation has to say about it. */
-  tell(type: TaskEventType, message: string): void {
-    this.#ledger.note(type, { Message: message })
+  tell(type: TaskEventType, message: string, fields: TaskEventFields = {}): void {
+    this.#ledger.note(type, { ...fields, Message: message })
   }
 
   /** The agent goes, the task stays. */

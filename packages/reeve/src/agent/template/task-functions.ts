@@ -67,17 +67,12 @@ function ownFunctions(options: TaskFunctionOptions): readonly Entry[] {
     ['envOrDefault', (name, fallback) => variableOf(text(name)) || text(fallback)],
     ['mustEnv', (name) => variableOf(text(name)) ?? failTemplate(`${text(name)} is not set`)],
     ['file', (path) => options.file(text(path)) ?? ''],
-    ...aliased(service, 'service', 'nomadService'),
-    ...aliased(services, 'services', 'nomadServices'),
-    ...aliased(variable, 'variable', 'nomadVar'),
-    ...aliased(exists, 'variableExists', 'nomadVarExists'),
-    ...aliased(listed, 'variableList', 'nomadVarList'),
+    ['service', service],
+    ['services', services],
+    ['variable', variable],
+    ['variableExists', exists],
+    ['variableList', listed],
   ]
-}
-
-/** Jobs written for the peer keep their spellings. */
-function aliased(called: TemplateFunction, ...names: readonly string[]): readonly Entry[] {
-  return names.map((name) => [name, called] as const)
 }
 
 function text(value: TemplateValue): string {

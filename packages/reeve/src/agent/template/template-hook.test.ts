@@ -7,6 +7,7 @@ import { allocationId, anAssignment, aTask, pass } from '../../../test/build/age
 import { aService, FakeCatalog } from '../../../test/build/catalog.ts'
 import { aRunner, type RunnerBench } from '../../../test/build/runner.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
+import { until } from '../../../test/build/until.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import type { AgentTask } from '../assignment.ts'
 import { DiskWorkspace } from '../store/workspace.ts'
@@ -53,6 +54,11 @@ async function aBench(
   templates: readonly Template[],
   options: BenchOptions = {},
 ): Promise<Bench> {
+  // Before the directory's own removal: nothing may write to it then.
+  const ending: (() => Promise<void>)[] = []
+  t.after(async () => {
+    for (const end of ending) await end()
+  })
   const root = await temporaryDirectory(t)
   const taskDir = join(root, allocationId(1), 'web')
   await mkdir(join(taskDir, 'local'), { recursive: true })
@@ -63,15 +69,17 @@ async function aBench(
     workspace: new DiskWorkspace(root),
     taskHooks: taskHooks({ catalog }),
   })
-  t.after(() => bench.runner.destroy())
+  ending.push(() => bench.runner.destroy())
   return {
     ...bench,
     catalog,
     taskDir,
     read: (path) => readFile(join(taskDir, path), 'utf8'),
     async until(isMet) {
-      for (let n = 0; n < 2_000 && !isMet(); n += 1) await pass(bench.clock, 10, 10)
-      assert.ok(isMet(), 'waited in vain')
+      await until('the task', async () => {
+        await pass(bench.clock, 10, 10)
+        return isMet() ? true : undefined
+      })
     },
   }
 }
@@ -110,7 +118,7 @@ test('the source may be a file of the task, and files may be included', async (t
 test('variables of a rendered file come last', async (t) => {
   const EmbeddedTmpl = '# c\nA=1\nexport B="two words"\nC=\'$x\'\nREEVE_ALLOC_ID=forged\n'
   const bench = await aBench(t, [aTemplate({ EmbeddedTmpl, Envvars: true })], {
-    task: { Env: { A: '0' }, Config: { note: '${B}' } },
+    task: { Env: { A: '0' } },
   })
   await bench.until(() => isRunning(bench))
   const launch = bench.driver.running[0]?.launch
@@ -140,7 +148,7 @@ test('a task waits for what its templates need, and says for what', async (t) =>
 test('a change restarts the task at once, and uses up no attempt', async (t) => {
   const catalog = new FakeCatalog()
   catalog.variables.set('v', { k: '1' })
-  const EmbeddedTmpl = '{{ with nomadVar "v" }}{{ .k }}{{ end }}'
+  const EmbeddedTmpl = '{{ with variable "v" }}{{ .k }}{{ end }}'
   const bench = await aBench(t, [aTemplate({ EmbeddedTmpl })], { catalog })
   await bench.until(() => isRunning(bench))
   catalog.variables.set('v', { k: '2' })

@@ -282,13 +282,18 @@ function mountBody(mount: MountConfig): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The engine keeps as much as one of our files, for the time in which no agent reads it. */
+/**
+ * What the engine keeps for the time in which no agent reads it. Some engines begin anew at the
+ * limit, with a reader or without, so it is never tight.
+ */
+const ENGINE_LOG_BYTES_MIN = 32 * BYTES_PER_MB
+
 function logConfig({ launch, config }: ContainerInput): Readonly<Record<string, unknown>> {
   if (config.logging !== undefined) {
     return { Type: config.logging.type, Config: config.logging.config }
   }
   if (launch.logs === undefined) return { Type: 'none', Config: {} }
-  const size = String(launch.logs.maxFileBytes)
+  const size = String(Math.max(ENGINE_LOG_BYTES_MIN, 2 * launch.logs.maxFileBytes))
   return { Type: 'json-file', Config: { 'max-size': size, 'max-file': '2' } }
 }
 

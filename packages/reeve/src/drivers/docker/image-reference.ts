@@ -15,7 +15,7 @@ const DEFAULT_REGISTRY = 'docker.io'
 const NAME_LENGTH_MAX = 512
 
 const REPOSITORY =
-  /^(?:[a-zA-Z0-9.-]+(?::\d{1,5})?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*$/
+  /^(?:[a-zA-Z0-9][a-zA-Z0-9.-]*(?::\d{1,5})?\/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*$/
 const TAG = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/
 const DIGEST = /^sha(256:[0-9a-f]{64}|512:[0-9a-f]{128})$/
 

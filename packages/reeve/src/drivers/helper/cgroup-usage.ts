@@ -17,6 +17,7 @@ const FILES = [
   'memory.usage_in_bytes',
   'memory.max_usage_in_bytes',
   'pids.current',
+  'cgroup.procs',
 ] as const
 
 /** The text of each file that is there, whichever group has it; v1 `cpu.stat` apart. */
@@ -72,8 +73,12 @@ export function usageFrom(counters: Counters, atMs: number): TaskUsage {
       usageBytes,
       maxUsageBytes: Math.max(peak, usageBytes),
     },
-    pids: value(counters['pids.current']) ?? 0,
+    pids: value(counters['pids.current']) ?? lineCount(counters['cgroup.procs']),
   }
+}
+
+function lineCount(text: string | undefined): number {
+  return (text ?? '').split('\n').filter((line) => line !== '').length
 }
 
 function us(microseconds: number | undefined): number | undefined {

@@ -62,9 +62,42 @@ interface ClientConfig {
   readonly meta: Readonly<Record<string, string>>
   /** What the node shows when the servers do not know it yet. */
   readonly joinToken: Secret | undefined
+  /** Whether callers with the right to may run commands inside tasks. */
+  readonly remoteExec: boolean
   /** Whether tasks may run as plain processes of this machine. */
   readonly rawExec: boolean
+  readonly exec: ExecConfig
+  readonly docker: DockerConfig
   readonly reserved: ReservedConfig
+}
+
+/** How isolated tasks may run on the node. */
+interface ExecConfig {
+  readonly enabled: boolean
+  /** Capabilities that tasks may ask for; `all` is any. */
+  readonly allowCaps: readonly string[]
+  readonly denyUsers: readonly string[]
+  readonly allowHostNamespaces: boolean
+  /** Processor time is a limit and not only a weight. */
+  readonly isCpuHard: boolean
+  readonly pidsMax: number
+  /** What tasks see of the machine, by its path there; empty: the usual. */
+  readonly chrootEnv: Readonly<Record<string, string>>
+}
+
+/** How tasks may run in containers on the node. */
+interface DockerConfig {
+  readonly enabled: boolean
+  /** `unix://` and an absolute path. */
+  readonly endpoint: string
+  readonly authFile: string | undefined
+  readonly policy: {
+    readonly allowPrivileged: boolean
+    readonly allowVolumes: boolean
+    readonly allowHostNamespaces: boolean
+    readonly allowCaps: readonly string[]
+    readonly pidsMax: number
+  }
 }
 
 /** What the node keeps for itself and its operating system. */

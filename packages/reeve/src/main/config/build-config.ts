@@ -32,7 +32,9 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
       nodeClass: settings.nodeClass,
       meta: settings.meta,
       joinToken: settings.joinToken,
+      remoteExec: !settings.disableRemoteExec,
       rawExec: settings.rawExec,
+      ...driverConfig(settings),
       reserved: {
         cpuMHz: settings.reservedCpu,
         memoryMB: settings.reservedMemory,
@@ -44,6 +46,32 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
     log: { level: settings.logLevel, json: settings.logJson },
     eventLog: { ageMsMax: settings.eventLogAge, commitsMax: settings.eventLogCommits },
     http: { corsOrigins: settings.corsOrigins, responseHeaders: settings.responseHeaders },
+  }
+}
+
+function driverConfig(settings: Settings): Pick<AgentConfig['client'], 'exec' | 'docker'> {
+  return {
+    exec: {
+      enabled: settings.exec,
+      allowCaps: settings.execCaps,
+      denyUsers: settings.execDeniedUsers,
+      allowHostNamespaces: settings.execHostNamespaces,
+      isCpuHard: settings.execCpuHardLimit,
+      pidsMax: settings.execPids,
+      chrootEnv: settings.chrootEnv,
+    },
+    docker: {
+      enabled: settings.docker,
+      endpoint: settings.dockerEndpoint,
+      authFile: settings.dockerAuth,
+      policy: {
+        allowPrivileged: settings.dockerPrivileged,
+        allowVolumes: settings.dockerVolumes,
+        allowHostNamespaces: settings.dockerHostNamespaces,
+        allowCaps: settings.dockerCaps,
+        pidsMax: settings.dockerPids,
+      },
+    },
   }
 }
 

@@ -8,6 +8,7 @@ import {
   type GivenSources,
 } from '../../../test/build/agent-config.ts'
 import { DEFAULT_PRESENCE } from '../../control/index.ts'
+import { DEFAULT_CAPS } from '../../drivers/index.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { optionEntries } from './options.ts'
 import type { ConfigProblem } from './problem.ts'
@@ -115,6 +116,29 @@ for (const c of precedenceCases)
     assert.deepEqual(c.read(anAgentConfig(c.given)), c.want)
   })
 
+const DEFAULT_EXEC: AgentConfig['client']['exec'] = {
+  enabled: true,
+  allowCaps: DEFAULT_CAPS,
+  denyUsers: ['root', '0'],
+  allowHostNamespaces: false,
+  isCpuHard: false,
+  pidsMax: 4_096,
+  chrootEnv: {},
+}
+
+const DEFAULT_DOCKER: AgentConfig['client']['docker'] = {
+  enabled: true,
+  endpoint: 'unix:///var/run/docker.sock',
+  authFile: undefined,
+  policy: {
+    allowPrivileged: false,
+    allowVolumes: false,
+    allowHostNamespaces: false,
+    allowCaps: DEFAULT_CAPS,
+    pidsMax: 4_096,
+  },
+}
+
 test('configuration: --dev is server and node on loopback, without ACLs', () => {
   assert.deepEqual(anAgentConfig({ flags: dev }), {
     dev: true,
@@ -134,7 +158,10 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       nodeClass: '',
       meta: {},
       joinToken: undefined,
+      remoteExec: true,
       rawExec: true,
+      exec: DEFAULT_EXEC,
+      docker: DEFAULT_DOCKER,
       reserved: { cpuMHz: 0, memoryMB: 0, diskMB: 0, ports: '' },
     },
     acl: { enabled: false },
@@ -177,7 +204,9 @@ client {
   servers    = ["10.0.0.1", "[::1]:99"]
   node_pool  = "batch"
   node_class = "gpu"
+  disable_remote_exec = true
   meta       = { rack = "r1" }
+  chroot_env = { "/opt" = "/opt" }
   reserved {
     cpu            = 500
     memory         = 512
@@ -188,6 +217,30 @@ client {
 
 plugin "raw_exec" {
   config { enabled = true }
+}
+
+plugin "exec" {
+  config {
+    enabled               = false
+    allow_caps            = ["chown"]
+    denied_users          = ["daemon"]
+    allow_host_namespaces = true
+    cpu_hard_limit        = true
+    pids_limit            = 100
+  }
+}
+
+plugin "docker" {
+  config {
+    enabled               = false
+    endpoint              = "unix:///run/podman.sock"
+    allow_privileged      = true
+    allow_host_namespaces = true
+    allow_caps            = ["all"]
+    pids_limit            = 200
+    auth { config = "/etc/logins.json" }
+    volumes { enabled = true }
+  }
 }
 
 event_log {
@@ -225,10 +278,36 @@ const everythingAsJson = {
     servers: ['10.0.0.1', '[::1]:99'],
     node_pool: 'batch',
     node_class: 'gpu',
+    disable_remote_exec: true,
     meta: { rack: 'r1' },
+    chroot_env: { '/opt': '/opt' },
     reserved: { cpu: 500, memory: 512, disk: 1024, reserved_ports: '22,8000-8010' },
   },
-  plugin: { raw_exec: { config: { enabled: true } } },
+  plugin: {
+    raw_exec: { config: { enabled: true } },
+    exec: {
+      config: {
+        enabled: false,
+        allow_caps: ['chown'],
+        denied_users: ['daemon'],
+        allow_host_namespaces: true,
+        cpu_hard_limit: true,
+        pids_limit: 100,
+      },
+    },
+    docker: {
+      config: {
+        enabled: false,
+        endpoint: 'unix:///run/podman.sock',
+        allow_privileged: true,
+        allow_host_namespaces: true,
+        allow_caps: ['all'],
+        pids_limit: 200,
+        auth: { config: '/etc/logins.json' },
+        volumes: { enabled: true },
+      },
+    },
+  },
   event_log: { max_age: '90m', max_commits: 5000 },
   http_api_cors_origins: ['https://ui.example.com'],
   http_api_response_headers: { 'X-Team': 'platform' },
@@ -272,7 +351,29 @@ for (const [path, text] of [
         nodeClass: 'gpu',
         meta: { rack: 'r1' },
         joinToken,
+        remoteExec: false,
         rawExec: true,
+        exec: {
+          enabled: false,
+          allowCaps: ['chown'],
+          denyUsers: ['daemon'],
+          allowHostNamespaces: true,
+          isCpuHard: true,
+          pidsMax: 100,
+          chrootEnv: { '/opt': '/opt' },
+        },
+        docker: {
+          enabled: false,
+          endpoint: 'unix:///run/podman.sock',
+          authFile: '/etc/logins.json',
+          policy: {
+            allowPrivileged: true,
+            allowVolumes: true,
+            allowHostNamespaces: true,
+            allowCaps: ['all'],
+            pidsMax: 200,
+          },
+        },
         reserved: { cpuMHz: 500, memoryMB: 512, diskMB: 1024, ports: '22,8000-8010' },
       },
       acl: { enabled: true },

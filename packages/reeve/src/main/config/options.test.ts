@@ -4,6 +4,7 @@ import test from 'node:test'
 import { inspect } from 'node:util'
 import { ALL_NODE_POOL, DEFAULT_NODE_POOL, GLOBAL_REGION } from '@reeve/contract'
 import { anAgentConfig, hostFacts } from '../../../test/build/agent-config.ts'
+import { DEFAULT_CAPS } from '../../drivers/index.ts'
 import { DOCUMENT, withCurrentTable } from './documentation.ts'
 import { optionEntries, options } from './options.ts'
 import { redactedConfig } from './redacted-config.ts'
@@ -71,6 +72,8 @@ test('options: what is in force is shown in the words of its file, without secre
       node_pool: 'default',
       node_class: '',
       meta: { rack: 'r1' },
+      disable_remote_exec: false,
+      chroot_env: {},
       reserved: { cpu: 0, memory: 0, disk: 0, reserved_ports: '' },
     },
     region: 'global',
@@ -81,7 +84,30 @@ test('options: what is in force is shown in the words of its file, without secre
     ports: { http: 4646 },
     advertise: { http: '127.0.0.1' },
     join_token: '<redacted>',
-    plugin: { raw_exec: { config: { enabled: true } } },
+    plugin: {
+      raw_exec: { config: { enabled: true } },
+      exec: {
+        config: {
+          enabled: true,
+          allow_caps: DEFAULT_CAPS,
+          denied_users: ['root', '0'],
+          allow_host_namespaces: false,
+          cpu_hard_limit: false,
+          pids_limit: 4_096,
+        },
+      },
+      docker: {
+        config: {
+          enabled: true,
+          endpoint: 'unix:///var/run/docker.sock',
+          allow_privileged: false,
+          volumes: { enabled: false },
+          allow_host_namespaces: false,
+          allow_caps: DEFAULT_CAPS,
+          pids_limit: 4_096,
+        },
+      },
+    },
     acl: { enabled: false },
     log_level: 'info',
     log_json: false,

@@ -1,4 +1,5 @@
 import { LOG_LEVELS } from './agent-config.ts'
+import { driverOptions } from './driver-options.ts'
 import { always, depends, option, type Option } from './option.ts'
 import {
   address,
@@ -228,6 +229,14 @@ export const options = {
     help: 'Facts about the node that jobs may ask for, such as `rack`.',
     read: (config) => config.client.meta,
   }),
+  disableRemoteExec: option({
+    kind: bool,
+    file: ['client', 'disable_remote_exec'],
+    environment: 'REEVE_DISABLE_REMOTE_EXEC',
+    byDefault: always(false, '`false`'),
+    help: 'Whether the node refuses to run commands inside its tasks, whatever rights a caller has.',
+    read: (config) => !config.client.remoteExec,
+  }),
   reservedCpu: option({
     kind: amount,
     file: ['client', 'reserved', 'cpu'],
@@ -256,14 +265,7 @@ export const options = {
     help: 'Ports of the machine that no task is given, such as `22,80,8500-8600`.',
     read: (config) => config.client.reserved.ports,
   }),
-  rawExec: option({
-    kind: bool,
-    file: ['plugin', 'raw_exec', 'config', 'enabled'],
-    environment: 'REEVE_RAW_EXEC',
-    byDefault: depends('`false`; `true` with `--dev`', ({ dev }) => dev),
-    help: 'Whether tasks may run as plain processes, without isolation from this machine.',
-    read: (config) => config.client.rawExec,
-  }),
+  ...driverOptions,
   acl: option({
     kind: bool,
     file: ['acl', 'enabled'],

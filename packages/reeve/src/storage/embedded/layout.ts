@@ -115,14 +115,28 @@ export function toRowValue(key: string, text: string): Uint8Array {
 }
 
 export function fromRowValue(key: string, value: string): StoredRow {
-  const text = unescapeText(unseal(key, value))
+  const sealed = unseal(key, value)
   const separator = key.indexOf(SEPARATOR)
-  return {
+  const row = {
     table: unescapeText(key.slice(1, separator)),
     key: unescapeText(key.slice(separator + 1)),
-    text,
+    text: unescapeText(sealed),
   }
+  const restAt = sealed.indexOf('\n') + 1
+  return restAt === 0 ? row : { ...row, rest: unescapeText(ownText(sealed.slice(restAt))) }
 }
+
+const scratch = Buffer.allocUnsafe(256 * 1024)
+
+/** The same text in memory of its own. It came out of UTF-8, so nothing is lost on the way there. */
+function ownText(text: string): string {
+  const isShort = text.length * UTF8_BYTES_MAX <= scratch.length
+  const bytes = isShort ? scratch : Buffer.allocUnsafe(text.length * UTF8_BYTES_MAX)
+  return bytes.toString('utf8', 0, bytes.write(text, 'utf8'))
+}
+
+/** Of one character as JavaScript counts them. */
+const UTF8_BYTES_MAX = 3
 
 /** The checksum goes last, so that the bytes handed out need not be copied. */
 export function toBlobValue(key: string, bytes: Uint8Array): Uint8Array {

@@ -58,6 +58,7 @@ export function prepareAction(
   question: ActionQuestion,
 ): Result<PreparedExec, Refusal> {
   const { namespace, jobId, task: taskName, action: actionName, tty } = question
+  if (!caller.grants.allows(namespace, 'alloc-exec')) return err(PERMISSION_DENIED)
   const allocId = question.allocId || someAllocation(context, question)
   if (allocId === undefined)
     return err(refusal('invalid-input', `job ${JSON.stringify(jobId)} has no running allocation`))

@@ -129,7 +129,7 @@ export class CatalogHub {
     const kind = 'facts'
     switch (what.topic) {
       case 'service': {
-        const isOpen = this.#rights.runsIn(nodeId, namespace)
+        const isOpen = this.#rights.of(nodeId, namespace).runsSomething
         const group = namespacedKey(namespace, what.name)
         const rows = isOpen ? tables.service_registrations.rowsIn('service', group) : []
         return { kind, id, instances: rows.slice(0, ROWS_MAX) }
@@ -144,7 +144,7 @@ export class CatalogHub {
   }
 
   async #names(nodeId: string, namespace: string) {
-    if (!this.#rights.runsIn(nodeId, namespace)) return []
+    if (!this.#rights.of(nodeId, namespace).runsSomething) return []
     const [list] = await serviceNames(this.#options.store.tables, {
       namespaces: [namespace],
       nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
@@ -155,19 +155,20 @@ export class CatalogHub {
 
   #items(nodeId: string, { namespace, path }: PathTopic) {
     const { store, sealer } = this.#options
-    if (!this.#rights.mayReadVariable(nodeId, namespace, path)) return null
+    if (!this.#rights.of(nodeId, namespace).mayRead(path)) return null
     const row = store.tables.variables.find(namespacedKey(namespace, path))
     return row === undefined ? null : openItems(sealer, row)
   }
 
   #paths(nodeId: string, { namespace, path }: PathTopic): readonly string[] {
     const low = namespacedKey(namespace, path)
+    const rights = this.#rights.of(nodeId, namespace)
     const paths: string[] = []
     let seen = 0
     for (const key of this.#options.store.tables.variables.keys(low)) {
       if (!key.startsWith(low) || seen++ === ROWS_MAX) break
       const found = key.slice(namespace.length + 1)
-      if (this.#rights.mayReadVariable(nodeId, namespace, found)) paths.push(found)
+      if (rights.mayRead(found)) paths.push(found)
     }
     return paths
   }

@@ -8,6 +8,14 @@ import {
 } from '../../model/index.ts'
 import { jobVersionKey, type Tables } from '../../state/index.ts'
 
+/** What the allocations of a node may know of one namespace. */
+interface NodeRights {
+  /** Then it may know the services of the namespace. */
+  readonly runsSomething: boolean
+  /** Whether it may read the variable. */
+  readonly mayRead: (path: string) => boolean
+}
+
 interface JobGrants {
   readonly job: NonNullable<AclPolicyRecord['JobACL']>
   readonly grants: Grants
@@ -26,32 +34,33 @@ export class WorkloadRights {
     this.#tables = tables
   }
 
-  /** Whether the node runs something in the namespace: then it may know its services. */
-  runsIn(nodeId: string, namespace: string): boolean {
-    return this.#live(nodeId, namespace).length > 0
-  }
-
-  mayReadVariable(nodeId: string, namespace: string, path: string): boolean {
-    return this.#live(nodeId, namespace).some((row) => this.#mayRead(row, path))
-  }
-
-  #live(nodeId: string, namespace: string): readonly AllocationRow[] {
-    return this.#tables.allocations
+  /** What the node may know of a namespace now: worked out once for many questions. */
+  of(nodeId: string, namespace: string): NodeRights {
+    const live = this.#tables.allocations
       .rowsIn('node', nodeId)
       .filter((row) => row.Namespace === namespace && !isClientTerminal(row))
+    const workloads = this.#workloads(live)
+    const bound = new Set(workloads.flatMap((workload) => this.#bound(namespace, workload)))
+    return {
+      runsSomething: live.length > 0,
+      mayRead: (path) =>
+        workloads.some((workload) => isOwnVariable(workload, path)) ||
+        [...bound].some(({ grants }) => grants.variable(namespace, path, 'read')),
+    }
   }
 
-  #mayRead(row: AllocationRow, path: string): boolean {
-    const key = jobVersionKey(row.Namespace, row.JobID, row.JobVersion)
-    const job = this.#tables.job_versions.find(key)
-    if (job === undefined) return false
-    return workloadsOf(job, row.TaskGroup).some(
-      (workload) =>
-        isOwnVariable(workload, path) ||
-        this.#bound(row.Namespace, workload).some(({ grants }) =>
-          grants.variable(row.Namespace, path, 'read'),
-        ),
+  /** Each once: a node may run a thousand instances of one group. */
+  #workloads(rows: readonly AllocationRow[]): readonly Workload[] {
+    const groups = new Map(
+      rows.map((row) => {
+        const key = jobVersionKey(row.Namespace, row.JobID, row.JobVersion)
+        return [JSON.stringify([key, row.TaskGroup]), { key, group: row.TaskGroup }] as const
+      }),
     )
+    return [...groups.values()].flatMap(({ key, group }) => {
+      const job = this.#tables.job_versions.find(key)
+      return job === undefined ? [] : workloadsOf(job, group)
+    })
   }
 
   #bound(namespace: string, { jobId, group, task }: Workload): readonly JobGrants[] {

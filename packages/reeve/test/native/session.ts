@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { createInterface } from 'node:readline'
-import { helper, type Handle, type Spec } from './task-helper.ts'
+import { helper, type Handle, type Spec } from './launcher.ts'
 
 export interface SessionEnd {
   readonly code: number
@@ -55,7 +55,8 @@ export class Session {
     const ends = Promise.withResolvers<SessionEnd | undefined>()
     createInterface({ input: records }).on('line', (line) => {
       lines.push(line)
-      if (lines.length === 1) starts.resolve(JSON.parse(line) as SessionStart)
+      const start: SessionStart = JSON.parse(line)
+      if (lines.length === 1) starts.resolve(start)
     })
     this.started = starts.promise
     this.ended = ends.promise
@@ -63,7 +64,8 @@ export class Session {
     this.status = status.promise
     child.once('close', (code) => {
       const last = lines[1]
-      ends.resolve(last === undefined ? undefined : (JSON.parse(last) as SessionEnd))
+      const end: SessionEnd | undefined = last === undefined ? undefined : JSON.parse(last)
+      ends.resolve(end)
       starts.resolve({ ok: false, kind: 'died' })
       status.resolve(code)
       this.#heard()

@@ -17,8 +17,8 @@ import type { Readable, Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-const root = fileURLToPath(new URL('../../../../', import.meta.url))
-const CACHE = join(root, 'node_modules/.cache/reeve')
+export const repository = fileURLToPath(new URL('../../../../', import.meta.url))
+const CACHE = join(repository, 'node_modules/.cache/reeve')
 
 /** Built by the set-up; a test that needs it is skipped, with this reason, where it is missing. */
 export const helper = join(CACHE, 'reeve-task')
@@ -71,7 +71,8 @@ export class Launcher {
   readonly #started: Handle[] = []
   #next = 1
   readonly #waiting = new Map<number, (answer: Answer) => void>()
-  #told: () => void = () => undefined
+  /** Who waits for an event; told of each, and looks for itself. */
+  #told: (() => void)[] = []
 
   constructor(program = helper, dir = mkdtempSync(join(tmpdir(), 'reeve-native-'))) {
     this.dir = dir
@@ -87,16 +88,22 @@ export class Launcher {
   }
 
   #hear(line: string): void {
-    // The answer's own members are checked by the tests that read them.
-    const answer = JSON.parse(line) as Answer
+    const answer: Answer = JSON.parse(line)
     const settle = typeof answer.id === 'number' ? this.#waiting.get(answer.id) : undefined
     if (settle === undefined) {
       this.events.push(answer)
-      this.#told()
+      const waiting = this.#told
+      this.#told = []
+      for (const look of waiting) look()
       return
     }
     this.#waiting.delete(Number(answer.id))
     settle(answer)
+  }
+
+  /** Waits for the end of a shim that this launcher started. */
+  async ended(shimPid: number): Promise<void> {
+    await this.event((event) => event['event'] === 'ended' && event['shimPid'] === shimPid)
   }
 
   /** The first event that fits, which may have come before. */
@@ -104,7 +111,7 @@ export class Launcher {
     for (;;) {
       const found = this.events.find(fits)
       if (found !== undefined) return found
-      await new Promise<void>((resolve) => (this.#told = resolve))
+      await new Promise<void>((resolve) => this.#told.push(resolve))
     }
   }
 
@@ -130,7 +137,7 @@ export class Launcher {
   }
 
   spec(spec: Spec): Spec {
-    const id = String(spec['id'] ?? 'task')
+    const id = idOf(spec)
     return {
       v: 1,
       id,
@@ -153,7 +160,7 @@ export class Launcher {
 
   async run(spec: Spec): Promise<Answer> {
     const whole = this.spec(spec)
-    const file = join(this.dir, 'tasks', `${String(whole['id'])}.spec`)
+    const file = join(this.dir, 'tasks', `${idOf(whole)}.spec`)
     writeFileSync(file, JSON.stringify(whole), { mode: 0o600 })
     return await this.ask({ op: 'run', spec: file })
   }
@@ -175,12 +182,13 @@ export class Launcher {
     const watcher = watch(join(this.dir, 'exits'), { signal: aborter.signal })
     while (!existsSync(file)) await once(watcher, 'change')
     aborter.abort()
-    return JSON.parse(readFileSync(file, 'utf8')) as Exit
+    const exit: Exit = JSON.parse(readFileSync(file, 'utf8'))
+    return exit
   }
 
   /** Starts it, waits for its end, and gives what it wrote. */
   async finish(spec: Spec): Promise<{ exit: Exit; stdout: string; stderr: string }> {
-    const id = String(spec['id'] ?? 'task')
+    const id = idOf(spec)
     await this.start({ logs: this.logs(id), ...spec })
     const exit = await this.exit(id)
     return { exit, stdout: this.log(id, 'stdout', 0), stderr: this.log(id, 'stderr', 0) }
@@ -205,6 +213,10 @@ export class Launcher {
     }
     rmSync(this.dir, { recursive: true, force: true })
   }
+}
+
+function idOf({ id }: Spec): string {
+  return typeof id === 'string' ? id : 'task'
 }
 
 export function aLauncher(t: TestContext, program?: string): Launcher {

@@ -1,0 +1,66 @@
+import type { AgentTaskGroup, Assignment } from '../assignment.ts'
+import { HOST_NETWORK, type TaskNetwork, type TaskPort } from '../task-launch.ts'
+import type { Interpolator } from '../task/interpolate.ts'
+
+/** The network that the tasks of one allocation share. */
+export interface AllocationNetwork {
+  /** Where the kernel keeps it. */
+  readonly namespacePath: string
+  /** Its address inside, and the device that has it. */
+  readonly address: string
+  readonly interfaceName: string
+}
+
+/** Makes and removes networks of allocations. Absent on a node that has only its own. */
+export interface AllocationNetworks {
+  /** What is wrong with this node for it; undefined when nothing is. */
+  probe(): Promise<string | undefined>
+  /** Safe to repeat: what is there already stays. */
+  setUp(allocationId: string, ports: readonly TaskPort[]): Promise<AllocationNetwork>
+  /** What was set up for it, by whichever agent. */
+  find(allocationId: string): AllocationNetwork | undefined
+  /** Safe to repeat. */
+  tearDown(allocationId: string): Promise<void>
+}
+
+/** Empty means the machine's own. */
+export function networkMode({ Networks }: AgentTaskGroup): string {
+  const mode = Networks?.[0]?.Mode ?? ''
+  return mode === '' ? 'host' : mode
+}
+
+/** The ports that the group was given. */
+export function groupPorts({ allocation }: Assignment): readonly TaskPort[] {
+  return (allocation.AllocatedResources.Shared.Ports ?? []).map(({ Label, HostIP, Value, To }) => {
+    return { label: Label, hostIp: HostIP, hostPort: Value, to: To }
+  })
+}
+
+/** Reference scheduling §35: the names of hosts and servers may have references. */
+export function taskNetwork(
+  { group }: Assignment,
+  given: AllocationNetwork | undefined,
+  interpolator: Interpolator,
+): Omit<TaskNetwork, 'ports'> {
+  const text = (value: string): string => interpolator.text(value, 'Networks')
+  const wanted = group.Networks?.[0]
+  const mode = networkMode(group)
+  const hostname = text(wanted?.Hostname ?? '')
+  const dns = wanted?.DNS ?? null
+  return {
+    ...HOST_NETWORK,
+    mode,
+    namespacePath: given?.namespacePath,
+    hostname,
+    hosts:
+      given === undefined || hostname === '' ? [] : [{ address: given.address, names: [hostname] }],
+    dns:
+      dns === null
+        ? undefined
+        : {
+            servers: (dns.Servers ?? []).map(text),
+            searches: (dns.Searches ?? []).map(text),
+            options: (dns.Options ?? []).map(text),
+          },
+  }
+}

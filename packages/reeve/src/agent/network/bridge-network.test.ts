@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { allocationId } from '../../../test/build/agent.ts'
+import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
+import { Fault } from '../../kit/fault.ts'
+import { BridgeNetwork } from './bridge-network.ts'
+import { portElements } from './bridge-rules.ts'
+
+const PORT = { label: 'http', hostIp: '10.0.0.1', hostPort: 20_001, to: 0 }
+
+/** Why the tools cannot be tried for real here; undefined when they can. */
+function whyNot(): string | undefined {
+  if (process.getuid?.() !== 0) return 'only root makes networks'
+  const tools = ['unshare', 'ip', 'nft', 'mount']
+  const missing = tools.filter((tool) => spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0)
+  if (missing.length > 0) return `${missing.join(', ')} not installed`
+  const trial = 'mount -t tmpfs tmpfs /mnt && nft list ruleset'
+  const trialRun = spawnSync('unshare', ['-n', '-m', 'sh', '-c', trial])
+  return trialRun.status === 0 ? undefined : 'namespaces or the packet filter are not to be had'
+}
+
+test('a port of the machine leads into the network of an allocation, for real', async (t) => {
+  const reason = whyNot()
+  if (reason !== undefined) {
+    t.skip(reason)
+    return
+  }
+  const stateDir = await temporaryDirectory(t)
+  const child = new URL('../../../test/network/bridge-child.ts', import.meta.url).pathname
+  // The machine's own network is never touched: the names of namespaces live in a mount of their own.
+  const script =
+    'mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns && mount --make-shared /run/netns && exec "$@"'
+  const args = ['-n', '-m', 'sh', '-c', script, 'sh', process.execPath, child, stateDir]
+  const text = execFileSync('unshare', args, { encoding: 'utf8', timeout: 60_000 })
+  const found = JSON.parse(text)
+  assert.equal(found.complaint, undefined)
+  assert.equal(found.answer, 'hello')
+  assert.equal(found.made.address, '172.30.64.2')
+  assert.deepEqual(found.again, found.made)
+  assert.deepEqual(found.found, found.made)
+  assert.ok(found.isGone)
+  assert.ok(found.isUnmapped)
+})
+
+/** Tools that only remember what they were asked, up to the words that make them fail. */
+async function recorded(
+  t: TestContext,
+  failing = '',
+): Promise<{ networks: BridgeNetwork; calls: string[]; dir: string }> {
+  const dir = await temporaryDirectory(t)
+  const calls: string[] = []
+  const networks = new BridgeNetwork({
+    stateFile: join(dir, 'networks.json'),
+    namespacesDir: dir,
+    run: async (program, args, input = '') => {
+      const call = `${program} ${args.join(' ')} ${input}`
+      calls.push(call)
+      if (failing !== '' && call.includes(failing)) throw new Fault('network', 'it failed')
+      if (args[0] === 'netns' && args[1] === 'add') await mkdir(join(dir, args[2] ?? ''))
+    },
+  })
+  return { networks, calls, dir }
+}
+
+test('what fails half-way is taken back', async (t) => {
+  const { networks, calls } = await recorded(t, 'link add reeve0')
+  await assert.rejects(networks.setUp(allocationId(1), [PORT]), { kind: 'network' })
+  assert.equal(networks.find(allocationId(1)), undefined)
+  assert.ok(calls.some((call) => call.startsWith(`ip netns delete ${allocationId(1)}`)))
+})
+
+test('a damaged state file stops the agent instead of giving addresses out twice', async (t) => {
+  const { networks, dir } = await recorded(t)
+  await writeFile(join(dir, 'networks.json'), '{"leases":{"x":{"address":1}}}')
+  await assert.rejects(networks.open(), { kind: 'agent-state' })
+})
+
+test('an entry names the port inside, which is the same when nothing else is said', () => {
+  assert.equal(
+    portElements('add', '172.30.64.9', [PORT, { ...PORT, hostPort: 1, to: 80 }]),
+    [
+      'add element ip reeve dnat_tcp { 20001 : 172.30.64.9 . 20001 }',
+      'add element ip reeve dnat_tcp { 1 : 172.30.64.9 . 80 }',
+      'add element ip reeve dnat_udp { 20001 : 172.30.64.9 . 20001 }',
+      'add element ip reeve dnat_udp { 1 : 172.30.64.9 . 80 }',
+      '',
+    ].join('\n'),
+  )
+})

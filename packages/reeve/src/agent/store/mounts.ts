@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { Fault, messageOf } from '../../kit/fault.ts'
+
+/** What is mounted at a path and below it, the deepest first. */
+export async function mountsBelow(path: string): Promise<readonly string[]> {
+  const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')
+  const points = table.split('\n').map((line) => unescapeMount(line.split(' ')[4] ?? ''))
+  const below = points.filter((point) => point === path || point.startsWith(`${path}/`))
+  return below.toReversed()
+}
+
+/** The kernel writes blanks in paths as three octal digits. */
+function unescapeMount(text: string): string {
+  return text.replace(/\\([0-7]{3})/g, (_, octal: string) =>
+    String.fromCharCode(Number.parseInt(octal, 8)),
+  )
+}
+
+/** Reference task-drivers §15: nothing is removed across a mount, so it is taken away first. */
+export async function unmountBelow(path: string): Promise<void> {
+  for (const point of await mountsBelow(path)) {
+    const complaint = await run('umount', ['--', point])
+    if (complaint !== undefined) {
+      throw new Fault('agent-state', `${point} stays mounted: ${complaint}`)
+    }
+  }
+}
+
+/** Memory as a directory: what it holds never reaches a disk, and it is full at its size. */
+export async function mountMemory(path: string, options: MemoryMount): Promise<void> {
+  if ((await mountsBelow(path)).includes(path)) return
+  const { sizeMB, owner } = options
+  const settings = [
+    'noexec',
+    'nosuid',
+    'nodev',
+    `size=${sizeMB}m`,
+    'mode=0700',
+    ...(owner === undefined ? [] : [`uid=${owner.uid}`, `gid=${owner.gid}`]),
+  ].join(',')
+  const complaint = await run('mount', ['-t', 'tmpfs', '-o', settings, 'tmpfs', '--', path])
+  if (complaint === undefined) return
+  throw new Fault('agent-state', `no memory could be mounted at ${path}: ${complaint}`)
+}
+
+interface MemoryMount {
+  readonly sizeMB: number
+  readonly owner: { readonly uid: number; readonly gid: number } | undefined
+}
+
+/** What the program complained of; undefined when it did its work. */
+async function run(program: string, args: readonly string[]): Promise<string | undefined> {
+  const child = spawn(program, args, {
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let complaint = ''
+  child.stderr.on('data', (piece: Buffer) => {
+    complaint = `${complaint}${piece.toString('utf8')}`.slice(0, 1_024)
+  })
+  try {
+    const [code]: unknown[] = await once(child, 'close')
+    return code === 0 ? undefined : complaint.trim()
+  } catch (thrown) {
+    return messageOf(thrown)
+  }
+}

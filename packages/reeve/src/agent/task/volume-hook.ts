@@ -1,0 +1,74 @@
+import { stat } from 'node:fs/promises'
+import type { VolumeMount, VolumeRequest } from '@reeve/contract'
+import { Fault, messageOf } from '../../kit/fault.ts'
+import { ownValue } from '../own-value.ts'
+import type { TaskMount } from '../task-launch.ts'
+import type { TaskHook, TaskHookContext } from './task-hook.ts'
+
+/** A directory of the machine that the operator lends to jobs. */
+export interface HostVolume {
+  readonly Path: string
+  readonly ReadOnly: boolean
+}
+
+/** Finds the volumes that a task mounts. The driver mounts them, and takes them away with it. */
+export function volumeHook(volumes: () => Readonly<Record<string, HostVolume>>): TaskHook {
+  return {
+    name: 'volumes',
+    once: false,
+    applies: ({ task }) => (task.VolumeMounts ?? []).length > 0,
+    async beforeStart(context) {
+      if (context.isolation === 'none') {
+        const driver = JSON.stringify(context.task.Driver)
+        throw new Fault('task-invalid', `tasks of the driver ${driver} cannot mount volumes`)
+      }
+      const mounts = (context.task.VolumeMounts ?? []).map((mount) => {
+        return planMount(mount, context, volumes())
+      })
+      for (const { hostPath } of mounts) await requireDirectory(hostPath)
+      return { mounts }
+    },
+  }
+}
+
+function planMount(
+  mount: VolumeMount,
+  context: TaskHookContext,
+  volumes: Readonly<Record<string, HostVolume>>,
+): TaskMount {
+  const { interpolator } = context.environment
+  const request = ownValue(context.assignment.group.Volumes ?? {}, mount.Volume)
+  const asked = JSON.stringify(mount.Volume)
+  if (request === undefined) throw new Fault('task-invalid', `the group has no volume ${asked}`)
+  if (request.Type !== 'host') {
+    throw new Fault('task-invalid', `volume ${asked}: this node has no ${request.Type} volumes`)
+  }
+  const source = sourceOf(request, context)
+  const volume = ownValue(volumes, source)
+  if (volume === undefined) {
+    throw new Fault('task-unstartable', `this node has no volume ${JSON.stringify(source)}`)
+  }
+  const readOnly = request.ReadOnly || mount.ReadOnly
+  if (volume.ReadOnly && !readOnly) {
+    throw new Fault('task-invalid', `volume ${JSON.stringify(source)} can only be read`)
+  }
+  const taskPath = interpolator.text(mount.Destination, 'VolumeMounts.Destination')
+  if (!taskPath.startsWith('/') || /(^|\/)\.\.?(\/|$)|\0/.test(taskPath)) {
+    throw new Fault('task-invalid', `${JSON.stringify(taskPath)} is no place for a volume`)
+  }
+  return { hostPath: volume.Path, taskPath, readOnly }
+}
+
+/** Reference scheduling §35: the name may have references; each allocation may have its own. */
+function sourceOf(request: VolumeRequest, { environment, assignment }: TaskHookContext): string {
+  const source = environment.interpolator.text(request.Source, 'Volumes.Source')
+  if (!request.PerAlloc) return source
+  return `${source}${/\[\d+\]$/.exec(assignment.allocation.Name)?.[0] ?? ''}`
+}
+
+async function requireDirectory(path: string): Promise<void> {
+  const found = await stat(path).catch((thrown: unknown) => {
+    throw new Fault('task-unstartable', `the volume cannot be used: ${messageOf(thrown)}`)
+  })
+  if (!found.isDirectory()) throw new Fault('task-unstartable', `${path} is no directory`)
+}

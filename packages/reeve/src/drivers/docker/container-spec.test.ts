@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aLaunch } from '../../../test/build/launch.ts'
+import { HOST_NETWORK, type TaskLaunch } from '../../agent/index.ts'
+import { DEFAULT_CAPS } from '../settings/capabilities.ts'
+import { containerSpec } from './container-spec.ts'
+import { readDockerConfig } from './docker-config.ts'
+import { member } from './engine.ts'
+
+const MB = 1024 * 1024
+
+interface Given {
+  readonly config?: Readonly<Record<string, unknown>>
+  readonly launch?: Partial<TaskLaunch>
+  readonly canJoinByPath?: boolean
+}
+
+function specOf({ config = {}, launch = {}, canJoinByPath = false }: Given): unknown {
+  return containerSpec({
+    launch: aLaunch(launch),
+    config: readDockerConfig({ image: 'box:1', ...config }),
+    policy: {
+      allowPrivileged: false,
+      allowVolumes: true,
+      allowHostNamespaces: false,
+      allowCaps: DEFAULT_CAPS,
+      pidsMax: 4_096,
+    },
+    coreCount: 4,
+    binds: [],
+    canJoinByPath,
+  })
+}
+
+const port = { label: 'http', hostIp: '10.0.0.9', hostPort: 20_123, to: 8_080 }
+const resources = { cpuMHz: 500, cpuFraction: 0.25, cores: [], memoryMB: 64, memoryMaxMB: 0 }
+const bridge = { ...HOST_NETWORK, mode: 'bridge', namespacePath: '/run/netns/x' }
+
+const cases: readonly (Given & {
+  readonly name: string
+  readonly at: readonly string[]
+  readonly want: unknown
+})[] = [
+  {
+    name: 'a command and its arguments',
+    config: { command: 'a', args: ['b'] },
+    at: ['Cmd'],
+    want: ['a', 'b'],
+  },
+  { name: 'no command: the image’s own', at: ['Cmd'], want: undefined },
+  { name: 'arguments alone', config: { args: ['b'] }, at: ['Cmd'], want: ['b'] },
+  { name: 'an entrypoint', config: { entrypoint: ['x'] }, at: ['Entrypoint'], want: ['x'] },
+  { name: 'the environment', launch: { env: { A: 'x=y' } }, at: ['Env'], want: ['A=x=y'] },
+  {
+    name: 'memory without swap',
+    launch: { resources },
+    at: ['HostConfig', 'MemorySwap'],
+    want: 64 * MB,
+  },
+  {
+    name: 'a larger limit of memory',
+    config: { memory_hard_limit: 256 },
+    launch: { resources },
+    at: ['HostConfig', 'Memory'],
+    want: 256 * MB,
+  },
+  {
+    name: 'the smaller one is then reserved',
+    launch: { resources: { ...resources, memoryMaxMB: 128 } },
+    at: ['HostConfig', 'MemoryReservation'],
+    want: 64 * MB,
+  },
+  { name: 'a weight', launch: { resources }, at: ['HostConfig', 'CpuShares'], want: 500 },
+  {
+    name: 'no limit of processors',
+    launch: { resources },
+    at: ['HostConfig', 'CpuQuota'],
+    want: undefined,
+  },
+  {
+    name: 'a quarter of four cores as a limit',
+    config: { cpu_hard_limit: true },
+    launch: { resources },
+    at: ['HostConfig', 'CpuQuota'],
+    want: 100_000,
+  },
+  {
+    name: 'cores of its own',
+    launch: { resources: { ...resources, cores: [1, 3] } },
+    at: ['HostConfig', 'CpusetCpus'],
+    want: '1,3',
+  },
+  { name: 'no capability but the usual', at: ['HostConfig', 'CapDrop'], want: ['ALL'] },
+  {
+    name: 'dropped ones',
+    config: { cap_drop: ['all'], cap_add: ['CAP_CHOWN'] },
+    at: ['HostConfig', 'CapAdd'],
+    want: ['CAP_CHOWN'],
+  },
+  { name: 'no new privileges', at: ['HostConfig', 'SecurityOpt'], want: ['no-new-privileges'] },
+  { name: 'the engine’s own network', at: ['HostConfig', 'NetworkMode'], want: 'bridge' },
+  {
+    name: 'no network',
+    launch: { network: { ...HOST_NETWORK, mode: 'none' } },
+    at: ['HostConfig', 'NetworkMode'],
+    want: 'none',
+  },
+  {
+    name: 'the allocation’s network, where the engine can',
+    launch: { network: bridge },
+    canJoinByPath: true,
+    at: ['HostConfig', 'NetworkMode'],
+    want: 'ns:/run/netns/x',
+  },
+  {
+    name: 'a port by its label',
+    config: { ports: ['http'] },
+    launch: { network: { ...HOST_NETWORK, ports: [port] } },
+    at: ['HostConfig', 'PortBindings', '8080/tcp'],
+    want: [{ HostIp: '10.0.0.9', HostPort: '20123' }],
+  },
+  {
+    name: 'a port in the older form',
+    config: { port_map: [{ http: 80 }] },
+    launch: { network: { ...HOST_NETWORK, ports: [port] } },
+    at: ['HostConfig', 'PortBindings', '80/udp'],
+    want: [{ HostIp: '10.0.0.9', HostPort: '20123' }],
+  },
+  {
+    name: 'limits of the shell',
+    config: { ulimit: { nofile: '10:20', nproc: '5' } },
+    at: ['HostConfig', 'Ulimits'],
+    want: [
+      { Name: 'nofile', Soft: 10, Hard: 20 },
+      { Name: 'nproc', Soft: 5, Hard: 5 },
+    ],
+  },
+  {
+    name: 'a tmpfs',
+    config: { mount: [{ type: 'tmpfs', target: '/x', tmpfs_options: [{ size: 100 }] }] },
+    at: ['HostConfig', 'Mounts'],
+    want: [{ Type: 'tmpfs', Target: '/x', ReadOnly: false, TmpfsOptions: { SizeBytes: 100 } }],
+  },
+  {
+    name: 'the directories of the task, and volumes',
+    launch: { taskDir: '/t', mounts: [{ hostPath: '/v', taskPath: '/data', readOnly: true }] },
+    at: ['HostConfig', 'Binds'],
+    want: ['/t/alloc:/alloc', '/t/local:/local', '/t/secrets:/secrets', '/v:/data:ro'],
+  },
+  { name: 'no log where none is wanted', at: ['HostConfig', 'LogConfig', 'Type'], want: 'none' },
+  {
+    name: 'a log driver of the engine',
+    config: { logging: [{ type: 'syslog', config: [{ tag: 'x' }] }] },
+    at: ['HostConfig', 'LogConfig'],
+    want: { Type: 'syslog', Config: { tag: 'x' } },
+  },
+  {
+    name: 'further hosts',
+    config: { extra_hosts: ['a:10.0.0.1'] },
+    launch: { network: { ...HOST_NETWORK, hosts: [{ address: '10.0.0.2', names: ['b'] }] } },
+    at: ['HostConfig', 'ExtraHosts'],
+    want: ['b:10.0.0.2', 'a:10.0.0.1'],
+  },
+  {
+    name: 'an address in a network of its own',
+    config: { network_mode: 'lan', ipv4_address: '10.5.0.9', network_aliases: ['db'] },
+    at: ['NetworkingConfig', 'EndpointsConfig', 'lan'],
+    want: { Aliases: ['db'], IPAMConfig: { IPv4Address: '10.5.0.9' } },
+  },
+  {
+    name: 'no health check of the image',
+    config: { healthchecks: [{ disable: true }] },
+    at: ['Healthcheck', 'Test'],
+    want: ['NONE'],
+  },
+  {
+    name: 'shared memory',
+    config: { shm_size: 1_000 },
+    at: ['HostConfig', 'ShmSize'],
+    want: 1_000,
+  },
+  {
+    name: 'kernel settings',
+    config: { sysctl: { 'net.core.somaxconn': 9 } },
+    at: ['HostConfig', 'Sysctls'],
+    want: { 'net.core.somaxconn': '9' },
+  },
+  { name: 'a limit of processes', at: ['HostConfig', 'PidsLimit'], want: 4_096 },
+  {
+    name: 'labels that nobody can take for ours',
+    config: { labels: { 'reeve.start': 'x' } },
+    at: ['Labels', 'reeve.start'],
+    want: 'start-1',
+  },
+  { name: 'no restart by the engine', at: ['HostConfig', 'RestartPolicy'], want: { Name: 'no' } },
+]
+for (const c of cases) {
+  test(`container: ${c.name}`, () => {
+    assert.deepEqual(member(specOf(c), ...c.at), c.want)
+  })
+}
+
+test('container: an engine that cannot join the allocation’s network says so', () => {
+  assert.throws(() => specOf({ launch: { network: bridge } }), {
+    kind: 'task-unstartable',
+    message: /cannot join the allocation's network "bridge"; set network_mode$/,
+  })
+})

@@ -1,0 +1,146 @@
+import { always, depends, option } from './option.ts'
+import { matching, path } from './text-kinds.ts'
+import { bool, integer, listOf, mapOf } from './value-kinds.ts'
+
+/** Reference task-drivers §6: what tasks may have unless the node says otherwise. */
+const CAPABILITIES: readonly string[] = [
+  ...['audit_write', 'chown', 'dac_override', 'fowner', 'fsetid', 'kill', 'mknod'],
+  ...['net_bind_service', 'setfcap', 'setgid', 'setpcap', 'setuid', 'sys_chroot'],
+]
+const DENIED_USERS: readonly string[] = ['root', '0']
+
+/** Reference task-drivers §15: enough for any program, too few for a fork bomb. */
+const PIDS_MAX = 4_096
+
+const capability = matching('the name of a capability, or `all`', /^(?:cap_)?[a-z][a-z_]{1,31}$/i)
+const user = matching('the name or number of a user', /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/)
+const engineEndpoint = matching('`unix://` and an absolute path', /^unix:\/\/\/\S{1,200}$/)
+const pids = integer({ min: 1, max: 4_194_304 })
+const paths = mapOf({
+  name: /^\/[^\p{Cc}]{0,4095}$/u,
+  value: /^\/[^\p{Cc}]{0,4095}$/u,
+  rule: 'both are absolute paths: of the machine, and of the task',
+})
+
+const noPaths: Readonly<Record<string, string>> = {}
+const capsText = 'what ordinary programs need of root, without the network and the machine'
+
+/** How tasks run on a node: the settings of its drivers. */
+export const driverOptions = {
+  rawExec: option({
+    kind: bool,
+    file: ['plugin', 'raw_exec', 'config', 'enabled'],
+    environment: 'REEVE_RAW_EXEC',
+    byDefault: depends('`false`; `true` with `--dev`', ({ dev }) => dev),
+    help: 'Whether tasks may run as plain processes, without isolation from this machine.',
+    read: (config) => config.client.rawExec,
+  }),
+  exec: option({
+    kind: bool,
+    file: ['plugin', 'exec', 'config', 'enabled'],
+    environment: 'REEVE_EXEC',
+    byDefault: always(true, '`true`'),
+    help: 'Whether tasks may run as isolated processes, where the agent is root and the machine can.',
+    read: (config) => config.client.exec.enabled,
+  }),
+  execCaps: option({
+    kind: listOf(capability),
+    file: ['plugin', 'exec', 'config', 'allow_caps'],
+    byDefault: always(CAPABILITIES, capsText),
+    help: 'Capabilities that isolated tasks may ask for; `all` is any. Without asking they have none.',
+    read: (config) => config.client.exec.allowCaps,
+  }),
+  execDeniedUsers: option({
+    kind: listOf(user),
+    file: ['plugin', 'exec', 'config', 'denied_users'],
+    byDefault: always(DENIED_USERS, '`root`, `0`'),
+    help: 'Users that no isolated task runs as.',
+    read: (config) => config.client.exec.denyUsers,
+  }),
+  execHostNamespaces: option({
+    kind: bool,
+    file: ['plugin', 'exec', 'config', 'allow_host_namespaces'],
+    byDefault: always(false, '`false`'),
+    help: 'Whether isolated tasks may share the processes or memory segments of the machine.',
+    read: (config) => config.client.exec.allowHostNamespaces,
+  }),
+  execCpuHardLimit: option({
+    kind: bool,
+    file: ['plugin', 'exec', 'config', 'cpu_hard_limit'],
+    byDefault: always(false, '`false`'),
+    help: 'Whether a task’s share of the processors is also its limit, and not only its weight.',
+    read: (config) => config.client.exec.isCpuHard,
+  }),
+  execPids: option({
+    kind: pids,
+    file: ['plugin', 'exec', 'config', 'pids_limit'],
+    byDefault: always(PIDS_MAX, `\`${PIDS_MAX}\``),
+    help: 'How many processes and threads an isolated task may have at once.',
+    read: (config) => config.client.exec.pidsMax,
+  }),
+  chrootEnv: option({
+    kind: paths,
+    file: ['client', 'chroot_env'],
+    byDefault: always(noPaths, 'programs, libraries and a few files of `/etc`'),
+    help: 'What isolated tasks see of the machine, read-only, in place of the usual.',
+    read: (config) => config.client.exec.chrootEnv,
+  }),
+  docker: option({
+    kind: bool,
+    file: ['plugin', 'docker', 'config', 'enabled'],
+    environment: 'REEVE_DOCKER',
+    byDefault: always(true, '`true`'),
+    help: 'Whether tasks may run in containers, where an engine answers.',
+    read: (config) => config.client.docker.enabled,
+  }),
+  dockerEndpoint: option({
+    kind: engineEndpoint,
+    file: ['plugin', 'docker', 'config', 'endpoint'],
+    environment: 'REEVE_DOCKER_ENDPOINT',
+    byDefault: always('unix:///var/run/docker.sock', '`unix:///var/run/docker.sock`'),
+    help: 'Where the container engine listens.',
+    read: (config) => config.client.docker.endpoint,
+  }),
+  dockerAuth: option({
+    kind: path,
+    file: ['plugin', 'docker', 'config', 'auth', 'config'],
+    byDefault: always(undefined, 'none'),
+    help: 'A file with logins by registry, in the form that the engine’s own client writes.',
+    read: (config) => config.client.docker.authFile,
+  }),
+  dockerPrivileged: option({
+    kind: bool,
+    file: ['plugin', 'docker', 'config', 'allow_privileged'],
+    byDefault: always(false, '`false`'),
+    help: 'Whether containers may be privileged, have devices, or switch protections off.',
+    read: (config) => config.client.docker.policy.allowPrivileged,
+  }),
+  dockerVolumes: option({
+    kind: bool,
+    file: ['plugin', 'docker', 'config', 'volumes', 'enabled'],
+    byDefault: always(false, '`false`'),
+    help: 'Whether containers may mount paths outside their allocation and volumes of the engine.',
+    read: (config) => config.client.docker.policy.allowVolumes,
+  }),
+  dockerHostNamespaces: option({
+    kind: bool,
+    file: ['plugin', 'docker', 'config', 'allow_host_namespaces'],
+    byDefault: always(false, '`false`'),
+    help: 'Whether containers may join the network, the processes or the like of the machine.',
+    read: (config) => config.client.docker.policy.allowHostNamespaces,
+  }),
+  dockerCaps: option({
+    kind: listOf(capability),
+    file: ['plugin', 'docker', 'config', 'allow_caps'],
+    byDefault: always(CAPABILITIES, capsText),
+    help: 'Capabilities that containers may have; `all` is any.',
+    read: (config) => config.client.docker.policy.allowCaps,
+  }),
+  dockerPids: option({
+    kind: pids,
+    file: ['plugin', 'docker', 'config', 'pids_limit'],
+    byDefault: always(PIDS_MAX, `\`${PIDS_MAX}\``),
+    help: 'How many processes and threads a container may have at most.',
+    read: (config) => config.client.docker.policy.pidsMax,
+  }),
+}

@@ -1,0 +1,39 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TaskDriver } from '../agent/index.ts'
+import { DockerDriver, ExecDriver, HelperRuntime, RawExecDriver } from '../drivers/index.ts'
+import type { AgentConfig } from './config/agent-config.ts'
+import { systemClock as clock } from './system.ts'
+
+/** Where the set-up puts the program that it builds (tools/setup/native.mjs). */
+const HELPER = join(import.meta.dirname, '../../../../node_modules/.cache/reeve/reeve-task')
+
+/**
+ * The drivers that this node's configuration lets tasks have. Which of them work here is found out
+ * by each of them.
+ */
+export function createDrivers(
+  { rawExec, exec, docker }: AgentConfig['client'],
+  stateDir: string,
+): readonly TaskDriver[] {
+  const program = helperProgram()
+  const helper = program === undefined ? undefined : new HelperRuntime({ program, stateDir, clock })
+  const drivers: TaskDriver[] = []
+  if (rawExec)
+    drivers.push(new RawExecDriver({ clock, ...(helper === undefined ? {} : { helper }) }))
+  if (exec.enabled && helper !== undefined) {
+    const chrootEnv = Object.keys(exec.chrootEnv).length === 0 ? undefined : exec.chrootEnv
+    drivers.push(new ExecDriver({ clock, helper, stateDir, policy: { ...exec, chrootEnv } }))
+  }
+  if (docker.enabled) {
+    const socketPath = docker.endpoint.slice('unix://'.length)
+    const auth = docker.authFile === undefined ? {} : { authFile: docker.authFile }
+    drivers.push(new DockerDriver({ clock, socketPath, policy: docker.policy, ...auth }))
+  }
+  return drivers
+}
+
+/** The real path holds the hash of its sources: a newer build does not change what runs. */
+function helperProgram(): string | undefined {
+  return existsSync(HELPER) ? realpathSync(HELPER) : undefined
+}
