@@ -76,9 +76,13 @@ export const areas = {
     packages: ['pino', 'prom-client'],
     builtins,
   },
+  // Work that must not hold requests, on threads of their own (decision 0016).
+  threads: { folder: `${reeve}/threads`, builtins },
+  // Policies are asked on such a thread; workload and governance get it handed in.
+  judging: { folder: `${reeve}/judging`, may: ['threads', 'policy'], builtins },
   workload: {
     folder: `${reeve}/workload`,
-    may: ['scheduler', 'state', 'policy', 'jobspec', 'acl', 'model', 'contract'],
+    may: ['threads', 'scheduler', 'state', 'policy', 'jobspec', 'acl', 'model', 'contract'],
     builtins,
   },
   governance: {

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TaskDriver } from '../agent/index.ts'
-import { DockerDriver, ExecDriver, HelperRuntime, RawExecDriver } from '../drivers/index.ts'
+import { DockerDriver, ExecDriver, NativeRuntime, RawExecDriver } from '../drivers/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { systemClock as clock } from './system.ts'
 
@@ -17,7 +17,7 @@ export function createDrivers(
   stateDir: string,
 ): readonly TaskDriver[] {
   const program = helperProgram()
-  const helper = program === undefined ? undefined : new HelperRuntime({ program, stateDir, clock })
+  const helper = program === undefined ? undefined : new NativeRuntime({ program, stateDir, clock })
   const drivers: TaskDriver[] = []
   if (rawExec)
     drivers.push(new RawExecDriver({ clock, ...(helper === undefined ? {} : { helper }) }))

@@ -29,7 +29,7 @@ import type { ProgramLog } from './log.ts'
 import { createSealer } from './sealer.ts'
 import type { ServerSecrets } from './server-secrets.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
-import { createZoneOffsets } from './time-zones.ts'
+import { createZoneOffsets } from '../kit/zone-offsets.ts'
 
 export interface ServerOptions {
   readonly config: AgentConfig

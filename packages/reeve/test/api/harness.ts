@@ -17,7 +17,7 @@ import { parkedQueries } from '../../src/http/blocking.ts'
 import { createApp, type AgentInfo } from '../../src/http/index.ts'
 import type { IdSource } from '../../src/kit/clock.ts'
 import { createSealer } from '../../src/main/sealer.ts'
-import { createZoneOffsets } from '../../src/main/time-zones.ts'
+import { createZoneOffsets } from '../../src/kit/zone-offsets.ts'
 import { Store } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine, type MemoryEngine } from '../../src/storage/index.ts'
 import {

@@ -9,7 +9,7 @@ import {
   type Query,
   type Value,
 } from '../../src/lang/rego/index.ts'
-import { createZoneOffsets } from '../../src/main/time-zones.ts'
+import { createZoneOffsets } from '../../src/kit/zone-offsets.ts'
 import type { YamlValue } from '../../src/lang/yaml/index.ts'
 import { listOf, textOf, type RegoCase } from './cases.ts'
 

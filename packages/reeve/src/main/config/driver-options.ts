@@ -4,8 +4,19 @@ import { bool, integer, listOf, mapOf } from './value-kinds.ts'
 
 /** Reference task-drivers §6: what tasks may have unless the node says otherwise. */
 const CAPABILITIES: readonly string[] = [
-  ...['audit_write', 'chown', 'dac_override', 'fowner', 'fsetid', 'kill', 'mknod'],
-  ...['net_bind_service', 'setfcap', 'setgid', 'setpcap', 'setuid', 'sys_chroot'],
+  'audit_write',
+  'chown',
+  'dac_override',
+  'fowner',
+  'fsetid',
+  'kill',
+  'mknod',
+  'net_bind_service',
+  'setfcap',
+  'setgid',
+  'setpcap',
+  'setuid',
+  'sys_chroot',
 ]
 const DENIED_USERS: readonly string[] = ['root', '0']
 

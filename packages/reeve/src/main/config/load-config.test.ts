@@ -8,6 +8,7 @@ import {
   type GivenSources,
 } from '../../../test/build/agent-config.ts'
 import { DEFAULT_PRESENCE } from '../../control/index.ts'
+import { FULL_CONFIG_FILE, FULL_CONFIG_JSON } from '../../../test/build/full-agent-config.ts'
 import { DEFAULT_CAPS } from '../../drivers/index.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { optionEntries } from './options.ts'
@@ -178,147 +179,12 @@ test('configuration: without --dev ACLs are on and raw_exec is off', () => {
   assert.equal(config.isDataTemporary, false)
 })
 
-const everything = `
-region     = "eu"
-datacenter = "berlin"
-name       = "node-7"
-data_dir   = "/var/lib/reeve"
-bind_addr  = "0.0.0.0"
-log_level  = "WARN"
-log_json   = true
-join_token = "0123456789abcdef"
-
-ports { http = 8080 }
-advertise { http = "reeve.example.com:80" }
-server {
-  enabled                   = true
-  min_heartbeat_ttl         = "1s"
-  max_heartbeats_per_second = 50
-  heartbeat_grace           = "2s"
-  failover_heartbeat_ttl    = "5m"
-}
-acl { enabled = true }
-
-client {
-  enabled    = true
-  servers    = ["10.0.0.1", "[::1]:99"]
-  node_pool  = "batch"
-  node_class = "gpu"
-  disable_remote_exec = true
-  meta       = { rack = "r1" }
-  chroot_env = { "/opt" = "/opt" }
-  reserved {
-    cpu            = 500
-    memory         = 512
-    disk           = 1024
-    reserved_ports = "22,8000-8010"
-  }
-}
-
-plugin "raw_exec" {
-  config { enabled = true }
-}
-
-plugin "exec" {
-  config {
-    enabled               = false
-    allow_caps            = ["chown"]
-    denied_users          = ["daemon"]
-    allow_host_namespaces = true
-    cpu_hard_limit        = true
-    pids_limit            = 100
-  }
-}
-
-plugin "docker" {
-  config {
-    enabled               = false
-    endpoint              = "unix:///run/podman.sock"
-    allow_privileged      = true
-    allow_host_namespaces = true
-    allow_caps            = ["all"]
-    pids_limit            = 200
-    auth { config = "/etc/logins.json" }
-    volumes { enabled = true }
-  }
-}
-
-event_log {
-  max_age     = "1h30m"
-  max_commits = 5000
-}
-
-http_api_cors_origins = ["https://ui.example.com"]
-http_api_response_headers {
-  X-Team = "platform"
-}
-`
-
-const everythingAsJson = {
-  region: 'eu',
-  datacenter: 'berlin',
-  name: 'node-7',
-  data_dir: '/var/lib/reeve',
-  bind_addr: '0.0.0.0',
-  log_level: 'warn',
-  log_json: true,
-  join_token: '0123456789abcdef',
-  ports: { http: 8080 },
-  advertise: { http: 'reeve.example.com:80' },
-  server: {
-    enabled: true,
-    min_heartbeat_ttl: '1s',
-    max_heartbeats_per_second: 50,
-    heartbeat_grace: '2s',
-    failover_heartbeat_ttl: '5m',
-  },
-  acl: { enabled: true },
-  client: {
-    enabled: true,
-    servers: ['10.0.0.1', '[::1]:99'],
-    node_pool: 'batch',
-    node_class: 'gpu',
-    disable_remote_exec: true,
-    meta: { rack: 'r1' },
-    chroot_env: { '/opt': '/opt' },
-    reserved: { cpu: 500, memory: 512, disk: 1024, reserved_ports: '22,8000-8010' },
-  },
-  plugin: {
-    raw_exec: { config: { enabled: true } },
-    exec: {
-      config: {
-        enabled: false,
-        allow_caps: ['chown'],
-        denied_users: ['daemon'],
-        allow_host_namespaces: true,
-        cpu_hard_limit: true,
-        pids_limit: 100,
-      },
-    },
-    docker: {
-      config: {
-        enabled: false,
-        endpoint: 'unix:///run/podman.sock',
-        allow_privileged: true,
-        allow_host_namespaces: true,
-        allow_caps: ['all'],
-        pids_limit: 200,
-        auth: { config: '/etc/logins.json' },
-        volumes: { enabled: true },
-      },
-    },
-  },
-  event_log: { max_age: '90m', max_commits: 5000 },
-  http_api_cors_origins: ['https://ui.example.com'],
-  http_api_response_headers: { 'X-Team': 'platform' },
-}
-
 for (const [path, text] of [
-  ['all.hcl', everything],
-  ['all.json', JSON.stringify(everythingAsJson)],
+  ['all.hcl', FULL_CONFIG_FILE],
+  ['all.json', JSON.stringify(FULL_CONFIG_JSON)],
   // Neither ending: the content tells.
-  ['/dev/fd/63', everything],
-  ['/dev/fd/64', ` \n${JSON.stringify(everythingAsJson)}`],
+  ['/dev/fd/63', FULL_CONFIG_FILE],
+  ['/dev/fd/64', ` \n${JSON.stringify(FULL_CONFIG_JSON)}`],
 ] as const)
   test(`configuration: ${path} can hold every setting but --dev`, () => {
     const config = anAgentConfig({ files: { [path]: text } })

@@ -29,9 +29,6 @@ export type JobFileOutcome =
   | { readonly kind: 'job'; readonly json: string; readonly placed: readonly string[] }
   | { readonly kind: 'refused'; readonly message: string }
 
-/** What the thread says: that it can take tasks, then one outcome for each. */
-export type ReaderMessage = { readonly kind: 'ready' } | JobFileOutcome
-
 /** Jobspec reference §1: what messages call a text that has no name of its own. */
 const FILE = 'input.hcl'
 const VARIABLES_FILE = 'variables.hcl'

@@ -1,5 +1,3 @@
-import type { OffsetAt } from '../model/index.ts'
-
 /**
  * Formatters that are kept: making one takes a hundred times as long as using it. There are some
  * six hundred names of zones, but a name may be spelled in capitals or not.
@@ -10,7 +8,7 @@ const FORMATTERS_MAX = 1_000
  * How far the wall clocks of time zones are ahead of UTC, from the time zone database of the
  * runtime. Throws a RangeError for a zone that it does not know.
  */
-export function createZoneOffsets(): OffsetAt {
+export function createZoneOffsets(): (zone: string, ms: number) => number {
   const formatters = new Map<string, Intl.DateTimeFormat>()
   return (zone, ms) => {
     if (zone === 'UTC') return 0

@@ -1,0 +1,1 @@
+export { PolicyThread, type PolicyThreadOptions } from './policy-thread.ts'

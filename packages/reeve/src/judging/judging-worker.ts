@@ -1,0 +1,14 @@
+/** The thread that asks policies. */
+import { workerData } from 'node:worker_threads'
+import { createZoneOffsets } from '../kit/zone-offsets.ts'
+import { serveThread } from '../threads/index.ts'
+import { JudgingDesk, type JudgingTask } from './judging-task.ts'
+
+const version: unknown = workerData
+const desk = new JudgingDesk({
+  clock: { nowMs: () => Date.now() },
+  version: typeof version === 'string' ? version : '',
+  offsetAt: createZoneOffsets(),
+})
+
+serveThread((task: JudgingTask) => desk.run(task))

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import type { Clock } from '../kit/clock.ts'
+import type { PolicyText, Subject } from '../policy/index.ts'
+import { PolicyThread } from './policy-thread.ts'
+
+const patient: Clock = { nowMs: () => 0, after: () => () => undefined }
+
+const JOB: Subject = {
+  kind: 'job',
+  namespace: 'default',
+  token: undefined,
+  existingJob: undefined,
+  variables: new Map([['default@service/native/x', { a: '1' }]]),
+  job: { ID: 'web', TaskGroups: [{ Count: 3 }] },
+}
+
+function native(code: string): PolicyText {
+  return { name: 'p', kind: 'native', query: null, code }
+}
+
+describe('PolicyThread', () => {
+  const thread = new PolicyThread({ clock: patient, version: '1.2.3' })
+  after(() => thread.stop())
+  const ask = async (...codes: readonly string[]) => {
+    const policies = codes.map((code) => ({ policy: native(code), params: { max: 2 } }))
+    return await thread.ask(JOB, policies)
+  }
+
+  it('gives one judgement for each policy, in order', async () => {
+    const found = await ask('main = true', 'main = false', 'main = (')
+    assert.deepEqual(
+      found.map(({ status }) => status),
+      ['passed', 'failed', 'errored'],
+    )
+  })
+
+  it('hands over parameters, variables and the version', async () => {
+    const code = [
+      'import "runtime"',
+      'import "service_var"',
+      'param max',
+      'main = max is 2 and runtime.version is "1.2.3" and service_var.get("service/native/x").a is "1"',
+    ].join('\n')
+    assert.deepEqual(await ask(code), [{ status: 'passed', output: [], findings: [] }])
+  })
+
+  it('asks nobody when there are no policies', async () => {
+    const idle = new PolicyThread({ clock: patient, version: '' })
+    assert.deepEqual(await idle.ask(JOB, []), [])
+  })
+
+  it('diagnoses', async () => {
+    const [first] = await thread.diagnose(native('main = )'))
+    assert.deepEqual([first?.line, first?.column], [1, 8])
+    assert.deepEqual(await thread.diagnose(native('main = true')), [])
+  })
+
+  it('a policy that loops ends by its steps', async () => {
+    const loop = 'n = 0\nfor range(9000) as a { for range(9000) as b { n += 1 } }\nmain = true'
+    const [judgement] = await ask(loop)
+    assert.equal(judgement?.status, 'errored')
+    assert.match(judgement?.findings[0]?.message ?? '', /steps/)
+  })
+})
+
+it('one policy that takes too long does not spoil the others', async () => {
+  // The first turn of each task is its last: the clock is over before the thread can answer.
+  let isOver = true
+  const clock: Clock = {
+    nowMs: () => 0,
+    after(_delayMs, wake) {
+      if (isOver) queueMicrotask(wake)
+      isOver = false
+      return () => undefined
+    },
+  }
+  const thread = new PolicyThread({ clock, version: '' })
+  const policies = ['main = true', 'main = false'].map((code) => ({
+    policy: native(code),
+    params: {},
+  }))
+  const found = await thread.ask(JOB, policies)
+  assert.deepEqual(
+    found.map(({ status }) => status),
+    ['passed', 'failed'],
+  )
+  await thread.stop()
+})

@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../kit/clock.ts'
+import type {
+  AskedPolicy,
+  Diagnostic,
+  Judgement,
+  PolicyAsker,
+  PolicyText,
+  Subject,
+} from '../policy/index.ts'
+import { ThreadQueue, type ThreadLimits, type ThreadResult } from '../threads/index.ts'
+import {
+  writeSubject,
+  type JudgingOutcome,
+  type JudgingTask,
+  type Question,
+  type SentPolicy,
+} from './judging-task.ts'
+
+/** Reference governance §5.2: time for a set, memory of the engine. */
+export const JUDGING_LIMITS: ThreadLimits = {
+  msMax: 10_000,
+  megabytesMax: 512,
+  waitingMax: 256,
+}
+
+/** Codes that the thread keeps; the oldest go first. */
+const CODES_MAX = 500
+
+export interface PolicyThreadOptions {
+  readonly clock: Clock
+  readonly version: string
+  readonly limits?: ThreadLimits
+}
+
+/**
+ * Asks policies on a thread of its own. The thread starts with the first question: where there are
+ * no policies there is none.
+ */
+export class PolicyThread implements PolicyAsker {
+  readonly #queue: ThreadQueue<JudgingTask, JudgingOutcome>
+  readonly #limits: ThreadLimits
+  /** Hashes of the code that the thread has, the least recently used first. */
+  readonly #known = new Set<string>()
+
+  constructor({ clock, version, limits = JUDGING_LIMITS }: PolicyThreadOptions) {
+    this.#limits = limits
+    this.#queue = new ThreadQueue({
+      clock,
+      file: new URL('./judging-worker.ts', import.meta.url),
+      does: 'asks policies',
+      limits,
+      data: version,
+      started: () => this.#known.clear(),
+    })
+  }
+
+  async ask(subject: Subject, policies: readonly AskedPolicy[]): Promise<readonly Judgement[]> {
+    if (policies.length === 0) return []
+    const text = writeSubject(subject)
+    const result = await this.#judge(text, policies)
+    if (typeof result !== 'string') return result
+    // One of them was too much: asked one by one, only that one suffers.
+    if (policies.length === 1) return [errored(result)]
+    const judgements: Judgement[] = []
+    for (const asked of policies) {
+      const alone = await this.#judge(text, [asked])
+      judgements.push(...(typeof alone === 'string' ? [errored(alone)] : alone))
+    }
+    return judgements
+  }
+
+  async diagnose(policy: PolicyText): Promise<readonly Diagnostic[]> {
+    const result = await this.#queue.run(() =>
+      this.#task([policy], ([sent]) => ({ kind: 'diagnose', policy: sent ?? sentPolicy(policy) })),
+    )
+    if (result.kind === 'done')
+      return result.outcome.kind === 'diagnosed' ? result.outcome.diagnostics : []
+    return [{ severity: 'error', line: 1, column: 1, message: this.#complaint(result) }]
+  }
+
+  /** Ends the thread; what is not answered by then fails. */
+  stop(): Promise<void> {
+    return this.#queue.stop()
+  }
+
+  /** The judgements, or why there are none. */
+  async #judge(
+    subject: string,
+    policies: readonly AskedPolicy[],
+  ): Promise<readonly Judgement[] | string> {
+    const result = await this.#queue.run(() =>
+      this.#task(
+        policies.map(({ policy }) => policy),
+        (sent) => ({
+          kind: 'judge',
+          subject,
+          policies: sent.map((policy, index) => ({
+            policy,
+            params: JSON.stringify(policies[index]?.params ?? {}),
+          })),
+        }),
+      ),
+    )
+    if (result.kind !== 'done') return this.#complaint(result)
+    return result.outcome.kind === 'judged' ? result.outcome.judgements : []
+  }
+
+  /** Sends code only once. */
+  #task(
+    policies: readonly PolicyText[],
+    question: (sent: readonly SentPolicy[]) => Question,
+  ): JudgingTask {
+    const sent = policies.map(sentPolicy)
+    const codes: [string, string][] = []
+    for (const [index, { codeHash }] of sent.entries()) {
+      const isNew = !this.#known.delete(codeHash)
+      this.#known.add(codeHash)
+      if (isNew) codes.push([codeHash, policies[index]?.code ?? ''])
+    }
+    const needed = new Set(sent.map(({ codeHash }) => codeHash))
+    const forget = [...this.#known]
+      .slice(0, Math.max(0, this.#known.size - CODES_MAX))
+      .filter((hash) => !needed.has(hash))
+    for (const hash of forget) this.#known.delete(hash)
+    return { codes, forget, question: question(sent) }
+  }
+
+  #complaint(result: Exclude<ThreadResult<JudgingOutcome>, { kind: 'done' }>): string {
+    const { msMax, megabytesMax } = this.#limits
+    switch (result.kind) {
+      case 'too-slow':
+        return `the policy takes longer than ${msMax} ms`
+      case 'too-large':
+        return `the policy takes more than ${megabytesMax} MB of memory`
+      case 'too-many':
+        return 'too many policies are waiting to be asked; try again'
+    }
+  }
+}
+
+const hashes = new WeakMap<PolicyText, string>()
+
+function sentPolicy(policy: PolicyText): SentPolicy {
+  const { name, kind, query, code } = policy
+  const known = hashes.get(policy)
+  const codeHash = known ?? createHash('sha256').update(code).digest('base64')
+  if (known === undefined) hashes.set(policy, codeHash)
+  return { name, kind, query, codeHash }
+}
+
+/** Fails closed. */
+function errored(message: string): Judgement {
+  return {
+    status: 'errored',
+    output: [],
+    findings: [{ rule: null, line: null, column: null, message }],
+  }
+}

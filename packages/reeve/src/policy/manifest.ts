@@ -1,0 +1,215 @@
+import { err, ok, type Result } from '../kit/result.ts'
+import {
+  decodeBody,
+  errorAt,
+  getAttribute,
+  isObject,
+  makeScope,
+  parse,
+  parseJson,
+  toJson,
+  type BodySchema,
+  type DecodedBlock,
+  type DecodedBody,
+  type Diagnostic,
+  type Span,
+  type Value,
+} from '../lang/hcl/index.ts'
+import { plainJson, STANDARD_IMPORTS, type PlainValue } from '../lang/native/index.ts'
+
+/**
+ * What a policy set, or one test case of a policy, says in its file (reference policy-languages
+ * §3.5). Sources are paths as they are written there.
+ */
+export interface Manifest {
+  readonly policies: readonly ManifestPolicy[]
+  readonly modules: ReadonlyMap<string, string>
+  readonly statics: ReadonlyMap<string, string>
+  readonly params: ReadonlyMap<string, PlainValue>
+  readonly globals: ReadonlyMap<string, PlainValue>
+  readonly mocks: ReadonlyMap<string, ManifestMock>
+  /** The rules that a test expects, by name; undefined without a `test` block. */
+  readonly expected: ReadonlyMap<string, PlainValue> | undefined
+}
+
+export interface ManifestPolicy {
+  readonly name: string
+  /** Undefined: the file that is called like the policy. */
+  readonly source: string | undefined
+  readonly enforcementLevel: string
+  /** What an `opa` policy is asked. */
+  readonly query: string | undefined
+  readonly params: ReadonlyMap<string, PlainValue>
+}
+
+export type ManifestMock =
+  | { readonly kind: 'data'; readonly value: PlainValue }
+  | { readonly kind: 'module'; readonly source: string }
+
+const LEVELS: ReadonlySet<string> = new Set([
+  'advisory',
+  'mandatory',
+  'soft-mandatory',
+  'hard-mandatory',
+])
+
+const SOURCE: BodySchema = { attributes: { source: { isRequired: true }, format: {} } }
+const VALUE: BodySchema = { attributes: { value: { isRequired: true } } }
+
+const SCHEMA: BodySchema = {
+  // Other systems have a block of their own name here that only switches features on.
+  isOpen: true,
+  blocks: {
+    policy: {
+      labels: ['name'],
+      body: {
+        attributes: {
+          source: {},
+          enforcement_level: {},
+          query: {},
+          description: {},
+          params: {},
+        },
+      },
+    },
+    module: { labels: ['name'], body: SOURCE },
+    import: {
+      labels: ['kind', 'name'],
+      body: { attributes: { source: {}, format: {}, config: {} } },
+    },
+    param: { labels: ['name'], body: VALUE },
+    global: { labels: ['name'], body: VALUE },
+    mock: {
+      labels: ['import'],
+      body: { attributes: { data: {} }, blocks: { module: { countMax: 1, body: SOURCE } } },
+    },
+    test: { countMax: 1, body: { attributes: { rules: {} } } },
+  },
+}
+
+/** Reads `*.hcl`, or the same as JSON when the name ends so. */
+export function readManifest(file: string, text: string): Result<Manifest, readonly Diagnostic[]> {
+  const body = file.endsWith('.json')
+    ? parseJson(text, file, { hasTemplates: false })
+    : parse(text, file)
+  if (!body.ok) return body
+  const decoded = decodeBody(body.value, SCHEMA, { scope: makeScope() })
+  if (!decoded.ok) return decoded
+  const reader = new Reader()
+  for (const { name, nameSpan } of decoded.value.attributes.values())
+    reader.refuse(nameSpan, `"${name}" is no argument here`)
+  for (const block of decoded.value.blocks) reader.block(block)
+  return reader.problems.length > 0 ? err(reader.problems) : ok(reader)
+}
+
+class Reader implements Manifest {
+  readonly problems: Diagnostic[] = []
+  readonly policies: ManifestPolicy[] = []
+  readonly modules = new Map<string, string>()
+  readonly statics = new Map<string, string>()
+  readonly params = new Map<string, PlainValue>()
+  readonly globals = new Map<string, PlainValue>()
+  readonly mocks = new Map<string, ManifestMock>()
+  expected: Map<string, PlainValue> | undefined
+
+  block(block: DecodedBlock): void {
+    const [first = '', second = ''] = block.labels
+    const { body } = block
+    switch (block.type) {
+      case 'policy':
+        return this.#policy(first, block)
+      case 'module':
+        return this.#import(this.modules, first, block)
+      case 'import':
+        return this.#importOf(first, second, block)
+      case 'param':
+        return void this.params.set(first, plainOf(body.attributes.get('value')?.value))
+      case 'global':
+        return void this.globals.set(first, plainOf(body.attributes.get('value')?.value))
+      case 'mock':
+        return this.#mock(first, block)
+      case 'test':
+        this.expected = membersOf(body, 'rules')
+        return
+      default:
+        return this.#other(block)
+    }
+  }
+
+  refuse(span: Span, message: string): void {
+    this.problems.push(errorAt(span, message, ''))
+  }
+
+  #policy(name: string, { body, headerSpan }: DecodedBlock): void {
+    const enforcementLevel = textIn(body, 'enforcement_level') ?? 'advisory'
+    if (!LEVELS.has(enforcementLevel))
+      this.refuse(headerSpan, `"${enforcementLevel}" is no level: ${[...LEVELS].join(', ')} are`)
+    if (this.policies.some((policy) => policy.name === name))
+      this.refuse(headerSpan, `the policy "${name}" is there twice`)
+    this.policies.push({
+      name,
+      source: textIn(body, 'source'),
+      enforcementLevel,
+      query: textIn(body, 'query'),
+      params: membersOf(body, 'params'),
+    })
+  }
+
+  #importOf(kind: string, name: string, block: DecodedBlock): void {
+    if (kind === 'module') return this.#import(this.modules, name, block)
+    if (kind === 'static') {
+      const format = textIn(block.body, 'format') ?? 'json'
+      if (format !== 'json') this.refuse(block.headerSpan, `static data is "json", not "${format}"`)
+      return this.#import(this.statics, name, block)
+    }
+    if (kind !== 'plugin' || !STANDARD_IMPORTS.has(name))
+      this.refuse(
+        block.headerSpan,
+        kind === 'plugin'
+          ? `"${name}" is no standard import, and there are no others to be plugged in`
+          : `"${kind}" is no kind of import: module and static are`,
+      )
+  }
+
+  /** Reference §1.12: a standard import may not be replaced by configuration. */
+  #import(into: Map<string, string>, name: string, { body, headerSpan }: DecodedBlock): void {
+    const source = textIn(body, 'source')
+    if (source === undefined) this.refuse(headerSpan, `"${name}" needs a source`)
+    else if (STANDARD_IMPORTS.has(name))
+      this.refuse(headerSpan, `"${name}" is a standard import: nothing else can have its name`)
+    else if (this.modules.has(name) || this.statics.has(name))
+      this.refuse(headerSpan, `"${name}" names two imports`)
+    else into.set(name, source)
+  }
+
+  #mock(name: string, { body, headerSpan }: DecodedBlock): void {
+    const [module] = body.blocks
+    const data = body.attributes.get('data')
+    if ((module === undefined) === (data === undefined))
+      return this.refuse(headerSpan, `the mock "${name}" needs either data or a module`)
+    if (data !== undefined) this.mocks.set(name, { kind: 'data', value: plainOf(data.value) })
+    else if (module !== undefined)
+      this.mocks.set(name, { kind: 'module', source: textIn(module.body, 'source') ?? '' })
+  }
+
+  #other({ type, labels, body, headerSpan }: DecodedBlock): void {
+    const names = [...body.attributes.keys(), ...body.blocks.map((block) => block.type)]
+    if (labels.length > 0 || names.some((name) => name !== 'features'))
+      this.refuse(headerSpan, `"${type}" is no block of a policy set`)
+  }
+}
+
+function textIn(body: DecodedBody, name: string): string | undefined {
+  const value = body.attributes.get(name)?.value
+  return typeof value === 'string' ? value : undefined
+}
+
+function membersOf(body: DecodedBody, name: string): Map<string, PlainValue> {
+  const value = body.attributes.get(name)?.value ?? null
+  if (!isObject(value)) return new Map()
+  return new Map(Object.keys(value).map((member) => [member, plainOf(getAttribute(value, member))]))
+}
+
+function plainOf(value: Value | undefined): PlainValue {
+  return value === undefined ? null : plainJson(toJson(value))
+}
