@@ -17,7 +17,11 @@ const COMPILE_MS_MAX = 120_000
 
 /** The small static program first; one that needs the system's libraries is better than none. */
 const plain = [
-  { command: 'musl-gcc', flags: ['-O2', '-static', '-s', '-idirafter', '/usr/include'] },
+  {
+    command: 'musl-gcc',
+    // Its own folder lacks the kernel's headers, and its macros convert signs.
+    flags: ['-O2', '-static', '-s', '-Wno-sign-conversion', ...kernelHeaders()],
+  },
   { command: 'cc', flags: ['-O2', '-static', '-s'] },
   { command: 'cc', flags: ['-O2', '-s'] },
 ]
@@ -59,6 +63,11 @@ export async function setUpNative(root) {
 /** True when the program for the present sources has been built. */
 export function isBuilt(root) {
   return fs.existsSync(path.join(root, CACHE, `reeve-task-${hashSources(root, false)}`))
+}
+
+function kernelHeaders() {
+  const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64'
+  return ['-idirafter', '/usr/include', '-idirafter', `/usr/include/${machine}-linux-gnu`]
 }
 
 function hashSources(root, sanitize) {

@@ -15,8 +15,10 @@
 /* EXDEV and ELOOP are how the kernel says that the walk would have left the directory. */
 static bool fail_walk(fault *why, const placement *what) {
     bool leaves = errno == EXDEV || errno == ELOOP;
-    if (leaves) return fail(why, KIND_CONFIG, "path %.300s leads out of %.300s", what->path, what->dir);
-    return fail_call(why, errno == ENOTDIR ? KIND_CONFIG : KIND_START, "open below the directory", what->path);
+    if (leaves)
+        return fail(why, KIND_CONFIG, "path %.300s leads out of %.300s", what->path, what->dir);
+    return fail_call(why, errno == ENOTDIR ? KIND_CONFIG : KIND_START, "open below the directory",
+                     what->path);
 }
 
 static bool give_to(int fd, const placement *what, fault *why) {
@@ -32,8 +34,8 @@ static bool give(int fd, const placement *what, fault *why) {
 }
 
 /* Opens `prefix`, made when missing (in `parent`, as `name`, for the same owner). */
-static int step_into(int dir, int parent, const placement *what, const char *prefix, const char *name,
-                     fault *why) {
+static int step_into(int dir, int parent, const placement *what, const char *prefix,
+                     const char *name, fault *why) {
     int flags = O_RDONLY | O_DIRECTORY | O_NONBLOCK;
     int next = call_openat2(dir, prefix, flags, 0, RESOLVE_INSIDE_BENEATH);
     if (next >= 0) return next;
@@ -96,7 +98,8 @@ static int open_source(const placement *what, fault *why) {
     return from;
 }
 
-/* A draft beside the place, then rename: a reader sees the old or the new, and no link is followed. */
+/* A draft beside the place, then rename: a reader sees the old or the new, and no link is followed.
+ */
 static bool place_in(int parent, const char *name, int from, const placement *what, fault *why) {
     char draft[64];
     (void)snprintf(draft, sizeof draft, ".reeve-draft-%d", (int)getpid());

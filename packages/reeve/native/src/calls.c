@@ -57,6 +57,10 @@ int call_pidfd_send_signal(int pidfd, int signal) {
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
 }
 
+int call_prlimit(int resource, const struct rlimit *set, struct rlimit *get) {
+    return (int)syscall(SYS_prlimit64, 0, resource, set, get);
+}
+
 int call_pivot_root(const char *new_root, const char *put_old) {
     return (int)syscall(SYS_pivot_root, new_root, put_old);
 }
@@ -95,7 +99,9 @@ bool write_file_at(int dir, const char *name, const char *value) {
     return written >= 0;
 }
 
-bool write_file(const char *path, const char *value) { return write_file_at(AT_FDCWD, path, value); }
+bool write_file(const char *path, const char *value) {
+    return write_file_at(AT_FDCWD, path, value);
+}
 
 ssize_t read_file_at(int dir, const char *name, char *buffer, size_t size) {
     int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -122,7 +128,8 @@ ssize_t read_file(const char *path, char *buffer, size_t size) {
 bool replace_file(const char *path, const char *content, size_t length, fault *why) {
     char draft[4200];
     int made = snprintf(draft, sizeof draft, "%s.tmp", path);
-    if (made < 0 || (size_t)made >= sizeof draft) return fail(why, KIND_CONFIG, "path too long: %s", path);
+    if (made < 0 || (size_t)made >= sizeof draft)
+        return fail(why, KIND_CONFIG, "path too long: %s", path);
     int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return fail_call(why, KIND_START, "open", draft);
     bool written = write_all(fd, content, length);

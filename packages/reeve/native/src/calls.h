@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #define RESOLVE_INSIDE_BENEATH 1 /* an escape is an error */
@@ -17,6 +18,8 @@ int call_openat2(int dir, const char *path, int flags, unsigned mode, int inside
 int call_close_range(unsigned first, unsigned last);
 int call_pidfd_open(pid_t pid);
 int call_pidfd_send_signal(int pidfd, int signal);
+/* For this process; the type of `resource` differs between C libraries, the number does not. */
+int call_prlimit(int resource, const struct rlimit *set, struct rlimit *get);
 int call_pivot_root(const char *new_root, const char *put_old);
 
 #define MOUNT_READ_ONLY 1u
@@ -40,9 +43,8 @@ ssize_t read_file_at(int dir, const char *name, char *buffer, size_t size);
 /* Makes `path` with this content in one step (draft beside it, then rename). */
 bool replace_file(const char *path, const char *content, size_t length, fault *why);
 
-/* An own draft of the name is written over; the last part of `path` is not followed. */
-int64_t now_ms(void);        /* since 1970 */
-int64_t monotonic_ms(void);  /* for deadlines */
+int64_t now_ms(void);       /* since 1970 */
+int64_t monotonic_ms(void); /* for deadlines */
 void sleep_ms(int ms);
 
 /* Blocks every signal; the old dispositions are put back by `default_signals`. */

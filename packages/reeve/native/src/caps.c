@@ -15,16 +15,46 @@
 #endif
 
 static const char *const names[] = {
-    "chown",          "dac_override",   "dac_read_search", "fowner",
-    "fsetid",         "kill",           "setgid",          "setuid",
-    "setpcap",        "linux_immutable", "net_bind_service", "net_broadcast",
-    "net_admin",      "net_raw",        "ipc_lock",        "ipc_owner",
-    "sys_module",     "sys_rawio",      "sys_chroot",      "sys_ptrace",
-    "sys_pacct",      "sys_admin",      "sys_boot",        "sys_nice",
-    "sys_resource",   "sys_time",       "sys_tty_config",  "mknod",
-    "lease",          "audit_write",    "audit_control",   "setfcap",
-    "mac_override",   "mac_admin",      "syslog",          "wake_alarm",
-    "block_suspend",  "audit_read",     "perfmon",         "bpf",
+    "chown",
+    "dac_override",
+    "dac_read_search",
+    "fowner",
+    "fsetid",
+    "kill",
+    "setgid",
+    "setuid",
+    "setpcap",
+    "linux_immutable",
+    "net_bind_service",
+    "net_broadcast",
+    "net_admin",
+    "net_raw",
+    "ipc_lock",
+    "ipc_owner",
+    "sys_module",
+    "sys_rawio",
+    "sys_chroot",
+    "sys_ptrace",
+    "sys_pacct",
+    "sys_admin",
+    "sys_boot",
+    "sys_nice",
+    "sys_resource",
+    "sys_time",
+    "sys_tty_config",
+    "mknod",
+    "lease",
+    "audit_write",
+    "audit_control",
+    "setfcap",
+    "mac_override",
+    "mac_admin",
+    "syslog",
+    "wake_alarm",
+    "block_suspend",
+    "audit_read",
+    "perfmon",
+    "bpf",
     "checkpoint_restore",
 };
 #define CAP_COUNT ((int)(sizeof names / sizeof names[0]))
@@ -43,7 +73,8 @@ bool bound_caps(uint64_t caps, fault *why) {
         if (held < 0) break;
         if (held == 0 || (caps >> number & 1) != 0) continue;
         if (prctl(PR_CAPBSET_DROP, number, 0, 0, 0) < 0)
-            return fail_call(why, KIND_START, "prctl PR_CAPBSET_DROP", number < CAP_COUNT ? names[number] : "");
+            return fail_call(why, KIND_START, "prctl PR_CAPBSET_DROP",
+                             number < CAP_COUNT ? names[number] : "");
     }
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
         return fail_call(why, KIND_START, "prctl PR_CAP_AMBIENT_CLEAR_ALL", "");

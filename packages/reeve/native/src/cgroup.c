@@ -5,12 +5,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define REMOVE_TRIES 50
@@ -28,7 +30,8 @@ static bool make_directories(const char *path, fault *why) {
     memcpy(part, path, length + 1);
     for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        if (mkdir(part, 0755) < 0 && errno != EEXIST) return fail_call(why, KIND_START, "mkdir", part);
+        if (mkdir(part, 0755) < 0 && errno != EEXIST)
+            return fail_call(why, KIND_START, "mkdir", part);
         *slash = '/';
     }
     if (mkdir(path, 0755) < 0 && errno != EEXIST) return fail_call(why, KIND_START, "mkdir", path);
@@ -56,8 +59,8 @@ static bool make_cgroup(const cgroup_spec *group, fault *why) {
     for (size_t i = 0; made && i < group->write_count; i++) {
         const cgroup_write *next = &group->writes[i];
         if (write_file_at(dir, next->file, next->value) || next->optional) continue;
-        made = fail(why, KIND_START, "write \"%.100s\" to %.400s/%.100s: %s", next->value, group->path,
-                    next->file, strerror(errno));
+        made = fail(why, KIND_START, "write \"%.100s\" to %.400s/%.100s: %s", next->value,
+                    group->path, next->file, strerror(errno));
     }
     (void)close(dir);
     return made;
@@ -70,6 +73,11 @@ bool make_cgroups(const task_spec *task, fault *why) {
         return false;
     }
     return true;
+}
+
+bool is_unified(const char *path) {
+    struct statfs found;
+    return statfs(path, &found) == 0 && (unsigned long)found.f_type == CGROUP2_SUPER_MAGIC;
 }
 
 bool join_cgroup(const char *path, fault *why) {
@@ -90,7 +98,8 @@ void try_cgroup(const char *path) {
 bool remove_cgroup(const char *path, fault *why) {
     for (int tries = 0; rmdir(path) < 0; tries++) {
         if (errno == ENOENT) return true;
-        if (errno != EBUSY || tries >= REMOVE_TRIES) return fail_call(why, KIND_START, "rmdir", path);
+        if (errno != EBUSY || tries >= REMOVE_TRIES)
+            return fail_call(why, KIND_START, "rmdir", path);
         sleep_ms(REMOVE_WAIT_MS);
     }
     return true;
@@ -140,7 +149,9 @@ static size_t kill_frozen(int dir) {
     char state[32];
     (void)write_file_at(dir, "freezer.state", "FROZEN");
     for (int tries = 0; tries < FREEZE_TRIES; tries++) {
-        if (read_file_at(dir, "freezer.state", state, sizeof state) <= 0 || has_line(state, "FROZEN")) break;
+        if (read_file_at(dir, "freezer.state", state, sizeof state) <= 0 ||
+            has_line(state, "FROZEN"))
+            break;
         sleep_ms(1);
     }
     size_t met = kill_tree_of(dir, 0);

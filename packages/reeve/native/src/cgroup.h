@@ -7,6 +7,9 @@
 /* Makes all of them and writes their files; leaves none behind when it fails. */
 bool make_cgroups(const task_spec *task, fault *why);
 
+/* Whether the group is in a version 2 hierarchy. */
+bool is_unified(const char *path);
+
 /* The calling process joins. */
 bool join_cgroup(const char *path, fault *why);
 

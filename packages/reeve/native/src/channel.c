@@ -1,9 +1,14 @@
 #include "channel.h"
 
+#include "calls.h"
+
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#define HEAR_MS_MAX 60000
 
 typedef enum { SAYS_HELLO, SAYS_FAULT, HANDS_OVER } message_type;
 
@@ -32,7 +37,9 @@ static void say(int writer, const message *what) {
 
 void say_hello(int writer) { say(writer, &(message){.type = SAYS_HELLO}); }
 
-void say_fault(int writer, const fault *why) { say(writer, &(message){.type = SAYS_FAULT, .why = *why}); }
+void say_fault(int writer, const fault *why) {
+    say(writer, &(message){.type = SAYS_FAULT, .why = *why});
+}
 
 typedef union {
     struct cmsghdr align;
@@ -57,7 +64,8 @@ bool send_descriptor(int writer, int fd, fault *why) {
 }
 
 static void take_control(struct msghdr *header, message_type type, greeting *out) {
-    for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part != NULL; part = CMSG_NXTHDR(header, part)) {
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part != NULL;
+         part = CMSG_NXTHDR(header, part)) {
         if (part->cmsg_level != SOL_SOCKET) continue;
         if (part->cmsg_type == SCM_RIGHTS) memcpy(&out->descriptor, CMSG_DATA(part), sizeof(int));
         if (part->cmsg_type != SCM_CREDENTIALS || type != SAYS_HELLO) continue;
@@ -67,9 +75,24 @@ static void take_control(struct msghdr *header, message_type type, greeting *out
     }
 }
 
+/* A file system that does not answer must not hold a start for ever. */
+static bool await_word(int reader, int64_t deadline, fault *why) {
+    for (;;) {
+        int64_t left = deadline - monotonic_ms();
+        struct pollfd ready = {.fd = reader, .events = POLLIN};
+        int count = poll(&ready, 1, left < 0 ? 0 : (int)left);
+        if (count > 0) return true;
+        if (count == 0)
+            return fail(why, KIND_START, "it did not start within %d s", HEAR_MS_MAX / 1000);
+        if (errno != EINTR) return fail_call(why, KIND_START, "poll", "");
+    }
+}
+
 bool hear(int reader, greeting *out, fault *why) {
+    int64_t deadline = monotonic_ms() + HEAR_MS_MAX;
     *out = (greeting){.pid = 0, .descriptor = -1};
     for (;;) {
+        if (!await_word(reader, deadline, why)) return false;
         message what;
         struct iovec data = {.iov_base = &what, .iov_len = sizeof what};
         control room;

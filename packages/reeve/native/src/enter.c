@@ -22,7 +22,8 @@
 #endif
 
 /* All at once and by the process itself: no path that could name something else by now. */
-#define ALL_NAMESPACES (CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWNS)
+#define ALL_NAMESPACES                                                                             \
+    (CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET | CLONE_NEWPID | CLONE_NEWNS)
 
 typedef struct {
     int in;
@@ -31,16 +32,19 @@ typedef struct {
 } ends;
 
 /* A terminal of the task's own /dev, so that its name means something there. */
-static bool open_terminal(const session_spec *session, const identity *who, ends *command, int writer,
-                          fault *why) {
+static bool open_terminal(const session_spec *session, const identity *who, ends *command,
+                          int writer, fault *why) {
     int locked = 0;
-    struct winsize size = {.ws_row = (unsigned short)session->rows, .ws_col = (unsigned short)session->columns};
+    struct winsize size = {.ws_row = (unsigned short)session->rows,
+                           .ws_col = (unsigned short)session->columns};
     int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (master < 0) return fail_call(why, KIND_UNSTARTABLE, "open terminal", "/dev/ptmx");
-    if (ioctl(master, TIOCSPTLCK, &locked) < 0) return fail_call(why, KIND_START, "ioctl TIOCSPTLCK", "");
+    if (ioctl(master, TIOCSPTLCK, &locked) < 0)
+        return fail_call(why, KIND_START, "ioctl TIOCSPTLCK", "");
     int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (slave < 0) return fail_call(why, KIND_START, "ioctl TIOCGPTPEER", "");
-    if (ioctl(master, TIOCSWINSZ, &size) < 0) return fail_call(why, KIND_START, "ioctl TIOCSWINSZ", "");
+    if (ioctl(master, TIOCSWINSZ, &size) < 0)
+        return fail_call(why, KIND_START, "ioctl TIOCSWINSZ", "");
     if (who->changes && fchown(slave, who->uid, (gid_t)-1) < 0 && errno != EPERM)
         return fail_call(why, KIND_START, "fchown of the terminal", "");
     *command = (ends){.in = slave, .out = slave, .err = slave};
@@ -86,7 +90,8 @@ static void run_command(const entry *from, fault *why) {
 static bool run_middle(entry *from, fault *why) {
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (!join_task(from->session, from->target, why)) return false;
-    if (from->session->tty && !open_terminal(from->session, from->who, &from->command, from->writer, why))
+    if (from->session->tty &&
+        !open_terminal(from->session, from->who, &from->command, from->writer, why))
         return false;
     pid_t command = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
     if (command < 0) return fail_call(why, KIND_START, "clone", "");
@@ -102,8 +107,8 @@ _Noreturn static void be_middle(entry *from) {
     _exit(127);
 }
 
-static bool open_pipes(const session_spec *session, const identity *who, ends *command, entered *ours,
-                       fault *why) {
+static bool open_pipes(const session_spec *session, const identity *who, ends *command,
+                       entered *ours, fault *why) {
     int pipes[3][2];
     if (session->tty) return true;
     for (int i = 0; i < 3; i++) {
@@ -135,7 +140,8 @@ bool enter_task(const session_spec *session, entered *out, fault *why) {
     out->target = from.target = open_process(session->target);
     if (out->target < 0 && errno == ESRCH) return fail(why, KIND_GONE, "the task has ended");
     if (out->target < 0) return fail_call(why, KIND_START, "pidfd_open", "");
-    if (!open_pipes(session, &who, &from.command, out, why) || !open_channel(&words, why)) return false;
+    if (!open_pipes(session, &who, &from.command, out, why) || !open_channel(&words, why))
+        return false;
     from.writer = words.writer;
     pid_t middle = fork();
     if (middle == 0) {
@@ -147,6 +153,7 @@ bool enter_task(const session_spec *session, entered *out, fault *why) {
     close_ends(&from.command);
     bool runs = hear(words.reader, &heard, why);
     (void)close(words.reader);
+    if (!runs) (void)kill(middle, SIGKILL);
     while (waitpid(middle, NULL, 0) < 0 && errno == EINTR) continue;
     out->command = heard.pid;
     if (session->tty) out->out = heard.descriptor;

@@ -11,16 +11,19 @@ bool refuse_field(const context *in, const char *what) {
 
 context deeper(const context *in, const char *name) {
     char where[256];
-    (void)snprintf(where, sizeof where, "%s%s%.100s", in->where, in->where[0] == '\0' ? "" : ".", name);
+    (void)snprintf(where, sizeof where, "%s%s%.100s", in->where, in->where[0] == '\0' ? "" : ".",
+                   name);
     char *kept = arena_text(in->memory, where, strlen(where));
-    return (context){.memory = in->memory, .why = in->why, .where = kept == NULL ? in->where : kept};
+    return (context){
+        .memory = in->memory, .why = in->why, .where = kept == NULL ? in->where : kept};
 }
 
 context element(const context *in, size_t index) {
     char where[256];
     (void)snprintf(where, sizeof where, "%.200s[%zu]", in->where, index);
     char *kept = arena_text(in->memory, where, strlen(where));
-    return (context){.memory = in->memory, .why = in->why, .where = kept == NULL ? in->where : kept};
+    return (context){
+        .memory = in->memory, .why = in->why, .where = kept == NULL ? in->where : kept};
 }
 
 static const field *find_field(const field *fields, const char *name) {
@@ -53,7 +56,8 @@ bool read_text_field(const context *in, const json *value, void *out) {
 }
 
 bool is_path(const char *text, bool absolute) {
-    if (text[0] == '\0' || strlen(text) > PATH_LENGTH_MAX || (text[0] == '/') != absolute) return false;
+    if (text[0] == '\0' || strlen(text) > PATH_LENGTH_MAX || (text[0] == '/') != absolute)
+        return false;
     for (const char *part = text; part != NULL; part = strchr(part, '/')) {
         if (*part == '/') part++;
         size_t length = strcspn(part, "/");
@@ -70,10 +74,12 @@ bool read_path_field(const context *in, const json *value, void *out) {
 }
 
 bool read_id_field(const context *in, const json *value, void *out) {
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
     if (!read_text_field(in, value, out)) return false;
     size_t length = strlen(value->text);
-    if (length > 0 && length <= ID_LENGTH_MAX && strspn(value->text, allowed) == length) return true;
+    if (length > 0 && length <= ID_LENGTH_MAX && strspn(value->text, allowed) == length)
+        return true;
     return refuse_field(in, "must be 1 to 200 of the characters A-Z a-z 0-9 . _ -");
 }
 

@@ -20,7 +20,8 @@ static json *refuse(reader *in, const char *what) {
 }
 
 static void skip_space(reader *in) {
-    while (in->at < in->end && (*in->at == ' ' || *in->at == '\t' || *in->at == '\n' || *in->at == '\r'))
+    while (in->at < in->end &&
+           (*in->at == ' ' || *in->at == '\t' || *in->at == '\n' || *in->at == '\r'))
         in->at++;
 }
 
@@ -188,7 +189,8 @@ static uint32_t hash_of(const char *text) {
 
 static bool has_key(const json *object, const json *member) {
     for (const json *other = object->first; other != NULL; other = other->next)
-        if (other->key_hash == member->key_hash && strcmp(other->key, member->key) == 0) return true;
+        if (other->key_hash == member->key_hash && strcmp(other->key, member->key) == 0)
+            return true;
     return false;
 }
 

@@ -247,7 +247,8 @@ int serve(void) {
         return 1;
     }
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    int length = snprintf(hello, sizeof hello, "{\"v\":1,\"event\":\"ready\",\"pid\":%d}\n", (int)getpid());
+    int length =
+        snprintf(hello, sizeof hello, "{\"v\":1,\"event\":\"ready\",\"pid\":%d}\n", (int)getpid());
     say(hello, (size_t)length);
     while (turn(&self)) continue;
     return 0;

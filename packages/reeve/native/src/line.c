@@ -34,7 +34,8 @@ static void put_quoted(line *to, const char *text) {
         unsigned char byte = (unsigned char)*c;
         char escape[8];
         if (byte == '"' || byte == '\\') (void)snprintf(escape, sizeof escape, "\\%c", byte);
-        else if (byte < 0x20 || byte == 0x7F) (void)snprintf(escape, sizeof escape, "\\u%04x", byte);
+        else if (byte < 0x20 || byte == 0x7F)
+            (void)snprintf(escape, sizeof escape, "\\u%04x", byte);
         else {
             escape[0] = *c;
             escape[1] = '\0';
@@ -73,7 +74,9 @@ void line_number(line *to, const char *key, int64_t value) {
     line_raw(to, key, digits);
 }
 
-void line_bool(line *to, const char *key, bool value) { line_raw(to, key, value ? "true" : "false"); }
+void line_bool(line *to, const char *key, bool value) {
+    line_raw(to, key, value ? "true" : "false");
+}
 
 void line_text(line *to, const char *key, const char *value) {
     size_t before = to->length;

@@ -96,7 +96,8 @@ static void rotate(log_stream *log) {
     }
     if (!open_number(log)) return;
     /* Somebody put a file there: the limit holds all the same. */
-    if (log->size > 0 && ftruncate(log->file, 0) == 0 && lseek(log->file, 0, SEEK_SET) == 0) log->size = 0;
+    if (log->size > 0 && ftruncate(log->file, 0) == 0 && lseek(log->file, 0, SEEK_SET) == 0)
+        log->size = 0;
     remove_number(log, log->number - log->files_max);
 }
 
@@ -128,7 +129,8 @@ bool open_log(log_stream *log, const char *prefix, int64_t size_max, int64_t fil
     (void)fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES);
     log->pipe = ends[0];
     *writer = ends[1];
-    if (fcntl(log->pipe, F_SETFL, O_NONBLOCK) < 0) return fail_call(why, KIND_START, "fcntl F_SETFL", "");
+    if (fcntl(log->pipe, F_SETFL, O_NONBLOCK) < 0)
+        return fail_call(why, KIND_START, "fcntl F_SETFL", "");
     return true;
 }
 
@@ -153,7 +155,8 @@ static ssize_t copy_some(log_stream *log, size_t size) {
 
 static ssize_t move_some(log_stream *log, size_t size) {
     if (log->cannot_splice) return copy_some(log, size);
-    ssize_t moved = splice(log->pipe, NULL, log->file, NULL, size, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    ssize_t moved =
+        splice(log->pipe, NULL, log->file, NULL, size, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
     if (moved >= 0 || errno != EINVAL) return moved;
     log->cannot_splice = true;
     return copy_some(log, size);
@@ -161,7 +164,8 @@ static ssize_t move_some(log_stream *log, size_t size) {
 
 /* The disk is full or the file is lost: the task must not wait for that. */
 static ssize_t drop_some(log_stream *log) {
-    ssize_t moved = splice(log->pipe, NULL, log->sink, NULL, PIPE_BYTES, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+    ssize_t moved =
+        splice(log->pipe, NULL, log->sink, NULL, PIPE_BYTES, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
     if (moved > 0) log->dropped += moved;
     return moved;
 }

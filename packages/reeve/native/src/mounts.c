@@ -12,7 +12,9 @@
 
 #define PATH_SIZE 4200
 
-void fd_path(int fd, char out[FD_PATH_SIZE]) { (void)snprintf(out, FD_PATH_SIZE, "/proc/self/fd/%d", fd); }
+void fd_path(int fd, char out[FD_PATH_SIZE]) {
+    (void)snprintf(out, FD_PATH_SIZE, "/proc/self/fd/%d", fd);
+}
 
 int open_inside(int root, const char *path) {
     return call_openat2(root, path, O_PATH, 0, RESOLVE_INSIDE_ROOT);
@@ -101,7 +103,8 @@ int make_file(int root, const char *path, unsigned mode, fault *why) {
     return file;
 }
 
-bool mount_fresh(const char *type, int target, unsigned long flags, const char *options, fault *why) {
+bool mount_fresh(const char *type, int target, unsigned long flags, const char *options,
+                 fault *why) {
     char place[FD_PATH_SIZE];
     fd_path(target, place);
     if (mount(type, place, type, flags, options) == 0) return true;
@@ -118,7 +121,8 @@ static unsigned long classic_flags(unsigned attributes) {
 }
 
 /* The fresh mount is on top now: what was open before is below it. */
-static bool set_attributes(int root, const char *path, unsigned attributes, bool recursive, fault *why) {
+static bool set_attributes(int root, const char *path, unsigned attributes, bool recursive,
+                           fault *why) {
     int top = open_inside(root, path);
     if (top < 0) return fail_call(why, KIND_START, "open", path);
     char place[FD_PATH_SIZE];

@@ -20,7 +20,8 @@ int make_file(int root, const char *path, unsigned mode, fault *why);
 /* The directory that holds the last part of `path` (made when missing); `name` is that part. */
 int make_parent(int root, const char *path, const char **name, fault *why);
 
-bool mount_fresh(const char *type, int target, unsigned long flags, const char *options, fault *why);
+bool mount_fresh(const char *type, int target, unsigned long flags, const char *options,
+                 fault *why);
 
 /* Binds what is open at `source` over `path`; attributes are MOUNT_* of calls.h, for all below. */
 bool bind_over(int source, int root, const char *path, unsigned attributes, fault *why);

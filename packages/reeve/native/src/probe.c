@@ -63,7 +63,8 @@ static void try_user_namespace(char why[WHY_SIZE]) {
 static void try_root(char why[WHY_SIZE]) {
     if (unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS) < 0) say(why, "unshare");
     else if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) say(why, "mount MS_PRIVATE");
-    else if (mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") < 0) say(why, "mount tmpfs");
+    else if (mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV, "size=64k") < 0)
+        say(why, "mount tmpfs");
     else if (chdir("/proc") < 0) say(why, "chdir");
     else if (call_pivot_root(".", ".") < 0) say(why, "pivot_root");
     else if (umount2(".", MNT_DETACH) < 0) say(why, "umount2");
@@ -104,7 +105,8 @@ static void name_controllers(const char *path, bool v2, const char *options, cha
         out[strcspn(out, "\n")] = '\0';
         return;
     }
-    static const char *const plain[] = {"rw", "ro", "relatime", "nosuid", "nodev", "noexec", "noatime", "xattr"};
+    static const char *const plain[] = {"rw",    "ro",     "relatime", "nosuid",
+                                        "nodev", "noexec", "noatime",  "xattr"};
     size_t length = 0;
     for (const char *at = options; *at != '\0';) {
         size_t part = strcspn(at, ",");
@@ -112,7 +114,8 @@ static void name_controllers(const char *path, bool v2, const char *options, cha
         for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
             is_plain = is_plain || (strlen(plain[i]) == part && strncmp(at, plain[i], part) == 0);
         if (!is_plain && length + part + 2 < 256)
-            length += (size_t)snprintf(out + length, 256 - length, "%s%.*s", length == 0 ? "" : ",", (int)part, at);
+            length += (size_t)snprintf(out + length, 256 - length, "%s%.*s", length == 0 ? "" : ",",
+                                       (int)part, at);
         at += part;
         if (*at == ',') at++;
     }
@@ -137,7 +140,8 @@ static hierarchies list_hierarchies(line *out) {
     hierarchies found = {0};
     struct statfs top;
     int count = 0;
-    found.v2_alone = statfs("/sys/fs/cgroup", &top) == 0 && (long)top.f_type == (long)CGROUP2_SUPER_MAGIC;
+    found.v2_alone =
+        statfs("/sys/fs/cgroup", &top) == 0 && (long)top.f_type == (long)CGROUP2_SUPER_MAGIC;
     FILE *mounts = fopen("/proc/self/mounts", "re");
     char *text = NULL;
     size_t room = 0;
@@ -168,17 +172,19 @@ static void add_cgroups(line *out) {
     bytes[list.length] = ']';
     bytes[list.length + 1] = '\0';
     line_raw(out, "cgroupMounts", bytes);
-    const char *kind = found.v2_alone ? "v2" : found.v1 && found.v2_anywhere ? "hybrid"
-                                           : found.v1                        ? "v1"
-                                           : found.v2_anywhere               ? "v2"
-                                                                             : "none";
+    const char *kind = found.v2_alone                  ? "v2"
+                       : found.v1 && found.v2_anywhere ? "hybrid"
+                       : found.v1                      ? "v1"
+                       : found.v2_anywhere             ? "v2"
+                                                       : "none";
     line_text(out, "cgroup", kind);
 }
 
 static void add_capabilities(line *out) {
     char text[4096];
     char value[20] = "";
-    const char *at = read_file("/proc/self/status", text, sizeof text) > 0 ? strstr(text, "CapEff:") : NULL;
+    const char *at =
+        read_file("/proc/self/status", text, sizeof text) > 0 ? strstr(text, "CapEff:") : NULL;
     if (at != NULL) (void)sscanf(at, "CapEff: %19s", value);
     line_text(out, "capabilities", value);
 }

@@ -31,9 +31,9 @@ bool read_process_stat(pid_t pid, process_stat *out) {
     int parent = 0;
     int session = 0;
     unsigned long long start = 0;
-    int found = sscanf(rest + 2,
-                       "%c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-                       &state, &parent, &session, &start);
+    int found = sscanf(
+        rest + 2, "%c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+        &state, &parent, &session, &start);
     if (found != 4) return false;
     *out = (process_stat){
         .state = state, .parent = parent, .session = session, .start_time = (int64_t)start};
@@ -52,7 +52,8 @@ int open_process(process which) {
     }
     int fd = call_pidfd_open(which.pid);
     if (fd < 0) return -1;
-    /* Asked after the descriptor is held: from here on the number cannot change its owner unseen. */
+    /* Asked after the descriptor is held: from here on the number cannot change its owner unseen.
+     */
     process_stat stat;
     bool same = read_process_stat(which.pid, &stat) && stat.start_time == which.start_time &&
                 stat.state != 'Z' && stat.state != 'X';
@@ -64,8 +65,7 @@ int open_process(process which) {
 
 bool signal_process(process which, int signal, fault *why) {
     int fd = open_process(which);
-    if (fd < 0 && errno == ESRCH)
-        return fail(why, KIND_GONE, "process %d is gone", (int)which.pid);
+    if (fd < 0 && errno == ESRCH) return fail(why, KIND_GONE, "process %d is gone", (int)which.pid);
     if (fd < 0) return fail_call(why, KIND_START, "pidfd_open", "");
     bool sent = call_pidfd_send_signal(fd, signal) == 0;
     if (!sent && errno == ESRCH) (void)fail(why, KIND_GONE, "process %d is gone", (int)which.pid);
@@ -75,12 +75,13 @@ bool signal_process(process which, int signal, fault *why) {
 }
 
 typedef struct {
-    pid_t pid;
+    process who;
     pid_t parent;
+    pid_t session;
 } relation;
 
 typedef struct {
-    pid_t *pids;
+    process *members;
     size_t count;
 } family;
 
@@ -102,7 +103,9 @@ static relation *list_processes(size_t *count) {
             all = larger;
             room *= 2;
         }
-        all[(*count)++] = (relation){.pid = pid, .parent = stat.parent};
+        all[(*count)++] = (relation){.who = {.pid = pid, .start_time = stat.start_time},
+                                     .parent = stat.parent,
+                                     .session = stat.session};
     }
     (void)closedir(proc);
     return all;
@@ -110,7 +113,7 @@ static relation *list_processes(size_t *count) {
 
 static bool has_pid(const family *known, pid_t pid) {
     for (size_t i = 0; i < known->count; i++)
-        if (known->pids[i] == pid) return true;
+        if (known->members[i].pid == pid) return true;
     return false;
 }
 
@@ -122,28 +125,35 @@ static void find_descendants(pid_t root, family *found) {
     found->count = 0;
     /* The members at `next` and behind it still have to be asked for their children. */
     for (size_t next = 0; next <= found->count; next++) {
-        pid_t parent = next == 0 ? root : found->pids[next - 1];
+        pid_t parent = next == 0 ? root : found->members[next - 1].pid;
         for (size_t i = 0; i < count; i++) {
-            if (all[i].parent != parent || all[i].pid == root || has_pid(found, all[i].pid)) continue;
-            if (found->count < TREE_MAX) found->pids[found->count++] = all[i].pid;
+            pid_t pid = all[i].who.pid;
+            if (all[i].parent != parent || pid == root || has_pid(found, pid)) continue;
+            if (found->count < TREE_MAX) found->members[found->count++] = all[i].who;
         }
     }
     free(all);
 }
 
+/* Exactly these: one that has ended meanwhile may have left its number to another. */
+static void signal_family(const family *all, int signal) {
+    fault ignored;
+    for (size_t i = 0; i < all->count; i++) (void)signal_process(all->members[i], signal, &ignored);
+}
+
 size_t kill_descendants(pid_t root) {
-    family found = {.pids = calloc(TREE_MAX, sizeof(pid_t))};
-    if (found.pids == NULL) return 1;
+    family found = {.members = calloc(TREE_MAX, sizeof(process))};
+    if (found.members == NULL) return 1;
     size_t before = 0;
     for (int round = 0; round < STOP_ROUNDS; round++) {
         find_descendants(root, &found);
         if (found.count == before) break;
         before = found.count;
-        for (size_t i = 0; i < found.count; i++) (void)kill(found.pids[i], SIGSTOP);
+        signal_family(&found, SIGSTOP);
     }
-    for (size_t i = 0; i < found.count; i++) (void)kill(found.pids[i], SIGKILL);
+    signal_family(&found, SIGKILL);
     size_t met = found.count;
-    free(found.pids);
+    free(found.members);
     return met;
 }
 
@@ -153,15 +163,14 @@ size_t kill_session(process leader) {
     if (leader.pid <= 0 || (now >= 0 && now != leader.start_time)) return 0;
     size_t count = 0;
     size_t met = 0;
+    fault ignored;
     relation *all = list_processes(&count);
     if (all == NULL) return 0;
     for (size_t i = 0; i < count; i++) {
-        process_stat stat;
-        if (all[i].pid == getpid() || !read_process_stat(all[i].pid, &stat)) continue;
-        if (stat.session != leader.pid || stat.state == 'Z' || stat.start_time < leader.start_time)
-            continue;
+        const relation *next = &all[i];
+        if (next->session != leader.pid || next->who.start_time < leader.start_time) continue;
         met++;
-        (void)kill(all[i].pid, SIGKILL);
+        (void)signal_process(next->who, SIGKILL, &ignored);
     }
     free(all);
     return met;
@@ -181,7 +190,8 @@ void title_room(int argc, char **argv, char **environment) {
     if (argc == 0 || argv[0] == NULL) return;
     char *end = argv[0];
     for (int i = 0; i < argc && argv[i] == end; i++) end += strlen(argv[i]) + 1;
-    for (char **entry = environment; entry != NULL && *entry == end; entry++) end += strlen(*entry) + 1;
+    for (char **entry = environment; entry != NULL && *entry == end; entry++)
+        end += strlen(*entry) + 1;
     title_begin = argv[0];
     title_size = (size_t)(end - title_begin);
 }

@@ -35,15 +35,16 @@ static rlim_t limit_value(int64_t value) { return value < 0 ? RLIM_INFINITY : (r
 static bool set_limits(const program_spec *program, fault *why) {
     for (size_t i = 0; i < program->limit_count; i++) {
         const limit_spec *wanted = &program->limits[i];
-        struct rlimit limit = {.rlim_cur = limit_value(wanted->soft), .rlim_max = limit_value(wanted->hard)};
+        struct rlimit limit = {.rlim_cur = limit_value(wanted->soft),
+                               .rlim_max = limit_value(wanted->hard)};
         struct rlimit now;
-        if (setrlimit((unsigned)wanted->resource, &limit) == 0) continue;
-        if (errno != EPERM || getrlimit((unsigned)wanted->resource, &now) < 0)
+        if (call_prlimit(wanted->resource, &limit, NULL) == 0) continue;
+        if (errno != EPERM || call_prlimit(wanted->resource, NULL, &now) < 0)
             return fail_call(why, KIND_START, "setrlimit", "");
         /* Not allowed to raise the hard limit: as much as there is. */
         if (limit.rlim_max > now.rlim_max) limit.rlim_max = now.rlim_max;
         if (limit.rlim_cur > limit.rlim_max) limit.rlim_cur = limit.rlim_max;
-        if (setrlimit((unsigned)wanted->resource, &limit) < 0)
+        if (call_prlimit(wanted->resource, &limit, NULL) < 0)
             return fail_call(why, KIND_START, "setrlimit", "");
     }
     return true;
@@ -55,7 +56,8 @@ static bool change_user(const identity *who, fault *why) {
     if (same) return true;
     if (setgroups(who->group_count, who->groups) < 0)
         return fail_call(why, KIND_UNSTARTABLE, "setgroups: the agent may not change the user", "");
-    if (setresgid(who->gid, who->gid, who->gid) < 0) return fail_call(why, KIND_UNSTARTABLE, "setresgid", "");
+    if (setresgid(who->gid, who->gid, who->gid) < 0)
+        return fail_call(why, KIND_UNSTARTABLE, "setresgid", "");
     if (setresuid(who->uid, who->uid, who->uid) < 0)
         return fail_call(why, errno == EAGAIN ? KIND_START : KIND_UNSTARTABLE, "setresuid", "");
     return true;
@@ -95,19 +97,22 @@ static void explain_exec(const program_spec *program, const char *file, fault *w
     const char *name = program->command;
     bool there = stat(file, &found) == 0;
     if (code == ENOENT && there)
-        (void)fail(why, KIND_UNSTARTABLE, "command \"%.200s\" needs an interpreter or loader that is not there", name);
+        (void)fail(why, KIND_UNSTARTABLE,
+                   "command \"%.200s\" needs an interpreter or loader that is not there", name);
     else if (code == ENOENT || code == ENOTDIR)
         (void)fail(why, KIND_UNSTARTABLE, "command \"%.200s\" was not found", name);
     else if (code == EACCES && there && S_ISDIR(found.st_mode))
         (void)fail(why, KIND_UNSTARTABLE, "command \"%.200s\" is not a file", name);
     else if (code == EACCES)
-        (void)fail(why, KIND_UNSTARTABLE, "command \"%.200s\" is not executable (%.200s)", name, file);
+        (void)fail(why, KIND_UNSTARTABLE, "command \"%.200s\" is not executable (%.200s)", name,
+                   file);
     else if (code == ENOEXEC)
-        (void)fail(why, KIND_UNSTARTABLE, "command \"%.200s\" is not a program (%.200s)", name, file);
+        (void)fail(why, KIND_UNSTARTABLE, "command \"%.200s\" is not a program (%.200s)", name,
+                   file);
     else if (code == E2BIG)
-        (void)fail(why, KIND_CONFIG, "args and env of command \"%.200s\" are too long for the kernel", name);
-    else
-        (void)fail(why, KIND_START, "execve %.300s: %s", file, strerror(code));
+        (void)fail(why, KIND_CONFIG,
+                   "args and env of command \"%.200s\" are too long for the kernel", name);
+    else (void)fail(why, KIND_START, "execve %.300s: %s", file, strerror(code));
 }
 
 static void execute_in_path(const program_spec *program, fault *why) {
@@ -117,8 +122,8 @@ static void execute_in_path(const program_spec *program, fault *why) {
     bool refused = false;
     for (bool more = true; more;) {
         size_t length = strcspn(part, ":");
-        int made = snprintf(file, sizeof file, "%.*s%s%s", (int)length, part, length == 0 ? "./" : "/",
-                            program->command);
+        int made = snprintf(file, sizeof file, "%.*s%s%s", (int)length, part,
+                            length == 0 ? "./" : "/", program->command);
         more = part[length] == ':';
         part += length + 1;
         if (made < 0 || (size_t)made >= sizeof file) continue;
@@ -134,7 +139,8 @@ static void execute_in_path(const program_spec *program, fault *why) {
         return;
     }
     if (!refused)
-        (void)fail(why, KIND_UNSTARTABLE, "command \"%.200s\" was not found in PATH %.300s", program->command, path);
+        (void)fail(why, KIND_UNSTARTABLE, "command \"%.200s\" was not found in PATH %.300s",
+                   program->command, path);
 }
 
 static void execute(const program_spec *program, fault *why) {
@@ -147,8 +153,10 @@ static void execute(const program_spec *program, fault *why) {
 }
 
 bool keep_channel(int fd, fault *why) {
-    if (fd != CHANNEL && dup3(fd, CHANNEL, O_CLOEXEC) < 0) return fail_call(why, KIND_START, "dup3", "");
-    if (call_close_range(CHANNEL + 1, ~0u) < 0) return fail_call(why, KIND_START, "close_range", "");
+    if (fd != CHANNEL && dup3(fd, CHANNEL, O_CLOEXEC) < 0)
+        return fail_call(why, KIND_START, "dup3", "");
+    if (call_close_range(CHANNEL + 1, ~0u) < 0)
+        return fail_call(why, KIND_START, "close_range", "");
     return true;
 }
 

@@ -10,7 +10,9 @@
 
 int signal_of(int status) { return WIFSIGNALED(status) ? WTERMSIG(status) : 0; }
 
-int code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
+int code_of(int status) {
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
 
 void write_pids(line *to, const handle *of) {
     line_number(to, "pid", of->main.pid);

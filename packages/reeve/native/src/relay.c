@@ -25,8 +25,10 @@ static bool has_room(const flow *of) { return of->length < FLOW_BYTES; }
 
 size_t flow_wants(const flow *of, struct pollfd *out) {
     size_t count = 0;
-    if (of->from >= 0 && has_room(of)) out[count++] = (struct pollfd){.fd = of->from, .events = POLLIN};
-    if (of->to >= 0 && of->length > 0) out[count++] = (struct pollfd){.fd = of->to, .events = POLLOUT};
+    if (of->from >= 0 && has_room(of))
+        out[count++] = (struct pollfd){.fd = of->from, .events = POLLIN};
+    if (of->to >= 0 && of->length > 0)
+        out[count++] = (struct pollfd){.fd = of->to, .events = POLLOUT};
     return count;
 }
 

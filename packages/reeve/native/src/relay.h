@@ -9,8 +9,8 @@
 #define FLOW_BYTES 65536
 
 typedef struct {
-    int from; /* -1: nothing more comes */
-    int to;   /* -1: nothing more can go */
+    int from;      /* -1: nothing more comes */
+    int to;        /* -1: nothing more can go */
     bool close_to; /* when all has gone */
     bool ended;    /* nothing comes and nothing is left */
     size_t begin;

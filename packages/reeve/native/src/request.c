@@ -37,10 +37,12 @@ static bool read_relative(const context *in, const json *value, void *out) {
     return is_path(value->text, false) || refuse_field(in, "must be a relative path without ..");
 }
 
-#define COMMON {"v", read_any, 0, true}, {"id", read_any, 0, true}, {"op", read_any, 0, true}
+#define COMMON                                                                                     \
+    {"v", read_any, 0, true}, {"id", read_any, 0, true}, { "op", read_any, 0, true }
 #define LAST {NULL, NULL, 0, false}
 #define PID(name, member, required) {name, read_pid, offsetof(request, member), required}
-#define NUMBER(name, member, required) {name, read_number_field, offsetof(request, member), required}
+#define NUMBER(name, member, required)                                                             \
+    {name, read_number_field, offsetof(request, member), required}
 
 static const field run_fields[] = {
     COMMON, {"spec", read_path_field, offsetof(request, spec), true}, LAST};
@@ -49,21 +51,23 @@ static const field kill_fields[] = {COMMON, PID("pid", target.pid, true),
                                     NUMBER("signal", signal, true), LAST};
 static const field alive_fields[] = {COMMON, PID("pid", target.pid, true),
                                      NUMBER("startTime", target.start_time, true), LAST};
-static const field tree_fields[] = {COMMON,
-                                    PID("pid", target.pid, true),
-                                    NUMBER("startTime", target.start_time, true),
-                                    PID("shimPid", shim.pid, true),
-                                    NUMBER("shimStartTime", shim.start_time, true),
-                                    PID("taskPid", task.pid, true),
-                                    NUMBER("taskStartTime", task.start_time, true),
-                                    {"killCgroup", read_path_field, offsetof(request, kill_cgroup), false},
-                                    NUMBER("timeoutMs", timeout_ms, false),
-                                    LAST};
+static const field tree_fields[] = {
+    COMMON,
+    PID("pid", target.pid, true),
+    NUMBER("startTime", target.start_time, true),
+    PID("shimPid", shim.pid, true),
+    NUMBER("shimStartTime", shim.start_time, true),
+    PID("taskPid", task.pid, true),
+    NUMBER("taskStartTime", task.start_time, true),
+    {"killCgroup", read_path_field, offsetof(request, kill_cgroup), false},
+    NUMBER("timeoutMs", timeout_ms, false),
+    LAST};
 static const field probe_fields[] = {COMMON, LAST};
 #define PLACE                                                                                      \
     {"dir", read_path_field, offsetof(request, place.dir), true},                                  \
         {"path", read_relative, offsetof(request, place.path), true},                              \
-        NUMBER("mode", place.mode, true), NUMBER("uid", place.uid, false), NUMBER("gid", place.gid, false)
+        NUMBER("mode", place.mode, true), NUMBER("uid", place.uid, false),                         \
+        NUMBER("gid", place.gid, false)
 static const field write_fields[] = {
     COMMON, PLACE, {"from", read_path_field, offsetof(request, place.from), true}, LAST};
 static const field mkdir_fields[] = {COMMON, PLACE, LAST};
@@ -75,10 +79,14 @@ static const struct {
     request_op op;
     const field *fields;
 } ops[] = {
-    {"run", OP_RUN, run_fields},       {"kill", OP_KILL, kill_fields},
-    {"killTree", OP_KILL_TREE, tree_fields}, {"alive", OP_ALIVE, alive_fields},
-    {"probe", OP_PROBE, probe_fields}, {"write", OP_WRITE, write_fields},
-    {"mkdir", OP_MKDIR, mkdir_fields}, {"removeCgroups", OP_REMOVE, remove_fields},
+    {"run", OP_RUN, run_fields},
+    {"kill", OP_KILL, kill_fields},
+    {"killTree", OP_KILL_TREE, tree_fields},
+    {"alive", OP_ALIVE, alive_fields},
+    {"probe", OP_PROBE, probe_fields},
+    {"write", OP_WRITE, write_fields},
+    {"mkdir", OP_MKDIR, mkdir_fields},
+    {"removeCgroups", OP_REMOVE, remove_fields},
 };
 
 static bool is_owner(int64_t id) { return id >= -1 && id < UINT32_MAX; }
@@ -155,8 +163,8 @@ static bool kill_tree(const request *what, fault *why) {
         met += kill_session(what->task);
         if (met == 0) return true;
         if (monotonic_ms() >= deadline)
-            return fail(why, KIND_UNKILLABLE, "%zu processes of task process %d survive SIGKILL", met,
-                        (int)what->task.pid);
+            return fail(why, KIND_UNKILLABLE, "%zu processes of task process %d survive SIGKILL",
+                        met, (int)what->task.pid);
         sleep_ms(ROUND_MS);
     }
 }

@@ -6,7 +6,16 @@
 #include "line.h"
 #include "spec.h"
 
-typedef enum { OP_RUN, OP_KILL, OP_KILL_TREE, OP_ALIVE, OP_PROBE, OP_WRITE, OP_MKDIR, OP_REMOVE } request_op;
+typedef enum {
+    OP_RUN,
+    OP_KILL,
+    OP_KILL_TREE,
+    OP_ALIVE,
+    OP_PROBE,
+    OP_WRITE,
+    OP_MKDIR,
+    OP_REMOVE
+} request_op;
 
 typedef struct {
     int64_t id; /* -1: could not be read */

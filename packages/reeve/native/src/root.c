@@ -18,8 +18,11 @@
 /* A place for the bind: a directory for a directory, an empty file for anything else. */
 static bool make_place(int root, const char *path, bool directory, fault *why) {
     int there = open_inside(root, path);
-    if (there < 0 && errno != ENOENT) return fail_call(why, KIND_UNSTARTABLE, "open in the task's root", path);
-    if (there < 0) there = directory ? make_directory(root, path, 0755, why) : make_file(root, path, 0644, why);
+    if (there < 0 && errno != ENOENT)
+        return fail_call(why, KIND_UNSTARTABLE, "open in the task's root", path);
+    if (there < 0)
+        there =
+            directory ? make_directory(root, path, 0755, why) : make_file(root, path, 0644, why);
     if (there < 0) return false;
     (void)close(there);
     return true;
@@ -53,7 +56,8 @@ static bool add_link(int root, const char *path, const char *target, fault *why)
     int parent = make_parent(root, path, &rest, why);
     if (parent < 0) return false;
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(rest, "/"), rest);
-    bool made = symlinkat(target, parent, name) == 0 || fail_call(why, KIND_UNSTARTABLE, "symlink", path);
+    bool made =
+        symlinkat(target, parent, name) == 0 || fail_call(why, KIND_UNSTARTABLE, "symlink", path);
     (void)close(parent);
     return made;
 }
@@ -81,7 +85,8 @@ static bool add_tmpfs(int root, const root_entry *entry, fault *why) {
     if (entry->read_only) flags |= MS_RDONLY;
     int place = make_directory(root, entry->to, 0755, why);
     if (place < 0) return false;
-    (void)snprintf(options, sizeof options, "size=%" PRId64 ",mode=%o", entry->size_bytes, (unsigned)entry->mode);
+    (void)snprintf(options, sizeof options, "size=%" PRId64 ",mode=%o", entry->size_bytes,
+                   (unsigned)entry->mode);
     bool done = mount_fresh("tmpfs", place, flags, options, why);
     (void)close(place);
     return done;
@@ -117,8 +122,9 @@ static bool cover(int root, const char *path, int source, unsigned attributes, f
 }
 
 static bool add_proc(int root, fault *why) {
-    static const char *const hidden[] = {"/proc/kcore", "/proc/keys", "/proc/timer_list",
-                                         "/proc/sched_debug", "/proc/sysrq-trigger", "/proc/latency_stats"};
+    static const char *const hidden[] = {"/proc/kcore",         "/proc/keys",
+                                         "/proc/timer_list",    "/proc/sched_debug",
+                                         "/proc/sysrq-trigger", "/proc/latency_stats"};
     static const char *const fixed[] = {"/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs"};
     static const char *const emptied[] = {"/proc/acpi", "/proc/scsi", "/proc/asound"};
     const unsigned plain = MOUNT_NO_SUID | MOUNT_NO_EXEC;
@@ -136,21 +142,30 @@ static bool add_proc(int root, fault *why) {
     for (size_t i = 0; done && i < sizeof emptied / sizeof emptied[0]; i++) {
         int folder = open_inside(root, emptied[i]);
         if (folder < 0) continue;
-        done = mount_fresh("tmpfs", folder, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=0,mode=0755", why);
+        done = mount_fresh("tmpfs", folder, MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                           "size=0,mode=0755", why);
         (void)close(folder);
     }
     return done;
 }
 
 static bool add_device(int root, const char *path, fault *why) {
-    root_entry bind = {.kind = ENTRY_BIND, .from = path, .to = path, .optional = true, .no_exec = true, .dev = true};
+    root_entry bind = {.kind = ENTRY_BIND,
+                       .from = path,
+                       .to = path,
+                       .optional = true,
+                       .no_exec = true,
+                       .dev = true};
     return add_bind(root, &bind, why);
 }
 
-static bool add_mount(int root, const char *type, const char *path, const char *options, fault *why) {
+static bool add_mount(int root, const char *type, const char *path, const char *options,
+                      fault *why) {
     int place = make_directory(root, path, 0755, why);
     if (place < 0) return false;
-    bool done = mount_fresh(type, place, MS_NOSUID | MS_NOEXEC | (strcmp(type, "devpts") == 0 ? 0 : MS_NODEV), options, why);
+    bool done = mount_fresh(type, place,
+                            MS_NOSUID | MS_NOEXEC | (strcmp(type, "devpts") == 0 ? 0 : MS_NODEV),
+                            options, why);
     (void)close(place);
     return done;
 }
@@ -170,12 +185,14 @@ static bool add_dev(int root, const root_entry *entry, fault *why) {
         done = add_device(root, devices[i], why);
     for (size_t i = 0; done && i < sizeof links / sizeof links[0]; i++)
         done = add_link(root, links[i][0], links[i][1], why);
-    return done && add_mount(root, "devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=620", why) &&
+    return done &&
+           add_mount(root, "devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=620", why) &&
            add_mount(root, "tmpfs", "/dev/shm", shm, why);
 }
 
 static bool add_sys(int root, fault *why) {
-    root_entry bind = {.kind = ENTRY_BIND, .from = "/sys", .to = "/sys", .read_only = true, .no_exec = true};
+    root_entry bind = {
+        .kind = ENTRY_BIND, .from = "/sys", .to = "/sys", .read_only = true, .no_exec = true};
     return add_bind(root, &bind, why);
 }
 
@@ -206,8 +223,10 @@ static bool add_entry(int root, const root_entry *entry, fault *why) {
 static bool pivot(int root, fault *why) {
     if (fchdir(root) < 0) return fail_call(why, KIND_START, "fchdir to the task's root", "");
     if (call_pivot_root(".", ".") < 0)
-        return fail_call(why, KIND_UNSTARTABLE, "pivot_root (impossible where / is the initial ram disk)", "");
-    if (umount2(".", MNT_DETACH) < 0) return fail_call(why, KIND_START, "umount2 of the old root", "");
+        return fail_call(why, KIND_UNSTARTABLE,
+                         "pivot_root (impossible where / is the initial ram disk)", "");
+    if (umount2(".", MNT_DETACH) < 0)
+        return fail_call(why, KIND_START, "umount2 of the old root", "");
     if (chdir("/") < 0) return fail_call(why, KIND_START, "chdir", "/");
     if (mount(NULL, "/", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV, NULL) < 0)
         return fail_call(why, KIND_START, "remount read-only", "/");
@@ -225,7 +244,8 @@ bool enter_root(const isolate_spec *isolate, fault *why) {
     int root = mounted ? open(isolate->root, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
     if (root < 0) return mounted ? fail_call(why, KIND_START, "open", isolate->root) : false;
     bool made = true;
-    for (size_t i = 0; made && i < isolate->entry_count; i++) made = add_entry(root, &isolate->entries[i], why);
+    for (size_t i = 0; made && i < isolate->entry_count; i++)
+        made = add_entry(root, &isolate->entries[i], why);
     made = made && pivot(root, why);
     (void)close(root);
     return made;

@@ -33,23 +33,68 @@ bool install_seccomp(fault *why) {
 
 /* Answered with EPERM. Numbers from 424 on are the same everywhere. */
 static const unsigned denied[] = {
-    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_setns, SYS_unshare, SYS_ptrace, SYS_process_vm_readv,
-    SYS_process_vm_writev, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load,
-    SYS_bpf, SYS_perf_event_open, SYS_add_key, SYS_request_key, SYS_keyctl, SYS_userfaultfd,
-    SYS_open_by_handle_at, SYS_reboot, SYS_swapon, SYS_swapoff, SYS_acct, SYS_settimeofday,
-    SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex, SYS_quotactl, SYS_syslog, SYS_vhangup,
-    SYS_kcmp, SYS_nfsservctl, SYS_lookup_dcookie, SYS_fanotify_init, SYS_move_pages,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_setns,
+    SYS_unshare,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_keyctl,
+    SYS_userfaultfd,
+    SYS_open_by_handle_at,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_acct,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_clock_adjtime,
+    SYS_adjtimex,
+    SYS_quotactl,
+    SYS_syslog,
+    SYS_vhangup,
+    SYS_kcmp,
+    SYS_nfsservctl,
+    SYS_lookup_dcookie,
+    SYS_fanotify_init,
+    SYS_move_pages,
 #ifdef SYS_kexec_file_load
     SYS_kexec_file_load,
 #endif
 #ifdef __x86_64__
-    SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_create_module, SYS_get_kernel_syms, SYS_query_module,
-    SYS__sysctl, SYS_uselib, SYS_ustat, SYS_sysfs,
+    SYS_iopl,
+    SYS_ioperm,
+    SYS_modify_ldt,
+    SYS_create_module,
+    SYS_get_kernel_syms,
+    SYS_query_module,
+    SYS__sysctl,
+    SYS_uselib,
+    SYS_ustat,
+    SYS_sysfs,
 #endif
-    425, 426, 427,                     /* io_uring_setup, _enter, _register */
-    428, 429, 430, 431, 432, 433, 442, /* open_tree … fspick, mount_setattr */
-    443,                               /* quotactl_fd */
-    467,                               /* open_tree_attr */
+    425,
+    426,
+    427, /* io_uring_setup, _enter, _register */
+    428,
+    429,
+    430,
+    431,
+    432,
+    433,
+    442, /* open_tree … fspick, mount_setattr */
+    443, /* quotactl_fd */
+    467, /* open_tree_attr */
 };
 #define DENIED_COUNT (sizeof denied / sizeof denied[0])
 
@@ -59,7 +104,8 @@ static const unsigned denied[] = {
 #define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, DATA(member))
 /* The low half: both architectures are little-endian. */
 #define LOAD_ARG(index)                                                                            \
-    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)(offsetof(struct seccomp_data, args) + 8u * (index)))
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS,                                                             \
+             (unsigned)(offsetof(struct seccomp_data, args) + 8u * (index)))
 #define ANSWER(value) BPF_STMT(BPF_RET | BPF_K, (value))
 #define UNLESS_EQUAL(value, skip) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), 0, (skip))
 #define UNLESS_BITS(value, skip) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (value), 0, (skip))

@@ -103,7 +103,8 @@ static void signal_command(const session *self, int number) {
     pid_t front = 0;
     if (self->ended) return;
     if (self->spec.tty && ioctl(self->inside.out, TIOCSIG, number) == 0) return;
-    if (self->spec.tty && ioctl(self->inside.out, TIOCGPGRP, &front) == 0 && front > 0 && kill(-front, number) == 0)
+    if (self->spec.tty && ioctl(self->inside.out, TIOCGPGRP, &front) == 0 && front > 0 &&
+        kill(-front, number) == 0)
         return;
     (void)kill(self->inside.command, number);
 }
@@ -138,7 +139,8 @@ static void obey(session *self, const char *words) {
     unsigned rows = 0;
     unsigned columns = 0;
     int number = 0;
-    if (sscanf(words, "resize %5u %5u", &rows, &columns) == 2 && rows <= 65535 && columns <= 65535) {
+    if (sscanf(words, "resize %5u %5u", &rows, &columns) == 2 && rows <= 65535 &&
+        columns <= 65535) {
         struct winsize size = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns};
         if (self->spec.tty) (void)ioctl(self->inside.out, TIOCSWINSZ, &size);
     } else if (sscanf(words, "signal %2d", &number) == 1 && number >= 1 && number <= 64)
@@ -148,7 +150,8 @@ static void obey(session *self, const char *words) {
 }
 
 static void hear_control(session *self) {
-    ssize_t got = read(self->control, self->words + self->word_count, CONTROL_SIZE - 1 - self->word_count);
+    ssize_t got =
+        read(self->control, self->words + self->word_count, CONTROL_SIZE - 1 - self->word_count);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got <= 0) {
         self->control = -1;
@@ -253,7 +256,8 @@ static bool prepare(session *self, fault *why) {
     self->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     if (self->signals < 0) return fail_call(why, KIND_START, "signalfd", "");
     for (int fd = CONTROL_FD; fd <= RECORD_FD; fd++)
-        if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) return fail(why, KIND_CONFIG, "descriptor %d is not open", fd);
+        if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+            return fail(why, KIND_CONFIG, "descriptor %d is not open", fd);
     int flags = fcntl(CONTROL_FD, F_GETFL);
     (void)fcntl(CONTROL_FD, F_SETFL, flags | O_NONBLOCK);
     self->control = CONTROL_FD;
@@ -262,8 +266,10 @@ static bool prepare(session *self, fault *why) {
 }
 
 int run_session(void) {
-    static session self = {.signals = -1};
+    /* Not initialised here: its buffers would be part of the program's file. */
+    static session self;
     fault why;
+    self.signals = -1;
     if (!prepare(&self, &why) || !enter_task(&self.spec, &self.inside, &why)) {
         record_fault(&why);
         return REFUSED_STATUS;

@@ -54,10 +54,12 @@ static bool read_spec_file(shim *self, const char *path, fault *why) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return fail_call(why, KIND_CONFIG, "open spec", path);
     bool done = fstat(fd, &found) == 0 || fail_call(why, KIND_START, "fstat", path);
-    if (done && !S_ISREG(found.st_mode)) done = fail(why, KIND_CONFIG, "spec %s is not a regular file", path);
+    if (done && !S_ISREG(found.st_mode))
+        done = fail(why, KIND_CONFIG, "spec %s is not a regular file", path);
     if (done && ((found.st_mode & 022) != 0 || (found.st_uid != geteuid() && found.st_uid != 0)))
         done = fail(why, KIND_CONFIG, "spec %s can be written by others", path);
-    if (done && found.st_size > SPEC_SIZE_MAX) done = fail(why, KIND_CONFIG, "spec %s is too large", path);
+    if (done && found.st_size > SPEC_SIZE_MAX)
+        done = fail(why, KIND_CONFIG, "spec %s is too large", path);
     char *text = done ? malloc(SPEC_SIZE_MAX + 1) : NULL;
     size_t length = 0;
     for (ssize_t got = 1; text != NULL && got > 0 && length < SPEC_SIZE_MAX;) {
@@ -94,7 +96,8 @@ static bool open_streams(shim *self, streams *io, fault *why) {
 
 static bool begin(shim *self, fault *why) {
     streams io = {-1, -1, -1};
-    for (size_t i = 0; i < self->task.shim_cgroups.count; i++) try_cgroup(self->task.shim_cgroups.items[i]);
+    for (size_t i = 0; i < self->task.shim_cgroups.count; i++)
+        try_cgroup(self->task.shim_cgroups.items[i]);
     if (!find_identity(&self->task.program, &self->who, why)) return false;
     if (!open_streams(self, &io, why)) return false;
     if (!make_cgroups(&self->task, why)) return false;
@@ -131,10 +134,10 @@ static void keep_usage(shim *self, const struct rusage *usage) {
 static void take_status(shim *self, int status) {
     int inner = 0;
     self->end.status = status;
-    if (self->run.status >= 0 && read(self->run.status, &inner, sizeof inner) == (ssize_t)sizeof inner)
+    if (self->run.status >= 0 &&
+        read(self->run.status, &inner, sizeof inner) == (ssize_t)sizeof inner)
         self->end.status = inner;
-    else if (self->run.status >= 0 && WIFEXITED(status))
-        self->end.status = SIGKILL;
+    else if (self->run.status >= 0 && WIFEXITED(status)) self->end.status = SIGKILL;
     self->ended = true;
 }
 
@@ -240,7 +243,8 @@ static void answer(const shim *self, int reply, const fault *why) {
         write_pids(&out, &self->handle);
     }
     line_close(&out);
-    int length = snprintf(whole, sizeof whole, "%s\n%s", self->task.id == NULL ? "" : self->task.id, bytes);
+    int length =
+        snprintf(whole, sizeof whole, "%s\n%s", self->task.id == NULL ? "" : self->task.id, bytes);
     if (length > 0) (void)write_all(reply, whole, (size_t)length);
     (void)close(reply);
 }

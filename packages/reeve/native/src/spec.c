@@ -83,11 +83,13 @@ static const struct {
     const char *name;
     int resource;
 } limit_names[] = {
-    {"core", RLIMIT_CORE},       {"cpu", RLIMIT_CPU},           {"data", RLIMIT_DATA},
-    {"fsize", RLIMIT_FSIZE},     {"memlock", RLIMIT_MEMLOCK},   {"nofile", RLIMIT_NOFILE},
-    {"nproc", RLIMIT_NPROC},     {"rss", RLIMIT_RSS},           {"stack", RLIMIT_STACK},
-    {"as", RLIMIT_AS},           {"msgqueue", RLIMIT_MSGQUEUE}, {"nice", RLIMIT_NICE},
-    {"rtprio", RLIMIT_RTPRIO},   {"sigpending", RLIMIT_SIGPENDING},
+    {"core", RLIMIT_CORE},         {"cpu", RLIMIT_CPU},
+    {"data", RLIMIT_DATA},         {"fsize", RLIMIT_FSIZE},
+    {"memlock", RLIMIT_MEMLOCK},   {"nofile", RLIMIT_NOFILE},
+    {"nproc", RLIMIT_NPROC},       {"rss", RLIMIT_RSS},
+    {"stack", RLIMIT_STACK},       {"as", RLIMIT_AS},
+    {"msgqueue", RLIMIT_MSGQUEUE}, {"nice", RLIMIT_NICE},
+    {"rtprio", RLIMIT_RTPRIO},     {"sigpending", RLIMIT_SIGPENDING},
 };
 
 static bool read_limit(const context *in, const json *value, limit_spec *out) {
@@ -154,8 +156,9 @@ static bool read_isolate(const context *in, const json *value, void *out) {
         {"caps", read_caps, offsetof(type, program), false},                                       \
         {"noNewPrivs", read_bool_field, offsetof(type, program.no_new_privs), false},              \
         {"seccomp", read_bool_field, offsetof(type, program.seccomp), false},                      \
-        {"rlimits", read_limits, offsetof(type, program), false},                                  \
-        {"umask", read_umask, offsetof(type, program.umask), false}
+        {"rlimits", read_limits, offsetof(type, program), false}, {                                \
+        "umask", read_umask, offsetof(type, program.umask), false                                  \
+    }
 
 static const field task_fields[] = {
     PROGRAM_FIELDS(task_spec),

@@ -48,7 +48,7 @@ typedef enum {
 
 typedef struct {
     entry_kind kind;
-    const char *from;    /* bind, and mirror's path */
+    const char *from; /* bind, and mirror's path */
     const char *to;
     const char *content; /* file, and link's target */
     int64_t size_bytes;  /* tmpfs, and dev's shm */

@@ -34,9 +34,9 @@ static const struct {
     char letter;
     const char *name;
 } members[] = {
-    {'F', "from"},     {'T', "to"},       {'P', "path"},      {'C', "content"},
-    {'L', "target"},   {'s', "sizeBytes"}, {'m', "mode"},     {'r', "readOnly"},
-    {'x', "noExec"},   {'o', "optional"}, {'d', "dev"},       {'h', "shmBytes"},
+    {'F', "from"},   {'T', "to"},        {'P', "path"}, {'C', "content"},
+    {'L', "target"}, {'s', "sizeBytes"}, {'m', "mode"}, {'r', "readOnly"},
+    {'x', "noExec"}, {'o', "optional"},  {'d', "dev"},  {'h', "shmBytes"},
 };
 
 static bool check_members(const context *in, const json *value, const char *allowed) {
@@ -88,7 +88,8 @@ static bool read_entry(const context *in, const json *value, root_entry *out) {
         if (raw.entry.kind == ENTRY_MIRROR) raw.entry.from = raw.entry.to = raw.path;
         if (raw.entry.kind == ENTRY_LINK) raw.entry.content = raw.target;
         if (raw.entry.kind == ENTRY_DEV) raw.entry.size_bytes = raw.shm_bytes;
-        if (raw.entry.kind == ENTRY_FILE && json_member(value, "mode") == NULL) raw.entry.mode = 0644;
+        if (raw.entry.kind == ENTRY_FILE && json_member(value, "mode") == NULL)
+            raw.entry.mode = 0644;
         *out = raw.entry;
         return check_entry(in, out);
     }
@@ -131,8 +132,10 @@ static bool read_write(const context *in, const json *value, cgroup_write *out) 
     text_list parts;
     if (!read_texts_field(in, value, &parts)) return false;
     bool optional = parts.count == 3 && strcmp(parts.items[2], "try") == 0;
-    if (parts.count != 2 && !optional) return refuse_field(in, "must be [file, value] or [file, value, \"try\"]");
-    if (parts.items[0][0] == '\0' || strchr(parts.items[0], '/') != NULL || parts.items[0][0] == '.')
+    if (parts.count != 2 && !optional)
+        return refuse_field(in, "must be [file, value] or [file, value, \"try\"]");
+    if (parts.items[0][0] == '\0' || strchr(parts.items[0], '/') != NULL ||
+        parts.items[0][0] == '.')
         return refuse_field(in, "must name a file of the cgroup");
     *out = (cgroup_write){.file = parts.items[0], .value = parts.items[1], .optional = optional};
     return true;
@@ -140,7 +143,8 @@ static bool read_write(const context *in, const json *value, cgroup_write *out) 
 
 static bool read_writes(const context *in, const json *value, void *out) {
     cgroup_spec *group = out;
-    if (value->type != JSON_LIST || value->count > LIST_MAX) return refuse_field(in, "must be a list");
+    if (value->type != JSON_LIST || value->count > LIST_MAX)
+        return refuse_field(in, "must be a list");
     group->writes = arena_take(in->memory, (value->count + 1) * sizeof(cgroup_write));
     if (group->writes == NULL) return refuse_field(in, "needs more memory than there is");
     for (const json *item = value->first; item != NULL; item = item->next) {
@@ -159,7 +163,8 @@ bool read_cgroups_field(const context *in, const json *value, void *out) {
         {NULL, NULL, 0, false},
     };
     task_spec *task = out;
-    if (value->type != JSON_LIST || value->count > CGROUPS_MAX) return refuse_field(in, "must be a list of at most 32");
+    if (value->type != JSON_LIST || value->count > CGROUPS_MAX)
+        return refuse_field(in, "must be a list of at most 32");
     task->cgroups = arena_take(in->memory, (value->count + 1) * sizeof(cgroup_spec));
     if (task->cgroups == NULL) return refuse_field(in, "needs more memory than there is");
     for (const json *item = value->first; item != NULL; item = item->next) {

@@ -38,6 +38,28 @@ static pid_t fork_into(unsigned long flags) {
     return (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
 }
 
+#ifndef SYS_clone3
+#define SYS_clone3 435
+#endif
+#define CLONE_INTO_GROUP UINT64_C(0x200000000)
+
+/* The same, born in a version 2 cgroup: to move there later makes the kernel wait for all CPUs. */
+static pid_t fork_into_group(unsigned long flags, const char *group) {
+    /* struct clone_args; not all headers declare its last member. */
+    struct {
+        uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
+            set_tid_size, cgroup;
+    } args = {.flags = flags | CLONE_INTO_GROUP, .exit_signal = SIGCHLD};
+    int dir = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0) return -1;
+    args.cgroup = (uint64_t)dir;
+    pid_t child = (pid_t)syscall(SYS_clone3, &args, sizeof args);
+    int code = errno;
+    if (child != 0) (void)close(dir);
+    errno = code;
+    return child;
+}
+
 static void reap_all(pid_t task, int status_fd) {
     int status;
     for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -59,7 +81,8 @@ _Noreturn static void be_init(pid_t task, int status) {
     int signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signals < 0) _exit(1);
     for (;;) {
-        struct pollfd ready[2] = {{.fd = signals, .events = POLLIN}, {.fd = STATUS_FD, .events = 0}};
+        struct pollfd ready[2] = {{.fd = signals, .events = POLLIN},
+                                  {.fd = STATUS_FD, .events = 0}};
         struct signalfd_siginfo got;
         (void)poll(ready, 2, -1);
         /* Nobody reads the status: the shim is dead. */
@@ -86,9 +109,9 @@ static void set_oom_score(int64_t value) {
 }
 
 /* What surrounds the task, while the host's files can still be seen. */
-static bool enter_world(const task_spec *task, fault *why) {
+static bool enter_world(const task_spec *task, size_t joined, fault *why) {
     for (size_t i = 0; i < task->cgroup_count; i++)
-        if (!join_cgroup(task->cgroups[i].path, why)) return false;
+        if (i != joined && !join_cgroup(task->cgroups[i].path, why)) return false;
     if (task->has_oom_score_adj) set_oom_score(task->oom_score_adj);
     if (task->netns != NULL && !join_network(task->netns, why)) return false;
     if (!task->isolated) return true;
@@ -108,13 +131,14 @@ typedef struct {
     int writer;
     int status;
     pid_t shim;
+    size_t joined; /* the cgroup it was born in; the count of them: none */
 } launch;
 
 static bool run_child(const launch *from, fault *why) {
     bool has_init = from->status >= 0;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
         return fail_call(why, KIND_START, "prctl PR_SET_PDEATHSIG", "");
-    if (!enter_world(from->task, why)) return false;
+    if (!enter_world(from->task, from->joined, why)) return false;
     if (!has_init) {
         run_program(from->task, from->who, from->io, from->writer, from->shim, why);
         return false;
@@ -142,13 +166,25 @@ static unsigned long namespaces_of(const task_spec *task) {
     return flags;
 }
 
+/* Starts the child in the version 2 group when there is one, else wherever we are. */
+static pid_t fork_child(launch *from, unsigned long flags) {
+    const task_spec *task = from->task;
+    for (from->joined = 0; from->joined < task->cgroup_count; from->joined++) {
+        const char *path = task->cgroups[from->joined].path;
+        pid_t child = is_unified(path) ? fork_into_group(flags, path) : -1;
+        if (child >= 0) return child;
+    }
+    return fork_into(flags);
+}
+
 static void end_child(pid_t child) {
     if (child <= 0) return;
     (void)kill(child, SIGKILL);
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
-bool start_task(const task_spec *task, const identity *who, const streams *io, started *out, fault *why) {
+bool start_task(const task_spec *task, const identity *who, const streams *io, started *out,
+                fault *why) {
     channel words;
     int status[2] = {-1, -1};
     greeting heard;
@@ -157,8 +193,13 @@ bool start_task(const task_spec *task, const identity *who, const streams *io, s
     if (!open_channel(&words, why)) return false;
     if ((flags & CLONE_NEWPID) != 0 && pipe2(status, O_CLOEXEC) < 0)
         return fail_call(why, KIND_START, "pipe2", "");
-    launch from = {.task = task, .who = who, .io = io, .writer = words.writer, .status = status[1], .shim = getpid()};
-    out->main = fork_into(flags);
+    launch from = {.task = task,
+                   .who = who,
+                   .io = io,
+                   .writer = words.writer,
+                   .status = status[1],
+                   .shim = getpid()};
+    out->main = fork_child(&from, flags);
     if (out->main == 0) {
         (void)close(words.reader);
         if (status[0] >= 0) (void)close(status[0]);

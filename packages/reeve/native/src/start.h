@@ -12,12 +12,13 @@ typedef struct {
 } streams;
 
 typedef struct {
-    pid_t main;      /* our child: the init of an isolated task, else the task */
-    pid_t task;      /* the task, as we count */
-    int status;      /* the init writes the task's wait status here; -1: there is no init */
+    pid_t main; /* our child: the init of an isolated task, else the task */
+    pid_t task; /* the task, as we count */
+    int status; /* the init writes the task's wait status here; -1: there is no init */
 } started;
 
 /* True when the command runs. Else nothing of it is left. */
-bool start_task(const task_spec *task, const identity *who, const streams *io, started *out, fault *why);
+bool start_task(const task_spec *task, const identity *who, const streams *io, started *out,
+                fault *why);
 
 #endif

@@ -57,7 +57,8 @@ static bool find_account(const char *name, uid_t uid, account *out) {
     size_t room = 0;
     bool found = false;
     while (!found && getline(&text, &room, file) > 0)
-        found = read_account(text, out) && (name == NULL ? out->uid == uid : strcmp(out->name, name) == 0);
+        found = read_account(text, out) &&
+                (name == NULL ? out->uid == uid : strcmp(out->name, name) == 0);
     free(text);
     (void)fclose(file);
     return found;
@@ -128,7 +129,8 @@ bool find_identity(const program_spec *program, identity *out, fault *why) {
     *out = (identity){.uid = geteuid(), .gid = getegid()};
     if (program->user != NULL) {
         if (!resolve(program->user, out, name))
-            return fail(why, KIND_CONFIG, "user \"%.200s\" is not known on this machine", program->user);
+            return fail(why, KIND_CONFIG, "user \"%.200s\" is not known on this machine",
+                        program->user);
         out->changes = true;
     }
     if (is_denied(program, out->uid, name))

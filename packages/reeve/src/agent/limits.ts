@@ -84,7 +84,7 @@ export const AGENT_LIMITS = {
   templateGatherMs: 250,
   /** Size of a template's source file, and of a file that one includes. */
   templateFileBytesMax: 4 * 1024 * 1024,
-  /** Services and variables that the templates of one task may follow, and files they may include. */
+  /** Services and variables that the templates of one task follow, and files they include. */
   templateFactsMax: 1_000,
   /** How often rendering is begun anew because of files that were not known before. */
   templateRoundsMax: 100,

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import type {
   AllocationUpdate,
   DriverInfo,
@@ -10,6 +11,7 @@ import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import { isoFromMs } from '../kit/duration.ts'
 import { assert, messageOf } from '../kit/fault.ts'
 import { AllocationRunner } from './allocation/allocation-runner.ts'
+import { GarbageWatch } from './allocation/garbage-watch.ts'
 import { AloneWatch, type Watched } from './allocation/alone-watch.ts'
 import { isClientTerminal, isServerTerminal } from '../model/index.ts'
 import { readAssignment, type Assignment } from './assignment.ts'
@@ -21,15 +23,17 @@ import type { Dial } from './link/channel.ts'
 import { ServerLink } from './link/server-link.ts'
 import type { DesiredEnvelope } from './link/server-message.ts'
 import type { Log } from './log.ts'
+import type { AllocationNetworks } from './network/allocation-network.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { agentRemote } from './remote/agent-remote.ts'
 import type { Remote } from './remote/remote.ts'
 import { CatalogClient } from './services/catalog-client.ts'
 import { NodeServices } from './services/node-services.ts'
 import { serviceHook } from './services/service-hook.ts'
+import { diskFill } from './store/disk-fill.ts'
 import type { AgentStorage, StorageIdentity } from './store/storage.ts'
 import type { TaskRecords } from './store/store.ts'
-import { TASK_HOOKS } from './task/task-hooks.ts'
+import { taskHooks } from './task/task-hooks.ts'
 import { pause, Slots, withDeadline } from './wait.ts'
 
 /** What the operator decides about a node; the machine tells the rest. */
@@ -63,6 +67,10 @@ interface NodeAgentOptions {
   readonly joinToken?: string
   /** False refuses commands of callers inside tasks, whatever their rights; true unless given. */
   readonly allowsExec?: boolean
+  /** Networks of allocations; without them groups that want one do not run here. */
+  readonly networks?: AllocationNetworks
+  /** Whether artifacts may be files of this machine; false unless given. */
+  readonly allowsFileArtifacts?: boolean
 }
 
 /**
@@ -80,6 +88,7 @@ export class NodeAgent {
   readonly #link: ServerLink
   readonly #alone: AloneWatch
   readonly #remote: Remote
+  readonly #garbage: GarbageWatch
   readonly #services: NodeServices
   readonly #catalog: CatalogClient
   #listed = new Set<string>()
@@ -114,6 +123,7 @@ export class NodeAgent {
     const { workspace } = options.storage
     this.#services = new NodeServices({ clock, log, workspace, say, node: () => this.#facts() })
     this.#remote = this.#makeRemote()
+    this.#garbage = this.#makeGarbageWatch()
     this.#alone = new AloneWatch({ clock, allocations: () => this.#watched() })
   }
 
@@ -139,6 +149,7 @@ export class NodeAgent {
       throw thrown
     }
     this.#alone.start()
+    this.#garbage.start()
     this.#link.start()
     this.#probing = this.#probeAgain(clock)
   }
@@ -148,6 +159,7 @@ export class NodeAgent {
     if (this.#stopping.signal.aborted) return
     this.#stopping.abort()
     this.#alone.stop()
+    await this.#garbage.stop()
     await this.#remote.stop()
     const runners = [...this.#runners.values()]
     if (options.killTasks === true) await Promise.all(runners.map((runner) => runner.destroy()))
@@ -163,7 +175,7 @@ export class NodeAgent {
   }
 
   #makeHost(drivers: ReadonlyMap<string, TaskDriver>): AgentHost {
-    const { clock, random, log, storage } = this.#options
+    const { clock, random, log, storage, networks } = this.#options
     return {
       clock,
       random,
@@ -171,7 +183,8 @@ export class NodeAgent {
       store: storage.store,
       workspace: storage.workspace,
       drivers,
-      taskHooks: [...TASK_HOOKS, serviceHook(this.#services)],
+      taskHooks: this.#makeTaskHooks(),
+      ...(networks === undefined ? {} : { networks }),
       services: this.#services,
       catalog: this.#catalog,
       starts: new Slots(AGENT_LIMITS.startsInFlightMax),
@@ -180,6 +193,32 @@ export class NodeAgent {
       node: () => this.#facts(),
       serverContact: this.#serverContact.promise,
     }
+  }
+
+  #makeTaskHooks(): AgentHost['taskHooks'] {
+    const { settings, allowsFileArtifacts = false } = this.#options
+    const hooks = taskHooks({
+      catalog: ({ assignment: { job, group }, task }) =>
+        this.#catalog.forTask({
+          jobId: job.ParentID || job.ID,
+          group: group.Name,
+          task: task.Name,
+        }),
+      allowsFileArtifacts,
+      hostVolumes: () => settings.HostVolumes ?? {},
+    })
+    return [...hooks, serviceHook(this.#services)]
+  }
+
+  #makeGarbageWatch(): GarbageWatch {
+    const { clock, log, storage } = this.#options
+    return new GarbageWatch({
+      clock,
+      log,
+      allocations: () => [...this.#runners.values()].map(({ id, endedMs }) => ({ id, endedMs })),
+      fill: () => diskFill(dirname(storage.workspace.allocationDir('any'))),
+      collect: (id) => this.#remote.collect(id),
+    })
   }
 
   #makeRemote(): Remote {

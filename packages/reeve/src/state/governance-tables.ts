@@ -2,10 +2,12 @@ import type {
   ApiTokenRow,
   OrganizationMembershipRow,
   OrganizationRow,
+  PolicyCodeRow,
   PolicySetMemberRow,
   PolicySetParameterRow,
   PolicySetRelation,
   PolicySetRow,
+  PolicySetVersionRow,
   ProjectNamespaceRow,
   ProjectRow,
   ReservedTagKeyRow,
@@ -25,8 +27,10 @@ export interface GovernanceRows {
   readonly api_tokens: ApiTokenRow
   readonly organization_memberships: OrganizationMembershipRow
   readonly organizations: OrganizationRow
+  readonly policy_codes: PolicyCodeRow
   readonly policy_set_members: PolicySetMemberRow
   readonly policy_set_parameters: PolicySetParameterRow
+  readonly policy_set_versions: PolicySetVersionRow
   readonly policy_sets: PolicySetRow
   readonly project_namespaces: ProjectNamespaceRow
   readonly projects: ProjectRow
@@ -64,6 +68,21 @@ export function tagKey(
 
 export function policySetMemberGroup(policySetId: string, relation: PolicySetRelation): string {
   return `${policySetId}!${relation}`
+}
+
+/** The blob that holds a policy's code. */
+export function policyCodeKey(sha256: string): string {
+  return `policy-code/${sha256}`
+}
+
+/** Group of the sets of an organization that apply without naming anything. */
+export function broadSetGroup(organizationId: string, scope: 'global' | 'tag'): string {
+  return `${organizationId}!${scope}`
+}
+
+function broadSet(row: PolicySetRow): string | undefined {
+  if (row.global) return broadSetGroup(row.organizationId, 'global')
+  return row.scopingType === 'tag' ? broadSetGroup(row.organizationId, 'tag') : undefined
 }
 
 function namedIn(row: { readonly organizationId: string; readonly name: string }): string {
@@ -108,6 +127,16 @@ export const GOVERNANCE_SPECS: {
     key: (row) => row.id,
     groups: { name: (row) => foldName(row.name) },
   },
+  policy_codes: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      owner: (row) => row.ownerId,
+      blob: (row) => policyCodeKey(row.sha256),
+    },
+    blobGroup: 'blob',
+  },
   policy_set_members: {
     ...large,
     key: (row) => `${policySetMemberGroup(row.policySetId, row.relation)}!${row.memberId}`,
@@ -127,7 +156,16 @@ export const GOVERNANCE_SPECS: {
       key: (row) => scopedKey(row.policySetId, row.key),
     },
   },
-  policy_sets: { ...plain, key: (row) => row.id, groups: { organization, name: namedIn } },
+  policy_set_versions: {
+    ...large,
+    key: (row) => row.id,
+    groups: { organization, set: (row) => row.policySetId },
+  },
+  policy_sets: {
+    ...plain,
+    key: (row) => row.id,
+    groups: { organization, name: namedIn, broad: broadSet },
+  },
   project_namespaces: {
     ...plain,
     key: (row) => row.namespace,
@@ -142,8 +180,7 @@ export const GOVERNANCE_SPECS: {
   run_policies: {
     ...large,
     key: (row) => row.id,
-    groups: { organization, name: namedIn, blob: (row) => row.code?.blobKey },
-    blobGroup: 'blob',
+    groups: { organization, name: namedIn, kind: (row) => scopedKey(row.organizationId, row.kind) },
   },
   tag_bindings: {
     ...large,

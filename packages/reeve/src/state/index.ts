@@ -10,7 +10,14 @@ export type {
   StoredRow,
 } from './engine.ts'
 export type { Cause } from './events.ts'
-export { foldName, policySetMemberGroup, scopedKey, tagKey } from './governance-tables.ts'
+export {
+  broadSetGroup,
+  foldName,
+  policyCodeKey,
+  policySetMemberGroup,
+  scopedKey,
+  tagKey,
+} from './governance-tables.ts'
 export type { GovernanceRows } from './governance-tables.ts'
 export { withJobRows } from './job-rows.ts'
 export { childRows, type ChildOptions } from './child-rows.ts'

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { stdout } from 'node:process'
 import { diskStorage } from '../../src/agent/index.ts'
-import { RawExecDriver } from '../../src/drivers/index.ts'
+import { ExecDriver, NativeRuntime, RawExecDriver } from '../../src/drivers/index.ts'
+import type { TaskDriver } from '../../src/agent/index.ts'
 import { anAgent, FakeServer, systemClock } from './agent.ts'
 
 /** This file, for a test that has it run in a process of its own. */
@@ -10,10 +12,17 @@ export const AGENT_PROCESS_FILE = import.meta.filename
 /**
  * Runs an agent until it is killed. Prints each allocation's status when it changes, one line each.
  */
-export async function runAgentProcess(dataDir: string, assignmentsPath: string): Promise<void> {
+export async function runAgentProcess(
+  dataDir: string,
+  assignmentsPath: string,
+  program?: string,
+): Promise<void> {
   const server = new FakeServer()
   server.assign(...JSON.parse(await readFile(assignmentsPath, 'utf8')))
-  const drivers = [new RawExecDriver({ clock: systemClock })]
+  const drivers =
+    program === undefined
+      ? [new RawExecDriver({ clock: systemClock })]
+      : nativeDrivers(dataDir, program)
   const agent = anAgent({
     dial: server.dial,
     clock: systemClock,
@@ -31,4 +40,20 @@ export async function runAgentProcess(dataDir: string, assignmentsPath: string):
     return false
   }
   await server.until('the end of the test', speak, 120_000)
+}
+
+/** `exec` and `raw_exec` under the helper, as an agent with this data directory has them. */
+export function nativeDrivers(dataDir: string, program: string): readonly TaskDriver[] {
+  const clock = systemClock
+  const stateDir = join(dataDir, 'drivers')
+  const helper = new NativeRuntime({ program, stateDir, clock })
+  const policy = {
+    allowCaps: [],
+    denyUsers: ['root'],
+    allowHostNamespaces: false,
+    isCpuHard: false,
+    pidsMax: 1_000,
+    chrootEnv: undefined,
+  }
+  return [new RawExecDriver({ clock, helper }), new ExecDriver({ clock, helper, policy, stateDir })]
 }

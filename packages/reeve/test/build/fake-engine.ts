@@ -4,6 +4,20 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { kill } from 'node:process'
 import type { Duplex } from 'node:stream'
+import {
+  bodyBytes,
+  endGroup,
+  ended,
+  framed,
+  head,
+  noContainer,
+  note,
+  numberOf,
+  readBody,
+  send,
+  type Container,
+  type CreateBody,
+} from './fake-container.ts'
 
 /** In what the engines that speak this API differ. */
 export interface EngineDialect {
@@ -14,35 +28,6 @@ export interface EngineDialect {
 
 export const DOCKER: EngineDialect = { name: 'docker', resizeStatus: 200, notRunningStatus: 409 }
 export const PODMAN: EngineDialect = { name: 'podman', resizeStatus: 201, notRunningStatus: 500 }
-
-interface LogEntry {
-  readonly stream: 1 | 2
-  readonly atNs: bigint
-  readonly bytes: Buffer
-}
-
-interface Container {
-  readonly id: string
-  readonly name: string
-  readonly spec: CreateBody
-  status: 'created' | 'running' | 'exited'
-  exitCode: number
-  finishedAt: string
-  child: ChildProcess | undefined
-  readonly log: LogEntry[]
-  readonly changed: Set<() => void>
-  readonly execs: Set<ChildProcess>
-}
-
-interface CreateBody {
-  readonly Image?: string
-  readonly Cmd?: readonly string[]
-  readonly Env?: readonly string[]
-  readonly User?: string
-  readonly Tty?: boolean
-  readonly Labels?: Readonly<Record<string, string>>
-  readonly HostConfig?: Readonly<Record<string, unknown>>
-}
 
 interface Exec {
   readonly container: Container
@@ -75,8 +60,8 @@ export class FakeEngine {
   static async open(dir: string, dialect: EngineDialect = DOCKER): Promise<FakeEngine> {
     const engine = new FakeEngine(join(dir, 'engine.sock'), dialect)
     const server = createServer((request, response) => void engine.#answer(request, response))
-    server.on('upgrade', (request, socket, head) => {
-      socket.unshift(head)
+    server.on('upgrade', (request, socket, first) => {
+      socket.unshift(first)
       void engine.#upgrade(request, socket)
     })
     server.listen(engine.socketPath)
@@ -173,6 +158,7 @@ export class FakeEngine {
 
   list(url: URL, response: ServerResponse): void {
     const filters: unknown = JSON.parse(url.searchParams.get('filters') ?? '{}')
+    // A list of texts, as the driver under test sends it.
     const labels = Reflect.get(Object(filters), 'label') as readonly string[]
     const found = [...this.#containers.values()].filter(({ spec }) => {
       return labels.every((label) => {
@@ -358,6 +344,7 @@ export class FakeEngine {
   #runExec(exec: Exec, socket: Duplex): void {
     const [program = '', ...args] = exec.cmd
     const env = Object.fromEntries(
+      // The driver under test gives each variable a value.
       (exec.container.spec.Env ?? []).map((pair) => pair.split('=', 2) as [string, string]),
     )
     const child = spawn(program, args, { env, detached: true, cwd: '/' })
@@ -448,83 +435,3 @@ const ROUTES: readonly Route[] = [
     engine.resize(id, url, response)
   }),
 ]
-
-function send(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'Content-Type': 'application/json' })
-  response.end(JSON.stringify(body))
-}
-
-function noContainer(id: string, response: ServerResponse): void {
-  send(response, 404, { message: `No such container: ${id}` })
-}
-
-async function readBody(request: IncomingMessage): Promise<unknown> {
-  let text = ''
-  for await (const piece of request) text += String(piece)
-  try {
-    return text === '' ? undefined : JSON.parse(text)
-  } catch {
-    return text
-  }
-}
-
-async function bodyBytes(socket: Duplex, length: number): Promise<void> {
-  let left = length
-  while (left > 0) {
-    const piece = socket.read(left) as Buffer | null
-    if (piece === null) await new Promise((resolve) => socket.once('readable', resolve))
-    else left -= piece.length
-  }
-}
-
-let lastNs = 0n
-
-/** Later than any before it: engines count in nanoseconds. */
-function nowNs(): bigint {
-  const now = BigInt(Date.now()) * 1_000_000n
-  lastNs = now > lastNs ? now : lastNs + 1n
-  return lastNs
-}
-
-/** Engines keep lines; a long one in pieces. */
-function note(container: Container, stream: 1 | 2, bytes: Buffer): void {
-  for (const line of bytes.toString('latin1').match(/[^\n]*\n|[^\n]+$/g) ?? []) {
-    container.log.push({ stream, atNs: nowNs(), bytes: Buffer.from(line, 'latin1') })
-  }
-  for (const look of container.changed) look()
-}
-
-function ended(container: Container, code: number | null, signal: NodeJS.Signals | null): void {
-  container.exitCode = code ?? 128 + numberOf(signal)
-  container.finishedAt = new Date().toISOString()
-  container.status = 'exited'
-  for (const look of [...container.changed]) look()
-}
-
-function numberOf(signal: NodeJS.Signals | null): number {
-  return signal === null ? 0 : constants.signals[signal]
-}
-
-function head(stream: 1 | 2, length: number): Buffer {
-  const bytes = Buffer.alloc(8)
-  bytes[0] = stream
-  bytes.writeUInt32BE(length, 4)
-  return bytes
-}
-
-function framed({ stream, atNs, bytes }: LogEntry): Buffer {
-  const seconds = new Date(Number(atNs / 1_000_000n)).toISOString().slice(0, 19)
-  const fraction = String(atNs % 1_000_000_000n).padStart(9, '0')
-  const stamp = Buffer.from(`${seconds}.${fraction}Z `)
-  return Buffer.concat([head(stream, stamp.length + bytes.length), stamp, bytes])
-}
-
-/** The process and all that stayed in its group; and what left it, as a container would. */
-function endGroup(child: ChildProcess | undefined): void {
-  if (child?.pid === undefined) return
-  try {
-    kill(-child.pid, 'SIGKILL')
-  } catch {
-    // ESRCH: nobody is left.
-  }
-}

@@ -12,7 +12,7 @@ import { MockDriver } from '../../src/drivers/index.ts'
 import { SimulatedClock } from './simulated-clock.ts'
 import { turn } from './agent.ts'
 
-export const aNode: NodeFacts = {
+const aNode: NodeFacts = {
   ID: '00000000-0000-4000-8000-0000000000aa',
   Name: 'node-1',
   Region: 'global',
@@ -23,10 +23,10 @@ export const aNode: NodeFacts = {
   Meta: { rack: 'r1' },
 }
 
-export type HostFields = Partial<AgentHost> & { readonly driverList?: readonly TaskDriver[] }
+type HostFields = Partial<AgentHost> & { readonly driverList?: readonly TaskDriver[] }
 
 /** What runners share; in memory unless said otherwise. */
-export function aHost(clock: Clock, fields: HostFields = {}): AgentHost {
+function aHost(clock: Clock, fields: HostFields = {}): AgentHost {
   const { driverList = [], ...rest } = fields
   return {
     clock,

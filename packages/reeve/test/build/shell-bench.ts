@@ -1,15 +1,15 @@
-import { mkdir, readFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { LogFiles, RunningTask, TaskDriver, TaskLaunch } from '../../src/agent/index.ts'
 import type { Behaviour } from '../suites/task-driver.ts'
 import { written } from '../suites/shell-task-driver.ts'
 import { aLaunch } from './launch.ts'
-import { temporaryDirectory } from './temporary-directory.ts'
 import { until } from './until.ts'
 
 /** What a shell does to behave like this. */
-export function scriptFor(behaviour: Behaviour): string {
+function scriptFor(behaviour: Behaviour): string {
   switch (behaviour.kind) {
     case 'exits':
       return `sleep ${(behaviour.afterMs ?? 0) / 1000}; exit ${behaviour.code}`
@@ -27,9 +27,11 @@ interface BenchOptions {
   readonly driver: TaskDriver
   /** The task's `Config` for `sh -c script`. */
   readonly config: (script: string) => Readonly<Record<string, unknown>>
+  /** Ends what the driver needs, after the last task. */
+  readonly close?: () => void | Promise<void>
 }
 
-/** The directories of one allocation, and everything that was started there ended after the test. */
+/** The directories of one allocation; everything that was started there is ended after the test. */
 export class ProgramBench {
   readonly dir: string
   readonly logs: LogFiles
@@ -38,13 +40,19 @@ export class ProgramBench {
   readonly #launches: TaskLaunch[] = []
   readonly #tasks: RunningTask[] = []
 
-  static async open(t: TestContext, options: BenchOptions): Promise<ProgramBench> {
-    const dir = await temporaryDirectory(t)
+  static async open(
+    t: TestContext,
+    make: (dir: string) => BenchOptions | Promise<BenchOptions>,
+  ): Promise<ProgramBench> {
+    const dir = await mkdtemp(join(tmpdir(), 'reeve-test-'))
+    // The task's user walks through it.
+    await chmod(dir, 0o711)
     for (const name of ['alloc/logs', 'alloc/data', 'web/local', 'web/secrets', 'web/tmp']) {
       await mkdir(join(dir, name), { recursive: true })
     }
     const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
-    const bench = new ProgramBench(dir, bootId, options)
+    const bench = new ProgramBench(dir, bootId, await make(dir))
+    // One step: what runs there must end before the files by which it is found.
     t.after(() => bench.#end())
     return bench
   }
@@ -130,12 +138,14 @@ export class ProgramBench {
   }
 
   async #end(): Promise<void> {
+    for (const task of this.#tasks) task.detach()
     for (const { handle } of this.#launches) {
-      const recovery = await this.#options.driver.recover(handle).catch(() => undefined)
-      if (recovery?.kind !== 'attached') continue
+      const recovery = await this.#options.driver.recover(handle)
+      if (recovery.kind !== 'attached') continue
       await recovery.task.stop({ signal: 'SIGKILL', timeoutMs: 0 })
       await recovery.task.forget()
     }
-    for (const task of this.#tasks) task.detach()
+    await this.#options.close?.()
+    await rm(this.dir, { recursive: true, force: true, maxRetries: 5 })
   }
 }

@@ -284,7 +284,7 @@ test('the task has three descriptors, an empty input and its own session', optio
   assert.equal(pid, session)
 })
 
-test('no descriptor of launcher, shim or another task reaches a task', options, async (t) => {
+test('no descriptor of launcher, shim or another task reaches a task', rootOnly, async (t) => {
   const launcher = aLauncher(t)
   await launcher.start({
     id: 'other',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
-import { open, readFile, writeFile } from 'node:fs/promises'
+import { open as openHandle, readFile, writeFile, type FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { test, type TestContext } from 'node:test'
 import type { ExecSession, RunningTask, TaskDriver, TaskLaunch } from '../../src/agent/index.ts'
@@ -9,6 +9,7 @@ import { until } from '../build/until.ts'
 
 /** A driver that runs programs, and what it cannot do here. */
 interface ShellBench {
+  /** Whatever it starts is ended after the test. */
   readonly driver: TaskDriver
   /** A launch of `sh -c text`, never used before, with log files. */
   script(text: string, fields?: Partial<TaskLaunch>): TaskLaunch | Promise<TaskLaunch>
@@ -46,16 +47,6 @@ export function shellTaskDriverSuite(name: string, open: Open, missing: Missing 
 const without = (reason: string | undefined): { readonly skip: string | false } => ({
   skip: reason ?? false,
 })
-
-async function begin(bench: ShellBench, t: TestContext, launch: TaskLaunch): Promise<RunningTask> {
-  const task = await bench.driver.start(launch)
-  t.after(async () => {
-    // What was opened first is closed first: the bench, and all that ran there, may be gone by now.
-    await task.stop({ signal: 'SIGKILL', timeoutMs: 0 }).catch(() => undefined)
-    await task.forget().catch(() => undefined)
-  })
-  return task
-}
 
 /** What the files of one stream hold together. */
 export async function written(prefix: string | undefined): Promise<string> {
@@ -117,7 +108,7 @@ function startCases(name: string, open: Open, missing: Missing): void {
     const bench = await open(t)
     const launch = await bench.script('id -u', { user: '65534:65534' })
     await (
-      await begin(bench, t, launch)
+      await bench.driver.start(launch)
     ).exited
     assert.equal(await written(launch.logs?.stdoutPrefix), '65534\n')
   })
@@ -128,7 +119,7 @@ function endCases(name: string, open: Open, missing: Missing): void {
     const reason = without(missing.exactSignals)
     test(`${name}: an exit with ${code} is no death by signal`, reason, async (t) => {
       const bench = await open(t)
-      const task = await begin(bench, t, await bench.script(`exit ${code}`))
+      const task = await bench.driver.start(await bench.script(`exit ${code}`))
       const { exitCode, signal } = await task.exited
       assert.deepEqual({ exitCode, signal }, { exitCode: code, signal: 0 })
     })
@@ -141,7 +132,7 @@ function endCases(name: string, open: Open, missing: Missing): void {
     const launch = await bench.script(
       `trap '' TERM; sleep ${child} & (setsid sh -c 'trap "" TERM; sleep ${escaped}' &); wait`,
     )
-    const task = await begin(bench, t, launch)
+    const task = await bench.driver.start(launch)
     await until('both children', () => (isThere(child) && isThere(escaped) ? true : undefined))
     await task.stop({ signal: 'SIGTERM', timeoutMs: 100 })
     assert.deepEqual([isThere(child), isThere(escaped)], [false, false])
@@ -152,7 +143,7 @@ function endCases(name: string, open: Open, missing: Missing): void {
     const bench = await open(t)
     const mark = uniqueSleep()
     const launch = await bench.script(`setsid sleep ${mark} & echo begun; exit 4`)
-    const task = await begin(bench, t, launch)
+    const task = await bench.driver.start(launch)
     assert.equal((await task.exited).exitCode, 4)
     assert.equal(isThere(mark), false)
   })
@@ -161,7 +152,7 @@ function endCases(name: string, open: Open, missing: Missing): void {
   test(`${name}: without its supervisor nothing of a task stays`, supervisor, async (t) => {
     const bench = await open(t)
     const mark = uniqueSleep()
-    const task = await begin(bench, t, await bench.script(`sleep ${mark} & wait`))
+    const task = await bench.driver.start(await bench.script(`sleep ${mark} & wait`))
     await until('the child', () => (isThere(mark) ? true : undefined))
     await bench.killSupervisor?.(task)
     const exit = await task.exited
@@ -178,7 +169,7 @@ function endCases(name: string, open: Open, missing: Missing): void {
       const launch = await bench.script('head -c 200000000 /dev/zero | tail -c 190000000', {
         resources,
       })
-      const exit = await (await begin(bench, t, launch)).exited
+      const exit = await (await bench.driver.start(launch)).exited
       assert.equal(exit.oomKilled, true)
       assert.notEqual(exit.exitCode, 0)
     },
@@ -193,7 +184,7 @@ function surroundingCases(name: string, open: Open, missing: Missing): void {
     const env = { EMPTY: '', TEXT: 'one\ntwo "$HOME" `x`', UMLAUT: 'ü' }
     const launch = await bench.script('exec env -0', { env })
     await (
-      await begin(bench, t, launch)
+      await bench.driver.start(launch)
     ).exited
     const bytes = Buffer.from(await written(launch.logs?.stdoutPrefix), 'latin1')
     const pairs = bytes.toString('utf8').split('\0').filter(Boolean)
@@ -221,7 +212,7 @@ function surroundingCases(name: string, open: Open, missing: Missing): void {
     const opened = await openFile(path)
     t.after(() => opened.close())
     await (
-      await begin(bench, t, launch)
+      await bench.driver.start(launch)
     ).exited
     const text = await written(launch.logs?.stdoutPrefix)
     assert.match(text, / 0 -> /)
@@ -234,7 +225,7 @@ function surroundingCases(name: string, open: Open, missing: Missing): void {
     for (const word of ['one', 'two']) {
       const launch = await bench.script(`echo ${word}; echo ${word} again >&2`)
       await (
-        await begin(bench, t, launch)
+        await bench.driver.start(launch)
       ).exited
       prefix = launch.logs?.stdoutPrefix ?? ''
     }
@@ -252,7 +243,7 @@ function surroundingCases(name: string, open: Open, missing: Missing): void {
       const script = 'i=1000; while [ $i -lt 1650 ]; do echo "$i ----"; i=$((i+1)); done'
       const launch = await bench.script(script, { logs })
       await (
-        await begin(bench, t, launch)
+        await bench.driver.start(launch)
       ).exited
       const all = Array.from({ length: 650 }, (_, index) => `${1000 + index} ----\n`).join('')
       assert.deepEqual(await logNumbers(logs.stdoutPrefix), [4, 5, 6])
@@ -266,7 +257,7 @@ function surroundingCases(name: string, open: Open, missing: Missing): void {
   test(`${name}: output that nobody wants is thrown away`, async (t) => {
     const bench = await open(t)
     const launch = await bench.script('echo hello')
-    const task = await begin(bench, t, { ...launch, logs: undefined })
+    const task = await bench.driver.start({ ...launch, logs: undefined })
     assert.equal((await task.exited).exitCode, 0)
     assert.equal(await written(launch.logs?.stdoutPrefix), '')
   })
@@ -275,7 +266,7 @@ function surroundingCases(name: string, open: Open, missing: Missing): void {
     const bench = await open(t)
     const script = 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo worked; sleep 1000'
     const launch = await bench.script(script)
-    const task = await begin(bench, t, launch)
+    const task = await bench.driver.start(launch)
     await untilSaid(launch, 'worked')
     const usage = await task.usage()
     assert.ok((usage?.cpu.totalNs ?? 0) > 10_000_000)
@@ -287,9 +278,9 @@ function surroundingCases(name: string, open: Open, missing: Missing): void {
   })
 }
 
-async function openFile(path: string): ReturnType<typeof open> {
+async function openFile(path: string): Promise<FileHandle> {
   await writeFile(path, '')
-  return open(path, 'r')
+  return openHandle(path, 'r')
 }
 
 async function textOf(stream: Readable): Promise<string> {
@@ -306,7 +297,7 @@ async function outcome(session: ExecSession): Promise<readonly [string, string, 
 async function sleeping(t: TestContext, open: Open): Promise<RunningTask> {
   const bench = await open(t)
   const launch = await bench.script('echo begun; exec sleep 1000', { env: { COLOUR: 'blue' } })
-  const task = await begin(bench, t, launch)
+  const task = await bench.driver.start(launch)
   await untilSaid(launch, 'begun')
   return task
 }
@@ -325,6 +316,7 @@ function execCases(name: string, open: Open): void {
     const command = ['sh', '-c', 'head -c 3000000 /dev/zero; exit 3']
     const session = await task.exec({ command, tty: undefined })
     let bytes = 0
+    // Node's streams of bytes give Buffers.
     for await (const piece of session.stdout) bytes += (piece as Buffer).length
     assert.deepEqual([bytes, await session.exited], [3_000_000, 3])
   })

@@ -64,7 +64,7 @@ async function moveData({ assignment, host }: AllocationHookContext): Promise<vo
 async function setUpNetwork({ assignment, host }: AllocationHookContext): Promise<void> {
   const mode = networkMode(assignment.group)
   if (mode === 'host' || mode === 'none') return
-  if (mode !== 'bridge' || host.networks === undefined) {
+  if (host.networks?.mode !== mode) {
     throw new Fault('network', `this node has no network of the mode ${JSON.stringify(mode)}`)
   }
   await host.networks.setUp(assignment.allocation.ID, groupPorts(assignment))

@@ -184,6 +184,13 @@ export class AllocationRunner {
     throw new Fault('allocation-ended', `allocation ${this.id} should not run any more`)
   }
 
+  /** When the last of its tasks ended; undefined while one may still run. */
+  get endedMs(): number | undefined {
+    const states = this.#runners.map(({ state }) => state)
+    if (states.some(({ State }) => State !== 'dead')) return undefined
+    return Math.max(...states.map(({ FinishedAt }) => Date.parse(FinishedAt)))
+  }
+
   /** How it stands now. */
   currentReport(): AllocationReport {
     const states = this.#members.map(({ runner }) => [runner.name, runner.state] as const)

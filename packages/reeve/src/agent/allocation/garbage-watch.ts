@@ -44,6 +44,8 @@ interface GarbageWatchOptions {
 export class GarbageWatch {
   readonly #options: GarbageWatchOptions
   readonly #stopping = new AbortController()
+  /** Removed already: their records stay until the servers forget them, and take no room. */
+  #collected: ReadonlySet<string> = new Set()
   #running: Promise<void> = Promise.resolve()
 
   constructor(options: GarbageWatchOptions) {
@@ -70,9 +72,15 @@ export class GarbageWatch {
 
   /** Looks now; also to be called when new work arrives. */
   async look(): Promise<void> {
-    const { allocations, fill, collect } = this.#options
-    const ids = chooseGarbage(allocations(), await fill())
+    const room = await this.#options.fill()
+    const all = this.#options.allocations()
+    const ids = chooseGarbage(
+      all.filter(({ id }) => !this.#collected.has(id)),
+      room,
+    )
+    const known = new Set(all.map(({ id }) => id))
+    this.#collected = new Set([...this.#collected, ...ids].filter((id) => known.has(id)))
     const slots = new Slots(AGENT_LIMITS.garbageAtOnce)
-    await Promise.all(ids.map((id) => slots.run(() => collect(id))))
+    await Promise.all(ids.map((id) => slots.run(() => this.#options.collect(id))))
   }
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../kit/clock.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Owner } from '../store/beneath.ts'
@@ -30,9 +31,7 @@ async function fetchAll(context: TaskHookContext, allowsFiles: boolean): Promise
   // The first failure ends the others: the task starts with all of them or not at all.
   const stop = new AbortController()
   const signal = AbortSignal.any([context.signal, stop.signal])
-  const late = pause(clock, AGENT_LIMITS.artifactMsMax, signal).then((passed) => {
-    if (passed) stop.abort(new Error('it took too long'))
-  })
+  const late = abortLate(clock, stop, signal)
   try {
     await Promise.all(
       requests.map((request) =>
@@ -50,6 +49,11 @@ async function fetchAll(context: TaskHookContext, allowsFiles: boolean): Promise
     stop.abort()
     await late
   }
+}
+
+async function abortLate(clock: Clock, stop: AbortController, signal: AbortSignal): Promise<void> {
+  const isLate = await pause(clock, AGENT_LIMITS.artifactMsMax, signal)
+  if (isLate) stop.abort(new Error('it took too long'))
 }
 
 /** Who gets the files of artifacts with `chown`. */

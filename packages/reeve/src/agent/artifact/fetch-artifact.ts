@@ -41,7 +41,7 @@ export interface ArtifactRequest {
 }
 
 export interface ArtifactPlace {
-  /** A directory that only the agent writes to, on the same disk as the destination if it can be. */
+  /** A directory that only the agent writes to, best on the disk of the destination. */
   readonly stagingRoot: string
   /** Whether files of this machine may be fetched. */
   readonly allowsFiles: boolean
@@ -183,8 +183,8 @@ async function deliver(work: Work, isFile: boolean): Promise<void> {
   const make = { mode: 0o755, owner }
   try {
     if (request.mode !== 'file') {
-      const target = await root.directory(destination.parts, make)
-      await mergeTree(from, target, owner).finally(() => target.close())
+      const { parts } = destination
+      await root.within({ parts, make }, (target) => mergeTree(from, target, owner))
       return
     }
     const [only, ...others] = await readdir(from)
@@ -192,8 +192,8 @@ async function deliver(work: Work, isFile: boolean): Promise<void> {
     if (only === undefined || others.length > 0 || name === undefined) {
       throw badArchive(isFile ? 'the destination is no file' : 'one file is wanted, not several')
     }
-    const parent = await root.directory(destination.parts.slice(0, -1), make)
-    await moveFile(join(from, only), parent, name).finally(() => parent.close())
+    const parts = destination.parts.slice(0, -1)
+    await root.within({ parts, make }, (parent) => moveFile(join(from, only), parent, name))
   } finally {
     await root.close()
   }

@@ -39,7 +39,7 @@ function leadsOut(target: string, depth: number): boolean {
   return target.startsWith('/') || ups > depth || parts.slice(ups).includes('..')
 }
 
-/** Gives everything below to somebody. The tree is the agent's alone, so nothing changes under it. */
+/** Gives everything below to somebody. The tree is the agent's alone: nothing changes under it. */
 export async function giveTree(root: string, owner: Owner): Promise<void> {
   for (const entry of await readdir(root, { withFileTypes: true })) {
     const path = join(root, entry.name)

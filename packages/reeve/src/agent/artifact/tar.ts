@@ -4,7 +4,7 @@ import { badArchive, NO_BODY, type Member } from './member.ts'
 
 const BLOCK = 512
 
-/** The entries of a tar stream: the old, the POSIX and the GNU form. Devices and FIFOs are refused. */
+/** The entries of a tar stream: the old, the POSIX and the GNU form. Devices are refused. */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<Member> {
   const reader = new ByteReader(source)
   let extra: Extra = {}

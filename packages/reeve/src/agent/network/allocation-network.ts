@@ -13,6 +13,10 @@ export interface AllocationNetwork {
 
 /** Makes and removes networks of allocations. Absent on a node that has only its own. */
 export interface AllocationNetworks {
+  /** The mode that groups ask for it by. */
+  readonly mode: string
+  /** Reads what an agent before this one has given out. */
+  open(): Promise<void>
   /** What is wrong with this node for it; undefined when nothing is. */
   probe(): Promise<string | undefined>
   /** Safe to repeat: what is there already stays. */

@@ -30,7 +30,7 @@ test('a port of the machine leads into the network of an allocation, for real', 
   }
   const stateDir = await temporaryDirectory(t)
   const child = new URL('../../../test/network/bridge-child.ts', import.meta.url).pathname
-  // The machine's own network is never touched: the names of namespaces live in a mount of their own.
+  // The machine's own network is never touched: names of namespaces live in a mount of their own.
   const script =
     'mkdir -p /run/netns && mount -t tmpfs tmpfs /run/netns && mount --make-shared /run/netns && exec "$@"'
   const args = ['-n', '-m', 'sh', '-c', script, 'sh', process.execPath, child, stateDir]

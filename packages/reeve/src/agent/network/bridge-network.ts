@@ -58,6 +58,7 @@ const INSIDE = 'eth0'
  * that whatever a crash leaves is found and removed.
  */
 export class BridgeNetwork implements AllocationNetworks {
+  readonly mode = 'bridge'
   readonly #run: RunCommand
   readonly #options: BridgeOptions
   readonly #settings: BridgeSettings
@@ -72,7 +73,6 @@ export class BridgeNetwork implements AllocationNetworks {
     this.#settings = options.settings ?? SETTINGS
   }
 
-  /** Reads what an agent before this one has given out. */
   async open(): Promise<void> {
     const stored = await readStateFile(this.#options.stateFile)
     if (stored === undefined) return

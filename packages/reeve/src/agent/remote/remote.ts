@@ -159,6 +159,11 @@ export class Remote {
     }
   }
 
+  /** Removes what an ended allocation left; false when it may not be removed. */
+  collect(id: string): Promise<boolean> {
+    return this.#host.collect(id)
+  }
+
   async #collect(id: string): Promise<void> {
     if (await this.#host.collect(id)) return
     const text = 'No such allocation on client, or allocation not eligible for GC'

@@ -43,6 +43,16 @@ export class Beneath {
     return current
   }
 
+  /** Works in a directory below, and lets go of it whatever happens. */
+  async within<T>(place: Within, work: (directory: Beneath) => Promise<T>): Promise<T> {
+    const directory = await this.directory(place.parts, place.make)
+    try {
+      return await work(directory)
+    } finally {
+      await directory.close()
+    }
+  }
+
   async #enter(part: string, make: MakeDirectory | undefined): Promise<Beneath> {
     const path = this.path(part)
     if (make !== undefined) {
@@ -115,6 +125,11 @@ export class Beneath {
 export interface Owner {
   readonly uid: number
   readonly gid: number
+}
+
+interface Within {
+  readonly parts: readonly string[]
+  readonly make?: MakeDirectory | undefined
 }
 
 interface MakeDirectory {

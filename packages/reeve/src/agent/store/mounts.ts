@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { Fault, messageOf } from '../../kit/fault.ts'
 
 /** What is mounted at a path and below it, the deepest first. */
-export async function mountsBelow(path: string): Promise<readonly string[]> {
+async function mountsBelow(path: string): Promise<readonly string[]> {
   const table = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '')
   const points = table.split('\n').map((line) => unescapeMount(line.split(' ')[4] ?? ''))
   const below = points.filter((point) => point === path || point.startsWith(`${path}/`))

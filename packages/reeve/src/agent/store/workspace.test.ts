@@ -21,7 +21,12 @@ test('an allocation has a shared directory and one for each task', async (t) => 
   await workspace.buildTask(place, { user: '', secretsMB: 0 })
   assert.deepEqual((await readdir(join(root, ID))).toSorted(), ['alloc', 'web'])
   assert.deepEqual((await readdir(join(root, ID, 'alloc'))).toSorted(), ['data', 'logs', 'tmp'])
-  assert.deepEqual((await readdir(join(root, ID, 'web'))).toSorted(), ['local', 'private', 'secrets', 'tmp'])
+  assert.deepEqual((await readdir(join(root, ID, 'web'))).toSorted(), [
+    'local',
+    'private',
+    'secrets',
+    'tmp',
+  ])
   assert.equal(await modeOf(join(root, ID, 'web', 'secrets')), 0o700)
   assert.equal(await modeOf(join(root, ID, 'alloc', 'data')), 0o1777)
   assert.equal(await modeOf(join(root, ID, 'alloc', 'logs')), 0o755)

@@ -1,4 +1,4 @@
-import { chmod, lchown, mkdir, rename, rm, rmdir } from 'node:fs/promises'
+import { chmod, lchown, mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../kit/fault.ts'
 import { findUser, type HostUser } from '../user.ts'
@@ -6,7 +6,7 @@ import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, partsBelow } from './beneath.ts'
 import { measureDisk } from './disk-usage.ts'
 import { mountMemory, unmountBelow } from './mounts.ts'
-import { isMissing } from './state-file.ts'
+import { errorCode } from './state-file.ts'
 
 /** The directories that an allocation and its tasks work in. */
 export interface Workspace {
@@ -144,8 +144,8 @@ export class DiskWorkspace implements Workspace {
     }
     const local = await Beneath.open(this.paths(place).localDir)
     try {
-      const parent = await local.directory(parts.slice(0, -1), { mode: READABLE })
-      await parent.write(name, bytes, { mode: 0o644 }).finally(() => parent.close())
+      const parent = { parts: parts.slice(0, -1), make: { mode: READABLE } }
+      await local.within(parent, (inside) => inside.write(name, bytes, { mode: 0o644 }))
     } finally {
       await local.close()
     }
@@ -215,16 +215,12 @@ async function directory(path: string, mode: number, owner?: HostUser): Promise<
   if (owner !== undefined) await lchown(path, owner.uid, owner.gid)
 }
 
-/** In the place of an empty directory; what is not there is left. */
+/** In the place of an empty directory. What is not there, or was moved before, is left. */
 async function moveDirectory(from: string, to: string): Promise<void> {
   try {
-    await rmdir(to).catch(ignoreMissing)
     await rename(from, to)
   } catch (thrown) {
-    if (!isMissing(thrown)) throw thrown
+    const code = errorCode(thrown)
+    if (code !== 'ENOENT' && code !== 'ENOTEMPTY' && code !== 'EEXIST') throw thrown
   }
-}
-
-function ignoreMissing(thrown: unknown): void {
-  if (!isMissing(thrown)) throw thrown
 }

@@ -101,6 +101,44 @@ test('ports are given as address, host port and the port to listen on', () => {
   assert.equal(env['REEVE_HOST_ADDR_admin_ui'], '[fd00::1]:25001')
 })
 
+test('in a network of its own a task is told where it is inside', () => {
+  const Ports = [{ Label: 'http', Value: 25_000, To: 8_080, HostIP: '10.0.0.1' }]
+  const AllocatedResources = {
+    Tasks: {},
+    TaskLifecycles: {},
+    Shared: { Networks: null, DiskMB: 1, Ports },
+  }
+  const assignment = anAssignment({ allocation: { AllocatedResources } })
+  const { env } = buildEnvironment({
+    assignment,
+    task: aTask(),
+    node,
+    paths: taskPaths('/data/alloc', { allocationId: allocationId(1), task: 'web' }),
+    isolation: 'none',
+    network: { namespacePath: '/run/netns/x', address: '172.30.64.2', interfaceName: 'eth0' },
+  })
+  assert.equal(env['REEVE_ADDR_http'], '10.0.0.1:25000')
+  assert.equal(env['REEVE_ALLOC_IP_http'], '172.30.64.2')
+  assert.equal(env['REEVE_ALLOC_ADDR_http'], '172.30.64.2:8080')
+  assert.equal(env['REEVE_ALLOC_INTERFACE_http'], 'eth0')
+})
+
+for (const isolation of ['chroot', 'image'] as const) {
+  test(`a task with a root of its own (${isolation}) sees its directories there`, () => {
+    const { env } = buildEnvironment({
+      assignment: anAssignment(),
+      task: aTask(),
+      node,
+      paths: taskPaths('/data/alloc', { allocationId: allocationId(1), task: 'web' }),
+      isolation,
+    })
+    assert.deepEqual(
+      ['ALLOC', 'TASK', 'SECRETS'].map((name) => env[`REEVE_${name}_DIR`]),
+      ['/alloc', '/local', '/secrets'],
+    )
+  })
+}
+
 test("the task's own variables win, with references resolved, but cannot hide whose it is", () => {
   const { env } = environment({
     Env: {

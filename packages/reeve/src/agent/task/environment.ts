@@ -158,10 +158,10 @@ function addPorts(vars: Vars, { assignment, task, network }: EnvironmentInput): 
   }
   // The older form, in which ports belong to a task: the task's own also without its name.
   for (const [owner, { Networks }] of Object.entries(granted.Tasks)) {
-    for (const network of Networks ?? []) {
-      const ports = [...(network.ReservedPorts ?? []), ...(network.DynamicPorts ?? [])]
+    for (const { IP, ReservedPorts, DynamicPorts } of Networks ?? []) {
+      const ports = [...(ReservedPorts ?? []), ...(DynamicPorts ?? [])]
       for (const { Label, Value, To } of ports) {
-        const port = { hostIp: network.IP, hostPort: Value, port: To > 0 ? To : Value }
+        const port = { hostIp: IP, hostPort: Value, port: To > 0 ? To : Value }
         if (owner === task.Name) addPort(vars, { ...port, label: Label })
         addAddress(vars, { ...port, label: `${owner}_${Label}` })
       }

@@ -6,13 +6,7 @@ import type { NodeFacts } from '../node-facts.ts'
 import { groupPorts, taskNetwork } from '../network/allocation-network.ts'
 import { ownValue } from '../own-value.ts'
 import type { TaskPaths } from '../store/workspace.ts'
-import {
-  type LogFiles,
-  type TaskHandle,
-  type TaskLaunch,
-  type TaskPort,
-  type TaskResources,
-} from '../task-launch.ts'
+import type { LogFiles, TaskHandle, TaskLaunch, TaskPort, TaskResources } from '../task-launch.ts'
 import { buildEnvironment, withVariables } from './environment.ts'
 import type { LaunchAdditions } from './hook-chain.ts'
 import type { TaskControl } from './task-control.ts'

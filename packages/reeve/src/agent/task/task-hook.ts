@@ -18,7 +18,7 @@ export interface TaskHook {
   readonly name: string
   /** True: what `beforeStart` did lasts, so it is left out when the task starts again. */
   readonly once: boolean
-  /** The event that announces `beforeStart`: `Task Setup` with the text, unless another is named. */
+  /** The event that announces `beforeStart`: `Task Setup` with the text, or another. */
   readonly announces?: string
   readonly announcesAs?: TaskEventType
   /** Whether this task needs it at all. */

@@ -12,7 +12,7 @@ interface TaskHookOptions {
   /** Directories of this machine that jobs may mount, by name. */
   hostVolumes?(): Readonly<Record<string, HostVolume>>
   /** What templates may ask the servers for; without it those that do are refused. */
-  readonly catalog?: Catalog
+  catalog?(context: TaskHookContext): Catalog
 }
 
 /** Reference scheduling §25, step 3: what is done for each task, in this order. */
@@ -21,7 +21,7 @@ export function taskHooks(options: TaskHookOptions = {}): readonly TaskHookSourc
     ...FIRST_HOOKS,
     volumeHook(() => options.hostVolumes?.() ?? {}),
     artifactHook({ allowsFiles: options.allowsFileArtifacts ?? false }),
-    templateHook(options.catalog),
+    templateHook((context) => options.catalog?.(context)),
   ]
 }
 

@@ -176,14 +176,13 @@ export class TaskRunner implements TaskControl {
     return this.ended
   }
 
-  /** Ends a task that was never started, because the allocation could not be set up. */
+  /** Ends a task that was never started: the allocation could not be set up. */
   fail(message: string): void {
     this.#ledger.note('Setup Failure', { SetupError: message, FailsTask: true })
     this.#ledger.move('dead')
     this.#ended.resolve()
   }
 
-  /** Adds what its allocation has to say about it. */
   tell(type: TaskEventType, message: string, fields: TaskEventFields = {}): void {
     this.#ledger.note(type, { ...fields, Message: message })
   }

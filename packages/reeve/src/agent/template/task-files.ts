@@ -47,8 +47,7 @@ export class TaskFiles {
   ): Promise<T> {
     const top = await Beneath.open(root)
     try {
-      const parent = await top.directory(parts.slice(0, -1), make)
-      return await work(parent).finally(() => parent.close())
+      return await top.within({ parts: parts.slice(0, -1), make }, work)
     } finally {
       await top.close()
     }

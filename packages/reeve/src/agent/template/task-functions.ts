@@ -80,8 +80,8 @@ function text(value: TemplateValue): string {
 }
 
 /**
- * `service "name"`, `service "tag.name"`, or `service N "key" "name"`: those N of the instances that
- * the key chooses, and each key mostly the same ones while instances come and go.
+ * `service "name"`, `service "tag.name"`, or `service N "key" "name"`: those N of the instances
+ * that the key chooses, and each key mostly the same ones while instances come and go.
  */
 function findServices(facts: Facts, args: readonly TemplateValue[]): TemplateValue {
   const [first, key, last] = args

@@ -67,7 +67,7 @@ async function aBench(
   const task = aTask({ Templates: templates, ...options.task })
   const bench = await aRunner(anAssignment({ tasks: [task] }), {
     workspace: new DiskWorkspace(root),
-    taskHooks: taskHooks({ catalog }),
+    taskHooks: taskHooks({ catalog: () => catalog }),
   })
   ending.push(() => bench.runner.destroy())
   return {
@@ -258,7 +258,7 @@ const refusals: {
   readonly name: string
   readonly template: Partial<Template>
   readonly message: RegExp
-  prepare?(taskDir: string): Promise<void>
+  readonly prepare?: (taskDir: string) => Promise<void>
 }[] = [
   {
     name: 'a destination that climbs out',

@@ -1,10 +1,12 @@
 import type { Catalog } from '../catalog.ts'
-import type { TaskHook } from '../task/task-hook.ts'
+import type { TaskHook, TaskHookContext } from '../task/task-hook.ts'
 import { runScript } from './change-actions.ts'
 import { TemplateKeeper } from './template-keeper.ts'
 
 /** Renders the templates of a task before each start, and keeps them true while it runs. */
-export function templateHook(catalog: Catalog | undefined): () => TaskHook {
+export function templateHook(
+  catalogOf: (context: TaskHookContext) => Catalog | undefined,
+): () => TaskHook {
   return () => {
     let keeper: TemplateKeeper | undefined
     let isStarted = false
@@ -15,12 +17,12 @@ export function templateHook(catalog: Catalog | undefined): () => TaskHook {
       async beforeStart(context) {
         // Anew for each start: the task may have been changed since.
         keeper?.close()
-        keeper = new TemplateKeeper(context, catalog)
+        keeper = new TemplateKeeper(context, catalogOf(context))
         return { env: await keeper.renderFirst(context.signal) }
       },
       async afterStart(context) {
         if (keeper === undefined) {
-          keeper = new TemplateKeeper(context, catalog)
+          keeper = new TemplateKeeper(context, catalogOf(context))
           await keeper.resume()
           isStarted = true
         }

@@ -14,11 +14,11 @@ import {
   type NodeGateway,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { json } from '../answer.ts'
+import { json, type Answer } from '../answer.ts'
 import { read, write, type Endpoint, type Written } from './endpoint.ts'
 import { asked, emptyOf, jsonOf, nodeAnswer } from './node-answer.ts'
 import { requiredBody } from './required-body.ts'
-import { somewhere } from './requirements.ts'
+import { anyone, somewhere } from './requirements.ts'
 
 const askUsage = nodeAnswer(AllocationUsage)
 const askChecks = nodeAnswer(MapOf(CheckResult))
@@ -42,8 +42,12 @@ export function clientAllocationEndpoints(host: ClientHost): readonly Endpoint[]
         return jsonOf(await askUsage(host.gateway, { nodeId, request }))
       }),
     ),
-    checksEndpoint(host, v1Routes.readClientAllocationChecks),
-    checksEndpoint(host, v1Routes.readAllocationChecks),
+    read(v1Routes.readClientAllocationChecks, somewhere('read-job'), ({ caller, params }) =>
+      asked(() => readChecks(host, caller, params.alloc_id)),
+    ),
+    read(v1Routes.readAllocationChecks, anyone, ({ caller, params }) =>
+      asked(async () => hidden(await readChecks(host, caller, params.alloc_id))),
+    ),
     collectEndpoint(host),
   ]
 }
@@ -122,20 +126,25 @@ async function tell(
   return ok({ index: host.context.store.index, answer: json({}) })
 }
 
-function checksEndpoint(
+async function readChecks(
   host: ClientHost,
-  route: typeof v1Routes.readAllocationChecks | typeof v1Routes.readClientAllocationChecks,
-): Endpoint {
-  return read(route, somewhere('read-job'), ({ caller, params }) =>
-    asked(async () => {
-      const found = find(host, caller, { allocId: params.alloc_id, anyOf: ['read-job'] })
-      if (!found.ok) return found
-      const { ID: allocation, NodeID: nodeId } = found.value
-      const request = { verb: 'checks', allocation } as const
-      return jsonOf(await askChecks(host.gateway, { nodeId, request }))
-    }),
-  )
+  caller: Caller,
+  allocId: string,
+): Promise<Result<Answer, Refusal>> {
+  const found = find(host, caller, { allocId, anyOf: ['read-job'] })
+  if (!found.ok) return found
+  const { ID: allocation, NodeID: nodeId } = found.value
+  const request = { verb: 'checks', allocation } as const
+  return jsonOf(await askChecks(host.gateway, { nodeId, request }))
 }
+
+/** Reference §2.5: on this path what the caller may not read does not exist for it. */
+function hidden(result: Result<Answer, Refusal>): Result<Answer, Refusal> {
+  if (result.ok || !HIDING.has(result.error.code)) return result
+  return err(refusal('alloc-not-found', 'allocation not found'))
+}
+
+const HIDING: ReadonlySet<Refusal['code']> = new Set(['alloc-not-found', 'permission-denied'])
 
 function collectEndpoint({ context, gateway }: ClientHost): Endpoint {
   const anyOf = ['submit-job', 'gc-allocation'] as const

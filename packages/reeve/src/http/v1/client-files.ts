@@ -39,10 +39,10 @@ export function clientFileEndpoints(host: ClientHost): readonly Endpoint[] {
     ),
     read(v1Routes.statFile, somewhere(...FILES), ({ caller, params, query }) =>
       asked(async () => {
-        const path = filePath(query.path)
-        if (!path.ok) return path
         const found = find(host, caller, { allocId: params.alloc_id, anyOf: FILES })
         if (!found.ok) return found
+        const path = filePath(query.path)
+        if (!path.ok) return path
         const { ID: allocation, NodeID: nodeId } = found.value
         const request = { verb: 'stat', allocation, path: path.value } as const
         return jsonOf(await askStat(host.gateway, { nodeId, request }))
@@ -61,63 +61,62 @@ export function clientFileEndpoints(host: ClientHost): readonly Endpoint[] {
 function contentEndpoints(host: ClientHost): readonly Endpoint[] {
   return [
     read(v1Routes.readFile, somewhere(...FILES), ({ caller, params, query }) =>
-      asked(async () => {
-        const path = filePath(query.path)
-        if (!path.ok) return path
-        return await send(host, caller, {
+      asked(() =>
+        send(host, caller, {
           allocId: params.alloc_id,
           anyOf: FILES,
           contentType: BYTES_TYPE,
-          request: (allocation) => ({ verb: 'read', allocation, path: path.value, offset: 0 }),
-        })
-      }),
+          request: (allocation) => {
+            const path = filePath(query.path)
+            if (!path.ok) return path
+            return ok({ verb: 'read', allocation, path: path.value, offset: 0 })
+          },
+        }),
+      ),
     ),
     read(v1Routes.readFileAt, somewhere(...FILES), ({ caller, params, query }) =>
-      asked(async () => {
-        const path = filePath(query.path)
-        if (!path.ok) return path
-        const offset = whole('offset', query.offset)
-        if (!offset.ok) return offset
-        const limit = whole('limit', query.limit ?? 0)
-        if (!limit.ok) return limit
-        const part = limit.value === 0 ? {} : { limit: limit.value }
-        return await send(host, caller, {
+      asked(() =>
+        send(host, caller, {
           allocId: params.alloc_id,
           anyOf: FILES,
           contentType: BYTES_TYPE,
-          request: (allocation) => ({
-            verb: 'read',
-            allocation,
-            path: path.value,
-            offset: offset.value,
-            ...part,
-          }),
-        })
-      }),
+          request: (allocation) => partRequest(allocation, query),
+        }),
+      ),
     ),
   ]
+}
+
+function partRequest(
+  allocation: string,
+  query: RequestOf<typeof v1Routes.readFileAt>['query'],
+): Result<NodeStreamRequest, Refusal> {
+  const path = filePath(query.path)
+  if (!path.ok) return path
+  const offset = whole('offset', query.offset)
+  if (!offset.ok) return offset
+  const limit = whole('limit', query.limit ?? 0)
+  if (!limit.ok) return limit
+  const part = limit.value === 0 ? {} : { limit: limit.value }
+  return ok({ verb: 'read', allocation, path: path.value, offset: offset.value, ...part })
 }
 
 async function streamFile(
   host: ClientHost,
   { caller, params, query }: RequestOf<typeof v1Routes.streamFile>,
 ): Promise<Result<Answer, Refusal>> {
-  const path = filePath(query.path)
-  if (!path.ok) return path
-  const from = position(query)
-  if (!from.ok) return from
-  const follow = query.follow ?? true
   return await send(host, caller, {
     allocId: params.alloc_id,
     anyOf: FILES,
     contentType: 'application/json',
-    request: (allocation) => ({
-      verb: 'follow',
-      allocation,
-      path: path.value,
-      ...from.value,
-      follow,
-    }),
+    request: (allocation) => {
+      const path = filePath(query.path)
+      if (!path.ok) return path
+      const from = position(query)
+      if (!from.ok) return from
+      const follow = query.follow ?? true
+      return ok({ verb: 'follow', allocation, path: path.value, ...from.value, follow })
+    },
   })
 }
 
@@ -125,26 +124,20 @@ async function streamLogs(
   host: ClientHost,
   { caller, params, query }: RequestOf<typeof v1Routes.streamLogs>,
 ): Promise<Result<Answer, Refusal>> {
-  const task = given(query.task)
-  if (task === '') return invalid('must provide task name')
-  const type = given(query.type)
-  if (!isLogType(type)) return invalid('must provide log type (stdout/stderr)')
-  const from = position(query)
-  if (!from.ok) return from
   const { follow = false, plain = false } = query
   return await send(host, caller, {
     allocId: params.alloc_id,
     anyOf: LOGS,
     contentType: plain ? TEXT_TYPE : 'application/json',
-    request: (allocation) => ({
-      verb: 'logs',
-      allocation,
-      task,
-      type,
-      ...from.value,
-      follow,
-      framed: !plain,
-    }),
+    request: (allocation) => {
+      const task = given(query.task)
+      if (task === '') return invalid('must provide task name')
+      const type = given(query.type)
+      if (!isLogType(type)) return invalid('must provide log type (stdout/stderr)')
+      const from = position(query)
+      if (!from.ok) return from
+      return ok({ verb: 'logs', allocation, task, type, ...from.value, follow, framed: !plain })
+    },
   })
 }
 
@@ -155,7 +148,8 @@ interface Sending {
   readonly anyOf: readonly NamespaceCapability[]
   /** Never one that a browser would show as a page (reference §8.5). */
   readonly contentType: string
-  readonly request: (allocation: string) => NodeStreamRequest
+  /** Made when the caller may: who may not is not told what is wrong with it. */
+  readonly request: (allocation: string) => Result<NodeStreamRequest, Refusal>
 }
 
 async function send(
@@ -166,8 +160,10 @@ async function send(
   const found = find(host, caller, wanted)
   if (!found.ok) return found
   const { ID, NodeID } = found.value
+  const wish = request(ID)
+  if (!wish.ok) return wish
   const { accessorId } = caller
-  const stream = await host.gateway.open(NodeID, { request: request(ID), accessorId })
+  const stream = await host.gateway.open(NodeID, { request: wish.value, accessorId })
   if (!stream.ok) return stream
   return ok({ body: { kind: 'stream', stream: nodeBytes(stream.value), contentType } })
 }

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Route, Shape } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import type { GovernanceCaller } from '../../governance/index.ts'
@@ -19,6 +20,7 @@ export interface V2Request<R extends Route> {
   readonly page: PageWish
   /** What `include` asks for, spelled with underscores. */
   readonly includes: ReadonlySet<string>
+  readonly headers: IncomingHttpHeaders
   /** Scheme, host and path as the caller wrote them, and the query without the page. */
   readonly address: Address
 }
@@ -53,7 +55,11 @@ export type V2Answer =
       readonly bytes: Uint8Array
       readonly headers: Readonly<Record<string, string>>
     }
-  | { readonly kind: 'empty'; readonly status: number }
+  | {
+      readonly kind: 'empty'
+      readonly status: number
+      readonly headers?: Readonly<Record<string, string>>
+    }
 
 export type Outcome = Result<V2Answer, GovernanceRefusal>
 

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { v2, type Method, type Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GovernanceCaller } from '../../governance/index.ts'
@@ -10,6 +11,7 @@ import type { RawQuery } from '../query.ts'
 import { withFields } from './documents.ts'
 import type { Address, Outcome, V2Answer, V2Endpoint, V2Request } from './endpoint.ts'
 import { asIs, sendGovernanceRefusal, sendV2Error } from './errors.ts'
+import { readRawBody, withRawBodies } from './raw-body.ts'
 import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
 import { compileValidator, type Validator } from './validate.ts'
 
@@ -42,21 +44,32 @@ export function mountV2(
     byPath.set(path, ofPath)
   }
   for (const [path, ofPath] of byPath) {
-    const bytesMax = Math.max(...[...ofPath.values()].map(bodyBytesMax))
-    // Reference §1.1: a slash at the end is tolerated.
-    for (const url of [path, `${path}/`])
-      app.route({
-        method: [...EVERY_METHOD],
-        url,
-        bodyLimit: bytesMax,
-        errorHandler: (error, _request, reply) => {
-          // Anything else is for the shell.
-          if (error.statusCode !== 413) throw error
-          sendGovernanceRefusal(reply, { code: 'too-large', bytesMax })
-        },
-        handler: (request, reply) => serve(host, ofPath, { request, reply }),
-      })
+    const mount = (scope: FastifyInstance): void => mountPath(scope, host, { path, ofPath })
+    if ([...ofPath.values()].some(({ route }) => isBytes(route))) withRawBodies(app, mount)
+    else mount(app)
   }
+}
+
+interface MountedPath {
+  readonly path: string
+  readonly ofPath: ReadonlyMap<Method, Mounted>
+}
+
+function mountPath(app: FastifyInstance, host: V2Host, { path, ofPath }: MountedPath): void {
+  const bytesMax = Math.max(...[...ofPath.values()].map(bodyBytesMax))
+  // Reference §1.1: a slash at the end is tolerated.
+  for (const url of [path, `${path}/`])
+    app.route({
+      method: [...EVERY_METHOD],
+      url,
+      bodyLimit: bytesMax,
+      errorHandler: (error, _request, reply) => {
+        // Anything else is for the shell.
+        if (error.statusCode !== 413) throw error
+        sendGovernanceRefusal(reply, { code: 'too-large', bytesMax })
+      },
+      handler: (request, reply) => serve(host, ofPath, { request, reply }),
+    })
 }
 
 function compileEndpoint(endpoint: V2Endpoint): Mounted {
@@ -179,7 +192,7 @@ async function decide(mounted: Mounted, asked: Asked): Promise<Outcome> {
   const parts = partsOf(asked)
   const guarded = guard?.({ ...parts, body: {} })
   if (guarded !== undefined && !guarded.ok) return guarded
-  const body = readBody(mounted, asked.request)
+  const body = await readBody(mounted, asked.request)
   if (!body.ok) return body
   // The validator was compiled from the schema that the handler's body is typed by.
   return await mounted.run({ ...parts, body: body.value as V2Request<Route>['body'] })
@@ -194,6 +207,7 @@ function partsOf({ request, caller, query }: Asked): Omit<V2Request<Route>, 'bod
     caller,
     page: query.page,
     includes: query.includes,
+    headers: request.headers,
     address: addressOf(request),
   }
 }
@@ -209,12 +223,17 @@ function addressOf(request: FastifyRequest): Address {
   return { base: `${request.protocol}://${request.host}${path}`, query }
 }
 
-function readBody(
-  { route, validate }: Mounted,
+async function readBody(
+  mounted: Mounted,
   request: FastifyRequest,
-): Result<unknown, GovernanceRefusal> {
+): Promise<Result<unknown, GovernanceRefusal>> {
+  const { route, validate } = mounted
+  if (isBytes(route)) {
+    if (!(request.body instanceof Readable)) return ok(EMPTY)
+    const bytesSaid = Number(request.headers['content-length'] ?? NaN)
+    return await readRawBody(request.body, { bytesMax: bodyBytesMax(mounted), bytesSaid })
+  }
   const bytes = Buffer.isBuffer(request.body) ? request.body : EMPTY
-  if (isBytes(route)) return ok(bytes)
   if (validate === undefined) return ok({})
   const parsed = parseJson(bytes)
   if (!parsed.ok) return parsed
@@ -257,9 +276,11 @@ function send(reply: FastifyReply, answer: V2Answer, { fields }: ParsedQuery): F
   void reply.code(answer.status)
   switch (answer.kind) {
     case 'empty':
-      return reply.send()
-    case 'bytes':
-      return reply.headers(answer.headers).send(Buffer.from(answer.bytes))
+      return reply.headers(answer.headers ?? {}).send()
+    case 'bytes': {
+      const { buffer, byteOffset, byteLength } = answer.bytes
+      return reply.headers(answer.headers).send(Buffer.from(buffer, byteOffset, byteLength))
+    }
     case 'document':
       return reply
         .type(v2.JSON_API_TYPE)

@@ -177,12 +177,28 @@ export interface TeamWorkspaceRow {
   readonly values: Omit<v2.TeamWorkspaceAccess['attributes'], 'access'>
 }
 
-/** Policy code that was uploaded: the bytes are a blob. */
+/** The upload that is a policy's code now. */
 export interface PolicyCode {
-  readonly blobKey: string
+  /** Of the row that owns the text. */
+  readonly id: string
   readonly bytes: number
   readonly sha256: string
   readonly diagnostics: readonly v2.PolicyDiagnostic[]
+}
+
+/**
+ * One upload of policy code. The text is a blob named by its hash: equal texts are one, and it goes
+ * with the last upload of it.
+ */
+export interface PolicyCodeRow {
+  readonly id: string
+  readonly organizationId: string
+  /** A policy, or a version of a policy set. */
+  readonly ownerId: string
+  readonly sha256: string
+  readonly bytes: number
+  readonly createdMs: number
+  readonly createdById: string
 }
 
 type PolicyDocument = v2.RunPolicy['attributes']
@@ -218,7 +234,10 @@ export interface PolicySetRow {
   readonly policyUpdatePatterns: readonly string[]
   readonly tagSelectors: readonly v2.TagSelector[]
   readonly scopingType: PolicySetDocument['scoping-type']
-  readonly versioned: boolean
+  /** The newest ready version. Null while the set uses policy records. */
+  readonly currentVersionId: string | null
+  /** The version that was created last, whatever became of it. */
+  readonly newestVersionId: string | null
   readonly createdMs: number
   readonly updatedMs: number
 }
@@ -248,4 +267,32 @@ export interface PolicySetParameterRow {
   readonly value: string
   readonly sensitive: boolean
   readonly createdMs: number
+}
+
+/** A policy in the archive of a policy set's version. */
+export interface VersionedPolicy {
+  readonly name: string
+  readonly description: string | null
+  readonly query: string | null
+  readonly enforcementLevel: PolicyDocument['enforcement-level']
+  readonly sha256: string
+  /** Values of its own, as JSON data. */
+  readonly params: Readonly<Record<string, unknown>>
+}
+
+/** The policies of a set as one archive (reference §4.7). */
+export interface PolicySetVersionRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly policySetId: string
+  readonly status: v2.PolicySetVersion['attributes']['status']
+  /** When it entered its states, by `<state>-at`. */
+  readonly statusMs: Readonly<Record<string, number>>
+  readonly error: string | null
+  readonly createdMs: number
+  readonly updatedMs: number
+  /** By name; empty unless it is ready. */
+  readonly policies: readonly VersionedPolicy[]
+  /** Values for all of them, as JSON data. */
+  readonly params: Readonly<Record<string, unknown>>
 }

@@ -1,0 +1,17 @@
+import { statfs } from 'node:fs/promises'
+
+/** How full the file system of a directory is; nothing is full where there is none. */
+export async function diskFill(
+  path: string,
+): Promise<{ readonly diskPercent: number; readonly inodePercent: number }> {
+  const stat = await statfs(path).catch(() => undefined)
+  if (stat === undefined) return { diskPercent: 0, inodePercent: 0 }
+  return {
+    diskPercent: percent(stat.blocks - stat.bavail, stat.blocks),
+    inodePercent: percent(stat.files - stat.ffree, stat.files),
+  }
+}
+
+function percent(part: number, whole: number): number {
+  return whole > 0 ? (100 * part) / whole : 0
+}

@@ -1,0 +1,136 @@
+/** A file that holds every setting but `--dev`. */
+export const FULL_CONFIG_FILE = `
+region     = "eu"
+datacenter = "berlin"
+name       = "node-7"
+data_dir   = "/var/lib/reeve"
+bind_addr  = "0.0.0.0"
+log_level  = "WARN"
+log_json   = true
+join_token = "0123456789abcdef"
+
+ports { http = 8080 }
+advertise { http = "reeve.example.com:80" }
+server {
+  enabled                   = true
+  min_heartbeat_ttl         = "1s"
+  max_heartbeats_per_second = 50
+  heartbeat_grace           = "2s"
+  failover_heartbeat_ttl    = "5m"
+}
+acl { enabled = true }
+
+client {
+  enabled    = true
+  servers    = ["10.0.0.1", "[::1]:99"]
+  node_pool  = "batch"
+  node_class = "gpu"
+  disable_remote_exec = true
+  meta       = { rack = "r1" }
+  chroot_env = { "/opt" = "/opt" }
+  reserved {
+    cpu            = 500
+    memory         = 512
+    disk           = 1024
+    reserved_ports = "22,8000-8010"
+  }
+}
+
+plugin "raw_exec" {
+  config { enabled = true }
+}
+
+plugin "exec" {
+  config {
+    enabled               = false
+    allow_caps            = ["chown"]
+    denied_users          = ["daemon"]
+    allow_host_namespaces = true
+    cpu_hard_limit        = true
+    pids_limit            = 100
+  }
+}
+
+plugin "docker" {
+  config {
+    enabled               = false
+    endpoint              = "unix:///run/podman.sock"
+    allow_privileged      = true
+    allow_host_namespaces = true
+    allow_caps            = ["all"]
+    pids_limit            = 200
+    auth { config = "/etc/logins.json" }
+    volumes { enabled = true }
+  }
+}
+
+event_log {
+  max_age     = "1h30m"
+  max_commits = 5000
+}
+
+http_api_cors_origins = ["https://ui.example.com"]
+http_api_response_headers {
+  X-Team = "platform"
+}
+`
+
+/** The same in JSON. */
+export const FULL_CONFIG_JSON = {
+  region: 'eu',
+  datacenter: 'berlin',
+  name: 'node-7',
+  data_dir: '/var/lib/reeve',
+  bind_addr: '0.0.0.0',
+  log_level: 'warn',
+  log_json: true,
+  join_token: '0123456789abcdef',
+  ports: { http: 8080 },
+  advertise: { http: 'reeve.example.com:80' },
+  server: {
+    enabled: true,
+    min_heartbeat_ttl: '1s',
+    max_heartbeats_per_second: 50,
+    heartbeat_grace: '2s',
+    failover_heartbeat_ttl: '5m',
+  },
+  acl: { enabled: true },
+  client: {
+    enabled: true,
+    servers: ['10.0.0.1', '[::1]:99'],
+    node_pool: 'batch',
+    node_class: 'gpu',
+    disable_remote_exec: true,
+    meta: { rack: 'r1' },
+    chroot_env: { '/opt': '/opt' },
+    reserved: { cpu: 500, memory: 512, disk: 1024, reserved_ports: '22,8000-8010' },
+  },
+  plugin: {
+    raw_exec: { config: { enabled: true } },
+    exec: {
+      config: {
+        enabled: false,
+        allow_caps: ['chown'],
+        denied_users: ['daemon'],
+        allow_host_namespaces: true,
+        cpu_hard_limit: true,
+        pids_limit: 100,
+      },
+    },
+    docker: {
+      config: {
+        enabled: false,
+        endpoint: 'unix:///run/podman.sock',
+        allow_privileged: true,
+        allow_host_namespaces: true,
+        allow_caps: ['all'],
+        pids_limit: 200,
+        auth: { config: '/etc/logins.json' },
+        volumes: { enabled: true },
+      },
+    },
+  },
+  event_log: { max_age: '90m', max_commits: 5000 },
+  http_api_cors_origins: ['https://ui.example.com'],
+  http_api_response_headers: { 'X-Team': 'platform' },
+}
