@@ -18,7 +18,7 @@ import {
 } from './judging-task.ts'
 
 /** Reference governance §5.2: time for a set, memory of the engine. */
-export const JUDGING_LIMITS: ThreadLimits = {
+const JUDGING_LIMITS: ThreadLimits = {
   msMax: 10_000,
   megabytesMax: 512,
   waitingMax: 256,

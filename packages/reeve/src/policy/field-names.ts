@@ -18,7 +18,7 @@ const DATA_FIELDS: ReadonlySet<string> = new Set([
 
 const AS_IS: ViewShape = { nameOf: (field) => field, shapeOf: () => AS_IS }
 
-/** A job as native policies see it (reference policy-languages §4): `TaskGroups` is `task_groups`. */
+/** A job as native policies see it (reference policy-languages §4): `task_groups`. */
 export const JOB_SHAPE: ViewShape = {
   nameOf: snakeCase,
   shapeOf: (field) => (DATA_FIELDS.has(field) ? AS_IS : JOB_SHAPE),
@@ -31,7 +31,7 @@ const KNOWN_MAX = 5000
  * Splits before a capital that follows a small letter or digit, and before the last capital of a
  * row that a small letter follows: `SizeMB` is `size_mb`, `AccessorID` is `accessor_id`.
  */
-export function snakeCase(field: string): string {
+function snakeCase(field: string): string {
   const found = known.get(field)
   if (found !== undefined) return found
   const name = field

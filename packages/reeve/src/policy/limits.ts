@@ -1,8 +1,5 @@
 /** What policies may cost (reference governance §5.2). */
 
-/** Wall time of one policy on one subject. */
-export const POLICY_MS_MAX = 10_000
-
 /** Steps of one policy: ends a loop long before its time is over. */
 export const POLICY_STEPS_MAX = 20_000_000
 

@@ -48,5 +48,11 @@ export const FAILURES_PER_RULE_MAX = 20
 /** Characters of one regular expression. */
 export const PATTERN_LENGTH_MAX = 4096
 
+/** Instructions of one regular expression: a short text such as `(a{900}){9}` can stand for many. */
+export const PATTERN_SIZE_MAX = 20_000
+
+/** Instructions times characters of a search that cost one step. */
+export const SEARCH_WORK_PER_STEP = 16
+
 /** Compiled regular expressions kept by one evaluation. */
 export const PATTERN_CACHE_MAX = 200

@@ -298,8 +298,8 @@ function exploded(flat: ReadonlyMap<string, Value>): Value {
 }
 
 interface Operation {
-  whole(a: bigint, b: bigint): bigint
-  broken(a: number, b: number): number
+  readonly whole: (a: bigint, b: bigint) => bigint
+  readonly broken: (a: number, b: number) => number
 }
 
 function calculate(a: Value, b: Value, { whole, broken }: Operation): Value {

@@ -10,7 +10,10 @@ export function printf(format: string, args: readonly Value[]): string {
   let used = 0
   let chars = 0
   const take = (): Value => args[used++]
-  const text = format.replace(DIRECTIVE, (whole, marks: string, width, precision, verb) => {
+  const text = format.replace(DIRECTIVE, (...match: readonly unknown[]) => {
+    const [whole = '', marks = '', width, precision, verb] = match.map((part) => {
+      return typeof part === 'string' ? part : undefined
+    })
     const flags: Flags = {
       plus: marks.includes('+'),
       minus: marks.includes('-'),

@@ -13,12 +13,7 @@ import type {
 import { childrenOf } from './children.ts'
 
 /** Names that every policy has (reference §1.2). */
-export const PREDECLARED_CONSTANTS: ReadonlySet<string> = new Set([
-  'true',
-  'false',
-  'null',
-  'undefined',
-])
+const PREDECLARED_CONSTANTS: ReadonlySet<string> = new Set(['true', 'false', 'null', 'undefined'])
 
 export interface CheckOptions {
   /** Predeclared functions. */

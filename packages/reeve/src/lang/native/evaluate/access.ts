@@ -21,7 +21,9 @@ export function readIndex(operand: Value, index: Value, context: OperatorContext
       context.site,
       `a key is a bool, a number or a string, not ${typeOf(index)}`,
     )
-  return operand.get(key) ?? context.undefinedHere()
+  const found = operand.get(key)
+  // Null is a value: only what is not there is undefined.
+  return found === undefined ? context.undefinedHere() : found
 }
 
 function readItem(list: ListValue, index: Value, context: OperatorContext): Value {

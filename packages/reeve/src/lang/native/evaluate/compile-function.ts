@@ -9,7 +9,9 @@ export function compileFunction(node: FunctionExpression, maker: Maker, name: st
   const scope = new Scope(maker.scope, [...parameters, ...assignedNames(node.body)])
   const body = maker.compilers.block(node.body, { ...maker, scope })
   const site: Site = { source: maker.source, at: node.spot.start }
-  const shape = { name, scope, body, site, count: parameters.length }
+  // Not always the first ones: `_` may be there twice.
+  const slots = parameters.map((parameter) => scope.declare(parameter))
+  const shape = { name, scope, body, site, slots }
   return (frame, run) => new Closure(shape, frame, run)
 }
 
@@ -18,8 +20,8 @@ interface FunctionShape {
   readonly scope: Scope
   readonly body: Step
   readonly site: Site
-  /** Parameters have the first slots. */
-  readonly count: number
+  /** Of the parameters. */
+  readonly slots: readonly number[]
 }
 
 class Closure implements FunctionValue {
@@ -32,17 +34,17 @@ class Closure implements FunctionValue {
 
   constructor(shape: FunctionShape, frame: Frame, run: Run) {
     this.name = shape.name
-    this.arity = [shape.count, shape.count]
+    this.arity = [shape.slots.length, shape.slots.length]
     this.#shape = shape
     this.#frame = frame
     this.#run = run
   }
 
   call(args: readonly Value[], _context: CallContext): Value {
-    const { scope, body, site } = this.#shape
+    const { scope, body, site, slots } = this.#shape
     const run = this.#run
     const frame = scope.frame(this.#frame)
-    for (const [index, value] of args.entries()) frame.slots[index] = value
+    for (const [index, value] of args.entries()) frame.slots[slots[index] ?? index] = value
     run.enter(site)
     const ending = body(frame, run)
     run.leave()

@@ -3,14 +3,14 @@ import { ListValue, Undefined, type Value } from '../value/value.ts'
 import type { LoopVariables, QuantifierExpression } from '../syntax/tree.ts'
 import { compileExpression, placeIn, type Code, type Maker } from './code.ts'
 import { compileOperand, truthOf } from './compile-logic.ts'
-import { eachElement, elementsOf, refusal } from './elements.ts'
+import { eachElement, elementsOf, refusal, type Element } from './elements.ts'
 import { combine } from './operators.ts'
 import { quoteOf } from './recorder.ts'
 import type { Run } from './run.ts'
 import { Scope, type Frame } from './scope.ts'
 
 /** What the body says of one element. */
-type Judge = (key: Value, value: Value) => Value
+type Judge = (element: Element) => Value
 
 interface Quantified {
   readonly run: Run
@@ -28,9 +28,9 @@ export function compileQuantifier(node: QuantifierExpression, maker: Maker): Cod
     : compileExpression(node.body, inner)
   const judgeOf =
     (frame: Frame, run: Run): Judge =>
-    (key, value) => {
+    (element) => {
       const own = scope.frame(frame)
-      bind(own, key, value)
+      bind(own, element)
       return body(own, run)
     }
   return (frame, run) => {
@@ -55,9 +55,9 @@ export function loopScope(variables: LoopVariables, parent: Scope) {
   const scope = new Scope(parent, names)
   const keySlot = key === undefined ? undefined : scope.slotOf(key.name)
   const valueSlot = scope.declare(value.name)
-  const bind = (frame: Frame, keyOfElement: Value, element: Value) => {
-    if (keySlot !== undefined) frame.slots[keySlot] = keyOfElement
-    frame.slots[valueSlot] = element
+  const bind = (frame: Frame, element: Element) => {
+    if (keySlot !== undefined) frame.slots[keySlot] = element.key
+    frame.slots[valueSlot] = keySlot === undefined ? element.sole : element.value
   }
   return { scope, bind }
 }
@@ -87,8 +87,8 @@ function evaluateAny(node: QuantifierExpression, quantified: Evaluated): Value {
   const elements = elementsOf(collection, () => run.fail(site, refusal(collection)))
   if (elements.kind === 'undefined') return elements.value
   const state: { answer: boolean | Undefined } = { answer: false }
-  eachElement(elements, run, (key, value) => {
-    const found = truthOf(judge(key, value), { run, site, what: '"any"' })
+  eachElement(elements, run, (element) => {
+    const found = truthOf(judge(element), { run, site, what: '"any"' })
     state.answer = combine('or', state.answer, found)
     return found === true
   })
@@ -104,12 +104,12 @@ function evaluateAll(node: QuantifierExpression, quantified: Evaluated): Value {
   const elements = elementsOf(collection, () => run.fail(site, refusal(collection)))
   if (elements.kind === 'undefined') return elements.value
   const state: { answer: boolean | Undefined } = { answer: true }
-  eachElement(elements, run, (key, value) => {
-    const found = truthOf(judge(key, value), { run, site, what: '"all"' })
+  eachElement(elements, run, (element) => {
+    const found = truthOf(judge(element), { run, site, what: '"all"' })
     state.answer = found
     if (found === true) return false
     const text = quoteOf(maker.source, node.collection.spot)
-    const operands = [{ text: `element of ${text}`, value: key }]
+    const operands = [{ text: `element of ${text}`, value: element.key }]
     run.recorder?.add(maker.source, node.spot, { value: found, operands })
     return true
   })
@@ -121,10 +121,10 @@ function evaluateFilter({ run, collection, judge, site }: Evaluated): Value {
   if (elements.kind === 'undefined') return elements.value
   const kept: [Value, Value][] = []
   const state: { unknown: Undefined | undefined } = { unknown: undefined }
-  eachElement(elements, run, (key, value) => {
-    const found = truthOf(judge(key, value), { run, site, what: '"filter"' })
+  eachElement(elements, run, (element) => {
+    const found = truthOf(judge(element), { run, site, what: '"filter"' })
     if (found instanceof Undefined) state.unknown = found
-    if (found === true) kept.push([key, value])
+    if (found === true) kept.push([element.key, element.value])
     return state.unknown !== undefined
   })
   if (state.unknown !== undefined) return state.unknown
@@ -138,8 +138,8 @@ function evaluateMap({ run, collection, judge, site }: Evaluated): Value {
   const elements = elementsOf(collection, () => run.fail(site, refusal(collection)))
   if (elements.kind === 'undefined') return elements.value
   const items: Value[] = []
-  eachElement(elements, run, (key, value) => {
-    items.push(judge(key, value))
+  eachElement(elements, run, (element) => {
+    items.push(judge(element))
     return false
   })
   run.keep(items.length)

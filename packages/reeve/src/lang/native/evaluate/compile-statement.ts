@@ -30,13 +30,25 @@ import type { Run, Site } from './run.ts'
 import { assignedNames, frameAt, type Frame } from './scope.ts'
 
 export function compileBlock(statements: readonly Statement[], maker: Maker): Step {
-  const steps = statements.map((statement) => compileStatement(statement, maker))
+  const steps = statements.map((statement) => compileReached(statement, maker))
   return (frame, run) => {
     for (const step of steps) {
       const ending = step(frame, run)
       if (ending !== NEXT) return ending
     }
     return NEXT
+  }
+}
+
+/** Code that explains also tells which statements it came to. */
+function compileReached(statement: Statement, maker: Maker): Step {
+  const step = compileStatement(statement, maker)
+  if (!maker.explains) return step
+  const { source } = maker
+  const at = statement.spot.start
+  return (frame, run) => {
+    run.reach(source, at)
+    return step(frame, run)
   }
 }
 
@@ -241,9 +253,9 @@ function compileFor(statement: ForStatement, maker: Maker): Step {
     if (elements.kind === 'undefined')
       return run.fail(site, '"for" cannot go through undefined; "… else []" gives it a list')
     const state: { ending: Ending } = { ending: NEXT }
-    eachElement(elements, run, (key, value) => {
+    eachElement(elements, run, (element) => {
       const own = scope.frame(frame)
-      bind(own, key, value)
+      bind(own, element)
       state.ending = body(own, run)
       return state.ending === BREAK || state.ending === RETURN
     })

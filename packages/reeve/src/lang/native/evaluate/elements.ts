@@ -1,11 +1,20 @@
 import { valueOfKey } from '../value/map.ts'
 import { isMap, ListValue, typeOf, Undefined, type Key, type Value } from '../value/value.ts'
 
-/** What `for` and the quantifiers go through, in order. Lists may grow while they are gone through. */
+/**
+ * What `for` and the quantifiers go through, in order. A list may grow while it is gone through.
+ */
 export type Elements =
   | { readonly kind: 'list'; readonly list: ListValue }
   | { readonly kind: 'map'; readonly keys: readonly Key[]; readonly get: (key: Key) => Value }
   | { readonly kind: 'undefined'; readonly value: Undefined }
+
+/** One element; with one name, a loop gets the value in a list and the key in a map. */
+export interface Element {
+  readonly key: Value
+  readonly value: Value
+  readonly sole: Value
+}
 
 /** `refuse` says that the value cannot be gone through. */
 export function elementsOf(collection: Value, refuse: () => never): Elements {
@@ -27,17 +36,18 @@ export function refusal(collection: Value): string {
 export function eachElement(
   elements: Exclude<Elements, { kind: 'undefined' }>,
   payer: { charge(steps: number): void },
-  visit: (key: Value, value: Value) => boolean,
+  visit: (element: Element) => boolean,
 ): void {
   if (elements.kind === 'list') {
     for (const [index, item] of elements.list.items.entries()) {
       payer.charge(1)
-      if (visit(index, item)) return
+      if (visit({ key: index, value: item, sole: item })) return
     }
     return
   }
   for (const key of elements.keys) {
     payer.charge(1)
-    if (visit(valueOfKey(key), elements.get(key))) return
+    const own = valueOfKey(key)
+    if (visit({ key: own, value: elements.get(key), sole: own })) return
   }
 }

@@ -4,11 +4,13 @@ import { copyOf } from '../value/copy.ts'
 import { Float } from '../value/int.ts'
 import { compareKeys } from '../value/map.ts'
 import {
+  isFunction,
   isMap,
   isRule,
   ListValue,
   typeOf,
   Undefined,
+  type FunctionValue,
   type Key,
   type MapValue,
   type Value,
@@ -44,6 +46,8 @@ export interface Evaluation {
   readonly rules: readonly RuleReport[]
   readonly printed: string
   readonly steps: number
+  /** Where the statements begin that were come to, by file; only when the evaluation explains. */
+  readonly reached: ReadonlyMap<string, ReadonlySet<number>>
 }
 
 export interface Linked {
@@ -88,6 +92,7 @@ function ended(run: Run, rest: Ended): Evaluation {
     rules: run.reports,
     printed: run.printed,
     steps: run.steps,
+    reached: new Map([...run.reached].map(([{ file }, starts]) => [file, starts])),
     ...rest,
   }
 }
@@ -203,6 +208,7 @@ class ModuleValue implements MapValue {
   readonly #program: Program
   readonly #frame: Frame
   readonly #run: Run
+  readonly #functions = new Map<FunctionValue, FunctionValue>()
 
   constructor(program: Program, frame: Frame, run: Run) {
     this.#program = program
@@ -219,7 +225,23 @@ class ModuleValue implements MapValue {
     const value = slot === undefined ? undefined : this.#frame.slots[slot]
     if (value === undefined) return undefined
     const read = isRule(value) ? value.force() : value
+    if (isFunction(read)) return this.#guarded(read)
     return copyOf(read, (cells) => this.#run.keep(cells))
+  }
+
+  /** What a function gives may be the module's own list. One function stays one: it is comparable. */
+  #guarded(inner: FunctionValue): FunctionValue {
+    const known = this.#functions.get(inner)
+    if (known !== undefined) return known
+    const { name, arity } = inner
+    const outer: FunctionValue = {
+      isFunction: true,
+      name,
+      arity,
+      call: (args, context) => copyOf(inner.call(args, context), (cells) => this.#run.keep(cells)),
+    }
+    this.#functions.set(inner, outer)
+    return outer
   }
 
   has(key: Key): boolean {

@@ -4,8 +4,11 @@ import {
   CELLS_MAX,
   PATTERN_CACHE_MAX,
   PATTERN_LENGTH_MAX,
+  PATTERN_SIZE_MAX,
   PRINT_LENGTH_MAX,
+  SEARCH_WORK_PER_STEP,
 } from '../limits.ts'
+import { patternSize } from '../../../kit/pattern-size.ts'
 import type { NativeProblem, Position, Source } from '../syntax/source.ts'
 import type { CallContext, FunctionValue, Undefined, Value } from '../value/value.ts'
 import type { Recorder, RuleReport } from './recorder.ts'
@@ -48,10 +51,12 @@ export class Run {
   returned: Value = null
   /** The rules that were evaluated, in the order in which they were done. */
   readonly reports: RuleReport[] = []
+  /** Where the statements begin that were come to, when the evaluation explains. */
+  readonly reached = new Map<Source, Set<number>>()
   /** The last place that can be named when a limit is reached. */
   site: Site | undefined
   readonly #options: RunOptions
-  readonly #patterns = new Map<string, RE2JS>()
+  readonly #patterns = new Map<string, Pattern>()
   #steps = 0
   #askAt = STEPS_BETWEEN_ASKING
   #cells = 0
@@ -108,23 +113,34 @@ export class Run {
     return target.call(args, new Call(this, place))
   }
 
+  reach(source: Source, at: number): void {
+    const known = this.reached.get(source)
+    if (known === undefined) this.reached.set(source, new Set([at]))
+    else known.add(at)
+  }
+
   print(text: string): void {
     const room = PRINT_LENGTH_MAX - this.#printed.length
     this.#printed += `${text}\n`.slice(0, Math.max(0, room))
   }
 
   matches(text: string, pattern: string, site: Site): boolean {
-    this.charge(1 + text.length)
-    return this.#pattern(pattern, site).matcher(text).find()
+    const { regex, size } = this.#pattern(pattern, site)
+    this.charge(1 + text.length + Math.floor((text.length * size) / SEARCH_WORK_PER_STEP))
+    return regex.matcher(text).find()
   }
 
-  #pattern(pattern: string, site: Site): RE2JS {
+  #pattern(pattern: string, site: Site): Pattern {
     const known = this.#patterns.get(pattern)
     if (known !== undefined) return known
     if (pattern.length > PATTERN_LENGTH_MAX)
       this.fail(site, `the pattern is longer than ${PATTERN_LENGTH_MAX} characters`)
-    this.charge(pattern.length * PATTERN_COST)
-    const compiled = this.#compilePattern(pattern, site)
+    // Before it is compiled: that takes microseconds for each instruction.
+    const size = patternSize(pattern)
+    if (size > PATTERN_SIZE_MAX)
+      this.fail(site, `the pattern is larger than ${PATTERN_SIZE_MAX} instructions`)
+    this.charge((pattern.length + size) * PATTERN_COST)
+    const compiled = { regex: this.#compilePattern(pattern, site), size }
     if (this.#patterns.size < PATTERN_CACHE_MAX) this.#patterns.set(pattern, compiled)
     return compiled
   }
@@ -155,7 +171,13 @@ export class Run {
   }
 }
 
-/** Steps per character of a pattern that has to be compiled. */
+interface Pattern {
+  readonly regex: RE2JS
+  /** About how many instructions it has. */
+  readonly size: number
+}
+
+/** Steps per character and instruction of a pattern that has to be compiled. */
 const PATTERN_COST = 20
 
 /** What a function of the host gets to know of the call. */

@@ -20,8 +20,14 @@ const NO_LIMIT = Number.POSITIVE_INFINITY
 /** The import `collection/lists` (reference §2). */
 export function listsImport(): MapValue {
   const difference = variadic('difference', [1, NO_LIMIT], (args, context) =>
-    combined(args, 'difference', context, ([first = [], ...others]) =>
-      first.filter((item) => !others.some((other) => other.has(item))),
+    combined(
+      args,
+      {
+        name: 'difference',
+        choose: ([first = [], ...others]) =>
+          first.filter((item) => !others.some((other) => other.has(item))),
+      },
+      context,
     ),
   )
   return mapOf({
@@ -34,8 +40,14 @@ export function listsImport(): MapValue {
     difference,
     diff: difference,
     intersection: variadic('intersection', [1, NO_LIMIT], (args, context) =>
-      combined(args, 'intersection', context, ([first = [], ...others]) =>
-        first.filter((item) => others.every((other) => other.has(item))),
+      combined(
+        args,
+        {
+          name: 'intersection',
+          choose: ([first = [], ...others]) =>
+            first.filter((item) => others.every((other) => other.has(item))),
+        },
+        context,
       ),
     ),
     union: variadic('union', [1, NO_LIMIT], (args, context) =>
@@ -61,12 +73,13 @@ function kept(items: Value[], context: CallContext): ListValue {
   return new ListValue(items)
 }
 
+type Choose = (parts: readonly [Value[]?, ...Members[]]) => Value[]
+
 /** The first list without repetitions, the others as sets. */
 function combined(
   args: readonly Value[],
-  name: string,
+  { name, choose }: { readonly name: string; readonly choose: Choose },
   context: CallContext,
-  choose: (parts: readonly [Value[]?, ...Members[]]) => Value[],
 ): Value {
   const [first, ...others] = lists(args, name, context)
   const items = distinct(first?.items ?? [], context)

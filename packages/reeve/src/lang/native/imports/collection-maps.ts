@@ -22,10 +22,14 @@ export function mapsImport(): MapValue {
       return read(map, pathOf(args, 'has', context), context) !== undefined
     }),
     set: variadic('set', [3, 3], (args, context) =>
-      changedCopy(args, 'set', context, (parent, name) => write(parent, name, args[2] ?? null)),
+      changedCopy(
+        args,
+        { name: 'set', change: (parent, name) => write(parent, name, args[2] ?? null) },
+        context,
+      ),
     ),
     unset: variadic('unset', [2, 2], (args, context) =>
-      changedCopy(args, 'unset', context, (parent, name) => remove(parent, name)),
+      changedCopy(args, { name: 'unset', change: remove }, context),
     ),
     omit: variadic('omit', [2, 2], omit),
     pick: variadic('pick', [2, 2], pick),
@@ -74,9 +78,8 @@ type Change = (parent: Value, name: string) => void
 /** A copy in which the last step of a path was changed; what is missing on the way is made. */
 function changedCopy(
   args: readonly Value[],
-  name: string,
+  { name, change }: { readonly name: string; readonly change: Change },
   context: CallContext,
-  change: Change,
 ): Value {
   const copy = copyOf(mapArgument(args, name, context), (cells) => context.keep(cells))
   changeAt(copy, pathOf(args, name, context), { change, makes: name === 'set', context })

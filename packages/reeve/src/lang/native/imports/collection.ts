@@ -38,7 +38,7 @@ function visitAll(
     context.fail(`argument 1 of ${name} must be list or map, not ${typeOf(collection)}`),
   )
   if (elements.kind !== 'undefined')
-    eachElement(elements, context, (key, value) => visit(value, key))
+    eachElement(elements, context, ({ key, value }) => visit(value, key))
 }
 
 function predicateOf(

@@ -14,7 +14,7 @@ import {
 } from '../value/value.ts'
 import { typed } from './function.ts'
 
-/** Reference §2: a hundred digits. Exponents are bounded so that nothing is written out endlessly. */
+/** Reference §2: a hundred digits. Exponents are bounded: nothing is written out endlessly. */
 const Decimal = BaseDecimal.clone({
   precision: 100,
   toExpNeg: -1000,

@@ -61,11 +61,7 @@ interface Wanted {
   readonly index: number
 }
 
-export function readAs(
-  value: Value,
-  { kind, name, index }: Wanted,
-  context: CallContext,
-): Kinds[Kind] {
+function readAs(value: Value, { kind, name, index }: Wanted, context: CallContext): Kinds[Kind] {
   const read = READERS[kind](value)
   if (read !== undefined) return read
   return context.fail(`argument ${index + 1} of ${name} must be ${kind}, not ${typeOf(value)}`)

@@ -1,6 +1,7 @@
 import { CHARACTERS_PER_STEP, STRING_LENGTH_MAX, VALUE_DEPTH_MAX } from '../limits.ts'
 import { Float } from '../value/int.ts'
 import { mapOf } from '../value/map.ts'
+import { plainJson } from '../value/plain-json.ts'
 import { plainSize, viewOf, type PlainValue } from '../value/view.ts'
 import {
   isMap,
@@ -32,7 +33,7 @@ export function jsonImport(): MapValue {
 function parseText(text: string, context: CallContext): { plain: PlainValue } | undefined {
   context.charge(1 + Math.ceil(text.length / CHARACTERS_PER_STEP))
   try {
-    const plain: PlainValue = JSON.parse(text)
+    const plain = plainJson(text)
     context.keep(
       plainSize(plain, VALUE_DEPTH_MAX, () => context.fail('the JSON is nested too deep')),
     )

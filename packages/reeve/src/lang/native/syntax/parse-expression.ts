@@ -241,7 +241,7 @@ function parseMapLiteral(cursor: Cursor): Expression {
 }
 
 /** Items separated by commas up to `close`; the last may have a comma too. */
-export function parseList<T>(cursor: Cursor, close: string, parseItem: () => T): readonly T[] {
+function parseList<T>(cursor: Cursor, close: string, parseItem: () => T): readonly T[] {
   const items: T[] = []
   cursor.skipImplied()
   while (!cursor.is(close)) {
@@ -255,7 +255,7 @@ export function parseList<T>(cursor: Cursor, close: string, parseItem: () => T):
   return items
 }
 
-export function parseFunction(cursor: Cursor): FunctionExpression {
+function parseFunction(cursor: Cursor): FunctionExpression {
   const { start } = cursor.expect('func', 'here')
   return parseFunctionRest(cursor, start)
 }

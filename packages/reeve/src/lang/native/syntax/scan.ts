@@ -131,8 +131,10 @@ class Scanner {
     const isOctal = /^0[0-9]/.test(text)
     if (isOctal && /[89]/.test(text)) this.#fail(start, `"${text}" begins with 0 and is not octal`)
     const value = BigInt(isOctal ? `0o${text.slice(1)}` : text)
-    // 2^63 itself is let through for `-9223372036854775808`; alone it wraps, as arithmetic does.
-    if (value > 2n ** 63n) this.#fail(start, `"${text}" does not fit in 64 bits`)
+    // 2^63 itself is let through behind a minus only: it wraps, and so does what is made of it.
+    const isNegated = this.#tokens.at(-1)?.text === '-' && this.#tokens.at(-1)?.kind === 'mark'
+    if (value > 2n ** 63n || (value === 2n ** 63n && !isNegated))
+      this.#fail(start, `"${text}" does not fit in 64 bits`)
     return wrapInt(value)
   }
 

@@ -10,7 +10,7 @@ const ESCAPE_BASE = 0xdc00
 const ASCII = /^[\0-\x7f]*$/
 const ESCAPED = /(?<![\ud800-\udbff])[\udc80-\udcff]/
 
-export function isAscii(text: string): boolean {
+function isAscii(text: string): boolean {
   return ASCII.test(text)
 }
 

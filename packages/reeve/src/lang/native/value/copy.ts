@@ -11,6 +11,8 @@ export function copyOf(value: Value, keep: (cells: number) => void, depth = 0): 
   }
   if (!isMap(value)) return value
   keep(value.size)
+  const copy = value.copy?.((member) => copyOf(member, keep, depth + 1))
+  if (copy !== undefined) return copy
   return new OwnMap(
     value.keys().map((key) => [key, copyOf(value.get(key) ?? null, keep, depth + 1)]),
   )

@@ -43,7 +43,7 @@ function areNumbersEqual(left: number | bigint | Float, right: number | bigint |
   return a == b
 }
 
-export function unboxed(value: number | bigint | Float): number | bigint {
+function unboxed(value: number | bigint | Float): number | bigint {
   return value instanceof Float ? value.value : value
 }
 

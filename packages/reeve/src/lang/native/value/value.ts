@@ -46,6 +46,8 @@ export interface MapValue {
   has(key: Key): boolean
   set(key: Key, value: Value): void
   delete(key: Key): void
+  /** A map that shares nothing with this one, where that is possible without reading it all. */
+  copy?(copyValue: (value: Value) => Value): MapValue
   /** In the order of keys: bools, numbers, texts. */
   keys(): readonly Key[]
 }

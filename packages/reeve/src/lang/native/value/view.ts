@@ -22,7 +22,7 @@ export interface ViewShape {
 }
 
 /** Names as they are, all the way down. */
-export const AS_IS: ViewShape = { nameOf: (field) => field, shapeOf: () => AS_IS }
+const AS_IS: ViewShape = { nameOf: (field) => field, shapeOf: () => AS_IS }
 
 /**
  * Shows plain data without converting it first: a job or a plan has ten thousands of fields, and a
@@ -97,6 +97,14 @@ class View implements MapValue {
     this.#sorted = undefined
     this.#fields.delete(key)
     this.#read.delete(key)
+  }
+
+  /** What was not read yet is as the host made it, and is read again. */
+  copy(copyValue: (value: Value) => Value): MapValue {
+    const copy = new View(this.#plain, this.#shape)
+    for (const name of copy.#fields.keys()) if (!this.#fields.has(name)) copy.#fields.delete(name)
+    for (const [name, value] of this.#read) copy.#read.set(name, copyValue(value))
+    return copy
   }
 
   keys(): readonly Key[] {

@@ -102,7 +102,8 @@ export function compilePartialRule(program: Program, ir: RuleIR): PartialRule {
     const suffix = ir.suffix.map((item) => compileExpression(coder, item))
     const leaf = compileExpression(coder, ir.member ?? definition.value)
     const isMember = ir.member !== undefined
-    if (suffix.length === 0 && isMember && ir.group.kind === 'set') return addMember(leaf, program.isTraced ? ir : undefined)
+    if (suffix.length === 0 && isMember && ir.group.kind === 'set')
+      return addMember(leaf, program.isTraced ? ir : undefined)
     return (frame) => addEntry(frame, { suffix, leaf, isMember, ir })
   })
   return {

@@ -1,4 +1,5 @@
 import { RE2JS, RE2JSException } from 're2js'
+import { patternSize } from '../../../kit/pattern-size.ts'
 import { err, ok, type Result } from '../../../kit/result.ts'
 import type { CallContext } from '../builtins/builtin.ts'
 import {
@@ -30,6 +31,9 @@ export function compilePattern(text: string): Result<Pattern, string> {
 function compile(text: string): Result<Pattern, string> {
   if (text.length > PATTERN_LENGTH_MAX)
     return err(`the pattern is longer than ${PATTERN_LENGTH_MAX} characters`)
+  // Before it is compiled: a short text such as `(a{900}){9}` can stand for a huge program.
+  if (patternSize(text) > PATTERN_INSTRUCTIONS_MAX)
+    return err(`the pattern has more than ${PATTERN_INSTRUCTIONS_MAX} instructions`)
   try {
     const regex = RE2JS.compile(text)
     const instructions = regex.programSize()

@@ -1,0 +1,46 @@
+import { viewOf, type PlainValue } from '../value/view.ts'
+import type { Value } from '../value/value.ts'
+
+/**
+ * Data that a policy set brings along, by the name of its import. A map may be entered by path:
+ * `animals/dogs` is the member `dogs` of `animals` (reference §1.12).
+ */
+export class StaticData {
+  readonly #data: ReadonlyMap<string, PlainValue>
+
+  constructor(data: ReadonlyMap<string, PlainValue>) {
+    this.#data = data
+  }
+
+  has(path: string): boolean {
+    return this.#find(path) !== undefined
+  }
+
+  /** Made anew each time: what one policy does to it, the next does not see. */
+  value(path: string): Value | undefined {
+    const found = this.#find(path)
+    return found === undefined ? undefined : viewOf(found.plain)
+  }
+
+  /** A name may hold slashes itself: the longest one wins. */
+  #find(path: string): { readonly plain: PlainValue } | undefined {
+    for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1)) {
+      const plain = this.#data.get(path.slice(0, end))
+      if (plain !== undefined) return entered(plain, path.slice(end + 1))
+    }
+    return undefined
+  }
+}
+
+function entered(plain: PlainValue, rest: string): { readonly plain: PlainValue } | undefined {
+  let at = plain
+  for (const key of rest === '' ? [] : rest.split('/')) {
+    if (!isObject(at) || !Object.hasOwn(at, key)) return undefined
+    at = at[key]
+  }
+  return { plain: at }
+}
+
+function isObject(plain: PlainValue): plain is { readonly [key: string]: PlainValue } {
+  return typeof plain === 'object' && plain !== null && !Array.isArray(plain)
+}

@@ -1,0 +1,75 @@
+import { err, ok, type Result } from '../../../kit/result.ts'
+import { childrenOf } from '../check/children.ts'
+import { parse } from './parse.ts'
+import { Source, SyntaxProblem, type NativeProblem, type Position } from './source.ts'
+import type { Expression, Statement } from './tree.ts'
+
+/** Everything in a text that an evaluation may come to. */
+export interface Outline {
+  readonly statements: readonly Position[]
+  readonly rules: readonly Position[]
+}
+
+export function outlineOf(file: string, text: string): Result<Outline, NativeProblem> {
+  const source = new Source(file, text)
+  try {
+    const { statements } = parse(source)
+    const found = new Collector(source)
+    found.block(statements)
+    return ok(found)
+  } catch (thrown) {
+    if (thrown instanceof SyntaxProblem) return err(thrown.problem)
+    throw thrown
+  }
+}
+
+class Collector implements Outline {
+  readonly statements: Position[] = []
+  readonly rules: Position[] = []
+  readonly #source: Source
+
+  constructor(source: Source) {
+    this.#source = source
+  }
+
+  block(statements: readonly Statement[]): void {
+    for (const statement of statements) {
+      this.statements.push(this.#source.positionAt(statement.spot.start))
+      this.#statement(statement)
+    }
+  }
+
+  #statement(statement: Statement): void {
+    switch (statement.kind) {
+      case 'assign':
+        for (const index of statement.path) this.#expression(index)
+        return this.#expression(statement.value)
+      case 'if':
+        this.#expression(statement.condition)
+        this.block(statement.consequence)
+        return this.block(statement.otherwise)
+      case 'case':
+        if (statement.subject !== undefined) this.#expression(statement.subject)
+        for (const { values, body } of statement.clauses) {
+          for (const value of values) this.#expression(value)
+          this.block(body)
+        }
+        return this.block(statement.otherwise ?? [])
+      case 'for':
+        this.#expression(statement.collection)
+        return this.block(statement.body)
+      case 'named-function':
+      case 'return':
+      case 'expression':
+        return this.#expression(statement.value)
+      case 'break':
+      case 'continue':
+    }
+  }
+
+  #expression(node: Expression): void {
+    if (node.kind === 'rule') this.rules.push(this.#source.positionAt(node.spot.start))
+    if (node.kind === 'function') return this.block(node.body)
+    for (const child of childrenOf(node)) this.#expression(child)
+  }
+}
