@@ -117,6 +117,8 @@ export const areas = {
     packages: ['commander', 'ws'],
     builtins,
   },
+  // Commands over files of policies: the engines, and a disk (decision 0029).
+  'policy-tools': { folder: `${reeve}/policy-tools`, may: ['policy', 'lang'], builtins },
   main: {
     folder: `${reeve}/main`,
     may: '*',

@@ -11,6 +11,7 @@ import {
   StateView,
 } from '../src/control/index.ts'
 import type { Channel } from '../src/agent/index.ts'
+import { PolicyThread } from '../src/judging/index.ts'
 import { messageOf, type Fault } from '../src/kit/fault.ts'
 import type { IdSource, Random } from '../src/kit/clock.ts'
 import { Store, type Commit, type GarbageAges } from '../src/state/index.ts'
@@ -18,8 +19,10 @@ import {
   ensureBuiltIns,
   EventHub,
   JobFileReader,
+  NO_POLICIES,
   NodeReports,
   NodeSessions,
+  PolicyGuard,
   type Sealer,
   type WorkloadContext,
 } from '../src/workload/index.ts'
@@ -89,6 +92,7 @@ export class Leader {
     this.#options = options
     store.log.subscribe(options.revealed)
     this.store = store
+    const policyAsker = new PolicyThread({ clock, version: '' })
     this.context = {
       store,
       view: new StateView(store),
@@ -97,6 +101,9 @@ export class Leader {
       random,
       sealer: SEALER,
       jobFiles: new JobFileReader({ clock }),
+      // No world of the simulation has policies: the thread never starts.
+      policyAsker,
+      guard: new PolicyGuard({ source: NO_POLICIES, asker: policyAsker }),
       region: 'global',
       offsetAt: () => 0,
       aclEnabled: false,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { route } from '../route.ts'
-import { Index, Nullable, type Shape } from '../shape.ts'
+import { Index, MapOf, Nullable, type Shape } from '../shape.ts'
 import { AclPolicyRecord } from './acl-policy.ts'
 import { AclRole } from './acl-role.ts'
 import { AclToken } from './acl-token.ts'
@@ -11,11 +11,25 @@ import { Evaluation } from './evaluation.ts'
 import { Job } from './job.ts'
 import { NodePool } from './node-pool.ts'
 import { Node } from './node.ts'
+import { PolicyVerdict } from './policy-verdict.ts'
 import { common, Repeated } from './query.ts'
 import { ServiceRegistration } from './service-registration.ts'
 import { VariableMetadata } from './variable.ts'
 
-/** Topics that events carry (Spec W: Event stream; the last two from reference §5.7). */
+/** Topics of the governance API: what is in an organization, not in a namespace. */
+export const GOVERNANCE_TOPICS = [
+  'Organization',
+  'Project',
+  'Workspace',
+  'Policy',
+  'PolicySet',
+] as const
+export type GovernanceTopic = (typeof GOVERNANCE_TOPICS)[number]
+
+/**
+ * Topics that events carry (Spec W: Event stream; two from reference §5.7; `PolicyVerdict` is this
+ * product's own; the last five are those of the governance API).
+ */
 export const EVENT_TOPICS = [
   'ACLToken',
   'ACLPolicy',
@@ -28,6 +42,8 @@ export const EVENT_TOPICS = [
   'Service',
   'NodePool',
   'Variable',
+  'PolicyVerdict',
+  ...GOVERNANCE_TOPICS,
 ] as const
 export type EventTopic = (typeof EVENT_TOPICS)[number]
 
@@ -42,7 +58,17 @@ export const EVENT_TOPIC_ALIASES = {
   NodeDrain: 'Node',
 } as const satisfies Record<string, EventTopic>
 
-/** Spec W: Events; the last three belong to the topics that only the reference has. */
+/** What becomes of a record of the governance API. */
+const WRITTEN = ['Created', 'Updated', 'Deleted'] as const
+export type GovernanceEventType = `${GovernanceTopic}${(typeof WRITTEN)[number]}`
+
+function governanceEventTypes(): readonly GovernanceEventType[] {
+  return GOVERNANCE_TOPICS.flatMap((topic) => WRITTEN.map((what) => `${topic}${what}` as const))
+}
+
+/**
+ * Spec W: Events; then those of the topics that only the reference has, and of the governance API.
+ */
 export const EVENT_TYPES = [
   'ACLTokenUpserted',
   'ACLTokenDeleted',
@@ -71,8 +97,26 @@ export const EVENT_TYPES = [
   'NodePoolUpserted',
   'NodePoolDeleted',
   'VariableUpdated',
+  'PolicyDenied',
+  'PolicyOverridden',
+  ...governanceEventTypes(),
 ] as const
 export type EventType = (typeof EVENT_TYPES)[number]
+
+/**
+ * A record of the governance API as events show it: named and typed as in its document, without
+ * what is worked out for a caller (permissions, counts, links) and without secrets.
+ */
+export const GovernanceRecord = Type.Object(
+  {
+    id: Type.String(),
+    type: Type.String({ description: 'As in the document of the governance API.' }),
+    /** `organization-id` (`org-…`) tells where it belongs. */
+    attributes: MapOf(Type.Unknown()),
+  },
+  { $id: 'GovernanceRecord', description: 'A record of the governance API without secrets.' },
+)
+export type GovernanceRecord = Shape<typeof GovernanceRecord>
 
 /** Reference §5.7: the payload of each topic. Secrets are always empty in them. */
 export const EventPayloads = {
@@ -87,6 +131,12 @@ export const EventPayloads = {
   Service: Type.Object({ Service: ServiceRegistration }),
   NodePool: Type.Object({ NodePool: NodePool }),
   Variable: Type.Object({ Metadata: VariableMetadata, Deleted: Type.Boolean() }),
+  PolicyVerdict: Type.Object({ PolicyVerdict: PolicyVerdict }),
+  Organization: Type.Object({ Organization: GovernanceRecord }),
+  Project: Type.Object({ Project: GovernanceRecord }),
+  Workspace: Type.Object({ Workspace: GovernanceRecord }),
+  Policy: Type.Object({ Policy: GovernanceRecord }),
+  PolicySet: Type.Object({ PolicySet: GovernanceRecord }),
 }
 export type EventPayloads = { readonly [T in EventTopic]: Shape<(typeof EventPayloads)[T]> }
 
@@ -111,6 +161,12 @@ export const Event = Type.Object(
       EventPayloads.Service,
       EventPayloads.NodePool,
       EventPayloads.Variable,
+      EventPayloads.PolicyVerdict,
+      EventPayloads.Organization,
+      EventPayloads.Project,
+      EventPayloads.Workspace,
+      EventPayloads.Policy,
+      EventPayloads.PolicySet,
     ]),
   },
   { $id: 'Event', description: 'One change of one record.' },
@@ -172,6 +228,7 @@ export const eventRoutes = {
     },
     streams: true,
     needs:
-      'management for `*`, ACL topics and NodePool; node:read for Node; else namespace:read-job',
+      'management for `*`, ACL topics and NodePool; node:read for Node; an organization token (of ' +
+      '`/api/v2`) or management for the governance topics; else namespace:read-job',
   }),
 } as const

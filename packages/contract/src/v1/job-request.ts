@@ -9,6 +9,12 @@ const target = {
   Namespace: Type.String({ description: 'Used when the query names no namespace.' }),
 }
 
+/** Spec W: PolicyOverride; the reason is this product's own, and kept with the override. */
+const override = {
+  PolicyOverride: Type.Boolean({ description: 'Pass over soft-mandatory policies that deny.' }),
+  PolicyOverrideComment: Type.String({ description: 'Why; at most 1000 characters are kept.' }),
+}
+
 /** Spec W: Create job, Update job. */
 export const JobRegisterRequest = Type.Object(
   {
@@ -21,7 +27,7 @@ export const JobRegisterRequest = Type.Object(
     EvalPriority: Type.Integer({
       description: 'Priority of the evaluation; 0 uses that of the job.',
     }),
-    PolicyOverride: Type.Boolean({ description: 'Pass over soft-mandatory policies that deny.' }),
+    ...override,
     PreserveCounts: Type.Boolean({ description: 'Keep the counts of groups that exist already.' }),
     ...target,
   },
@@ -49,6 +55,7 @@ export const JobDispatchRequest = Type.Object(
     Payload: Nullable(Base64('At most 16384 bytes.')),
     Meta: Nullable(MapOf(Type.String())),
     Priority: Type.Integer({ description: '0 uses that of the parent.' }),
+    ...override,
   },
   { $id: 'JobDispatchRequest' },
 )
@@ -62,6 +69,7 @@ export const JobRevertRequest = Type.Object(
     EnforcePriorVersion: Nullable(Type.Integer({ description: 'Must be the current version.' })),
     DiscoveryToken: Type.String(),
     SecretStoreToken: Type.String(),
+    ...override,
   },
   { $id: 'JobRevertRequest' },
 )
@@ -110,7 +118,7 @@ export const JobScaleRequest = Type.Object(
       description: 'The scaling cannot be done; text becomes the message.',
     }),
     Meta: Nullable(MapOf(Type.Unknown())),
-    PolicyOverride: Type.Boolean(),
+    ...override,
     JobModifyIndex: Index('When above 0, must be the current one.'),
   },
   { $id: 'JobScaleRequest' },

@@ -28,12 +28,14 @@ import {
 } from './write-response.ts'
 
 const section = 'Jobs'
+const refusedByPolicy = refused(
+  'The token lacks a capability, registration is disabled, or a policy denies the job: the text ' +
+    'lists each policy with its level, rule and position.',
+)
 const registerAnswers = {
   200: ok(JobWriteResponse, 'The job is registered.'),
   400: refused('The job is missing, invalid, or may not change in this way.'),
-  403: refused(
-    'The token lacks a capability, registration is disabled, or a policy denies the job.',
-  ),
+  403: refusedByPolicy,
   409: refused('`EnforceIndex` is set and the job has another index.'),
 }
 const overrideNeeds = 'namespace:policy-override if PolicyOverride is set'
@@ -41,8 +43,9 @@ const registerNeeds = `namespace:submit-job or namespace:register-job; ${overrid
 const dispatchAnswers = {
   200: ok(JobDispatchResponse, 'An instance was made.'),
   400: refused('The job cannot be dispatched, or payload or metadata do not match its rules.'),
-  403: denied,
+  403: refusedByPolicy,
   404: refused('`parameterized job not found`'),
+  409: refused('The parent changed again and again while policies were asked.'),
 }
 const DispatchQuery = Type.Object({
   ...common,
@@ -120,7 +123,7 @@ export const jobWriteRoutes = {
     query: DispatchQuery,
     body: JobDispatchRequest,
     answers: dispatchAnswers,
-    needs: 'namespace:dispatch-job',
+    needs: `namespace:dispatch-job; ${overrideNeeds}`,
   }),
   dispatchJobPayload: route({
     id: 'dispatchJobPayload',
@@ -147,11 +150,11 @@ export const jobWriteRoutes = {
     answers: {
       200: ok(JobWriteResponse, 'The earlier version is registered as a new one.'),
       400: refused('The body names another job, or the version is the current one.'),
-      403: denied,
+      403: refusedByPolicy,
       404: refused('The job or the version is unknown.'),
       409: refused('`EnforcePriorVersion` is not the current version.'),
     },
-    needs: 'namespace:submit-job or namespace:revert-job',
+    needs: `namespace:submit-job or namespace:revert-job; ${overrideNeeds}`,
   }),
   setJobStability: route({
     id: 'setJobStability',
@@ -197,9 +200,9 @@ export const jobWriteRoutes = {
     query: WriteQuery,
     body: JobPlanRequest,
     answers: {
-      200: ok(JobPlanResponse, 'What would happen.'),
+      200: ok(JobPlanResponse, 'What would happen; `PolicyVerdicts` says what would deny it.'),
       400: refused('The job is missing or invalid.'),
-      403: refused('The token lacks a capability, or a policy denies the job.'),
+      403: denied,
       404: refused('`No path to region`'),
     },
     needs: `namespace:submit-job or namespace:plan-job; ${overrideNeeds}`,
@@ -232,7 +235,7 @@ export const jobWriteRoutes = {
     answers: {
       200: ok(JobScaleResponse, 'The count is changed, or the event recorded.'),
       400: refused('The request is incomplete, out of bounds, or a deployment is active.'),
-      403: denied,
+      403: refusedByPolicy,
       404: refused('The job is unknown.'),
       409: refused('`JobModifyIndex` is not the current one.'),
     },

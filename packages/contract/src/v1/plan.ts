@@ -4,6 +4,7 @@ import { JobDiff } from './diff.ts'
 import { Evaluation } from './evaluation.ts'
 import { PlacementMetrics } from './metrics.ts'
 import { PlanAnnotations } from './plan-annotations.ts'
+import { JobPolicyOutcome } from './policy-verdict.ts'
 
 /** Spec W: Plan. Nothing is kept of it and no event is made. */
 export const JobPlanResponse = Type.Object(
@@ -16,6 +17,11 @@ export const JobPlanResponse = Type.Object(
     Diff: Nullable(JobDiff),
     NextPeriodicLaunch: Timestamp('The zero time when the job is not periodic.'),
     Warnings: Type.String(),
+    PolicyVerdicts: Nullable(
+      Type.Array(JobPolicyOutcome, {
+        description: 'What each policy would say; null when none applies.',
+      }),
+    ),
   },
   { $id: 'JobPlanResponse', description: 'What registering the job would do.' },
 )

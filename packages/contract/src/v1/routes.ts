@@ -3,6 +3,7 @@ import { aclRoleRoutes } from './acl-role.ts'
 import { aclTokenRoutes } from './acl-token.ts'
 import { agentRoutes } from './agent.ts'
 import { allocationRoutes } from './allocation-routes.ts'
+import { auditRoutes } from './audit.ts'
 import { clientFsRoutes } from './client-fs.ts'
 import { clientStatsRoutes } from './client-stats.ts'
 import { deploymentRoutes } from './deployment.ts'
@@ -15,6 +16,7 @@ import { jobWriteRoutes } from './job-write-routes.ts'
 import { namespaceRoutes } from './namespace.ts'
 import { nodePoolRoutes } from './node-pool.ts'
 import { nodeRoutes } from './node-routes.ts'
+import { policyVerdictRoutes } from './policy-verdict.ts'
 import { scalingPolicyRoutes } from './scaling-policy.ts'
 import { schedulerConfigurationRoutes } from './scheduler-configuration.ts'
 import { searchRoutes } from './search.ts'
@@ -31,6 +33,7 @@ export const v1Routes = {
   ...jobReadRoutes,
   ...jobWriteRoutes,
   ...jobStatusRoutes,
+  ...policyVerdictRoutes,
   ...allocationRoutes,
   ...execRoutes,
   ...evaluationRoutes,
@@ -52,6 +55,7 @@ export const v1Routes = {
   ...schedulerConfigurationRoutes,
   ...systemRoutes,
   ...telemetryRoutes,
+  ...auditRoutes,
 } as const
 
 export type V1Routes = typeof v1Routes

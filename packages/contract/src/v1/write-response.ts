@@ -60,6 +60,7 @@ export const JobDispatchResponse = Type.Object(
     EvalCreateIndex: Index(),
     JobCreateIndex: Index(),
     Index: Index(),
+    Warnings: Type.Optional(Type.String({ description: 'What policies warn of.' })),
   },
   { $id: 'JobDispatchResponse' },
 )

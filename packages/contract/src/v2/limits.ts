@@ -84,6 +84,9 @@ export const UPDATE_PATTERNS_MAX = 100
 export const PARAMETER_KEY_LENGTH_MAX = 256
 export const PARAMETER_VALUE_LENGTH_MAX = 64 * 1024
 
+/** Parameters of one policy set: all of them are given to every policy in it. */
+export const POLICY_SET_PARAMETERS_MAX = 500
+
 // Reference §5.4: a plan upload may have 50 MiB, and a run that gets none within an hour becomes
 // `errored`.
 export const PLAN_UPLOAD_BYTES_MAX = 50 * 1024 * 1024
@@ -91,6 +94,13 @@ export const PLAN_UPLOAD_WAIT_MS_MAX = 60 * 60 * 1000
 
 /** The archive of a policy set version holds many policies, so it may be as large as a plan. */
 export const POLICY_SET_ARCHIVE_BYTES_MAX = 50 * 1024 * 1024
+
+/** What the archive unpacks to, and the policies in it. */
+export const POLICY_SET_ARCHIVE_UNPACKED_BYTES_MAX = 2 * POLICY_SET_ARCHIVE_BYTES_MAX
+export const POLICY_SET_VERSION_POLICIES_MAX = 500
+
+/** Versions of one policy set that are kept beside the one in use. */
+export const POLICY_SET_VERSIONS_KEPT_MAX = 20
 
 // Reference §5.4: reading a run may wait for its end, up to 60 s.
 export const RUN_WAIT_SECONDS_MAX = 60

@@ -1,3 +1,4 @@
+import { auditTrailRoutes } from './audit-trail.ts'
 import { organizationMembershipRoutes } from './organization-membership.ts'
 import { organizationRoutes } from './organization.ts'
 import { policyCheckRoutes } from './policy-check.ts'
@@ -43,6 +44,7 @@ export const v2Routes = {
   ...teamRoutes,
   ...teamAccessRoutes,
   ...tokenRoutes,
+  ...auditTrailRoutes,
 } as const
 
 export type V2Routes = typeof v2Routes

@@ -12,6 +12,7 @@ export type {
 export { fingerprint, type Fingerprint } from './fingerprint.ts'
 export { channelPair, type Channel, type Dial } from './link/channel.ts'
 export type { Log } from './log.ts'
+export { BridgeNetwork } from './network/bridge-network.ts'
 export { NodeAgent, type NodeSettings } from './node-agent.ts'
 export { errorCode, isMissing } from './store/state-file.ts'
 export { diskStorage, memoryStorage, type AgentStorage } from './store/storage.ts'

@@ -121,7 +121,14 @@ export class NodeAgent {
     const say = (message: object): void => this.#link.say(message)
     this.#catalog = new CatalogClient(say)
     const { workspace } = options.storage
-    this.#services = new NodeServices({ clock, log, workspace, say, node: () => this.#facts() })
+    this.#services = new NodeServices({
+      clock,
+      log,
+      workspace,
+      say,
+      node: () => this.#facts(),
+      allocationIp: (id) => options.networks?.find(id)?.address,
+    })
     this.#remote = this.#makeRemote()
     this.#garbage = this.#makeGarbageWatch()
     this.#alone = new AloneWatch({ clock, allocations: () => this.#watched() })
@@ -140,7 +147,7 @@ export class NodeAgent {
     const { storage, ids, clock, drivers } = this.#options
     this.#identity = await storage.open(ids)
     try {
-      this.#fingerprint = await this.#options.probe()
+      this.#fingerprint = await this.#withNetworks(await this.#options.probe())
       this.#driverInfo = await this.#probeDrivers()
       this.#host = this.#makeHost(new Map(drivers.map((driver) => [driver.name, driver])))
       await this.#restore()
@@ -370,6 +377,21 @@ export class NodeAgent {
       log.error({ allocation: runner.id, error: messageOf(thrown) }, 'allocation not removed')
     }
     this.#runners.delete(runner.id)
+  }
+
+  /** The node offers networks of its own making only where a trial went well. */
+  async #withNetworks(found: Fingerprint): Promise<Fingerprint> {
+    const { networks, log } = this.#options
+    if (networks === undefined) return found
+    await networks.open()
+    const complaint = await networks.probe()
+    if (complaint !== undefined) {
+      log.info({ mode: networks.mode, reason: complaint }, 'no networks for allocations here')
+      return found
+    }
+    const own = { Mode: networks.mode, Device: '', MacAddress: '', Speed: 0, Addresses: null }
+    const NodeNetworks = [...(found.NodeResources.NodeNetworks ?? []), own]
+    return { ...found, NodeResources: { ...found.NodeResources, NodeNetworks } }
   }
 
   #facts(): NodeFacts {

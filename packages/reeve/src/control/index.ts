@@ -1,3 +1,5 @@
+export { AuditLoop } from './audit-loop.ts'
+export { AutoDestroyLoop } from './auto-destroy-loop.ts'
 export { CheckpointLoop } from './checkpoint-loop.ts'
 export { StateView } from './cluster-view.ts'
 export { EvaluationLoop } from './evaluation-loop.ts'

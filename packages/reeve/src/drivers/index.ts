@@ -1,7 +1,7 @@
 export { DockerDriver, type DockerDriverOptions } from './docker/docker-driver.ts'
 export type { DockerPolicy } from './docker/docker-policy.ts'
 export { ExecDriver, type ExecPolicy } from './exec/exec-driver.ts'
-export { HelperRuntime } from './helper/helper-runtime.ts'
+export { NativeRuntime } from './native/native-runtime.ts'
 export { MockDriver } from './mock/mock-driver.ts'
 export { RawExecDriver } from './raw-exec/raw-exec-driver.ts'
 export { DEFAULT_CAPS } from './settings/capabilities.ts'

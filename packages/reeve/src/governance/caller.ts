@@ -8,7 +8,7 @@ import { suffixOf, suffixPart } from './ids.ts'
  */
 export type GovernanceCaller =
   /** Architecture §9: the management token of `/v1` is the site administrator here. */
-  | { readonly kind: 'site'; readonly userId: string }
+  | { readonly kind: 'site'; readonly userId: string; readonly accessorId: string }
   | {
       readonly kind: 'user'
       readonly userId: string
@@ -31,7 +31,7 @@ export type GovernanceCaller =
 
 /** The site administrator that a management token stands for. */
 export function siteCaller(accessorId: string): GovernanceCaller {
-  return { kind: 'site', userId: `user-${suffixOf(accessorId)}` }
+  return { kind: 'site', userId: `user-${suffixOf(accessorId)}`, accessorId }
 }
 
 export function isSiteAdministrator(caller: GovernanceCaller): boolean {

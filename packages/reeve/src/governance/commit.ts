@@ -1,8 +1,9 @@
 import type { Cause, Change, Stamp } from '../state/index.ts'
 import type { GovernanceCaller } from './caller.ts'
 import type { GovernanceContext } from './context.ts'
+import { touchedOwners } from './touched-owners.ts'
 
-/** What a write did, in the words of the API; events and audit records are named by it. */
+/** What a write did, in the words of the API. */
 export type GovernanceAction =
   | `Organization${'Created' | 'Updated' | 'Deleted'}`
   | `User${'Created' | 'Updated' | 'Deleted'}`
@@ -15,6 +16,7 @@ export type GovernanceAction =
   | `Workspace${'Created' | 'Updated' | 'Deleted' | 'Moved' | 'Locked' | 'Unlocked' | 'TagsChanged'}`
   | `Policy${'Created' | 'Updated' | 'Uploaded' | 'Deleted'}`
   | `PolicySet${'Created' | 'Updated' | 'Deleted' | 'MembersChanged'}`
+  | `Run${'Created' | 'PlanUploaded' | 'Decided' | 'Reported' | 'Overridden'}`
 
 /** One write of the governance API: always one commit. */
 export interface GovernanceWrite {
@@ -30,25 +32,22 @@ export interface GovernanceWrite {
 
 /**
  * Commits a write and answers when it is durable. A write that changes nothing commits nothing, so
- * nobody is told of it either (reference §2.3, PATCH).
+ * nobody is told of it either (reference §2.3, PATCH). Every governed record that it changes is on
+ * the event stream; `about` is what the audit record names.
  */
 export async function commitWrite(
   { store }: GovernanceContext,
-  write: GovernanceWrite,
+  { changes, blobs, organizationId, subjects }: GovernanceWrite,
 ): Promise<Stamp> {
   const { index, timeMs, durable } = store.commit({
-    cause: governanceEvents(write),
-    changes: () => write.changes,
-    ...(write.blobs === undefined ? {} : { blobs: write.blobs }),
+    cause: GOVERNANCE_CAUSE,
+    changes: () => [...changes, ...touchedOwners(store.tables, changes)],
+    ...(blobs === undefined ? {} : { blobs }),
+    about: { organizationId, subjects },
   })
   await durable
   return { index, timeMs }
 }
 
-/**
- * What the event stream is told of a write. The one place where the governance API meets the
- * stream; its topics are not on it yet, so nothing is emitted.
- */
-function governanceEvents(_write: GovernanceWrite): Cause | undefined {
-  return undefined
-}
+/** Events of these topics say of each row what became of it, so any cause of them will do. */
+const GOVERNANCE_CAUSE: Cause = 'OrganizationUpdated'

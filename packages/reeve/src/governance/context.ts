@@ -1,4 +1,5 @@
 import type { Clock, IdSource } from '../kit/clock.ts'
+import type { PolicyAsker } from '../policy/index.ts'
 import type { Store } from '../state/index.ts'
 import { ListIndex } from './list-index.ts'
 import { Remembered } from './remembered.ts'
@@ -16,6 +17,8 @@ export interface GovernanceHost {
   readonly clock: Clock
   readonly ids: IdSource
   readonly sealer: SecretKeeper
+  /** Reads and asks policies on a thread of its own. */
+  readonly policyAsker: PolicyAsker
 }
 
 /** What every governance use case may use. Made once, by `openGovernance`. */
@@ -23,13 +26,28 @@ export interface GovernanceContext extends GovernanceHost {
   readonly lists: GovernanceLists
   /** Which projects a caller has a right on; see `projectsWith`. */
   readonly projectScopes: Remembered<ReadonlySet<string>>
+  /** Which workspaces a caller may read; see `readableWorkspaces`. */
+  readonly workspaceScopes: Remembered<ReadonlySet<string>>
 }
+
+/** Each may hold every workspace of a large project. */
+const WORKSPACE_SCOPES_MAX = 100
 
 /** The lists that are searched, ordered and paged. One for each table that has a list endpoint. */
 export type GovernanceLists = ReturnType<typeof openLists>
 
-export function openGovernance({ store, clock, ids, sealer }: GovernanceHost): GovernanceContext {
-  return { store, clock, ids, sealer, lists: openLists(store), projectScopes: new Remembered() }
+export function openGovernance(host: GovernanceHost): GovernanceContext {
+  const { store, clock, ids, sealer, policyAsker } = host
+  return {
+    store,
+    clock,
+    ids,
+    sealer,
+    policyAsker,
+    lists: openLists(store),
+    projectScopes: new Remembered(),
+    workspaceScopes: new Remembered(WORKSPACE_SCOPES_MAX),
+  }
 }
 
 function organizationOf(row: { readonly organizationId: string }): string {
@@ -42,6 +60,9 @@ function nameOf(row: { readonly name: string }): string {
 
 /** Rows that belong to no organization are all in this scope. */
 export const SITE_SCOPE = ''
+
+/** Of the greatest whole number: times with as many digits are ordered like texts. */
+const MS_DIGITS = 16
 
 function openLists(store: Store) {
   const named = { scope: organizationOf, name: nameOf }
@@ -74,7 +95,26 @@ function openLists(store: Store) {
     }),
     projects: new ListIndex(store, { table: 'projects', ...named }),
     workspaces: new ListIndex(store, { table: 'workspaces', ...named }),
+    /** The same, in the order of their last change. */
+    changedWorkspaces: new ListIndex(store, {
+      table: 'workspaces',
+      scope: organizationOf,
+      name: ({ latestChangeMs }) => String(latestChangeMs).padStart(MS_DIGITS, '0'),
+      text: nameOf,
+    }),
+    reservedTagKeys: new ListIndex(store, {
+      table: 'reserved_tag_keys',
+      scope: organizationOf,
+      name: ({ key }) => key,
+    }),
     policies: new ListIndex(store, { table: 'run_policies', ...named }),
+    policiesByUpdate: new ListIndex(store, {
+      table: 'run_policies',
+      scope: organizationOf,
+      // The time as text that sorts like it; a policy that was never changed comes first.
+      name: ({ updatedMs }) => (updatedMs === null ? '' : String(updatedMs).padStart(16, '0')),
+      text: nameOf,
+    }),
     policySets: new ListIndex(store, { table: 'policy_sets', ...named }),
   }
 }

@@ -6,15 +6,31 @@ export {
   type GovernanceCaller,
   type ShownUser,
 } from './caller.ts'
+export { findAuditSeat, findStreamReader, type StreamReader } from './audit-readers.ts'
 export { openGovernance, type GovernanceContext } from './context.ts'
 export { suffixPart } from './ids.ts'
 export {
   organizationPermissions,
   projectPermissions,
   teamPermissions,
+  workspacePermissions,
   type ProjectRight,
 } from './permissions.ts'
 export { PROJECT_LEVELS, WORKSPACE_LEVELS } from './access/levels.ts'
+export {
+  createProjectAccess,
+  deleteProjectAccess,
+  findProjectAccess,
+  listProjectAccesses,
+  updateProjectAccess,
+} from './access/team-projects.ts'
+export {
+  createWorkspaceAccess,
+  deleteWorkspaceAccess,
+  findWorkspaceAccess,
+  listWorkspaceAccesses,
+  updateWorkspaceAccess,
+} from './access/team-workspaces.ts'
 export { findProject, findSeat, seatIn, type Seat, type SeenProject } from './standing.ts'
 export {
   createOrganization,
@@ -33,6 +49,48 @@ export {
   listMemberships,
   ownMemberships,
 } from './organizations/memberships.ts'
+export { policyFile } from './policies/enforcement.ts'
+export {
+  findPolicy,
+  findPolicySeat,
+  type PolicyRight,
+  type SeenPolicy,
+} from './policies/find-policy.ts'
+export { listPolicies } from './policies/list-policies.ts'
+export { createPolicy, deletePolicy, updatePolicy } from './policies/policies.ts'
+export { findPolicyCode, policyVersions, uploadPolicyCode } from './policies/policy-code.ts'
+export { findPolicySet, type SeenPolicySet } from './policy-sets/find-policy-set.ts'
+export { listPolicySets } from './policy-sets/list-policy-sets.ts'
+export {
+  createParameter,
+  deleteParameter,
+  findParameter,
+  setParameters,
+  updateParameter,
+} from './policy-sets/parameters.ts'
+export {
+  changeSetMembers,
+  createPolicySet,
+  deletePolicySet,
+  updatePolicySet,
+} from './policy-sets/policy-sets.ts'
+export { setMembers } from './policy-sets/set-members.ts'
+export { changeTagSelectors } from './policy-sets/tag-selectors.ts'
+export {
+  createVersion,
+  findVersion,
+  setVersions,
+  uploadVersion,
+} from './policy-sets/versions.ts'
+export {
+  hasPolicies,
+  readPolicyCode,
+  setsForNamespace,
+  setsForWorkspace,
+  type AppliedPolicy,
+  type AppliedSet,
+  type PolicySource,
+} from './policy-sets/applying-sets.ts'
 export type { TagFilter } from './projects/find-tagged.ts'
 export { listProjects } from './projects/list-projects.ts'
 export { findDestination, moveWorkspaces } from './projects/move-workspaces.ts'
@@ -45,7 +103,21 @@ export {
   findProjectMaker,
   updateProject,
 } from './projects/projects.ts'
-export { projectEffectiveTags, tagsOf, type EffectiveTag } from './projects/tags.ts'
+export {
+  projectEffectiveTags,
+  tagsOf,
+  workspaceEffectiveTags,
+  type EffectiveTag,
+} from './projects/tags.ts'
+export {
+  createReservedTagKey,
+  deleteReservedTagKey,
+  findManagedTagKey,
+  findTagKeyManager,
+  listReservedTagKeys,
+  updateReservedTagKey,
+  type SeenTagKey,
+} from './reserved-tag-keys/reserved-tag-keys.ts'
 export { changeTeamMembers, type MemberChange } from './teams/team-members.ts'
 export {
   createTeam,
@@ -71,3 +143,26 @@ export {
   type TokenOwner,
 } from './tokens/tokens.ts'
 export { createUser, deleteUser, findVisibleUser, listUsers, updateAccount } from './users/users.ts'
+export { deleteWorkspace, safeDeleteWorkspace } from './workspaces/delete-workspace.ts'
+export {
+  findWorkspace,
+  findWorkspaceWith,
+  type SeenWorkspace,
+  type WorkspaceAddress,
+} from './workspaces/find-workspace.ts'
+export { listWorkspaces, type WorkspaceOrder } from './workspaces/list-workspaces.ts'
+export {
+  findLockable,
+  forceUnlockWorkspace,
+  lockWorkspace,
+  shownHolder,
+  unlockWorkspace,
+} from './workspaces/workspace-locks.ts'
+export { NO_RUNS, type WorkspaceRuns } from './workspaces/workspace-runs.ts'
+export { changeWorkspaceTags, findTaggableWorkspace } from './workspaces/workspace-tags.ts'
+export {
+  createWorkspace,
+  findWorkspaceMaker,
+  updateWorkspace,
+  type WrittenWorkspace,
+} from './workspaces/workspaces.ts'

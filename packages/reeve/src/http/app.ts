@@ -1,7 +1,13 @@
 import type { Route } from '@reeve/contract'
 import { v1Routes } from '@reeve/contract'
 import type { FastifyInstance } from 'fastify'
-import { findCaller, openGovernance, siteCaller } from '../governance/index.ts'
+import {
+  findCaller,
+  findStreamReader,
+  openGovernance,
+  siteCaller,
+  type GovernanceContext,
+} from '../governance/index.ts'
 import type { Random } from '../kit/clock.ts'
 import {
   NodeRequests,
@@ -12,6 +18,8 @@ import {
 } from '../workload/index.ts'
 import { NodeChannelServer } from './agent/node-channel.ts'
 import { StreamChannelServer } from './agent/stream-channel.ts'
+import { governanceActor, refusedIn } from './audit/actors.ts'
+import { AuditLog } from './audit/audit-log.ts'
 import { parkedQueries } from './blocking.ts'
 import { followConnections } from './connection.ts'
 import { openApiDocument } from './docs/openapi.ts'
@@ -19,38 +27,12 @@ import { docsPage } from './docs/page.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { Metrics, type MetricSources } from './metrics/metrics.ts'
 import { createShell, type HttpLog } from './server.ts'
-import { aclEndpoints } from './v1/acl.ts'
-import { agentEndpoints, type AgentInfo } from './v1/agent.ts'
-import { allocationWriteEndpoints } from './v1/allocation-writes.ts'
-import { allocationEndpoints } from './v1/allocations.ts'
-import { clientAllocationEndpoints } from './v1/client-allocations.ts'
-import { clientFileEndpoints } from './v1/client-files.ts'
-import { clientNodeEndpoints } from './v1/client-nodes.ts'
-import { deploymentEndpoints } from './v1/deployments.ts'
-import type { Endpoint } from './v1/endpoint.ts'
-import { evaluationEndpoints } from './v1/evaluations.ts'
+import type { AgentInfo } from './v1/agent.ts'
 import { ExecChannelServer } from './v1/exec-channel.ts'
-import { execEndpoints } from './v1/exec.ts'
 import { mountEventStream } from './v1/event-stream.ts'
-import { explainEndpoints } from './v1/explain.ts'
-import { jobActionEndpoints } from './v1/job-actions.ts'
-import { jobFileEndpoints } from './v1/job-files.ts'
-import { jobLogEndpoints } from './v1/client-job-logs.ts'
-import { jobLaunchEndpoints } from './v1/job-launches.ts'
-import { jobPlanEndpoints } from './v1/job-plan.ts'
-import { jobStatusEndpoints } from './v1/job-statuses.ts'
-import { jobVersionEndpoints } from './v1/job-versions.ts'
-import { jobEndpoints } from './v1/jobs.ts'
+import { workloadEndpoints } from './v1/endpoints.ts'
 import { mountV1 } from './v1/mount.ts'
-import { namespaceEndpoints } from './v1/namespaces.ts'
-import { nodePoolEndpoints } from './v1/node-pools.ts'
-import { nodeEndpoints } from './v1/nodes.ts'
-import { operatorEndpoints } from './v1/operator.ts'
-import { searchEndpoints } from './v1/search.ts'
-import { serviceEndpoints } from './v1/services.ts'
-import { systemEndpoints } from './v1/system.ts'
-import { scalingEndpoints } from './v1/scaling.ts'
-import { variableEndpoints } from './v1/variables.ts'
+import { auditTrailEndpoints } from './v2/audit-trail.ts'
 import { governanceEndpoints } from './v2/endpoints.ts'
 import { mountV2 } from './v2/mount.ts'
 
@@ -98,38 +80,11 @@ export function createApp(options: AppOptions): App {
     isDraining: () => lifecycle.isDraining,
     observe: (request, reply) => metrics.observe(request, reply),
   })
+  const audit = new AuditLog({ ...context, log: options.log })
+  const governance = openGovernance(context)
   lifecycle.follow(app.server)
   followConnections(app.server)
-  const endpoints: readonly Endpoint[] = [
-    ...jobEndpoints(context),
-    ...jobVersionEndpoints(context),
-    ...jobLaunchEndpoints(context),
-    ...jobPlanEndpoints(context),
-    ...jobStatusEndpoints(context),
-    ...jobActionEndpoints(context),
-    ...explainEndpoints(context),
-    ...jobFileEndpoints(context),
-    ...scalingEndpoints(context),
-    ...allocationEndpoints(context),
-    ...allocationWriteEndpoints(context),
-    ...clientAllocationEndpoints({ context, gateway: requests }),
-    ...clientFileEndpoints({ context, gateway: requests }),
-    ...clientNodeEndpoints({ context, gateway: requests }, options.agent),
-    ...jobLogEndpoints({ context, gateway: requests }),
-    ...execEndpoints(),
-    ...evaluationEndpoints(context),
-    ...deploymentEndpoints(context),
-    ...nodeEndpoints(context),
-    ...aclEndpoints(context),
-    ...namespaceEndpoints(context),
-    ...nodePoolEndpoints(context),
-    ...operatorEndpoints(context),
-    ...searchEndpoints(context),
-    ...serviceEndpoints(context),
-    ...variableEndpoints(context),
-    ...systemEndpoints(context),
-    ...agentEndpoints(options.agent, metrics),
-  ]
+  const endpoints = workloadEndpoints({ ...options, requests, metrics, audit })
   mountV1(
     app,
     {
@@ -139,12 +94,19 @@ export function createApp(options: AppOptions): App {
       region: context.region,
       authenticate: (secret) => options.authenticator.authenticate(secret),
       lifecycle,
+      audit,
     },
     endpoints,
   )
-  const streams = { context, authenticator: options.authenticator, hub, openByAccessor: new Map() }
+  const streams = {
+    context,
+    authenticator: options.authenticator,
+    hub,
+    openByAccessor: new Map<string, number>(),
+    findOrganization: (secret: string) => findStreamReader(governance, secret),
+  }
   mountEventStream(app, { streams, region: context.region, clock: context.clock })
-  const governanceRoutes = mountGovernance(app, options)
+  const governanceRoutes = mountGovernance(app, options, { governance, audit })
   const routes = [
     ...endpoints.map((endpoint) => endpoint.route),
     v1Routes.streamEvents,
@@ -158,13 +120,24 @@ export function createApp(options: AppOptions): App {
     app,
     routes,
     isNodeConnected: (nodeId) => sessions.isConnected(nodeId),
-    close: () => close({ app, lifecycle, hub, sessions, requests, channels }),
+    close: () => close({ app, lifecycle, hub, sessions, requests, channels, audit }),
   }
 }
 
-function mountGovernance(app: FastifyInstance, options: AppOptions): readonly Route[] {
-  const governance = openGovernance(options.context)
-  const endpoints = governanceEndpoints(governance)
+interface GovernanceHost {
+  readonly governance: GovernanceContext
+  readonly audit: AuditLog
+}
+
+function mountGovernance(
+  app: FastifyInstance,
+  options: AppOptions,
+  { governance, audit }: GovernanceHost,
+): readonly Route[] {
+  const endpoints = [
+    ...governanceEndpoints(governance),
+    ...auditTrailEndpoints({ context: governance, audit }),
+  ]
   const { store } = governance
   mountV2(
     app,
@@ -172,6 +145,9 @@ function mountGovernance(app: FastifyInstance, options: AppOptions): readonly Ro
       store,
       authenticate: (secret) =>
         findAdministrator(options, secret) ?? findCaller(governance, secret),
+      audit,
+      actorOf: (caller) => governanceActor(governance, caller),
+      refusedIn: (caller, params) => refusedIn(governance, caller, params),
     },
     endpoints,
   )
@@ -250,6 +226,7 @@ interface Closing {
   readonly sessions: NodeSessions
   readonly requests: NodeRequests
   readonly channels: readonly { close(): void }[]
+  readonly audit: AuditLog
 }
 
 async function close({
@@ -259,6 +236,7 @@ async function close({
   sessions,
   requests,
   channels,
+  audit,
 }: Closing): Promise<void> {
   lifecycle.drain()
   hub.close()
@@ -267,4 +245,5 @@ async function close({
   requests.close()
   sessions.close()
   await app.close()
+  audit.flush()
 }

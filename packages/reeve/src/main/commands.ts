@@ -3,6 +3,7 @@ import { CommandLine, EXIT_CODES, type CommandFlags, type Terminal } from '../cl
 import type { Option } from './config/option.ts'
 import { optionEntries, type OptionName } from './config/options.ts'
 import type { FlagValues } from './config/read-texts.ts'
+import { addPolicy } from './policy-command.ts'
 import { describeVersion } from './version.ts'
 
 const processTerminal: Terminal = {
@@ -18,6 +19,7 @@ export async function runCommandLine(
   const line = new CommandLine('reeve', rootText, terminal)
   addAgent(line, terminal)
   addConfig(line, terminal)
+  addPolicy(line, terminal)
   addVersion(line, terminal)
   return await line.run(args)
 }

@@ -1,5 +1,11 @@
 import { join } from 'node:path'
-import { diskStorage, fingerprint, NodeAgent, websocketDial } from '../agent/index.ts'
+import {
+  BridgeNetwork,
+  diskStorage,
+  fingerprint,
+  NodeAgent,
+  websocketDial,
+} from '../agent/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { createDrivers } from './drivers.ts'
 import type { ProgramLog } from './log.ts'
@@ -48,6 +54,9 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
     probe: () => fingerprint({ dataDir, version: options.version, address: config.advertise.host }),
     ...(joinToken === undefined ? {} : { joinToken }),
     allowsExec: client.remoteExec,
+    ...(process.getuid?.() === 0
+      ? { networks: new BridgeNetwork({ stateFile: join(dataDir, 'agent', 'networks.json') }) }
+      : {}),
   })
 }
 

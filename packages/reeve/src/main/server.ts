@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  AuditLoop,
+  AutoDestroyLoop,
   CheckpointLoop,
   DeploymentLoop,
   DrainLoop,
@@ -13,6 +15,7 @@ import {
   StateView,
 } from '../control/index.ts'
 import { createApp, type App } from '../http/index.ts'
+import { PolicyThread } from '../judging/index.ts'
 import type { Fault } from '../kit/fault.ts'
 import { Store, type StorageEngine } from '../state/index.ts'
 import {
@@ -21,11 +24,13 @@ import {
   EventHub,
   JobFileReader,
   NodeSessions,
+  PolicyGuard,
   type WorkloadContext,
 } from '../workload/index.ts'
 import type { AgentInfo } from '../http/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import type { ProgramLog } from './log.ts'
+import { createPolicySource } from './policy-source.ts'
 import { createSealer } from './sealer.ts'
 import type { ServerSecrets } from './server-secrets.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
@@ -49,15 +54,18 @@ export class Server {
   readonly store: Store
   readonly app: App
   readonly #loops: readonly Loop[]
+  readonly #policyAsker: PolicyThread
 
   static async open(options: ServerOptions): Promise<Server> {
     const store = await Store.open({ engine: options.engine, clock: systemClock })
-    const context = createContext(options, store)
+    const policyAsker = new PolicyThread({ clock: systemClock, version: options.version })
+    const context = createContext(options, { store, policyAsker })
     await ensureBuiltIns(context)
-    return new Server(options, context)
+    return new Server(options, { context, policyAsker })
   }
 
-  private constructor(options: ServerOptions, context: WorkloadContext) {
+  private constructor(options: ServerOptions, { context, policyAsker }: Opened) {
+    this.#policyAsker = policyAsker
     const { store } = context
     const { config, log } = options
     this.context = context
@@ -72,7 +80,9 @@ export class Server {
       new DrainLoop(shared),
       new GarbageLoop(shared),
       new ExpiryLoop(shared),
+      new AuditLoop({ ...shared, limits: config.audit }),
       new LockLoop(shared),
+      new AutoDestroyLoop(shared),
       new CheckpointLoop({ ...shared, retention: config.eventLog }),
     ]
     this.app = createApp({
@@ -118,9 +128,15 @@ export class Server {
   async stop(): Promise<void> {
     await this.app.close()
     await this.context.jobFiles.stop()
+    await this.#policyAsker.stop()
     for (const loop of this.#loops) await loop.stop()
     await this.store.close()
   }
+}
+
+interface Opened {
+  readonly context: WorkloadContext
+  readonly policyAsker: PolicyThread
 }
 
 interface Loop {
@@ -130,15 +146,18 @@ interface Loop {
 
 function createContext(
   { config, secrets, directory }: ServerOptions,
-  store: Store,
+  { store, policyAsker }: { readonly store: Store; readonly policyAsker: PolicyThread },
 ): WorkloadContext {
+  const sealer = createSealer(secrets.sealingKey)
   return {
     store,
     view: new StateView(store),
     clock: systemClock,
     ids: systemIds,
     random: systemRandom,
-    sealer: createSealer(secrets.sealingKey),
+    sealer,
+    policyAsker,
+    guard: new PolicyGuard({ source: createPolicySource({ store, sealer }), asker: policyAsker }),
     jobFiles: new JobFileReader({ clock: systemClock }),
     region: config.region,
     offsetAt: createZoneOffsets(),

@@ -108,7 +108,9 @@ export {
   type LaunchDecision,
   type OffsetAt,
 } from './launch/periodic.ts'
+export { governanceRecord } from './governance/governance-record.ts'
 export * from './governance/rows.ts'
+export type * from './governance/run-rows.ts'
 export { invalid, UNSEEN } from './governance/refusal.ts'
 export type {
   AttributeProblem,

@@ -110,6 +110,24 @@ export const LIMITS = {
   servicesPerAllocationMax: 1_000,
   /** Services and variables that one node follows at once for its templates. Decision 0025. */
   nodeWatchesMax: 10_000,
+  /** Denials and overrides that are kept of each namespace. Decision 0028. */
+  verdictsMax: 200,
+  /** A larger job that was judged is not kept with its verdict. Decision 0028. */
+  judgedJobBytesMax: 1_000_000,
+  /** Outcomes listed in a verdict and in a plan, findings of each, and characters of one. */
+  verdictOutcomesMax: 100,
+  plannedOutcomesMax: 1_000,
+  verdictFindingsMax: 10,
+  findingCharsMax: 1_000,
+  overrideCommentCharsMax: 1_000,
+  /** How often policies are asked again because what they judged has changed meanwhile. */
+  policyRoundsMax: 5,
+  /** Code of policies that is kept at hand. */
+  policyTextsMax: 1_000,
+  policyTextCharsMax: 64 * 1024 * 1024,
+  /** Variables that policies may read, and the characters of all of them. */
+  policyVariablesMax: 1_000,
+  policyVariableCharsMax: 4 * 1024 * 1024,
   /** Status updates one agent may send in one message. Decision 0007. */
   agentMessageBytesMax: 8 * 1024 * 1024,
   /** Requests under way to one node, and how long most of them may take. Decision 0026. */

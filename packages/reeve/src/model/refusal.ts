@@ -31,6 +31,7 @@ export const REFUSAL_CODES = [
   'node-unreachable',
   'not-on-node',
   'permission-denied',
+  'policy-denied',
   'region-unknown',
   'scaling-policy-not-found',
   'service-not-found',

@@ -17,3 +17,4 @@ export {
   type Objection,
   type Verdict,
 } from './verdict.ts'
+export { MANIFEST_FILES, readSetManifest, type SetManifest } from './set-manifest.ts'

@@ -194,7 +194,7 @@ class Reader implements Manifest {
 
   #other({ type, labels, body, headerSpan }: DecodedBlock): void {
     const names = [...body.attributes.keys(), ...body.blocks.map((block) => block.type)]
-    if (labels.length > 0 || names.some((name) => name !== 'features'))
+    if (labels.length > 0 || names.join() !== 'features')
       this.refuse(headerSpan, `"${type}" is no block of a policy set`)
   }
 }

@@ -1,4 +1,4 @@
-import type { EventTopic, EventType } from '@reeve/contract'
+import type { EventTopic, EventType, GovernanceTopic } from '@reeve/contract'
 import type { CommittedRow, EventMark } from './commit.ts'
 import type { TableName } from './tables.ts'
 
@@ -9,6 +9,8 @@ interface EventSource {
   readonly topic: EventTopic
   readonly key: (row: object) => string
   readonly filterKeys: (row: object) => readonly string[] | null
+  /** Rows that are forgotten for newer ones: nothing happened when they go. */
+  readonly endsSilently?: true
 }
 
 /** A row just applied, with its decoded form; of a deleted row, the last one. */
@@ -34,6 +36,39 @@ const SOURCES: { readonly [N in TableName]?: EventSource } = {
     filterKeys: (row) => [text('JobID')(row), text('ServiceName')(row)],
   },
   variables: { topic: 'Variable', key: text('Path'), filterKeys: none },
+  policy_verdicts: {
+    topic: 'PolicyVerdict',
+    key: text('ID'),
+    filterKeys: (row) => [text('JobID')(row)],
+    endsSilently: true,
+  },
+  organizations: { topic: 'Organization', key: text('id'), filterKeys: organizationAndName('id') },
+  policy_sets: governed('PolicySet'),
+  projects: governed('Project'),
+  run_policies: governed('Policy'),
+  workspaces: governed('Workspace'),
+}
+
+/** First the organization, by which readers with an organization's token are told apart. */
+function governed(topic: GovernanceTopic): EventSource {
+  return { topic, key: text('id'), filterKeys: organizationAndName('organizationId') }
+}
+
+function organizationAndName(organization: string): EventSource['filterKeys'] {
+  return (row) => [text(organization)(row), text('name')(row)]
+}
+
+const GOVERNED: ReadonlySet<string> = new Set<GovernanceTopic>([
+  'Organization',
+  'Project',
+  'Workspace',
+  'Policy',
+  'PolicySet',
+])
+
+/** The organization that an event belongs to; undefined when it is about no governed record. */
+export function organizationOfEvent({ Topic, FilterKeys }: EventMark): string | undefined {
+  return GOVERNED.has(Topic) ? FilterKeys?.[0] : undefined
 }
 
 /** The events of a commit, one for each row that somebody may follow. */
@@ -49,6 +84,7 @@ export function eventMarks(
     if (source === undefined || row === undefined) return
     const isNew = committed.header?.[0] === commitIndex
     const isDeleted = committed.header === undefined
+    if (isDeleted && source.endsSilently === true) return
     marks.push({
       Topic: source.topic,
       Type: typeOf(cause, source.topic, { row, isNew, isDeleted }),
@@ -66,21 +102,25 @@ export function eventMarks(
  * allocation says whether it is new, changed by its node or by the servers; any other row carries
  * the type of the operation that caused the commit.
  */
-function typeOf(
-  cause: Cause,
-  topic: EventTopic,
-  { row, isNew, isDeleted }: Written,
-): EventType {
+function typeOf(cause: Cause, topic: EventTopic, { row, isNew, isDeleted }: Written): EventType {
   if (topic === 'Evaluation') return 'EvaluationUpdated'
+  if (isGoverned(topic))
+    return isDeleted ? `${topic}Deleted` : isNew ? `${topic}Created` : `${topic}Updated`
   // A service goes with its allocation, whatever ended that; a variable knows one type (§5.6).
   if (topic === 'Service') return isDeleted ? 'ServiceDeregistration' : 'ServiceRegistration'
   if (topic === 'Variable') return 'VariableUpdated'
+  if (topic === 'PolicyVerdict')
+    return text('Result')(row) === 'denied' ? 'PolicyDenied' : 'PolicyOverridden'
   // What a node says of its allocations reaches a deployment as their health.
   if (topic === 'Deployment' && cause === 'AllocationUpdated') return 'DeploymentAllocHealth'
   // A deployment that fails may register an earlier version again (reference §5.6).
   if (topic === 'Job' && ROLLOUT_CAUSES.has(cause) && isNewVersion(row)) return 'JobRegistered'
   if (topic !== 'Allocation') return cause
   return allocationType(cause, { row, isNew })
+}
+
+function isGoverned(topic: EventTopic): topic is GovernanceTopic {
+  return GOVERNED.has(topic)
 }
 
 interface Written {

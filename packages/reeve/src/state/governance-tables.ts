@@ -2,8 +2,11 @@ import type {
   ApiTokenRow,
   OrganizationMembershipRow,
   OrganizationRow,
+  PolicyCheckRow,
   PolicyCodeRow,
+  PolicyEvaluationRow,
   PolicySetMemberRow,
+  PolicySetOutcomeRow,
   PolicySetParameterRow,
   PolicySetRelation,
   PolicySetRow,
@@ -11,8 +14,11 @@ import type {
   ProjectNamespaceRow,
   ProjectRow,
   ReservedTagKeyRow,
+  RunPlanRow,
   RunPolicyRow,
+  RunRow,
   TagBindingRow,
+  TaskStageRow,
   TeamMembershipRow,
   TeamProjectRow,
   TeamRow,
@@ -27,16 +33,22 @@ export interface GovernanceRows {
   readonly api_tokens: ApiTokenRow
   readonly organization_memberships: OrganizationMembershipRow
   readonly organizations: OrganizationRow
+  readonly policy_checks: PolicyCheckRow
   readonly policy_codes: PolicyCodeRow
+  readonly policy_evaluations: PolicyEvaluationRow
   readonly policy_set_members: PolicySetMemberRow
+  readonly policy_set_outcomes: PolicySetOutcomeRow
   readonly policy_set_parameters: PolicySetParameterRow
   readonly policy_set_versions: PolicySetVersionRow
   readonly policy_sets: PolicySetRow
   readonly project_namespaces: ProjectNamespaceRow
   readonly projects: ProjectRow
   readonly reserved_tag_keys: ReservedTagKeyRow
+  readonly run_plans: RunPlanRow
   readonly run_policies: RunPolicyRow
+  readonly runs: RunRow
   readonly tag_bindings: TagBindingRow
+  readonly task_stages: TaskStageRow
   readonly team_memberships: TeamMembershipRow
   readonly team_projects: TeamProjectRow
   readonly team_workspaces: TeamWorkspaceRow
@@ -75,10 +87,18 @@ export function policyCodeKey(sha256: string): string {
   return `policy-code/${sha256}`
 }
 
+/** The blob that holds an uploaded plan. */
+export function planKey(planId: string): string {
+  return `plan/${planId}`
+}
+
 /** Group of the sets of an organization that apply without naming anything. */
 export function broadSetGroup(organizationId: string, scope: 'global' | 'tag'): string {
   return `${organizationId}!${scope}`
 }
+
+/** The group of the workspaces that have a time at which they are to be destroyed. */
+export const SCHEDULED_WORKSPACES = 'yes'
 
 function broadSet(row: PolicySetRow): string | undefined {
   if (row.global) return broadSetGroup(row.organizationId, 'global')
@@ -91,6 +111,14 @@ function namedIn(row: { readonly organizationId: string; readonly name: string }
 
 function organization(row: { readonly organizationId: string }): string {
   return row.organizationId
+}
+
+function workspace(row: { readonly workspaceId: string }): string {
+  return row.workspaceId
+}
+
+function run(row: { readonly runId: string }): string {
+  return row.runId
 }
 
 /** Rows have their own times and are found by id; large tables are decoded as they are read. */
@@ -127,6 +155,7 @@ export const GOVERNANCE_SPECS: {
     key: (row) => row.id,
     groups: { name: (row) => foldName(row.name) },
   },
+  policy_checks: { ...large, key: (row) => row.id, groups: { organization, workspace, run } },
   policy_codes: {
     ...large,
     key: (row) => row.id,
@@ -137,6 +166,11 @@ export const GOVERNANCE_SPECS: {
     },
     blobGroup: 'blob',
   },
+  policy_evaluations: {
+    ...large,
+    key: (row) => row.id,
+    groups: { organization, workspace, run, stage: (row) => row.stageId },
+  },
   policy_set_members: {
     ...large,
     key: (row) => `${policySetMemberGroup(row.policySetId, row.relation)}!${row.memberId}`,
@@ -146,6 +180,11 @@ export const GOVERNANCE_SPECS: {
       relation: (row) => policySetMemberGroup(row.policySetId, row.relation),
       member: (row) => scopedKey(row.relation, row.memberId),
     },
+  },
+  policy_set_outcomes: {
+    ...large,
+    key: (row) => row.id,
+    groups: { organization, workspace, run, evaluation: (row) => row.evaluationId },
   },
   policy_set_parameters: {
     ...plain,
@@ -164,7 +203,13 @@ export const GOVERNANCE_SPECS: {
   policy_sets: {
     ...plain,
     key: (row) => row.id,
-    groups: { organization, name: namedIn, broad: broadSet },
+    groups: {
+      organization,
+      name: namedIn,
+      broad: broadSet,
+      kind: (row) => scopedKey(row.organizationId, row.kind),
+      versioned: (row) => scopedKey(row.organizationId, String(row.currentVersionId !== null)),
+    },
   },
   project_namespaces: {
     ...plain,
@@ -177,10 +222,32 @@ export const GOVERNANCE_SPECS: {
     key: (row) => row.id,
     groups: { organization, key: (row) => scopedKey(row.organizationId, row.key) },
   },
+  run_plans: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      run,
+      blob: (row) => (row.bytes === null ? undefined : planKey(row.id)),
+    },
+    blobGroup: 'blob',
+  },
   run_policies: {
     ...large,
     key: (row) => row.id,
     groups: { organization, name: namedIn, kind: (row) => scopedKey(row.organizationId, row.kind) },
+  },
+  runs: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      // The loop finds its work by it.
+      status: (row) => row.status,
+      workspaceStatus: (row) => scopedKey(row.workspaceId, row.status),
+    },
   },
   tag_bindings: {
     ...large,
@@ -193,6 +260,7 @@ export const GOVERNANCE_SPECS: {
       pair: (row) => tagKey(row, row.key, row.value),
     },
   },
+  task_stages: { ...large, key: (row) => row.id, groups: { organization, workspace, run } },
   team_memberships: {
     ...large,
     key: (row) => scopedKey(row.teamId, row.membershipId),
@@ -238,6 +306,11 @@ export const GOVERNANCE_SPECS: {
   workspaces: {
     ...large,
     key: (row) => row.id,
-    groups: { organization, project: (row) => row.projectId, name: namedIn },
+    groups: {
+      organization,
+      project: (row) => row.projectId,
+      name: namedIn,
+      scheduled: (row) => (row.autoDestroyAtMs === null ? undefined : SCHEDULED_WORKSPACES),
+    },
   },
 }

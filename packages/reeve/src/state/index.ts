@@ -1,3 +1,5 @@
+export { auditKey, expiredAuditRecords, findAuditRecords } from './audit-records.ts'
+export type { AuditLimits, AuditPart, AuditWish } from './audit-records.ts'
 export type { Commit, CommittedRow, EventMark } from './commit.ts'
 export type { CommitLog } from './commit-log.ts'
 export type {
@@ -9,12 +11,15 @@ export type {
   StorageEngine,
   StoredRow,
 } from './engine.ts'
+export { organizationOfEvent } from './events.ts'
 export type { Cause } from './events.ts'
 export {
   broadSetGroup,
   foldName,
+  planKey,
   policyCodeKey,
   policySetMemberGroup,
+  SCHEDULED_WORKSPACES,
   scopedKey,
   tagKey,
 } from './governance-tables.ts'
@@ -40,6 +45,8 @@ export type {
   Change,
   Commitment,
   CommitRequest,
+  Companion,
+  PlannedCommit,
   Stamp,
   StoreOptions,
   TableObserver,
@@ -49,9 +56,11 @@ export type { OrderKey, Table } from './table.ts'
 export {
   dispatchKey,
   isOpenEvaluation,
+  judgedJobKey,
   jobVersionKey,
   namespacedKey,
   scalingEventsKey,
+  verdictKey,
 } from './tables.ts'
 export type { Row, TableName, Tables } from './tables.ts'
 export { nextVersionNumber, versionRows } from './version-rows.ts'

@@ -44,7 +44,25 @@ export interface CommitRequest {
   readonly cause: Cause | undefined
   readonly changes: (stamp: Stamp) => readonly Change[]
   readonly blobs?: readonly BlobChange[]
+  /** What it is about, where its rows do not say it: for the audit record. */
+  readonly about?: CommitSubject
 }
+
+export interface CommitSubject {
+  /** Null for what belongs to no organization. */
+  readonly organizationId: string | null
+  /** Ids of what was written. */
+  readonly subjects: readonly string[]
+}
+
+/** A commit that is about to be made, as a companion sees it. */
+export interface PlannedCommit extends Stamp {
+  readonly changes: readonly Change[]
+  readonly about: CommitSubject | undefined
+}
+
+/** Adds rows to commits of others: they are durable together or not at all. */
+export type Companion = (commit: PlannedCommit) => readonly Change[]
 
 export interface StoreOptions {
   readonly engine: StorageEngine
@@ -95,6 +113,7 @@ export class Store {
   #lastWritten: LastWritten = NOTHING_WRITTEN
   #checkpointing: Promise<void> | undefined
   readonly #observers = new Map<TableName, TableObserver<never>[]>()
+  #companion: Companion = () => NO_CHANGES
 
   /** Loads the checkpoint, applies the log after it. Rejects with the engine's fault. */
   static async open(options: StoreOptions): Promise<Store> {
@@ -149,10 +168,12 @@ export class Store {
   commit(request: CommitRequest): Commitment {
     this.#refuseWhenFaulty()
     const stamp = { index: this.#index + 1, timeMs: this.#clock.nowMs() }
-    const changes = request.changes(stamp)
+    const asked = request.changes(stamp)
     const blobs = request.blobs ?? []
-    if (changes.length === 0 && blobs.length === 0)
+    if (asked.length === 0 && blobs.length === 0)
       return { index: this.#index, timeMs: stamp.timeMs, durable: this.settled() }
+    const added = this.#companion({ ...stamp, changes: asked, about: request.about })
+    const changes = added.length === 0 ? asked : [...asked, ...added]
     const batch = this.#gather()
     const applied = changes.map((change) => this.#apply(change, stamp, batch.undo))
     this.#lastWritten = NOTHING_WRITTEN
@@ -182,6 +203,11 @@ export class Store {
     // It is told of rows of its own table only.
     const own = observer as TableObserver<never>
     this.#observers.set(table, [...(this.#observers.get(table) ?? []), own])
+  }
+
+  /** Lets one other add rows to every commit: the audit log. */
+  accompany(companion: Companion): void {
+    this.#companion = companion
   }
 
   readBlob(key: string): Promise<Uint8Array | undefined> {
@@ -385,6 +411,7 @@ export class Store {
 }
 
 const DONE = Promise.resolve()
+const NO_CHANGES: readonly Change[] = []
 
 /** The row that was written last: as it was given, as it is stored, and its text. */
 interface LastWritten {

@@ -1,12 +1,14 @@
 import type {
   AclPolicyRecord,
   AclRole,
+  AuditRecord,
   Deployment,
   Evaluation,
   Job,
   JobSummary,
   Namespace,
   NodePool,
+  PolicyVerdict,
   ScalingPolicy,
   ServiceRegistration,
 } from '@reeve/contract'
@@ -35,6 +37,7 @@ export interface TableRows extends GovernanceRows {
   readonly acl_roles: AclRole
   readonly acl_tokens: AclTokenRow
   readonly allocations: AllocationRow
+  readonly audit_records: AuditRecord
   readonly deployments: Deployment
   readonly evaluations: Evaluation
   readonly job_submissions: JobSubmissionRow
@@ -46,6 +49,7 @@ export interface TableRows extends GovernanceRows {
   readonly nodes: NodeRow
   readonly one_time_tokens: OneTimeTokenRow
   readonly periodic_launches: PeriodicLaunchRow
+  readonly policy_verdicts: PolicyVerdict
   readonly scaling_events: ScalingEventsRow
   readonly scaling_policies: ScalingPolicy
   readonly service_registrations: ServiceRegistration
@@ -79,6 +83,16 @@ export function scalingEventsKey(namespace: string, jobId: string, group: string
 /** Spec W: Dispatch, `idempotency_token`: one for each parent. */
 export function dispatchKey(namespace: string, parentId: string, token: string): string {
   return `${namespace}!${parentId.length}!${parentId}!${token}`
+}
+
+/** The verdicts of a namespace sort by time. */
+export function verdictKey(namespace: string, index: number, id: string): string {
+  return `${namespace}!${String(index).padStart(16, '0')}!${id}`
+}
+
+/** The blob that holds a job as policies saw it. */
+export function judgedJobKey(sha256: string): string {
+  return `judged-job/${sha256}`
 }
 
 function jobKey(row: { readonly Namespace: string; readonly JobID: string }): string {
@@ -137,6 +151,19 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     },
     byCreation: true,
     decodedRowsMax: LARGE_DECODED_ROWS,
+  },
+  audit_records: {
+    ...plain,
+    key: (row) => row.ID,
+    // Filters pass over the others without decoding them.
+    groups: {
+      actor: (row) => row.Actor.ID,
+      action: (row) => row.Action,
+      organization: (row) => row.OrganizationID || undefined,
+    },
+    stamped: false,
+    // Written often and read seldom.
+    decodedRowsMax: 256,
   },
   deployments: {
     ...plain,
@@ -222,6 +249,18 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     groups: { secret: (row) => row.SecretHash },
   },
   periodic_launches: { ...plain, key: (row) => namespacedKey(row.Namespace, row.ID) },
+  policy_verdicts: {
+    ...plain,
+    key: (row) => verdictKey(row.Namespace, row.CreateIndex, row.ID),
+    groups: {
+      job: jobKey,
+      namespace: (row) => row.Namespace,
+      // Several verdicts on one job share it.
+      blob: (row) => (row.HasSubject ? judgedJobKey(row.SubjectHash) : undefined),
+    },
+    decodedRowsMax: LARGE_DECODED_ROWS,
+    blobGroup: 'blob',
+  },
   scaling_events: {
     ...plain,
     key: (row) => scalingEventsKey(row.Namespace, row.JobID, row.Group),

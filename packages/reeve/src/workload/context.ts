@@ -1,7 +1,9 @@
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import type { OffsetAt } from '../model/index.ts'
+import type { PolicyAsker } from '../policy/index.ts'
 import type { ClusterView } from '../scheduler/index.ts'
 import type { Store } from '../state/index.ts'
+import type { PolicyGuard } from './guarding/policy-guard.ts'
 import type { JobFileReader } from './job-files/job-file-reader.ts'
 import type { Sealer } from './sealer.ts'
 
@@ -15,6 +17,10 @@ export interface WorkloadContext {
   readonly random: Random
   readonly sealer: Sealer
   readonly jobFiles: JobFileReader
+  /** The policies that job submissions are held to (architecture §8). */
+  readonly guard: PolicyGuard
+  /** The one thread that asks policies; governance asks about plans on it. */
+  readonly policyAsker: PolicyAsker
   readonly region: string
   /** How far wall clocks are ahead of UTC; periodic jobs follow them. */
   readonly offsetAt: OffsetAt

@@ -127,3 +127,65 @@ test('rights: a stream can be dialled only by who was asked for it', async (t) =
   )
   assert.deepEqual(await stranger.closed, [403, 'nobody waits for this stream'])
 })
+
+interface OpenSession {
+  readonly world: NodeWorld
+  readonly root: string
+  readonly AccessorID: string
+}
+const LOSSES: readonly (readonly [string, (open: OpenSession) => Promise<unknown>, string])[] = [
+  [
+    'its token is deleted',
+    ({ world, root, AccessorID }) =>
+      world.server.ok('deleteAclToken', { token: root, params: { accessor_id: AccessorID } }),
+    'Permission denied',
+  ],
+  [
+    'its token expires',
+    async ({ world }) => {
+      world.server.clock.advance(60_000)
+      await Promise.resolve()
+    },
+    'ACL token expired',
+  ],
+  [
+    'its policy is taken away',
+    ({ world, root }) =>
+      world.server.ok('writeAclPolicy', {
+        token: root,
+        params: { policy_name: 'may-exec' },
+        body: { Name: 'may-exec', Rules: 'namespace "default" { capabilities = ["read-job"] }' },
+      }),
+    'Permission denied',
+  ],
+]
+for (const [name, lose, reason] of LOSSES) {
+  test(`rights: an exec session ends when ${name}, and so does its command`, async (t) => {
+    const world = await aNodeWorld(t, { aclEnabled: true })
+    const { root, client } = await tokens(world)
+    const { id } = await world.run([{ Driver: 'mock', Config: {} }], { token: root })
+    const Rules = 'namespace "default" { capabilities = ["alloc-exec"] }'
+    await world.server.ok('writeAclPolicy', {
+      token: root,
+      params: { policy_name: 'may-exec' },
+      body: { Name: 'may-exec', Rules },
+    })
+    const made = await world.server.ok('createAclToken', {
+      token: root,
+      body: { Type: 'client', Policies: ['may-exec'], ExpirationTTL: '60s' },
+    })
+    const headers = { 'X-Service-Token': made.SecretID }
+    const path = execPath(id, { task: 'web', command: ['sh'] })
+    const session = execClient(world.webSocket(path, headers))
+    session.type('hello')
+    await session.says('hello')
+    // Somebody else's token, and a policy that has nothing to do with it.
+    await client('read-job')
+    session.type('again')
+    await session.says('again')
+    await lose({ world, root, AccessorID: made.AccessorID })
+    assert.deepEqual(await session.closed, [1008, reason])
+    const [command] = world.driver.running.flatMap((task) => task.sessions)
+    assert.equal(await command?.exited, 129)
+  })
+}

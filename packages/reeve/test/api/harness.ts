@@ -16,6 +16,8 @@ import { StateView } from '../../src/control/index.ts'
 import { parkedQueries } from '../../src/http/blocking.ts'
 import { createApp, type AgentInfo } from '../../src/http/index.ts'
 import type { IdSource } from '../../src/kit/clock.ts'
+import { PolicyThread, type PolicyThreadOptions } from '../../src/judging/index.ts'
+import { createPolicySource } from '../../src/main/policy-source.ts'
 import { createSealer } from '../../src/main/sealer.ts'
 import { createZoneOffsets } from '../../src/kit/zone-offsets.ts'
 import { Store } from '../../src/state/index.ts'
@@ -26,6 +28,7 @@ import {
   EventHub,
   JobFileReader,
   NodeSessions,
+  PolicyGuard,
   type WorkloadContext,
 } from '../../src/workload/index.ts'
 import { SimulatedClock } from '../build/simulated-clock.ts'
@@ -75,6 +78,9 @@ interface TestServerOptions {
   readonly region?: string
   readonly corsOrigins?: readonly string[]
   readonly responseHeaders?: Readonly<Record<string, string>>
+  /** What ends policies that take too long; the clock of the test unless given. */
+  readonly policyClock?: PolicyThreadOptions['clock']
+  readonly policyLimits?: PolicyThreadOptions['limits']
   /** What the agent says about itself, where it is not `AGENT`. */
   readonly agent?: Partial<AgentInfo>
 }
@@ -106,6 +112,12 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const engine = openMemoryEngine({ disk: options.disk ?? new MemoryDisk() })
   const store = await Store.open({ engine, clock, freezeRows: true })
   const random = { next: () => 0 }
+  const sealer = createSealer(Buffer.alloc(32, 7))
+  const policyAsker = new PolicyThread({
+    clock: options.policyClock ?? clock,
+    version: '0.0.0',
+    ...(options.policyLimits === undefined ? {} : { limits: options.policyLimits }),
+  })
   const faults: unknown[] = []
   const context: WorkloadContext = {
     store,
@@ -113,7 +125,9 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     clock,
     random,
     ids: seededIds(engine.opened.lastIndex + 1),
-    sealer: createSealer(Buffer.alloc(32, 7)),
+    sealer,
+    policyAsker,
+    guard: new PolicyGuard({ source: createPolicySource({ store, sealer }), asker: policyAsker }),
     jobFiles: new JobFileReader({ clock }),
     region: options.region ?? 'global',
     offsetAt: createZoneOffsets(),
@@ -180,6 +194,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     async close() {
       await http.close()
       await context.jobFiles.stop()
+      await policyAsker.stop()
       await store.close()
     },
   }

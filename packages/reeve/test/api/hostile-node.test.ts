@@ -120,3 +120,22 @@ test('hostile node: a stream that begins with anything but its opening is refuse
   const { text } = await server.call('readFile', call)
   assert.equal(text, 'bytes')
 })
+
+const STRANGERS = [
+  { name: 'longer than a hello may be', first: `"${'x'.repeat(1024 * 1024)}"`, code: 1008 },
+  { name: 'nested deeper than any message', first: '['.repeat(70_000), code: 1011 },
+  { name: 'of more parts than any message', first: `[${'[],'.repeat(110_000)}0]`, code: 1011 },
+  { name: 'no hello', first: '{"kind":"heartbeat"}', code: 1008 },
+  { name: 'no JSON', first: '{', code: 1011 },
+]
+for (const { name, first, code } of STRANGERS) {
+  test(`hostile node: a first message that is ${name} ends the channel`, async (t) => {
+    const { address } = await aHostileNode(t)
+    const socket = new WebSocket(`${address}${NODE_CHANNEL_PATH}`)
+    socket.on('open', () => socket.send(first))
+    const closed = await new Promise<number>((resolve) => {
+      socket.on('close', (told) => resolve(told))
+    })
+    assert.equal(closed, code)
+  })
+}

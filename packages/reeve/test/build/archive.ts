@@ -33,7 +33,7 @@ function tarHeader(entry: TarEntry, length: number): Buffer {
   block.write('        ', 148)
   block.write(type, 156)
   block.write(target, 157, 100)
-  block.write('ustar\0' + '00', 257)
+  block.write('ustar\x0000', 257)
   const sum = block.reduce((total, byte) => total + byte, 0)
   block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
   return block

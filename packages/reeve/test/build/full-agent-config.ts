@@ -69,6 +69,11 @@ event_log {
   max_commits = 5000
 }
 
+audit {
+  max_age     = "2160h"
+  max_records = 20000
+}
+
 http_api_cors_origins = ["https://ui.example.com"]
 http_api_response_headers {
   X-Team = "platform"
@@ -131,6 +136,7 @@ export const FULL_CONFIG_JSON = {
     },
   },
   event_log: { max_age: '90m', max_commits: 5000 },
+  audit: { max_age: '2160h', max_records: 20_000 },
   http_api_cors_origins: ['https://ui.example.com'],
   http_api_response_headers: { 'X-Team': 'platform' },
 }

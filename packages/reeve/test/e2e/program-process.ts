@@ -42,23 +42,30 @@ export async function startProgram(
   return { ...agent, address, client: createClient({ address }) }
 }
 
+export interface AgentSurroundings {
+  /** Variables on top of the ones of this process. */
+  readonly environment?: Readonly<Record<string, string>>
+  /** A command that ends by becoming the one it is given, as `env` does. */
+  readonly wrapper?: readonly string[]
+  /** Descriptors that the agent is left with, from 3 on. */
+  readonly descriptors?: readonly number[]
+}
+
 /** Starts `reeve agent` with these flags, and does not wait for anything. */
 export function startAgent(
   t: TestContext,
   flags: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
+  { environment = {}, wrapper = [], descriptors = [] }: AgentSurroundings = {},
 ): AgentProcess {
   const env = { ...process.env, ...environment, NODE_COMPILE_CACHE: COMPILE_CACHE }
-  const child = spawn(process.execPath, [ENTRY, 'agent', ...flags], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env,
-  })
+  const [command = '', ...args] = [...wrapper, process.execPath, ENTRY, 'agent', ...flags]
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe', ...descriptors], env })
   let output = ''
   const collect = (chunk: Buffer): void => {
     output += chunk.toString('utf8')
   }
-  child.stdout.on('data', collect)
-  child.stderr.on('data', collect)
+  child.stdout?.on('data', collect)
+  child.stderr?.on('data', collect)
   t.after(() => child.kill('SIGKILL'))
   const kill = async (signal: NodeJS.Signals): Promise<number | null> => {
     const gone = child.exitCode === null ? once(child, 'exit') : undefined

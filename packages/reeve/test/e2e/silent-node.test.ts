@@ -49,7 +49,7 @@ async function startCluster(t: TestContext): Promise<Cluster> {
         '--node-name',
         node.name,
       ],
-      { REEVE_JOIN_TOKEN: JOIN_TOKEN, REEVE_RAW_EXEC: 'true' },
+      { environment: { REEVE_JOIN_TOKEN: JOIN_TOKEN, REEVE_RAW_EXEC: 'true' } },
     )
   const nodes = ['one', 'two'].map((name) => {
     const node = { name, directory: join(directory, name) }

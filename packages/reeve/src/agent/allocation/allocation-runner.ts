@@ -259,6 +259,8 @@ export class AllocationRunner {
   async #setUp(wasBegun: boolean): Promise<string | undefined> {
     const { host } = this.#options
     const { signal } = this.#setUpOver
+    // What is over needs nothing any more.
+    if (this.#runners.every(({ state }) => state.State === 'dead')) return undefined
     const endOf = (id: string): Promise<void> => this.#options.endOf(id)
     try {
       // What the servers said must be on the disk before anything follows from it.

@@ -3,6 +3,9 @@ import { test } from 'node:test'
 import { anAssignment, aTask, pass, restartPolicy, turn } from '../../../test/build/agent.ts'
 import { aRunner, type RunnerBench } from '../../../test/build/runner.ts'
 import { nsFromMs } from '../../kit/duration.ts'
+import { Fault } from '../../kit/fault.ts'
+import { freshTaskState } from '../task/task-state.ts'
+import { restartTasks } from './task-actions.ts'
 
 const ALL = { task: '', allTasks: true }
 const RUNNING = { task: '', allTasks: false }
@@ -156,3 +159,33 @@ test('a signal reaches the tasks that run, and is told', async () => {
   })
   await end(bench)
 })
+
+const END = new Fault('task-kill', 'the process cannot be ended')
+const GONE = new Fault('task-not-running', 'task "b" is not running')
+const FAILURES = [
+  { name: 'every task that failed is told', ask: RUNNING, b: END, told: ['a', 'b'] },
+  { name: 'one that has ended meanwhile is passed over', ask: RUNNING, b: GONE, told: ['a'] },
+  { name: 'of all tasks each that failed is told', ask: ALL, b: END, told: ['a', 'b'] },
+]
+for (const { name, ask, b, told } of FAILURES) {
+  test(`restart of several tasks: ${name}, and the others are restarted`, async () => {
+    const done: string[] = []
+    const taskOf = (task: string, failure?: Fault) => {
+      const act = async (): Promise<void> => {
+        await Promise.resolve()
+        if (failure !== undefined) throw failure
+        done.push(task)
+      }
+      const state = { ...freshTaskState(), State: 'running' as const }
+      return { name: task, state, restart: act, startOver: act }
+    }
+    const lines = told.map((task) => `\n\t* failed to restart task ${task}: ${END.message}`)
+    const head = told.length === 1 ? '1 error occurred:' : `${told.length} errors occurred:`
+    const tasks = [taskOf('a', END), taskOf('b', b), taskOf('c')]
+    await assert.rejects(restartTasks(tasks, ask), {
+      kind: 'task-restart',
+      message: `${head}${lines.join('')}\n\n`,
+    })
+    assert.deepEqual(done, ['c'])
+  })
+}

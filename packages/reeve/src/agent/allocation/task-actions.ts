@@ -1,4 +1,5 @@
-import { Fault } from '../../kit/fault.ts'
+import { Fault, messageOf } from '../../kit/fault.ts'
+import { multiErrorText } from '../../kit/multi-error.ts'
 import type { TaskRunner } from '../task/task-runner.ts'
 
 export interface AllocationRestart {
@@ -8,12 +9,14 @@ export interface AllocationRestart {
   readonly allTasks: boolean
 }
 
+type Restartable = Pick<TaskRunner, 'name' | 'state' | 'restart' | 'startOver'>
+
 /**
  * What users do to the tasks of an allocation. Reference scheduling §24, User actions; the reasons
  * are reference workload §7.4's.
  */
 export async function restartTasks(
-  runners: readonly TaskRunner[],
+  runners: readonly Restartable[],
   { task, allTasks }: AllocationRestart,
 ): Promise<void> {
   if (task !== '') {
@@ -22,12 +25,30 @@ export async function restartTasks(
   }
   if (allTasks) {
     const reason = 'User requested all tasks to restart'
-    await Promise.all(runners.map((runner) => runner.startOver(reason)))
+    await restartEach(runners, (runner) => runner.startOver(reason))
     return
   }
   const reason = 'User requested running tasks to restart'
   const running = runners.filter((runner) => runner.state.State === 'running')
-  await Promise.all(running.map((runner) => runner.restart({ reason })))
+  await restartEach(running, async (runner) => {
+    await runner.restart({ reason }).catch((thrown: unknown) => {
+      // It has ended meanwhile: those that do not run are passed over.
+      if (!(thrown instanceof Fault) || thrown.kind !== 'task-not-running') throw thrown
+    })
+  })
+}
+
+/** Reference workload §2.5: every task is tried, and each that failed is told. */
+async function restartEach(
+  runners: readonly Restartable[],
+  restart: (runner: Restartable) => Promise<void>,
+): Promise<void> {
+  const results = await Promise.allSettled(runners.map(restart))
+  const problems = results.flatMap((result, index) => {
+    if (result.status === 'fulfilled') return []
+    return `failed to restart task ${runners[index]?.name}: ${messageOf(result.reason)}`
+  })
+  if (problems.length > 0) throw new Fault('task-restart', multiErrorText(problems))
 }
 
 /** Signals one task, or with an empty name all that run. */
@@ -45,7 +66,10 @@ export async function signalTasks(
 }
 
 /** Fault `task-unknown` that names the tasks there are. */
-export function getTask(runners: readonly TaskRunner[], name: string): TaskRunner {
+export function getTask<Runner extends Pick<TaskRunner, 'name'>>(
+  runners: readonly Runner[],
+  name: string,
+): Runner {
   const found = runners.find((runner) => runner.name === name)
   if (found !== undefined) return found
   const known = runners.map((runner) => JSON.stringify(runner.name)).join(', ')

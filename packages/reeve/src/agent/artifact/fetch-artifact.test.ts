@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises'
@@ -168,6 +168,10 @@ test('a link that the task planted is not followed', async (t) => {
 })
 
 test('a repository is cloned at the wanted commit', async (t) => {
+  if (spawnSync('git', ['--version']).status !== 0) {
+    t.skip('git is not installed')
+    return
+  }
   const bench = await aBench(t, true)
   const repository = join(await temporaryDirectory(t), 'repo')
   const git = (...args: readonly string[]): string =>

@@ -3,12 +3,11 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { VolumeMount, VolumeRequest } from '@reeve/contract'
-import { anAssignment, aTask, turn } from '../../../test/build/agent.ts'
+import { anAssignment, aTask, mockDriver, turn } from '../../../test/build/agent.ts'
 import { aRunner, type RunnerBench } from '../../../test/build/runner.ts'
 import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
-import { MockDriver } from '../../drivers/index.ts'
 import type { TaskDriver } from '../driver.ts'
 import { taskHooks } from './task-hooks.ts'
 
@@ -48,7 +47,7 @@ interface Wish {
 async function start(t: TestContext, wish: Wish): Promise<RunnerBench & { readonly dir: string }> {
   const dir = await temporaryDirectory(t)
   await writeFile(join(dir, 'file'), '')
-  const inner = new MockDriver({ clock: new SimulatedClock() })
+  const inner = mockDriver(new SimulatedClock())
   const driver: TaskDriver = {
     name: 'mock',
     isolation: wish.isolation ?? 'chroot',

@@ -116,18 +116,18 @@ interface RightsConfig {
   >
 }
 
-const FIELDS = [
-  ...['image', 'command', 'args', 'entrypoint', 'work_dir', 'hostname', 'init', 'interactive'],
-  ...['tty', 'group_add', 'load', 'force_pull', 'image_pull_timeout', 'auth', 'auth_soft_fail'],
-  ...['network_mode', 'ports', 'port_map', 'network_aliases', 'ipv4_address', 'ipv6_address'],
-  ...['mac_address', 'advertise_ipv6_address', 'extra_hosts', 'dns_servers', 'dns_options'],
-  ...['dns_search_domains', 'volumes', 'volume_driver', 'mount', 'mounts', 'devices', 'shm_size'],
-  ...['storage_opt', 'cpu_hard_limit', 'cpu_cfs_period', 'cpuset_cpus', 'memory_hard_limit'],
-  ...['pids_limit', 'oom_score_adj', 'ulimit', 'sysctl', 'cap_add', 'cap_drop', 'privileged'],
-  ...['readonly_rootfs', 'security_opt', 'runtime', 'ipc_mode', 'pid_mode', 'uts_mode'],
-  ...['userns_mode', 'cgroupns', 'labels', 'logging', 'healthchecks', 'isolation'],
-  'container_exists_attempts',
-]
+const FIELDS = `
+  image command args entrypoint work_dir hostname init interactive tty group_add load
+  force_pull image_pull_timeout auth auth_soft_fail network_mode ports port_map network_aliases
+  ipv4_address ipv6_address mac_address advertise_ipv6_address extra_hosts dns_servers
+  dns_options dns_search_domains volumes volume_driver mount mounts devices shm_size
+  storage_opt cpu_hard_limit cpu_cfs_period cpuset_cpus memory_hard_limit pids_limit
+  oom_score_adj ulimit sysctl cap_add cap_drop privileged readonly_rootfs security_opt runtime
+  ipc_mode pid_mode uts_mode userns_mode cgroupns labels logging healthchecks isolation
+  container_exists_attempts
+`
+  .trim()
+  .split(/\s+/)
 
 const PULL_MS = 5 * 60_000
 const MEMORY_MB_MAX = 2 ** 30
@@ -214,9 +214,9 @@ function readNetwork(settings: TaskSettings): NetworkConfig {
   }
 }
 
-const MOUNT_FIELDS = [
-  ...['type', 'target', 'source', 'readonly', 'bind_options', 'tmpfs_options', 'volume_options'],
-]
+const MOUNT_FIELDS = 'type target source readonly bind_options tmpfs_options volume_options'.split(
+  ' ',
+)
 
 function readStorage(settings: TaskSettings): StorageConfig {
   const devices = settings.blocks('devices', ['host_path', 'container_path', 'cgroup_permissions'])

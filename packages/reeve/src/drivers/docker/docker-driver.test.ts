@@ -6,7 +6,6 @@ import { test, type TestContext } from 'node:test'
 import { systemClock } from '../../../test/build/agent.ts'
 import { DOCKER, FakeEngine, PODMAN, type EngineDialect } from '../../../test/build/fake-engine.ts'
 import { ProgramBench } from '../../../test/build/shell-bench.ts'
-import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
 import { shellTaskDriverSuite, written } from '../../../test/suites/shell-task-driver.ts'
 import { taskDriverSuite } from '../../../test/suites/task-driver.ts'
@@ -35,17 +34,21 @@ async function openBench(
   dialect: EngineDialect = DOCKER,
   allowed: Partial<DockerPolicy> = {},
 ): Promise<DockerBench> {
-  const engine = await FakeEngine.open(await temporaryDirectory(t), dialect)
-  const driver = new DockerDriver({
-    clock: systemClock,
-    socketPath: engine.socketPath,
-    policy: { ...policy, ...allowed },
+  let engine: FakeEngine | undefined
+  const bench = await ProgramBench.open(t, async (dir) => {
+    const fake = await FakeEngine.open(dir, dialect)
+    engine = fake
+    return {
+      driver: new DockerDriver({
+        clock: systemClock,
+        socketPath: fake.socketPath,
+        policy: { ...policy, ...allowed },
+      }),
+      config: (text) => ({ image: 'box:1', command: 'sh', args: ['-c', text] }),
+      close: () => fake.close(),
+    }
   })
-  const config = (text: string): Readonly<Record<string, unknown>> => {
-    return { image: 'box:1', command: 'sh', args: ['-c', text] }
-  }
-  const bench = await ProgramBench.open(t, { driver, config })
-  t.after(() => engine.close())
+  assert.ok(engine !== undefined)
   return { engine, driver: bench.driver, bench }
 }
 
@@ -150,6 +153,7 @@ async function fetchDelete(engine: FakeEngine): Promise<void> {
     path: '/containers/json',
     query: { filters: '{"label":[]}' },
   })
+  // The pretended engine's own answer.
   for (const { Id } of JSON.parse(listed.text) as { readonly Id: string }[]) {
     await client.call({ method: 'DELETE', path: `/containers/${Id}` })
   }

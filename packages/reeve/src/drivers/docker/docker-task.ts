@@ -127,7 +127,8 @@ export class DockerTask implements RunningTask {
     if (!isSuccess(answer) && answer.status !== 404) {
       throw new Fault('engine', `the container cannot be removed: ${refusalText(answer)}`)
     }
-    await rm(this.handle.dir, { recursive: true, force: true })
+    // The reader of its log may be writing its last note.
+    await rm(this.handle.dir, { recursive: true, force: true, maxRetries: 5 })
   }
 
   get #id(): string {
@@ -220,7 +221,7 @@ const SIGNAL_MAX = 64
 
 const NEVER = new Promise<never>(() => undefined)
 
-export function hasEnded(container: unknown): boolean {
+function hasEnded(container: unknown): boolean {
   const status = textAt(container, 'State', 'Status')
   return member(container, 'State', 'Running') === false && status !== 'created'
 }

@@ -6,7 +6,7 @@ import { Fault, messageOf } from '../../kit/fault.ts'
 const API_VERSION = 'v1.41'
 
 /** How long the engine may take for an answer that needs no work. */
-export const ANSWER_MS_MAX = 30_000
+const ANSWER_MS_MAX = 30_000
 
 /** Answers are descriptions of one container or a page of progress; a longer one is not read. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024

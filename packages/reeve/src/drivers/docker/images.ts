@@ -52,8 +52,8 @@ export class Images {
     const work = existing ?? this.#pull(config)
     if (existing === undefined) {
       this.#underWay.set(key, work)
-      const done = (): unknown => this.#underWay.delete(key)
-      work.then(done, done)
+      const forget = (): unknown => this.#underWay.delete(key)
+      work.then(forget, forget)
     }
     await work
   }

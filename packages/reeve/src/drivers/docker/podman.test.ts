@@ -116,12 +116,13 @@ else {
   const socketPath = await startPodman(await mkdtemp(join(tmpdir(), 'reeve-podman-')))
   const makeDriver = (): DockerDriver =>
     new DockerDriver({ clock: systemClock, socketPath, policy })
-  const openBench = async (t: TestContext): Promise<ProgramBench> => {
-    const config = (text: string): Readonly<Record<string, unknown>> => {
-      return { image: IMAGE, network_mode: 'none', command: 'sh', args: ['-c', text] }
-    }
-    return ProgramBench.open(t, { driver: makeDriver(), config })
-  }
+  const openBench = (t: TestContext): Promise<ProgramBench> =>
+    ProgramBench.open(t, () => ({
+      driver: makeDriver(),
+      config: (text) => {
+        return { image: IMAGE, network_mode: 'none', command: 'sh', args: ['-c', text] }
+      },
+    }))
 
   taskDriverSuite('docker with podman', async (t) => {
     const bench = await openBench(t)

@@ -16,10 +16,10 @@ import {
 } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
-import { planCgroups } from '../helper/cgroup-plan.ts'
-import type { HelperFacts, HelperRuntime } from '../helper/helper-runtime.ts'
-import { hostnameOf, rootEntries, type HostTexts } from '../helper/isolation.ts'
-import type { TaskPlan } from '../helper/task-spec.ts'
+import { planCgroups } from '../native/cgroup-plan.ts'
+import type { NativeFacts, NativeRuntime } from '../native/native-runtime.ts'
+import { hostnameOf, rootEntries, type HostTexts } from '../native/isolation.ts'
+import type { TaskPlan } from '../native/task-spec.ts'
 import { DEFAULT_CAPS, grantedCaps } from '../settings/capabilities.ts'
 import { readExecConfig, type ExecConfig } from './exec-config.ts'
 
@@ -46,7 +46,7 @@ export interface ExecPolicy {
 
 export interface ExecDriverOptions {
   readonly clock: Clock
-  readonly helper: HelperRuntime
+  readonly helper: NativeRuntime
   readonly policy: ExecPolicy
   /** For the trial task. */
   readonly stateDir: string
@@ -106,7 +106,7 @@ export class ExecDriver implements TaskDriver {
     throw new Fault('task-config', `user ${JSON.stringify(user.name)} is not allowed on this node`)
   }
 
-  #plan({ launch, config, user }: PlanInput, facts: HelperFacts, host: HostTexts): TaskPlan {
+  #plan({ launch, config, user }: PlanInput, facts: NativeFacts, host: HostTexts): TaskPlan {
     const { policy } = this.#options
     if ((config.isPidShared || config.isIpcShared) && !policy.allowHostNamespaces) {
       throw new Fault('task-config', 'pid_mode and ipc_mode "host" are not allowed on this node')

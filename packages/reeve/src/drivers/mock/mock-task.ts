@@ -103,10 +103,13 @@ export class MockTask {
 
   #loseAfter(delayMs: number): void {
     void pause(this.#options.clock, delayMs, this.#over.signal).then((passed) => {
-      if (!passed) return
-      this.#options.lost()
-      this.exit(-1, 0, 'the driver lost the task')
+      return passed ? this.#lose() : undefined
     })
+  }
+
+  #lose(): void {
+    this.#options.lost()
+    this.exit(-1, 0, 'the driver lost the task')
   }
 
   #endAfter(delayMs: number, end: Pick<TaskExit, 'exitCode' | 'signal' | 'message'>): void {

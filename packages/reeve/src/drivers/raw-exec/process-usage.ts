@@ -38,7 +38,7 @@ interface ProcessUsage {
 }
 
 /** Children that a process has waited for count with it: they are in no list any more. */
-export function processUsage(stat: string, status: string): ProcessUsage {
+function processUsage(stat: string, status: string): ProcessUsage {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const ticks = (index: number): number => Number(fields[index] ?? 0) || 0
   const kb = (name: string): number => {

@@ -9,15 +9,15 @@ import type {
   TaskLaunch,
 } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
-import { planCgroups } from '../helper/cgroup-plan.ts'
-import type { HelperFacts, HelperRuntime } from '../helper/helper-runtime.ts'
+import { planCgroups } from '../native/cgroup-plan.ts'
+import type { NativeFacts, NativeRuntime } from '../native/native-runtime.ts'
 import { readConfig, withoutDenied } from './config.ts'
 import { ShellRawExecDriver, workDirectory } from './shell-driver.ts'
 
 export interface RawExecOptions {
   readonly clock: Clock
   /** Absent: this machine has none. */
-  readonly helper?: HelperRuntime
+  readonly helper?: NativeRuntime
 }
 
 /**
@@ -28,7 +28,7 @@ export class RawExecDriver implements TaskDriver {
   readonly name = 'raw_exec'
   readonly isolation = 'none'
   readonly #shell: ShellRawExecDriver
-  readonly #helper: HelperRuntime | undefined
+  readonly #helper: NativeRuntime | undefined
 
   constructor(options: RawExecOptions) {
     this.#shell = new ShellRawExecDriver({ clock: options.clock })
@@ -77,7 +77,7 @@ export class RawExecDriver implements TaskDriver {
   }
 
   /** Undefined where the helper does not run: tasks run all the same. */
-  async #facts(): Promise<HelperFacts | undefined> {
+  async #facts(): Promise<NativeFacts | undefined> {
     return this.#helper?.facts().catch(() => undefined)
   }
 }

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, open, readFile, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, open, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getuid, kill } from 'node:process'
 import { test, type TestContext } from 'node:test'
 import { systemClock } from '../../../test/build/agent.ts'
 import { aLaunch } from '../../../test/build/launch.ts'
-import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
 import { shellTaskDriverSuite } from '../../../test/suites/shell-task-driver.ts'
 import { taskDriverSuite, type Behaviour } from '../../../test/suites/task-driver.ts'
-import type { RunningTask, TaskLaunch } from '../../agent/index.ts'
+import type { RunningTask, TaskDriver, TaskLaunch } from '../../agent/index.ts'
 import { readProcess } from './processes.ts'
 import { ShellRawExecDriver } from './shell-driver.ts'
 import { ShimRecords } from './records.ts'
@@ -30,10 +30,14 @@ class Bench {
   #launches = 0
 
   static async open(t: TestContext): Promise<Bench> {
-    const dir = await temporaryDirectory(t)
+    const dir = await mkdtemp(join(tmpdir(), 'reeve-test-'))
     await chmod(dir, 0o711)
     const bench = new Bench(dir, (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim())
-    t.after(() => bench.#end())
+    // One step: what runs there must end before the files by which it is found.
+    t.after(async () => {
+      await bench.#end()
+      await rm(dir, { recursive: true, force: true })
+    })
     return bench
   }
 
@@ -91,6 +95,18 @@ class Bench {
     return task
   }
 
+  /** The driver, with a note of everything it started. */
+  get trackedDriver(): TaskDriver {
+    const { driver } = this
+    return {
+      name: driver.name,
+      isolation: driver.isolation,
+      fingerprint: () => driver.fingerprint(),
+      start: (launch) => this.start(launch),
+      recover: (handle) => driver.recover(handle),
+    }
+  }
+
   async sh(script: string, fields: Partial<TaskLaunch> = {}): Promise<RunningTask> {
     return this.start(this.launch('sh', ['-c', script], fields))
   }
@@ -130,13 +146,7 @@ function scriptFor(behaviour: Behaviour): string {
 taskDriverSuite('raw_exec', async (t) => {
   const bench = await Bench.open(t)
   return {
-    driver: {
-      name: bench.driver.name,
-      isolation: bench.driver.isolation,
-      fingerprint: () => bench.driver.fingerprint(),
-      start: (launch) => bench.start(launch),
-      recover: (handle) => bench.driver.recover(handle),
-    },
+    driver: bench.trackedDriver,
     reopen: () => new ShellRawExecDriver({ clock: systemClock }),
     launch(behaviour) {
       const launch = bench.launch('sh', ['-c', scriptFor(behaviour)])
@@ -156,7 +166,7 @@ shellTaskDriverSuite(
   async (t) => {
     const bench = await Bench.open(t)
     return {
-      driver: bench.driver,
+      driver: bench.trackedDriver,
       script: (text, fields) => bench.launch('sh', ['-c', text], fields),
       killSupervisor: async ({ handle }) => {
         const shim = await new ShimRecords(handle.dir).shim()

@@ -56,7 +56,7 @@ export class ChildSession implements ExecSession {
       this.#signalGroup('SIGHUP')
     } else this.#options.hangUp()
     void pause(this.#options.clock, HANG_UP_MS_MAX, this.#over.signal).then((passed) => {
-      if (passed) this.#signalGroup('SIGKILL')
+      return passed ? this.#signalGroup('SIGKILL') : undefined
     })
   }
 

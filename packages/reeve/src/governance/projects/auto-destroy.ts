@@ -16,11 +16,16 @@ export function durationMs(duration: string): number {
  */
 export function withDuration(workspace: WorkspaceRow, duration: string | null): WorkspaceRow {
   if (duration === workspace.autoDestroyActivityDuration) return workspace
-  return {
-    ...workspace,
-    autoDestroyActivityDuration: duration,
-    autoDestroyAtMs: duration === null ? null : workspace.latestChangeMs + durationMs(duration),
-  }
+  return withDeadline(
+    { ...workspace, autoDestroyActivityDuration: duration },
+    duration === null ? null : workspace.latestChangeMs + durationMs(duration),
+  )
+}
+
+/** A workspace that is to be destroyed at this time, or at none. */
+export function withDeadline(workspace: WorkspaceRow, atMs: number | null): WorkspaceRow {
+  const autoDestroyStatus = atMs === null ? null : 'scheduled'
+  return { ...workspace, autoDestroyAtMs: atMs, autoDestroyStatus }
 }
 
 /**

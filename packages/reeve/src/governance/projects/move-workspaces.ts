@@ -61,23 +61,32 @@ function findMovable(
   return rightsOnProject(context, destination, source).moveWorkspace ? row : undefined
 }
 
-/**
- * What a move of one workspace writes. Accesses to it name the project they show (governance
- * tables, `teamProject`), and an inherited duration is the new project's.
- */
-export function moveChanges(
-  { store, clock }: GovernanceContext,
+/** What a move of one workspace writes. */
+function moveChanges(
+  context: GovernanceContext,
   before: WorkspaceRow,
   project: ProjectRow,
 ): readonly Change[] {
   if (before.projectId === project.id) return []
-  const moved = { ...before, projectId: project.id, updatedMs: clock.nowMs() }
-  const workspace = before.inheritsProjectAutoDestroy
+  const workspace = { ...inProject(before, project), updatedMs: context.clock.nowMs() }
+  return [put('workspaces', workspace), ...movedAccesses(context, workspace)]
+}
+
+/** A workspace in another project: an inherited duration is the one of that project. */
+export function inProject(before: WorkspaceRow, project: ProjectRow): WorkspaceRow {
+  const moved = { ...before, projectId: project.id }
+  return before.inheritsProjectAutoDestroy
     ? withDuration(moved, project.autoDestroyActivityDuration)
     : moved
-  const accesses = store.tables.team_workspaces.rowsIn('workspace', before.id)
-  return [
-    put('workspaces', workspace),
-    ...accesses.map((row) => put('team_workspaces', { ...row, projectId: project.id })),
-  ]
+}
+
+/** Accesses to a workspace name the project that they show (governance tables, `teamProject`). */
+export function movedAccesses(
+  { store }: GovernanceContext,
+  { id, projectId }: WorkspaceRow,
+): readonly Change[] {
+  return store.tables.team_workspaces
+    .rowsIn('workspace', id)
+    .filter((row) => row.projectId !== projectId)
+    .map((row) => put('team_workspaces', { ...row, projectId }))
 }

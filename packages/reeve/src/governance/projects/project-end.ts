@@ -1,4 +1,5 @@
 import { remove, scopedKey, type Change, type TableName, type Tables } from '../../state/index.ts'
+import { workspaceRunsEnd } from '../runs/run-end.ts'
 
 /** Removes a project with everything that names it, the workspaces in it among that. */
 export function projectEnd(tables: Tables, projectId: string): readonly Change[] {
@@ -19,6 +20,7 @@ export function workspaceEnd(tables: Tables, workspaceId: string): readonly Chan
   return [
     ...rowsOf(tables, ['tag_bindings', 'owner', workspaceId]),
     ...rowsOf(tables, ['team_workspaces', 'workspace', workspaceId]),
+    ...workspaceRunsEnd(tables, workspaceId),
     ...memberEnd(tables, ['workspaces', 'workspace-exclusions'], workspaceId),
     remove('workspaces', workspaceId),
   ]

@@ -25,10 +25,16 @@ import {
   type NodeSessions,
   type WorkloadContext,
 } from '../../workload/index.ts'
+import { parseFirstJson } from '../json-text.ts'
 import type { HttpLog } from '../server.ts'
 
 /** A peer that has connected and says nothing is cut off. */
 const HELLO_MS_MAX = 10_000
+/**
+ * A stranger's first message. A node that says all it may of itself takes a good part of it; whoever
+ * has no secret yet must not keep the server parsing.
+ */
+const HELLO_BYTES_MAX = 1024 * 1024
 const isAgentMessage = Compile(AgentMessage)
 
 export interface NodeChannelHost {
@@ -135,7 +141,10 @@ class NodeConnection implements NodeSession {
     // The node says it all again on its next channel.
     if (this.#isClosing) return
     // Text frames arrive as one Buffer with the default binaryType.
-    const message: unknown = JSON.parse((data as Buffer).toString('utf8'))
+    const bytes = data as Buffer
+    if (this.#nodeId === '' && bytes.length > HELLO_BYTES_MAX)
+      return this.#refuse(`the first message has more than ${HELLO_BYTES_MAX} bytes`)
+    const message = parseFirstJson(bytes.toString('utf8'))
     if (!isAgentMessage.Check(message)) {
       if (this.#nodeId === '') this.#refuse('the first message must be a hello of this version')
       return // later versions may say things this one does not know
@@ -181,6 +190,7 @@ class NodeConnection implements NodeSession {
   }
 
   #refuse(message: string): void {
+    this.#isClosing = true
     this.#say({ kind: 'refuse', message })
     this.#socket.close(1008)
   }

@@ -50,6 +50,8 @@ interface Mountable {
    * 403 `Permission denied` (reference §6.3).
    */
   readonly token?: 'ignored' | 'expiry-told'
+  /** It acts on a node and commits nothing: it has an audit record all the same. */
+  readonly isAct?: boolean
   /** Said before the reason when the body cannot be read. */
   readonly bodyProblem?: string
 }

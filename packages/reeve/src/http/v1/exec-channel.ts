@@ -10,6 +10,7 @@ import { streamSocket } from '../agent/web-socket.ts'
 import type { HttpLog } from '../server.ts'
 import { closeReason, closingOf, type Closing } from './exec-closing.ts'
 import { readHandshake } from './exec-handshake.ts'
+import { watchRights } from './exec-rights.ts'
 import { prepareTarget, readTarget, type ExecTarget } from './exec-target.ts'
 
 export interface ExecChannelHost {
@@ -85,19 +86,32 @@ interface Asked {
 }
 
 async function serve(host: ExecChannelHost, client: StreamSocket, asked: Asked): Promise<void> {
-  const opened = await open(host, client, asked)
+  const secret = await readHandshake(client, { ...asked, clock: host.clock })
+  const opened = secret.ok ? await open(host, secret.value, asked) : secret.error
   if ('code' in opened) return client.close(opened.code, closeReason(opened.reason))
   join(client, opened)
+  const end = watchRights({
+    ...host,
+    secret: secret.ok ? secret.value : undefined,
+    check: (caller) => {
+      const prepared = prepareTarget(host.context, caller, asked.target)
+      return prepared.ok ? undefined : prepared.error
+    },
+    lost: ({ code, reason }) => {
+      client.close(code, closeReason(reason))
+      // A caller that does not answer the close must not keep the command.
+      opened.close(1001, 'the caller has lost its right')
+    },
+  })
+  client.onClose(end)
 }
 
 async function open(
   host: ExecChannelHost,
-  client: StreamSocket,
-  { target, request }: Asked,
+  secret: string | undefined,
+  { target }: Asked,
 ): Promise<StreamSocket | Closing> {
-  const secret = await readHandshake(client, { target, request, clock: host.clock })
-  if (!secret.ok) return secret.error
-  const caller = host.authenticator.authenticate(secret.value)
+  const caller = host.authenticator.authenticate(secret)
   // Reference §9, choice 14.
   if (!caller.ok) return { code: 1008, reason: 'Permission denied' }
   const prepared = prepareTarget(host.context, caller.value, target)
@@ -107,9 +121,7 @@ async function open(
   const { allocation, task, command, tty } = wanted
   host.log.info?.({ allocation, task, command, tty, accessorId, nodeId }, 'exec')
   const stream = await host.requests.open(nodeId, { request: wanted, accessorId })
-  if (!stream.ok) return closingOf(stream.error)
-  if (client.isClosed) stream.value.close(1001, 'the caller has gone')
-  return stream.value
+  return stream.ok ? stream.value : closingOf(stream.error)
 }
 
 const PASSED_ON: ReadonlySet<number> = new Set([1000, 1008, 1011])

@@ -49,13 +49,14 @@ async function dispatch(
     idempotencyToken: query.idempotency_token ?? '',
   })
   if (!dispatched.ok) return dispatched
-  const { childId, evalId, evalCreateIndex, jobCreateIndex, index } = dispatched.value
+  const { childId, evalId, evalCreateIndex, jobCreateIndex, index, warnings } = dispatched.value
   const answer: JobDispatchResponse = {
     DispatchedJobID: childId,
     EvalID: evalId,
     EvalCreateIndex: evalCreateIndex,
     JobCreateIndex: jobCreateIndex,
     Index: index,
+    ...(warnings.length === 0 ? {} : { Warnings: warningsText(warnings) }),
   }
   return ok({ index, answer: json(answer) })
 }

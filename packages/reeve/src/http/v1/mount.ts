@@ -6,6 +6,8 @@ import type { Caller } from '../../acl/index.ts'
 import { Fault } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import { workloadActor } from '../audit/actors.ts'
+import type { AuditedWrite, AuditLog } from '../audit/audit-log.ts'
 import { runBlocking, wouldWait, type BlockingHost, type Wait } from '../blocking.ts'
 import { takeOver, wasAskedAgain, type ParkedConnection } from '../connection.ts'
 import { compileDecoder, type Decoder } from '../decode.ts'
@@ -15,12 +17,14 @@ import type { Hold, Lifecycle } from '../lifecycle.ts'
 import type { Endpoint, ReadPlan, RequestOf } from './endpoint.ts'
 import { compileJobPaths, isJobRoute, JOB_PREFIX } from './job-path.ts'
 import { refuseMethod, sendAnswer, sendRefusal } from './send.ts'
+import { STATUS_OF } from './statuses.ts'
 
 /** What the shell needs to serve `/v1`. */
 export interface V1Host extends BlockingHost {
   readonly region: string
   readonly authenticate: (secret: string | undefined) => Result<Caller, Refusal>
   readonly lifecycle: Lifecycle
+  readonly audit: AuditLog
 }
 
 interface Mounted {
@@ -116,7 +120,7 @@ async function serve(
   if (!parsed.ok) return void sendRefusal(reply, parsed.error)
   const { endpoint } = mounted
   if (endpoint.kind === 'write') {
-    const written = await endpoint.run(parsed.value)
+    const written = await runWrite(host, { endpoint, parsed: parsed.value, exchange })
     // A refusal tells of the state too: of a job that exists, or has another index.
     if (!written.ok) await host.store.settled()
     if (!written.ok) return void sendRefusal(reply, written.error)
@@ -124,6 +128,35 @@ async function serve(
     return void sendAnswer(reply, written.value.answer, parsed.value.query)
   }
   await serveRead(host, { endpoint, parsed: parsed.value, exchange })
+}
+
+interface WriteExchange {
+  readonly endpoint: Extract<Endpoint, { kind: 'write' }>
+  readonly parsed: RequestOf<Route>
+  readonly exchange: Exchange
+}
+
+async function runWrite({ audit }: V1Host, { endpoint, parsed, exchange }: WriteExchange) {
+  const { caller, namespace } = parsed
+  const write = auditedWrite(endpoint, exchange, { caller, namespace })
+  const written = await audit.run(write, () => endpoint.run(parsed))
+  if (!written.ok) noteRefusal(audit, write, written.error)
+  else if (endpoint.isAct === true) audit.note(write, { status: 200 })
+  return written
+}
+
+function auditedWrite(
+  { route }: Endpoint,
+  { request, params }: Exchange,
+  { caller, namespace }: Pick<RequestOf<Route>, 'caller' | 'namespace'>,
+): AuditedWrite {
+  const actor = workloadActor(caller)
+  return { actor, request, route, namespace, named: Object.values(params) }
+}
+
+/** Nobody fills the audit log without a token. */
+function noteRefusal(audit: AuditLog, write: AuditedWrite, { code }: Refusal): void {
+  if (write.actor.Type !== 'anonymous') audit.note(write, { status: STATUS_OF[code] })
 }
 
 /** What reads a path also tells its headers alone. */
@@ -228,8 +261,9 @@ async function isDurable({ store }: V1Host, plan: ReadPlan): Promise<boolean> {
 function parseRequest(
   host: V1Host,
   mounted: Mounted,
-  { request, params }: Exchange,
+  exchange: Exchange,
 ): Result<RequestOf<Route>, Refusal> {
+  const { request, params } = exchange
   try {
     // Fastify's query parser gives texts and arrays of texts.
     const raw = request.query as RawQuery
@@ -240,7 +274,11 @@ function parseRequest(
     if (!caller.ok) return caller
     const namespace = first(raw['namespace']) || 'default'
     // Before the body is looked at: who may not write is not told what is wrong with it.
-    if (!mounted.endpoint.requires(caller.value, { namespace })) return err(PERMISSION_DENIED)
+    if (!mounted.endpoint.requires(caller.value, { namespace })) {
+      const write = auditedWrite(mounted.endpoint, exchange, { caller: caller.value, namespace })
+      if (mounted.endpoint.kind === 'write') noteRefusal(host.audit, write, PERMISSION_DENIED)
+      return err(PERMISSION_DENIED)
+    }
     const body = mounted.readBody === undefined ? {} : mounted.readBody(request.body)
     // parseQuery and readBody were compiled from this route's schemas.
     return ok({ params, query, body, namespace, caller: caller.value, secret } as RequestOf<Route>)

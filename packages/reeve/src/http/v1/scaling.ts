@@ -5,6 +5,7 @@ import {
   type ScalingPolicyStub,
 } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
+import { warningsText } from '../../kit/multi-error.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, scaleStatus, type Refusal } from '../../model/index.ts'
 import { namespacedKey, scalingEventsKey, type Store } from '../../state/index.ts'
@@ -58,12 +59,12 @@ async function scale(
 ): Promise<Result<Written, Refusal>> {
   const scaled = await scaleJob(context, caller, { namespace, jobId: params.job_id, body })
   if (!scaled.ok) return scaled
-  const { evalId, jobModifyIndex, index } = scaled.value
+  const { evalId, jobModifyIndex, index, warnings } = scaled.value
   const answer: JobScaleResponse = {
     // Spec W, Scale task group: present only when an evaluation was created.
     ...(evalId === undefined ? {} : { EvalID: evalId, EvalCreateIndex: index }),
     JobModifyIndex: jobModifyIndex,
-    Warnings: '',
+    Warnings: warningsText(warnings),
     ...responseMeta(index),
   }
   return ok({ index, answer: json(answer) })

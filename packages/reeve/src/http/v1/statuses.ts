@@ -25,6 +25,7 @@ export const STATUS_OF = {
   'node-unreachable': 404,
   'not-on-node': 404,
   'permission-denied': 403,
+  'policy-denied': 403,
   'region-unknown': 404,
   'scaling-policy-not-found': 404,
   'service-not-found': 404,

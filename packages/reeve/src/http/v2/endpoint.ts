@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Route, Shape } from '@reeve/contract'
+import type { Route, Shape, v2 } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import type { GovernanceCaller } from '../../governance/index.ts'
 import type { Result } from '../../kit/result.ts'
@@ -10,12 +10,17 @@ type Part<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends
   ? Shape<R[K]>
   : Readonly<Record<string, never>>
 
+/** A raw body is bytes; its schema is only what the API page shows. */
+type Body<R extends Route> = R['bodyType'] extends typeof v2.OCTETS_TYPE
+  ? Uint8Array
+  : Part<R, 'body'>
+
 /** One request as a handler sees it: every part checked against the schema of its route. */
 export interface V2Request<R extends Route> {
   readonly params: Part<R, 'params'>
   readonly query: Part<R, 'query'>
   /** Explicit nulls are kept: they clear, absence keeps (reference §1.1). */
-  readonly body: Part<R, 'body'>
+  readonly body: Body<R>
   readonly caller: GovernanceCaller
   readonly page: PageWish
   /** What `include` asks for, spelled with underscores. */

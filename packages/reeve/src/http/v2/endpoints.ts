@@ -3,10 +3,19 @@ import { accountEndpoints } from './account.ts'
 import type { V2Endpoint } from './endpoint.ts'
 import { membershipEndpoints } from './memberships.ts'
 import { organizationEndpoints } from './organizations.ts'
+import { policyEndpoints } from './policies.ts'
+import { policySetMemberEndpoints } from './policy-set-members.ts'
+import { policySetParameterEndpoints } from './policy-set-parameters.ts'
+import { policySetVersionEndpoints } from './policy-set-versions.ts'
+import { policySetEndpoints } from './policy-sets.ts'
 import { projectTagEndpoints } from './project-tags.ts'
 import { projectEndpoints } from './projects.ts'
+import { reservedTagKeyEndpoints } from './reserved-tag-keys.ts'
+import { teamAccessEndpoints } from './team-access.ts'
 import { teamEndpoints } from './teams.ts'
 import { tokenEndpoints } from './tokens.ts'
+import { workspaceTagEndpoints } from './workspace-tags.ts'
+import { workspaceEndpoints } from './workspaces.ts'
 
 /** Everything that `/api/v2` answers. A new resource adds its line. */
 export function governanceEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
@@ -18,5 +27,14 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
     ...tokenEndpoints(context),
     ...projectEndpoints(context),
     ...projectTagEndpoints(context),
+    ...teamAccessEndpoints(context),
+    ...reservedTagKeyEndpoints(context),
+    ...workspaceEndpoints(context),
+    ...workspaceTagEndpoints(context),
+    ...policyEndpoints(context),
+    ...policySetEndpoints(context),
+    ...policySetMemberEndpoints(context),
+    ...policySetParameterEndpoints(context),
+    ...policySetVersionEndpoints(context),
   ]
 }

@@ -44,6 +44,10 @@ export function sendV2Error(reply: FastifyReply, status: number, detail: string)
   return sendErrors(reply, status, [errorObject(status, detail)])
 }
 
+export function statusOf({ code }: GovernanceRefusal): number {
+  return STATUS_OF[code]
+}
+
 export function sendGovernanceRefusal(
   reply: FastifyReply,
   refusal: GovernanceRefusal,

@@ -1,16 +1,17 @@
 import { Readable } from 'node:stream'
-import { v2, type Method, type Route } from '@reeve/contract'
+import { v2, type AuditActor, type Method, type Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GovernanceCaller } from '../../governance/index.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
+import type { AuditedWrite, AuditLog } from '../audit/audit-log.ts'
 import { parseFirstJson, UNMEASURED_CHARS_MAX } from '../json-text.ts'
 import type { RawQuery } from '../query.ts'
 import { withFields } from './documents.ts'
 import type { Address, Outcome, V2Answer, V2Endpoint, V2Request } from './endpoint.ts'
-import { asIs, sendGovernanceRefusal, sendV2Error } from './errors.ts'
+import { asIs, sendGovernanceRefusal, sendV2Error, statusOf } from './errors.ts'
 import { readRawBody, withRawBodies } from './raw-body.ts'
 import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
 import { compileValidator, type Validator } from './validate.ts'
@@ -20,7 +21,13 @@ export interface V2Host {
   readonly store: Store
   /** Who a bearer secret belongs to; undefined when it cannot be used. */
   readonly authenticate: (secret: string) => GovernanceCaller | undefined
+  readonly audit: AuditLog
+  readonly actorOf: (caller: GovernanceCaller) => AuditActor
+  /** The organization whose trail a refusal belongs to; empty for none. */
+  readonly refusedIn: (caller: GovernanceCaller, params: PathParams) => string
 }
+
+type PathParams = Readonly<Record<string, string>>
 
 interface Mounted extends V2Endpoint {
   readonly parseQuery: QueryParser
@@ -174,8 +181,9 @@ interface Asked {
 }
 
 /** Nothing is told, not even a refusal, before what it was decided on is durable. */
-async function run({ store }: V2Host, mounted: Mounted, asked: Asked): Promise<Outcome> {
-  const outcome = await decide(mounted, asked)
+async function run(host: V2Host, mounted: Mounted, asked: Asked): Promise<Outcome> {
+  const { store } = host
+  const outcome = await decide(host, mounted, asked)
   const isRead = mounted.route.methods[0] === 'GET'
   try {
     await store.settled()
@@ -183,19 +191,54 @@ async function run({ store }: V2Host, mounted: Mounted, asked: Asked): Promise<O
   } catch (thrown) {
     if (!isRead || !(thrown instanceof Fault)) throw thrown
     // What was read was taken back; what can be read now is durable.
-    return await decide(mounted, asked)
+    return await decide(host, mounted, asked)
   }
 }
 
-async function decide(mounted: Mounted, asked: Asked): Promise<Outcome> {
+async function decide(host: V2Host, mounted: Mounted, asked: Asked): Promise<Outcome> {
   const { guard } = mounted.options
   const parts = partsOf(asked)
   const guarded = guard?.({ ...parts, body: {} })
-  if (guarded !== undefined && !guarded.ok) return guarded
+  if (guarded !== undefined && !guarded.ok) {
+    const write = auditedWrite(host, mounted, asked)
+    return write === undefined ? guarded : noted(host, asked, { write, outcome: guarded })
+  }
   const body = await readBody(mounted, asked.request)
   if (!body.ok) return body
   // The validator was compiled from the schema that the handler's body is typed by.
-  return await mounted.run({ ...parts, body: body.value as V2Request<Route>['body'] })
+  const request = { ...parts, body: body.value as V2Request<Route>['body'] }
+  const write = auditedWrite(host, mounted, asked)
+  if (write === undefined) return await mounted.run(request)
+  const outcome = await host.audit.run(write, () => mounted.run(request))
+  return outcome.ok ? outcome : noted(host, asked, { write, outcome })
+}
+
+type Refused = Extract<Outcome, { ok: false }>
+
+/** Undefined for a read: those leave no record. */
+function auditedWrite(
+  host: V2Host,
+  { route }: Mounted,
+  { request, caller }: Asked,
+): AuditedWrite | undefined {
+  if (route.methods[0] === 'GET') return undefined
+  const named = Object.values(paramsOf(request))
+  return { actor: host.actorOf(caller), request, route, namespace: '', named }
+}
+
+function noted(
+  { audit, refusedIn }: V2Host,
+  { request, caller }: Asked,
+  { write, outcome }: { readonly write: AuditedWrite; readonly outcome: Refused },
+): Refused {
+  const organizationId = refusedIn(caller, paramsOf(request))
+  audit.note(write, { status: statusOf(outcome.error), organizationId })
+  return outcome
+}
+
+function paramsOf(request: FastifyRequest): PathParams {
+  // find-my-way gives decoded texts.
+  return request.params as PathParams
 }
 
 function partsOf({ request, caller, query }: Asked): Omit<V2Request<Route>, 'body'> {
@@ -267,8 +310,7 @@ function idDiffers(route: Route, body: unknown, request: FastifyRequest): string
   const id: unknown = typeof data === 'object' && data !== null ? Reflect.get(data, 'id') : null
   // A workspace's path by name holds no id to compare with.
   if (name === undefined || name === 'workspace_name' || typeof id !== 'string') return undefined
-  // find-my-way gives decoded texts.
-  const inPath = (request.params as Record<string, string>)[name]
+  const inPath = paramsOf(request)[name]
   return id === inPath ? undefined : `The body names ${JSON.stringify(id)}, the path another one.`
 }
 

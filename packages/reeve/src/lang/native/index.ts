@@ -15,6 +15,7 @@ export { StaticData } from './imports/static.ts'
 export { show } from './value/show.ts'
 export { viewOf, type PlainValue, type ViewShape } from './value/view.ts'
 export {
+  isMap as isMapValue,
   ListValue,
   typeOf,
   Undefined,

@@ -27,6 +27,7 @@ export interface AgentConfig {
   readonly acl: { readonly enabled: boolean }
   readonly log: LogConfig
   readonly eventLog: EventLogConfig
+  readonly audit: AuditConfig
   readonly http: HttpConfig
 }
 
@@ -121,6 +122,12 @@ export interface LogConfig {
 interface EventLogConfig {
   readonly ageMsMax: number
   readonly commitsMax: number
+}
+
+/** How much of the audit log is kept. */
+interface AuditConfig {
+  readonly ageMsMax: number
+  readonly recordsMax: number
 }
 
 interface HttpConfig {

@@ -45,6 +45,7 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
     acl: { enabled: settings.acl },
     log: { level: settings.logLevel, json: settings.logJson },
     eventLog: { ageMsMax: settings.eventLogAge, commitsMax: settings.eventLogCommits },
+    audit: { ageMsMax: settings.auditAge, recordsMax: settings.auditRecords },
     http: { corsOrigins: settings.corsOrigins, responseHeaders: settings.responseHeaders },
   }
 }

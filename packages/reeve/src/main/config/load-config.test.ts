@@ -168,6 +168,7 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
     acl: { enabled: false },
     log: { level: 'info', json: false },
     eventLog: { ageMsMax: 24 * 3_600_000, commitsMax: 100_000 },
+    audit: { ageMsMax: 30 * 24 * 3_600_000, recordsMax: 500_000 },
     http: { corsOrigins: [], responseHeaders: {} },
   } satisfies AgentConfig)
 })
@@ -245,6 +246,7 @@ for (const [path, text] of [
       acl: { enabled: true },
       log: { level: 'warn', json: true },
       eventLog: { ageMsMax: 5_400_000, commitsMax: 5_000 },
+      audit: { ageMsMax: 90 * 24 * 3_600_000, recordsMax: 20_000 },
       http: { corsOrigins: ['https://ui.example.com'], responseHeaders: { 'X-Team': 'platform' } },
     } satisfies AgentConfig)
   })

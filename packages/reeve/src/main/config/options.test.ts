@@ -112,6 +112,7 @@ test('options: what is in force is shown in the words of its file, without secre
     log_level: 'info',
     log_json: false,
     event_log: { max_age: '1m30s', max_commits: 100_000 },
+    audit: { max_age: '720h', max_records: 500_000 },
     http_api_cors_origins: [],
     http_api_response_headers: {},
   })

@@ -312,6 +312,22 @@ export const options = {
     help: 'How many of the latest changes are kept for them at most.',
     read: (config) => config.eventLog.commitsMax,
   }),
+  auditAge: option({
+    kind: duration({ msMin: HOUR_MS, msMax: 10 * 366 * 24 * HOUR_MS }),
+    file: ['audit', 'max_age'],
+    environment: 'REEVE_AUDIT_MAX_AGE',
+    byDefault: always(30 * 24 * HOUR_MS, '`720h`'),
+    help: 'How long the records of writes on both APIs are kept.',
+    read: (config) => config.audit.ageMsMax,
+  }),
+  auditRecords: option({
+    kind: integer({ min: 1_000, max: 10_000_000 }),
+    file: ['audit', 'max_records'],
+    environment: 'REEVE_AUDIT_MAX_RECORDS',
+    byDefault: always(500_000, '`500000`'),
+    help: 'How many of the latest records are kept at most; each takes about 1 kB of memory.',
+    read: (config) => config.audit.recordsMax,
+  }),
   corsOrigins: option({
     kind: listOf(origin),
     file: ['http_api_cors_origins'],

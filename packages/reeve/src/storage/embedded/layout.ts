@@ -128,7 +128,7 @@ export function fromRowValue(key: string, value: string): StoredRow {
 
 const scratch = Buffer.allocUnsafe(256 * 1024)
 
-/** The same text in memory of its own. It came out of UTF-8, so nothing is lost on the way there. */
+/** The same text in memory of its own. It came out of UTF-8, so nothing is lost on the way. */
 function ownText(text: string): string {
   const isShort = text.length * UTF8_BYTES_MAX <= scratch.length
   const bytes = isShort ? scratch : Buffer.allocUnsafe(text.length * UTF8_BYTES_MAX)

@@ -40,7 +40,12 @@ const TAKE_MS_MAX = 40_000
 /** Commits of a backlog that are looked at before others get their turn. */
 const COMMITS_PER_SLICE = 250
 const SHUTTING_DOWN = 'the server is shutting down'
-const ACL_TABLES: ReadonlySet<string> = new Set(['acl_tokens', 'acl_policies', 'acl_roles'])
+const ACL_TABLES: ReadonlySet<string> = new Set([
+  'acl_tokens',
+  'acl_policies',
+  'acl_roles',
+  'api_tokens',
+])
 
 interface Reader {
   readonly subscription: Subscription

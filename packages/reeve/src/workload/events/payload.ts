@@ -1,5 +1,21 @@
-import { aclTokenView, allocationRecord, nodeView, variableMetadata } from '../../model/index.ts'
-import type { AclTokenRow, AllocationRow, NodeRow, VariableRow } from '../../model/index.ts'
+import {
+  aclTokenView,
+  allocationRecord,
+  governanceRecord,
+  nodeView,
+  variableMetadata,
+} from '../../model/index.ts'
+import type {
+  AclTokenRow,
+  AllocationRow,
+  NodeRow,
+  OrganizationRow,
+  PolicySetRow,
+  ProjectRow,
+  RunPolicyRow,
+  VariableRow,
+  WorkspaceRow,
+} from '../../model/index.ts'
 import type { Commit } from '../../state/index.ts'
 
 /**
@@ -11,6 +27,11 @@ const VIEWS: Readonly<Record<string, (row: never) => object>> = {
   Allocation: (row: AllocationRow) => allocationRecord(row),
   Node: (row: NodeRow) => nodeView(row),
   Variable: (row: VariableRow) => variableMetadata(row),
+  Organization: (row: OrganizationRow) => governanceRecord('organizations', row),
+  Project: (row: ProjectRow) => governanceRecord('projects', row),
+  Workspace: (row: WorkspaceRow) => governanceRecord('workspaces', row),
+  Policy: (row: RunPolicyRow) => governanceRecord('policies', row),
+  PolicySet: (row: PolicySetRow) => governanceRecord('policy-sets', row),
 }
 
 function viewText(topic: string, body: string): string {

@@ -1,11 +1,18 @@
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
-import type { EventMark } from '../../state/index.ts'
+import { organizationOfEvent, type EventMark } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import type { Authenticator } from '../acl/authenticate.ts'
 import type { EventHub, Sink } from './hub.ts'
-import { mayRead, mayStream, parseTopics, selects, type TopicSelector } from './topics.ts'
+import {
+  mayRead,
+  mayStream,
+  mayStreamGoverned,
+  parseTopics,
+  selects,
+  type TopicSelector,
+} from './topics.ts'
 
 export interface StreamRequest {
   readonly topics: readonly string[] | undefined
@@ -28,6 +35,16 @@ export interface EventStreams {
   readonly hub: EventHub
   /** Streams open per accessor. */
   readonly openByAccessor: Map<string, number>
+  /** The organization whose own token a secret is: it follows that organization and nothing else. */
+  readonly findOrganization: (secret: string) => OrganizationReader | undefined
+}
+
+/** Somebody with the token of an organization of the governance API. */
+export interface OrganizationReader {
+  readonly organizationId: string
+  readonly tokenId: string
+  /** When the token ends; undefined when it never does. */
+  readonly expiresMs: number | undefined
 }
 
 /**
@@ -39,14 +56,13 @@ export function prepareStream(
 ): Result<ReadyStream, Refusal> {
   const selectors = parseTopics(request.topics)
   if (!selectors.ok) return selectors
-  const caller = streams.authenticator.authenticate(request.secret)
-  // Reference §5.1: an expired token is told apart from an unknown one only when a stream ends.
-  if (!caller.ok) return err(PERMISSION_DENIED)
   const namespaces = namespacesOf(streams.context, request.namespace)
-  if (!mayStream(caller.value, selectors.value, namespaces)) return err(PERMISSION_DENIED)
-  const { accessorId } = caller.value
+  const reader = findReader(streams, request, { selectors: selectors.value, namespaces })
+  // Reference §5.1: an expired token is told apart from an unknown one only when a stream ends.
+  if (!reader.ok) return err(PERMISSION_DENIED)
+  const { accessorId } = reader.value
   // Without ACLs there are no tokens to tell readers apart by.
-  const isLimited = caller.value.type !== 'disabled'
+  const isLimited = reader.value.isLimited
   if (isLimited && (streams.openByAccessor.get(accessorId) ?? 0) >= LIMITS.streamsPerTokenMax)
     return err(
       refusal(
@@ -60,25 +76,75 @@ export function prepareStream(
         request,
         selectors: selectors.value,
         namespaces,
-        caller: caller.value,
+        reader: reader.value,
         sink,
       }),
   })
 }
 
-interface Opening {
-  readonly request: StreamRequest
+/** Who reads a stream, and what of it. */
+interface StreamReader {
+  readonly accessorId: string
+  /** Readers of the same rights share lines. */
+  readonly rightsKey: string
+  readonly isLimited: boolean
+  readonly expiresMs: number | undefined
+  readonly mayRead: (event: EventMark) => boolean
+}
+
+interface Asked {
   readonly selectors: readonly TopicSelector[]
   /** Those that were asked for; with `*`, those that existed then (reference §5.5). */
   readonly namespaces: readonly string[]
-  readonly caller: Caller
+}
+
+/** A token of `/v1`, or of an organization of `/api/v2`. The text is why the stream ends. */
+function findReader(
+  streams: EventStreams,
+  { secret, namespace }: StreamRequest,
+  { selectors, namespaces }: Asked,
+): Result<StreamReader, string> {
+  const caller = streams.authenticator.authenticate(secret)
+  const organization =
+    !caller.ok && secret !== undefined ? streams.findOrganization(secret) : undefined
+  if (organization !== undefined)
+    return mayStreamGoverned(selectors) ? ok(organizationReader(organization)) : err(LOST)
+  if (!caller.ok) return err(caller.error.message)
+  if (!mayStream(caller.value, selectors, namespaces)) return err(LOST)
+  const { accessorId, expiresMs, grants, type } = caller.value
+  return ok({
+    accessorId,
+    // A client token shares only with itself.
+    rightsKey: grants.isManagement ? 'management' : accessorId,
+    isLimited: type !== 'disabled',
+    expiresMs,
+    mayRead: (event) => mayReadEvent(caller.value, namespace, event),
+  })
+}
+
+const LOST = 'subscription closed by server, client should resubscribe'
+
+function organizationReader(reader: OrganizationReader): StreamReader {
+  const { organizationId, tokenId, expiresMs } = reader
+  return {
+    accessorId: tokenId,
+    rightsKey: organizationId,
+    isLimited: true,
+    expiresMs,
+    mayRead: (event) => organizationOfEvent(event) === organizationId,
+  }
+}
+
+interface Opening extends Asked {
+  readonly request: StreamRequest
+  readonly reader: StreamReader
   readonly sink: Sink
 }
 
 function openStream(streams: EventStreams, opening: Opening): () => void {
-  const { request, selectors, caller, sink } = opening
+  const { request, selectors, reader, sink } = opening
   const { openByAccessor } = streams
-  const { accessorId } = caller
+  const { accessorId } = reader
   openByAccessor.set(accessorId, (openByAccessor.get(accessorId) ?? 0) + 1)
   let open = true
   const closed = (): void => {
@@ -90,10 +156,10 @@ function openStream(streams: EventStreams, opening: Opening): () => void {
   }
   const drop = streams.hub.open(
     {
-      signature: JSON.stringify([selectors, request.namespace, rightsKey(caller)]),
+      signature: JSON.stringify([selectors, request.namespace, reader.rightsKey]),
       wants: (event) => wants(opening, event),
       refusalNow: () => refusalNow(streams, opening),
-      expiresMs: caller.expiresMs,
+      expiresMs: reader.expiresMs,
       sink: {
         ...sink,
         end: (lastLine) => {
@@ -110,28 +176,21 @@ function openStream(streams: EventStreams, opening: Opening): () => void {
   }
 }
 
-/** Callers with the same rights may share lines; a client token shares only with itself. */
-function rightsKey(caller: Caller): string {
-  return caller.grants.isManagement ? 'management' : caller.accessorId
+function wants({ reader, selectors }: Opening, event: EventMark): boolean {
+  return reader.mayRead(event) && selectors.some((selector) => selects(selector, event))
 }
 
-function wants({ request, selectors, caller }: Opening, event: EventMark): boolean {
-  if (event.Namespace !== '') {
-    if (request.namespace !== '*' && request.namespace !== event.Namespace) return false
-    if (!mayRead(caller, event.Topic, [event.Namespace])) return false
-    if (event.Topic === 'Variable' && !caller.grants.variable(event.Namespace, event.Key, 'list'))
-      return false
-  }
-  return selectors.some((selector) => selects(selector, event))
+function mayReadEvent(caller: Caller, namespace: string, event: EventMark): boolean {
+  if (event.Namespace === '') return true
+  if (namespace !== '*' && namespace !== event.Namespace) return false
+  if (!mayRead(caller, event.Topic, [event.Namespace])) return false
+  return event.Topic !== 'Variable' || caller.grants.variable(event.Namespace, event.Key, 'list')
 }
 
 /** Reference §5.5: a deleted, expired or weakened token ends its streams. */
 function refusalNow(streams: EventStreams, opening: Opening): string | undefined {
-  const { request, selectors, namespaces } = opening
-  const caller = streams.authenticator.authenticate(request.secret)
-  if (!caller.ok) return caller.error.message
-  if (mayStream(caller.value, selectors, namespaces)) return undefined
-  return 'subscription closed by server, client should resubscribe'
+  const reader = findReader(streams, opening.request, opening)
+  return reader.ok ? undefined : reader.error
 }
 
 function namespacesOf(context: WorkloadContext, namespace: string): readonly string[] {

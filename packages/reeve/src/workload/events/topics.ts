@@ -1,4 +1,4 @@
-import type { EventTopic } from '@reeve/contract'
+import { GOVERNANCE_TOPICS, type EventTopic } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
@@ -61,6 +61,7 @@ const RULES: { readonly [T in EventTopic]?: TopicRule } = {
   Service: 'read-job',
   Node: 'node-read',
   Variable: 'variables',
+  PolicyVerdict: 'read-job',
 }
 
 function ruleOf(topic: string): TopicRule {
@@ -78,6 +79,16 @@ export function mayStream(
   namespaces: readonly string[],
 ): boolean {
   return selectors.every(({ topic }) => mayRead(caller, topic, namespaces))
+}
+
+const GOVERNED: ReadonlySet<string> = new Set([...GOVERNANCE_TOPICS, EVERYTHING.topic])
+
+/**
+ * May an organization's token follow these topics? `*` is everything that it may see, which is the
+ * organization and what is in it.
+ */
+export function mayStreamGoverned(selectors: readonly TopicSelector[]): boolean {
+  return selectors.every(({ topic }) => GOVERNED.has(topic))
 }
 
 /**

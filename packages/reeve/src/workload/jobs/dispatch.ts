@@ -14,9 +14,16 @@ import {
 } from '../../model/index.ts'
 import { childRows, dispatchKey, namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import {
+  checkOverride,
+  submitGuarded,
+  type Allowed,
+  type Prepared,
+} from '../guarding/submit-guarded.ts'
 import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
 import { textMap } from '../text-map.ts'
 import { readPayload } from './payload.ts'
+import { specificationKey } from './register.ts'
 
 export interface DispatchRequest {
   readonly namespace: string
@@ -34,6 +41,7 @@ export interface JobDispatched {
   readonly evalCreateIndex: number
   readonly jobCreateIndex: number
   readonly index: number
+  readonly warnings: readonly string[]
 }
 
 /** Spec W: Dispatch. Permission is the route's; then the request, the parent, the parts. */
@@ -42,21 +50,54 @@ export async function dispatchJob(
   caller: Caller,
   request: DispatchRequest,
 ): Promise<Result<JobDispatched, Refusal>> {
-  const { store } = context
-  const disabled = checkRegistrationEnabled(store, caller)
+  const passes = checkOverride(caller, request.namespace, request.body ?? {})
+  if (passes !== undefined) return err(passes)
+  const disabled = checkRegistrationEnabled(context.store, caller)
   if (disabled !== undefined) return err(disabled)
   const parts = partsOf(request)
   if (!parts.ok) return invalid(parts.error)
-  const parent = store.tables.jobs.find(namespacedKey(request.namespace, request.jobId))
+  const draw = childIds(context, request)
+  return await submitGuarded(
+    context,
+    { operation: 'dispatch', caller, override: request.body ?? {} },
+    {
+      prepare: () => prepareDispatch(context, { request, parts: parts.value, draw }),
+      answered: ({ known }) =>
+        known === undefined ? undefined : alreadyDispatched(context, known),
+      write: ({ job }, allowed) => commitChild(context, job, allowed),
+    },
+  )
+}
+
+interface Dispatch {
+  readonly request: DispatchRequest
+  readonly parts: DispatchParts
+  /** The id of the child: the same one as long as nobody takes it. */
+  readonly draw: () => string
+}
+
+interface PreparedDispatch extends Prepared {
+  /** The child of an earlier dispatch with the same token. */
+  readonly known: Job | undefined
+}
+
+function prepareDispatch(
+  { store }: WorkloadContext,
+  { request, parts, draw }: Dispatch,
+): Result<PreparedDispatch, Refusal> {
+  const { namespace, jobId, idempotencyToken } = request
+  const parent = store.tables.jobs.find(namespacedKey(namespace, jobId))
   if (parent === undefined) return err(refusal('job-not-found', 'parameterized job not found'))
-  const problem = dispatchProblem(parent, parts.value)
+  const problem = dispatchProblem(parent, parts)
   if (problem !== undefined) return invalid(problem)
-  const known = findDispatched(context, parent, request.idempotencyToken)
-  if (known !== undefined) {
-    await store.settled()
-    return ok(alreadyDispatched(known))
-  }
-  return commitChild(context, parent, { request, parts: parts.value })
+  const known = findDispatched(store, parent, idempotencyToken)
+  const shared = { existing: undefined, jobId }
+  if (known !== undefined) return ok({ ...shared, job: known, key: '', known })
+  const id = draw()
+  const idIsWrong = idProblem(id)
+  if (idIsWrong !== undefined) return invalid(idIsWrong)
+  const job = dispatchedChild(parent, parts, { id, idempotencyToken })
+  return ok({ ...shared, job, key: `${specificationKey(parent)}/${id}`, known })
 }
 
 function partsOf({ body = {}, jobId }: DispatchRequest): Result<DispatchParts, string> {
@@ -75,61 +116,65 @@ function partsOf({ body = {}, jobId }: DispatchRequest): Result<DispatchParts, s
  * Reference §2.3: among the children that are still stored. Nothing is awaited between this and the
  * commit, so of two dispatches with one token the second always finds the child of the first.
  */
-function findDispatched({ store }: WorkloadContext, parent: Job, token: string): Job | undefined {
+function findDispatched(
+  store: WorkloadContext['store'],
+  parent: Job,
+  token: string,
+): Job | undefined {
   if (token === '') return undefined
   const key = dispatchKey(parent.Namespace, parent.ID, token)
   return store.tables.jobs.rowsIn('dispatch', key)[0]
 }
 
-function alreadyDispatched(child: Job): JobDispatched {
+async function alreadyDispatched({ store }: WorkloadContext, child: Job): Promise<JobDispatched> {
+  await store.settled()
   return {
     childId: child.ID,
     evalId: '',
     evalCreateIndex: 0,
     jobCreateIndex: child.CreateIndex,
     index: child.ModifyIndex,
+    warnings: [],
   }
 }
 
-interface Dispatch {
-  readonly request: DispatchRequest
-  readonly parts: DispatchParts
-}
-
 async function commitChild(
-  context: WorkloadContext,
-  parent: Job,
-  { request, parts }: Dispatch,
-): Promise<Result<JobDispatched, Refusal>> {
-  const { store, ids } = context
-  const id = freeId(context, parent, request.body?.IdPrefixTemplate ?? '')
-  const problem = idProblem(id)
-  if (problem !== undefined) return invalid(problem)
-  const { idempotencyToken } = request
-  const child = dispatchedChild(parent, parts, { id, idempotencyToken })
+  { store, ids }: WorkloadContext,
+  child: Job,
+  { warnings, record }: Allowed,
+): Promise<JobDispatched> {
   const evalId = isParent(child) ? '' : ids.uuid()
   const { index, durable } = store.commit({
     cause: 'JobRegistered',
-    changes: (stamp) =>
-      childRows(store.tables, child, { stamp, ids, evalId, trigger: 'job-register' }),
+    blobs: record.blobs,
+    changes: (stamp) => [
+      ...childRows(store.tables, child, { stamp, ids, evalId, trigger: 'job-register' }),
+      ...record.changes(stamp),
+    ],
   })
   await durable
   const evalCreateIndex = evalId === '' ? 0 : index
-  return ok({ childId: id, evalId, evalCreateIndex, jobCreateIndex: index, index })
+  return { childId: child.ID, evalId, evalCreateIndex, jobCreateIndex: index, index, warnings }
 }
 
 /** Draws of a suffix before one is free: each is taken by one in four thousand million. */
 const DRAWS_MAX = 20
 
-function freeId({ store, ids, clock }: WorkloadContext, parent: Job, prefix: string): string {
-  const name = { parentId: parent.ID, prefix, timeMs: clock.nowMs() }
+function childIds(
+  { store, ids, clock }: WorkloadContext,
+  { namespace, jobId, body }: DispatchRequest,
+): () => string {
+  const name = { parentId: jobId, prefix: body?.IdPrefixTemplate ?? '', timeMs: clock.nowMs() }
   const draw = (): string => dispatchedChildId({ ...name, suffix: ids.uuid().slice(0, 8) })
-  let id = draw()
-  for (let drawn = 1; store.tables.jobs.has(namespacedKey(parent.Namespace, id)); drawn++) {
-    assert(drawn < DRAWS_MAX, 'random suffixes differ')
-    id = draw()
+  let id: string | undefined
+  return () => {
+    id ??= draw()
+    for (let drawn = 1; store.tables.jobs.has(namespacedKey(namespace, id)); drawn++) {
+      assert(drawn < DRAWS_MAX, 'random suffixes differ')
+      id = draw()
+    }
+    return id
   }
-  return id
 }
 
 /** What holds for every job id, and what would fit no path (reference §2.4). */

@@ -19,6 +19,8 @@ import {
 import { schedule, type Plan, type SchedulingContext } from '../../scheduler/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import { planPolicies, type PlannedVerdicts } from '../guarding/plan-policies.ts'
+import { checkOverride } from '../guarding/submit-guarded.ts'
 import { withChanges } from './overlay-view.ts'
 import {
   acceptJob,
@@ -61,10 +63,18 @@ export async function planJob(
   const conflict = checkUpdate(job.value, current)
   if (conflict !== undefined) return err(conflict)
   const next = { ...job.value, ServiceTokenID: caller.accessorId }
+  const isOverriding = request.body?.PolicyOverride === true
+  const policies = await planPolicies(context, caller, {
+    job: next,
+    existing: current,
+    isOverriding,
+  })
   const response = await responseOf(context, {
     next,
-    current,
+    // The plan is made on the state as it is after policies were asked.
+    current: context.store.tables.jobs.find(namespacedKey(namespace, next.ID)),
     withDiff: request.body?.Diff === true,
+    policies,
   })
   // It tells of the state, which may not be durable yet.
   await context.store.settled()
@@ -74,7 +84,7 @@ export async function planJob(
 function mayPlan(caller: Caller, namespace: string, body: JobPlanRequest = {}): boolean {
   const { grants } = caller
   const plans = grants.allows(namespace, 'submit-job') || grants.allows(namespace, 'plan-job')
-  return plans && (body.PolicyOverride !== true || grants.allows(namespace, 'policy-override'))
+  return plans && checkOverride(caller, namespace, body) === undefined
 }
 
 /** Reference §2.3: the texts are those of plan. */
@@ -93,11 +103,12 @@ interface Planned {
   readonly next: Job
   readonly current: Job | undefined
   readonly withDiff: boolean
+  readonly policies: PlannedVerdicts
 }
 
 async function responseOf(
   context: WorkloadContext,
-  { next, current, withDiff }: Planned,
+  { next, current, withDiff, policies }: Planned,
 ): Promise<JobPlanResponse> {
   const plan = dryRun(context, next, current)
   const { annotations, blocked } = plan
@@ -119,7 +130,8 @@ async function responseOf(
     CreatedEvals: created.length === 0 ? null : created,
     Diff: diff,
     NextPeriodicLaunch: nextLaunch(context, next),
-    Warnings: warningsText(jobWarnings(next)),
+    Warnings: warningsText([...jobWarnings(next), ...policies.warnings]),
+    PolicyVerdicts: policies.outcomes,
   }
 }
 

@@ -24,8 +24,11 @@ import {
   type Stamp,
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import { checkOverride, submitGuarded, type Prepared } from '../guarding/submit-guarded.ts'
+import type { VerdictWrite } from '../guarding/verdict-record.ts'
 import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
 import { examineJob } from './examine.ts'
+import { namespaceProblem } from './namespace-rules.ts'
 import { placesInSource } from './placed-problems.ts'
 import { storedSource, takeSource } from './submissions.ts'
 import { betweenSteps } from './turns.ts'
@@ -75,19 +78,45 @@ export async function registerJob(
   const job = acceptJob(context, submitted.value, namespace)
   if (!job.ok) return await placedInSource(context, job, { namespace, body })
   await betweenSteps(submitted.value)
-  const current = context.store.tables.jobs.find(namespacedKey(namespace, job.value.ID))
-  const conflict = checkIndex(body, current) ?? checkUpdate(job.value, current)
-  if (conflict !== undefined) return err(conflict)
   const next = { ...job.value, ServiceTokenID: caller.accessorId }
-  const wanted = body.PreserveCounts === true ? preserveCounts(next, current) : next
   const source = takeSource(body.Submission)
-  const written = await commitJob(context, {
-    job: wanted,
-    current,
-    priority: body.EvalPriority ?? 0,
-    source: source.bytes,
-  })
-  return ok({ ...written, warnings: [...written.warnings, ...source.warnings] })
+  return await submitGuarded(
+    context,
+    { operation: 'register', caller, override: body },
+    {
+      prepare: () => prepareRegistration(context, next, body),
+      write: async ({ job: wanted, existing: current }, { warnings, record }) => {
+        const priority = body.EvalPriority ?? 0
+        const commit = { job: wanted, current, priority, source: source.bytes, record }
+        const written = await commitJob(context, commit)
+        return { ...written, warnings: [...written.warnings, ...source.warnings, ...warnings] }
+      },
+    },
+  )
+}
+
+/** What holds against the state; policies are asked in between, so it is asked twice. */
+function prepareRegistration(
+  { store }: WorkloadContext,
+  next: Job,
+  body: JobRegisterRequest,
+): Result<Prepared, Refusal> {
+  const { Namespace: namespace, ID: jobId } = next
+  // It may have been deleted since the job was examined.
+  if (!store.tables.namespaces.has(namespace))
+    return invalid(namespaceProblem(store, next) ?? NAMESPACE_GONE)
+  const current = store.tables.jobs.find(namespacedKey(namespace, jobId))
+  const conflict = checkIndex(body, current) ?? checkUpdate(next, current)
+  if (conflict !== undefined) return err(conflict)
+  const job = body.PreserveCounts === true ? preserveCounts(next, current) : next
+  return ok({ job, existing: current, jobId, key: specificationKey(current) })
+}
+
+const NAMESPACE_GONE = 'the namespace is gone'
+
+/** Changes whenever a job is specified anew, and not with its status. */
+export function specificationKey(job: Job | undefined): string {
+  return job === undefined ? '' : `${job.CreateIndex}/${job.JobModifyIndex}`
 }
 
 function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, Refusal> {
@@ -136,7 +165,7 @@ export const NO_PATH_TO_REGION: Refusal = refusal('region-unknown', 'No path to 
 function mayRegister(caller: Caller, namespace: string, body: JobRegisterRequest): boolean {
   const { grants } = caller
   const submits = grants.allows(namespace, 'submit-job') || grants.allows(namespace, 'register-job')
-  return submits && (body.PolicyOverride !== true || grants.allows(namespace, 'policy-override'))
+  return submits && checkOverride(caller, namespace, body) === undefined
 }
 
 /** The job in its canonical form, or every reason why it is none. */
@@ -206,13 +235,15 @@ export interface JobCommit {
   readonly priority: number
   /** The source of a new version: bytes to store, or the key of a blob that is stored already. */
   readonly source: Uint8Array | string | undefined
+  /** What is remembered of policies that were passed over. */
+  readonly record: VerdictWrite
 }
 
 /**
  * One commit: the job, its version and its evaluation. An unchanged job gets an evaluation only.
  */
 export async function commitJob(context: WorkloadContext, request: JobCommit): Promise<JobWritten> {
-  const { job, current, source } = request
+  const { job, current, source, record } = request
   const kept = unchangedJob(job, current)
   const evalId = needsEvaluation(job) ? context.ids.uuid() : ''
   const version = nextVersionNumber(context.store.tables, job)
@@ -223,8 +254,11 @@ export async function commitJob(context: WorkloadContext, request: JobCommit): P
   })
   const { index, durable } = context.store.commit({
     cause: kept === undefined ? 'JobRegistered' : 'EvaluationUpdated',
-    blobs: kept === undefined ? blobs : [],
-    changes: (stamp) => jobRows(context, { ...request, kept }, { stamp, evalId, sourceBlob }),
+    blobs: [...(kept === undefined ? blobs : []), ...record.blobs],
+    changes: (stamp) => [
+      ...jobRows(context, { ...request, kept }, { stamp, evalId, sourceBlob }),
+      ...record.changes(stamp),
+    ],
   })
   await durable
   return {
@@ -255,7 +289,12 @@ export interface JobRowsOptions {
 /** What registering the job writes; a dry run looks at the cluster as it would be with these. */
 export function jobRows(
   context: WorkloadContext,
-  { job, current, priority, kept }: Omit<JobCommit, 'source'> & { readonly kept: Job | undefined },
+  {
+    job,
+    current,
+    priority,
+    kept,
+  }: Omit<JobCommit, 'source' | 'record'> & { readonly kept: Job | undefined },
   { stamp, evalId, sourceBlob }: JobRowsOptions,
 ): Change[] {
   const { tables } = context.store

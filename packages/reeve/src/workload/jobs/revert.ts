@@ -4,7 +4,8 @@ import { err, ok, type Result } from '../../kit/result.ts'
 import { jobUpdateRefusal, refusal, type Refusal } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { acceptJob, commitJob, type JobWritten } from './register.ts'
+import { checkOverride, submitGuarded, type Prepared } from '../guarding/submit-guarded.ts'
+import { acceptJob, commitJob, specificationKey, type JobWritten } from './register.ts'
 import { namesJob } from './named-job.ts'
 import { findSubmission } from './submissions.ts'
 import { findVersion, versionNotFound, type VersionName } from './versions.ts'
@@ -17,8 +18,8 @@ export interface RevertRequest {
 
 /**
  * Spec W: Revert. An earlier version is registered again, as a new one that is not stable, with the
- * source it was made from. Nothing is awaited between the checks and the commit, so that of several
- * callers who enforce one prior version one succeeds.
+ * source it was made from. Nothing is awaited between the last checks and the commit, so that of
+ * several callers who enforce one prior version one succeeds.
  */
 export async function revertJob(
   context: WorkloadContext,
@@ -27,6 +28,32 @@ export async function revertJob(
 ): Promise<Result<JobWritten, Refusal>> {
   const unnamed = namesJob(body, jobId)
   if (unnamed !== undefined) return err(unnamed)
+  const passes = checkOverride(caller, namespace, body)
+  if (passes !== undefined) return err(passes)
+  return await submitGuarded(
+    context,
+    { operation: 'revert', caller, override: body },
+    {
+      prepare: () => prepareRevert(context, caller, { namespace, jobId, body }),
+      write: async ({ job, existing, name }, { warnings, record }) => {
+        const source = findSubmission(context.store, name)?.BlobKey
+        const commit = { job, current: existing, priority: 0, source, record }
+        const written = await commitJob(context, commit)
+        return { ...written, warnings: [...written.warnings, ...warnings] }
+      },
+    },
+  )
+}
+
+interface PreparedRevert extends Prepared {
+  readonly name: VersionName
+}
+
+function prepareRevert(
+  context: WorkloadContext,
+  caller: Caller,
+  { namespace, jobId, body }: RevertRequest,
+): Result<PreparedRevert, Refusal> {
   const current = context.store.tables.jobs.find(namespacedKey(namespace, jobId))
   if (current === undefined) return err(refusal('job-not-found', `job "${jobId}" not found`))
   const name: VersionName = { namespace, jobId, version: body.JobVersion ?? 0 }
@@ -46,13 +73,13 @@ export async function revertJob(
   if (!job.ok) return job
   const change = jobUpdateRefusal(current, job.value)
   if (change !== undefined) return invalid(change)
-  const written = await commitJob(context, {
+  return ok({
     job: { ...job.value, ServiceTokenID: caller.accessorId },
-    current,
-    priority: 0,
-    source: findSubmission(context.store, name)?.BlobKey,
+    existing: current,
+    jobId,
+    key: `${specificationKey(current)}/${specificationKey(target)}`,
+    name,
   })
-  return ok(written)
 }
 
 function invalid(message: string): Result<never, Refusal> {

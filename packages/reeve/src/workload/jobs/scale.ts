@@ -5,7 +5,6 @@ import { err, ok, type Result } from '../../kit/result.ts'
 import {
   isParent,
   newEvaluation,
-  PERMISSION_DENIED,
   refusal,
   scaleProblem,
   scaleRequestProblem,
@@ -23,7 +22,15 @@ import {
   type Stamp,
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import {
+  checkOverride,
+  submitGuarded,
+  UNGUARDED,
+  type Allowed,
+  type Prepared,
+} from '../guarding/submit-guarded.ts'
 import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
+import { specificationKey } from './register.ts'
 import { versionRows } from './versions.ts'
 
 export interface ScaleRequest {
@@ -38,6 +45,7 @@ export interface JobScaled {
   readonly evalId: string | undefined
   readonly jobModifyIndex: number
   readonly index: number
+  readonly warnings: readonly string[]
 }
 
 /** Spec W: Scale task group. The order of the checks is the reference's (§2.3, scale notes). */
@@ -47,20 +55,54 @@ export async function scaleJob(
   request: ScaleRequest,
 ): Promise<Result<JobScaled, Refusal>> {
   const { store } = context
-  const { namespace, jobId, body = {} } = request
-  if (body.PolicyOverride === true && !caller.grants.allows(namespace, 'policy-override'))
-    return err(PERMISSION_DENIED)
+  const { namespace, body = {} } = request
+  const passes = checkOverride(caller, namespace, body)
+  if (passes !== undefined) return err(passes)
   const disabled = checkRegistrationEnabled(store, caller)
   if (disabled !== undefined) return err(disabled)
   const wish = wishOf(request)
   if (!wish.ok) return invalid(wish.error)
-  const job = store.tables.jobs.find(namespacedKey(namespace, jobId))
+  const prepare = () => prepareScale(context, request, wish.value)
+  // Without a count only an event is recorded: nothing that policies could deny.
+  if (wish.value.count === undefined) {
+    const prepared = prepare()
+    return prepared.ok
+      ? ok(
+          await commitScale(context, prepared.value.existing, {
+            wish: wish.value,
+            allowed: UNGUARDED,
+          }),
+        )
+      : prepared
+  }
+  return await submitGuarded(
+    context,
+    { operation: 'scale', caller, override: body },
+    {
+      prepare,
+      write: ({ existing }, allowed) =>
+        commitScale(context, existing, { wish: wish.value, allowed }),
+    },
+  )
+}
+
+interface PreparedScale extends Prepared {
+  readonly existing: Job
+}
+
+function prepareScale(
+  context: WorkloadContext,
+  { namespace, jobId, body = {} }: ScaleRequest,
+  wish: ScaleWish,
+): Result<PreparedScale, Refusal> {
+  const job = context.store.tables.jobs.find(namespacedKey(namespace, jobId))
   if (job === undefined)
     return err(refusal('job-not-found', `job ${JSON.stringify(jobId)} not found`))
-  const problem = scaleProblem(job, wish.value)
+  const problem = scaleProblem(job, wish)
   if (problem !== undefined) return invalid(problem)
-  const conflict = wish.value.count === undefined ? undefined : checkJob(context, job, body)
-  return conflict === undefined ? ok(await commitScale(context, job, wish.value)) : err(conflict)
+  const conflict = wish.count === undefined ? undefined : checkJob(context, job, body)
+  if (conflict !== undefined) return err(conflict)
+  return ok({ job: withCount(job, wish), existing: job, jobId, key: specificationKey(job) })
 }
 
 function wishOf({ namespace, jobId, body = {} }: ScaleRequest): Result<ScaleWish, string> {
@@ -100,28 +142,35 @@ function checkJob(
   )
 }
 
+interface AllowedScale {
+  readonly wish: ScaleWish
+  readonly allowed: Allowed
+}
+
 /** One commit: the event, and with a count the new version and its evaluation. */
 async function commitScale(
   context: WorkloadContext,
   job: Job,
-  wish: ScaleWish,
+  { wish, allowed: { warnings, record } }: AllowedScale,
 ): Promise<JobScaled> {
   const { store, ids } = context
   const evalId = wish.count === undefined || isParent(job) ? undefined : ids.uuid()
   const isNewVersion = withCount(job, wish) !== job
   const { index, durable } = store.commit({
     cause: isNewVersion ? 'JobRegistered' : 'EvaluationUpdated',
+    blobs: record.blobs,
     changes: (stamp) => {
       const next = isNewVersion ? scaledVersion(job, wish, stamp) : job
-      return withJobRows(store.tables, [
+      const rows = withJobRows(store.tables, [
         ...(isNewVersion ? versionRows(context, next) : []),
         ...(evalId === undefined ? [] : [evaluationRow(next, evalId, stamp)]),
         eventRow(context, job, { wish, evalId, stamp }),
       ])
+      return [...rows, ...record.changes(stamp)]
     },
   })
   await durable
-  return { evalId, jobModifyIndex: isNewVersion ? index : job.ModifyIndex, index }
+  return { evalId, jobModifyIndex: isNewVersion ? index : job.ModifyIndex, index, warnings }
 }
 
 function scaledVersion(job: Job, wish: ScaleWish, { index, timeMs }: Stamp): Job {

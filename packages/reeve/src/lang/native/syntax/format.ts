@@ -123,15 +123,21 @@ class Printer {
   /** Brackets that one line opens together count as one level. */
   #indent(token: Token | undefined): string {
     const isClosing = token !== undefined && token.kind === 'mark' && /^[)\]}]$/.test(token.text)
-    const open = isClosing ? this.#levels.slice(0, -1) : this.#levels
+    const closed = isClosing ? this.#levels.at(-1)?.line : undefined
+    const open = this.#levels.filter(({ line }) => line !== closed)
     const last = open.at(-1)
     const isClause = token?.kind === 'word' && (token.text === 'when' || token.text === 'else')
     const inClause = open.filter((level) => level.inClause).length
     const clauses =
       last?.isCase === true && isClause ? inClause - (last.inClause ? 1 : 0) : inClause
     const lines = new Set(open.map(({ line }) => line)).size
-    const goesOn = this.#continues && !isClosing && !this.#spacing.isAfterOpening ? 1 : 0
-    return INDENT.repeat(lines + clauses + goesOn)
+    return INDENT.repeat(lines + clauses + (this.#goesOn(isClosing, isClause) ? 1 : 0))
+  }
+
+  #goesOn(isClosing: boolean, isClause: boolean): boolean {
+    // An `else` below the brace of its `if` goes on, but stands below the `if`.
+    const isElse = isClause && this.#spacing.previous?.text === '}'
+    return this.#continues && !isClosing && !isElse && !this.#spacing.isAfterOpening
   }
 
   #track(token: Token): void {

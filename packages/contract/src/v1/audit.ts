@@ -1,0 +1,83 @@
+import { Type } from 'typebox'
+import { route } from '../route.ts'
+import { Timestamp, type Shape } from '../shape.ts'
+import { denied, ok, refused } from './answer.ts'
+import { common, consistency, Text } from './query.ts'
+
+/** Who may stand behind a write: a token of `/v1`, or a caller of `/api/v2`. */
+export const AUDIT_ACTOR_TYPES = [
+  'management',
+  'client',
+  'anonymous',
+  'disabled',
+  'user',
+  'team',
+  'organization',
+] as const
+
+export const AuditActor = Type.Object(
+  {
+    Type: Type.Enum(AUDIT_ACTOR_TYPES, { description: '`disabled`: ACLs are off.' }),
+    ID: Type.String({ description: 'Accessor ID of a token of `/v1`, user id of `/api/v2`.' }),
+    Name: Type.String(),
+    TokenID: Type.String({ description: 'The token that was shown; never its secret.' }),
+  },
+  { $id: 'AuditActor', description: 'Who made a write.' },
+)
+export type AuditActor = Shape<typeof AuditActor>
+
+/** One write on one of the two APIs, or the refusal of one. */
+export const AuditRecord = Type.Object(
+  {
+    ID: Type.String({ description: 'Sorts by time.' }),
+    Time: Timestamp(),
+    Actor: AuditActor,
+    Address: Type.String({ description: 'Where the connection came from.' }),
+    RequestID: Type.String({ description: 'As in the header `X-Request-Id` of the answer.' }),
+    Method: Type.String(),
+    Route: Type.String({ description: 'The path of the contract, such as `/v1/job/:job_id`.' }),
+    Action: Type.String({ description: 'The operation id of the contract, such as `stopJob`.' }),
+    Namespace: Type.String({ description: 'Empty for what has no namespace.' }),
+    OrganizationID: Type.String({ description: '`org-…`; empty for what is in none.' }),
+    Resources: Type.Array(Type.String(), { description: 'What was written, by id or name.' }),
+    Status: Type.Integer({ description: 'The HTTP status of the answer.' }),
+  },
+  { $id: 'AuditRecord', description: 'Who wrote what, when and from where.' },
+)
+export type AuditRecord = Shape<typeof AuditRecord>
+
+export const auditRoutes = {
+  listAuditRecords: route({
+    id: 'listAuditRecords',
+    methods: ['GET'],
+    path: '/v1/audit',
+    summary: 'List the writes on both APIs, the newest first.',
+    section: 'Audit',
+    query: Type.Object({
+      ...common,
+      ...consistency,
+      actor: Text('Only writes of this actor, by `Actor.ID`.'),
+      action: Text('Only this operation, such as `registerJob`.'),
+      resource: Text('Only writes of what has this id or name.'),
+      organization: Text('Only writes in the organization of this id, `org-…`.'),
+      since: Text('Not before this time (RFC 3339).'),
+      until: Text('Before this time (RFC 3339).'),
+      per_page: Type.Optional(
+        Type.Integer({
+          description: 'Records on one page; 0 means 100.',
+          minimum: 0,
+          default: 100,
+        }),
+      ),
+      next_token: Text(
+        'Where the page starts: the header `X-Service-NextToken` of the one before.',
+      ),
+    }),
+    answers: {
+      200: ok(Type.Array(AuditRecord), 'The records, the newest first.'),
+      400: refused('A time or the size of the page cannot be read.'),
+      403: denied,
+    },
+    needs: 'management',
+  }),
+} as const

@@ -1,0 +1,106 @@
+import { Type } from 'typebox'
+import { route } from '../route.ts'
+import { Index, Nanoseconds, Nullable, type Shape } from '../shape.ts'
+import { denied, ok, refused } from './answer.ts'
+import { JobPath } from './job-path.ts'
+import { blocking, common, listing } from './query.ts'
+
+/** The levels of both kinds of policies (Spec G: Policies). */
+export const POLICY_LEVELS = ['hard-mandatory', 'soft-mandatory', 'advisory', 'mandatory'] as const
+
+/** What the words of a policy come to for the job. */
+export const POLICY_EFFECTS = ['passes', 'warns', 'denies', 'overridden'] as const
+
+export const JobPolicyFinding = Type.Object(
+  {
+    Rule: Nullable(Type.String()),
+    Line: Nullable(Type.Integer()),
+    Column: Nullable(Type.Integer()),
+    Message: Type.String({ description: 'What is not as the policy wants it, with the values.' }),
+  },
+  { $id: 'JobPolicyFinding' },
+)
+export type JobPolicyFinding = Shape<typeof JobPolicyFinding>
+
+export const JobPolicyOutcome = Type.Object(
+  {
+    PolicySet: Type.String(),
+    PolicySetID: Type.String(),
+    Policy: Type.String(),
+    PolicyID: Type.String(),
+    Level: Type.Enum(POLICY_LEVELS),
+    Status: Type.Enum(['passed', 'failed', 'errored'] as const),
+    Effect: Type.Enum(POLICY_EFFECTS),
+    Overridable: Type.Boolean({
+      description: 'Whether `PolicyOverride` passes over it when it does not pass.',
+    }),
+    Description: Nullable(Type.String()),
+    Findings: Type.Array(JobPolicyFinding),
+    FindingsOmitted: Type.Integer({ description: 'Findings beyond those that are listed.' }),
+  },
+  { $id: 'JobPolicyOutcome', description: 'What one policy of one set says of a job.' },
+)
+export type JobPolicyOutcome = Shape<typeof JobPolicyOutcome>
+
+/** What policies are asked about; a plan is never kept. */
+export const GUARDED_OPERATIONS = ['register', 'scale', 'dispatch', 'revert'] as const
+export type GuardedOperation = (typeof GUARDED_OPERATIONS)[number]
+
+export const VERDICT_RESULTS = ['denied', 'overridden'] as const
+
+/** Issue 7: who was denied or passed over a policy, why and when. This product's own. */
+export const PolicyVerdict = Type.Object(
+  {
+    ID: Type.String({ format: 'uuid' }),
+    Namespace: Type.String(),
+    JobID: Type.String({ description: 'Of a dispatch, the parent.' }),
+    Operation: Type.Enum(GUARDED_OPERATIONS),
+    Result: Type.Enum(VERDICT_RESULTS),
+    AccessorID: Type.String({ description: 'Who asked; empty when access control is off.' }),
+    TokenName: Type.String(),
+    Comment: Type.String({ description: 'Why the policies were passed over, in the words given.' }),
+    Time: Nanoseconds(),
+    SubjectHash: Type.String({ description: 'SHA-256 of the job that was judged.' }),
+    HasSubject: Type.Boolean({ description: 'Whether the job that was judged is kept.' }),
+    Asked: Type.Integer({ description: 'How many policies were asked.' }),
+    Outcomes: Type.Array(JobPolicyOutcome, { description: 'Those that did not pass.' }),
+    OutcomesOmitted: Type.Integer({ description: 'Outcomes beyond those that are listed.' }),
+    CreateIndex: Index(),
+    ModifyIndex: Index(),
+  },
+  { $id: 'PolicyVerdict', description: 'A job that policies denied, or that passed over them.' },
+)
+export type PolicyVerdict = Shape<typeof PolicyVerdict>
+
+const VerdictQuery = Type.Object({ ...common, ...blocking, ...listing })
+const verdictAnswers = {
+  200: ok(Type.Array(PolicyVerdict), 'The verdicts; the latest of each namespace are kept.'),
+  400: refused('The filter cannot be read.'),
+  403: denied,
+}
+
+export const policyVerdictRoutes = {
+  listPolicyVerdicts: route({
+    id: 'listPolicyVerdicts',
+    methods: ['GET'],
+    path: '/v1/policy-verdicts',
+    summary: 'List the denials and overrides of a namespace.',
+    section: 'Jobs',
+    query: VerdictQuery,
+    answers: verdictAnswers,
+    blocking: true,
+    needs: 'namespace:read-job',
+  }),
+  listJobVerdicts: route({
+    id: 'listJobVerdicts',
+    methods: ['GET'],
+    path: '/v1/job/:job_id/verdicts',
+    summary: 'List the denials and overrides of a job.',
+    section: 'Jobs',
+    params: JobPath,
+    query: VerdictQuery,
+    answers: verdictAnswers,
+    blocking: true,
+    needs: 'namespace:read-job',
+  }),
+} as const

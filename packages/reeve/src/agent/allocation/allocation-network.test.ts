@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { allocationId, anAssignment, pass, turn } from '../../../test/build/agent.ts'
+import { aRunner } from '../../../test/build/runner.ts'
+import type { AllocationNetwork, AllocationNetworks } from '../network/allocation-network.ts'
+
+/** Networks that only remember what was asked of them. */
+function someNetworks(): AllocationNetworks & { readonly calls: string[] } {
+  const calls: string[] = []
+  const made = new Map<string, AllocationNetwork>()
+  return {
+    mode: 'bridge',
+    calls,
+    open: () => Promise.resolve(),
+    probe: () => Promise.resolve(undefined),
+    find: (id) => made.get(id),
+    setUp: (id, ports) => {
+      calls.push(`up ${ports.map(({ label }) => label).join()}`)
+      const network = { namespacePath: `/ns/${id}`, address: '172.30.64.2', interfaceName: 'eth0' }
+      made.set(id, network)
+      return Promise.resolve(network)
+    },
+    tearDown: (id) => {
+      calls.push('down')
+      made.delete(id)
+      return Promise.resolve()
+    },
+  }
+}
+
+function withNetwork(Mode: string): ReturnType<typeof anAssignment> {
+  const network = {
+    Mode,
+    Device: '',
+    CIDR: '',
+    IP: '',
+    Hostname: 'web-${REEVE_ALLOC_INDEX}',
+    MBits: 0,
+    DNS: { Servers: ['10.0.0.53'], Searches: null, Options: null },
+    ReservedPorts: null,
+    DynamicPorts: null,
+    CNI: null,
+  }
+  const Ports = [{ Label: 'http', Value: 25_000, To: 8_080, HostIP: '10.0.0.1' }]
+  const AllocatedResources = {
+    Tasks: {},
+    TaskLifecycles: {},
+    Shared: { Networks: null, DiskMB: 1, Ports },
+  }
+  return anAssignment({ group: { Networks: [network] }, allocation: { AllocatedResources } })
+}
+
+test('a group with a network of its own gets it before its tasks, and loses it after', async () => {
+  const networks = someNetworks()
+  const bench = await aRunner(withNetwork('bridge'), { networks })
+  assert.deepEqual(networks.calls, ['up http'])
+  const launch = bench.driver.running[0]?.launch
+  assert.deepEqual(launch?.network, {
+    mode: 'bridge',
+    namespacePath: `/ns/${allocationId(1)}`,
+    hostname: 'web-0',
+    hosts: [{ address: '172.30.64.2', names: ['web-0'] }],
+    dns: { servers: ['10.0.0.53'], searches: [], options: [] },
+    ports: [{ label: 'http', hostIp: '10.0.0.1', hostPort: 25_000, to: 8_080 }],
+  })
+  assert.equal(launch?.env['REEVE_ALLOC_ADDR_http'], '172.30.64.2:8080')
+  await bench.runner.destroy()
+  await bench.runner.ended
+  assert.deepEqual(networks.calls, ['up http', 'down'])
+})
+
+for (const mode of ['host', 'none', '']) {
+  test(`the mode ${JSON.stringify(mode)} needs no network of its own`, async () => {
+    const bench = await aRunner(withNetwork(mode))
+    const network = bench.driver.running[0]?.launch.network
+    assert.equal(network?.mode, mode === '' ? 'host' : mode)
+    assert.equal(network?.namespacePath, undefined)
+    await bench.runner.destroy()
+  })
+}
+
+for (const [mode, networks] of [
+  ['bridge', undefined],
+  ['cni/own', someNetworks()],
+] as const) {
+  test(`a node without networks of the mode ${mode} refuses the allocation`, async () => {
+    const fields = networks === undefined ? {} : { networks }
+    const bench = await aRunner(withNetwork(mode), fields)
+    await pass(bench.clock, 10)
+    await turn()
+    assert.deepEqual(bench.events('web'), ['Received', 'Setup Failure'])
+    assert.match(
+      bench.runner.task('web').state.Events.at(-1)?.SetupError ?? '',
+      /this node has no network of the mode/,
+    )
+  })
+}

@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { chown, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getuid, kill } from 'node:process'
+import { test, type TestContext } from 'node:test'
+import { systemClock } from '../../../test/build/agent.ts'
+import { ProgramBench } from '../../../test/build/shell-bench.ts'
+import { until } from '../../../test/build/until.ts'
+import { shellTaskDriverSuite, written } from '../../../test/suites/shell-task-driver.ts'
+import { taskDriverSuite } from '../../../test/suites/task-driver.ts'
+import type { RunningTask, TaskDriver } from '../../agent/index.ts'
+import { ExecDriver, type ExecPolicy } from '../exec/exec-driver.ts'
+import { RawExecDriver } from '../raw-exec/raw-exec-driver.ts'
+import { readProcess } from '../raw-exec/processes.ts'
+import { DEFAULT_CAPS } from '../settings/capabilities.ts'
+import { NativeRuntime } from './native-runtime.ts'
+import { readHandle } from './records.ts'
+
+const program = join(import.meta.dirname, '../../../../../node_modules/.cache/reeve/reeve-task')
+
+const policy: ExecPolicy = {
+  allowCaps: DEFAULT_CAPS,
+  denyUsers: ['root', '0'],
+  allowHostNamespaces: false,
+  isCpuHard: false,
+  pidsMax: 4_096,
+  chrootEnv: undefined,
+}
+
+/** What this machine lacks for the whole file; empty: nothing. */
+async function trouble(): Promise<string> {
+  if (!existsSync(program)) return 'the native helper was not built'
+  if (getuid?.() !== 0) return 'only root may isolate tasks'
+  const stateDir = await mkdtemp(join(tmpdir(), 'reeve-test-'))
+  const helper = new NativeRuntime({ program, stateDir, clock: systemClock })
+  const facts = await helper.facts().catch(() => undefined)
+  await helper.close()
+  await rm(stateDir, { recursive: true, force: true })
+  return facts === undefined ? 'the native helper does not run here' : facts.isolationTrouble
+}
+
+type Kind = 'exec' | 'raw_exec'
+
+interface NativeBench {
+  readonly bench: ProgramBench
+  readonly stateDir: string
+  readonly helper: NativeRuntime
+}
+
+function makeDriver(kind: Kind, helper: NativeRuntime, stateDir: string): TaskDriver {
+  const clock = systemClock
+  return kind === 'exec'
+    ? new ExecDriver({ clock, helper, policy, stateDir })
+    : new RawExecDriver({ clock, helper })
+}
+
+async function openBench(t: TestContext, kind: Kind): Promise<NativeBench> {
+  let found: Pick<NativeBench, 'helper' | 'stateDir'> | undefined
+  const bench = await ProgramBench.open(t, (dir) => {
+    const stateDir = join(dir, 'state')
+    const helper = new NativeRuntime({ program, stateDir, clock: systemClock })
+    found = { helper, stateDir }
+    return {
+      driver: makeDriver(kind, helper, stateDir),
+      config: (text) => ({ command: 'sh', args: ['-c', text] }),
+      close: () => helper.close(),
+    }
+  })
+  assert.ok(found !== undefined)
+  await chown(join(bench.dir, 'alloc/data'), 65_534, 65_534)
+  return { bench, ...found }
+}
+
+async function shimOf({ handle }: RunningTask): Promise<number> {
+  const record = await readHandle(join(handle.dir, 'handle.json'))
+  return record?.shim.pid ?? 0
+}
+
+const why = await trouble()
+if (why === '') {
+  for (const kind of ['raw_exec', 'exec'] as const) suitesOf(kind)
+  ownTests()
+} else test('tasks under the native helper', { skip: why }, () => undefined)
+
+function suitesOf(kind: Kind): void {
+  taskDriverSuite(`${kind} by the helper`, async (t) => {
+    const { bench, stateDir } = await openBench(t, kind)
+    return {
+      driver: bench.driver,
+      reopen: () => {
+        const next = new NativeRuntime({ program, stateDir, clock: systemClock })
+        t.after(() => next.close())
+        return makeDriver(kind, next, stateDir)
+      },
+      launch: (behaviour) => bench.launch(behaviour),
+      wait: (promise) => promise,
+      ready: (task) => bench.ready(task),
+    }
+  })
+
+  shellTaskDriverSuite(
+    `${kind} by the helper`,
+    async (t) => {
+      const { bench } = await openBench(t, kind)
+      return {
+        driver: bench.driver,
+        script: (text, fields) => bench.script(text, fields),
+        killSupervisor: async (task) => void kill(await shimOf(task), 'SIGKILL'),
+      }
+    },
+    kind === 'raw_exec' ? { limits: 'plain programs have no limits' } : {},
+  )
+}
+
+function ownTests(): void {
+  test('exec: a node says what isolation it has, after a trial task', async (t) => {
+    const { bench } = await openBench(t, 'exec')
+    const { attributes, healthy } = await bench.driver.fingerprint()
+    assert.equal(healthy, true)
+    assert.equal(attributes['driver.exec.helper'], '1')
+    assert.match(attributes['driver.exec.cgroup'] ?? '', /^(v1|v2|hybrid|none)$/)
+  })
+
+  const inside = [
+    { name: 'is nobody', script: 'id -u; id -g', says: '65534\n65534\n' },
+    { name: 'has no capabilities', script: 'grep CapEff /proc/self/status', says: /0{16}\n$/ },
+    {
+      name: 'sees only its own processes',
+      script: 'ls -d /proc/[0-9]* | wc -l',
+      says: /^[1-4]\n$/,
+    },
+    {
+      name: 'cannot write programs of the machine',
+      script: 'touch /usr/x 2>/dev/null || echo no',
+      says: 'no\n',
+    },
+    { name: 'sees no home of anybody', script: 'ls /root /home 2>&1 | wc -l', says: /^[12]\n$/ },
+    {
+      name: 'has its directories where they belong',
+      script: 'touch /local/a /tmp/b /secrets/c /alloc/data/d && echo yes',
+      says: 'yes\n',
+    },
+    {
+      name: 'cannot change its logs',
+      script: 'touch /alloc/logs/x 2>/dev/null || echo no',
+      says: 'no\n',
+    },
+    { name: 'has a name in the list of users', script: 'id -un', says: 'nobody\n' },
+    {
+      name: 'is asked by no other name than that of the machine',
+      script: 'hostname',
+      says: /\S\n$/,
+    },
+    {
+      name: 'writes to its own output by name',
+      script: 'echo out >/dev/stdout; echo err >/dev/stderr',
+      says: 'out\n',
+    },
+  ]
+  for (const c of inside) {
+    test(`exec: a task ${c.name}`, async (t) => {
+      const { bench } = await openBench(t, 'exec')
+      const task = await bench.driver.start(bench.script(c.script))
+      await task.exited
+      const text = await written(bench.logs.stdoutPrefix)
+      if (typeof c.says === 'string') assert.equal(text, c.says)
+      else assert.match(text, c.says)
+      await task.forget()
+    })
+  }
+
+  const refused = [
+    { name: 'root', fields: { user: 'root' }, message: /"root" is not allowed/ },
+    { name: 'user 0', fields: { user: '0:0' }, message: /is not allowed/ },
+    {
+      name: 'a capability outside the list',
+      config: { cap_add: ['sys_admin'] },
+      message: /does not allow sys_admin/,
+    },
+    { name: 'the processes of the machine', config: { pid_mode: 'host' }, message: /not allowed/ },
+    { name: 'a relative work_dir', config: { work_dir: 'x' }, message: /^work_dir must begin/ },
+  ]
+  for (const c of refused) {
+    test(`exec: ${c.name} is refused`, async (t) => {
+      const { bench } = await openBench(t, 'exec')
+      const launch = bench.script('true', c.fields ?? {})
+      const config = { ...launch.config, ...c.config }
+      await assert.rejects(bench.driver.start({ ...launch, config }), {
+        kind: 'task-config',
+        message: c.message,
+      })
+    })
+  }
+
+  test('exec: a capability that is asked for and allowed is had', async (t) => {
+    const { bench } = await openBench(t, 'exec')
+    const launch = bench.script('grep CapEff /proc/self/status')
+    const config = { ...launch.config, cap_add: ['NET_BIND_SERVICE'] }
+    const task = await bench.driver.start({ ...launch, config })
+    await task.exited
+    assert.match(await written(bench.logs.stdoutPrefix), /0000000000000400\n$/)
+    await task.forget()
+  })
+
+  test('a launcher that dies takes no task with it, and the next one is started', async (t) => {
+    const { bench, stateDir } = await openBench(t, 'exec')
+    const task = await bench.driver.start(bench.launch({ kind: 'runs' }))
+    await bench.ready(task)
+    const { pid } = JSON.parse(await readFile(join(stateDir, 'launcher.json'), 'utf8'))
+    kill(pid, 'SIGKILL')
+    await until('its end', () => (readProcess(pid) === undefined ? true : undefined))
+    await task.stop({ signal: 'SIGTERM', timeoutMs: 5_000 })
+    assert.equal((await task.exited).exitCode, 0)
+    const again = await bench.driver.start(bench.launch({ kind: 'exits', code: 5 }))
+    assert.equal((await again.exited).exitCode, 5)
+  })
+
+  test('fifty tasks at once end with their own codes, and leave no groups', async (t) => {
+    const { bench, helper } = await openBench(t, 'exec')
+    const codes = Array.from({ length: 50 }, (_, n) => n)
+    const found = await Promise.all(
+      codes.map(async (code) => {
+        const task = await bench.driver.start(bench.script(`exit ${code}`))
+        const { exitCode } = await task.exited
+        await task.forget()
+        return exitCode
+      }),
+    )
+    assert.deepEqual(found, codes)
+    const { layout } = await helper.facts()
+    const dirs = [...Object.values(layout.v1), ...(layout.v2 === undefined ? [] : [layout.v2.dir])]
+    const ours = bench.script('').handle.id.replace(/-\d+$/, '')
+    for (const dir of dirs) {
+      const left = (await readdir(dir)).filter((name) => name.startsWith(ours))
+      assert.deepEqual(left, [])
+    }
+  })
+}

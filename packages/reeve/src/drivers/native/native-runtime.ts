@@ -1,0 +1,247 @@
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isMissing, pause, type Recovery, type TaskHandle } from '../../agent/index.ts'
+import type { Clock } from '../../kit/clock.ts'
+import { Fault, messageOf } from '../../kit/fault.ts'
+import { sendSignal } from '../raw-exec/process-tree.ts'
+import { isAlive, readProcess, type ProcessRef } from '../raw-exec/processes.ts'
+import { prepareParents } from './cgroup-parents.ts'
+import { chooseLayout, type CgroupLayout, type CgroupMount } from './cgroup-plan.ts'
+import { ExitWatch } from './exit-watch.ts'
+import { NativeTask, killTree, removeCgroups } from './native-task.ts'
+import { Launcher, type LauncherAnswer } from './launcher.ts'
+import { readExit, readHandle, type HandleRecord } from './records.ts'
+import { taskSpec, type TaskPlan, type TaskSpec } from './task-spec.ts'
+
+const BOOT_ID = '/proc/sys/kernel/random/boot_id'
+
+/** How long a launcher may go on with what an agent before this one asked it. */
+const LAUNCHER_END_MS_MAX = 10_000
+
+/** How long a start may still be under way whose launcher died. */
+const ORPHAN_MS_MAX = 3_000
+const LOOK_MS = 20
+
+export interface NativeOptions {
+  /** The helper's program file. */
+  readonly program: string
+  /** For the records of exits and of the launcher; kept from one agent to the next. */
+  readonly stateDir: string
+  readonly clock: Clock
+}
+
+/** What the helper found out about this machine. */
+export interface NativeFacts {
+  readonly layout: CgroupLayout
+  /** Empty when tasks can be isolated, else why not. */
+  readonly isolationTrouble: string
+  readonly hasSeccomp: boolean
+  readonly uid: number
+}
+
+/** Starts tasks through the helper and finds them again: what `exec` and `raw_exec` share. */
+export class NativeRuntime {
+  readonly #options: NativeOptions
+  readonly #launcher: Launcher
+  readonly #exits: ExitWatch
+  #facts: Promise<NativeFacts> | undefined
+  #previous: Promise<ProcessRef | undefined> | undefined
+
+  constructor(options: NativeOptions) {
+    this.#options = options
+    this.#exits = new ExitWatch(join(options.stateDir, 'exits'), options.clock)
+    this.#launcher = new Launcher({
+      program: options.program,
+      clock: options.clock,
+      began: (pid) => this.#noteLauncher(pid),
+      ended: (taskId) => this.#exits.look(taskId),
+    })
+  }
+
+  /** Asks the helper once what works here; a failure is asked again. */
+  facts(): Promise<NativeFacts> {
+    this.#facts ??= this.#probe().catch((thrown: unknown) => {
+      this.#facts = undefined
+      throw thrown
+    })
+    return this.#facts
+  }
+
+  /** Faults as `TaskDriver.start` says. */
+  async start(plan: TaskPlan): Promise<NativeTask> {
+    const { handle } = plan.launch
+    await this.#exits.open()
+    await mkdir(handle.dir, { recursive: true, mode: 0o700 })
+    if (plan.isolate !== undefined) await mkdir(plan.isolate.root, { recursive: true })
+    const spec = taskSpec(plan, {
+      exitFile: this.#exits.pathOf(handle.id),
+      handleFile: handlePath(handle),
+    })
+    await writeFile(specPath(handle), JSON.stringify(spec), { mode: 0o600 })
+    try {
+      await this.#launcher.ask('run', { spec: specPath(handle) })
+    } catch (thrown) {
+      const isUnknown = thrown instanceof Fault && thrown.kind === 'launcher'
+      const record = isUnknown ? await this.#orphan(handle) : undefined
+      if (record === undefined) {
+        await rm(handle.dir, { recursive: true, force: true })
+        throw startFault(thrown)
+      }
+    }
+    const record = await readHandle(handlePath(handle))
+    if (record === undefined) throw new Fault('task-start', 'the supervisor left no record')
+    return this.#task(handle, record, spec)
+  }
+
+  /** Reference task-drivers §5. */
+  async recover(handle: TaskHandle): Promise<Recovery> {
+    const bootId = (await readFile(BOOT_ID, 'utf8')).trim()
+    if (handle.bootId !== bootId) return { kind: 'lost', reason: 'the machine was restarted' }
+    await this.#exits.open()
+    const record = (await readHandle(handlePath(handle))) ?? (await this.#withdraw(handle))
+    if (record === undefined) {
+      await rm(handle.dir, { recursive: true, force: true })
+      return { kind: 'never-started' }
+    }
+    const spec = await readSpec(handle)
+    if (spec === undefined) return { kind: 'lost', reason: 'the record of its start is gone' }
+    const isSupervised = isAlive(record.shim)
+    // Read after the look at the shim: it writes before it ends.
+    const exit = await readExit(this.#exits.pathOf(handle.id))
+    if (isSupervised || exit !== undefined) {
+      return { kind: 'attached', task: this.#task(handle, record, spec) }
+    }
+    await killTree(this.#launcher, record)
+    await removeCgroups(this.#launcher, record)
+    return { kind: 'lost', reason: 'its supervisor ended without a record' }
+  }
+
+  /** Whether this start was made through the helper. */
+  async knows(handle: TaskHandle): Promise<boolean> {
+    return (await readSpec(handle)) !== undefined
+  }
+
+  /** Ends the launcher; tasks go on. */
+  async close(): Promise<void> {
+    await this.#launcher.close()
+  }
+
+  #task(handle: TaskHandle, record: HandleRecord, spec: TaskSpec): NativeTask {
+    const { program, clock } = this.#options
+    const { launcher, exits } = { launcher: this.#launcher, exits: this.#exits }
+    return new NativeTask({ handle, record, spec, program, launcher, exits, clock })
+  }
+
+  async #probe(): Promise<NativeFacts> {
+    const answer = await this.#launcher.ask('probe')
+    const mounts = answer['cgroupMounts']
+    const layout = chooseLayout(Array.isArray(mounts) ? mounts.filter(isMount) : [])
+    return {
+      layout: await prepareParents(layout),
+      isolationTrouble: isolationTrouble(answer),
+      hasSeccomp: answer['seccomp'] === true,
+      uid: Number(answer['uid'] ?? -1),
+    }
+  }
+
+  /** What a start became whose launcher died: the record of it, when it did begin. */
+  async #orphan(handle: TaskHandle): Promise<HandleRecord | undefined> {
+    const untilMs = this.#options.clock.nowMs() + ORPHAN_MS_MAX
+    while (this.#options.clock.nowMs() < untilMs) {
+      const record = await readHandle(handlePath(handle))
+      if (record !== undefined) return record
+      await pause(this.#options.clock, LOOK_MS)
+    }
+    return undefined
+  }
+
+  /**
+   * Calls off a start of which nothing is known: the launcher of that time finds no spec any more.
+   * If it had read it before, that is known once it is gone; it ends with the agent that made it.
+   */
+  async #withdraw(handle: TaskHandle): Promise<HandleRecord | undefined> {
+    try {
+      await rename(specPath(handle), withdrawnPath(handle))
+    } catch (thrown) {
+      if (!isMissing(thrown)) throw thrown
+      if ((await readSpec(handle)) === undefined) return undefined
+    }
+    await this.#previousGone()
+    return readHandle(handlePath(handle))
+  }
+
+  async #previousGone(): Promise<void> {
+    const previous = await this.#previousLauncher()
+    if (previous === undefined) return
+    const { clock } = this.#options
+    const untilMs = clock.nowMs() + LAUNCHER_END_MS_MAX
+    while (isAlive(previous)) {
+      if (clock.nowMs() >= untilMs) sendSignal(previous, SIGKILL)
+      await pause(clock, LOOK_MS)
+    }
+  }
+
+  #previousLauncher(): Promise<ProcessRef | undefined> {
+    this.#previous ??= readLauncher(this.#launcherPath())
+    return this.#previous
+  }
+
+  /** Written down for the next agent, after the note of the one before has been read. */
+  async #noteLauncher(pid: number): Promise<void> {
+    await this.#previousLauncher()
+    await this.#exits.open()
+    const startTime = readProcess(pid)?.startTime ?? 0
+    await writeFile(this.#launcherPath(), JSON.stringify({ pid, startTime }), { mode: 0o600 })
+  }
+
+  #launcherPath(): string {
+    return join(this.#options.stateDir, 'launcher.json')
+  }
+}
+
+const SIGKILL = 9
+
+const handlePath = ({ dir }: TaskHandle): string => join(dir, 'handle.json')
+const specPath = ({ dir }: TaskHandle): string => join(dir, 'spec.json')
+const withdrawnPath = ({ dir }: TaskHandle): string => join(dir, 'withdrawn.json')
+
+async function readSpec(handle: TaskHandle): Promise<TaskSpec | undefined> {
+  for (const path of [specPath(handle), withdrawnPath(handle)]) {
+    try {
+      // Written by `start` in a directory that only the agent's user can read.
+      return JSON.parse(await readFile(path, 'utf8')) as TaskSpec
+    } catch (thrown) {
+      if (!isMissing(thrown) && !(thrown instanceof SyntaxError)) throw thrown
+    }
+  }
+  return undefined
+}
+
+async function readLauncher(path: string): Promise<ProcessRef | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => '')
+  try {
+    const { pid, startTime }: Partial<ProcessRef> = JSON.parse(text)
+    return typeof pid === 'number' && typeof startTime === 'number' ? { pid, startTime } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isolationTrouble(answer: LauncherAnswer): string {
+  const said = answer['isolation']
+  return typeof said === 'string' ? said : 'the helper cannot tell whether tasks can be isolated'
+}
+
+function isMount(value: unknown): value is CgroupMount {
+  return typeof value === 'object' && value !== null && 'path' in value && 'controllers' in value
+}
+
+const START_KINDS: Readonly<Record<string, string>> = {
+  'helper-config': 'task-config',
+  'helper-unstartable': 'task-unstartable',
+}
+
+function startFault(thrown: unknown): Fault {
+  const kind = thrown instanceof Fault ? (START_KINDS[thrown.kind] ?? 'task-start') : 'task-start'
+  return new Fault(kind, messageOf(thrown), { cause: thrown })
+}

@@ -1,0 +1,136 @@
+import type { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  isEqual,
+  UNSEEN,
+  type GovernanceRefusal,
+  type TeamWorkspaceRow,
+} from '../../model/index.ts'
+import { put, remove, scopedKey } from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { newId } from '../ids.ts'
+import { findTeam } from '../teams/teams.ts'
+import { findWorkspaceWith } from '../workspaces/find-workspace.ts'
+import { planValues } from './access-values.ts'
+import { WORKSPACE_LEVELS } from './levels.ts'
+import { pageOf, seesTeam, type AccessPage, type Window } from './shown-accesses.ts'
+
+/** Reference §4.4: the accesses to a workspace, without those of teams that stay secret. */
+export function listWorkspaceAccesses(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  wish: {
+    readonly workspaceId: string
+    readonly teamId?: string | undefined
+    readonly window: Window
+  },
+): Result<AccessPage<TeamWorkspaceRow>, GovernanceRefusal> {
+  const { workspaceId, teamId, window } = wish
+  const seen = findWorkspaceWith(context, caller, { address: { workspaceId }, right: 'read' })
+  if (!seen.ok) return seen
+  const { team_workspaces: accesses } = context.store.tables
+  const rows =
+    teamId === undefined
+      ? accesses.rowsIn('workspace', workspaceId)
+      : accesses.rowsIn('pair', scopedKey(teamId, workspaceId))
+  return ok(pageOf(context, { table: accesses, rows, seat: seen.value, window }))
+}
+
+/** An access that the caller may read, or change with `manageTeams`. */
+export function findWorkspaceAccess(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { id, right }: { readonly id: string; readonly right: 'read' | 'manageTeams' },
+): Result<TeamWorkspaceRow, GovernanceRefusal> {
+  const row = context.store.tables.team_workspaces.find(id)
+  if (row === undefined) return err(UNSEEN)
+  const address = { workspaceId: row.workspaceId }
+  const seen = findWorkspaceWith(context, caller, { address, right })
+  if (!seen.ok) return seen
+  return seesTeam(context, seen.value, row.teamId) ? ok(row) : err(UNSEEN)
+}
+
+/** Reference §4.5: access is given to visible teams only. */
+export async function createWorkspaceAccess(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { attributes, relationships }: v2.TeamWorkspaceAccessCreateRequest['data'],
+): Promise<Result<TeamWorkspaceRow, GovernanceRefusal>> {
+  const workspaceId = relationships.workspace.data.id
+  const teamId = relationships.team.data.id
+  const right = 'manageTeams'
+  const seen = findWorkspaceWith(context, caller, { address: { workspaceId }, right })
+  if (!seen.ok) return seen
+  const team = findTeam(context, caller, teamId)
+  if (!team.ok) return team
+  const { organizationId, projectId } = seen.value.workspace
+  if (team.value.team.organizationId !== organizationId) return err(UNSEEN)
+  const { team_workspaces: accesses } = context.store.tables
+  const isTaken = accesses.countIn('pair', scopedKey(teamId, workspaceId)) > 0
+  const taken = {
+    pointer: '/data/relationships/team',
+    detail: 'Team has access to the workspace already',
+  }
+  const { access, ...given } = attributes
+  const pointer = '/data/attributes'
+  const planned = planValues({ access, base: WORKSPACE_LEVELS[access], given, pointer })
+  const problems = [...(isTaken ? [taken] : []), ...planned.problems]
+  if (problems.length > 0) return err({ code: 'invalid', problems })
+  const id = newId(context.ids, 'team-workspaces')
+  const { values } = planned
+  const row = { id, organizationId, teamId, workspaceId, projectId, access, values }
+  await commitWrite(context, {
+    action: 'TeamAccessCreated',
+    caller,
+    organizationId,
+    subjects: [id],
+    changes: [put('team_workspaces', row)],
+  })
+  return ok(row)
+}
+
+export async function updateWorkspaceAccess(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  request: {
+    readonly id: string
+    readonly data: v2.TeamWorkspaceAccessUpdateRequest['data']
+  },
+): Promise<Result<TeamWorkspaceRow, GovernanceRefusal>> {
+  const { id, data } = request
+  const found = findWorkspaceAccess(context, caller, { id, right: 'manageTeams' })
+  if (!found.ok) return found
+  const { value: before } = found
+  const { access = before.access, ...given } = data.attributes ?? {}
+  const base = access === before.access ? before.values : WORKSPACE_LEVELS[access]
+  const { values, problems } = planValues({ access, base, given, pointer: '/data/attributes' })
+  if (problems.length > 0) return err({ code: 'invalid', problems })
+  const row: TeamWorkspaceRow = { ...before, access, values }
+  await commitWrite(context, {
+    action: 'TeamAccessUpdated',
+    caller,
+    organizationId: row.organizationId,
+    subjects: [id],
+    changes: isEqual(before, row) ? [] : [put('team_workspaces', row)],
+  })
+  return ok(row)
+}
+
+export async function deleteWorkspaceAccess(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  id: string,
+): Promise<Result<void, GovernanceRefusal>> {
+  const found = findWorkspaceAccess(context, caller, { id, right: 'manageTeams' })
+  if (!found.ok) return found
+  await commitWrite(context, {
+    action: 'TeamAccessDeleted',
+    caller,
+    organizationId: found.value.organizationId,
+    subjects: [id],
+    changes: [remove('team_workspaces', id)],
+  })
+  return ok(undefined)
+}

@@ -1,0 +1,62 @@
+import { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import type { AttributeProblem } from '../../model/index.ts'
+
+/** What a request says of a policy's level; `enforce` is the deprecated way to say it. */
+export interface LevelWish {
+  readonly name: string
+  readonly kind: v2.PolicyKind
+  readonly level: v2.EnforcementLevel | undefined
+  readonly enforce: NonNullable<v2.RunPolicyUpdateRequest['data']['attributes']>['enforce']
+}
+
+/** Spec G: Policy, deprecated `enforce` rules: the level when its path is not the policy's file. */
+const MISMATCH_LEVELS = {
+  native: 'hard-mandatory',
+  opa: 'advisory',
+} as const satisfies Record<v2.PolicyKind, v2.EnforcementLevel>
+
+/** Spec G: Policy, `enforce[].path`. */
+export function policyFile({ name, kind }: Pick<LevelWish, 'name' | 'kind'>): string {
+  return `${name}${v2.POLICY_FILE_SUFFIXES[kind]}`
+}
+
+/** Reference §3.2 as one decision. Undefined when the request says nothing of the level. */
+export function decideLevel(
+  wish: LevelWish,
+): Result<v2.EnforcementLevel | undefined, AttributeProblem> {
+  const { kind, level } = wish
+  const pointer = '/data/attributes/enforcement-level'
+  if (level !== undefined && !isAllowed(kind, level))
+    return err({ pointer, detail: `Enforcement level must be one of ${allowedText(kind)}` })
+  const enforced = enforcedLevel(wish)
+  if (!enforced.ok || enforced.value === undefined) return enforced.ok ? ok(level) : enforced
+  if (level === undefined || level === enforced.value) return enforced
+  return err({ pointer, detail: `Enforcement level is ${level}, but enforce says otherwise` })
+}
+
+/** More than one entry is tolerated; an empty list says nothing. */
+function enforcedLevel({
+  name,
+  kind,
+  enforce = [],
+}: LevelWish): Result<v2.EnforcementLevel | undefined, AttributeProblem> {
+  if (enforce.length === 0) return ok(undefined)
+  const file = policyFile({ name, kind })
+  const at = enforce.findIndex(({ path }) => path === file)
+  const mode = enforce[at]?.mode
+  // Whatever the mode says: it is about another file.
+  if (mode === undefined) return ok(MISMATCH_LEVELS[kind])
+  if (isAllowed(kind, mode)) return ok(mode)
+  const pointer = `/data/attributes/enforce/${at}/mode`
+  return err({ pointer, detail: `Mode must be one of ${allowedText(kind)}` })
+}
+
+export function isAllowed(kind: v2.PolicyKind, level: v2.EnforcementLevel): boolean {
+  const levels: readonly v2.EnforcementLevel[] = v2.ENFORCEMENT_LEVELS[kind]
+  return levels.includes(level)
+}
+
+function allowedText(kind: v2.PolicyKind): string {
+  return v2.ENFORCEMENT_LEVELS[kind].join(', ')
+}

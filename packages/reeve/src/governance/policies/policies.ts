@@ -1,0 +1,229 @@
+import type { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  isEqual,
+  type AttributeProblem,
+  type GovernanceRefusal,
+  type PolicySetRow,
+  type RunPolicyRow,
+} from '../../model/index.ts'
+import { foldName, put, remove, scopedKey, type Change, type Tables } from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { newId } from '../ids.ts'
+import { decideLevel } from './enforcement.ts'
+import { findPolicy, findPolicySeat, type SeenPolicy } from './find-policy.ts'
+import { rediagnosed } from './policy-code.ts'
+
+/** Spec G: Create policy. The record only; its code is uploaded afterwards. */
+export async function createPolicy(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  request: {
+    readonly organizationName: string
+    readonly data: v2.RunPolicyCreateRequest['data']
+  },
+): Promise<Result<SeenPolicy, GovernanceRefusal>> {
+  const { organizationName, data } = request
+  const seat = findPolicySeat(context, caller, { organizationName, right: 'update' })
+  if (!seat.ok) return seat
+  const { attributes } = data
+  const { id: organizationId } = seat.value.organization
+  const { name, kind = 'native', enforce } = attributes
+  const level = decideLevel({ name, kind, enforce, level: attributes['enforcement-level'] })
+  const sets = setsOf(context.store.tables, {
+    organizationId,
+    kind,
+    ids: (data.relationships?.['policy-sets']?.data ?? []).map(({ id }) => id),
+  })
+  const problems = [
+    ...nameProblems(context.store.tables, organizationId, name),
+    ...(kind === 'opa' ? queryProblems(attributes.query ?? '') : []),
+    ...levelProblems(level),
+    ...sets.problems,
+  ]
+  if (problems.length > 0 || !level.ok || level.value === undefined)
+    return err({ code: 'invalid', problems })
+  const nowMs = context.clock.nowMs()
+  const policy: RunPolicyRow = {
+    id: newId(context.ids, 'policies'),
+    organizationId,
+    name,
+    description: attributes.description || null,
+    kind,
+    // Reference §3.1: what is sent for a native policy is ignored.
+    query: kind === 'opa' ? (attributes.query ?? null) : null,
+    enforcementLevel: level.value,
+    createdMs: nowMs,
+    updatedMs: null,
+    code: null,
+  }
+  await commitWrite(context, {
+    action: 'PolicyCreated',
+    caller,
+    organizationId,
+    subjects: [policy.id],
+    changes: [put('run_policies', policy), ...joinChanges(sets.rows, policy.id, nowMs)],
+  })
+  return ok({ ...seat.value, policy })
+}
+
+function nameProblems(
+  tables: Tables,
+  organizationId: string,
+  name: string,
+): readonly AttributeProblem[] {
+  const isTaken = tables.run_policies.countIn('name', scopedKey(organizationId, foldName(name))) > 0
+  return isTaken
+    ? [{ pointer: '/data/attributes/name', detail: 'Name has already been taken' }]
+    : []
+}
+
+function queryProblems(query: string): readonly AttributeProblem[] {
+  return query.trim() === ''
+    ? [{ pointer: '/data/attributes/query', detail: "Query can't be blank" }]
+    : []
+}
+
+function levelProblems(level: ReturnType<typeof decideLevel>): readonly AttributeProblem[] {
+  if (!level.ok) return [level.error]
+  if (level.value !== undefined) return []
+  const pointer = '/data/attributes/enforcement-level'
+  return [{ pointer, detail: "Enforcement level can't be blank" }]
+}
+
+interface SetsWish {
+  readonly organizationId: string
+  readonly kind: v2.PolicyKind
+  readonly ids: readonly string[]
+}
+
+/** The sets that a new policy goes into, and what is wrong with them (reference §3.3). */
+function setsOf(tables: Tables, { organizationId, kind, ids }: SetsWish) {
+  const rows = new Map<string, PolicySetRow>()
+  const problems: AttributeProblem[] = []
+  ids.forEach((id, i) => {
+    const set = tables.policy_sets.find(id)
+    const pointer = `/data/relationships/policy-sets/data/${i}`
+    if (set === undefined || set.organizationId !== organizationId)
+      problems.push({ pointer, detail: `Policy set ${id} does not exist` })
+    else if (set.kind !== kind)
+      problems.push({ pointer, detail: `Policy set ${id} holds policies of the kind ${set.kind}` })
+    else if (set.currentVersionId !== null)
+      problems.push({ pointer, detail: `Policy set ${id} is versioned` })
+    else rows.set(id, set)
+  })
+  return { rows: [...rows.values()], problems }
+}
+
+function joinChanges(
+  sets: readonly PolicySetRow[],
+  memberId: string,
+  updatedMs: number,
+): readonly Change[] {
+  return sets.flatMap((set) => {
+    const { id: policySetId, organizationId } = set
+    const member = { policySetId, organizationId, relation: 'policies', memberId } as const
+    return [put('policy_set_members', member), put('policy_sets', { ...set, updatedMs })]
+  })
+}
+
+/** Spec G: Update policy. Name and kind stay; the code is changed by an upload. */
+export async function updatePolicy(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  request: { readonly policyId: string; readonly data: v2.RunPolicyUpdateRequest['data'] },
+): Promise<Result<SeenPolicy, GovernanceRefusal>> {
+  const right = { policyId: request.policyId, right: 'update' } as const
+  const first = findPolicy(context, caller, right)
+  if (!first.ok) return first
+  const { attributes = {} } = request.data
+  const checked = withAttributes(first.value.policy, attributes)
+  if (!checked.ok) return checked
+  const code = await rediagnosed(context, first.value.policy, checked.value)
+  // The code was read meanwhile: somebody else may have written the record.
+  const seen = findPolicy(context, caller, right)
+  if (!seen.ok) return seen
+  const { policy: before, organization } = seen.value
+  const changed = withAttributes(before, attributes)
+  if (!changed.ok) return changed
+  const isSameCode = code?.id === before.code?.id
+  const policy = { ...changed.value, code: isSameCode ? code : before.code }
+  if (isEqual(before, policy)) return seen
+  const written = { ...policy, updatedMs: context.clock.nowMs() }
+  await commitWrite(context, {
+    action: 'PolicyUpdated',
+    caller,
+    organizationId: organization.id,
+    subjects: [before.id],
+    changes: [put('run_policies', written)],
+  })
+  return ok({ ...seen.value, policy: written })
+}
+
+/** The record with what a PATCH says of it; what is omitted stays. */
+function withAttributes(
+  before: RunPolicyRow,
+  attributes: NonNullable<v2.RunPolicyUpdateRequest['data']['attributes']>,
+): Result<RunPolicyRow, GovernanceRefusal> {
+  const { name, kind } = before
+  const { description, query } = attributes
+  const isAsked = kind === 'opa' && query !== undefined
+  const level = decideLevel({
+    name,
+    kind,
+    level: attributes['enforcement-level'],
+    enforce: attributes.enforce,
+  })
+  const problems = [
+    ...fixedProblems(before, attributes),
+    ...(isAsked ? queryProblems(query ?? '') : []),
+    ...(level.ok ? [] : [level.error]),
+  ]
+  if (problems.length > 0 || !level.ok) return err({ code: 'invalid', problems })
+  return ok({
+    ...before,
+    description: description === undefined ? before.description : description || null,
+    query: isAsked ? query : before.query,
+    enforcementLevel: level.value ?? before.enforcementLevel,
+  })
+}
+
+/** Reference §3.3: the same value is accepted, another one is not. */
+function fixedProblems(
+  before: RunPolicyRow,
+  { name, kind }: { readonly name?: string; readonly kind?: string },
+): readonly AttributeProblem[] {
+  const isRenamed = name !== undefined && name !== before.name
+  const isOther = kind !== undefined && kind !== before.kind
+  return [
+    ...(isRenamed ? [{ pointer: '/data/attributes/name', detail: 'Name cannot be changed' }] : []),
+    ...(isOther ? [{ pointer: '/data/attributes/kind', detail: 'Kind cannot be changed' }] : []),
+  ]
+}
+
+/** Spec G: Delete policy. It leaves its sets, which stay (reference §3.3). */
+export async function deletePolicy(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  policyId: string,
+): Promise<Result<void, GovernanceRefusal>> {
+  const seen = findPolicy(context, caller, { policyId, right: 'update' })
+  if (!seen.ok) return seen
+  const { tables } = context.store
+  const members = tables.policy_set_members.keysIn('member', scopedKey('policies', policyId))
+  const codes = tables.policy_codes.keysIn('owner', policyId)
+  await commitWrite(context, {
+    action: 'PolicyDeleted',
+    caller,
+    organizationId: seen.value.organization.id,
+    subjects: [policyId],
+    changes: [
+      ...[...members].map((key) => remove('policy_set_members', key)),
+      ...[...codes].map((key) => remove('policy_codes', key)),
+      remove('run_policies', policyId),
+    ],
+  })
+  return ok(undefined)
+}

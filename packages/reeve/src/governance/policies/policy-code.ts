@@ -1,0 +1,151 @@
+import { isUtf8 } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  UNSEEN,
+  type GovernanceRefusal,
+  type PolicyCode,
+  type PolicyCodeRow,
+  type RunPolicyRow,
+} from '../../model/index.ts'
+import { compareCreation, policyCodeKey, put, remove, type Tables } from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { newId } from '../ids.ts'
+import { readPolicyCode } from '../policy-sets/applying-sets.ts'
+import { diagnosePolicy } from './diagnose-policy.ts'
+import { findPolicy, type SeenPolicy } from './find-policy.ts'
+
+export interface CodeUpload {
+  readonly policyId: string
+  readonly bytes: Uint8Array
+  /** Code that does not parse is refused instead of kept with what was found. */
+  readonly isStrict: boolean
+}
+
+/** Spec G: Upload policy. The bytes are kept as they were sent (reference §3.4). */
+export async function uploadPolicyCode(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { policyId, bytes, isStrict }: CodeUpload,
+): Promise<Result<SeenPolicy, GovernanceRefusal>> {
+  const right = { policyId, right: 'update' } as const
+  const first = findPolicy(context, caller, right)
+  if (!first.ok) return first
+  const text = codeText(bytes)
+  if (!text.ok) return err({ code: 'unprocessable', detail: text.error })
+  const diagnostics = await diagnosePolicy(context, { ...first.value.policy, code: text.value })
+  if (isStrict && diagnostics.some(({ severity }) => severity === 'error'))
+    return err({ code: 'unprocessable', detail: diagnosticsText(diagnostics) })
+  // The code was read meanwhile: somebody else may have written the record.
+  const seen = findPolicy(context, caller, right)
+  if (!seen.ok) return seen
+  const { policy: before, organization } = seen.value
+  const sha256 = sha256Of(bytes)
+  const nowMs = context.clock.nowMs()
+  // The same text again is no version of its own.
+  const known = before.code?.sha256 === sha256 ? before.code.id : undefined
+  const codeId = known ?? newId(context.ids, 'policy-versions')
+  const code: PolicyCode = { id: codeId, bytes: bytes.length, sha256, diagnostics }
+  const policy: RunPolicyRow = { ...before, code, updatedMs: nowMs }
+  const row: PolicyCodeRow = {
+    id: codeId,
+    organizationId: organization.id,
+    ownerId: policyId,
+    sha256,
+    bytes: bytes.length,
+    createdMs: nowMs,
+    createdById: caller.userId,
+  }
+  const { tables } = context.store
+  await commitWrite(context, {
+    action: 'PolicyUploaded',
+    caller,
+    organizationId: organization.id,
+    subjects: [policyId],
+    changes: [
+      put('run_policies', policy),
+      ...(known === undefined ? [put('policy_codes', row), ...forgotten(tables, policyId)] : []),
+    ],
+    blobs: isKept(tables, sha256) ? [] : [{ key: policyCodeKey(sha256), bytes }],
+  })
+  return ok({ ...seen.value, policy })
+}
+
+/** The code as text; else why it is none (reference §3.4). */
+export function codeText(bytes: Uint8Array): Result<string, string> {
+  if (!isUtf8(bytes)) return err('Policy code must be UTF-8 text')
+  if (bytes.includes(0)) return err('Policy code must not hold NUL bytes')
+  return ok(new TextDecoder().decode(bytes))
+}
+
+export function sha256Of(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
+/** Whether the text is stored already, for whatever policy. */
+export function isKept(tables: Tables, sha256: string): boolean {
+  return tables.policy_codes.countIn('blob', policyCodeKey(sha256)) > 0
+}
+
+export function diagnosticsText(diagnostics: readonly v2.PolicyDiagnostic[]): string {
+  return diagnostics
+    .filter(({ severity }) => severity === 'error')
+    .map(({ line, column, message }) => `line ${line}, column ${column}: ${message}`)
+    .join('; ')
+}
+
+/** Reference §3.4: of the uploads of a policy the last few are kept; one more is coming. */
+function forgotten(tables: Tables, policyId: string) {
+  return policyVersions(tables, policyId)
+    .slice(v2.POLICY_VERSIONS_KEPT_MAX - 1)
+    .map(({ id }) => remove('policy_codes', id))
+}
+
+/** The kept uploads of a policy, newest first. */
+export function policyVersions(tables: Tables, policyId: string): readonly PolicyCodeRow[] {
+  const { policy_codes: codes } = tables
+  return [...codes.keysIn('owner', policyId)]
+    .map((key) => ({ key, createIndex: codes.createIndexOf(key) ?? 0 }))
+    .toSorted((a, b) => compareCreation(b, a))
+    .map(({ key }) => codes.get(key))
+}
+
+/** One upload of a policy with its bytes. */
+export interface DownloadedCode extends SeenPolicy {
+  readonly sha256: string
+  /** Read only when they are needed. */
+  readonly read: () => Promise<Uint8Array | undefined>
+}
+
+/** The newest upload of a policy, or the one that is named. */
+export function findPolicyCode(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { policyId, versionId }: { readonly policyId: string; readonly versionId?: string | undefined },
+): Result<DownloadedCode, GovernanceRefusal> {
+  const seen = findPolicy(context, caller, { policyId, right: 'read' })
+  if (!seen.ok) return seen
+  const { store } = context
+  const id = versionId ?? seen.value.policy.code?.id
+  const row = id === undefined ? undefined : store.tables.policy_codes.find(id)
+  if (row === undefined || row.ownerId !== policyId) return err(UNSEEN)
+  const { sha256 } = row
+  return ok({ ...seen.value, sha256, read: () => store.readBlob(policyCodeKey(sha256)) })
+}
+
+/** The code of a record that changed: what an engine finds depends on the query as well. */
+export async function rediagnosed(
+  context: GovernanceContext,
+  before: RunPolicyRow,
+  after: RunPolicyRow,
+): Promise<PolicyCode | null> {
+  const { code } = before
+  if (code === null || before.query === after.query) return code
+  const text = await readPolicyCode(context.store, code.sha256)
+  // Somebody else replaced it meanwhile, with findings of its own.
+  if (text === undefined) return code
+  return { ...code, diagnostics: await diagnosePolicy(context, { ...after, code: text }) }
+}

@@ -1,0 +1,92 @@
+import type { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import type { AttributeProblem, PolicySetRow } from '../../model/index.ts'
+import { foldName, scopedKey, type Tables } from '../../state/index.ts'
+import { normalSelectors, scopingOf, selectorProblems } from './tag-selectors.ts'
+
+export type SetAttributes = NonNullable<v2.PolicySetUpdateRequest['data']['attributes']>
+
+/** Reference §4.7: the version of the tool that a set is evaluated with, unless one is named. */
+const TOOL_VERSION_DEFAULT = 'latest'
+
+/**
+ * A set with what a request says of its attributes; what is omitted stays. Fails with every rule
+ * that it breaks (reference §4.7).
+ */
+export function withAttributes(
+  tables: Tables,
+  before: PolicySetRow,
+  attributes: SetAttributes,
+): Result<PolicySetRow, readonly AttributeProblem[]> {
+  const set = merged(before, attributes)
+  const problems = [
+    ...nameProblems(tables, set),
+    ...kindProblems(before, attributes),
+    ...toolProblems(set, attributes),
+    ...selectorProblems(set, attributes['tag-selectors'] ?? [], '/data/attributes/tag-selectors'),
+  ]
+  return problems.length > 0 ? err(problems) : ok(set)
+}
+
+function merged(before: PolicySetRow, attributes: SetAttributes): PolicySetRow {
+  const { name, description } = attributes
+  const { kind } = before
+  const global = attributes.global ?? before.global
+  const agentEnabled = attributes['agent-enabled'] ?? before.agentEnabled
+  const given = attributes['tag-selectors']
+  const selectors = given === undefined ? before.tagSelectors : normalSelectors(given)
+  // Turning `global` on drops what says where the set applies, unless the request says it.
+  const isWidened = global && !before.global && given === undefined
+  const tagSelectors = isWidened ? selectors.filter((one) => one['is-exclude']) : selectors
+  const path = attributes['policies-path']
+  return {
+    ...before,
+    name: name ?? before.name,
+    description: description === undefined ? before.description : description || null,
+    global,
+    agentEnabled,
+    ...toolSettings({ ...before, kind, agentEnabled }, attributes),
+    policiesPath: path === undefined ? before.policiesPath : path || null,
+    policyUpdatePatterns: attributes['policy-update-patterns'] ?? before.policyUpdatePatterns,
+    tagSelectors,
+    scopingType: scopingOf(tagSelectors),
+  }
+}
+
+/** Both mean nothing for a native set that no agent evaluates (reference §4.7). */
+function toolSettings(
+  { kind, agentEnabled, overridable, policyToolVersion }: PolicySetRow,
+  attributes: SetAttributes,
+): Pick<PolicySetRow, 'overridable' | 'policyToolVersion'> {
+  if (kind === 'native' && !agentEnabled) return { overridable: null, policyToolVersion: null }
+  const override = attributes.overridable
+  const version = attributes['policy-tool-version']
+  return {
+    overridable: (override === undefined ? overridable : override) ?? false,
+    policyToolVersion:
+      (version === undefined ? policyToolVersion : version) || TOOL_VERSION_DEFAULT,
+  }
+}
+
+function nameProblems(
+  tables: Tables,
+  { id, organizationId, name }: PolicySetRow,
+): readonly AttributeProblem[] {
+  const [taken] = tables.policy_sets.keysIn('name', scopedKey(organizationId, foldName(name)))
+  return taken === undefined || taken === id
+    ? []
+    : [{ pointer: '/data/attributes/name', detail: 'Name has already been taken' }]
+}
+
+function kindProblems(before: PolicySetRow, { kind }: SetAttributes): readonly AttributeProblem[] {
+  return kind === undefined || kind === before.kind
+    ? []
+    : [{ pointer: '/data/attributes/kind', detail: 'Kind cannot be changed' }]
+}
+
+function toolProblems(set: PolicySetRow, attributes: SetAttributes): readonly AttributeProblem[] {
+  const isSet = (attributes['policy-tool-version'] ?? '') !== ''
+  if (!isSet || set.kind !== 'native' || set.agentEnabled) return []
+  const pointer = '/data/attributes/policy-tool-version'
+  return [{ pointer, detail: 'Policy tool version can be set only with agent-enabled' }]
+}

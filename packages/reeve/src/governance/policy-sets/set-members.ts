@@ -1,0 +1,156 @@
+import type { AttributeProblem, PolicySetRelation, PolicySetRow } from '../../model/index.ts'
+import { policySetMemberGroup, put, remove, type Change, type Tables } from '../../state/index.ts'
+
+/** The relationships that say where a set applies; a global one has none of them. */
+export const ATTACHMENTS = ['projects', 'workspaces', 'namespaces'] as const
+export type Attachment = (typeof ATTACHMENTS)[number]
+
+/** Every relationship that a request can write, in the order of its schema. */
+export const SET_RELATIONS = [
+  ...ATTACHMENTS,
+  'workspace-exclusions',
+  'project-exclusions',
+  'policies',
+] as const satisfies readonly PolicySetRelation[]
+
+/** Members that a request names for one relationship. */
+export interface NamedMembers {
+  readonly relation: PolicySetRelation
+  readonly ids: readonly string[]
+  /** Where the list stands in the request. */
+  readonly pointer: string
+}
+
+/** Ids of the members of a relationship, in their order. */
+export function setMembers(
+  tables: Tables,
+  policySetId: string,
+  relation: PolicySetRelation,
+): readonly string[] {
+  return tables.policy_set_members
+    .rowsIn('relation', policySetMemberGroup(policySetId, relation))
+    .map(({ memberId }) => memberId)
+}
+
+export function countMembers(
+  tables: Tables,
+  policySetId: string,
+  relation: PolicySetRelation,
+): number {
+  return tables.policy_set_members.countIn('relation', policySetMemberGroup(policySetId, relation))
+}
+
+/** What the set's own state forbids, and what each id lacks (reference §4.7). */
+export function memberProblems(
+  tables: Tables,
+  set: PolicySetRow,
+  { relation, ids, pointer }: NamedMembers,
+): readonly AttributeProblem[] {
+  if (ids.length === 0) return []
+  const refused = wholeProblem(set, relation)
+  if (refused !== undefined) return [{ pointer, detail: refused }]
+  return ids.flatMap((id, i) => {
+    // Who is a member already may stay one.
+    if (tables.policy_set_members.has(memberKey(set.id, relation, id))) return []
+    const detail = ID_CHECKS[relation]({ tables, set, id })
+    return detail === undefined ? [] : [{ pointer: `${pointer}/${i}`, detail }]
+  })
+}
+
+function wholeProblem(set: PolicySetRow, relation: PolicySetRelation): string | undefined {
+  const words = relation.charAt(0).toUpperCase() + relation.slice(1)
+  if (relation === 'policies')
+    return set.currentVersionId === null
+      ? undefined
+      : 'Policies cannot be changed: the set is versioned'
+  if (!isAttachment(relation)) return undefined
+  if (set.global) return `${words} cannot be given: the set is global`
+  if (set.tagSelectors.length > 0) return `${words} cannot be given: the set goes by tags`
+  return undefined
+}
+
+function isAttachment(relation: PolicySetRelation): relation is Attachment {
+  const attachments: readonly PolicySetRelation[] = ATTACHMENTS
+  return attachments.includes(relation)
+}
+
+interface IdCheck {
+  readonly tables: Tables
+  readonly set: PolicySetRow
+  readonly id: string
+}
+
+/** Why an id cannot be a member; undefined when it can. What is elsewhere does not exist. */
+const ID_CHECKS: Readonly<Record<PolicySetRelation, (check: IdCheck) => string | undefined>> = {
+  policies: ({ tables, set, id }) => {
+    const policy = tables.run_policies.find(id)
+    if (policy === undefined || policy.organizationId !== set.organizationId)
+      return `Policy ${id} does not exist`
+    return policy.kind === set.kind ? undefined : `Policy ${id} is of the kind ${policy.kind}`
+  },
+  projects: projectProblem,
+  'project-exclusions': projectProblem,
+  workspaces: workspaceProblem,
+  'workspace-exclusions': workspaceProblem,
+  namespaces: ({ tables, set, id }) => {
+    if (!tables.namespaces.has(id)) return `Namespace ${id} does not exist`
+    const owner = tables.project_namespaces.find(id)?.organizationId
+    const isElsewhere = owner !== undefined && owner !== set.organizationId
+    return isElsewhere ? `Namespace ${id} belongs to another organization` : undefined
+  },
+}
+
+function projectProblem({ tables, set, id }: IdCheck): string | undefined {
+  const isThere = tables.projects.find(id)?.organizationId === set.organizationId
+  return isThere ? undefined : `Project ${id} does not exist`
+}
+
+function workspaceProblem({ tables, set, id }: IdCheck): string | undefined {
+  const isThere = tables.workspaces.find(id)?.organizationId === set.organizationId
+  return isThere ? undefined : `Workspace ${id} does not exist`
+}
+
+type MemberIds = Pick<NamedMembers, 'relation' | 'ids'>
+
+/** Adds members; those that are there stay as they are. */
+export function addMembers(
+  tables: Tables,
+  { id: policySetId, organizationId }: PolicySetRow,
+  { relation, ids }: MemberIds,
+): readonly Change[] {
+  return [...new Set(ids)]
+    .filter((id) => !tables.policy_set_members.has(memberKey(policySetId, relation, id)))
+    .map((memberId) =>
+      put('policy_set_members', { policySetId, organizationId, relation, memberId }),
+    )
+}
+
+/** Takes members out; ids that were none are ignored. */
+export function removeMembers(
+  tables: Tables,
+  { id: policySetId }: PolicySetRow,
+  { relation, ids }: MemberIds,
+): readonly Change[] {
+  return [...new Set(ids)]
+    .map((id) => memberKey(policySetId, relation, id))
+    .filter((key) => tables.policy_set_members.has(key))
+    .map((key) => remove('policy_set_members', key))
+}
+
+/** Makes these the only members of the relationship. */
+export function replaceMembers(
+  tables: Tables,
+  set: PolicySetRow,
+  { relation, ids }: MemberIds,
+): readonly Change[] {
+  const wanted = new Set(ids)
+  const gone = setMembers(tables, set.id, relation).filter((id) => !wanted.has(id))
+  return [
+    ...removeMembers(tables, set, { relation, ids: gone }),
+    ...addMembers(tables, set, { relation, ids }),
+  ]
+}
+
+function memberKey(policySetId: string, relation: PolicySetRelation, memberId: string): string {
+  return `${policySetMemberGroup(policySetId, relation)}!${memberId}`
+}

@@ -1,0 +1,201 @@
+import { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  UNSEEN,
+  type GovernanceRefusal,
+  type PolicySetRow,
+  type PolicySetVersionRow,
+} from '../../model/index.ts'
+import {
+  compareCreation,
+  policyCodeKey,
+  put,
+  remove,
+  type Change,
+  type Tables,
+} from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { newId } from '../ids.ts'
+import type { PolicyRight } from '../policies/find-policy.ts'
+import { isKept } from '../policies/policy-code.ts'
+import { readArchive } from './archive.ts'
+import { findPolicySet, type SeenPolicySet } from './find-policy-set.ts'
+import { readVersion, type ReadVersion } from './read-version.ts'
+import { removeMembers, setMembers } from './set-members.ts'
+
+export interface SeenVersion extends SeenPolicySet {
+  readonly version: PolicySetVersionRow
+}
+
+/** The kept versions of a set, newest first. */
+export function setVersions(tables: Tables, policySetId: string): readonly PolicySetVersionRow[] {
+  const { policy_set_versions: versions } = tables
+  return [...versions.keysIn('set', policySetId)]
+    .map((key) => ({ key, createIndex: versions.createIndexOf(key) ?? 0 }))
+    .toSorted((a, b) => compareCreation(b, a))
+    .map(({ key }) => versions.get(key))
+}
+
+export function findVersion(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { versionId, right }: { readonly versionId: string; readonly right: PolicyRight },
+): Result<SeenVersion, GovernanceRefusal> {
+  const version = context.store.tables.policy_set_versions.find(versionId)
+  if (version === undefined) return err(UNSEEN)
+  const { policySetId } = version
+  const seen = findPolicySet(context, caller, { policySetId, right })
+  return seen.ok ? ok({ ...seen.value, version }) : seen
+}
+
+/** Reference §4.7: pending until its archive is there. */
+export async function createVersion(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  policySetId: string,
+): Promise<Result<SeenVersion, GovernanceRefusal>> {
+  const seen = findPolicySet(context, caller, { policySetId, right: 'update' })
+  if (!seen.ok) return seen
+  const { set: before, organization } = seen.value
+  const nowMs = context.clock.nowMs()
+  const version: PolicySetVersionRow = {
+    id: newId(context.ids, 'policy-set-versions'),
+    organizationId: organization.id,
+    policySetId,
+    status: 'pending',
+    statusMs: { 'pending-at': nowMs },
+    error: null,
+    createdMs: nowMs,
+    updatedMs: nowMs,
+    policies: [],
+    params: {},
+  }
+  const set = { ...before, newestVersionId: version.id, updatedMs: nowMs }
+  await commitWrite(context, {
+    action: 'PolicySetUpdated',
+    caller,
+    organizationId: organization.id,
+    subjects: [policySetId],
+    changes: [
+      put('policy_set_versions', version),
+      put('policy_sets', set),
+      ...forgotten(context.store.tables, before),
+    ],
+  })
+  return ok({ ...seen.value, set, version })
+}
+
+/** The oldest versions make room for a new one; the one in use stays. */
+function forgotten(tables: Tables, set: PolicySetRow): readonly Change[] {
+  return setVersions(tables, set.id)
+    .filter(({ id }) => id !== set.currentVersionId)
+    .slice(v2.POLICY_SET_VERSIONS_KEPT_MAX - 1)
+    .flatMap(({ id }) => [
+      ...[...tables.policy_codes.keysIn('owner', id)].map((key) => remove('policy_codes', key)),
+      remove('policy_set_versions', id),
+    ])
+}
+
+/**
+ * Takes the archive of a version. One that cannot be unpacked is refused and changes nothing; what
+ * is wrong inside makes the version `errored`, and the set goes on with the one it has.
+ */
+export async function uploadVersion(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { versionId, bytes }: { readonly versionId: string; readonly bytes: Uint8Array },
+): Promise<Result<void, GovernanceRefusal>> {
+  const first = findPending(context, caller, versionId)
+  if (!first.ok) return first
+  const files = await readArchive(bytes)
+  if (!files.ok) return err({ code: 'unprocessable', detail: files.error })
+  const read = await readVersion(context, first.value.set, files.value)
+  // It took a while: somebody else may have been faster.
+  const seen = findPending(context, caller, versionId)
+  if (!seen.ok) return seen
+  const { tables } = context.store
+  const nowMs = context.clock.nowMs()
+  const { set, organization } = seen.value
+  const version = read.ok
+    ? ready(seen.value.version, read.value, nowMs)
+    : errored(seen.value.version, read.error, nowMs)
+  const texts = read.ok ? [...read.value.codes] : []
+  await commitWrite(context, {
+    action: 'PolicySetUpdated',
+    caller,
+    organizationId: organization.id,
+    subjects: [set.id],
+    changes: [
+      put('policy_set_versions', version),
+      ...(read.ok ? useChanges(context, { set, version, nowMs }) : []),
+      ...texts.map(([sha256, text]) =>
+        put('policy_codes', {
+          id: newId(context.ids, 'policy-versions'),
+          organizationId: organization.id,
+          ownerId: versionId,
+          sha256,
+          bytes: text.length,
+          createdMs: nowMs,
+          createdById: caller.userId,
+        }),
+      ),
+    ],
+    blobs: texts
+      .filter(([sha256]) => !isKept(tables, sha256))
+      .map(([sha256, text]) => ({ key: policyCodeKey(sha256), bytes: text })),
+  })
+  return ok(undefined)
+}
+
+function findPending(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  versionId: string,
+): Result<SeenVersion, GovernanceRefusal> {
+  const seen = findVersion(context, caller, { versionId, right: 'update' })
+  if (!seen.ok || seen.value.version.status === 'pending') return seen
+  return err({ code: 'conflict', detail: 'The version has an archive already.' })
+}
+
+function ready(
+  before: PolicySetVersionRow,
+  { policies, params }: ReadVersion,
+  nowMs: number,
+): PolicySetVersionRow {
+  const statusMs = { ...before.statusMs, 'ready-at': nowMs }
+  return { ...before, status: 'ready', statusMs, updatedMs: nowMs, policies, params }
+}
+
+function errored(before: PolicySetVersionRow, text: string, nowMs: number): PolicySetVersionRow {
+  const statusMs = { ...before.statusMs, 'errored-at': nowMs }
+  const error = text.slice(0, ERROR_CHARS_MAX)
+  return { ...before, status: 'errored', statusMs, updatedMs: nowMs, error }
+}
+
+/** Of a long story the beginning is kept. */
+const ERROR_CHARS_MAX = 4096
+
+interface Use {
+  readonly set: PolicySetRow
+  readonly version: PolicySetVersionRow
+  readonly nowMs: number
+}
+
+/**
+ * The newest ready version is the one in use; with it the set has no policy records any more
+ * (reference §4.7).
+ */
+function useChanges({ store }: GovernanceContext, { set, version, nowMs }: Use): readonly Change[] {
+  const { tables } = store
+  const created = (id: string): number => tables.policy_set_versions.createIndexOf(id) ?? 0
+  const { currentVersionId: current } = set
+  const isNewest = current === null || created(current) < created(version.id)
+  const currentVersionId = isNewest ? version.id : current
+  const ids = setMembers(tables, set.id, 'policies')
+  return [
+    put('policy_sets', { ...set, currentVersionId, updatedMs: nowMs }),
+    ...removeMembers(tables, set, { relation: 'policies', ids }),
+  ]
+}

@@ -1,0 +1,93 @@
+import type { v2 } from '@reeve/contract'
+import type { JudgedSetRow, PolicyCheckRow } from '../../model/index.ts'
+import { verdictOf, weightOf } from '../../policy/index.ts'
+
+/** Reference §5.3, native checks: the heaviest failure decides. */
+export function checkStatusOf(sets: readonly JudgedSetRow[]): PolicyCheckRow['status'] {
+  const { denials } = verdictOf(sets, false)
+  if (denials.some(({ weight }) => weight === 'final')) return 'hard_failed'
+  return denials.length > 0 ? 'soft_failed' : 'passed'
+}
+
+/** The counters of a check. What errored counts as failed at its level. */
+export function checkResultOf(
+  sets: readonly JudgedSetRow[],
+  { durationMs, isOverridden }: { readonly durationMs: number; readonly isOverridden: boolean },
+): v2.PolicyCheckResult {
+  const all = sets.flatMap(({ outcomes, overridable }) =>
+    outcomes.map(({ status, enforcement_level: level }) => ({
+      hasPassed: status === 'passed',
+      weight: weightOf(level, overridable),
+    })),
+  )
+  const failed = all.filter(({ hasPassed }) => !hasPassed)
+  const count = (weight: (typeof all)[number]['weight']): number =>
+    failed.filter((one) => one.weight === weight).length
+  const hardFailed = count('final')
+  const softFailed = count('overridable')
+  return {
+    result: hardFailed === 0 && (softFailed === 0 || isOverridden),
+    passed: all.length - failed.length,
+    'total-failed': failed.length,
+    'hard-failed': hardFailed,
+    'soft-failed': softFailed,
+    'advisory-failed': count('warning'),
+    'duration-ms': durationMs,
+    native: { 'policy-sets': sets.map(shownSet) },
+  }
+}
+
+/** What the policies of one set said, as documents show it. */
+export function shownSet(set: Omit<JudgedSetRow, 'id'>): v2.PolicySetVerdict {
+  return {
+    outcomes: set.outcomes,
+    error: set.error,
+    warnings: set.warnings,
+    overridable: set.overridable,
+    'policy-set-name': set.name,
+    'policy-set-description': set.description,
+    'policy-tool-version': set.toolVersion,
+    'result-count': resultCountOf([set]),
+  }
+}
+
+/** Each outcome is counted once: one that errored is not among the failed. */
+export function resultCountOf(
+  sets: readonly Pick<JudgedSetRow, 'outcomes'>[],
+): v2.PolicyResultCount {
+  const all = sets.flatMap(({ outcomes }) => outcomes)
+  const failed = all.filter(({ status }) => status === 'failed')
+  const advisory = failed.filter((one) => one.enforcement_level === 'advisory').length
+  return {
+    'advisory-failed': advisory,
+    'mandatory-failed': failed.length - advisory,
+    passed: all.filter(({ status }) => status === 'passed').length,
+    errored: all.filter(({ status }) => status === 'errored').length,
+  }
+}
+
+/** Reference §5.3, roll-up: a mandatory policy that does not pass, then what kept a set from it. */
+export function evaluationStatusOf(
+  sets: readonly JudgedSetRow[],
+): 'passed' | 'failed' | 'errored' {
+  if (!verdictOf(sets, false).isAllowed) return 'failed'
+  return sets.some(({ error }) => error !== '') ? 'errored' : 'passed'
+}
+
+/** A stage waits for an override only where every set that stands in the way can be overridden. */
+export function stageStatusOf(
+  sets: readonly JudgedSetRow[],
+  mayPause: boolean,
+): 'passed' | 'failed' | 'awaiting_override' {
+  const { denials } = verdictOf(sets, false)
+  if (denials.length === 0) return 'passed'
+  const isOpen = denials.every(({ weight }) => weight === 'overridable')
+  return isOpen && mayPause ? 'awaiting_override' : 'failed'
+}
+
+/** All sets together, for a question that is asked once and not kept (reference §5.4). */
+export function dryRunStatusOf(sets: readonly JudgedSetRow[]): 'passed' | 'failed' | 'errored' {
+  const { denials } = verdictOf(sets, false)
+  if (denials.some(({ outcome }) => outcome.status === 'failed')) return 'failed'
+  return denials.length > 0 ? 'errored' : 'passed'
+}

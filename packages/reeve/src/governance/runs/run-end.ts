@@ -1,0 +1,30 @@
+import { remove, type Change, type Tables } from '../../state/index.ts'
+
+/** Every table that holds something about runs. */
+const ABOUT_RUNS = [
+  'run_plans',
+  'policy_checks',
+  'task_stages',
+  'policy_evaluations',
+  'policy_set_outcomes',
+] as const
+
+/** Removes a run with everything about it; the plan's blob goes with its row. */
+export function runEnd(tables: Tables, runId: string): readonly Change[] {
+  return [
+    ...[...tables.run_plans.keysIn('run', runId)].flatMap((planId) => codePins(tables, planId)),
+    ...ABOUT_RUNS.flatMap((table) =>
+      [...tables[table].keysIn('run', runId)].map((key) => remove(table, key)),
+    ),
+    remove('runs', runId),
+  ]
+}
+
+export function workspaceRunsEnd(tables: Tables, workspaceId: string): readonly Change[] {
+  return [...tables.runs.keysIn('workspace', workspaceId)].flatMap((id) => runEnd(tables, id))
+}
+
+/** Lets go of the code that a plan kept for its policies. */
+export function codePins(tables: Tables, planId: string): readonly Change[] {
+  return [...tables.policy_codes.keysIn('owner', planId)].map((key) => remove('policy_codes', key))
+}

@@ -1,0 +1,83 @@
+import type { v2 } from '@reeve/contract'
+import type { RunRow, StatusTimes } from '../../model/index.ts'
+
+/**
+ * How a run goes through its statuses (reference §5.3). What is not in this table does not happen;
+ * the last five end a run.
+ */
+export const RUN_MOVES = {
+  pending: ['planning', 'canceled', 'errored'],
+  planning: ['planned', 'canceled', 'errored'],
+  planned: ['post_plan_running', 'confirmed', 'planned_and_finished', 'discarded', 'canceled'],
+  post_plan_running: ['post_plan_completed', 'policy_override', 'canceled', 'errored'],
+  post_plan_completed: [
+    'policy_checking',
+    'confirmed',
+    'planned_and_finished',
+    'discarded',
+    'canceled',
+  ],
+  policy_checking: [
+    'policy_checked',
+    'policy_override',
+    'policy_soft_failed',
+    'canceled',
+    'errored',
+  ],
+  policy_override: ['post_plan_completed', 'policy_checked', 'discarded', 'canceled'],
+  policy_checked: ['confirmed', 'planned_and_finished', 'discarded', 'canceled'],
+  confirmed: ['applied', 'errored', 'canceled'],
+  policy_soft_failed: [],
+  applied: [],
+  discarded: [],
+  canceled: [],
+  errored: [],
+  planned_and_finished: [],
+} as const satisfies Record<v2.RunStatus, readonly v2.RunStatus[]>
+
+export function mayMove(from: v2.RunStatus, to: v2.RunStatus): boolean {
+  const targets: readonly v2.RunStatus[] = RUN_MOVES[from]
+  return targets.includes(to)
+}
+
+export function isEnded(status: v2.RunStatus): boolean {
+  return RUN_MOVES[status].length === 0
+}
+
+/** Nothing happens to it before somebody decides. */
+export function isResting(status: v2.RunStatus): boolean {
+  return isEnded(status) || status === 'policy_override' || isConfirmable(status)
+}
+
+/** Its policies have passed or were overridden, and it waits for a yes. */
+export function isConfirmable(status: v2.RunStatus): boolean {
+  return mayMove(status, 'confirmed')
+}
+
+export function isDiscardable(status: v2.RunStatus): boolean {
+  return mayMove(status, 'discarded')
+}
+
+export function isCancelable(status: v2.RunStatus): boolean {
+  return mayMove(status, 'canceled')
+}
+
+/** The statuses in which a run is not over yet. */
+export function openStatuses(): readonly v2.RunStatus[] {
+  // Object.keys of the table gives exactly the statuses.
+  return (Object.keys(RUN_MOVES) as v2.RunStatus[]).filter((status) => !isEnded(status))
+}
+
+/** The run after it went along `path`. Its times tell every status that it passed. */
+export function movedRun(run: RunRow, path: readonly v2.RunStatus[], nowMs: number): RunRow {
+  return {
+    ...run,
+    status: path.at(-1) ?? run.status,
+    statusMs: path.reduce((times, status) => stamped(times, status, nowMs), run.statusMs),
+  }
+}
+
+/** `policy_checked` is told as `policy-checked-at`. */
+export function stamped(times: StatusTimes, status: string, nowMs: number): StatusTimes {
+  return { ...times, [`${status.replaceAll('_', '-')}-at`]: nowMs }
+}

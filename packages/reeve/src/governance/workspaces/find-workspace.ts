@@ -1,0 +1,149 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  UNSEEN,
+  type GovernanceRefusal,
+  type ProjectRow,
+  type WorkspaceRow,
+} from '../../model/index.ts'
+import { foldName, scopedKey } from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import type { GovernanceContext } from '../context.ts'
+import {
+  workspaceRights,
+  type Standing,
+  type WorkspaceFacts,
+  type WorkspaceRight,
+  type WorkspaceRights,
+} from '../permissions.ts'
+import { findSeat, seatIn, type Seat } from '../standing.ts'
+
+/** A workspace that the caller may read, with what else it may do with it. */
+export interface SeenWorkspace extends Seat {
+  readonly workspace: WorkspaceRow
+  readonly project: ProjectRow
+  readonly rights: WorkspaceRights
+}
+
+/** Reference §4.6: both paths of a workspace behave the same. */
+export type WorkspaceAddress =
+  | { readonly workspaceId: string }
+  | { readonly organizationName: string; readonly workspaceName: string }
+
+export function findWorkspace(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  address: WorkspaceAddress,
+): Result<SeenWorkspace, GovernanceRefusal> {
+  const { workspaces } = context.store.tables
+  if ('workspaceId' in address) {
+    const workspace = workspaces.find(address.workspaceId)
+    if (workspace === undefined) return err(UNSEEN)
+    const seat = seatIn(context, caller, workspace.organizationId)
+    return seat.ok ? seenOrNot(context, seat.value, workspace) : seat
+  }
+  const seat = findSeat(context, caller, address.organizationName)
+  if (!seat.ok) return seat
+  const group = scopedKey(seat.value.organization.id, foldName(address.workspaceName))
+  const [id] = workspaces.keysIn('name', group)
+  return id === undefined ? err(UNSEEN) : seenOrNot(context, seat.value, workspaces.get(id))
+}
+
+function seenOrNot(
+  context: GovernanceContext,
+  seat: Seat,
+  workspace: WorkspaceRow,
+): Result<SeenWorkspace, GovernanceRefusal> {
+  const seen = seenWorkspace(context, seat, workspace)
+  return seen.rights.read ? ok(seen) : err(UNSEEN)
+}
+
+/** The workspace, for somebody who has a right on it. */
+export function findWorkspaceWith(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { address, right }: { readonly address: WorkspaceAddress; readonly right: WorkspaceRight },
+): Result<SeenWorkspace, GovernanceRefusal> {
+  const seen = findWorkspace(context, caller, address)
+  return seen.ok && !seen.value.rights[right] ? err(UNSEEN) : seen
+}
+
+/** A workspace with what a member of its organization may do with it, be it nothing. */
+export function seenWorkspace(
+  context: GovernanceContext,
+  seat: Seat,
+  workspace: WorkspaceRow,
+): SeenWorkspace {
+  return {
+    ...seat,
+    workspace,
+    project: context.store.tables.projects.get(workspace.projectId),
+    rights: rightsOnWorkspace(context, seat, workspace),
+  }
+}
+
+function rightsOnWorkspace(
+  context: GovernanceContext,
+  { organization, standing }: Seat,
+  workspace: Pick<WorkspaceRow, 'id' | 'projectId'>,
+): WorkspaceRights {
+  return workspaceRights(standing, {
+    allowForceDelete: organization.allowForceDeleteWorkspaces,
+    ...accessesTo(context, standing, workspace),
+  })
+}
+
+function accessesTo(
+  { store }: GovernanceContext,
+  { teamIds, isOwner }: Standing,
+  workspace: Pick<WorkspaceRow, 'id' | 'projectId'>,
+): Pick<WorkspaceFacts, 'projectAccesses' | 'accesses'> {
+  // Owners need none, and a site administrator is in no team.
+  if (isOwner) return { projectAccesses: [], accesses: [] }
+  const { team_projects: toProject, team_workspaces: toWorkspace } = store.tables
+  const ids = [...teamIds]
+  return {
+    projectAccesses: ids.flatMap((id) =>
+      toProject.rowsIn('pair', scopedKey(id, workspace.projectId)),
+    ),
+    accesses: ids.flatMap((id) => toWorkspace.rowsIn('pair', scopedKey(id, workspace.id))),
+  }
+}
+
+/**
+ * The workspaces that the caller may read; undefined when it is every one of the organization.
+ * Decided by `workspaceRights` alone. Because grants add up, a project whose accesses let a caller
+ * read does so for every workspace in it, and only the others are looked at one by one.
+ */
+export function readableWorkspaces(
+  context: GovernanceContext,
+  seat: Seat,
+): ReadonlySet<string> | undefined {
+  const { organization, standing } = seat
+  const allowForceDelete = organization.allowForceDeleteWorkspaces
+  const nothingSpecial = { allowForceDelete, projectAccesses: [], accesses: [] }
+  if (workspaceRights(standing, nothingSpecial).read) return undefined
+  const key = [organization.id, ...standing.teamIds, '!', ...standing.access].join(' ')
+  return context.workspaceScopes.find(key, versionOf(context), () =>
+    decideWorkspaces(context, seat),
+  )
+}
+
+function versionOf({ store }: GovernanceContext): string {
+  const { team_projects, team_workspaces, workspaces } = store.tables
+  return `${team_projects.lastIndex} ${team_workspaces.lastIndex} ${workspaces.lastIndex}`
+}
+
+function decideWorkspaces(context: GovernanceContext, seat: Seat): ReadonlySet<string> {
+  const { team_projects, team_workspaces, workspaces } = context.store.tables
+  const found = new Set<string>()
+  for (const teamId of seat.standing.teamIds) {
+    for (const { projectId } of team_projects.rowsIn('team', teamId))
+      // An id that no workspace has: what the project alone gives.
+      if (rightsOnWorkspace(context, seat, { id: '', projectId }).read)
+        for (const id of workspaces.keysIn('project', projectId)) found.add(id)
+    for (const { workspaceId, projectId } of team_workspaces.rowsIn('team', teamId))
+      if (rightsOnWorkspace(context, seat, { id: workspaceId, projectId }).read)
+        found.add(workspaceId)
+  }
+  return found
+}

@@ -1,0 +1,138 @@
+import { ok, type Result } from '../../kit/result.ts'
+import type { GovernanceRefusal } from '../../model/index.ts'
+import { foldName, scopedKey, type Tables } from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import type { GovernanceContext } from '../context.ts'
+import { intersect } from '../intersect.ts'
+import { findTagged, type TagFilter } from '../projects/find-tagged.ts'
+import { findSeat } from '../standing.ts'
+import { readableWorkspaces, seenWorkspace, type SeenWorkspace } from './find-workspace.ts'
+
+export type WorkspaceOrder = 'name' | '-name' | 'newest' | 'oldest' | 'changed' | '-changed'
+
+export interface WorkspaceSearch {
+  readonly organizationName: string
+  /** Part of the name, case ignored. */
+  readonly part?: string | undefined
+  /** A name with `*` at its start, end or both. */
+  readonly wildcard?: string | undefined
+  readonly projectId?: string | undefined
+  /** Tags as they take effect, inherited ones among them; all must be there. */
+  readonly tags: readonly TagFilter[]
+  /** Keys of which none may be there. */
+  readonly withoutKeys: readonly string[]
+  /** Statuses of which the current run has one. */
+  readonly runStatuses?: readonly string[] | undefined
+  readonly order: WorkspaceOrder
+  readonly skip: number
+  readonly take: number
+}
+
+export interface WorkspacePart {
+  readonly workspaces: readonly SeenWorkspace[]
+  readonly total: number
+}
+
+/** Reference §4.6. Only what the caller may read is found or counted (reference §1.4). */
+export function listWorkspaces(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  wish: WorkspaceSearch,
+): Result<WorkspacePart, GovernanceRefusal> {
+  const seat = findSeat(context, caller, wish.organizationName)
+  if (!seat.ok) return seat
+  const { tables } = context.store
+  const { id: organizationId } = seat.value.organization
+  const within = intersect([
+    readableWorkspaces(context, seat.value),
+    wish.projectId === undefined
+      ? undefined
+      : new Set(tables.workspaces.keysIn('project', wish.projectId)),
+    wish.wildcard === undefined
+      ? undefined
+      : namedLike(context, organizationId, foldName(wish.wildcard)),
+    ...wish.tags.map((filter) => effectivelyTagged(tables, organizationId, filter)),
+    wish.runStatuses === undefined ? undefined : NOTHING,
+    withoutTags(tables, organizationId, wish.withoutKeys),
+  ])
+  const { list, order } = orderOf(context, wish.order)
+  const part = list.page({
+    scope: organizationId,
+    order,
+    search: wish.part,
+    within,
+    skip: wish.skip,
+    take: wish.take,
+  })
+  return ok({
+    workspaces: part.keys.map((id) =>
+      seenWorkspace(context, seat.value, tables.workspaces.get(id)),
+    ),
+    total: part.total,
+  })
+}
+
+const NOTHING: ReadonlySet<string> = new Set()
+
+function orderOf({ lists }: GovernanceContext, order: WorkspaceOrder) {
+  switch (order) {
+    case 'changed':
+      return { list: lists.changedWorkspaces, order: 'name' } as const
+    case '-changed':
+      return { list: lists.changedWorkspaces, order: '-name' } as const
+    default:
+      return { list: lists.workspaces, order } as const
+  }
+}
+
+/** Workspaces whose name fits; a `*` inside is in no name, so it fits nothing. */
+function namedLike(
+  { lists, store }: GovernanceContext,
+  organizationId: string,
+  wildcard: string,
+): ReadonlySet<string> {
+  const { workspaces } = store.tables
+  const isOpenBefore = wildcard.startsWith('*')
+  const isOpenAfter = wildcard.length > 1 && wildcard.endsWith('*')
+  const core = wildcard.slice(isOpenBefore ? 1 : 0, isOpenAfter ? -1 : undefined)
+  if (!isOpenBefore && !isOpenAfter)
+    return new Set(workspaces.keysIn('name', scopedKey(organizationId, core)))
+  const all = { scope: organizationId, order: 'oldest', skip: 0, take: Infinity } as const
+  const { keys } = lists.workspaces.page({ ...all, search: core })
+  if (isOpenBefore && isOpenAfter) return new Set(keys)
+  const fits = (key: string): boolean => {
+    // The group of a name is known without reading the row.
+    const name = workspaces.groupOf('name', key)?.slice(organizationId.length + 1) ?? ''
+    return isOpenBefore ? name.endsWith(core) : name.startsWith(core)
+  }
+  return new Set(keys.filter(fits))
+}
+
+/** Reference §4.6: a workspace's own binding hides the one of its project. */
+function effectivelyTagged(
+  tables: Tables,
+  organizationId: string,
+  filter: TagFilter,
+): ReadonlySet<string> {
+  const ofProjects = { organizationId, ownerType: 'project' } as const
+  const ofWorkspaces = { organizationId, ownerType: 'workspace' } as const
+  const found = new Set(findTagged(tables, ofWorkspaces, [filter]))
+  const hiding = findTagged(tables, ofWorkspaces, [{ key: filter.key, value: '' }]) ?? NOTHING
+  for (const projectId of findTagged(tables, ofProjects, [filter]) ?? NOTHING)
+    for (const id of tables.workspaces.keysIn('project', projectId))
+      if (!hiding.has(id)) found.add(id)
+  return found
+}
+
+/** Every workspace of the organization without these keys; undefined when none are given. */
+function withoutTags(
+  tables: Tables,
+  organizationId: string,
+  keys: readonly string[],
+): ReadonlySet<string> | undefined {
+  if (keys.length === 0) return undefined
+  const left = new Set(tables.workspaces.keysIn('organization', organizationId))
+  for (const key of keys)
+    for (const id of effectivelyTagged(tables, organizationId, { key, value: '' })) left.delete(id)
+  return left
+}

@@ -1,0 +1,100 @@
+import type { v2 } from '@reeve/contract'
+import type { AttributeProblem, ProjectRow, WorkspaceRow } from '../../model/index.ts'
+import { withDeadline, withDuration } from '../projects/auto-destroy.ts'
+
+/** Attributes that create and update have in common. */
+export type WorkspaceAttributes = NonNullable<v2.WorkspaceUpdateRequest['data']['attributes']>
+
+/** A workspace after a request, what is wrong with that, and what else was done. */
+export interface PlannedSettings {
+  readonly workspace: WorkspaceRow
+  readonly problems: readonly AttributeProblem[]
+  /** Sentences for a person (reference §8, wish 6). */
+  readonly notices: readonly string[]
+}
+
+/** What is omitted stays, null clears (reference §1.1). */
+export function planSettings(
+  before: WorkspaceRow,
+  attributes: WorkspaceAttributes,
+  project: ProjectRow,
+): PlannedSettings {
+  const plain = withPlainSettings(before, attributes)
+  const { inherits, problems, notices } = planInheritance(before, attributes, project)
+  const given = attributes['auto-destroy-activity-duration']
+  const own = given === undefined ? before.autoDestroyActivityDuration : given
+  const workspace = withDuration(
+    { ...plain, inheritsProjectAutoDestroy: inherits },
+    inherits ? project.autoDestroyActivityDuration : own,
+  )
+  const at = attributes['auto-destroy-at']
+  return {
+    // Reference §2.6: a time that is set directly counts once, with or without a duration.
+    workspace:
+      at === undefined ? workspace : withDeadline(workspace, at === null ? null : Date.parse(at)),
+    problems: [...modeProblems(attributes), ...problems],
+    notices,
+  }
+}
+
+function withPlainSettings(before: WorkspaceRow, attributes: WorkspaceAttributes): WorkspaceRow {
+  const mode = attributes['execution-mode']
+  // A mode that is named is meant, unless the request says that the organization's one counts.
+  const overwrites =
+    attributes['setting-overwrites']?.['execution-mode'] ??
+    (mode === undefined ? before.overwritesExecutionMode : true)
+  return {
+    ...before,
+    name: attributes.name ?? before.name,
+    description: textOr(attributes.description, before.description),
+    autoApply: attributes['auto-apply'] ?? before.autoApply,
+    executionMode: mode ?? before.executionMode,
+    overwritesExecutionMode: overwrites,
+    workingDirectory: textOr(attributes['working-directory'], before.workingDirectory),
+    toolVersion: textOr(attributes['tool-version'], before.toolVersion),
+  }
+}
+
+/** `""` is stored as null, like null itself. */
+function textOr(given: string | null | undefined, before: string | null): string | null {
+  return given === undefined ? before : given || null
+}
+
+/** Reference §1.3. There are no agent pools here, so none can be named. */
+function modeProblems(attributes: WorkspaceAttributes): readonly AttributeProblem[] {
+  if (attributes['execution-mode'] !== 'agent') return []
+  return [
+    {
+      pointer: '/data/attributes/execution-mode',
+      detail: "Agent pool must be specified when using 'agent' execution mode",
+    },
+  ]
+}
+
+/** Reference §2.6: while it inherits, a workspace has the duration of its project. */
+function planInheritance(
+  before: WorkspaceRow,
+  attributes: WorkspaceAttributes,
+  project: ProjectRow,
+): Pick<PlannedSettings, 'problems' | 'notices'> & { readonly inherits: boolean } {
+  const asked = attributes['inherits-project-auto-destroy']
+  const given = attributes['auto-destroy-activity-duration']
+  const inherits = asked ?? before.inheritsProjectAutoDestroy
+  const ofProject = project.autoDestroyActivityDuration
+  if (!inherits || given === undefined || given === ofProject)
+    return { inherits, problems: [], notices: [] }
+  // Reference §8, wish 6: there is nothing to inherit, so the value can only be an override.
+  if (ofProject === null && asked === undefined)
+    return { inherits: false, problems: [], notices: [OVERRIDE_NOTICE] }
+  return { inherits, problems: [MUST_MATCH], notices: [] }
+}
+
+const OVERRIDE_NOTICE =
+  'inherits-project-auto-destroy was set to false, because the project has no duration.'
+
+const MUST_MATCH: AttributeProblem = {
+  pointer: '/data/attributes/auto-destroy-activity-duration',
+  detail:
+    'Auto destroy activity duration is inherited: the workspace auto destroy duration must match ' +
+    'project auto destroy duration; set inherits-project-auto-destroy to false to override it',
+}

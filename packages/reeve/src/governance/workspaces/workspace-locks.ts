@@ -1,0 +1,118 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import type { GovernanceRefusal, WorkspaceLock, WorkspaceRow } from '../../model/index.ts'
+import { put } from '../../state/index.ts'
+import { findShownUser, type GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { teamRights, type WorkspaceRight } from '../permissions.ts'
+import { findWorkspaceWith, type SeenWorkspace } from './find-workspace.ts'
+
+/** Reference §4.6: no run starts in a workspace that is locked. */
+export async function lockWorkspace(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { workspaceId, reason }: { readonly workspaceId: string; readonly reason: string | null },
+): Promise<Result<SeenWorkspace, GovernanceRefusal>> {
+  const seen = findLockable(context, caller, { workspaceId, right: 'lock' })
+  if (!seen.ok) return seen
+  if (seen.value.workspace.lock !== null) return refuse('Workspace is locked already')
+  return changeLock(context, caller, {
+    seen: seen.value,
+    lock: { ...holderOf(context, caller), reason: reason || null },
+  })
+}
+
+/** The workspace, for somebody who may change its lock. */
+export function findLockable(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { workspaceId, right }: { readonly workspaceId: string; readonly right: WorkspaceRight },
+): Result<SeenWorkspace, GovernanceRefusal> {
+  return findWorkspaceWith(context, caller, { address: { workspaceId }, right })
+}
+
+/** Frees a lock of one's own; whose it is otherwise, the refusal says (reference §1.3). */
+export async function unlockWorkspace(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  workspaceId: string,
+): Promise<Result<SeenWorkspace, GovernanceRefusal>> {
+  const seen = findLockable(context, caller, { workspaceId, right: 'lock' })
+  if (!seen.ok) return seen
+  const { lock } = seen.value.workspace
+  if (lock === null) return refuse('Workspace is not locked')
+  const own = holderOf(context, caller)
+  if (lock.byType !== own.byType || lock.byId !== own.byId)
+    return refuse(lockedBy(context, seen.value, lock))
+  return changeLock(context, caller, { seen: seen.value, lock: null })
+}
+
+export async function forceUnlockWorkspace(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  workspaceId: string,
+): Promise<Result<SeenWorkspace, GovernanceRefusal>> {
+  const seen = findLockable(context, caller, { workspaceId, right: 'forceUnlock' })
+  if (!seen.ok) return seen
+  if (seen.value.workspace.lock === null) return refuse('Workspace is not locked')
+  return changeLock(context, caller, { seen: seen.value, lock: null })
+}
+
+function refuse(detail: string): Result<never, GovernanceRefusal> {
+  return err({ code: 'conflict', detail })
+}
+
+/** A team's token locks for the team, everybody else for the user that it is. */
+function holderOf(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+): Pick<WorkspaceLock, 'byType' | 'byId' | 'byName'> {
+  if (caller.kind === 'team') {
+    const byName = context.store.tables.teams.get(caller.teamId).name
+    return { byType: 'teams', byId: caller.teamId, byName }
+  }
+  const byName = findShownUser(context, caller.userId)?.username ?? 'administrator'
+  return { byType: 'users', byId: caller.userId, byName }
+}
+
+/** Reference §1.3: clients look for `is locked by User`, `Team` or `Run`. */
+function lockedBy(
+  { store }: GovernanceContext,
+  { standing }: SeenWorkspace,
+  { byType, byId, byName }: WorkspaceLock,
+): string {
+  if (byType === 'runs') return `Workspace is locked by Run ${byId}`
+  if (byType === 'users') return `Workspace is locked by User ${byName}`
+  // The name of a secret team is not told.
+  const team = store.tables.teams.find(byId)
+  const isSeen = team !== undefined && teamRights(standing, team).read
+  return isSeen ? `Workspace is locked by Team ${team.name}` : 'Workspace is locked by Team'
+}
+
+async function changeLock(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { seen, lock }: { readonly seen: SeenWorkspace; readonly lock: WorkspaceLock | null },
+): Promise<Result<SeenWorkspace, GovernanceRefusal>> {
+  const { workspace: before } = seen
+  const workspace: WorkspaceRow = { ...before, lock, updatedMs: context.clock.nowMs() }
+  await commitWrite(context, {
+    action: lock === null ? 'WorkspaceUnlocked' : 'WorkspaceLocked',
+    caller,
+    organizationId: workspace.organizationId,
+    subjects: [workspace.id],
+    changes: [put('workspaces', workspace)],
+  })
+  return ok({ ...seen, workspace })
+}
+
+/** Who holds the lock, for somebody who may know of it. */
+export function shownHolder(
+  { store }: GovernanceContext,
+  { workspace, standing }: SeenWorkspace,
+): Pick<WorkspaceLock, 'byType' | 'byId'> | null {
+  const { lock } = workspace
+  if (lock?.byType !== 'teams') return lock
+  const team = store.tables.teams.find(lock.byId)
+  return team !== undefined && teamRights(standing, team).read ? lock : null
+}

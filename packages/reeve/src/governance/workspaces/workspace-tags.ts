@@ -1,0 +1,72 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import type {
+  AttributeProblem,
+  GovernanceRefusal,
+  TagBindingRow,
+  WorkspaceRow,
+} from '../../model/index.ts'
+import { scopedKey, type Tables } from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { planTags, tagProblems, tagsOf, type NewTags } from '../projects/tags.ts'
+import { findWorkspaceWith, type SeenWorkspace } from './find-workspace.ts'
+
+/** Whose tags a workspace's tags are. */
+export function workspaceTagOwner({ id, organizationId }: WorkspaceRow) {
+  return { ownerType: 'workspace', ownerId: id, organizationId } as const
+}
+
+/** The workspace, for somebody who may change its tags in this way. */
+export function findTaggableWorkspace(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { workspaceId, isWholeSet }: { readonly workspaceId: string; readonly isWholeSet: boolean },
+): Result<SeenWorkspace, GovernanceRefusal> {
+  // Reference §4.5: who may add may not always take away.
+  const right = isWholeSet ? 'replaceTags' : 'manageTags'
+  return findWorkspaceWith(context, caller, { address: { workspaceId }, right })
+}
+
+/** Adds bindings and changes values, like those of a project; the bindings that were named. */
+export async function changeWorkspaceTags(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  request: { readonly workspaceId: string; readonly tags: NewTags; readonly isWholeSet: boolean },
+): Promise<Result<readonly TagBindingRow[], GovernanceRefusal>> {
+  const seen = findTaggableWorkspace(context, caller, request)
+  if (!seen.ok) return seen
+  const { workspace } = seen.value
+  const { tables } = context.store
+  const problems = workspaceTagProblems(tables, workspace, { ...request, pointer: '/data' })
+  if (problems.length > 0) return err({ code: 'invalid', problems })
+  const { named, changes } = planTags(context, workspaceTagOwner(workspace), request)
+  await commitWrite(context, {
+    action: 'WorkspaceTagsChanged',
+    caller,
+    organizationId: workspace.organizationId,
+    subjects: [workspace.id],
+    changes,
+  })
+  return ok(named)
+}
+
+/** The rules of every tag, and the lock on keys that the project binds (reference §2.4). */
+export function workspaceTagProblems(
+  tables: Tables,
+  workspace: WorkspaceRow,
+  request: { readonly tags: NewTags; readonly isWholeSet: boolean; readonly pointer: string },
+): readonly AttributeProblem[] {
+  const { id, projectId, organizationId } = workspace
+  const inherited = new Set(tagsOf(tables, projectId).map(({ key }) => key))
+  // Not retroactive: an override that is there may stay as it is.
+  const kept = new Map(tagsOf(tables, id).map(({ key, value }) => [key, value]))
+  const locked = request.tags.flatMap(({ attributes: { key, value } }, i) => {
+    if (!inherited.has(key) || kept.get(key) === (value ?? '')) return []
+    const [reserved] = tables.reserved_tag_keys.rowsIn('key', scopedKey(organizationId, key))
+    if (reserved?.disableOverrides !== true) return []
+    const pointer = `${request.pointer}/${i}/attributes/key`
+    return [{ pointer, detail: 'Key is reserved and cannot override the one of the project' }]
+  })
+  return [...tagProblems(tables, { ownerId: id }, request), ...locked]
+}

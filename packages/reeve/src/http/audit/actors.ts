@@ -1,0 +1,74 @@
+import type { AuditActor } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import {
+  findSeat,
+  findShownUser,
+  seatIn,
+  type GovernanceCaller,
+  type GovernanceContext,
+} from '../../governance/index.ts'
+import type { Tables } from '../../state/index.ts'
+
+/** The actor of a write on `/v1`. */
+export function workloadActor({ type, accessorId, name }: Caller): AuditActor {
+  return { Type: type, ID: accessorId, Name: name, TokenID: accessorId }
+}
+
+/** The actor of a write on `/api/v2`. A management token is the same one as on `/v1`. */
+export function governanceActor(context: GovernanceContext, caller: GovernanceCaller): AuditActor {
+  if (caller.kind === 'site') {
+    const { accessorId } = caller
+    const name = context.store.tables.acl_tokens.find(accessorId)?.Name ?? ''
+    return { Type: 'management', ID: accessorId, Name: name, TokenID: accessorId }
+  }
+  return {
+    // A token for the trail writes nothing; where it tries to, it acts for its organization.
+    Type: caller.kind === 'audit-trails' ? 'organization' : caller.kind,
+    ID: caller.userId,
+    Name: findShownUser(context, caller.userId)?.username ?? '',
+    TokenID: caller.tokenId,
+  }
+}
+
+/** Where an id in a path is found, by the parameter's name. */
+const TABLE_OF = {
+  organization_membership_id: 'organization_memberships',
+  policy_id: 'run_policies',
+  policy_set_id: 'policy_sets',
+  policy_set_parameter_id: 'policy_set_parameters',
+  policy_set_version_id: 'policy_set_versions',
+  project_id: 'projects',
+  reserved_tag_key_id: 'reserved_tag_keys',
+  team_id: 'teams',
+  team_project_id: 'team_projects',
+  team_workspace_id: 'team_workspaces',
+  workspace_id: 'workspaces',
+} as const satisfies Record<string, keyof Tables>
+
+/**
+ * The organization in whose trail a refused write belongs: the one that its path is about, if the
+ * caller may know of it. What a stranger tries is for the site's administrators alone.
+ */
+export function refusedIn(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  params: Readonly<Record<string, string>>,
+): string {
+  const { organization_name: name } = params
+  const seat =
+    name === undefined
+      ? seatIn(context, caller, organizationOf(context, params) ?? '')
+      : findSeat(context, caller, name)
+  return seat.ok ? seat.value.organization.id : ''
+}
+
+function organizationOf(
+  { store }: GovernanceContext,
+  params: Readonly<Record<string, string>>,
+): string | undefined {
+  for (const [param, table] of Object.entries(TABLE_OF)) {
+    const id = params[param]
+    if (id !== undefined) return store.tables[table].find(id)?.organizationId
+  }
+  return undefined
+}

@@ -1,0 +1,58 @@
+import { setImmediate } from 'node:timers/promises'
+import { v1Routes } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
+import { findAuditRecords } from '../../state/index.ts'
+import type { WorkloadContext } from '../../workload/index.ts'
+import { jsonItems } from '../answer.ts'
+import type { AuditLog } from '../audit/audit-log.ts'
+import { readTime } from '../audit/read-time.ts'
+import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
+import { management } from './requirements.ts'
+
+const PER_PAGE = 100
+
+/** Who wrote what on both APIs, for administrators. */
+export function auditEndpoints(context: WorkloadContext, audit: AuditLog): readonly Endpoint[] {
+  return [
+    read(v1Routes.listAuditRecords, management, (request) =>
+      listAuditRecords(context, audit, request),
+    ),
+  ]
+}
+
+function listAuditRecords(
+  { store }: WorkloadContext,
+  audit: AuditLog,
+  { query }: RequestOf<typeof v1Routes.listAuditRecords>,
+): Result<ReadPlan, Refusal> {
+  const since = readTime(query.since)
+  if (!since.ok) return err(refusal('invalid-input', `since: ${since.error}`))
+  const until = readTime(query.until)
+  if (!until.ok) return err(refusal('invalid-input', `until: ${until.error}`))
+  const perPage = query.per_page || PER_PAGE
+  if (perPage < 0 || perPage > LIMITS.perPageMax)
+    return err(refusal('invalid-input', `per_page must be between 0 and ${LIMITS.perPageMax}`))
+  return ok({
+    index: () => store.tables.audit_records.lastIndex,
+    watch: [{ table: 'audit_records' }],
+    answer: async () => {
+      audit.flush()
+      const { records, next } = await findAuditRecords(store, {
+        actorId: query.actor || undefined,
+        action: query.action || undefined,
+        resource: query.resource || undefined,
+        organizationId: query.organization || undefined,
+        sinceMs: since.value,
+        untilMs: until.value,
+        from: query.next_token || undefined,
+        skip: 0,
+        take: perPage,
+        countAll: false,
+        nextTurn: () => setImmediate(),
+      })
+      const items = records.map((record) => JSON.stringify(record))
+      return ok(jsonItems(items, next))
+    },
+  })
+}

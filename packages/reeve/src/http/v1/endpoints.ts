@@ -1,0 +1,79 @@
+import type { NodeGateway, WorkloadContext } from '../../workload/index.ts'
+import type { AuditLog } from '../audit/audit-log.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { aclEndpoints } from './acl.ts'
+import { agentEndpoints, type AgentInfo } from './agent.ts'
+import { allocationWriteEndpoints } from './allocation-writes.ts'
+import { allocationEndpoints } from './allocations.ts'
+import { auditEndpoints } from './audit.ts'
+import { clientAllocationEndpoints } from './client-allocations.ts'
+import { clientFileEndpoints } from './client-files.ts'
+import { jobLogEndpoints } from './client-job-logs.ts'
+import { clientNodeEndpoints } from './client-nodes.ts'
+import { deploymentEndpoints } from './deployments.ts'
+import { evaluationEndpoints } from './evaluations.ts'
+import { execEndpoints } from './exec.ts'
+import { explainEndpoints } from './explain.ts'
+import { jobActionEndpoints } from './job-actions.ts'
+import { jobFileEndpoints } from './job-files.ts'
+import { jobLaunchEndpoints } from './job-launches.ts'
+import { jobPlanEndpoints } from './job-plan.ts'
+import { jobStatusEndpoints } from './job-statuses.ts'
+import { jobVersionEndpoints } from './job-versions.ts'
+import { jobEndpoints } from './jobs.ts'
+import { namespaceEndpoints } from './namespaces.ts'
+import { nodePoolEndpoints } from './node-pools.ts'
+import { nodeEndpoints } from './nodes.ts'
+import { operatorEndpoints } from './operator.ts'
+import { scalingEndpoints } from './scaling.ts'
+import { policyVerdictEndpoints } from './policy-verdicts.ts'
+import { searchEndpoints } from './search.ts'
+import { serviceEndpoints } from './services.ts'
+import { systemEndpoints } from './system.ts'
+import { variableEndpoints } from './variables.ts'
+import type { Endpoint } from './endpoint.ts'
+
+export interface WorkloadHost {
+  readonly context: WorkloadContext
+  readonly requests: NodeGateway
+  readonly agent: AgentInfo
+  readonly metrics: Metrics
+  readonly audit: AuditLog
+}
+
+/** Every route of `/v1` with what answers it; streams and channels are mounted on their own. */
+export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
+  const { context, requests, agent, metrics, audit } = host
+  return [
+    ...jobEndpoints(context),
+    ...jobVersionEndpoints(context),
+    ...jobLaunchEndpoints(context),
+    ...jobPlanEndpoints(context),
+    ...policyVerdictEndpoints(context),
+    ...jobStatusEndpoints(context),
+    ...jobActionEndpoints(context),
+    ...explainEndpoints(context),
+    ...jobFileEndpoints(context),
+    ...scalingEndpoints(context),
+    ...allocationEndpoints(context),
+    ...allocationWriteEndpoints(context),
+    ...clientAllocationEndpoints({ context, gateway: requests }),
+    ...clientFileEndpoints({ context, gateway: requests }),
+    ...clientNodeEndpoints({ context, gateway: requests }, agent),
+    ...jobLogEndpoints({ context, gateway: requests }),
+    ...execEndpoints(),
+    ...evaluationEndpoints(context),
+    ...deploymentEndpoints(context),
+    ...nodeEndpoints(context),
+    ...aclEndpoints(context),
+    ...namespaceEndpoints(context),
+    ...nodePoolEndpoints(context),
+    ...operatorEndpoints(context),
+    ...searchEndpoints(context),
+    ...serviceEndpoints(context),
+    ...variableEndpoints(context),
+    ...systemEndpoints(context),
+    ...agentEndpoints(agent, metrics),
+    ...auditEndpoints(context, audit),
+  ]
+}

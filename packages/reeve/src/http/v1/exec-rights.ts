@@ -1,0 +1,45 @@
+import type { Caller } from '../../acl/index.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { Authenticator, WorkloadContext } from '../../workload/index.ts'
+import type { Closing } from './exec-closing.ts'
+
+interface RightsWatch {
+  readonly context: Pick<WorkloadContext, 'store' | 'aclEnabled'>
+  readonly authenticator: Authenticator
+  readonly clock: Clock
+  readonly secret: string | undefined
+  /** Why this caller may not go on; undefined when it may. */
+  check(caller: Caller): Closing | undefined
+  /** Called at most once. */
+  lost(closing: Closing): void
+}
+
+/**
+ * A session lasts for hours, and must not outlast the right to it: asked again when the time of the
+ * token is up, and when a commit writes that token or a policy or role it may have. Reference §5.5
+ * has the same for event streams. Gives the way to take it back.
+ */
+export function watchRights(watch: RightsWatch): () => void {
+  const { context, authenticator, clock, secret } = watch
+  if (!context.aclEnabled) return () => undefined
+  let cancel: () => void = () => undefined
+  const look = (): void => {
+    cancel()
+    const caller = authenticator.authenticate(secret)
+    if (!caller.ok) return watch.lost({ code: 1008, reason: caller.error.message })
+    const refused = watch.check(caller.value)
+    if (refused !== undefined) return watch.lost(refused)
+    const { accessorId, expiresMs } = caller.value
+    const token = { table: 'acl_tokens', key: accessorId }
+    const targets = [token, { table: 'acl_policies' }, { table: 'acl_roles' }]
+    const unwatch = context.store.watches.watch(targets, look)
+    const leftMs = (expiresMs ?? Infinity) - clock.nowMs()
+    const unwait = leftMs === Infinity ? () => undefined : clock.after(leftMs, look)
+    cancel = () => {
+      unwatch()
+      unwait()
+    }
+  }
+  look()
+  return () => cancel()
+}

@@ -1,0 +1,34 @@
+import { PolicyVerdict, v1Routes } from '@reeve/contract'
+import { ok } from '../../kit/result.ts'
+import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import { namespacedKey } from '../../state/index.ts'
+import type { WorkloadContext } from '../../workload/index.ts'
+import { read, type Endpoint } from './endpoint.ts'
+import { inNamespace } from './requirements.ts'
+import { listRows } from './row-reads.ts'
+import { visible, walkGroup, walkKeys } from './walks.ts'
+
+const VERDICT_FILTER = { kinds: fieldKindsFromSchema(PolicyVerdict) }
+
+const mayRead = inNamespace('read-job')
+
+/** Denials and overrides of job submissions. */
+export function policyVerdictEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
+  const { policy_verdicts: verdicts } = store.tables
+  const shown = { filter: VERDICT_FILTER, stub: (row: PolicyVerdict) => row }
+  return [
+    read(v1Routes.listPolicyVerdicts, mayRead, ({ caller, namespace, query }) => {
+      const { prefix = '' } = query
+      const walk = visible(
+        walkKeys(verdicts, namespace === '*' ? '' : `${namespace}!`),
+        (row) => row.JobID.startsWith(prefix) && caller.grants.allows(row.Namespace, 'read-job'),
+      )
+      return ok(listRows(verdicts, () => ({ ...shown, walk, query })))
+    }),
+    read(v1Routes.listJobVerdicts, mayRead, ({ namespace, params, query }) => {
+      const { job_id: jobId } = params
+      const walk = walkGroup(verdicts, 'job', namespacedKey(namespace, jobId))
+      return ok(listRows(verdicts, () => ({ ...shown, walk, query })))
+    }),
+  ]
+}

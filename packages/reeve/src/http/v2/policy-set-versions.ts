@@ -1,0 +1,61 @@
+import { v2 } from '@reeve/contract'
+import {
+  createVersion,
+  findPolicySet,
+  findVersion,
+  setVersions,
+  uploadVersion,
+  type GovernanceContext,
+} from '../../governance/index.ts'
+import { ok } from '../../kit/result.ts'
+import { answer, created, paged, single, windowOf } from './documents.ts'
+import { endpoint, type V2Endpoint } from './endpoint.ts'
+import { policySetVersionResource } from './resources/policy-set.ts'
+
+const { v2Routes } = v2
+
+/** Reference §4.7: the policies of a set as one archive. */
+export function policySetVersionEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  return [
+    endpoint(v2Routes.listPolicySetVersions, (request) => {
+      const { caller, params, page } = request
+      const { policy_set_id: policySetId } = params
+      const seen = findPolicySet(context, caller, { policySetId, right: 'read' })
+      return answer(seen, ({ set }) => {
+        const all = setVersions(context.store.tables, set.id)
+        const { skip, take } = windowOf(page)
+        const items = all.slice(skip, skip + take).map(policySetVersionResource)
+        return paged(request, { items, total: all.length })
+      })
+    }),
+    endpoint(v2Routes.createPolicySetVersion, async ({ caller, params }) =>
+      answer(await createVersion(context, caller, params.policy_set_id), ({ version }) =>
+        created(policySetVersionResource(version)),
+      ),
+    ),
+    endpoint(v2Routes.readPolicySetVersion, ({ caller, params }) => {
+      const { policy_set_version_id: versionId } = params
+      const seen = findVersion(context, caller, { versionId, right: 'read' })
+      return answer(seen, ({ version }) => single(policySetVersionResource(version)))
+    }),
+    endpoint(
+      v2Routes.uploadPolicySetVersion,
+      async ({ caller, params, body }) =>
+        answer(
+          await uploadVersion(context, caller, {
+            versionId: params.policy_set_version_id,
+            bytes: body,
+          }),
+          () => ok({ kind: 'empty', status: 200 }),
+        ),
+      {
+        bytesMax: v2.POLICY_SET_ARCHIVE_BYTES_MAX,
+        guard: ({ caller, params }) =>
+          findVersion(context, caller, {
+            versionId: params.policy_set_version_id,
+            right: 'update',
+          }),
+      },
+    ),
+  ]
+}

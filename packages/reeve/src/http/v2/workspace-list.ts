@@ -1,0 +1,126 @@
+import { v2 } from '@reeve/contract'
+import {
+  findProject,
+  findShownUser,
+  findTeam,
+  listWorkspaces,
+  shownHolder,
+  workspaceEffectiveTags,
+  type GovernanceContext,
+  type SeenWorkspace,
+  type WorkspaceOrder,
+} from '../../governance/index.ts'
+import { answer, paged, windowOf } from './documents.ts'
+import { endpoint, type Resource, type V2Endpoint, type V2Request } from './endpoint.ts'
+import { split } from './query.ts'
+import { organizationResource } from './resources/organization.ts'
+import { projectResource } from './resources/project.ts'
+import { effectiveTagBindingResource } from './resources/tag-binding.ts'
+import { teamResource } from './resources/team.ts'
+import { userResource } from './resources/user.ts'
+import { workspaceResource } from './resources/workspace.ts'
+import { tagFilters } from './tag-filters.ts'
+
+const { v2Routes, WORKSPACE_INCLUDES } = v2
+
+export function workspaceList(context: GovernanceContext): V2Endpoint {
+  return endpoint(
+    v2Routes.listWorkspaces,
+    (request) => {
+      const { caller, params, query, page } = request
+      const result = listWorkspaces(context, caller, {
+        organizationName: params.organization_name,
+        part: query['search[name]'],
+        wildcard: query['search[wildcard-name]'],
+        projectId: query['filter[project][id]'],
+        tags: [...tagFilters(query), ...keysOf(query['search[tags]']).map(anyValue)],
+        withoutKeys: keysOf(query['search[exclude-tags]']),
+        runStatuses: statusesOf(query['filter[current-run][status]']),
+        order: query.sort === undefined ? 'newest' : ORDERS[query.sort],
+        ...windowOf(page),
+      })
+      return answer(result, ({ workspaces, total }) => {
+        const { resources, included } = includedWorkspaces(context, request, workspaces)
+        return paged(request, { items: resources, total, included })
+      })
+    },
+    { includes: WORKSPACE_INCLUDES },
+  )
+}
+
+type Sort = NonNullable<V2Request<typeof v2Routes.listWorkspaces>['query']['sort']>
+
+/** Reference §4.6. Where nothing ran yet, the order of creation is the one of the runs too. */
+const ORDERS: Readonly<Record<Sort, WorkspaceOrder>> = {
+  name: 'name',
+  '-name': '-name',
+  'latest-change-at': 'changed',
+  '-latest-change-at': '-changed',
+  'current-run.created-at': 'oldest',
+  '-current-run.created-at': 'newest',
+}
+
+function keysOf(text: string | undefined): readonly string[] {
+  return text === undefined ? [] : split(text)
+}
+
+function anyValue(key: string) {
+  return { key, value: '' }
+}
+
+function statusesOf(text: string | undefined): readonly string[] | undefined {
+  return text === undefined ? undefined : split(text)
+}
+
+type Including = Pick<V2Request<typeof v2Routes.readWorkspace>, 'caller' | 'includes'>
+
+/** Workspaces as documents show them, and what was asked to be included with them. */
+export function includedWorkspaces(
+  context: GovernanceContext,
+  request: Including,
+  workspaces: readonly SeenWorkspace[],
+): { readonly resources: readonly Resource[]; readonly included: readonly Resource[] | undefined } {
+  const all = workspaces.map((seen) => {
+    const tags = request.includes.has('effective_tag_bindings')
+      ? workspaceEffectiveTags(context.store.tables, seen.workspace).map(
+          effectiveTagBindingResource,
+        )
+      : undefined
+    return {
+      resource: workspaceResource(
+        context,
+        seen,
+        tags?.map(({ id }) => id),
+      ),
+      included: [...relatedTo(context, request, seen), ...(tags ?? [])],
+    }
+  })
+  return {
+    resources: all.map(({ resource }) => resource),
+    included: request.includes.size === 0 ? undefined : all.flatMap(({ included }) => included),
+  }
+}
+
+/** What the caller may not see is left out, like everything unseen. */
+function relatedTo(
+  context: GovernanceContext,
+  { caller, includes }: Including,
+  seen: SeenWorkspace,
+): readonly Resource[] {
+  const found: Resource[] = []
+  if (includes.has('organization')) found.push(organizationResource(seen))
+  if (includes.has('project')) {
+    const project = findProject(context, caller, seen.project.id)
+    if (project.ok) found.push(projectResource(context.store.tables, project.value))
+  }
+  const holder = includes.has('locked_by') ? shownHolder(context, seen) : null
+  if (holder?.byType === 'users') {
+    const user = findShownUser(context, holder.byId)
+    if (user !== undefined) found.push(userResource(user))
+  }
+  if (holder?.byType === 'teams') {
+    const team = findTeam(context, caller, holder.byId)
+    if (team.ok) found.push(teamResource(context, team.value))
+  }
+  return found
+}

@@ -1,0 +1,139 @@
+import type { CommandLine, CommandFlags, Terminal } from '../cli/index.ts'
+import { createZoneOffsets } from '../kit/zone-offsets.ts'
+import { readVersion } from './version.ts'
+
+const TEXTS = {
+  policy: {
+    summary: 'Try, test, check and format policies.',
+    details: 'Works on files of this machine; nothing is sent anywhere. docs/policies.md explains.',
+    examples: [
+      { line: 'reeve policy check policies', says: 'whether the policies can be evaluated' },
+      { line: 'reeve policy eval limits.native --input job.json', says: 'what one says of a job' },
+    ],
+  },
+  test: {
+    summary: 'Run the tests of policies.',
+    details:
+      'Native policies have test/<policy>/*.hcl or *.json beside them; in *.rego, rules that are ' +
+      'called test_… are tests.',
+    examples: [
+      { line: 'reeve policy test', says: 'every test in this directory' },
+      { line: 'reeve policy test policies --coverage', says: 'and what no test came to' },
+    ],
+  },
+  check: {
+    summary: 'Say whether policies can be evaluated, and what is wrong with them.',
+    examples: [{ line: 'reeve policy check policies --json', says: 'the same for machines' }],
+  },
+  eval: {
+    summary: 'Ask policies about a document.',
+    details:
+      'The document is what policies of kind opa get: {"job": …} or {"plan": …, "run": …}. ' +
+      'Native policies find the same in their globals and imports; members of any other document ' +
+      'are globals. Ends with 0 when all pass, 1 when one fails, 2 when one is undefined, 3 when ' +
+      'one ends with an error, 9 when one cannot be compiled.',
+    examples: [
+      { line: 'reeve policy eval limits.native --input job.json', says: 'a native policy' },
+      {
+        line: 'reeve policy eval deny.rego --query data.jobs.deny --input job.json',
+        says: 'a document of *.rego',
+      },
+    ],
+  },
+  fmt: {
+    summary: 'Write native policies in the one form.',
+    examples: [
+      { line: 'reeve policy fmt policies', says: 'changes the files and names them' },
+      { line: 'reeve policy fmt --check policies', says: 'only names those that it would change' },
+    ],
+  },
+} as const
+
+/** `reeve policy …`. */
+export function addPolicy(line: CommandLine, terminal: Terminal): void {
+  const policy = line.add(line.root, 'policy', TEXTS.policy)
+  line
+    .add(policy, 'test', {
+      ...TEXTS.test,
+      action: async (operands, flags) => {
+        const { testPolicies } = await import('../policy-tools/index.ts')
+        const paths = operands.length === 0 ? ['.'] : operands
+        const covers = flags['coverage'] === true
+        const request = { paths, only: textOf(flags['run']), covers, isJson: isJson(flags) }
+        return await testPolicies({ ...request, ...surroundings(), terminal })
+      },
+    })
+    .argument('[PATH...]', 'policies, or directories of them (default: this directory)')
+    .option('--run <TEXT>', 'only tests whose name holds this')
+    .option('--coverage', 'say which rules and statements the tests came to')
+    .option('--json', 'answer with one JSON object')
+  line
+    .add(policy, 'check', {
+      ...TEXTS.check,
+      action: async (paths, flags) => {
+        const { checkPolicies } = await import('../policy-tools/index.ts')
+        return await checkPolicies({ paths, isJson: isJson(flags), terminal })
+      },
+    })
+    .argument('<PATH...>', 'policies, or directories of them')
+    .option('--json', 'answer with one JSON object')
+  addEval(line, policy, terminal)
+  line
+    .add(policy, 'fmt', {
+      ...TEXTS.fmt,
+      action: async (paths, flags) => {
+        const { formatPolicies } = await import('../policy-tools/index.ts')
+        return await formatPolicies({ paths, checks: flags['check'] === true, terminal })
+      },
+    })
+    .argument('<PATH...>', 'native policies, or directories with *.native')
+    .option('--check', 'change nothing; end with 1 when something would change')
+}
+
+function addEval(line: CommandLine, parent: CommandLine['root'], terminal: Terminal): void {
+  line
+    .add(parent, 'eval', {
+      ...TEXTS.eval,
+      action: async (paths, flags) => {
+        const { evaluatePolicies } = await import('../policy-tools/index.ts')
+        const given = flags['param']
+        return await evaluatePolicies({
+          paths,
+          input: textOf(flags['input']),
+          query: textOf(flags['query']),
+          params: Array.isArray(given) ? given.filter((one) => typeof one === 'string') : [],
+          isJson: isJson(flags),
+          ...surroundings(),
+          terminal,
+        })
+      },
+    })
+    .argument('<PATH...>', 'policies, or directories of them')
+    .option('--input <FILE>', 'the document, as JSON')
+    .option('--query <QUERY>', 'what *.rego is asked (default: deny of the first package)')
+    .option(
+      '--param <NAME=VALUE>',
+      'a parameter of native policies, as JSON or text; may be repeated',
+      (text: string, earlier: readonly string[] | undefined) => [...(earlier ?? []), text],
+    )
+    .option('--json', 'answer with one JSON object')
+}
+
+function isJson(flags: CommandFlags): boolean {
+  return flags['json'] === true
+}
+
+function textOf(flag: unknown): string | undefined {
+  return typeof flag === 'string' ? flag : undefined
+}
+
+/** The time is that of the beginning, for all policies. */
+function surroundings() {
+  const nowNs = BigInt(Date.now()) * 1_000_000n
+  const offsetAt = createZoneOffsets()
+  const time = { nowNs, zone: 'UTC', offsetSeconds: () => 0 }
+  return {
+    settings: { time, version: readVersion() },
+    rego: { nowNs, offsetAt, random: () => Math.random() },
+  }
+}

@@ -1,0 +1,137 @@
+import type { v2 } from '@reeve/contract'
+
+/** When something entered its states, by `<state>-at` (reference §4.8). */
+export type StatusTimes = Readonly<Record<string, number>>
+
+/** Who passed over policies, when and why. */
+export interface OverrideRecord {
+  readonly byId: string
+  readonly atMs: number
+  readonly comment: string | null
+}
+
+/** What people said about a run: who applied, discarded or canceled it, and why. */
+export interface RunDecision extends OverrideRecord {
+  readonly action: 'apply' | 'discard' | 'cancel'
+}
+
+/** One plan on its way through the policies (reference §5.4). */
+export interface RunRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly planId: string
+  readonly status: v2.RunStatus
+  readonly statusMs: StatusTimes
+  readonly message: string | null
+  readonly source: string
+  readonly commitSha: string | null
+  readonly isDestroy: boolean
+  readonly refresh: boolean
+  readonly refreshOnly: boolean
+  readonly planOnly: boolean
+  readonly autoApply: boolean
+  readonly allowEmptyApply: boolean
+  readonly hasChanges: boolean
+  readonly targetAddresses: readonly string[]
+  readonly replaceAddresses: readonly string[]
+  /** Their values are nobody's business here: policies see only that they are there. */
+  readonly variableNames: readonly string[]
+  readonly createdMs: number
+  readonly createdById: string
+  readonly decision: RunDecision | null
+}
+
+export interface PlanCounts {
+  readonly additions: number
+  readonly changes: number
+  readonly destructions: number
+  readonly imports: number
+  /** What there is when the plan is carried out. */
+  readonly resources: number
+}
+
+/** The document itself is a blob, as it was uploaded. */
+export interface RunPlanRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly runId: string
+  readonly status: v2.RunPlan['attributes']['status']
+  readonly statusMs: StatusTimes
+  readonly counts: PlanCounts
+  readonly hasChanges: boolean
+  /** Null before the upload. */
+  readonly bytes: number | null
+  /** What the policies were at that moment, sealed; null when they have been asked. */
+  readonly frozenSets: string | null
+}
+
+/** What the policies of one set said. */
+export interface JudgedSetRow {
+  readonly id: string
+  readonly name: string
+  readonly description: string | null
+  readonly overridable: boolean
+  readonly toolVersion: string | null
+  readonly error: string
+  readonly warnings: readonly string[]
+  readonly outcomes: readonly v2.PolicyOutcome[]
+}
+
+/** What all `native` policies said about one run. */
+export interface PolicyCheckRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly runId: string
+  readonly status: v2.PolicyCheck['attributes']['status']
+  readonly statusMs: StatusTimes
+  readonly durationMs: number
+  /**
+   * Known as soon as the policies have been asked, which is before the check's turn comes when the
+   * stage before it waits for somebody. Null until then.
+   */
+  readonly sets: readonly JudgedSetRow[] | null
+  readonly override: OverrideRecord | null
+}
+
+/** The part of a run after its plan in which sets are evaluated one by one. */
+export interface TaskStageRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly runId: string
+  readonly status: v2.TaskStage['attributes']['status']
+  readonly statusMs: StatusTimes
+  readonly createdMs: number
+  readonly updatedMs: number
+  readonly override: OverrideRecord | null
+}
+
+/** All sets of one kind in a stage. */
+export interface PolicyEvaluationRow {
+  readonly id: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly runId: string
+  readonly stageId: string
+  readonly kind: v2.PolicyEvaluation['attributes']['policy-kind']
+  readonly toolVersion: string | null
+  readonly status: v2.PolicyEvaluation['attributes']['status']
+  readonly statusMs: StatusTimes
+  readonly counts: v2.PolicyResultCount
+  readonly createdMs: number
+  readonly updatedMs: number
+}
+
+export interface PolicySetOutcomeRow extends JudgedSetRow {
+  /** `id` is the outcome's; the set itself may be gone. */
+  readonly policySetId: string
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly runId: string
+  readonly evaluationId: string
+  /** By the names of the sets. */
+  readonly position: number
+}

@@ -1,0 +1,123 @@
+import {
+  show,
+  type Evaluation,
+  type PlainValue,
+  type ProgramText,
+  type RuleReport,
+  type StandardSettings,
+} from '../lang/native/index.ts'
+import { NativeData, type PlainObject, type Subject } from '../policy/index.ts'
+import type { Answer } from './evaluate-command.ts'
+import { SHOWN_MAX } from './limits.ts'
+import { toPlain } from './plain-value.ts'
+import { fromNative } from './problem.ts'
+import { compileIn, evaluationOptions, type Surroundings } from './surroundings.ts'
+
+export interface NativeAsking {
+  readonly surroundings: Surroundings
+  readonly input: PlainValue
+  readonly settings: StandardSettings
+}
+
+export function evaluateNative(policy: ProgramText, asking: NativeAsking): Answer {
+  const { surroundings, input } = asking
+  const given = withInput(surroundings, input)
+  const compiled = compileIn(policy, given)
+  if (!compiled.ok)
+    return {
+      policy: policy.file,
+      outcome: 'refused',
+      lines: [],
+      problems: compiled.error.map((problem) => fromNative(problem)),
+      printed: '',
+      trace: {},
+    }
+  const options = optionsOf(policy, { ...asking, surroundings: given })
+  const evaluation = compiled.value.evaluate({ ...options, explains: true })
+  return answerOf(policy.file, compiled.value.description, evaluation)
+}
+
+/** What is judged, when the document is one as policies of kind `opa` get it. */
+function subjectOf(input: PlainValue): Subject | undefined {
+  if (!isObject(input)) return undefined
+  const { plan, run, job, existing_job: existing, namespace, token } = input
+  if (isObject(plan)) return { kind: 'plan', plan, run: isObject(run) ? run : {} }
+  if (!isObject(job)) return undefined
+  return {
+    kind: 'job',
+    job,
+    existingJob: isObject(existing) ? existing : undefined,
+    namespace: typeof namespace === 'string' ? namespace : 'default',
+    token: isObject(token) ? token : undefined,
+    variables: new Map(),
+  }
+}
+
+/** Any other document: its members are globals. */
+function withInput(surroundings: Surroundings, input: PlainValue): Surroundings {
+  if (!isObject(input) || subjectOf(input) !== undefined) return surroundings
+  const globals = new Map([...surroundings.globals, ...Object.entries(input)])
+  return { ...surroundings, globals }
+}
+
+function optionsOf(policy: ProgramText, { surroundings, input, settings }: NativeAsking) {
+  const subject = subjectOf(input)
+  if (subject === undefined) return evaluationOptions(surroundings, settings)
+  const data = new NativeData(subject, settings)
+  const options = evaluationOptions(surroundings, settings, (path) => data.importValue(path))
+  const globals = new Map([...data.globals(policy.text), ...(options.globals ?? [])])
+  return { ...options, globals }
+}
+
+function isObject(value: PlainValue): value is PlainObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function answerOf(policy: string, description: string, evaluation: Evaluation): Answer {
+  const { result, value, undefinedAt, error, rules, printed, steps } = evaluation
+  const shown = value === undefined ? [] : [`main is ${show(value, SHOWN_MAX)}`]
+  const place =
+    undefinedAt === undefined
+      ? []
+      : [`undefined came up at ${undefinedAt.line}:${undefinedAt.column}`]
+  return {
+    policy,
+    outcome: result,
+    lines: [...shown, ...place, ...rules.flatMap(ruleLines)],
+    problems: error === undefined ? [] : [fromNative(error)],
+    printed,
+    // The shape of reference policy-languages §1.14.
+    trace: {
+      description,
+      error: error?.message ?? null,
+      print: printed,
+      result: result === 'pass',
+      value: value === undefined ? null : toPlain(value),
+      steps,
+      rules: Object.fromEntries(rules.map((rule) => [rule.name, ruleTrace(rule)])),
+    },
+  }
+}
+
+function ruleLines({ name, position, value, failures }: RuleReport): readonly string[] {
+  const head = `rule ${name} at ${position.line}:${position.column} is ${show(value, SHOWN_MAX)}`
+  return [
+    head,
+    ...failures.map((failure) => {
+      const { line, column } = failure.position
+      const because = failure.operands.map(({ text, value: found }) => `${text} is ${found}`)
+      const more = because.length === 0 ? '' : ` (${because.join(', ')})`
+      return `  ${line}:${column} ${failure.text} is ${failure.value}${more}`
+    }),
+  ]
+}
+
+function ruleTrace({ name, description, position, value }: RuleReport): object {
+  const { file: filename, offset, line, column } = position
+  return {
+    desc: description,
+    ident: name,
+    position: { filename, offset, line, column },
+    value: toPlain(value),
+  }
+}

@@ -1,0 +1,102 @@
+import type { PlainValue } from '../lang/native/index.ts'
+import {
+  compilePolicies,
+  formatValue,
+  fromPlain,
+  ObjectValue,
+  SetValue,
+  toPlain,
+  type CompiledPolicies,
+  type Value,
+} from '../lang/rego/index.ts'
+import { textsOf } from './check-command.ts'
+import type { Answer } from './evaluate-command.ts'
+import { SHOWN_MAX, STEPS_MAX } from './limits.ts'
+import { fileProblem, fromRego } from './problem.ts'
+import type { RegoTesting } from './rego-tests.ts'
+import type { Targets } from './targets.ts'
+
+export interface RegoAsking {
+  /** Undefined: those of the set, else `deny` of the first package. */
+  readonly query: string | undefined
+  readonly input: PlainValue
+  readonly options: RegoTesting['options']
+}
+
+export function evaluateRego(targets: Targets, asking: RegoAsking): readonly Answer[] {
+  const texts = textsOf(targets.rego)
+  const compiled = compilePolicies({ modules: targets.rego, version: 'detect' })
+  if (!compiled.ok) {
+    const problems = compiled.error.map((problem) => fromRego(problem, texts))
+    const policy = problems[0]?.file ?? 'rego'
+    return [{ policy, outcome: 'refused', lines: [], problems, printed: '', trace: {} }]
+  }
+  return queriesOf(targets, asking.query).map((query) =>
+    ask(query, { policies: compiled.value, texts, asking }),
+  )
+}
+
+function queriesOf({ rego, queries }: Targets, given: string | undefined): readonly string[] {
+  if (given !== undefined) return [withData(given)]
+  if (queries.length > 0) return queries.map(({ query }) => withData(query))
+  const first = rego.find(({ file }) => !file.endsWith('_test.rego')) ?? rego[0]
+  const name = /^\s*package\s+([^\s;]+)/m.exec(first?.text ?? '')?.[1] ?? ''
+  return [`data.${name}.deny`]
+}
+
+/** Reference policy-languages §9.3: `data.` may be left out. */
+function withData(query: string): string {
+  return /^[a-z_][\w.]*$/i.test(query) && !/^(?:data|input)\b/.test(query) ? `data.${query}` : query
+}
+
+interface Asked {
+  readonly policies: CompiledPolicies
+  readonly texts: ReadonlyMap<string, string>
+  readonly asking: RegoAsking
+}
+
+function ask(query: string, { policies, texts, asking }: Asked): Answer {
+  const empty = { policy: query, lines: [], problems: [], printed: '', trace: {} }
+  const asked = policies.query(`answer = ${query}`)
+  if (!asked.ok)
+    return { ...empty, outcome: 'refused', problems: [fileProblem(query, asked.error.message)] }
+  const lines: string[] = []
+  const answer = asked.value.evaluate({
+    ...asking.options,
+    input: asking.input === undefined ? undefined : fromPlain(asking.input),
+    limits: { stepsMax: STEPS_MAX },
+    print: (line) => lines.push(`${line}\n`),
+  })
+  const printed = lines.join('')
+  if (!answer.ok) {
+    const { message, location } = answer.error
+    const problem =
+      location === undefined ? fileProblem(query, message) : fromRego({ message, location }, texts)
+    return { ...empty, outcome: 'error', problems: [problem], printed }
+  }
+  const value = answer.value[0]?.get('answer')
+  return { ...empty, ...judged(value), printed }
+}
+
+/** Reference policy-languages §9.3: what is found fails; a bool is the verdict itself. */
+function judged(value: Value | undefined): Pick<Answer, 'outcome' | 'lines' | 'trace'> {
+  if (value === undefined)
+    return { outcome: 'undefined', lines: ['nothing defines it'], trace: { value: null } }
+  const trace = { value: toPlain(value) }
+  if (typeof value === 'boolean') return { outcome: value ? 'pass' : 'fail', lines: [], trace }
+  const items = itemsOf(value)
+  if (items !== undefined)
+    return {
+      outcome: items.length === 0 ? 'pass' : 'fail',
+      lines: items.map((item) => formatValue(item).slice(0, SHOWN_MAX)),
+      trace,
+    }
+  const shown = formatValue(value).slice(0, SHOWN_MAX)
+  return { outcome: 'error', lines: [`${shown}: an array or a set is needed`], trace }
+}
+
+function itemsOf(value: Value): readonly Value[] | undefined {
+  if (value instanceof SetValue) return value.sorted()
+  if (value instanceof ObjectValue) return value.size === 0 ? [] : [value]
+  return Array.isArray(value) ? value : undefined
+}

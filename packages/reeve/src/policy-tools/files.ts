@@ -1,0 +1,75 @@
+import { open, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { messageOf } from '../kit/fault.ts'
+import { err, ok, type Result } from '../kit/result.ts'
+import { FILE_BYTES_MAX, FILES_MAX, FOLDER_DEPTH_MAX } from './limits.ts'
+import { fileProblem, type ToolProblem } from './problem.ts'
+
+/** A file that was read. */
+export interface TextFile {
+  readonly file: string
+  readonly text: string
+}
+
+export async function readText(path: string): Promise<Result<string, ToolProblem>> {
+  try {
+    const file = await open(path)
+    try {
+      const { size } = await file.stat()
+      if (size > FILE_BYTES_MAX)
+        return err(fileProblem(path, `It is longer than ${FILE_BYTES_MAX} bytes.`))
+      const bytes = await file.readFile()
+      return ok(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    } finally {
+      await file.close()
+    }
+  } catch (thrown) {
+    return err(fileProblem(path, explain(thrown)))
+  }
+}
+
+export async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false
+}
+
+/** The names in a directory, sorted; none when there is no such directory. */
+export async function namesIn(path: string): Promise<readonly string[]> {
+  const names = await readdir(path).catch(() => [])
+  return names.filter((name) => !name.startsWith('.')).toSorted(byCodeUnit)
+}
+
+/** Files below a directory whose names end so, in the order of their paths. */
+export async function filesBelow(path: string, suffix: string): Promise<readonly string[]> {
+  const found: string[] = []
+  await collect(path, { suffix, depth: 0, found })
+  return found
+}
+
+interface Search {
+  readonly suffix: string
+  readonly depth: number
+  readonly found: string[]
+}
+
+async function collect(path: string, { suffix, depth, found }: Search): Promise<void> {
+  if (depth > FOLDER_DEPTH_MAX) return
+  for (const name of await namesIn(path)) {
+    const below = join(path, name)
+    if (found.length >= FILES_MAX) return
+    if (await isDirectory(below)) await collect(below, { suffix, depth: depth + 1, found })
+    else if (name.endsWith(suffix)) found.push(below)
+  }
+}
+
+function byCodeUnit(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function explain(thrown: unknown): string {
+  const code: unknown = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'There is no such file.'
+  if (code === 'EISDIR') return 'It is a directory.'
+  if (code === 'EACCES') return 'It may not be read by the account that runs this program.'
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'It is not UTF-8 text.'
+  return `It cannot be read: ${messageOf(thrown)}.`
+}

@@ -1,0 +1,125 @@
+import { basename, dirname, extname, join } from 'node:path'
+import {
+  areEqual,
+  show,
+  viewOf,
+  type Evaluation,
+  type PlainValue,
+  type ProgramText,
+  type StandardSettings,
+  type Value,
+} from '../lang/native/index.ts'
+import type { Coverage } from './coverage.ts'
+import { namesIn } from './files.ts'
+import { SHOWN_MAX } from './limits.ts'
+import { fromNative, type ToolProblem } from './problem.ts'
+import {
+  compileIn,
+  evaluationOptions,
+  loadManifest,
+  surroundingsOf,
+  type Surroundings,
+} from './surroundings.ts'
+import { errored, type TestResult } from './test-result.ts'
+
+export interface NativeTesting {
+  readonly settings: StandardSettings
+  readonly coverage: Coverage | undefined
+  /** What the set's file says. */
+  readonly base: Surroundings
+}
+
+/** Runs `test/<policy>/*.hcl|json` beside a policy (reference policy-languages §3.5). */
+export async function testNative(
+  policy: ProgramText,
+  testing: NativeTesting,
+): Promise<readonly TestResult[]> {
+  const name = basename(policy.file, extname(policy.file))
+  const folder = join(dirname(policy.file), 'test', name)
+  const files = (await namesIn(folder)).filter((file) => /\.(?:hcl|json)$/.test(file))
+  const results: TestResult[] = []
+  for (const file of files)
+    results.push(
+      await runCase(policy, { policy: name, name: file, path: join(folder, file) }, testing),
+    )
+  return results
+}
+
+interface Case {
+  readonly policy: string
+  readonly name: string
+  readonly path: string
+}
+
+async function runCase(
+  policy: ProgramText,
+  { path, ...test }: Case,
+  { settings, coverage, base }: NativeTesting,
+): Promise<TestResult> {
+  const loaded = await loadManifest(path)
+  if (!loaded.ok) return errored(test, loaded.error)
+  const surroundings = await surroundingsOf(loaded.value, base)
+  if (!surroundings.ok) return errored(test, surroundings.error)
+  const compiled = compileIn(policy, surroundings.value)
+  if (!compiled.ok)
+    return errored(
+      test,
+      compiled.error.map((problem) => fromNative(problem)),
+    )
+  coverage?.addNative(policy)
+  for (const name of compiled.value.imports) {
+    const module = surroundings.value.modules.get(name)
+    const isMocked = loaded.value.manifest.mocks.has(name)
+    if (module !== undefined && !isMocked) coverage?.addNative(module)
+  }
+  const options = evaluationOptions(surroundings.value, settings)
+  const evaluation = compiled.value.evaluate({ ...options, explains: true })
+  coverage?.evaluated(evaluation)
+  return judged(test, evaluation, loaded.value.manifest.expected)
+}
+
+function judged(
+  test: Pick<TestResult, 'policy' | 'name'>,
+  evaluation: Evaluation,
+  expected: ReadonlyMap<string, PlainValue> | undefined,
+): TestResult {
+  const { error, printed } = evaluation
+  if (error !== undefined) return { ...errored(test, [fromNative(error)]), printed }
+  const wanted = expected ?? new Map<string, PlainValue>([['main', true]])
+  const reasons = [...wanted].flatMap(([name, value]) => complaint(evaluation, name, value))
+  const isPassed = reasons.length === 0
+  const problems = isPassed ? [] : failures(evaluation)
+  return { ...test, status: isPassed ? 'passed' : 'failed', reasons, problems, printed }
+}
+
+/** Only what is listed is held against the evaluation; what was not evaluated is a failure. */
+function complaint(evaluation: Evaluation, name: string, wanted: PlainValue): readonly string[] {
+  const found = name === 'main' ? mainOf(evaluation, wanted) : ruleOf(evaluation, name)
+  if (found === undefined) return [`the rule "${name}" was not evaluated`]
+  const value = viewOf(wanted)
+  if (areEqual(found, value, () => undefined) === true) return []
+  return [`"${name}" is ${show(found, SHOWN_MAX)}, not ${show(value, SHOWN_MAX)}`]
+}
+
+/** A verdict that is no bool passes or not: a test may ask for that. */
+function mainOf({ value, result }: Evaluation, wanted: PlainValue): Value | undefined {
+  const isVerdict = typeof wanted === 'boolean' && typeof value !== 'boolean'
+  return isVerdict && result !== 'undefined' ? result === 'pass' : value
+}
+
+function ruleOf({ rules }: Evaluation, wanted: string): Value | undefined {
+  return rules.find(({ name }) => name === wanted)?.value
+}
+
+function failures({ rules }: Evaluation): readonly ToolProblem[] {
+  return rules.flatMap(({ name, failures: found }) =>
+    found.map(({ position, text, value }) => ({
+      file: position.file,
+      line: position.line,
+      column: position.column,
+      severity: 'note' as const,
+      message: `in "${name}", ${text} is ${value}`,
+      sourceLine: undefined,
+    })),
+  )
+}

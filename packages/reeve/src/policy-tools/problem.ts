@@ -1,0 +1,65 @@
+import type { Diagnostic } from '../lang/hcl/index.ts'
+import type { NativeProblem } from '../lang/native/index.ts'
+import type { RegoProblem } from '../lang/rego/index.ts'
+
+/** What is wrong with a file, and where; line 0: with the file as a whole. */
+export interface ToolProblem {
+  readonly file: string
+  readonly line: number
+  readonly column: number
+  /** A note says why something else is as it is. */
+  readonly severity: 'error' | 'warning' | 'note'
+  readonly message: string
+  /** The line that it is in; undefined when it is not known. */
+  readonly sourceLine: string | undefined
+}
+
+export function fileProblem(file: string, message: string): ToolProblem {
+  return { file, line: 0, column: 0, severity: 'error', message, sourceLine: undefined }
+}
+
+export function fromNative(
+  { message, position, sourceLine }: NativeProblem,
+  severity: ToolProblem['severity'] = 'error',
+): ToolProblem {
+  const { file, line, column } = position
+  return { file, line, column, severity, message, sourceLine }
+}
+
+export function fromRego(
+  { message, location }: Pick<RegoProblem, 'message' | 'location'>,
+  texts: ReadonlyMap<string, string>,
+): ToolProblem {
+  const { file, row, column } = location
+  const sourceLine = texts.get(file)?.split('\n')[row - 1]
+  return { file, line: row, column, severity: 'error', message, sourceLine }
+}
+
+export function fromManifest({ range, summary, detail }: Diagnostic, text: string): ToolProblem {
+  const { line, column } = range.start
+  const message = detail === '' ? summary : `${summary}. ${detail}`
+  const sourceLine = text.split('\n')[line - 1]
+  return { file: range.file, line, column, severity: 'error', message, sourceLine }
+}
+
+/** Place and sentence, then the line with a mark under the place. */
+export function formatProblem(problem: ToolProblem): string {
+  const { file, line, column, severity, message, sourceLine } = problem
+  const prefix = severity === 'warning' ? 'warning: ' : ''
+  if (line === 0) return `${file}: ${prefix}${message}`
+  const head = `${file}:${line}:${column}: ${prefix}${message}`
+  if (sourceLine === undefined) return head
+  const shown = sourceLine.trimEnd()
+  // A tab stays a tab in the mark line: both lines then stop at the same columns.
+  const lead = Array.from(shown)
+    .slice(0, column - 1)
+    .map((character) => (character === '\t' ? '\t' : ' '))
+    .join('')
+  const number = String(line)
+  return `${head}\n  ${number} | ${shown}\n  ${' '.repeat(number.length)} | ${lead}^`
+}
+
+/** The same for machines. */
+export function toJsonProblem({ file, line, column, severity, message }: ToolProblem): object {
+  return line === 0 ? { file, severity, message } : { file, line, column, severity, message }
+}

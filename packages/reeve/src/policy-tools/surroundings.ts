@@ -1,0 +1,187 @@
+import { dirname, join } from 'node:path'
+import { err, ok, type Result } from '../kit/result.ts'
+import {
+  compilePolicy,
+  plainJson,
+  standardImport,
+  StaticData,
+  viewOf,
+  type CompiledPolicy,
+  type EvaluateOptions,
+  type NativeProblem,
+  type PlainValue,
+  type ProgramText,
+  type StandardSettings,
+  type Value,
+} from '../lang/native/index.ts'
+import {
+  adviceForImport,
+  globalsIn,
+  isKnownImport,
+  readManifest,
+  type Manifest,
+} from '../policy/index.ts'
+import { namesIn, readText } from './files.ts'
+import { STEPS_MAX } from './limits.ts'
+import { fileProblem, fromManifest, type ToolProblem } from './problem.ts'
+
+/** What a native policy finds beside the standard imports. */
+export interface Surroundings {
+  readonly modules: ReadonlyMap<string, ProgramText>
+  readonly statics: ReadonlyMap<string, PlainValue>
+  readonly params: ReadonlyMap<string, PlainValue>
+  readonly globals: ReadonlyMap<string, PlainValue>
+  /** Imports that are replaced by data. */
+  readonly mocks: ReadonlyMap<string, PlainValue>
+}
+
+export const NOTHING: Surroundings = {
+  modules: new Map(),
+  statics: new Map(),
+  params: new Map(),
+  globals: new Map(),
+  mocks: new Map(),
+}
+
+/** The file of a set, by the name that the language gives it. */
+const MANIFESTS: Readonly<Record<'native' | 'opa', string>> = {
+  native: 'native.hcl',
+  opa: 'policies.hcl',
+}
+
+export interface LoadedManifest {
+  readonly file: string
+  readonly manifest: Manifest
+}
+
+/**
+ * The set's file in a directory. Sets that were written for other systems call theirs otherwise:
+ * where there is one `*.hcl` only and it lists policies, that is it.
+ */
+export async function findManifest(
+  directory: string,
+  kind: 'native' | 'opa',
+): Promise<Result<LoadedManifest | undefined, readonly ToolProblem[]>> {
+  const names = (await namesIn(directory)).filter((name) => name.endsWith('.hcl'))
+  const wanted = MANIFESTS[kind]
+  const other = MANIFESTS[kind === 'native' ? 'opa' : 'native']
+  const [first, second] = names.filter((one) => one !== other)
+  if (names.includes(wanted)) return await loadManifest(join(directory, wanted))
+  if (kind === 'opa' || first === undefined || second !== undefined) return ok(undefined)
+  const found = await loadManifest(join(directory, first))
+  return ok(found.ok && found.value.manifest.policies.length > 0 ? found.value : undefined)
+}
+
+export async function loadManifest(
+  file: string,
+): Promise<Result<LoadedManifest, readonly ToolProblem[]>> {
+  const text = await readText(file)
+  if (!text.ok) return err([text.error])
+  const manifest = readManifest(file, text.value)
+  if (!manifest.ok) return err(manifest.error.map((one) => fromManifest(one, text.value)))
+  return ok({ file, manifest: manifest.value })
+}
+
+/** Reads what a set or a test names; what it says wins over what was there before. */
+export async function surroundingsOf(
+  { file, manifest }: LoadedManifest,
+  base: Surroundings,
+): Promise<Result<Surroundings, readonly ToolProblem[]>> {
+  const loader = new Loader(file, base)
+  for (const [name, source] of manifest.modules) await loader.module(name, source)
+  for (const [name, source] of manifest.statics) await loader.data(name, source)
+  for (const [name, mock] of manifest.mocks)
+    if (mock.kind === 'data') loader.mocks.set(name, mock.value)
+    else await loader.module(name, mock.source)
+  if (loader.problems.length > 0) return err(loader.problems)
+  return ok({
+    modules: loader.modules,
+    statics: loader.statics,
+    mocks: loader.mocks,
+    params: new Map([...base.params, ...manifest.params]),
+    globals: new Map([...base.globals, ...manifest.globals]),
+  })
+}
+
+class Loader {
+  readonly problems: ToolProblem[] = []
+  readonly modules: Map<string, ProgramText>
+  readonly statics: Map<string, PlainValue>
+  readonly mocks: Map<string, PlainValue>
+  readonly #file: string
+
+  constructor(file: string, base: Surroundings) {
+    this.#file = file
+    this.modules = new Map(base.modules)
+    this.statics = new Map(base.statics)
+    this.mocks = new Map(base.mocks)
+  }
+
+  async module(name: string, source: string): Promise<void> {
+    const file = await this.#read(source)
+    if (file !== undefined) this.modules.set(name, file)
+  }
+
+  async data(name: string, source: string): Promise<void> {
+    const file = await this.#read(source)
+    if (file === undefined) return
+    try {
+      this.statics.set(name, plainJson(file.text))
+    } catch (thrown) {
+      if (!(thrown instanceof SyntaxError)) throw thrown
+      this.problems.push(fileProblem(file.file, `It is no JSON: ${thrown.message}.`))
+    }
+  }
+
+  async #read(source: string): Promise<ProgramText | undefined> {
+    const file = resolveSource(this.#file, source)
+    if (!file.ok) {
+      this.problems.push(fileProblem(this.#file, file.error))
+      return undefined
+    }
+    const text = await readText(file.value)
+    if (text.ok) return { file: file.value, text: text.value }
+    this.problems.push(text.error)
+    return undefined
+  }
+}
+
+/** Sources are relative to the file that names them. Nothing is fetched over the network. */
+export function resolveSource(file: string, source: string): Result<string, string> {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(source))
+    return err(`The source ${source} is not on this machine: download it and name the file.`)
+  return ok(join(dirname(file), source))
+}
+
+export function compileIn(
+  policy: ProgramText,
+  { modules, statics, mocks, globals }: Surroundings,
+): Result<CompiledPolicy, readonly NativeProblem[]> {
+  const data = new StaticData(statics)
+  return compilePolicy(policy, {
+    modules,
+    isImport: (path) => mocks.has(path) || isKnownImport(path) || data.has(path),
+    adviceFor: adviceForImport,
+    globals: [...new Set([...globalsIn(policy.text), ...globals.keys()])],
+  })
+}
+
+/** How to evaluate a policy among its surroundings. `host` gives what the set does not bring. */
+export function evaluationOptions(
+  { statics, mocks, params, globals }: Surroundings,
+  settings: StandardSettings,
+  host: (path: string) => Value | undefined = (path) => standardImport(path, settings),
+): EvaluateOptions {
+  const data = new StaticData(statics)
+  return {
+    importValue: (path) =>
+      mocks.has(path) ? viewOf(mocks.get(path)) : (host(path) ?? data.value(path)),
+    params: viewsOf(params),
+    globals: viewsOf(globals),
+    stepsMax: STEPS_MAX,
+  }
+}
+
+function viewsOf(values: ReadonlyMap<string, PlainValue>): ReadonlyMap<string, Value> {
+  return new Map([...values].map(([name, value]) => [name, viewOf(value)]))
+}

@@ -1,0 +1,21 @@
+/** Where a command writes: what was asked for to `out`, everything else to `err`. */
+export interface ToolTerminal {
+  readonly out: (text: string) => void
+  readonly err: (text: string) => void
+}
+
+/** What the tools tell the shell; for `eval` as reference policy-languages §1.13 has it. */
+export const TOOL_CODES = {
+  pass: 0,
+  fail: 1,
+  /** The verdict is undefined. */
+  undefined: 2,
+  /** The policy ended with an error. */
+  error: 3,
+  /** The policy could not be read or compiled. */
+  refused: 9,
+} as const
+
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}

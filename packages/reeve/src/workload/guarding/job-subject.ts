@@ -1,0 +1,69 @@
+import type { Job } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { compareText } from '../../kit/sorted-list.ts'
+import { LIMITS } from '../../model/index.ts'
+import type { JobSubject, PlainObject } from '../../policy/index.ts'
+import { namespacedKey } from '../../state/index.ts'
+import { ANONYMOUS_TOKEN, tokenFilterView } from '../acl/token-view.ts'
+import type { WorkloadContext } from '../context.ts'
+import { openItems } from '../variables/variable-items.ts'
+
+/** Reference policy-languages §4: below this path variables are for policies. */
+const POLICY_VARIABLES = 'service/native/'
+
+/** A job as somebody wants it, and as it is. */
+export interface JudgedJob {
+  /** With its defaults filled in, as it would be stored. */
+  readonly job: Job
+  /** Undefined when it is new. */
+  readonly existing: Job | undefined
+}
+
+/** What policies see of a submission (reference policy-languages §4). */
+export function jobSubject(
+  context: WorkloadContext,
+  caller: Caller,
+  { job, existing, readsVariables }: JudgedJob & { readonly readsVariables: boolean },
+): JobSubject {
+  return {
+    kind: 'job',
+    job: plain(job),
+    existingJob: existing === undefined ? undefined : plain(existing),
+    namespace: job.Namespace,
+    token: tokenOf(context, caller),
+    variables: readsVariables ? policyVariables(context, job.Namespace) : new Map(),
+  }
+}
+
+function plain(record: object): PlainObject {
+  // A record of the wire is JSON, which holds nothing but plain data.
+  return record as PlainObject
+}
+
+function tokenOf(context: WorkloadContext, { accessorId, type }: Caller): PlainObject | undefined {
+  if (type === 'disabled') return undefined
+  const row = context.store.tables.acl_tokens.find(accessorId)
+  return plain(row === undefined ? ANONYMOUS_TOKEN : tokenFilterView(context, row))
+}
+
+/** `<namespace>@<path>` to items: those of the job's namespace first, then those of the others. */
+function policyVariables(context: WorkloadContext, own: string): ReadonlyMap<string, PlainObject> {
+  const { namespaces, variables } = context.store.tables
+  const found = new Map<string, PlainObject>()
+  let chars = 0
+  const others = [...namespaces.keys()].filter((name) => name !== own).toSorted(compareText)
+  for (const namespace of [own, ...others]) {
+    const prefix = namespacedKey(namespace, POLICY_VARIABLES)
+    for (const key of variables.keys(prefix)) {
+      if (!key.startsWith(prefix)) break
+      const row = variables.get(key)
+      const items = openItems(context.sealer, row)
+      chars += JSON.stringify(items).length
+      // One that is left out is undefined to a policy, which then does not pass.
+      if (found.size >= LIMITS.policyVariablesMax || chars > LIMITS.policyVariableCharsMax)
+        return found
+      found.set(`${namespace}@${row.Path}`, items)
+    }
+  }
+  return found
+}

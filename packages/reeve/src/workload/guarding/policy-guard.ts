@@ -1,0 +1,84 @@
+import type { Caller } from '../../acl/index.ts'
+import {
+  outcomeOf,
+  type AskedPolicy,
+  type JudgedSet,
+  type Judgement,
+  type PolicyAsker,
+} from '../../policy/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { jobSubject, type JudgedJob } from './job-subject.ts'
+import type { GuardingPolicy, GuardingSet, PolicySource } from './policy-source.ts'
+import { PolicyTexts } from './policy-texts.ts'
+
+/** What a set said; its outcomes are those of its policies, in order. */
+export interface GuardVerdict extends JudgedSet {
+  readonly set: GuardingSet
+}
+
+export interface PolicyGuardOptions {
+  readonly source: PolicySource
+  readonly asker: PolicyAsker
+}
+
+/** Asks the policies that guard a namespace about a job. Decides nothing. */
+export class PolicyGuard {
+  readonly #source: PolicySource
+  readonly #asker: PolicyAsker
+  readonly #texts: PolicyTexts
+
+  constructor({ source, asker }: PolicyGuardOptions) {
+    this.#source = source
+    this.#asker = asker
+    this.#texts = new PolicyTexts(source)
+  }
+
+  /** The sets that have something to say about jobs of a namespace, as they are now. */
+  setsFor(namespace: string): readonly GuardingSet[] {
+    if (!this.#source.hasPolicies()) return NO_SETS
+    return this.#source.setsFor(namespace).filter(({ policies }) => policies.length > 0)
+  }
+
+  /** All policies of all sets at once: what they see of the job is made once. */
+  async judge(
+    context: WorkloadContext,
+    caller: Caller,
+    { sets, ...judged }: JudgedJob & { readonly sets: readonly GuardingSet[] },
+  ): Promise<readonly GuardVerdict[]> {
+    const policies = sets.flatMap((set) => set.policies)
+    const texts = await Promise.all(policies.map((policy) => this.#texts.find(policy)))
+    const readsVariables = texts.some((text) => text?.readsVariables === true)
+    const asked = policies.flatMap(({ params }, at): AskedPolicy[] => {
+      const policy = texts[at]?.text
+      return policy === undefined ? [] : [{ policy, params }]
+    })
+    const subject = jobSubject(context, caller, { ...judged, readsVariables })
+    const judgements = (await this.#asker.ask(subject, asked)).values()
+    const said = new Map<GuardingPolicy, Judgement>()
+    for (const [at, policy] of policies.entries())
+      said.set(policy, texts[at] === undefined ? CODE_GONE : (judgements.next().value ?? UNASKED))
+    return sets.map((set) => verdictOfSet(set, said))
+  }
+}
+
+const NO_SETS: readonly GuardingSet[] = []
+
+function verdictOfSet(
+  set: GuardingSet,
+  said: ReadonlyMap<GuardingPolicy, Judgement>,
+): GuardVerdict {
+  const { name, overridable, policies } = set
+  const outcomes = policies.map((policy) =>
+    outcomeOf(policy, said.get(policy) ?? UNASKED, overridable),
+  )
+  return { set, name, overridable, outcomes }
+}
+
+/** Fails closed. The next round finds the code that has replaced it. */
+const CODE_GONE = errored('the code of the policy is not stored any more')
+const UNASKED = errored('the policy was not asked')
+
+function errored(message: string): Judgement {
+  const finding = { rule: null, line: null, column: null, message }
+  return { status: 'errored', output: [], findings: [finding] }
+}

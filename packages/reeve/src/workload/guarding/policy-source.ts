@@ -1,0 +1,42 @@
+import type { EnforcementLevel, PlainObject } from '../../policy/index.ts'
+
+/** A policy that guards a namespace. */
+export interface GuardingPolicy {
+  readonly id: string
+  readonly name: string
+  readonly kind: 'native' | 'opa'
+  readonly query: string | null
+  readonly level: EnforcementLevel
+  readonly description: string | null
+  /** Names the code: equal hashes are equal texts. */
+  readonly codeHash: string
+  readonly params: PlainObject
+}
+
+/** A policy set that guards a namespace. */
+export interface GuardingSet {
+  readonly id: string
+  readonly name: string
+  readonly overridable: boolean
+  readonly policies: readonly GuardingPolicy[]
+}
+
+/**
+ * Where policies come from. They belong to the governance API, which the workload API does not
+ * know: the composition root joins them.
+ */
+export interface PolicySource {
+  /** Whether there is any set at all. Costs nothing, so that without policies nothing does. */
+  hasPolicies(): boolean
+  /** The sets that guard a namespace now, in the order in which they are told. */
+  setsFor(namespace: string): readonly GuardingSet[]
+  /** Undefined when it is not stored any more: somebody has replaced it. */
+  readCode(codeHash: string): Promise<string | undefined>
+}
+
+/** Where nothing is guarded. */
+export const NO_POLICIES: PolicySource = {
+  hasPolicies: () => false,
+  setsFor: () => [],
+  readCode: async () => undefined,
+}

@@ -1,0 +1,132 @@
+import type { GuardedOperation } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import { verdictOf } from '../../policy/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import type { JudgedJob } from './job-subject.ts'
+import type { GuardVerdict } from './policy-guard.ts'
+import type { GuardingSet } from './policy-source.ts'
+import { NOTHING_WRITTEN, verdictWrite, type VerdictWrite } from './verdict-record.ts'
+import { denialText, policyWarnings } from './verdict-text.ts'
+
+/** What a request says about policies (Spec W: Create job, `PolicyOverride`). */
+export interface OverrideWish {
+  readonly PolicyOverride?: boolean | null | undefined
+  readonly PolicyOverrideComment?: string | null | undefined
+}
+
+/** Reference policy-languages §4: the flag needs its capability, whatever policies say. */
+export function checkOverride(
+  { grants }: Caller,
+  namespace: string,
+  { PolicyOverride }: OverrideWish,
+): Refusal | undefined {
+  const mayPass = PolicyOverride !== true || grants.allows(namespace, 'policy-override')
+  return mayPass ? undefined : PERMISSION_DENIED
+}
+
+/** Somebody who wants something of a job. */
+export interface Submission {
+  readonly operation: GuardedOperation
+  readonly caller: Caller
+  readonly override: OverrideWish
+}
+
+/** What would be written, as the state is now. */
+export interface Prepared extends JudgedJob {
+  /** Equal as long as policies would see the same job. */
+  readonly key: string
+  /** Whose verdicts these are; of a dispatched child, the parent's. */
+  readonly jobId: string
+}
+
+/** What policies have let pass. */
+export interface Allowed {
+  readonly warnings: readonly string[]
+  /** To be written in the same commit: an override is never without its record. */
+  readonly record: VerdictWrite
+}
+
+/** What no policy was asked about. */
+export const UNGUARDED: Allowed = { warnings: [], record: NOTHING_WRITTEN }
+
+export interface GuardedSteps<P extends Prepared, T> {
+  /**
+   * All checks against the state. Called again after policies were asked, which takes a while: an
+   * index that the caller enforces holds at the moment of the write.
+   */
+  readonly prepare: () => Result<P, Refusal>
+  /** The answer when the same request was carried out before; undefined when it was not. */
+  readonly answered?: (prepared: P) => Promise<T> | undefined
+  /** Must commit before it awaits anything. */
+  readonly write: (prepared: P, allowed: Allowed) => Promise<T>
+}
+
+/**
+ * Writes when the policies of the namespace allow it. They are asked away from the state, so what
+ * they judged is held against the state once more: the write follows in the same turn in which job
+ * and policies were found to be those that were asked. Where no policy applies, nothing is awaited.
+ */
+export async function submitGuarded<P extends Prepared, T>(
+  context: WorkloadContext,
+  submission: Submission,
+  { prepare, answered, write }: GuardedSteps<P, T>,
+): Promise<Result<T, Refusal>> {
+  let asked: { readonly key: string; readonly verdicts: readonly GuardVerdict[] } | undefined
+  for (let round = 0; round <= LIMITS.policyRoundsMax; round++) {
+    const prepared = prepare()
+    if (!prepared.ok) return prepared
+    const before = answered?.(prepared.value)
+    if (before !== undefined) return ok(await before)
+    const sets = context.guard.setsFor(prepared.value.job.Namespace)
+    if (sets.length === 0) return ok(await write(prepared.value, UNGUARDED))
+    const key = questionKey(prepared.value, sets)
+    if (asked?.key === key)
+      return await conclude(context, submission, {
+        prepared: prepared.value,
+        verdicts: asked.verdicts,
+        write,
+      })
+    const { job, existing } = prepared.value
+    const verdicts = await context.guard.judge(context, submission.caller, { job, existing, sets })
+    asked = { key, verdicts }
+  }
+  return err(
+    refusal('index-conflict', 'the job or its policies change while policies are asked; try again'),
+  )
+}
+
+/** Everything that policies were asked, and which policies. */
+function questionKey({ key }: Prepared, sets: readonly GuardingSet[]): string {
+  return JSON.stringify([key, sets])
+}
+
+interface Conclusion<P extends Prepared, T> {
+  readonly prepared: P
+  readonly verdicts: readonly GuardVerdict[]
+  readonly write: GuardedSteps<P, T>['write']
+}
+
+/** Nothing is awaited before the write. */
+async function conclude<P extends Prepared, T>(
+  context: WorkloadContext,
+  { operation, caller, override }: Submission,
+  { prepared, verdicts, write }: Conclusion<P, T>,
+): Promise<Result<T, Refusal>> {
+  const verdict = verdictOf(verdicts, override.PolicyOverride === true)
+  const { job, jobId } = prepared
+  const comment = override.PolicyOverrideComment ?? ''
+  const record = (result: 'denied' | 'overridden'): VerdictWrite =>
+    verdictWrite(context, { result, operation, caller, comment, jobId, job, verdicts })
+  if (!verdict.isAllowed) {
+    await context.store.commit({ cause: 'PolicyDenied', ...record('denied') }).durable
+    return err(refusal('policy-denied', denialText(jobId, verdict)))
+  }
+  return ok(
+    await write(prepared, {
+      warnings: policyWarnings(verdict),
+      record: verdict.overridden.length === 0 ? NOTHING_WRITTEN : record('overridden'),
+    }),
+  )
+}

@@ -1,0 +1,103 @@
+import { createHash } from 'node:crypto'
+import type { GuardedOperation, Job, PolicyVerdict } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { nsFromMs } from '../../kit/duration.ts'
+import { LIMITS } from '../../model/index.ts'
+import {
+  judgedJobKey,
+  put,
+  remove,
+  type BlobChange,
+  type Change,
+  type Stamp,
+  type Tables,
+} from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import type { GuardVerdict } from './policy-guard.ts'
+import { shownOutcomes } from './verdict-text.ts'
+
+/** What is written of a verdict, together with what it was about. */
+export interface VerdictWrite {
+  readonly changes: (stamp: Stamp) => readonly Change[]
+  readonly blobs: readonly BlobChange[]
+}
+
+export const NOTHING_WRITTEN: VerdictWrite = { changes: () => [], blobs: [] }
+
+/** A verdict that is worth remembering. */
+export interface RecordedVerdict {
+  readonly result: PolicyVerdict['Result']
+  readonly operation: GuardedOperation
+  readonly caller: Caller
+  readonly comment: string
+  readonly jobId: string
+  /** As policies saw it. */
+  readonly job: Job
+  readonly verdicts: readonly GuardVerdict[]
+}
+
+/** Issue 7: who, why, when and what. The oldest of the namespace make room. */
+export function verdictWrite(
+  { store, ids }: WorkloadContext,
+  recorded: RecordedVerdict,
+): VerdictWrite {
+  const text = JSON.stringify(recorded.job)
+  const bytes = new TextEncoder().encode(text)
+  const hash = createHash('sha256').update(bytes).digest('hex')
+  const isKept = bytes.length <= LIMITS.judgedJobBytesMax
+  const key = judgedJobKey(hash)
+  const isStored = store.tables.policy_verdicts.countIn('blob', key) > 0
+  const id = ids.uuid()
+  return {
+    blobs: isKept && !isStored ? [{ key, bytes }] : [],
+    changes: (stamp) => [
+      put('policy_verdicts', verdictRow(recorded, { id, hash, isKept, stamp })),
+      ...forgotten(store.tables, recorded.job.Namespace),
+    ],
+  }
+}
+
+interface RowOptions {
+  readonly id: string
+  readonly hash: string
+  readonly isKept: boolean
+  readonly stamp: Stamp
+}
+
+function verdictRow(recorded: RecordedVerdict, options: RowOptions): PolicyVerdict {
+  const { caller, verdicts, result } = recorded
+  const { index, timeMs } = options.stamp
+  const outcomes = shownOutcomes(verdicts, result === 'overridden').filter(
+    ({ Effect }) => Effect !== 'passes',
+  )
+  return {
+    ID: options.id,
+    Namespace: recorded.job.Namespace,
+    JobID: recorded.jobId,
+    Operation: recorded.operation,
+    Result: result,
+    AccessorID: caller.accessorId,
+    TokenName: caller.name,
+    Comment: recorded.comment.slice(0, LIMITS.overrideCommentCharsMax),
+    Time: nsFromMs(timeMs),
+    SubjectHash: options.hash,
+    HasSubject: options.isKept,
+    Asked: verdicts.reduce((sum, { outcomes: all }) => sum + all.length, 0),
+    Outcomes: outcomes.slice(0, LIMITS.verdictOutcomesMax),
+    OutcomesOmitted: Math.max(0, outcomes.length - LIMITS.verdictOutcomesMax),
+    // The key tells the time by it.
+    CreateIndex: index,
+    ModifyIndex: index,
+  }
+}
+
+/** One more is coming. */
+function forgotten({ policy_verdicts: verdicts }: Tables, namespace: string): readonly Change[] {
+  let extra = verdicts.countIn('namespace', namespace) - (LIMITS.verdictsMax - 1)
+  const changes: Change[] = []
+  for (const key of verdicts.keys(`${namespace}!`)) {
+    if (extra-- <= 0) break
+    changes.push(remove('policy_verdicts', key))
+  }
+  return changes
+}

@@ -1,0 +1,90 @@
+import type { JobPolicyFinding, JobPolicyOutcome, v2 } from '@reeve/contract'
+import { LIMITS } from '../../model/index.ts'
+import { objectionText, weightOf, type Objection, type Verdict } from '../../policy/index.ts'
+import type { GuardVerdict } from './policy-guard.ts'
+
+/** Lines that a denial tells of policies; one policy may have many findings. */
+const LINES_MAX = 100
+
+/** design/choices: each policy that denies, with its level, its rule and the position. */
+export function denialText(jobId: string, { denials }: Verdict): string {
+  const count = denials.length === 1 ? 'a policy' : `${denials.length} policies`
+  const lines = denials.flatMap(objectionLines)
+  const left = lines.length - LINES_MAX
+  return [
+    `job ${JSON.stringify(jobId)} is denied by ${count}:`,
+    ...lines.slice(0, LINES_MAX).map((line) => `\t* ${line}`),
+    ...(left > 0 ? [`\t* and ${left} more`] : []),
+    ...(denials.every(({ weight }) => weight === 'overridable') ? [OVERRIDE_HINT] : []),
+  ].join('\n')
+}
+
+const OVERRIDE_HINT =
+  'PolicyOverride passes over what is listed; it needs the capability policy-override'
+
+/** `Warnings`: policies that only warn, and those that were passed over (reference §4). */
+export function policyWarnings({ warnings, overridden }: Verdict): readonly string[] {
+  const all = [
+    ...warnings.flatMap(objectionLines),
+    ...overridden.flatMap(objectionLines).map((line) => `${line} (allowed by PolicyOverride)`),
+  ]
+  return all.slice(0, LINES_MAX)
+}
+
+/** The same for a plan, which tells as well what would be denied. */
+export function plannedWarnings(verdict: Verdict): readonly string[] {
+  const denied = verdict.denials.flatMap(objectionLines).map((line) => `would be denied: ${line}`)
+  return [...denied.slice(0, LINES_MAX), ...policyWarnings(verdict)]
+}
+
+function objectionLines(objection: Objection): readonly string[] {
+  const findings = objection.outcome.findings.map((finding) => ({
+    ...finding,
+    message: shortened(finding.message),
+  }))
+  return objectionText({ ...objection, outcome: { ...objection.outcome, findings } })
+}
+
+/** Every outcome as the API shows it. */
+export function shownOutcomes(
+  verdicts: readonly GuardVerdict[],
+  isOverriding: boolean,
+): readonly JobPolicyOutcome[] {
+  return verdicts.flatMap(({ set, outcomes }) =>
+    outcomes.map((outcome, at): JobPolicyOutcome => {
+      const weight = weightOf(outcome.enforcement_level, set.overridable)
+      return {
+        PolicySet: set.name,
+        PolicySetID: set.id,
+        Policy: outcome.policy_name,
+        PolicyID: set.policies[at]?.id ?? '',
+        Level: outcome.enforcement_level,
+        Status: outcome.status,
+        Effect: effectOf(outcome, weight, isOverriding),
+        Overridable: weight === 'overridable',
+        Description: outcome.description,
+        Findings: outcome.findings.slice(0, LIMITS.verdictFindingsMax).map(shownFinding),
+        FindingsOmitted: Math.max(0, outcome.findings.length - LIMITS.verdictFindingsMax),
+      }
+    }),
+  )
+}
+
+function effectOf(
+  { status }: v2.PolicyOutcome,
+  weight: Objection['weight'],
+  isOverriding: boolean,
+): JobPolicyOutcome['Effect'] {
+  if (status === 'passed') return 'passes'
+  if (weight === 'warning') return 'warns'
+  return isOverriding && weight === 'overridable' ? 'overridden' : 'denies'
+}
+
+function shownFinding({ rule, line, column, message }: v2.PolicyFinding): JobPolicyFinding {
+  return { Rule: rule, Line: line, Column: column, Message: shortened(message) }
+}
+
+function shortened(text: string): string {
+  const most = LIMITS.findingCharsMax
+  return text.length <= most ? text : `${text.slice(0, most)}…`
+}

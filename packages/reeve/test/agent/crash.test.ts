@@ -1,0 +1,308 @@
+/** Reference task-drivers §5, §16.2: agent, launcher, shim, server and machine die; tasks do not. */
+import assert from 'node:assert/strict'
+import { open, readFile, writeFile, type FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
+import { kill } from 'node:process'
+import { test, type TestContext } from 'node:test'
+import { until } from '../build/until.ts'
+import {
+  eventsOf,
+  exitCodeOf,
+  isRunning,
+  noIsolation,
+  RealCluster,
+  sleepers,
+  textOf,
+  WITHIN_MS,
+  type AllocationRow,
+} from './real-cluster.ts'
+
+const COUNT = 50
+const OUTPUT_BYTES = 100_000
+const TASK = 'work'
+const options = { skip: noIsolation, timeout: 120_000 }
+
+/**
+ * Says that it began, in a file that all its starts append to; waits at a pipe until it is let go;
+ * writes; ends with a code of its own.
+ */
+function waiting(code: number): string {
+  return `echo $$ >> $REEVE_ALLOC_DIR/data/starts
+mkfifo -m 666 $REEVE_ALLOC_DIR/data/go
+echo begin
+read word < $REEVE_ALLOC_DIR/data/go
+head -c ${OUTPUT_BYTES} /dev/zero | tr '\\0' x
+echo; echo end
+exit ${code}`
+}
+
+const OUTPUT = `begin\n${'x'.repeat(OUTPUT_BYTES)}\nend\n`
+
+const NO_RESCHEDULE = { Attempts: 0, Unlimited: false }
+
+function aJob(id: string, driver: string, scripts: readonly string[]) {
+  const TaskGroups = scripts.map((script, n) => ({
+    Name: `g${n}`,
+    RestartPolicy: { Attempts: 0, Mode: 'fail' },
+    ReschedulePolicy: NO_RESCHEDULE,
+    EphemeralDisk: { SizeMB: 10 },
+    Tasks: [
+      {
+        Name: TASK,
+        Driver: driver,
+        Config: { command: '/bin/sh', args: ['-c', script] },
+        Resources: { CPU: 1, MemoryMB: 32 },
+        KillTimeout: 1e9,
+      },
+    ],
+  }))
+  return { ID: id, Type: 'batch', TaskGroups }
+}
+
+const codeOf = (row: AllocationRow): number => Number(row.TaskGroup.slice(1)) + 1
+
+/** Lets tasks go. The pipes stay open until the test ends: a word must not be lost. */
+class Gates {
+  readonly #cluster: RealCluster
+  readonly #open: FileHandle[] = []
+
+  constructor(t: TestContext, cluster: RealCluster) {
+    this.#cluster = cluster
+    t.after(() => Promise.all(this.#open.map((handle) => handle.close())))
+  }
+
+  async release(rows: readonly AllocationRow[]): Promise<void> {
+    for (const { ID } of rows) {
+      const handle = await open(this.#cluster.path(ID, 'alloc/data/go'), 'r+')
+      this.#open.push(handle)
+      await handle.write('go\n')
+    }
+  }
+}
+
+async function startsOf(cluster: RealCluster, row: AllocationRow): Promise<number> {
+  const text = await textOf(cluster.path(row.ID, 'alloc/data/starts'))
+  return text.split('\n').length - 1
+}
+
+async function begun(cluster: RealCluster, rows: readonly AllocationRow[]): Promise<number> {
+  const counts = await Promise.all(rows.map((row) => startsOf(cluster, row)))
+  return counts.filter((count) => count > 0).length
+}
+
+async function untilBegun(
+  cluster: RealCluster,
+  rows: readonly AllocationRow[],
+  count: number,
+): Promise<void> {
+  await until(
+    `${count} tasks to begin`,
+    async () => ((await begun(cluster, rows)) >= count ? true : undefined),
+    WITHIN_MS,
+  )
+}
+
+/** Each ended once with its own code, said everything, and was started once. */
+async function assertWhole(cluster: RealCluster, rows: readonly AllocationRow[]): Promise<void> {
+  assert.deepEqual(
+    rows.map((row) => exitCodeOf(row, TASK)),
+    rows.map(codeOf),
+  )
+  assert.deepEqual(
+    await Promise.all(rows.map((row) => startsOf(cluster, row))),
+    rows.map(() => 1),
+  )
+  for (const row of rows) assert.equal(await cluster.log(row.ID, TASK), OUTPUT)
+}
+
+const isOver = ({ ClientStatus }: AllocationRow): boolean =>
+  ClientStatus === 'failed' || ClientStatus === 'complete'
+
+for (const driver of ['raw_exec', 'exec']) {
+  test(
+    `${driver}: an agent killed at every phase of fifty tasks loses no exit, no byte, and starts none twice`,
+    options,
+    async (t) => {
+      const cluster = await RealCluster.open(t)
+      const gates = new Gates(t, cluster)
+      const numbers = Array.from({ length: COUNT }, (_, n) => n)
+      await cluster.run(
+        aJob(
+          'fifty',
+          driver,
+          numbers.map((n) => waiting(n + 1)),
+        ),
+      )
+      const placed = await cluster.allocations(
+        'fifty',
+        'fifty allocations',
+        (rows) => rows.length === COUNT,
+      )
+      // Before some have started, while others start and others run: wherever the kill finds them.
+      for (const count of [1, 12, 30]) {
+        await untilBegun(cluster, placed, count)
+        await cluster.killNode()
+        cluster.launchNode()
+      }
+      await untilBegun(cluster, placed, COUNT)
+      await cluster.allocations('fifty', 'all to run', (rows) =>
+        rows.every(({ ClientStatus }) => ClientStatus === 'running'),
+      )
+      // While they exit: those let go first are at any point between the last byte and the report.
+      await gates.release(placed.slice(0, 25))
+      await cluster.allocations('fifty', 'the first end', (rows) => rows.some(isOver))
+      await cluster.killNode()
+      // While nobody is there.
+      const late = placed.slice(25)
+      await gates.release(late)
+      await until('the others to have written', async () => {
+        const texts = await Promise.all(
+          late.map(({ ID }) => textOf(cluster.path(ID, `alloc/logs/${TASK}.stdout.0`))),
+        )
+        return texts.every((text) => text.length === OUTPUT.length) ? true : undefined
+      })
+      await cluster.startNode()
+      const ended = await cluster.allocations('fifty', 'all ends', (rows) => rows.every(isOver))
+      assert.equal(ended.length, COUNT)
+      await assertWhole(cluster, ended)
+    },
+  )
+}
+
+for (const driver of ['raw_exec', 'exec']) {
+  test(
+    `${driver}: the launcher is killed; tasks go on, their ends are known, others start`,
+    options,
+    async (t) => {
+      const cluster = await RealCluster.open(t)
+      const gates = new Gates(t, cluster)
+      await cluster.run(aJob('old', driver, [waiting(1), waiting(2)]))
+      const rows = await cluster.allocations(
+        'old',
+        'both to run',
+        (all) => all.length === 2 && all.every(({ ClientStatus }) => ClientStatus === 'running'),
+      )
+      await untilBegun(cluster, rows, 2)
+      const launcher = cluster.launcherPid()
+      kill(launcher, 'SIGKILL')
+      await until('its end', () => (isRunning(launcher) ? undefined : true))
+      await gates.release(rows)
+      const ended = await cluster.allocations('old', 'their ends', (all) => all.every(isOver))
+      await assertWhole(cluster, ended)
+      await cluster.run(aJob('new', driver, ['exit 9']))
+      const after = await cluster.allocation('new', 'failed')
+      assert.equal(exitCodeOf(after, TASK), 9)
+      assert.notEqual(cluster.launcherPid(), launcher)
+    },
+  )
+
+  test(
+    `${driver}: a killed shim is told of, nothing of its task stays, and the restart policy goes on`,
+    options,
+    async (t) => {
+      const cluster = await RealCluster.open(t)
+      const mark = `7001.${process.pid}`
+      const job = aJob('orphan', driver, [`(setsid sleep ${mark} &); echo up; exec sleep ${mark}`])
+      const [group] = job.TaskGroups
+      const RestartPolicy = { Attempts: 1, Mode: 'fail', Delay: 1e6, Interval: 600e9 }
+      await cluster.run({ ...job, TaskGroups: [{ ...group, Name: 'g0', RestartPolicy }] })
+      const { ID } = await cluster.allocation('orphan', 'running')
+      await until('both processes', () => (sleepers(mark).length === 2 ? true : undefined))
+      const first = sleepers(mark)
+      const [record] = cluster.records()
+      assert.ok(record !== undefined)
+      kill(record.shimPid, 'SIGKILL')
+      const again = await cluster.allocations('orphan', 'a second start', (rows) =>
+        rows.some((row) => eventsOf(row, TASK).filter((type) => type === 'Started').length === 2),
+      )
+      assert.deepEqual(first.filter(isRunning), [])
+      const events = again[0]?.TaskStates?.[TASK]?.Events ?? []
+      const end = events.find(({ Type }) => Type === 'Terminated')
+      assert.match(end?.DisplayMessage ?? '', /supervisor/)
+      assert.deepEqual(
+        again.map((row) => [row.ID, row.ClientStatus]),
+        [[ID, 'running']],
+      )
+      await until('both processes again', () => (sleepers(mark).length === 2 ? true : undefined))
+    },
+  )
+
+  test(
+    `${driver}: tasks that end while the server is away are told of when it is back`,
+    options,
+    async (t) => {
+      const cluster = await RealCluster.open(t)
+      const gates = new Gates(t, cluster)
+      await cluster.run(aJob('alone', driver, [waiting(1), waiting(2), waiting(3)]))
+      const rows = await cluster.allocations(
+        'alone',
+        'all to run',
+        (all) => all.length === 3 && all.every(({ ClientStatus }) => ClientStatus === 'running'),
+      )
+      await untilBegun(cluster, rows, 3)
+      await cluster.killServer()
+      await gates.release(rows.slice(0, 2))
+      const isNoted = async ({ ID }: AllocationRow): Promise<boolean> => {
+        const path = join(cluster.nodeDirectory, 'agent/allocations', ID, 'tasks.json')
+        return (await textOf(path)).includes('"State":"dead"')
+      }
+      await until('the agent to note both ends', async () =>
+        (await Promise.all(rows.slice(0, 2).map(isNoted))).every(Boolean) ? true : undefined,
+      )
+      // The agent dies too, and both come back, the agent first.
+      await cluster.killNode()
+      cluster.launchNode()
+      await cluster.startServer()
+      await cluster.allocations('alone', 'both ends', (all) => all.filter(isOver).length === 2)
+      await gates.release(rows.slice(2))
+      const ended = await cluster.allocations('alone', 'the last end', (all) => all.every(isOver))
+      assert.equal(ended.length, 3)
+      await assertWhole(cluster, ended)
+    },
+  )
+
+  test(
+    `${driver}: after a restart of the machine a task counts as lost and begins again once`,
+    options,
+    async (t) => {
+      const cluster = await RealCluster.open(t)
+      const job = aJob('booted', driver, [
+        'echo $$ >> $REEVE_ALLOC_DIR/data/starts; exec sleep 1000',
+      ])
+      await cluster.run({ ...job, Type: 'service' })
+      const before = await cluster.allocation('booted', 'running')
+      await untilBegun(cluster, [before], 1)
+      const [record] = cluster.records()
+      assert.ok(record !== undefined)
+      // What a restart does: everything ends without a word, and the boot has another id.
+      await cluster.killNode()
+      kill(record.shimPid, 'SIGKILL')
+      kill(record.pid, 'SIGKILL')
+      await until('the end of the task', () => (isRunning(record.taskPid) ? undefined : true))
+      await cluster.startNode({ wrapper: await anotherBoot(cluster.directory) })
+      const [after] = await cluster.allocations('booted', 'a second start', (rows) =>
+        rows.some((row) => eventsOf(row, TASK).filter((type) => type === 'Started').length === 2),
+      )
+      assert.ok(after !== undefined)
+      assert.equal(after.ID, before.ID)
+      const lost = after.TaskStates?.[TASK]?.Events.find(
+        ({ Type }) => Type === 'Failed Restoring Task',
+      )
+      assert.match(lost?.DisplayMessage ?? '', /the machine was restarted/)
+      // No failure of the task's own: its one start after it is no restart by policy.
+      assert.equal(after.TaskStates?.[TASK]?.Failed, false)
+      await until('its second start', async () =>
+        (await startsOf(cluster, after)) === 2 ? true : undefined,
+      )
+    },
+  )
+}
+
+/** A mount namespace in which the kernel's boot id is another one; nothing outside changes. */
+async function anotherBoot(directory: string): Promise<readonly string[]> {
+  const path = join(directory, 'boot_id')
+  const own = await readFile('/proc/sys/kernel/random/boot_id', 'utf8')
+  await writeFile(path, `${own.startsWith('0') ? '1' : '0'}${own.slice(1)}`)
+  const script = `mount --bind ${path} /proc/sys/kernel/random/boot_id && exec "$@"`
+  return ['unshare', '-m', 'sh', '-c', script, 'sh']
+}

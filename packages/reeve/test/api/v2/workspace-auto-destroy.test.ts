@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { v2 } from '@reeve/contract'
+import { AutoDestroyLoop } from '../../../src/control/index.ts'
+import { aBody, aGovernanceServer, type GovernanceServer } from './harness.ts'
+import { aWorkspaceBody, inProject, newWorkspace, patchWorkspace } from './workspace-calls.ts'
+
+const HOUR_MS = 3_600_000
+const ACME = { organization_name: 'acme' }
+const START = Date.parse('2026-01-01T00:00:00Z')
+
+async function aWorld() {
+  const it = await aGovernanceServer()
+  await it.organization('acme')
+  const plain = (await it.project('acme', { name: 'plain' })).id
+  const three = await it.project('acme', { name: 'three', ...lasting('3d') })
+  return { it, plain, three: three.id }
+}
+
+function lasting(duration: string | null) {
+  return { 'auto-destroy-activity-duration': duration }
+}
+
+/** Duration, time in hours after the start, status, and whether it inherits. */
+function facts({ attributes }: v2.Workspace) {
+  const at = attributes['auto-destroy-at']
+  return [
+    attributes['auto-destroy-activity-duration'],
+    at === null ? null : (Date.parse(at) - START) / HOUR_MS,
+    attributes['auto-destroy-status'],
+    attributes['inherits-project-auto-destroy'],
+  ]
+}
+
+test('W20 auto-destroy-at: set, kept when absent, changed, cleared', async () => {
+  const { it } = await aWorld()
+  const at = (time: string | null) => ({ 'auto-destroy-at': time })
+  const made = await newWorkspace(it, 'web', { attributes: at('2026-01-02T00:00:00Z') })
+  assert.deepEqual(facts(made), [null, 24, 'scheduled', true])
+  const kept = await patchWorkspace(it, made.id, { description: 'x' })
+  assert.deepEqual(facts(kept), [null, 24, 'scheduled', true])
+  const changed = await patchWorkspace(it, made.id, at('2026-01-03T01:00:00+01:00'))
+  assert.deepEqual(facts(changed), [null, 48, 'scheduled', true])
+  assert.deepEqual(facts(await patchWorkspace(it, made.id, at(null))), [null, null, null, true])
+})
+
+test('W21 duration: on its own, then explicitly never', async () => {
+  const { it, three } = await aWorld()
+  const off = { 'inherits-project-auto-destroy': false }
+  const attributes = { ...lasting('14d'), ...off }
+  const made = await newWorkspace(it, 'web', { attributes, projectId: three })
+  assert.deepEqual(facts(made), ['14d', 14 * 24, 'scheduled', false])
+  const never = await patchWorkspace(it, made.id, { ...lasting(null), ...off })
+  assert.deepEqual(facts(never), [null, null, null, false])
+})
+
+test('inherit: the value of the project, from the first and after every change of it', async () => {
+  const { it, three } = await aWorld()
+  const made = await newWorkspace(it, 'web', { projectId: three })
+  assert.deepEqual(facts(made), ['3d', 72, 'scheduled', true])
+  const own = { ...lasting('1h'), 'inherits-project-auto-destroy': false }
+  const other = await newWorkspace(it, 'own', { projectId: three, attributes: own })
+  const body = aBody('projects', lasting('2h'))
+  await it.ok('updateProject', { params: { project_id: three }, body })
+  const read = async (id: string) =>
+    facts((await it.ok('readWorkspace', { params: { workspace_id: id } })).data)
+  assert.deepEqual(await read(made.id), ['2h', 2, 'scheduled', true])
+  assert.deepEqual(await read(other.id), ['1h', 1, 'scheduled', false])
+  const back = await patchWorkspace(it, other.id, { 'inherits-project-auto-destroy': true })
+  assert.deepEqual(facts(back), ['2h', 2, 'scheduled', true])
+})
+
+test('inherit: a move by PATCH takes the value of the new project, an override stays', async () => {
+  const { it, plain, three } = await aWorld()
+  const { id } = await newWorkspace(it, 'web', { projectId: plain })
+  const moved = await patchWorkspace(it, id, undefined, inProject(three))
+  assert.deepEqual(facts(moved), ['3d', 72, 'scheduled', true])
+  await patchWorkspace(it, id, { ...lasting('1d'), 'inherits-project-auto-destroy': false })
+  const kept = await patchWorkspace(it, id, undefined, inProject(plain))
+  assert.deepEqual(facts(kept), ['1d', 24, 'scheduled', false])
+})
+
+const MUST_MATCH =
+  'invalid attribute: Auto destroy activity duration is inherited: the workspace auto destroy ' +
+  'duration must match project auto destroy duration; set inherits-project-auto-destroy to false ' +
+  'to override it'
+
+const INHERITED_CASES = [
+  { project: 'three', given: lasting('3d'), found: ['3d', true] },
+  { project: 'three', given: lasting('4d'), found: MUST_MATCH },
+  { project: 'three', given: lasting(null), found: MUST_MATCH },
+  {
+    project: 'three',
+    given: { ...lasting('4d'), 'inherits-project-auto-destroy': true },
+    found: MUST_MATCH,
+  },
+  { project: 'plain', given: lasting(null), found: [null, true] },
+  { project: 'plain', given: lasting('4d'), found: ['4d', false] },
+  {
+    project: 'plain',
+    given: { ...lasting('4d'), 'inherits-project-auto-destroy': true },
+    found: MUST_MATCH,
+  },
+] as const
+for (const { project, given, found } of INHERITED_CASES)
+  test(`inherit: ${JSON.stringify(given)} in the project ${project}`, async () => {
+    const world = await aWorld()
+    const { it } = world
+    const body = aWorkspaceBody('web', { projectId: world[project], attributes: given })
+    const { id } = await newWorkspace(it, 'other', { projectId: world[project] })
+    const change = { params: { workspace_id: id }, body: aBody('workspaces', given) }
+    if (typeof found === 'string') {
+      assert.deepEqual(await it.refusal('createWorkspace', { params: ACME, body }), [422, found])
+      assert.deepEqual(await it.refusal('updateWorkspace', change), [422, found])
+      return
+    }
+    for (const { data, meta } of [
+      await it.created('createWorkspace', { params: ACME, body }),
+      await it.ok('updateWorkspace', change),
+    ]) {
+      const [duration, , , inherits] = facts(data)
+      assert.deepEqual([duration, inherits], found)
+      // Reference §8, wish 6: what was not asked for is said.
+      assert.equal(meta?.notices?.length, inherits === true ? undefined : 1)
+    }
+  })
+
+function aLoop(it: GovernanceServer): AutoDestroyLoop {
+  const silent = (): void => undefined
+  const { store, clock } = it.server.context
+  return new AutoDestroyLoop({ store, clock, log: { info: silent, warn: silent, error: silent } })
+}
+
+test('loop: what is due is marked within a minute, once, and the event stream tells it', async () => {
+  const { it, three } = await aWorld()
+  const loop = aLoop(it)
+  loop.start()
+  const { id } = await newWorkspace(it, 'web', { projectId: three })
+  const { id: later } = await newWorkspace(it, 'db')
+  const read = async (one: string) =>
+    facts((await it.ok('readWorkspace', { params: { workspace_id: one } })).data)
+  it.server.clock.advance(72 * HOUR_MS - 1)
+  assert.deepEqual(await read(id), ['3d', 72, 'scheduled', true])
+  const { store } = it.server.context
+  const events: string[] = []
+  store.log.subscribe((commits) => {
+    for (const { Topic, Type, Key } of commits.flatMap((commit) => commit.events))
+      events.push(`${Topic} ${Type} ${Key}`)
+  })
+  it.server.clock.advance(60_000)
+  assert.deepEqual(await read(id), ['3d', null, 'destroying', true])
+  assert.deepEqual(await read(later), [null, null, null, true])
+  it.server.clock.advance(10 * 60_000)
+  await store.settled()
+  assert.deepEqual(events, [`Workspace WorkspaceUpdated ${id}`])
+  loop.stop()
+})
+
+test('loop: a time that was moved or taken away is not acted on', async () => {
+  const { it, three } = await aWorld()
+  const loop = aLoop(it)
+  const { id } = await newWorkspace(it, 'web', { projectId: three })
+  const gone = await newWorkspace(it, 'gone', { projectId: three })
+  loop.mark()
+  await patchWorkspace(it, id, { 'auto-destroy-at': '2026-02-01T00:00:00Z' })
+  await it.done('deleteWorkspace', { params: { workspace_id: gone.id } })
+  it.server.clock.advance(100 * HOUR_MS)
+  loop.mark()
+  assert.equal(it.server.context.store.tables.workspaces.get(id).autoDestroyStatus, 'scheduled')
+  it.server.clock.advance(1_000 * HOUR_MS)
+  loop.mark()
+  const row = it.server.context.store.tables.workspaces.get(id)
+  assert.deepEqual([row.autoDestroyStatus, row.autoDestroyAtMs], ['destroying', null])
+  // A new time schedules it anew.
+  const again = await patchWorkspace(it, id, { 'auto-destroy-at': '2027-01-01T00:00:00Z' })
+  assert.equal(again.attributes['auto-destroy-status'], 'scheduled')
+})
+
+test('loop: more than one commit’s worth is marked in one round', async () => {
+  const { it, three } = await aWorld()
+  const loop = aLoop(it)
+  await Promise.all(
+    Array.from({ length: 501 }, (_, i) => newWorkspace(it, `w${i}`, { projectId: three })),
+  )
+  it.server.clock.advance(72 * HOUR_MS)
+  loop.mark()
+  const rows = [...it.server.context.store.tables.workspaces.rows()]
+  assert.ok(rows.every(({ autoDestroyStatus }) => autoDestroyStatus === 'destroying'))
+})

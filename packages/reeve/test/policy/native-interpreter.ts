@@ -1,0 +1,671 @@
+import type { Expression, Statement, Tree } from '../../src/lang/native/syntax/tree.ts'
+
+/**
+ * The native language once more, written from the reference (policy-languages §1.4 to §1.13) and
+ * slow on purpose: it walks the tree, looks names up in maps and shares nothing with the engine but
+ * the parser. Texts are ASCII. What the engine says must be what this says.
+ */
+export interface Interpretation {
+  readonly result: 'pass' | 'fail' | 'undefined' | 'error' | 'too-long'
+  readonly shown: string
+}
+
+const STEPS_MAX = 20_000
+const DEPTH_MAX = 100
+
+class Failure extends Error {}
+class TooLong extends Error {}
+
+const NOTHING = Symbol('undefined')
+class Flo {
+  readonly number: number
+  constructor(number: number) {
+    this.number = number
+  }
+}
+class List {
+  readonly items: V[]
+  constructor(items: V[]) {
+    this.items = items
+  }
+}
+/** By the text of the key. */
+class Dict {
+  readonly entries = new Map<string, { key: Key; value: V }>()
+}
+interface Fun {
+  readonly arity: readonly [number, number]
+  readonly call: (args: V[]) => V
+}
+class Lazy {
+  state: 'new' | 'open' | { readonly value: V } = 'new'
+  readonly compute: () => V
+  constructor(compute: () => V) {
+    this.compute = compute
+  }
+}
+type Key = boolean | string | bigint | Flo
+type V = null | boolean | string | bigint | typeof NOTHING | Flo | List | Dict | Fun | Lazy
+
+interface Env {
+  readonly names: Map<string, V>
+  readonly parent: Env | undefined
+  readonly isFixed: boolean
+}
+
+type Ending = 'next' | 'break' | 'continue' | { readonly value: V }
+
+export function interpret(tree: Tree): Interpretation {
+  const machine = new Machine()
+  try {
+    return machine.run(tree)
+  } catch (thrown) {
+    if (thrown instanceof TooLong || thrown instanceof RangeError)
+      return { result: 'too-long', shown: '' }
+    if (thrown instanceof Failure) return { result: 'error', shown: thrown.message }
+    throw thrown
+  }
+}
+
+function fail(message: string): never {
+  throw new Failure(message)
+}
+
+class Machine {
+  #steps = 0
+  #depth = 0
+
+  run({ statements }: Tree): Interpretation {
+    const universe: Env = { names: new Map(this.#builtins()), parent: undefined, isFixed: true }
+    for (const [name, value] of CONSTANTS) universe.names.set(name, value)
+    const file: Env = { names: new Map(), parent: universe, isFixed: false }
+    this.#block(statements, file)
+    const main = file.names.get('main')
+    if (main === undefined) return fail('no main')
+    return verdict(force(main))
+  }
+
+  #tick(): void {
+    if (++this.#steps > STEPS_MAX) throw new TooLong()
+  }
+
+  #block(statements: readonly Statement[], env: Env): Ending {
+    for (const statement of statements) {
+      const ending = this.#statement(statement, env)
+      if (ending !== 'next') return ending
+    }
+    return 'next'
+  }
+
+  #statement(statement: Statement, env: Env): Ending {
+    this.#tick()
+    switch (statement.kind) {
+      case 'assign':
+        this.#assign(statement, env)
+        return 'next'
+      case 'if': {
+        const found = this.#value(statement.condition, env)
+        if (typeof found !== 'boolean') return fail('condition')
+        return this.#block(found ? statement.consequence : statement.otherwise, env)
+      }
+      case 'case': {
+        const subject = statement.subject === undefined ? true : this.#value(statement.subject, env)
+        for (const { values, body } of statement.clauses)
+          for (const value of values)
+            if (equal(subject, this.#value(value, env)) === true) return this.#block(body, env)
+        return this.#block(statement.otherwise ?? [], env)
+      }
+      case 'for': {
+        const found = this.#value(statement.collection, env)
+        if (found === NOTHING) return fail('for of undefined')
+        for (const [key, value, sole] of elements(found)) {
+          const own = this.#loop(statement.variables, [key, value, sole], env)
+          const ending = this.#block(statement.body, own)
+          if (ending === 'break') break
+          if (typeof ending === 'object') return ending
+        }
+        return 'next'
+      }
+      case 'named-function':
+        env.names.set(statement.name.name, this.#value(statement.value, env))
+        return 'next'
+      case 'return':
+        return { value: this.#value(statement.value, env) }
+      case 'expression':
+        this.#value(statement.value, env)
+        return 'next'
+      default:
+        return statement.kind
+    }
+  }
+
+  #loop(
+    variables: { readonly key: { name: string } | undefined; readonly value: { name: string } },
+    [key, value, sole]: readonly [V, V, V],
+    parent: Env,
+  ): Env {
+    this.#tick()
+    const names = new Map<string, V>()
+    if (variables.key !== undefined) names.set(variables.key.name, key)
+    names.set(variables.value.name, variables.key === undefined ? sole : value)
+    return { names, parent, isFixed: false }
+  }
+
+  #assign(statement: Extract<Statement, { kind: 'assign' }>, env: Env): void {
+    const { target, path, operator, value: node } = statement
+    const holder = findWritable(env, target.name)
+    if (path.length === 0) {
+      if (operator === undefined) {
+        const value = node.kind === 'rule' ? this.#rule(node, env) : this.#value(node, env)
+        const now = findWritable(env, target.name) ?? env
+        return void now.names.set(target.name, value)
+      }
+      const old = this.#read(target.name, env)
+      const right = this.#value(node, env)
+      const where = findWritable(env, target.name) ?? holder ?? env
+      if (operator === '+' && old instanceof List && right instanceof List)
+        return void old.items.push(...right.items)
+      return void where.names.set(target.name, calculate(operator, old, right))
+    }
+    const right = this.#value(node, env)
+    let container = this.#read(target.name, env)
+    const indexes = path.map((index) => index)
+    const last = indexes.pop()
+    for (const index of indexes) container = readIndex(container, this.#value(index, env))
+    if (last === undefined) return
+    const index = this.#value(last, env)
+    const made =
+      operator === undefined ? right : calculate(operator, readIndex(container, index), right)
+    writeIndex(container, index, made)
+  }
+
+  #rule(node: Extract<Expression, { kind: 'rule' }>, env: Env): Lazy {
+    return new Lazy(() => {
+      this.#tick()
+      if (node.when !== undefined) {
+        const when = this.#value(node.when, env)
+        if (when === NOTHING) return NOTHING
+        if (typeof when !== 'boolean') return fail('when')
+        if (!when) return true
+      }
+      const value = this.#value(node.body, env)
+      if (value === null || isFun(value)) return fail('a rule cannot be this')
+      return value
+    })
+  }
+
+  #read(name: string, env: Env): V {
+    for (let at: Env | undefined = env; at !== undefined; at = at.parent) {
+      const value = at.names.get(name)
+      if (value !== undefined) return force(value)
+    }
+    return fail(`no ${name}`)
+  }
+
+  #value(node: Expression, env: Env): V {
+    this.#tick()
+    switch (node.kind) {
+      case 'int':
+        return BigInt(node.value)
+      case 'float':
+        return new Flo(node.value)
+      case 'string':
+        return node.value
+      case 'name':
+        return this.#read(node.name, env)
+      case 'list':
+        return new List(node.items.map((item) => this.#value(item, env)))
+      case 'map':
+        return this.#map(node, env)
+      case 'function':
+        return this.#function(node, env)
+      case 'rule':
+        return force(this.#rule(node, env))
+      case 'quantifier':
+        return this.#quantifier(node, env)
+      case 'unary':
+        return unary(node.operator, this.#value(node.operand, env))
+      case 'binary':
+        return this.#binary(node, env)
+      case 'state': {
+        const value = this.#value(node.operand, env)
+        const found = node.test === 'defined' ? value !== NOTHING : isEmpty(value)
+        return found === NOTHING ? found : found !== node.isNegated
+      }
+      case 'select':
+        return readIndex(this.#value(node.operand, env), node.name)
+      case 'index':
+        return readIndex(this.#value(node.operand, env), this.#value(node.index, env))
+      case 'slice':
+        return slice(
+          this.#value(node.operand, env),
+          node.from === undefined ? undefined : this.#value(node.from, env),
+          node.to === undefined ? undefined : this.#value(node.to, env),
+        )
+      case 'call': {
+        const callee = this.#value(node.callee, env)
+        const args = node.args.map((arg) => this.#value(arg, env))
+        if (callee === NOTHING) return NOTHING
+        if (!isFun(callee)) return fail('no function')
+        const [fewest, most] = callee.arity
+        if (args.length < fewest || args.length > most) return fail('arity')
+        return callee.call(args)
+      }
+    }
+  }
+
+  #map(node: Extract<Expression, { kind: 'map' }>, env: Env): V {
+    const dict = new Dict()
+    for (const { key, value } of node.entries) {
+      const made = this.#value(key, env)
+      if (!isKey(made)) return fail('key')
+      dict.entries.set(keyText(made), { key: made, value: this.#value(value, env) })
+    }
+    return dict
+  }
+
+  #function(node: Extract<Expression, { kind: 'function' }>, env: Env): Fun {
+    const count = node.parameters.length
+    const call = (args: V[]): V => {
+      this.#tick()
+      if (++this.#depth > DEPTH_MAX) throw new TooLong()
+      const names = new Map(node.parameters.map(({ name }, index) => [name, args[index] ?? null]))
+      const ending = this.#block(node.body, { names, parent: env, isFixed: false })
+      this.#depth--
+      return typeof ending === 'object' ? ending.value : fail('no return')
+    }
+    return { arity: [count, count], call }
+  }
+
+  #quantifier(node: Extract<Expression, { kind: 'quantifier' }>, env: Env): V {
+    const collection = this.#value(node.collection, env)
+    if (collection === NOTHING) return NOTHING
+    const found = elements(collection)
+    const judge = (element: readonly [V, V, V]): V =>
+      this.#value(node.body, this.#loop(node.variables, element, env))
+    if (node.quantifier === 'map') return new List(found.map(judge))
+    const kept: (readonly [V, V, V])[] = []
+    let answer: V = node.quantifier === 'all'
+    for (const element of found) {
+      const judged = judge(element)
+      if (judged !== NOTHING && typeof judged !== 'boolean') return fail('bool')
+      if (node.quantifier === 'filter') {
+        if (judged === NOTHING) return NOTHING
+        if (judged) kept.push(element)
+      } else if (node.quantifier === 'all') {
+        if (judged !== true) return judged
+      } else {
+        if (judged === true) return true
+        if (judged === NOTHING) answer = NOTHING
+      }
+    }
+    if (node.quantifier !== 'filter') return answer
+    if (collection instanceof List) return new List(kept.map(([, value]) => value))
+    const dict = new Dict()
+    for (const [key, value] of kept) if (isKey(key)) dict.entries.set(keyText(key), { key, value })
+    return dict
+  }
+
+  #binary(node: Extract<Expression, { kind: 'binary' }>, env: Env): V {
+    const { operator } = node
+    const left = this.#value(node.left, env)
+    if (operator === 'else') return left === NOTHING ? this.#value(node.right, env) : left
+    if (operator === 'and' || operator === 'or' || operator === 'xor') {
+      if (left !== NOTHING && typeof left !== 'boolean') return fail('bool')
+      if (operator === 'and' && (left === false || left === NOTHING)) return left
+      if (operator === 'or' && left === true) return true
+      if (operator === 'xor' && left === NOTHING) return left
+      const right = this.#value(node.right, env)
+      if (right !== NOTHING && typeof right !== 'boolean') return fail('bool')
+      if (operator === 'or') return right === true ? true : left === NOTHING ? NOTHING : right
+      return operator === 'and' || right === NOTHING ? right : left !== right
+    }
+    return compareOrCalculate(operator, left, this.#value(node.right, env))
+  }
+
+  *#builtins(): Iterable<readonly [string, V]> {
+    const make = (fewest: number, most: number, call: (args: V[]) => V): Fun => ({
+      arity: [fewest, most],
+      call: (args) => {
+        this.#tick()
+        return call(args)
+      },
+    })
+    yield [
+      'append',
+      make(2, 2, ([list, item = null]) =>
+        list instanceof List ? (list.items.push(item), NOTHING) : fail('append'),
+      ),
+    ]
+    yield ['delete', make(2, 2, ([map = null, key = null]) => remove(map, key))]
+    yield [
+      'keys',
+      make(1, 1, ([map]) =>
+        map === NOTHING
+          ? NOTHING
+          : map instanceof Dict
+            ? new List(sorted(map).map(({ key }) => key))
+            : fail('keys'),
+      ),
+    ]
+    yield [
+      'values',
+      make(1, 1, ([map]) =>
+        map === NOTHING
+          ? NOTHING
+          : map instanceof Dict
+            ? new List(sorted(map).map(({ value }) => value))
+            : fail('values'),
+      ),
+    ]
+    yield [
+      'length',
+      make(1, 1, ([value = null]) => (value === NOTHING ? NOTHING : lengthOf(value))),
+    ]
+    yield ['string', make(1, 1, ([value = null]) => toText(value))]
+    yield ['int', make(1, 1, ([value = null]) => toInt(value))]
+    yield ['print', make(0, 99, () => true)]
+    yield ['error', make(0, 99, () => fail('error'))]
+  }
+}
+
+/** A key that cannot be there is not there. */
+function remove(map: V, key: V): V {
+  if (!(map instanceof Dict)) return fail('delete')
+  if (isKey(key)) map.entries.delete(keyText(key))
+  return NOTHING
+}
+
+const CONSTANTS: readonly (readonly [string, V])[] = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+  ['undefined', NOTHING],
+]
+
+function force(value: V): V {
+  if (!(value instanceof Lazy)) return value
+  if (value.state === 'open') return fail('a rule needs itself')
+  if (value.state === 'new') {
+    value.state = 'open'
+    value.state = { value: value.compute() }
+  }
+  return value.state.value
+}
+
+function findWritable(env: Env, name: string): Env | undefined {
+  for (let at: Env | undefined = env; at !== undefined; at = at.parent)
+    if (!at.isFixed && at.names.has(name)) return at
+  return undefined
+}
+
+function isFun(value: V): value is Fun {
+  return typeof value === 'object' && value !== null && 'arity' in value
+}
+
+function isKey(value: V): value is Key {
+  return ['boolean', 'string', 'bigint'].includes(typeof value) || value instanceof Flo
+}
+
+/** `1` and `1.0` are the same key. */
+function keyText(key: Key): string {
+  if (key instanceof Flo) return `n${key.number}`
+  return typeof key === 'bigint' ? `n${Number(key)}` : `${typeof key}${String(key)}`
+}
+
+function rank(key: Key): number {
+  return typeof key === 'boolean' ? 0 : typeof key === 'string' ? 2 : 1
+}
+
+function sorted({ entries }: Dict): readonly { key: Key; value: V }[] {
+  return [...entries.values()].toSorted(({ key: a }, { key: b }) => {
+    if (rank(a) !== rank(b)) return rank(a) - rank(b)
+    const [x, y] = [a, b].map((key) => (key instanceof Flo ? key.number : key))
+    if (x === undefined || y === undefined || x === y) return 0
+    return x < y ? -1 : 1
+  })
+}
+
+function elements(value: V): readonly (readonly [V, V, V])[] {
+  if (value instanceof List)
+    return value.items.map((item, index) => [BigInt(index), item, item] as const)
+  if (value instanceof Dict)
+    return sorted(value).map(({ key, value: member }) => [key, member, key] as const)
+  return fail('collection')
+}
+
+function lengthOf(value: V): V {
+  if (typeof value === 'string') return BigInt(value.length)
+  if (value instanceof List) return BigInt(value.items.length)
+  return value instanceof Dict ? BigInt(value.entries.size) : fail('length')
+}
+
+function isEmpty(value: V): boolean | typeof NOTHING {
+  return value === NOTHING ? NOTHING : lengthOf(value) === 0n
+}
+
+function toText(value: V): V {
+  if (typeof value === 'bigint' || typeof value === 'boolean') return String(value)
+  if (value instanceof Flo) return value.number.toFixed(6)
+  return typeof value === 'string' ? value : NOTHING
+}
+
+function toInt(value: V): V {
+  if (typeof value === 'bigint') return value
+  if (typeof value === 'boolean') return value ? 1n : 0n
+  if (value instanceof Flo) return BigInt(Math.trunc(value.number))
+  return typeof value === 'string' && /^-?(?:0|[1-9]\d*)$/.test(value) ? BigInt(value) : NOTHING
+}
+
+function numberOf(value: bigint | Flo): number {
+  return value instanceof Flo ? value.number : Number(value)
+}
+
+function isNumber(value: V): value is bigint | Flo {
+  return typeof value === 'bigint' || value instanceof Flo
+}
+
+function unary(operator: '+' | '-' | 'not', value: V): V {
+  if (value === NOTHING) return value
+  if (operator === 'not') return typeof value === 'boolean' ? !value : fail('not')
+  if (!isNumber(value)) return fail('sign')
+  if (operator === '+') return value
+  return value instanceof Flo ? new Flo(-value.number) : BigInt.asIntN(64, -value)
+}
+
+function calculate(operator: string, left: V, right: V): V {
+  if (left === NOTHING || right === NOTHING) return NOTHING
+  if (operator === '+' && typeof left === 'string' && typeof right === 'string') return left + right
+  if (operator === '+' && left instanceof List && right instanceof List)
+    return new List([...left.items, ...right.items])
+  if (!isNumber(left) || !isNumber(right)) return fail('arithmetic')
+  if (typeof left === 'bigint' && typeof right === 'bigint') {
+    if ((operator === '/' || operator === '%') && right === 0n) return fail('zero')
+    return BigInt.asIntN(64, INTS[operator]?.(left, right) ?? 0n)
+  }
+  return new Flo(FLOATS[operator]?.(numberOf(left), numberOf(right)) ?? 0)
+}
+
+const INTS: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
+  '+': (a, b) => a + b,
+  '-': (a, b) => a - b,
+  '*': (a, b) => a * b,
+  '/': (a, b) => a / b,
+  '%': (a, b) => a % b,
+}
+const FLOATS: Readonly<Record<string, (a: number, b: number) => number>> = {
+  '+': (a, b) => a + b,
+  '-': (a, b) => a - b,
+  '*': (a, b) => a * b,
+  '/': (a, b) => a / b,
+  '%': (a, b) => a % b,
+}
+
+/** NOTHING wherever a part of either is undefined, when nothing before it decides. */
+function equal(left: V, right: V): boolean | typeof NOTHING {
+  if (left === NOTHING || right === NOTHING) return NOTHING
+  if (isNumber(left) && isNumber(right))
+    return typeof left === typeof right && typeof left === 'bigint'
+      ? left === right
+      : numberOf(left) === numberOf(right)
+  if (left instanceof List && right instanceof List) {
+    if (left.items.length !== right.items.length) return false
+    return allEqual(left.items.map((item, index) => [item, right.items[index] ?? null]))
+  }
+  if (left instanceof Dict && right instanceof Dict) {
+    if (left.entries.size !== right.entries.size) return false
+    if ([...left.entries.keys()].some((key) => !right.entries.has(key))) return false
+    return allEqual(
+      sorted(left).map(({ key, value }) => [value, right.entries.get(keyText(key))?.value ?? null]),
+    )
+  }
+  return left === right
+}
+
+function allEqual(pairs: readonly (readonly [V, V])[]): boolean | typeof NOTHING {
+  for (const [left, right] of pairs) {
+    const found = equal(left, right)
+    if (found !== true) return found
+  }
+  return true
+}
+
+function compareOrCalculate(operator: string, left: V, right: V): V {
+  const negated = /^(?:is )?not (.*)$|^is not$/.test(operator)
+  const negate = (found: boolean | typeof NOTHING): V =>
+    found === NOTHING ? found : negated ? !found : found
+  switch (operator) {
+    case 'is':
+    case 'is not':
+      return negate(equal(left, right))
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
+      return order(operator, left, right)
+    case 'in':
+    case 'not in':
+      return negate(contains(right, left))
+    case 'contains':
+    case 'not contains':
+      return negate(contains(left, right))
+    case 'matches':
+    case 'not matches':
+      if (left === NOTHING || right === NOTHING) return NOTHING
+      if (typeof left !== 'string' || typeof right !== 'string') return fail('matches')
+      return negate(new RegExp(right).test(left))
+    default:
+      return calculate(operator, left, right)
+  }
+}
+
+function order(operator: string, left: V, right: V): V {
+  if (left === NOTHING || right === NOTHING) return NOTHING
+  const isText = typeof left === 'string' && typeof right === 'string'
+  if (!isText && !(isNumber(left) && isNumber(right))) return NOTHING
+  const [a, b] = isText
+    ? [left, right]
+    : [left, right].map((one) => (isNumber(one) ? plain(one) : 0))
+  if (a === undefined || b === undefined) return NOTHING
+  if (operator === '<') return a < b
+  if (operator === '<=') return a <= b
+  return operator === '>' ? a > b : a >= b
+}
+
+function plain(value: bigint | Flo): bigint | number {
+  return value instanceof Flo ? value.number : value
+}
+
+function contains(collection: V, item: V): boolean | typeof NOTHING {
+  if (collection === NOTHING || item === NOTHING) return NOTHING
+  if (typeof collection === 'string')
+    return typeof item === 'string' ? collection.includes(item) : fail('contains')
+  if (collection instanceof Dict) return isKey(item) && collection.entries.has(keyText(item))
+  if (!(collection instanceof List)) return fail('contains')
+  let answer: boolean | typeof NOTHING = false
+  for (const one of collection.items) {
+    const found = equal(one, item)
+    if (found === true) return true
+    if (found === NOTHING) answer = NOTHING
+  }
+  return answer
+}
+
+function placeIn({ items }: List, index: V): number | undefined {
+  if (typeof index !== 'bigint') return fail('index')
+  const place = Number(index) < 0 ? items.length + Number(index) : Number(index)
+  return place >= 0 && place < items.length ? place : undefined
+}
+
+function readIndex(operand: V, index: V): V {
+  if (operand === NOTHING || index === NOTHING) return NOTHING
+  if (operand === null) return NOTHING
+  if (operand instanceof List) {
+    const place = placeIn(operand, index)
+    return place === undefined ? NOTHING : force(operand.items[place] ?? null)
+  }
+  if (!(operand instanceof Dict) || !isKey(index)) return fail('index')
+  const found = operand.entries.get(keyText(index))
+  return found === undefined ? NOTHING : force(found.value)
+}
+
+function writeIndex(container: V, index: V, value: V): void {
+  if (container instanceof List) {
+    const place = placeIn(container, index)
+    if (place === undefined) return fail('range')
+    container.items[place] = value
+  } else if (container instanceof Dict && isKey(index))
+    container.entries.set(keyText(index), {
+      key: container.entries.get(keyText(index))?.key ?? index,
+      value,
+    })
+  else fail('index')
+}
+
+function slice(operand: V, from: V | undefined, to: V | undefined): V {
+  if (operand === NOTHING || operand === null) return NOTHING
+  if (typeof operand !== 'string' && !(operand instanceof List)) return fail('slice')
+  const { length } = typeof operand === 'string' ? operand : operand.items
+  const bounds = [from === undefined ? 0n : from, to === undefined ? BigInt(length) : to]
+  for (const bound of bounds) {
+    if (bound === NOTHING) return NOTHING
+    if (typeof bound !== 'bigint') return fail('bound')
+  }
+  const [low = 0, high = 0] = bounds.map(Number)
+  if (low < 0 || low > high || high > length) return NOTHING
+  return typeof operand === 'string'
+    ? operand.slice(low, high)
+    : new List(operand.items.slice(low, high))
+}
+
+function verdict(value: V): Interpretation {
+  if (value === NOTHING) return { result: 'undefined', shown: '' }
+  if (value === null || isFun(value)) return fail('main')
+  const shown = show(value)
+  if (typeof value === 'boolean') return { result: value ? 'pass' : 'fail', shown }
+  const isNone = isNumber(value) ? numberOf(value) === 0 : lengthOf(value) === 0n
+  return { result: isNone ? 'pass' : 'fail', shown }
+}
+
+function show(value: V): string {
+  if (value === null) return 'null'
+  if (value === NOTHING) return 'undefined'
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (value instanceof Flo) return floatText(value.number)
+  if (value instanceof List) return `[${value.items.map((item) => show(item)).join(', ')}]`
+  if (value instanceof Dict)
+    return `{${sorted(value)
+      .map(({ key, value: member }) => `${show(plainKey(key))}: ${show(member)}`)
+      .join(', ')}}`
+  if (value instanceof Lazy) return 'rule'
+  return typeof value === 'object' ? 'func' : String(value)
+}
+
+function plainKey(key: Key): V {
+  return key instanceof Flo && Number.isSafeInteger(key.number) ? BigInt(key.number) : key
+}
+
+function floatText(number: number): string {
+  const text = String(number)
+  return /^-?\d+$/.test(text) ? `${text}.0` : text
+}
