@@ -8,7 +8,12 @@ import {
 } from './catalog.ts'
 import { OpenMessage, ReplyMessage, RequestMessage } from './remote.ts'
 import { Index, MapOf, Nullable, type Shape } from './shape.ts'
-import { AllocationDeploymentStatus, AllocationRecord, CLIENT_STATUSES } from './v1/allocation.ts'
+import {
+  AllocationDeploymentStatus,
+  AllocationNetworkStatus,
+  AllocationRecord,
+  CLIENT_STATUSES,
+} from './v1/allocation.ts'
 import { Uuid } from './v1/identifier.ts'
 import { Job } from './v1/job.ts'
 import { Node } from './v1/node.ts'
@@ -105,6 +110,7 @@ export const AllocationUpdate = Type.Object({
       description: 'What the health was judged for; another deployment makes nothing of it.',
     }),
   ),
+  NetworkStatus: Type.Optional(AllocationNetworkStatus),
 })
 export type AllocationUpdate = Shape<typeof AllocationUpdate>
 

@@ -80,6 +80,12 @@ export const NodeStreamRequest = Type.Union([
     origin,
     follow: Type.Boolean(),
     framed: Type.Boolean(),
+    resume: Type.Optional(
+      Type.Object(
+        { file: Type.Integer({ minimum: 0 }), offset },
+        { description: 'The number of a file and a byte of it; goes before offset and origin.' },
+      ),
+    ),
   }),
 ])
 export type NodeStreamRequest = Shape<typeof NodeStreamRequest>

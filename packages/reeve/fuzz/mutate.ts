@@ -50,6 +50,8 @@ const WORDS = [
   '{ } [ ] ( ) " ${ %{ ~} $${ << = == => ? : , . ... * ! - + / % && || # // /* */ \\ \\u \\n',
   '0 1 -1 1e9 1e400 0x10 null true false for in if else endif endfor var.x local.x attr.x',
   'job group task variable locals dynamic content for_each labels iterator config env meta',
+  'and or xor not in contains is matches empty defined func rule when case return append( length(',
+  'any all filter map as param import undefined some every with default package contains := count(',
   'range(1000) file("x") upper( jsondecode( try( toset( [for {for "${ }" __proto__ each.key',
 ]
   .flatMap((line) => line.split(' '))
@@ -135,6 +137,13 @@ const NESTS = [
   ['upper(', ')'],
   ['[for x in [1] : ', ']'],
   ['.a', ''],
+  ['not ', ''],
+  ['rule { ', ' }'],
+  ['func() { return ', ' }'],
+  ['any [1] as x { ', ' }'],
+  ['if true {\n', '\n}'],
+  ['{x | x := ', '}'],
+  ['a + ', '1'],
   ['[0]', ''],
 ] as const
 

@@ -45,6 +45,8 @@ export const METRIC_PREFIX = 'service.'
  */
 export const RESERVED_VARIABLE_PREFIX = 'service/'
 export const WORKLOAD_VARIABLE_PREFIX = 'service/jobs'
+/** Below it are the variables that policies on jobs may read (policy languages §4). */
+export const POLICY_VARIABLE_PREFIX = 'service/native'
 
 export const DEFAULT_NAMESPACE = 'default'
 /** In place of a namespace: every namespace that the caller may see. */

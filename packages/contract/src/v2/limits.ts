@@ -102,6 +102,14 @@ export const POLICY_SET_VERSION_POLICIES_MAX = 500
 /** Versions of one policy set that are kept beside the one in use. */
 export const POLICY_SET_VERSIONS_KEPT_MAX = 20
 
+/** Runs of one workspace that are kept; the oldest of those that have ended go first. */
+export const RUNS_KEPT_MAX = 100
+
+/** Subjects that one page of a replay judges, and the bytes of plans after which it ends. */
+export const REPLAY_PAGE_DEFAULT = 20
+export const REPLAY_PAGE_MAX = 50
+export const REPLAY_PAGE_BYTES_MAX = 20 * 1024 * 1024
+
 // Reference §5.4: reading a run may wait for its end, up to 60 s.
 export const RUN_WAIT_SECONDS_MAX = 60
 

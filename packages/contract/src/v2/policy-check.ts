@@ -16,7 +16,7 @@ import {
 import { PolicyCheckPath, RunPath } from './paths.ts'
 import { PrefixedId } from './patterns.ts'
 import { fieldsQuery, pageQuery } from './query.ts'
-import { CommentRequest } from './run.ts'
+import { CommentRequest, OverrideRecord } from './run.ts'
 
 /** Reference §4.8. */
 export const POLICY_CHECK_STATUSES = [
@@ -61,6 +61,7 @@ export const PolicyCheck = ResourceOf({
       'status-timestamps': StatusTimestamps(),
       actions: Flags(['is-overridable']),
       permissions: Flags(['can-override']),
+      override: Nullable(OverrideRecord),
     }),
     relationships: Type.Object({ run: ToOne('runs') }),
     links: Type.Object({ self: PathLink(), output: PathLink() }),

@@ -6,7 +6,6 @@ import { DocumentOf, OneOf, RequestOf, ToOne } from './json-api.ts'
 import { LINE_LENGTH_MAX, PLAN_UPLOAD_BYTES_MAX, RELATED_ITEMS_MAX } from './limits.ts'
 import { PolicySetPath, WorkspacePath } from './paths.ts'
 import { POLICY_OUTCOME_STATUSES, PolicySetVerdict } from './policy-evaluation.ts'
-import { PlanExport } from './run-plan.ts'
 
 /**
  * Reference §5.4: the answer of policies to a plan that is not part of any run. Nothing is stored,
@@ -36,7 +35,8 @@ export const WorkspaceDryRunRequest = RequestOf({
   type: 'policy-dry-runs',
   members: {
     attributes: Type.Object({
-      plan: PlanExport,
+      // A `PlanExport`; everything in it goes to the policies.
+      plan: MapOf(Type.Unknown()),
       run: Type.Optional(MapOf(Type.Unknown())),
       'policy-sets': Type.Optional(
         Type.Array(Type.String({ minLength: 1 }), {

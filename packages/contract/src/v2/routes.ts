@@ -4,6 +4,7 @@ import { organizationRoutes } from './organization.ts'
 import { policyCheckRoutes } from './policy-check.ts'
 import { policyDryRunRoutes } from './policy-dry-run.ts'
 import { policyEvaluationRoutes } from './policy-evaluation.ts'
+import { policyTrialRoutes } from './policy-trial.ts'
 import { policySetMemberRoutes } from './policy-set-members.ts'
 import { policySetParameterRoutes } from './policy-set-parameter.ts'
 import { policySetVersionRoutes } from './policy-set-version.ts'
@@ -38,6 +39,7 @@ export const v2Routes = {
   ...taskStageRoutes,
   ...policyEvaluationRoutes,
   ...policyDryRunRoutes,
+  ...policyTrialRoutes,
   ...userRoutes,
   ...organizationRoutes,
   ...organizationMembershipRoutes,

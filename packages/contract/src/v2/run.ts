@@ -171,6 +171,18 @@ export const CommentRequest = Type.Object(
 )
 export type CommentRequest = Shape<typeof CommentRequest>
 
+/** Who passed over policies, and why. Ours. */
+export const OverrideRecord = Type.Object(
+  {
+    'user-id': Type.String(),
+    username: Type.String(),
+    'overridden-at': Timestamp(),
+    comment: Nullable(Type.String()),
+  },
+  { $id: 'OverrideRecord' },
+)
+export type OverrideRecord = Shape<typeof OverrideRecord>
+
 const section = 'Runs'
 const unseen = 'Run not found, or not visible to the caller.'
 
@@ -215,7 +227,7 @@ export const runRoutes = {
     id: 'readRun',
     methods: ['GET'],
     path: '/api/v2/runs/:run_id',
-    summary: 'Show a run, at once or when it reaches an end.',
+    summary: 'Show a run, at once or when nothing more happens to it by itself.',
     section,
     params: RunPath,
     query: Type.Object({
@@ -223,7 +235,7 @@ export const runRoutes = {
         Type.Integer({
           minimum: 0,
           maximum: RUN_WAIT_SECONDS_MAX,
-          description: 'Seconds to wait for a final status.',
+          description: 'Seconds to wait until it has ended or waits for a decision.',
         }),
       ),
       ...includeQuery(RUN_INCLUDES),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { route } from '../route.ts'
-import { Timestamp, type Shape } from '../shape.ts'
+import { Nullable, Timestamp, type Shape } from '../shape.ts'
 import { answer, bodyRefusals, refusals } from './answers.ts'
 import {
   DocumentOf,
@@ -17,7 +17,7 @@ import {
 import { RunPath, TaskStagePath } from './paths.ts'
 import { PrefixedId } from './patterns.ts'
 import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
-import { CommentRequest } from './run.ts'
+import { CommentRequest, OverrideRecord } from './run.ts'
 
 /** Reference §4.8. */
 export const TASK_STAGE_STATUSES = [
@@ -47,6 +47,7 @@ export const TaskStage = ResourceOf({
       'updated-at': Timestamp(),
       actions: Flags(['is-overridable']),
       permissions: Flags(['can-override-policy']),
+      override: Nullable(OverrideRecord),
     }),
     relationships: Type.Object({
       run: ToOne('runs'),

@@ -23,6 +23,8 @@ export interface AgentHost {
   /** Below this the drivers keep their records. */
   readonly recordsDir: string
   readonly bootId: string
+  /** The longest that a task may ask for between kill signal and forced end. */
+  readonly killTimeoutMsMax: number
   /** What templates may ask the servers for. */
   readonly catalog?: CatalogClient
   /** Registers services and runs their checks. */

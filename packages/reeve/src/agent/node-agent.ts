@@ -11,7 +11,7 @@ import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import { isoFromMs } from '../kit/duration.ts'
 import { assert, messageOf } from '../kit/fault.ts'
 import { AllocationRunner } from './allocation/allocation-runner.ts'
-import { GarbageWatch } from './allocation/garbage-watch.ts'
+import { GarbageWatch, type GarbageThresholds } from './allocation/garbage-watch.ts'
 import { AloneWatch, type Watched } from './allocation/alone-watch.ts'
 import { isClientTerminal, isServerTerminal } from '../model/index.ts'
 import { readAssignment, type Assignment } from './assignment.ts'
@@ -50,6 +50,8 @@ export interface NodeSettings extends Pick<
 > {
   readonly Region: string
   readonly Meta: Readonly<Record<string, string>>
+  /** The control group that those of tasks are below; none unless given. */
+  readonly CgroupParent?: string
 }
 
 interface NodeAgentOptions {
@@ -71,6 +73,10 @@ interface NodeAgentOptions {
   readonly networks?: AllocationNetworks
   /** Whether artifacts may be files of this machine; false unless given. */
   readonly allowsFileArtifacts?: boolean
+  /** The longest that a task may ask for between kill signal and forced end; 30 s unless given. */
+  readonly killTimeoutMsMax?: number
+  /** When what ended allocations left is removed; reference scheduling §39 unless given. */
+  readonly garbage?: GarbageThresholds
 }
 
 /**
@@ -144,8 +150,10 @@ export class NodeAgent {
    * and begins to dial. Does not wait for a server: tasks must not depend on one.
    */
   async start(): Promise<void> {
-    const { storage, ids, clock, drivers } = this.#options
+    const { storage, ids, clock, drivers, log } = this.#options
     this.#identity = await storage.open(ids)
+    const { secretsComplaint: reason } = this.#identity
+    if (reason !== undefined) log.warn({ reason }, 'secrets of tasks are kept on the disk')
     try {
       this.#fingerprint = await this.#withNetworks(await this.#options.probe())
       this.#driverInfo = await this.#probeDrivers()
@@ -182,7 +190,7 @@ export class NodeAgent {
   }
 
   #makeHost(drivers: ReadonlyMap<string, TaskDriver>): AgentHost {
-    const { clock, random, log, storage, networks } = this.#options
+    const { clock, random, log, storage, networks, killTimeoutMsMax } = this.#options
     return {
       clock,
       random,
@@ -192,6 +200,7 @@ export class NodeAgent {
       drivers,
       taskHooks: this.#makeTaskHooks(),
       ...(networks === undefined ? {} : { networks }),
+      killTimeoutMsMax: killTimeoutMsMax ?? AGENT_LIMITS.killTimeoutMsMax,
       services: this.#services,
       catalog: this.#catalog,
       starts: new Slots(AGENT_LIMITS.startsInFlightMax),
@@ -218,10 +227,11 @@ export class NodeAgent {
   }
 
   #makeGarbageWatch(): GarbageWatch {
-    const { clock, log, storage } = this.#options
+    const { clock, log, storage, garbage } = this.#options
     return new GarbageWatch({
       clock,
       log,
+      ...(garbage === undefined ? {} : { thresholds: garbage }),
       allocations: () => [...this.#runners.values()].map(({ id, endedMs }) => ({ id, endedMs })),
       fill: () => diskFill(dirname(storage.workspace.allocationDir('any'))),
       collect: (id) => this.#remote.collect(id),
@@ -396,8 +406,9 @@ export class NodeAgent {
 
   #facts(): NodeFacts {
     const { ID, Name, Datacenter, NodePool, NodeClass, Attributes } = this.#registration()
-    const { Region, Meta } = this.#options.settings
-    return { ID, Name, Region, Datacenter, NodePool, NodeClass, Attributes, Meta }
+    const { Region, Meta, CgroupParent = '' } = this.#options.settings
+    const own = { Region, Meta, CgroupParent }
+    return { ID, Name, Datacenter, NodePool, NodeClass, Attributes, ...own }
   }
 
   #registration(): NodeRegistration {
@@ -406,6 +417,7 @@ export class NodeAgent {
     const Attributes: Record<string, string> = { ...this.#fingerprint.Attributes }
     for (const info of Object.values(this.#driverInfo)) Object.assign(Attributes, info.Attributes)
     return {
+      CgroupParent: '',
       ...settings,
       ID: this.nodeId,
       Attributes,
@@ -413,7 +425,6 @@ export class NodeAgent {
       Drivers: this.#driverInfo,
       Links: null,
       HostNetworks: null,
-      CgroupParent: '',
     }
   }
 

@@ -8,4 +8,6 @@ export interface NodeFacts {
   readonly NodeClass: string
   readonly Attributes: Readonly<Record<string, string>>
   readonly Meta: Readonly<Record<string, string>>
+  /** The control group that those of tasks are below; empty or absent where there is none. */
+  readonly CgroupParent?: string
 }

@@ -1,6 +1,7 @@
 export { DockerDriver, type DockerDriverOptions } from './docker/docker-driver.ts'
 export type { DockerPolicy } from './docker/docker-policy.ts'
 export { ExecDriver, type ExecPolicy } from './exec/exec-driver.ts'
+export { CGROUP_PARENT } from './native/cgroup-plan.ts'
 export { NativeRuntime } from './native/native-runtime.ts'
 export { MockDriver } from './mock/mock-driver.ts'
 export { RawExecDriver } from './raw-exec/raw-exec-driver.ts'

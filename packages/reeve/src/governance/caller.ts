@@ -89,7 +89,10 @@ export type ShownUser = Pick<UserRow, 'id' | 'username'> & {
 }
 
 /** Who has this user id, service users included; undefined when nobody has. */
-export function findShownUser(context: GovernanceContext, userId: string): ShownUser | undefined {
+export function findShownUser(
+  context: Pick<GovernanceContext, 'store'>,
+  userId: string,
+): ShownUser | undefined {
   const { tables } = context.store
   const user = tables.users.find(userId)
   if (user !== undefined) return { ...user, isServiceAccount: false, organizationId: null }

@@ -28,6 +28,8 @@ export interface GovernanceContext extends GovernanceHost {
   readonly projectScopes: Remembered<ReadonlySet<string>>
   /** Which workspaces a caller may read; see `readableWorkspaces`. */
   readonly workspaceScopes: Remembered<ReadonlySet<string>>
+  /** Workspaces in the order of their current runs; see `byCurrentRun`. */
+  readonly runOrders: Remembered<readonly string[]>
 }
 
 /** Each may hold every workspace of a large project. */
@@ -47,6 +49,7 @@ export function openGovernance(host: GovernanceHost): GovernanceContext {
     lists: openLists(store),
     projectScopes: new Remembered(),
     workspaceScopes: new Remembered(WORKSPACE_SCOPES_MAX),
+    runOrders: new Remembered(WORKSPACE_SCOPES_MAX),
   }
 }
 
@@ -116,5 +119,11 @@ function openLists(store: Store) {
       text: nameOf,
     }),
     policySets: new ListIndex(store, { table: 'policy_sets', ...named }),
+    /** Of a workspace. */
+    runs: new ListIndex(store, {
+      table: 'runs',
+      scope: ({ workspaceId }) => workspaceId,
+      name: ({ id }) => id,
+    }),
   }
 }

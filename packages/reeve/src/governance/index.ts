@@ -76,12 +76,7 @@ export {
 } from './policy-sets/policy-sets.ts'
 export { setMembers } from './policy-sets/set-members.ts'
 export { changeTagSelectors } from './policy-sets/tag-selectors.ts'
-export {
-  createVersion,
-  findVersion,
-  setVersions,
-  uploadVersion,
-} from './policy-sets/versions.ts'
+export { createVersion, findVersion, setVersions, uploadVersion } from './policy-sets/versions.ts'
 export {
   hasPolicies,
   readPolicyCode,
@@ -158,7 +153,7 @@ export {
   shownHolder,
   unlockWorkspace,
 } from './workspaces/workspace-locks.ts'
-export { NO_RUNS, type WorkspaceRuns } from './workspaces/workspace-runs.ts'
+export { runsOf } from './workspaces/workspace-runs.ts'
 export { changeWorkspaceTags, findTaggableWorkspace } from './workspaces/workspace-tags.ts'
 export {
   createWorkspace,
@@ -166,3 +161,35 @@ export {
   updateWorkspace,
   type WrittenWorkspace,
 } from './workspaces/workspaces.ts'
+export { decideRun, findDecidable, reportRun } from './runs/decide-run.ts'
+export { createRun, listRuns } from './runs/create-run.ts'
+export { evaluatePolicySet, evaluateWorkspacePolicies } from './runs/dry-run.ts'
+export {
+  checkOf,
+  evaluationsOf,
+  findCheck,
+  findEvaluation,
+  findPlan,
+  findRun,
+  findSetOutcome,
+  findStage,
+  outcomesOf,
+  stageOf,
+  type SeenCheck,
+  type SeenRun,
+  type SeenStage,
+} from './runs/find-run.ts'
+export { checkResultOf, dryRunStatusOf, shownSet } from './runs/judged-set.ts'
+export {
+  isCheckOverridable,
+  isStageOverridable,
+  overrideCheck,
+  overrideStage,
+} from './runs/override-policies.ts'
+export { redactPlan } from './runs/redact-plan.ts'
+export { replayPolicy } from './runs/replay-policy.ts'
+export { RunLoop } from './runs/run-loop.ts'
+export { isCancelable, isConfirmable, isDiscardable, isResting } from './runs/run-states.ts'
+export { usernameOf } from './runs/run-subject.ts'
+export { tryPolicy } from './runs/try-policy.ts'
+export { readStoredPlan, uploadPlan } from './runs/upload-plan.ts'

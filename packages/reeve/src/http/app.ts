@@ -35,6 +35,8 @@ import { mountV1 } from './v1/mount.ts'
 import { auditTrailEndpoints } from './v2/audit-trail.ts'
 import { governanceEndpoints } from './v2/endpoints.ts'
 import { mountV2 } from './v2/mount.ts'
+import { runEndpoints } from './v2/runs.ts'
+import { RateLimit } from './v2/rate-limit.ts'
 
 export interface AppOptions {
   readonly context: WorkloadContext
@@ -47,6 +49,8 @@ export interface AppOptions {
   readonly version: string
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
+  /** Requests each second of one user on `/api/v2`; as many as come unless given. */
+  readonly requestsPerSecond?: number
   /** How long a node may wait before it speaks again. */
   readonly heartbeatMs: () => number
   /** A node said something. */
@@ -106,7 +110,7 @@ export function createApp(options: AppOptions): App {
     findOrganization: (secret: string) => findStreamReader(governance, secret),
   }
   mountEventStream(app, { streams, region: context.region, clock: context.clock })
-  const governanceRoutes = mountGovernance(app, options, { governance, audit })
+  const governanceRoutes = mountGovernance(app, options, { governance, audit, lifecycle })
   const routes = [
     ...endpoints.map((endpoint) => endpoint.route),
     v1Routes.streamEvents,
@@ -127,16 +131,18 @@ export function createApp(options: AppOptions): App {
 interface GovernanceHost {
   readonly governance: GovernanceContext
   readonly audit: AuditLog
+  readonly lifecycle: Lifecycle
 }
 
 function mountGovernance(
   app: FastifyInstance,
   options: AppOptions,
-  { governance, audit }: GovernanceHost,
+  { governance, audit, lifecycle }: GovernanceHost,
 ): readonly Route[] {
   const endpoints = [
     ...governanceEndpoints(governance),
     ...auditTrailEndpoints({ context: governance, audit }),
+    ...runEndpoints({ context: governance, lifecycle, random: options.random }),
   ]
   const { store } = governance
   mountV2(
@@ -145,6 +151,7 @@ function mountGovernance(
       store,
       authenticate: (secret) =>
         findAdministrator(options, secret) ?? findCaller(governance, secret),
+      rateLimit: rateLimitOf(options),
       audit,
       actorOf: (caller) => governanceActor(governance, caller),
       refusedIn: (caller, params) => refusedIn(governance, caller, params),
@@ -152,6 +159,10 @@ function mountGovernance(
     endpoints,
   )
   return endpoints.map((endpoint) => endpoint.route)
+}
+
+function rateLimitOf({ requestsPerSecond = 0, context }: AppOptions): RateLimit | undefined {
+  return requestsPerSecond === 0 ? undefined : new RateLimit(context.clock, requestsPerSecond)
 }
 
 /** Architecture §9: the management token of `/v1` is the site administrator of `/api/v2`. */

@@ -28,13 +28,15 @@ export async function runAgentCommand(request: AgentRequest): Promise<number> {
   for (const warning of warnings) log.warn({}, warning)
   endOnBug(log)
   outliveReaders()
-  const code = await run(config, log, request.terminal)
+  const letGo = stayAlive()
+  const code = await run(config, log, request.terminal).finally(letGo)
   // Whatever is still open has no work left to do.
   setTimeout(() => process.exit(code), LINGER_MS_MAX).unref()
   return code
 }
 
 const LINGER_MS_MAX = 1_000
+const STAY_ALIVE_MS = 60 * 60 * 1_000
 /**
  * A server writes rows that live on; with Node's 16 MB it copies each of them several times before
  * it takes them for old, which is a tenth of all it does when busy (bench/cluster.bench.ts).
@@ -69,6 +71,15 @@ async function run(config: AgentConfig, log: ProgramLog, terminal: Terminal): Pr
     exit: (code) => process.exit(code),
     wait,
   })
+}
+
+/**
+ * A node without a server in its process has nothing open while it asks its launcher or waits to
+ * dial again, and Node ends a process that has nothing open.
+ */
+function stayAlive(): () => void {
+  const timer = setInterval(() => undefined, STAY_ALIVE_MS)
+  return () => clearInterval(timer)
 }
 
 /** A broken invariant: going on could break more than the process. */

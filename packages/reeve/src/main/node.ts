@@ -1,11 +1,14 @@
 import { join } from 'node:path'
 import {
   BridgeNetwork,
+  bridgeSettings,
   diskStorage,
   fingerprint,
   NodeAgent,
+  type NodeSettings,
   websocketDial,
 } from '../agent/index.ts'
+import { CGROUP_PARENT } from '../drivers/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { createDrivers } from './drivers.ts'
 import type { ProgramLog } from './log.ts'
@@ -26,6 +29,9 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
   const own = options.httpAddress === undefined ? [] : [options.httpAddress]
   const servers = client.servers.length > 0 ? client.servers.map(toUrl) : own
   const joinToken = client.joinToken?.reveal() ?? options.joinToken
+  const isRoot = process.getuid?.() === 0
+  const stateFile = join(dataDir, 'agent', 'networks.json')
+  const settings = bridgeSettings(client.bridge.name, client.bridge.subnet)
   return new NodeAgent({
     settings: {
       Name: config.name,
@@ -36,7 +42,8 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
       HTTPAddr: options.httpAddress === undefined ? '' : new URL(options.httpAddress).host,
       TLSEnabled: false,
       Meta: client.meta,
-      HostVolumes: null,
+      ...(isRoot ? { CgroupParent: CGROUP_PARENT } : {}),
+      HostVolumes: hostVolumes(client.hostVolumes),
       ReservedResources: {
         Cpu: { CpuShares: client.reserved.cpuMHz, ReservedCpuCores: null },
         Memory: { MemoryMB: client.reserved.memoryMB },
@@ -44,7 +51,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
         Networks: { ReservedHostPorts: client.reserved.ports },
       },
     },
-    storage: diskStorage(dataDir),
+    storage: diskStorage(dataDir, { keepsSecretsInMemory: client.secretsInMemory && isRoot }),
     drivers: createDrivers(client, join(dataDir, 'drivers')),
     clock: systemClock,
     random: systemRandom,
@@ -54,10 +61,18 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
     probe: () => fingerprint({ dataDir, version: options.version, address: config.advertise.host }),
     ...(joinToken === undefined ? {} : { joinToken }),
     allowsExec: client.remoteExec,
-    ...(process.getuid?.() === 0
-      ? { networks: new BridgeNetwork({ stateFile: join(dataDir, 'agent', 'networks.json') }) }
-      : {}),
+    allowsFileArtifacts: client.allowsFileArtifacts,
+    killTimeoutMsMax: client.killTimeoutMsMax,
+    garbage: client.garbage,
+    ...(isRoot ? { networks: new BridgeNetwork({ stateFile, settings }) } : {}),
   })
+}
+
+function hostVolumes(volumes: AgentConfig['client']['hostVolumes']): NodeSettings['HostVolumes'] {
+  const named = Object.entries(volumes).map(([name, { path, readOnly }]) => {
+    return [name, { Name: name, Path: path, ReadOnly: readOnly, ID: '' }] as const
+  })
+  return named.length === 0 ? null : Object.fromEntries(named)
 }
 
 function toUrl(server: string): string {

@@ -7,6 +7,11 @@ export function createPolicySource(host: Pick<WorkloadContext, 'store' | 'sealer
   return {
     hasPolicies: () => hasPolicies(host.store.tables),
     setsFor: (namespace) => setsForNamespace(host, namespace),
+    secretsOf: (setId) =>
+      host.store.tables.policy_set_parameters
+        .rowsIn('set', setId)
+        .filter(({ sensitive }) => sensitive)
+        .map(({ value }) => host.sealer.open(value)),
     readCode: (codeHash) => readCode(host, codeHash),
   }
 }

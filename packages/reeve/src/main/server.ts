@@ -96,6 +96,7 @@ export class Server {
       version: options.version,
       corsOrigins: config.http.corsOrigins,
       responseHeaders: config.http.responseHeaders,
+      requestsPerSecond: config.http.requestsPerSecondMax,
       heartbeatMs: () => presence.heartbeatMs,
       seen: (nodeId) => presence.seen(nodeId),
     })

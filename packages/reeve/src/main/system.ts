@@ -4,10 +4,7 @@ import type { Clock, IdSource, Random } from '../kit/clock.ts'
 /** setTimeout counts in 32 bits; a longer wait is taken in steps. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1
 
-/**
- * The machine's clock. Its timers keep no process alive: what must go on has a socket or a file
- * open.
- */
+/** The machine's clock. Its timers keep no process alive; `reeve agent` does that itself. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   after(delayMs, wake) {

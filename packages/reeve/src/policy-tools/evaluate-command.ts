@@ -1,6 +1,7 @@
 import { messageOf } from '../kit/fault.ts'
 import { err, ok, type Result } from '../kit/result.ts'
 import { plainJson, type PlainValue, type StandardSettings } from '../lang/native/index.ts'
+import type { Answer } from './answer.ts'
 import { evaluateNative } from './evaluate-native.ts'
 import { evaluateRego } from './evaluate-rego.ts'
 import { readText } from './files.ts'
@@ -21,18 +22,6 @@ export interface EvaluateRequest {
   readonly settings: StandardSettings
   readonly rego: RegoTesting['options']
   readonly terminal: ToolTerminal
-}
-
-/** What came of one policy. */
-export interface Answer {
-  readonly policy: string
-  readonly outcome: 'pass' | 'fail' | 'undefined' | 'error' | 'refused'
-  /** For people: what was found, line by line. */
-  readonly lines: readonly string[]
-  readonly problems: readonly ToolProblem[]
-  readonly printed: string
-  /** For machines. */
-  readonly trace: object
 }
 
 /** `reeve policy eval`. */

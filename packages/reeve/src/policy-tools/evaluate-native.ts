@@ -7,7 +7,7 @@ import {
   type StandardSettings,
 } from '../lang/native/index.ts'
 import { NativeData, type PlainObject, type Subject } from '../policy/index.ts'
-import type { Answer } from './evaluate-command.ts'
+import type { Answer } from './answer.ts'
 import { SHOWN_MAX } from './limits.ts'
 import { toPlain } from './plain-value.ts'
 import { fromNative } from './problem.ts'

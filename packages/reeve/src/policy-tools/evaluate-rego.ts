@@ -10,7 +10,7 @@ import {
   type Value,
 } from '../lang/rego/index.ts'
 import { textsOf } from './check-command.ts'
-import type { Answer } from './evaluate-command.ts'
+import type { Answer } from './answer.ts'
 import { SHOWN_MAX, STEPS_MAX } from './limits.ts'
 import { fileProblem, fromRego } from './problem.ts'
 import type { RegoTesting } from './rego-tests.ts'

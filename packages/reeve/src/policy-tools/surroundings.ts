@@ -18,6 +18,7 @@ import {
   adviceForImport,
   globalsIn,
   isKnownImport,
+  MANIFEST_FILES,
   readManifest,
   type Manifest,
 } from '../policy/index.ts'
@@ -43,12 +44,6 @@ export const NOTHING: Surroundings = {
   mocks: new Map(),
 }
 
-/** The file of a set, by the name that the language gives it. */
-const MANIFESTS: Readonly<Record<'native' | 'opa', string>> = {
-  native: 'native.hcl',
-  opa: 'policies.hcl',
-}
-
 export interface LoadedManifest {
   readonly file: string
   readonly manifest: Manifest
@@ -63,8 +58,8 @@ export async function findManifest(
   kind: 'native' | 'opa',
 ): Promise<Result<LoadedManifest | undefined, readonly ToolProblem[]>> {
   const names = (await namesIn(directory)).filter((name) => name.endsWith('.hcl'))
-  const wanted = MANIFESTS[kind]
-  const other = MANIFESTS[kind === 'native' ? 'opa' : 'native']
+  const wanted = MANIFEST_FILES[kind]
+  const other = MANIFEST_FILES[kind === 'native' ? 'opa' : 'native']
   const [first, second] = names.filter((one) => one !== other)
   if (names.includes(wanted)) return await loadManifest(join(directory, wanted))
   if (kind === 'opa' || first === undefined || second !== undefined) return ok(undefined)

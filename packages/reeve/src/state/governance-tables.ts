@@ -97,6 +97,8 @@ export function broadSetGroup(organizationId: string, scope: 'global' | 'tag'): 
   return `${organizationId}!${scope}`
 }
 
+const FAILED_CHECKS: ReadonlySet<PolicyCheckRow['status']> = new Set(['hard_failed', 'soft_failed'])
+
 /** The group of the workspaces that have a time at which they are to be destroyed. */
 export const SCHEDULED_WORKSPACES = 'yes'
 
@@ -155,7 +157,16 @@ export const GOVERNANCE_SPECS: {
     key: (row) => row.id,
     groups: { name: (row) => foldName(row.name) },
   },
-  policy_checks: { ...large, key: (row) => row.id, groups: { organization, workspace, run } },
+  policy_checks: {
+    ...large,
+    key: (row) => row.id,
+    groups: {
+      organization,
+      workspace,
+      run,
+      failed: (row) => (FAILED_CHECKS.has(row.status) ? row.workspaceId : undefined),
+    },
+  },
   policy_codes: {
     ...large,
     key: (row) => row.id,

@@ -52,6 +52,7 @@ function aJob(id: string, driver: string, scripts: readonly string[]) {
         Driver: driver,
         Config: { command: '/bin/sh', args: ['-c', script] },
         Resources: { CPU: 1, MemoryMB: 32 },
+        LogConfig: { MaxFiles: 2, MaxFileSizeMB: 1 },
         KillTimeout: 1e9,
       },
     ],

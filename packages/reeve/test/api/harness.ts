@@ -16,10 +16,11 @@ import { StateView } from '../../src/control/index.ts'
 import { parkedQueries } from '../../src/http/blocking.ts'
 import { createApp, type AgentInfo } from '../../src/http/index.ts'
 import type { IdSource } from '../../src/kit/clock.ts'
-import { PolicyThread, type PolicyThreadOptions } from '../../src/judging/index.ts'
+import { PolicyThread } from '../../src/judging/index.ts'
 import { createPolicySource } from '../../src/main/policy-source.ts'
 import { createSealer } from '../../src/main/sealer.ts'
 import { createZoneOffsets } from '../../src/kit/zone-offsets.ts'
+import type { PolicyAsker } from '../../src/policy/index.ts'
 import { Store } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine, type MemoryEngine } from '../../src/storage/index.ts'
 import {
@@ -78,9 +79,10 @@ interface TestServerOptions {
   readonly region?: string
   readonly corsOrigins?: readonly string[]
   readonly responseHeaders?: Readonly<Record<string, string>>
-  /** What ends policies that take too long; the clock of the test unless given. */
-  readonly policyClock?: PolicyThreadOptions['clock']
-  readonly policyLimits?: PolicyThreadOptions['limits']
+  /** On `/api/v2`; any number unless given. */
+  readonly requestsPerSecond?: number
+  /** Asks policies; a thread of its own unless given. */
+  readonly policyAsker?: PolicyAsker
   /** What the agent says about itself, where it is not `AGENT`. */
   readonly agent?: Partial<AgentInfo>
 }
@@ -113,11 +115,8 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const store = await Store.open({ engine, clock, freezeRows: true })
   const random = { next: () => 0 }
   const sealer = createSealer(Buffer.alloc(32, 7))
-  const policyAsker = new PolicyThread({
-    clock: options.policyClock ?? clock,
-    version: '0.0.0',
-    ...(options.policyLimits === undefined ? {} : { limits: options.policyLimits }),
-  })
+  const policyThread = new PolicyThread({ clock, version: '0.0.0' })
+  const policyAsker = options.policyAsker ?? policyThread
   const faults: unknown[] = []
   const context: WorkloadContext = {
     store,
@@ -147,6 +146,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     version: '0.0.0',
     corsOrigins: options.corsOrigins ?? [],
     responseHeaders: options.responseHeaders ?? {},
+    requestsPerSecond: options.requestsPerSecond ?? 0,
     heartbeatMs: () => 10_000,
     seen: () => undefined,
   })
@@ -194,7 +194,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     async close() {
       await http.close()
       await context.jobFiles.stop()
-      await policyAsker.stop()
+      await policyThread.stop()
       await store.close()
     },
   }

@@ -28,6 +28,21 @@ client {
   disable_remote_exec = true
   meta       = { rack = "r1" }
   chroot_env = { "/opt" = "/opt" }
+  secrets_in_memory        = false
+  max_kill_timeout         = "5m"
+  bridge_network_name      = "br7"
+  bridge_network_subnet    = "10.200.0.0/16"
+  gc_interval              = "30s"
+  gc_disk_usage_threshold  = 90
+  gc_inode_usage_threshold = 85
+  gc_max_allocs            = 200
+  gc_parallel_destroys     = 4
+  artifact { allow_files = true }
+  host_volume "certs" {
+    path      = "/etc/ssl/certs"
+    read_only = true
+  }
+  host_volume "data[0]" { path = "/srv/data" }
   reserved {
     cpu            = 500
     memory         = 512
@@ -45,6 +60,7 @@ plugin "exec" {
     enabled               = false
     allow_caps            = ["chown"]
     denied_users          = ["daemon"]
+    default_user          = "tasks"
     allow_host_namespaces = true
     cpu_hard_limit        = true
     pids_limit            = 100
@@ -78,6 +94,7 @@ http_api_cors_origins = ["https://ui.example.com"]
 http_api_response_headers {
   X-Team = "platform"
 }
+http_api_max_requests_per_second = 50
 `
 
 /** The same in JSON. */
@@ -108,6 +125,20 @@ export const FULL_CONFIG_JSON = {
     disable_remote_exec: true,
     meta: { rack: 'r1' },
     chroot_env: { '/opt': '/opt' },
+    secrets_in_memory: false,
+    max_kill_timeout: '5m',
+    bridge_network_name: 'br7',
+    bridge_network_subnet: '10.200.0.0/16',
+    gc_interval: '30s',
+    gc_disk_usage_threshold: 90,
+    gc_inode_usage_threshold: 85,
+    gc_max_allocs: 200,
+    gc_parallel_destroys: 4,
+    artifact: { allow_files: true },
+    host_volume: {
+      certs: { path: '/etc/ssl/certs', read_only: true },
+      'data[0]': { path: '/srv/data' },
+    },
     reserved: { cpu: 500, memory: 512, disk: 1024, reserved_ports: '22,8000-8010' },
   },
   plugin: {
@@ -117,6 +148,7 @@ export const FULL_CONFIG_JSON = {
         enabled: false,
         allow_caps: ['chown'],
         denied_users: ['daemon'],
+        default_user: 'tasks',
         allow_host_namespaces: true,
         cpu_hard_limit: true,
         pids_limit: 100,
@@ -139,4 +171,5 @@ export const FULL_CONFIG_JSON = {
   audit: { max_age: '2160h', max_records: 20_000 },
   http_api_cors_origins: ['https://ui.example.com'],
   http_api_response_headers: { 'X-Team': 'platform' },
+  http_api_max_requests_per_second: 50,
 }

@@ -39,6 +39,7 @@ function aHost(clock: Clock, fields: HostFields = {}): AgentHost {
     starts: new Slots(8),
     recordsDir: '/nowhere/records',
     bootId: 'boot-1',
+    killTimeoutMsMax: 30_000,
     node: () => aNode,
     serverContact: Promise.resolve(),
     ...rest,

@@ -51,13 +51,23 @@ export interface AgentSurroundings {
   readonly descriptors?: readonly number[]
 }
 
+/** An agent that is killed leaves its memory mounted, and the test could not remove its directory. */
+function onDisk(flags: readonly string[]): Readonly<Record<string, string>> {
+  return flags.includes('--dev') ? {} : { REEVE_SECRETS_IN_MEMORY: 'false' }
+}
+
 /** Starts `reeve agent` with these flags, and does not wait for anything. */
 export function startAgent(
   t: TestContext,
   flags: readonly string[],
   { environment = {}, wrapper = [], descriptors = [] }: AgentSurroundings = {},
 ): AgentProcess {
-  const env = { ...process.env, ...environment, NODE_COMPILE_CACHE: COMPILE_CACHE }
+  const env = {
+    ...process.env,
+    ...onDisk(flags),
+    ...environment,
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
+  }
   const [command = '', ...args] = [...wrapper, process.execPath, ENTRY, 'agent', ...flags]
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe', ...descriptors], env })
   let output = ''
@@ -68,7 +78,8 @@ export function startAgent(
   child.stderr?.on('data', collect)
   t.after(() => child.kill('SIGKILL'))
   const kill = async (signal: NodeJS.Signals): Promise<number | null> => {
-    const gone = child.exitCode === null ? once(child, 'exit') : undefined
+    const isThere = child.exitCode === null && child.signalCode === null
+    const gone = isThere ? once(child, 'exit') : undefined
     child.kill(signal)
     await gone
     return child.exitCode

@@ -137,7 +137,7 @@ export function runNativeCase(wanted: NativeCase): string {
   return outcomeText(evaluateCase(wanted, compiled.value), wanted)
 }
 
-export function compileCase({
+function compileCase({
   text,
   modules,
   statics,
@@ -154,14 +154,14 @@ export function compileCase({
   return compilePolicy({ file: 'policy.native', text }, options)
 }
 
-export function evaluateCase(wanted: NativeCase, policy: CompiledPolicy): Evaluation {
+function evaluateCase(wanted: NativeCase, policy: CompiledPolicy): Evaluation {
   return policy.evaluate(evaluateOptions(wanted))
 }
 
 /** 2026-03-04T05:06:07Z. */
 const NOW_NS = 1_772_600_767_000_000_000n
 
-export function evaluateOptions({ statics, params, globals }: NativeCase): EvaluateOptions {
+function evaluateOptions({ statics, params, globals }: NativeCase): EvaluateOptions {
   const data = staticData(statics)
   const time = { nowNs: NOW_NS, zone: 'UTC', offsetSeconds: () => 0 }
   return {

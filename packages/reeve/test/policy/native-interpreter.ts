@@ -1,4 +1,36 @@
 import type { Expression, Statement, Tree } from '../../src/lang/native/syntax/tree.ts'
+import {
+  Failure,
+  NOTHING,
+  Flo,
+  List,
+  Dict,
+  Lazy,
+  fail,
+  remove,
+  force,
+  isFun,
+  isKey,
+  keyText,
+  sorted,
+  elements,
+  lengthOf,
+  isEmpty,
+  toText,
+  toInt,
+  numberOf,
+  isNumber,
+  unary,
+  calculate,
+  equal,
+  compareOrCalculate,
+  readIndex,
+  writeIndex,
+  slice,
+  show,
+  type Fun,
+  type V,
+} from './native-values.ts'
 
 /**
  * The native language once more, written from the reference (policy-languages §1.4 to §1.13) and
@@ -13,39 +45,7 @@ export interface Interpretation {
 const STEPS_MAX = 20_000
 const DEPTH_MAX = 100
 
-class Failure extends Error {}
 class TooLong extends Error {}
-
-const NOTHING = Symbol('undefined')
-class Flo {
-  readonly number: number
-  constructor(number: number) {
-    this.number = number
-  }
-}
-class List {
-  readonly items: V[]
-  constructor(items: V[]) {
-    this.items = items
-  }
-}
-/** By the text of the key. */
-class Dict {
-  readonly entries = new Map<string, { key: Key; value: V }>()
-}
-interface Fun {
-  readonly arity: readonly [number, number]
-  readonly call: (args: V[]) => V
-}
-class Lazy {
-  state: 'new' | 'open' | { readonly value: V } = 'new'
-  readonly compute: () => V
-  constructor(compute: () => V) {
-    this.compute = compute
-  }
-}
-type Key = boolean | string | bigint | Flo
-type V = null | boolean | string | bigint | typeof NOTHING | Flo | List | Dict | Fun | Lazy
 
 interface Env {
   readonly names: Map<string, V>
@@ -65,10 +65,6 @@ export function interpret(tree: Tree): Interpretation {
     if (thrown instanceof Failure) return { result: 'error', shown: thrown.message }
     throw thrown
   }
-}
-
-function fail(message: string): never {
-  throw new Failure(message)
 }
 
 class Machine {
@@ -269,7 +265,9 @@ class Machine {
     const call = (args: V[]): V => {
       this.#tick()
       if (++this.#depth > DEPTH_MAX) throw new TooLong()
-      const names = new Map(node.parameters.map(({ name }, index) => [name, args[index] ?? null]))
+      const names = new Map<string, V>(
+        node.parameters.map(({ name }, index) => [name, args[index] ?? null]),
+      )
       const ending = this.#block(node.body, { names, parent: env, isFixed: false })
       this.#depth--
       return typeof ending === 'object' ? ending.value : fail('no return')
@@ -369,13 +367,6 @@ class Machine {
   }
 }
 
-/** A key that cannot be there is not there. */
-function remove(map: V, key: V): V {
-  if (!(map instanceof Dict)) return fail('delete')
-  if (isKey(key)) map.entries.delete(keyText(key))
-  return NOTHING
-}
-
 const CONSTANTS: readonly (readonly [string, V])[] = [
   ['true', true],
   ['false', false],
@@ -383,259 +374,10 @@ const CONSTANTS: readonly (readonly [string, V])[] = [
   ['undefined', NOTHING],
 ]
 
-function force(value: V): V {
-  if (!(value instanceof Lazy)) return value
-  if (value.state === 'open') return fail('a rule needs itself')
-  if (value.state === 'new') {
-    value.state = 'open'
-    value.state = { value: value.compute() }
-  }
-  return value.state.value
-}
-
 function findWritable(env: Env, name: string): Env | undefined {
   for (let at: Env | undefined = env; at !== undefined; at = at.parent)
     if (!at.isFixed && at.names.has(name)) return at
   return undefined
-}
-
-function isFun(value: V): value is Fun {
-  return typeof value === 'object' && value !== null && 'arity' in value
-}
-
-function isKey(value: V): value is Key {
-  return ['boolean', 'string', 'bigint'].includes(typeof value) || value instanceof Flo
-}
-
-/** `1` and `1.0` are the same key. */
-function keyText(key: Key): string {
-  if (key instanceof Flo) return `n${key.number}`
-  return typeof key === 'bigint' ? `n${Number(key)}` : `${typeof key}${String(key)}`
-}
-
-function rank(key: Key): number {
-  return typeof key === 'boolean' ? 0 : typeof key === 'string' ? 2 : 1
-}
-
-function sorted({ entries }: Dict): readonly { key: Key; value: V }[] {
-  return [...entries.values()].toSorted(({ key: a }, { key: b }) => {
-    if (rank(a) !== rank(b)) return rank(a) - rank(b)
-    const [x, y] = [a, b].map((key) => (key instanceof Flo ? key.number : key))
-    if (x === undefined || y === undefined || x === y) return 0
-    return x < y ? -1 : 1
-  })
-}
-
-function elements(value: V): readonly (readonly [V, V, V])[] {
-  if (value instanceof List)
-    return value.items.map((item, index) => [BigInt(index), item, item] as const)
-  if (value instanceof Dict)
-    return sorted(value).map(({ key, value: member }) => [key, member, key] as const)
-  return fail('collection')
-}
-
-function lengthOf(value: V): V {
-  if (typeof value === 'string') return BigInt(value.length)
-  if (value instanceof List) return BigInt(value.items.length)
-  return value instanceof Dict ? BigInt(value.entries.size) : fail('length')
-}
-
-function isEmpty(value: V): boolean | typeof NOTHING {
-  return value === NOTHING ? NOTHING : lengthOf(value) === 0n
-}
-
-function toText(value: V): V {
-  if (typeof value === 'bigint' || typeof value === 'boolean') return String(value)
-  if (value instanceof Flo) return value.number.toFixed(6)
-  return typeof value === 'string' ? value : NOTHING
-}
-
-function toInt(value: V): V {
-  if (typeof value === 'bigint') return value
-  if (typeof value === 'boolean') return value ? 1n : 0n
-  if (value instanceof Flo) return BigInt(Math.trunc(value.number))
-  return typeof value === 'string' && /^-?(?:0|[1-9]\d*)$/.test(value) ? BigInt(value) : NOTHING
-}
-
-function numberOf(value: bigint | Flo): number {
-  return value instanceof Flo ? value.number : Number(value)
-}
-
-function isNumber(value: V): value is bigint | Flo {
-  return typeof value === 'bigint' || value instanceof Flo
-}
-
-function unary(operator: '+' | '-' | 'not', value: V): V {
-  if (value === NOTHING) return value
-  if (operator === 'not') return typeof value === 'boolean' ? !value : fail('not')
-  if (!isNumber(value)) return fail('sign')
-  if (operator === '+') return value
-  return value instanceof Flo ? new Flo(-value.number) : BigInt.asIntN(64, -value)
-}
-
-function calculate(operator: string, left: V, right: V): V {
-  if (left === NOTHING || right === NOTHING) return NOTHING
-  if (operator === '+' && typeof left === 'string' && typeof right === 'string') return left + right
-  if (operator === '+' && left instanceof List && right instanceof List)
-    return new List([...left.items, ...right.items])
-  if (!isNumber(left) || !isNumber(right)) return fail('arithmetic')
-  if (typeof left === 'bigint' && typeof right === 'bigint') {
-    if ((operator === '/' || operator === '%') && right === 0n) return fail('zero')
-    return BigInt.asIntN(64, INTS[operator]?.(left, right) ?? 0n)
-  }
-  return new Flo(FLOATS[operator]?.(numberOf(left), numberOf(right)) ?? 0)
-}
-
-const INTS: Readonly<Record<string, (a: bigint, b: bigint) => bigint>> = {
-  '+': (a, b) => a + b,
-  '-': (a, b) => a - b,
-  '*': (a, b) => a * b,
-  '/': (a, b) => a / b,
-  '%': (a, b) => a % b,
-}
-const FLOATS: Readonly<Record<string, (a: number, b: number) => number>> = {
-  '+': (a, b) => a + b,
-  '-': (a, b) => a - b,
-  '*': (a, b) => a * b,
-  '/': (a, b) => a / b,
-  '%': (a, b) => a % b,
-}
-
-/** NOTHING wherever a part of either is undefined, when nothing before it decides. */
-function equal(left: V, right: V): boolean | typeof NOTHING {
-  if (left === NOTHING || right === NOTHING) return NOTHING
-  if (isNumber(left) && isNumber(right))
-    return typeof left === typeof right && typeof left === 'bigint'
-      ? left === right
-      : numberOf(left) === numberOf(right)
-  if (left instanceof List && right instanceof List) {
-    if (left.items.length !== right.items.length) return false
-    return allEqual(left.items.map((item, index) => [item, right.items[index] ?? null]))
-  }
-  if (left instanceof Dict && right instanceof Dict) {
-    if (left.entries.size !== right.entries.size) return false
-    if ([...left.entries.keys()].some((key) => !right.entries.has(key))) return false
-    return allEqual(
-      sorted(left).map(({ key, value }) => [value, right.entries.get(keyText(key))?.value ?? null]),
-    )
-  }
-  return left === right
-}
-
-function allEqual(pairs: readonly (readonly [V, V])[]): boolean | typeof NOTHING {
-  for (const [left, right] of pairs) {
-    const found = equal(left, right)
-    if (found !== true) return found
-  }
-  return true
-}
-
-function compareOrCalculate(operator: string, left: V, right: V): V {
-  const negated = /^(?:is )?not (.*)$|^is not$/.test(operator)
-  const negate = (found: boolean | typeof NOTHING): V =>
-    found === NOTHING ? found : negated ? !found : found
-  switch (operator) {
-    case 'is':
-    case 'is not':
-      return negate(equal(left, right))
-    case '<':
-    case '<=':
-    case '>':
-    case '>=':
-      return order(operator, left, right)
-    case 'in':
-    case 'not in':
-      return negate(contains(right, left))
-    case 'contains':
-    case 'not contains':
-      return negate(contains(left, right))
-    case 'matches':
-    case 'not matches':
-      if (left === NOTHING || right === NOTHING) return NOTHING
-      if (typeof left !== 'string' || typeof right !== 'string') return fail('matches')
-      return negate(new RegExp(right).test(left))
-    default:
-      return calculate(operator, left, right)
-  }
-}
-
-function order(operator: string, left: V, right: V): V {
-  if (left === NOTHING || right === NOTHING) return NOTHING
-  const isText = typeof left === 'string' && typeof right === 'string'
-  if (!isText && !(isNumber(left) && isNumber(right))) return NOTHING
-  const [a, b] = isText
-    ? [left, right]
-    : [left, right].map((one) => (isNumber(one) ? plain(one) : 0))
-  if (a === undefined || b === undefined) return NOTHING
-  if (operator === '<') return a < b
-  if (operator === '<=') return a <= b
-  return operator === '>' ? a > b : a >= b
-}
-
-function plain(value: bigint | Flo): bigint | number {
-  return value instanceof Flo ? value.number : value
-}
-
-function contains(collection: V, item: V): boolean | typeof NOTHING {
-  if (collection === NOTHING || item === NOTHING) return NOTHING
-  if (typeof collection === 'string')
-    return typeof item === 'string' ? collection.includes(item) : fail('contains')
-  if (collection instanceof Dict) return isKey(item) && collection.entries.has(keyText(item))
-  if (!(collection instanceof List)) return fail('contains')
-  let answer: boolean | typeof NOTHING = false
-  for (const one of collection.items) {
-    const found = equal(one, item)
-    if (found === true) return true
-    if (found === NOTHING) answer = NOTHING
-  }
-  return answer
-}
-
-function placeIn({ items }: List, index: V): number | undefined {
-  if (typeof index !== 'bigint') return fail('index')
-  const place = Number(index) < 0 ? items.length + Number(index) : Number(index)
-  return place >= 0 && place < items.length ? place : undefined
-}
-
-function readIndex(operand: V, index: V): V {
-  if (operand === NOTHING || index === NOTHING) return NOTHING
-  if (operand === null) return NOTHING
-  if (operand instanceof List) {
-    const place = placeIn(operand, index)
-    return place === undefined ? NOTHING : force(operand.items[place] ?? null)
-  }
-  if (!(operand instanceof Dict) || !isKey(index)) return fail('index')
-  const found = operand.entries.get(keyText(index))
-  return found === undefined ? NOTHING : force(found.value)
-}
-
-function writeIndex(container: V, index: V, value: V): void {
-  if (container instanceof List) {
-    const place = placeIn(container, index)
-    if (place === undefined) return fail('range')
-    container.items[place] = value
-  } else if (container instanceof Dict && isKey(index))
-    container.entries.set(keyText(index), {
-      key: container.entries.get(keyText(index))?.key ?? index,
-      value,
-    })
-  else fail('index')
-}
-
-function slice(operand: V, from: V | undefined, to: V | undefined): V {
-  if (operand === NOTHING || operand === null) return NOTHING
-  if (typeof operand !== 'string' && !(operand instanceof List)) return fail('slice')
-  const { length } = typeof operand === 'string' ? operand : operand.items
-  const bounds = [from === undefined ? 0n : from, to === undefined ? BigInt(length) : to]
-  for (const bound of bounds) {
-    if (bound === NOTHING) return NOTHING
-    if (typeof bound !== 'bigint') return fail('bound')
-  }
-  const [low = 0, high = 0] = bounds.map(Number)
-  if (low < 0 || low > high || high > length) return NOTHING
-  return typeof operand === 'string'
-    ? operand.slice(low, high)
-    : new List(operand.items.slice(low, high))
 }
 
 function verdict(value: V): Interpretation {
@@ -645,27 +387,4 @@ function verdict(value: V): Interpretation {
   if (typeof value === 'boolean') return { result: value ? 'pass' : 'fail', shown }
   const isNone = isNumber(value) ? numberOf(value) === 0 : lengthOf(value) === 0n
   return { result: isNone ? 'pass' : 'fail', shown }
-}
-
-function show(value: V): string {
-  if (value === null) return 'null'
-  if (value === NOTHING) return 'undefined'
-  if (typeof value === 'string') return JSON.stringify(value)
-  if (value instanceof Flo) return floatText(value.number)
-  if (value instanceof List) return `[${value.items.map((item) => show(item)).join(', ')}]`
-  if (value instanceof Dict)
-    return `{${sorted(value)
-      .map(({ key, value: member }) => `${show(plainKey(key))}: ${show(member)}`)
-      .join(', ')}}`
-  if (value instanceof Lazy) return 'rule'
-  return typeof value === 'object' ? 'func' : String(value)
-}
-
-function plainKey(key: Key): V {
-  return key instanceof Flo && Number.isSafeInteger(key.number) ? BigInt(key.number) : key
-}
-
-function floatText(number: number): string {
-  const text = String(number)
-  return /^-?\d+$/.test(text) ? `${text}.0` : text
 }

@@ -64,9 +64,17 @@ test('a group with a network of its own gets it before its tasks, and loses it a
     ports: [{ label: 'http', hostIp: '10.0.0.1', hostPort: 25_000, to: 8_080 }],
   })
   assert.equal(launch?.env['REEVE_ALLOC_ADDR_http'], '172.30.64.2:8080')
+  assert.deepEqual(bench.runner.currentReport().NetworkStatus, {
+    InterfaceName: 'eth0',
+    Address: '172.30.64.2',
+    AddressIPv6: '',
+    DNS: { Servers: ['10.0.0.53'], Searches: null, Options: null },
+  })
   await bench.runner.destroy()
   await bench.runner.ended
   assert.deepEqual(networks.calls, ['up http', 'down'])
+  // Not said any more: the servers keep what they were told.
+  assert.equal('NetworkStatus' in bench.runner.currentReport(), false)
 })
 
 for (const mode of ['host', 'none', '']) {

@@ -1,10 +1,11 @@
-import type { TaskState } from '@reeve/contract'
+import type { AllocationNetworkStatus, TaskState } from '@reeve/contract'
 import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { isServerTerminal } from '../../model/index.ts'
 import type { AgentTask, AgentTaskGroup, Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
 import { AGENT_LIMITS } from '../limits.ts'
+import { networkStatus } from '../network/allocation-network.ts'
 import { ownValue } from '../own-value.ts'
 import { Latest } from '../store/latest.ts'
 import type { TaskRecord, TaskRecords } from '../store/store.ts'
@@ -22,6 +23,7 @@ import { getTask, restartTasks, signalTasks, type AllocationRestart } from './ta
 interface AllocationReport extends StatusSummary, HealthWord {
   readonly ID: string
   readonly TaskStates: Readonly<Record<string, TaskState>>
+  readonly NetworkStatus?: AllocationNetworkStatus
 }
 
 interface AllocationRunnerOptions {
@@ -196,13 +198,21 @@ export class AllocationRunner {
     const states = this.#members.map(({ runner }) => [runner.name, runner.state] as const)
     const summary = summarize(states.map(([, state]) => state))
     const TaskStates = Object.fromEntries(states)
+    const told = { ID: this.id, TaskStates, ...this.#network() }
     const { word } = this.#health
     const isOver = states.every(([, state]) => state.State === 'dead')
-    if (!this.#isExpired || !isOver) return { ID: this.id, ...summary, TaskStates, ...word }
+    if (!this.#isExpired || !isOver) return { ...told, ...summary, ...word }
     // Reference scheduling §24: reaching max_run_duration is an end, not a failure.
     const limit = formatDurationNs(this.#assignment.group.MaxRunDuration ?? 0)
     const ClientDescription = `Stopped after its maximum run duration of ${limit}`
-    return { ID: this.id, ClientStatus: 'complete', ClientDescription, TaskStates }
+    return { ...told, ClientStatus: 'complete', ClientDescription }
+  }
+
+  /** Reference scheduling §22: where it is reached, while it has a network of its own. */
+  #network(): Pick<AllocationReport, 'NetworkStatus'> {
+    const { networks } = this.#options.host
+    const network = networks?.find(this.id)
+    return network === undefined ? {} : { NetworkStatus: networkStatus(this.group, network) }
   }
 
   #member(task: AgentTask, record: TaskRecord | undefined): Member {

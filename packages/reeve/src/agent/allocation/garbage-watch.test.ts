@@ -44,6 +44,17 @@ for (const { name, all, fill, ids } of cases) {
   test(`garbage: ${name}`, () => assert.deepEqual(chooseGarbage(all, fill), ids))
 }
 
+test('garbage: what the operator says counts instead', () => {
+  const thresholds = { lookMs: 1, diskPercent: 50, inodePercent: 5, allocations: 4, atOnce: 1 }
+  const choose = (count: number, fill = ROOM) =>
+    chooseGarbage(allocations(count, [1, 2]), fill, thresholds)
+  const empty = { diskPercent: 0, inodePercent: 0 }
+  assert.deepEqual(choose(4, empty), [])
+  assert.deepEqual(choose(5, empty), ['a2'])
+  assert.deepEqual(choose(4, { ...empty, diskPercent: 51 }), ['a2'])
+  assert.deepEqual(choose(4), ['a2'])
+})
+
 test('the node looks every minute, until it stops', async () => {
   const clock = new SimulatedClock()
   const collected: string[] = []

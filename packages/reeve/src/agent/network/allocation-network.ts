@@ -1,3 +1,4 @@
+import type { AllocationNetworkStatus } from '@reeve/contract'
 import type { AgentTaskGroup, Assignment } from '../assignment.ts'
 import { HOST_NETWORK, type TaskNetwork, type TaskPort } from '../task-launch.ts'
 import type { Interpolator } from '../task/interpolate.ts'
@@ -31,6 +32,15 @@ export interface AllocationNetworks {
 export function networkMode({ Networks }: AgentTaskGroup): string {
   const mode = Networks?.[0]?.Mode ?? ''
   return mode === '' ? 'host' : mode
+}
+
+/** As the servers are told. */
+export function networkStatus(
+  { Networks }: AgentTaskGroup,
+  { address, interfaceName }: AllocationNetwork,
+): AllocationNetworkStatus {
+  const DNS = Networks?.[0]?.DNS ?? null
+  return { InterfaceName: interfaceName, Address: address, AddressIPv6: '', DNS }
 }
 
 /** The ports that the group was given. */

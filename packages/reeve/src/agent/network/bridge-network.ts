@@ -7,7 +7,14 @@ import { Fault, messageOf } from '../../kit/fault.ts'
 import { readStateFile, writeStateFile } from '../store/state-file.ts'
 import type { TaskPort } from '../task-launch.ts'
 import type { AllocationNetwork, AllocationNetworks } from './allocation-network.ts'
-import { bridgeRules, portElements, type BridgeSettings } from './bridge-rules.ts'
+import {
+  addressNumber,
+  addressText,
+  bridgeRules,
+  bridgeSettings,
+  portElements,
+  type BridgeSettings,
+} from './bridge-rules.ts'
 import { runCommand, type RunCommand } from './run-command.ts'
 
 interface BridgeOptions {
@@ -43,12 +50,7 @@ interface Lease {
 }
 
 /** Reference task-drivers §12: addresses 172.30.64.2 and up, behind one bridge of the machine. */
-const SETTINGS: BridgeSettings = {
-  bridge: 'reeve0',
-  gateway: '172.30.64.1',
-  subnet: '172.30.64.0/20',
-  prefix: 20,
-}
+const SETTINGS = bridgeSettings('reeve0', '172.30.64.0/20')
 
 const INSIDE = 'eth0'
 
@@ -217,14 +219,6 @@ export class BridgeNetwork implements AllocationNetworks {
 /** Device names have 15 characters; the allocation's identifier has 36. */
 function deviceName(allocationId: string): string {
   return `rv${createHash('sha256').update(allocationId).digest('hex').slice(0, 11)}`
-}
-
-function addressNumber(text: string): number {
-  return text.split('.').reduce((number, part) => number * 256 + Number(part), 0)
-}
-
-function addressText(number: number): string {
-  return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.')
 }
 
 function ignoreExisting(thrown: unknown): void {

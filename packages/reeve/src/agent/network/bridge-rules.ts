@@ -7,6 +7,29 @@ export interface BridgeSettings {
   readonly prefix: number
 }
 
+/** Those of a bridge by this name for these addresses, such as `172.30.64.0/20`. */
+export function bridgeSettings(bridge: string, subnet: string): BridgeSettings {
+  const [address = '', length = ''] = subnet.split('/')
+  const prefix = Number(length)
+  const size = 2 ** (32 - prefix)
+  // What is written may be any address of the network.
+  const first = Math.floor(addressNumber(address) / size) * size
+  return {
+    bridge,
+    gateway: addressText(first + 1),
+    subnet: `${addressText(first)}/${prefix}`,
+    prefix,
+  }
+}
+
+export function addressNumber(text: string): number {
+  return text.split('.').reduce((number, part) => number * 256 + Number(part), 0)
+}
+
+export function addressText(number: number): string {
+  return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.')
+}
+
 /**
  * The packet filter's table, whole and safe to load again: maps keep their entries, chains are
  * emptied and filled. Reference task-drivers §12.

@@ -5,6 +5,8 @@ import type { LogFiles, LogPlace } from './log-files.ts'
 import type { OpenedFile } from './safe-open.ts'
 
 interface LogOptions extends FollowOptions {
+  /** Where an earlier stream broke off; goes before offset and origin. */
+  readonly resume?: { readonly file: number; readonly offset: number } | undefined
   /** Whether the task will write no more. */
   isOver(): boolean
 }
@@ -46,7 +48,11 @@ class LogReader {
   }
 
   async seek(): Promise<void> {
-    this.#at = await this.#log.find(this.#options.offset, this.#options.origin)
+    const { resume, offset, origin } = this.#options
+    this.#at =
+      resume === undefined
+        ? await this.#log.find(offset, origin)
+        : { number: resume.file, offset: resume.offset }
   }
 
   /** Reads to the end of the last file that there is. */

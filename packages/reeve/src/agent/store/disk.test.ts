@@ -56,7 +56,8 @@ test('secrets are kept in memory, and are gone with the allocation', async (t) =
     return
   }
   const root = await temporaryDirectory(t)
-  const workspace = new DiskWorkspace(root, { keepsSecretsInMemory: true })
+  const workspace = new DiskWorkspace(root)
+  assert.equal(await workspace.keepSecretsInMemory(), undefined)
   await workspace.buildAllocation(NEW)
   t.after(() => workspace.remove(NEW))
   const place = { allocationId: NEW, task: 'web' }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Fault, messageOf } from '../../kit/fault.ts'
 
 /** What is mounted at a path and below it, the deepest first. */
@@ -43,6 +44,20 @@ export async function mountMemory(path: string, options: MemoryMount): Promise<v
   const complaint = await run('mount', ['-t', 'tmpfs', '-o', settings, 'tmpfs', '--', path])
   if (complaint === undefined) return
   throw new Fault('agent-state', `no memory could be mounted at ${path}: ${complaint}`)
+}
+
+/** Why memory cannot be mounted below a directory; undefined when a trial went well. */
+export async function memoryComplaint(parent: string): Promise<string | undefined> {
+  const path = await mkdtemp(join(parent, '.trial-'))
+  try {
+    await mountMemory(path, { sizeMB: 1, owner: undefined })
+    await unmountBelow(path)
+    return undefined
+  } catch (thrown) {
+    return messageOf(thrown)
+  } finally {
+    await rmdir(path)
+  }
 }
 
 interface MemoryMount {

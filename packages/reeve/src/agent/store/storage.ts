@@ -29,16 +29,24 @@ export interface StorageIdentity {
   readonly secret: string
   /** The current boot of the machine. */
   readonly bootId: string
+  /** Why secrets are on the disk, where they should not be. */
+  readonly secretsComplaint?: string
+}
+
+interface DiskStorageOptions {
+  /** Needs the right to mount; where that is missing they are kept on the disk. */
+  readonly keepsSecretsInMemory?: boolean
 }
 
 /** Everything below one directory: `agent/` the agent's own, `alloc/` the tasks'. */
-export function diskStorage(dataDir: string): AgentStorage {
+export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): AgentStorage {
   const own = join(dataDir, 'agent')
   const recordsDir = join(own, 'tasks')
+  const workspace = new DiskWorkspace(join(dataDir, 'alloc'))
   let lock: Server | undefined
   return {
     store: new DiskStore(join(own, 'allocations')),
-    workspace: new DiskWorkspace(join(dataDir, 'alloc')),
+    workspace,
     recordsDir,
     async open(ids) {
       // Passable but not listable: a task that runs as another user must reach its own directory
@@ -48,7 +56,10 @@ export function diskStorage(dataDir: string): AgentStorage {
       try {
         await mkdir(join(own, 'allocations'), { recursive: true, mode: 0o700 })
         const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
-        return { ...(await loadIdentity(join(own, 'node.json'), ids)), bootId }
+        const identity = { ...(await loadIdentity(join(own, 'node.json'), ids)), bootId }
+        if (options.keepsSecretsInMemory !== true) return identity
+        const secretsComplaint = await workspace.keepSecretsInMemory()
+        return secretsComplaint === undefined ? identity : { ...identity, secretsComplaint }
       } catch (thrown) {
         lock.close()
         throw thrown

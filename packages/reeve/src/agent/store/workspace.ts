@@ -5,7 +5,7 @@ import { findUser, type HostUser } from '../user.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, partsBelow } from './beneath.ts'
 import { measureDisk } from './disk-usage.ts'
-import { mountMemory, unmountBelow } from './mounts.ts'
+import { memoryComplaint, mountMemory, unmountBelow } from './mounts.ts'
 import { errorCode } from './state-file.ts'
 
 /** The directories that an allocation and its tasks work in. */
@@ -83,12 +83,18 @@ const PRIVATE = 0o700
 
 export class DiskWorkspace implements Workspace {
   readonly #root: string
-  readonly #keepsSecretsInMemory: boolean
+  #keepsSecretsInMemory = false
 
-  /** `keepsSecretsInMemory` needs the right to mount. */
-  constructor(root: string, options: { readonly keepsSecretsInMemory?: boolean } = {}) {
+  constructor(root: string) {
     this.#root = root
-    this.#keepsSecretsInMemory = options.keepsSecretsInMemory ?? false
+  }
+
+  /** From now on. What cannot be: the complaint, and they stay on the disk. */
+  async keepSecretsInMemory(): Promise<string | undefined> {
+    await directory(this.#root, PASSABLE)
+    const complaint = await memoryComplaint(this.#root)
+    this.#keepsSecretsInMemory = complaint === undefined
+    return complaint
   }
 
   async buildAllocation(allocationId: string): Promise<void> {

@@ -55,6 +55,19 @@ test('a task is told who and where it is, and nothing of the agent', () => {
   })
 })
 
+test('a task is told the control group that its own is below, where there is one', () => {
+  const assignment = anAssignment()
+  const [task = assert.fail()] = assignment.group.Tasks
+  const paths = taskPaths('/data/alloc', { allocationId: allocationId(1), task: task.Name })
+  const given = (CgroupParent: string): string | undefined => {
+    const facts = { ...node, CgroupParent }
+    const input = { assignment, task, node: facts, paths, isolation: 'none' } as const
+    return buildEnvironment(input).env['REEVE_PARENT_CGROUP']
+  }
+  assert.equal(given('reeve'), 'reeve')
+  assert.equal(given(''), undefined)
+})
+
 test('what was allocated wins over what was asked for', () => {
   const granted = {
     Cpu: { CpuShares: 500, ReservedCores: [7, 0, 1, 2] },

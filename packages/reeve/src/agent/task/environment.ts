@@ -108,6 +108,8 @@ function addIdentity(vars: Vars, input: EnvironmentInput): void {
   vars.set(named('DC'), node.Datacenter)
   vars.set(named('NODE_ID'), node.ID)
   vars.set(named('NODE_NAME'), node.Name)
+  if (node.CgroupParent !== undefined && node.CgroupParent !== '')
+    vars.set(named('PARENT_CGROUP'), node.CgroupParent)
 }
 
 /** Reference scheduling §33: as the task sees them. */

@@ -11,7 +11,6 @@ import {
   type TaskLaunch,
 } from '../driver.ts'
 import type { AgentHost } from '../host.ts'
-import { AGENT_LIMITS } from '../limits.ts'
 import type { TaskRecord } from '../store/store.ts'
 import type { ExecRequest, ExecSession, TaskUsage } from '../task-session.ts'
 import { pause } from '../wait.ts'
@@ -486,7 +485,7 @@ export class TaskRunner implements TaskControl {
   }
 
   #killTimeoutMs(): number {
-    return Math.min(msFromNs(this.#task.KillTimeout), AGENT_LIMITS.killTimeoutMsMax)
+    return Math.min(msFromNs(this.#task.KillTimeout), this.#options.host.killTimeoutMsMax)
   }
 
   #complain(what: string, thrown: unknown): void {

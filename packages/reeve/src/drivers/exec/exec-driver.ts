@@ -35,6 +35,8 @@ export interface ExecPolicy {
   readonly allowCaps: readonly string[]
   /** Names and numbers of users that no task runs as. */
   readonly denyUsers: readonly string[]
+  /** Who a task is that does not say; `nobody` unless given. */
+  readonly defaultUser?: string
   /** Sharing the machine's processes or memory segments. */
   readonly allowHostNamespaces: boolean
   /** Processor time is a limit and not only a weight. */
@@ -99,8 +101,8 @@ export class ExecDriver implements TaskDriver {
   }
 
   async #userOf(launch: TaskLaunch): Promise<HostUser> {
-    const { denyUsers } = this.#options.policy
-    const user = await findUser(launch.user === '' ? DEFAULT_USER : launch.user)
+    const { denyUsers, defaultUser = DEFAULT_USER } = this.#options.policy
+    const user = await findUser(launch.user === '' ? defaultUser : launch.user)
     const isDenied = denyUsers.some((denied) => denied === user.name || denied === String(user.uid))
     if (!isDenied) return user
     throw new Fault('task-config', `user ${JSON.stringify(user.name)} is not allowed on this node`)

@@ -19,7 +19,8 @@ export interface CgroupLayout {
 }
 
 const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'cpuset', 'pids', 'freezer']
-const FOLDER = 'reeve'
+/** The control group that those of all tasks are below, in each hierarchy. */
+export const CGROUP_PARENT = 'reeve'
 
 /**
  * Reference task-drivers §7. A controller is in exactly one hierarchy; on a hybrid machine v1 has
@@ -33,14 +34,14 @@ export function chooseLayout(mounts: readonly CgroupMount[]): CgroupLayout {
       controllers
         .split(',')
         .filter((name) => V1_CONTROLLERS.includes(name))
-        .map((name) => [name, `${path}/${FOLDER}`] as const),
+        .map((name) => [name, `${path}/${CGROUP_PARENT}`] as const),
     )
   const unified = usable.find(({ version }) => version === 2)
   const v2 =
     unified === undefined
       ? undefined
       : {
-          dir: `${unified.path}/${FOLDER}`,
+          dir: `${unified.path}/${CGROUP_PARENT}`,
           controllers: unified.controllers.split(' ').filter((name) => name !== ''),
         }
   const kind =

@@ -20,7 +20,7 @@ import { PROJECT_LEVELS } from './levels.ts'
 import { pageOf, seesTeam, type AccessPage, type Window } from './shown-accesses.ts'
 
 /** The project, for somebody who has this right on its teams. */
-export function findProjectWith(
+function findProjectWith(
   context: GovernanceContext,
   caller: GovernanceCaller,
   { projectId, right }: { readonly projectId: string; readonly right: ProjectRight },

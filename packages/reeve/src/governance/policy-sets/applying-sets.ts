@@ -160,7 +160,8 @@ function matches(set: PolicySetRow, tags: readonly TagBindingRow[], isExclude: b
   )
 }
 
-function appliedSet({ store, sealer }: PolicySource, set: PolicySetRow): AppliedSet {
+/** A set as it would apply, wherever it does. */
+export function appliedSet({ store, sealer }: PolicySource, set: PolicySetRow): AppliedSet {
   const { tables } = store
   const own = tables.policy_set_parameters
     .rowsIn('set', set.id)

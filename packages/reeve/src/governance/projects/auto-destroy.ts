@@ -5,7 +5,7 @@ import type { GovernanceContext } from '../context.ts'
 const HOUR_MS = 3_600_000
 
 /** Milliseconds of `14d` or `8h`; the schema has checked the form (Spec G: Limits). */
-export function durationMs(duration: string): number {
+function durationMs(duration: string): number {
   const hours = Number.parseInt(duration, 10) * (duration.endsWith('d') ? 24 : 1)
   return hours * HOUR_MS
 }
@@ -26,6 +26,26 @@ export function withDuration(workspace: WorkspaceRow, duration: string | null): 
 export function withDeadline(workspace: WorkspaceRow, atMs: number | null): WorkspaceRow {
   const autoDestroyStatus = atMs === null ? null : 'scheduled'
   return { ...workspace, autoDestroyAtMs: atMs, autoDestroyStatus }
+}
+
+/**
+ * A workspace after an apply was reported. A change restarts the clock; what was destroyed waits
+ * for the next change; of a destruction that failed, the status tells it (reference §2.6).
+ */
+export function afterApply(
+  workspace: WorkspaceRow,
+  run: { readonly isDestroy: boolean; readonly status: 'applied' | 'errored' },
+  nowMs: number,
+): WorkspaceRow {
+  if (run.status === 'errored')
+    return run.isDestroy && workspace.autoDestroyStatus === 'destroying'
+      ? { ...workspace, autoDestroyStatus: 'errored' }
+      : workspace
+  const changed = { ...workspace, latestChangeMs: nowMs }
+  if (run.isDestroy) return { ...changed, autoDestroyAtMs: null, autoDestroyStatus: 'destroyed' }
+  const duration = workspace.autoDestroyActivityDuration
+  // A time that was set directly is not moved by activity.
+  return duration === null ? changed : withDeadline(changed, nowMs + durationMs(duration))
 }
 
 /**

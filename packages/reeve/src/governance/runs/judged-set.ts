@@ -67,9 +67,7 @@ export function resultCountOf(
 }
 
 /** Reference §5.3, roll-up: a mandatory policy that does not pass, then what kept a set from it. */
-export function evaluationStatusOf(
-  sets: readonly JudgedSetRow[],
-): 'passed' | 'failed' | 'errored' {
+export function evaluationStatusOf(sets: readonly JudgedSetRow[]): 'passed' | 'failed' | 'errored' {
   if (!verdictOf(sets, false).isAllowed) return 'failed'
   return sets.some(({ error }) => error !== '') ? 'errored' : 'passed'
 }

@@ -27,8 +27,8 @@ export interface RunProgress {
 export function afterStage(facts: RunFacts): RunProgress {
   const { run, stage } = facts
   if (stage === 'awaiting_override') return { path: ['policy_override'], check: held(facts) }
-  // A failure that is only told of does not end a run that changes nothing.
-  if (stage === 'failed' && mayGoOn(run)) return { path: ['errored'], check: lost(facts) }
+  // Of a speculative run the stage alone tells that it failed.
+  if (stage === 'failed' && !run.planOnly) return { path: ['errored'], check: lost(facts) }
   const checked = afterCheck(facts)
   if (facts.check === undefined)
     return { ...checked, path: ['post_plan_completed', ...checked.path] }

@@ -5,7 +5,7 @@ import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { workspaceEnd } from '../projects/project-end.ts'
 import { findWorkspaceWith, type SeenWorkspace, type WorkspaceAddress } from './find-workspace.ts'
-import { NO_RUNS } from './workspace-runs.ts'
+import { runsOf } from './workspace-runs.ts'
 
 /** Reference §4.6: the plain DELETE is the force form, whatever the workspace manages. */
 export async function deleteWorkspace(
@@ -29,7 +29,7 @@ export async function safeDeleteWorkspace(
   const seen = findWorkspaceWith(context, caller, { address, right: 'destroy' })
   if (!seen.ok) return seen
   const { workspace } = seen.value
-  const runs = NO_RUNS
+  const runs = runsOf(context.store.tables, workspace.id)
   if (workspace.lock !== null) return refuse('Workspace is locked; unlock it first')
   if (runs.isActive) return refuse('Workspace has a run that is being processed')
   if (runs.resourceCount > 0)

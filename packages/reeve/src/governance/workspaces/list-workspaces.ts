@@ -4,11 +4,13 @@ import { foldName, scopedKey, type Tables } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { intersect } from '../intersect.ts'
+import type { ListOrder, ListPart } from '../list-index.ts'
 import { findTagged, type TagFilter } from '../projects/find-tagged.ts'
 import { findSeat } from '../standing.ts'
 import { readableWorkspaces, seenWorkspace, type SeenWorkspace } from './find-workspace.ts'
+import { byCurrentRun, workspacesInStatus } from './workspace-runs.ts'
 
-export type WorkspaceOrder = 'name' | '-name' | 'newest' | 'oldest' | 'changed' | '-changed'
+export type WorkspaceOrder = ListOrder | 'changed' | '-changed' | 'current-run' | '-current-run'
 
 export interface WorkspaceSearch {
   readonly organizationName: string
@@ -52,18 +54,12 @@ export function listWorkspaces(
       ? undefined
       : namedLike(context, organizationId, foldName(wish.wildcard)),
     ...wish.tags.map((filter) => effectivelyTagged(tables, organizationId, filter)),
-    wish.runStatuses === undefined ? undefined : NOTHING,
+    wish.runStatuses === undefined
+      ? undefined
+      : workspacesInStatus(tables, organizationId, wish.runStatuses),
     withoutTags(tables, organizationId, wish.withoutKeys),
   ])
-  const { list, order } = orderOf(context, wish.order)
-  const part = list.page({
-    scope: organizationId,
-    order,
-    search: wish.part,
-    within,
-    skip: wish.skip,
-    take: wish.take,
-  })
+  const part = pageOf(context, { wish, within, organizationId })
   return ok({
     workspaces: part.keys.map((id) =>
       seenWorkspace(context, seat.value, tables.workspaces.get(id)),
@@ -74,15 +70,44 @@ export function listWorkspaces(
 
 const NOTHING: ReadonlySet<string> = new Set()
 
-function orderOf({ lists }: GovernanceContext, order: WorkspaceOrder) {
-  switch (order) {
+interface Found {
+  readonly wish: WorkspaceSearch
+  readonly within: ReadonlySet<string> | undefined
+  readonly organizationId: string
+}
+
+function pageOf(context: GovernanceContext, found: Found): ListPart {
+  const { lists } = context
+  const { wish, within, organizationId: scope } = found
+  const page = { scope, search: wish.part, within, skip: wish.skip, take: wish.take }
+  switch (wish.order) {
     case 'changed':
-      return { list: lists.changedWorkspaces, order: 'name' } as const
+      return lists.changedWorkspaces.page({ ...page, order: 'name' })
     case '-changed':
-      return { list: lists.changedWorkspaces, order: '-name' } as const
+      return lists.changedWorkspaces.page({ ...page, order: '-name' })
+    case 'current-run':
+    case '-current-run':
+      return pageByRun(context, found)
     default:
-      return { list: lists.workspaces, order } as const
+      return lists.workspaces.page({ ...page, order: wish.order })
   }
+}
+
+/** Where nothing ran comes last, newest first, whichever way the runs go. */
+function pageByRun({ lists, store, runOrders }: GovernanceContext, found: Found): ListPart {
+  const { wish, within, organizationId } = found
+  const { runs, workspaces } = store.tables
+  const version = `${runs.lastIndex} ${workspaces.lastIndex}`
+  const order = runOrders.find(organizationId, version, () =>
+    byCurrentRun(store.tables, organizationId),
+  )
+  const all = { scope: organizationId, search: wish.part, within, skip: 0, take: Infinity }
+  const { keys, total } = lists.workspaces.page({ ...all, order: 'newest' })
+  const left = new Set(keys)
+  const ran = (wish.order === 'current-run' ? order : order.toReversed()).filter((id) =>
+    left.delete(id),
+  )
+  return { keys: [...ran, ...left].slice(wish.skip, wish.skip + wish.take), total }
 }
 
 /** Workspaces whose name fits; a `*` inside is in no name, so it fits nothing. */

@@ -9,9 +9,16 @@ import {
 } from '../../governance/index.ts'
 import type { Tables } from '../../state/index.ts'
 
-/** The actor of a write on `/v1`. */
-export function workloadActor({ type, accessorId, name }: Caller): AuditActor {
-  return { Type: type, ID: accessorId, Name: name, TokenID: accessorId }
+const actors = new WeakMap<Caller, AuditActor>()
+
+/** The actor of a write on `/v1`. Callers are remembered between requests, and so are these. */
+export function workloadActor(caller: Caller): AuditActor {
+  const known = actors.get(caller)
+  if (known !== undefined) return known
+  const { type, accessorId, name } = caller
+  const actor: AuditActor = { Type: type, ID: accessorId, Name: name, TokenID: accessorId }
+  actors.set(caller, actor)
+  return actor
 }
 
 /** The actor of a write on `/api/v2`. A management token is the same one as on `/v1`. */

@@ -50,7 +50,8 @@ export interface AuditLogOptions {
 export class AuditLog {
   readonly #options: AuditLogOptions
   readonly #scopes = new AsyncLocalStorage<Scope>()
-  #held: Omit<AuditRecord, 'ID'>[] = []
+  /** Without their ids, which are those of the commit to come. */
+  #held: AuditRecord[] = []
   #dropped = 0
   #cancelFlush: (() => void) | undefined
 
@@ -75,12 +76,15 @@ export class AuditLog {
       this.#dropped++
       return
     }
-    this.#held.push({
-      ...recordOf(write, this.#options.clock.nowMs()),
-      OrganizationID: end.organizationId ?? '',
-      Resources: resourcesOf(write.named),
-      Status: end.status,
+    const record = recordOf(write, {
+      ID: '',
+      timeMs: this.#options.clock.nowMs(),
+      namespace: write.namespace,
+      organizationId: end.organizationId ?? '',
+      resources: [],
+      status: end.status,
     })
+    this.#held.push(record)
     this.#cancelFlush ??= this.#options.clock.after(GATHER_MS, () => this.flush())
   }
 
@@ -99,7 +103,9 @@ export class AuditLog {
       store.commit({
         cause: undefined,
         changes: ({ timeMs, index }) =>
-          held.map((record, place) => withId(record, auditKey(timeMs, index, place))),
+          held.map((record, place) =>
+            put('audit_records', { ...record, ID: auditKey(timeMs, index, place) }),
+          ),
       })
     } catch (thrown) {
       // The storage has failed: nothing can be written any more, and the log says why.
@@ -115,42 +121,73 @@ export class AuditLog {
     const { write } = scope
     const { timeMs, index, about, changes } = commit
     const written = about?.subjects ?? writtenIds(changes)
-    const record = {
-      ...recordOf(write, timeMs),
-      Namespace: writtenNamespace(changes) ?? write.namespace,
-      OrganizationID: about?.organizationId ?? '',
-      Resources: resourcesOf([...write.named, ...written]),
-      Status: successOf(write.route),
-    }
-    return [withId(record, auditKey(timeMs, index))]
+    const record = recordOf(write, {
+      ID: auditKey(timeMs, index),
+      timeMs,
+      namespace: writtenNamespace(changes) ?? write.namespace,
+      organizationId: about?.organizationId ?? '',
+      resources: written,
+      status: successOf(write.route),
+    })
+    return [put('audit_records', record)]
   }
 }
 
 const NOTHING: readonly Change[] = []
 
-function withId(record: Omit<AuditRecord, 'ID'>, ID: string): Change {
-  return put('audit_records', { ID, ...record })
+interface Recorded {
+  readonly ID: string
+  readonly timeMs: number
+  readonly namespace: string
+  readonly organizationId: string
+  readonly resources: readonly string[]
+  readonly status: number
 }
 
-function recordOf({ actor, request, route, namespace }: AuditedWrite, timeMs: number) {
+/** On the way of every write: one literal, no copies of copies. */
+function recordOf({ actor, request, route, named }: AuditedWrite, recorded: Recorded): AuditRecord {
   return {
-    Time: new Date(timeMs).toISOString(),
+    ID: recorded.ID,
+    Time: timeText(recorded.timeMs),
     Actor: actor,
     Address: request.ip,
     RequestID: request.id,
     Method: request.method,
     Route: route.path,
     Action: route.id,
-    Namespace: namespace,
+    Namespace: recorded.namespace,
+    OrganizationID: recorded.organizationId,
+    Resources: resourcesOf(named, recorded.resources),
+    Status: recorded.status,
   }
 }
 
-function resourcesOf(ids: readonly string[]): readonly string[] {
-  return [...new Set(ids)].slice(0, RESOURCES_MAX).map((id) => id.slice(0, RESOURCE_CHARS_MAX))
+let lastTime = { ms: 0, text: new Date(0).toISOString() }
+
+/** Many writes come in the same millisecond, and the text takes longer than the rest of a record. */
+function timeText(ms: number): string {
+  if (lastTime.ms !== ms) lastTime = { ms, text: new Date(ms).toISOString() }
+  return lastTime.text
 }
+
+function resourcesOf(named: readonly string[], written: readonly string[]): readonly string[] {
+  const ids: string[] = []
+  for (const list of [named, written])
+    for (const id of list) {
+      if (ids.length === RESOURCES_MAX) return ids
+      const text = id.slice(0, RESOURCE_CHARS_MAX)
+      if (!ids.includes(text)) ids.push(text)
+    }
+  return ids
+}
+
+const successes = new WeakMap<Route['answers'], number>()
 
 /** What is committed succeeds with the status that the contract has for it. */
 function successOf({ answers }: Pick<Route, 'answers'>): number {
-  for (const status in answers) if (status.startsWith('2')) return Number(status)
-  return 200
+  const known = successes.get(answers)
+  if (known !== undefined) return known
+  const status = Number(Object.keys(answers).find((one) => one.startsWith('2')) ?? 200)
+  successes.set(answers, status)
+  return status
 }

@@ -38,6 +38,7 @@ function stream(
   const question = { namespace, jobId, task: query.task ?? '', types: types.value }
   const merge = new LogMerge({
     gateway,
+    clock,
     accessorId: caller.accessorId,
     follow: query.follow ?? false,
     hasPrefix: query.prefix ?? false,

@@ -1,12 +1,15 @@
 import { Readable } from 'node:stream'
 import type { StreamOrigin } from '@reeve/contract'
+import type { Clock } from '../../kit/clock.ts'
 import type { StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { LogSource, NodeGateway } from '../../workload/index.ts'
+import { readLogFrame, type LogPlace } from './log-frames.ts'
 import { LogLines } from './log-lines.ts'
 
 interface LogMergeOptions {
   readonly gateway: NodeGateway
+  readonly clock: Clock
   readonly accessorId: string
   readonly follow: boolean
   /** Begin each line with the short id of its allocation and its task. */
@@ -20,6 +23,22 @@ interface LogMergeOptions {
   watch(changed: () => void): () => void
 }
 
+/** One source while it is read. */
+interface Reading {
+  readonly lines: LogLines
+  /** How far; undefined while nothing was told. */
+  place: LogPlace | undefined
+  /** Streams that broke in a row without a byte of output between. */
+  failures: number
+}
+
+const LOST = 'the connection to the node was lost'
+
+/** A node that restarts is back in seconds; one that is not after some minutes has gone. */
+const RESUMES_MAX = 12
+const RESUME_MS_FIRST = 250
+const RESUME_MS_MAX = 30_000
+
 /**
  * The output of many tasks as one. What is only read comes source by source; what is followed comes
  * as it is written, and sources that appear are taken in. A reader that stops makes all of them
@@ -29,7 +48,7 @@ export class LogMerge {
   readonly output: Readable
   readonly #options: LogMergeOptions
   readonly #seen = new Set<string>()
-  readonly #open = new Set<StreamSocket>()
+  readonly #streams = new Set<StreamSocket>()
   /** Sources that are being opened or read. */
   #taken = 0
   #isFirst = true
@@ -89,41 +108,85 @@ export class LogMerge {
     this.output.push(null)
   }
 
-  /** Resolves when the source has ended. */
+  /** Resolves when the source has ended. One that is followed goes on where its stream broke. */
   async #take(source: LogSource, from: LogMergeOptions['from']): Promise<void> {
-    const { gateway, accessorId, follow, hasPrefix } = this.#options
-    const { allocation, task, type, nodeId } = source
-    const request = {
-      verb: 'logs',
-      allocation,
-      task,
-      type,
-      ...from,
-      follow,
-      framed: false,
-    } as const
-    const opened = await gateway.open(nodeId, { request, accessorId })
+    const { allocation, task, type } = source
     const name = `${allocation.slice(0, 8)} ${task}`
-    if (!opened.ok) {
-      // A task that has no log has nothing to say; a node that cannot be asked may have.
-      if (opened.error.code !== 'not-on-node') this.#push(note(name, type, opened.error.message))
-      return
+    const reading: Reading = {
+      lines: new LogLines(this.#options.hasPrefix ? `${name}: ` : ''),
+      place: undefined,
+      failures: 0,
     }
-    await this.#read(opened.value, source, new LogLines(hasPrefix ? `${name}: ` : ''))
+    const problem = await this.#readWhole(source, from, reading)
+    this.#push(reading.lines.end())
+    if (problem !== undefined) this.#push(note(name, type, problem))
   }
 
-  #read(stream: StreamSocket, { allocation, task, type }: LogSource, lines: LogLines) {
+  /** What kept it from being read to its end, if something did. */
+  async #readWhole(
+    source: LogSource,
+    from: LogMergeOptions['from'],
+    reading: Reading,
+  ): Promise<string | undefined> {
+    for (;;) {
+      const opened = await this.#open(source, from, reading)
+      if (opened.ok) {
+        const code = await this.#read(opened.value, reading)
+        if (code === 1000) return undefined
+      } else if (opened.error.code === 'not-on-node') {
+        // A task that has no log has nothing to say; a node that cannot be asked may have.
+        return undefined
+      } else if (reading.place === undefined) return opened.error.message
+      if (!(await this.#mayResume(reading))) return LOST
+    }
+  }
+
+  #open(
+    { allocation, task, type, nodeId }: LogSource,
+    from: LogMergeOptions['from'],
+    reading: Reading,
+  ) {
+    const { gateway, accessorId, follow } = this.#options
+    const resume = reading.place === undefined ? {} : { resume: reading.place }
+    const what = { verb: 'logs', allocation, task, type, ...from, ...resume } as const
+    // What is followed may have to be resumed: frames tell how far it was read.
+    return gateway.open(nodeId, { request: { ...what, follow, framed: follow }, accessorId })
+  }
+
+  /** Waits before the next try; false when there is to be none. */
+  async #mayResume(reading: Reading): Promise<boolean> {
+    const { follow, clock, isOver } = this.#options
+    reading.failures += 1
+    if (!follow || reading.failures > RESUMES_MAX || this.output.destroyed) return false
+    // Whoever ended the job may have ended its node as well: one try is enough then.
+    if (isOver() && reading.failures > 1) return false
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#open.add(stream)
+    const waitMs = Math.min(RESUME_MS_MAX, RESUME_MS_FIRST * 2 ** (reading.failures - 1))
+    const cancel = clock.after(waitMs, resolve)
+    this.output.once('close', resolve)
+    await promise
+    cancel()
+    this.output.off('close', resolve)
+    return !this.output.destroyed
+  }
+
+  /** The code it was closed with. */
+  #read(stream: StreamSocket, reading: Reading): Promise<number> {
+    const { promise, resolve } = Promise.withResolvers<number>()
+    const { follow } = this.#options
+    this.#streams.add(stream)
     stream.onClose((code) => {
-      this.#open.delete(stream)
-      this.#push(lines.end())
-      const name = `${allocation.slice(0, 8)} ${task}`
-      if (code !== 1000) this.#push(note(name, type, 'the connection to the node was lost'))
-      resolve()
+      this.#streams.delete(stream)
+      resolve(code)
     })
     if (this.output.destroyed) stream.close(1001)
-    stream.onMessage((data) => this.#push(lines.add(Buffer.from(data))))
+    stream.onMessage((data) => {
+      const part = follow ? readLogFrame(data) : { bytes: Buffer.from(data), place: undefined }
+      if (part === undefined) return stream.terminate()
+      reading.place = part.place ?? reading.place
+      if (part.bytes.length > 0) reading.failures = 0
+      this.#push(reading.lines.add(part.bytes))
+    })
     if (this.#isWaiting) stream.pause()
     return promise
   }
@@ -132,17 +195,17 @@ export class LogMerge {
     if (bytes.length === 0 || this.output.destroyed || this.#hasEnded) return
     if (this.output.push(bytes)) return
     this.#isWaiting = true
-    for (const stream of this.#open) stream.pause()
+    for (const stream of this.#streams) stream.pause()
   }
 
   #resume(): void {
     this.#isWaiting = false
-    for (const stream of this.#open) stream.resume()
+    for (const stream of this.#streams) stream.resume()
   }
 
   #stop(): void {
     this.#cancelWatch()
-    for (const stream of this.#open) stream.close(1001, 'the caller has gone')
+    for (const stream of this.#streams) stream.close(1001, 'the caller has gone')
   }
 }
 

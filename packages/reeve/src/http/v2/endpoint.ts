@@ -37,7 +37,8 @@ export interface Address {
 
 /** A JSON:API resource object of any type. */
 export interface Resource {
-  readonly id: string
+  /** Absent on what is answered and not kept. */
+  readonly id?: string
   readonly type: string
   readonly attributes?: object
   readonly relationships?: object

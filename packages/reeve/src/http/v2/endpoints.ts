@@ -3,7 +3,11 @@ import { accountEndpoints } from './account.ts'
 import type { V2Endpoint } from './endpoint.ts'
 import { membershipEndpoints } from './memberships.ts'
 import { organizationEndpoints } from './organizations.ts'
+import { planEndpoints } from './plans.ts'
 import { policyEndpoints } from './policies.ts'
+import { policyCheckEndpoints } from './policy-checks.ts'
+import { policyDryRunEndpoints } from './policy-dry-runs.ts'
+import { policyEvaluationEndpoints } from './policy-evaluations.ts'
 import { policySetMemberEndpoints } from './policy-set-members.ts'
 import { policySetParameterEndpoints } from './policy-set-parameters.ts'
 import { policySetVersionEndpoints } from './policy-set-versions.ts'
@@ -11,6 +15,7 @@ import { policySetEndpoints } from './policy-sets.ts'
 import { projectTagEndpoints } from './project-tags.ts'
 import { projectEndpoints } from './projects.ts'
 import { reservedTagKeyEndpoints } from './reserved-tag-keys.ts'
+import { taskStageEndpoints } from './task-stages.ts'
 import { teamAccessEndpoints } from './team-access.ts'
 import { teamEndpoints } from './teams.ts'
 import { tokenEndpoints } from './tokens.ts'
@@ -36,5 +41,10 @@ export function governanceEndpoints(context: GovernanceContext): readonly V2Endp
     ...policySetMemberEndpoints(context),
     ...policySetParameterEndpoints(context),
     ...policySetVersionEndpoints(context),
+    ...planEndpoints(context),
+    ...policyCheckEndpoints(context),
+    ...taskStageEndpoints(context),
+    ...policyEvaluationEndpoints(context),
+    ...policyDryRunEndpoints(context),
   ]
 }

@@ -12,6 +12,7 @@ import type { RawQuery } from '../query.ts'
 import { withFields } from './documents.ts'
 import type { Address, Outcome, V2Answer, V2Endpoint, V2Request } from './endpoint.ts'
 import { asIs, sendGovernanceRefusal, sendV2Error, statusOf } from './errors.ts'
+import type { RateLimit } from './rate-limit.ts'
 import { readRawBody, withRawBodies } from './raw-body.ts'
 import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
 import { compileValidator, type Validator } from './validate.ts'
@@ -21,6 +22,8 @@ export interface V2Host {
   readonly store: Store
   /** Who a bearer secret belongs to; undefined when it cannot be used. */
   readonly authenticate: (secret: string) => GovernanceCaller | undefined
+  /** Undefined: nobody is held back. */
+  readonly rateLimit: RateLimit | undefined
   readonly audit: AuditLog
   readonly actorOf: (caller: GovernanceCaller) => AuditActor
   /** The organization whose trail a refusal belongs to; empty for none. */
@@ -113,6 +116,8 @@ async function serve(
   const mounted = ofPath.get(method)
   if (mounted === undefined) return refuseMethod(exchange, ofPath)
   const caller = mounted.options.isOpen === true ? NOBODY : callerOf(host, request)
+  if (!isWithinRate(host, exchange, caller))
+    return sendV2Error(reply, 429, 'Too many requests; X-RateLimit-Reset says how long to wait.')
   if (caller === undefined) {
     await host.store.settled()
     return sendV2Error(reply, 401, 'The bearer token is absent, malformed, expired or revoked.')
@@ -124,6 +129,23 @@ async function serve(
   const outcome = await run(host, mounted, { request, caller, query: query.value })
   if (!outcome.ok) return sendGovernanceRefusal(reply, outcome.error)
   return send(reply, outcome.value, query.value)
+}
+
+/** Reference §1.7: tells what is left, and counts this request. */
+function isWithinRate(
+  { rateLimit }: V2Host,
+  { request, reply }: Exchange,
+  caller: GovernanceCaller | undefined,
+): boolean {
+  if (rateLimit === undefined) return true
+  const isKnown = caller !== undefined && caller !== NOBODY
+  const { isAllowed, remaining, resetSeconds } = rateLimit.take(isKnown ? caller.userId : request.ip)
+  void reply.headers({
+    'x-ratelimit-limit': String(rateLimit.perSecond),
+    'x-ratelimit-remaining': String(remaining),
+    'x-ratelimit-reset': resetSeconds.toFixed(3),
+  })
+  return isAllowed
 }
 
 /** Who calls where nobody is asked for. */

@@ -50,14 +50,14 @@ export function workspaceList(context: GovernanceContext): V2Endpoint {
 
 type Sort = NonNullable<V2Request<typeof v2Routes.listWorkspaces>['query']['sort']>
 
-/** Reference §4.6. Where nothing ran yet, the order of creation is the one of the runs too. */
+/** Reference §4.6. */
 const ORDERS: Readonly<Record<Sort, WorkspaceOrder>> = {
   name: 'name',
   '-name': '-name',
   'latest-change-at': 'changed',
   '-latest-change-at': '-changed',
-  'current-run.created-at': 'oldest',
-  '-current-run.created-at': 'newest',
+  'current-run.created-at': 'current-run',
+  '-current-run.created-at': '-current-run',
 }
 
 function keysOf(text: string | undefined): readonly string[] {

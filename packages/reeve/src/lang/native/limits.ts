@@ -48,7 +48,7 @@ export const FAILURES_PER_RULE_MAX = 20
 /** Characters of one regular expression. */
 export const PATTERN_LENGTH_MAX = 4096
 
-/** Instructions of one regular expression: a short text such as `(a{900}){9}` can stand for many. */
+/** Instructions of one regular expression: `(a{900}){9}` is short and stands for many. */
 export const PATTERN_SIZE_MAX = 20_000
 
 /** Instructions times characters of a search that cost one step. */

@@ -70,6 +70,15 @@ interface ClientConfig {
   readonly exec: ExecConfig
   readonly docker: DockerConfig
   readonly reserved: ReservedConfig
+  /** Directories of the machine that jobs may mount, by name. */
+  readonly hostVolumes: Readonly<Record<string, HostVolumeConfig>>
+  /** Whether artifacts may be files of the machine. */
+  readonly allowsFileArtifacts: boolean
+  /** Whether the secrets of tasks stay off the disk, where the agent may mount. */
+  readonly secretsInMemory: boolean
+  readonly killTimeoutMsMax: number
+  readonly bridge: BridgeConfig
+  readonly garbage: GarbageConfig
 }
 
 /** How isolated tasks may run on the node. */
@@ -78,6 +87,8 @@ interface ExecConfig {
   /** Capabilities that tasks may ask for; `all` is any. */
   readonly allowCaps: readonly string[]
   readonly denyUsers: readonly string[]
+  /** Who a task is that does not say. */
+  readonly defaultUser: string
   readonly allowHostNamespaces: boolean
   /** Processor time is a limit and not only a weight. */
   readonly isCpuHard: boolean
@@ -99,6 +110,28 @@ interface DockerConfig {
     readonly allowCaps: readonly string[]
     readonly pidsMax: number
   }
+}
+
+export interface HostVolumeConfig {
+  /** Absolute. */
+  readonly path: string
+  readonly readOnly: boolean
+}
+
+/** Networks of the mode `bridge`. */
+interface BridgeConfig {
+  readonly name: string
+  /** Such as `172.30.64.0/20`. */
+  readonly subnet: string
+}
+
+/** When what ended allocations left is removed. */
+interface GarbageConfig {
+  readonly lookMs: number
+  readonly diskPercent: number
+  readonly inodePercent: number
+  readonly allocations: number
+  readonly atOnce: number
 }
 
 /** What the node keeps for itself and its operating system. */
@@ -134,4 +167,6 @@ interface HttpConfig {
   /** Origins whose pages may read answers; `*` is any. */
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
+  /** On `/api/v2`, for each user; 0 is any number. */
+  readonly requestsPerSecondMax: number
 }

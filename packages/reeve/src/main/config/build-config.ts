@@ -41,12 +41,34 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
         diskMB: settings.reservedDisk,
         ports: settings.reservedPorts,
       },
+      ...nodeConfig(settings),
     },
     acl: { enabled: settings.acl },
     log: { level: settings.logLevel, json: settings.logJson },
     eventLog: { ageMsMax: settings.eventLogAge, commitsMax: settings.eventLogCommits },
     audit: { ageMsMax: settings.auditAge, recordsMax: settings.auditRecords },
-    http: { corsOrigins: settings.corsOrigins, responseHeaders: settings.responseHeaders },
+    http: {
+      corsOrigins: settings.corsOrigins,
+      responseHeaders: settings.responseHeaders,
+      requestsPerSecondMax: settings.requestsPerSecond,
+    },
+  }
+}
+
+function nodeConfig(settings: Settings) {
+  return {
+    hostVolumes: settings.hostVolumes,
+    allowsFileArtifacts: settings.fileArtifacts,
+    secretsInMemory: settings.secretsInMemory,
+    killTimeoutMsMax: settings.killTimeoutMax,
+    bridge: { name: settings.bridgeName, subnet: settings.bridgeSubnet },
+    garbage: {
+      lookMs: settings.garbageInterval,
+      diskPercent: settings.garbageDisk,
+      inodePercent: settings.garbageInodes,
+      allocations: settings.garbageAllocations,
+      atOnce: settings.garbageAtOnce,
+    },
   }
 }
 
@@ -56,6 +78,7 @@ function driverConfig(settings: Settings): Pick<AgentConfig['client'], 'exec' | 
       enabled: settings.exec,
       allowCaps: settings.execCaps,
       denyUsers: settings.execDeniedUsers,
+      defaultUser: settings.execDefaultUser,
       allowHostNamespaces: settings.execHostNamespaces,
       isCpuHard: settings.execCpuHardLimit,
       pidsMax: settings.execPids,

@@ -68,6 +68,13 @@ export const driverOptions = {
     help: 'Users that no isolated task runs as.',
     read: (config) => config.client.exec.denyUsers,
   }),
+  execDefaultUser: option({
+    kind: user,
+    file: ['plugin', 'exec', 'config', 'default_user'],
+    byDefault: always('nobody', '`nobody`'),
+    help: 'Who an isolated task runs as that does not say.',
+    read: (config) => config.client.exec.defaultUser,
+  }),
   execHostNamespaces: option({
     kind: bool,
     file: ['plugin', 'exec', 'config', 'allow_host_namespaces'],

@@ -53,7 +53,11 @@ function schemaOf(branch: Branch): BodySchema {
       ? { labels: ['name'], body: schemaOfAll([...child.blocks.values()]) }
       : { body: schemaOf(child) }
   for (const [name, { option }] of branch.options)
-    if (option.kind.isMap) blocks[name] = { body: OPEN_BODY }
+    if (option.kind.isMap)
+      blocks[name] = {
+        body: OPEN_BODY,
+        ...(option.kind.isLabelled === true ? { labels: ['name'] } : {}),
+      }
   const names = [...branch.options.keys()]
   return { isOpen: true, blocks, attributes: Object.fromEntries(names.map((name) => [name, {}])) }
 }

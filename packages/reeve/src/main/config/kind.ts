@@ -12,6 +12,8 @@ export interface Kind<T> {
   readonly flag: 'switch' | 'once' | 'repeated'
   /** In a file also a block: `meta { rack = "a" }`. */
   readonly isMap: boolean
+  /** The blocks have a label each, which is the name: `host_volume "data" { … }`. */
+  readonly isLabelled?: boolean
   /** No message, list or answer may show the value. */
   readonly isSecret: boolean
   /** From a file, where null counts as not set and never comes here. */
@@ -30,7 +32,12 @@ export interface TextPlace {
 }
 
 export type PlainValue =
-  string | number | boolean | readonly string[] | Readonly<Record<string, string>>
+  | string
+  | number
+  | boolean
+  | readonly string[]
+  | Readonly<Record<string, string>>
+  | Readonly<Record<string, Readonly<Record<string, string | boolean>>>>
 
 /** The higher source replaces the lower one: all kinds but maps. */
 export function takeHigher<T>(_lower: T, higher: T): T {

@@ -121,6 +121,7 @@ const DEFAULT_EXEC: AgentConfig['client']['exec'] = {
   enabled: true,
   allowCaps: DEFAULT_CAPS,
   denyUsers: ['root', '0'],
+  defaultUser: 'nobody',
   allowHostNamespaces: false,
   isCpuHard: false,
   pidsMax: 4_096,
@@ -164,12 +165,18 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       exec: DEFAULT_EXEC,
       docker: DEFAULT_DOCKER,
       reserved: { cpuMHz: 0, memoryMB: 0, diskMB: 0, ports: '' },
+      hostVolumes: {},
+      allowsFileArtifacts: false,
+      secretsInMemory: false,
+      killTimeoutMsMax: 30_000,
+      bridge: { name: 'reeve0', subnet: '172.30.64.0/20' },
+      garbage: { lookMs: 60_000, diskPercent: 80, inodePercent: 70, allocations: 50, atOnce: 2 },
     },
     acl: { enabled: false },
     log: { level: 'info', json: false },
     eventLog: { ageMsMax: 24 * 3_600_000, commitsMax: 100_000 },
     audit: { ageMsMax: 30 * 24 * 3_600_000, recordsMax: 500_000 },
-    http: { corsOrigins: [], responseHeaders: {} },
+    http: { corsOrigins: [], responseHeaders: {}, requestsPerSecondMax: 100 },
   } satisfies AgentConfig)
 })
 
@@ -224,6 +231,7 @@ for (const [path, text] of [
           enabled: false,
           allowCaps: ['chown'],
           denyUsers: ['daemon'],
+          defaultUser: 'tasks',
           allowHostNamespaces: true,
           isCpuHard: true,
           pidsMax: 100,
@@ -241,13 +249,26 @@ for (const [path, text] of [
             pidsMax: 200,
           },
         },
+        hostVolumes: {
+          certs: { path: '/etc/ssl/certs', readOnly: true },
+          'data[0]': { path: '/srv/data', readOnly: false },
+        },
+        allowsFileArtifacts: true,
+        secretsInMemory: false,
+        killTimeoutMsMax: 300_000,
+        bridge: { name: 'br7', subnet: '10.200.0.0/16' },
+        garbage: { lookMs: 30_000, diskPercent: 90, inodePercent: 85, allocations: 200, atOnce: 4 },
         reserved: { cpuMHz: 500, memoryMB: 512, diskMB: 1024, ports: '22,8000-8010' },
       },
       acl: { enabled: true },
       log: { level: 'warn', json: true },
       eventLog: { ageMsMax: 5_400_000, commitsMax: 5_000 },
       audit: { ageMsMax: 90 * 24 * 3_600_000, recordsMax: 20_000 },
-      http: { corsOrigins: ['https://ui.example.com'], responseHeaders: { 'X-Team': 'platform' } },
+      http: {
+        corsOrigins: ['https://ui.example.com'],
+        responseHeaders: { 'X-Team': 'platform' },
+        requestsPerSecondMax: 50,
+      },
     } satisfies AgentConfig)
   })
 

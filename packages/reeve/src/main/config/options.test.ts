@@ -74,6 +74,17 @@ test('options: what is in force is shown in the words of its file, without secre
       meta: { rack: 'r1' },
       disable_remote_exec: false,
       chroot_env: {},
+      host_volume: {},
+      artifact: { allow_files: false },
+      secrets_in_memory: false,
+      max_kill_timeout: '30s',
+      bridge_network_name: 'reeve0',
+      bridge_network_subnet: '172.30.64.0/20',
+      gc_interval: '1m',
+      gc_disk_usage_threshold: 80,
+      gc_inode_usage_threshold: 70,
+      gc_max_allocs: 50,
+      gc_parallel_destroys: 2,
       reserved: { cpu: 0, memory: 0, disk: 0, reserved_ports: '' },
     },
     region: 'global',
@@ -91,6 +102,7 @@ test('options: what is in force is shown in the words of its file, without secre
           enabled: true,
           allow_caps: DEFAULT_CAPS,
           denied_users: ['root', '0'],
+          default_user: 'nobody',
           allow_host_namespaces: false,
           cpu_hard_limit: false,
           pids_limit: 4_096,
@@ -115,6 +127,7 @@ test('options: what is in force is shown in the words of its file, without secre
     audit: { max_age: '720h', max_records: 500_000 },
     http_api_cors_origins: [],
     http_api_response_headers: {},
+    http_api_max_requests_per_second: 100,
   })
 })
 

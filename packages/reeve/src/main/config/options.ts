@@ -1,4 +1,5 @@
 import { LOG_LEVELS } from './agent-config.ts'
+import { clientOptions } from './client-options.ts'
 import { driverOptions } from './driver-options.ts'
 import { always, depends, option, type Option } from './option.ts'
 import {
@@ -265,6 +266,7 @@ export const options = {
     help: 'Ports of the machine that no task is given, such as `22,80,8500-8600`.',
     read: (config) => config.client.reserved.ports,
   }),
+  ...clientOptions,
   ...driverOptions,
   acl: option({
     kind: bool,
@@ -342,6 +344,14 @@ export const options = {
     byDefault: always(noNames, 'none'),
     help: 'Headers that every answer carries.',
     read: (config) => config.http.responseHeaders,
+  }),
+  requestsPerSecond: option({
+    kind: integer({ min: 0, max: 1_000_000 }),
+    file: ['http_api_max_requests_per_second'],
+    environment: 'REEVE_HTTP_API_MAX_REQUESTS_PER_SECOND',
+    byDefault: always(100, '`100`'),
+    help: 'Requests to `/api/v2` each second of one user, or of one address without token; 0 is any.',
+    read: (config) => config.http.requestsPerSecondMax,
   }),
 }
 

@@ -100,8 +100,12 @@ function readAttribute(reader: Reader, attribute: DecodedAttribute, place: Place
 function readBlock(reader: Reader, block: DecodedBlock, place: Place): void {
   const { type, labels, body, headerSpan } = block
   const declared = place.branch.options.get(type)
-  if (declared !== undefined)
-    return take(reader, declared, { value: mapOfBlock(reader, body), span: headerSpan })
+  if (declared !== undefined) {
+    const map = mapOfBlock(reader, body)
+    const value =
+      declared.option.kind.isLabelled === true ? makeObject([[labels[0] ?? '', map]]) : map
+    return take(reader, declared, { value, span: headerSpan })
+  }
   const child = place.branch.blocks.get(type)
   if (child === undefined) return refuseName(reader, { name: type, span: headerSpan }, place)
   if (!LABELLED_BLOCKS.has(type))

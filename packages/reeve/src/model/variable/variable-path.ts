@@ -1,4 +1,8 @@
-import { RESERVED_VARIABLE_PREFIX, WORKLOAD_VARIABLE_PREFIX } from '@reeve/contract'
+import {
+  POLICY_VARIABLE_PREFIX,
+  RESERVED_VARIABLE_PREFIX,
+  WORKLOAD_VARIABLE_PREFIX,
+} from '@reeve/contract'
 
 /** Reference §8.9. */
 const PATH = /^[a-zA-Z0-9\-_~/]{1,128}$/
@@ -10,6 +14,7 @@ export function variablePathProblem(path: string): string | undefined {
   if (!PATH.test(path))
     return `invalid path "${path.slice(0, SHOWN_MAX)}": it must match ${PATH.source}`
   if (!isBelow(path, RESERVED) || isBelow(path, WORKLOAD_VARIABLE_PREFIX)) return undefined
+  if (isBelow(path, POLICY_VARIABLE_PREFIX)) return undefined
   return (
     `only paths at "${WORKLOAD_VARIABLE_PREFIX}" and below are valid ` +
     `paths under the top-level "${RESERVED}" directory`

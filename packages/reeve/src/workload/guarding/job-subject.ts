@@ -1,4 +1,4 @@
-import type { Job } from '@reeve/contract'
+import { POLICY_VARIABLE_PREFIX, type Job } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { compareText } from '../../kit/sorted-list.ts'
 import { LIMITS } from '../../model/index.ts'
@@ -7,9 +7,6 @@ import { namespacedKey } from '../../state/index.ts'
 import { ANONYMOUS_TOKEN, tokenFilterView } from '../acl/token-view.ts'
 import type { WorkloadContext } from '../context.ts'
 import { openItems } from '../variables/variable-items.ts'
-
-/** Reference policy-languages §4: below this path variables are for policies. */
-const POLICY_VARIABLES = 'service/native/'
 
 /** A job as somebody wants it, and as it is. */
 export interface JudgedJob {
@@ -53,7 +50,7 @@ function policyVariables(context: WorkloadContext, own: string): ReadonlyMap<str
   let chars = 0
   const others = [...namespaces.keys()].filter((name) => name !== own).toSorted(compareText)
   for (const namespace of [own, ...others]) {
-    const prefix = namespacedKey(namespace, POLICY_VARIABLES)
+    const prefix = namespacedKey(namespace, `${POLICY_VARIABLE_PREFIX}/`)
     for (const key of variables.keys(prefix)) {
       if (!key.startsWith(prefix)) break
       const row = variables.get(key)

@@ -7,6 +7,7 @@ import {
   type PolicyAsker,
 } from '../../policy/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import { hideSecrets, secretTexts } from './hide-secrets.ts'
 import { jobSubject, type JudgedJob } from './job-subject.ts'
 import type { GuardingPolicy, GuardingSet, PolicySource } from './policy-source.ts'
 import { PolicyTexts } from './policy-texts.ts'
@@ -57,7 +58,12 @@ export class PolicyGuard {
     const said = new Map<GuardingPolicy, Judgement>()
     for (const [at, policy] of policies.entries())
       said.set(policy, texts[at] === undefined ? CODE_GONE : (judgements.next().value ?? UNASKED))
-    return sets.map((set) => verdictOfSet(set, said))
+    return sets.map((set) => {
+      const verdict = verdictOfSet(set, said)
+      if (verdict.outcomes.every(({ findings }) => findings.length === 0)) return verdict
+      const secrets = secretTexts(subject, this.#source.secretsOf(set.id))
+      return { ...verdict, outcomes: verdict.outcomes.map((one) => hideSecrets(one, secrets)) }
+    })
   }
 }
 

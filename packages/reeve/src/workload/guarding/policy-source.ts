@@ -30,6 +30,8 @@ export interface PolicySource {
   hasPolicies(): boolean
   /** The sets that guard a namespace now, in the order in which they are told. */
   setsFor(namespace: string): readonly GuardingSet[]
+  /** Values of parameters of a set that nobody is shown. */
+  secretsOf(setId: string): readonly string[]
   /** Undefined when it is not stored any more: somebody has replaced it. */
   readCode(codeHash: string): Promise<string | undefined>
 }
@@ -38,5 +40,6 @@ export interface PolicySource {
 export const NO_POLICIES: PolicySource = {
   hasPolicies: () => false,
   setsFor: () => [],
+  secretsOf: () => [],
   readCode: async () => undefined,
 }

@@ -50,6 +50,27 @@ test('node reports: what a node says of the allocations of another is ignored', 
   assert.deepEqual(statuses(), ['pending'])
 })
 
+test('node reports: the network is kept until another is told, and shown', async () => {
+  const { server, rows } = await aRunningJob(1)
+  const [row = assert.fail()] = rows
+  const reports = new NodeReports(server.context)
+  const NetworkStatus = {
+    InterfaceName: 'eth0',
+    Address: '172.30.64.2',
+    AddressIPv6: '',
+    DNS: null,
+  }
+  const shown = async () => {
+    const read = await server.ok('readAllocation', { params: { alloc_id: row.ID } })
+    return read.NetworkStatus
+  }
+  assert.equal(await shown(), null)
+  await reports.report(row.NodeID, [{ ...update(row.ID, 'running'), NetworkStatus }])
+  assert.deepEqual(await shown(), NetworkStatus)
+  await reports.report(row.NodeID, [update(row.ID, 'complete')])
+  assert.deepEqual(await shown(), NetworkStatus)
+})
+
 test('node reports: everybody who waits is told when the storage fails', async () => {
   const { server, rows } = await aRunningJob(2)
   const reports = new NodeReports(server.context)

@@ -66,6 +66,7 @@ function reported(row: AllocationRow, update: AllocationUpdate, stamp: Stamp): A
     ClientStatus: update.ClientStatus,
     ClientDescription: update.ClientDescription,
     TaskStates: storeTaskStates(update.TaskStates),
+    ...(update.NetworkStatus === undefined ? {} : { NetworkStatus: update.NetworkStatus }),
     DeploymentStatus: reportedHealth({
       row,
       clientStatus: update.ClientStatus,

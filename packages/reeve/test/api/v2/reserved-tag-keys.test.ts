@@ -106,5 +106,5 @@ test('disable-overrides: a workspace may not bind what its project binds; what i
   const relationships = { ...inProject(projectId), ...aTagged({ team: 'y' }) }
   const move = { params: { workspace_id: free.id }, body: aBody('workspaces', {}, relationships) }
   assert.deepEqual(await it.refusal('updateWorkspace', move), refusal)
-  await patchWorkspace(it, free.id, undefined, inProject(projectId))
+  await patchWorkspace(it, free.id, { relationships: inProject(projectId) })
 })

@@ -1,38 +1,12 @@
 import { PROJECT_LEVELS, WORKSPACE_LEVELS } from '../../../src/governance/index.ts'
 import type { TeamProjectRow, TeamWorkspaceRow, WorkspaceRow } from '../../../src/model/index.ts'
 import { put, type Change } from '../../../src/state/index.ts'
+import { aWorkspaceRow } from '../../build/governance.ts'
 import type { GovernanceServer } from './harness.ts'
 
 /** Writes rows that no route is about here. */
 async function store(it: GovernanceServer, ...changes: readonly Change[]): Promise<void> {
   await it.server.context.store.commit({ cause: undefined, changes: () => changes }).durable
-}
-
-/** The smallest workspace; a test names only what it is about. */
-function aWorkspaceRow(
-  fields: Pick<WorkspaceRow, 'id' | 'organizationId' | 'projectId'> & Partial<WorkspaceRow>,
-): WorkspaceRow {
-  return {
-    name: fields.id,
-    description: null,
-    createdMs: 0,
-    updatedMs: 0,
-    latestChangeMs: 0,
-    lock: null,
-    executionMode: 'remote',
-    overwritesExecutionMode: false,
-    autoApply: false,
-    autoDestroyAtMs: null,
-    autoDestroyActivityDuration: null,
-    autoDestroyStatus: null,
-    inheritsProjectAutoDestroy: true,
-    source: 'api',
-    sourceName: null,
-    sourceUrl: null,
-    workingDirectory: null,
-    toolVersion: null,
-    ...fields,
-  }
 }
 
 /** Stores a workspace in a project. */

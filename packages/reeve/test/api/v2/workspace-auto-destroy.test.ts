@@ -37,11 +37,16 @@ test('W20 auto-destroy-at: set, kept when absent, changed, cleared', async () =>
   const at = (time: string | null) => ({ 'auto-destroy-at': time })
   const made = await newWorkspace(it, 'web', { attributes: at('2026-01-02T00:00:00Z') })
   assert.deepEqual(facts(made), [null, 24, 'scheduled', true])
-  const kept = await patchWorkspace(it, made.id, { description: 'x' })
+  const kept = await patchWorkspace(it, made.id, { attributes: { description: 'x' } })
   assert.deepEqual(facts(kept), [null, 24, 'scheduled', true])
-  const changed = await patchWorkspace(it, made.id, at('2026-01-03T01:00:00+01:00'))
+  const changed = await patchWorkspace(it, made.id, { attributes: at('2026-01-03T01:00:00+01:00') })
   assert.deepEqual(facts(changed), [null, 48, 'scheduled', true])
-  assert.deepEqual(facts(await patchWorkspace(it, made.id, at(null))), [null, null, null, true])
+  assert.deepEqual(facts(await patchWorkspace(it, made.id, { attributes: at(null) })), [
+    null,
+    null,
+    null,
+    true,
+  ])
 })
 
 test('W21 duration: on its own, then explicitly never', async () => {
@@ -50,8 +55,16 @@ test('W21 duration: on its own, then explicitly never', async () => {
   const attributes = { ...lasting('14d'), ...off }
   const made = await newWorkspace(it, 'web', { attributes, projectId: three })
   assert.deepEqual(facts(made), ['14d', 14 * 24, 'scheduled', false])
-  const never = await patchWorkspace(it, made.id, { ...lasting(null), ...off })
+  const never = await patchWorkspace(it, made.id, { attributes: { ...lasting(null), ...off } })
   assert.deepEqual(facts(never), [null, null, null, false])
+})
+
+test('P26 inherit: a new workspace has what the answer to the project’s creation says', async () => {
+  const { it } = await aWorld()
+  const { id, attributes } = await it.project('acme', { name: 'new', ...lasting('3d') })
+  const workspace = await newWorkspace(it, 'web', { projectId: id })
+  const name = 'auto-destroy-activity-duration'
+  assert.equal(workspace.attributes[name], attributes[name])
 })
 
 test('inherit: the value of the project, from the first and after every change of it', async () => {
@@ -66,17 +79,21 @@ test('inherit: the value of the project, from the first and after every change o
     facts((await it.ok('readWorkspace', { params: { workspace_id: id } })).data)
   assert.deepEqual(await read(made.id), ['2h', 2, 'scheduled', true])
   assert.deepEqual(await read(other.id), ['1h', 1, 'scheduled', false])
-  const back = await patchWorkspace(it, other.id, { 'inherits-project-auto-destroy': true })
+  const back = await patchWorkspace(it, other.id, {
+    attributes: { 'inherits-project-auto-destroy': true },
+  })
   assert.deepEqual(facts(back), ['2h', 2, 'scheduled', true])
 })
 
 test('inherit: a move by PATCH takes the value of the new project, an override stays', async () => {
   const { it, plain, three } = await aWorld()
   const { id } = await newWorkspace(it, 'web', { projectId: plain })
-  const moved = await patchWorkspace(it, id, undefined, inProject(three))
+  const moved = await patchWorkspace(it, id, { relationships: inProject(three) })
   assert.deepEqual(facts(moved), ['3d', 72, 'scheduled', true])
-  await patchWorkspace(it, id, { ...lasting('1d'), 'inherits-project-auto-destroy': false })
-  const kept = await patchWorkspace(it, id, undefined, inProject(plain))
+  await patchWorkspace(it, id, {
+    attributes: { ...lasting('1d'), 'inherits-project-auto-destroy': false },
+  })
+  const kept = await patchWorkspace(it, id, { relationships: inProject(plain) })
   assert.deepEqual(facts(kept), ['1d', 24, 'scheduled', false])
 })
 
@@ -162,7 +179,7 @@ test('loop: a time that was moved or taken away is not acted on', async () => {
   const { id } = await newWorkspace(it, 'web', { projectId: three })
   const gone = await newWorkspace(it, 'gone', { projectId: three })
   loop.mark()
-  await patchWorkspace(it, id, { 'auto-destroy-at': '2026-02-01T00:00:00Z' })
+  await patchWorkspace(it, id, { attributes: { 'auto-destroy-at': '2026-02-01T00:00:00Z' } })
   await it.done('deleteWorkspace', { params: { workspace_id: gone.id } })
   it.server.clock.advance(100 * HOUR_MS)
   loop.mark()
@@ -172,7 +189,9 @@ test('loop: a time that was moved or taken away is not acted on', async () => {
   const row = it.server.context.store.tables.workspaces.get(id)
   assert.deepEqual([row.autoDestroyStatus, row.autoDestroyAtMs], ['destroying', null])
   // A new time schedules it anew.
-  const again = await patchWorkspace(it, id, { 'auto-destroy-at': '2027-01-01T00:00:00Z' })
+  const again = await patchWorkspace(it, id, {
+    attributes: { 'auto-destroy-at': '2027-01-01T00:00:00Z' },
+  })
   assert.equal(again.attributes['auto-destroy-status'], 'scheduled')
 })
 

@@ -35,12 +35,16 @@ export async function newWorkspace(
   return data
 }
 
-/** Changes a workspace. */
+/** What a request changes. */
+interface WorkspaceChange {
+  readonly attributes?: object
+  readonly relationships?: object
+}
+
 export async function patchWorkspace(
   it: GovernanceServer,
   id: string,
-  attributes?: object,
-  relationships?: object,
+  { attributes, relationships }: WorkspaceChange,
 ): Promise<v2.Workspace> {
   const body = aBody('workspaces', attributes, relationships)
   return (await it.ok('updateWorkspace', { params: { workspace_id: id }, body })).data

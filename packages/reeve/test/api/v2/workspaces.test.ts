@@ -106,7 +106,7 @@ test('W4 update: a project moves it, and what is omitted stays', async () => {
   const { it, project } = await aWorld()
   const before = await newWorkspace(it, 'web', { attributes: { description: 'the site' } })
   it.server.clock.advance(1_000)
-  const after = await patchWorkspace(it, before.id, undefined, inProject(project.id))
+  const after = await patchWorkspace(it, before.id, { relationships: inProject(project.id) })
   assert.equal(after.relationships.project.data.id, project.id)
   const { 'updated-at': updated, ...attributes } = after.attributes
   assert.deepEqual(
@@ -120,7 +120,10 @@ test('update: nothing new commits nothing', async () => {
   const { it } = await aWorld()
   const before = await newWorkspace(it, 'web', { tags: { a: 'b' } })
   const { index } = it.server.context.store
-  const after = await patchWorkspace(it, before.id, { name: 'web' }, aTagged({ a: 'b' }))
+  const after = await patchWorkspace(it, before.id, {
+    attributes: { name: 'web' },
+    relationships: aTagged({ a: 'b' }),
+  })
   assert.deepEqual([after, it.server.context.store.index], [before, index])
 })
 
@@ -128,7 +131,7 @@ test('update: an execution mode overwrites the one of the organization until it 
   const { it } = await aWorld()
   const { id } = await newWorkspace(it, 'web')
   const modes = async (attributes: object) => {
-    const found = (await patchWorkspace(it, id, attributes)).attributes
+    const found = (await patchWorkspace(it, id, { attributes })).attributes
     return [found['execution-mode'], found['setting-overwrites']['execution-mode']]
   }
   assert.deepEqual(await modes({ 'execution-mode': 'local' }), ['local', true])
@@ -168,7 +171,7 @@ test('W7 list: sorted by name, by last change, newest first otherwise', async ()
   assert.deepEqual(await listedNames(it, { sort: '-name' }), ['c', 'b', 'a'])
   assert.deepEqual(await listedNames(it, { sort: 'latest-change-at' }), ['b', 'a', 'c'])
   assert.deepEqual(await listedNames(it, { sort: '-latest-change-at' }), ['c', 'a', 'b'])
-  assert.deepEqual(await listedNames(it, { sort: 'current-run.created-at' }), ['b', 'a', 'c'])
+  assert.deepEqual(await listedNames(it, { sort: 'current-run.created-at' }), ['c', 'a', 'b'])
   const [status] = await it.refusal('listWorkspaces', { params: ACME, query: { sort: 'size' } })
   assert.equal(status, 400)
 })
@@ -354,9 +357,9 @@ test('W15 tags: two are added in order; more than ten are refused', async () => 
 test('W16 tags: an empty set removes all, and an absent one none', async () => {
   const { it } = await aWorld()
   const { id } = await newWorkspace(it, 'web', { tags: { a: '', b: 'c' } })
-  const same = await patchWorkspace(it, id, { description: 'x' })
+  const same = await patchWorkspace(it, id, { attributes: { description: 'x' } })
   assert.deepEqual(same.attributes['tag-names'], ['a'])
-  await patchWorkspace(it, id, undefined, aTagged({}))
+  await patchWorkspace(it, id, { relationships: aTagged({}) })
   const { data, links } = await it.ok('listWorkspaceTagBindings', { params: byId(id) })
   assert.deepEqual([data, links], [[], { target: `/api/v2/workspaces/${id}` }])
 })
@@ -364,7 +367,7 @@ test('W16 tags: an empty set removes all, and an absent one none', async () => {
 test('W17 tags: an update with bindings has exactly them, and the aliases do the same', async () => {
   const { it } = await aWorld()
   const { id } = await newWorkspace(it, 'web', { tags: { a: '1', b: '2' } })
-  await patchWorkspace(it, id, undefined, aTagged({ b: '3', c: '4' }))
+  await patchWorkspace(it, id, { relationships: aTagged({ b: '3', c: '4' }) })
   const params = byId(id)
   const own = async () => pairsOf((await it.ok('listWorkspaceTagBindingMembers', { params })).data)
   assert.deepEqual(await own(), ['b=3', 'c=4'])
@@ -372,6 +375,19 @@ test('W17 tags: an update with bindings has exactly them, and the aliases do the
   assert.deepEqual(await own(), ['b=3', 'c=4', 'd=5'])
   await it.done('replaceWorkspaceTagBindings', { params, body: { data: someTags({ e: '6' }) } })
   assert.deepEqual(await own(), ['e=6'])
+})
+
+test('tags: who maintains a project adds them and takes none away', async () => {
+  const { it, project } = await aWorld()
+  const { id } = await newWorkspace(it, 'web', { projectId: project.id, tags: { a: '1' } })
+  const { id: teamId, token: as } = await it.team('acme', 'devs')
+  await giveProject(it, { teamId, projectId: project.id }, 'maintain')
+  const params = byId(id)
+  const patch = (tags: object) => ({ params, body: aBody('workspaces', {}, aTagged(tags)), as })
+  await it.ok('updateWorkspace', patch({ a: '2', b: '3' }))
+  assert.deepEqual(await it.refusal('updateWorkspace', patch({ a: '2' })), NOT_FOUND)
+  const all = { params, body: { data: someTags({ a: '2', b: '3' }) }, as }
+  assert.deepEqual(await it.refusal('replaceWorkspaceTagBindings', all), NOT_FOUND)
 })
 
 test('W18 effective tags: none is inherited, so none has links', async () => {
@@ -401,6 +417,14 @@ test('W19 effective tags: the inherited one, and only it, says from where', asyn
       ['c', '3', from],
     ],
   )
+})
+
+test('P18 effective tags: a workspace has those of its project and its own', async () => {
+  const { it } = await aWorld()
+  const { id: projectId } = await it.project('acme', { name: 'tagged' }, { foo: 'bar' })
+  const { id } = await newWorkspace(it, 'web', { projectId, tags: { baz: 'qux' } })
+  const { data } = await it.ok('listWorkspaceEffectiveTagBindings', { params: byId(id) })
+  assert.deepEqual(pairsOf(data), ['baz=qux', 'foo=bar'])
 })
 
 test('delete: everything that names the workspace goes with it', async () => {

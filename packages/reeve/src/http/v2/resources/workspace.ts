@@ -1,6 +1,6 @@
 import type { v2 } from '@reeve/contract'
 import {
-  NO_RUNS,
+  runsOf,
   shownHolder,
   tagsOf,
   workspacePermissions,
@@ -33,7 +33,7 @@ function attributesOf(
   { store }: GovernanceContext,
   { workspace, organization, rights }: SeenWorkspace,
 ): v2.Workspace['attributes'] {
-  const runs = NO_RUNS
+  const runs = runsOf(store.tables, workspace.id)
   const { overwritesExecutionMode } = workspace
   return {
     name: workspace.name,
@@ -76,7 +76,7 @@ function relationshipsOf(
 ): v2.Workspace['relationships'] {
   const { id } = seen.workspace
   const holder = shownHolder(context, seen)
-  const { currentRunId, latestRunId } = NO_RUNS
+  const { currentRunId, latestRunId } = runsOf(context.store.tables, id)
   const run = (runId: string | null) => (runId === null ? { data: null } : toOne('runs', runId))
   return {
     organization: toOne('organizations', seen.organization.name),

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../../../kit/result.ts'
 import { decodeUtf8, encodeUtf8 } from '../../../kit/utf8.ts'
-import { toBigInt, type PrivateKey } from './rsa.ts'
+import { toBigInt } from '../../../kit/bytes.ts'
+import type { PrivateKey } from './rsa.ts'
 
 const MAGIC = encodeUtf8('openssh-key-v1\0')
 
@@ -19,12 +20,12 @@ export function readOpenSshKey(bytes: Uint8Array): Result<PrivateKey, string> {
     return err(BROKEN)
   const key = {
     modulus: toBigInt(modulus),
-    exponent: toBigInt(exponent),
+    secret: toBigInt(exponent),
     p: toBigInt(p),
     q: toBigInt(q),
   }
   const isSound = key.modulus === key.p * key.q && key.p > 2n && key.q > 2n
-  return isSound && key.exponent > 0n ? ok(key) : err(BROKEN)
+  return isSound && key.secret > 0n ? ok(key) : err(BROKEN)
 }
 
 const BROKEN = 'it is not an RSA private key'

@@ -28,8 +28,9 @@ export function compileLogic(node: LogicExpression, maker: Maker): Code {
     const mark = run.recorder?.mark
     const { site } = place(run)
     const first = truthOf(left(frame, run), { run, site, what })
-    // Reference §1.6: undefined decides `and` at once, but not `or`.
+    // Reference §1.6: undefined decides `and` and `xor` at once, but not `or`.
     if (operator === 'and' && first !== true) return first
+    if (operator === 'xor' && first instanceof Undefined) return first
     if (operator === 'or' && first === true) return first
     const second = truthOf(right(frame, run), { run, site, what })
     const value = combine(operator, first, second)

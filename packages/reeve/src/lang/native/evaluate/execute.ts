@@ -69,10 +69,15 @@ export function execute(linked: Linked, options: EvaluateOptions): Evaluation {
     const stop = thrown instanceof Stop ? thrown : stackStop(thrown, linked)
     return ended(run, {
       result: 'error',
-      error: stop.problem,
+      error: placed(stop.problem, linked),
       isOverLimit: stop.kind === 'limit',
     })
   }
+}
+
+/** A limit that is reached before anything was called has no place but the policy itself. */
+function placed(problem: NativeProblem, { main }: Linked): NativeProblem {
+  return problem.position.line === 0 ? main.source.problemAt(0, problem.message) : problem
 }
 
 /** The engine's own stack is a limit too; anything else thrown is a bug of ours. */
@@ -229,7 +234,7 @@ class ModuleValue implements MapValue {
     return copyOf(read, (cells) => this.#run.keep(cells))
   }
 
-  /** What a function gives may be the module's own list. One function stays one: it is comparable. */
+  /** What a function gives may be the module's own list. One function stays one to compare. */
   #guarded(inner: FunctionValue): FunctionValue {
     const known = this.#functions.get(inner)
     if (known !== undefined) return known

@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '../../../kit/result.ts'
 import { assert } from '../../../kit/fault.ts'
+import { parse } from './parse.ts'
 import { scan } from './scan.ts'
 import { Source, SyntaxProblem, type NativeProblem } from './source.ts'
 import { spaceBetween, Spacing } from './spacing.ts'
@@ -15,6 +16,8 @@ const INDENT = '  '
 export function formatNative(file: string, text: string): Result<string, NativeProblem> {
   try {
     const source = new Source(file, text)
+    // Only what can be read is formatted: signs that mean nothing might grow together.
+    parse(source)
     const tokens = scan(source)
     const formatted = new Printer(source.text).print(tokens)
     const again = scan(new Source(file, formatted))

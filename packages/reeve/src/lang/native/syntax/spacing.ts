@@ -104,6 +104,8 @@ export function spaceBetween(spacing: Spacing, token: Token): boolean {
 function spaceBeforeMark(spacing: Spacing, text: string): boolean {
   const { previous, last, inside } = spacing
   const before = previous?.kind === 'mark' ? previous.text : ''
+  // `1 .a` is not the number `1.`.
+  if (text === '.' && previous?.kind === 'int') return true
   if (text === ',' || text === '.' || text === ')' || text === ']') return false
   if (text === ':') return false
   if (text === '}') return inside === 'block' && before !== '{'

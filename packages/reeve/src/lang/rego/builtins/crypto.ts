@@ -1,6 +1,6 @@
 import { encodeHex } from '../../../kit/hex.ts'
 import { encodeUtf8 } from '../../../kit/utf8.ts'
-import { sameBytes } from '../crypt/bytes.ts'
+import { sameBytes } from '../../../kit/bytes.ts'
 import { hmac, MD5, SHA1, SHA256, SHA512, type Hash } from '../crypt/hash.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
 import { payForText } from './operand.ts'

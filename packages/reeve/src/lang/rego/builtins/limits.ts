@@ -15,14 +15,8 @@ export const PATTERNS_KEPT_MAX = 200
 /** Bits of an RSA modulus: the time of one power grows with the third power of its length. */
 export const RSA_BITS_MAX = 8192
 
-/** Bytes of one certificate, request or key. */
-export const DER_BYTES_MAX = 256 * 1024
-
 /** Certificates in one text. */
 export const CERTIFICATES_MAX = 100
-
-/** Items inside one another in encoded keys and certificates. */
-export const DER_DEPTH_MAX = 32
 
 /** Tokens inside one another. */
 export const TOKEN_DEPTH_MAX = 16

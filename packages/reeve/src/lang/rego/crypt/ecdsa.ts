@@ -1,6 +1,6 @@
-import { joinBytes, toBigInt, toBytes } from './bytes.ts'
+import { joinBytes, toBigInt, toBytes } from '../../../kit/bytes.ts'
 import { hmac, type Hash } from './hash.ts'
-import { bitLength, modularInverse, modulo } from './modular.ts'
+import { bitLength, modularInverse, modulo } from '../../../kit/modular.ts'
 
 /** A curve `y² = x³ - 3x + b`, its base point, and how many points that generates. */
 export interface Curve {

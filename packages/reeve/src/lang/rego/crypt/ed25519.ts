@@ -1,6 +1,6 @@
 import { sha512 } from '../../../kit/sha512.ts'
-import { joinBytes, toBigInt, toBytes } from './bytes.ts'
-import { modularPower, modulo } from './modular.ts'
+import { joinBytes, toBigInt, toBytes } from '../../../kit/bytes.ts'
+import { modularPower, modulo } from '../../../kit/modular.ts'
 
 export interface EdPublicKey {
   readonly type: 'ed25519'

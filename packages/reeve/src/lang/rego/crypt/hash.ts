@@ -2,7 +2,7 @@ import { md5 } from '../../../kit/md5.ts'
 import { sha1 } from '../../../kit/sha1.ts'
 import { sha256 } from '../../../kit/sha256.ts'
 import { sha384, sha512 } from '../../../kit/sha512.ts'
-import { joinBytes } from './bytes.ts'
+import { joinBytes } from '../../../kit/bytes.ts'
 
 export interface Hash {
   readonly name: 'md5' | 'sha1' | 'sha256' | 'sha384' | 'sha512'

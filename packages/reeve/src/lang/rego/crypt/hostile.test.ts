@@ -1,8 +1,7 @@
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isWellFormed, readDer } from './der.ts'
+import { isWellFormed, readDer } from '../../../kit/der.ts'
 import { privateKeyOf, publicKeyOf } from './keys.ts'
-import { readPem } from './pem.ts'
 import { readCertificate, readCertificateRequest } from './x509.ts'
 import { certificateValue } from './x509-value.ts'
 
@@ -32,23 +31,6 @@ test('no bytes make the readers of keys and certificates throw', () => {
         privateKeyOf({ label, bytes: input, rest: '' })
       for (const label of ['PUBLIC KEY', 'RSA PUBLIC KEY'])
         publicKeyOf({ label, bytes: input, rest: '' })
-    }),
-  )
-})
-
-test('any text is PEM with some blocks or none', () => {
-  const pieces = fc.constantFrom(
-    '-----BEGIN A-----',
-    '-----END A-----',
-    '\n',
-    'QUJD',
-    '=',
-    '-',
-    ' ',
-  )
-  fc.assert(
-    fc.property(fc.array(pieces), (parts) => {
-      readPem(parts.join(''))
     }),
   )
 })

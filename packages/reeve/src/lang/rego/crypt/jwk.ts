@@ -1,6 +1,6 @@
 import { isArray, objectOf, ObjectValue, type Value } from '../value/value.ts'
 import { decodeBase64Url, encodeBase64Url } from './base64-text.ts'
-import { toBigInt, toBytes } from './bytes.ts'
+import { toBigInt, toBytes } from '../../../kit/bytes.ts'
 import { CURVES } from './curves.ts'
 import { isOnCurve, type Curve, type EcPublicKey } from './ecdsa.ts'
 import {
@@ -11,7 +11,7 @@ import {
   type PrivateKey,
   type PublicKey,
 } from './keys.ts'
-import { bitLength, modularInverse } from './modular.ts'
+import { bitLength, modularInverse } from '../../../kit/modular.ts'
 import type { RsaPrivateKey } from './rsa.ts'
 
 /** A secret that both sides know. */

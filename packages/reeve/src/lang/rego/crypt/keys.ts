@@ -1,11 +1,11 @@
-import { toBigInt } from './bytes.ts'
+import { toBigInt } from '../../../kit/bytes.ts'
 import { CURVE_BY_OID } from './curves.ts'
-import { bitsOf, integerOf, itemsOf, oidOf, readOne, TAG, type DerItem } from './der.ts'
+import { bitsOf, integerOf, itemsOf, oidOf, readOne, TAG, type DerItem } from '../../../kit/der.ts'
 import { isOnCurve, publicPoint, type Curve, type EcPrivateKey, type EcPublicKey } from './ecdsa.ts'
 import { publicBytes, type EdPrivateKey, type EdPublicKey } from './ed25519.ts'
 import { RSA_BITS_MAX } from '../builtins/limits.ts'
-import { bitLength } from './modular.ts'
-import type { PemBlock } from './pem.ts'
+import { bitLength } from '../../../kit/modular.ts'
+import type { PemBlock } from '../../../kit/pem.ts'
 import type { RsaPrivateKey, RsaPublicKey } from './rsa.ts'
 
 export type PublicKey = RsaPublicKey | EcPublicKey | EdPublicKey

@@ -1,6 +1,6 @@
-import { joinBytes, sameBytes, toBigInt, toBytes } from './bytes.ts'
+import { joinBytes, sameBytes, toBigInt, toBytes } from '../../../kit/bytes.ts'
 import type { Hash } from './hash.ts'
-import { bitLength, modularInverse, modularPower, modulo } from './modular.ts'
+import { bitLength, modularPower, rsaPrivatePower } from '../../../kit/modular.ts'
 
 export interface RsaPublicKey {
   readonly type: 'rsa'
@@ -41,7 +41,7 @@ export function signPkcs1(
 ): Uint8Array | undefined {
   const size = sizeOf(key)
   const block = pkcs1Block(hash, hash.digest(message), size)
-  return block === undefined ? undefined : toBytes(privatePower(key, toBigInt(block)), size)
+  return block === undefined ? undefined : toBytes(rsaPrivatePower(key, toBigInt(block)), size)
 }
 
 /** RFC 8017, section 8.1.2; the salt is as long as it is. */
@@ -82,7 +82,7 @@ export function signPss(
   const masked = data.map((byte, at) => byte ^ (mask[at] ?? 0))
   masked[0] = (masked[0] ?? 0) & (0xff >> (length * 8 - bits))
   const block = joinBytes(masked, digest, Uint8Array.of(0xbc))
-  return toBytes(privatePower(key, toBigInt(block)), sizeOf(key))
+  return toBytes(rsaPrivatePower(key, toBigInt(block)), sizeOf(key))
 }
 
 function sizeOf({ modulus }: RsaPublicKey): number {
@@ -121,14 +121,6 @@ function pkcs1Block(hash: Hash, digest: Uint8Array, size: number): Uint8Array | 
   const padding = size - info.length - 3
   if (padding < 8) return undefined
   return joinBytes(Uint8Array.of(0, 1), new Uint8Array(padding).fill(0xff), Uint8Array.of(0), info)
-}
-
-/** By the Chinese remainder theorem: two powers of half the size take a quarter of the time. */
-function privatePower({ secret, p, q }: RsaPrivateKey, value: bigint): bigint {
-  const atP = modularPower(value, secret % (p - 1n), p)
-  const atQ = modularPower(value, secret % (q - 1n), q)
-  const lift = modulo((atP - atQ) * modularInverse(q, p), p)
-  return atQ + q * lift
 }
 
 /** RFC 8017, section B.2.1. */

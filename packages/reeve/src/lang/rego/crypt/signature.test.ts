@@ -16,7 +16,7 @@ import { isOnCurve } from './ecdsa.ts'
 import { hmac, MD5, SHA1, SHA256, SHA384, SHA512 } from './hash.ts'
 import { jwkFromPrivateKey, privateKeyFromJwk, publicKeyFromJwk } from './jwk.ts'
 import { privateKeyOf, publicKeyOf } from './keys.ts'
-import { readPem } from './pem.ts'
+import { readPem } from '../../../kit/pem.ts'
 import { ALGORITHMS, makeSignature, verifySignature, type Algorithm } from './signature.ts'
 
 const context = {

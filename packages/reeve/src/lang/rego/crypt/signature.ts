@@ -1,5 +1,5 @@
 import type { CallContext } from '../builtins/builtin.ts'
-import { sameBytes, toBigInt, toBytes, joinBytes } from './bytes.ts'
+import { sameBytes, toBigInt, toBytes, joinBytes } from '../../../kit/bytes.ts'
 import { signEcdsa, verifyEcdsa } from './ecdsa.ts'
 import { signEd25519, verifyEd25519 } from './ed25519.ts'
 import { hmac, SHA256, SHA384, SHA512, type Hash } from './hash.ts'

@@ -1,6 +1,6 @@
 import type { CallContext } from '../builtins/builtin.ts'
-import { sameBytes } from './bytes.ts'
-import { integerOf, itemsOf, readOne } from './der.ts'
+import { sameBytes } from '../../../kit/bytes.ts'
+import { integerOf, itemsOf, readOne } from '../../../kit/der.ts'
 import { verifyEcdsa } from './ecdsa.ts'
 import { verifyEd25519 } from './ed25519.ts'
 import { SHA1, SHA256, SHA384, SHA512, type Hash } from './hash.ts'

@@ -1,6 +1,7 @@
 import { formatAddress } from '../../../kit/ip-address.ts'
-import { textOfBytes, toBigInt } from './bytes.ts'
-import { bitsOf, integerOf, itemsOf, oidOf, readOne, TAG, type DerItem } from './der.ts'
+import { textOfBytes } from './bytes.ts'
+import { toBigInt } from '../../../kit/bytes.ts'
+import { bitsOf, integerOf, itemsOf, oidOf, readOne, TAG, type DerItem } from '../../../kit/der.ts'
 import type { Extension } from './x509.ts'
 
 /** RFC 5280, section 4.2.1; readers give undefined when the extension is not there. */

@@ -2,9 +2,9 @@ import { encodeBase64 } from '../../../kit/base64.ts'
 import { fromBigInt } from '../value/number.ts'
 import { type Entry, objectOf, type ObjectValue, type Value } from '../value/value.ts'
 import { parseUrl } from '../text/url.ts'
-import { bitsOf, itemsOf, oidOf } from './der.ts'
+import { bitsOf, itemsOf, oidOf } from '../../../kit/der.ts'
 import { OID, type PrivateKey, type PublicKey } from './keys.ts'
-import { modularInverse } from './modular.ts'
+import { modularInverse } from '../../../kit/modular.ts'
 import type { Certificate, CertificateRequest, Extension, Name } from './x509.ts'
 import {
   alternativeNames,

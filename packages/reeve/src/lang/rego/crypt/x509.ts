@@ -7,7 +7,7 @@ import {
   readOne,
   TAG,
   type DerItem,
-} from './der.ts'
+} from '../../../kit/der.ts'
 import { readPublicKeyInfo, type PublicKey } from './keys.ts'
 import { textOfBytes } from './bytes.ts'
 

@@ -1,5 +1,10 @@
-import { DER_BYTES_MAX, DER_DEPTH_MAX } from '../builtins/limits.ts'
 import { toBigInt } from './bytes.ts'
+
+/** Bytes of one certificate, request or key. */
+const DER_BYTES_MAX = 256 * 1024
+
+/** Items inside one another in encoded keys and certificates. */
+const DER_DEPTH_MAX = 32
 
 /** One item of the distinguished encoding (X.690). */
 export interface DerItem {

@@ -29,3 +29,18 @@ export function modularInverse(value: bigint, modulus: bigint): bigint {
 export function bitLength(value: bigint): number {
   return value === 0n ? 0 : value.toString(2).length
 }
+
+/** A private key of RSA; `secret` is its exponent. */
+export interface RsaPrimes {
+  readonly secret: bigint
+  readonly p: bigint
+  readonly q: bigint
+}
+
+/** By the Chinese remainder theorem: two powers of half the size take a quarter of the time. */
+export function rsaPrivatePower({ secret, p, q }: RsaPrimes, value: bigint): bigint {
+  const atP = modularPower(value, secret % (p - 1n), p)
+  const atQ = modularPower(value, secret % (q - 1n), q)
+  const lift = modulo((atP - atQ) * modularInverse(q, p), p)
+  return atQ + q * lift
+}

@@ -1,0 +1,82 @@
+import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { pick, seededDraw, type Draw } from './mutate.ts'
+
+/** Time of one text, all in all: nothing may stall whoever reads policies. */
+const TOOK_MS_MAX = 2_000
+
+/** Makes a text and does with it what there is to do; throws when something is wrong. */
+export interface Reader {
+  readonly name: string
+  readonly make: (draw: Draw) => string
+  /** The words say what came of it, for the totals. */
+  readonly read: (text: string, draw: Draw) => string
+}
+
+interface Tally {
+  readonly outcomes: Map<string, number>
+  slowestMs: number
+  slowest: string
+}
+
+/** `--seconds N --seed S`. A failure prints the round and keeps the text. */
+export function runRounds(title: string, readers: readonly Reader[]): void {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: 'string', default: '10' },
+      seed: { type: 'string', default: '1' },
+    },
+  })
+  const tallies = new Map<string, Tally>()
+  const end = performance.now() + Number(values.seconds) * 1_000
+  for (let round = Number(values.seed) * 1_000_000; performance.now() < end; round++) {
+    const draw = seededDraw(Math.imul(round, 2_654_435_761))
+    const reader = pick(draw, readers)
+    const tally = tallies.get(reader.name) ?? { outcomes: new Map(), slowestMs: 0, slowest: '' }
+    tallies.set(reader.name, tally)
+    note(tally, { title, reader, round, draw })
+  }
+  for (const [name, { outcomes, slowestMs, slowest }] of tallies) {
+    const total = [...outcomes.values()].reduce((sum, count) => sum + count, 0)
+    const parts = [...outcomes].map(([outcome, count]) => `${count} ${outcome}`).toSorted()
+    process.stdout.write(
+      `${name}: ${total} inputs (${parts.join(', ')}), slowest ${slowestMs.toFixed(1)} ms (${slowest})\n`,
+    )
+  }
+}
+
+interface Round {
+  readonly title: string
+  readonly reader: Reader
+  readonly round: number
+  readonly draw: Draw
+}
+
+function note(tally: Tally, { title, reader, round, draw }: Round): void {
+  const text = reader.make(draw)
+  const start = process.threadCpuUsage()
+  try {
+    const outcome = reader.read(text, draw)
+    tally.outcomes.set(outcome, (tally.outcomes.get(outcome) ?? 0) + 1)
+  } catch (thrown) {
+    const said = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
+    fail(title, `${reader.name}, round ${round}: ${said}`, text)
+  }
+  // Time of this thread, so that other work on the machine does not count.
+  const { user, system } = process.threadCpuUsage(start)
+  const tookMs = (user + system) / 1_000
+  if (tookMs > TOOK_MS_MAX)
+    fail(title, `${reader.name}, round ${round}: took ${Math.round(tookMs)} ms`, text)
+  if (tookMs <= tally.slowestMs) return
+  tally.slowestMs = tookMs
+  tally.slowest = `round ${round}, ${text.length} characters`
+}
+
+function fail(title: string, message: string, text: string): never {
+  const file = join(tmpdir(), `${title}-fuzz-failure.txt`)
+  writeFileSync(file, text)
+  process.stderr.write(`${message}\nThe text is in ${file}\n`)
+  process.exit(1)
+}

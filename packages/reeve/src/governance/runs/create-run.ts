@@ -1,0 +1,132 @@
+import { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import type { GovernanceRefusal, RunPlanRow, RunRow } from '../../model/index.ts'
+import { put, type Change } from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { newId } from '../ids.ts'
+import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-workspace.ts'
+import type { SeenRun } from './find-run.ts'
+import { runEnd } from './run-end.ts'
+import { isEnded } from './run-states.ts'
+
+type RunData = v2.RunCreateRequest['data']
+
+/** Reference §5.4, step 1: the run waits for its plan. */
+export async function createRun(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { attributes = {}, relationships }: RunData,
+): Promise<Result<SeenRun, GovernanceRefusal>> {
+  const address = { workspaceId: relationships.workspace.data.id }
+  const seen = findWorkspaceWith(context, caller, { address, right: 'queuePlan' })
+  if (!seen.ok) return seen
+  const { workspace } = seen.value
+  // Reference §4.6: a lock keeps out what would change something.
+  if (workspace.lock !== null && attributes['plan-only'] !== true)
+    return err({ code: 'unprocessable', detail: 'Workspace is locked; unlock it first' })
+  const room = roomFor(context, workspace.id)
+  if (!room.ok) return room
+  const { run, plan } = newRun(context, caller, { seen: seen.value, attributes })
+  await commitWrite(context, {
+    action: 'RunCreated',
+    caller,
+    organizationId: run.organizationId,
+    subjects: [run.id],
+    changes: [...room.value, put('runs', run), put('run_plans', plan)],
+  })
+  return ok({ ...seen.value, run, plan })
+}
+
+/** Makes room for one more run: the oldest of those that have ended goes. */
+function roomFor(
+  { store, lists }: GovernanceContext,
+  workspaceId: string,
+): Result<readonly Change[], GovernanceRefusal> {
+  const wish = { scope: workspaceId, order: 'oldest', skip: 0, take: v2.RUNS_KEPT_MAX } as const
+  const { keys, total } = lists.runs.page(wish)
+  if (total < v2.RUNS_KEPT_MAX) return ok([])
+  const oldest = keys.find((id) => isEnded(store.tables.runs.get(id).status))
+  if (oldest !== undefined) return ok(runEnd(store.tables, oldest))
+  const detail = `Workspace has ${total} runs that have not ended; discard or cancel some first`
+  return err({ code: 'unprocessable', detail })
+}
+
+interface NewRun {
+  readonly seen: SeenWorkspace
+  readonly attributes: NonNullable<RunData['attributes']>
+}
+
+function newRun(
+  { ids, clock }: GovernanceContext,
+  caller: GovernanceCaller,
+  { seen: { workspace }, attributes }: NewRun,
+): { readonly run: RunRow; readonly plan: RunPlanRow } {
+  const { id: workspaceId, organizationId } = workspace
+  const runId = newId(ids, 'runs')
+  const planId = newId(ids, 'plans')
+  const nowMs = clock.nowMs()
+  const run: RunRow = {
+    id: runId,
+    organizationId,
+    workspaceId,
+    planId,
+    status: 'pending',
+    statusMs: { 'pending-at': nowMs },
+    message: attributes.message ?? null,
+    source: attributes.source ?? 'upload',
+    commitSha: attributes['commit-sha'] ?? null,
+    isDestroy: attributes['is-destroy'] ?? false,
+    refresh: attributes.refresh ?? true,
+    refreshOnly: attributes['refresh-only'] ?? false,
+    planOnly: attributes['plan-only'] ?? false,
+    autoApply: attributes['auto-apply'] ?? workspace.autoApply,
+    allowEmptyApply: attributes['allow-empty-apply'] ?? false,
+    hasChanges: false,
+    targetAddresses: attributes['target-addrs'] ?? [],
+    replaceAddresses: attributes['replace-addrs'] ?? [],
+    variableNames: [...new Set((attributes.variables ?? []).map(({ key }) => key))],
+    createdMs: nowMs,
+    createdById: caller.userId,
+    decision: null,
+  }
+  const plan: RunPlanRow = {
+    id: planId,
+    organizationId,
+    workspaceId,
+    runId,
+    status: 'pending',
+    statusMs: { 'pending-at': nowMs },
+    counts: { additions: 0, changes: 0, destructions: 0, imports: 0, resources: 0 },
+    hasChanges: false,
+    bytes: null,
+    frozenSets: null,
+  }
+  return { run, plan }
+}
+
+/** The runs of a workspace, newest first. */
+export function listRuns(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  wish: { readonly workspaceId: string; readonly skip: number; readonly take: number },
+): Result<{ readonly runs: readonly SeenRun[]; readonly total: number }, GovernanceRefusal> {
+  const { workspaceId, skip, take } = wish
+  const seen = findWorkspaceWith(context, caller, { address: { workspaceId }, right: 'read' })
+  if (!seen.ok) return seen
+  const { runs, run_plans: plans } = context.store.tables
+  const { keys, total } = context.lists.runs.page({
+    scope: workspaceId,
+    order: 'newest',
+    skip,
+    take,
+  })
+  return ok({
+    total,
+    runs: keys.map((id) => {
+      const run = runs.get(id)
+      return { ...seen.value, run, plan: plans.get(run.planId) }
+    }),
+  })
+}

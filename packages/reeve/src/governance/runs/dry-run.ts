@@ -1,0 +1,116 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import { invalid, UNSEEN, type GovernanceRefusal, type JudgedSetRow } from '../../model/index.ts'
+import type { PlainObject } from '../../policy/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import type { GovernanceContext } from '../context.ts'
+import { organizationPermissions } from '../permissions.ts'
+import { appliedSet } from '../policy-sets/applying-sets.ts'
+import { findPolicySet } from '../policy-sets/find-policy-set.ts'
+import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-workspace.ts'
+import { findRun } from './find-run.ts'
+import { freezeSets, frozenSet, type FrozenSet } from './frozen-sets.ts'
+import { judgeSets } from './judge-sets.ts'
+import { planOf } from './plan-document.ts'
+import { runSubject, usernameOf, workspaceSubject } from './run-subject.ts'
+import { readStoredPlan } from './upload-plan.ts'
+
+export interface PlanQuestion {
+  readonly workspaceId: string
+  readonly plan: unknown
+  /** What policies may ask of a run; what is absent is filled from the workspace. */
+  readonly run: Readonly<Record<string, unknown>> | undefined
+  /** All sets that apply to the workspace when undefined. */
+  readonly policySets: readonly string[] | undefined
+}
+
+/** Reference §5.4, the one-shot form: nothing is stored. */
+export async function evaluateWorkspacePolicies(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  question: PlanQuestion,
+): Promise<Result<readonly JudgedSetRow[], GovernanceRefusal>> {
+  const seen = findWorkspaceWith(context, caller, {
+    address: { workspaceId: question.workspaceId },
+    right: 'queuePlan',
+  })
+  if (!seen.ok) return seen
+  const plan = planOf(question.plan)
+  if (!plan.ok) return err(invalid('/data/attributes/plan', plan.error))
+  const sets = chosenSets(context, seen.value, question.policySets)
+  if (!sets.ok) return sets
+  const run = askedRun(context, caller, { seen: seen.value, given: question.run ?? {} })
+  return ok(await judgeSets(context, sets.value, { plan: plan.value, run }))
+}
+
+/** Sets that do not apply to the workspace are for those who may read policies. */
+function chosenSets(
+  context: GovernanceContext,
+  seen: SeenWorkspace,
+  ids: readonly string[] | undefined,
+): Result<readonly FrozenSet[], GovernanceRefusal> {
+  const { organization, standing, workspace } = seen
+  const applying = freezeSets(context, workspace.id)
+  if (ids === undefined) return ok(applying)
+  const readsAll = organizationPermissions(standing)['can-read-policies']
+  const chosen: FrozenSet[] = []
+  for (const [at, id] of [...new Set(ids)].entries()) {
+    const known = applying.find((set) => set.id === id)
+    const other = known === undefined && readsAll ? context.store.tables.policy_sets.find(id) : null
+    const isOwn = other?.organizationId === organization.id
+    if (known !== undefined) chosen.push(known)
+    else if (other && isOwn) chosen.push(frozenSet(context, appliedSet(context, other)))
+    else
+      return err(invalid(`/data/attributes/policy-sets/${at}`, `Policy set ${id} does not exist`))
+  }
+  return ok(chosen)
+}
+
+/** A run that is none yet: whoever asks would make it now. */
+function askedRun(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { seen, given }: { readonly seen: SeenWorkspace; readonly given: PlanQuestion['run'] & object },
+): PlainObject {
+  const assumed: PlainObject = {
+    id: '',
+    created_at: new Date(context.clock.nowMs()).toISOString(),
+    created_by: usernameOf(context, caller.userId),
+    message: '',
+    commit_sha: '',
+    is_destroy: false,
+    refresh: true,
+    refresh_only: false,
+    speculative: true,
+    target_addrs: null,
+    replace_addrs: null,
+    variables: {},
+  }
+  // It was read from JSON, which holds nothing but plain data.
+  const own = given as PlainObject
+  return { ...assumed, ...own, ...workspaceSubject(context, seen.workspace) }
+}
+
+/** Reference §5.4: tests a set again on the stored plan of a run. */
+export async function evaluatePolicySet(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  question: {
+    readonly policySetId: string
+    readonly runId: string
+    readonly toolVersion: string | undefined
+  },
+): Promise<Result<readonly JudgedSetRow[], GovernanceRefusal>> {
+  const { policySetId, runId, toolVersion } = question
+  const set = findPolicySet(context, caller, { policySetId, right: 'update' })
+  if (!set.ok) return set
+  const seen = findRun(context, caller, { runId, right: 'read' })
+  if (!seen.ok) return seen
+  const { run, plan: stored } = seen.value
+  // Another organization's run is not for these policies.
+  if (run.organizationId !== set.value.organization.id) return err(UNSEEN)
+  const plan = await readStoredPlan(context, stored)
+  if (plan === undefined) return err({ code: 'conflict', detail: 'The run has no plan yet' })
+  const asked = frozenSet(context, appliedSet(context, set.value.set))
+  const versioned = toolVersion === undefined ? asked : { ...asked, toolVersion }
+  return ok(await judgeSets(context, [versioned], { plan, run: runSubject(context, run) }))
+}

@@ -1,0 +1,136 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  UNSEEN,
+  type GovernanceRefusal,
+  type PolicyCheckRow,
+  type PolicyEvaluationRow,
+  type PolicySetOutcomeRow,
+  type RunPlanRow,
+  type RunRow,
+  type TaskStageRow,
+} from '../../model/index.ts'
+import type { Tables } from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import type { GovernanceContext } from '../context.ts'
+import type { WorkspaceRight } from '../permissions.ts'
+import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-workspace.ts'
+
+/** A run that the caller may read, with its plan and what else it may do in the workspace. */
+export interface SeenRun extends SeenWorkspace {
+  readonly run: RunRow
+  readonly plan: RunPlanRow
+}
+
+export interface RunWish {
+  readonly runId: string
+  /** What the caller must be allowed in the workspace. */
+  readonly right: WorkspaceRight
+}
+
+/** Who reads a workspace reads its runs (reference §4.5). */
+export function findRun(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { runId, right }: RunWish,
+): Result<SeenRun, GovernanceRefusal> {
+  const { runs, run_plans: plans } = context.store.tables
+  const run = runs.find(runId)
+  if (run === undefined) return err(UNSEEN)
+  const address = { workspaceId: run.workspaceId }
+  const seen = findWorkspaceWith(context, caller, { address, right })
+  return seen.ok ? ok({ ...seen.value, run, plan: plans.get(run.planId) }) : seen
+}
+
+/** The run of something that has its id. */
+function findOwner(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  owned: { readonly row: { readonly runId: string } | undefined; readonly right: WorkspaceRight },
+): Result<SeenRun, GovernanceRefusal> {
+  const { row, right } = owned
+  return row === undefined ? err(UNSEEN) : findRun(context, caller, { runId: row.runId, right })
+}
+
+export function findPlan(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { planId, right }: { readonly planId: string; readonly right: WorkspaceRight },
+): Result<SeenRun, GovernanceRefusal> {
+  return findOwner(context, caller, { row: context.store.tables.run_plans.find(planId), right })
+}
+
+export interface SeenCheck extends SeenRun {
+  readonly check: PolicyCheckRow
+}
+
+export function findCheck(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { checkId, right }: { readonly checkId: string; readonly right: WorkspaceRight },
+): Result<SeenCheck, GovernanceRefusal> {
+  const row = context.store.tables.policy_checks.find(checkId)
+  const seen = findOwner(context, caller, { row, right })
+  return seen.ok && row !== undefined ? ok({ ...seen.value, check: row }) : err(refusalOf(seen))
+}
+
+export interface SeenStage extends SeenRun {
+  readonly stage: TaskStageRow
+}
+
+export function findStage(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { stageId, right }: { readonly stageId: string; readonly right: WorkspaceRight },
+): Result<SeenStage, GovernanceRefusal> {
+  const row = context.store.tables.task_stages.find(stageId)
+  const seen = findOwner(context, caller, { row, right })
+  return seen.ok && row !== undefined ? ok({ ...seen.value, stage: row }) : err(refusalOf(seen))
+}
+
+export function findEvaluation(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  evaluationId: string,
+): Result<PolicyEvaluationRow, GovernanceRefusal> {
+  const row = context.store.tables.policy_evaluations.find(evaluationId)
+  const seen = findOwner(context, caller, { row, right: 'read' })
+  return seen.ok && row !== undefined ? ok(row) : err(refusalOf(seen))
+}
+
+export function findSetOutcome(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  outcomeId: string,
+): Result<PolicySetOutcomeRow, GovernanceRefusal> {
+  const row = context.store.tables.policy_set_outcomes.find(outcomeId)
+  const seen = findOwner(context, caller, { row, right: 'read' })
+  return seen.ok && row !== undefined ? ok(row) : err(refusalOf(seen))
+}
+
+function refusalOf(seen: Result<unknown, GovernanceRefusal>): GovernanceRefusal {
+  return seen.ok ? UNSEEN : seen.error
+}
+
+/** The check of a run; undefined where none is made. */
+export function checkOf(tables: Tables, runId: string): PolicyCheckRow | undefined {
+  return tables.policy_checks.rowsIn('run', runId)[0]
+}
+
+/** The stage of a run; undefined where none is made. */
+export function stageOf(tables: Tables, runId: string): TaskStageRow | undefined {
+  return tables.task_stages.rowsIn('run', runId)[0]
+}
+
+/** The evaluations of a stage: one for each kind, `opa` after `native`. */
+export function evaluationsOf(tables: Tables, stageId: string): readonly PolicyEvaluationRow[] {
+  return tables.policy_evaluations
+    .rowsIn('stage', stageId)
+    .toSorted((a, b) => (a.kind < b.kind ? -1 : a.kind > b.kind ? 1 : 0))
+}
+
+/** What the sets of an evaluation said, by their names. */
+export function outcomesOf(tables: Tables, evaluationId: string): readonly PolicySetOutcomeRow[] {
+  return tables.policy_set_outcomes
+    .rowsIn('evaluation', evaluationId)
+    .toSorted((a, b) => a.position - b.position)
+}

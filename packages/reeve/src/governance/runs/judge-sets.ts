@@ -1,0 +1,124 @@
+import type { v2 } from '@reeve/contract'
+import type { JudgedSetRow } from '../../model/index.ts'
+import {
+  outcomeOf,
+  type AskedPolicy,
+  type Judgement,
+  type PlainObject,
+  type PlanSubject,
+} from '../../policy/index.ts'
+import type { GovernanceContext } from '../context.ts'
+import { readPolicyCode, type AppliedPolicy } from '../policy-sets/applying-sets.ts'
+import type { FrozenSet } from './frozen-sets.ts'
+import { sensitiveTexts, withoutSecrets } from './redact-plan.ts'
+
+/** Of what one policy gives so much is kept. */
+const OUTPUTS_MAX = 100
+const FINDINGS_MAX = 100
+const OUTPUT_CHARS_MAX = 64 * 1024
+const MESSAGE_CHARS_MAX = 2_000
+
+type Judging = Pick<GovernanceContext, 'store' | 'policyAsker'>
+
+export interface JudgedPlan {
+  readonly plan: PlainObject
+  /** What policies may ask of the run (reference §5.2). */
+  readonly run: PlainObject
+}
+
+/** Asks every policy of every set about a plan. A policy in two sets is asked twice. */
+export async function judgeSets(
+  context: Judging,
+  sets: readonly FrozenSet[],
+  { plan, run }: JudgedPlan,
+): Promise<readonly JudgedSetRow[]> {
+  const said = new Map<AppliedPolicy, Judgement>()
+  for (const kind of ['opa', 'native'] as const) {
+    const policies = sets.flatMap((set) => (set.kind === kind ? set.policies : []))
+    if (policies.length === 0) continue
+    const subject = { kind: 'plan', plan, run: kind === 'opa' ? withoutUnset(run) : run } as const
+    const judgements = await askAll(context, policies, subject)
+    for (const [at, policy] of policies.entries()) said.set(policy, judgements[at] ?? UNASKED)
+  }
+  const secrets = sensitiveTexts(plan)
+  return sets.map((set) => judgedSet(set, said, secrets))
+}
+
+/** Reference policy-languages §9.2: for `opa` what was not given is not there. */
+function withoutUnset(run: PlainObject): PlainObject {
+  const unset = ['target_addrs', 'replace_addrs'].filter((name) => run[name] === null)
+  return Object.fromEntries(Object.entries(run).filter(([name]) => !unset.includes(name)))
+}
+
+/** One judgement for each policy; one whose code is gone fails closed. */
+async function askAll(
+  { store, policyAsker }: Judging,
+  policies: readonly AppliedPolicy[],
+  subject: PlanSubject,
+): Promise<readonly Judgement[]> {
+  const codes = new Map<string, string | undefined>()
+  // A blob can be read when it is durable.
+  await store.settled()
+  for (const { codeHash } of policies)
+    if (!codes.has(codeHash)) codes.set(codeHash, await readPolicyCode(store, codeHash))
+  const asked: AskedPolicy[] = []
+  for (const { name, kind, query, codeHash, params } of policies) {
+    const code = codes.get(codeHash)
+    if (code !== undefined) asked.push({ policy: { name, kind, query, code }, params })
+  }
+  const judgements = (await policyAsker.ask(subject, asked)).values()
+  return policies.map(({ codeHash }) =>
+    codes.get(codeHash) === undefined ? CODE_GONE : (judgements.next().value ?? UNASKED),
+  )
+}
+
+const CODE_GONE = errored('the code of the policy is not stored any more')
+const UNASKED = errored('the policy was not asked')
+
+function errored(message: string): Judgement {
+  const finding = { rule: null, line: null, column: null, message }
+  return { status: 'errored', output: [], findings: [finding] }
+}
+
+function judgedSet(
+  set: FrozenSet,
+  said: ReadonlyMap<AppliedPolicy, Judgement>,
+  secrets: readonly string[],
+): JudgedSetRow {
+  const { id, name, description, overridable, toolVersion } = set
+  const warnings: string[] = []
+  const outcomes = set.policies.map((policy) => {
+    const { judgement, warning } = bounded(said.get(policy) ?? UNASKED)
+    if (warning !== '') warnings.push(`${policy.name}: ${warning}`)
+    return withoutSecrets(outcomeOf(policy, judgement, overridable), secrets)
+  })
+  return { id, name, description, overridable, toolVersion, error: '', warnings, outcomes }
+}
+
+/** What is kept of a judgement, and what of it was left out. */
+export function bounded(judgement: Judgement): {
+  readonly judgement: Judgement
+  readonly warning: string
+} {
+  const output: unknown[] = []
+  let chars = 0
+  for (const item of judgement.output.slice(0, OUTPUTS_MAX)) {
+    chars += JSON.stringify(item)?.length ?? 0
+    if (chars > OUTPUT_CHARS_MAX) break
+    output.push(item)
+  }
+  const findings = judgement.findings.slice(0, FINDINGS_MAX).map(boundedFinding)
+  const left = judgement.output.length - output.length
+  const unfound = judgement.findings.length - findings.length
+  const parts = [
+    ...(left > 0 ? [`${left} more outputs are not kept`] : []),
+    ...(unfound > 0 ? [`${unfound} more findings are not kept`] : []),
+  ]
+  return { judgement: { ...judgement, output, findings }, warning: parts.join('; ') }
+}
+
+function boundedFinding({ value, ...finding }: v2.PolicyFinding): v2.PolicyFinding {
+  const message = finding.message.slice(0, MESSAGE_CHARS_MAX)
+  const isSmall = value !== undefined && JSON.stringify(value).length <= MESSAGE_CHARS_MAX
+  return { ...finding, message, ...(isSmall ? { value } : {}) }
+}

@@ -1,0 +1,155 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  invalid,
+  type GovernanceRefusal,
+  type OverrideRecord,
+  type PolicyCheckRow,
+  type RunRow,
+  type TaskStageRow,
+} from '../../model/index.ts'
+import { put, type Change } from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import {
+  checkOf,
+  evaluationsOf,
+  findCheck,
+  findStage,
+  type SeenCheck,
+  type SeenRun,
+  type SeenStage,
+} from './find-run.ts'
+import { checkStatusOf } from './judged-set.ts'
+import { afterCheck, afterStage } from './run-progress.ts'
+import { movedRun, stamped } from './run-states.ts'
+
+/** Whether somebody with the right could override the check now. */
+export function isCheckOverridable({ run, check }: Pick<SeenCheck, 'run' | 'check'>): boolean {
+  return check.status === 'soft_failed' && run.status === 'policy_override'
+}
+
+export function isStageOverridable({ run, stage }: Pick<SeenStage, 'run' | 'stage'>): boolean {
+  return stage.status === 'awaiting_override' && run.status === 'policy_override'
+}
+
+/** Reference §5.3: this run only; who, when and why stay with the check. */
+export async function overrideCheck(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { checkId, comment }: { readonly checkId: string; readonly comment: string | null },
+): Promise<Result<SeenCheck, GovernanceRefusal>> {
+  const seen = findCheck(context, caller, { checkId, right: 'overridePolicies' })
+  if (!seen.ok) return seen
+  const { check: before } = seen.value
+  if (!isCheckOverridable(seen.value))
+    return err({
+      code: 'conflict',
+      detail: `The policy check is ${before.status}: there is nothing to override`,
+    })
+  const record = recordOf(context, caller, { seen: seen.value, comment })
+  if (!record.ok) return record
+  const { atMs } = record.value
+  const check: PolicyCheckRow = {
+    ...before,
+    status: 'overridden',
+    statusMs: stamped(before.statusMs, 'overridden', atMs),
+    override: record.value,
+  }
+  const { path } = afterCheck({ run: seen.value.run, check: check.status })
+  const run = movedRun(seen.value.run, path, atMs)
+  await write(context, caller, { run, changes: [put('policy_checks', check)] })
+  return ok({ ...seen.value, check, run })
+}
+
+/** The same for the sets of a stage; then it is the check's turn. */
+export async function overrideStage(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { stageId, comment }: { readonly stageId: string; readonly comment: string | null },
+): Promise<Result<SeenStage, GovernanceRefusal>> {
+  const seen = findStage(context, caller, { stageId, right: 'overridePolicies' })
+  if (!seen.ok) return seen
+  const { stage: before } = seen.value
+  if (!isStageOverridable(seen.value))
+    return err({
+      code: 'conflict',
+      detail: `The task stage is ${before.status}: there is nothing to override`,
+    })
+  const record = recordOf(context, caller, { seen: seen.value, comment })
+  if (!record.ok) return record
+  const { atMs } = record.value
+  const stage: TaskStageRow = {
+    ...before,
+    status: 'passed',
+    statusMs: stamped(before.statusMs, 'passed', atMs),
+    updatedMs: atMs,
+    override: record.value,
+  }
+  const { run, changes } = afterOverride(context, seen.value.run, atMs)
+  await write(context, caller, {
+    run,
+    changes: [...changes, put('task_stages', stage), ...overridden(context, stage, atMs)],
+  })
+  return ok({ ...seen.value, stage, run })
+}
+
+/** The evaluations that failed. */
+function overridden(
+  { store }: GovernanceContext,
+  stage: TaskStageRow,
+  atMs: number,
+): readonly Change[] {
+  return evaluationsOf(store.tables, stage.id)
+    .filter(({ status }) => status === 'failed')
+    .map((one) =>
+      put('policy_evaluations', {
+        ...one,
+        status: 'overridden',
+        statusMs: stamped(one.statusMs, 'overridden', atMs),
+        updatedMs: atMs,
+      }),
+    )
+}
+
+/** The check was judged with the stage, on the same snapshot; now it counts. */
+function afterOverride(
+  { store }: GovernanceContext,
+  before: RunRow,
+  atMs: number,
+): { readonly run: RunRow; readonly changes: readonly Change[] } {
+  const check = checkOf(store.tables, before.id)
+  const judged = check === undefined ? undefined : checkStatusOf(check.sets ?? [])
+  const progress = afterStage({ run: before, stage: 'passed', check: judged })
+  const run = movedRun(before, progress.path, atMs)
+  if (check === undefined || progress.check === undefined) return { run, changes: [] }
+  const status = progress.check
+  const statusMs = stamped(check.statusMs, status, atMs)
+  return { run, changes: [put('policy_checks', { ...check, status, statusMs })] }
+}
+
+/** Who, when and why; an organization may want the last from everybody. */
+function recordOf(
+  { clock }: GovernanceContext,
+  caller: GovernanceCaller,
+  { seen, comment }: { readonly seen: SeenRun; readonly comment: string | null },
+): Result<OverrideRecord, GovernanceRefusal> {
+  const text = comment?.trim() ?? ''
+  if (seen.organization.requireOverrideComment && text === '')
+    return err(invalid('/comment', "Comment can't be blank: the organization requires one"))
+  return ok({ byId: caller.userId, atMs: clock.nowMs(), comment: text === '' ? null : text })
+}
+
+async function write(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { run, changes }: { readonly run: RunRow; readonly changes: readonly Change[] },
+): Promise<void> {
+  await commitWrite(context, {
+    action: 'RunOverridden',
+    caller,
+    organizationId: run.organizationId,
+    subjects: [run.id],
+    changes: [put('runs', run), ...changes],
+  })
+}

@@ -1,0 +1,154 @@
+import { v2 } from '@reeve/contract'
+import { Fault, messageOf } from '../../kit/fault.ts'
+import type { RunRow } from '../../model/index.ts'
+import { compareCreation, put } from '../../state/index.ts'
+import type { GovernanceHost } from '../context.ts'
+import { endedRows } from './decide-run.ts'
+import { openSets } from './frozen-sets.ts'
+import { judgedRows, unaskedRows } from './judged-run.ts'
+import { judgeSets } from './judge-sets.ts'
+import { runSubject } from './run-subject.ts'
+import { movedRun } from './run-states.ts'
+import { readStoredPlan } from './upload-plan.ts'
+
+/** A run that nobody uploads a plan for may be this much late in ending. */
+const EXPIRE_EVERY_MS = 60_000
+
+/** Ended in one commit; the rest waits for the next one. */
+const EXPIRED_MAX = 200
+
+export interface RunLoopLog {
+  warn(fields: object, message: string): void
+}
+
+export interface RunLoopOptions {
+  readonly context: GovernanceHost
+  readonly log: RunLoopLog
+}
+
+/**
+ * Asks the policies about plans that were uploaded, one run after the other, and ends runs whose
+ * plan never came (reference §5.4). What it has to do stands in the runs themselves, so a server
+ * that starts goes on where the last one stopped.
+ */
+export class RunLoop {
+  readonly #context: GovernanceHost
+  readonly #log: RunLoopLog
+  #cancelTimer: () => void = () => undefined
+  #cancelWatch: () => void = () => undefined
+  #running: Promise<void> | undefined
+  #stopped = false
+
+  constructor({ context, log }: RunLoopOptions) {
+    this.#context = context
+    this.#log = log
+  }
+
+  start(): void {
+    this.#follow()
+    this.#expireLater()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancelTimer()
+    this.#cancelWatch()
+    await this.#running
+  }
+
+  /** Asks about everything that waits; also what the tests call. A round is not joined by another. */
+  judge(): Promise<void> {
+    this.#running ??= this.#round().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  /** Ends the runs that have waited for their plan long enough. */
+  expire(): void {
+    const { store, clock } = this.#context
+    const nowMs = clock.nowMs()
+    const late = store.tables.runs
+      .rowsIn('status', 'pending')
+      .filter(({ createdMs }) => createdMs + v2.PLAN_UPLOAD_WAIT_MS_MAX <= nowMs)
+    try {
+      for (let at = 0; at < late.length; at += EXPIRED_MAX)
+        store.commit({
+          cause: undefined,
+          changes: () =>
+            late
+              .slice(at, at + EXPIRED_MAX)
+              .flatMap((run) => [
+                put('runs', movedRun(run, ['errored'], nowMs)),
+                ...endedRows(store.tables, run, nowMs),
+              ]),
+        })
+    } catch (thrown) {
+      // The storage has failed: the next start ends them.
+      if (!(thrown instanceof Fault)) throw thrown
+      this.#log.warn({ err: messageOf(thrown) }, 'runs without a plan could not be ended')
+    }
+  }
+
+  /** A commit only wakes it; it takes its work from the table. */
+  #follow(): void {
+    if (this.#stopped) return
+    this.#cancelWatch = this.#context.store.watches.watch([{ table: 'runs' }], () => this.#follow())
+    void this.judge()
+  }
+
+  #expireLater(): void {
+    this.#cancelTimer = this.#context.clock.after(EXPIRE_EVERY_MS, () => {
+      this.#expireLater()
+      this.expire()
+    })
+  }
+
+  async #round(): Promise<void> {
+    for (let run = this.#next(); run !== undefined && !this.#stopped; run = this.#next())
+      try {
+        await this.#judgeRun(run)
+      } catch (thrown) {
+        if (this.#context.store.fault !== undefined) return
+        this.#log.warn({ run: run.id, err: messageOf(thrown) }, 'policies could not be asked')
+        this.#giveUp(run)
+      }
+  }
+
+  /** The run that has waited longest. */
+  #next(): RunRow | undefined {
+    const { runs } = this.#context.store.tables
+    const [first] = [...runs.keysIn('status', 'post_plan_running')]
+      .map((key) => ({ key, createIndex: runs.createIndexOf(key) ?? 0 }))
+      .toSorted(compareCreation)
+    return first === undefined ? undefined : runs.get(first.key)
+  }
+
+  async #judgeRun(run: RunRow): Promise<void> {
+    const { store, clock } = this.#context
+    const startMs = clock.nowMs()
+    const plan = store.tables.run_plans.get(run.planId)
+    const document = await readStoredPlan(this.#context, plan)
+    if (document === undefined || plan.frozenSets === null)
+      throw new Fault('plan-gone', 'the plan of the run is not stored any more')
+    const sets = openSets(this.#context, plan.frozenSets)
+    const subject = { plan: document, run: runSubject(this.#context, run) }
+    const judged = await judgeSets(this.#context, sets, subject)
+    // To ask takes a while: somebody may have canceled it. What was asked while the server stops
+    // is asked again by the next one.
+    if (this.#stopped || store.tables.runs.find(run.id)?.status !== 'post_plan_running') return
+    const durationMs = clock.nowMs() - startMs
+    await store.commit({
+      cause: undefined,
+      changes: () => judgedRows(this.#context, { run, plan, sets, judged, durationMs }),
+    }).durable
+  }
+
+  /** Fails closed: a run whose policies cannot be asked does not go on. */
+  #giveUp({ id }: RunRow): void {
+    const { store } = this.#context
+    const run = store.tables.runs.find(id)
+    if (run?.status !== 'post_plan_running') return
+    store.commit({ cause: undefined, changes: () => unaskedRows(this.#context, run) })
+  }
+}

@@ -1,0 +1,65 @@
+import type { RunRow, WorkspaceRow } from '../../model/index.ts'
+import type { PlainObject } from '../../policy/index.ts'
+import { findShownUser } from '../caller.ts'
+import type { GovernanceContext } from '../context.ts'
+import { workspaceEffectiveTags } from '../projects/tags.ts'
+
+/** What policies may ask of a run (reference §5.2; policy-languages §3.4). */
+export function runSubject(context: Pick<GovernanceContext, 'store'>, run: RunRow): PlainObject {
+  return {
+    id: run.id,
+    created_at: new Date(run.createdMs).toISOString(),
+    created_by: usernameOf(context, run.createdById),
+    message: run.message ?? '',
+    commit_sha: run.commitSha ?? '',
+    is_destroy: run.isDestroy,
+    refresh: run.refresh,
+    refresh_only: run.refreshOnly,
+    speculative: run.planOnly,
+    target_addrs: run.targetAddresses.length === 0 ? null : run.targetAddresses,
+    replace_addrs: run.replaceAddresses.length === 0 ? null : run.replaceAddresses,
+    variables: Object.fromEntries(
+      // Values given with a run are taken for secret.
+      run.variableNames.map((name) => [name, { category: 'run', sensitive: true }]),
+    ),
+    ...workspaceSubject(context, context.store.tables.workspaces.get(run.workspaceId)),
+  }
+}
+
+/** The name of whoever did something; the site's own administrator is no user. */
+export function usernameOf(context: Pick<GovernanceContext, 'store'>, userId: string): string {
+  return findShownUser(context, userId)?.username ?? 'administrator'
+}
+
+/** Where a run is: its project, organization and workspace. */
+export function workspaceSubject(
+  { store }: Pick<GovernanceContext, 'store'>,
+  workspace: WorkspaceRow,
+): PlainObject {
+  const { tables } = store
+  const project = tables.projects.get(workspace.projectId)
+  const organization = tables.organizations.get(workspace.organizationId)
+  const tags = workspaceEffectiveTags(tables, workspace)
+  return {
+    project: { id: project.id, name: project.name },
+    organization: { name: organization.name },
+    workspace: {
+      id: workspace.id,
+      name: workspace.name,
+      created_at: new Date(workspace.createdMs).toISOString(),
+      description: workspace.description,
+      execution_mode: workspace.overwritesExecutionMode
+        ? workspace.executionMode
+        : organization.defaultExecutionMode,
+      auto_apply: workspace.autoApply,
+      tags: tags.map(({ binding }) => binding.key),
+      tag_bindings: tags.map(({ binding, inheritedFrom }) => ({
+        key: binding.key,
+        value: binding.value === '' ? null : binding.value,
+        inherited: inheritedFrom !== undefined,
+      })),
+      working_directory: workspace.workingDirectory,
+      vcs_repo: null,
+    },
+  }
+}

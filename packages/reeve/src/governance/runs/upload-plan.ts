@@ -1,0 +1,206 @@
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import type {
+  GovernanceRefusal,
+  PolicyCheckRow,
+  PolicyEvaluationRow,
+  RunPlanRow,
+  RunRow,
+  TaskStageRow,
+} from '../../model/index.ts'
+import type { PlainObject } from '../../policy/index.ts'
+import { planKey, put, type Change } from '../../state/index.ts'
+import type { GovernanceCaller } from '../caller.ts'
+import { commitWrite } from '../commit.ts'
+import type { GovernanceContext } from '../context.ts'
+import { newId } from '../ids.ts'
+import { findPlan, type SeenRun } from './find-run.ts'
+import { freezeSets, pinCode, sealSets, type FrozenSet } from './frozen-sets.ts'
+import { planCounts, planHasChanges, readPlan } from './plan-document.ts'
+import { afterPolicies } from './run-progress.ts'
+import { movedRun, stamped } from './run-states.ts'
+
+export interface PlanUpload {
+  readonly planId: string
+  readonly bytes: Uint8Array
+}
+
+/**
+ * Reference §5.4, step 2: keeps the plan and what the policies are at this moment; the loop asks
+ * them.
+ */
+export async function uploadPlan(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  { planId, bytes }: PlanUpload,
+): Promise<Result<SeenRun, GovernanceRefusal>> {
+  const text = await unzipped(bytes)
+  if (!text.ok) return text
+  const document = readPlan(text.value)
+  if (!document.ok) return err({ code: 'unprocessable', detail: document.error })
+  // To unzip takes a while: only what is true now counts.
+  const seen = findUploadable(context, caller, planId)
+  if (!seen.ok) return seen
+  const sets = freezeSets(context, seen.value.workspace.id)
+  const ingested = ingest(context, seen.value, { document: document.value, sets })
+  const { run } = ingested
+  const plan = { ...ingested.plan, bytes: text.value.length }
+  await commitWrite(context, {
+    action: 'RunPlanUploaded',
+    caller,
+    organizationId: run.organizationId,
+    subjects: [run.id, plan.id],
+    changes: [
+      put('runs', run),
+      put('run_plans', plan),
+      ...waitingRows(context, run, sets),
+      ...pinCode(context, sets, plan),
+    ],
+    blobs: [{ key: planKey(plan.id), bytes: text.value }],
+  })
+  return ok({ ...seen.value, run, plan })
+}
+
+/** The plan, for somebody who may upload it and while it is waited for. */
+function findUploadable(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  planId: string,
+): Result<SeenRun, GovernanceRefusal> {
+  const seen = findPlan(context, caller, { planId, right: 'queuePlan' })
+  if (!seen.ok) return seen
+  const { run, plan } = seen.value
+  if (plan.bytes !== null) return err({ code: 'conflict', detail: 'The run has a plan already' })
+  if (run.status !== 'pending')
+    return err({ code: 'conflict', detail: `The run is ${run.status}: it takes no plan any more` })
+  return seen
+}
+
+const gunzipAsync = promisify(gunzip)
+const GZIP_MAGIC = [0x1f, 0x8b] as const
+
+/** A plan may come zipped without saying so in a header. */
+async function unzipped(bytes: Uint8Array): Promise<Result<Uint8Array, GovernanceRefusal>> {
+  const isZipped = GZIP_MAGIC.every((byte, at) => bytes[at] === byte)
+  if (!isZipped) return ok(bytes)
+  const bytesMax = v2.PLAN_UPLOAD_BYTES_MAX
+  try {
+    return ok(await gunzipAsync(bytes, { maxOutputLength: bytesMax }))
+  } catch (thrown) {
+    // Everything that can go wrong is about the bytes.
+    const isLarge = thrown instanceof RangeError
+    return err(
+      isLarge
+        ? { code: 'too-large', bytesMax }
+        : { code: 'unprocessable', detail: 'The plan is not the gzip file that it begins as' },
+    )
+  }
+}
+
+interface Ingested {
+  readonly document: PlainObject
+  readonly sets: readonly FrozenSet[]
+}
+
+function ingest(
+  context: GovernanceContext,
+  { run: before, plan }: SeenRun,
+  { document, sets }: Ingested,
+): { readonly run: RunRow; readonly plan: RunPlanRow } {
+  const nowMs = context.clock.nowMs()
+  const counts = planCounts(document)
+  const hasChanges = planHasChanges(document, counts)
+  const run = { ...before, hasChanges }
+  // Without policies there is nothing to wait for.
+  const rest = sets.length > 0 ? (['post_plan_running'] as const) : afterPolicies(run)
+  return {
+    run: movedRun(run, ['planning', 'planned', ...rest], nowMs),
+    plan: {
+      ...plan,
+      counts,
+      hasChanges,
+      status: 'finished',
+      statusMs: stamped(plan.statusMs, 'finished', nowMs),
+      frozenSets: sets.length > 0 ? sealSets(context, sets) : null,
+    },
+  }
+}
+
+/** What callers can follow while the policies are asked. */
+function waitingRows(
+  { ids, clock }: GovernanceContext,
+  run: RunRow,
+  sets: readonly FrozenSet[],
+): readonly Change[] {
+  const nowMs = clock.nowMs()
+  const { organizationId, workspaceId, id: runId } = run
+  const owner = { organizationId, workspaceId, runId }
+  const changes: Change[] = []
+  const staged = sets.filter(({ isInStage }) => isInStage)
+  if (staged.length > 0) {
+    const stage: TaskStageRow = {
+      ...owner,
+      id: newId(ids, 'task-stages'),
+      status: 'running',
+      statusMs: { 'running-at': nowMs },
+      createdMs: nowMs,
+      updatedMs: nowMs,
+      override: null,
+    }
+    changes.push(put('task_stages', stage))
+    for (const kind of new Set(staged.map((set) => set.kind)))
+      changes.push(put('policy_evaluations', newEvaluation({ ...owner, ids, stage, kind })))
+  }
+  if (staged.length < sets.length) {
+    const check: PolicyCheckRow = {
+      ...owner,
+      id: newId(ids, 'policy-checks'),
+      status: 'pending',
+      statusMs: { 'pending-at': nowMs },
+      durationMs: 0,
+      sets: null,
+      override: null,
+    }
+    changes.push(put('policy_checks', check))
+  }
+  return changes
+}
+
+interface NewEvaluation {
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly runId: string
+  readonly ids: GovernanceContext['ids']
+  readonly stage: TaskStageRow
+  readonly kind: FrozenSet['kind']
+}
+
+function newEvaluation({ ids, stage, kind, ...owner }: NewEvaluation): PolicyEvaluationRow {
+  const { createdMs } = stage
+  return {
+    ...owner,
+    id: newId(ids, 'policy-evaluations'),
+    stageId: stage.id,
+    kind,
+    toolVersion: null,
+    status: 'running',
+    statusMs: { 'running-at': createdMs },
+    counts: { 'advisory-failed': 0, 'mandatory-failed': 0, passed: 0, errored: 0 },
+    createdMs,
+    updatedMs: createdMs,
+  }
+}
+
+/** The plan as it was uploaded; undefined before that. */
+export async function readStoredPlan(
+  { store }: Pick<GovernanceContext, 'store'>,
+  { id, bytes }: Pick<RunPlanRow, 'id' | 'bytes'>,
+): Promise<PlainObject | undefined> {
+  if (bytes === null) return undefined
+  await store.settled()
+  const stored = await store.readBlob(planKey(id))
+  const plan = stored === undefined ? undefined : readPlan(stored)
+  return plan?.ok === true ? plan.value : undefined
+}

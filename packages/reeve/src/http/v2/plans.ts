@@ -1,0 +1,55 @@
+import { v2 } from '@reeve/contract'
+import {
+  findPlan,
+  readStoredPlan,
+  redactPlan,
+  uploadPlan,
+  type GovernanceContext,
+} from '../../governance/index.ts'
+import { ok } from '../../kit/result.ts'
+import { answer, NO_CONTENT, single } from './documents.ts'
+import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
+import { planResource } from './resources/run.ts'
+
+const { v2Routes } = v2
+
+/** Reference §5.4, step 2. */
+export function planEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  return [
+    endpoint(v2Routes.readPlan, ({ caller, params }) =>
+      answer(findPlan(context, caller, { planId: params.plan_id, right: 'read' }), (seen) =>
+        single(planResource(seen)),
+      ),
+    ),
+    endpoint(
+      v2Routes.uploadPlan,
+      async ({ caller, params, body }) =>
+        answer(await uploadPlan(context, caller, { planId: params.plan_id, bytes: body }), (seen) =>
+          ok({ kind: 'document', status: 202, document: { data: planResource(seen) } }),
+        ),
+      {
+        bytesMax: v2.PLAN_UPLOAD_BYTES_MAX,
+        guard: ({ caller, params }) =>
+          findPlan(context, caller, { planId: params.plan_id, right: 'queuePlan' }),
+      },
+    ),
+    endpoint(v2Routes.readPlanJson, (request) => readJson(context, request)),
+  ]
+}
+
+/** What the plan itself calls sensitive is masked; policies alone see it (reference §5.4). */
+async function readJson(
+  context: GovernanceContext,
+  { caller, params }: V2Request<typeof v2Routes.readPlanJson>,
+): Promise<Outcome> {
+  const seen = findPlan(context, caller, { planId: params.plan_id, right: 'read' })
+  if (!seen.ok) return seen
+  const plan = await readStoredPlan(context, seen.value.plan)
+  if (plan === undefined) return NO_CONTENT
+  return ok({
+    kind: 'bytes',
+    status: 200,
+    bytes: Buffer.from(JSON.stringify(redactPlan(plan))),
+    headers: { 'content-type': 'application/json' },
+  })
+}

@@ -1,0 +1,178 @@
+import { v2 } from '@reeve/contract'
+import {
+  checkOf,
+  createRun,
+  decideRun,
+  findDecidable,
+  findRun,
+  isResting,
+  listRuns,
+  reportRun,
+  stageOf,
+  type GovernanceContext,
+  type SeenRun,
+} from '../../governance/index.ts'
+import type { Random } from '../../kit/clock.ts'
+import { ok } from '../../kit/result.ts'
+import { runBlocking } from '../blocking.ts'
+import type { Lifecycle } from '../lifecycle.ts'
+import { answer, created, paged, single, windowOf } from './documents.ts'
+import {
+  endpoint,
+  type Outcome,
+  type Resource,
+  type V2Endpoint,
+  type V2Request,
+} from './endpoint.ts'
+import { policyCheckResource, taskStageResource } from './resources/policy-results.ts'
+import { creatorResource, planResource, runResource } from './resources/run.ts'
+import { workspaceResource } from './resources/workspace.ts'
+
+const { v2Routes, RUN_INCLUDES } = v2
+
+export interface RunHost {
+  readonly context: GovernanceContext
+  /** A read that waits must not hold up a stop. */
+  readonly lifecycle: Lifecycle
+  readonly random: Random
+}
+
+/** Reference §4.8, §5.4. */
+export function runEndpoints(host: RunHost): readonly V2Endpoint[] {
+  const { context } = host
+  const includes = { includes: RUN_INCLUDES }
+  return [
+    endpoint(v2Routes.createRun, async ({ caller, body }) =>
+      answer(await createRun(context, caller, body.data), (seen) =>
+        created(runResource(context, seen, caller.userId)),
+      ),
+    ),
+    endpoint(v2Routes.listWorkspaceRuns, (request) => answerList(context, request), includes),
+    endpoint(v2Routes.readRun, (request) => read(host, request), includes),
+    endpoint(
+      v2Routes.reportRun,
+      async ({ caller, params, body }) =>
+        answer(
+          await reportRun(context, caller, {
+            runId: params.run_id,
+            status: body.data.attributes.status,
+          }),
+          (seen) => single(runResource(context, seen, caller.userId)),
+        ),
+      {
+        guard: ({ caller, params }) =>
+          findRun(context, caller, { runId: params.run_id, right: 'queueApply' }),
+      },
+    ),
+    ...decisionEndpoints(context),
+  ]
+}
+
+function decisionEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
+  const routes = [
+    ['apply', v2Routes.applyRun],
+    ['discard', v2Routes.discardRun],
+    ['cancel', v2Routes.cancelRun],
+  ] as const
+  return routes.map(([action, route]) =>
+    endpoint(
+      route,
+      async ({ caller, params, body }) =>
+        answer(
+          await decideRun(context, caller, {
+            runId: params.run_id,
+            action,
+            comment: body?.comment ?? null,
+          }),
+          () => ok({ kind: 'empty', status: 202 }),
+        ),
+      {
+        guard: ({ caller, params }) =>
+          findDecidable(context, caller, { runId: params.run_id, action }),
+      },
+    ),
+  )
+}
+
+function answerList(
+  context: GovernanceContext,
+  request: V2Request<typeof v2Routes.listWorkspaceRuns>,
+): Outcome {
+  const { caller, params, page, includes } = request
+  const found = listRuns(context, caller, { workspaceId: params.workspace_id, ...windowOf(page) })
+  return answer(found, ({ runs, total }) =>
+    paged(request, {
+      items: runs.map((seen) => runResource(context, seen, caller.userId)),
+      total,
+      ...includedIn(context, runs, includes),
+    }),
+  )
+}
+
+async function read(
+  host: RunHost,
+  { caller, params, query, includes }: V2Request<typeof v2Routes.readRun>,
+): Promise<Outcome> {
+  const { context } = host
+  const find = () => findRun(context, caller, { runId: params.run_id, right: 'read' })
+  const first = find()
+  if (!first.ok) return first
+  if (query.wait !== undefined && query.wait > 0) await rested(host, first.value, query.wait)
+  // Rights may have changed while it waited.
+  return answer(find(), (seen) =>
+    single(runResource(context, seen, caller.userId), includedIn(context, [seen], includes)),
+  )
+}
+
+/** Waits until nothing happens to the run by itself, or the time is over (reference §5.4). */
+async function rested(
+  { context, lifecycle, random }: RunHost,
+  { run }: SeenRun,
+  seconds: number,
+): Promise<void> {
+  const { store, clock } = context
+  const { runs } = store.tables
+  const isAtRest = (): boolean => {
+    const now = runs.find(run.id)
+    return now === undefined || isResting(now.status)
+  }
+  const hold = lifecycle.hold()
+  const wait = `${Math.min(seconds, v2.RUN_WAIT_SECONDS_MAX)}s`
+  try {
+    await runBlocking(
+      { store, clock, random },
+      { minIndex: 1, wait, hold },
+      {
+        index: () => (isAtRest() ? 2 : 1),
+        watch: [{ table: 'runs', key: run.id }],
+      },
+    )
+  } finally {
+    lifecycle.release(hold)
+  }
+}
+
+function includedIn(
+  context: GovernanceContext,
+  runs: readonly SeenRun[],
+  includes: ReadonlySet<string>,
+): { readonly included?: readonly Resource[] } {
+  if (includes.size === 0) return {}
+  const { tables } = context.store
+  const included = runs.flatMap((seen): Resource[] => {
+    const check = checkOf(tables, seen.run.id)
+    const stage = stageOf(tables, seen.run.id)
+    return [
+      ...(includes.has('plan') ? [planResource(seen)] : []),
+      ...(includes.has('policy_checks') && check !== undefined
+        ? [policyCheckResource(context, { ...seen, check })]
+        : []),
+      ...(includes.has('task_stages') && stage !== undefined
+        ? [taskStageResource(context, { ...seen, stage })]
+        : []),
+      ...(includes.has('created_by') ? [creatorResource(context, seen)] : []),
+      ...(includes.has('workspace') ? [workspaceResource(context, seen)] : []),
+    ]
+  })
+  return { included }
+}

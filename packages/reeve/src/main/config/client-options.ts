@@ -1,0 +1,155 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import { isObject, toBool, type Value } from '../../lang/hcl/index.ts'
+import type { HostVolumeConfig } from './agent-config.ts'
+import type { Kind } from './kind.ts'
+import { always, depends, option } from './option.ts'
+import { duration, matching, path } from './text-kinds.ts'
+import { bool, integer } from './value-kinds.ts'
+
+type HostVolumes = Readonly<Record<string, HostVolumeConfig>>
+
+const VOLUMES_MAX = 256
+const VOLUMES_WANTED =
+  `at most ${VOLUMES_MAX} blocks \`host_volume "name" { path = "/srv/data" }\`, each with an ` +
+  'absolute path and, if it may only be read, `read_only = true`'
+
+/** `[0]` and the like at the end: a job may ask for one for each of its allocations. */
+const VOLUME_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(?:\[\d{1,6}\])?$/
+
+const hostVolumes: Kind<HostVolumes> = {
+  name: 'labelled blocks',
+  flag: 'once',
+  isMap: true,
+  isLabelled: true,
+  isSecret: false,
+  fromValue: (value) => {
+    const pairs = isObject(value) ? Object.entries(value) : undefined
+    if (pairs === undefined || pairs.length > VOLUMES_MAX) return err(VOLUMES_WANTED)
+    const volumes: [string, HostVolumeConfig][] = []
+    for (const [name, fields] of pairs) {
+      const volume = VOLUME_NAME.test(name) ? readVolume(fields) : undefined
+      if (volume === undefined)
+        return err(`${VOLUMES_WANTED} (look at ${JSON.stringify(name.slice(0, 64))})`)
+      volumes.push([name, volume])
+    }
+    return ok(Object.fromEntries(volumes))
+  },
+  fromText: () => err(`${VOLUMES_WANTED}, which only a file can hold`),
+  merge: (lower, higher) => ({ ...lower, ...higher }),
+  toPlain: (value) =>
+    Object.fromEntries(
+      Object.entries(value).map(([name, volume]) => [
+        name,
+        { path: volume.path, read_only: volume.readOnly },
+      ]),
+    ),
+}
+
+function readVolume(fields: Value): HostVolumeConfig | undefined {
+  if (!isObject(fields)) return undefined
+  const { path: where = null, read_only: readOnly = null, ...others } = fields
+  const place: Result<string, string> = path.fromValue(where)
+  const isReadOnly = readOnly === null ? false : toBool(readOnly)
+  if (!place.ok || isReadOnly === undefined || Object.keys(others).length > 0) return undefined
+  return { path: place.value, readOnly: isReadOnly }
+}
+
+const percent = integer({ min: 1, max: 100 })
+const bridgeName = matching(
+  'the name of a network device: 1 to 15 letters, digits, "_" and "-", the first a letter',
+  /^[A-Za-z][A-Za-z0-9_-]{0,14}$/,
+)
+const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
+const subnet = matching(
+  'a network of IPv4 addresses such as "172.30.64.0/20", from /8 to /28',
+  new RegExp(`^${OCTET}(?:\\.${OCTET}){3}/(?:[89]|1\\d|2[0-8])$`),
+)
+
+const noVolumes: HostVolumes = {}
+
+/** What a node lends to its tasks, and what it does for and with them. */
+export const clientOptions = {
+  hostVolumes: option({
+    kind: hostVolumes,
+    file: ['client', 'host_volume'],
+    byDefault: always(noVolumes, 'none'),
+    help:
+      'A directory of the machine that jobs may mount, by the label of its block: `path`, and ' +
+      '`read_only` (default `false`).',
+    read: (config) => config.client.hostVolumes,
+  }),
+  fileArtifacts: option({
+    kind: bool,
+    file: ['client', 'artifact', 'allow_files'],
+    byDefault: always(false, '`false`'),
+    help: 'Whether artifacts may be files of the machine: every job could then read what the agent can.',
+    read: (config) => config.client.allowsFileArtifacts,
+  }),
+  secretsInMemory: option({
+    kind: bool,
+    file: ['client', 'secrets_in_memory'],
+    environment: 'REEVE_SECRETS_IN_MEMORY',
+    byDefault: depends('`true`; `false` with `--dev`', ({ dev }) => !dev),
+    help:
+      'Whether the `secrets` of tasks are kept in memory and never on the disk; only where the ' +
+      'agent is root and may mount.',
+    read: (config) => config.client.secretsInMemory,
+  }),
+  killTimeoutMax: option({
+    kind: duration({ msMin: 1_000, msMax: 24 * 3_600_000 }),
+    file: ['client', 'max_kill_timeout'],
+    environment: 'REEVE_MAX_KILL_TIMEOUT',
+    byDefault: always(30_000, '`30s`'),
+    help: 'The longest that a task may ask for between its kill signal and the forced end.',
+    read: (config) => config.client.killTimeoutMsMax,
+  }),
+  bridgeName: option({
+    kind: bridgeName,
+    file: ['client', 'bridge_network_name'],
+    byDefault: always('reeve0', '`reeve0`'),
+    help: 'The device that joins the networks of allocations in the mode `bridge`.',
+    read: (config) => config.client.bridge.name,
+  }),
+  bridgeSubnet: option({
+    kind: subnet,
+    file: ['client', 'bridge_network_subnet'],
+    byDefault: always('172.30.64.0/20', '`172.30.64.0/20`'),
+    help: 'Their addresses; the first is the machine’s own.',
+    read: (config) => config.client.bridge.subnet,
+  }),
+  garbageInterval: option({
+    kind: duration({ msMin: 1_000, msMax: 24 * 3_600_000 }),
+    file: ['client', 'gc_interval'],
+    byDefault: always(60_000, '`1m`'),
+    help: 'How often the node looks whether directories of ended allocations have to go.',
+    read: (config) => config.client.garbage.lookMs,
+  }),
+  garbageDisk: option({
+    kind: percent,
+    file: ['client', 'gc_disk_usage_threshold'],
+    byDefault: always(80, '`80`'),
+    help: 'They go, the oldest first, when more than this percentage of the disk is taken,',
+    read: (config) => config.client.garbage.diskPercent,
+  }),
+  garbageInodes: option({
+    kind: percent,
+    file: ['client', 'gc_inode_usage_threshold'],
+    byDefault: always(70, '`70`'),
+    help: 'or of its inodes,',
+    read: (config) => config.client.garbage.inodePercent,
+  }),
+  garbageAllocations: option({
+    kind: integer({ min: 1, max: 100_000 }),
+    file: ['client', 'gc_max_allocs'],
+    byDefault: always(50, '`50`'),
+    help: 'or when the node has more allocations than this, running or not.',
+    read: (config) => config.client.garbage.allocations,
+  }),
+  garbageAtOnce: option({
+    kind: integer({ min: 1, max: 64 }),
+    file: ['client', 'gc_parallel_destroys'],
+    byDefault: always(2, '`2`'),
+    help: 'How many are removed at once.',
+    read: (config) => config.client.garbage.atOnce,
+  }),
+}
