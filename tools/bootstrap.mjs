@@ -57,6 +57,10 @@ async function main([name, ...args]) {
 
   const { setUp } = await import('./setup/run.mjs')
   if (!(await setUp(root))) process.exit(1)
+  if (name === 'test' && args.every((filter) => /docker|podman/.test(filter))) {
+    const { setUpContainers } = await import('./setup/containers.mjs')
+    await setUpContainers(root)
+  }
 
   const { default: child } = await import('./setup/child.cjs')
   const { findRuntime, MISSING_RUNTIME } = await import('./setup/runtime.cjs')

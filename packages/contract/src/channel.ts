@@ -6,6 +6,7 @@ import {
   UnwatchMessage,
   WatchMessage,
 } from './catalog.ts'
+import { MigrateMessage, NoDataMessage } from './migrate.ts'
 import { OpenMessage, ReplyMessage, RequestMessage } from './remote.ts'
 import { Index, MapOf, Nullable, type Shape } from './shape.ts'
 import {
@@ -37,6 +38,7 @@ import { TaskEvent, TaskState } from './v1/task-state.ts'
  *            ◄──────────────────────── request     and open: see remote.ts
  *     reply  ──────────────────────────►
  *     services, watch ─────────────────►           and what follows: see catalog.ts
+ *     migrate ─────────────────────────►           see migrate.ts
  */
 export const NODE_CHANNEL_PATH = '/v1/internal/node'
 
@@ -137,6 +139,7 @@ export const AgentMessage = Type.Union([
   ServicesMessage,
   WatchMessage,
   UnwatchMessage,
+  MigrateMessage,
 ])
 export type AgentMessage = Shape<typeof AgentMessage>
 
@@ -229,5 +232,6 @@ export const ServerMessage = Type.Union([
   OpenMessage,
   ServicesAck,
   FactsMessage,
+  NoDataMessage,
 ])
 export type ServerMessage = Shape<typeof ServerMessage>

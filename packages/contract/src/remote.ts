@@ -46,7 +46,8 @@ export type NodeRequest = Shape<typeof NodeRequest>
 
 /**
  * What is a stream. `exec` carries the frames of spec W as texts, both ways; the others carry bytes
- * from the node only, framed as reference §8.5 has it when asked for.
+ * from the node only, framed as reference §8.5 has it when asked for; `take-data` carries those of
+ * another node's `data` to this one (migrate.ts).
  */
 export const NodeStreamRequest = Type.Union([
   Type.Object({
@@ -87,6 +88,12 @@ export const NodeStreamRequest = Type.Union([
       ),
     ),
   }),
+  Type.Object({
+    verb: Type.Literal('data'),
+    allocation,
+    tasks: Type.Array(Type.String(), { description: 'Those whose own data is wanted too.' }),
+  }),
+  Type.Object({ verb: Type.Literal('take-data'), allocation }),
 ])
 export type NodeStreamRequest = Shape<typeof NodeStreamRequest>
 

@@ -1,7 +1,7 @@
 /**
  * Native policies that are nearly right, and random ones that are. Each must be evaluated or
- * refused in time and with a place, nothing may be thrown, and a second engine must come to the same
- * answer.
+ * refused in time and with a place, nothing may be thrown, and a second engine must come to the
+ * same answer.
  * `node packages/reeve/fuzz/native.fuzz.ts [--seconds N] [--seed S]`.
  */
 import {

@@ -9,7 +9,7 @@ const target = {
   Namespace: Type.String({ description: 'Used when the query names no namespace.' }),
 }
 
-/** Spec W: PolicyOverride; the reason is this product's own, and kept with the override. */
+/** Spec W: Create job. The reason is this product's own, and kept with the override. */
 const override = {
   PolicyOverride: Type.Boolean({ description: 'Pass over soft-mandatory policies that deny.' }),
   PolicyOverrideComment: Type.String({ description: 'Why; at most 1000 characters are kept.' }),

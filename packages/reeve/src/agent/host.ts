@@ -1,6 +1,7 @@
 import type { Clock, Random } from '../kit/clock.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Log } from './log.ts'
+import type { Migrations } from './migrate/migrations.ts'
 import type { AllocationNetworks } from './network/allocation-network.ts'
 import type { NodeFacts } from './node-facts.ts'
 import type { CatalogClient } from './services/catalog-client.ts'
@@ -31,6 +32,8 @@ export interface AgentHost {
   readonly services?: NodeServices
   /** Networks of allocations; undefined on a node that has only its own. */
   readonly networks?: AllocationNetworks
+  /** Data of allocations that other nodes had; undefined where no server is asked for any. */
+  readonly migrations?: Migrations
   /** The node as last fingerprinted. */
   node(): NodeFacts
   /** Settles when a server has said what this node should run. */

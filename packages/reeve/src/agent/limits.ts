@@ -99,6 +99,11 @@ export const AGENT_LIMITS = {
   garbageAtOnce: 2,
   /** Reference scheduling §33: the size of a task's secrets when it asks for none. */
   secretsMB: 1,
+  /** Reference scheduling §36: how long an allocation waits for data from another node, in all. */
+  dataMsMax: 60 * 60_000,
+  /** Bytes of it in one message, and how deep its directories may be. */
+  dataChunkBytes: 64 * 1024,
+  dataDepthMax: 128,
   /** Texts that checksum files may have. */
   checksumFileBytesMax: 1024 * 1024,
 } as const

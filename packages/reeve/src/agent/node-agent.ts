@@ -23,6 +23,7 @@ import type { Dial } from './link/channel.ts'
 import { ServerLink } from './link/server-link.ts'
 import type { DesiredEnvelope } from './link/server-message.ts'
 import type { Log } from './log.ts'
+import { Migrations } from './migrate/migrations.ts'
 import type { AllocationNetworks } from './network/allocation-network.ts'
 import type { NodeFacts } from './node-facts.ts'
 import { agentRemote } from './remote/agent-remote.ts'
@@ -97,6 +98,7 @@ export class NodeAgent {
   readonly #garbage: GarbageWatch
   readonly #services: NodeServices
   readonly #catalog: CatalogClient
+  readonly #migrations: Migrations
   #listed = new Set<string>()
   #identity: StorageIdentity | undefined
   #fingerprint: Fingerprint | undefined
@@ -120,6 +122,7 @@ export class NodeAgent {
         message.kind === 'facts'
           ? this.#catalog.received(message)
           : this.#services.acknowledged(message),
+      noData: ({ allocation, reason }) => this.#migrations.refused(allocation, reason),
       heard: () => this.#alone.heard(),
       requested: ({ id, request }) => this.#remote.reply(id, request),
       opened: ({ stream, request }, answer) => this.#remote.stream(stream, request, answer),
@@ -127,6 +130,8 @@ export class NodeAgent {
     const say = (message: object): void => this.#link.say(message)
     this.#catalog = new CatalogClient(say)
     const { workspace } = options.storage
+    const isHere = (id: string): boolean => this.#runners.has(id)
+    this.#migrations = new Migrations({ clock, workspace, say, isHere })
     this.#services = new NodeServices({
       clock,
       log,
@@ -203,6 +208,7 @@ export class NodeAgent {
       killTimeoutMsMax: killTimeoutMsMax ?? AGENT_LIMITS.killTimeoutMsMax,
       services: this.#services,
       catalog: this.#catalog,
+      migrations: this.#migrations,
       starts: new Slots(AGENT_LIMITS.startsInFlightMax),
       recordsDir: storage.recordsDir,
       bootId: this.#known().bootId,
@@ -245,6 +251,7 @@ export class NodeAgent {
       log,
       workspace: storage.workspace,
       allowsExec,
+      migrations: this.#migrations,
       runners: this.#runners,
       mhzPerCore: () => {
         const { Cpu } = this.#registration().NodeResources
@@ -298,6 +305,7 @@ export class NodeAgent {
     this.#listed = new Set()
     this.#services.welcomed()
     this.#catalog.welcomed()
+    this.#migrations.welcomed()
     const skewMs = clock.nowMs() - serverTimeMs
     if (Math.abs(skewMs) > SKEW_MS_MAX) log.warn({ skewMs }, "this node's clock is wrong")
     log.info({ node: this.nodeId }, 'connected to a server')

@@ -43,7 +43,7 @@ function numbered(count: number, write: (i: number) => string): string {
   return Array.from({ length: count }, (_, i) => write(i)).join()
 }
 
-/** Beginnings of objects that share a hash count once; so many more than the limit surely do not. */
+/** Beginnings of objects that share a hash count once; so many over the limit surely do not. */
 const SHARED = 1_000
 
 const within: readonly { name: string; text: string }[] = [

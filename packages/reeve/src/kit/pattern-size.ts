@@ -1,8 +1,8 @@
 /**
  * About how many instructions a regular expression is compiled to, told from its text. Compiling
- * takes some microseconds for each, and a short text can stand for very many: `a{1000}` five hundred
- * times takes two seconds. So this is asked before anything is compiled. It goes over the text once,
- * and is never far below the truth; what is no regular expression has a size too.
+ * takes some microseconds for each, and a short text can stand for very many: `a{1000}` five
+ * hundred times takes two seconds. So this is asked before anything is compiled. It goes over the
+ * text once, and is never far below the truth; what is no regular expression has a size too.
  */
 export function patternSize(text: string): number {
   const folds = FOLDS.test(text)

@@ -53,7 +53,14 @@ for (const { args, out } of saidCases)
     assert.deepEqual(await reeve(args), { code: 0, out, err: '' })
   })
 
-for (const path of [[], ['agent'], ['config'], ['config', 'validate'], ['version']])
+for (const path of [
+  [],
+  ['agent'],
+  ['config'],
+  ['config', 'validate'],
+  ['policy', 'test'],
+  ['version'],
+])
   test(`reeve ${[...path, '--help'].join(' ')}: shows usage and examples`, async () => {
     const { code, out, err } = await reeve([...path, '--help'])
     assert.equal(code, 0)

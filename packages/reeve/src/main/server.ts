@@ -14,6 +14,7 @@ import {
   Presence,
   StateView,
 } from '../control/index.ts'
+import { RunLoop } from '../governance/index.ts'
 import { createApp, type App } from '../http/index.ts'
 import { PolicyThread } from '../judging/index.ts'
 import type { Fault } from '../kit/fault.ts'
@@ -83,6 +84,7 @@ export class Server {
       new AuditLoop({ ...shared, limits: config.audit }),
       new LockLoop(shared),
       new AutoDestroyLoop(shared),
+      new RunLoop({ context, log }),
       new CheckpointLoop({ ...shared, retention: config.eventLog }),
     ]
     this.app = createApp({
@@ -129,8 +131,8 @@ export class Server {
   async stop(): Promise<void> {
     await this.app.close()
     await this.context.jobFiles.stop()
-    await this.#policyAsker.stop()
     for (const loop of this.#loops) await loop.stop()
+    await this.#policyAsker.stop()
     await this.store.close()
   }
 }

@@ -145,6 +145,12 @@ export const LIMITS = {
   /** Reference §7.2: signs of life on a stream, and how long none may come. */
   nodeStreamPingMs: 10_000,
   nodeStreamSilentMsMax: 60_000,
+  /**
+   * Allocations of one node that wait for data of other nodes at once, and how long each may wait
+   * for the end of the one before it. Reference scheduling §36.
+   */
+  nodeMigrationsMax: 256,
+  nodeMigrationWaitMsMax: 60 * 60_000,
   /** How long the first frame of an exec channel may take. */
   execHandshakeMsMax: 10_000,
   /** Reference §7.2: a frame of exec carries up to 64 KiB, in base64. */

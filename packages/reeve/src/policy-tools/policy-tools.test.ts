@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
@@ -284,4 +284,40 @@ test('policy tools: a path without policies is told', async (t) => {
   const paths = [await temporaryDirectory(t)]
   assert.equal(await checkPolicies({ paths, isJson: false, terminal }), 1)
   assert.match(written.err, /There is no policy/)
+})
+
+test('policy test: a set whose file has another name is found when it lists policies', async (t) => {
+  const folder = await aFolder(t)
+  await rename(join(folder, 'native.hcl'), join(folder, 'other.hcl'))
+  const { code, out } = await runTests([folder])
+  assert.match(out, /PASS {2}limits\/large\.json/)
+  assert.equal(code, 0)
+})
+
+test('policy test: other files of the same language are left alone', async (t) => {
+  const folder = await temporaryDirectory(t)
+  await mkdir(join(folder, 'test/a'), { recursive: true })
+  await writeFile(join(folder, 'a.native'), 'main = true\n')
+  await writeFile(join(folder, 'web.hcl'), 'job "web" {\n  type = "service"\n}\n')
+  await writeFile(join(folder, 'test/a/pass.json'), '{}')
+  const { code, out } = await runTests([folder])
+  assert.match(out, /PASS {2}a\/pass\.json/)
+  assert.equal(code, 0)
+})
+
+test('policy check: the query of a set must be one', async (t) => {
+  const folder = await aFolder(t, {
+    'policies.hcl': 'policy "deny" {\n  query = "data.jobs["\n}\n',
+  })
+  const { written, terminal } = aTerminal()
+  assert.equal(await checkPolicies({ paths: [folder], isJson: false, terminal }), 1)
+  assert.match(written.err, /query of "deny"/)
+})
+
+test('policy test: a directory without tests is told', async (t) => {
+  const folder = await temporaryDirectory(t)
+  await writeFile(join(folder, 'a.native'), 'main = true\n')
+  const { code, err } = await runTests([folder])
+  assert.equal(err, 'There are no tests.\n')
+  assert.equal(code, 1)
 })

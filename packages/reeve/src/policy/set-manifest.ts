@@ -18,7 +18,7 @@ import {
 import { isPlainObject } from './plain.ts'
 import type { PlainObject } from './subject.ts'
 
-/** What the archive of a policy set says of itself: which files are policies, and at which level. */
+/** What the archive of a policy set says of itself: which files are policies, at which level. */
 export interface SetManifest {
   /** By name. */
   readonly policies: readonly ManifestPolicy[]

@@ -60,7 +60,6 @@ export {
   jobVersionKey,
   namespacedKey,
   scalingEventsKey,
-  verdictKey,
 } from './tables.ts'
 export type { Row, TableName, Tables } from './tables.ts'
 export { nextVersionNumber, versionRows } from './version-rows.ts'

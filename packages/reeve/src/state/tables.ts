@@ -86,7 +86,7 @@ export function dispatchKey(namespace: string, parentId: string, token: string):
 }
 
 /** The verdicts of a namespace sort by time. */
-export function verdictKey(namespace: string, index: number, id: string): string {
+function verdictKey(namespace: string, index: number, id: string): string {
   return `${namespace}!${String(index).padStart(16, '0')}!${id}`
 }
 

@@ -40,8 +40,9 @@ const OUTPUT = `begin\n${'x'.repeat(OUTPUT_BYTES)}\nend\n`
 
 const NO_RESCHEDULE = { Attempts: 0, Unlimited: false }
 
-function aJob(id: string, driver: string, scripts: readonly string[]) {
-  const TaskGroups = scripts.map((script, n) => ({
+/** A batch job with one group for each driver in the list. */
+function aJob(id: string, drivers: readonly string[], scriptOf: (n: number) => string) {
+  const TaskGroups = drivers.map((driver, n) => ({
     Name: `g${n}`,
     RestartPolicy: { Attempts: 0, Mode: 'fail' },
     ReschedulePolicy: NO_RESCHEDULE,
@@ -50,7 +51,7 @@ function aJob(id: string, driver: string, scripts: readonly string[]) {
       {
         Name: TASK,
         Driver: driver,
-        Config: { command: '/bin/sh', args: ['-c', script] },
+        Config: { command: '/bin/sh', args: ['-c', scriptOf(n)] },
         Resources: { CPU: 1, MemoryMB: 32 },
         LogConfig: { MaxFiles: 2, MaxFileSizeMB: 1 },
         KillTimeout: 1e9,
@@ -103,6 +104,21 @@ async function untilBegun(
   )
 }
 
+/** Waits until the agent has the text in what it saved about each of them. */
+async function untilNoted(
+  cluster: RealCluster,
+  rows: readonly AllocationRow[],
+  text: string,
+): Promise<void> {
+  const saved = ({ ID }: AllocationRow): Promise<string> =>
+    textOf(join(cluster.nodeDirectory, 'agent/allocations', ID, 'tasks.json'))
+  const areNoted = async (): Promise<true | undefined> => {
+    const texts = await Promise.all(rows.map(saved))
+    return texts.every((found) => found.includes(text)) ? true : undefined
+  }
+  await until(`the agent to note ${text}`, areNoted, WITHIN_MS)
+}
+
 /** Each ended once with its own code, said everything, and was started once. */
 async function assertWhole(cluster: RealCluster, rows: readonly AllocationRow[]): Promise<void> {
   assert.deepEqual(
@@ -126,14 +142,8 @@ for (const driver of ['raw_exec', 'exec']) {
     async (t) => {
       const cluster = await RealCluster.open(t)
       const gates = new Gates(t, cluster)
-      const numbers = Array.from({ length: COUNT }, (_, n) => n)
-      await cluster.run(
-        aJob(
-          'fifty',
-          driver,
-          numbers.map((n) => waiting(n + 1)),
-        ),
-      )
+      const drivers = Array.from({ length: COUNT }, () => driver)
+      await cluster.run(aJob('fifty', drivers, (n) => waiting(n + 1)))
       const placed = await cluster.allocations(
         'fifty',
         'fifty allocations',
@@ -170,134 +180,132 @@ for (const driver of ['raw_exec', 'exec']) {
   )
 }
 
-for (const driver of ['raw_exec', 'exec']) {
-  test(
-    `${driver}: the launcher is killed; tasks go on, their ends are known, others start`,
-    options,
-    async (t) => {
-      const cluster = await RealCluster.open(t)
-      const gates = new Gates(t, cluster)
-      await cluster.run(aJob('old', driver, [waiting(1), waiting(2)]))
-      const rows = await cluster.allocations(
-        'old',
-        'both to run',
-        (all) => all.length === 2 && all.every(({ ClientStatus }) => ClientStatus === 'running'),
-      )
-      await untilBegun(cluster, rows, 2)
-      const launcher = cluster.launcherPid()
-      kill(launcher, 'SIGKILL')
-      await until('its end', () => (isRunning(launcher) ? undefined : true))
-      await gates.release(rows)
-      const ended = await cluster.allocations('old', 'their ends', (all) => all.every(isOver))
-      await assertWhole(cluster, ended)
-      await cluster.run(aJob('new', driver, ['exit 9']))
-      const after = await cluster.allocation('new', 'failed')
-      assert.equal(exitCodeOf(after, TASK), 9)
-      assert.notEqual(cluster.launcherPid(), launcher)
-    },
-  )
+const BOTH = ['raw_exec', 'exec'] as const
 
-  test(
-    `${driver}: a killed shim is told of, nothing of its task stays, and the restart policy goes on`,
-    options,
-    async (t) => {
-      const cluster = await RealCluster.open(t)
-      const mark = `7001.${process.pid}`
-      const job = aJob('orphan', driver, [`(setsid sleep ${mark} &); echo up; exec sleep ${mark}`])
-      const [group] = job.TaskGroups
-      const RestartPolicy = { Attempts: 1, Mode: 'fail', Delay: 1e6, Interval: 600e9 }
-      await cluster.run({ ...job, TaskGroups: [{ ...group, Name: 'g0', RestartPolicy }] })
-      const { ID } = await cluster.allocation('orphan', 'running')
-      await until('both processes', () => (sleepers(mark).length === 2 ? true : undefined))
-      const first = sleepers(mark)
-      const [record] = cluster.records()
-      assert.ok(record !== undefined)
-      kill(record.shimPid, 'SIGKILL')
-      const again = await cluster.allocations('orphan', 'a second start', (rows) =>
-        rows.some((row) => eventsOf(row, TASK).filter((type) => type === 'Started').length === 2),
-      )
-      assert.deepEqual(first.filter(isRunning), [])
-      const events = again[0]?.TaskStates?.[TASK]?.Events ?? []
+const areRunning = (rows: readonly AllocationRow[], count: number): boolean =>
+  rows.length === count && rows.every(({ ClientStatus }) => ClientStatus === 'running')
+
+test(
+  'the launcher is killed: tasks go on, their ends are known, others start',
+  options,
+  async (t) => {
+    const cluster = await RealCluster.open(t)
+    const gates = new Gates(t, cluster)
+    await cluster.run(aJob('old', [...BOTH, ...BOTH], (n) => waiting(n + 1)))
+    const rows = await cluster.allocations('old', 'all to run', (all) => areRunning(all, 4))
+    await untilBegun(cluster, rows, 4)
+    const launcher = cluster.launcherPid()
+    kill(launcher, 'SIGKILL')
+    await until('its end', () => (isRunning(launcher) ? undefined : true))
+    await gates.release(rows)
+    const ended = await cluster.allocations('old', 'their ends', (all) => all.every(isOver))
+    await assertWhole(cluster, ended)
+    await cluster.run(aJob('new', BOTH, () => 'exit 9'))
+    const after = await cluster.allocations('new', 'their ends', (all) => {
+      return all.length === 2 && all.every(isOver)
+    })
+    assert.deepEqual(
+      after.map((row) => exitCodeOf(row, TASK)),
+      [9, 9],
+    )
+    assert.notEqual(cluster.launcherPid(), launcher)
+  },
+)
+
+const startsTold = (row: AllocationRow): number =>
+  eventsOf(row, TASK).filter((type) => type === 'Started').length
+
+test(
+  'a killed shim is told of, nothing of its task stays, and the restart policy goes on',
+  options,
+  async (t) => {
+    const cluster = await RealCluster.open(t)
+    const mark = `7001.${process.pid}`
+    // One process that left the session, and the task itself.
+    const job = aJob('orphan', BOTH, () => `(setsid sleep ${mark} &); exec sleep ${mark}`)
+    const RestartPolicy = { Attempts: 1, Mode: 'fail', Delay: 1e6, Interval: 600e9 }
+    const TaskGroups = job.TaskGroups.map((group) => ({ ...group, RestartPolicy }))
+    await cluster.run({ ...job, TaskGroups })
+    const before = await cluster.allocations('orphan', 'both to run', (all) => areRunning(all, 2))
+    const fourSleepers = (): true | undefined => (sleepers(mark).length === 4 ? true : undefined)
+    await until('all processes', fourSleepers, WITHIN_MS)
+    const first = sleepers(mark)
+    for (const { shimPid } of cluster.records()) kill(shimPid, 'SIGKILL')
+    const after = await cluster.allocations('orphan', 'second starts', (rows) =>
+      rows.every((row) => startsTold(row) === 2),
+    )
+    assert.deepEqual(first.filter(isRunning), [])
+    for (const row of after) {
+      const events = row.TaskStates?.[TASK]?.Events ?? []
       const end = events.find(({ Type }) => Type === 'Terminated')
       assert.match(end?.DisplayMessage ?? '', /supervisor/)
-      assert.deepEqual(
-        again.map((row) => [row.ID, row.ClientStatus]),
-        [[ID, 'running']],
-      )
-      await until('both processes again', () => (sleepers(mark).length === 2 ? true : undefined))
-    },
-  )
+      assert.equal(row.ClientStatus, 'running')
+    }
+    assert.deepEqual(after.map(({ ID }) => ID).toSorted(), before.map(({ ID }) => ID).toSorted())
+    await until('all processes again', fourSleepers, WITHIN_MS)
+  },
+)
 
-  test(
-    `${driver}: tasks that end while the server is away are told of when it is back`,
-    options,
-    async (t) => {
-      const cluster = await RealCluster.open(t)
-      const gates = new Gates(t, cluster)
-      await cluster.run(aJob('alone', driver, [waiting(1), waiting(2), waiting(3)]))
-      const rows = await cluster.allocations(
-        'alone',
-        'all to run',
-        (all) => all.length === 3 && all.every(({ ClientStatus }) => ClientStatus === 'running'),
-      )
-      await untilBegun(cluster, rows, 3)
-      await cluster.killServer()
-      await gates.release(rows.slice(0, 2))
-      const isNoted = async ({ ID }: AllocationRow): Promise<boolean> => {
-        const path = join(cluster.nodeDirectory, 'agent/allocations', ID, 'tasks.json')
-        return (await textOf(path)).includes('"State":"dead"')
-      }
-      await until('the agent to note both ends', async () =>
-        (await Promise.all(rows.slice(0, 2).map(isNoted))).every(Boolean) ? true : undefined,
-      )
-      // The agent dies too, and both come back, the agent first.
-      await cluster.killNode()
-      cluster.launchNode()
-      await cluster.startServer()
-      await cluster.allocations('alone', 'both ends', (all) => all.filter(isOver).length === 2)
-      await gates.release(rows.slice(2))
-      const ended = await cluster.allocations('alone', 'the last end', (all) => all.every(isOver))
-      assert.equal(ended.length, 3)
-      await assertWhole(cluster, ended)
-    },
+test('tasks that end while the server is away are told of when it is back', options, async (t) => {
+  const cluster = await RealCluster.open(t)
+  const gates = new Gates(t, cluster)
+  await cluster.run(aJob('alone', [...BOTH, ...BOTH], (n) => waiting(n + 1)))
+  const rows = await cluster.allocations('alone', 'all to run', (all) => areRunning(all, 4))
+  await untilBegun(cluster, rows, 4)
+  await cluster.killServer()
+  const [early, late] = [rows.slice(0, 2), rows.slice(2)]
+  await gates.release(early)
+  await untilNoted(cluster, early, '"State":"dead"')
+  // The agent dies too, and comes back before there is a server.
+  await cluster.killNode()
+  cluster.launchNode()
+  await until(
+    'the agent to take over',
+    () => (cluster.node.output().includes('took over allocations') ? true : undefined),
+    WITHIN_MS,
   )
+  await cluster.startServer()
+  await cluster.allocations('alone', 'both ends', (all) => all.filter(isOver).length === 2)
+  await gates.release(late)
+  const ended = await cluster.allocations('alone', 'the last ends', (all) => all.every(isOver))
+  assert.equal(ended.length, 4)
+  await assertWhole(cluster, ended)
+})
 
-  test(
-    `${driver}: after a restart of the machine a task counts as lost and begins again once`,
-    options,
-    async (t) => {
-      const cluster = await RealCluster.open(t)
-      const job = aJob('booted', driver, [
-        'echo $$ >> $REEVE_ALLOC_DIR/data/starts; exec sleep 1000',
-      ])
-      await cluster.run({ ...job, Type: 'service' })
-      const before = await cluster.allocation('booted', 'running')
-      await untilBegun(cluster, [before], 1)
-      const [record] = cluster.records()
-      assert.ok(record !== undefined)
-      // What a restart does: everything ends without a word, and the boot has another id.
-      await cluster.killNode()
-      kill(record.shimPid, 'SIGKILL')
-      kill(record.pid, 'SIGKILL')
-      await until('the end of the task', () => (isRunning(record.taskPid) ? undefined : true))
-      await cluster.startNode({ wrapper: await anotherBoot(cluster.directory) })
-      const [after] = await cluster.allocations('booted', 'a second start', (rows) =>
-        rows.some((row) => eventsOf(row, TASK).filter((type) => type === 'Started').length === 2),
-      )
-      assert.ok(after !== undefined)
-      assert.equal(after.ID, before.ID)
-      const lost = after.TaskStates?.[TASK]?.Events.find(
-        ({ Type }) => Type === 'Failed Restoring Task',
-      )
+test(
+  'after a restart of the machine a task counts as lost and begins again once',
+  options,
+  async (t) => {
+    const cluster = await RealCluster.open(t)
+    const script = 'echo $$ >> $REEVE_ALLOC_DIR/data/starts; exec sleep 1000'
+    await cluster.run({ ...aJob('booted', BOTH, () => script), Type: 'service' })
+    const before = await cluster.allocations('booted', 'both to run', (all) => areRunning(all, 2))
+    await untilBegun(cluster, before, 2)
+    await untilNoted(cluster, before, '"Type":"Started"')
+    const records = cluster.records()
+    // What a restart does: everything ends without a word, and the boot has another id.
+    await cluster.killNode()
+    for (const { shimPid, taskPid } of records) {
+      kill(shimPid, 'SIGKILL')
+      await until('the end of the task', () => (isRunning(taskPid) ? undefined : true))
+    }
+    await cluster.startNode({ wrapper: await anotherBoot(cluster.directory) })
+    const after = await cluster.allocations('booted', 'second starts', (rows) =>
+      rows.every((row) => startsTold(row) === 2),
+    )
+    assert.deepEqual(after.map(({ ID }) => ID).toSorted(), before.map(({ ID }) => ID).toSorted())
+    for (const row of after) {
+      const state = row.TaskStates?.[TASK]
+      const lost = state?.Events.find(({ Type }) => Type === 'Failed Restoring Task')
       assert.match(lost?.DisplayMessage ?? '', /the machine was restarted/)
-      // No failure of the task's own: its one start after it is no restart by policy.
-      assert.equal(after.TaskStates?.[TASK]?.Failed, false)
-      await until('its second start', async () =>
-        (await startsOf(cluster, after)) === 2 ? true : undefined,
-      )
-    },
-  )
-}
+      // It is no failure of the task: with no restarts allowed it begins again all the same.
+      assert.deepEqual([state?.State, state?.Failed, state?.Restarts], ['running', false, 0])
+      const twice = async (): Promise<true | undefined> =>
+        (await startsOf(cluster, row)) === 2 ? true : undefined
+      await until('its second start', twice, WITHIN_MS)
+    }
+  },
+)
 
 /** A mount namespace in which the kernel's boot id is another one; nothing outside changes. */
 async function anotherBoot(directory: string): Promise<readonly string[]> {

@@ -146,7 +146,7 @@ test('isolated tasks: nothing that they must not do succeeds', options, async (t
   await writeFile(path, 'a file of-the-agent\n')
   const descriptor = openSync(path, 'r')
   t.after(() => closeSync(descriptor))
-  const settings = `plugin "exec" { config { pids_limit = ${PIDS_MAX} } }`
+  const settings = `plugin "exec" {\n  config {\n    pids_limit = ${PIDS_MAX}\n  }\n}\n`
   const cluster = await RealCluster.open(t, settings, {
     environment: { AGENT_SECRET },
     descriptors: [descriptor, descriptor],

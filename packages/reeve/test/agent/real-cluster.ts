@@ -133,6 +133,8 @@ export class RealCluster {
   }
 
   async #isNodeReady(): Promise<boolean> {
+    const { exitCode } = this.node.child
+    if (exitCode !== null) throw new Error(`it ended with ${exitCode}`)
     if (!this.node.output().includes('connected to a server')) return false
     const { data } = await this.client.v1.listNodes({})
     return data.some(({ Status }) => Status === 'ready')
@@ -158,10 +160,16 @@ export class RealCluster {
       },
       WITHIN_MS,
     ).catch((thrown: unknown) => {
-      const states = seen.map((row) => `${row.TaskGroup} ${row.ClientStatus}`).join(', ')
-      throw new Error(`${String(thrown)}: ${states}\n${this.node.output().slice(-4_000)}`, {
-        cause: thrown,
+      const states = seen.map((row) => {
+        const events = Object.keys(row.TaskStates ?? {}).flatMap((task) => eventsOf(row, task))
+        return `${row.TaskGroup} ${row.ClientStatus}: ${events.join(', ')}`
       })
+      throw new Error(
+        `${String(thrown)}:\n${states.join('\n')}\n${this.node.output().slice(-4_000)}`,
+        {
+          cause: thrown,
+        },
+      )
     })
   }
 

@@ -135,6 +135,7 @@ for (const { what, policy, overridableSet, override, wanted } of LEVELS) {
       'agent-enabled': overridableSet ?? false,
     })
     const reply = await server.call('registerJob', register(count(3), { PolicyOverride: override }))
+    // The harness held it against the contract.
     const { Warnings } = (reply.body ?? {}) as { Warnings?: string }
     assert.deepEqual([reply.status, Warnings ?? reply.text], wanted)
     const stored = await server.call('readJob', { ...ofJob(), token: register().token })
@@ -390,6 +391,7 @@ test('scale: the job with its new count is judged; an event alone is not', async
   assert.equal((await scale(undefined)).status, 200)
   assert.equal((await scale(1)).status, 200)
   const passed = await scale(3, { PolicyOverride: true })
+  // The harness held it against the contract.
   const { Warnings } = passed.body as { Warnings: string }
   assert.deepEqual([passed.status, Warnings], warned('soft-mandatory', NATIVE_FINDING, PASSED_OVER))
   await server.close()
@@ -432,6 +434,7 @@ test('dispatch: the child is judged, with its payload and metadata', async () =>
   assert.match(refused.text, /^job "web" is denied by a policy:\n\t\* policy "small"/)
   const passed = await dispatch('huge', { PolicyOverride: true, PolicyOverrideComment: 'once' })
   assert.equal(passed.status, 200)
+  // The harness held it against the contract.
   assert.match((passed.body as { Warnings: string }).Warnings, /allowed by PolicyOverride/)
   const verdicts = await server.ok('listJobVerdicts', as(ofJob()))
   assert.deepEqual(

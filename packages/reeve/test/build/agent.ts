@@ -299,7 +299,7 @@ export class FakeServer {
 
   #catalogue({ seq, sets, all }: ServicesMessage): void {
     for (const { allocation, services } of sets) this.services.set(allocation, services)
-    for (const id of [...this.services.keys()])
+    for (const id of this.services.keys())
       if (this.services.get(id)?.length === 0 || all?.includes(id) === false)
         this.services.delete(id)
     this.send({ kind: 'services-ack', seq })

@@ -1,7 +1,9 @@
 /** Values and operators of the slow engine, see native-interpreter.ts. */
 export class Failure extends Error {}
 
-export class Nothing {}
+class Nothing {
+  readonly name = 'undefined'
+}
 export const NOTHING = new Nothing()
 export class Flo {
   readonly number: number

@@ -48,13 +48,19 @@ async function buildDirectory({ assignment, host }: AllocationHookContext): Prom
  * Reference scheduling §36: best effort. Data that cannot be moved must not keep the allocation
  * from starting; it begins with none.
  */
-async function moveData({ assignment, host }: AllocationHookContext): Promise<void> {
+async function moveData({ assignment, host, signal }: AllocationHookContext): Promise<void> {
   const { allocation, group } = assignment
   const { PreviousAllocation: previous } = allocation
   const isKept = group.EphemeralDisk?.Sticky === true || group.EphemeralDisk?.Migrate === true
   if (previous === '' || !isKept) return
   const tasks = group.Tasks.map(({ Name }) => Name).filter(isDirectoryName)
-  await host.workspace.moveData(previous, allocation.ID, tasks).catch((thrown: unknown) => {
+  const { migrations } = host
+  const isElsewhere = migrations?.isHere(previous) === false
+  if (isElsewhere && group.EphemeralDisk?.Migrate !== true) return
+  const moved = isElsewhere
+    ? migrations.fetch(allocation.ID, tasks, signal)
+    : host.workspace.moveData(previous, allocation.ID, tasks)
+  await moved.catch((thrown: unknown) => {
     const fields = { allocation: allocation.ID, previous, error: messageOf(thrown) }
     host.log.warn(fields, 'data of the previous allocation not moved')
   })

@@ -149,13 +149,13 @@ async function unpackDownload(
   }
   const budget = new UnpackBudget((await stat(download)).size)
   if (packing.archive === 'zip') {
-    await unpack(readZip(download), tree, budget)
+    await unpack(readZip(download), tree, { budget })
     return false
   }
   const packed = createReadStream(download, { signal: place.signal })
   const bytes = decompress(packed, packing.compression)
   if (packing.archive === 'tar') {
-    await unpack(readTar(bytes), tree, budget)
+    await unpack(readTar(bytes), tree, { budget })
     return false
   }
   const isNamed = source.name.toLowerCase().endsWith(packing.ending)

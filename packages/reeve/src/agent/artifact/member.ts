@@ -6,6 +6,8 @@ export interface Member {
   readonly path: string
   readonly kind: 'file' | 'directory' | 'symlink' | 'hardlink'
   readonly mode: number
+  /** Whose it was where it was packed; only tar tells. */
+  readonly owner?: { readonly uid: number; readonly gid: number } | undefined
   /** Of a link; not to be trusted either. */
   readonly target: string
   readonly body: AsyncIterable<Uint8Array>

@@ -29,7 +29,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
 
 /** Yields one entry, then skips what its reader left of the body. */
 async function* member(reader: ByteReader, header: Header): AsyncGenerator<Member> {
-  const { path, mode, target, size } = header
+  const { path, mode, owner, target, size } = header
   const kind = KINDS[header.type]
   if (kind === undefined) {
     throw badArchive(`${JSON.stringify(path)} is of a kind that is not unpacked: ${header.type}`)
@@ -37,7 +37,7 @@ async function* member(reader: ByteReader, header: Header): AsyncGenerator<Membe
   if (kind !== 'file') {
     await reader.skip(padded(size))
     // The old form marks directories by a slash alone.
-    yield { path, kind, mode, target, body: NO_BODY }
+    yield { path, kind, mode, owner, target, body: NO_BODY }
     return
   }
   let left = size
@@ -48,7 +48,7 @@ async function* member(reader: ByteReader, header: Header): AsyncGenerator<Membe
     }
   }
   const isOldDirectory = path.endsWith('/')
-  yield { path, kind: isOldDirectory ? 'directory' : kind, mode, target, body: body() }
+  yield { path, kind: isOldDirectory ? 'directory' : kind, mode, owner, target, body: body() }
   await reader.skip(left + padded(size) - size)
 }
 
@@ -64,6 +64,7 @@ const KINDS: Readonly<Record<string, Member['kind']>> = {
 interface Header {
   readonly path: string
   readonly mode: number
+  readonly owner: { readonly uid: number; readonly gid: number }
   readonly size: number
   readonly type: string
   readonly target: string
@@ -89,6 +90,7 @@ function readHeader(block: Uint8Array): Header {
   return {
     path: prefix === '' || isGnu ? name : `${prefix}/${name}`,
     mode: numberOf(block.subarray(100, 108)),
+    owner: { uid: numberOf(block.subarray(108, 116)), gid: numberOf(block.subarray(116, 124)) },
     size: numberOf(block.subarray(124, 136)),
     type: String.fromCharCode(block[156] ?? 0),
     target: textOf(block.subarray(157, 257)),

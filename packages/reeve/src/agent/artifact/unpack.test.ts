@@ -16,13 +16,13 @@ async function untar(root: string, entries: readonly TarEntry[], packed = 1e9): 
   const pieces = Array.from({ length: Math.ceil(bytes.length / 777) }, (_, at) =>
     bytes.subarray(at * 777, (at + 1) * 777),
   )
-  await unpack(readTar(Readable.from(pieces)), root, new UnpackBudget(packed))
+  await unpack(readTar(Readable.from(pieces)), root, { budget: new UnpackBudget(packed) })
 }
 
 async function unzip(root: string, entries: readonly ZipEntry[]): Promise<void> {
   const path = `${root}.zip`
   await writeFile(path, aZip(entries))
-  await unpack(readZip(path), root, new UnpackBudget(1e9))
+  await unpack(readZip(path), root, { budget: new UnpackBudget(1e9) })
 }
 
 test('a tar archive is unpacked with its directories, links and long names', async (t) => {

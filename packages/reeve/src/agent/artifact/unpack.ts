@@ -1,4 +1,4 @@
-import { link, lstat, symlink } from 'node:fs/promises'
+import { lchown, link, lstat, symlink } from 'node:fs/promises'
 import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, partsBelow } from '../store/beneath.ts'
 import { errorCode } from '../store/state-file.ts'
@@ -42,25 +42,36 @@ export class UnpackBudget {
 export async function unpack(
   members: AsyncIterable<Member>,
   root: string,
-  budget: UnpackBudget,
+  rules: UnpackRules,
 ): Promise<void> {
   const beneath = await Beneath.open(root)
   try {
     for await (const member of members) {
-      budget.addFile()
-      await place(beneath, member, budget)
+      rules.budget.addFile()
+      await place(beneath, member, rules)
     }
   } finally {
     await beneath.close()
   }
 }
 
+export interface UnpackRules {
+  readonly budget: UnpackBudget
+  /**
+   * Everything stays whose it was, as far as it was: for what another of our nodes packed. Else it
+   * is the agent's, and everybody may read.
+   */
+  readonly keepsRights?: boolean
+}
+
 const DIRECTORY = { mode: 0o755 }
 
-async function place(root: Beneath, member: Member, budget: UnpackBudget): Promise<void> {
+async function place(root: Beneath, member: Member, rules: UnpackRules): Promise<void> {
   const parts = safeParts(member.path)
   if (member.kind === 'directory') {
-    await (await root.directory(parts, DIRECTORY)).close()
+    const { mode, owner } = member
+    const make = rules.keepsRights === true ? { mode: mode & 0o1777, owner } : DIRECTORY
+    await (await root.directory(parts, make)).close()
     return
   }
   const name = parts.at(-1)
@@ -68,9 +79,9 @@ async function place(root: Beneath, member: Member, budget: UnpackBudget): Promi
   const parent = await root.directory(parts.slice(0, -1), DIRECTORY)
   try {
     if (member.kind === 'symlink')
-      await placeLink(parent, name, { member, depth: parts.length - 1 })
+      await placeLink(parent, name, { member, depth: parts.length - 1, rules })
     else if (member.kind === 'hardlink') await placeHardLink(root, parent.path(name), member)
-    else await placeFile(parent, name, { member, budget })
+    else await placeFile(parent, name, { member, rules })
   } catch (thrown) {
     if (errorCode(thrown) !== 'EEXIST') throw thrown
     throw badArchive(`${JSON.stringify(member.path)} is in the archive twice`)
@@ -89,16 +100,19 @@ function safeParts(path: string): readonly string[] {
 async function placeFile(
   parent: Beneath,
   name: string,
-  { member, budget }: { readonly member: Member; readonly budget: UnpackBudget },
+  { member, rules }: { readonly member: Member; readonly rules: UnpackRules },
 ): Promise<void> {
   const file = await parent.create(name, 0o600)
   try {
     for await (const piece of member.body) {
-      budget.addBytes(piece.length)
+      rules.budget.addBytes(piece.length)
       await file.write(piece)
     }
-    // What runs with another's rights stays behind; everybody may read.
-    await file.chmod((member.mode & 0o755) | 0o644)
+    // What runs with another's rights stays behind.
+    if (rules.keepsRights === true) {
+      if (member.owner !== undefined) await file.chown(member.owner.uid, member.owner.gid)
+      await file.chmod(member.mode & 0o777)
+    } else await file.chmod((member.mode & 0o755) | 0o644)
   } finally {
     await file.close()
   }
@@ -112,7 +126,7 @@ async function placeFile(
 async function placeLink(
   parent: Beneath,
   name: string,
-  { member, depth }: { readonly member: Member; readonly depth: number },
+  { member, depth, rules }: LinkPlace,
 ): Promise<void> {
   const { target } = member
   const parts = target.split('/').filter((part) => part !== '' && part !== '.')
@@ -127,6 +141,14 @@ async function placeLink(
     !parts.slice(upCount).includes('..')
   if (!isSafe) throw badArchive(`${JSON.stringify(member.path)} is a link out of the archive`)
   await symlink(target, parent.path(name))
+  if (rules.keepsRights === true && member.owner !== undefined)
+    await lchown(parent.path(name), member.owner.uid, member.owner.gid)
+}
+
+interface LinkPlace {
+  readonly member: Member
+  readonly depth: number
+  readonly rules: UnpackRules
 }
 
 /** To a file that was unpacked before, and only that. */

@@ -1,6 +1,7 @@
 import type {
   AllocationUpdate,
   HelloMessage,
+  NoDataMessage,
   NodeRegistration,
   ReplyMessage,
   WelcomeMessage,
@@ -34,6 +35,8 @@ interface ServerLinkOptions {
   desired(message: DesiredEnvelope): void
   /** A server spoke of services or variables. */
   catalog?(message: CatalogMessage): void
+  /** The data that an allocation asked for does not come. */
+  noData?(message: NoDataMessage): void
   /** A server that has let the node in said something. */
   heard?(): void
   /** What a caller asks of this node; a node without it says that it cannot. */
@@ -132,6 +135,7 @@ export class ServerLink {
       },
       desired: (message) => this.#options.desired(message),
       catalog: (message) => this.#options.catalog?.(message),
+      noData: (message) => this.#options.noData?.(message),
       heard: () => this.#options.heard?.(),
       requested: async (message) => {
         return (await this.#options.requested?.(message)) ?? cannot(message.id)

@@ -3,6 +3,7 @@ import {
   DesiredMessage,
   FactsMessage,
   HeartbeatReply,
+  NoDataMessage,
   OpenMessage,
   RequestMessage,
   RefuseMessage,
@@ -41,6 +42,7 @@ export type Incoming =
   | Shape<typeof AckMessage>
   | Shape<typeof RefuseMessage>
   | CatalogMessage
+  | NoDataMessage
   | DesiredEnvelope
 
 const checkers = {
@@ -53,6 +55,7 @@ const checkers = {
   open: Compile(OpenEnvelope),
   'services-ack': Compile(ServicesAck),
   facts: Compile(FactsMessage),
+  'no-data': Compile(NoDataMessage),
 } as const
 
 /**

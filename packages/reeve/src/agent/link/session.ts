@@ -1,4 +1,10 @@
-import type { HelloMessage, NodeRegistration, ReplyMessage, WelcomeMessage } from '@reeve/contract'
+import type {
+  HelloMessage,
+  NoDataMessage,
+  NodeRegistration,
+  ReplyMessage,
+  WelcomeMessage,
+} from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import { Fault } from '../../kit/fault.ts'
 import type { StreamSocket } from '../../kit/stream-socket.ts'
@@ -26,6 +32,8 @@ interface SessionOptions {
   welcomed(welcome: WelcomeMessage): void
   desired(message: DesiredEnvelope): void
   catalog?(message: CatalogMessage): void
+  /** The data that an allocation asked for does not come. */
+  noData?(message: NoDataMessage): void
   /** The server has let the node in, and says something. */
   heard(): void
   /** What a caller asks of this node; the reply goes back on the same channel. */
@@ -149,6 +157,9 @@ export class Session {
       case 'services-ack':
       case 'facts':
         if (this.#isLive) this.#options.catalog?.(message)
+        return
+      case 'no-data':
+        if (this.#isLive) this.#options.noData?.(message)
         return
     }
   }

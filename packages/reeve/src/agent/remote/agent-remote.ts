@@ -4,6 +4,7 @@ import type { Clock } from '../../kit/clock.ts'
 import { messageOf } from '../../kit/fault.ts'
 import type { AllocationRunner } from '../allocation/allocation-runner.ts'
 import type { Log } from '../log.ts'
+import type { Migrations } from '../migrate/migrations.ts'
 import type { Workspace } from '../store/workspace.ts'
 import { HostUsageReader } from './host-usage.ts'
 import { Remote } from './remote.ts'
@@ -14,6 +15,7 @@ interface AgentRemoteOptions {
   readonly log: Log
   readonly workspace: Workspace
   readonly allowsExec: boolean
+  readonly migrations: Migrations
   /** The allocations of this node. */
   readonly runners: ReadonlyMap<string, AllocationRunner>
   /** What one core of this machine is worth. */
@@ -33,6 +35,7 @@ export function agentRemote(options: AgentRemoteOptions): Remote {
     usage: new UsageReader(clock, mhzPerCore),
     hostUsage: new HostUsageReader(clock, dirname(directoryOf('any')), mhzPerCore),
     allowsExec: options.allowsExec,
+    migrations: options.migrations,
     findAllocation: (id) => runners.get(id),
     directoryOf: (id) => (runners.has(id) && !removed.has(id) ? directoryOf(id) : undefined),
     checksOf: (id) => options.checksOf(id),

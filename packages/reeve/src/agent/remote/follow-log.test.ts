@@ -83,3 +83,20 @@ test('follow log: who leaves ends it', async (t) => {
   over.abort()
   await reading
 })
+
+const RESUMES = [
+  { name: 'where it broke off', resume: { file: 1, offset: 2 }, want: '11223' },
+  { name: 'after a file that was removed since', resume: { file: 0, offset: 9 }, want: 'xx11223' },
+  { name: 'with nothing when all was read', resume: { file: 3, offset: 1 }, want: '' },
+]
+for (const { name, resume, want } of RESUMES) {
+  test(`follow log: a reader is resumed ${name}`, async (t) => {
+    const { log, file } = await aLog(t)
+    const files = ['', 'xx11', '22', '3']
+    for (const [n, text] of files.entries()) if (n > 0) await appendFile(file(n), text)
+    const { sink, text } = aSink()
+    const { signal } = new AbortController()
+    await followLog(log, { ...FROM_START, resume, sink, signal, isOver: () => true })
+    assert.equal(text(), want)
+  })
+}

@@ -12,6 +12,8 @@ import { Fault, messageOf } from '../../kit/fault.ts'
 import type { StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { Log } from '../log.ts'
+import type { Migrations } from '../migrate/migrations.ts'
+import { packData } from '../migrate/snapshot.ts'
 import { framedSink, plainSink } from './byte-sink.ts'
 import { serveExec } from './exec-session.ts'
 import { copyFile, followFile, requireFile } from './follow-file.ts'
@@ -32,6 +34,7 @@ export interface RemoteHost {
   readonly hostUsage: HostUsageReader
   /** False: no command is run for callers, whatever the servers say. */
   readonly allowsExec: boolean
+  readonly migrations: Pick<Migrations, 'isWanted' | 'take'>
   findAllocation(id: string): AllocationRunner | undefined
   /** The directory of an allocation; undefined when it has none here any more. */
   directoryOf(id: string): string | undefined
@@ -180,6 +183,10 @@ export class Remote {
         return await this.#prepareRead(request)
       case 'follow':
         return await this.#prepareFollow(request)
+      case 'data':
+        return this.#prepareData(request)
+      case 'take-data':
+        return this.#prepareTaking(request)
     }
   }
 
@@ -235,6 +242,34 @@ export class Remote {
         followFile(file, { ...request, sink: framedSink(stream), clock, signal }),
       ),
       release: () => file.handle.close(),
+    }
+  }
+
+  /** Only of an allocation that has ended: what still changes would arrive as neither. */
+  #prepareData({ allocation, tasks }: StreamOf<'data'>): Prepared {
+    const directory = this.#directory(allocation)
+    if (this.#allocation(allocation).endedMs === undefined)
+      throw new RemoteRefusal(400, `allocation ${allocation} has not ended`)
+    const known = tasks.filter((task) => findTask(this.#allocation(allocation), task))
+    return {
+      begin: sending(async (stream, signal) => {
+        for await (const piece of packData(directory, known)) {
+          if (signal.aborted) return
+          stream.send(piece, false)
+          await stream.drained()
+        }
+      }),
+      release: () => Promise.resolve(),
+    }
+  }
+
+  #prepareTaking({ allocation }: StreamOf<'take-data'>): Prepared {
+    const { migrations } = this.#host
+    if (!migrations.isWanted(allocation))
+      throw new RemoteRefusal(400, `allocation ${allocation} does not wait for data`)
+    return {
+      begin: (stream) => migrations.take(allocation, stream),
+      release: () => Promise.resolve(),
     }
   }
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { getuid } from 'node:process'
-import { after, test, type TestContext } from 'node:test'
+import { getuid, kill } from 'node:process'
+import { after, suite, test, type TestContext } from 'node:test'
 import { systemClock } from '../../../test/build/agent.ts'
 import { ProgramBench } from '../../../test/build/shell-bench.ts'
 import { until } from '../../../test/build/until.ts'
@@ -18,6 +19,7 @@ import type { DockerPolicy } from './docker-policy.ts'
 import { Engine, isSuccess } from './engine.ts'
 
 const IMAGE = 'localhost/reeve-test:1'
+const CASES_AT_ONCE = 4
 const BUSYBOX = ['/bin/busybox', '/usr/bin/busybox'].find((path) => existsSync(path))
 
 const policy: DockerPolicy = {
@@ -51,6 +53,7 @@ default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
 cgroup_manager = "cgroupfs"
 events_logger = "file"
 runtime = "runc"
+exit_command_delay = 5
 `,
   )
   const storage = ['--root', join(dir, 'root'), '--runroot', join(dir, 'run')]
@@ -59,9 +62,12 @@ runtime = "runc"
     env: { PATH: process.env['PATH'] ?? '', HOME: dir, CONTAINERS_CONF: conf },
     stdio: 'ignore',
   })
+  const ended = once(service, 'exit')
   after(async () => {
     service.kill('SIGTERM')
-    await rm(dir, { recursive: true, force: true })
+    await ended
+    endLeftovers(dir)
+    await rm(dir, { recursive: true, force: true, maxRetries: 5 })
   })
   const engine = new Engine(socketPath)
   await until('podman', async () => {
@@ -70,6 +76,19 @@ runtime = "runc"
   })
   await importImage(engine, dir)
   return socketPath
+}
+
+/** The monitors of ended sessions stay for a while: all that names the directory of this test. */
+function endLeftovers(dir: string): void {
+  for (const entry of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const isOurs = readFileSync(`/proc/${entry}/cmdline`, 'latin1').includes(`${dir}/`)
+      if (isOurs) kill(Number(entry), 'SIGKILL')
+    } catch {
+      // It has ended meanwhile.
+      continue
+    }
+  }
 }
 
 async function importImage(engine: Engine, dir: string): Promise<void> {
@@ -124,25 +143,28 @@ else {
       },
     }))
 
-  taskDriverSuite('docker with podman', async (t) => {
-    const bench = await openBench(t)
-    return {
-      driver: bench.driver,
-      reopen: makeDriver,
-      launch: (behaviour) =>
-        // The first process of a container cannot kill itself.
-        behaviour.kind === 'dies'
-          ? bench.script(`sh -c 'kill -${behaviour.signal} $$'; exit $?`)
-          : bench.launch(behaviour),
-      wait: (promise) => promise,
-      ready: (task) => bench.ready(task),
-    }
-  })
+  // Most of each case is waiting for the engine; all have containers and directories of their own.
+  suite('docker with podman', { concurrency: CASES_AT_ONCE }, () => {
+    taskDriverSuite('docker with podman', async (t) => {
+      const bench = await openBench(t)
+      return {
+        driver: bench.driver,
+        reopen: makeDriver,
+        launch: (behaviour) =>
+          // The first process of a container cannot kill itself.
+          behaviour.kind === 'dies'
+            ? bench.script(`sh -c 'kill -${behaviour.signal} $$'; exit $?`)
+            : bench.launch(behaviour),
+        wait: (promise) => promise,
+        ready: (task) => bench.ready(task),
+      }
+    })
 
-  shellTaskDriverSuite('docker with podman', openBench, {
-    exactSignals: 'engines tell death by a signal only as 128 more',
-    exactEnvironment: 'images have variables of their own',
-    supervisor: 'the engine is the supervisor',
-    limits: 'podman does not tell of it on every kind of control groups',
+    shellTaskDriverSuite('docker with podman', openBench, {
+      exactSignals: 'engines tell death by a signal only as 128 more',
+      exactEnvironment: 'images have variables of their own',
+      supervisor: 'the engine is the supervisor',
+      limits: 'podman does not tell of it on every kind of control groups',
+    })
   })
 }

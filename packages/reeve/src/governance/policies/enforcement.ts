@@ -52,7 +52,7 @@ function enforcedLevel({
   return err({ pointer, detail: `Mode must be one of ${allowedText(kind)}` })
 }
 
-export function isAllowed(kind: v2.PolicyKind, level: v2.EnforcementLevel): boolean {
+function isAllowed(kind: v2.PolicyKind, level: v2.EnforcementLevel): boolean {
   const levels: readonly v2.EnforcementLevel[] = v2.ENFORCEMENT_LEVELS[kind]
   return levels.includes(level)
 }

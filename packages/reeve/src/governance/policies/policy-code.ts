@@ -133,7 +133,12 @@ export function findPolicyCode(
   const row = id === undefined ? undefined : store.tables.policy_codes.find(id)
   if (row === undefined || row.ownerId !== policyId) return err(UNSEEN)
   const { sha256 } = row
-  return ok({ ...seen.value, sha256, read: () => store.readBlob(policyCodeKey(sha256)) })
+  const read = async (): Promise<Uint8Array | undefined> => {
+    // A row is there a little before the blob that it names.
+    await store.settled()
+    return await store.readBlob(policyCodeKey(sha256))
+  }
+  return ok({ ...seen.value, sha256, read })
 }
 
 /** The code of a record that changed: what an engine finds depends on the query as well. */

@@ -48,7 +48,7 @@ export interface PolicySource {
   readonly sealer: Pick<SecretKeeper, 'open'>
 }
 
-/** Whether any set could apply to anything. Costs nothing, so that without policies nothing does. */
+/** Whether any set could apply to anything. Costs nothing, for where there are no policies. */
 export function hasPolicies(tables: Tables): boolean {
   return tables.policy_sets.size > 0
 }
@@ -222,9 +222,11 @@ function plainObject(data: Readonly<Record<string, unknown>>): PlainObject {
 
 /** The text of a policy, by the hash that its set gives; undefined when nobody has it any more. */
 export async function readPolicyCode(
-  store: Pick<Store, 'readBlob'>,
+  store: Pick<Store, 'readBlob' | 'settled'>,
   codeHash: string,
 ): Promise<string | undefined> {
+  // Rows are there a little before the blobs that they name.
+  await store.settled()
   const bytes = await store.readBlob(policyCodeKey(codeHash))
   return bytes === undefined ? undefined : new TextDecoder().decode(bytes)
 }

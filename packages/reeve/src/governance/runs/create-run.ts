@@ -6,6 +6,7 @@ import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
+import type { WorkspaceRight } from '../permissions.ts'
 import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-workspace.ts'
 import type { SeenRun } from './find-run.ts'
 import { runEnd } from './run-end.ts'
@@ -20,7 +21,8 @@ export async function createRun(
   { attributes = {}, relationships }: RunData,
 ): Promise<Result<SeenRun, GovernanceRefusal>> {
   const address = { workspaceId: relationships.workspace.data.id }
-  const seen = findWorkspaceWith(context, caller, { address, right: 'queuePlan' })
+  const right = rightFor(attributes)
+  const seen = findWorkspaceWith(context, caller, { address, right })
   if (!seen.ok) return seen
   const { workspace } = seen.value
   // Reference §4.6: a lock keeps out what would change something.
@@ -37,6 +39,16 @@ export async function createRun(
     changes: [...room.value, put('runs', run), put('run_plans', plan)],
   })
   return ok({ ...seen.value, run, plan })
+}
+
+/**
+ * Reference §4.5: who may only plan neither queues a destruction nor a run that applies itself;
+ * `can-queue-apply` and `can-queue-destroy` of a workspace say the same.
+ */
+function rightFor(attributes: NonNullable<RunData['attributes']>): WorkspaceRight {
+  const isLook = attributes['plan-only'] === true
+  const goesOn = attributes['auto-apply'] === true || attributes['is-destroy'] === true
+  return goesOn && !isLook ? 'queueApply' : 'queuePlan'
 }
 
 /** Makes room for one more run: the oldest of those that have ended goes. */
@@ -61,7 +73,7 @@ interface NewRun {
 function newRun(
   { ids, clock }: GovernanceContext,
   caller: GovernanceCaller,
-  { seen: { workspace }, attributes }: NewRun,
+  { seen: { workspace, rights }, attributes }: NewRun,
 ): { readonly run: RunRow; readonly plan: RunPlanRow } {
   const { id: workspaceId, organizationId } = workspace
   const runId = newId(ids, 'runs')
@@ -81,7 +93,8 @@ function newRun(
     refresh: attributes.refresh ?? true,
     refreshOnly: attributes['refresh-only'] ?? false,
     planOnly: attributes['plan-only'] ?? false,
-    autoApply: attributes['auto-apply'] ?? workspace.autoApply,
+    // Somebody who may only plan waits for somebody who may apply.
+    autoApply: rights.queueApply && (attributes['auto-apply'] ?? workspace.autoApply),
     allowEmptyApply: attributes['allow-empty-apply'] ?? false,
     hasChanges: false,
     targetAddresses: attributes['target-addrs'] ?? [],

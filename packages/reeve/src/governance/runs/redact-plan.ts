@@ -43,6 +43,10 @@ class Redaction {
         ...this.#mapped(objectOf(state), 'values', this.#values),
       })),
       ...this.#mapped(plan, 'variables', (map) => this.#variables(map, plan)),
+      ...this.#mapped(plan, 'configuration', (configuration) => ({
+        ...objectOf(configuration),
+        ...this.#mapped(objectOf(configuration), 'root_module', this.#declarations),
+      })),
     }
   }
 
@@ -105,6 +109,26 @@ class Redaction {
         return [name, { ...variable, value: this.#hidden(variable['value']) }]
       }),
     )
+  }
+
+  /** A module's configuration: what its sensitive variables are unless something is given. */
+  readonly #declarations = (module: unknown): unknown => {
+    if (!isObject(module)) return module
+    return {
+      ...module,
+      ...this.#mapped(module, 'variables', (map) =>
+        eachOf(map, (variable) =>
+          isObject(variable) && variable['sensitive'] === true && 'default' in variable
+            ? { ...variable, default: this.#hidden(variable['default']) }
+            : variable,
+        ),
+      ),
+      ...this.#mapped(module, 'module_calls', (map) =>
+        eachOf(map, (call) =>
+          isObject(call) ? { ...call, ...this.#mapped(call, 'module', this.#declarations) } : call,
+        ),
+      ),
+    }
   }
 
   /** `mark` is true, or has the shape of the value with true where something is sensitive. */

@@ -123,9 +123,12 @@ export function readableWorkspaces(
   const nothingSpecial = { allowForceDelete, projectAccesses: [], accesses: [] }
   if (workspaceRights(standing, nothingSpecial).read) return undefined
   const key = [organization.id, ...standing.teamIds, '!', ...standing.access].join(' ')
-  return context.workspaceScopes.find(key, versionOf(context), () =>
+  const found = context.workspaceScopes.find(key, versionOf(context), () =>
     decideWorkspaces(context, seat),
   )
+  const all = context.store.tables.workspaces.countIn('organization', organization.id)
+  // A page of everything is walked, one of a set is picked from it.
+  return found.size === all ? undefined : found
 }
 
 function versionOf({ store }: GovernanceContext): string {

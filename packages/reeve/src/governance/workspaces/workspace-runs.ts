@@ -30,7 +30,7 @@ export function runsOf(tables: Tables, workspaceId: string): WorkspaceRuns {
 }
 
 /** The newest run that is not speculative. */
-export function findCurrentRun(tables: Tables, workspaceId: string): string | undefined {
+function findCurrentRun(tables: Tables, workspaceId: string): string | undefined {
   return newestFirst(tables, 'workspace', workspaceId).find((id) => !tables.runs.get(id).planOnly)
 }
 
@@ -53,7 +53,7 @@ export function workspacesInStatus(
   return found
 }
 
-/** The workspaces of an organization in which something runs or ran, the oldest current run first. */
+/** The workspaces of an organization that have a current run, the oldest run first. */
 export function byCurrentRun(tables: Tables, organizationId: string): readonly string[] {
   const { runs, workspaces } = tables
   const ages = new Map<string, number>()

@@ -16,6 +16,7 @@ import type { Clock } from '../../kit/clock.ts'
 import { messageOf } from '../../kit/fault.ts'
 import {
   CatalogHub,
+  DataMigrations,
   NodeReports,
   registerNode,
   reportServices,
@@ -54,6 +55,7 @@ export class NodeChannelServer {
   readonly #host: NodeChannelHost
   readonly #reports: NodeReports
   readonly #catalog: CatalogHub
+  readonly #migrations: DataMigrations
   readonly #sockets = new WebSocketServer({
     noServer: true,
     maxPayload: CHANNEL_MESSAGE_BYTES_MAX,
@@ -64,6 +66,7 @@ export class NodeChannelServer {
     this.#host = host
     this.#reports = new NodeReports(host.context)
     this.#catalog = new CatalogHub(host.context)
+    this.#migrations = new DataMigrations({ context: host.context, gateway: host.requests })
   }
 
   /** Whether the request asks for this channel. */
@@ -73,7 +76,11 @@ export class NodeChannelServer {
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
-      const shared = { reports: this.#reports, catalog: this.#catalog }
+      const shared = {
+        reports: this.#reports,
+        catalog: this.#catalog,
+        migrations: this.#migrations,
+      }
       new NodeConnection(this.#host, shared, webSocket).start()
     })
   }
@@ -89,6 +96,7 @@ export class NodeChannelServer {
 interface Shared {
   readonly reports: NodeReports
   readonly catalog: CatalogHub
+  readonly migrations: DataMigrations
 }
 
 /** One node's connection, from hello to close. Messages are handled one after the other. */
@@ -123,6 +131,7 @@ class NodeConnection implements NodeSession {
       this.#host.sessions.detach(this)
       this.#host.requests.gone(this)
       this.#shared.catalog.gone(this)
+      this.#shared.migrations.gone(this)
     })
     // 'close' follows; an unheard 'error' event would end the process.
     this.#socket.on('error', (error) => this.#host.log.debug({ err: error }, 'node channel broke'))
@@ -159,6 +168,7 @@ class NodeConnection implements NodeSession {
     else if (message.kind === 'services') await this.#services(message)
     else if (message.kind === 'watch') this.#shared.catalog.watch(this, message.id, message.what)
     else if (message.kind === 'unwatch') this.#shared.catalog.unwatch(this, message.id)
+    else if (message.kind === 'migrate') this.#shared.migrations.ask(this, message.allocation)
     else if (message.node.ID === this.#nodeId) await updateNode(this.#host.context, message.node)
   }
 

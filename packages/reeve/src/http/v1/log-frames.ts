@@ -23,8 +23,11 @@ export function readLogFrame(data: Uint8Array): LogPart | undefined {
     return undefined
   }
   if (typeof frame !== 'object' || frame === null) return undefined
-  const { Data: text = '', File: file = '', Offset: offset = 0 } = Object(frame)
-  if (typeof text !== 'string' || typeof file !== 'string') return undefined
+  const text: unknown = Reflect.get(frame, 'Data') ?? ''
+  const file: unknown = Reflect.get(frame, 'File') ?? ''
+  const offset: unknown = Reflect.get(frame, 'Offset') ?? 0
+  if (typeof text !== 'string' || typeof file !== 'string' || typeof offset !== 'number')
+    return undefined
   const number = /\.(\d{1,15})$/.exec(file)?.[1]
   const isPlace = number !== undefined && Number.isSafeInteger(offset) && offset >= 0
   return {

@@ -26,6 +26,7 @@ interface LogMergeOptions {
 /** One source while it is read. */
 interface Reading {
   readonly lines: LogLines
+  wasOpened: boolean
   /** How far; undefined while nothing was told. */
   place: LogPlace | undefined
   /** Streams that broke in a row without a byte of output between. */
@@ -114,6 +115,7 @@ export class LogMerge {
     const name = `${allocation.slice(0, 8)} ${task}`
     const reading: Reading = {
       lines: new LogLines(this.#options.hasPrefix ? `${name}: ` : ''),
+      wasOpened: false,
       place: undefined,
       failures: 0,
     }
@@ -131,12 +133,13 @@ export class LogMerge {
     for (;;) {
       const opened = await this.#open(source, from, reading)
       if (opened.ok) {
+        reading.wasOpened = true
         const code = await this.#read(opened.value, reading)
         if (code === 1000) return undefined
       } else if (opened.error.code === 'not-on-node') {
         // A task that has no log has nothing to say; a node that cannot be asked may have.
         return undefined
-      } else if (reading.place === undefined) return opened.error.message
+      } else if (!reading.wasOpened) return opened.error.message
       if (!(await this.#mayResume(reading))) return LOST
     }
   }

@@ -13,11 +13,9 @@ export function withRawBodies(app: FastifyInstance, mount: (scope: FastifyInstan
   void app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, payload, parsed) => parsed(null, payload))
-    scope.addHook('onSend', (request, reply, payload, sent) => {
+    scope.addHook('onSend', async ({ body }, reply) => {
       // What nobody reads must not stand before the next request on the connection.
-      const { body } = request
       if (body instanceof Readable && !body.readableEnded) void reply.header('connection', 'close')
-      sent(null, payload)
     })
     mount(scope)
     done()

@@ -1,9 +1,11 @@
 import { v2 } from '@reeve/contract'
 import {
   findProject,
+  findRun,
   findShownUser,
   findTeam,
   listWorkspaces,
+  runsOf,
   shownHolder,
   workspaceEffectiveTags,
   type GovernanceContext,
@@ -15,6 +17,7 @@ import { endpoint, type Resource, type V2Endpoint, type V2Request } from './endp
 import { split } from './query.ts'
 import { organizationResource } from './resources/organization.ts'
 import { projectResource } from './resources/project.ts'
+import { runResource } from './resources/run.ts'
 import { effectiveTagBindingResource } from './resources/tag-binding.ts'
 import { teamResource } from './resources/team.ts'
 import { userResource } from './resources/user.ts'
@@ -122,5 +125,23 @@ function relatedTo(
     const team = findTeam(context, caller, holder.byId)
     if (team.ok) found.push(teamResource(context, team.value))
   }
-  return found
+  return [...found, ...runsIncluded(context, { caller, includes }, seen)]
+}
+
+function runsIncluded(
+  context: GovernanceContext,
+  { caller, includes }: Including,
+  { workspace }: SeenWorkspace,
+): readonly Resource[] {
+  if (!includes.has('current_run') && !includes.has('latest_run')) return []
+  const { currentRunId, latestRunId } = runsOf(context.store.tables, workspace.id)
+  const wanted = [
+    includes.has('current_run') ? currentRunId : null,
+    includes.has('latest_run') ? latestRunId : null,
+  ]
+  return wanted.flatMap((runId) => {
+    if (runId === null) return []
+    const run = findRun(context, caller, { runId, right: 'read' })
+    return run.ok ? [runResource(context, run.value, caller.userId)] : []
+  })
 }

@@ -12,8 +12,8 @@ import { compareFields, compareObjects } from './order.ts'
  * §4.9 names the same types in the same order, and fields by name.
  */
 
-function field(Name: string, Old = '', New = '', Type: DiffType = 'Edited'): FieldDiff {
-  return { Type, Name, Old, New, Annotations: null }
+function field(Name: string, Old = '', New = ''): FieldDiff {
+  return { Type: 'Edited', Name, Old, New, Annotations: null }
 }
 
 function object(
@@ -28,7 +28,7 @@ const fieldOrders: readonly { name: string; order: readonly FieldDiff[] }[] = [
   { name: 'their name', order: [field('CPU'), field('Cores'), field('MemoryMB')] },
   {
     name: 'their name before what happened to them',
-    order: [field('a', '', '', 'None'), field('b', '', '', 'Edited')],
+    order: [{ ...field('a'), Type: 'None' }, field('b')],
   },
   { name: 'their name by code unit', order: [field('B'), field('_'), field('a'), field('é')] },
   { name: 'the old value of one name', order: [field('Args', '', 'z'), field('Args', 'a', '')] },

@@ -7,6 +7,7 @@ import { namespacedKey } from '../../state/index.ts'
 import { ANONYMOUS_TOKEN, tokenFilterView } from '../acl/token-view.ts'
 import type { WorkloadContext } from '../context.ts'
 import { openItems } from '../variables/variable-items.ts'
+import type { SubjectNeeds } from './policy-guard.ts'
 
 /** A job as somebody wants it, and as it is. */
 export interface JudgedJob {
@@ -20,7 +21,7 @@ export interface JudgedJob {
 export function jobSubject(
   context: WorkloadContext,
   caller: Caller,
-  { job, existing, readsVariables }: JudgedJob & { readonly readsVariables: boolean },
+  { job, existing, readsVariables }: JudgedJob & SubjectNeeds,
 ): JobSubject {
   return {
     kind: 'job',

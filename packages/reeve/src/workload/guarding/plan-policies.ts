@@ -3,7 +3,7 @@ import type { Caller } from '../../acl/index.ts'
 import { LIMITS } from '../../model/index.ts'
 import { verdictOf } from '../../policy/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import type { JudgedJob } from './job-subject.ts'
+import { jobSubject, type JudgedJob } from './job-subject.ts'
 import { plannedWarnings, shownOutcomes } from './verdict-text.ts'
 
 /** What policies would say of a registration. */
@@ -21,7 +21,9 @@ export async function planPolicies(
 ): Promise<PlannedVerdicts> {
   const sets = context.guard.setsFor(judged.job.Namespace)
   if (sets.length === 0) return { outcomes: null, warnings: [] }
-  const verdicts = await context.guard.judge(context, caller, { ...judged, sets })
+  const verdicts = await context.guard.judge(sets, (needs) =>
+    jobSubject(context, caller, { ...judged, ...needs }),
+  )
   return {
     outcomes: shownOutcomes(verdicts, isOverriding).slice(0, LIMITS.plannedOutcomesMax),
     warnings: plannedWarnings(verdictOf(verdicts, isOverriding)),

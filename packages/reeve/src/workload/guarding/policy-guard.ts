@@ -1,20 +1,23 @@
-import type { Caller } from '../../acl/index.ts'
 import {
   outcomeOf,
   type AskedPolicy,
+  type JobSubject,
   type JudgedSet,
   type Judgement,
   type PolicyAsker,
 } from '../../policy/index.ts'
-import type { WorkloadContext } from '../context.ts'
 import { hideSecrets, secretTexts } from './hide-secrets.ts'
-import { jobSubject, type JudgedJob } from './job-subject.ts'
 import type { GuardingPolicy, GuardingSet, PolicySource } from './policy-source.ts'
 import { PolicyTexts } from './policy-texts.ts'
 
 /** What a set said; its outcomes are those of its policies, in order. */
 export interface GuardVerdict extends JudgedSet {
   readonly set: GuardingSet
+}
+
+/** What policies want to see of a submission beside the job. */
+export interface SubjectNeeds {
+  readonly readsVariables: boolean
 }
 
 export interface PolicyGuardOptions {
@@ -42,9 +45,8 @@ export class PolicyGuard {
 
   /** All policies of all sets at once: what they see of the job is made once. */
   async judge(
-    context: WorkloadContext,
-    caller: Caller,
-    { sets, ...judged }: JudgedJob & { readonly sets: readonly GuardingSet[] },
+    sets: readonly GuardingSet[],
+    subjectFor: (needs: SubjectNeeds) => JobSubject,
   ): Promise<readonly GuardVerdict[]> {
     const policies = sets.flatMap((set) => set.policies)
     const texts = await Promise.all(policies.map((policy) => this.#texts.find(policy)))
@@ -53,7 +55,7 @@ export class PolicyGuard {
       const policy = texts[at]?.text
       return policy === undefined ? [] : [{ policy, params }]
     })
-    const subject = jobSubject(context, caller, { ...judged, readsVariables })
+    const subject = subjectFor({ readsVariables })
     const judgements = (await this.#asker.ask(subject, asked)).values()
     const said = new Map<GuardingPolicy, Judgement>()
     for (const [at, policy] of policies.entries())

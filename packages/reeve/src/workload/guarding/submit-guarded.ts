@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../../kit/result.ts'
 import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import { verdictOf } from '../../policy/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import type { JudgedJob } from './job-subject.ts'
+import { jobSubject, type JudgedJob } from './job-subject.ts'
 import type { GuardVerdict } from './policy-guard.ts'
 import type { GuardingSet } from './policy-source.ts'
 import { NOTHING_WRITTEN, verdictWrite, type VerdictWrite } from './verdict-record.ts'
@@ -89,7 +89,9 @@ export async function submitGuarded<P extends Prepared, T>(
         write,
       })
     const { job, existing } = prepared.value
-    const verdicts = await context.guard.judge(context, submission.caller, { job, existing, sets })
+    const verdicts = await context.guard.judge(sets, (needs) =>
+      jobSubject(context, submission.caller, { job, existing, ...needs }),
+    )
     asked = { key, verdicts }
   }
   return err(

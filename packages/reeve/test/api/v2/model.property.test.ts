@@ -25,7 +25,7 @@ const tags = fc
   .map((pairs) => new Map(pairs))
 const level = fc.constantFrom<Level | undefined>('read', 'write', 'maintain', 'admin', undefined)
 
-const operation = fc.oneof(
+const anyOperation = fc.oneof(
   fc.record({ kind: fc.constant('create' as const), who, name }),
   fc.record({ kind: fc.constant('rename' as const), who, place, name }),
   fc.record({ kind: fc.constant('delete' as const), who, place }),
@@ -39,7 +39,7 @@ const operation = fc.oneof(
   }),
   fc.record({ kind: fc.constant('grant' as const), place, level }),
 )
-type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never
+type Operation = typeof anyOperation extends fc.Arbitrary<infer T> ? T : never
 
 interface World {
   readonly it: GovernanceServer
@@ -189,7 +189,7 @@ async function compare({ it, model, tokens }: World): Promise<void> {
 
 test('model: any sequence of operations leaves the server as the model says', async () => {
   const property = fc.asyncProperty(
-    fc.array(operation, { minLength: 5, maxLength: 30 }),
+    fc.array(anyOperation, { minLength: 5, maxLength: 30 }),
     async (operations) => {
       const world = await aWorld()
       for (const one of operations) await carryOut(world, one)

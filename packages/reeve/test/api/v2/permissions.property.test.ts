@@ -95,12 +95,19 @@ function workspaceProbes({ probeId }: World, id: string, flags: Flags): readonly
   ]
 }
 
-/** Of a workspace that is locked: nothing is locked or deleted then, but rights are looked at. */
+/** Of a workspace that is locked: nothing is locked, deleted or run then, but rights count. */
 function lockedProbes(id: string): readonly Probe[] {
   const call = { params: { workspace_id: id } }
+  const workspace = { data: { type: 'workspaces', id } }
+  const run = (attributes: object) => ({ body: aBody('runs', attributes, { workspace }) })
+  const applied = run({ 'auto-apply': true })
+  const destroyed = run({ 'is-destroy': true })
   return [
     { promise: 'can-lock', route: 'lockWorkspace', call, may: 409 },
     { promise: 'can-destroy', route: 'safeDeleteWorkspace', call, may: 409 },
+    { promise: 'can-queue-run', route: 'createRun', call: run({}), may: 422 },
+    { promise: 'can-queue-apply', route: 'createRun', call: applied, may: 422 },
+    { promise: 'can-queue-destroy', route: 'createRun', call: destroyed, may: 422 },
   ]
 }
 
@@ -124,6 +131,7 @@ function organizationProbes(): readonly Probe[] {
   const team = { params, body: aBody('teams', { name: 'probe' }) }
   const key = { params, body: aBody('reserved-tag-keys', { key: '/' }) }
   const member = { params, body: aBody('organization-memberships', { email: '/' }) }
+  const policy = { params, body: aBody('policies', { name: '/' }) }
   const same = { params, body: aBody('organizations', {}) }
   return [
     { promise: 'can-traverse', route: 'listWorkspaces', call: { params }, may: 200 },
@@ -132,6 +140,10 @@ function organizationProbes(): readonly Probe[] {
     { promise: 'can-create-team', route: 'createTeam', call: team, may: 422 },
     { promise: 'can-manage-tags', route: 'createReservedTagKey', call: key, may: 422 },
     { promise: 'can-manage-users', route: 'createOrganizationMembership', call: member, may: 422 },
+    { promise: 'can-read-policies', route: 'listOrganizationPolicies', call: { params }, may: 200 },
+    { promise: 'can-update-policies', route: 'createPolicy', call: policy, may: 422 },
+    // Nobody here may: owners alone, and not the organization's token.
+    { promise: 'can-destroy', route: 'deleteOrganization', call: { params }, may: 204 },
     { promise: 'can-update-api-token', route: 'readOrganizationToken', call: { params }, may: 200 },
   ]
 }

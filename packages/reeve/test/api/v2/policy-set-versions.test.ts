@@ -4,12 +4,13 @@ import { gzipSync } from 'node:zlib'
 import type { v2 } from '@reeve/contract'
 import { setsForNamespace, readPolicyCode } from '../../../src/governance/index.ts'
 import { aTar, type TarEntry } from '../../build/archive.ts'
+import { aPolicyReader } from '../../build/policy-asker.ts'
 import { aBody, aGovernanceServer, NOT_FOUND, refusedBy, type GovernanceServer } from './harness.ts'
 
 const ACME = { organization_name: 'acme' }
 
 async function withAcme(): Promise<GovernanceServer> {
-  const it = await aGovernanceServer()
+  const it = await aGovernanceServer({ policyAsker: aPolicyReader() })
   await it.organization('acme')
   return it
 }
@@ -29,7 +30,15 @@ async function show(it: GovernanceServer, id: string): Promise<v2.PolicySetVersi
   return (await it.ok('readPolicySetVersion', { params })).data
 }
 
-async function upload(it: GovernanceServer, id: string, bytes: Buffer, as = it.root) {
+async function upload(it: GovernanceServer, id: string, bytes: Buffer) {
+  return await uploadAs(it, it.root, { id, bytes })
+}
+
+async function uploadAs(
+  it: GovernanceServer,
+  as: string,
+  { id, bytes }: { readonly id: string; readonly bytes: Buffer },
+) {
   return await it.server.send('PUT', `/api/v2/policy-set-versions/${id}/upload`, {
     body: bytes,
     headers: { authorization: `Bearer ${as}`, 'content-type': 'application/octet-stream' },
@@ -311,7 +320,7 @@ test('version: too large an archive is 413, and a stranger is told nothing', asy
   const bytes = Buffer.alloc(50 * 1024 * 1024 + 1)
   assert.equal((await upload(it, id, bytes)).status, 413)
   const { token } = await it.team('acme', 'team', { 'read-policies': true })
-  assert.deepEqual(refusedBy(await upload(it, id, bytes, token)), NOT_FOUND)
+  assert.deepEqual(refusedBy(await uploadAs(it, token, { id, bytes })), NOT_FOUND)
 })
 
 test('version: the last ones are kept, and the one in use always', async () => {

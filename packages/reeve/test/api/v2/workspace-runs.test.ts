@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunRow } from '../../../src/model/index.ts'
 import { put } from '../../../src/state/index.ts'
-import { aGovernanceServer, type GovernanceServer } from './harness.ts'
+import { aBody, aGovernanceServer, NOT_FOUND, type GovernanceServer } from './harness.ts'
+import { giveWorkspace } from './rows.ts'
 import { listedNames, newWorkspace } from './workspace-calls.ts'
 
 /** Stores a run; a test names only what it is about. */
@@ -107,3 +108,63 @@ for (const { query, finds } of LISTS)
     const { it } = await aWorld()
     assert.deepEqual(await listedNames(it, query), finds)
   })
+
+function aRunBody(workspaceId: string, attributes: object) {
+  return aBody('runs', attributes, { workspace: { data: { type: 'workspaces', id: workspaceId } } })
+}
+
+test('include: the current and the latest run, each once', async () => {
+  const it = await aGovernanceServer()
+  await it.organization('acme')
+  const { id } = await newWorkspace(it, 'web')
+  const run = await it.created('createRun', { body: aRunBody(id, {}) })
+  const look = await it.created('createRun', { body: aRunBody(id, { 'plan-only': true }) })
+  const query = { include: 'current_run,latest_run' }
+  const { included = [] } = await it.ok('readWorkspace', { params: { workspace_id: id }, query })
+  assert.deepEqual(
+    included.map((one) => `${one.type} ${one.id}`),
+    [`runs ${run.data.id}`, `runs ${look.data.id}`],
+  )
+})
+
+test('runs: who may only plan queues none that applies itself, whatever the workspace says', async () => {
+  const it = await aGovernanceServer()
+  await it.organization('acme')
+  const { id } = await newWorkspace(it, 'web', { attributes: { 'auto-apply': true } })
+  const { id: teamId, token: as } = await it.team('acme', 'planners')
+  await giveWorkspace(it, { teamId, workspaceId: id }, 'plan')
+  const { data } = await it.created('createRun', { body: aRunBody(id, {}), as })
+  assert.equal(data.attributes['auto-apply'], false)
+  for (const attributes of [{ 'auto-apply': true }, { 'is-destroy': true }])
+    assert.deepEqual(
+      await it.refusal('createRun', { body: aRunBody(id, attributes), as }),
+      NOT_FOUND,
+    )
+  await it.created('createRun', {
+    body: aRunBody(id, { 'is-destroy': true, 'plan-only': true }),
+    as,
+  })
+})
+
+test('auto-destroy: an apply restarts the clock, a destroy stops it', async () => {
+  const it = await aGovernanceServer()
+  await it.organization('acme')
+  const attributes = { 'auto-destroy-activity-duration': '1h' }
+  const { id } = await newWorkspace(it, 'web', { attributes })
+  const { store } = it.server.context
+  for (const [isDestroy, found] of [
+    [false, ['2026-01-01T01:00:01.000Z', 'scheduled']],
+    [true, [null, 'destroyed']],
+  ] as const) {
+    const run = await it.created('createRun', { body: aRunBody(id, { 'is-destroy': isDestroy }) })
+    const row = store.tables.runs.get(run.data.id)
+    const confirmed = put('runs', { ...row, status: 'confirmed' })
+    await store.commit({ cause: undefined, changes: () => [confirmed] }).durable
+    it.server.clock.advance(1_000)
+    const body = aBody('runs', { status: 'applied' })
+    await it.ok('reportRun', { params: { run_id: run.data.id }, body })
+    const { data } = await it.ok('readWorkspace', { params: { workspace_id: id } })
+    const { 'auto-destroy-at': at, 'auto-destroy-status': status } = data.attributes
+    assert.deepEqual([at, status], found)
+  }
+})

@@ -1,0 +1,28 @@
+import { Type } from 'typebox'
+import type { Shape } from './shape.ts'
+import { Uuid } from './v1/identifier.ts'
+
+/**
+ * How the data of an ended allocation gets to the one that replaces it on another node (reference
+ * scheduling §36). The servers join two streams (remote.ts), each dialled with a secret of its own;
+ * nodes never speak to each other.
+ *
+ *   new node                            server                             old node
+ *     migrate ─────────────────────────►            waits for the old allocation's end
+ *                                                   open `data` ───────────►
+ *            ◄──────────────────────── open `take-data`, or no-data
+ *            ◄════════════════════════ tar ◄══════════════════════════════
+ */
+export const MigrateMessage = Type.Object({
+  kind: Type.Literal('migrate'),
+  allocation: Uuid('The new one, which has to be of the node that asks.'),
+})
+export type MigrateMessage = Shape<typeof MigrateMessage>
+
+/** There is nothing to be had, and will not be: the allocation begins empty. */
+export const NoDataMessage = Type.Object({
+  kind: Type.Literal('no-data'),
+  allocation: Type.String(),
+  reason: Type.String(),
+})
+export type NoDataMessage = Shape<typeof NoDataMessage>

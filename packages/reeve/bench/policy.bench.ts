@@ -1,0 +1,210 @@
+/**
+ * Policies: what asking them costs, on this thread and through the thread of the server, the first
+ * time and later; and what a registration pays for them, most of all where there are none. `node
+ * packages/reeve/bench/policy.bench.ts [--quick]`
+ */
+import { createZoneOffsets } from '../src/kit/zone-offsets.ts'
+import { PolicyThread } from '../src/judging/index.ts'
+import { systemClock } from '../src/main/system.ts'
+import {
+  Judge,
+  type AskedPolicy,
+  type JobSubject,
+  type PlainObject,
+  type Subject,
+} from '../src/policy/index.ts'
+import {
+  Authenticator,
+  NO_POLICIES,
+  PolicyGuard,
+  registerJob,
+  type PolicySource,
+} from '../src/workload/index.ts'
+import { aGroup, aJob, aTask } from '../test/build/index.ts'
+import { createTestServer } from '../test/api/harness.ts'
+import { fixed, isQuick, printTable, rateOf, summary, whole } from './measure.ts'
+import { aPlan, jobPolicies, planPolicies, ROLES } from './policy-texts.ts'
+
+const ROUNDS = isQuick ? 50 : 300
+/** The clock of work tells only some milliseconds apart. */
+const WORK_MS = isQuick ? 100 : 1_000
+const LOOKS = 10_000
+const RATE_MS = isQuick ? 300 : 3_000
+
+const OPTIONS = {
+  version: '0.0.0',
+  time: { nowNs: 0n, zone: 'UTC', offsetSeconds: () => 0 },
+  isCancelled: () => false,
+  random: () => 0.5,
+  offsetAt: createZoneOffsets(),
+}
+
+const JOB: JobSubject = {
+  kind: 'job',
+  // A job of the wire is plain data.
+  job: aJob({ groups: Array.from({ length: 3 }, (_, at) => group(at)) }) as unknown as PlainObject,
+  existingJob: undefined,
+  namespace: 'default',
+  token: undefined,
+  variables: new Map(),
+}
+const REQUEST: JobSubject = {
+  ...JOB,
+  job: { User: 'alice', Action: 'write', Object: 'server123' },
+}
+
+function group(at: number) {
+  return aGroup({ Name: `g${at}`, Count: 2, tasks: [aTask(), aTask({ Name: 'side' })] })
+}
+
+/** Milliseconds of work of one call, warm: other work on the machine does not count. */
+function meanWork(work: () => void): number {
+  const run = (untilMs: number): number => {
+    const start = process.threadCpuUsage()
+    for (let calls = 1; ; calls++) {
+      work()
+      const { user, system } = process.threadCpuUsage(start)
+      const tookMs = (user + system) / 1_000
+      if (tookMs >= untilMs) return tookMs / calls
+    }
+  }
+  run(WORK_MS / 2)
+  return run(WORK_MS)
+}
+
+interface Case {
+  readonly name: string
+  readonly subject: Subject
+  readonly policies: readonly AskedPolicy[]
+}
+
+const CASES: readonly Case[] = [
+  { name: 'job, 1 native policy', subject: JOB, policies: jobPolicies('native', 1) },
+  { name: 'job, 20 native policies', subject: JOB, policies: jobPolicies('native', 20) },
+  { name: 'job, 1 Rego policy', subject: JOB, policies: jobPolicies('opa', 1) },
+  { name: 'job, 20 Rego policies', subject: JOB, policies: jobPolicies('opa', 20) },
+  { name: 'roles, Rego', subject: REQUEST, policies: [ROLES] },
+  { name: 'plan of 1,000, 10 native', subject: aPlan(1_000), policies: planPolicies('native', 10) },
+  { name: 'plan of 1,000, 10 Rego', subject: aPlan(1_000), policies: planPolicies('opa', 10) },
+]
+
+await benchAsking()
+await benchRegistration()
+
+async function benchAsking(): Promise<void> {
+  const rows: string[][] = []
+  for (const one of CASES) rows.push(await askingRow(one))
+  process.stdout.write(
+    'microseconds for each policy (warm: work of this thread; others: time);\ncold: compiled first\n',
+  )
+  printTable(['', 'cold', 'warm', 'on its thread: cold', 'p50', 'p99'], rows)
+}
+
+async function askingRow({ name, subject, policies }: Case): Promise<string[]> {
+  const judge = new Judge()
+  const rounds = subject.kind === 'plan' ? Math.ceil(ROUNDS / 30) : ROUNDS
+  const ask = (): void => {
+    const said = judge.judge(subject, policies, OPTIONS)
+    const failed = said.find(({ status }) => status !== 'passed')
+    if (failed !== undefined) throw new Error(`${name}: ${JSON.stringify(failed)}`)
+  }
+  const start = performance.now()
+  ask()
+  const cold = performance.now() - start
+  const warm = meanWork(ask)
+  const thread = new PolicyThread({ clock: systemClock, version: '0.0.0' })
+  // The time to start the thread is told by nobody's registration but the first.
+  await thread.ask(REQUEST, [ROLES])
+  const onThread: number[] = []
+  for (let round = 0; round <= rounds; round++) {
+    const start = performance.now()
+    await thread.ask(subject, policies)
+    onThread.push(performance.now() - start)
+  }
+  await thread.stop()
+  const micros = (ms = 0): string => fixed((ms * 1_000) / policies.length)
+  const there = summary(onThread.slice(1), 1)
+  return [
+    name,
+    micros(cold),
+    micros(warm),
+    micros(onThread[0]),
+    micros(there.p50),
+    micros(there.p99),
+  ]
+}
+
+/** A source that guards `default` with so many policies. */
+function sourceOf(policies: readonly AskedPolicy[]): PolicySource {
+  const codes = new Map(policies.map(({ policy }) => [policy.name, policy.code]))
+  const set = {
+    id: 'polset-bench',
+    name: 'bench',
+    overridable: false,
+    policies: policies.map(({ policy: { name, kind, query }, params }) => ({
+      id: name,
+      name,
+      kind,
+      query,
+      level: kind === 'opa' ? ('mandatory' as const) : ('hard-mandatory' as const),
+      description: null,
+      codeHash: name,
+      params,
+    })),
+  }
+  return {
+    hasPolicies: () => true,
+    setsFor: (namespace) => (namespace === 'default' ? [set] : []),
+    secretsOf: () => [],
+    readCode: async (codeHash) => codes.get(codeHash),
+  }
+}
+
+async function benchRegistration(): Promise<void> {
+  const thread = new PolicyThread({ clock: systemClock, version: '0.0.0' })
+  const guards = [
+    ['no policy anywhere', NO_POLICIES],
+    ['policies of other namespaces', { ...NO_POLICIES, hasPolicies: () => true }],
+    ['1 native policy', sourceOf(jobPolicies('native', 1))],
+    ['20 native policies', sourceOf(jobPolicies('native', 20))],
+    ['20 Rego policies', sourceOf(jobPolicies('opa', 20))],
+  ] as const
+  const rows: string[][] = []
+  for (const [name, source] of guards) {
+    const guard = new PolicyGuard({ source, asker: thread })
+    const lookNs = lookCost(guard)
+    const { perSecond, p50, p99 } = await registrationRate(guard)
+    rows.push([name, fixed(lookNs), whole(perSecond), fixed(p50), fixed(p99)])
+  }
+  await thread.stop()
+  process.stdout.write('registrations in memory, one after the other; look: nanoseconds to see\n')
+  process.stdout.write('whether there are policies\n')
+  printTable(['', 'look ns', 'per second', 'p50 ms', 'p99 ms'], rows)
+}
+
+function lookCost(guard: PolicyGuard): number {
+  const look = (): void => {
+    let sets = 0
+    for (let i = 0; i < LOOKS; i++) sets += guard.setsFor('default').length
+    if (sets < 0) throw new Error('the loop is not to be left out')
+  }
+  return (meanWork(look) * 1_000_000) / LOOKS
+}
+
+async function registrationRate(guard: PolicyGuard) {
+  const server = await createTestServer({ aclEnabled: false })
+  const context = { ...server.context, guard }
+  const caller = new Authenticator(context).authenticate(undefined)
+  if (!caller.ok) throw new Error(caller.error.message)
+  let at = 0
+  const register = async (): Promise<void> => {
+    const Job = { ...JOB.job, ID: `job-${at++ % 100}` }
+    const request = { body: { Job }, queryNamespace: '', queryRegion: '', pathJobId: undefined }
+    const written = await registerJob(context, caller.value, request)
+    if (!written.ok) throw new Error(written.error.message)
+  }
+  for (let i = 0; i < 100; i++) await register()
+  const rate = await rateOf(RATE_MS, register)
+  await server.close()
+  return rate
+}

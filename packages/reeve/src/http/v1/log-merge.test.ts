@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import type { NodeStreamRequest, StreamFrame } from '@reeve/contract'
+import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
+import { err, ok } from '../../kit/result.ts'
+import { StreamSocket } from '../../kit/stream-socket.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
+import type { NodeGateway } from '../../workload/index.ts'
+import { LogMerge } from './log-merge.ts'
+
+const SOURCE = {
+  key: 'a web stdout',
+  allocation: '00000000-0000-4000-8000-000000000001',
+  task: 'web',
+  type: 'stdout',
+  nodeId: 'node-1',
+} as const
+
+const UNREACHABLE = refusal('node-unreachable', 'No path to node')
+const NO_LOG = refusal('not-on-node', 'No logs available')
+
+/** A node of which the test says what its next stream is, and a reader of the merged log. */
+function aFollowedLog(options: { readonly follow?: boolean } = {}) {
+  const clock = new SimulatedClock()
+  const asked: NodeStreamRequest[] = []
+  const refusals: Refusal[] = []
+  const streams: StreamSocket[] = []
+  let isOver = false
+  const gateway: NodeGateway = {
+    request: () => Promise.resolve(err(UNREACHABLE)),
+    open: (_, { request }) => {
+      asked.push(request)
+      const refused = refusals.shift()
+      if (refused !== undefined) return Promise.resolve(err(refused))
+      const stream = aStream(clock)
+      streams.push(stream)
+      return Promise.resolve(ok(stream))
+    },
+  }
+  const merge = new LogMerge({
+    gateway,
+    clock,
+    accessorId: '',
+    follow: options.follow ?? true,
+    hasPrefix: true,
+    from: { offset: 5, origin: 'end' },
+    sources: () => [SOURCE],
+    isOver: () => isOver,
+    watch: () => () => undefined,
+  })
+  let text = ''
+  const ended = new Promise((resolve) => merge.output.once('end', resolve))
+  merge.output.on('data', (bytes: Buffer) => (text += bytes.toString()))
+  merge.start()
+  const pass = async (ms: number): Promise<void> => {
+    await setImmediate()
+    clock.advance(ms)
+    await setImmediate()
+  }
+  return {
+    asked,
+    refusals,
+    merge,
+    ended,
+    pass,
+    text: () => text,
+    latest: () => streams.at(-1) ?? assert.fail('no stream was opened'),
+    over: () => (isOver = true),
+  }
+}
+
+function aStream(clock: SimulatedClock): StreamSocket {
+  const nothing = (): void => undefined
+  const socket = {
+    bufferedAmount: 0,
+    send: nothing,
+    ping: nothing,
+    pause: nothing,
+    resume: nothing,
+    close: nothing,
+    terminate: nothing,
+  }
+  return new StreamSocket(socket, clock, {
+    bufferedBytesMax: 1_000,
+    pingMs: 1_000_000,
+    silentMsMax: 1_000_000,
+  })
+}
+
+function say(stream: StreamSocket, text: string, place: { file: number; offset: number }): void {
+  const frame: StreamFrame = {
+    Offset: place.offset,
+    Data: Buffer.from(text).toString('base64'),
+    File: `alloc/logs/web.stdout.${place.file}`,
+  }
+  stream.received(Buffer.from(JSON.stringify(frame)), false)
+}
+
+const resumesOf = (asked: readonly NodeStreamRequest[]): unknown[] =>
+  asked.map((request) => (request.verb === 'logs' ? request.resume : assert.fail()))
+
+test('job log: a stream that breaks is resumed where it broke, inside a line too', async () => {
+  const log = aFollowedLog()
+  await log.pass(0)
+  say(log.latest(), 'one\ntw', { file: 3, offset: 6 })
+  log.latest().received(Buffer.from('{}'), false)
+  log.latest().closed(1006, '')
+  log.refusals.push(UNREACHABLE, UNREACHABLE)
+  await log.pass(250)
+  await log.pass(500)
+  await log.pass(1_000)
+  say(log.latest(), 'o\nthree\n', { file: 4, offset: 8 })
+  log.latest().closed(1006, '')
+  await log.pass(250)
+  log.over()
+  log.latest().closed(1000, '')
+  await log.ended
+  assert.equal(log.text(), '00000000 web: one\n00000000 web: two\n00000000 web: three\n')
+  const six = { file: 3, offset: 6 }
+  assert.deepEqual(resumesOf(log.asked), [undefined, six, six, six, { file: 4, offset: 8 }])
+})
+
+test('job log: a node that does not come back is given up, and told', async () => {
+  const log = aFollowedLog()
+  await log.pass(0)
+  say(log.latest(), 'one\n', { file: 0, offset: 4 })
+  log.latest().closed(1006, '')
+  log.refusals.push(...Array.from({ length: 12 }, () => UNREACHABLE))
+  for (let tries = 0; tries < 12; tries++) await log.pass(30_000)
+  log.over()
+  await setImmediate()
+  assert.equal(log.asked.length, 13)
+  assert.match(
+    log.text(),
+    /^00000000 web: one\n# 00000000 web stdout: the connection to the node was lost\n$/,
+  )
+  log.merge.output.destroy()
+})
+
+test('job log: a log that is gone when its stream is resumed has ended', async () => {
+  const log = aFollowedLog()
+  await log.pass(0)
+  say(log.latest(), 'one', { file: 0, offset: 3 })
+  log.latest().closed(1006, '')
+  log.refusals.push(NO_LOG)
+  log.over()
+  await log.pass(250)
+  await log.ended
+  assert.equal(log.text(), '00000000 web: one\n')
+})
+
+test('job log: nothing is resumed for a reader that has gone', async () => {
+  const log = aFollowedLog()
+  await log.pass(0)
+  log.latest().closed(1006, '')
+  await setImmediate()
+  log.merge.output.destroy()
+  await log.pass(60_000)
+  assert.equal(log.asked.length, 1)
+})
+
+test('job log: what is only read is not resumed', async () => {
+  const log = aFollowedLog({ follow: false })
+  await log.pass(0)
+  log.latest().received(Buffer.from('one\n'), false)
+  log.latest().closed(1006, '')
+  await log.ended
+  assert.match(log.text(), /web: one\n# .* the connection to the node was lost\n$/)
+})
+
+const BROKEN = ['no json', '[]x', '{"Data":1}', '{"Data":"","File":2}', '{"Offset":"1"}']
+for (const frame of BROKEN) {
+  test(`job log: a node that sends ${frame} ends its stream, not the server`, async () => {
+    const log = aFollowedLog()
+    await log.pass(0)
+    log.latest().received(Buffer.from(frame), false)
+    await setImmediate()
+    assert.equal(log.latest().isClosed, true)
+    log.merge.output.destroy()
+  })
+}

@@ -1,0 +1,127 @@
+import type { NoDataMessage } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { pass, type StreamSocket } from '../../kit/stream-socket.ts'
+import { isClientTerminal, LIMITS, type AllocationRow } from '../../model/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import type { NodeGateway } from './node-gateway.ts'
+import type { NodeSession } from './node-sessions.ts'
+
+interface DataMigrationsHost {
+  readonly context: WorkloadContext
+  readonly gateway: NodeGateway
+}
+
+/** Whose data is brought. */
+interface Transfer {
+  readonly from: AllocationRow
+  readonly tasks: readonly string[]
+}
+
+/**
+ * Brings the data of ended allocations to the nodes of those that replace them (contract:
+ * migrate.ts, reference scheduling §36). A node gets only what the allocation before its own left.
+ */
+export class DataMigrations {
+  readonly #host: DataMigrationsHost
+  /** What is waited for or under way, by session and allocation. */
+  readonly #pending = new Map<NodeSession, Map<string, AbortController>>()
+
+  constructor(host: DataMigrationsHost) {
+    this.#host = host
+  }
+
+  /** A node asks for the data of one of its allocations. It is answered in any case. */
+  ask(session: NodeSession, allocation: string): void {
+    const pending = this.#pending.get(session) ?? new Map<string, AbortController>()
+    // Asked twice: the answer to the first is on its way.
+    if (pending.has(allocation)) return
+    if (pending.size >= LIMITS.nodeMigrationsMax)
+      return refuse(session, allocation, 'the node asks for too much at once')
+    const over = new AbortController()
+    pending.set(allocation, over)
+    this.#pending.set(session, pending)
+    void this.#bring(session, allocation, over.signal).then((problem) => {
+      pending.delete(allocation)
+      if (problem !== undefined && !over.signal.aborted) refuse(session, allocation, problem)
+    })
+  }
+
+  /** The node's channel has ended: it asks again on its next one. */
+  gone(session: NodeSession): void {
+    for (const over of this.#pending.get(session)?.values() ?? []) over.abort()
+    this.#pending.delete(session)
+  }
+
+  /** Why nothing comes; undefined when the streams are joined. */
+  async #bring(
+    { nodeId }: NodeSession,
+    allocation: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { context, gateway } = this.#host
+    const transfer = findTransfer(context, nodeId, allocation)
+    if (!transfer.ok) return transfer.error
+    const { from, tasks } = transfer.value
+    if (!(await this.#ended(from.ID, signal))) return 'the allocation before it did not end in time'
+    const request = { verb: 'data', allocation: from.ID, tasks } as const
+    const source = await gateway.open(from.NodeID, { request, accessorId: '' })
+    if (!source.ok) return source.error.message
+    const take = { verb: 'take-data', allocation } as const
+    const target = await gateway.open(nodeId, { request: take, accessorId: '' })
+    if (!target.ok) {
+      source.value.close(1001, 'nobody takes it')
+      return target.error.message
+    }
+    join(source.value, target.value)
+    return undefined
+  }
+
+  /** True when the allocation is over, as its node or the servers say. */
+  #ended(allocation: string, signal: AbortSignal): Promise<boolean> {
+    const { store, clock } = this.#host.context
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    let unwatch: () => void = () => undefined
+    const look = (): void => {
+      const row = store.tables.allocations.find(allocation)
+      if (row === undefined || isClientTerminal(row)) return resolve(row !== undefined)
+      unwatch = store.watches.watch([{ table: 'allocations', key: allocation }], look)
+    }
+    const cancel = clock.after(LIMITS.nodeMigrationWaitMsMax, () => resolve(false))
+    signal.addEventListener('abort', () => resolve(false), { once: true })
+    look()
+    return promise.finally(() => {
+      cancel()
+      unwatch()
+    })
+  }
+}
+
+/** Only the data that the allocation's own predecessor left, and only where its group wants it. */
+function findTransfer(
+  { store: { tables }, view }: WorkloadContext,
+  nodeId: string,
+  allocation: string,
+): Result<Transfer, string> {
+  const to = tables.allocations.find(allocation)
+  if (to === undefined || to.NodeID !== nodeId) return err('the allocation is not of this node')
+  const from = tables.allocations.find(to.PreviousAllocation ?? '')
+  const isSame =
+    from?.Namespace === to.Namespace && from.JobID === to.JobID && from.TaskGroup === to.TaskGroup
+  if (from === undefined || !isSame) return err('there is no allocation before it')
+  const group = view.findJobOf(to)?.TaskGroups.find(({ Name }) => Name === to.TaskGroup)
+  if (group?.EphemeralDisk?.Migrate !== true) return err('its group does not ask for data')
+  return ok({ from, tasks: group.Tasks.map(({ Name }) => Name) })
+}
+
+function join(source: StreamSocket, target: StreamSocket): void {
+  source.onClose((code) => target.close(code === 1000 ? 1000 : 1011, ''))
+  target.onClose(() => source.close(1001, 'nobody takes it'))
+  // Nothing comes from there; it is read to notice when it leaves.
+  target.onMessage(() => undefined)
+  pass(source, target)
+}
+
+function refuse(session: NodeSession, allocation: string, reason: string): void {
+  const message: NoDataMessage = { kind: 'no-data', allocation, reason }
+  session.send(JSON.stringify(message))
+}
