@@ -110,8 +110,9 @@ function aProject(i: number, organizationId: string) {
   }
 }
 
+/** Ids have no zero (reference §1.6). */
 function projectId(i: number): string {
-  return `prj-${String(i).padStart(16, '1')}`
+  return `prj-${String(i).padStart(16, '0').replaceAll('0', 'a')}`
 }
 
 async function measure(world: World, { who, query }: Question): Promise<Rate> {

@@ -1,4 +1,4 @@
-/** Reference task-drivers §5, §16.2: agent, launcher, shim, server and machine die; tasks do not. */
+/** Reference task-drivers §5, §16.2: what becomes of tasks when what watches over them dies. */
 import assert from 'node:assert/strict'
 import { open, readFile, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'

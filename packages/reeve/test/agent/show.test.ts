@@ -1,4 +1,4 @@
-/** What a person sees: a terminal inside a task, a job with hooks, an agent that dies and is back. */
+/** What a person sees: a terminal in a task, a job with hooks, an agent that dies and is back. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ExecSession } from '@reeve/sdk'
@@ -46,7 +46,7 @@ const JOB = {
 trap '${say('stopping')}; exit 0' INT
 echo $$; while :; do sleep 0.1; done`,
         ),
-        aTask('tidy', `${say('tidied')}`, { Hook: 'poststop', Sidecar: false }),
+        aTask('tidy', say('tidied'), { Hook: 'poststop', Sidecar: false }),
       ],
     },
   ],

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -32,6 +33,7 @@ async function twoNodes(t: TestContext) {
       drivers: [new RawExecDriver({ clock: systemClock })],
       storage: diskStorage(dataDir),
       joinToken: 'join',
+      ids: { uuid: () => randomUUID() },
     })
     await agent.start()
     return { agent, dataDir }
@@ -53,8 +55,8 @@ async function twoNodes(t: TestContext) {
 }
 
 const SCRIPT =
-  'f=$REEVE_ALLOC_DIR/data/count; echo run >> $f; echo own >> $REEVE_TASK_DIR/own; ' +
-  'trap "echo end >> $f; exit 0" INT TERM; while true; do sleep 0.05; done'
+  'f=$REEVE_ALLOC_DIR/data/count; trap "echo end >> $f; exit 0" INT TERM; echo run >> $f; ' +
+  'echo own >> $REEVE_TASK_DIR/own; while true; do sleep 0.05; done'
 
 const CASES = [
   { name: 'goes to the next node', Migrate: true, count: 'run\nend\nrun\n', own: 'own\nown\n' },

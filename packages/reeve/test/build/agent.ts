@@ -361,6 +361,8 @@ interface AgentFields {
   readonly storage?: AgentStorage
   readonly joinToken?: string
   readonly allowsExec?: boolean
+  /** Counting ones unless given; two nodes of one server need their own. */
+  readonly ids?: IdSource
 }
 
 /** An agent on the given server and clock; in memory unless a storage is given. */
@@ -372,7 +374,7 @@ export function anAgent(fields: AgentFields): NodeAgent {
     drivers,
     clock,
     random: steadyRandom,
-    ids: countingIds(),
+    ids: fields.ids ?? countingIds(),
     log: silentLog,
     dial,
     probe: () => Promise.resolve(aFingerprint),

@@ -56,7 +56,7 @@ async function moveData({ assignment, host, signal }: AllocationHookContext): Pr
   const tasks = group.Tasks.map(({ Name }) => Name).filter(isDirectoryName)
   const { migrations } = host
   const isElsewhere = migrations?.isHere(previous) === false
-  if (isElsewhere && group.EphemeralDisk?.Migrate !== true) return
+  if (isElsewhere && !group.EphemeralDisk?.Migrate) return
   const moved = isElsewhere
     ? migrations.fetch(allocation.ID, tasks, signal)
     : host.workspace.moveData(previous, allocation.ID, tasks)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
 import type { AgentTask } from '../assignment.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import {
@@ -324,6 +325,47 @@ test('a batch allocation ends as complete when its maximum run duration is over'
   await pass(sim.clock, 2_000)
   assert.equal(sim.server.statusOf(ID), 'complete')
   assert.match(sim.server.updates.get(ID)?.ClientDescription ?? '', /maximum run duration of 1m0s/)
+  await sim.agent.stop()
+})
+
+const DURATIONS = [
+  { type: 'batch', ageMs: 0, ends: true },
+  { type: 'sysbatch', ageMs: 0, ends: true },
+  // Counted from its creation: one that waited for its node has less left.
+  { type: 'batch', ageMs: 30_000, ends: true, atMs: 31_000 },
+  { type: 'service', ageMs: 0, ends: false },
+  { type: 'system', ageMs: 0, ends: false },
+] as const
+for (const { type, ageMs, ends, ...rest } of DURATIONS) {
+  const what = ends ? 'ends, and poststop with it' : 'goes on'
+  test(`max_run_duration: a ${type} allocation created ${ageMs} ms ago ${what}`, async () => {
+    const tasks = [aTask(), aTask({ Name: 'after', ...lifecycle('poststop') })]
+    const clock = new SimulatedClock()
+    const assignment = anAssignment({
+      job: { Type: type },
+      group: { MaxRunDuration: nsFromMs(60_000) },
+      allocation: { CreateTime: nsFromMs(clock.nowMs() - ageMs) },
+      tasks,
+    })
+    const sim = await aSimulation({ assignments: [assignment] })
+    await pass(sim.clock, 'atMs' in rest ? rest.atMs : 61_000)
+    assert.equal(sim.server.statusOf(ID), ends ? 'complete' : 'running')
+    const after = sim.server.updates.get(ID)?.TaskStates?.['after']
+    const begun = (after?.Events ?? []).some(({ Type }) => Type === 'Started')
+    assert.deepEqual([after?.State, begun], [ends ? 'dead' : 'pending', false])
+    await sim.agent.stop()
+  })
+}
+
+test('poststop runs after a stop that the servers asked for', async () => {
+  const after = aTask({ Name: 'after', ...lifecycle('poststop'), Config: { run_for: '5s' } })
+  const assignment = anAssignment({ tasks: [aTask(), after] })
+  const sim = await aSimulation({ assignments: [assignment] })
+  sim.server.assign(stopped(assignment))
+  await pass(sim.clock, 1_000)
+  assert.deepEqual(runningTasks(sim), ['after'])
+  await pass(sim.clock, 5_000)
+  assert.equal(sim.server.statusOf(ID), 'complete')
   await sim.agent.stop()
 })
 

@@ -123,6 +123,63 @@ const cases: readonly {
     ],
   },
   {
+    name: 'main waits for every prestart task',
+    tasks: [
+      ['one', 'prestart', 'dead'],
+      ['two', 'prestart', 'running'],
+      ['a', 'main', 'new'],
+    ],
+  },
+  {
+    name: 'a failed sidecar ends the group',
+    tasks: [
+      ['proxy', 'prestart-sidecar', 'dead-failed'],
+      ['a', 'main', 'running'],
+    ],
+    end: 'sibling-failed',
+  },
+  {
+    name: 'a failed poststart task ends the group',
+    tasks: [
+      ['a', 'main', 'running'],
+      ['late', 'poststart', 'dead-failed'],
+    ],
+    end: 'sibling-failed',
+  },
+  {
+    name: 'a sidecar that ended well ends nobody',
+    tasks: [
+      ['proxy', 'prestart-sidecar', 'dead'],
+      ['a', 'main', 'running'],
+    ],
+  },
+  {
+    name: 'poststart begins also after a main task that was quick to end',
+    tasks: [
+      ['a', 'main', 'dead'],
+      ['late', 'poststart', 'new'],
+    ],
+    admit: ['late'],
+  },
+  {
+    name: 'poststop waits for the sidecars to end',
+    tasks: [
+      ['a', 'main', 'dead'],
+      ['side', 'poststart-sidecar', 'running'],
+      ['after', 'poststop', 'new'],
+    ],
+    end: 'main-dead',
+  },
+  {
+    name: 'a leader that succeeded ends the others, and poststop waits for them',
+    tasks: [
+      ['a', 'main', 'dead', 'leader'],
+      ['b', 'main', 'running'],
+      ['after', 'poststop', 'new'],
+    ],
+    end: 'leader-dead',
+  },
+  {
     name: 'all dead is done',
     tasks: [
       ['a', 'main', 'dead'],

@@ -52,7 +52,8 @@ function block({ path, mode, uid, gid, size, target }: Packed, type: string): Bu
   header.write(' '.repeat(8), 148)
   header.write(type, 156)
   header.write(target.slice(0, NAME_BYTES), 157, NAME_BYTES)
-  header.write('ustar\0' + '00', 257)
+  header.write('ustar', 257)
+  header.write('00', 263)
   const sum = header.reduce((total, byte) => total + byte, 0)
   header.write(`${octal(sum, 6)}\0 `, 148)
   return header

@@ -1,4 +1,4 @@
-import { v2 } from '@reeve/contract'
+import type { v2 } from '@reeve/contract'
 import { msFromNs } from '../../kit/duration.ts'
 import type { Subject } from '../../policy/index.ts'
 import {

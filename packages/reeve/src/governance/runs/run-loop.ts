@@ -56,7 +56,7 @@ export class RunLoop {
     await this.#running
   }
 
-  /** Asks about everything that waits; also what the tests call. A round is not joined by another. */
+  /** Asks about everything that waits; also what the tests call. One round at a time. */
   judge(): Promise<void> {
     this.#running ??= this.#round().finally(() => {
       this.#running = undefined

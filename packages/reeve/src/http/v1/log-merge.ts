@@ -158,11 +158,11 @@ export class LogMerge {
 
   /** Waits before the next try; false when there is to be none. */
   async #mayResume(reading: Reading): Promise<boolean> {
-    const { follow, clock, isOver } = this.#options
+    const { follow, clock } = this.#options
     reading.failures += 1
     if (!follow || reading.failures > RESUMES_MAX || this.output.destroyed) return false
     // Whoever ended the job may have ended its node as well: one try is enough then.
-    if (isOver() && reading.failures > 1) return false
+    if (this.#options.isOver() && reading.failures > 1) return false
     const { promise, resolve } = Promise.withResolvers<void>()
     const waitMs = Math.min(RESUME_MS_MAX, RESUME_MS_FIRST * 2 ** (reading.failures - 1))
     const cancel = clock.after(waitMs, resolve)

@@ -40,10 +40,12 @@ export class DataMigrations {
     const over = new AbortController()
     pending.set(allocation, over)
     this.#pending.set(session, pending)
-    void this.#bring(session, allocation, over.signal).then((problem) => {
-      pending.delete(allocation)
-      if (problem !== undefined && !over.signal.aborted) refuse(session, allocation, problem)
-    })
+    void this.#answer(session, allocation, over.signal).finally(() => pending.delete(allocation))
+  }
+
+  async #answer(session: NodeSession, allocation: string, signal: AbortSignal): Promise<void> {
+    const problem = await this.#bring(session, allocation, signal)
+    if (problem !== undefined && !signal.aborted) refuse(session, allocation, problem)
   }
 
   /** The node's channel has ended: it asks again on its next one. */

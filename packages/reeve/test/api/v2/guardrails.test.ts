@@ -154,18 +154,16 @@ for (const kind of ['native', 'opa'] as const)
   })
 
 /** What the policies said of a run. */
-async function explained(
-  { it, check, stage }: RunWorld,
-  run: v2.Run,
-): Promise<readonly v2.PolicyFinding[]> {
+async function explained(world: RunWorld, run: v2.Run): Promise<readonly v2.PolicyFinding[]> {
   if (run.relationships['policy-checks'].data.length > 0) {
-    const { native } = (await check(run)).attributes.result ?? assert.fail('no result')
+    const { native } = (await world.check(run)).attributes.result ?? assert.fail('no result')
+    // Documented with the result of a check.
     const sets = (native as { 'policy-sets': v2.PolicySetVerdict[] })['policy-sets']
     return sets.flatMap(({ outcomes }) => outcomes).flatMap(({ findings }) => findings)
   }
-  const { id } = await stage(run)
-  const { data } = await it.ok('listPolicyEvaluations', { params: { task_stage_id: id } })
-  const outcomes = await it.ok('listPolicySetOutcomes', {
+  const { id } = await world.stage(run)
+  const { data } = await world.it.ok('listPolicyEvaluations', { params: { task_stage_id: id } })
+  const outcomes = await world.it.ok('listPolicySetOutcomes', {
     params: { policy_evaluation_id: data[0]?.id ?? '' },
   })
   return outcomes.data

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { v2 } from '@reeve/contract'
 import { aBody, NOT_FOUND } from './harness.ts'
 import {
   aRunWorld,
@@ -154,12 +155,15 @@ describe('policies that are asked without enforcing them', () => {
     const seen = new Set<string>()
     let next: string | null = null
     do {
-      const { data } = await it.ok('replayPolicy', call({ limit: 1, cursor: next }))
-      for (const one of data.attributes.results) {
+      const page: v2.PolicyReplayDocument = await it.ok(
+        'replayPolicy',
+        call({ limit: 1, cursor: next }),
+      )
+      for (const one of page.data.attributes.results) {
         assert.equal(seen.has(one.id), false, 'nothing is judged twice')
         seen.add(one.id)
       }
-      next = data.attributes['next-cursor']
+      next = page.data.attributes['next-cursor']
     } while (next !== null)
     assert.ok(seen.size >= 2)
     assert.equal((await it.refusal('replayPolicy', call({ cursor: 'nonsense' })))[0], 422)
