@@ -22,7 +22,7 @@ import {
 } from '../src/workload/index.ts'
 import { aGroup, aJob, aTask } from '../test/build/index.ts'
 import { createTestServer } from '../test/api/harness.ts'
-import { fixed, isQuick, printTable, rateOf, summary, whole } from './measure.ts'
+import { fixed, isQuick, printTable, rateOf, summary, timed, whole } from './measure.ts'
 import { aPlan, jobPolicies, planPolicies, ROLES } from './policy-texts.ts'
 
 const ROUNDS = isQuick ? 50 : 300
@@ -117,9 +117,7 @@ async function askingRow({ name, subject, policies }: Case): Promise<string[]> {
   await thread.ask(REQUEST, [ROLES])
   const onThread: number[] = []
   for (let round = 0; round <= rounds; round++) {
-    const start = performance.now()
-    await thread.ask(subject, policies)
-    onThread.push(performance.now() - start)
+    onThread.push(await timed(() => thread.ask(subject, policies)))
   }
   await thread.stop()
   const micros = (ms = 0): string => fixed((ms * 1_000) / policies.length)

@@ -81,7 +81,6 @@ export {
   hasPolicies,
   readPolicyCode,
   setsForNamespace,
-  setsForWorkspace,
   type AppliedPolicy,
   type AppliedSet,
   type PolicySource,

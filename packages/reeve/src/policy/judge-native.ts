@@ -13,10 +13,13 @@ import {
 } from '../lang/native/index.ts'
 import type { AskedPolicy, Asking, Diagnostic, Judgement, PolicyText } from './judgement.ts'
 import { FINDINGS_MAX, POLICY_STEPS_MAX, VALUE_LENGTH_MAX } from './limits.ts'
-import { adviceForImport, globalsIn, isKnownImport } from './native-data.ts'
+import { adviceForImport, concernOf, globalsIn, isKnownImport } from './native-data.ts'
+import type { Subject } from './subject.ts'
 
 export interface NativePolicy {
   readonly compiled: CompiledPolicy
+  /** The only kind of subject that it is about; undefined: any. */
+  readonly concern: Subject['kind'] | undefined
   readonly warnings: readonly Diagnostic[]
 }
 
@@ -28,7 +31,7 @@ export function compileNative(policy: PolicyText): Result<NativePolicy, readonly
   )
   if (!compiled.ok) return err(compiled.error.map((problem) => diagnostic('error', problem)))
   const warnings = compiled.value.warnings.map((problem) => diagnostic('warning', problem))
-  return ok({ compiled: compiled.value, warnings })
+  return ok({ compiled: compiled.value, concern: concernOf(compiled.value), warnings })
 }
 
 function diagnostic(severity: Diagnostic['severity'], { message, position }: NativeProblem) {
@@ -37,10 +40,12 @@ function diagnostic(severity: Diagnostic['severity'], { message, position }: Nat
 
 /** Reference policy-languages §1.13. One that does not pass is asked again for its reasons. */
 export function judgeNative(
-  { compiled }: NativePolicy,
+  { compiled, concern }: NativePolicy,
   { policy, params }: AskedPolicy,
-  { data, options }: Asking,
+  { subject, data, options }: Asking,
 ): Judgement {
+  if (concern !== undefined && concern !== subject.kind)
+    return { status: 'passed', output: [{ skipped: `it is about a ${concern}` }], findings: [] }
   const evaluate = (explains: boolean): Evaluation =>
     compiled.evaluate({
       importValue: (path) => data.importValue(path),

@@ -260,8 +260,8 @@ describe('a policy that cannot be evaluated fails closed', () => {
     ['native error', { code: 'main = 1 + "a"' }, /not possible/],
     ['old import', { code: 'import "tfplan"\nmain = true' }, /use "tfplan\/v2"/],
     [
-      'plan data on a job',
-      { code: 'import "plan/v2" as plan\nmain = true' },
+      'plan data and a job at once',
+      { code: 'import "plan/v2" as plan\nmain = job.id is plan.id' },
       /not there in this evaluation/,
     ],
     ['opa syntax', { kind: 'opa', code: 'package a\n\ndeny contains' }, /./],
@@ -277,6 +277,22 @@ describe('a policy that cannot be evaluated fails closed', () => {
       assert.equal(status, 'errored')
       assert.match(findings[0]?.message ?? '', message)
     })
+})
+
+it('a native policy about plans has nothing to say about a job, and the reverse', () => {
+  const skipped = (concern: string) => ({
+    status: 'passed',
+    output: [{ skipped: `it is about a ${concern}` }],
+    findings: [],
+  })
+  const plan = 'import "plan/v2" as plan\nmain = plan.variables is empty'
+  assert.deepEqual(judge(JOB, { code: plan }), skipped('plan'))
+  assert.equal(judge(PLAN, { code: plan }).status, 'failed')
+  const job = 'main = job.priority < 10'
+  assert.deepEqual(judge(PLAN, { code: job }), skipped('job'))
+  assert.equal(judge(JOB, { code: job }).status, 'failed')
+  // A variable of its own is not the host's.
+  assert.equal(judge(PLAN, { code: 'job = 1\nmain = job is 2' }).status, 'failed')
 })
 
 it('parameters of the set reach native policies', () => {

@@ -43,10 +43,29 @@ export function adviceForImport(path: string): string | undefined {
   return `there are ${names.toSorted().join(', ')}`
 }
 
+/** Variables that only jobs bring; a loop over plans may well call something `namespace`. */
+const JOB_GLOBALS: readonly string[] = ['job', 'existing_job', 'job_exists']
+
+/**
+ * What kind of subject a policy is about, told by what it reads; undefined when that does not tell.
+ * One set may so guard plans and jobs with policies of its own for each.
+ */
+export function concernOf(policy: {
+  readonly imports: readonly string[]
+  readonly globals: readonly string[]
+}): Subject['kind'] | undefined {
+  const readsPlan = policy.imports.some((path) => DATA_IMPORTS.has(path))
+  const readsJob =
+    policy.globals.some((name) => JOB_GLOBALS.includes(name)) ||
+    policy.imports.some((path) => VARIABLE_IMPORT.test(path))
+  if (readsPlan === readsJob) return undefined
+  return readsPlan ? 'plan' : 'job'
+}
+
 /** The variables that a policy finds in its file, whatever it judges. */
 export function globalsIn(code: string): readonly string[] {
   const tokens = new Set(code.match(TOKEN_GLOBAL))
-  return ['job', 'existing_job', 'job_exists', 'namespace', ...tokens]
+  return [...JOB_GLOBALS, 'namespace', ...tokens]
 }
 
 /** One subject as native policies see it; made once and shared by all policies. */

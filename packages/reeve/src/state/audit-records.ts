@@ -106,7 +106,7 @@ export interface AuditLimits {
   readonly recordsMax: number
 }
 
-/** The next records to remove, the oldest first: those that are too old, and those beyond the cap. */
+/** The next records to remove, the oldest first: those too old, and those beyond the cap. */
 export function expiredAuditRecords(
   { tables }: Store,
   nowMs: number,

@@ -7,6 +7,7 @@ import { openSync, closeSync } from 'node:fs'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
 import {
   noIsolation,
@@ -142,7 +143,7 @@ async function outputOf(cluster: RealCluster, { ID }: AllocationRow): Promise<st
 }
 
 test('isolated tasks: nothing that they must not do succeeds', options, async (t) => {
-  const path = join('/tmp', `reeve-agent-file-${process.pid}`)
+  const path = join(await temporaryDirectory(t), 'file')
   await writeFile(path, 'a file of-the-agent\n')
   const descriptor = openSync(path, 'r')
   t.after(() => closeSync(descriptor))

@@ -112,7 +112,9 @@ export class RealCluster {
       '--http-port',
       '0',
     ]
-    const own = { REEVE_JOIN_TOKEN: JOIN_TOKEN, REEVE_RAW_EXEC: 'true' }
+    // As it is by default; what is mounted is taken away at the end.
+    const memory = { REEVE_SECRETS_IN_MEMORY: 'true' }
+    const own = { REEVE_JOIN_TOKEN: JOIN_TOKEN, REEVE_RAW_EXEC: 'true', ...memory }
     const environment = { ...own, ...surroundings.environment }
     this.#node = startAgent(this.#t, flags, { ...surroundings, environment })
   }

@@ -51,7 +51,7 @@ export interface AgentSurroundings {
   readonly descriptors?: readonly number[]
 }
 
-/** An agent that is killed leaves its memory mounted, and the test could not remove its directory. */
+/** An agent that is killed leaves its memory mounted: its directory could not be removed. */
 function onDisk(flags: readonly string[]): Readonly<Record<string, string>> {
   return flags.includes('--dev') ? {} : { REEVE_SECRETS_IN_MEMORY: 'false' }
 }

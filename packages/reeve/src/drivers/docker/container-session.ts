@@ -21,6 +21,10 @@ const END_OF_FILE = Buffer.from([4])
 const EXIT_LOOKS_MAX = 50
 const EXIT_LOOK_MS = 100
 
+/** How long a terminal may take to be there. */
+const RESIZE_TRIES_MAX = 100
+const RESIZE_AGAIN_MS = 50
+
 /** What is told when the container took the command with it and nobody knows more. */
 const KILLED_STATUS = 137
 
@@ -91,6 +95,8 @@ class ContainerSession implements ExecSession {
   readonly #clock: Clock
   readonly #id: string
   readonly #socket: Duplex
+  #wantedSize: TerminalSize | undefined
+  #isResizing = false
 
   constructor(
     options: SessionOptions & {
@@ -122,11 +128,30 @@ class ContainerSession implements ExecSession {
     this.exited = this.#watch(isTty)
   }
 
-  resize({ rows, columns }: TerminalSize): void {
-    const query = { h: String(rows), w: String(columns) }
+  resize(size: TerminalSize): void {
+    this.#wantedSize = size
+    if (this.#isResizing) return
+    this.#isResizing = true
+    void this.#applySize()
+  }
+
+  /**
+   * One call at a time, so that the last size is the one that stays. Engines take the connection
+   * before the terminal is there, and refuse its size until then; one that has ended has none.
+   */
+  async #applySize(): Promise<void> {
     const path = `/exec/${this.#id}/resize`
-    // Docker answers 200, podman 201; a command that has just ended has no size to change.
-    this.#engine.call({ method: 'POST', path, query }).catch(() => undefined)
+    for (let tries = 0; tries < RESIZE_TRIES_MAX && !this.#socket.readableEnded; tries += 1) {
+      const size = this.#wantedSize
+      if (size === undefined) break
+      const query = { h: String(size.rows), w: String(size.columns) }
+      const call = this.#engine.call({ method: 'POST', path, query })
+      const answer = await call.catch(() => undefined)
+      // Docker answers 200, podman 201.
+      if (answer === undefined || !isSuccess(answer)) await pause(this.#clock, RESIZE_AGAIN_MS)
+      else if (this.#wantedSize === size) this.#wantedSize = undefined
+    }
+    this.#isResizing = false
   }
 
   hangUp(): void {

@@ -14,6 +14,8 @@ import { readStoredPlan } from './upload-plan.ts'
 /** A run that nobody uploads a plan for may be this much late in ending. */
 const EXPIRE_EVERY_MS = 60_000
 
+const DONE = Promise.resolve()
+
 /** Ended in one commit; the rest waits for the next one. */
 const EXPIRED_MAX = 200
 
@@ -94,7 +96,8 @@ export class RunLoop {
   #follow(): void {
     if (this.#stopped) return
     this.#cancelWatch = this.#context.store.watches.watch([{ table: 'runs' }], () => this.#follow())
-    void this.judge()
+    // A round that is about to end may have looked already.
+    void (this.#running ?? DONE).then(() => this.judge())
   }
 
   #expireLater(): void {
@@ -106,13 +109,23 @@ export class RunLoop {
 
   async #round(): Promise<void> {
     for (let run = this.#next(); run !== undefined && !this.#stopped; run = this.#next())
-      try {
-        await this.#judgeRun(run)
-      } catch (thrown) {
-        if (this.#context.store.fault !== undefined) return
+      if (!(await this.#settle(run))) return
+  }
+
+  /** Whether the next one may be tried. */
+  async #settle(run: RunRow): Promise<boolean> {
+    try {
+      await this.#judgeRun(run).catch((thrown: unknown) => {
+        if (this.#stopped || this.#context.store.fault !== undefined) throw thrown
         this.#log.warn({ run: run.id, err: messageOf(thrown) }, 'policies could not be asked')
         this.#giveUp(run)
-      }
+      })
+      return true
+    } catch (thrown) {
+      // The storage has failed, or the server stops: the next start goes on.
+      this.#log.warn({ run: run.id, err: messageOf(thrown) }, 'a run could not be settled')
+      return false
+    }
   }
 
   /** The run that has waited longest. */

@@ -32,8 +32,8 @@ import type { HttpLog } from '../server.ts'
 /** A peer that has connected and says nothing is cut off. */
 const HELLO_MS_MAX = 10_000
 /**
- * A stranger's first message. A node that says all it may of itself takes a good part of it; whoever
- * has no secret yet must not keep the server parsing.
+ * A stranger's first message. A node that says all it may of itself takes a good part of it;
+ * whoever has no secret yet must not keep the server parsing.
  */
 const HELLO_BYTES_MAX = 1024 * 1024
 const isAgentMessage = Compile(AgentMessage)

@@ -164,7 +164,7 @@ function recordOf({ actor, request, route, named }: AuditedWrite, recorded: Reco
 
 let lastTime = { ms: 0, text: new Date(0).toISOString() }
 
-/** Many writes come in the same millisecond, and the text takes longer than the rest of a record. */
+/** Many writes come in one millisecond, and the text takes longer than the rest of a record. */
 function timeText(ms: number): string {
   if (lastTime.ms !== ms) lastTime = { ms, text: new Date(ms).toISOString() }
   return lastTime.text

@@ -139,7 +139,9 @@ function isWithinRate(
 ): boolean {
   if (rateLimit === undefined) return true
   const isKnown = caller !== undefined && caller !== NOBODY
-  const { isAllowed, remaining, resetSeconds } = rateLimit.take(isKnown ? caller.userId : request.ip)
+  const { isAllowed, remaining, resetSeconds } = rateLimit.take(
+    isKnown ? caller.userId : request.ip,
+  )
   void reply.headers({
     'x-ratelimit-limit': String(rateLimit.perSecond),
     'x-ratelimit-remaining': String(remaining),

@@ -35,7 +35,7 @@ export interface EventStreams {
   readonly hub: EventHub
   /** Streams open per accessor. */
   readonly openByAccessor: Map<string, number>
-  /** The organization whose own token a secret is: it follows that organization and nothing else. */
+  /** The organization whose own token a secret is: it follows that organization only. */
   readonly findOrganization: (secret: string) => OrganizationReader | undefined
 }
 

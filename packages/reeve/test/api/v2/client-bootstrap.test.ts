@@ -61,7 +61,12 @@ const REFUSALS = [
   { name: 'a path that is none', method: 'GET', url: '/api/v2/nowhere', status: 404 },
   { name: 'a method that is none', method: 'PUT', url: DETAILS, status: 405 },
   { name: 'a body that is no JSON', method: 'POST', url: '/api/v2/organizations', status: 400 },
-  { name: 'a parameter that is none', method: 'GET', url: '/api/v2/organizations?page%5Bsize%5D=x', status: 400 },
+  {
+    name: 'a parameter that is none',
+    method: 'GET',
+    url: '/api/v2/organizations?page%5Bsize%5D=x',
+    status: 400,
+  },
 ]
 for (const { name, method, url, status } of REFUSALS)
   test(`B4 errors: ${name} has title and detail that clients can join`, async () => {

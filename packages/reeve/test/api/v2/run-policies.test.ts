@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { v2 } from '@reeve/contract'
+import { RunLoop } from '../../../src/governance/index.ts'
 import { aBody, NOT_FOUND } from './harness.ts'
 import {
   aRunWorld,
@@ -399,5 +400,27 @@ test('a server that starts goes on with the runs that the last one left', async 
   const heard = world.read(next.id, { wait: 60 })
   await world.upload(next, BUCKETS)
   assert.equal((await heard).data.attributes.status, 'policy_override')
+  await world.close()
+})
+
+test('a run whose policies cannot be asked ends, and says so', async () => {
+  const world = await aRunWorld()
+  await world.set('native', { name: 'one', policies: [{ name: 'one', code: PASSES }] })
+  const run = await world.newRun()
+  await world.upload(run, BUCKETS)
+  const warnings: string[] = []
+  const policyAsker = {
+    ask: () => Promise.reject(new Error('the thread does not start')),
+    diagnose: () => Promise.resolve([]),
+  }
+  const loop = new RunLoop({
+    context: { ...world.it.server.context, policyAsker },
+    log: { warn: (_fields, message) => void warnings.push(message) },
+  })
+  await loop.judge()
+  assert.deepEqual(warnings, ['policies could not be asked'])
+  assert.equal((await world.read(run.id)).data.attributes.status, 'errored')
+  const { status, result } = (await world.check(run)).attributes
+  assert.deepEqual([status, result], ['errored', null])
   await world.close()
 })

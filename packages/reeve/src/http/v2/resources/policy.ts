@@ -1,4 +1,4 @@
-import { v2 } from '@reeve/contract'
+import type { v2 } from '@reeve/contract'
 import { policyFile, type SeenPolicy } from '../../../governance/index.ts'
 import type { PolicyCodeRow } from '../../../model/index.ts'
 import { scopedKey, type Tables } from '../../../state/index.ts'

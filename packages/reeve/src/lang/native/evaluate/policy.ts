@@ -2,6 +2,7 @@ import { err, ok, type Result } from '../../../kit/result.ts'
 import { PROBLEM_COUNT_MAX } from '../limits.ts'
 import type { NativeProblem } from '../syntax/source.ts'
 import { execute, type EvaluateOptions, type Evaluation } from './execute.ts'
+import { assignedNames } from './scope.ts'
 import { compileProgram, type Program, type ProgramText } from './program.ts'
 
 export interface PolicyOptions {
@@ -23,6 +24,8 @@ export interface CompiledPolicy {
   readonly params: readonly { readonly name: string; readonly isRequired: boolean }[]
   /** The imports that it and its modules use. */
   readonly imports: readonly string[]
+  /** The variables of the host that its text mentions and never assigns itself. */
+  readonly globals: readonly string[]
   evaluate(options: EvaluateOptions): Evaluation
 }
 
@@ -43,9 +46,15 @@ export function compilePolicy(
       isRequired: fallback === undefined,
     })),
     imports: [...new Set(programs.flatMap(({ imports }) => imports.map(({ path }) => path)))],
+    globals: globalsOf(main, options.globals ?? []),
     evaluate: (evaluation) =>
       execute({ main, modules: linker.modules, globals: options.globals ?? [] }, evaluation),
   })
+}
+
+function globalsOf({ tree }: Program, globals: readonly string[]): readonly string[] {
+  const assigned = assignedNames(tree.statements)
+  return globals.filter((name) => tree.names.has(name) && !assigned.has(name))
 }
 
 function warningsOf({ tree, source }: Program): readonly NativeProblem[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { nextLaunchMs } from '../model/index.ts'
-import { createZoneOffsets } from './zone-offsets.ts'
+import { nextLaunchMs } from '../../src/model/index.ts'
+import { createZoneOffsets } from '../../src/kit/zone-offsets.ts'
 
 const offsetAt = createZoneOffsets()
 
