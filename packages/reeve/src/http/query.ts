@@ -37,8 +37,8 @@ const SPECIAL: Readonly<Record<string, Reader>> = {
     text === '' ? undefined : parseWhole(text, syntaxError(text, name, ['uint64', 'ParseUint'])),
   version: (text) => parseWhole(text, 'Unable to parse job submission version parameter'),
   // Reference §8.5, files and logs.
-  offset: (text) => parseWhole(text, `error parsing offset: ${parseError(text, 'ParseInt')}`),
-  limit: (text) => parseWhole(text, `error parsing limit: ${parseError(text, 'ParseInt')}`),
+  offset: (text) => parseWhole(text, `error parsing offset: ${parseError(text, 'ParseInt')}`, true),
+  limit: (text) => parseWhole(text, `error parsing limit: ${parseError(text, 'ParseInt')}`, true),
   follow: (text) =>
     text === ''
       ? undefined

@@ -75,7 +75,10 @@ class Gates {
 
   async release(rows: readonly AllocationRow[]): Promise<void> {
     for (const { ID } of rows) {
-      const handle = await open(this.#cluster.path(ID, 'alloc/data/go'), 'r+')
+      // The task makes its gate after it has said that it began.
+      const handle = await until('a gate', () =>
+        open(this.#cluster.path(ID, 'alloc/data/go'), 'r+').catch(() => undefined),
+      )
       this.#open.push(handle)
       await handle.write('go\n')
     }

@@ -17,6 +17,7 @@ import type { AllocationRow } from '../../src/model/index.ts'
 import { namespacedKey } from '../../src/state/index.ts'
 import { anAgent, systemClock } from '../build/agent.ts'
 import { aGroup } from '../build/index.ts'
+import { atEnd } from '../build/at-end.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
 import { createTestServer, type TestServer } from './harness.ts'
@@ -85,12 +86,15 @@ export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Pr
     joinToken: 'join',
     ...(options.allowsExec === undefined ? {} : { allowsExec: options.allowsExec }),
   })
-  await agent.start()
-  t.after(async () => {
-    await agent.stop({ killTasks: true })
+  // Also when the agent cannot start: a server that goes on listening would keep the file running.
+  let isStarted = false
+  atEnd(t, async () => {
+    if (isStarted) await agent.stop({ killTasks: true })
     await server.close()
     await loop.stop()
   })
+  await agent.start()
+  isStarted = true
   const { store } = server.context
   const { allocations } = store.tables
   await until('the node to join', () => store.tables.nodes.find(agent.nodeId))

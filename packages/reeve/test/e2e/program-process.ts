@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { createClient, type Client } from '@reeve/sdk'
 import type { TestContext } from 'node:test'
+import { atEnd } from '../build/at-end.ts'
 import { until } from '../build/until.ts'
 
 const ENTRY = fileURLToPath(new URL('../../src/main/reeve.ts', import.meta.url))
@@ -76,7 +77,6 @@ export function startAgent(
   }
   child.stdout?.on('data', collect)
   child.stderr?.on('data', collect)
-  t.after(() => child.kill('SIGKILL'))
   const kill = async (signal: NodeJS.Signals): Promise<number | null> => {
     const isThere = child.exitCode === null && child.signalCode === null
     const gone = isThere ? once(child, 'exit') : undefined
@@ -84,5 +84,6 @@ export function startAgent(
     await gone
     return child.exitCode
   }
+  atEnd(t, () => kill('SIGKILL'))
   return { child, output: () => output, kill }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { countingIds } from '../../../test/build/agent.ts'
@@ -31,6 +31,18 @@ test('a second agent on the same directory is turned away until the first is gon
   await first.close()
   await second.open(countingIds())
   await second.close()
+})
+
+test('a directory is locked by its mark too: its number alone may have been given again', async (t) => {
+  const dir = await temporaryDirectory(t)
+  const gone = diskStorage(dir)
+  await gone.open(countingIds())
+  // As a new directory with the same number: it has another mark.
+  await rm(join(dir, 'agent', 'lock'))
+  const fresh = diskStorage(dir)
+  await fresh.open(countingIds())
+  await fresh.close()
+  await gone.close()
 })
 
 test('a damaged identity is an error and is not replaced', async (t) => {

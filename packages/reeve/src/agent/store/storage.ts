@@ -1,4 +1,5 @@
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { Type } from 'typebox'
@@ -93,10 +94,12 @@ export function memoryStorage(identity: StorageIdentity): AgentStorage {
 /**
  * Two agents on one directory would start everything twice. An abstract socket named after the
  * directory is a lock that the kernel gives to one process and takes back when that process ends,
- * however it ends.
+ * however it ends. The number of a directory that is gone may be given to a new one while its agent
+ * still ends, so the name has a mark of its own too.
  */
 async function takeLock(path: string): Promise<Server> {
   const { dev, ino } = await stat(path)
+  const mark = await lockMark(path)
   const server = createServer((connection) => connection.destroy())
   const { promise, resolve, reject } = Promise.withResolvers<Server>()
   server.once('error', (error) => {
@@ -104,10 +107,28 @@ async function takeLock(path: string): Promise<Server> {
     const text = isTaken ? `another agent uses ${path}` : `cannot lock ${path}: ${messageOf(error)}`
     reject(new Fault(isTaken ? 'agent-locked' : 'agent-state', text, { cause: error }))
   })
-  server.listen(`\0reeve-agent-${dev}-${ino}`, () => resolve(server))
+  server.listen(`\0reeve-agent-${dev}-${ino}-${mark}`, () => resolve(server))
   server.unref()
   return promise
 }
+
+/** Made once for a directory; two agents that begin at the same moment agree on the first one. */
+async function lockMark(path: string): Promise<string> {
+  const file = join(path, 'lock')
+  const made = `${file}.${randomUUID()}`
+  await writeFile(made, randomUUID(), { mode: 0o600 })
+  try {
+    await link(made, file)
+  } catch (thrown) {
+    if (errorCode(thrown) !== 'EEXIST') throw thrown
+  } finally {
+    await rm(made, { force: true })
+  }
+  return (await readFile(file, 'utf8')).slice(0, LOCK_MARK_LENGTH)
+}
+
+/** A socket's name has little more than a hundred bytes. */
+const LOCK_MARK_LENGTH = 36
 
 const identityFile = Compile(
   Type.Object({ v: Type.Literal(1), nodeId: Type.String(), secret: Type.String() }),
