@@ -8,6 +8,7 @@ export const UNIT_TESTS = ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts']
 /** Tests of the whole product, over HTTP or as processes. */
 export const API_TESTS = ['packages/*/test/**/*.test.ts']
 
+/** Files with a process of their own mostly wait, for programs that they have started. */
 const CONCURRENCY = 2
 /** A test that takes longer hangs; the run must end and say which one. */
 const TEST_MS_MAX = 5 * 60_000
@@ -17,28 +18,36 @@ export function findTests(patterns) {
 }
 
 /**
- * Pure code leaves nothing behind in its process, so its tests may share one: loading the same
- * modules again for each file would take several times as long as the tests.
+ * Pure code leaves nothing behind in its process, nor does the application when it runs over the
+ * memory engine; their tests share one: loading the same modules again for each file takes as long
+ * as the tests, or several times that.
  */
-const SHARED = /^packages\/(contract|reeve\/src\/(kit|model|lang|acl|scheduler|state))\//
+const SHARED = [
+  'packages/contract/',
+  ...['kit', 'model', 'lang', 'acl', 'scheduler', 'state'].map(
+    (area) => `packages/reeve/src/${area}/`,
+  ),
+  ...['api', 'control', 'workload', 'state', 'http', 'policy', 'jobspec', 'rego'].map(
+    (kind) => `packages/reeve/test/${kind}/`,
+  ),
+]
 
 /**
  * Runs the files and returns how many tests passed, failed and were skipped.
  * `style` is `lines` or `dots` per file; `names` are patterns of test names to run alone.
  */
 export async function runTests(files, options = {}) {
-  const shared = files.filter((file) => SHARED.test(file))
-  const own = files.filter((file) => !SHARED.test(file))
-  // One core for each.
-  const concurrency = shared.length === 0 ? CONCURRENCY : 1
+  const isShared = (file) => SHARED.some((folder) => file.startsWith(folder))
+  const shared = files.filter(isShared)
+  const own = files.filter((file) => !isShared(file))
   const [first, second] = await Promise.all([
-    runGroup(shared, { ...options, isShared: true, concurrency: 1 }),
-    runGroup(own, { ...options, isShared: false, concurrency }),
+    runGroup(shared, { ...options, isShared: true }),
+    runGroup(own, { ...options, isShared: false }),
   ])
   return addCounts(first, second)
 }
 
-async function runGroup(files, { style = 'lines', names = [], isShared, concurrency }) {
+async function runGroup(files, { style = 'lines', names = [], isShared }) {
   if (files.length === 0) return { passed: 0, failed: 0, skipped: 0 }
   const folder = mkdtempSync(path.join(tmpdir(), 'reeve-test-'))
   try {
@@ -47,7 +56,7 @@ async function runGroup(files, { style = 'lines', names = [], isShared, concurre
       [
         '--test',
         '--test-reporter=./tools/reporter.mjs',
-        ...(isShared ? ['--test-isolation=none'] : [`--test-concurrency=${concurrency}`]),
+        ...(isShared ? ['--test-isolation=none'] : [`--test-concurrency=${CONCURRENCY}`]),
         `--test-timeout=${TEST_MS_MAX}`,
         ...names.map((name) => `--test-name-pattern=${name}`),
         ...files,

@@ -1,17 +1,16 @@
 import type { MetricGauge, MetricsReport } from '@reeve/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Gauge, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../../kit/clock.ts'
 import { isoFromMs } from '../../kit/duration.ts'
 import { IntervalSamples } from './interval-samples.ts'
+import { METRIC_PREFIX as PREFIX, processMetrics } from './process-metrics.ts'
 
 /** Values that are read when somebody asks, so that counting them costs nothing in between. */
 export interface MetricSources {
   readonly [name: string]: { readonly help: string; readonly read: () => number }
 }
 
-/** Reference §0.1: metric names start with this word. */
-const PREFIX = 'service_'
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
 /** What the program counts about itself, in two formats. */
@@ -24,7 +23,8 @@ export class Metrics {
   constructor(clock: Clock, sources: MetricSources) {
     this.#clock = clock
     this.#samples = new IntervalSamples(clock.nowMs())
-    collectDefaultMetrics({ register: this.#registry, prefix: PREFIX })
+    // From now on, not from the first time that somebody asks.
+    processMetrics()
     this.#requests = new Histogram({
       name: `${PREFIX}http_request_seconds`,
       help: 'Time from a request to its answer, blocking queries included.',
@@ -64,13 +64,14 @@ export class Metrics {
 
   /** Prometheus' text format. */
   async text(): Promise<{ readonly text: string; readonly contentType: string }> {
-    return { text: await this.#registry.metrics(), contentType: this.#registry.contentType }
+    const all = this.#all()
+    return { text: await all.metrics(), contentType: all.contentType }
   }
 
   /** Reference §8.8: the JSON form. */
   async report(): Promise<MetricsReport> {
     const { startMs, samples } = this.#samples.read(this.#clock.nowMs())
-    const metrics = await this.#registry.getMetricsAsJSON()
+    const metrics = await this.#all().getMetricsAsJSON()
     const gauges: MetricGauge[] = metrics
       .filter((metric) => String(metric.type) === 'gauge')
       .flatMap((metric) =>
@@ -90,6 +91,10 @@ export class Metrics {
       Counters: [],
       Samples: [...samples],
     }
+  }
+
+  #all(): Registry {
+    return Registry.merge([this.#registry, processMetrics()])
   }
 }
 
