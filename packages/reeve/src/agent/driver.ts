@@ -39,6 +39,20 @@ export interface TaskDriver {
   recover(handle: TaskHandle): Promise<Recovery>
 }
 
+/** A driver that finds what it started even where every record of it is gone. */
+export interface SweepingDriver extends TaskDriver {
+  /**
+   * Reference task-drivers §5: ends and removes what is left of starts for this data directory that
+   * have none of these handles' ids. Called before any task is started; does nothing where the
+   * driver does not work.
+   */
+  sweep(known: ReadonlySet<string>): Promise<void>
+}
+
+export function canSweep(driver: TaskDriver): driver is SweepingDriver {
+  return 'sweep' in driver
+}
+
 export type TaskIsolation = 'none' | 'chroot' | 'image'
 
 export interface DriverHealth {

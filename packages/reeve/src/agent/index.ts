@@ -5,6 +5,7 @@ export type {
   Recovery,
   RunningTask,
   StopRequest,
+  SweepingDriver,
   TaskDriver,
   TaskExit,
   TaskIsolation,

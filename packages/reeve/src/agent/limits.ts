@@ -47,6 +47,8 @@ export const AGENT_LIMITS = {
   fingerprintMs: 30_000,
   /** How long a driver may take to answer a probe before it counts as unhealthy. */
   probeMsMax: 10_000,
+  /** How long a driver may take to end what is left of tasks without a record. */
+  sweepMsMax: 30_000,
   /** Entries of one directory that the file API lists. */
   listedFilesMax: 10_000,
   /** Bytes of their names, as a message carries them: one message is at most 8 MiB. */

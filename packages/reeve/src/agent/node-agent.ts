@@ -34,6 +34,7 @@ import { serviceHook } from './services/service-hook.ts'
 import { diskFill } from './store/disk-fill.ts'
 import type { AgentStorage, StorageIdentity } from './store/storage.ts'
 import type { TaskRecords } from './store/store.ts'
+import { sweepDrivers } from './sweep-drivers.ts'
 import { taskHooks } from './task/task-hooks.ts'
 import { pause, Slots, withDeadline } from './wait.ts'
 
@@ -266,6 +267,7 @@ export class NodeAgent {
     const stored = await storage.store.load()
     const handles = stored.flatMap(({ tasks }) => Object.values(tasks).map((task) => task.handle))
     await storage.sweepRecords(new Set(handles.map((handle) => handle?.dir ?? '')))
+    await sweepDrivers(handles, this.#options)
     for (const { assignment, tasks } of stored) this.#run(assignment, tasks)
     if (stored.length > 0) log.info({ allocations: stored.length }, 'took over allocations')
   }

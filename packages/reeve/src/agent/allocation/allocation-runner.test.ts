@@ -225,6 +225,28 @@ test('no_shutdown_delay skips the delays of group and task', async () => {
   await sim.agent.stop()
 })
 
+const SECOND_WORD = [
+  { name: 'of the group', group: { ShutdownDelay: nsFromMs(60_000) }, task: {} },
+  { name: 'of a task', group: {}, task: { ShutdownDelay: nsFromMs(60_000) } },
+]
+for (const c of SECOND_WORD) {
+  test(`no_shutdown_delay that comes later ends the delay ${c.name}`, async () => {
+    const assignment = anAssignment({ tasks: [aTask(c.task)], group: c.group })
+    const sim = await aSimulation({ assignments: [assignment] })
+    const { allocation } = stopped(assignment)
+    sim.server.assign({ ...assignment, allocation })
+    await pass(sim.clock, 1_000)
+    assert.equal(sim.driver.running.length, 1)
+    const DesiredTransition = { ...allocation.DesiredTransition, NoShutdownDelay: true }
+    const AllocModifyIndex = allocation.AllocModifyIndex + 1
+    const changed = { ...allocation, AllocModifyIndex, DesiredTransition }
+    sim.server.assign({ ...assignment, allocation: changed })
+    await turn()
+    assert.equal(sim.server.statusOf(ID), 'complete')
+    await sim.agent.stop()
+  })
+}
+
 test('a kill timeout longer than the node allows is cut', async () => {
   const task = aTask({ KillTimeout: nsFromMs(3_600_000), Config: { kill_after: '2h' } })
   const assignment = anAssignment({ tasks: [task] })
@@ -267,9 +289,9 @@ const startFailures = [
     message: 'busy',
   },
   {
-    name: 'a bad driver configuration is a driver failure that names the field',
+    name: 'a bad driver configuration fails validation, which names the field',
     config: { run_for: 'soon' },
-    events: ['Received', 'Task Setup', 'Driver Failure', 'Not Restarting'],
+    events: ['Received', 'Task Setup', 'Failed Validation', 'Not Restarting'],
     status: 'failed',
     message: 'run_for must be a duration',
   },
@@ -281,7 +303,7 @@ for (const c of startFailures) {
     assert.deepEqual(sim.server.eventsOf(ID, 'web'), c.events)
     assert.equal(sim.server.statusOf(ID), c.status)
     const failure = sim.server.updates.get(ID)?.TaskStates?.['web']?.Events[2]
-    assert.equal(failure?.DriverError, c.message)
+    assert.equal(failure?.DriverError || failure?.ValidationError, c.message)
     assert.equal(failure?.DisplayMessage, c.message)
     await sim.agent.stop()
   })

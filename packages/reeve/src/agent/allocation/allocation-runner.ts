@@ -9,6 +9,7 @@ import { networkStatus } from '../network/allocation-network.ts'
 import { ownValue } from '../own-value.ts'
 import { Latest } from '../store/latest.ts'
 import type { TaskRecord, TaskRecords } from '../store/store.ts'
+import { skipsDelays } from '../task/shutdown-delay.ts'
 import type { KillRequest, TaskControl } from '../task/task-control.ts'
 import { TaskRunner } from '../task/task-runner.ts'
 import { pause } from '../wait.ts'
@@ -68,6 +69,8 @@ export class AllocationRunner {
   #isReviewDue = false
   /** Fires when the allocation need not be set up any more: it is to end, or the agent is. */
   readonly #setUpOver = new AbortController()
+  /** Fires when the servers want no delay before the end. */
+  readonly #delaySkipped = new AbortController()
   /** Fires when no timer of the allocation matters any more. */
   readonly #stopped = new AbortController()
   readonly #ended = Promise.withResolvers<void>()
@@ -107,6 +110,7 @@ export class AllocationRunner {
     }
     this.#options.host.services?.update(assignment)
     this.#health.follow(assignment)
+    if (skipsDelays(assignment)) this.#delaySkipped.abort()
     if (isServerTerminal(assignment.allocation)) void this.stop()
     else if (this.#health.isOpen) this.#changed()
     await this.#saveAssignment.run()
@@ -408,12 +412,13 @@ export class AllocationRunner {
   async #endInOrder(reason: EndReason | undefined, text?: string): Promise<void> {
     const { allocation, group } = this.#assignment
     this.#options.host.services?.ending(this.id)
-    const skipShutdownDelay = allocation.DesiredTransition.NoShutdownDelay === true
     const delayMs = msFromNs(group.ShutdownDelay ?? 0)
-    if (delayMs > 0 && !skipShutdownDelay && this.#hasRunning()) {
-      await pause(this.#options.host.clock, delayMs, this.#stopped.signal)
+    if (delayMs > 0 && !skipsDelays(this.#assignment) && this.#hasRunning()) {
+      const enough = AbortSignal.any([this.#stopped.signal, this.#delaySkipped.signal])
+      await pause(this.#options.host.clock, delayMs, enough)
       if (this.#isHalted) return
     }
+    const skipShutdownDelay = skipsDelays(this.#assignment)
     const reasonText = reason === undefined ? (text ?? allocation.DesiredDescription) : ''
     const request = { skipShutdownDelay, reason: reasonText, ...causeOf(reason) }
     const order = [

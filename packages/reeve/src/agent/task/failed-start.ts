@@ -15,6 +15,8 @@ export function failedStart(thrown: unknown, wasAsked: boolean): FailedStart {
   const message = messageOf(thrown)
   const kind = thrown instanceof Fault ? thrown.kind : ''
   switch (kind) {
+    // The driver's own check of its configuration comes before any start.
+    case 'task-config':
     case 'task-invalid':
       return { type: 'Failed Validation', fields: { ValidationError: message } }
     case 'agent-state':

@@ -1,5 +1,6 @@
 import type { Clock } from '../../kit/clock.ts'
 import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
+import type { Assignment } from '../assignment.ts'
 import { pause } from '../wait.ts'
 import type { TaskLedger } from './task-ledger.ts'
 
@@ -25,4 +26,9 @@ export async function waitShutdownDelay(ledger: TaskLedger, options: ShutdownDel
   const enough = new AbortController()
   await Promise.race([pause(clock, msFromNs(delayNs), enough.signal), ...cutShort])
   enough.abort()
+}
+
+/** Spec W, Jobs, `no_shutdown_delay`; it may be said when the delay is already being waited. */
+export function skipsDelays({ allocation }: Assignment): boolean {
+  return allocation.DesiredTransition.NoShutdownDelay === true
 }

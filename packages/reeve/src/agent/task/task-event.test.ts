@@ -68,6 +68,12 @@ const cases = [
     details: { driver_error: 'command "x" was not found' },
   },
   {
+    name: 'a download error is shown',
+    event: taskEvent('Failed Artifact Download', NOW, { DownloadError: 'answered with 404' }),
+    message: 'answered with 404',
+    details: { download_error: 'answered with 404' },
+  },
+  {
     name: 'what fails the task says so',
     event: taskEvent('Not Restarting', NOW, {
       RestartReason: 'Policy allows no restarts',

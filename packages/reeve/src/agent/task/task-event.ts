@@ -125,6 +125,8 @@ const SENTENCES: Readonly<Record<string, (event: TaskEvent) => string>> = {
   'Setup Failure': (event) => event.SetupError || 'Task could not be set up',
   'Driver Failure': (event) => event.DriverError || 'The driver could not start the task',
   'Failed Validation': (event) => event.ValidationError || 'The task is not valid on this node',
+  'Failed Artifact Download': (event) =>
+    event.DownloadError || 'An artifact of the task could not be downloaded',
   'Failed Restoring Task': (event) =>
     `The task was not found after the agent restarted${suffixed(event.DriverError)}`,
   'Sibling Task Failed': (event) =>

@@ -18,6 +18,7 @@ import { endTask, terminatedEvent } from './end-task.ts'
 import { failedStart } from './failed-start.ts'
 import { HookChain } from './hook-chain.ts'
 import { handleFor, planLaunch, prepareContext } from './launch.ts'
+import { notRunning } from './not-running.ts'
 import { getDriver, recoverTask, restOfDelayMs } from './recover-task.ts'
 import { RestartCall } from './restart-call.ts'
 import {
@@ -26,7 +27,7 @@ import {
   trackerAtStart,
   type EndCause,
 } from './restart-policy.ts'
-import { waitShutdownDelay } from './shutdown-delay.ts'
+import { skipsDelays, waitShutdownDelay } from './shutdown-delay.ts'
 import type { KillRequest, RestartRequest, TaskControl } from './task-control.ts'
 import type { TaskEventFields } from './task-event.ts'
 import type { TaskHookContext } from './task-hook.ts'
@@ -66,6 +67,7 @@ export class TaskRunner implements TaskControl {
   readonly #interruption = new AbortController()
   readonly #interrupted = Promise.withResolvers<void>()
   readonly #halted = Promise.withResolvers<void>()
+  readonly #delaySkipped = Promise.withResolvers<void>()
   #ended = Promise.withResolvers<void>()
 
   constructor(options: TaskRunnerOptions) {
@@ -113,6 +115,7 @@ export class TaskRunner implements TaskControl {
     this.#assignment = assignment
     this.#task = task
     this.#hooks.update(assignment, task)
+    if (skipsDelays(assignment)) this.#delaySkipped.resolve()
   }
 
   restart({ reason, withDelay = false }: RestartRequest): Promise<void> {
@@ -305,12 +308,14 @@ export class TaskRunner implements TaskControl {
       const launch = await this.#readyToLaunch()
       return this.#afterInterruption() ?? { at: 'watch', running: await this.#launch(launch) }
     } catch (thrown) {
+      // A step before the start that a kill cut short has not failed.
+      const cutShort = this.record.handle === null ? this.#afterInterruption() : undefined
+      if (cutShort !== undefined) return cutShort
       const { type, fields } = failedStart(thrown, this.record.handle !== null)
       this.#ledger.note(type, fields)
       this.#ledger.change({ handle: null })
-      const interrupted = this.#afterInterruption()
-      if (interrupted !== undefined) return interrupted
-      return this.#settle({ kind: 'not-started', recoverable: isRecoverable(thrown) })
+      const failed = { kind: 'not-started', recoverable: isRecoverable(thrown) } as const
+      return this.#afterInterruption() ?? this.#settle(failed)
     }
   }
 
@@ -363,8 +368,8 @@ export class TaskRunner implements TaskControl {
 
   async #watch(running: RunningTask): Promise<Step> {
     this.#running = running
-    const { promise: interrupted } = this.#interrupted
-    const exit = await Promise.race([running.exited, interrupted, this.#restarts.made])
+    const { exited } = running
+    const exit = await Promise.race([exited, this.#interrupted.promise, this.#restarts.made])
     if (this.#isHalted) {
       // Whatever happened, the next agent finds it with the driver.
       running.detach()
@@ -414,7 +419,7 @@ export class TaskRunner implements TaskControl {
       clock: this.#options.host.clock,
       delayNs: this.#task.ShutdownDelay,
       isSkipped: this.#kill?.skipShutdownDelay === true,
-      cutShort: [running.exited, this.#halted.promise],
+      cutShort: [running.exited, this.#halted.promise, this.#delaySkipped.promise],
     })
     if (this.#isHalted) {
       running.detach()
@@ -489,11 +494,7 @@ export class TaskRunner implements TaskControl {
   }
 
   #complain(what: string, thrown: unknown): void {
-    const { ID: allocation } = this.#assignment.allocation
-    this.#options.host.log.error({ allocation, task: this.name, error: messageOf(thrown) }, what)
+    const fields = { allocation: this.#assignment.allocation.ID, task: this.name }
+    this.#options.host.log.error({ ...fields, error: messageOf(thrown) }, what)
   }
-}
-
-function notRunning(task: string): Fault {
-  return new Fault('task-not-running', `task ${JSON.stringify(task)} is not running`)
 }

@@ -145,6 +145,23 @@ test('a task waits for what its templates need, and says for what', async (t) =>
   assert.equal(await bench.read('local/out'), '10.0.0.1:5432 v')
 })
 
+test('a task whose facts are on their way does not say that they are missing', async (t) => {
+  const EmbeddedTmpl = '{{ with variable "a/b" }}{{ .k }}{{ end }}'
+  const bench = await aBench(t, [aTemplate({ EmbeddedTmpl })])
+  await pass(bench.clock, 1_000)
+  bench.catalog.variables.set('a/b', { k: 'v' })
+  await bench.until(() => isRunning(bench))
+  assert.deepEqual(bench.events('web'), ['Received', 'Task Setup', 'Started'])
+})
+
+test('a task that is ended while it waits for its templates has not failed', async (t) => {
+  const EmbeddedTmpl = '{{ with variable "a/b" }}{{ .k }}{{ end }}'
+  const bench = await aBench(t, [aTemplate({ EmbeddedTmpl })])
+  await bench.until(() => bench.events('web').includes('Template'))
+  await bench.runner.stop()
+  assert.deepEqual(bench.events('web').slice(-3), ['Template', 'Killing', 'Killed'])
+})
+
 test('a change restarts the task at once, and uses up no attempt', async (t) => {
   const catalog = new FakeCatalog()
   catalog.variables.set('v', { k: '1' })

@@ -42,19 +42,22 @@ export class TemplateKeeper {
   /** Waits until everything is known, writes all files, and gives the variables for the task. */
   async renderFirst(signal: AbortSignal): Promise<Readonly<Record<string, string>>> {
     await this.#load()
+    const { clock, control } = this.#context
     let said = ''
+    let tellMs = clock.nowMs() + AGENT_LIMITS.templateMissingMs
     for (;;) {
       const texts = await this.#render(this.#templates)
       if (texts !== undefined) {
         for (const [template, text] of texts) await template.write(text)
         return this.#env()
       }
-      await this.#waitForChange(signal, AGENT_LIMITS.templateMissingMs)
+      await this.#waitForChange(signal, tellMs - clock.nowMs())
       if (signal.aborted) throw templateFault('the task ended before its templates were rendered')
+      // What is on its way needs no word: a task has room for few events.
+      if (clock.nowMs() < tellMs) continue
+      tellMs = clock.nowMs() + AGENT_LIMITS.templateMissingMs
       const missing = this.#facts.missing.join(', ')
-      if (missing !== '' && missing !== said) {
-        this.#context.control.tell('Template', `Missing: ${missing}`)
-      }
+      if (missing !== '' && missing !== said) control.tell('Template', `Missing: ${missing}`)
       said = missing
     }
   }

@@ -10,7 +10,7 @@ import {
   type HostUser,
   type Recovery,
   type RunningTask,
-  type TaskDriver,
+  type SweepingDriver,
   type TaskHandle,
   type TaskLaunch,
 } from '../../agent/index.ts'
@@ -55,7 +55,7 @@ export interface ExecDriverOptions {
 }
 
 /** Runs programs of the machine in a world of their own: files, processes, user, limits. */
-export class ExecDriver implements TaskDriver {
+export class ExecDriver implements SweepingDriver {
   readonly name = 'exec'
   readonly isolation = 'chroot'
   readonly #options: ExecDriverOptions
@@ -100,6 +100,10 @@ export class ExecDriver implements TaskDriver {
     return this.#options.helper.recover(handle)
   }
 
+  sweep(known: ReadonlySet<string>): Promise<void> {
+    return this.#options.helper.sweep(known)
+  }
+
   async #userOf(launch: TaskLaunch): Promise<HostUser> {
     const { denyUsers, defaultUser = DEFAULT_USER } = this.#options.policy
     const user = await findUser(launch.user === '' ? defaultUser : launch.user)
@@ -109,7 +113,7 @@ export class ExecDriver implements TaskDriver {
   }
 
   #plan({ launch, config, user }: PlanInput, facts: NativeFacts, host: HostTexts): TaskPlan {
-    const { policy } = this.#options
+    const { policy, helper } = this.#options
     if ((config.isPidShared || config.isIpcShared) && !policy.allowHostNamespaces) {
       throw new Fault('task-config', 'pid_mode and ipc_mode "host" are not allowed on this node')
     }
@@ -139,7 +143,7 @@ export class ExecDriver implements TaskDriver {
       },
       ...(network.namespacePath === undefined ? {} : { netns: network.namespacePath }),
       ...planCgroups(facts.layout, {
-        id: handle.id,
+        id: helper.groupOf(handle),
         resources,
         isLimited: true,
         isCpuHard: policy.isCpuHard,

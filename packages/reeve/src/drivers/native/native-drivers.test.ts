@@ -229,12 +229,33 @@ function ownTests(): void {
       }),
     )
     assert.deepEqual(found, codes)
-    const { layout } = await helper.facts()
-    const dirs = [...Object.values(layout.v1), ...(layout.v2 === undefined ? [] : [layout.v2.dir])]
-    const ours = bench.script('').handle.id.replace(/-\d+$/, '')
-    for (const dir of dirs) {
-      const left = (await readdir(dir)).filter((name) => name.startsWith(ours))
-      assert.deepEqual(left, [])
-    }
+    const ours = helper.groupOf(bench.script('').handle).replace(/-\d+$/, '')
+    assert.deepEqual(await groupsOf(helper, ours), [])
   })
+
+  for (const kind of ['raw_exec', 'exec'] as const) {
+    test(`${kind}: a task that no record tells of is ended by a sweep, one that is known is not`, async (t) => {
+      const { bench, stateDir } = await openBench(t, kind)
+      const script = '(setsid sleep 1000 &); echo on; sleep 1000'
+      const [kept, lost] = [bench.script(script), bench.script(script)]
+      const [going, ended] = [await bench.driver.start(kept), await bench.driver.start(lost)]
+      const next = new NativeRuntime({ program, stateDir, clock: systemClock })
+      const stranger = new NativeRuntime({ program, stateDir: bench.dir, clock: systemClock })
+      t.after(() => Promise.all([next.close(), stranger.close()]))
+      await stranger.sweep(new Set())
+      await next.sweep(new Set([kept.handle.id]))
+      assert.equal((await ended.exited).signal, 9)
+      assert.deepEqual(await groupsOf(next, next.groupOf(lost.handle)), [])
+      assert.notDeepEqual(await groupsOf(next, next.groupOf(kept.handle)), [])
+      await going.stop({ signal: 'SIGTERM', timeoutMs: 0 })
+    })
+  }
+}
+
+/** The control groups whose names begin so, in all hierarchies. */
+async function groupsOf(helper: NativeRuntime, prefix: string): Promise<readonly string[]> {
+  const { layout } = await helper.facts()
+  const dirs = [...Object.values(layout.v1), ...(layout.v2 === undefined ? [] : [layout.v2.dir])]
+  const names = await Promise.all(dirs.map((dir) => readdir(dir)))
+  return names.flat().filter((name) => name.startsWith(prefix))
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMissing, pause, type Recovery, type TaskHandle } from '../../agent/index.ts'
@@ -11,6 +12,7 @@ import { ExitWatch } from './exit-watch.ts'
 import { NativeTask, killTree, removeCgroups } from './native-task.ts'
 import { Launcher, type LauncherAnswer } from './launcher.ts'
 import { readExit, readHandle, type HandleRecord } from './records.ts'
+import { sweepCgroups } from './sweep-cgroups.ts'
 import { taskSpec, type TaskPlan, type TaskSpec } from './task-spec.ts'
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
@@ -44,11 +46,13 @@ export class NativeRuntime {
   readonly #options: NativeOptions
   readonly #launcher: Launcher
   readonly #exits: ExitWatch
+  readonly #owner: string
   #facts: Promise<NativeFacts> | undefined
   #previous: Promise<ProcessRef | undefined> | undefined
 
   constructor(options: NativeOptions) {
     this.#options = options
+    this.#owner = createHash('sha256').update(options.stateDir).digest('hex').slice(0, 12)
     this.#exits = new ExitWatch(join(options.stateDir, 'exits'), options.clock)
     this.#launcher = new Launcher({
       program: options.program,
@@ -119,6 +123,24 @@ export class NativeRuntime {
   /** Whether this start was made through the helper. */
   async knows(handle: TaskHandle): Promise<boolean> {
     return (await readSpec(handle)) !== undefined
+  }
+
+  /**
+   * The control groups of a start. Several agents may share a machine: the name says whose it is, by
+   * the directory that their records are in.
+   */
+  groupOf({ id }: TaskHandle): string {
+    return `${this.#owner}.${id}`
+  }
+
+  /** As `SweepingDriver.sweep`; both drivers of this runtime may ask. */
+  async sweep(known: ReadonlySet<string>): Promise<void> {
+    const facts = await this.facts().catch(() => undefined)
+    if (facts === undefined) return
+    const prefix = `${this.#owner}.`
+    await sweepCgroups(this.#launcher, facts.layout, (name) => {
+      return name.startsWith(prefix) && !known.has(name.slice(prefix.length))
+    })
   }
 
   /** Ends the launcher; tasks go on. */

@@ -189,21 +189,24 @@ const unstartable = [
   {
     name: 'an unknown user',
     task: { User: 'no-such-user', Config: { command: 'true' } },
+    type: 'Driver Failure',
     error: 'user "no-such-user" does not exist on this node',
   },
   {
     name: 'a missing command',
     task: { Config: { command: './no-such-file' } },
+    type: 'Driver Failure',
     error: 'command "./no-such-file" was not found',
   },
   {
     name: 'a bad configuration',
     task: { Config: { command: 'true', args: 'not a list' } },
+    type: 'Failed Validation',
     error: 'args must be a list of texts',
   },
 ]
 for (const c of unstartable) {
-  test(`${c.name} is a driver failure that says so, and fails the allocation`, async (t) => {
+  test(`${c.name} is told as what it is, and fails the allocation`, async (t) => {
     const place = await Place.open(t)
     const server = new FakeServer()
     const task = aTask({ Name: 'work', Driver: 'raw_exec', ...c.task })
@@ -212,7 +215,7 @@ for (const c of unstartable) {
     await agent.start()
     await server.until('the failure', () => server.statusOf(allocationId(1)) === 'failed')
     const events = server.updates.get(allocationId(1))?.TaskStates?.['work']?.Events ?? []
-    const failure = events.find((event) => event.Type === 'Driver Failure')
+    const failure = events.find((event) => event.Type === c.type)
     assert.equal(failure?.DisplayMessage, c.error)
     await agent.stop()
   })

@@ -4,7 +4,7 @@ import type {
   DriverHealth,
   Recovery,
   RunningTask,
-  TaskDriver,
+  SweepingDriver,
   TaskHandle,
   TaskLaunch,
 } from '../../agent/index.ts'
@@ -24,7 +24,7 @@ export interface RawExecOptions {
  * Runs a program of the machine as it is, without isolation: under the native helper where that
  * runs, else under a shell. Each start is found again by the one that made it.
  */
-export class RawExecDriver implements TaskDriver {
+export class RawExecDriver implements SweepingDriver {
   readonly name = 'raw_exec'
   readonly isolation = 'none'
   readonly #shell: ShellRawExecDriver
@@ -60,7 +60,7 @@ export class RawExecDriver implements TaskDriver {
       ...(config.oomScoreAdj === undefined ? {} : { oomScoreAdj: config.oomScoreAdj }),
       ...(network.namespacePath === undefined ? {} : { netns: network.namespacePath }),
       ...planCgroups(facts.layout, {
-        id: handle.id,
+        id: this.#helper.groupOf(handle),
         resources,
         isLimited: false,
         isCpuHard: false,
@@ -74,6 +74,10 @@ export class RawExecDriver implements TaskDriver {
     const helper = this.#helper
     if (helper !== undefined && (await helper.knows(handle))) return helper.recover(handle)
     return this.#shell.recover(handle)
+  }
+
+  async sweep(known: ReadonlySet<string>): Promise<void> {
+    await this.#helper?.sweep(known)
   }
 
   /** Undefined where the helper does not run: tasks run all the same. */
