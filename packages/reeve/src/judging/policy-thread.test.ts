@@ -87,3 +87,38 @@ it('one policy that takes too long does not spoil the others', async () => {
   )
   await thread.stop()
 })
+
+it('the policies of one question may take a minute together', async () => {
+  let nowMs = 0
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    after(delayMs, wake) {
+      queueMicrotask(() => {
+        nowMs += delayMs
+        wake()
+      })
+      return () => undefined
+    },
+  }
+  const limits = { msMax: 30_000, megabytesMax: 64, waitingMax: 1 }
+  const thread = new PolicyThread({ clock, version: '', limits })
+  const policies = Array.from({ length: 4 }, () => ({ policy: native('main = true'), params: {} }))
+  const found = await thread.ask(JOB, policies)
+  const late = 'all policies together take longer than 60000 ms'
+  assert.deepEqual(
+    found.map(({ findings }) => findings[0]?.message),
+    ['the policy takes longer than 30000 ms', late, late, late],
+  )
+  await thread.stop()
+})
+
+it('too many questions at once are a fault that passes, and no verdict', async () => {
+  const limits = { msMax: 10_000, megabytesMax: 64, waitingMax: 1 }
+  const thread = new PolicyThread({ clock: patient, version: '', limits })
+  const asked = [{ policy: native('main = true'), params: {} }]
+  const first = thread.ask(JOB, asked)
+  await assert.rejects(thread.ask(JOB, asked), { kind: 'overloaded' })
+  await assert.rejects(thread.diagnose(native('main = true')), { kind: 'overloaded' })
+  assert.deepEqual(await first, [{ status: 'passed', output: [], findings: [] }])
+  await thread.stop()
+})

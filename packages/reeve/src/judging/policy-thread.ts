@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../kit/clock.ts'
+import { Fault, OVERLOADED } from '../kit/fault.ts'
 import type {
   AskedPolicy,
   Diagnostic,
@@ -17,12 +18,15 @@ import {
   type SentPolicy,
 } from './judging-task.ts'
 
-/** Reference governance §5.2: time for a set, memory of the engine. */
+/** Reference governance §5.2: time for a policy, memory of the engine. */
 const JUDGING_LIMITS: ThreadLimits = {
   msMax: 10_000,
   megabytesMax: 512,
   waitingMax: 256,
 }
+
+/** Reference governance §5.2: time for all policies of one question together. */
+const QUESTION_MS_MAX = 60_000
 
 /** Codes that the thread keeps; the oldest go first. */
 const CODES_MAX = 500
@@ -40,11 +44,13 @@ export interface PolicyThreadOptions {
 export class PolicyThread implements PolicyAsker {
   readonly #queue: ThreadQueue<JudgingTask, JudgingOutcome>
   readonly #limits: ThreadLimits
+  readonly #clock: Pick<Clock, 'nowMs'>
   /** Hashes of the code that the thread has, the least recently used first. */
   readonly #known = new Set<string>()
 
   constructor({ clock, version, limits = JUDGING_LIMITS }: PolicyThreadOptions) {
     this.#limits = limits
+    this.#clock = clock
     this.#queue = new ThreadQueue({
       clock,
       file: new URL('./judging-worker.ts', import.meta.url),
@@ -58,15 +64,20 @@ export class PolicyThread implements PolicyAsker {
   async ask(subject: Subject, policies: readonly AskedPolicy[]): Promise<readonly Judgement[]> {
     if (policies.length === 0) return []
     const text = writeSubject(subject)
-    const result = await this.#judge(text, policies)
-    if (typeof result !== 'string') return result
+    const all = await this.#judge(text, policies)
+    if (typeof all.said !== 'string') return all.said
     // One of them was too much: asked one by one, only that one suffers.
-    if (policies.length === 1) return [errored(result)]
+    if (policies.length === 1) return [errored(all.said)]
     const judgements: Judgement[] = []
-    for (const asked of policies) {
-      const alone = await this.#judge(text, [asked])
-      judgements.push(...(typeof alone === 'string' ? [errored(alone)] : alone))
-    }
+    let spentMs = all.ms
+    for (const asked of policies)
+      if (spentMs >= QUESTION_MS_MAX)
+        judgements.push(errored(`all policies together take longer than ${QUESTION_MS_MAX} ms`))
+      else {
+        const { said, ms } = await this.#judge(text, [asked])
+        judgements.push(...(typeof said === 'string' ? [errored(said)] : said))
+        spentMs += ms
+      }
     return judgements
   }
 
@@ -84,13 +95,12 @@ export class PolicyThread implements PolicyAsker {
     return this.#queue.stop()
   }
 
-  /** The judgements, or why there are none. */
-  async #judge(
-    subject: string,
-    policies: readonly AskedPolicy[],
-  ): Promise<readonly Judgement[] | string> {
-    const result = await this.#queue.run(() =>
-      this.#task(
+  async #judge(subject: string, policies: readonly AskedPolicy[]): Promise<Asked> {
+    let startMs = 0
+    const result = await this.#queue.run(() => {
+      // To wait for others costs nothing.
+      startMs = this.#clock.nowMs()
+      return this.#task(
         policies.map(({ policy }) => policy),
         (sent) => ({
           kind: 'judge',
@@ -100,10 +110,11 @@ export class PolicyThread implements PolicyAsker {
             params: JSON.stringify(policies[index]?.params ?? {}),
           })),
         }),
-      ),
-    )
-    if (result.kind !== 'done') return this.#complaint(result)
-    return result.outcome.kind === 'judged' ? result.outcome.judgements : []
+      )
+    })
+    const ms = this.#clock.nowMs() - startMs
+    if (result.kind !== 'done') return { said: this.#complaint(result), ms }
+    return { said: result.outcome.kind === 'judged' ? result.outcome.judgements : [], ms }
   }
 
   /** Sends code only once. */
@@ -134,9 +145,16 @@ export class PolicyThread implements PolicyAsker {
       case 'too-large':
         return `the policy takes more than ${megabytesMax} MB of memory`
       case 'too-many':
-        return 'too many policies are waiting to be asked; try again'
+        // No verdict: whoever asks is told to come back, and nothing is recorded.
+        throw new Fault(OVERLOADED, 'too many questions wait for policies; try again')
     }
   }
+}
+
+interface Asked {
+  /** The judgements, or why there are none. */
+  readonly said: readonly Judgement[] | string
+  readonly ms: number
 }
 
 const hashes = new WeakMap<PolicyText, string>()

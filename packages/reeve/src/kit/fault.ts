@@ -15,6 +15,9 @@ export class Fault extends Error {
   }
 }
 
+/** The kind of a fault that passes: too much is asked for at once, and nothing was done. */
+export const OVERLOADED = 'overloaded'
+
 /** An invariant is broken: we are wrong. On in production. */
 export function assert(condition: unknown, why: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${why}`)

@@ -109,6 +109,12 @@ export {
   type OffsetAt,
 } from './launch/periodic.ts'
 export { governanceRecord } from './governance/governance-record.ts'
+export {
+  policyCheckRecord,
+  policyEvaluationRecord,
+  policySetOutcomeRecord,
+  runRecord,
+} from './governance/run-records.ts'
 export * from './governance/rows.ts'
 export type * from './governance/run-rows.ts'
 export { invalid, UNSEEN } from './governance/refusal.ts'

@@ -55,7 +55,7 @@ async function answersOf(
   )
   if (targets.value.rego.length > 0)
     answers.push(
-      ...evaluateRego(targets.value, { query, input: input.value, options: request.rego }),
+      ...evaluateRego(targets.value, { query, input: input.value, params, options: request.rego }),
     )
   return ok(answers)
 }

@@ -3,6 +3,7 @@ import {
   compilePolicies,
   formatValue,
   fromPlain,
+  objectOf,
   ObjectValue,
   SetValue,
   toPlain,
@@ -20,6 +21,8 @@ export interface RegoAsking {
   /** Undefined: those of the set, else `deny` of the first package. */
   readonly query: string | undefined
   readonly input: PlainValue
+  /** `data.parameters`, as a set's parameters are on the server. */
+  readonly params: ReadonlyMap<string, PlainValue>
   readonly options: RegoTesting['options']
 }
 
@@ -64,6 +67,7 @@ function ask(query: string, { policies, texts, asking }: Asked): Answer {
   const answer = asked.value.evaluate({
     ...asking.options,
     input: asking.input === undefined ? undefined : fromPlain(asking.input),
+    data: objectOf([['parameters', fromPlain(Object.fromEntries(asking.params))]]),
     limits: { stepsMax: STEPS_MAX },
     print: (line) => lines.push(`${line}\n`),
   })

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises'
+import { err, ok, type Result } from '../kit/result.ts'
 import { formatNative } from '../lang/native/index.ts'
-import { isDirectory, namesIn, readText } from './files.ts'
-import { formatProblem, fromNative, type ToolProblem } from './problem.ts'
+import { formatRego } from '../lang/rego/index.ts'
+import { filesBelow, isDirectory, readText } from './files.ts'
+import { formatProblem, fromNative, fromRego, type ToolProblem } from './problem.ts'
 import { TOOL_CODES, type ToolTerminal } from './terminal.ts'
-import { join } from 'node:path'
 
 export interface FormatRequest {
   readonly paths: readonly string[]
@@ -12,7 +13,7 @@ export interface FormatRequest {
   readonly terminal: ToolTerminal
 }
 
-/** `reeve policy fmt`: native policies only. */
+/** `reeve policy fmt`: policies of both languages, each by the suffix of its file. */
 export async function formatPolicies(request: FormatRequest): Promise<number> {
   const { checks, terminal } = request
   const problems: ToolProblem[] = []
@@ -23,8 +24,8 @@ export async function formatPolicies(request: FormatRequest): Promise<number> {
       problems.push(text.error)
       continue
     }
-    const formatted = formatNative(file, text.value)
-    if (!formatted.ok) problems.push(fromNative(formatted.error))
+    const formatted = formattedText(file, text.value)
+    if (!formatted.ok) problems.push(formatted.error)
     else if (formatted.value !== text.value) {
       changed++
       terminal.out(`${file}\n`)
@@ -35,12 +36,24 @@ export async function formatPolicies(request: FormatRequest): Promise<number> {
   return problems.length > 0 || (checks && changed > 0) ? TOOL_CODES.fail : TOOL_CODES.pass
 }
 
+const NATIVE_SUFFIX = '.native'
+const REGO_SUFFIX = '.rego'
+
+function formattedText(file: string, text: string): Result<string, ToolProblem> {
+  if (!file.endsWith(REGO_SUFFIX)) {
+    const native = formatNative(file, text)
+    return native.ok ? native : err(fromNative(native.error))
+  }
+  const rego = formatRego(file, text)
+  return rego.ok ? ok(rego.value) : err(fromRego(rego.error, new Map([[file, text]])))
+}
+
 async function filesOf(paths: readonly string[]): Promise<readonly string[]> {
   const files: string[] = []
   for (const path of paths)
     if (!(await isDirectory(path))) files.push(path)
     else
-      for (const name of await namesIn(path))
-        if (name.endsWith('.native')) files.push(join(path, name))
+      for (const suffix of [NATIVE_SUFFIX, REGO_SUFFIX])
+        files.push(...(await filesBelow(path, suffix)))
   return files
 }

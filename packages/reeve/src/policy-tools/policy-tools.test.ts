@@ -279,6 +279,19 @@ test('policy fmt: files are changed once, and left alone when they are only chec
   assert.equal(await formatPolicies({ paths: [folder], checks: true, terminal }), 0)
 })
 
+test('policy fmt: both languages, in all folders; what cannot be read is told with its place', async (t) => {
+  const folder = await aFolder(t, {
+    'a.rego': 'package a\np if {b;c}',
+    'b.rego': 'package b\np :=',
+  })
+  const { written, terminal } = aTerminal()
+  assert.equal(await formatPolicies({ paths: [folder], checks: false, terminal }), 1)
+  assert.match(written.err, /b\.rego:2:5: /)
+  assert.match(written.out, /a\.rego/)
+  const formatted = await readFile(join(folder, 'a.rego'), 'utf8')
+  assert.equal(formatted, 'package a\n\np if {\n\tb\n\tc\n}\n')
+})
+
 test('policy tools: a path without policies is told', async (t) => {
   const { written, terminal } = aTerminal()
   const paths = [await temporaryDirectory(t)]

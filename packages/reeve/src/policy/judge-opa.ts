@@ -4,6 +4,7 @@ import {
   compilePolicies,
   formatValue,
   fromPlain,
+  objectOf,
   ObjectValue,
   SetValue,
   toPlain,
@@ -13,7 +14,7 @@ import {
   type TraceEvent,
   type Value,
 } from '../lang/rego/index.ts'
-import type { Asking, Diagnostic, Judgement, PolicyText } from './judgement.ts'
+import type { AskedPolicy, Asking, Diagnostic, Judgement, PolicyText } from './judgement.ts'
 import { FINDINGS_MAX, POLICY_STEPS_MAX, VALUE_LENGTH_MAX } from './limits.ts'
 import type { Subject } from './subject.ts'
 
@@ -53,12 +54,17 @@ function queryOf({ query, code }: PolicyText): string {
   return `data.${name}.deny`
 }
 
-/** Reference policy-languages §9.3. */
-export function judgeOpa(policy: OpaPolicy, text: PolicyText, asking: Asking): Judgement {
+/** Reference policy-languages §9.3; the parameters of the set are data (governance §4.7). */
+export function judgeOpa(
+  policy: OpaPolicy,
+  { policy: text, params }: AskedPolicy,
+  asking: Asking,
+): Judgement {
   const printed: string[] = []
   const input = fromPlain(inputOf(asking.subject))
   const options = {
     input,
+    data: objectOf([['parameters', fromPlain(params)]]),
     limits: { stepsMax: POLICY_STEPS_MAX },
     nowNs: asking.options.time.nowNs,
     random: asking.options.random,

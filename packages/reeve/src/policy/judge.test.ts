@@ -302,6 +302,15 @@ it('parameters of the set reach native policies', () => {
   assert.equal(judge(JOB, { code }).status, 'errored')
 })
 
+it('parameters of the set are data of opa policies', () => {
+  const code =
+    'package a\n\ndeny contains "many" if count(input.job.TaskGroups) > data.parameters.max\n'
+  const policy = { kind: 'opa', code, query: 'data.a.deny' } as const
+  assert.equal(judge(JOB, policy, { max: 1 }).status, 'passed')
+  assert.deepEqual(judge(JOB, policy, { max: 0 }).output, ['many'])
+  assert.equal(judge(JOB, policy).status, 'passed')
+})
+
 it('diagnostics name the place', () => {
   const judgeOnce = new Judge()
   const found = judgeOnce.diagnose({

@@ -36,7 +36,7 @@ export class Judge {
   #judgeOne({ policy, params }: AskedPolicy, asking: Asking): Judgement {
     const compiled = this.#compile(policy)
     if (!compiled.policy.ok) return uncompiled(compiled.policy.error)
-    if (compiled.kind === 'opa') return judgeOpa(compiled.policy.value, policy, asking)
+    if (compiled.kind === 'opa') return judgeOpa(compiled.policy.value, { policy, params }, asking)
     asking.data.reset()
     return judgeNative(compiled.policy.value, { policy, params }, asking)
   }

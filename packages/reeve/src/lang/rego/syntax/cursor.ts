@@ -19,6 +19,8 @@ export interface Reading {
   readonly keywords: Set<FutureKeyword>
   wildcardCount: number
   depth: number
+  /** Where the braces of bodies open, for who lays the text out. */
+  readonly bodyStarts: Set<number>
   /** Terms hold bodies and bodies hold terms: this is the way from the first to the second. */
   readonly readBody: (cursor: Cursor) => Body
 }

@@ -24,10 +24,12 @@ function isBodyEnd(cursor: Cursor): boolean {
 
 /** `{ … }` */
 export function parseBracedBody(cursor: Cursor): Body {
-  cursor.expect('{')
+  const { at } = cursor.expect('{')
   if (cursor.is('}')) cursor.failHere('the body is empty')
   const body = parseBody(cursor)
   cursor.expect('}')
+  // Only now: braces that are tried as a body and are none must not count as one.
+  cursor.reading.bodyStarts.add(at)
   return body
 }
 

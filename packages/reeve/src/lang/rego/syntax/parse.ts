@@ -6,12 +6,29 @@ import { parseRules } from './parse-rule.ts'
 import { parseTerm } from './parse-term.ts'
 import { ProblemFound, type RegoProblem, type Source } from './problem.ts'
 import { scan } from './scan.ts'
+import type { Token } from './token.ts'
 import type { Body, Import, Module, Rule } from './tree.ts'
 
 const VERSION_1_KEYWORDS = ['if', 'contains', 'in', 'every'] as const
 const ALL_KEYWORDS = [...VERSION_1_KEYWORDS, 'not', 'and', 'or'] as const
 
 export function parseModule(source: Source, version: RegoVersion): Result<Module, RegoProblem> {
+  const parsed = parseWithTokens(source, version)
+  return parsed.ok ? ok(parsed.value.module) : parsed
+}
+
+/** A module with what it was read from. */
+export interface ParsedText {
+  readonly module: Module
+  readonly tokens: readonly Token[]
+  /** Where the braces of bodies open. */
+  readonly bodyStarts: ReadonlySet<number>
+}
+
+export function parseWithTokens(
+  source: Source,
+  version: RegoVersion,
+): Result<ParsedText, RegoProblem> {
   return caught(source, () => {
     const { tokens, comments } = scan(source)
     const cursor = new Cursor(startReading(source, version), tokens)
@@ -23,7 +40,8 @@ export function parseModule(source: Source, version: RegoVersion): Result<Module
       if (!cursor.isAtEnd() && cursor.token.row === cursor.previous.row)
         cursor.failHere('expected a line end')
     }
-    return { ...header, imports, rules, comments }
+    const module = { ...header, imports, rules, comments }
+    return { module, tokens, bodyStarts: cursor.reading.bodyStarts }
   })
 }
 
@@ -41,7 +59,8 @@ export function parseQuery(source: Source, version: RegoVersion): Result<Body, R
 
 function startReading(source: Source, version: RegoVersion): Reading {
   const keywords = new Set<FutureKeyword>(version === 1 ? VERSION_1_KEYWORDS : [])
-  return { source, version, keywords, wildcardCount: 0, depth: 0, readBody: parseBody }
+  const bodyStarts = new Set<number>()
+  return { source, version, keywords, wildcardCount: 0, depth: 0, bodyStarts, readBody: parseBody }
 }
 
 function caught<T>(source: Source, read: () => T): Result<T, RegoProblem> {

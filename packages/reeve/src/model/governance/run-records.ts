@@ -1,0 +1,132 @@
+import type { GovernanceRecord } from '@reeve/contract'
+import type {
+  JudgedSetRow,
+  PolicyCheckRow,
+  PolicyEvaluationRow,
+  PolicySetOutcomeRow,
+  RunRow,
+  StatusTimes,
+} from './run-rows.ts'
+
+/**
+ * Runs and what policies said of them, under the names of their documents, for events: verdicts are
+ * followed there (architecture §8). Secrets were taken out before the rows were stored.
+ */
+export function runRecord(run: RunRow): GovernanceRecord {
+  return {
+    id: run.id,
+    type: 'runs',
+    attributes: {
+      'organization-id': run.organizationId,
+      'workspace-id': run.workspaceId,
+      'plan-id': run.planId,
+      'created-by-id': run.createdById,
+      message: run.message,
+      status: run.status,
+      'status-timestamps': timesOf(run.statusMs),
+      source: run.source,
+      'commit-sha': run.commitSha,
+      'is-destroy': run.isDestroy,
+      refresh: run.refresh,
+      'refresh-only': run.refreshOnly,
+      'plan-only': run.planOnly,
+      'auto-apply': run.autoApply,
+      'allow-empty-apply': run.allowEmptyApply,
+      'has-changes': run.hasChanges,
+      'target-addrs': run.targetAddresses,
+      'replace-addrs': run.replaceAddresses,
+      variables: run.variableNames.map((key) => ({ key })),
+      'created-at': timeText(run.createdMs),
+    },
+  }
+}
+
+/** A check has no result before its turn comes. */
+const UNDECIDED: ReadonlySet<string> = new Set(['pending', 'unreachable', 'canceled'])
+
+export function policyCheckRecord(check: PolicyCheckRow): GovernanceRecord {
+  const sets = UNDECIDED.has(check.status) ? null : check.sets
+  const { override } = check
+  return {
+    id: check.id,
+    type: 'policy-checks',
+    attributes: {
+      ...ownersOf(check),
+      status: check.status,
+      'status-timestamps': timesOf(check.statusMs),
+      'duration-ms': check.durationMs,
+      'policy-sets': sets?.map(judgedSet) ?? null,
+      override:
+        override === null
+          ? null
+          : {
+              'user-id': override.byId,
+              'overridden-at': timeText(override.atMs),
+              comment: override.comment,
+            },
+    },
+  }
+}
+
+export function policyEvaluationRecord(evaluation: PolicyEvaluationRow): GovernanceRecord {
+  return {
+    id: evaluation.id,
+    type: 'policy-evaluations',
+    attributes: {
+      ...ownersOf(evaluation),
+      'task-stage-id': evaluation.stageId,
+      status: evaluation.status,
+      'status-timestamps': timesOf(evaluation.statusMs),
+      'policy-kind': evaluation.kind,
+      'policy-tool-version': evaluation.toolVersion,
+      'result-count': evaluation.counts,
+      'created-at': timeText(evaluation.createdMs),
+      'updated-at': timeText(evaluation.updatedMs),
+    },
+  }
+}
+
+export function policySetOutcomeRecord(outcome: PolicySetOutcomeRow): GovernanceRecord {
+  return {
+    id: outcome.id,
+    type: 'policy-set-outcomes',
+    attributes: {
+      ...ownersOf(outcome),
+      'policy-evaluation-id': outcome.evaluationId,
+      'policy-set-id': outcome.policySetId,
+      ...judgedSet(outcome),
+    },
+  }
+}
+
+interface OfRun {
+  readonly organizationId: string
+  readonly workspaceId: string
+  readonly runId: string
+}
+
+function ownersOf({ organizationId, workspaceId, runId }: OfRun) {
+  return { 'organization-id': organizationId, 'workspace-id': workspaceId, 'run-id': runId }
+}
+
+function judgedSet(set: Omit<JudgedSetRow, 'id'>) {
+  return {
+    outcomes: set.outcomes,
+    error: set.error,
+    warnings: set.warnings,
+    overridable: set.overridable,
+    'policy-set-name': set.name,
+    'policy-set-description': set.description,
+    'policy-tool-version': set.toolVersion,
+  }
+}
+
+function timesOf(times: StatusTimes): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(times).map(([name, ms]): [string, string] => [name, timeText(ms)]),
+  )
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString()
+}
