@@ -40,7 +40,14 @@ export const AuditRecord = Type.Object(
     Namespace: Type.String({ description: 'Empty for what has no namespace.' }),
     OrganizationID: Type.String({ description: '`org-…`; empty for what is in none.' }),
     Resources: Type.Array(Type.String(), { description: 'What was written, by id or name.' }),
-    Status: Type.Integer({ description: 'The HTTP status of the answer.' }),
+    Status: Type.Integer({
+      description: 'The HTTP status of the answer; 101 for a session inside a task.',
+    }),
+    Command: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'What a session inside a task was asked to run, with its arguments.',
+      }),
+    ),
   },
   { $id: 'AuditRecord', description: 'Who wrote what, when and from where.' },
 )

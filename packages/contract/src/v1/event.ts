@@ -23,12 +23,16 @@ export const GOVERNANCE_TOPICS = [
   'Workspace',
   'Policy',
   'PolicySet',
+  'Run',
+  'PolicyCheck',
+  'PolicyEvaluation',
+  'PolicySetOutcome',
 ] as const
 export type GovernanceTopic = (typeof GOVERNANCE_TOPICS)[number]
 
 /**
  * Topics that events carry (Spec W: Event stream; two from reference §5.7; `PolicyVerdict` is this
- * product's own; the last five are those of the governance API).
+ * product's own; the last ones are those of the governance API).
  */
 export const EVENT_TOPICS = [
   'ACLToken',
@@ -137,6 +141,10 @@ export const EventPayloads = {
   Workspace: Type.Object({ Workspace: GovernanceRecord }),
   Policy: Type.Object({ Policy: GovernanceRecord }),
   PolicySet: Type.Object({ PolicySet: GovernanceRecord }),
+  Run: Type.Object({ Run: GovernanceRecord }),
+  PolicyCheck: Type.Object({ PolicyCheck: GovernanceRecord }),
+  PolicyEvaluation: Type.Object({ PolicyEvaluation: GovernanceRecord }),
+  PolicySetOutcome: Type.Object({ PolicySetOutcome: GovernanceRecord }),
 }
 export type EventPayloads = { readonly [T in EventTopic]: Shape<(typeof EventPayloads)[T]> }
 
@@ -167,6 +175,10 @@ export const Event = Type.Object(
       EventPayloads.Workspace,
       EventPayloads.Policy,
       EventPayloads.PolicySet,
+      EventPayloads.Run,
+      EventPayloads.PolicyCheck,
+      EventPayloads.PolicyEvaluation,
+      EventPayloads.PolicySetOutcome,
     ]),
   },
   { $id: 'Event', description: 'One change of one record.' },

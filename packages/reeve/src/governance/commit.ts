@@ -50,4 +50,4 @@ export async function commitWrite(
 }
 
 /** Events of these topics say of each row what became of it, so any cause of them will do. */
-const GOVERNANCE_CAUSE: Cause = 'OrganizationUpdated'
+export const GOVERNANCE_CAUSE: Cause = 'OrganizationUpdated'

@@ -8,6 +8,7 @@ export {
 } from './caller.ts'
 export { findAuditSeat, findStreamReader, type StreamReader } from './audit-readers.ts'
 export { openGovernance, type GovernanceContext } from './context.ts'
+export { ListWarmer } from './warm-lists.ts'
 export { suffixPart } from './ids.ts'
 export {
   organizationPermissions,

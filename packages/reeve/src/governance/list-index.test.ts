@@ -5,7 +5,7 @@ import { compareText } from '../kit/sorted-list.ts'
 import type { ProjectRow } from '../model/index.ts'
 import { put, remove, type Store } from '../state/index.ts'
 import { aStore } from '../../test/build/store.ts'
-import { ListIndex, type ListOrder, type ListWish } from './list-index.ts'
+import { ListIndex, type ListOrder, type ListSpec, type ListWish } from './list-index.ts'
 
 function aProject(id: string, name: string, organizationId = 'org-1'): ProjectRow {
   return {
@@ -21,12 +21,13 @@ function aProject(id: string, name: string, organizationId = 'org-1'): ProjectRo
 
 async function anIndex(): Promise<{ store: Store; index: ListIndex<'projects'> }> {
   const { store } = await aStore()
-  const index = new ListIndex(store, {
-    table: 'projects',
-    scope: (row) => row.organizationId,
-    name: (row) => row.name,
-  })
-  return { store, index }
+  return { store, index: new ListIndex(store, SPEC) }
+}
+
+const SPEC: ListSpec<'projects'> = {
+  table: 'projects',
+  scope: (row) => row.organizationId,
+  name: (row) => row.name,
 }
 
 const ORDERS: readonly ListOrder[] = ['name', '-name', 'newest', 'oldest']
@@ -59,6 +60,7 @@ const anyChange = fc.record({
   name: anyName,
   isGone: fc.boolean(),
 })
+type Change = typeof anyChange extends fc.Arbitrary<infer C> ? C : never
 const anyWish = fc.record({
   scope: fc.constantFrom('org-1', 'org-2', 'org-3'),
   order: fc.constantFrom(...ORDERS),
@@ -85,6 +87,33 @@ test('a page is what filtering and sorting all rows gives, whatever was written 
       assert.deepEqual(index.page(wish), plainPage(store, wish))
     }),
     { numRuns: 500 },
+  )
+  await store.close()
+})
+
+test('what was there before is taken in by turns, whatever is written meanwhile', async () => {
+  const { store } = await aStore()
+  const write = ({ id, scope, name, isGone }: Change): void => {
+    const change = isGone ? remove('projects', id) : put('projects', aProject(id, name, scope))
+    store.commit({ cause: undefined, changes: () => [change] })
+  }
+  fc.assert(
+    fc.property(
+      fc.array(anyChange, { maxLength: 30 }),
+      fc.array(anyChange, { maxLength: 12 }),
+      fc.array(anyWish, { minLength: 1, maxLength: 3 }),
+      (before, meanwhile, wishes) => {
+        before.forEach(write)
+        const index = new ListIndex(store, SPEC)
+        const left = meanwhile.values()
+        while (!index.takeTurn(3)) {
+          const { value } = left.next()
+          if (value !== undefined) write(value)
+        }
+        for (const wish of wishes) assert.deepEqual(index.page(wish), plainPage(store, wish))
+      },
+    ),
+    { numRuns: 50 },
   )
   await store.close()
 })

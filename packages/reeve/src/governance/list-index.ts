@@ -30,6 +30,16 @@ export interface ListPart {
   readonly total: number
 }
 
+interface Progress {
+  /** Everything up to this key is in; undefined when nothing is. */
+  readonly after: string | undefined
+}
+
+const NOT_BEGUN: Progress = { after: undefined }
+
+/** Rows taken in at once: about ten milliseconds. */
+const TURN_ROWS = 500
+
 interface Entry {
   readonly key: string
   readonly name: string
@@ -48,9 +58,12 @@ interface Entry {
 export class ListIndex<N extends TableName> {
   readonly #store: Store
   readonly #spec: ListSpec<N>
-  /** Undefined until somebody asks: a start does not wait for it. */
-  #scopes: Map<string, Scope> | undefined
+  readonly #scopes = new Map<string, Scope>()
   readonly #entries = new Map<string, { readonly scope: string; readonly entry: Entry }>()
+  /** How far the rows that were there before are taken in; undefined when all of them are. */
+  #progress: Progress | undefined = NOT_BEGUN
+  /** Scopes that cannot be searched yet. */
+  #unspelt: Scope[] = []
 
   constructor(store: Store, spec: ListSpec<N>) {
     this.#store = store
@@ -58,45 +71,83 @@ export class ListIndex<N extends TableName> {
     store.observe(spec.table, {
       changed: (before, after) => this.#changed(before, after),
       reset: () => {
-        this.#scopes = undefined
+        this.#scopes.clear()
+        this.#entries.clear()
+        this.#progress = NOT_BEGUN
+        this.#unspelt = []
       },
     })
   }
 
   page(wish: ListWish): ListPart {
-    return this.#ready().get(wish.scope)?.page(wish) ?? { keys: [], total: 0 }
+    this.takeTurn(Infinity)
+    return this.#scopes.get(wish.scope)?.page(wish) ?? { keys: [], total: 0 }
   }
 
-  #ready(): Map<string, Scope> {
-    if (this.#scopes !== undefined) return this.#scopes
-    const scopes = new Map<string, Scope>()
-    this.#scopes = scopes
-    this.#entries.clear()
-    const byScope = new Map<string, Entry[]>()
-    for (const row of this.#store.tables[this.#spec.table].rows()) {
-      const { scope, entry } = this.#entryOf(row)
-      this.#entries.set(entry.key, { scope, entry })
-      const entries = byScope.get(scope)
-      if (entries === undefined) byScope.set(scope, [entry])
-      else entries.push(entry)
+  /** Whether a page can be given without taking in anything first. */
+  get isReady(): boolean {
+    return this.#progress === undefined && this.#unspelt.length === 0
+  }
+
+  /**
+   * Takes in some of what was there before: first the rows for every order, then their letters for
+   * searches. True when it is ready.
+   */
+  takeTurn(rowsMax = TURN_ROWS): boolean {
+    let left = rowsMax - this.#takeRows(rowsMax)
+    while (left > 0 && !this.isReady) {
+      const scope = this.#unspelt.at(-1)
+      left -= scope?.spell(left) ?? 0
+      if (scope?.isSpelt === true) this.#unspelt.pop()
     }
-    for (const [scope, entries] of byScope) scopes.set(scope, new Scope(entries))
-    return scopes
+    return this.isReady
+  }
+
+  /** The next rows, in the order of their keys. Gives how many. */
+  #takeRows(rowsMax: number): number {
+    if (this.#progress === undefined) return 0
+    const table = this.#store.tables[this.#spec.table]
+    let { after } = this.#progress
+    let count = 0
+    for (const key of table.keys(after)) {
+      if (key === after) continue
+      if (count === rowsMax) {
+        this.#progress = { after }
+        return count
+      }
+      this.#add(table.get(key))
+      after = key
+      count++
+    }
+    this.#progress = undefined
+    return count
   }
 
   #changed(before: Row<N> | undefined, after: Row<N> | undefined): void {
-    const scopes = this.#scopes
-    if (scopes === undefined) return
-    if (before !== undefined) this.#remove(scopes, this.#keyOf(before))
-    if (after !== undefined) this.#add(scopes, after)
+    if (before !== undefined) this.#remove(this.#keyOf(before))
+    // What is not taken in yet is taken in as it is by then.
+    if (after !== undefined && this.#isTaken(this.#keyOf(after))) this.#add(after)
   }
 
-  #add(scopes: Map<string, Scope>, row: Row<N>): void {
+  #isTaken(key: string): boolean {
+    if (this.#progress === undefined) return true
+    const { after } = this.#progress
+    return after !== undefined && compareText(key, after) <= 0
+  }
+
+  #add(row: Row<N>): void {
     const { scope: scopeKey, entry } = this.#entryOf(row)
-    const scope = scopes.get(scopeKey) ?? new Scope([])
-    scopes.set(scopeKey, scope)
+    const scope = this.#scopes.get(scopeKey) ?? this.#newScope(scopeKey)
     scope.add(entry)
     this.#entries.set(entry.key, { scope: scopeKey, entry })
+  }
+
+  #newScope(key: string): Scope {
+    const isSpelt = this.#progress === undefined
+    const scope = new Scope(isSpelt)
+    this.#scopes.set(key, scope)
+    if (!isSpelt) this.#unspelt.push(scope)
+    return scope
   }
 
   #entryOf(row: Row<N>): { readonly scope: string; readonly entry: Entry } {
@@ -108,13 +159,13 @@ export class ListIndex<N extends TableName> {
     return { scope: scope(row), entry }
   }
 
-  #remove(scopes: Map<string, Scope>, key: string): void {
+  #remove(key: string): void {
     const known = this.#entries.get(key)
     if (known === undefined) return
     this.#entries.delete(key)
-    const scope = scopes.get(known.scope)
+    const scope = this.#scopes.get(known.scope)
     scope?.delete(known.entry)
-    if (scope?.size === 0) scopes.delete(known.scope)
+    if (scope?.size === 0) this.#scopes.delete(known.scope)
   }
 
   #keyOf(row: Row<N>): string {
@@ -135,15 +186,34 @@ class Scope {
   readonly #byKey = new Map<string, Entry>()
   /** By what was looked for, in the order of creation. */
   readonly #searches = new Map<string, readonly Entry[]>()
+  /**
+   * The last entry whose letters are known, in the order of creation: in that order each goes to
+   * the end of its lists, which costs next to nothing.
+   */
+  #speltTo: Entry | undefined
+  #isSpelt: boolean
 
-  constructor(entries: readonly Entry[]) {
-    this.#byName.assign(entries)
-    this.#byCreation.assign(entries)
-    // In order of creation each one goes to the end of its lists, which costs next to nothing.
-    for (const entry of this.#byCreation.ascending()) {
-      this.#byKey.set(entry.key, entry)
+  constructor(isSpelt: boolean) {
+    this.#isSpelt = isSpelt
+  }
+
+  /** Whether it can be searched. */
+  get isSpelt(): boolean {
+    return this.#isSpelt
+  }
+
+  /** Takes in the letters of the next entries. Gives how many. */
+  spell(entriesMax: number): number {
+    let count = 0
+    for (const entry of this.#byCreation.ascending(this.#speltTo)) {
+      if (entry === this.#speltTo) continue
+      if (count === entriesMax) return count
       this.#addGrams(entry)
+      this.#speltTo = entry
+      count++
     }
+    this.#isSpelt = true
+    return count
   }
 
   get size(): number {
@@ -155,7 +225,12 @@ class Scope {
     this.#byKey.set(entry.key, entry)
     this.#byName.add(entry)
     this.#byCreation.add(entry)
-    this.#addGrams(entry)
+    if (this.#hasSpelt(entry)) this.#addGrams(entry)
+  }
+
+  #hasSpelt(entry: Entry): boolean {
+    if (this.#isSpelt) return true
+    return this.#speltTo !== undefined && compareCreation(entry, this.#speltTo) <= 0
   }
 
   #addGrams(entry: Entry): void {

@@ -1,4 +1,9 @@
-import type { EventTopic, EventType, GovernanceTopic } from '@reeve/contract'
+import {
+  GOVERNANCE_TOPICS,
+  type EventTopic,
+  type EventType,
+  type GovernanceTopic,
+} from '@reeve/contract'
 import type { CommittedRow, EventMark } from './commit.ts'
 import type { TableName } from './tables.ts'
 
@@ -43,9 +48,17 @@ const SOURCES: { readonly [N in TableName]?: EventSource } = {
     endsSilently: true,
   },
   organizations: { topic: 'Organization', key: text('id'), filterKeys: organizationAndName('id') },
+  policy_checks: ofRun('PolicyCheck'),
+  policy_evaluations: ofRun('PolicyEvaluation'),
+  policy_set_outcomes: ofRun('PolicySetOutcome'),
   policy_sets: governed('PolicySet'),
   projects: governed('Project'),
   run_policies: governed('Policy'),
+  runs: {
+    topic: 'Run',
+    key: text('id'),
+    filterKeys: (row) => [text('organizationId')(row), text('workspaceId')(row)],
+  },
   workspaces: governed('Workspace'),
 }
 
@@ -54,17 +67,17 @@ function governed(topic: GovernanceTopic): EventSource {
   return { topic, key: text('id'), filterKeys: organizationAndName('organizationId') }
 }
 
+/** What policies said of a run; found by the run and its workspace too. */
+function ofRun(topic: GovernanceTopic): EventSource {
+  const keys = ['organizationId', 'runId', 'workspaceId'].map(text)
+  return { topic, key: text('id'), filterKeys: (row) => keys.map((key) => key(row)) }
+}
+
 function organizationAndName(organization: string): EventSource['filterKeys'] {
   return (row) => [text(organization)(row), text('name')(row)]
 }
 
-const GOVERNED: ReadonlySet<string> = new Set<GovernanceTopic>([
-  'Organization',
-  'Project',
-  'Workspace',
-  'Policy',
-  'PolicySet',
-])
+const GOVERNED: ReadonlySet<string> = new Set(GOVERNANCE_TOPICS)
 
 /** The organization that an event belongs to; undefined when it is about no governed record. */
 export function organizationOfEvent({ Topic, FilterKeys }: EventMark): string | undefined {

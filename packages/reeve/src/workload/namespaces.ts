@@ -3,7 +3,7 @@ import { namespaceHash, validateNamespace } from '../acl/index.ts'
 import { multiErrorText } from '../kit/multi-error.ts'
 import { err, ok, type Result } from '../kit/result.ts'
 import { refusal, type Refusal } from '../model/index.ts'
-import { namespacedKey, put, remove, type Store } from '../state/index.ts'
+import { namespacedKey, put, remove, scopedKey, type Change, type Store } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
 import { textMap } from './text-map.ts'
 
@@ -65,12 +65,28 @@ export async function deleteNamespace(
     (what) => `namespace "${name}" has ${what} in regions: [${region}]`,
   )
   if (uses.length > 0) return err(refusal('namespace-in-use', multiErrorText(uses)))
+  const forgotten = governanceEnd(store, name)
   const { index, durable } = store.commit({
-    cause: undefined,
-    changes: () => [remove('namespaces', name)],
+    // Whoever follows those records hears of it; a namespace itself has no topic.
+    cause: forgotten.length > 0 ? 'OrganizationUpdated' : undefined,
+    changes: () => [...forgotten, remove('namespaces', name)],
   })
   await durable
   return ok({ index })
+}
+
+/** The project and the policy sets that name a namespace forget it: a later one is another one. */
+function governanceEnd({ tables }: Store, namespace: string): readonly Change[] {
+  const ends: Change[] = []
+  const project = tables.projects.find(tables.project_namespaces.find(namespace)?.projectId ?? '')
+  if (project !== undefined)
+    ends.push(remove('project_namespaces', namespace), put('projects', project))
+  const group = scopedKey('namespaces', namespace)
+  for (const key of tables.policy_set_members.keysIn('member', group)) {
+    const set = tables.policy_sets.get(tables.policy_set_members.get(key).policySetId)
+    ends.push(remove('policy_set_members', key), put('policy_sets', set))
+  }
+  return ends
 }
 
 function usesOf(store: Store, namespace: string): readonly string[] {

@@ -90,7 +90,39 @@ test('rights: exec needs its capability, raw_exec a second one, and the token co
     byFrame.send({ version: 1, auth_token: token })
     assert.deepEqual(await byFrame.closed, wanted, 'by frame')
   }
+  await assertRecorded(world, {
+    root,
+    sessions: [raw.id, raw.id, mock.id].flatMap((id) => [id, id]),
+    refused: [raw.id, raw.id, mock.id].flatMap((id) => [id, id]),
+  })
 })
+
+interface Recorded {
+  readonly root: string
+  /** The allocations of the sessions that began, and of those that were refused to a known caller. */
+  readonly sessions: readonly string[]
+  readonly refused: readonly string[]
+}
+
+async function assertRecorded(
+  { server }: NodeWorld,
+  { root, sessions, refused }: Recorded,
+): Promise<void> {
+  const query = { action: 'execAllocation' }
+  const records = await server.ok('listAuditRecords', { token: root, query })
+  const found = (status: number): readonly string[] =>
+    records.filter(({ Status }) => Status === status).flatMap(({ Resources }) => Resources[0] ?? [])
+  assert.deepEqual(found(101).toSorted(), sessions.toSorted())
+  assert.deepEqual(found(403).toSorted(), refused.toSorted())
+  assert.equal(records.length, sessions.length + refused.length)
+  const session = records.find(({ Status }) => Status === 101) ?? assert.fail()
+  const { Actor, Address, Method, Namespace, Resources, Route, Command } = session
+  assert.deepEqual([Actor.Type, Actor.ID.length], ['client', 36])
+  assert.deepEqual([Address, Method, Namespace], ['127.0.0.1', 'GET', 'default'])
+  assert.deepEqual(Resources, [sessions.at(-1), 'job-2', 'web'])
+  assert.equal(Route, '/v1/client/allocation/:alloc_id/exec')
+  assert.deepEqual(Command, ['/bin/true'])
+}
 
 test('rights: a handshake that is wrong closes the channel', async (t) => {
   const world = await aNodeWorld(t, { aclEnabled: true })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Clock } from '../../src/kit/clock.ts'
+import { Fault, OVERLOADED } from '../../src/kit/fault.ts'
 import { PolicyThread } from '../../src/judging/index.ts'
 import { ofJob } from './cluster.ts'
 import { aGuardedServer } from './guarded.ts'
@@ -136,5 +137,16 @@ deny contains x if {
   assert.match(lines[2] ?? '', /policy "tidy" \(hard-mandatory\) of set "other" failed/)
   assert.equal((await server.call('readJob', { ...ofJob(), token: register().token })).status, 404)
   await thread.stop()
+  await server.close()
+})
+
+test('where too many ask policies at once the caller is told to come back', async () => {
+  const overloaded = new Fault(OVERLOADED, 'too many questions wait for policies; try again')
+  const { server, register, policy, set } = await aGuardedServer({
+    policyAsker: { ask: () => Promise.reject(overloaded), diagnose: async () => [] },
+  })
+  await set([await policy({ name: 'tidy', code: 'main = false' })], { name: 'limits' })
+  assert.deepEqual(await server.refusal('registerJob', register()), [429, overloaded.message])
+  assert.deepEqual(await server.ok('listPolicyVerdicts', {}), [])
   await server.close()
 })

@@ -1,7 +1,8 @@
 import { v2 } from '@reeve/contract'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf, OVERLOADED } from '../../kit/fault.ts'
 import type { RunRow } from '../../model/index.ts'
 import { compareCreation, put } from '../../state/index.ts'
+import { GOVERNANCE_CAUSE } from '../commit.ts'
 import type { GovernanceHost } from '../context.ts'
 import { endedRows } from './decide-run.ts'
 import { openSets } from './frozen-sets.ts'
@@ -13,6 +14,9 @@ import { readStoredPlan } from './upload-plan.ts'
 
 /** A run that nobody uploads a plan for may be this much late in ending. */
 const EXPIRE_EVERY_MS = 60_000
+
+/** Where too many questions wait for policies, a run waits a little longer. */
+const RETRY_AFTER_MS = 2_000
 
 const DONE = Promise.resolve()
 
@@ -37,6 +41,7 @@ export class RunLoop {
   readonly #context: GovernanceHost
   readonly #log: RunLoopLog
   #cancelTimer: () => void = () => undefined
+  #cancelRetry: () => void = () => undefined
   #cancelWatch: () => void = () => undefined
   #running: Promise<void> | undefined
   #stopped = false
@@ -54,6 +59,7 @@ export class RunLoop {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cancelTimer()
+    this.#cancelRetry()
     this.#cancelWatch()
     await this.#running
   }
@@ -76,7 +82,7 @@ export class RunLoop {
     try {
       for (let at = 0; at < late.length; at += EXPIRED_MAX)
         store.commit({
-          cause: undefined,
+          cause: GOVERNANCE_CAUSE,
           changes: () =>
             late
               .slice(at, at + EXPIRED_MAX)
@@ -117,15 +123,23 @@ export class RunLoop {
     try {
       await this.#judgeRun(run).catch((thrown: unknown) => {
         if (this.#stopped || this.#context.store.fault !== undefined) throw thrown
+        if (thrown instanceof Fault && thrown.kind === OVERLOADED) throw thrown
         this.#log.warn({ run: run.id, err: messageOf(thrown) }, 'policies could not be asked')
         this.#giveUp(run)
       })
       return true
     } catch (thrown) {
-      // The storage has failed, or the server stops: the next start goes on.
+      // The storage has failed, or the server stops: the next start goes on. Too much at once
+      // passes: it is tried again.
+      if (thrown instanceof Fault && thrown.kind === OVERLOADED) this.#judgeLater()
       this.#log.warn({ run: run.id, err: messageOf(thrown) }, 'a run could not be settled')
       return false
     }
+  }
+
+  #judgeLater(): void {
+    this.#cancelRetry()
+    this.#cancelRetry = this.#context.clock.after(RETRY_AFTER_MS, () => void this.judge())
   }
 
   /** The run that has waited longest. */
@@ -152,7 +166,7 @@ export class RunLoop {
     if (this.#stopped || store.tables.runs.find(run.id)?.status !== 'post_plan_running') return
     const durationMs = clock.nowMs() - startMs
     await store.commit({
-      cause: undefined,
+      cause: GOVERNANCE_CAUSE,
       changes: () => judgedRows(this.#context, { run, plan, sets, judged, durationMs }),
     }).durable
   }
@@ -162,6 +176,6 @@ export class RunLoop {
     const { store } = this.#context
     const run = store.tables.runs.find(id)
     if (run?.status !== 'post_plan_running') return
-    store.commit({ cause: undefined, changes: () => unaskedRows(this.#context, run) })
+    store.commit({ cause: GOVERNANCE_CAUSE, changes: () => unaskedRows(this.#context, run) })
   }
 }

@@ -3,6 +3,10 @@ import {
   allocationRecord,
   governanceRecord,
   nodeView,
+  policyCheckRecord,
+  policyEvaluationRecord,
+  policySetOutcomeRecord,
+  runRecord,
   variableMetadata,
 } from '../../model/index.ts'
 import type {
@@ -10,9 +14,13 @@ import type {
   AllocationRow,
   NodeRow,
   OrganizationRow,
+  PolicyCheckRow,
+  PolicyEvaluationRow,
+  PolicySetOutcomeRow,
   PolicySetRow,
   ProjectRow,
   RunPolicyRow,
+  RunRow,
   VariableRow,
   WorkspaceRow,
 } from '../../model/index.ts'
@@ -32,6 +40,10 @@ const VIEWS: Readonly<Record<string, (row: never) => object>> = {
   Workspace: (row: WorkspaceRow) => governanceRecord('workspaces', row),
   Policy: (row: RunPolicyRow) => governanceRecord('policies', row),
   PolicySet: (row: PolicySetRow) => governanceRecord('policy-sets', row),
+  Run: (row: RunRow) => runRecord(row),
+  PolicyCheck: (row: PolicyCheckRow) => policyCheckRecord(row),
+  PolicyEvaluation: (row: PolicyEvaluationRow) => policyEvaluationRecord(row),
+  PolicySetOutcome: (row: PolicySetOutcomeRow) => policySetOutcomeRecord(row),
 }
 
 function viewText(topic: string, body: string): string {

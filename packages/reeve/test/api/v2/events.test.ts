@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Event, GovernanceRecord, GovernanceTopic } from '@reeve/contract'
 import { aListening, payloadOf } from '../event-reader.ts'
+import { aRunWorld, NATIVE_ENCRYPTED, OPA_ENCRYPTED, PASSWORD } from './run-world.ts'
 import { aBody, aGovernanceServer, someTags, type GovernanceServer } from './harness.ts'
 
 const LIMIT = { timeout: 30_000 }
@@ -94,6 +95,44 @@ test(
     assert.equal(new Set(ends.map(({ Index }) => Index)).size, 1)
   },
 )
+
+test('events: a run and what policies say of it are told', LIMIT, async (t) => {
+  const world = await aRunWorld()
+  const { open: stream, flush } = await aListening(t, world.it.server)
+  t.after(() => world.loop.stop())
+  const policy = { name: 'encrypted', code: NATIVE_ENCRYPTED }
+  await world.set('native', { name: 'checks', policies: [policy] })
+  await world.set('opa', {
+    name: 'stages',
+    attributes: { overridable: true },
+    policies: [{ name: 'opa-encrypted', code: OPA_ENCRYPTED }],
+  })
+  const run = await world.judged()
+  const token = await organizationToken(world.it, 'acme')
+  const topics = ['Run', 'PolicyCheck', 'PolicyEvaluation', 'PolicySetOutcome']
+  const asked = topics.map((topic) => `${topic}:${world.workspaceId}`)
+  const reader = await stream({ topics: asked, token, query: { index: 0 } })
+  const stage = await world.stage(run)
+  await world.it.ok('overrideTaskStage', { params: { task_stage_id: stage.id } })
+  flush()
+  const events = await reader.take(11)
+  const types = events.map(({ Type }) => Type)
+  assert.equal(types[0], 'RunCreated')
+  for (const type of ['PolicyCheckUpdated', 'PolicyEvaluationUpdated', 'PolicySetOutcomeCreated'])
+    assert.ok(types.includes(type as (typeof types)[number]), type)
+  const ofTopic = (topic: GovernanceTopic) => {
+    const last = events.findLast((event) => event.Topic === topic)
+    return recordOf(last, topic).attributes
+  }
+  const shown = await world.read(run.id)
+  for (const name of ['status', 'status-timestamps', 'created-at', 'variables'])
+    assert.deepEqual(ofTopic('Run')[name], Reflect.get(shown.data.attributes, name), name)
+  assert.equal(ofTopic('PolicyCheck')['status'], 'soft_failed')
+  assert.equal(ofTopic('PolicyEvaluation')['status'], 'overridden')
+  const text = JSON.stringify(events)
+  assert.match(text, /is not encrypted/)
+  assert.equal(text.includes(PASSWORD), false)
+})
 
 test('events: no secret is in any of them', LIMIT, async (t) => {
   const { it, stream, token, flush } = await aWorld(t)

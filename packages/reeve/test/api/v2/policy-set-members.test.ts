@@ -55,6 +55,22 @@ for (const { row, add, remove, type } of MEMBER_CASES)
     assert.equal((await it.refusal(add, { params, body: members('teams', first) }))[0], 422)
   })
 
+test('members: a namespace that is deleted is in no policy set and no project any more', async () => {
+  const it = await withSets()
+  const { server } = it
+  const name = { namespace_name: 'prod' }
+  const call = { token: it.root, params: name }
+  await server.ok('writeNamespaceByName', { ...call, body: { Name: 'prod' } })
+  const { id } = await aPolicySet(it, { name: 's' })
+  const body = members('namespaces', 'prod')
+  await it.done('addPolicySetNamespaces', { params: { policy_set_id: id }, body })
+  await it.done('addProjectNamespaces', { params: { project_id: it.projectId }, body })
+  await server.ok('deleteNamespace', call)
+  await server.ok('writeNamespaceByName', { ...call, body: { Name: 'prod' } })
+  assert.deepEqual(idsOf((await showSet(it, id)).relationships.namespaces), [])
+  assert.equal(server.context.store.tables.project_namespaces.has('prod'), false)
+})
+
 test('S15 members: exclusions of workspaces, and of projects on a global set', async () => {
   const it = await withSets()
   const { id } = await aPolicySet(it, { name: 's', global: true })

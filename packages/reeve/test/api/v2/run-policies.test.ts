@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { v2 } from '@reeve/contract'
 import { RunLoop } from '../../../src/governance/index.ts'
+import { Fault, OVERLOADED } from '../../../src/kit/fault.ts'
 import { aBody, NOT_FOUND } from './harness.ts'
 import {
   aRunWorld,
@@ -400,6 +401,41 @@ test('a server that starts goes on with the runs that the last one left', async 
   const heard = world.read(next.id, { wait: 60 })
   await world.upload(next, BUCKETS)
   assert.equal((await heard).data.attributes.status, 'policy_override')
+  await world.close()
+})
+
+test('a run waits where too many ask policies at once', async () => {
+  const world = await aRunWorld()
+  await world.set('native', { name: 'one', policies: [{ name: 'one', code: PASSES }] })
+  const run = await world.newRun()
+  await world.upload(run, BUCKETS)
+  const { context } = world.it.server
+  const wakes: (() => void)[] = []
+  let isBusy = true
+  const loop = new RunLoop({
+    context: {
+      ...context,
+      clock: {
+        nowMs: () => context.clock.nowMs(),
+        after: (_ms, wake) => (wakes.push(wake), () => undefined),
+      },
+      policyAsker: {
+        ask: (...asked) =>
+          isBusy
+            ? Promise.reject(new Fault(OVERLOADED, 'too many'))
+            : context.policyAsker.ask(...asked),
+        diagnose: () => Promise.resolve([]),
+      },
+    },
+    log: { warn: () => undefined },
+  })
+  await loop.judge()
+  assert.equal((await world.read(run.id)).data.attributes.status, 'post_plan_running')
+  isBusy = false
+  wakes[0]?.()
+  await loop.judge()
+  assert.equal((await world.read(run.id)).data.attributes.status, 'policy_checked')
+  await loop.stop()
   await world.close()
 })
 
