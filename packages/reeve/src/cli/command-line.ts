@@ -41,6 +41,8 @@ export class CommandLine {
         outputError: (message, write) => write(`${name}: ${toSentence(message)}\n`),
       })
       .helpCommand('help [command]', 'show the help of a command')
+      // So that a command may leave the flags after its first argument to what it runs.
+      .enablePositionalOptions()
   }
 
   /** A command below another; without an action it only holds further ones. */

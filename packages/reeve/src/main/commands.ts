@@ -1,26 +1,30 @@
 import { Option as CommandOption } from 'commander'
-import { CommandLine, EXIT_CODES, type CommandFlags, type Terminal } from '../cli/index.ts'
+import {
+  addCommands,
+  CommandLine,
+  EXIT_CODES,
+  processHost,
+  type CliHost,
+  type CommandFlags,
+  type Terminal,
+} from '../cli/index.ts'
 import type { Option } from './config/option.ts'
 import { optionEntries, type OptionName } from './config/options.ts'
 import type { FlagValues } from './config/read-texts.ts'
 import { addPolicy } from './policy-command.ts'
 import { describeVersion } from './version.ts'
 
-const processTerminal: Terminal = {
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
-}
-
 /** Everything `reeve` can be told to do. What a command needs is loaded when it runs. */
 export async function runCommandLine(
   args: readonly string[],
-  terminal: Terminal = processTerminal,
+  host: CliHost = processHost(),
 ): Promise<number> {
-  const line = new CommandLine('reeve', rootText, terminal)
-  addAgent(line, terminal)
-  addConfig(line, terminal)
-  addPolicy(line, terminal)
-  addVersion(line, terminal)
+  const line = new CommandLine('reeve', rootText, host)
+  addAgent(line, host)
+  addCommands(line, host)
+  addConfig(line, host)
+  addPolicy(line, host)
+  addVersion(line, host)
   return await line.run(args)
 }
 

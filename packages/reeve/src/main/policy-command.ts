@@ -41,7 +41,7 @@ const TEXTS = {
     ],
   },
   fmt: {
-    summary: 'Write native policies in the one form.',
+    summary: 'Write policies in the one form.',
     examples: [
       { line: 'reeve policy fmt policies', says: 'changes the files and names them' },
       { line: 'reeve policy fmt --check policies', says: 'only names those that it would change' },

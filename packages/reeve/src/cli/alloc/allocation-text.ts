@@ -1,0 +1,122 @@
+import type { Invocation } from '../command.ts'
+import { idText } from '../find-id.ts'
+import { knownFields, sections } from '../output/known-fields.ts'
+import { table } from '../output/table.ts'
+import { agoFromIso, agoFromNs, dateFromNs } from '../output/time.ts'
+import { toneOf } from '../output/tone.ts'
+import type { Allocation } from './status.ts'
+
+type TaskState = NonNullable<Allocation['TaskStates']>[string]
+type TaskResources = Allocation['AllocatedResources']['Tasks'][string]
+
+/** Everything a person asks of an allocation: where it is, how it does, what happened to it. */
+export function allocationText(allocation: Allocation, invocation: Invocation): string {
+  const states = Object.entries(allocation.TaskStates ?? {})
+  const tasks = states.toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const isVerbose = invocation.flags.has('verbose')
+  return sections([
+    overview(allocation, invocation),
+    portTable(allocation),
+    ...tasks.map(([name, state]) => {
+      const asked = allocation.AllocatedResources.Tasks[name]
+      return taskText({ name, state, asked }, invocation)
+    }),
+    tasks.length === 0 ? 'No task has begun yet.\n' : '',
+    isVerbose ? placementText(allocation) : '',
+  ])
+}
+
+function overview(allocation: Allocation, { flags, host, output }: Invocation): string {
+  const { ClientStatus, ClientDescription, DesiredStatus, DesiredDescription } = allocation
+  const isVerbose = flags.has('verbose')
+  const id = (text: string): string => idText(text, isVerbose)
+  const status = output.paint(toneOf(ClientStatus), ClientStatus)
+  return knownFields([
+    ['ID', allocation.ID],
+    ['Name', allocation.Name],
+    ['Namespace', allocation.Namespace],
+    ['Job', `${allocation.JobID}, version ${allocation.JobVersion}`],
+    ['Node', `${id(allocation.NodeID)} ${allocation.NodeName}`],
+    ['Status', withReason(status, ClientDescription)],
+    ['Desired', withReason(DesiredStatus, DesiredDescription)],
+    ['Evaluation', id(allocation.EvalID)],
+    ['Deployment', deploymentText(allocation, isVerbose)],
+    ['Replaces', id(allocation.PreviousAllocation)],
+    ['Replaced by', id(allocation.NextAllocation)],
+    ['Displaced by', id(allocation.PreemptedByAllocation)],
+    ['Tried again by', id(allocation.FollowupEvalID)],
+    ['Created', agoFromNs(allocation.CreateTime, host.nowMs())],
+    ['Modified', agoFromNs(allocation.ModifyTime, host.nowMs())],
+  ])
+}
+
+function withReason(status: string, reason: string): string {
+  return reason === '' ? status : `${status} (${reason})`
+}
+
+function deploymentText({ DeploymentID, DeploymentStatus }: Allocation, isVerbose: boolean) {
+  if (DeploymentID === '') return ''
+  const { Healthy = null, Canary = false } = DeploymentStatus ?? {}
+  const health = Healthy === null ? 'health not known yet' : Healthy ? 'healthy' : 'unhealthy'
+  return `${idText(DeploymentID, isVerbose)} (${health}${Canary ? ', canary' : ''})`
+}
+
+function portTable({ AllocatedResources }: Allocation): string {
+  const rows = (AllocatedResources.Shared.Ports ?? []).map(({ Label, HostIP, Value, To }) => [
+    Label,
+    `${HostIP}:${Value}`,
+    To > 0 ? String(To) : '',
+  ])
+  return rows.length === 0 ? '' : `Ports\n${table(['Label', 'Address', 'To'], rows)}`
+}
+
+interface ShownTask {
+  readonly name: string
+  readonly state: TaskState
+  readonly asked: TaskResources | undefined
+}
+
+function taskText({ name, state, asked }: ShownTask, { host, output }: Invocation): string {
+  const nowMs = host.nowMs()
+  const word = state.State === 'dead' && state.Failed ? 'failed' : state.State
+  const restarts = `${state.Restarts}, the last ${agoFromIso(state.LastRestart, nowMs)}`
+  const events = state.Events.toReversed().map((event) => [
+    dateFromNs(event.Time),
+    event.Type,
+    event.DisplayMessage,
+  ])
+  return [
+    `Task "${name}" is ${output.paint(toneOf(word), word)}\n`,
+    knownFields([
+      ['Asked for', asked === undefined ? '' : resourceText(asked)],
+      ['Started', agoFromIso(state.StartedAt, nowMs)],
+      ['Finished', agoFromIso(state.FinishedAt, nowMs)],
+      ['Restarts', state.Restarts === 0 ? '' : restarts],
+      ['Paused', state.Paused],
+    ]),
+    table(['Time', 'Event', 'Says'], events),
+  ].join('')
+}
+
+function resourceText({ Cpu, Memory }: TaskResources): string {
+  const most = Memory.MemoryMaxMB > Memory.MemoryMB ? ` (at most ${Memory.MemoryMaxMB} MB)` : ''
+  return `${Cpu.CpuShares} MHz, ${Memory.MemoryMB} MB${most}`
+}
+
+/** Why it is on this node: the scores of the best ones. */
+function placementText({ Metrics }: Allocation): string {
+  const { NodesEvaluated, NodesFiltered, NodesExhausted, ScoreMetaData } = Metrics
+  const rows = (ScoreMetaData ?? []).map(({ NodeID, NormScore, Scores }) => [
+    NodeID,
+    NormScore.toFixed(3),
+    Object.entries(Scores)
+      .map(([scorer, score]) => `${scorer} ${score.toFixed(3)}`)
+      .join(', '),
+  ])
+  const counts = knownFields([
+    ['Nodes looked at', String(NodesEvaluated)],
+    ['Refused by a rule', String(NodesFiltered)],
+    ['Without room', String(NodesExhausted)],
+  ])
+  return `Placement\n${counts}${table(['Node', 'Score', 'Of which'], rows)}`
+}

@@ -1,0 +1,158 @@
+import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
+
+const ALLOC: ArgumentSpec = {
+  usage: '<ALLOC>',
+  help: 'the id of an allocation, or the beginning of one',
+  completes: 'allocation',
+}
+const OPTIONAL_ALLOC: ArgumentSpec = { ...ALLOC, usage: '[ALLOC]' }
+const OPTIONAL_TASK: ArgumentSpec = { usage: '[TASK]', help: 'the name of a task' }
+
+const JOB: FlagSpec = {
+  usage: '--job <JOB>',
+  help: 'a running allocation of this job, in place of ALLOC',
+  completes: 'job',
+}
+const TASK: FlagSpec = { usage: '--task <TASK>', help: 'the task; needed when there are several' }
+const ONE_TASK: FlagSpec = { usage: '--task <TASK>', help: 'only this task' }
+const VERBOSE: FlagSpec = { usage: '-v, --verbose', help: 'whole ids, and more of what is known' }
+const TAIL: readonly FlagSpec[] = [
+  { usage: '-f, --follow', help: 'stay, and show what is added' },
+  { usage: '-n, --tail <LINES>', help: 'begin with the last lines' },
+  { usage: '-c, --bytes <COUNT>', help: 'begin with the last bytes' },
+]
+
+export const allocCommands: readonly CommandSpec[] = [
+  {
+    path: 'alloc status',
+    summary: 'List allocations, or show one with its tasks.',
+    examples: [
+      { line: 'reeve alloc status', says: 'those that have not ended' },
+      { line: 'reeve alloc status 8a7f', says: 'one, by the beginning of its id' },
+      {
+        line: `reeve alloc status --job web --template '{{ range . }}{{ .ID }} {{ end }}'`,
+        says: 'only the ids',
+      },
+    ],
+    args: [OPTIONAL_ALLOC],
+    flags: [
+      { usage: '--all', help: 'also those that have ended' },
+      { usage: '--job <JOB>', help: 'only those of this job', completes: 'job' },
+      VERBOSE,
+    ],
+    isRead: true,
+    load: async () => (await import('./status.ts')).runAllocStatus,
+  },
+  {
+    path: 'alloc logs',
+    summary: 'Show what a task wrote.',
+    details: 'What the task wrote to its standard error goes to standard error.',
+    examples: [
+      { line: 'reeve alloc logs 8a7f', says: 'of the only task' },
+      {
+        line: 'reeve alloc logs -f -n 20 8a7f server',
+        says: 'the last 20 lines, and what follows',
+      },
+      { line: 'reeve alloc logs --stderr --job web', says: 'the errors of one that runs' },
+    ],
+    args: [OPTIONAL_ALLOC, OPTIONAL_TASK],
+    flags: [
+      ...TAIL,
+      { usage: '--stdout', help: 'only the standard output' },
+      { usage: '--stderr', help: 'only the standard error' },
+      TASK,
+      JOB,
+    ],
+    load: async () => (await import('./logs.ts')).runAllocLogs,
+  },
+  {
+    path: 'alloc exec',
+    summary: 'Run a command inside a task.',
+    details:
+      'Without flags it is a terminal where standard input and output are one, and a pipe ' +
+      'elsewhere. Its exit code becomes that of this command. In a terminal, Enter ~ . leaves.',
+    examples: [
+      { line: 'reeve alloc exec -it 8a7f /bin/sh', says: 'a shell in a terminal' },
+      { line: 'reeve alloc exec --job web env', says: 'the environment of one that runs' },
+      { line: 'reeve alloc exec -i 8a7f psql < query.sql', says: 'with input from a file' },
+    ],
+    args: [OPTIONAL_ALLOC, { usage: '[COMMAND...]', help: 'the command and its arguments' }],
+    flags: [
+      { usage: '-i, --interactive', help: 'send standard input on; in a terminal only with -t' },
+      { usage: '-t, --tty', help: 'give the command a terminal' },
+      { usage: '--no-stdin', help: 'do not read standard input' },
+      { usage: '-e, --escape <CHAR>', help: 'begins the way out, or "none" (default: ~)' },
+      TASK,
+      JOB,
+    ],
+    passesRest: true,
+    load: async () => (await import('./exec.ts')).runAllocExec,
+  },
+  {
+    path: 'alloc signal',
+    summary: 'Send a signal to a task, or to all tasks of an allocation.',
+    examples: [
+      { line: 'reeve alloc signal -s SIGHUP 8a7f', says: 'to every task' },
+      { line: 'reeve alloc signal -s SIGUSR1 8a7f server', says: 'to one' },
+    ],
+    args: [ALLOC, OPTIONAL_TASK],
+    flags: [{ usage: '-s, --signal <NAME>', help: 'the signal (default: SIGKILL)' }, ONE_TASK],
+    load: async () => (await import('./lifecycle.ts')).runAllocSignal,
+  },
+  {
+    path: 'alloc restart',
+    summary: 'Restart the tasks of an allocation in place.',
+    examples: [
+      { line: 'reeve alloc restart 8a7f', says: 'the tasks that run' },
+      { line: 'reeve alloc restart 8a7f server', says: 'one of them' },
+    ],
+    args: [ALLOC, OPTIONAL_TASK],
+    flags: [ONE_TASK, { usage: '--all-tasks', help: 'also the tasks that have ended' }],
+    load: async () => (await import('./lifecycle.ts')).runAllocRestart,
+  },
+  {
+    path: 'alloc stop',
+    summary: 'Stop an allocation; another one takes its place.',
+    examples: [
+      { line: 'reeve alloc stop 8a7f', says: 'and watch where the next one goes' },
+      { line: 'reeve alloc stop --detach 8a7f', says: 'without waiting' },
+    ],
+    args: [ALLOC],
+    flags: [
+      { usage: '-d, --detach', help: 'do not wait for the evaluation' },
+      { usage: '--no-shutdown-delay', help: 'do not wait before tasks are killed' },
+    ],
+    load: async () => (await import('./lifecycle.ts')).runAllocStop,
+  },
+  {
+    path: 'alloc fs',
+    summary: 'List a directory of an allocation, or write out a file.',
+    examples: [
+      { line: 'reeve alloc fs 8a7f', says: 'what there is' },
+      { line: 'reeve alloc fs 8a7f server/local/config.yml', says: 'a file' },
+      { line: 'reeve alloc fs -f -n 10 8a7f alloc/logs/server.stdout.0', says: 'follow a file' },
+      { line: 'reeve alloc fs --stat 8a7f alloc/data', says: 'size, mode and time' },
+    ],
+    args: [OPTIONAL_ALLOC, { usage: '[PATH]', help: 'below the directory of the allocation' }],
+    flags: [
+      { usage: '--stat', help: 'what is known about the file, not what is in it' },
+      { usage: '--exact', help: 'sizes in bytes' },
+      ...TAIL,
+      JOB,
+    ],
+    isRead: true,
+    load: async () => (await import('./fs.ts')).runAllocFs,
+  },
+  {
+    path: 'alloc stats',
+    summary: 'Show what an allocation uses now.',
+    examples: [
+      { line: 'reeve alloc stats 8a7f', says: 'processor and memory of each task' },
+      { line: 'reeve alloc stats --job web --json', says: 'of one that runs, for machines' },
+    ],
+    args: [OPTIONAL_ALLOC],
+    flags: [ONE_TASK, JOB],
+    isRead: true,
+    load: async () => (await import('./stats.ts')).runAllocStats,
+  },
+]

@@ -1,0 +1,73 @@
+import type { Terminal } from './command-line.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** What is typed or piped in. */
+export interface HostInput extends AsyncIterable<string | Uint8Array> {
+  readonly isTTY?: boolean
+  setRawMode?(isRaw: boolean): unknown
+  /** Whoever waits for more is told that there is none. */
+  destroy?(): unknown
+}
+
+/**
+ * The process around a command. Commands see nothing else of it, so that tests run many of them in
+ * one process.
+ */
+export interface CliHost extends Terminal {
+  readonly environment: Environment
+  /** Relative paths begin here. */
+  readonly directory: string
+  readonly input: HostInput
+  /** A person looks at the output: it may be coloured and written over. */
+  readonly isTerminal: boolean
+  columns(): number
+  rows(): number
+  nowMs(): number
+  /** Bytes of the answer as they are; resolves when there is room for more. */
+  outBytes(bytes: Uint8Array): Promise<void>
+  errBytes(bytes: Uint8Array): Promise<void>
+  /** Calls the listener at the first Ctrl-C, until the returned function is called. */
+  onInterrupt(listener: () => void): () => void
+  /** Calls the listener when the window changes its size, likewise. */
+  onResize(listener: () => void): () => void
+}
+
+const COLUMNS_DEFAULT = 80
+const ROWS_DEFAULT = 24
+
+/** This process. */
+export function processHost(): CliHost {
+  const { stdin, stdout, stderr } = process
+  return {
+    out: (text) => void stdout.write(text),
+    err: (text) => void stderr.write(text),
+    environment: process.env,
+    directory: process.cwd(),
+    // Opening standard input keeps a process alive; most commands never ask for it.
+    get input() {
+      return stdin
+    },
+    isTerminal: stdout.isTTY,
+    columns: () => stdout.columns || COLUMNS_DEFAULT,
+    rows: () => stdout.rows || ROWS_DEFAULT,
+    nowMs: () => Date.now(),
+    outBytes: (bytes) => written(stdout, bytes),
+    errBytes: (bytes) => written(stderr, bytes),
+    onInterrupt(listener) {
+      // Once: the second Ctrl-C ends the process whatever the command does with the first.
+      process.once('SIGINT', listener)
+      return () => void process.off('SIGINT', listener)
+    },
+    onResize(listener) {
+      stdout.on('resize', listener)
+      return () => void stdout.off('resize', listener)
+    },
+  }
+}
+
+async function written(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {
+  await new Promise<void>((resolve) => {
+    stream.write(bytes, () => resolve())
+  })
+}

@@ -1,0 +1,124 @@
+import { Option } from 'commander'
+import type { CommandFlags, CommandLine } from './command-line.ts'
+import type { CommandSpec, FlagSpec, Invocation } from './command.ts'
+import { COMMANDS, GROUPS } from './commands.ts'
+import { EXIT_CODES } from './exit-code.ts'
+import { Flags } from './flags.ts'
+import type { CliHost } from './host.ts'
+import { Output, renderJson, type Render } from './output/output.ts'
+import { choosePaint } from './output/style.ts'
+import { readLogin } from './settings/login-file.ts'
+import { connectionSettings, type ConnectionSettings } from './settings/settings.ts'
+
+const CONNECTION_FLAGS: readonly FlagSpec[] = [
+  { usage: '--address <URL>', help: 'the server to ask (REEVE_ADDR)' },
+  { usage: '--token <SECRET>', help: 'the token to ask with (REEVE_TOKEN)' },
+  {
+    usage: '--namespace <NAME>',
+    help: 'the namespace to work in (REEVE_NAMESPACE)',
+    completes: 'namespace',
+  },
+  { usage: '--region <NAME>', help: 'the region to ask (REEVE_REGION)' },
+]
+const READ_FLAGS: readonly FlagSpec[] = [
+  { usage: '--json', help: 'answer with JSON' },
+  { usage: '-t, --template <TEXT>', help: 'answer through a template such as {{ .ID }}' },
+]
+
+/** The flags of a command, with those that all have. */
+export function flagsOf({ flags = [], isRead }: CommandSpec): readonly FlagSpec[] {
+  return [...flags, ...(isRead === true ? READ_FLAGS : []), ...CONNECTION_FLAGS]
+}
+
+type Node = CommandLine['root']
+
+/** Adds the commands that talk to a server. */
+export function addCommands(line: CommandLine, host: CliHost): void {
+  const groups = new Map<string, Node>([['', line.root]])
+  const groupAt = (path: readonly string[]): Node => {
+    const key = path.join(' ')
+    const known = groups.get(key)
+    if (known !== undefined) return known
+    const made = line.add(groupAt(path.slice(0, -1)), path.at(-1) ?? '', groupText(key))
+    groups.set(key, made)
+    return made
+  }
+  for (const spec of COMMANDS) {
+    const words = spec.path.split(' ')
+    const command = line.add(groupAt(words.slice(0, -1)), words.at(-1) ?? '', {
+      ...spec,
+      action: (args, flags) => invoke(spec, host, { args, flags }),
+    })
+    for (const { usage, help } of spec.args ?? []) command.argument(usage, help)
+    for (const flag of flagsOf(spec)) command.addOption(toOption(flag))
+    if (spec.passesRest === true) command.passThroughOptions()
+  }
+}
+
+function groupText(path: string) {
+  const members = COMMANDS.filter((spec) => spec.path.startsWith(`${path} `))
+  const examples = members.flatMap((spec) => spec.examples.slice(0, 1)).slice(0, 4)
+  return { summary: GROUPS[path] ?? path, examples }
+}
+
+function toOption({ usage, help, isRepeated }: FlagSpec): Option {
+  if (isRepeated !== true) return new Option(usage, help)
+  return new Option(usage, `${help}; may be repeated`).argParser(
+    (text: string, earlier: readonly string[] | undefined) => [...(earlier ?? []), text],
+  )
+}
+
+interface Call {
+  readonly args: readonly string[]
+  readonly flags: CommandFlags
+}
+
+async function invoke(spec: CommandSpec, host: CliHost, call: Call): Promise<number> {
+  const flags = new Flags(call.flags)
+  const settings = connectionSettings(flags, host.environment, await readLogin(host.environment))
+  const interruption = new AbortController()
+  const letGo = host.onInterrupt(() => interruption.abort())
+  try {
+    const run = await spec.load()
+    return await run(await invocationOf({ host, call, settings, signal: interruption.signal }))
+  } catch (thrown) {
+    if (interruption.signal.aborted) return EXIT_CODES.interrupted
+    const { tell } = await import('./tell.ts')
+    const { code, what, next } = tell(thrown, settings)
+    host.err(`reeve ${spec.path}: ${what}\n${next === '' ? '' : `${next}\n`}`)
+    return code
+  } finally {
+    letGo()
+  }
+}
+
+interface InvocationParts {
+  readonly host: CliHost
+  readonly call: Call
+  readonly settings: ConnectionSettings
+  readonly signal: AbortSignal
+}
+
+async function invocationOf(parts: InvocationParts): Promise<Invocation> {
+  const { host, call, settings, signal } = parts
+  const flags = new Flags(call.flags)
+  const paint = choosePaint(host.environment, host.isTerminal)
+  const output = new Output({ host, paint, render: await renderOf(flags) })
+  // The client brings every schema of both APIs: help and completion do not wait for it.
+  const { createClient } = await import('@reeve/sdk')
+  const client = createClient({
+    ...settings,
+    fetch: (input, init) => {
+      const signals = [signal, init?.signal].filter((one) => one instanceof AbortSignal)
+      return fetch(input, { ...init, signal: AbortSignal.any(signals) })
+    },
+  })
+  return { args: call.args, flags, client, settings, output, host, signal }
+}
+
+async function renderOf(flags: Flags): Promise<Render | undefined> {
+  const template = flags.text('template')
+  if (template === undefined) return flags.has('json') ? renderJson : undefined
+  const { templateRender } = await import('./output/template.ts')
+  return templateRender(template)
+}

@@ -1,0 +1,140 @@
+import { readFile } from 'node:fs/promises'
+import { basename, dirname, resolve } from 'node:path'
+import type { JobSubmission, ParsedJob } from '@reeve/contract'
+import type { Positions } from '../../jobspec/index.ts'
+import { messageOf } from '../../kit/fault.ts'
+import type { Invocation } from '../command.ts'
+import { CommandFailure } from '../failure.ts'
+import { inputBytes } from '../input.ts'
+import { fileAccess } from './file-access.ts'
+
+/** A job as it was written, and as the API takes it. */
+export interface ReadJob {
+  readonly job: ParsedJob & { readonly ID: string }
+  /** Kept by the server beside the job. */
+  readonly submission: Partial<JobSubmission>
+  /** Where each field was written; undefined for a job in the JSON of the API. */
+  readonly positions: Positions | undefined
+}
+
+/** The largest job file: what the server takes, which says so itself for anything smaller. */
+const FILE_BYTES_MAX = 32 * 1024 * 1024
+
+/** Reads a job file on this machine: HCL, its JSON form, or a job as the API has it. */
+export async function readJobFile(invocation: Invocation, path: string): Promise<ReadJob> {
+  const { host, flags } = invocation
+  const text = await readText(invocation, path)
+  const apiJob = findApiJob(text)
+  if (apiJob !== undefined) return { ...apiJob, positions: undefined }
+  const name = path === '-' ? '<stdin>' : basename(path)
+  const variableTexts = await readVariableFiles(invocation)
+  // The language is large; commands that read no file start without it.
+  const { describeProblems, parseText } = await import('./parse-text.ts')
+  const isLegacy = flags.has('hcl1')
+  const parsed = parseText({
+    file: name,
+    text,
+    variableTexts,
+    flags: flags.pairs('var'),
+    environment: host.environment,
+    strict: !flags.has('allow-unknown-vars'),
+    files: fileAccess(path === '-' ? host.directory : dirname(resolve(host.directory, path)), host),
+    nowMs: host.nowMs(),
+    isLegacy,
+  })
+  const texts = new Map([{ file: name, text }, ...variableTexts].map((one) => [one.file, one.text]))
+  if (!parsed.ok) throw wrongFile(path, describeProblems(texts, parsed.error), parsed.error.length)
+  const { job, positions, warnings } = parsed.value
+  if (warnings.length > 0) invocation.output.note(describeProblems(texts, warnings))
+  const submission = {
+    Source: text,
+    Format: isLegacy ? 'hcl1' : 'hcl2',
+    VariableFlags: flags.pairs('var'),
+    Variables: variableTexts.map((one) => one.text).join('\n'),
+  }
+  return { job: withId(job, path), submission, positions }
+}
+
+function wrongFile(path: string, problems: string, count: number): CommandFailure {
+  const things = count === 1 ? 'One thing is' : `${count} things are`
+  return new CommandFailure(`${things} wrong in ${shownPath(path)}:\n\n${problems}\n`, {
+    hint: 'Nothing was sent to the server. "reeve job init" writes a file that is right.',
+  })
+}
+
+function withId(job: ParsedJob, path: string): ReadJob['job'] {
+  const { ID } = job
+  if (typeof ID === 'string' && ID !== '') return { ...job, ID }
+  throw new CommandFailure(`The job in ${shownPath(path)} has no ID.`)
+}
+
+function shownPath(path: string): string {
+  return path === '-' ? 'standard input' : path
+}
+
+async function readText(invocation: Invocation, path: string): Promise<string> {
+  const bytes =
+    path === '-' ? await inputBytes(invocation, FILE_BYTES_MAX) : await fileBytes(invocation, path)
+  if (bytes.length > FILE_BYTES_MAX) {
+    throw new CommandFailure(`${shownPath(path)} is too large for a job file.`)
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw new CommandFailure(`${shownPath(path)} is not text in UTF-8: is it a job file?`)
+  }
+}
+
+async function fileBytes({ host }: Invocation, path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(resolve(host.directory, path))
+  } catch (thrown) {
+    throw unreadable(path, thrown)
+  }
+}
+
+/** A file that was named and cannot be read. */
+function unreadable(path: string, thrown: unknown): CommandFailure {
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+  if (code === 'ENOENT') {
+    return new CommandFailure(`There is no file ${path} here.`, {
+      hint: '"reeve job init" writes a first job file; "-" reads standard input.',
+    })
+  }
+  if (code === 'EISDIR') {
+    return new CommandFailure(`${path} is a directory.`, { hint: 'Name a job file in it.' })
+  }
+  return new CommandFailure(`${path} cannot be read: ${messageOf(thrown)}.`)
+}
+
+async function readVariableFiles(invocation: Invocation) {
+  const paths = invocation.flags.texts('var-file')
+  return await Promise.all(
+    paths.map(async (path) => ({ file: path, text: await readText(invocation, path) })),
+  )
+}
+
+/** Jobspec reference §11: `{"Job": {…}}`, or the job itself; anything else is a job file. */
+function findApiJob(text: string): Omit<ReadJob, 'positions'> | undefined {
+  if (!/^\uFEFF?\s*\{/.test(text)) return undefined
+  const read = parseJson(text)
+  const job = memberOf(read, 'Job') ?? read
+  const ID = memberOf(job, 'ID')
+  const isApiJob = typeof ID === 'string' && memberOf(job, 'TaskGroups') !== undefined
+  if (!isApiJob) return undefined
+  // The server holds every field of it to the contract, with texts that say what is wrong.
+  return { job: job as ReadJob['job'], submission: { Source: text, Format: 'json' } }
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined
+  return Object.entries(value).find(([key]) => key === name)?.[1]
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''))
+  } catch {
+    return undefined
+  }
+}

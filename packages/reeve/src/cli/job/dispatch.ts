@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { messageOf } from '../../kit/fault.ts'
+import type { Invocation } from '../command.ts'
+import { CommandFailure } from '../failure.ts'
+import { inputBytes } from '../input.ts'
+import { findJob } from './find-job.ts'
+import { finishSubmission } from './submitted.ts'
+
+/** Spec W: Limits. The server refuses more; a larger file is not even read. */
+const PAYLOAD_BYTES_MAX = 16_384
+
+/** `job dispatch`: an instance of a parameterized job, with its payload and metadata. */
+export async function runJobDispatch(invocation: Invocation): Promise<number> {
+  const { client, args, flags, output } = invocation
+  const [given = '', operand] = args
+  const payload = await readPayload(invocation, flags.text('payload') ?? operand)
+  const { ID, Namespace } = await findJob(invocation, given)
+  const { data } = await client.v1.dispatchJob({
+    params: { job_id: ID },
+    query: { namespace: Namespace, idempotency_token: flags.text('idempotency-token') },
+    body: {
+      JobID: ID,
+      Payload: payload === undefined ? null : Buffer.from(payload).toString('base64'),
+      Meta: flags.pairs('meta'),
+      IdPrefixTemplate: flags.text('id-prefix-template'),
+      Priority: flags.whole('priority'),
+      PolicyOverride: flags.has('policy-override'),
+      PolicyOverrideComment: flags.text('override-comment'),
+    },
+  })
+  const { Warnings = '', DispatchedJobID, EvalID } = data
+  if (Warnings !== '') output.note(Warnings.trimEnd())
+  return await finishSubmission(invocation, {
+    data,
+    rollout: { namespace: Namespace, jobId: DispatchedJobID, evalId: EvalID },
+    done: `Job "${DispatchedJobID}" is dispatched.`,
+  })
+}
+
+async function readPayload(
+  invocation: Invocation,
+  path: string | undefined,
+): Promise<Uint8Array | undefined> {
+  if (path === undefined) return undefined
+  const bytes =
+    path === '-'
+      ? await inputBytes(invocation, PAYLOAD_BYTES_MAX)
+      : await fileBytes(invocation, path)
+  if (bytes.length <= PAYLOAD_BYTES_MAX) return bytes
+  throw new CommandFailure(
+    `The payload has ${bytes.length} bytes; a dispatch takes ${PAYLOAD_BYTES_MAX}.`,
+    { hint: 'Put it where the task can fetch it, and give its address with --meta.' },
+  )
+}
+
+async function fileBytes({ host }: Invocation, path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(resolve(host.directory, path))
+  } catch (thrown) {
+    throw new CommandFailure(`The payload ${path} cannot be read: ${messageOf(thrown)}.`)
+  }
+}

@@ -1,0 +1,72 @@
+import { ApiError } from '@reeve/sdk'
+import type { Invocation } from '../command.ts'
+import { EXIT_CODES } from '../exit-code.ts'
+import { CommandFailure } from '../failure.ts'
+import { readJobFile, type ReadJob } from '../job-file/read-job-file.ts'
+import { shellLine } from '../plan/shell-words.ts'
+import { shortId } from '../output/table.ts'
+import { jobNamespace } from './job-namespace.ts'
+import { finishSubmission } from './submitted.ts'
+
+/** `job run`: registers a job and watches it until it runs, or does not. */
+export async function runJobRun(invocation: Invocation): Promise<number> {
+  const { client, output, args, flags } = invocation
+  const file = args[0] ?? ''
+  const read = await readJobFile(invocation, file)
+  const body = requestOf(invocation, read)
+  if (flags.has('output')) {
+    invocation.host.out(`${JSON.stringify(body, null, 2)}\n`)
+    return EXIT_CODES.ok
+  }
+  const namespace = jobNamespace(invocation, read.job)
+  const { data } = await client.v1
+    .registerJob({ query: { namespace }, body })
+    .catch((thrown: unknown) => {
+      throw told(thrown, file)
+    })
+  const { EvalID, Warnings } = data
+  if (Warnings !== '') output.note(`${output.paint('warning', 'Warnings')}\n${Warnings.trimEnd()}`)
+  const jobId = read.job.ID
+  return await finishSubmission(invocation, {
+    data,
+    rollout: { namespace: namespace ?? 'default', jobId, evalId: EvalID },
+    done:
+      EvalID === ''
+        ? waitingText(read.job)
+        : `Job "${jobId}" is registered (evaluation ${shortId(EvalID)}).`,
+  })
+}
+
+function requestOf({ flags }: Invocation, { job, submission }: ReadJob) {
+  const index = flags.whole('check-index')
+  return {
+    Job: job,
+    Submission: submission,
+    ...(index === undefined ? {} : { EnforceIndex: true, JobModifyIndex: index }),
+    PolicyOverride: flags.has('policy-override'),
+    PolicyOverrideComment: flags.text('override-comment'),
+    PreserveCounts: flags.has('preserve-counts'),
+    EvalPriority: flags.whole('eval-priority'),
+  }
+}
+
+/** Somebody was faster than the plan that was made. */
+function told(thrown: unknown, file: string): unknown {
+  if (!(thrown instanceof ApiError) || thrown.status !== 409) return thrown
+  return new CommandFailure(`${thrown.text.trim()}.`, {
+    code: EXIT_CODES.conflict,
+    hint: `Somebody changed the job after it was planned. See what would happen now:\n\n  ${shellLine(['reeve', 'job', 'plan', file])}`,
+  })
+}
+
+/** Jobs without an evaluation: they run at a time, or when they are told to. */
+function waitingText({ ID, Periodic, ParameterizedJob }: ReadJob['job']): string {
+  const registered = `Job "${ID}" is registered.`
+  if (ParameterizedJob !== null && ParameterizedJob !== undefined) {
+    return `${registered} Start an instance of it with:\n\n  reeve job dispatch ${ID}`
+  }
+  if (Periodic !== null && Periodic !== undefined) {
+    return `${registered} It is launched by its schedule; to launch it now:\n\n  reeve job periodic force ${ID}`
+  }
+  return `${registered} There was nothing to do.`
+}

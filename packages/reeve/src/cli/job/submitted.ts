@@ -1,0 +1,38 @@
+import type { Invocation } from '../command.ts'
+import { EXIT_CODES } from '../exit-code.ts'
+import { watchRollout, type Rollout } from '../watch/watch-rollout.ts'
+
+interface Submitted {
+  /** What the server answered, for machines. */
+  readonly data: object
+  readonly rollout: Rollout
+  /** What was done, for people. */
+  readonly done: string
+}
+
+/** After a change was accepted: watches what becomes of it, unless that is not wanted. */
+export async function finishSubmission(
+  invocation: Invocation,
+  { data, rollout, done }: Submitted,
+): Promise<number> {
+  const { output, flags } = invocation
+  if (rollout.evalId === '') {
+    output.show(data, () => done)
+    return EXIT_CODES.ok
+  }
+  if (flags.has('detach')) {
+    output.show(
+      data,
+      () => `${done}\nTo watch it:\n\n  reeve job status --watch ${rollout.jobId}\n`,
+    )
+    return EXIT_CODES.ok
+  }
+  output.say(done)
+  const { code, state } = await watchRollout(invocation, rollout)
+  const { evaluation, deployment, allocations } = state
+  if (output.isForMachines) {
+    const found = { Evaluation: evaluation ?? null, Deployment: deployment ?? null }
+    output.show({ ...data, ...found, Allocations: allocations }, () => '')
+  }
+  return code
+}

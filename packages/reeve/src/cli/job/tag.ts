@@ -1,0 +1,30 @@
+import type { Invocation } from '../command.ts'
+import { EXIT_CODES } from '../exit-code.ts'
+import { UsageError } from '../failure.ts'
+import { findJob } from './find-job.ts'
+
+/** `job tag JOB NAME`: names a version, which is then kept; `--unset` takes the name away. */
+export async function runJobTag(invocation: Invocation): Promise<number> {
+  const { client, args, flags, output } = invocation
+  const [given = '', name = ''] = args
+  const { ID, Namespace } = await findJob(invocation, given)
+  const params = { job_id: ID, tag_name: name }
+  const query = { namespace: Namespace }
+  const wanted = flags.whole('version')
+  if (flags.has('unset')) {
+    if (wanted !== undefined)
+      throw new UsageError('--unset needs no --version: a tag has only one.')
+    await client.v1.untagJobVersion({ params, query })
+    output.say(`No version of job "${ID}" is called "${name}" any more.`)
+    return EXIT_CODES.ok
+  }
+  const version =
+    wanted ?? (await client.v1.readJob({ params: { job_id: ID }, query })).data.Version
+  const { data } = await client.v1.tagJobVersion({
+    params,
+    query,
+    body: { Version: version, Description: flags.text('description') },
+  })
+  output.show(data, () => `Version ${version} of job "${ID}" is called "${name}" and kept.`)
+  return EXIT_CODES.ok
+}

@@ -1,0 +1,59 @@
+import type { Flags } from '../flags.ts'
+import type { Environment } from '../host.ts'
+import type { SavedLogin } from './login-file.ts'
+
+const DEFAULT_ADDRESS = 'http://127.0.0.1:4646'
+
+/** Which server to ask, and as whom. */
+export interface ConnectionSettings {
+  readonly address: string
+  readonly token: string | undefined
+  /** Undefined leaves it to the server: `default`. */
+  readonly namespace: string | undefined
+  readonly region: string | undefined
+  /** Where each came from, for errors that should say so. */
+  readonly sources: { readonly address: string; readonly token: string }
+}
+
+/** Flags win over the environment, the environment over what `login` keeps. */
+export function connectionSettings(
+  flags: Flags,
+  environment: Environment,
+  saved: SavedLogin | undefined,
+): ConnectionSettings {
+  const address = firstOf([
+    ['--address', flags.text('address')],
+    ['REEVE_ADDR', environment['REEVE_ADDR']],
+    ['"reeve login"', saved?.address],
+  ]) ?? { from: 'the default', value: DEFAULT_ADDRESS }
+  // A token is kept for the server that gave it and never sent to another one.
+  const token = firstOf([
+    ['--token', flags.text('token')],
+    ['REEVE_TOKEN', environment['REEVE_TOKEN']],
+    ['"reeve login"', saved?.tokens[address.value]],
+  ])
+  return {
+    address: address.value,
+    token: token?.value,
+    namespace: nonEmpty(flags.text('namespace')) ?? nonEmpty(environment['REEVE_NAMESPACE']),
+    region: nonEmpty(flags.text('region')) ?? nonEmpty(environment['REEVE_REGION']),
+    sources: { address: address.from, token: token?.from ?? 'nowhere' },
+  }
+}
+
+interface Found {
+  readonly from: string
+  readonly value: string
+}
+
+type Candidate = readonly [from: string, value: string | undefined]
+
+function firstOf(candidates: readonly Candidate[]): Found | undefined {
+  const found = candidates.map(([from, value]) => ({ from, value: nonEmpty(value) }))
+  return found.find((one): one is Found => one.value !== undefined)
+}
+
+/** An empty variable is as good as none. */
+function nonEmpty(value: string | undefined): string | undefined {
+  return value === '' ? undefined : value
+}

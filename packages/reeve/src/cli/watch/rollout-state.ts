@@ -1,0 +1,64 @@
+import type { AllocationStub, Deployment, Evaluation } from '@reeve/contract'
+
+/** What is known of a roll-out while it is watched. */
+export interface RolloutState {
+  readonly jobId: string
+  readonly evaluation: Evaluation | undefined
+  readonly deployment: Deployment | undefined
+  readonly allocations: readonly AllocationStub[]
+}
+
+/** Whether a deployment will not change any more. */
+export function hasEnded({ Status }: Pick<Deployment, 'Status'>): boolean {
+  return Status === 'successful' || Status === 'failed' || Status === 'cancelled'
+}
+
+/** Whether all that is left to do is for a person to promote the canaries. */
+export function waitsForPromotion(
+  deployment: Deployment,
+  allocations: readonly AllocationStub[],
+): boolean {
+  const groups = Object.entries(deployment.TaskGroups)
+  const onTrial = groups.filter(([, group]) => group.DesiredCanaries > 0 && !group.Promoted)
+  if (onTrial.length === 0 || onTrial.some(([, group]) => group.AutoPromote)) return false
+  return onTrial.every(([name, group]) => {
+    const canaries = allocations.filter(
+      ({ TaskGroup, DeploymentStatus }) => TaskGroup === name && DeploymentStatus?.Canary === true,
+    )
+    const healthy = canaries.filter(({ DeploymentStatus }) => DeploymentStatus?.Healthy === true)
+    return healthy.length >= group.DesiredCanaries
+  })
+}
+
+/** `running`, and what the deployment thinks of it. */
+export function healthWord({ ClientStatus, DeploymentStatus }: AllocationStub): string {
+  const { Healthy = null, Canary = false } = DeploymentStatus ?? {}
+  const health = Healthy === null ? '' : Healthy ? ', healthy' : ', unhealthy'
+  return `${ClientStatus}${health}${Canary ? ' (canary)' : ''}`
+}
+
+/** The last thing that happened to a task of the allocation that explains its state. */
+export function lastMessage({ TaskStates, ClientDescription }: AllocationStub): string {
+  const events = Object.entries(TaskStates ?? {}).flatMap(([task, state]) =>
+    state.Events.map((event) => ({ task, event })),
+  )
+  const telling = events.filter(({ event }) => TELLING.has(event.Type))
+  const last = (telling.length > 0 ? telling : events).toSorted(
+    (a, b) => a.event.Time - b.event.Time,
+  )
+  const found = last.at(-1)
+  if (found === undefined) return ClientDescription
+  return `task "${found.task}": ${found.event.DisplayMessage || found.event.Type}`
+}
+
+/** Events that say why a task does not run; the others say what is done about it. */
+const TELLING: ReadonlySet<string> = new Set([
+  'Driver Failure',
+  'Setup Failure',
+  'Failed Validation',
+  'Failed Artifact Download',
+  'Template',
+  'Terminated',
+  'Sibling Task Failed',
+  'Alloc Unhealthy',
+])

@@ -1,0 +1,220 @@
+import type { AllocationStub, Deployment, Evaluation } from '@reeve/contract'
+import type { Invocation } from '../command.ts'
+import { EXIT_CODES } from '../exit-code.ts'
+import { metricsText } from '../plan/metrics-text.ts'
+import { shortId } from '../output/table.ts'
+import { RolloutLines } from './rollout-lines.ts'
+import { rolloutText } from './rollout-text.ts'
+import { hasEnded, lastMessage, waitsForPromotion, type RolloutState } from './rollout-state.ts'
+import { Screen } from './screen.ts'
+
+export interface Rollout {
+  readonly namespace: string
+  readonly jobId: string
+  /** The evaluation that began it; empty when only the deployment is known. */
+  readonly evalId: string
+  readonly deploymentId?: string
+  /** The job is being stopped: there is no deployment to wait for. */
+  readonly isStopping?: boolean
+}
+
+export interface RolloutEnd {
+  readonly code: number
+  readonly state: RolloutState
+}
+
+/** Deployments that a failed one is told of in full. */
+const TOLD_MAX = 5
+
+/** Watches until nothing more happens by itself; Ctrl-C ends the watching and nothing else. */
+export async function watchRollout(invocation: Invocation, rollout: Rollout): Promise<RolloutEnd> {
+  const watch = new RolloutWatch(invocation, rollout)
+  try {
+    const code = await watch.run()
+    return { code, state: watch.state }
+  } catch (thrown) {
+    watch.leave()
+    if (!invocation.signal.aborted) throw thrown
+    const { jobId } = rollout
+    invocation.output.note(
+      `The job goes on without being watched. To watch it again:\n\n  reeve job status --watch ${jobId}`,
+    )
+    return { code: EXIT_CODES.interrupted, state: watch.state }
+  }
+}
+
+class RolloutWatch {
+  state: RolloutState
+  readonly #invocation: Invocation
+  readonly #rollout: Rollout
+  readonly #screen: Screen | undefined
+  readonly #lines = new RolloutLines()
+
+  constructor(invocation: Invocation, rollout: Rollout) {
+    this.#invocation = invocation
+    this.#rollout = rollout
+    this.#screen = invocation.output.isLive ? new Screen(invocation.host) : undefined
+    const { jobId } = rollout
+    this.state = { jobId, evaluation: undefined, deployment: undefined, allocations: [] }
+  }
+
+  async run(): Promise<number> {
+    const { evalId, deploymentId, isStopping = false } = this.#rollout
+    const evaluation = evalId === '' ? undefined : await this.#watchEvaluation(evalId)
+    if (evaluation?.Status === 'failed') return this.#endFailedEvaluation(evaluation)
+    const failed = Object.entries(evaluation?.FailedTGAllocs ?? {})
+    const { flags } = this.#invocation
+    if (evaluation !== undefined && failed.length > 0 && !flags.has('wait-for-capacity')) {
+      await this.#readAllocations(evaluation)
+      return this.#endUnplaced(evaluation)
+    }
+    const id = deploymentId ?? (isStopping ? undefined : await this.#findDeployment(evaluation))
+    if (id === undefined) {
+      if (evaluation !== undefined && !isStopping) await this.#readAllocations(evaluation)
+      this.leave()
+      return EXIT_CODES.ok
+    }
+    return await this.#watchDeployment(id)
+  }
+
+  /** Stops painting; what is painted stays. */
+  leave(): void {
+    this.#screen?.end(rolloutText(this.state, this.#invocation.output.paint))
+  }
+
+  #update(change: Partial<RolloutState>): void {
+    this.state = { ...this.state, ...change }
+    const { output } = this.#invocation
+    if (this.#screen !== undefined) this.#screen.paint(rolloutText(this.state, output.paint))
+    else for (const line of this.#lines.linesFor(this.state)) output.say(line)
+  }
+
+  async #watchEvaluation(id: string): Promise<Evaluation> {
+    const { client, signal } = this.#invocation
+    const query = { namespace: this.#rollout.namespace }
+    const answers = client.blocking('readEvaluation', { params: { eval_id: id }, query, signal })
+    for await (const { data } of answers) {
+      this.#update({ evaluation: data })
+      if (data.Status !== 'pending') return data
+    }
+    throw new Error('a blocking query ends only by its signal')
+  }
+
+  async #readAllocations({ ID }: Evaluation): Promise<void> {
+    const { client } = this.#invocation
+    const { jobId, namespace } = this.#rollout
+    const { data } = await client.v1.listJobAllocations({
+      params: { job_id: jobId },
+      query: { namespace },
+    })
+    this.#update({ allocations: data.filter(({ EvalID }) => EvalID === ID) })
+  }
+
+  /** The one that the evaluation made or went on with; a superseded evaluation does not name it. */
+  async #findDeployment(evaluation: Evaluation | undefined): Promise<string | undefined> {
+    if (evaluation !== undefined && evaluation.DeploymentID !== '') return evaluation.DeploymentID
+    const { jobId, namespace } = this.#rollout
+    const { data } = await this.#invocation.client.v1.readLatestDeployment({
+      params: { job_id: jobId },
+      query: { namespace },
+    })
+    if (data === null) return undefined
+    const isNew = evaluation === undefined || data.CreateIndex >= evaluation.CreateIndex
+    return isNew || !hasEnded(data) ? data.ID : undefined
+  }
+
+  async #watchDeployment(id: string): Promise<number> {
+    const ended = new AbortController()
+    const signal = AbortSignal.any([this.#invocation.signal, ended.signal])
+    const following = this.#followAllocations(id, signal)
+    try {
+      const deployment = await Promise.race([this.#followDeployment(id, signal), following])
+      if (deployment === undefined) throw new Error('a blocking query ends only by its signal')
+      await this.#readDeploymentAllocations(id)
+      return this.#endDeployment(deployment)
+    } finally {
+      ended.abort()
+      await following.catch(() => undefined)
+    }
+  }
+
+  /** Until it has ended, or until only a person can go on with it. */
+  async #followDeployment(id: string, signal: AbortSignal): Promise<Deployment | undefined> {
+    const { client } = this.#invocation
+    const query = { namespace: this.#rollout.namespace }
+    const params = { deployment_id: id }
+    for await (const { data } of client.blocking('readDeployment', { params, query, signal })) {
+      this.#update({ deployment: data })
+      if (hasEnded(data)) return data
+      await this.#readDeploymentAllocations(id)
+      if (waitsForPromotion(data, this.state.allocations)) return data
+    }
+    return undefined
+  }
+
+  async #followAllocations(id: string, signal: AbortSignal): Promise<undefined> {
+    const { client } = this.#invocation
+    const query = { namespace: this.#rollout.namespace }
+    const request = { params: { deployment_id: id }, query, signal }
+    for await (const { data } of client.blocking('listDeploymentAllocations', request)) {
+      this.#update({ allocations: data })
+    }
+    return undefined
+  }
+
+  async #readDeploymentAllocations(id: string): Promise<void> {
+    const query = { namespace: this.#rollout.namespace }
+    const params = { deployment_id: id }
+    const { data } = await this.#invocation.client.v1.listDeploymentAllocations({ params, query })
+    this.#update({ allocations: data })
+  }
+
+  #endFailedEvaluation({ StatusDescription, NextEval }: Evaluation): number {
+    this.leave()
+    const { output } = this.#invocation
+    output.note(`The evaluation failed: ${StatusDescription}.`)
+    if (NextEval !== '') output.note(`It is tried again as evaluation ${shortId(NextEval)}.`)
+    return EXIT_CODES.failed
+  }
+
+  #endUnplaced({ FailedTGAllocs }: Evaluation): number {
+    this.leave()
+    const { output } = this.#invocation
+    const { jobId } = this.#rollout
+    output.note('')
+    for (const [name, metrics] of Object.entries(FailedTGAllocs ?? {}))
+      output.note(metricsText(name, metrics, output.paint))
+    output.note(
+      'They are placed as soon as there is room. What would make room, and what stands in the way:\n\n' +
+        `  reeve job explain ${jobId}`,
+    )
+    return EXIT_CODES.unplaced
+  }
+
+  #endDeployment(deployment: Deployment): number {
+    this.leave()
+    const { output } = this.#invocation
+    const { jobId } = this.#rollout
+    if (deployment.Status === 'successful') return EXIT_CODES.ok
+    if (!hasEnded(deployment)) {
+      output.note(
+        `The canaries are healthy and wait to be promoted:\n\n  reeve job promote ${jobId}`,
+      )
+      return EXIT_CODES.ok
+    }
+    output.note(`The deployment is ${deployment.Status}: ${deployment.StatusDescription}.`)
+    const unhealthy = this.state.allocations.filter(isUnhealthy).slice(0, TOLD_MAX)
+    for (const one of unhealthy) {
+      output.note(`Allocation ${shortId(one.ID)} is ${one.ClientStatus}: ${lastMessage(one)}`)
+    }
+    const [first] = unhealthy
+    if (first !== undefined) {
+      output.note(`What it wrote:\n\n  reeve alloc logs --stderr ${shortId(first.ID)}`)
+    }
+    return EXIT_CODES.failed
+  }
+}
+
+function isUnhealthy({ ClientStatus, DeploymentStatus }: AllocationStub): boolean {
+  return ClientStatus === 'failed' || DeploymentStatus?.Healthy === false
+}
