@@ -1,0 +1,154 @@
+import type { Clock } from '../kit/clock.ts'
+import {
+  FOLLOWER,
+  hearOfLease,
+  isLeading,
+  LEASE,
+  type LeaseNews,
+  type LeaseSettings,
+  type Leadership,
+} from './lease.ts'
+import type { LeaseHeld, LeaseStore } from './lease-store.ts'
+
+export interface LeaseKeeperOptions {
+  readonly store: LeaseStore
+  /** This process. */
+  readonly holder: string
+  /** Where others reach this server; asked when the lease is taken. */
+  readonly address: () => string
+  readonly clock: Clock
+  /** A clock that never jumps. */
+  readonly monotonicMs: () => number
+  readonly settings?: LeaseSettings
+  /** Called at every change, also when the time ran out without a word from the storage. */
+  readonly changed: (leadership: Leadership) => void
+  /** The storage did not answer. */
+  readonly failed: (thrown: unknown) => void
+}
+
+/**
+ * Looks after the lease: takes it when it is free, renews it well inside, and stops leading when it
+ * ran out, whether the storage says so, says nothing, or this process slept.
+ */
+export class LeaseKeeper {
+  readonly #options: LeaseKeeperOptions
+  readonly #settings: LeaseSettings
+  #leadership: Leadership = FOLLOWER
+  #running: Promise<void> | undefined
+  #cancel: () => void = () => undefined
+  #cancelExpiry: () => void = () => undefined
+  #stopped = false
+
+  constructor(options: LeaseKeeperOptions) {
+    this.#options = options
+    this.#settings = options.settings ?? LEASE
+  }
+
+  get leadership(): Leadership {
+    return this.#leadership
+  }
+
+  /** Whether this server may answer as the leader at this very moment. */
+  isLeading(): boolean {
+    return isLeading(this.#leadership, this.#options.monotonicMs())
+  }
+
+  /** Asks for the lease at once, then again and again. */
+  start(): void {
+    this.#schedule(0)
+  }
+
+  /** Asks the storage whether the lease is still ours, for a read that must be. */
+  async confirm(): Promise<boolean> {
+    if (!this.isLeading()) return false
+    await this.#renew()
+    return this.isLeading()
+  }
+
+  /** Gives the lease back. Whoever calls it has stopped writing. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#cancel()
+    this.#cancelExpiry()
+    await this.#running
+    if (this.#leadership.role !== 'leader') return
+    const held = this.#leadership
+    this.#leadership = FOLLOWER
+    await this.#options.store.release(held).catch(this.#options.failed)
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#stopped) return
+    this.#cancel = this.#options.clock.after(delayMs, () => {
+      this.#running = this.#turn().finally(() => {
+        const { renewMs, pollMs } = this.#settings
+        if (this.#leadership.role === 'deposed') return
+        this.#schedule(this.#leadership.role === 'leader' ? renewMs : pollMs)
+      })
+    })
+  }
+
+  async #turn(): Promise<void> {
+    if (this.#leadership.role === 'leader') await this.#renew()
+    else await this.#acquire()
+  }
+
+  async #acquire(): Promise<void> {
+    const sentMs = this.#options.monotonicMs()
+    const taken = await this.#ask(() => this.#options.store.acquire(this.#claim()))
+    if (taken === NO_ANSWER) return
+    this.#hear(
+      taken === undefined
+        ? { kind: 'held-by-another' }
+        : { kind: 'acquired', term: taken.term, sentMs },
+    )
+    // Too late to be used: give it back rather than keep everybody waiting.
+    if (taken !== undefined && this.#leadership.role === 'follower') await this.#giveBack(taken)
+  }
+
+  async #giveBack(held: LeaseHeld): Promise<void> {
+    await this.#ask(() => this.#options.store.release(held))
+  }
+
+  async #renew(): Promise<void> {
+    const held = this.#leadership
+    if (held.role !== 'leader') return
+    const sentMs = this.#options.monotonicMs()
+    const isOurs = await this.#ask(() => this.#options.store.renew(held, this.#claim()))
+    if (isOurs === NO_ANSWER) this.#hear({ kind: 'no-answer' })
+    else this.#hear(isOurs ? { kind: 'renewed', sentMs } : { kind: 'lost' })
+  }
+
+  async #ask<T>(question: () => Promise<T>): Promise<T | typeof NO_ANSWER> {
+    try {
+      return await question()
+    } catch (thrown) {
+      this.#options.failed(thrown)
+      return NO_ANSWER
+    }
+  }
+
+  #claim(): { holder: string; address: string; ttlMs: number } {
+    const { holder, address } = this.#options
+    return { holder, address: address(), ttlMs: this.#settings.ttlMs }
+  }
+
+  #hear(news: LeaseNews): void {
+    const before = this.#leadership
+    const nowMs = this.#options.monotonicMs()
+    const after = hearOfLease(before, news, { ttlMs: this.#settings.ttlMs, nowMs })
+    this.#leadership = after
+    this.#watchExpiry()
+    if (after.role !== before.role) this.#options.changed(after)
+  }
+
+  /** An answer that hangs must not keep a leader whose time is over in office. */
+  #watchExpiry(): void {
+    this.#cancelExpiry()
+    if (this.#leadership.role !== 'leader' || this.#stopped) return
+    const leftMs = Math.max(0, this.#leadership.untilMs - this.#options.monotonicMs())
+    this.#cancelExpiry = this.#options.clock.after(leftMs, () => this.#hear({ kind: 'no-answer' }))
+  }
+}
+
+const NO_ANSWER = Symbol('no answer')

@@ -1,0 +1,97 @@
+import { Pool, type ClientBase, type PoolConfig, type QueryResultRow } from 'pg'
+import type { DatabaseTarget } from './database-url.ts'
+
+/** How long the server may work on one statement before it gives up by itself. */
+const STATEMENT_MS_MAX = 10_000
+/**
+ * How long we wait for an answer. Longer than the server works, so that silence means that the way
+ * to it is gone.
+ */
+const ANSWER_MS_MAX = 12_000
+const READERS_MAX = 4
+
+/**
+ * The connections to one database, by what they are for: a lease must be renewed while a checkpoint
+ * is written, and an append must not wait for somebody who reads.
+ */
+export interface Lanes {
+  readonly target: DatabaseTarget
+  readonly append: Lane
+  readonly keep: Lane
+  readonly lease: Lane
+  readonly read: Lane
+  close(): Promise<void>
+}
+
+export interface Statement {
+  /** A statement with a name is prepared once for each connection. */
+  readonly name?: string
+  readonly text: string
+  readonly values?: readonly unknown[]
+}
+
+/** Runs single statements, each a transaction of its own. Throws what the client threw. */
+export interface Lane {
+  query<R extends QueryResultRow>(statement: Statement): Promise<readonly R[]>
+}
+
+export function openLanes(target: DatabaseTarget): Lanes {
+  const pools = [1, 1, 1, READERS_MAX].map((max) => openPool(target, max))
+  const [append, keep, lease, read] = pools.map(toLane)
+  if (append === undefined || keep === undefined || lease === undefined || read === undefined)
+    throw new Error('there are four lanes')
+  const close = async (): Promise<void> => void (await Promise.all(pools.map((pool) => pool.end())))
+  return { target, append, keep, lease, read, close }
+}
+
+function toLane(pool: Pool): Lane {
+  return {
+    query: async <R extends QueryResultRow>({ name, text, values = [] }: Statement) => {
+      const named = name === undefined ? {} : { name }
+      const { rows } = await pool.query<R>({ ...named, text, values: [...values] })
+      return rows
+    },
+  }
+}
+
+function openPool(target: DatabaseTarget, max: number): Pool {
+  const pool = new Pool({
+    ...clientConfig(target),
+    max,
+    query_timeout: ANSWER_MS_MAX,
+    idleTimeoutMillis: 0,
+    onConnect: prepareSession,
+  })
+  // A connection that dies while nobody uses it is replaced when it is needed.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+/** How one connection is made; without limits on statements. */
+export function clientConfig(target: DatabaseTarget): PoolConfig {
+  const { host, port, database, user, password, tls } = target
+  return {
+    host,
+    port,
+    database,
+    ...(user !== undefined && { user }),
+    ...(password !== undefined && { password }),
+    ssl: tls,
+    application_name: target.applicationName,
+    connectionTimeoutMillis: target.connectMsMax,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
+  }
+}
+
+/**
+ * Durable means durable: an administrator's default for others must not make an acknowledged commit
+ * one that a crash forgets. A stronger setting stays.
+ */
+async function prepareSession(client: ClientBase): Promise<void> {
+  await client.query(
+    `SELECT set_config('statement_timeout', '${STATEMENT_MS_MAX}', false),
+       CASE WHEN current_setting('synchronous_commit', true) = 'off'
+         THEN set_config('synchronous_commit', 'on', false) END`,
+  )
+}

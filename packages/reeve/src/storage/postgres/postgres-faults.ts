@@ -1,0 +1,84 @@
+import { Fault, messageOf } from '../../kit/fault.ts'
+
+/** What the server or the network said, as a fault. `doing` reads after "while". */
+export function toPostgresFault(thrown: unknown, name: string, doing: string): Error {
+  if (thrown instanceof Fault) return thrown
+  const kind = kindOf(thrown)
+  const { wrong, next } = sentences[kind]
+  return new Fault(
+    kind,
+    `The database ${name} ${wrong} (while ${doing}: ${messageOf(thrown)}). ${next}`,
+    { cause: thrown },
+  )
+}
+
+/** Another server leads. `name` is the database's. */
+export function fencedFault(name: string): Fault {
+  return new Fault('storage-fenced', `Another server has taken over the database ${name}.`)
+}
+
+export function corruptFault(name: string, what: string): Fault {
+  return new Fault(
+    'storage-corrupt',
+    `The database ${name} is damaged: ${what}. Nothing was removed. Restore it from a backup.`,
+  )
+}
+
+/**
+ * Whether it may go well the next time. Then what was asked for may or may not have happened: the
+ * answer is lost, not the question.
+ */
+export function isPassing(thrown: unknown): boolean {
+  if (thrown instanceof Fault || !(thrown instanceof Error)) return false
+  const code = sqlStateOf(thrown)
+  if (code === undefined) return !isOurMistake(thrown)
+  return PASSING_STATES.has(code) || code.startsWith('08')
+}
+
+/** Without a code of the server it comes from the network or the client; a TypeError is ours. */
+function isOurMistake(thrown: Error): boolean {
+  return thrown instanceof TypeError || thrown instanceof RangeError
+}
+
+const PASSING_STATES: ReadonlySet<string> = new Set([
+  '25006', // read-only: a standby that is about to become the primary
+  '40001', // serialization failure
+  '40P01', // deadlock
+  '53300', // too many connections
+  '55P03', // lock not available
+  '57014', // statement time-out
+  '57P01', // shutdown by the administrator, or pg_terminate_backend
+  '57P02', // crash of another backend
+  '57P03', // starting up or shutting down
+  '57P05', // idle too long
+])
+
+type PostgresFaultKind = keyof typeof sentences
+
+const sentences = {
+  'storage-full': {
+    wrong: 'has no space left',
+    next: 'Nothing that was acknowledged is lost. Free space there, then start again.',
+  },
+  'storage-unwritable': {
+    wrong: 'does not let this server in',
+    next: 'Look at the user and password of its address, and at the rights of that user.',
+  },
+  'storage-failed': {
+    wrong: 'cannot be used',
+    next: 'Nothing that was acknowledged is lost. Look at its log and at the way to it.',
+  },
+} as const
+
+function kindOf(thrown: unknown): PostgresFaultKind {
+  const code = sqlStateOf(thrown) ?? ''
+  if (code === '53100' || code === '53200') return 'storage-full'
+  if (code.startsWith('28') || code === '42501' || code === '3D000') return 'storage-unwritable'
+  return 'storage-failed'
+}
+
+/** The five characters by which a server names an error; undefined when no server spoke. */
+export function sqlStateOf(thrown: unknown): string | undefined {
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}

@@ -1,0 +1,77 @@
+import type { LeaseStore, LeaseClaim, LeaseFound, LeaseHeld } from '../../cluster/index.ts'
+import type { Lanes } from './lanes.ts'
+import { toPostgresFault } from './postgres-faults.ts'
+
+type LeaseRow = {
+  readonly term: string
+  readonly holder: string
+  readonly address: string
+  readonly left_ms: number
+}
+
+const FOUND = `term, holder, address,
+  (extract(epoch FROM expires_at - clock_timestamp()) * 1000)::double precision AS left_ms`
+const EXPIRY = `clock_timestamp() + $2 * interval '1 millisecond'`
+
+/** The lease as a row. Times are the database's, so the clocks of servers need not agree. */
+export class PostgresLease implements LeaseStore {
+  readonly #lanes: Lanes
+
+  constructor(lanes: Lanes) {
+    this.#lanes = lanes
+  }
+
+  /**
+   * The same holder may take it again: the answer to its first claim may have been lost.
+   * A new term moves into the rows that guard the log and the checkpoint, in the same
+   * statement.
+   */
+  async acquire({ holder, address, ttlMs }: LeaseClaim): Promise<LeaseHeld | undefined> {
+    const [taken] = await this.#query<{ readonly term: string }>('taking the lease', {
+      text: `WITH leader AS (
+          UPDATE reeve_leader SET term = term + 1, holder = $1, address = $3, expires_at = ${EXPIRY}
+          WHERE id = 1 AND (expires_at <= clock_timestamp() OR holder = $1) RETURNING term
+        ), head AS (
+          UPDATE reeve_head SET term = leader.term FROM leader WHERE id = 1 RETURNING leader.term
+        )
+        UPDATE reeve_checkpoint SET term = head.term, step = 0 FROM head WHERE id = 1
+        RETURNING head.term`,
+      values: [holder, ttlMs, address],
+    })
+    return taken === undefined ? undefined : { term: Number(taken.term) }
+  }
+
+  async renew({ term }: LeaseHeld, { holder, ttlMs }: LeaseClaim): Promise<boolean> {
+    const renewed = await this.#query<{ readonly term: string }>('renewing the lease', {
+      text: `UPDATE reeve_leader SET expires_at = ${EXPIRY}
+        WHERE id = 1 AND term = $3 AND holder = $1 RETURNING term`,
+      values: [holder, ttlMs, term],
+    })
+    return renewed.length === 1
+  }
+
+  async release({ term }: LeaseHeld): Promise<void> {
+    await this.#query('giving the lease back', {
+      text: `UPDATE reeve_leader SET expires_at = clock_timestamp(), address = ''
+        WHERE id = 1 AND term = $1 RETURNING term`,
+      values: [term],
+    })
+  }
+
+  async find(): Promise<LeaseFound> {
+    const text = `SELECT ${FOUND} FROM reeve_leader WHERE id = 1`
+    const [found] = await this.#query<LeaseRow>('asking who leads', { text })
+    if (found === undefined) return { term: 0, holder: '', address: '', leftMs: 0 }
+    const { term, holder, address, left_ms: leftMs } = found
+    return { term: Number(term), holder, address, leftMs: Math.max(0, leftMs) }
+  }
+
+  async #query<R extends Record<string, unknown>>(
+    doing: string,
+    statement: { readonly text: string; readonly values?: readonly unknown[] },
+  ): Promise<readonly R[]> {
+    return await this.#lanes.lease.query<R>(statement).catch((thrown: unknown) => {
+      throw toPostgresFault(thrown, this.#lanes.target.name, doing)
+    })
+  }
+}

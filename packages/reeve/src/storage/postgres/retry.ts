@@ -1,0 +1,45 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { isPassing, toPostgresFault } from './postgres-faults.ts'
+
+const FIRST_WAIT_MS = 20
+const WAIT_MS_MAX = 250
+
+/** A database that restarts is back within this time, or somebody has to look at it. */
+export const GIVE_UP_MS = 60_000
+
+/** Asks again while what goes wrong may pass: a restart of the database must not end the server. */
+export class Retry {
+  readonly #name: string
+  readonly #giveUpMs: number
+  readonly #stopped = new AbortController()
+
+  constructor(options: { readonly name: string; readonly giveUpMs?: number }) {
+    this.#name = options.name
+    this.#giveUpMs = options.giveUpMs ?? GIVE_UP_MS
+  }
+
+  /** Nothing is asked again from now on. */
+  stop(): void {
+    this.#stopped.abort()
+  }
+
+  /**
+   * `attempt` has to be safe to run again: it is told whether an earlier run may have happened.
+   * Rejects with a Fault.
+   */
+  async run<T>(doing: string, attempt: (isInDoubt: boolean) => Promise<T>): Promise<T> {
+    const untilMs = performance.now() + this.#giveUpMs
+    let isInDoubt = false
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, WAIT_MS_MAX)) {
+      try {
+        return await attempt(isInDoubt)
+      } catch (thrown) {
+        const isOver = this.#stopped.signal.aborted || performance.now() + waitMs > untilMs
+        if (isOver || !isPassing(thrown)) throw toPostgresFault(thrown, this.#name, doing)
+        isInDoubt = true
+      }
+      // Being stopped while waiting ends the wait; the next attempt is the last.
+      await wait(waitMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined)
+    }
+  }
+}

@@ -1,0 +1,190 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { appendFile, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+
+/** Where Debian keeps the programs of each version; elsewhere they are in the path. */
+const DEBIAN_FOLDER = '/usr/lib/postgresql'
+const START_MS_MAX = 20_000
+const LOOK_AGAIN_MS = 20
+
+/** Why tests against PostgreSQL cannot run here, as one sentence; undefined when they can. */
+export function whyNoPostgres(): string | undefined {
+  if (findPrograms() === undefined)
+    return 'PostgreSQL is not installed here (Debian: apt-get install postgresql)'
+  if (process.getuid?.() === 0 && findAccount() === undefined)
+    return 'PostgreSQL does not run as root, and there is no account postgres or nobody'
+  return undefined
+}
+
+interface PostgresOptions {
+  /** Lines for its configuration. */
+  readonly settings?: readonly string[]
+  /** Files for its data directory, by name; only it may read them. */
+  readonly files?: Readonly<Record<string, string>>
+  /** Names its socket; its own where it listens on the network too. */
+  readonly port?: number
+}
+
+/** A throw-away PostgreSQL with its own directory, reached by a socket in it. Syncs as in earnest. */
+export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
+  const programs = findPrograms()
+  if (programs === undefined) throw new Error(whyNoPostgres())
+  const root = await mkdtemp(join(tmpdir(), 'pg-'))
+  const account = process.getuid?.() === 0 ? findAccount() : undefined
+  if (account !== undefined) await chown(root, account.uid, account.gid)
+  const data = join(root, 'data')
+  const initdb = ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
+  await promisify(execFile)(join(programs, 'initdb'), initdb, { ...account, cwd: root })
+  const settings = [...SETTINGS, ...(options.settings ?? []), '']
+  await appendFile(join(data, 'postgresql.conf'), settings.join('\n'))
+  for (const [name, text] of Object.entries(options.files ?? {})) {
+    await writeFile(join(data, name), text, { mode: 0o600 })
+    if (account !== undefined) await chown(join(data, name), account.uid, account.gid)
+  }
+  const postgres = new TestPostgres({
+    programs,
+    root,
+    data,
+    account,
+    port: options.port ?? DEFAULT_PORT,
+  })
+  await postgres.start()
+  return postgres
+}
+
+const USER = 'reeve'
+const DEFAULT_PORT = 5432
+const SETTINGS = [
+  "listen_addresses = ''",
+  'max_connections = 60',
+  'shared_buffers = 32MB',
+  'fsync = on',
+  'synchronous_commit = on',
+  // After a crash it would open and sync every file of every database.
+  'recovery_init_sync_method = syncfs',
+]
+
+interface Place {
+  readonly programs: string
+  readonly root: string
+  readonly data: string
+  readonly port: number
+  /** Undefined: it runs as whoever runs the tests. */
+  readonly account: Account | undefined
+}
+
+export class TestPostgres {
+  /** The folder of its socket. */
+  readonly root: string
+  readonly #place: Place
+  #process: ChildProcess | undefined
+  #databases = 0
+
+  constructor(place: Place) {
+    this.#place = place
+    this.root = place.root
+    process.once('exit', () => this.#process?.kill('SIGKILL'))
+  }
+
+  url(database: string): string {
+    return `postgres://${USER}@localhost:${this.#place.port}/${database}?host=${encodeURIComponent(this.root)}`
+  }
+
+  /** The URL of a new, empty database. */
+  async newDatabase(): Promise<string> {
+    const name = `test_${process.pid}_${++this.#databases}`
+    await this.query('postgres', `CREATE DATABASE ${name}`)
+    return this.url(name)
+  }
+
+  async query(database: string, text: string): Promise<readonly Record<string, unknown>[]> {
+    const client = new Client({ host: this.root, port: this.#place.port, user: USER, database })
+    client.on('error', () => undefined)
+    await client.connect()
+    try {
+      return (await client.query<Record<string, unknown>>(text)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  async start(): Promise<void> {
+    const { programs, root, data, account } = this.#place
+    const untilMs = performance.now() + START_MS_MAX
+    while (!(await this.#answers())) {
+      if (performance.now() > untilMs) throw new Error(await this.#complaint())
+      // After a kill it refuses to start while a process of the one before still lives.
+      if (this.#process === undefined || this.#process.exitCode !== null) {
+        const args = ['-D', data, '-k', root, '-c', `log_directory=${root}`]
+        this.#process = spawn(join(programs, 'postgres'), args, {
+          ...account,
+          cwd: root,
+          stdio: 'ignore',
+        })
+      }
+      await wait(LOOK_AGAIN_MS)
+    }
+  }
+
+  /** As a crash would: nothing is written down any more. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL')
+  }
+
+  /** Ends it and removes its directory. */
+  async stop(): Promise<void> {
+    await this.#end('SIGQUIT')
+    await rm(this.root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const running = this.#process
+    this.#process = undefined
+    if (running === undefined || running.exitCode !== null || running.signalCode !== null) return
+    const ended = new Promise((resolve) => running.once('exit', resolve))
+    running.kill(signal)
+    await ended
+  }
+
+  async #answers(): Promise<boolean> {
+    return await this.query('postgres', 'SELECT 1').then(
+      () => true,
+      () => false,
+    )
+  }
+
+  async #complaint(): Promise<string> {
+    const log = await readFile(join(this.root, 'log'), 'utf8').catch(() => '')
+    return `PostgreSQL did not start. ${log}`
+  }
+}
+
+interface Account {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** Whom root becomes to run it. */
+function findAccount(): Account | undefined {
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
+  for (const wanted of ['postgres', 'nobody']) {
+    const [, , uid, gid] = lines.find((line) => line.startsWith(`${wanted}:`))?.split(':') ?? []
+    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) }
+  }
+  return undefined
+}
+
+/** The folder of the newest version's programs. */
+function findPrograms(): string | undefined {
+  const versions = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER) : []
+  const folders = versions
+    .toSorted((a, b) => Number(b) - Number(a))
+    .map((version) => join(DEBIAN_FOLDER, version, 'bin'))
+  const inPath = (process.env['PATH'] ?? '').split(':')
+  return [...folders, ...inPath].find((folder) => existsSync(join(folder, 'initdb')))
+}
