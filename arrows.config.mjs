@@ -25,6 +25,26 @@ export const areas = {
     packages: ['typebox'],
   },
   sdk: { folder: 'packages/sdk/src', may: ['contract'] },
+  web: {
+    folder: 'packages/web/src',
+    may: ['sdk', 'contract'],
+    packages: [
+      'react',
+      'react-dom',
+      '@tanstack/react-query',
+      '@tanstack/react-virtual',
+      '@codemirror/commands',
+      '@codemirror/language',
+      '@codemirror/lint',
+      '@codemirror/merge',
+      '@codemirror/state',
+      '@codemirror/view',
+      '@lezer/highlight',
+      '@xterm/addon-fit',
+      '@xterm/xterm',
+      'uplot',
+    ],
+  },
 
   kit: { folder: `${reeve}/kit`, open: true, pure },
   model: {
@@ -62,11 +82,14 @@ export const areas = {
   },
   state: { folder: `${reeve}/state`, may: ['model'], types: ['contract'], pure },
 
+  // Several servers, one state: who leads, and what the others do (decision 0031).
+  cluster: { folder: `${reeve}/cluster`, may: ['state'], builtins },
   storage: {
     folder: `${reeve}/storage`,
-    may: ['state'],
+    // Its engines keep the lease of the servers that share them (decision 0031).
+    may: ['state', 'cluster'],
     types: ['contract'],
-    packages: ['classic-level'],
+    packages: ['classic-level', 'pg'],
     builtins,
   },
   control: {
@@ -113,7 +136,9 @@ export const areas = {
   },
   cli: {
     folder: `${reeve}/cli`,
-    may: ['sdk', 'jobspec', 'model'],
+    // `--template` is the language of templates in job files (decision 0031).
+    may: ['sdk', 'jobspec', 'model', 'lang'],
+    types: ['contract'],
     packages: ['commander', 'ws'],
     builtins,
   },

@@ -7,6 +7,10 @@ const checks = [
   { name: 'lint', script: ['node_modules/oxlint/bin/oxlint', '--type-aware', '--deny-warnings'] },
   { name: 'types', script: ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'] },
   {
+    name: 'web types',
+    script: ['node_modules/typescript/bin/tsc', '-p', 'packages/web/tsconfig.json'],
+  },
+  {
     name: 'format',
     script: [
       'node_modules/prettier/bin/prettier.cjs',

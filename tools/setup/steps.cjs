@@ -15,6 +15,22 @@ const steps = [
     isMade: async (root) => (await import('./native.mjs')).isBuilt(root),
     run: async (root) => (await import('./native.mjs')).setUpNative(root),
   },
+  {
+    name: 'web',
+    // The result is among them, so that its loss is noticed.
+    inputs: [
+      'packages/web/src',
+      'packages/web/public',
+      'packages/web/index.html',
+      'packages/web/vite.config.ts',
+      'packages/web/package.json',
+      'packages/web/dist/index.html',
+      'packages/contract/src',
+      'packages/sdk/src',
+      'tools/setup/web.mjs',
+    ],
+    run: async (root) => (await import('./web.mjs')).setUpWeb(root),
+  },
 ]
 
 /** What `bin/reeve` asks on every start: a few stat calls, nothing loaded, nothing hashed. */

@@ -6,6 +6,7 @@ import { isTest } from '../source/place.ts'
 function isEntry(path: string): boolean {
   return (
     path === 'packages/reeve/src/main/reeve.ts' ||
+    path === 'packages/web/src/main.tsx' ||
     isTest(path) ||
     /^packages\/[^/]+\/bench\/[^/]+\.bench\.ts$/.test(path) ||
     /^packages\/[^/]+\/fuzz\/[^/]+\.fuzz\.ts$/.test(path) ||

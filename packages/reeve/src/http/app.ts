@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import {
   findCaller,
   findStreamReader,
+  ListWarmer,
   openGovernance,
   siteCaller,
   type GovernanceContext,
@@ -27,6 +28,7 @@ import { docsPage } from './docs/page.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { Metrics, type MetricSources } from './metrics/metrics.ts'
 import { createShell, type HttpLog } from './server.ts'
+import { mountUi, wantsPage, WEB_FOLDER } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
 import { ExecChannelServer } from './v1/exec-channel.ts'
 import { mountEventStream } from './v1/event-stream.ts'
@@ -55,6 +57,8 @@ export interface AppOptions {
   readonly heartbeatMs: () => number
   /** A node said something. */
   readonly seen: (nodeId: string) => void
+  /** Where the built web UI is, when not where the set-up puts it. */
+  readonly webFolder?: string
 }
 
 /** The HTTP side of a server, mounted and not yet listening. */
@@ -72,7 +76,8 @@ export function createApp(options: AppOptions): App {
   const lifecycle = new Lifecycle()
   const requests = new NodeRequests({ ...context, sessions })
   const metrics = new Metrics(context.clock, metricSources(options, requests))
-  const nodeHost = { ...options, requests, clock: context.clock }
+  const audit = new AuditLog({ ...context, log: options.log })
+  const nodeHost = { ...options, requests, audit, clock: context.clock }
   const channels = [
     new ExecChannelServer(nodeHost),
     new NodeChannelServer(nodeHost),
@@ -84,8 +89,9 @@ export function createApp(options: AppOptions): App {
     isDraining: () => lifecycle.isDraining,
     observe: (request, reply) => metrics.observe(request, reply),
   })
-  const audit = new AuditLog({ ...context, log: options.log })
   const governance = openGovernance(context)
+  const warmer = new ListWarmer(Object.values(governance.lists))
+  void warmer.warm()
   lifecycle.follow(app.server)
   followConnections(app.server)
   const endpoints = workloadEndpoints({ ...options, requests, metrics, audit })
@@ -110,13 +116,14 @@ export function createApp(options: AppOptions): App {
     findOrganization: (secret: string) => findStreamReader(governance, secret),
   }
   mountEventStream(app, { streams, region: context.region, clock: context.clock })
-  const governanceRoutes = mountGovernance(app, options, { governance, audit, lifecycle })
+  const governanceRoutes = mountGovernance(app, options, { governance, audit, lifecycle, warmer })
   const routes = [
     ...endpoints.map((endpoint) => endpoint.route),
     v1Routes.streamEvents,
     ...governanceRoutes,
   ]
   mountDocs(app, routes, options.version)
+  mountUi(app, options.webFolder ?? WEB_FOLDER)
   app.server.on('upgrade', (request, socket, head) =>
     channels.find((one) => one.serves(request))?.handleUpgrade(request, socket, head),
   )
@@ -124,7 +131,7 @@ export function createApp(options: AppOptions): App {
     app,
     routes,
     isNodeConnected: (nodeId) => sessions.isConnected(nodeId),
-    close: () => close({ app, lifecycle, hub, sessions, requests, channels, audit }),
+    close: () => close({ app, lifecycle, hub, sessions, requests, channels, audit, warmer }),
   }
 }
 
@@ -132,12 +139,13 @@ interface GovernanceHost {
   readonly governance: GovernanceContext
   readonly audit: AuditLog
   readonly lifecycle: Lifecycle
+  readonly warmer: ListWarmer
 }
 
 function mountGovernance(
   app: FastifyInstance,
   options: AppOptions,
-  { governance, audit, lifecycle }: GovernanceHost,
+  { governance, audit, lifecycle, warmer }: GovernanceHost,
 ): readonly Route[] {
   const endpoints = [
     ...governanceEndpoints(governance),
@@ -155,6 +163,7 @@ function mountGovernance(
       audit,
       actorOf: (caller) => governanceActor(governance, caller),
       refusedIn: (caller, params) => refusedIn(governance, caller, params),
+      warmLists: () => warmer.warm(),
     },
     endpoints,
   )
@@ -188,7 +197,9 @@ function mountDocs(app: FastifyInstance, routes: readonly Route[], version: stri
       .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
       .send((page ??= docsPage(routes, version))),
   )
-  app.get('/', (_request, reply) => reply.redirect('/docs', 307))
+  app.get('/', ({ headers }, reply) =>
+    reply.redirect(wantsPage(headers.accept) ? '/ui/' : '/docs', 307),
+  )
 }
 
 function metricSources(
@@ -238,6 +249,7 @@ interface Closing {
   readonly requests: NodeRequests
   readonly channels: readonly { close(): void }[]
   readonly audit: AuditLog
+  readonly warmer: ListWarmer
 }
 
 async function close({
@@ -248,8 +260,10 @@ async function close({
   requests,
   channels,
   audit,
+  warmer,
 }: Closing): Promise<void> {
   lifecycle.drain()
+  warmer.stop()
   hub.close()
   // Callers are told before what they are joined to goes.
   for (const channel of channels) channel.close()

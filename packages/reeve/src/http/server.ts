@@ -1,14 +1,14 @@
 // tidy-allow parameters: Fastify calls the hooks of a request's body and an answer with four
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { Fault, messageOf } from '../kit/fault.ts'
+import { Fault, messageOf, OVERLOADED } from '../kit/fault.ts'
 import { LIMITS } from '../model/index.ts'
 import { TEXT_TYPE } from './answer.ts'
 import { compressed, inflated, isCompressed, mayCompress } from './compression.ts'
 import { allowOrigin } from './cors.ts'
 import { HttpError } from './http-error.ts'
+import { requestId } from './request-id.ts'
 import { sendV2Error } from './v2/errors.ts'
 
 /** A place to write structured lines; pino in production, silence in tests. */
@@ -124,11 +124,6 @@ function setHeaders(options: ShellOptions, request: FastifyRequest, reply: Fasti
   void reply.header('x-request-id', request.id)
 }
 
-/** A caller's id is kept when it is short and harmless, so that its logs and ours can be joined. */
-function requestId(given: string | readonly string[] | undefined): string {
-  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID()
-}
-
 interface Failure {
   readonly error: unknown
   readonly request: FastifyRequest
@@ -136,8 +131,8 @@ interface Failure {
 }
 
 /**
- * Whatever a handler threw: the caller's body (4xx), a fault of the world (503), or our mistake
- * (500).
+ * Whatever a handler threw: the caller's body (4xx), too much at once (429), a fault of the world
+ * (503), or our mistake (500).
  */
 function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyReply {
   const status = statusOf(error)
@@ -153,7 +148,7 @@ function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyRep
 }
 
 function statusOf(error: unknown): number {
-  if (error instanceof Fault) return 503
+  if (error instanceof Fault) return error.kind === OVERLOADED ? 429 : 503
   const given: unknown = error instanceof Error ? Reflect.get(error, 'statusCode') : undefined
   if (typeof given === 'number' && given >= 400 && given < 500) return given
   // zlib says Z_DATA_ERROR for a body that is not what its content-encoding claims.

@@ -10,7 +10,7 @@ import { writtenIds, writtenNamespace } from './written-rows.ts'
 const GATHER_MS = 100
 /** Refusals that wait for it. Beyond it they are counted in the log only. */
 const REFUSALS_HELD_MAX = 1_000
-/** Ids kept in one record: a write may touch a thousand things. */
+/** Ids, and parts of a command, kept in one record: a write may touch a thousand things. */
 const RESOURCES_MAX = 20
 const RESOURCE_CHARS_MAX = 256
 
@@ -28,6 +28,7 @@ export interface AuditedWrite {
 export interface AuditedEnd {
   readonly status: number
   readonly organizationId?: string
+  readonly command?: readonly string[]
 }
 
 interface Scope {
@@ -76,16 +77,36 @@ export class AuditLog {
       this.#dropped++
       return
     }
+    this.#held.push(this.#recordOfEnd(write, end))
+    this.#cancelFlush ??= this.#options.clock.after(GATHER_MS, () => this.flush())
+  }
+
+  /**
+   * Records what is about to be done on a node, in a commit of its own, and waits until that is
+   * durable: a session inside a task does not begin without its record.
+   */
+  async record(write: AuditedWrite, end: AuditedEnd): Promise<void> {
+    const { store } = this.#options
+    const record = this.#recordOfEnd(write, end)
+    store.commit({
+      cause: undefined,
+      changes: ({ timeMs, index }) => [
+        put('audit_records', { ...record, ID: auditKey(timeMs, index) }),
+      ],
+    })
+    await store.settled()
+  }
+
+  #recordOfEnd(write: AuditedWrite, { status, organizationId, command }: AuditedEnd): AuditRecord {
     const record = recordOf(write, {
       ID: '',
       timeMs: this.#options.clock.nowMs(),
       namespace: write.namespace,
-      organizationId: end.organizationId ?? '',
+      organizationId: organizationId ?? '',
       resources: [],
-      status: end.status,
+      status,
     })
-    this.#held.push(record)
-    this.#cancelFlush ??= this.#options.clock.after(GATHER_MS, () => this.flush())
+    return command === undefined ? record : { ...record, Command: shortened(command) }
   }
 
   /** Writes what is held. Before a list, and when the server stops. */
@@ -179,6 +200,10 @@ function resourcesOf(named: readonly string[], written: readonly string[]): read
       if (!ids.includes(text)) ids.push(text)
     }
   return ids
+}
+
+function shortened(command: readonly string[]): readonly string[] {
+  return command.slice(0, RESOURCES_MAX).map((part) => part.slice(0, RESOURCE_CHARS_MAX))
 }
 
 const successes = new WeakMap<Route['answers'], number>()

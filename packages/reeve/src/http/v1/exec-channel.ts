@@ -7,7 +7,9 @@ import { LIMITS } from '../../model/index.ts'
 import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload/index.ts'
 import { refuseUpgrade, wantsWebSocket } from '../agent/upgrade.ts'
 import { streamSocket } from '../agent/web-socket.ts'
+import type { AuditLog } from '../audit/audit-log.ts'
 import type { HttpLog } from '../server.ts'
+import { noteRefusedSession, recordSession } from './exec-audit.ts'
 import { closeReason, closingOf, type Closing } from './exec-closing.ts'
 import { readHandshake } from './exec-handshake.ts'
 import { watchRights } from './exec-rights.ts'
@@ -17,6 +19,7 @@ export interface ExecChannelHost {
   readonly context: WorkloadContext
   readonly authenticator: Authenticator
   readonly requests: NodeGateway
+  readonly audit: AuditLog
   readonly clock: Clock
   readonly log: HttpLog
   /** Origins whose pages may open channels here, besides our own. */
@@ -109,19 +112,28 @@ async function serve(host: ExecChannelHost, client: StreamSocket, asked: Asked):
 async function open(
   host: ExecChannelHost,
   secret: string | undefined,
-  { target }: Asked,
+  { target, request }: Asked,
 ): Promise<StreamSocket | Closing> {
   const caller = host.authenticator.authenticate(secret)
   // Reference §9, choice 14.
   if (!caller.ok) return { code: 1008, reason: 'Permission denied' }
   const prepared = prepareTarget(host.context, caller.value, target)
-  if (!prepared.ok) return prepared.error
+  const { audit, context } = host
+  const asked = { audit, store: context.store, caller: caller.value, target, request }
+  if (!prepared.ok) {
+    noteRefusedSession(asked, prepared.error)
+    return prepared.error
+  }
+  await recordSession(asked, prepared.value)
   const { nodeId, request: wanted } = prepared.value
   const { accessorId } = caller.value
   const { allocation, task, command, tty } = wanted
   host.log.info?.({ allocation, task, command, tty, accessorId, nodeId }, 'exec')
   const stream = await host.requests.open(nodeId, { request: wanted, accessorId })
-  return stream.ok ? stream.value : closingOf(stream.error)
+  if (stream.ok) return stream.value
+  const closing = closingOf(stream.error)
+  noteRefusedSession(asked, closing)
+  return closing
 }
 
 const PASSED_ON: ReadonlySet<number> = new Set([1000, 1008, 1011])

@@ -5,11 +5,14 @@ import { STATUS_OF } from './statuses.ts'
 export interface Closing {
   readonly code: number
   readonly reason: string
+  /** What the same refusal is over HTTP; undefined for what could not be read. */
+  readonly status?: number
 }
 
 /** Reference §7.1: what is our fault is 1011, everything else 1008. */
 export function closingOf({ code, message }: Refusal): Closing {
-  return { code: STATUS_OF[code] >= 500 ? 1011 : 1008, reason: message }
+  const status = STATUS_OF[code]
+  return { code: status >= 500 ? 1011 : 1008, reason: message, status }
 }
 
 const CLOSE_BYTES_MAX = 123

@@ -28,6 +28,8 @@ export interface V2Host {
   readonly actorOf: (caller: GovernanceCaller) => AuditActor
   /** The organization whose trail a refusal belongs to; empty for none. */
   readonly refusedIn: (caller: GovernanceCaller, params: PathParams) => string
+  /** Undefined when the lists can be paged; else until they can, without holding up anybody. */
+  readonly warmLists: () => Promise<void> | undefined
 }
 
 type PathParams = Readonly<Record<string, string>>
@@ -36,6 +38,8 @@ interface Mounted extends V2Endpoint {
   readonly parseQuery: QueryParser
   /** Undefined when the route has no body, or one of raw bytes. */
   readonly validate: Validator | undefined
+  /** It answers a page of a list. */
+  readonly isPaged: boolean
 }
 
 const EVERY_METHOD = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
@@ -89,6 +93,7 @@ function compileEndpoint(endpoint: V2Endpoint): Mounted {
     ...endpoint,
     parseQuery: compileQuery(route, options.includes ?? []),
     validate: body === undefined || isBytes(route) ? undefined : compileValidator(body),
+    isPaged: Object.hasOwn(route.query?.properties ?? {}, 'page[number]'),
   }
 }
 
@@ -126,6 +131,7 @@ async function serve(
   if (media !== undefined) return sendV2Error(reply, 415, media)
   const query = mounted.parseQuery(queryOf(request))
   if (!query.ok) return sendGovernanceRefusal(reply, query.error)
+  if (mounted.isPaged) await host.warmLists()
   const outcome = await run(host, mounted, { request, caller, query: query.value })
   if (!outcome.ok) return sendGovernanceRefusal(reply, outcome.error)
   return send(reply, outcome.value, query.value)

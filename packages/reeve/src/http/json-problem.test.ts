@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { findJsonProblem } from './json-problem.ts'
+
+const CASES: readonly (readonly [string, number])[] = [
+  ['{"a":}', 5],
+  ['{bad', 1],
+  ['{"a":1} x', 8],
+  ['{"a":1,}', 7],
+  ['[1,]', 3],
+  ['[1 2]', 3],
+  ['{"a" 1}', 5],
+  ['{"a":tru}', 5],
+  ['{"a":01}', 6],
+  ['"a\nb"', 2],
+  ['"a\\x"', 2],
+  ['"a', 2],
+  ['[1', 2],
+  ['  ', 2],
+  ['[}', 1],
+]
+for (const [text, at] of CASES)
+  test(`a text stops being JSON: ${JSON.stringify(text)} at ${at}`, () => {
+    assert.equal(findJsonProblem(text), at)
+  })
+
+test('a text that is JSON has no problem before its end, and one in every place that breaks it', () => {
+  fc.assert(
+    fc.property(fc.json(), fc.nat(), (json, seed) => {
+      assert.equal(findJsonProblem(json), json.length)
+      const at = seed % (json.length + 1)
+      const broken = `${json.slice(0, at)}\u0001${json.slice(at)}`
+      assert.equal(findJsonProblem(broken), at)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('brackets without end are read without a stack', () => {
+  const text = '['.repeat(500_000)
+  assert.equal(findJsonProblem(text), text.length)
+})

@@ -1,0 +1,108 @@
+import { join } from 'node:path'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { readWebFiles, WEB_ENCODINGS, type WebFile } from './web-files.ts'
+
+/** Where the set-up builds the web UI, seen from this file. */
+export const WEB_FOLDER = join(import.meta.dirname, '../../../../web/dist')
+
+const PREFIX = '/ui/'
+const YEAR_SECONDS = 31_536_000
+
+/**
+ * Only what this server sends itself may run, be shown or be asked. The editor and the terminal
+ * write style elements of their own, so styles may be inline; scripts may not.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Serves the web UI below `/ui`: files from memory, and its one page for every other path. */
+export function mountUi(app: FastifyInstance, folder: string): void {
+  // Read when first asked for: a server starts without it, and may be built later.
+  let files: ReadonlyMap<string, WebFile> | undefined
+  app.get('/ui', (_request, reply) => reply.redirect(PREFIX, 307))
+  app.get('/ui/*', (request, reply) => {
+    files ??= readWebFiles(folder)
+    void reply.header('content-security-policy', POLICY)
+    return files === undefined ? sendMissing(reply) : sendFile(files, request, reply)
+  })
+}
+
+/** Whether the caller is a browser that opens a page, rather than a program that reads an API. */
+export function wantsPage(accept: string | undefined): boolean {
+  return accept !== undefined && /(?:^|,)\s*text\/html\s*(?:;|,|$)/i.test(accept)
+}
+
+function sendFile(
+  files: ReadonlyMap<string, WebFile>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const name = pathOf(request.url)
+  // A file that an older page asks for must not come back as a page; any other path is a state of
+  // the application, which reads it from the address.
+  const file = files.get(name) ?? (isAsset(name) ? undefined : files.get('index.html'))
+  if (file === undefined) return reply.code(404).type('text/plain; charset=utf-8').send('not found')
+  void reply
+    .type(file.contentType)
+    .header('etag', file.etag)
+    .header('vary', 'Accept-Encoding')
+    .header(
+      'cache-control',
+      file.isImmutable ? `public, max-age=${YEAR_SECONDS}, immutable` : 'no-cache',
+    )
+  if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
+  return sendBest(file, request.headers['accept-encoding'], reply)
+}
+
+function pathOf(url: string): string {
+  const end = url.indexOf('?')
+  return url.slice(PREFIX.length, end === -1 ? undefined : end)
+}
+
+function isAsset(name: string): boolean {
+  return name.startsWith('assets/')
+}
+
+function sendBest(
+  { encoded, plain }: WebFile,
+  accepted: string | string[] | undefined,
+  reply: FastifyReply,
+): FastifyReply {
+  const header = String(accepted ?? '')
+  const encoding = WEB_ENCODINGS.find(
+    (one) => encoded[one] !== undefined && isAccepted(header, one),
+  )
+  if (encoding === undefined) return reply.send(plain)
+  return reply.header('content-encoding', encoding).send(encoded[encoding])
+}
+
+/** RFC 9110, Accept-Encoding: named, and not with a weight of zero. */
+function isAccepted(header: string, encoding: string): boolean {
+  return header.split(',').some((part) => {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim().toLowerCase())
+    return name === encoding && !parameters.some((text) => /^q\s*=\s*0(?:\.0*)?$/.test(text))
+  })
+}
+
+const MISSING_PAGE = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Reeve: the web UI is not built</title></head><body>
+<h1>The web UI is not built</h1>
+<p>The server runs and its APIs answer; only these pages are missing. Build them in the directory of
+this installation with</p>
+<pre>node tools/build-web.mjs</pre>
+<p>and load this page again. The <a href="/docs">documentation of the APIs</a> needs no build.</p>
+</body></html>`
+
+function sendMissing(reply: FastifyReply): FastifyReply {
+  return reply.code(503).type('text/html; charset=utf-8').send(MISSING_PAGE)
+}

@@ -1,0 +1,63 @@
+import type { IncomingMessage } from 'node:http'
+import { v1Routes } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import type { PreparedExec } from '../../workload/index.ts'
+import type { Store } from '../../state/index.ts'
+import { workloadActor } from '../audit/actors.ts'
+import type { AuditedWrite, AuditLog } from '../audit/audit-log.ts'
+import { requestId } from '../request-id.ts'
+import type { Closing } from './exec-closing.ts'
+import type { ExecTarget } from './exec-target.ts'
+
+/** What a session's record is made of. */
+export interface ExecAsked {
+  readonly audit: AuditLog
+  readonly store: Store
+  readonly caller: Caller
+  readonly target: ExecTarget
+  readonly request: IncomingMessage
+}
+
+/** The channel is open: the HTTP status that every session begins with. */
+const SWITCHING_PROTOCOLS = 101
+
+/** Who runs which command in which task, and from where. Durable when it resolves. */
+export async function recordSession(
+  asked: ExecAsked,
+  { request: { allocation, command } }: PreparedExec,
+): Promise<void> {
+  await asked.audit.record(sessionWrite(asked, allocation), {
+    status: SWITCHING_PROTOCOLS,
+    command,
+  })
+}
+
+/** What was refused to a caller with a token. Requests that cannot be read leave no record. */
+export function noteRefusedSession(asked: ExecAsked, { status }: Closing): void {
+  if (status === undefined || asked.caller.type === 'anonymous') return
+  const { of } = asked.target
+  const allocation = of.kind === 'allocation' ? of.allocId : ''
+  asked.audit.note(sessionWrite(asked, allocation), { status })
+}
+
+function sessionWrite(
+  { store, caller, target, request }: ExecAsked,
+  allocId: string,
+): AuditedWrite {
+  const { of, query } = target
+  const row = store.tables.allocations.find(allocId)
+  const job = of.kind === 'action' ? of.jobId : (row?.JobID ?? '')
+  const asked = of.kind === 'action' ? query.get('namespace') || 'default' : ''
+  const named = [allocId, job, query.get('task') ?? '']
+  return {
+    actor: workloadActor(caller),
+    request: {
+      id: requestId(request.headers['x-request-id']),
+      ip: request.socket.remoteAddress ?? '',
+      method: request.method ?? '',
+    },
+    route: of.kind === 'action' ? v1Routes.runJobAction : v1Routes.execAllocation,
+    namespace: row?.Namespace ?? asked,
+    named: named.filter((one) => one !== ''),
+  }
+}

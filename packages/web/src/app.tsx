@@ -1,0 +1,30 @@
+import { createQueryClient } from './data/query-client.ts'
+import { LiveProvider } from './data/live.tsx'
+import { ConfirmProvider } from './parts/confirm.tsx'
+import { FailureBoundary } from './parts/failure-boundary.tsx'
+import { ToastProvider } from './parts/toasts.tsx'
+import { Outlet } from './routing/outlet.tsx'
+import { routes } from './routes/all.ts'
+import { SessionProvider } from './session/session.tsx'
+import { Shell } from './shell/shell.tsx'
+
+const queryClient = createQueryClient()
+
+/** The pages of Reeve: a view onto its two APIs, with no right beyond that of the token. */
+export function App() {
+  return (
+    <FailureBoundary>
+      <SessionProvider queryClient={queryClient}>
+        <LiveProvider>
+          <ToastProvider>
+            <ConfirmProvider>
+              <Shell>
+                <Outlet routes={routes} />
+              </Shell>
+            </ConfirmProvider>
+          </ToastProvider>
+        </LiveProvider>
+      </SessionProvider>
+    </FailureBoundary>
+  )
+}

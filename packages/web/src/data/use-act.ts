@@ -1,0 +1,34 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { describeFailure } from '../parts/failure.tsx'
+import { useToast } from '../parts/toasts.tsx'
+import type { Api } from '../session/api.ts'
+import { useSession } from '../session/session.tsx'
+
+export interface Act<Data> {
+  readonly call: (api: Api) => Promise<Data>
+  /** Said when it worked: `The job stops.` */
+  readonly done: string | ((data: Data) => string)
+}
+
+/**
+ * Does something by the SDK and says what became of it. Gives what the server answered; undefined
+ * after a refusal, which has been shown.
+ */
+export function useAct(): <Data>(act: Act<Data>) => Promise<Data | undefined> {
+  const { api } = useSession()
+  const toast = useToast()
+  const queries = useQueryClient()
+  return async ({ call, done }) => {
+    try {
+      const data = await call(api)
+      toast({ kind: 'good', text: typeof done === 'string' ? done : done(data) })
+      // Seen at once, also where there is no event stream.
+      void queries.invalidateQueries(undefined, { cancelRefetch: false })
+      return data
+    } catch (error) {
+      const { title, text } = describeFailure(error)
+      toast({ kind: 'bad', text: text === '' ? title : `${title} ${text}` })
+      return undefined
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import { Ago } from '../../parts/ago.tsx'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { Facts, Panel } from '../../parts/panel.tsx'
+import { dateOfText } from '../../parts/time.ts'
+import { paths } from '../../paths.ts'
+import { navigate } from '../../routing/location.ts'
+import { useSession } from '../../session/session.tsx'
+
+/** Who one is here, and the way out. */
+export function SessionPage() {
+  const { identity, tokens, setTokens } = useSession()
+  const token = identity?.token
+  const signOut = () => {
+    setTokens({ workload: undefined, governance: undefined })
+    navigate(paths.signIn())
+  }
+  return (
+    <div className="narrow">
+      <PageHead
+        title="Session"
+        actions={
+          <button type="button" className="button" onClick={signOut}>
+            Sign out
+          </button>
+        }
+      />
+      <Panel title="Workload API">
+        {token === undefined ? (
+          <p>{withoutToken(identity)}</p>
+        ) : (
+          <Facts
+            facts={[
+              { name: 'Name', value: token.Name || '–' },
+              { name: 'Type', value: token.Type },
+              { name: 'Accessor', value: <code>{token.AccessorID}</code> },
+              { name: 'Policies', value: (token.Policies ?? []).join(', ') || '–' },
+              {
+                name: 'Roles',
+                value: (token.Roles ?? []).map((role) => role.Name).join(', ') || '–',
+              },
+              { name: 'Made', value: <Ago date={dateOfText(token.CreateTime)} /> },
+              { name: 'Expires', value: token.ExpirationTime ?? 'never' },
+            ]}
+          />
+        )}
+      </Panel>
+      <Panel title="Governance API">
+        <p>{tokens.governance === undefined ? 'Not signed in.' : 'Signed in.'}</p>
+      </Panel>
+      <CommandLine cli="reeve acl token self" call={{ path: '/v1/acl/token/self' }} />
+    </div>
+  )
+}
+
+function withoutToken(identity: ReturnType<typeof useSession>['identity']): string {
+  if (identity === undefined) return 'The server has not said who you are yet.'
+  if (!identity.isAclEnabled)
+    return 'Access control is off: the workload API does what it is asked.'
+  return `Not signed in. ${identity.refusal ?? ''}`
+}

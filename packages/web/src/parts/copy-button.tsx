@@ -1,0 +1,31 @@
+import { useToast } from './toasts.tsx'
+import { Icon } from './icon.tsx'
+
+interface CopyButtonProps {
+  readonly text: string
+  /** What is copied: `the command`. */
+  readonly what: string
+}
+
+export function CopyButton({ text, what }: CopyButtonProps) {
+  const toast = useToast()
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text)
+      toast({ kind: 'good', text: `Copied ${what}.` })
+    } catch {
+      // The browser gives the clipboard only to secure origins, and only when it likes.
+      toast({ kind: 'bad', text: `The browser did not let ${what} be copied.` })
+    }
+  }
+  return (
+    <button
+      type="button"
+      className="icon-button"
+      title={`Copy ${what}`}
+      onClick={() => void copy()}
+    >
+      <Icon name="copy" label={`Copy ${what}`} />
+    </button>
+  )
+}

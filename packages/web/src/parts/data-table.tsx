@@ -1,0 +1,169 @@
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
+import { Link } from '../routing/link.tsx'
+import { Loading } from './loading.tsx'
+import { useListKeys } from './use-list-keys.ts'
+
+export interface Column<Row> {
+  readonly id: string
+  readonly head: string
+  readonly cell: (row: Row) => ReactNode
+  /** CSS width; the columns without one share the rest. */
+  readonly width?: string
+  readonly align?: 'end'
+  /** Left out where the window is narrow. */
+  readonly isExtra?: boolean
+}
+
+export interface DataTableProps<Row> {
+  /** What is listed, for those who hear the page. */
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+  /** Where a row leads: its first cell becomes the link. */
+  readonly hrefOf?: (row: Row) => string
+  /** Shown when there are no rows. */
+  readonly empty: ReactNode
+  /** For lists that come in pages. */
+  readonly hasMore?: boolean
+  readonly onEnd?: () => void
+}
+
+const ROW_PX = 40
+/** Below this all rows are drawn: they are searchable in the page and printable. */
+const VIRTUAL_FROM = 200
+/** How many rows before the end the next page is asked for. */
+const AHEAD = 30
+
+/** Rows of one kind. However many there are, only those that are seen are in the document. */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, columns, rows, empty, hasMore = false } = props
+  const body = useRef<HTMLTableSectionElement>(null)
+  const view = useVisibleRows(props, body)
+  const [active, setActive] = useListKeys(body, { count: rows.length, reveal: view.reveal })
+  if (rows.length === 0) return empty
+  return (
+    <div className="table-box">
+      <table className="table" aria-label={label} aria-rowcount={hasMore ? -1 : rows.length + 1}>
+        <thead>
+          <tr aria-rowindex={1}>
+            {columns.map(({ id, head, width, align, isExtra }) => (
+              <th key={id} scope="col" style={{ width }} className={classOf(align, isExtra)}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody ref={body}>
+          <Spacer height={view.above} span={columns.length} />
+          {view.indexes.map((index) => (
+            <TableRow
+              key={keyAt(props, index)}
+              {...props}
+              index={index}
+              isActive={index === active}
+              onFocus={() => setActive(index)}
+            />
+          ))}
+          <Spacer height={view.below} span={columns.length} />
+        </tbody>
+      </table>
+      {hasMore && <Loading what="more" />}
+    </div>
+  )
+}
+
+function keyAt<Row>({ rows, keyOf }: DataTableProps<Row>, index: number): string {
+  const row = rows[index]
+  return row === undefined ? `#${index}` : keyOf(row)
+}
+
+interface VisibleRows {
+  readonly indexes: readonly number[]
+  /** Height of what is not drawn. */
+  readonly above: number
+  readonly below: number
+  readonly reveal: (index: number) => void
+}
+
+function useVisibleRows<Row>(
+  { rows, hasMore = false, onEnd }: DataTableProps<Row>,
+  body: { readonly current: HTMLElement | null },
+): VisibleRows {
+  const isVirtual = rows.length >= VIRTUAL_FROM || hasMore
+  const [margin, setMargin] = useState(0)
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => document.querySelector('#main'),
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+    scrollMargin: margin,
+    enabled: isVirtual,
+  })
+  useLayoutEffect(() => {
+    const main = document.querySelector('#main')
+    if (body.current === null || main === null) return
+    const top = body.current.getBoundingClientRect().top - main.getBoundingClientRect().top
+    setMargin(top + main.scrollTop)
+  }, [body, isVirtual, rows.length === 0])
+  const items = virtual.getVirtualItems()
+  const last = items.at(-1)
+  const isNearEnd = hasMore && (last?.index ?? 0) >= rows.length - AHEAD
+  useLayoutEffect(() => {
+    if (isNearEnd) onEnd?.()
+  }, [isNearEnd, rows.length, onEnd])
+  if (!isVirtual) return { indexes: [...rows.keys()], above: 0, below: 0, reveal: () => undefined }
+  const end = last === undefined ? 0 : last.end - margin
+  return {
+    indexes: items.map(({ index }) => index),
+    above: (items[0]?.start ?? margin) - margin,
+    below: Math.max(0, rows.length * ROW_PX - end),
+    reveal: (index) => virtual.scrollToIndex(index),
+  }
+}
+
+function Spacer({ height, span }: { readonly height: number; readonly span: number }) {
+  if (height <= 0) return null
+  return (
+    <tr aria-hidden="true" className="spacer">
+      <td colSpan={span} style={{ height }} />
+    </tr>
+  )
+}
+
+interface TableRowProps<Row> extends DataTableProps<Row> {
+  readonly index: number
+  readonly isActive: boolean
+  readonly onFocus: () => void
+}
+
+function TableRow<Row>(props: TableRowProps<Row>) {
+  const { columns, rows, hrefOf, index, isActive, onFocus } = props
+  const row = rows[index]
+  if (row === undefined) return null
+  return (
+    <tr
+      aria-rowindex={index + 2}
+      data-row={index}
+      className={isActive ? 'active' : undefined}
+      onFocus={onFocus}
+    >
+      {columns.map(({ id, cell, align, isExtra }, place) => (
+        <td key={id} className={classOf(align, isExtra)}>
+          {place === 0 && hrefOf !== undefined ? (
+            <Link href={hrefOf(row)} className="row-link">
+              {cell(row)}
+            </Link>
+          ) : (
+            cell(row)
+          )}
+        </td>
+      ))}
+    </tr>
+  )
+}
+
+function classOf(align: 'end' | undefined, isExtra: boolean | undefined): string {
+  return `${align === 'end' ? 'end' : ''} ${isExtra === true ? 'extra' : ''}`.trim()
+}

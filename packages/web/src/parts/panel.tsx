@@ -1,0 +1,43 @@
+import { useId, type ReactNode } from 'react'
+
+interface PanelProps {
+  readonly title: string
+  /** Buttons at the right of the title. */
+  readonly actions?: ReactNode
+  readonly children: ReactNode
+  /** Lets what is inside reach the edges, as tables do. */
+  readonly isFlush?: boolean
+}
+
+/** A part of a page under a heading of its own. */
+export function Panel({ title, actions, children, isFlush = false }: PanelProps) {
+  const id = useId()
+  return (
+    <section className="panel" aria-labelledby={id}>
+      <header className="panel-head">
+        <h2 id={id}>{title}</h2>
+        {actions !== undefined && <div className="row">{actions}</div>}
+      </header>
+      <div className={isFlush ? 'panel-body flush' : 'panel-body'}>{children}</div>
+    </section>
+  )
+}
+
+interface Fact {
+  readonly name: string
+  readonly value: ReactNode
+}
+
+/** Names and values, such as the fields of a record. */
+export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
+  return (
+    <dl className="facts">
+      {facts.map(({ name, value }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

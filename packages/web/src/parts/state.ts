@@ -1,0 +1,55 @@
+import type { IconName } from './icon.tsx'
+
+/** The few meanings that colours have: every state of every resource is one of them. */
+export type Tone = 'good' | 'busy' | 'done' | 'bad' | 'warn' | 'idle'
+
+export interface StateLook {
+  readonly tone: Tone
+  readonly icon: IconName
+}
+
+/**
+ * How each state of the API looks. Words that several resources share look the same for all of them
+ * (Spec W: Resources; Spec G: Runs).
+ */
+const LOOKS: Readonly<Record<string, StateLook>> = {
+  running: { tone: 'good', icon: 'running' },
+  ready: { tone: 'good', icon: 'running' },
+  eligible: { tone: 'good', icon: 'complete' },
+  passing: { tone: 'good', icon: 'complete' },
+  passed: { tone: 'good', icon: 'complete' },
+  healthy: { tone: 'good', icon: 'complete' },
+  successful: { tone: 'good', icon: 'complete' },
+  applied: { tone: 'good', icon: 'complete' },
+  pending: { tone: 'busy', icon: 'pending' },
+  initializing: { tone: 'busy', icon: 'pending' },
+  blocked: { tone: 'warn', icon: 'warning' },
+  unblocking: { tone: 'busy', icon: 'pending' },
+  queued: { tone: 'busy', icon: 'pending' },
+  planning: { tone: 'busy', icon: 'pending' },
+  draining: { tone: 'warn', icon: 'warning' },
+  ineligible: { tone: 'warn', icon: 'paused' },
+  paused: { tone: 'warn', icon: 'paused' },
+  unknown: { tone: 'warn', icon: 'unknown' },
+  disconnected: { tone: 'warn', icon: 'unknown' },
+  complete: { tone: 'done', icon: 'complete' },
+  dead: { tone: 'idle', icon: 'stopped' },
+  stopped: { tone: 'idle', icon: 'stopped' },
+  canceled: { tone: 'idle', icon: 'stopped' },
+  cancelled: { tone: 'idle', icon: 'stopped' },
+  discarded: { tone: 'idle', icon: 'stopped' },
+  failed: { tone: 'bad', icon: 'failed' },
+  errored: { tone: 'bad', icon: 'failed' },
+  denied: { tone: 'bad', icon: 'failed' },
+  unhealthy: { tone: 'bad', icon: 'failed' },
+  down: { tone: 'bad', icon: 'failed' },
+  lost: { tone: 'bad', icon: 'lost' },
+  overridden: { tone: 'warn', icon: 'warning' },
+  degraded: { tone: 'warn', icon: 'warning' },
+}
+
+const UNKNOWN: StateLook = { tone: 'idle', icon: 'unknown' }
+
+export function lookOf(state: string): StateLook {
+  return LOOKS[state] ?? UNKNOWN
+}

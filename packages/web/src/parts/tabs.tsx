@@ -1,0 +1,33 @@
+import { Link } from '../routing/link.tsx'
+
+interface Tab {
+  readonly id: string
+  readonly text: string
+  readonly href: string
+  readonly count?: number | undefined
+}
+
+interface TabsProps {
+  /** What the tabs are parts of, for those who hear the page. */
+  readonly label: string
+  readonly tabs: readonly Tab[]
+  readonly current: string
+}
+
+/** Views of one thing. They are links: each has an address of its own. */
+export function Tabs({ label, tabs, current }: TabsProps) {
+  return (
+    <nav aria-label={label} className="tabs">
+      <ul>
+        {tabs.map(({ id, text, href, count }) => (
+          <li key={id}>
+            <Link href={href} aria-current={id === current ? 'page' : undefined}>
+              {text}
+              {count !== undefined && <span className="count">{count}</span>}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}

@@ -1,0 +1,25 @@
+/** Nanoseconds since the epoch on the wire; a double holds them to about 200 ns, which is enough. */
+export function dateOfNs(nanoseconds: number): Date | undefined {
+  return nanoseconds <= 0 ? undefined : new Date(nanoseconds / 1e6)
+}
+
+/** RFC 3339; the zero time of the wire means never. */
+export function dateOfText(text: string | null): Date | undefined {
+  if (text === null || text === '' || text.startsWith('0001-')) return undefined
+  return new Date(text)
+}
+
+const STEPS = [
+  [60, 1, 's'],
+  [3_600, 60, 'm'],
+  [86_400, 3_600, 'h'],
+  [31_536_000, 86_400, 'd'],
+  [Infinity, 31_536_000, 'y'],
+] as const
+
+/** `12s`, `5m`, `3h`, `8d`: how long ago, or how long it takes. */
+export function shortDuration(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1_000))
+  const [, unit, name] = STEPS.find(([limit]) => seconds < limit) ?? STEPS[4]
+  return `${Math.floor(seconds / unit)}${name}`
+}

@@ -1,0 +1,12 @@
+import { createClient, type Client } from '@reeve/sdk'
+import type { Tokens } from './tokens.ts'
+
+/** The one way to the server: the SDK, with the tokens of this tab. */
+export type Api = Client
+
+export function createApi(tokens: Tokens): Api {
+  const address = window.location.origin
+  const workload = createClient({ address, token: tokens.workload })
+  const governance = createClient({ address, token: tokens.governance ?? tokens.workload })
+  return { ...workload, v2: governance.v2 }
+}

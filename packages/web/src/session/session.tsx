@@ -1,0 +1,66 @@
+import {
+  QueryClientProvider,
+  useQuery,
+  useQueryClient,
+  type QueryClient,
+} from '@tanstack/react-query'
+import { createContext, use, useCallback, useMemo, useState, type ReactNode } from 'react'
+import { createApi, type Api } from './api.ts'
+import { findIdentity, type Identity } from './find-session.ts'
+import { NO_RIGHTS, type Rights } from './rights.ts'
+import { readTokens, writeTokens, type Tokens } from './tokens.ts'
+
+export interface Session {
+  readonly api: Api
+  readonly tokens: Tokens
+  /** Puts other tokens in place and forgets everything that was read with the old ones. */
+  readonly setTokens: (tokens: Tokens) => void
+  /** Undefined until the server has said it. */
+  readonly identity: Identity | undefined
+  readonly rights: Rights
+}
+
+const SessionContext = createContext<Session | undefined>(undefined)
+
+interface SessionProviderProps {
+  readonly queryClient: QueryClient
+  readonly children: ReactNode
+}
+
+export function SessionProvider({ queryClient, children }: SessionProviderProps) {
+  return (
+    <QueryClientProvider client={queryClient}>
+      <WithTokens>{children}</WithTokens>
+    </QueryClientProvider>
+  )
+}
+
+function WithTokens({ children }: { readonly children: ReactNode }) {
+  const queries = useQueryClient()
+  const [tokens, setState] = useState(readTokens)
+  const api = useMemo(() => createApi(tokens), [tokens])
+  const setTokens = useCallback(
+    (next: Tokens) => {
+      writeTokens(next)
+      queries.clear()
+      setState(next)
+    },
+    [queries],
+  )
+  const { data: identity } = useQuery({
+    queryKey: ['identity', tokens.workload ?? ''],
+    queryFn: ({ signal }) => findIdentity(api, signal),
+    staleTime: 60_000,
+  })
+  const session = useMemo(
+    () => ({ api, tokens, setTokens, identity, rights: identity?.rights ?? NO_RIGHTS }),
+    [api, tokens, setTokens, identity],
+  )
+  return <SessionContext value={session}>{children}</SessionContext>
+}
+
+export function useSession(): Session {
+  const session = use(SessionContext)
+  if (session === undefined) throw new Error('a page is drawn outside of the session')
+  return session
+}

@@ -1,0 +1,93 @@
+import { paths } from '../paths.ts'
+
+export interface NavigationItem {
+  readonly text: string
+  readonly href: (namespace: string) => string
+  /** After `g`: `g j` goes to the jobs. */
+  readonly key?: string
+  /** Also the current one on every page below this path. */
+  readonly under: string
+}
+
+export interface NavigationGroup {
+  readonly title: string
+  readonly items: readonly NavigationItem[]
+}
+
+/** The side navigation; the command palette and the keyboard map are made from it too. */
+export const NAVIGATION: readonly NavigationGroup[] = [
+  {
+    title: 'Workload',
+    items: [
+      { text: 'Jobs', href: (namespace) => paths.jobs({ namespace }), key: 'j', under: '/jobs' },
+      {
+        text: 'Run a job',
+        href: (namespace) => paths.runJob({ namespace }),
+        key: 'r',
+        under: '/run',
+      },
+      {
+        text: 'Allocations',
+        href: (namespace) => paths.allocations({ namespace }),
+        key: 'a',
+        under: '/allocations',
+      },
+      {
+        text: 'Deployments',
+        href: (namespace) => paths.deployments({ namespace }),
+        key: 'd',
+        under: '/deployments',
+      },
+      {
+        text: 'Evaluations',
+        href: (namespace) => paths.evaluations({ namespace }),
+        key: 'e',
+        under: '/evaluations',
+      },
+      {
+        text: 'Services',
+        href: (namespace) => paths.services({ namespace }),
+        key: 's',
+        under: '/services',
+      },
+      {
+        text: 'Variables',
+        href: (namespace) => paths.variables({ namespace }),
+        under: '/variables',
+      },
+    ],
+  },
+  {
+    title: 'Cluster',
+    items: [
+      { text: 'Nodes', href: () => paths.nodes(), key: 'n', under: '/nodes' },
+      { text: 'Topology', href: () => paths.topology(), key: 't', under: '/topology' },
+      {
+        text: 'Events',
+        href: (namespace) => paths.events({ namespace }),
+        key: 'v',
+        under: '/events',
+      },
+      { text: 'Namespaces', href: () => paths.namespaces(), under: '/namespaces' },
+    ],
+  },
+  {
+    title: 'Access',
+    items: [
+      { text: 'Tokens', href: () => paths.tokens(), under: '/access/tokens' },
+      { text: 'Policies', href: () => paths.accessPolicies(), under: '/access/policies' },
+      { text: 'Roles', href: () => paths.roles(), under: '/access/roles' },
+    ],
+  },
+  {
+    title: 'Governance',
+    items: [
+      {
+        text: 'Organizations',
+        href: () => paths.organizations(),
+        key: 'o',
+        under: '/organizations',
+      },
+    ],
+  },
+]

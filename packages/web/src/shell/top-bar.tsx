@@ -1,0 +1,98 @@
+import { useState } from 'react'
+import { useLiveStatus } from '../data/live.tsx'
+import type { LiveStatus } from '../data/live-feed.ts'
+import { Icon } from '../parts/icon.tsx'
+import { paths } from '../paths.ts'
+import { Link } from '../routing/link.tsx'
+import { useSession } from '../session/session.tsx'
+import { NamespaceSwitch } from './namespace-switch.tsx'
+import { openPalette } from './palette-store.ts'
+import { applyTheme, readTheme, THEMES } from './theme.ts'
+
+interface TopBarProps {
+  readonly isMenuOpen: boolean
+  readonly onMenu: () => void
+}
+
+export function TopBar({ isMenuOpen, onMenu }: TopBarProps) {
+  return (
+    <header className="top">
+      <button
+        type="button"
+        className="icon-button menu-button"
+        aria-expanded={isMenuOpen}
+        aria-controls="side"
+        onClick={onMenu}
+      >
+        <Icon name={isMenuOpen ? 'close' : 'menu'} label="Pages" />
+      </button>
+      <Link className="brand" href={paths.home()}>
+        <img src="/ui/mark.svg" alt="" width="22" height="22" />
+        Reeve
+      </Link>
+      <NamespaceSwitch />
+      <button type="button" className="palette-button" onClick={openPalette}>
+        <Icon name="search" />
+        <span>Search or go to…</span>
+        <kbd>Ctrl K</kbd>
+      </button>
+      <LiveLight />
+      <ThemeSwitch />
+      <Account />
+    </header>
+  )
+}
+
+const LIVE_TEXTS: Readonly<Record<LiveStatus, string>> = {
+  connecting: 'Connecting',
+  live: 'Live',
+  polling: 'Polling',
+  lost: 'Offline',
+}
+const LIVE_TITLES: Readonly<Record<LiveStatus, string>> = {
+  connecting: 'Waiting for the event stream of the server.',
+  live: 'What you see changes as the cluster does.',
+  polling: 'Your token may not read the event stream: pages are read again every 5 seconds.',
+  lost: 'The server is not reached; what you see may be old.',
+}
+
+function LiveLight() {
+  const status = useLiveStatus()
+  return (
+    <span className={`live live-${status}`} role="status" title={LIVE_TITLES[status]}>
+      <Icon name={status === 'lost' ? 'warning' : 'live'} />
+      <span>{LIVE_TEXTS[status]}</span>
+    </span>
+  )
+}
+
+function ThemeSwitch() {
+  const [theme, setTheme] = useState(readTheme)
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'system'
+  const change = () => {
+    applyTheme(next)
+    setTheme(next)
+  }
+  return (
+    <button type="button" className="icon-button" title={`Theme: ${theme}`} onClick={change}>
+      <Icon name="theme" label={`Theme: ${theme}. Change it to ${next}.`} />
+    </button>
+  )
+}
+
+function Account() {
+  const { identity, tokens } = useSession()
+  const hasToken = tokens.workload !== undefined || tokens.governance !== undefined
+  if (!hasToken)
+    return (
+      <Link className="button account" href={paths.signIn()}>
+        Sign in
+      </Link>
+    )
+  const name = identity?.token?.Name ?? ''
+  return (
+    <Link className="button account" href={paths.session()}>
+      {name === '' ? 'Session' : name}
+    </Link>
+  )
+}
