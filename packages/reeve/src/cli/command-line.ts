@@ -14,6 +14,8 @@ interface CommandText {
   /** More sentences about it. */
   readonly details?: string
   readonly examples: readonly CommandExample[]
+  /** Left out of the list of commands. */
+  readonly isHidden?: boolean
 }
 
 interface CommandExample {
@@ -48,7 +50,8 @@ export class CommandLine {
   /** A command below another; without an action it only holds further ones. */
   add(parent: Command, name: string, text: CommandText & { readonly action?: Action }): Command {
     const { action } = text
-    const command = describe(parent.command(name), text)
+    const hidden = text.isHidden === true
+    const command = describe(parent.command(name, { hidden }), text)
     if (action === undefined) return command
     return command.action(async () => {
       this.#code = await action(command.args, command.opts())

@@ -19,6 +19,8 @@ export interface CommandSpec {
   readonly isRead?: boolean
   /** Flags after the first argument belong to the argument: a command to be run elsewhere. */
   readonly passesRest?: boolean
+  /** Not in the help: for scripts. */
+  readonly isHidden?: boolean
   readonly load: () => Promise<CommandRun>
 }
 

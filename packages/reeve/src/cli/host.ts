@@ -1,4 +1,5 @@
 import type { Terminal } from './command-line.ts'
+import { EXIT_CODES } from './exit-code.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -31,6 +32,8 @@ export interface CliHost extends Terminal {
   onInterrupt(listener: () => void): () => void
   /** Calls the listener when the window changes its size, likewise. */
   onResize(listener: () => void): () => void
+  /** Lets every byte pass the terminal unchanged, both ways, until the function is called. */
+  rawTerminal?(): () => void
 }
 
 const COLUMNS_DEFAULT = 80
@@ -38,7 +41,8 @@ const ROWS_DEFAULT = 24
 
 /** This process. */
 export function processHost(): CliHost {
-  const { stdin, stdout, stderr } = process
+  const { stdout, stderr } = process
+  stdout.on('error', endUnread)
   return {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
@@ -46,9 +50,9 @@ export function processHost(): CliHost {
     directory: process.cwd(),
     // Opening standard input keeps a process alive; most commands never ask for it.
     get input() {
-      return stdin
+      return process.stdin
     },
-    isTerminal: stdout.isTTY,
+    isTerminal: stdout.isTTY === true,
     columns: () => stdout.columns || COLUMNS_DEFAULT,
     rows: () => stdout.rows || ROWS_DEFAULT,
     nowMs: () => Date.now(),
@@ -63,7 +67,24 @@ export function processHost(): CliHost {
       stdout.on('resize', listener)
       return () => void stdout.off('resize', listener)
     },
+    rawTerminal,
   }
+}
+
+function rawTerminal(): () => void {
+  const { stdin } = process
+  stdin.setRawMode(true)
+  // The runtime leaves it to the terminal to return the carriage at each line feed. Programs that
+  // draw the screen of another terminal have done that themselves, where they want it.
+  const { spawnSync } = process.getBuiltinModule('node:child_process')
+  spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] })
+  return () => void stdin.setRawMode(false)
+}
+
+/** `reeve … | head -1`: whoever has read enough is no failure to be told of. */
+function endUnread(thrown: NodeJS.ErrnoException): void {
+  if (thrown.code !== 'EPIPE') throw thrown
+  process.exit(EXIT_CODES.unread)
 }
 
 async function written(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {

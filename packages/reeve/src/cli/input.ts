@@ -1,3 +1,5 @@
+import { readFile, stat } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { Invocation } from './command.ts'
 import { CommandFailure } from './failure.ts'
 
@@ -23,4 +25,46 @@ export async function inputBytes(
     at += bytes.length
   }
   return all
+}
+
+/** A file, or standard input for "-"; up to a limit. */
+export async function fileBytes(
+  invocation: Invocation,
+  path: string,
+  bytesMax: number,
+): Promise<Uint8Array> {
+  if (path === '-') return await inputBytes(invocation, bytesMax)
+  const absolute = resolve(invocation.host.directory, path)
+  try {
+    const { size } = await stat(absolute)
+    if (size <= bytesMax) return await readFile(absolute)
+  } catch (thrown) {
+    throw new CommandFailure(`"${path}" cannot be read: ${reasonOf(thrown)}.`, {
+      hint: 'Name a file that is there, or "-" for standard input.',
+    })
+  }
+  throw new CommandFailure(`"${path}" is longer than ${bytesMax} bytes.`)
+}
+
+/** The object that such a file holds as JSON. */
+export async function fileJson(
+  invocation: Invocation,
+  path: string,
+  bytesMax: number,
+): Promise<Readonly<Record<string, unknown>>> {
+  const text = new TextDecoder().decode(await fileBytes(invocation, path, bytesMax))
+  try {
+    const read: unknown = JSON.parse(text)
+    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return { ...read }
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown)
+    throw new CommandFailure(`"${path}" is no JSON: ${reason}`)
+  }
+  throw new CommandFailure(`"${path}" holds no JSON object.`)
+}
+
+/** Of `ENOENT: no such file or directory, open '…'` only the words say something to a person. */
+function reasonOf(thrown: unknown): string {
+  const message = thrown instanceof Error ? thrown.message : String(thrown)
+  return message.replace(/^[A-Z]+: /, '').replace(/, \w+( '.*')?$/, '')
 }

@@ -7,6 +7,7 @@ import { Flags } from './flags.ts'
 import type { CliHost } from './host.ts'
 import { Output, renderJson, type Render } from './output/output.ts'
 import { choosePaint } from './output/style.ts'
+import { readDevTokens } from './settings/dev-tokens.ts'
 import { readLogin } from './settings/login-file.ts'
 import { connectionSettings, type ConnectionSettings } from './settings/settings.ts'
 
@@ -32,8 +33,10 @@ export function flagsOf({ flags = [], isRead }: CommandSpec): readonly FlagSpec[
 
 type Node = CommandLine['root']
 
-/** Adds the commands that talk to a server. */
-export function addCommands(line: CommandLine, host: CliHost): void {
+/**
+ * Adds the commands that talk to a server. Gives the group of a path, for what else belongs there.
+ */
+export function addCommands(line: CommandLine, host: CliHost): (path: string) => Node {
   const groups = new Map<string, Node>([['', line.root]])
   const groupAt = (path: readonly string[]): Node => {
     const key = path.join(' ')
@@ -53,6 +56,7 @@ export function addCommands(line: CommandLine, host: CliHost): void {
     for (const flag of flagsOf(spec)) command.addOption(toOption(flag))
     if (spec.passesRest === true) command.passThroughOptions()
   }
+  return (path) => groupAt(path.split(' '))
 }
 
 function groupText(path: string) {
@@ -75,7 +79,7 @@ interface Call {
 
 async function invoke(spec: CommandSpec, host: CliHost, call: Call): Promise<number> {
   const flags = new Flags(call.flags)
-  const settings = connectionSettings(flags, host.environment, await readLogin(host.environment))
+  const settings = await settingsOf(flags, host)
   const interruption = new AbortController()
   const letGo = host.onInterrupt(() => interruption.abort())
   try {
@@ -90,6 +94,15 @@ async function invoke(spec: CommandSpec, host: CliHost, call: Call): Promise<num
   } finally {
     letGo()
   }
+}
+
+/** Which server is asked, and as whom. */
+export async function settingsOf(flags: Flags, host: CliHost): Promise<ConnectionSettings> {
+  const [login, devTokens] = await Promise.all([
+    readLogin(host.environment),
+    readDevTokens(host.environment),
+  ])
+  return connectionSettings(flags, host.environment, { login, devTokens })
 }
 
 interface InvocationParts {

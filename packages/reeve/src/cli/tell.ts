@@ -1,3 +1,4 @@
+import { v1Routes, v2, type Route } from '@reeve/contract'
 import { ApiError, ConnectionError } from '@reeve/sdk'
 import { EXIT_CODES } from './exit-code.ts'
 import { CommandFailure, UsageError } from './failure.ts'
@@ -41,33 +42,56 @@ function tellRefusal(error: ApiError, settings: ConnectionSettings): Told {
       return { code: EXIT_CODES.denied, what, next: tokenHint(settings) }
     case 403:
       return isPolicyDenial(what)
-        ? { code: EXIT_CODES.refusedByPolicy, what, next: POLICY_HINT }
-        : { code: EXIT_CODES.denied, what, next: deniedHint(what, settings) }
+        ? { code: EXIT_CODES.refusedByPolicy, what, next: policyHint(what) }
+        : { code: EXIT_CODES.denied, what, next: deniedHint(error, settings) }
     case 404:
       return { code: EXIT_CODES.missing, what, next: missingHint(settings) }
     case 409:
       return { code: EXIT_CODES.conflict, what, next: CONFLICT_HINT }
     default:
-      return { code: EXIT_CODES.failed, what, next: '' }
+      return { code: EXIT_CODES.failed, what, next: otherHint(what) }
   }
 }
 
-const POLICY_HINT =
-  'Change it so that the policy passes. Soft-mandatory levels give way to --policy-override.'
+/** Refusals that people meet most, though their status says little. */
+function otherHint(said: string): string {
+  if (/nonexistent namespace/.test(said)) return 'See which there are with "reeve namespace list".'
+  return ''
+}
+
 const CONFLICT_HINT = 'Somebody changed it meanwhile: look again, then repeat the command.'
 
 /** Choices: the denial of a policy is a 403 whose text lists the policies. */
 function isPolicyDenial(text: string): boolean {
-  return /\bpolicy "/.test(text)
+  return /is denied by (?:a policy|\d+ policies):/.test(text)
 }
 
-function deniedHint(said: string, settings: ConnectionSettings): string {
-  if (settings.token === undefined || /token not found/i.test(said)) return tokenHint(settings)
-  const where = settings.namespace ?? 'default'
-  return (
-    `The token (from ${settings.sources.token}) lacks a capability for this in namespace ` +
-    `"${where}": "reeve acl token self" shows what it may do.`
-  )
+/** The server says when every denial may be passed over. */
+function policyHint(said: string): string {
+  const change = 'Change it so that the policies pass'
+  return said.includes('PolicyOverride passes over')
+    ? `${change}, or repeat the command with --policy-override.`
+    : `${change}: these cannot be overridden.`
+}
+
+function deniedHint(error: ApiError, settings: ConnectionSettings): string {
+  if (settings.token === undefined) return tokenHint(settings)
+  const needs = needsOf(error)
+  const where = `in namespace "${settings.namespace ?? 'default'}"`
+  const lacks = needs === undefined ? `a capability for this ${where}` : `${needs}, ${where}`
+  const who = `The token (from ${settings.sources.token})`
+  // Servers do not tell a token that they do not know from one that may not.
+  return `${who} lacks ${lacks}, or is not known there: "reeve acl token self" shows what it may do.`
+}
+
+/** What the route of the call asks for; its message begins with method and path. */
+function needsOf({ message }: ApiError): string | undefined {
+  const [, method, path] = /^([A-Z]+) (\/\S+): /.exec(message) ?? []
+  const routes: readonly Route[] = [...Object.values(v1Routes), ...Object.values(v2.v2Routes)]
+  const route = routes.find((one) => one.path === path && one.methods.some((m) => m === method))
+  // The rest tells what further fields of the request would need.
+  const [needs = ''] = route?.needs.split(';') ?? []
+  return needs === '' || needs === 'none' ? undefined : needs
 }
 
 function tokenHint({ token, sources }: ConnectionSettings): string {

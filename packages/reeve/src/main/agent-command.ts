@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
-import { EXIT_CODES, type Terminal } from '../cli/index.ts'
+import { EXIT_CODES, forgetDevToken, keepDevToken, type Terminal } from '../cli/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { findConfigFiles } from './config/config-files.ts'
 import { diskFiles } from './config/disk-files.ts'
@@ -9,6 +9,7 @@ import { formatProblems } from './config/problem.ts'
 import type { FlagValues } from './config/read-texts.ts'
 import { readHostFacts } from './host-facts.ts'
 import { createLog, type ProgramLog } from './log.ts'
+import type { RunningProgram } from './program.ts'
 import { runAgent } from './run-agent.ts'
 import { readVersion } from './version.ts'
 
@@ -65,12 +66,29 @@ async function run(config: AgentConfig, log: ProgramLog, terminal: Terminal): Pr
   return await runAgent({
     config,
     log,
-    start: () => startProgram(config, { log, version }),
+    start: async () => await withDevToken(await startProgram(config, { log, version }), log),
     signals: process,
     announce: (program) => terminal.out(renderBanner({ config, program, version })),
     exit: (code) => process.exit(code),
     wait,
   })
+}
+
+/** Leaves the token of a dev agent where the command line of the same person finds it. */
+async function withDevToken(program: RunningProgram, log: ProgramLog): Promise<RunningProgram> {
+  const { httpAddress: address, governanceToken: token } = program
+  if (token === undefined) return program
+  try {
+    await keepDevToken(process.env, { address, token })
+  } catch (thrown) {
+    log.warn({ err: thrown }, 'the token could not be kept for the command line: give it --token')
+    return program
+  }
+  const stop = async (): Promise<void> => {
+    await forgetDevToken(process.env, { address, token })
+    await program.stop()
+  }
+  return { ...program, stop }
 }
 
 /**

@@ -21,9 +21,9 @@ export async function runCommandLine(
 ): Promise<number> {
   const line = new CommandLine('reeve', rootText, host)
   addAgent(line, host)
-  addCommands(line, host)
+  const groupAt = addCommands(line, host)
   addConfig(line, host)
-  addPolicy(line, host)
+  addPolicy(line, host, groupAt('policy'))
   addVersion(line, host)
   return await line.run(args)
 }

@@ -1,12 +1,9 @@
-import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TaskDriver } from '../agent/index.ts'
 import { DockerDriver, ExecDriver, NativeRuntime, RawExecDriver } from '../drivers/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
+import { helperProgram } from './helper-program.ts'
 import { systemClock as clock } from './system.ts'
-
-/** Where the set-up puts the program that it builds (tools/setup/native.mjs). */
-const HELPER = join(import.meta.dirname, '../../../../node_modules/.cache/reeve/reeve-task')
 
 /**
  * The drivers that this node's configuration lets tasks have. Which of them work here is found out
@@ -14,9 +11,10 @@ const HELPER = join(import.meta.dirname, '../../../../node_modules/.cache/reeve/
  */
 export function createDrivers(
   { rawExec, exec, docker }: AgentConfig['client'],
-  stateDir: string,
+  dataDir: string,
 ): readonly TaskDriver[] {
-  const program = helperProgram()
+  const program = helperProgram(dataDir)
+  const stateDir = join(dataDir, 'drivers')
   const helper = program === undefined ? undefined : new NativeRuntime({ program, stateDir, clock })
   const drivers: TaskDriver[] = []
   if (rawExec)
@@ -31,9 +29,4 @@ export function createDrivers(
     drivers.push(new DockerDriver({ clock, socketPath, policy: docker.policy, ...auth }))
   }
   return drivers
-}
-
-/** The real path holds the hash of its sources: a newer build does not change what runs. */
-function helperProgram(): string | undefined {
-  return existsSync(HELPER) ? realpathSync(HELPER) : undefined
 }

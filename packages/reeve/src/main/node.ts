@@ -52,7 +52,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
       },
     },
     storage: diskStorage(dataDir, { keepsSecretsInMemory: client.secretsInMemory && isRoot }),
-    drivers: createDrivers(client, join(dataDir, 'drivers')),
+    drivers: createDrivers(client, dataDir),
     clock: systemClock,
     random: systemRandom,
     ids: systemIds,

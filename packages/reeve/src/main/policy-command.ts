@@ -3,14 +3,6 @@ import { createZoneOffsets } from '../kit/zone-offsets.ts'
 import { readVersion } from './version.ts'
 
 const TEXTS = {
-  policy: {
-    summary: 'Try, test, check and format policies.',
-    details: 'Works on files of this machine; nothing is sent anywhere. docs/policies.md explains.',
-    examples: [
-      { line: 'reeve policy check policies', says: 'whether the policies can be evaluated' },
-      { line: 'reeve policy eval limits.native --input job.json', says: 'what one says of a job' },
-    ],
-  },
   test: {
     summary: 'Run the tests of policies.',
     details:
@@ -49,9 +41,12 @@ const TEXTS = {
   },
 } as const
 
-/** `reeve policy …`. */
-export function addPolicy(line: CommandLine, terminal: Terminal): void {
-  const policy = line.add(line.root, 'policy', TEXTS.policy)
+/** `reeve policy …`: those that work on files of this machine; nothing is sent anywhere. */
+export function addPolicy(
+  line: CommandLine,
+  terminal: Terminal,
+  policy: CommandLine['root'],
+): void {
   line
     .add(policy, 'test', {
       ...TEXTS.test,

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createClient, type Client } from '@reeve/sdk'
 import type { TestContext } from 'node:test'
@@ -34,7 +35,9 @@ export async function startProgram(
   flags: readonly string[] = [],
 ): Promise<ProgramProcess> {
   const args = ['--dev', '--http-port', '0', '--data-dir', dataDirectory, ...flags]
-  const agent = startAgent(t, args)
+  // Beside the data, where `aCommandLine` looks for it, and not in the home of who runs the tests.
+  const environment = { XDG_CONFIG_HOME: join(dirname(dataDirectory), '.config') }
+  const agent = startAgent(t, args, { environment })
   const address = await until('the program to say its address', () => {
     const { exitCode } = agent.child
     if (exitCode !== null) throw new Error(`it ended with ${exitCode}: ${agent.output()}`)

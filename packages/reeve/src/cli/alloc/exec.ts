@@ -74,7 +74,7 @@ async function attend({ host }: Invocation, session: ExecSession, wish: ExecWish
   const stopResizing = wish.isTerminal
     ? host.onResize(() => session.resize(sizeOf(host)))
     : () => undefined
-  if (isRaw) input?.setRawMode?.(true)
+  const restore = isRaw ? host.rawTerminal?.() : undefined
   try {
     const typing = sendInput(host, session, wish)
     const outputs = Promise.all([
@@ -84,7 +84,7 @@ async function attend({ host }: Invocation, session: ExecSession, wish: ExecWish
     await Promise.race([Promise.all([outputs, session.exit]), failureOf(typing)])
     return await session.exit
   } finally {
-    if (isRaw) input?.setRawMode?.(false)
+    restore?.()
     session.close()
     stopResizing()
     // Whoever waits for more input would keep the process alive.

@@ -60,12 +60,12 @@ function listText(shown: readonly Shown[], { host, output }: Invocation): string
   return table(['Version', 'Stable', 'Stopped', 'Submitted', 'Tag'], rows)
 }
 
-function diffsText(shown: readonly Shown[], { host, output }: Invocation): string {
+function diffsText(shown: readonly Shown[], { flags, host, output }: Invocation): string {
   return shown
     .map(({ version, diff }) => {
       const ago = agoFromNs(version.SubmitTime, host.nowMs())
       const head = output.paint('strong', `Version ${version.Version}, submitted ${ago}`)
-      return `${head}\n${diff === undefined ? 'The first that is known.\n' : diffText(diff, output.paint)}`
+      return `${head}\n${diff === undefined ? 'The first that is known.\n' : diffText(diff, { paint: output.paint, isVerbose: flags.has('verbose') })}`
     })
     .join('\n')
 }

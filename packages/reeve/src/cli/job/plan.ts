@@ -42,7 +42,9 @@ function hasChanges({ Annotations, Diff, JobModifyIndex }: Plan): boolean {
 function planText(plan: Plan, invocation: Invocation): string {
   const { paint } = invocation.output
   return sections([
-    plan.Diff === null ? '' : diffText(plan.Diff, paint),
+    plan.Diff === null
+      ? ''
+      : diffText(plan.Diff, { paint, isVerbose: invocation.flags.has('verbose') }),
     `${paint('strong', 'What will happen')}\n${happeningText(plan, invocation)}\n`,
     plan.PolicyVerdicts === null || plan.PolicyVerdicts.length === 0
       ? ''

@@ -1,27 +1,109 @@
 import type { ItemOf } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
+import { UsageError } from '../failure.ts'
 import { table } from '../output/table.ts'
 import { agoFromNs } from '../output/time.ts'
+import { toneOf } from '../output/tone.ts'
+import { watchRollout } from '../watch/watch-rollout.ts'
+import { findJob } from './find-job.ts'
+import { jobText } from './job-text.ts'
 
-/** `job status`: the list. */
+type JobStub = ItemOf<'listJobs'>
+
+/** `job status`: the list, or one job with all that is asked of it first. */
 export async function runJobStatus(invocation: Invocation): Promise<number> {
-  const { client, host, output, settings } = invocation
-  const jobs: ItemOf<'listJobs'>[] = []
-  for await (const job of client.pages('listJobs', {})) jobs.push(job)
-  const isEverywhere = settings.namespace === '*'
+  const [given] = invocation.args
+  if (given === undefined) return await showList(invocation)
+  const stub = await findJob(invocation, given)
+  return invocation.flags.has('watch')
+    ? await watch(invocation, stub)
+    : await showOne(invocation, stub)
+}
+
+async function showList(invocation: Invocation): Promise<number> {
+  const { client, flags, output, settings } = invocation
+  if (flags.has('watch')) throw new UsageError('--watch needs the job that is to be watched.')
+  const jobs: JobStub[] = []
+  const query = { filter: flags.text('filter'), prefix: flags.text('prefix') }
+  for await (const job of client.pages('listJobs', { query })) jobs.push(job)
   output.show(jobs, () => {
-    if (jobs.length === 0) return 'There are no jobs. "reeve job init" writes a first one.'
-    const rows = jobs.map((job) => [
-      job.ID,
-      ...(isEverywhere ? [job.Namespace] : []),
-      job.Type,
-      String(job.Priority),
-      job.Stop ? `${job.Status} (stopped)` : job.Status,
-      agoFromNs(job.SubmitTime, host.nowMs()),
-    ])
-    const place = isEverywhere ? ['Namespace'] : []
-    return table(['ID', ...place, 'Type', 'Priority', 'Status', 'Submitted'], rows)
+    if (jobs.length > 0) return listText(jobs, invocation)
+    const { namespace = 'default' } = settings
+    const where = namespace === '*' ? '' : ` in namespace "${namespace}"`
+    return `There are no jobs${where}. "reeve job init" writes a first job file.`
   })
   return EXIT_CODES.ok
+}
+
+function listText(jobs: readonly JobStub[], { host, output, settings }: Invocation): string {
+  const isEverywhere = settings.namespace === '*'
+  const rows = jobs.map((job) => [
+    job.ID,
+    ...(isEverywhere ? [job.Namespace] : []),
+    kindOf(job),
+    String(job.Priority),
+    job.Stop ? output.paint('dim', 'stopped') : output.paint(toneOf(job.Status), job.Status),
+    countsOf(job),
+    agoFromNs(job.SubmitTime, host.nowMs()),
+  ])
+  const place = isEverywhere ? ['Namespace'] : []
+  return table(['ID', ...place, 'Type', 'Priority', 'Status', 'Running', 'Submitted'], rows)
+}
+
+function kindOf({ Type, Periodic, ParameterizedJob }: JobStub): string {
+  return `${Type}${Periodic ? ', periodic' : ''}${ParameterizedJob ? ', parameterized' : ''}`
+}
+
+/** `2 (1 starting, 3 queued)`: what runs, and what should. */
+function countsOf({ JobSummary }: JobStub): string {
+  const groups = Object.values(JobSummary.Summary)
+  const sum = (field: 'Running' | 'Starting' | 'Queued' | 'Failed'): number =>
+    groups.reduce((total, group) => total + group[field], 0)
+  const others = (['Starting', 'Queued', 'Failed'] as const)
+    .filter((field) => sum(field) > 0)
+    .map((field) => `${sum(field)} ${field.toLowerCase()}`)
+  return `${sum('Running')}${others.length === 0 ? '' : ` (${others.join(', ')})`}`
+}
+
+async function showOne(invocation: Invocation, { ID, Namespace }: JobStub): Promise<number> {
+  const { client, flags, output } = invocation
+  const at = { params: { job_id: ID }, query: { namespace: Namespace } }
+  const [job, summary, allocations, deployment, evaluations] = await Promise.all([
+    client.v1.readJob(at),
+    client.v1.readJobSummary(at),
+    client.v1.listJobAllocations({ ...at, query: { ...at.query, all: flags.has('all') } }),
+    client.v1.readLatestDeployment(at),
+    client.v1.listJobEvaluations(at),
+  ])
+  const known = {
+    job: job.data,
+    summary: summary.data,
+    allocations: allocations.data,
+    deployment: deployment.data,
+    evaluations: evaluations.data,
+  }
+  const data = {
+    Job: known.job,
+    Summary: known.summary,
+    Allocations: known.allocations,
+    LatestDeployment: known.deployment,
+    Evaluations: known.evaluations,
+  }
+  output.show(data, () => jobText(known, invocation))
+  return EXIT_CODES.ok
+}
+
+async function watch(invocation: Invocation, { ID, Namespace }: JobStub): Promise<number> {
+  const { client, output } = invocation
+  const query = { namespace: Namespace }
+  const { data } = await client.v1.readLatestDeployment({ params: { job_id: ID }, query })
+  if (data === null) {
+    output.say(`Job "${ID}" has no deployment to watch: reeve job status ${ID}`)
+    return EXIT_CODES.ok
+  }
+  const rollout = { namespace: Namespace, jobId: ID, evalId: '', deploymentId: data.ID }
+  const { code, state } = await watchRollout(invocation, rollout)
+  if (output.isForMachines) output.show(state, () => '')
+  return code
 }

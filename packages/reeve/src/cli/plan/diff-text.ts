@@ -1,3 +1,4 @@
+import { formatDurationNs } from '../../kit/duration.ts'
 import type { FieldDiff, JobDiff, ObjectDiff, TaskDiff, TaskGroupDiff } from '@reeve/contract'
 import type { Paint, Tone } from '../output/style.ts'
 
@@ -9,12 +10,18 @@ const MARKS: Readonly<Record<FieldDiff['Type'], readonly [mark: string, tone: To
 }
 const STEP = '  '
 
+interface DiffOptions {
+  readonly paint: Paint
+  /** Also the fields of what is new or gone, which are all of its fields. */
+  readonly isVerbose: boolean
+}
+
 /** What changes in a job, one line for each field; what stays is left out. */
-export function diffText(diff: JobDiff, paint: Paint): string {
+export function diffText(diff: JobDiff, { paint, isVerbose }: DiffOptions): string {
   const lines = [
     line(diff.Type, 0, `Job: "${diff.ID}"`),
-    ...partLines(diff, 1),
-    ...(diff.TaskGroups ?? []).flatMap(groupLines),
+    ...(isWhole(diff.Type) && !isVerbose ? [] : partLines(diff, 1)),
+    ...(diff.TaskGroups ?? []).flatMap((group) => groupLines(group, isVerbose)),
   ]
   return lines
     .map(({ type, text, note }) => {
@@ -36,10 +43,15 @@ function line(type: Line['type'], depth: number, text: string, note = ''): Line 
   return { type, text: `${STEP.repeat(depth)}${text}`, note }
 }
 
-function groupLines(group: TaskGroupDiff): readonly Line[] {
+/** New or gone as a whole. */
+function isWhole(type: Line['type']): boolean {
+  return type === 'Added' || type === 'Deleted'
+}
+
+function groupLines(group: TaskGroupDiff, isVerbose: boolean): readonly Line[] {
   const updates = Object.entries(group.Updates ?? {}).filter(([, count]) => count > 0)
-  const tasks = (group.Tasks ?? []).flatMap(taskLines)
-  const parts = partLines(group, 2)
+  const tasks = (group.Tasks ?? []).flatMap((task) => taskLines(task, isVerbose))
+  const parts = isWhole(group.Type) && !isVerbose ? [] : partLines(group, 2)
   if (group.Type === 'None' && updates.length === 0 && parts.length + tasks.length === 0) return []
   const note = updates
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -48,8 +60,8 @@ function groupLines(group: TaskGroupDiff): readonly Line[] {
   return [line(group.Type, 1, `Group: "${group.Name}"`, note), ...parts, ...tasks]
 }
 
-function taskLines(task: TaskDiff): readonly Line[] {
-  const parts = partLines(task, 3)
+function taskLines(task: TaskDiff, isVerbose: boolean): readonly Line[] {
+  const parts = isWhole(task.Type) && !isVerbose ? [] : partLines(task, 3)
   if (task.Type === 'None' && parts.length === 0) return []
   const note = (task.Annotations ?? []).join(', ')
   return [line(task.Type, 2, `Task: "${task.Name}"`, note), ...parts]
@@ -77,12 +89,18 @@ function objectLines(object: ObjectDiff, depth: number): readonly Line[] {
 }
 
 function fieldText({ Type, Name, Old, New }: FieldDiff): string {
-  if (Type === 'Added') return `${Name}: ${quoted(New)}`
-  if (Type === 'Deleted') return `${Name}: ${quoted(Old)}`
-  return `${Name}: ${quoted(Old)} => ${quoted(New)}`
+  if (Type === 'Added') return `${Name}: ${shown(Name, New)}`
+  if (Type === 'Deleted') return `${Name}: ${shown(Name, Old)}`
+  return `${Name}: ${shown(Name, Old)} => ${shown(Name, New)}`
 }
 
+/** Fields that hold nanoseconds. */
+const DURATIONS = /(?:Deadline|Delay|HealthyTime|Interval|Timeout|Wait|Splay)$/
+const NS_SHOWN_MIN = 1_000_000
+
 /** Texts of several lines (templates, scripts) stay on one, with their ends visible. */
-function quoted(text: string): string {
+function shown(name: string, text: string): string {
+  const isLong = /^\d{7,18}$/.test(text) && Number(text) >= NS_SHOWN_MIN
+  if (DURATIONS.test(name) && isLong) return `"${formatDurationNs(Number(text))}"`
   return JSON.stringify(text)
 }

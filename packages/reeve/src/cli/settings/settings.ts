@@ -15,22 +15,30 @@ export interface ConnectionSettings {
   readonly sources: { readonly address: string; readonly token: string }
 }
 
+/** What this machine knows of servers and tokens. */
+export interface KnownTokens {
+  readonly login: SavedLogin | undefined
+  /** By the address of the agent. */
+  readonly devTokens: Readonly<Record<string, string>>
+}
+
 /** Flags win over the environment, the environment over what `login` keeps. */
 export function connectionSettings(
   flags: Flags,
   environment: Environment,
-  saved: SavedLogin | undefined,
+  saved: KnownTokens,
 ): ConnectionSettings {
   const address = firstOf([
     ['--address', flags.text('address')],
     ['REEVE_ADDR', environment['REEVE_ADDR']],
-    ['"reeve login"', saved?.address],
+    ['"reeve login"', saved.login?.address],
   ]) ?? { from: 'the default', value: DEFAULT_ADDRESS }
   // A token is kept for the server that gave it and never sent to another one.
   const token = firstOf([
     ['--token', flags.text('token')],
     ['REEVE_TOKEN', environment['REEVE_TOKEN']],
-    ['"reeve login"', saved?.tokens[address.value]],
+    ['"reeve login"', saved.login?.tokens[address.value]],
+    ['the dev agent of this machine', saved.devTokens[address.value]],
   ])
   return {
     address: address.value,

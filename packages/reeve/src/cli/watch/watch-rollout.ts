@@ -181,7 +181,6 @@ class RolloutWatch {
     this.leave()
     const { output } = this.#invocation
     const { jobId } = this.#rollout
-    output.note('')
     for (const [name, metrics] of Object.entries(FailedTGAllocs ?? {}))
       output.note(metricsText(name, metrics, output.paint))
     output.note(

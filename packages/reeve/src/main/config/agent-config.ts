@@ -42,6 +42,10 @@ interface ServerConfig {
   readonly enabled: boolean
   /** What a node must show to be let in; undefined lets the server make one at its first start. */
   readonly joinToken: Secret | undefined
+  /** The URL of the PostgreSQL that keeps the state; undefined keeps it in the data directory. */
+  readonly database: Secret | undefined
+  /** What servers that share a database share besides. */
+  readonly clusterKey: Secret | undefined
   readonly presence: PresenceConfig
 }
 

@@ -18,6 +18,8 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
     server: {
       enabled: settings.server,
       joinToken: settings.joinToken,
+      database: settings.database,
+      clusterKey: settings.clusterKey,
       presence: {
         heartbeatMsMin: settings.heartbeatTtlMin,
         heartbeatsPerSecondMax: settings.heartbeatsPerSecond,

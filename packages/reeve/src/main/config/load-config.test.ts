@@ -152,7 +152,13 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
     bind: '127.0.0.1',
     ports: { http: 4646 },
     advertise: { host: '127.0.0.1', httpPort: undefined },
-    server: { enabled: true, joinToken: undefined, presence: DEFAULT_PRESENCE },
+    server: {
+      enabled: true,
+      joinToken: undefined,
+      database: undefined,
+      clusterKey: undefined,
+      presence: DEFAULT_PRESENCE,
+    },
     client: {
       enabled: true,
       servers: [],
@@ -196,8 +202,10 @@ for (const [path, text] of [
 ] as const)
   test(`configuration: ${path} can hold every setting but --dev`, () => {
     const config = anAgentConfig({ files: { [path]: text } })
-    const { joinToken } = config.server
+    const { joinToken, database, clusterKey } = config.server
     assert.equal(joinToken?.reveal(), '0123456789abcdef')
+    assert.equal(database?.reveal(), 'postgres://reeve@db.example/reeve')
+    assert.equal(clusterKey?.reveal(), 'a key of the cluster')
     assert.deepEqual(config, {
       dev: false,
       region: 'eu',
@@ -211,6 +219,8 @@ for (const [path, text] of [
       server: {
         enabled: true,
         joinToken,
+        database,
+        clusterKey,
         presence: {
           heartbeatMsMin: 1_000,
           heartbeatsPerSecondMax: 50,

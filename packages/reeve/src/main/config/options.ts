@@ -4,6 +4,7 @@ import { driverOptions } from './driver-options.ts'
 import { always, depends, option, type Option } from './option.ts'
 import {
   address,
+  databaseUrl,
   duration,
   endpoint,
   host,
@@ -165,6 +166,30 @@ export const options = {
       'Lets a new node in: servers ask for it, nodes show it until they are known. There is no ' +
       'flag, because flags are seen by every user of a machine.',
     read: (config) => config.server.joinToken,
+  }),
+  database: option({
+    kind: databaseUrl,
+    file: ['server', 'database'],
+    environment: 'REEVE_DATABASE',
+    flag: { long: '--database', argument: 'URL' },
+    byDefault: always(undefined, 'none: the state is in the data directory'),
+    help:
+      'The PostgreSQL that keeps the state: servers with the same one are one cluster. Flags are seen ' +
+      'by every user of a machine, so a password belongs in the environment or a password file.',
+    read: (config) => config.server.database,
+  }),
+  clusterKey: option({
+    kind: secret,
+    file: ['server', 'cluster_key'],
+    environment: 'REEVE_CLUSTER_KEY',
+    byDefault: always(
+      undefined,
+      'a server makes one at its first start: `server/sealing-key` in its data directory',
+    ),
+    help:
+      'The secret that the servers of one database share: it seals what is secret in the state and ' +
+      'lets servers know each other. Changing it loses the secrets that were sealed.',
+    read: (config) => config.server.clusterKey,
   }),
   heartbeatTtlMin: option({
     kind: heartbeatTime,

@@ -10,7 +10,14 @@ export interface Resolved {
 
 /** Settings that are right alone and wrong together. */
 export function findContradictions({ settings, originOf }: Resolved): readonly ConfigProblem[] {
-  const { dev, bind } = settings
+  const { dev, bind, database } = settings
+  if (dev && database !== undefined) {
+    const origin = originOf('database')
+    const message =
+      `${subjectOf(options.database, origin)} is given, but --dev keeps its state to itself. ` +
+      'Leave one of them out; --server --client is the same without --dev.'
+    return [{ origin, message }]
+  }
   if (!dev || isLoopback(bind)) return []
   // choices.md, `--dev`: it runs whatever it is sent, without asking who sends it.
   const origin = originOf('bind')

@@ -134,6 +134,17 @@ export const secret: Kind<Secret> = {
   isSecret: true,
 }
 
+/** The address of a database. Secret as a whole, because a password may be in it. */
+export const databaseUrl: Kind<Secret> = {
+  ...textKind<Secret>({
+    name: 'URL of a database',
+    wanted: 'a URL such as postgres://reeve@db.example:5432/reeve',
+    parse: (text) => (/^postgres(ql)?:\/\/.{1,2000}$/.test(text) ? new Secret(text) : undefined),
+    toPlain: (value) => value.toJSON(),
+  }),
+  isSecret: true,
+}
+
 /** Relative to the working directory, but not in a file: it may be read from any. */
 export const path: Kind<string> = {
   name: 'path',

@@ -1,0 +1,87 @@
+import { included, type ItemOf } from '@reeve/sdk'
+import { v2 } from '@reeve/contract'
+import type { Invocation } from '../../command.ts'
+import { EXIT_CODES } from '../../exit-code.ts'
+import { knownFields, sections } from '../../output/known-fields.ts'
+import { findPolicy } from '../find.ts'
+import { organizationOf } from '../organization.ts'
+import { showList } from '../texts.ts'
+
+type Policy = ItemOf<'listOrganizationPolicies'>
+
+export async function runPolicyList(invocation: Invocation): Promise<number> {
+  const { client, flags } = invocation
+  const policies = client.pages('listOrganizationPolicies', {
+    params: await organizationOf(invocation),
+    query: {
+      'filter[kind]': flags.oneOf('kind', v2.POLICY_KINDS),
+      'search[name]': flags.text('search'),
+    },
+  })
+  return await showList(invocation, policies, {
+    heading: ['Name', 'Kind', 'Level', 'Sets', 'Code', 'ID'],
+    row: ({ id, attributes }) => [
+      attributes.name,
+      attributes.kind,
+      attributes['enforcement-level'],
+      String(attributes['policy-set-count']),
+      codeText(attributes),
+      id,
+    ],
+    empty: 'There are no such policies. "reeve policy create FILE" makes one.',
+  })
+}
+
+function codeText({ diagnostics, 'code-size': size }: Policy['attributes']): string {
+  if (size === null) return 'none yet'
+  const isBroken = diagnostics.some(({ severity }) => severity === 'error')
+  return isBroken ? 'does not compile' : `${size} bytes`
+}
+
+export async function runPolicyShow(invocation: Invocation): Promise<number> {
+  const { id } = await findPolicy(invocation, invocation.args[0] ?? '')
+  return await showPolicy(invocation, id)
+}
+
+/** As it is now, with its sets. */
+export async function showPolicy(invocation: Invocation, policyId: string): Promise<number> {
+  const { client, output } = invocation
+  const { data } = await client.v2.readPolicy({
+    params: { policy_id: policyId },
+    query: { include: 'policy_sets' },
+  })
+  const sets = included(data, 'policy-sets').map((set) => set.attributes.name)
+  output.show(data, () =>
+    sections([policyText(data.data, sets), diagnosticsText(data.data.attributes)]),
+  )
+  return EXIT_CODES.ok
+}
+
+function policyText({ id, attributes }: Policy, sets: readonly string[]): string {
+  return knownFields([
+    ['Name', attributes.name],
+    ['ID', id],
+    ['Kind', attributes.kind],
+    ['Level', attributes['enforcement-level']],
+    ['Query', attributes.query ?? ''],
+    ['Description', attributes.description ?? ''],
+    ['Sets', sets.length === 0 ? 'none: it is not enforced' : sets.join(', ')],
+    ['Code', codeText(attributes)],
+    ['Updated', attributes['updated-at'] ?? ''],
+  ])
+}
+
+function diagnosticsText({ diagnostics }: Policy['attributes']): string {
+  return diagnostics
+    .map(({ severity, line, column, message }) => `${severity} ${line},${column}: ${message}`)
+    .join('\n')
+}
+
+export async function runPolicyDownload(invocation: Invocation): Promise<number> {
+  const { client, host } = invocation
+  const { id } = await findPolicy(invocation, invocation.args[0] ?? '')
+  const { data } = await client.v2.downloadPolicy({ params: { policy_id: id } })
+  // Only an answer to a conditional request has no body, and this is none.
+  if (data !== undefined) await host.outBytes(data)
+  return EXIT_CODES.ok
+}

@@ -1,0 +1,61 @@
+import { v2 } from '@reeve/contract'
+import { resource } from '@reeve/sdk'
+import type { Invocation } from '../../command.ts'
+import { EXIT_CODES } from '../../exit-code.ts'
+import { fileBytes, fileJson } from '../../input.ts'
+import { table } from '../../output/table.ts'
+import { findPolicy } from '../find.ts'
+import { findingText } from '../findings.ts'
+import { given } from '../texts.ts'
+
+/** `policy try POLICY INPUT`: the verdict, with the lines that made it. */
+export async function runPolicyTry(invocation: Invocation): Promise<number> {
+  const { client, output } = invocation
+  const [name = '', file = ''] = invocation.args
+  const { id, attributes } = await findPolicy(invocation, name)
+  const input = await fileJson(invocation, file, v2.PLAN_UPLOAD_BYTES_MAX)
+  const { data } = await client.v2.tryPolicy({
+    params: { policy_id: id },
+    body: resource('policy-trials', { input, ...(await codeOf(invocation)) }),
+  })
+  const { status, findings, diagnostics, warnings } = data.data.attributes
+  output.show(data, () =>
+    [
+      `Policy "${attributes.name}" ${output.paint(status === 'passed' ? 'good' : 'bad', status)}.`,
+      ...findings.map((finding) => `  * ${findingText(finding)}`),
+      ...diagnostics.map((one) => `  ${one.severity} ${one.line},${one.column}: ${one.message}`),
+      ...warnings.map((warning) => `  warning: ${warning}`),
+    ].join('\n'),
+  )
+  return status === 'passed' ? EXIT_CODES.ok : EXIT_CODES.refusedByPolicy
+}
+
+/** `policy replay POLICY`: a page of what has happened, judged again. */
+export async function runPolicyReplay(invocation: Invocation): Promise<number> {
+  const { client, flags, output } = invocation
+  const { id } = await findPolicy(invocation, invocation.args[0] ?? '')
+  const attributes = { ...given({ limit: flags.whole('limit') }), ...(await codeOf(invocation)) }
+  const { data } = await client.v2.replayPolicy({
+    params: { policy_id: id },
+    body: resource('policy-replays', attributes),
+  })
+  const { judged, results, 'would-deny': count } = data.data.attributes
+  output.show(data, () => {
+    const denied = results.filter((one) => one['would-deny'])
+    const rows = denied.map((one) => [
+      one.type === 'runs' ? 'run' : 'job',
+      one.version === null ? one.id : `${one.id} version ${one.version}`,
+      one['created-at'] ?? '',
+      one.findings.map(findingText).join('; '),
+    ])
+    return `Of ${judged} it would have denied ${count}.\n${table(['', 'What', 'When', 'Why'], rows)}`
+  })
+  return EXIT_CODES.ok
+}
+
+async function codeOf(invocation: Invocation): Promise<{ readonly code?: string }> {
+  const file = invocation.flags.text('code')
+  if (file === undefined) return {}
+  const bytes = await fileBytes(invocation, file, v2.POLICY_UPLOAD_BYTES_MAX)
+  return { code: new TextDecoder().decode(bytes) }
+}

@@ -1,0 +1,56 @@
+import { v2 } from '@reeve/contract'
+import { resource, toOne } from '@reeve/sdk'
+import type { Invocation } from '../../command.ts'
+import { EXIT_CODES } from '../../exit-code.ts'
+import { fileBytes } from '../../input.ts'
+import { findWorkspace } from '../find.ts'
+import { given } from '../texts.ts'
+import { showRun, STOPPED_BY_POLICY } from './run.ts'
+
+/** Seconds of one question; it is asked again until there is an answer. */
+const WAIT_SECONDS = 30
+
+const JUDGED: readonly v2.RunStatus[] = [
+  ...STOPPED_BY_POLICY,
+  'policy_checked',
+  'post_plan_completed',
+  'confirmed',
+  'applied',
+  'discarded',
+  'canceled',
+  'errored',
+  'planned_and_finished',
+]
+
+/** `run create WORKSPACE PLAN`: makes the run, uploads its plan, waits for the policies. */
+export async function runRunCreate(invocation: Invocation): Promise<number> {
+  const { client, flags, output } = invocation
+  const [name = '', file = ''] = invocation.args
+  const plan = await fileBytes(invocation, file, v2.PLAN_UPLOAD_BYTES_MAX)
+  const { id } = await findWorkspace(invocation, name)
+  const attributes = given({
+    message: flags.text('message'),
+    'plan-only': flags.has('plan-only') || undefined,
+    'auto-apply': flags.has('auto-apply') || undefined,
+  })
+  const { data } = await client.v2.createRun({
+    body: resource('runs', attributes, { workspace: toOne('workspaces', id) }),
+  })
+  const run = data.data
+  output.note(`Run ${run.id} is made; its plan is judged.`)
+  await client.v2.uploadPlan({ params: { plan_id: run.relationships.plan.data.id }, body: plan })
+  for (;;) {
+    const { data: seen } = await client.v2.readRun({
+      params: { run_id: run.id },
+      query: { wait: WAIT_SECONDS },
+      timeoutMs: 0,
+    })
+    if (JUDGED.includes(seen.data.attributes.status)) break
+  }
+  const { attributes: judged } = await showRun(invocation, run.id)
+  if (STOPPED_BY_POLICY.includes(judged.status)) {
+    output.note(`Policies stop it. "reeve run override ${run.id}" passes those that give way.`)
+    return EXIT_CODES.refusedByPolicy
+  }
+  return judged.status === 'errored' ? EXIT_CODES.refusedByPolicy : EXIT_CODES.ok
+}

@@ -1,0 +1,43 @@
+import type { ItemOf } from '@reeve/sdk'
+import type { v2 } from '@reeve/contract'
+import type { Invocation } from '../../command.ts'
+import type { Paint } from '../../output/style.ts'
+import { outcomesText } from '../outcomes.ts'
+import type { Run } from './run.ts'
+
+/** What the policies of both kinds said of a run. */
+export interface Judgements {
+  /** Of native policies: a text with every rule. */
+  readonly checks: readonly { readonly status: string; readonly output: string }[]
+  /** Of the others: by set. */
+  readonly sets: readonly v2.PolicySetVerdict[]
+  readonly stages: readonly ItemOf<'listTaskStages'>[]
+}
+
+export async function readJudgements({ client }: Invocation, run: Run): Promise<Judgements> {
+  const params = { run_id: run.id }
+  const checks: Judgements['checks'][number][] = []
+  for await (const check of client.pages('listPolicyChecks', { params })) {
+    const { data } = await client.v2.readPolicyCheckOutput({
+      params: { policy_check_id: check.id },
+    })
+    checks.push({ status: check.attributes.status, output: data ?? '' })
+  }
+  const stages: ItemOf<'listTaskStages'>[] = []
+  for await (const stage of client.pages('listTaskStages', { params })) stages.push(stage)
+  const sets: v2.PolicySetVerdict[] = []
+  for (const stage of stages) {
+    for (const { id } of stage.relationships['policy-evaluations'].data) {
+      const at = { params: { policy_evaluation_id: id } }
+      for await (const { attributes } of client.pages('listPolicySetOutcomes', at)) {
+        sets.push(attributes)
+      }
+    }
+  }
+  return { checks, sets, stages }
+}
+
+export function judgementsText({ checks, sets }: Judgements, paint: Paint): string {
+  const texts = checks.map(({ status, output }) => `Policy check ${status}.\n${output.trimEnd()}\n`)
+  return [...texts, outcomesText(sets, paint)].filter((text) => text !== '').join('\n')
+}

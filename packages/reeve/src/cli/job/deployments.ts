@@ -1,0 +1,36 @@
+import type { Invocation } from '../command.ts'
+import { EXIT_CODES } from '../exit-code.ts'
+import { shortId, table } from '../output/table.ts'
+import { agoFromNs } from '../output/time.ts'
+import { toneOf } from '../output/tone.ts'
+import { rolloutText } from '../watch/rollout-text.ts'
+import { findJob } from './find-job.ts'
+
+/** `job deployments`: the roll-outs of a job; `--latest` the last one in full. */
+export async function runJobDeployments(invocation: Invocation): Promise<number> {
+  const { client, args, flags, output, host } = invocation
+  const { ID, Namespace } = await findJob(invocation, args[0] ?? '')
+  const { data } = await client.v1.listJobDeployments({
+    params: { job_id: ID },
+    query: { namespace: Namespace, all: flags.has('all') },
+  })
+  const newest = data.toSorted((a, b) => b.CreateIndex - a.CreateIndex)
+  const [latest = null] = newest
+  if (flags.has('latest') && latest !== null) {
+    const state = { jobId: ID, evaluation: undefined, deployment: latest, allocations: [] }
+    output.show(latest, () => rolloutText(state, output.paint))
+    return EXIT_CODES.ok
+  }
+  output.show(flags.has('latest') ? latest : newest, () => {
+    if (newest.length === 0) return `Job "${ID}" has no deployments.`
+    const rows = newest.map((one) => [
+      flags.has('verbose') ? one.ID : shortId(one.ID),
+      String(one.JobVersion),
+      output.paint(toneOf(one.Status), one.Status),
+      agoFromNs(one.CreateTime, host.nowMs()),
+      one.StatusDescription,
+    ])
+    return table(['ID', 'Version', 'Status', 'Created', 'Says'], rows)
+  })
+  return EXIT_CODES.ok
+}

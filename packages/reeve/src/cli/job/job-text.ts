@@ -1,0 +1,112 @@
+import type { AllocationStub, Deployment, Evaluation, Job, JobSummary } from '@reeve/contract'
+import { allocationTable } from '../alloc/allocation-table.ts'
+import type { Invocation } from '../command.ts'
+import { knownFields, sections } from '../output/known-fields.ts'
+import { table } from '../output/table.ts'
+import { agoFromNs, dateFromNs } from '../output/time.ts'
+import { toneOf } from '../output/tone.ts'
+import { metricsText } from '../plan/metrics-text.ts'
+import { rolloutText } from '../watch/rollout-text.ts'
+
+interface KnownJob {
+  readonly job: Job
+  readonly summary: JobSummary
+  readonly allocations: readonly AllocationStub[]
+  readonly deployment: Deployment | null
+  readonly evaluations: readonly Evaluation[]
+}
+
+/** One job: what it is, how its groups do, why something waits, where its allocations are. */
+export function jobText(known: KnownJob, invocation: Invocation): string {
+  const { job, deployment } = known
+  const { paint } = invocation.output
+  return sections([
+    overview(job, invocation),
+    groupText(known.summary, paint),
+    childText(job, known.summary),
+    waitingText(known, invocation),
+    deployment === null || invocation.flags.has('short')
+      ? ''
+      : `${paint('strong', 'Latest deployment')}\n${rolloutText(
+          { jobId: job.ID, evaluation: undefined, deployment, allocations: [] },
+          paint,
+        )}`,
+    allocationsText(known.allocations, invocation),
+  ])
+}
+
+function overview(job: Job, { host, output }: Invocation): string {
+  const { Periodic, ParameterizedJob } = job
+  const status = job.Stop ? 'stopped' : job.Status
+  return knownFields([
+    ['ID', job.ID],
+    ['Name', job.Name === job.ID ? '' : job.Name],
+    ['Namespace', job.Namespace],
+    ['Type', job.Type],
+    ['Priority', String(job.Priority)],
+    ['Datacenters', job.Datacenters.join(', ')],
+    ['Node pool', job.NodePool],
+    ['Status', output.paint(toneOf(status), status)],
+    ['Version', `${job.Version}${job.Stable ? ', stable' : ''}`],
+    ['Submitted', `${dateFromNs(job.SubmitTime)} (${agoFromNs(job.SubmitTime, host.nowMs())})`],
+    [
+      'Periodic',
+      Periodic === null
+        ? ''
+        : `${Periodic.Spec || (Periodic.Specs ?? []).join('; ')} ${Periodic.TimeZone}`,
+    ],
+    ['Parameterized', ParameterizedJob === null ? '' : `payload ${ParameterizedJob.Payload}`],
+    ['Made by', job.ParentID],
+  ])
+}
+
+function groupText({ Summary }: JobSummary, paint: Invocation['output']['paint']): string {
+  const groups = Object.entries(Summary).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const rows = groups.map(([name, group]) => [
+    name,
+    String(group.Queued),
+    String(group.Starting),
+    String(group.Running),
+    group.Failed > 0 ? paint('bad', String(group.Failed)) : '0',
+    String(group.Complete),
+    String(group.Lost),
+    String(group.Unknown),
+  ])
+  const heading = [
+    'Group',
+    'Queued',
+    'Starting',
+    'Running',
+    'Failed',
+    'Complete',
+    'Lost',
+    'Unknown',
+  ]
+  return table(heading, rows)
+}
+
+function childText({ Periodic, ParameterizedJob }: Job, { Children }: JobSummary): string {
+  if (Periodic === null && ParameterizedJob === null) return ''
+  const { Pending, Running, Dead } = Children
+  return `Instances: ${Pending} pending, ${Running} running, ${Dead} dead\n`
+}
+
+/** The evaluation that waits for room says what is missing. */
+function waitingText({ job, evaluations }: KnownJob, { output: { paint } }: Invocation): string {
+  const blocked = evaluations.find(({ Status }) => Status === 'blocked')
+  const failed = Object.entries(blocked?.FailedTGAllocs ?? {}).toSorted(([a], [b]) =>
+    a < b ? -1 : 1,
+  )
+  if (job.Stop || failed.length === 0) return ''
+  const lines = failed.map(([name, metrics]) => metricsText(name, metrics, paint))
+  return `${lines.join('\n')}\nWhat would help: reeve job explain ${job.ID}\n`
+}
+
+function allocationsText(allocations: readonly AllocationStub[], invocation: Invocation): string {
+  if (invocation.flags.has('short')) return ''
+  if (allocations.length === 0) return 'There are no allocations.\n'
+  const newest = allocations.toSorted(
+    (a, b) => b.CreateIndex - a.CreateIndex || (a.ID < b.ID ? -1 : 1),
+  )
+  return `${invocation.output.paint('strong', 'Allocations')}\n${allocationTable(newest, invocation)}`
+}

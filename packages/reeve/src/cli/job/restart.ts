@@ -1,0 +1,106 @@
+import type { AllocationStub } from '@reeve/contract'
+import type { Invocation } from '../command.ts'
+import { EXIT_CODES } from '../exit-code.ts'
+import { CommandFailure, UsageError } from '../failure.ts'
+import { shortId } from '../output/table.ts'
+import { counted } from '../plan/metrics-text.ts'
+import { findJob } from './find-job.ts'
+
+/** `job restart`: the tasks of a job anew, a few allocations at a time. */
+export async function runJobRestart(invocation: Invocation): Promise<number> {
+  const { args, flags, output } = invocation
+  const { ID, Namespace } = await findJob(invocation, args[0] ?? '')
+  if (flags.has('reschedule') && (flags.texts('task').length > 0 || flags.has('all-tasks'))) {
+    throw new UsageError(
+      '--reschedule replaces whole allocations: leave out --task and --all-tasks.',
+    )
+  }
+  const running = await runningAllocations(invocation, { jobId: ID, namespace: Namespace })
+  if (running.length === 0) {
+    throw new CommandFailure(`Job "${ID}" has no running allocation to restart.`, {
+      code: EXIT_CODES.missing,
+      hint: `See how it does with "reeve job status ${ID}".`,
+    })
+  }
+  const size = batchSize(flags.text('batch-size') ?? '1', running.length)
+  const restarted: string[] = []
+  for (let at = 0; at < running.length; at += size) {
+    const batch = running.slice(at, at + size)
+    await Promise.all(batch.map((one) => restartOne(invocation, one)))
+    restarted.push(...batch.map((one) => one.ID))
+    output.say(`${restarted.length} of ${counted(running.length, 'allocation')} restarted.`)
+  }
+  if (output.isForMachines) output.show({ JobID: ID, Restarted: restarted }, () => '')
+  return EXIT_CODES.ok
+}
+
+async function runningAllocations(
+  { client, flags }: Invocation,
+  { jobId, namespace }: { readonly jobId: string; readonly namespace: string },
+): Promise<readonly AllocationStub[]> {
+  const query = { namespace }
+  const { data } = await client.v1.listJobAllocations({ params: { job_id: jobId }, query })
+  const groups = flags.texts('group')
+  return data
+    .filter(
+      ({ ClientStatus, DesiredStatus }) => ClientStatus === 'running' && DesiredStatus === 'run',
+    )
+    .filter(({ TaskGroup }) => groups.length === 0 || groups.includes(TaskGroup))
+    .toSorted((a, b) => (a.Name < b.Name ? -1 : 1))
+}
+
+/** `2`, or `30%` of what runs, at least one. */
+function batchSize(text: string, count: number): number {
+  const [, digits = '', percent] = /^(\d{1,6})(%?)$/.exec(text) ?? []
+  const number = Number(digits)
+  if (digits === '' || number === 0 || (percent === '%' && number > 100)) {
+    throw new UsageError(
+      `--batch-size needs a number such as 2, or a share such as 25%, not "${text}".`,
+    )
+  }
+  return percent === '%' ? Math.max(1, Math.floor((count * number) / 100)) : number
+}
+
+async function restartOne(invocation: Invocation, allocation: AllocationStub): Promise<void> {
+  const { client, flags, output } = invocation
+  const params = { alloc_id: allocation.ID }
+  const query = { namespace: allocation.Namespace }
+  if (flags.has('reschedule')) {
+    await client.v1.stopAllocation({ params, query })
+    const next = await replacementOf(invocation, allocation)
+    output.say(`Allocation ${shortId(allocation.ID)} is replaced by ${shortId(next)}.`)
+    return
+  }
+  const tasks = flags.texts('task')
+  const bodies = flags.has('all-tasks')
+    ? [{ AllTasks: true }]
+    : tasks.length === 0
+      ? [{}]
+      : tasks.map((task) => ({ TaskName: task }))
+  for (const body of bodies) await client.v1.restartAllocation({ params, query, body })
+  output.say(`Allocation ${shortId(allocation.ID)} (${allocation.Name}) is restarted.`)
+}
+
+/** Waits until the allocation that takes its place runs: the next batch must not be one too many. */
+async function replacementOf(
+  { client, signal }: Invocation,
+  { ID, Namespace }: AllocationStub,
+): Promise<string> {
+  const query = { namespace: Namespace }
+  let id = ID
+  for (;;) {
+    const following = client.blocking('readAllocation', { params: { alloc_id: id }, query, signal })
+    for await (const { data } of following) {
+      if (id !== ID && data.ClientStatus === 'running') return id
+      if (id !== ID && ['failed', 'lost'].includes(data.ClientStatus)) {
+        throw new CommandFailure(
+          `Allocation ${shortId(id)}, which replaces ${shortId(ID)}, is ${data.ClientStatus}.`,
+          { hint: `The other ones were left alone. See why: reeve alloc status ${shortId(id)}` },
+        )
+      }
+      if (data.NextAllocation === '') continue
+      id = data.NextAllocation
+      break
+    }
+  }
+}

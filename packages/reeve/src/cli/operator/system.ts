@@ -1,0 +1,37 @@
+import type { Invocation } from '../command.ts'
+import { EXIT_CODES } from '../exit-code.ts'
+import { table } from '../output/table.ts'
+import { toneOf } from '../output/tone.ts'
+
+export async function runSystemGc({ client, output }: Invocation): Promise<number> {
+  await client.v1.collectGarbage()
+  output.say('Everything that has ended is being removed, whatever its age.')
+  return EXIT_CODES.ok
+}
+
+export async function runSystemReconcile({ client, output }: Invocation): Promise<number> {
+  await client.v1.reconcileSummaries()
+  output.say('The allocations of every job are counted again.')
+  return EXIT_CODES.ok
+}
+
+export async function runServerMembers({ client, output }: Invocation): Promise<number> {
+  const { data } = await client.v1.listAgentMembers()
+  const { data: leader } = await client.v1.readLeader()
+  output.show(data, () => {
+    const rows = data.Members.map(({ Name, Addr, Port, Status, Tags }) => {
+      const address = `${Addr}:${Port}`
+      return [
+        Name,
+        address,
+        output.paint(toneOf(Status), Status),
+        address === leader ? 'leader' : '',
+        Tags['build'] ?? '',
+        Tags['dc'] ?? '',
+        Tags['region'] ?? '',
+      ]
+    })
+    return table(['Name', 'Address', 'Status', '', 'Version', 'Datacenter', 'Region'], rows)
+  })
+  return EXIT_CODES.ok
+}

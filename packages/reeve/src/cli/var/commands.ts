@@ -1,0 +1,54 @@
+import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
+
+const PATH: ArgumentSpec = { usage: '<PATH>', help: 'the path of a variable, such as apps/web/db' }
+const CHECK: FlagSpec = {
+  usage: '--check-index <INDEX>',
+  help: 'only if nobody changed it since; 0: only if it is new',
+}
+
+export const varCommands: readonly CommandSpec[] = [
+  {
+    path: 'var list',
+    summary: 'List variables, without their values.',
+    examples: [
+      { line: 'reeve var list', says: 'those that the token may list' },
+      { line: 'reeve var list apps/web/', says: 'whose path begins so' },
+    ],
+    args: [{ usage: '[PREFIX]', help: 'the beginning of paths' }],
+    isRead: true,
+    load: async () => (await import('./var.ts')).runVarList,
+  },
+  {
+    path: 'var get',
+    summary: 'Show a variable.',
+    examples: [
+      { line: 'reeve var get apps/web/db', says: 'all its items' },
+      { line: 'reeve var get --item password apps/web/db', says: 'one value and nothing else' },
+    ],
+    args: [PATH],
+    flags: [{ usage: '--item <KEY>', help: 'only the value of this item' }],
+    isRead: true,
+    load: async () => (await import('./var.ts')).runVarGet,
+  },
+  {
+    path: 'var put',
+    summary: 'Create or change a variable.',
+    examples: [
+      { line: 'reeve var put apps/web/db user=web password=@password.txt', says: 'all its items' },
+      { line: 'reeve var put --merge apps/web/db user=api', says: 'one; the others stay' },
+      { line: 'reeve var put apps/web/tls key=@- < key.pem', says: 'a value from standard input' },
+    ],
+    args: [PATH, { usage: '<ITEMS...>', help: 'KEY=VALUE, or KEY=@FILE for what a file holds' }],
+    flags: [{ usage: '--merge', help: 'keep the items that are not named' }, CHECK],
+    isRead: true,
+    load: async () => (await import('./var.ts')).runVarPut,
+  },
+  {
+    path: 'var purge',
+    summary: 'Delete a variable.',
+    examples: [{ line: 'reeve var purge apps/web/db', says: 'with all its items' }],
+    args: [PATH],
+    flags: [CHECK],
+    load: async () => (await import('./var.ts')).runVarPurge,
+  },
+]

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { aCommandLine } from '../build/cli.ts'
+import { runShellJob } from '../build/cli-jobs.ts'
+import { aTerminal, noTerminal } from '../build/terminal.ts'
+
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
+const REEVE = `'${process.execPath}' '${join(ROOT, 'packages/reeve/src/main/reeve.ts')}'`
+/** Only the native helper can give a task's command a terminal. */
+const HELPER = join(ROOT, 'node_modules/.cache/reeve/reeve-task')
+const skip = noTerminal || (existsSync(HELPER) ? false : 'the native helper was not built')
+
+test('alloc exec in a terminal', { skip }, async (t) => {
+  const reeve = await aCommandLine(t)
+  const [id = ''] = await runShellJob(t, reeve.client, { id: 'web', script: 'exec sleep 1000' })
+  const begin = (command: string) =>
+    aTerminal(t, `${REEVE} ${command}`, {
+      rows: 33,
+      columns: 101,
+      directory: reeve.directory,
+      environment: {
+        PATH: process.env['PATH'] ?? '',
+        HOME: reeve.directory,
+        REEVE_ADDR: reeve.address,
+        NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/reeve'),
+      },
+    })
+
+  await t.test('it is raw, has its size and signals, and ends as the shell does', async () => {
+    const terminal = await begin(`alloc exec -it ${id} /bin/sh`)
+    await terminal.shows(/[#$] $/)
+    assert.equal(terminal.isCooked(), false)
+    terminal.type("PS1=; printf 're%s\\n' ady\r")
+    await terminal.shows('\nready\r\n')
+    terminal.type('stty size\r')
+    await terminal.shows('\n33 101\r\n')
+    terminal.resize(40, 120)
+    terminal.type(`while [ "$(stty size)" != '40 120' ]; do sleep 0.05; done; stty size\r`)
+    await terminal.shows('\n40 120\r\n')
+    terminal.type(`sh -c "printf 'be%s\\n' gun; exec sleep 1000"\r`)
+    await terminal.shows('\nbegun\r\n')
+    terminal.type('\u0003')
+    terminal.type("printf 'st%s\\n' ill\r")
+    await terminal.shows('\nstill\r\n')
+    // Programs that draw go down a line without going to its beginning.
+    terminal.type("stty -onlcr; printf 'a\\nb\\n'; stty onlcr\r")
+    await terminal.shows('a\nb\n')
+    terminal.type('exit 9\r')
+    assert.equal(await terminal.ended, 9)
+    assert.equal(terminal.isCooked(), true)
+  })
+
+  await t.test('it is one without being asked for, and can be left', async () => {
+    const terminal = await begin(`alloc exec ${id} /bin/sh`)
+    await terminal.shows(/[#$] $/)
+    terminal.type('trap "" INT TERM HUP; sleep 1000\r~.')
+    assert.equal(await terminal.ended, 130)
+    await terminal.shows('reeve alloc exec: Left the session.')
+    assert.equal(terminal.isCooked(), true)
+  })
+
+  await t.test('it is none with -i alone', async () => {
+    const terminal = await begin(`alloc exec -i ${id} /bin/sh -c 'tty; cat'`)
+    await terminal.shows('not a tty\r\n')
+    terminal.type('typed\n\u0004')
+    await terminal.shows('typed\r\ntyped\r\n')
+    assert.equal(await terminal.ended, 0)
+  })
+
+  await t.test('colours are for the terminal and not for pipes', async () => {
+    const coloured = await begin('alloc status')
+    assert.equal(await coloured.ended, 0)
+    assert.match(coloured.screen(), /\u001b\[32mrunning\u001b\[0m/)
+    const plain = await begin('alloc status | cat')
+    await plain.ended
+    assert.doesNotMatch(plain.screen(), /\u001b\[32m/)
+  })
+})

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aCommandLine } from '../build/cli.ts'
+
+test('doctor', async (t) => {
+  const reeve = await aCommandLine(t)
+
+  await t.test('a healthy installation has no complaint', async () => {
+    const out = await reeve.ok('doctor')
+    assert.match(out, /✓ The server of the agent at http:\S+ says: ok/)
+    assert.match(out, /✓ The clocks of this machine and of the server agree/)
+    assert.match(out, /✓ The leader is 127\.0\.0\.1:\d+/)
+    assert.match(out, /✓ ACLs are off/)
+    assert.match(out, /✓ 1 node of 1 can take work/)
+    assert.match(out, /✓ No job waits for room/)
+    assert.doesNotMatch(out, /✗/)
+  })
+
+  await t.test('findings are data for machines', async () => {
+    const findings: unknown = JSON.parse(await reeve.ok('doctor --json'))
+    assert.ok(Array.isArray(findings))
+    assert.deepEqual(new Set(findings.map((one) => Object.keys(one)[0])), new Set(['state']))
+  })
+
+  await t.test('a node that takes no work is bad, and says how to open it', async () => {
+    const { data } = await reeve.client.v1.listNodes()
+    const params = { node_id: data[0]?.ID ?? '' }
+    await reeve.client.v1.setNodeEligibility({ params, body: { Eligibility: 'ineligible' } })
+    const { code, out } = await reeve.run('doctor')
+    assert.equal(code, 1)
+    assert.match(out, /✗ No node can take work\./)
+    assert.match(out, /! 1 node is ineligible: "[^"]+"\.\n {2}"reeve node eligibility --enable/)
+    await reeve.client.v1.setNodeEligibility({ params, body: { Eligibility: 'eligible' } })
+  })
+
+  await t.test('a server that does not answer ends the checks', async () => {
+    const { code, out } = await reeve.run('doctor --address http://127.0.0.1:1')
+    assert.equal(code, 1)
+    assert.match(out, /^✗ No server answers at http:\/\/127\.0\.0\.1:1 \(from --address\)/)
+    assert.match(out, /\n {2}Start one with "reeve agent --dev"/)
+    assert.equal(out.split('\n').length, 3)
+  })
+})
