@@ -115,9 +115,9 @@ static void hang_up(session *self) {
     self->kill_at_ms = monotonic_ms() + HANGUP_MS;
     signal_command(self, SIGHUP);
     if (self->ended) return;
-    /* Its own process too, which need not be in front; and a stopped one could not hear it. */
-    (void)kill(self->inside.command, SIGHUP);
-    (void)kill(self->inside.command, SIGCONT);
+    /* Its own group too, which need not be in front; and a stopped one could not hear it. */
+    (void)kill(-self->inside.command, SIGHUP);
+    (void)kill(-self->inside.command, SIGCONT);
 }
 
 static void end_of_input(session *self) {
@@ -172,10 +172,23 @@ static void hear_control(session *self) {
     if (self->word_count >= CONTROL_SIZE - 1) self->word_count = 0;
 }
 
+/*
+ * Without a terminal nothing tells what the command started that its caller has left. Asked before
+ * the command is waited for: until then the number of its group is nobody else's.
+ */
+static void end_group(const session *self) {
+    siginfo_t ended = {0};
+    if (!self->hung_up || self->spec.tty || self->ended) return;
+    if (waitid(P_PID, (id_t)self->inside.command, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        ended.si_pid != 0)
+        (void)kill(-self->inside.command, SIGKILL);
+}
+
 static void reap(session *self) {
     struct signalfd_siginfo got;
     int status;
     while (read(self->signals, &got, sizeof got) == (ssize_t)sizeof got) continue;
+    end_group(self);
     for (pid_t ended; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
         if (ended != self->inside.command) continue;
         self->status = status;

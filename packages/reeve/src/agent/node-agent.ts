@@ -139,7 +139,7 @@ export class NodeAgent {
       workspace,
       say,
       node: () => this.#facts(),
-      allocationIp: (id) => options.networks?.find(id)?.address,
+      allocationIp: (id) => options.networks?.find(id)?.address || undefined,
     })
     this.#remote = this.#makeRemote()
     this.#garbage = this.#makeGarbageWatch()

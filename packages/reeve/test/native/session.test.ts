@@ -1,7 +1,8 @@
 /** Sessions beside a task, with and without a terminal: Spec W, Exec, as the helper sees it. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { test, type TestContext } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { Session, sessionSpec, type SessionEnd } from './session.ts'
 import {
   aLauncher,
@@ -40,6 +41,20 @@ async function outcome(session: Session): Promise<SessionEnd | undefined> {
   const end = await session.ended
   assert.equal(await session.status, end?.code)
   return end
+}
+
+/** Whether a process that has not ended is in the group. */
+function hasLiveGroup(group: number): boolean {
+  return readdirSync('/proc').some((name) => {
+    if (!/^\d+$/.test(name)) return false
+    try {
+      const line = readFileSync(`/proc/${name}/stat`, 'latin1')
+      const [state, , found] = line.slice(line.lastIndexOf(')') + 2).split(' ')
+      return Number(found) === group && state !== 'Z' && state !== 'X'
+    } catch {
+      return false
+    }
+  })
 }
 
 const worlds = [
@@ -170,6 +185,26 @@ for (const { kind, skip } of worlds) {
       await deaf.sees('up')
       deaf.control.end()
       assert.deepEqual(await outcome(deaf), { code: 137, signal: 9 })
+    },
+  )
+
+  test(
+    `${kind} session: without a terminal the hang-up ends what the command started`,
+    { skip, timeout },
+    async (t) => {
+      const world = await aWorld(t, kind)
+      const deaf = 'trap "" HUP; echo $$; exec sleep 300'
+      const script = `sh -c '${deaf}' & sleep 300 & wait`
+      const session = world.open({ args: ['-c', script] })
+      await session.sees('\n')
+      const { pid = 0 } = await session.started
+      session.tell('hangup')
+      assert.deepEqual(await outcome(session), { code: 129, signal: 1 })
+      // Force acts in the kernel's own time.
+      for (let looks = 0; hasLiveGroup(pid); looks += 1) {
+        assert.ok(looks < 1_000, 'something of it is left')
+        await turn()
+      }
     },
   )
 

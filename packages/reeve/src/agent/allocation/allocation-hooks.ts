@@ -66,12 +66,25 @@ async function moveData({ assignment, host, signal }: AllocationHookContext): Pr
   })
 }
 
-/** Reference task-drivers §12: the machine's own and none need nothing here. */
+/** Reference task-drivers §12: the machine's own network needs nothing here. */
 async function setUpNetwork({ assignment, host }: AllocationHookContext): Promise<void> {
   const mode = networkMode(assignment.group)
-  if (mode === 'host' || mode === 'none') return
+  if (mode === 'host') return
+  if (mode === 'none') return setUpAlone({ assignment, host })
   if (host.networks?.mode !== mode) {
     throw new Fault('network', `this node has no network of the mode ${JSON.stringify(mode)}`)
   }
   await host.networks.setUp(assignment.allocation.ID, groupPorts(assignment))
 }
+
+/** An engine of containers keeps them off the network itself. */
+async function setUpAlone({ assignment, host }: NetworkContext): Promise<void> {
+  const drivers = assignment.group.Tasks.map(({ Driver }) => host.drivers.get(Driver))
+  if (drivers.every((driver) => driver?.isolation === 'image')) return
+  if (host.networks === undefined) {
+    throw new Fault('network', 'this node cannot keep tasks off its own network')
+  }
+  await host.networks.setUpAlone(assignment.allocation.ID)
+}
+
+type NetworkContext = Pick<AllocationHookContext, 'assignment' | 'host'>

@@ -20,6 +20,12 @@ function someNetworks(): AllocationNetworks & { readonly calls: string[] } {
       made.set(id, network)
       return Promise.resolve(network)
     },
+    setUpAlone: (id) => {
+      calls.push('alone')
+      const network = { namespacePath: `/ns/${id}`, address: '', interfaceName: '' }
+      made.set(id, network)
+      return Promise.resolve(network)
+    },
     tearDown: (id) => {
       calls.push('down')
       made.delete(id)
@@ -77,7 +83,28 @@ test('a group with a network of its own gets it before its tasks, and loses it a
   assert.equal('NetworkStatus' in bench.runner.currentReport(), false)
 })
 
-for (const mode of ['host', 'none', '']) {
+test('a group that wants no network shares one in which it is alone', async () => {
+  const networks = someNetworks()
+  const bench = await aRunner(withNetwork('none'), { networks })
+  const launch = bench.driver.running[0]?.launch
+  assert.equal(launch?.network.mode, 'none')
+  assert.equal(launch?.network.namespacePath, `/ns/${allocationId(1)}`)
+  assert.deepEqual(launch?.network.hosts, [])
+  assert.equal('REEVE_ALLOC_IP_http' in (launch?.env ?? {}), false)
+  assert.equal('NetworkStatus' in bench.runner.currentReport(), false)
+  await bench.runner.destroy()
+  await bench.runner.ended
+  assert.deepEqual(networks.calls, ['alone', 'down'])
+})
+
+test('a node that cannot keep tasks off its network refuses those that want none', async () => {
+  const bench = await aRunner(withNetwork('none'))
+  await pass(bench.clock, 10)
+  await turn()
+  assert.deepEqual(bench.events('web'), ['Received', 'Setup Failure'])
+})
+
+for (const mode of ['host', '']) {
   test(`the mode ${JSON.stringify(mode)} needs no network of its own`, async () => {
     const bench = await aRunner(withNetwork(mode))
     const network = bench.driver.running[0]?.launch.network

@@ -216,7 +216,8 @@ export class AllocationRunner {
   #network(): Pick<AllocationReport, 'NetworkStatus'> {
     const { networks } = this.#options.host
     const network = networks?.find(this.id)
-    return network === undefined ? {} : { NetworkStatus: networkStatus(this.group, network) }
+    if (network === undefined || network.address === '') return {}
+    return { NetworkStatus: networkStatus(this.group, network) }
   }
 
   #member(task: AgentTask, record: TaskRecord | undefined): Member {

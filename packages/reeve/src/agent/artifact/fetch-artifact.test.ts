@@ -167,7 +167,7 @@ test('a link that the task planted is not followed', async (t) => {
   assert.equal(await readFile(join(outside, 'victim'), 'utf8'), 'whole')
 })
 
-test('a repository is cloned at the wanted commit', async (t) => {
+test('a repository is cloned at the wanted commit, with the modules in it', async (t) => {
   if (spawnSync('git', ['--version']).status !== 0) {
     t.skip('git is not installed')
     return
@@ -192,6 +192,14 @@ test('a repository is cloned at the wanted commit', async (t) => {
     bench.fetch({ source: `git::file://${repository}`, options: { ref: '--upload-pack=x' } }),
   )
   await assert.rejects(bench.fetch({ source: 'git::ext::sh -c "touch /tmp/evil"' }))
+  const outer = join(repository, '../outer')
+  execFileSync('git', ['clone', '-q', repository, outer])
+  const inOuter = ['-C', outer, '-c', 'user.name=a', '-c', 'user.email=a@b']
+  const add = ['-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add']
+  execFileSync('git', [...inOuter, ...add, `file://${repository}`, 'inner'])
+  execFileSync('git', [...inOuter, 'commit', '-qm', 'three'])
+  await bench.fetch({ source: `git::file://${outer}` })
+  assert.equal(await bench.read('local/inner/file'), 'second')
   const closed = await aBench(t)
   await assert.rejects(closed.fetch({ source: `git::file://${repository}` }), {
     message: /git cannot fetch/,

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { lstat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { SMALL_ENV } from './compression.ts'
@@ -47,7 +47,17 @@ export async function fetchGit(fetch: GitFetch): Promise<void> {
   }
   await run([...clone, ...branch, '--', source.address, path])
   if (ref !== '' && !isShallow) await run(['-C', path, 'checkout', '--quiet', ref, '--'])
+  const hasModules = await lstat(join(path, '.gitmodules')).then(
+    (found) => found.isFile(),
+    () => false,
+  )
+  if (!hasModules) return
+  const shallow = isShallow ? ['--depth', depth] : []
+  await run(['-C', path, 'submodule', ...UPDATE_MODULES, ...shallow])
 }
+
+/** Checked out whatever else the repository asks for: its own settings could name a command. */
+const UPDATE_MODULES = ['update', '--quiet', '--init', '--recursive', '--checkout']
 
 async function sshSettings({ source, scratch }: GitFetch): Promise<Record<string, string>> {
   const key = source.options['sshkey']

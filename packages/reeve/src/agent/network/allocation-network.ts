@@ -7,7 +7,7 @@ import type { Interpolator } from '../task/interpolate.ts'
 export interface AllocationNetwork {
   /** Where the kernel keeps it. */
   readonly namespacePath: string
-  /** Its address inside, and the device that has it. */
+  /** Its address inside, and the device that has it; both empty where nobody else is reached. */
   readonly address: string
   readonly interfaceName: string
 }
@@ -22,6 +22,8 @@ export interface AllocationNetworks {
   probe(): Promise<string | undefined>
   /** Safe to repeat: what is there already stays. */
   setUp(allocationId: string, ports: readonly TaskPort[]): Promise<AllocationNetwork>
+  /** A network in which its tasks reach each other and nobody else; as `setUp`. */
+  setUpAlone(allocationId: string): Promise<AllocationNetwork>
   /** What was set up for it, by whichever agent. */
   find(allocationId: string): AllocationNetwork | undefined
   /** Safe to repeat. */
@@ -61,13 +63,13 @@ export function taskNetwork(
   const mode = networkMode(group)
   const hostname = text(wanted?.Hostname ?? '')
   const dns = wanted?.DNS ?? null
+  const address = given?.address ?? ''
   return {
     ...HOST_NETWORK,
     mode,
     namespacePath: given?.namespacePath,
     hostname,
-    hosts:
-      given === undefined || hostname === '' ? [] : [{ address: given.address, names: [hostname] }],
+    hosts: address === '' || hostname === '' ? [] : [{ address, names: [hostname] }],
     dns:
       dns === null
         ? undefined

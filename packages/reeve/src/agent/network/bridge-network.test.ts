@@ -41,6 +41,7 @@ test('a port of the machine leads into the network of an allocation, for real', 
   assert.equal(found.made.address, '172.30.64.2')
   assert.deepEqual(found.again, found.made)
   assert.deepEqual(found.found, found.made)
+  assert.deepEqual(found.alone, { devices: ['lo'], isUp: true })
   assert.ok(found.isGone)
   assert.ok(found.isUnmapped)
 })

@@ -54,6 +54,9 @@ const SETTINGS = bridgeSettings('reeve0', '172.30.64.0/20')
 
 const INSIDE = 'eth0'
 
+/** What an allocation has that reaches nobody. */
+const ALONE: Lease = { address: '', ports: [] }
+
 /**
  * A network namespace for each allocation, joined to a bridge; ports of the machine lead into it by
  * one entry each of a map of the packet filter. The address is saved before anything is made, so
@@ -101,18 +104,27 @@ export class BridgeNetwork implements AllocationNetworks {
   }
 
   setUp(allocationId: string, ports: readonly TaskPort[]): Promise<AllocationNetwork> {
+    return this.#give(allocationId, () => ({ address: this.#freeAddress(), ports }))
+  }
+
+  setUpAlone(allocationId: string): Promise<AllocationNetwork> {
+    return this.#give(allocationId, () => ALONE)
+  }
+
+  #give(allocationId: string, lend: () => Lease): Promise<AllocationNetwork> {
     return this.#inTurn(async () => {
       const known = this.#leases.get(allocationId)
       if (known !== undefined && (await this.#isThere(allocationId))) {
         return this.#network(allocationId, known)
       }
       if (known !== undefined) await this.#remove(allocationId, known)
-      const lease = { address: this.#freeAddress(), ports }
+      const lease = lend()
       this.#leases.set(allocationId, lease)
       await this.#save()
       try {
-        await this.#ready()
-        await this.#make(allocationId, lease)
+        await this.#run('ip', ['netns', 'add', allocationId])
+        await this.#run('ip', ['-n', allocationId, 'link', 'set', 'lo', 'up'])
+        if (lease.address !== '') await this.#join(allocationId, lease)
       } catch (thrown) {
         await this.#remove(allocationId, lease)
         throw thrown
@@ -135,7 +147,8 @@ export class BridgeNetwork implements AllocationNetworks {
   }
 
   #network(allocationId: string, { address }: Lease): AllocationNetwork {
-    return { namespacePath: this.#namespacePath(allocationId), address, interfaceName: INSIDE }
+    const interfaceName = address === '' ? '' : INSIDE
+    return { namespacePath: this.#namespacePath(allocationId), address, interfaceName }
   }
 
   #namespacePath(allocationId: string): string {
@@ -173,10 +186,11 @@ export class BridgeNetwork implements AllocationNetworks {
     this.#isReady = true
   }
 
-  async #make(allocationId: string, { address, ports }: Lease): Promise<void> {
+  /** Joins it to the bridge, and lets ports of the machine lead into it. */
+  async #join(allocationId: string, { address, ports }: Lease): Promise<void> {
+    await this.#ready()
     const { bridge, gateway, prefix } = this.#settings
     const outside = deviceName(allocationId)
-    await this.#run('ip', ['netns', 'add', allocationId])
     await this.#run(
       'ip',
       ['-batch', '-'],
@@ -190,7 +204,6 @@ export class BridgeNetwork implements AllocationNetworks {
       ['-n', allocationId, '-batch', '-'],
       [
         `addr add ${address}/${prefix} dev ${INSIDE}`,
-        `link set lo up`,
         `link set ${INSIDE} up`,
         `route add default via ${gateway}`,
       ].join('\n'),

@@ -156,7 +156,8 @@ function addPorts(vars: Vars, { assignment, task, network }: EnvironmentInput): 
   for (const { Label, HostIP, Value, To } of granted.Shared.Ports ?? []) {
     const port = To > 0 ? To : Value
     addPort(vars, { label: Label, hostIp: HostIP, hostPort: Value, port })
-    if (network !== undefined) addInside(vars, { label: safeName(Label), port, network })
+    if (network === undefined || network.address === '') continue
+    addInside(vars, { label: safeName(Label), port, network })
   }
   // The older form, in which ports belong to a task: the task's own also without its name.
   for (const [owner, { Networks }] of Object.entries(granted.Tasks)) {

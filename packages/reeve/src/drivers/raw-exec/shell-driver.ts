@@ -25,7 +25,7 @@ import { ProcessTree } from './process-tree.ts'
 import { isAlive, ProcessTable, readProc, type ProcessRef } from './processes.ts'
 import { ShellTask, type ShimChild } from './shell-task.ts'
 import { ShimRecords } from './records.ts'
-import { removeLaunch, saveLaunch } from './saved-launch.ts'
+import { loadLaunch, removeLaunch, saveLaunch, type SavedLaunch } from './saved-launch.ts'
 import { isShimCommandLine, SHELL, shimCall } from './shim.ts'
 
 /** How long a shim may take to begin and become the command. */
@@ -69,6 +69,10 @@ export class ShellRawExecDriver implements TaskDriver {
   async start(launch: TaskLaunch): Promise<RunningTask> {
     const { handle, taskDir } = launch
     const config = readConfig(launch.config)
+    if (launch.network.namespacePath !== undefined) {
+      const message = 'a network of its own needs the native helper, which this node has not'
+      throw new Fault('task-unstartable', message)
+    }
     const env = withoutDenied(launch.env, config.deniedVariables)
     const user = launch.user === '' ? undefined : await changeableUser(launch.user)
     const file = await findCommand(config.command, { taskDir, path: env['PATH'] ?? '' })
@@ -116,7 +120,10 @@ export class ShellRawExecDriver implements TaskDriver {
     return claim
   }
 
-  async #attach(handle: TaskHandle, records: ShimRecords, shim: ProcessRef): Promise<Recovery> {
+  async #attach(handle: TaskHandle, records: ShimRecords, said: ProcessRef): Promise<Recovery> {
+    // The task can write this record. Whom it names must be one of its user's, and nobody else's.
+    const isOwn = !isAlive(said) || (await isOwnedBy(said.pid, await loadLaunch(handle)))
+    const shim = isOwn ? said : NOBODY
     const isSessionKnown = isAlive(shim)
     // Read after the look at the shim: it writes before it ends.
     const record = await records.exit()
@@ -139,7 +146,8 @@ export class ShellRawExecDriver implements TaskDriver {
     let lookMs = BEGIN_LOOK_MS
     for (;;) {
       const isOver = child.hasEnded()
-      const shim = await records.shim()
+      const said = await records.shim()
+      const shim = said?.pid === child.pid ? said : undefined
       if (shim !== undefined && (isOver || (await hasBecomeCommand(records)))) {
         if (await records.hasFailedExec()) {
           // It still writes its record; nobody may be at work in the directory that is removed
@@ -188,6 +196,16 @@ export class ShellRawExecDriver implements TaskDriver {
     const status = await withDeadline(promise, deadline)
     if (status !== 7) throw new Fault('task-start', `${SHELL} does not run programs here`)
   }
+}
+
+/** No process at all: only those that carry the marks of the task are its own then. */
+const NOBODY: ProcessRef = { pid: -1, startTime: 0 }
+
+async function isOwnedBy(pid: number, launch: SavedLaunch | undefined): Promise<boolean> {
+  // Without another user the task is whoever the agent is, and may do all this by itself.
+  if (launch?.user === undefined) return true
+  const found = await stat(`/proc/${pid}`).catch(() => undefined)
+  return found?.uid === launch.user.uid
 }
 
 /** True once the process of the task is another program than its shell, or already gone. */
@@ -283,6 +301,7 @@ function watched(child: ChildProcess): ShimChild {
     child.once('exit', (code) => settle(code ?? undefined))
   })
   return {
+    pid: child.pid,
     ended,
     hasEnded: () => child.exitCode !== null || child.signalCode !== null,
     release: () => child.unref(),

@@ -44,6 +44,7 @@ interface ShellTaskOptions {
 }
 
 export interface ShimChild {
+  readonly pid: number | undefined
   /**
    * Settles when the kernel says it ended, with the status it passes on; undefined when a signal
    * ended the shim itself.
@@ -77,10 +78,19 @@ export class ShellTask implements RunningTask {
     const number = signalNumber(name)
     if (number === undefined)
       throw new Fault('task-signal', `no signal is named ${JSON.stringify(name)}`)
-    const task = this.#hasExited ? undefined : await this.#options.records.task()
+    const task = this.#hasExited ? undefined : await this.#ownTask()
     if (task === undefined || !sendSignal(task, number)) {
       throw new Fault('task-gone', 'the task is not running')
     }
+  }
+
+  /** The task may write the record itself: a process that is none of its own is not meant. */
+  async #ownTask(): Promise<ProcessRef | undefined> {
+    const task = await this.#options.records.task()
+    if (task === undefined) return undefined
+    const { pid, startTime } = task
+    const members = await this.#tree.members()
+    return members.find((one) => one.pid === pid && one.startTime === startTime)
   }
 
   async stop({ signal, timeoutMs }: StopRequest): Promise<void> {
