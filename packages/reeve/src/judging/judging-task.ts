@@ -1,9 +1,18 @@
 import { randomInt } from 'node:crypto'
+import { ok, type Result } from '../kit/result.ts'
 import {
   Judge,
+  planCounts,
+  planHasChanges,
+  readPlan,
+  sensitiveTexts,
+  withoutSecrets,
   type AskedPolicy,
+  type AskedSubject,
   type Diagnostic,
   type Judgement,
+  type PlainObject,
+  type PlanFacts,
   type PolicyText,
   type Subject,
 } from '../policy/index.ts'
@@ -27,13 +36,17 @@ export type Question =
   | {
       readonly kind: 'judge'
       readonly subject: string
+      /** The text of a stored plan, which the subject then lacks. */
+      readonly plan: Uint8Array | undefined
       readonly policies: readonly { readonly policy: SentPolicy; readonly params: string }[]
     }
   | { readonly kind: 'diagnose'; readonly policy: SentPolicy }
+  | { readonly kind: 'inspect'; readonly plan: Uint8Array }
 
 export type JudgingOutcome =
   | { readonly kind: 'judged'; readonly judgements: readonly Judgement[] }
   | { readonly kind: 'diagnosed'; readonly diagnostics: readonly Diagnostic[] }
+  | { readonly kind: 'inspected'; readonly facts: Result<PlanFacts, string> }
 
 export interface JudgingHost {
   readonly clock: Pick<Clock, 'nowMs'>
@@ -57,6 +70,7 @@ export class JudgingDesk {
   run({ codes, forget, question }: JudgingTask): JudgingOutcome {
     for (const hash of forget) this.#codes.delete(hash)
     for (const [hash, code] of codes) this.#codes.set(hash, code)
+    if (question.kind === 'inspect') return { kind: 'inspected', facts: inspect(question.plan) }
     if (question.kind === 'diagnose')
       return {
         kind: 'diagnosed',
@@ -66,8 +80,12 @@ export class JudgingDesk {
       policy: this.#withCode(policy),
       params: JSON.parse(params),
     }))
-    const judgements = this.#judge.judge(readSubject(question.subject), asked, this.#options())
-    return { kind: 'judged', judgements }
+    const subject = readSubject(question.subject, question.plan)
+    const judgements = this.#judge.judge(subject, asked, this.#options())
+    if (question.plan === undefined || subject.kind !== 'plan')
+      return { kind: 'judged', judgements }
+    const secrets = sensitiveTexts(subject.plan)
+    return { kind: 'judged', judgements: judgements.map((said) => withoutSecrets(said, secrets)) }
   }
 
   #withCode({ codeHash, ...policy }: SentPolicy): PolicyText {
@@ -89,12 +107,31 @@ export class JudgingDesk {
 }
 
 /** Maps do not survive JSON: they go as lists of entries. */
-export function writeSubject(subject: Subject): string {
+export function writeSubject(subject: AskedSubject): string {
   if (subject.kind === 'plan') return JSON.stringify(subject)
+  if (subject.kind === 'stored-plan') return JSON.stringify({ kind: 'plan', run: subject.run })
   return JSON.stringify({ ...subject, variables: [...subject.variables] })
 }
 
-function readSubject(text: string): Subject {
+function readSubject(text: string, plan: Uint8Array | undefined): Subject {
   const read = JSON.parse(text)
+  if (plan !== undefined) return { ...read, plan: storedPlan(plan) }
   return read.kind === 'plan' ? read : { ...read, variables: new Map(read.variables) }
+}
+
+/** What is stored was read before it was. */
+function storedPlan(bytes: Uint8Array): PlainObject {
+  const plan = readPlan(bytes, decode)
+  return plan.ok ? plan.value : {}
+}
+
+function inspect(bytes: Uint8Array): Result<PlanFacts, string> {
+  const plan = readPlan(bytes, decode)
+  if (!plan.ok) return plan
+  const counts = planCounts(plan.value)
+  return ok({ counts, hasChanges: planHasChanges(plan.value, counts) })
+}
+
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }

@@ -122,3 +122,35 @@ it('too many questions at once are a fault that passes, and no verdict', async (
   assert.deepEqual(await first, [{ status: 'passed', output: [], findings: [] }])
   await thread.stop()
 })
+
+describe('stored plans', () => {
+  const thread = new PolicyThread({ clock: patient, version: '' })
+  after(() => thread.stop())
+  const bytes = (plan: string) => new TextEncoder().encode(plan)
+  const PLAN = bytes(
+    '{"format_version": "1.2", "resource_changes": [{"address": "a", "change": {"actions": ["create"], ' +
+      '"after": {"id": 9007199254740993, "password": "hunter2"}, "after_sensitive": {"password": true}}}]}',
+  )
+
+  it('are read by the thread; numbers keep their digits and secrets are not told', async () => {
+    const code = 'package a\n\ndeny contains c.after if some c in input.plan.resource_changes[_]\n'
+    const policy: PolicyText = { name: 'p', kind: 'opa', query: 'data.a.deny', code }
+    const subject = { kind: 'stored-plan', bytes: PLAN, run: {} } as const
+    const [judgement] = await thread.ask(subject, [{ policy, params: {} }])
+    assert.equal(
+      judgement?.findings[0]?.message,
+      '{"id":9007199254740993,"password":"(sensitive value)"}',
+    )
+  })
+
+  it('are counted, or refused with the reason', async () => {
+    const counts = { additions: 1, changes: 0, destructions: 0, imports: 0, resources: 0 }
+    assert.deepEqual(await thread.inspectPlan(PLAN), {
+      ok: true,
+      value: { counts, hasChanges: true },
+    })
+    const error = 'The plan must have a format_version'
+    assert.deepEqual(await thread.inspectPlan(bytes('{}')), { ok: false, error })
+    assert.equal((await thread.inspectPlan(Uint8Array.of(0xff))).ok, false)
+  })
+})

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../kit/clock.ts'
 import { Fault, OVERLOADED } from '../kit/fault.ts'
+import { err, type Result } from '../kit/result.ts'
 import type {
   AskedPolicy,
+  AskedSubject,
   Diagnostic,
   Judgement,
+  PlanFacts,
   PolicyAsker,
   PolicyText,
-  Subject,
 } from '../policy/index.ts'
 import { ThreadQueue, type ThreadLimits, type ThreadResult } from '../threads/index.ts'
 import {
@@ -61,9 +63,13 @@ export class PolicyThread implements PolicyAsker {
     })
   }
 
-  async ask(subject: Subject, policies: readonly AskedPolicy[]): Promise<readonly Judgement[]> {
+  async ask(
+    subject: AskedSubject,
+    policies: readonly AskedPolicy[],
+  ): Promise<readonly Judgement[]> {
     if (policies.length === 0) return []
-    const text = writeSubject(subject)
+    const plan = subject.kind === 'stored-plan' ? subject.bytes : undefined
+    const text = { subject: writeSubject(subject), plan }
     const all = await this.#judge(text, policies)
     if (typeof all.said !== 'string') return all.said
     // One of them was too much: asked one by one, only that one suffers.
@@ -90,12 +96,23 @@ export class PolicyThread implements PolicyAsker {
     return [{ severity: 'error', line: 1, column: 1, message: this.#complaint(result) }]
   }
 
+  async inspectPlan(plan: Uint8Array): Promise<Result<PlanFacts, string>> {
+    const result = await this.#queue.run(() => ({
+      codes: [],
+      forget: [],
+      question: { kind: 'inspect', plan },
+    }))
+    if (result.kind !== 'done') return err(this.#complaint(result, 'plan'))
+    const { outcome } = result
+    return outcome.kind === 'inspected' ? outcome.facts : err('The plan was not read')
+  }
+
   /** Ends the thread; what is not answered by then fails. */
   stop(): Promise<void> {
     return this.#queue.stop()
   }
 
-  async #judge(subject: string, policies: readonly AskedPolicy[]): Promise<Asked> {
+  async #judge(text: SentSubject, policies: readonly AskedPolicy[]): Promise<Asked> {
     let startMs = 0
     const result = await this.#queue.run(() => {
       // To wait for others costs nothing.
@@ -104,7 +121,7 @@ export class PolicyThread implements PolicyAsker {
         policies.map(({ policy }) => policy),
         (sent) => ({
           kind: 'judge',
-          subject,
+          ...text,
           policies: sent.map((policy, index) => ({
             policy,
             params: JSON.stringify(policies[index]?.params ?? {}),
@@ -137,18 +154,26 @@ export class PolicyThread implements PolicyAsker {
     return { codes, forget, question: question(sent) }
   }
 
-  #complaint(result: Exclude<ThreadResult<JudgingOutcome>, { kind: 'done' }>): string {
+  #complaint(
+    result: Exclude<ThreadResult<JudgingOutcome>, { kind: 'done' }>,
+    what: 'policy' | 'plan' = 'policy',
+  ): string {
     const { msMax, megabytesMax } = this.#limits
     switch (result.kind) {
       case 'too-slow':
-        return `the policy takes longer than ${msMax} ms`
+        return `the ${what} takes longer than ${msMax} ms`
       case 'too-large':
-        return `the policy takes more than ${megabytesMax} MB of memory`
+        return `the ${what} takes more than ${megabytesMax} MB of memory`
       case 'too-many':
         // No verdict: whoever asks is told to come back, and nothing is recorded.
         throw new Fault(OVERLOADED, 'too many questions wait for policies; try again')
     }
   }
+}
+
+interface SentSubject {
+  readonly subject: string
+  readonly plan: Uint8Array | undefined
 }
 
 interface Asked {

@@ -1,13 +1,33 @@
+import type { Result } from '../kit/result.ts'
+import type { PlanCounts } from '../model/index.ts'
 import type { AskedPolicy, Diagnostic, Judgement, PolicyText } from './judgement.ts'
-import type { Subject } from './subject.ts'
+import type { PlainObject, Subject } from './subject.ts'
+
+/** A plan as it is stored: read where policies are asked, since that may take a while. */
+export interface StoredPlanSubject {
+  readonly kind: 'stored-plan'
+  readonly bytes: Uint8Array
+  /** What policies may ask of the run (reference policy-languages §3.4). */
+  readonly run: PlainObject
+}
+
+export type AskedSubject = Subject | StoredPlanSubject
+
+/** What is kept of a plan beside its text. */
+export interface PlanFacts {
+  readonly counts: PlanCounts
+  readonly hasChanges: boolean
+}
 
 /** Asks policies somewhere where it costs requests nothing. */
 export interface PolicyAsker {
   /**
    * One judgement for each policy, in order. Never fails because of a policy: one that takes too
    * long, or too much memory, is `errored` and says so. Where too many ask at once it throws a
-   * fault of kind `overloaded`.
+   * fault of kind `overloaded`. About a stored plan nothing is said that the plan calls sensitive.
    */
-  ask(subject: Subject, policies: readonly AskedPolicy[]): Promise<readonly Judgement[]>
+  ask(subject: AskedSubject, policies: readonly AskedPolicy[]): Promise<readonly Judgement[]>
   diagnose(policy: PolicyText): Promise<readonly Diagnostic[]>
+  /** Reads a large plan there; else why it is none. An asker without it leaves that to others. */
+  inspectPlan?(bytes: Uint8Array): Promise<Result<PlanFacts, string>>
 }

@@ -1,5 +1,8 @@
 // tidy-allow dead-export: enforcement on jobs and runs is its next reader
-export type { PolicyAsker } from './asker.ts'
+export type { AskedSubject, PlanFacts, PolicyAsker } from './asker.ts'
+export { isObject, planCounts, planHasChanges, planOf, readPlan } from './plan-document.ts'
+export { redactPlan, sensitiveTexts, withoutSecrets } from './redact-plan.ts'
+export { writeBundle, type PolicyBundle } from './bundle.ts'
 export { Judge } from './judge.ts'
 export type { AskedPolicy, Diagnostic, JudgeOptions, Judgement, PolicyText } from './judgement.ts'
 export { readManifest, type Manifest, type ManifestPolicy } from './manifest.ts'

@@ -2,15 +2,19 @@ import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '../kit/result.ts'
 import {
   compilePolicy,
+  plainJson,
   show,
+  StaticData,
   Undefined,
   viewOf,
   type CompiledPolicy,
   type Evaluation,
   type NativeProblem,
+  type Position,
   type RuleReport,
   type Value,
 } from '../lang/native/index.ts'
+import { readBundle } from './bundle.ts'
 import type { AskedPolicy, Asking, Diagnostic, Judgement, PolicyText } from './judgement.ts'
 import { FINDINGS_MAX, POLICY_STEPS_MAX, VALUE_LENGTH_MAX } from './limits.ts'
 import { adviceForImport, concernOf, globalsIn, isKnownImport } from './native-data.ts'
@@ -20,27 +24,49 @@ export interface NativePolicy {
   readonly compiled: CompiledPolicy
   /** The only kind of subject that it is about; undefined: any. */
   readonly concern: Subject['kind'] | undefined
+  /** What its set brings along. */
+  readonly statics: StaticData
   readonly warnings: readonly Diagnostic[]
 }
 
 export function compileNative(policy: PolicyText): Result<NativePolicy, readonly Diagnostic[]> {
-  const { name, code } = policy
+  const own = fileOf(policy)
+  const { code, modules, statics } = readBundle(policy.code)
+  const data = new StaticData(new Map(statics.map(([name, text]) => [name, plainJson(text)])))
   const compiled = compilePolicy(
-    { file: `${name}.native`, text: code },
-    { isImport: isKnownImport, adviceFor: adviceForImport, globals: globalsIn(code) },
+    { file: own, text: code },
+    {
+      modules: new Map(
+        modules.map(([name, text]) => [name, { file: `${name}.native`, text }] as const),
+      ),
+      isImport: (path) => isKnownImport(path) || data.has(path),
+      adviceFor: adviceForImport,
+      globals: globalsIn(policy.code),
+    },
   )
-  if (!compiled.ok) return err(compiled.error.map((problem) => diagnostic('error', problem)))
-  const warnings = compiled.value.warnings.map((problem) => diagnostic('warning', problem))
-  return ok({ compiled: compiled.value, concern: concernOf(compiled.value), warnings })
+  const told = (severity: Diagnostic['severity']) => (problem: NativeProblem) =>
+    diagnostic(severity, problem, own)
+  if (!compiled.ok) return err(compiled.error.map(told('error')))
+  const warnings = compiled.value.warnings.map(told('warning'))
+  const concern = concernOf(compiled.value)
+  return ok({ compiled: compiled.value, concern, statics: data, warnings })
 }
 
-function diagnostic(severity: Diagnostic['severity'], { message, position }: NativeProblem) {
-  return { severity, message, line: position.line, column: position.column }
+function fileOf({ name }: PolicyText): string {
+  return `${name}.native`
+}
+
+function diagnostic(
+  severity: Diagnostic['severity'],
+  { message, position: { file, line, column } }: NativeProblem,
+  own: string,
+): Diagnostic {
+  return { severity, message: file === own ? message : `${file}: ${message}`, line, column }
 }
 
 /** Reference policy-languages §1.13. One that does not pass is asked again for its reasons. */
 export function judgeNative(
-  { compiled, concern }: NativePolicy,
+  { compiled, concern, statics }: NativePolicy,
   { policy, params }: AskedPolicy,
   { subject, data, options }: Asking,
 ): Judgement {
@@ -48,7 +74,7 @@ export function judgeNative(
     return { status: 'passed', output: [{ skipped: `it is about a ${concern}` }], findings: [] }
   const evaluate = (explains: boolean): Evaluation =>
     compiled.evaluate({
-      importValue: (path) => data.importValue(path),
+      importValue: (path) => data.importValue(path) ?? statics.value(path),
       globals: data.globals(policy.code),
       params: new Map(Object.entries(params).map(([name, value]) => [name, viewOf(value)])),
       stepsMax: POLICY_STEPS_MAX,
@@ -57,29 +83,40 @@ export function judgeNative(
     })
   const first = evaluate(false)
   if (first.result === 'pass') return { status: 'passed', output: printed(first), findings: [] }
+  const own = fileOf(policy)
   if (first.result === 'error')
-    return { status: 'errored', output: printed(first), findings: errorFindings(first) }
+    return { status: 'errored', output: printed(first), findings: errorFindings(first, own) }
   data.reset()
-  return { status: 'failed', output: printed(first), findings: failureFindings(evaluate(true)) }
+  const findings = failureFindings(evaluate(true), { own, mainAt: compiled.mainAt })
+  return { status: 'failed', output: printed(first), findings }
 }
 
 function printed({ printed: text }: Evaluation): readonly unknown[] {
   return text === '' ? [] : [{ print: text }]
 }
 
-function errorFindings({ error }: Evaluation): readonly v2.PolicyFinding[] {
+function errorFindings({ error }: Evaluation, own: string): readonly v2.PolicyFinding[] {
   if (error === undefined) return []
   const { message, position } = error
-  return [{ rule: null, ...placeOf(position), message }]
+  return [{ rule: null, ...placeOf(position, own), message }]
 }
 
-function placeOf({ line, column }: { readonly line: number; readonly column: number }) {
-  return line === 0 ? { line: null, column: null } : { line, column }
+/** A file is named when it is not the policy's own. */
+function placeOf({ file, line, column }: Position, own: string) {
+  if (line === 0) return { line: null, column: null }
+  return { line, column, ...(file === own ? {} : { file }) }
 }
 
-function failureFindings(evaluation: Evaluation): readonly v2.PolicyFinding[] {
-  const findings = evaluation.rules.filter(isFailing).flatMap(ruleFindings)
-  const main = findings.length === 0 ? [mainFinding(evaluation)] : findings
+interface Places {
+  /** The file of the policy. */
+  readonly own: string
+  readonly mainAt: Position | undefined
+}
+
+function failureFindings(evaluation: Evaluation, places: Places): readonly v2.PolicyFinding[] {
+  const { rules } = evaluation
+  const findings = rules.filter(isFailing).flatMap((rule) => ruleFindings(rule, places.own))
+  const main = findings.length === 0 ? [mainFinding(evaluation, places)] : findings
   return main.slice(0, FINDINGS_MAX)
 }
 
@@ -88,12 +125,12 @@ function isFailing({ value, failures }: RuleReport): boolean {
 }
 
 /** Where a rule only names another one that is not true, that one tells more. */
-function ruleFindings(report: RuleReport): readonly v2.PolicyFinding[] {
+function ruleFindings(report: RuleReport, own: string): readonly v2.PolicyFinding[] {
   const rule = report.name === '' ? null : report.name
   return report.failures.map(({ position, text, value, operands }) => {
     const because = operands.map((operand) => `${operand.text} is ${operand.value}`).join(', ')
     const message = `${text} is ${value}${because === '' ? '' : ` (${because})`}`
-    return { rule, ...placeOf(position), message, ...valueOf(operands) }
+    return { rule, ...placeOf(position, own), message, ...valueOf(operands) }
   })
 }
 
@@ -103,10 +140,13 @@ function valueOf(operands: readonly { readonly value: string }[]): { value?: str
 }
 
 /** The verdict is not a rule: its value is all there is. */
-function mainFinding({ value, undefinedAt, rules }: Evaluation): v2.PolicyFinding {
+function mainFinding(
+  { value, undefinedAt, rules }: Evaluation,
+  { own, mainAt }: Places,
+): v2.PolicyFinding {
   const main = rules.find(({ name }) => name === 'main')
-  const position = undefinedAt ?? main?.position
-  const place = position === undefined ? { line: null, column: null } : placeOf(position)
+  const position = undefinedAt ?? main?.position ?? mainAt
+  const place = position === undefined ? { line: null, column: null } : placeOf(position, own)
   const shown = shownValue(value)
   return { rule: 'main', ...place, message: `main is ${shown}`, value: shown }
 }

@@ -7,13 +7,16 @@ import {
   objectOf,
   ObjectValue,
   SetValue,
+  toJsonText,
   toPlain,
   type CompiledPolicies,
+  type Location,
   type Query,
   type RegoProblem,
   type TraceEvent,
   type Value,
 } from '../lang/rego/index.ts'
+import { readBundle } from './bundle.ts'
 import type { AskedPolicy, Asking, Diagnostic, Judgement, PolicyText } from './judgement.ts'
 import { FINDINGS_MAX, POLICY_STEPS_MAX, VALUE_LENGTH_MAX } from './limits.ts'
 import type { Subject } from './subject.ts'
@@ -26,10 +29,14 @@ export interface OpaPolicy {
 }
 
 export function compileOpa(policy: PolicyText): Result<OpaPolicy, readonly Diagnostic[]> {
-  const file = `${policy.name}.rego`
-  const compiled = compilePolicies({ modules: [{ file, text: policy.code }], version: 'detect' })
-  if (!compiled.ok) return err(compiled.error.map(problemDiagnostic))
-  const query = queryOf(policy)
+  const own = fileOf(policy)
+  const { code, libraries } = readBundle(policy.code)
+  // A set may have its rules in files that no policy is called like.
+  const main = code === '' && libraries.length > 0 ? [] : [{ file: own, text: code }]
+  const others = libraries.map(([file, text]) => ({ file, text }))
+  const compiled = compilePolicies({ modules: [...main, ...others], version: 'detect' })
+  if (!compiled.ok) return err(compiled.error.map((problem) => problemDiagnostic(problem, own)))
+  const query = queryOf(policy.query, code)
   const asked = compiled.value.query(`answer = ${query}`)
   if (!asked.ok)
     return err([
@@ -38,17 +45,21 @@ export function compileOpa(policy: PolicyText): Result<OpaPolicy, readonly Diagn
   return ok({ compiled: compiled.value, query, asked: asked.value, warnings: [] })
 }
 
-function problemDiagnostic({ message, location }: RegoProblem): Diagnostic {
+function fileOf({ name }: PolicyText): string {
+  return `${name}.rego`
+}
+
+function problemDiagnostic({ message, location }: RegoProblem, own: string): Diagnostic {
   return {
     severity: 'error',
-    message,
+    message: location.file === own ? message : `${location.file}: ${message}`,
     line: Math.max(1, location.row),
     column: Math.max(1, location.column),
   }
 }
 
 /** Reference governance §5.2: `data.` is added where it is absent; without a query it is `deny`. */
-function queryOf({ query, code }: PolicyText): string {
+function queryOf(query: string | null, code: string): string {
   if (query !== null && query !== '') return query.startsWith('data.') ? query : `data.${query}`
   const name = /^\s*package\s+([^\s;]+)/m.exec(code)?.[1] ?? ''
   return `data.${name}.deny`
@@ -75,21 +86,26 @@ export function judgeOpa(
   const answer = policy.asked.evaluate(options)
   if (!answer.ok) {
     const { message, location } = answer.error
-    const place = location === undefined ? NOWHERE : { line: location.row, column: location.column }
+    const place = location === undefined ? NOWHERE : placeOf(location, fileOf(text))
     return { status: 'errored', output: [], findings: [{ rule: null, ...place, message }] }
   }
   const value = answer.value[0]?.get('answer')
   const outcome = outcomeOf(value, policy.query)
   if (outcome.status !== 'failed')
     return { ...outcome, output: [...outcome.output, ...lines(printed)] }
-  const places = placesOf(policy, options)
+  const places = placesOf(policy, fileOf(text), options)
   const findings = outcome.output
     .slice(0, FINDINGS_MAX)
     .map((item) => findingOf(item, { places, query: policy.query, name: text.name }))
-  return { status: 'failed', output: outcome.output, findings }
+  return { status: 'failed', output: outcome.output.map(storable), findings }
 }
 
 const NOWHERE = { line: null, column: null }
+
+/** A file is named when it is not the policy's own. */
+function placeOf({ file, row, column }: Location, own: string) {
+  return { line: row, column, ...(file === own ? {} : { file }) }
+}
 
 function lines(printed: readonly string[]): readonly unknown[] {
   return printed.length === 0 ? [] : [{ print: printed.join('\n') }]
@@ -136,23 +152,30 @@ function plainList(plain: unknown): readonly unknown[] {
   return Array.isArray(plain) ? plain : [plain]
 }
 
-type Places = ReadonlyMap<
-  string,
-  { readonly rule: string; readonly line: number; readonly column: number }
->
+interface Place {
+  readonly rule: string
+  readonly line: number
+  readonly column: number
+  readonly file?: string
+}
+
+type Places = ReadonlyMap<string, Place>
 
 /** Which rule gave each message: found by asking again, with a trace. */
-function placesOf(policy: OpaPolicy, options: Parameters<Query['evaluate']>[0]): Places {
-  const places = new Map<string, { rule: string; line: number; column: number }>()
+function placesOf(
+  policy: OpaPolicy,
+  own: string,
+  options: Parameters<Query['evaluate']>[0],
+): Places {
+  const places = new Map<string, Place>()
   const asked = policy.compiled.query(`answer = ${policy.query}`, { explains: true })
   if (!asked.ok) return places
   const path = policy.query.replace(/^data\./, '')
   const trace = (event: TraceEvent) => {
     if (event.type !== 'value' || event.rule.group.path.join('.') !== path) return
-    const { row, column } = event.rule.source.locate(event.rule.rule.at)
+    const location = event.rule.source.locate(event.rule.rule.at)
     const rule = event.rule.group.path.at(-1) ?? ''
-    const place = { rule, line: row, column }
-    places.set(formatValue(event.value), place)
+    places.set(formatValue(event.value), { rule, ...placeOf(location, own) })
   }
   asked.value.evaluate({ ...options, trace })
   return places
@@ -163,14 +186,27 @@ function findingOf(
   { places, query, name }: { places: Places; query: string; name: string },
 ): v2.PolicyFinding {
   const known = places.get(formatValue(fromPlain(plainOf(item)))) ?? soleOf(places)
-  const message = typeof item === 'string' ? item : JSON.stringify(item)
+  const message = typeof item === 'string' ? item : toJsonText(fromPlain(plainOf(item)))
   return {
     rule: known?.rule ?? query.split('.').at(-1) ?? name,
     line: known?.line ?? null,
     column: known?.column ?? null,
+    ...(known?.file === undefined ? {} : { file: known.file }),
     message: message.slice(0, VALUE_LENGTH_MAX),
-    ...(typeof item === 'string' ? {} : { value: item }),
+    ...(typeof item === 'string' ? {} : { value: storable(item) }),
   }
+}
+
+/** Judgements are stored as JSON, which has no long whole numbers; messages keep the digits. */
+function storable(item: unknown): unknown {
+  if (typeof item === 'bigint') return Number(item)
+  if (Array.isArray(item)) return item.map(storable)
+  if (typeof item !== 'object' || item === null) return item
+  const members = Object.entries(item).map(([name, part]): [string, unknown] => [
+    name,
+    storable(part),
+  ])
+  return Object.fromEntries(members)
 }
 
 /** A complete rule gives all messages at once. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { writeBundle } from './bundle.ts'
 import { Judge } from './judge.ts'
 import type { JudgeOptions, Judgement, PolicyText } from './judgement.ts'
 import type { JobSubject, PlainObject, PlanSubject, Subject } from './subject.ts'
@@ -302,6 +303,13 @@ it('parameters of the set reach native policies', () => {
   assert.equal(judge(JOB, { code }).status, 'errored')
 })
 
+it('a verdict that is no rule is told with its place', () => {
+  const { findings } = judge(JOB, { code: 'a = 1\n\nmain = a is 2' })
+  assert.deepEqual(findings, [
+    { rule: 'main', line: 3, column: 1, message: 'main is false', value: 'false' },
+  ])
+})
+
 it('parameters of the set are data of opa policies', () => {
   const code =
     'package a\n\ndeny contains "many" if count(input.job.TaskGroups) > data.parameters.max\n'
@@ -309,6 +317,52 @@ it('parameters of the set are data of opa policies', () => {
   assert.equal(judge(JOB, policy, { max: 1 }).status, 'passed')
   assert.deepEqual(judge(JOB, policy, { max: 0 }).output, ['many'])
   assert.equal(judge(JOB, policy).status, 'passed')
+})
+
+it('a native policy imports what its set brings, and a finding names the file', () => {
+  const code = writeBundle({
+    code: 'import "groups"\nimport "limits"\nmain = rule { groups.small and limits.most is 3 }',
+    modules: [['groups', 'import "limits"\nsmall = rule { limits.most > 5 }']],
+    statics: [['limits', '{"most": 3}']],
+    libraries: [],
+  })
+  const { status, findings } = judge(JOB, { code })
+  assert.equal(status, 'failed')
+  assert.deepEqual(
+    findings.map(({ file, rule, line }) => [file, rule, line]),
+    [
+      ['groups.native', 'small', 2],
+      [undefined, 'main', 3],
+    ],
+  )
+})
+
+it('long numbers in what an opa policy says can be stored, and messages keep their digits', () => {
+  const code = 'package a\n\ndeny contains {"n": [9007199254740993]}\n'
+  const judgement = judge(JOB, { kind: 'opa', code, query: 'data.a.deny' })
+  assert.equal(judgement.findings[0]?.message, '{"n":[9007199254740993]}')
+  const stored: unknown = JSON.parse(JSON.stringify(judgement))
+  assert.deepEqual(stored, judgement)
+})
+
+it('the files of an opa set are compiled together, and a finding names the file', () => {
+  const libraries = [
+    ['lib/names.rego', 'package lib\n\nname := "web"\n'],
+    ['more.rego', 'package a\n\ndeny contains "more"\n'],
+  ] as const
+  const own = 'package a\n\nimport data.lib\n\ndeny contains lib.name\n'
+  const parts = { modules: [], statics: [], libraries }
+  const policy = { kind: 'opa', query: 'data.a.deny' } as const
+  const both = judge(JOB, { ...policy, code: writeBundle({ ...parts, code: own }) })
+  assert.deepEqual(
+    both.findings.map(({ file, line, message }) => [file, line, message]),
+    [
+      ['more.rego', 3, 'more'],
+      [undefined, 5, 'web'],
+    ],
+  )
+  const alone = judge(JOB, { ...policy, code: writeBundle({ ...parts, code: '' }) })
+  assert.deepEqual(alone.output, ['more'])
 })
 
 it('diagnostics name the place', () => {

@@ -34,12 +34,14 @@ test('manifest: every block of a set or a test is read', () => {
   const read = readManifest('native.hcl', SET)
   assert.ok(read.ok, JSON.stringify(read))
   const { policies, modules, statics, params, globals, mocks, expected } = read.value
-  assert.deepEqual(policies, [
+  const listed = policies.map(({ span: _span, ...policy }) => policy)
+  assert.deepEqual(listed, [
     {
       name: 'limits',
       source: './limits.native',
       enforcementLevel: 'hard-mandatory',
       query: undefined,
+      description: undefined,
       params: new Map<string, unknown>([
         ['big', 9007199254740993n],
         ['most', 3],
@@ -50,6 +52,7 @@ test('manifest: every block of a set or a test is read', () => {
       source: undefined,
       enforcementLevel: 'advisory',
       query: 'data.jobs.deny',
+      description: undefined,
       params: new Map(),
     },
   ])

@@ -28,6 +28,8 @@ export interface Manifest {
   readonly params: ReadonlyMap<string, PlainValue>
   readonly globals: ReadonlyMap<string, PlainValue>
   readonly mocks: ReadonlyMap<string, ManifestMock>
+  /** Where blocks stand that only tests have. */
+  readonly testOnly: readonly { readonly type: string; readonly span: Span }[]
   /** The rules that a test expects, by name; undefined without a `test` block. */
   readonly expected: ReadonlyMap<string, PlainValue> | undefined
 }
@@ -39,7 +41,10 @@ export interface ManifestPolicy {
   readonly enforcementLevel: string
   /** What an `opa` policy is asked. */
   readonly query: string | undefined
+  readonly description: string | undefined
   readonly params: ReadonlyMap<string, PlainValue>
+  /** Where it stands, for whoever finds more to say about it. */
+  readonly span: Span
 }
 
 export type ManifestMock =
@@ -52,6 +57,8 @@ const LEVELS: ReadonlySet<string> = new Set([
   'soft-mandatory',
   'hard-mandatory',
 ])
+
+const TEST_BLOCKS: ReadonlySet<string> = new Set(['global', 'mock', 'test'])
 
 const SOURCE: BodySchema = { attributes: { source: { isRequired: true }, format: {} } }
 const VALUE: BodySchema = { attributes: { value: { isRequired: true } } }
@@ -110,11 +117,14 @@ class Reader implements Manifest {
   readonly params = new Map<string, PlainValue>()
   readonly globals = new Map<string, PlainValue>()
   readonly mocks = new Map<string, ManifestMock>()
+  readonly testOnly: { readonly type: string; readonly span: Span }[] = []
   expected: Map<string, PlainValue> | undefined
 
   block(block: DecodedBlock): void {
     const [first = '', second = ''] = block.labels
     const { body } = block
+    if (TEST_BLOCKS.has(block.type))
+      this.testOnly.push({ type: block.type, span: block.headerSpan })
     switch (block.type) {
       case 'policy':
         return this.#policy(first, block)
@@ -123,7 +133,7 @@ class Reader implements Manifest {
       case 'import':
         return this.#importOf(first, second, block)
       case 'param':
-        return void this.params.set(first, plainOf(body.attributes.get('value')?.value))
+        return this.#param(first, block)
       case 'global':
         return void this.globals.set(first, plainOf(body.attributes.get('value')?.value))
       case 'mock':
@@ -146,13 +156,23 @@ class Reader implements Manifest {
       this.refuse(headerSpan, `"${enforcementLevel}" is no level: ${[...LEVELS].join(', ')} are`)
     if (this.policies.some((policy) => policy.name === name))
       this.refuse(headerSpan, `the policy "${name}" is there twice`)
+    const params = body.attributes.get('params')?.value ?? null
+    if (params !== null && !isObject(params))
+      this.refuse(headerSpan, `the params of "${name}" must be an object`)
     this.policies.push({
       name,
       source: textIn(body, 'source'),
       enforcementLevel,
       query: textIn(body, 'query'),
+      description: textIn(body, 'description'),
       params: membersOf(body, 'params'),
+      span: headerSpan,
     })
+  }
+
+  #param(name: string, { body, headerSpan }: DecodedBlock): void {
+    if (this.params.has(name)) this.refuse(headerSpan, `the param "${name}" is there twice`)
+    this.params.set(name, plainOf(body.attributes.get('value')?.value))
   }
 
   #importOf(kind: string, name: string, block: DecodedBlock): void {

@@ -18,13 +18,15 @@ test('readSetManifest: policies by name, with defaults, and the parameters of al
     ok: true,
     value: {
       params: { limit: 3, list: ['a', { b: null }] },
+      modules: new Map(),
+      statics: new Map(),
       policies: [
         {
           name: 'a',
           description: null,
           query: null,
           level: 'advisory',
-          source: './a.native',
+          source: undefined,
           params: {},
         },
         {
@@ -50,14 +52,35 @@ test('readSetManifest: an opa policy is asked its query', () => {
       description: null,
       query: 'data.p.deny',
       level: 'mandatory',
-      source: './p.rego',
+      source: undefined,
       params: {},
     },
   ])
 })
 
 test('readSetManifest: nothing is a set without policies', () => {
-  assert.deepEqual(readSetManifest('native', ''), { ok: true, value: { policies: [], params: {} } })
+  const none = { policies: [], params: {}, modules: new Map(), statics: new Map() }
+  assert.deepEqual(readSetManifest('native', ''), { ok: true, value: none })
+})
+
+test('readSetManifest: modules and static data are told by their names', () => {
+  const read = readSetManifest(
+    'native',
+    'import "module" "m" { source = "./m.native" }\nimport "static" "d" { source = "./d.json" }',
+  )
+  assert.ok(read.ok)
+  assert.deepEqual([...read.value.modules], [['m', './m.native']])
+  assert.deepEqual([...read.value.statics], [['d', './d.json']])
+})
+
+test('readSetManifest: the same as JSON', () => {
+  const text = '{"policy": {"p": {"query": "data.p.deny", "enforcement_level": "mandatory"}}}'
+  const read = readSetManifest('opa', text, 'policies.json')
+  assert.ok(read.ok)
+  assert.deepEqual(
+    read.value.policies.map(({ name, query, level }) => [name, query, level]),
+    [['p', 'data.p.deny', 'mandatory']],
+  )
 })
 
 const REFUSED = [
@@ -66,13 +89,19 @@ const REFUSED = [
   { kind: 'native', text: 'policy {}', says: /native\.hcl:1/ },
   {
     kind: 'native',
-    text: 'policy "p" { enforcement_level = "hard" }',
+    text: 'policy "p" { enforcement_level = "mandatory" }',
     says: /must be one of hard-/,
   },
-  { kind: 'native', text: 'policy "p" { params = [1] }', says: /params must be an object/ },
+  { kind: 'native', text: 'policy "p" { params = [1] }', says: /params of "p" must be an object/ },
+  { kind: 'native', text: 'policy "p" { enforcement_level = "hard" }', says: /is no level/ },
   { kind: 'native', text: 'policy "../p" {}', says: /"\.\.\/p" is no name/ },
   { kind: 'native', text: 'policy "p" {}\npolicy "p" {}', says: /native\.hcl:2.*there twice/ },
   { kind: 'native', text: 'param "p" {}', says: /value/ },
+  {
+    kind: 'native',
+    text: 'param "p" { value = 1 }\nparam "p" { value = 2 }',
+    says: /:2.*there twice/,
+  },
   { kind: 'native', text: 'global "g" { value = 1 }', says: /global/ },
   { kind: 'native', text: 'policy "p" { description = file("/etc/passwd") }', says: /file/ },
   { kind: 'native', text: '['.repeat(10_000), says: /native\.hcl/ },

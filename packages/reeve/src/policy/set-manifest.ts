@@ -1,38 +1,28 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '../kit/result.ts'
-import {
-  ANY,
-  decodeBody,
-  errorAt,
-  formatDiagnostic,
-  makeScope,
-  parse,
-  STRING,
-  toJson,
-  type BodySchema,
-  type DecodedBlock,
-  type DecodedBody,
-  type Diagnostic,
-  type Value,
-} from '../lang/hcl/index.ts'
-import { isPlainObject } from './plain.ts'
+import { errorAt, formatDiagnostic, type Diagnostic } from '../lang/hcl/index.ts'
+import type { PlainValue } from '../lang/native/index.ts'
+import { readManifest, type Manifest, type ManifestPolicy } from './manifest.ts'
 import type { PlainObject } from './subject.ts'
 
 /** What the archive of a policy set says of itself: which files are policies, at which level. */
 export interface SetManifest {
   /** By name. */
-  readonly policies: readonly ManifestPolicy[]
+  readonly policies: readonly SetPolicy[]
   /** For all of them. */
   readonly params: PlainObject
+  /** Files, as written: relative to the manifest. */
+  readonly modules: ReadonlyMap<string, string>
+  readonly statics: ReadonlyMap<string, string>
 }
 
-export interface ManifestPolicy {
+export interface SetPolicy {
   readonly name: string
   readonly description: string | null
   readonly query: string | null
   readonly level: v2.EnforcementLevel
-  /** The file, as written: relative to the manifest. */
-  readonly source: string
+  /** The file, as written; undefined: the one that is called like the policy. */
+  readonly source: string | undefined
   readonly params: PlainObject
 }
 
@@ -42,111 +32,83 @@ export const MANIFEST_FILES = {
   opa: 'policies.hcl',
 } as const satisfies Record<v2.PolicyKind, string>
 
-/** Reference policy-languages §3.5: what a policy block that names no level means. */
-const LEVEL_DEFAULT = 'advisory'
-
-/** Reads a manifest; fails with everything that is wrong in it, a line each. */
-export function readSetManifest(kind: v2.PolicyKind, text: string): Result<SetManifest, string> {
-  const body = parse(text, MANIFEST_FILES[kind])
-  if (!body.ok) return err(textOf(body.error))
-  const decoded = decodeBody(body.value, SCHEMAS[kind], { scope: makeScope() })
-  if (!decoded.ok) return err(textOf(decoded.error))
-  const problems: Diagnostic[] = []
-  const blocks = blocksByName(decoded.value, 'policy', problems)
-  const policies = blocks.map(([name, block]) => readPolicy({ kind, name, block }, problems))
-  const params = blocksByName(decoded.value, 'param', problems).map(
-    ([name, { body: inner }]): [string, Value] => [name, valueIn(inner, 'value') ?? null],
-  )
+/**
+ * Reads the manifest of a set of one kind; fails with everything that is wrong in it, a line each.
+ */
+export function readSetManifest(
+  kind: v2.PolicyKind,
+  text: string,
+  file: string = MANIFEST_FILES[kind],
+): Result<SetManifest, string> {
+  const manifest = readManifest(file, text)
+  if (!manifest.ok) return err(textOf(manifest.error))
+  const { policies, params, modules, statics } = manifest.value
+  const problems = [
+    ...testProblems(manifest.value),
+    ...policies.flatMap((policy) => policyProblems(kind, policy)),
+  ]
   if (problems.length > 0) return err(textOf(problems))
   return ok({
-    policies,
-    params: Object.fromEntries(params.map(([name, one]) => [name, plain(one)])),
+    policies: policies
+      .map((policy) => setPolicy(kind, policy))
+      .toSorted((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)),
+    params: plainObject(params),
+    modules,
+    statics,
   })
 }
 
-const shared = {
-  source: { type: STRING },
-  enforcement_level: { type: STRING },
-  description: { type: STRING },
-  params: { type: ANY },
-} as const
-
-function schemaOf(policy: NonNullable<BodySchema['attributes']>): BodySchema {
-  const value = { type: ANY, isRequired: true }
-  return {
-    blocks: {
-      policy: { labels: ['name'], body: { attributes: policy } },
-      param: { labels: ['name'], body: { attributes: { value } } },
-    },
-  }
-}
-
-const SCHEMAS: Readonly<Record<v2.PolicyKind, BodySchema>> = {
-  native: schemaOf(shared),
-  opa: schemaOf({ ...shared, query: { type: STRING, isRequired: true } }),
-}
-
-/** Blocks of a type by their label, each of which must be there once. */
-function blocksByName(
-  { blocks }: DecodedBody,
-  type: string,
-  problems: Diagnostic[],
-): readonly (readonly [string, DecodedBlock])[] {
-  const found = new Map<string, DecodedBlock>()
-  for (const block of blocks) {
-    const [name = ''] = block.labels
-    if (block.type !== type) continue
-    if (found.has(name))
-      problems.push(
-        errorAt(block.headerSpan, 'Duplicate block', `${type} "${name}" is there twice.`),
-      )
-    found.set(name, block)
-  }
-  return [...found].toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-}
-
-interface PolicyBlock {
-  readonly kind: v2.PolicyKind
-  readonly name: string
-  readonly block: DecodedBlock
-}
-
-function readPolicy({ kind, name, block }: PolicyBlock, problems: Diagnostic[]): ManifestPolicy {
-  const { body, headerSpan } = block
-  const refuse = (detail: string): void =>
-    void problems.push(errorAt(headerSpan, 'Unsuitable policy', detail))
-  if (!NAME.test(name) || name.length > v2.NAME_LENGTH_MAX)
-    refuse(`"${name}" is no name: letters, numbers, - and _, at most ${v2.NAME_LENGTH_MAX}.`)
-  const levels: readonly v2.EnforcementLevel[] = v2.ENFORCEMENT_LEVELS[kind]
-  const given = textIn(body, 'enforcement_level') ?? LEVEL_DEFAULT
-  const level = levels.find((one) => one === given)
-  if (level === undefined) refuse(`enforcement_level must be one of ${levels.join(', ')}.`)
-  const params = plain(valueIn(body, 'params') ?? {})
-  if (!isPlainObject(params)) refuse('params must be an object.')
-  return {
-    name,
-    description: textIn(body, 'description') ?? null,
-    query: textIn(body, 'query') ?? null,
-    level: level ?? LEVEL_DEFAULT,
-    source: textIn(body, 'source') ?? `./${name}${v2.POLICY_FILE_SUFFIXES[kind]}`,
-    params: isPlainObject(params) ? params : {},
-  }
+function testProblems({ testOnly }: Manifest): readonly Diagnostic[] {
+  return testOnly.map(({ type, span }) =>
+    errorAt(span, 'Unsuitable block', `A set has no ${type}: it belongs to a test.`),
+  )
 }
 
 const NAME = new RegExp(v2.POLICY_NAME_PATTERN)
 
-function valueIn(body: DecodedBody, name: string): Value | undefined {
-  return body.attributes.get(name)?.value
+function policyProblems(
+  kind: v2.PolicyKind,
+  { name, enforcementLevel, query, span }: ManifestPolicy,
+): readonly Diagnostic[] {
+  const levels: readonly string[] = v2.ENFORCEMENT_LEVELS[kind]
+  const found: string[] = []
+  if (!NAME.test(name) || name.length > v2.NAME_LENGTH_MAX)
+    found.push(`"${name}" is no name: letters, numbers, - and _, at most ${v2.NAME_LENGTH_MAX}.`)
+  if (!levels.includes(enforcementLevel))
+    found.push(`enforcement_level must be one of ${levels.join(', ')}.`)
+  if (kind === 'opa' && query === undefined) found.push('An opa policy needs a query.')
+  if (kind === 'native' && query !== undefined) found.push('A native policy has no query.')
+  return found.map((detail) => errorAt(span, 'Unsuitable policy', detail))
 }
 
-function textIn(body: DecodedBody, name: string): string | undefined {
-  const value = valueIn(body, name)
-  return typeof value === 'string' ? value : undefined
+function setPolicy(kind: v2.PolicyKind, policy: ManifestPolicy): SetPolicy {
+  const { name, description, query, source, params, enforcementLevel } = policy
+  const levels: readonly v2.EnforcementLevel[] = v2.ENFORCEMENT_LEVELS[kind]
+  return {
+    name,
+    description: description ?? null,
+    query: query ?? null,
+    // Others were refused; what names no level has the lightest, which every kind knows.
+    level: levels.find((level) => level === enforcementLevel) ?? 'advisory',
+    source,
+    params: plainObject(params),
+  }
 }
 
-function plain(value: Value): PlainObject[string] {
-  // JSON is plain data.
-  return JSON.parse(toJson(value)) as PlainObject[string]
+function plainObject(members: ReadonlyMap<string, PlainValue>): PlainObject {
+  return Object.fromEntries([...members].map(([name, value]) => [name, storable(value)]))
+}
+
+/** Rows are stored as JSON, which has no whole numbers of any length. */
+function storable(value: PlainValue): PlainValue {
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (isList(value)) return value.map(storable)
+  return plainObject(new Map(Object.entries(value)))
+}
+
+function isList(value: PlainValue): value is readonly PlainValue[] {
+  return Array.isArray(value)
 }
 
 function textOf(diagnostics: readonly Diagnostic[]): string {

@@ -114,9 +114,10 @@ export function objectionText({ set, outcome }: Objection): readonly string[] {
   return findings.map((finding) => `${head}: ${findingText(finding)}`)
 }
 
-function findingText({ rule, line, column, message }: v2.PolicyFinding): string {
+function findingText({ rule, file, line, column, message }: v2.PolicyFinding): string {
   const parts = [
     rule === null ? '' : `rule ${rule}`,
+    file ?? '',
     line === null ? '' : `line ${line}`,
     column === null ? '' : `column ${column}`,
   ].filter((part) => part !== '')

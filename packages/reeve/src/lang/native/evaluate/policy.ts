@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../../kit/result.ts'
 import { PROBLEM_COUNT_MAX } from '../limits.ts'
-import type { NativeProblem } from '../syntax/source.ts'
+import type { NativeProblem, Position } from '../syntax/source.ts'
 import { execute, type EvaluateOptions, type Evaluation } from './execute.ts'
 import { assignedNames } from './scope.ts'
 import { compileProgram, type Program, type ProgramText } from './program.ts'
@@ -26,6 +26,8 @@ export interface CompiledPolicy {
   readonly imports: readonly string[]
   /** The variables of the host that its text mentions and never assigns itself. */
   readonly globals: readonly string[]
+  /** Where the file assigns its verdict last; undefined when only a function does. */
+  readonly mainAt: Position | undefined
   evaluate(options: EvaluateOptions): Evaluation
 }
 
@@ -47,9 +49,17 @@ export function compilePolicy(
     })),
     imports: [...new Set(programs.flatMap(({ imports }) => imports.map(({ path }) => path)))],
     globals: globalsOf(main, options.globals ?? []),
+    mainAt: mainPosition(main),
     evaluate: (evaluation) =>
       execute({ main, modules: linker.modules, globals: options.globals ?? [] }, evaluation),
   })
+}
+
+function mainPosition({ tree, source }: Program): Position | undefined {
+  const assignment = tree.statements.findLast(
+    (statement) => statement.kind === 'assign' && statement.target.name === 'main',
+  )
+  return assignment === undefined ? undefined : source.positionAt(assignment.spot.start)
 }
 
 function globalsOf({ tree }: Program, globals: readonly string[]): readonly string[] {

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { MASK, redactPlan, sensitiveTexts, withoutSecrets } from './redact-plan.ts'
+import type { PlainObject } from './subject.ts'
+
+const SECRET = 'do-not-tell'
+
+/** A plan with one change. */
+function aPlan(change: PlainObject): PlainObject {
+  return { format_version: '1.2', resource_changes: [{ address: 'a', change }] }
+}
+
+const cases: readonly {
+  readonly name: string
+  readonly plan: PlainObject
+  readonly hides: readonly string[]
+}[] = [
+  {
+    name: 'a member that is marked',
+    plan: aPlan({ after: { a: SECRET, b: 'open' }, after_sensitive: { a: true } }),
+    hides: [SECRET],
+  },
+  {
+    name: 'a whole value that is marked',
+    plan: aPlan({ before: { a: { b: SECRET } }, before_sensitive: true }),
+    hides: [SECRET],
+  },
+  {
+    name: 'an item of a list',
+    plan: aPlan({ after: { a: ['open', SECRET] }, after_sensitive: { a: [false, true] } }),
+    hides: [SECRET],
+  },
+  {
+    name: 'a drift',
+    plan: {
+      format_version: '1.2',
+      resource_drift: [{ change: { after: { a: SECRET }, after_sensitive: { a: true } } }],
+    },
+    hides: [SECRET],
+  },
+  {
+    name: 'an output that changes',
+    plan: {
+      format_version: '1.2',
+      output_changes: { x: { after: SECRET, after_sensitive: true } },
+    },
+    hides: [SECRET],
+  },
+  {
+    name: 'an output and a resource of a module in a module',
+    plan: {
+      format_version: '1.2',
+      planned_values: {
+        outputs: { x: { sensitive: true, value: SECRET } },
+        root_module: {
+          child_modules: [
+            {
+              child_modules: [
+                { resources: [{ values: { a: 'deep-secret' }, sensitive_values: { a: true } }] },
+              ],
+            },
+          ],
+        },
+      },
+    },
+    hides: [SECRET, 'deep-secret'],
+  },
+  {
+    name: 'the state before',
+    plan: {
+      format_version: '1.2',
+      prior_state: { values: { outputs: { x: { sensitive: true, value: SECRET } } } },
+    },
+    hides: [SECRET],
+  },
+  {
+    name: 'a variable that is declared sensitive, and its default',
+    plan: {
+      format_version: '1.2',
+      variables: { p: { value: SECRET } },
+      configuration: {
+        root_module: {
+          variables: { p: { sensitive: true, default: 'default-secret' } },
+          module_calls: {
+            m: { module: { variables: { q: { sensitive: true, default: 'inner-secret' } } } },
+          },
+        },
+      },
+    },
+    hides: [SECRET, 'default-secret', 'inner-secret'],
+  },
+]
+for (const { name, plan, hides } of cases)
+  test(`redactPlan hides ${name}`, () => {
+    const text = JSON.stringify(redactPlan(plan))
+    for (const secret of hides) assert.equal(text.includes(secret), false, secret)
+    assert.ok(text.includes(MASK))
+    assert.deepEqual(new Set(sensitiveTexts(plan)), new Set(hides))
+  })
+
+test('redactPlan leaves what is not marked, and that there is nothing', () => {
+  const plan = aPlan({
+    after: { a: null, b: 'open' },
+    after_sensitive: { a: true, c: true },
+    after_unknown: { d: true },
+  })
+  assert.deepEqual(redactPlan(plan), plan)
+})
+
+test('redactPlan takes documents of any shape', () => {
+  fc.assert(
+    fc.property(fc.object(), (given) => {
+      // fc.object makes plain data.
+      const plan = { ...given, resource_changes: [given, given['a'] ?? null] } as PlainObject
+      assert.doesNotThrow(() => redactPlan(plan))
+    }),
+  )
+})
+
+test('withoutSecrets hides what a policy repeats, the longer secret first', () => {
+  const outcome = {
+    policy_name: 'p',
+    enforcement_level: 'advisory',
+    effective_level: 'advisory',
+    query: null,
+    status: 'failed',
+    description: null,
+    output: [{ print: 'a secret and a secret-two', many: ['x secret'] }, 12345],
+    findings: [{ rule: null, line: 1, column: 1, message: 'is "secret-two"', value: 'secret' }],
+  } as const
+  const hidden = withoutSecrets(outcome, ['secret-two', 'secret', '12345'])
+  assert.deepEqual(hidden.output, [{ print: `a ${MASK} and a ${MASK}`, many: [`x ${MASK}`] }, MASK])
+  assert.deepEqual(hidden.findings, [
+    { rule: null, line: 1, column: 1, message: `is "${MASK}"`, value: MASK },
+  ])
+})

@@ -1,0 +1,202 @@
+import type { v2 } from '@reeve/contract'
+import { isObject, listOf, objectOf } from './plan-document.ts'
+import type { PlainObject } from './subject.ts'
+
+/** What stands where a sensitive value was. */
+export const MASK = '(sensitive value)'
+
+/** Shorter ones are in every text. */
+const SECRET_CHARS_MIN = 4
+
+/** Values that are looked for in what policies say. */
+const SECRETS_MAX = 1_000
+
+type Plain = Readonly<Record<string, unknown>>
+
+/**
+ * The plan as the API shows it: what `before_sensitive`, `after_sensitive`, `sensitive_values` and
+ * `sensitive` mark is masked (reference §5.4). Policies get the plan as it is.
+ */
+export function redactPlan(plan: PlainObject): Plain {
+  return new Redaction().plan(plan)
+}
+
+/** The values that `redactPlan` hides, as texts. The longest first: one may be in another. */
+export function sensitiveTexts(plan: PlainObject): readonly string[] {
+  const redaction = new Redaction()
+  redaction.plan(plan)
+  return [...redaction.found].toSorted((a, b) => b.length - a.length)
+}
+
+class Redaction {
+  readonly found = new Set<string>()
+
+  plan(plan: Plain): Plain {
+    return {
+      ...plan,
+      ...this.#mapped(plan, 'resource_changes', (list) => listOf(list).map(this.#entry)),
+      ...this.#mapped(plan, 'resource_drift', (list) => listOf(list).map(this.#entry)),
+      ...this.#mapped(plan, 'output_changes', (map) => eachOf(map, this.#change)),
+      ...this.#mapped(plan, 'planned_values', this.#values),
+      ...this.#mapped(plan, 'prior_state', (state) => ({
+        ...objectOf(state),
+        ...this.#mapped(objectOf(state), 'values', this.#values),
+      })),
+      ...this.#mapped(plan, 'variables', (map) => this.#variables(map, plan)),
+      ...this.#mapped(plan, 'configuration', (configuration) => ({
+        ...objectOf(configuration),
+        ...this.#mapped(objectOf(configuration), 'root_module', this.#declarations),
+      })),
+    }
+  }
+
+  #mapped(owner: Plain, name: string, map: (value: unknown) => unknown): Plain {
+    return owner[name] === undefined || owner[name] === null ? {} : { [name]: map(owner[name]) }
+  }
+
+  readonly #entry = (entry: unknown): unknown =>
+    isObject(entry) ? { ...entry, ...this.#mapped(entry, 'change', this.#change) } : entry
+
+  readonly #change = (change: unknown): unknown => {
+    if (!isObject(change)) return change
+    const { before, after } = change
+    return {
+      ...change,
+      ...(before === undefined ? {} : { before: this.#masked(before, change['before_sensitive']) }),
+      ...(after === undefined ? {} : { after: this.#masked(after, change['after_sensitive']) }),
+    }
+  }
+
+  /** A values representation: outputs and modules. */
+  readonly #values = (values: unknown): unknown => {
+    if (!isObject(values)) return values
+    return {
+      ...values,
+      ...this.#mapped(values, 'outputs', (map) =>
+        eachOf(map, (output) =>
+          isObject(output) && output['sensitive'] === true
+            ? { ...output, value: this.#hidden(output['value']) }
+            : output,
+        ),
+      ),
+      ...this.#mapped(values, 'root_module', this.#module),
+    }
+  }
+
+  readonly #module = (module: unknown): unknown => {
+    if (!isObject(module)) return module
+    return {
+      ...module,
+      ...this.#mapped(module, 'resources', (list) =>
+        listOf(list).map((one) =>
+          isObject(one)
+            ? { ...one, values: this.#masked(one['values'], one['sensitive_values']) }
+            : one,
+        ),
+      ),
+      ...this.#mapped(module, 'child_modules', (list) => listOf(list).map(this.#module)),
+    }
+  }
+
+  /** Whether a variable is sensitive stands where it is declared. */
+  #variables(map: unknown, plan: Plain): unknown {
+    const root = objectOf(objectOf(plan['configuration'])['root_module'])
+    const declared = objectOf(root['variables'])
+    return Object.fromEntries(
+      Object.entries(objectOf(map)).map(([name, variable]): [string, unknown] => {
+        const isSensitive = objectOf(declared[name])['sensitive'] === true
+        if (!isSensitive || !isObject(variable)) return [name, variable]
+        return [name, { ...variable, value: this.#hidden(variable['value']) }]
+      }),
+    )
+  }
+
+  /** A module's configuration: what its sensitive variables are unless something is given. */
+  readonly #declarations = (module: unknown): unknown => {
+    if (!isObject(module)) return module
+    return {
+      ...module,
+      ...this.#mapped(module, 'variables', (map) =>
+        eachOf(map, (variable) =>
+          isObject(variable) && variable['sensitive'] === true && 'default' in variable
+            ? { ...variable, default: this.#hidden(variable['default']) }
+            : variable,
+        ),
+      ),
+      ...this.#mapped(module, 'module_calls', (map) =>
+        eachOf(map, (call) =>
+          isObject(call) ? { ...call, ...this.#mapped(call, 'module', this.#declarations) } : call,
+        ),
+      ),
+    }
+  }
+
+  /** `mark` is true, or has the shape of the value with true where something is sensitive. */
+  #masked(value: unknown, mark: unknown): unknown {
+    if (mark === true) return this.#hidden(value)
+    if (Array.isArray(value) && Array.isArray(mark))
+      return value.map((item, i) => this.#masked(item, mark[i]))
+    if (!isObject(value) || !isObject(mark)) return value
+    return Object.fromEntries(
+      Object.entries(value).map(([name, part]): [string, unknown] => [
+        name,
+        this.#masked(part, Object.hasOwn(mark, name) ? mark[name] : undefined),
+      ]),
+    )
+  }
+
+  #hidden(value: unknown): unknown {
+    // That there is nothing is no secret.
+    if (value === null || value === undefined) return null
+    this.#note(value)
+    return MASK
+  }
+
+  #note(value: unknown): void {
+    if (this.found.size >= SECRETS_MAX) return
+    if (typeof value === 'object' && value !== null)
+      for (const part of Object.values(value)) this.#note(part)
+    else if (typeof value !== 'boolean' && String(value).length >= SECRET_CHARS_MIN)
+      this.found.add(String(value))
+  }
+}
+
+function eachOf(map: unknown, change: (value: unknown) => unknown): unknown {
+  return Object.fromEntries(
+    Object.entries(objectOf(map)).map(([name, value]): [string, unknown] => [name, change(value)]),
+  )
+}
+
+interface Spoken {
+  readonly output: readonly unknown[]
+  readonly findings: readonly v2.PolicyFinding[]
+}
+
+/** What a policy said, without the sensitive values of the plan that it may have repeated. */
+export function withoutSecrets<Said extends Spoken>(
+  outcome: Said,
+  secrets: readonly string[],
+): Said {
+  if (secrets.length === 0) return outcome
+  return {
+    ...outcome,
+    output: outcome.output.map((item) => maskedValue(item, secrets)),
+    findings: outcome.findings.map((finding) => ({
+      ...finding,
+      message: maskedText(finding.message, secrets),
+      ...(finding.value === undefined ? {} : { value: maskedValue(finding.value, secrets) }),
+    })),
+  }
+}
+
+function maskedValue(value: unknown, secrets: readonly string[]): unknown {
+  if (typeof value === 'string') return maskedText(value, secrets)
+  if (typeof value === 'number') return secrets.includes(String(value)) ? MASK : value
+  if (Array.isArray(value)) return value.map((item: unknown) => maskedValue(item, secrets))
+  if (!isObject(value)) return value
+  return eachOf(value, (part) => maskedValue(part, secrets))
+}
+
+function maskedText(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((left, secret) => left.replaceAll(secret, MASK), text)
+}
