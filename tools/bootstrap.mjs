@@ -61,6 +61,10 @@ async function main([name, ...args]) {
     const { setUpContainers } = await import('./setup/containers.mjs')
     await setUpContainers(root)
   }
+  if (name === 'test' && args.every((filter) => /postgres|storage|cluster/.test(filter))) {
+    const { setUpPostgres } = await import('./setup/postgres.mjs')
+    await setUpPostgres(root)
+  }
 
   const { default: child } = await import('./setup/child.cjs')
   const { findRuntime, MISSING_RUNTIME } = await import('./setup/runtime.cjs')

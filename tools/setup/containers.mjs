@@ -59,25 +59,29 @@ function thisMachine(root) {
       process.getuid?.() === 0 &&
       fs.existsSync('/etc/debian_version') &&
       fs.existsSync(path.join(root, TESTS)),
-    wasTried: () => {
-      const found = fs.statSync(tried, { throwIfNoEntry: false })
-      return found !== undefined && Date.now() - found.mtimeMs < TRIED_MS_MAX
-    },
-    noteTried: () => {
-      try {
-        fs.mkdirSync(path.dirname(tried), { recursive: true })
-        fs.writeFileSync(tried, '')
-      } catch (error) {
-        if (!['EACCES', 'EROFS', 'EPERM'].includes(error.code)) throw error
-      }
-    },
+    wasTried: () => wasTried(tried),
+    noteTried: () => noteTried(tried),
     apt: runApt,
     say: (sentence) => process.stderr.write(`${sentence}\n`),
   }
 }
 
+export function wasTried(tried) {
+  const found = fs.statSync(tried, { throwIfNoEntry: false })
+  return found !== undefined && Date.now() - found.mtimeMs < TRIED_MS_MAX
+}
+
+export function noteTried(tried) {
+  try {
+    fs.mkdirSync(path.dirname(tried), { recursive: true })
+    fs.writeFileSync(tried, '')
+  } catch (error) {
+    if (!['EACCES', 'EROFS', 'EPERM'].includes(error.code)) throw error
+  }
+}
+
 /** What went wrong in a few words; undefined when nothing did. */
-function runApt(args, timeoutMs) {
+export function runApt(args, timeoutMs) {
   return new Promise((resolve) => {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }
     const options = { env, timeout: timeoutMs, maxBuffer: 1 << 24 }

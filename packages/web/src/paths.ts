@@ -30,16 +30,22 @@ interface Listed {
   readonly namespace?: string | undefined
 }
 
+/** A version, and the one that it is held against: the one before it when absent. */
+export interface VersionPair {
+  readonly version: number
+  readonly against?: number | undefined
+}
+
 export const paths = {
   home: () => `${BASE}/`,
   signIn: (oneTimeSecret?: string) => address(['sign-in'], { ott: oneTimeSecret }),
   session: () => address(['session']),
 
   jobs: (query: Listed = {}) => address(['jobs'], listed(query)),
-  runJob: (query: Listed & { readonly from?: string } = {}) => address(['run'], listed(query)),
+  runJob: (query: Listed = {}) => address(['run'], listed(query)),
   job: ({ namespace, id }: JobName, tab: JobTab = 'overview') =>
     address(['jobs', id, ...(tab === 'overview' ? [] : [tab])], { namespace }),
-  jobVersion: ({ namespace, id }: JobName, version: number, against?: number) =>
+  jobVersions: ({ namespace, id }: JobName, { version, against }: VersionPair) =>
     address(['jobs', id, 'versions'], {
       namespace,
       version: String(version),

@@ -56,7 +56,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           </tr>
         </thead>
         <tbody ref={body}>
-          <Spacer height={view.above} span={columns.length} />
+          <Spacer height={view.above} />
           {view.indexes.map((index) => (
             <TableRow
               key={keyAt(props, index)}
@@ -66,7 +66,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               onFocus={() => setActive(index)}
             />
           ))}
-          <Spacer height={view.below} span={columns.length} />
+          <Spacer height={view.below} />
         </tbody>
       </table>
       {hasMore && <Loading what="more" />}
@@ -123,11 +123,11 @@ function useVisibleRows<Row>(
   }
 }
 
-function Spacer({ height, span }: { readonly height: number; readonly span: number }) {
+function Spacer({ height }: { readonly height: number }) {
   if (height <= 0) return null
   return (
     <tr aria-hidden="true" className="spacer">
-      <td colSpan={span} style={{ height }} />
+      <td style={{ height }} />
     </tr>
   )
 }

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react'
 import { Link } from '../routing/link.tsx'
 
 interface Tab {
@@ -16,8 +17,14 @@ interface TabsProps {
 
 /** Views of one thing. They are links: each has an address of its own. */
 export function Tabs({ label, tabs, current }: TabsProps) {
+  const bar = useRef<HTMLElement>(null)
+  useEffect(() => {
+    // Where the window is narrow, the current one may lie outside of it.
+    const here = bar.current?.querySelector('[aria-current]')
+    here?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [current])
   return (
-    <nav aria-label={label} className="tabs">
+    <nav ref={bar} aria-label={label} className="tabs">
       <ul>
         {tabs.map(({ id, text, href, count }) => (
           <li key={id}>

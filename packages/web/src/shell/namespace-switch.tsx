@@ -1,18 +1,25 @@
 import { useRead } from '../data/use-read.ts'
-import { ALL_NAMESPACES } from '../paths.ts'
-import { hrefWith, navigate } from '../routing/location.ts'
+import { ALL_NAMESPACES, paths } from '../paths.ts'
+import { hrefWith, navigate, useLocation } from '../routing/location.ts'
+import { NAVIGATION } from './navigation.ts'
 import { useNamespace } from './use-namespace.ts'
 
 /** Which namespace the lists show. */
 export function NamespaceSwitch() {
   const current = useNamespace()
+  const { pathname } = useLocation()
   const { data } = useRead(['namespaces'], (api, signal) => api.v1.listNamespaces({ signal }), {
     everyMs: 60_000,
   })
   const names = (data ?? []).map(({ Name }) => Name)
   const known = current === ALL_NAMESPACES || names.includes(current) ? names : [current, ...names]
+  // A list shows another namespace; a thing is in one only, so its page gives way to the jobs.
   const change = (name: string) =>
-    navigate(hrefWith({ namespace: name === ALL_NAMESPACES ? undefined : name }))
+    navigate(
+      isList(pathname)
+        ? hrefWith({ namespace: name === ALL_NAMESPACES ? undefined : name })
+        : paths.jobs({ namespace: name }),
+    )
   return (
     <label className="namespace">
       <span className="hidden">Namespace</span>
@@ -26,4 +33,9 @@ export function NamespaceSwitch() {
       </select>
     </label>
   )
+}
+
+function isList(pathname: string): boolean {
+  const items = NAVIGATION.flatMap((group) => group.items)
+  return items.some(({ href }) => href(ALL_NAMESPACES) === pathname)
 }

@@ -1,7 +1,7 @@
 import type { JobStatusRow } from '@reeve/contract'
-import { useList } from '../../data/use-list.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { CommandLine } from '../../parts/command-line.tsx'
+import { quoted } from '../../parts/curl-line.ts'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { Failure } from '../../parts/failure.tsx'
@@ -12,38 +12,69 @@ import { dateOfNs } from '../../parts/time.ts'
 import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
+import '../../style/jobs.css'
+import { AllocationBar } from './allocation-bar.tsx'
+import { healthOf } from './allocation-counts.ts'
+import { filterExpression, readJobFilter } from './job-filter.ts'
+import { JobFilterBar } from './job-filter-bar.tsx'
+import { useJobRows } from './use-job-rows.ts'
 
 const COLUMNS: readonly Column<JobStatusRow>[] = [
-  { id: 'job', head: 'Job', cell: (job) => job.ID },
+  {
+    id: 'job',
+    head: 'Job',
+    cell: (job) => job.ID,
+  },
   {
     id: 'status',
     head: 'Status',
-    width: '120px',
-    cell: (job) => <StateBadge state={job.Status} />,
+    width: '128px',
+    cell: (job) => <StateBadge state={healthOf(job)} />,
   },
-  { id: 'type', head: 'Type', width: '96px', isExtra: true, cell: (job) => job.Type },
+  {
+    id: 'allocations',
+    head: 'Allocations',
+    width: '34%',
+    isExtra: true,
+    cell: (job) => <Allocations job={job} />,
+  },
+  { id: 'type', head: 'Type', width: '136px', isExtra: true, cell: (job) => typeOf(job) },
+  {
+    id: 'namespace',
+    head: 'Namespace',
+    width: '120px',
+    isExtra: true,
+    cell: (job) => job.Namespace,
+  },
   {
     id: 'submitted',
     head: 'Submitted',
-    width: '120px',
+    width: '104px',
     isExtra: true,
     cell: (job) => <Ago date={dateOfNs(job.SubmitTime)} />,
   },
 ]
 
+function Allocations({ job }: { readonly job: JobStatusRow }) {
+  const { ChildStatuses } = job
+  if (ChildStatuses !== null) {
+    const running = ChildStatuses.filter((status) => status === 'running').length
+    return `${ChildStatuses.length} instances, ${running} running`
+  }
+  const wanted = /^sys/.test(job.Type) || job.Stop || job.Status === 'dead' ? 0 : job.GroupCountSum
+  return <AllocationBar allocations={job.Allocs} wanted={wanted} />
+}
+
+function typeOf({ Type, ChildStatuses }: JobStatusRow) {
+  return ChildStatuses === null ? Type : `${Type}, parent`
+}
+
 /** Every job of a namespace, newest change first. */
 export function JobListPage({ search }: PageProps<'/jobs'>) {
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
-  const list = useList(
-    ['jobs', namespace],
-    ({ api, signal, page }) => api.v1.listJobStatuses({ query: { ...page, namespace }, signal }),
-    {
-      watches: [
-        { topic: 'Job', namespace },
-        { topic: 'Allocation', namespace },
-      ],
-    },
-  )
+  const jobFilter = readJobFilter(search)
+  const filter = filterExpression(jobFilter)
+  const rows = useJobRows({ namespace, filter })
   return (
     <>
       <PageHead
@@ -54,29 +85,63 @@ export function JobListPage({ search }: PageProps<'/jobs'>) {
           </Link>
         }
       />
-      {list.error !== null && <Failure error={list.error} />}
-      {list.isPending ? (
+      <JobFilterBar filter={jobFilter} />
+      {rows.newCount > 0 && (
+        <button type="button" className="button new-rows" onClick={rows.reload}>
+          {rows.newCount} new or changed jobs: show them
+        </button>
+      )}
+      {rows.error !== null && <Failure error={rows.error} />}
+      {rows.isPending ? (
         <Loading what="the jobs" />
       ) : (
-        <DataTable
-          label="Jobs"
-          columns={COLUMNS}
-          rows={list.items}
-          keyOf={(job) => `${job.Namespace}/${job.ID}`}
-          hrefOf={(job) => paths.job({ namespace: job.Namespace, id: job.ID })}
-          hasMore={list.hasMore}
-          onEnd={list.loadMore}
-          empty={
-            <EmptyState title="No jobs" command="reeve job run job.hcl">
-              <p>A job says what should run; the scheduler finds nodes for it.</p>
-            </EmptyState>
-          }
-        />
+        rows.error === null && (
+          <DataTable
+            label="Jobs"
+            columns={COLUMNS}
+            rows={rows.items}
+            keyOf={(job) => `${job.Namespace}/${job.ID}`}
+            hrefOf={(job) => paths.job({ namespace: job.Namespace, id: job.ID })}
+            hasMore={rows.hasMore}
+            onEnd={rows.loadMore}
+            empty={filter === undefined ? <NoJobs namespace={namespace} /> : <NoMatch />}
+          />
+        )
       )}
       <CommandLine
-        cli={`reeve job status --namespace '${namespace}'`}
-        call={{ path: '/v1/jobs/statuses', query: { namespace } }}
+        cli={`reeve job status --namespace ${quoted(namespace)}`}
+        call={{ path: '/v1/jobs/statuses', query: { namespace, filter } }}
       />
     </>
+  )
+}
+
+function NoJobs({ namespace }: { readonly namespace: string }) {
+  return (
+    <EmptyState
+      title="No jobs yet"
+      command="reeve job init && reeve job run job.hcl"
+      action={
+        <Link className="button primary" href={paths.runJob({ namespace })}>
+          Write one here
+        </Link>
+      }
+    >
+      <p>
+        A job says what should run and how many of it. The scheduler finds nodes for it, and keeps
+        it running. Jobs that are submitted appear here by themselves.
+      </p>
+    </EmptyState>
+  )
+}
+
+function NoMatch() {
+  return (
+    <EmptyState title="No job is like that">
+      <p>
+        Take a filter away, or search in all namespaces. The field also takes expressions, such as{' '}
+        <code>Priority &gt; 50 and Meta.team == "web"</code>.
+      </p>
+    </EmptyState>
   )
 }

@@ -1,0 +1,124 @@
+import type { Deployment, Job } from '@reeve/contract'
+import type { Rights } from '../session/rights.ts'
+import { firstReason, needs, type Verdict } from './verdict.ts'
+
+type JobState = Pick<
+  Job,
+  'Namespace' | 'Stop' | 'Type' | 'ParameterizedJob' | 'Periodic' | 'ParentID'
+>
+type JobCan = (job: JobState, rights: Rights) => Verdict
+
+const STOPPED = 'The job is stopped. Start it first.'
+
+/** What may be done with a job in the state it is in, by this token. */
+export const jobCan = {
+  /** Spec W: Stop job. */
+  stop: (job, rights) =>
+    firstReason(
+      needs(rights, job.Namespace, 'submit-job', 'deregister-job'),
+      job.Stop && 'The job is stopped already.',
+    ),
+  /** Spec W: Stop job, `purge`. */
+  purge: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'purge-job'),
+  /** Spec W: Update job: registering the same definition again starts it. */
+  start: (job, rights) =>
+    firstReason(
+      needs(rights, job.Namespace, 'submit-job', 'register-job'),
+      !job.Stop && 'The job is not stopped.',
+    ),
+  /** Spec W: Update job. */
+  edit: (job, rights) =>
+    firstReason(
+      needs(rights, job.Namespace, 'submit-job', 'register-job'),
+      job.ParentID !== '' && 'This is an instance of another job: edit that one.',
+    ),
+  /** Spec W: Scale task group. System jobs run once on each node and have no count to change. */
+  scale: (job, rights) =>
+    firstReason(
+      needs(rights, job.Namespace, 'scale-job', 'submit-job'),
+      job.Stop && STOPPED,
+      /^sys/.test(job.Type) && 'A system job runs on every node: it has no count.',
+    ),
+  /** Spec W: Dispatch. */
+  dispatch: (job, rights) =>
+    firstReason(
+      job.ParameterizedJob === null && 'Only a parameterized job is dispatched.',
+      needs(rights, job.Namespace, 'dispatch-job'),
+      job.Stop && STOPPED,
+    ),
+  /** Spec W: Force periodic instance. */
+  forcePeriodic: (job, rights) =>
+    firstReason(
+      job.Periodic === null && 'Only a periodic job is launched by the clock.',
+      needs(rights, job.Namespace, 'dispatch-job', 'submit-job', 'force-periodic-job'),
+      job.Stop && STOPPED,
+    ),
+  /** Spec W: Create evaluation. */
+  evaluate: (job, rights) =>
+    firstReason(
+      needs(rights, job.Namespace, 'submit-job', 'evaluate-job'),
+      job.ParameterizedJob !== null && 'A parameterized job itself never runs.',
+      job.Periodic !== null && 'A periodic job itself never runs.',
+    ),
+  /** Spec W: Revert. */
+  revert: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'revert-job'),
+  /** Spec W: Set stability. */
+  setStable: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'stable-job'),
+  /** Reference §8.5: logs. */
+  readLogs: (job, rights) => needs(rights, job.Namespace, 'read-logs', 'read-fs'),
+} as const satisfies Record<string, JobCan>
+
+type DeploymentCan = (deployment: Deployment, rights: Rights) => Verdict
+
+/** Reference §4.7: the states from which a deployment still moves. */
+const ACTIVE: readonly string[] = [
+  'running',
+  'paused',
+  'initializing',
+  'pending',
+  'blocked',
+  'unblocking',
+]
+
+export function isActive({ Status }: Pick<Deployment, 'Status'>): boolean {
+  return ACTIVE.includes(Status)
+}
+
+function ended(deployment: Deployment): Verdict {
+  return isActive(deployment) ? undefined : `The deployment has ended: it is ${deployment.Status}.`
+}
+
+/** What may be done with a deployment; reference §8.3. */
+export const deploymentCan = {
+  /** Spec W: Deployment, `DesiredCanaries` and `Promoted`. */
+  promote: (deployment, rights) =>
+    firstReason(
+      ended(deployment),
+      !hasUnpromoted(deployment) && 'No group has canaries that wait to be promoted.',
+      !hasHealthyCanaries(deployment) && 'The canaries are not all healthy yet.',
+      needs(rights, deployment.Namespace, 'submit-job', 'promote-deployment'),
+    ),
+  /** Spec W: Deployment, `Status`. */
+  fail: (deployment, rights) =>
+    firstReason(
+      ended(deployment),
+      needs(rights, deployment.Namespace, 'submit-job', 'fail-deployment'),
+    ),
+  /** Spec W: Deployment, `Status`. */
+  pause: (deployment, rights) =>
+    firstReason(
+      ended(deployment),
+      needs(rights, deployment.Namespace, 'submit-job', 'pause-deployment'),
+    ),
+} as const satisfies Record<string, DeploymentCan>
+
+export function hasUnpromoted({ TaskGroups }: Deployment): boolean {
+  return Object.values(TaskGroups).some((group) => group.DesiredCanaries > 0 && !group.Promoted)
+}
+
+function hasHealthyCanaries({ TaskGroups }: Deployment): boolean {
+  return Object.values(TaskGroups).every(
+    (group) =>
+      group.DesiredCanaries === 0 || group.Promoted || group.HealthyAllocs >= group.DesiredCanaries,
+  )
+}

@@ -1,0 +1,15 @@
+import { StreamLanguage } from '@codemirror/language'
+
+/** JSON, coloured. */
+export const jsonLanguage = StreamLanguage.define<null>({
+  name: 'json',
+  token: (stream) => {
+    if (stream.eatSpace()) return null
+    if (stream.match(/^"(?:[^"\\]|\\.)*"(?=\s*:)/)) return 'propertyName'
+    if (stream.match(/^"(?:[^"\\]|\\.)*"?/)) return 'string'
+    if (stream.match(/^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/)) return 'number'
+    if (stream.match(/^(?:true|false|null)\b/)) return 'atom'
+    stream.next()
+    return 'operator'
+  },
+})

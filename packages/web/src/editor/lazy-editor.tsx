@@ -1,0 +1,14 @@
+import { lazy, Suspense } from 'react'
+import { Loading } from '../parts/loading.tsx'
+import type { CodeEditorProps } from './code-editor.tsx'
+
+const CodeEditor = lazy(async () => ({ default: (await import('./code-editor.tsx')).CodeEditor }))
+
+/** The editor, loaded when it is first drawn. */
+export function Editor(props: CodeEditorProps) {
+  return (
+    <Suspense fallback={<Loading what="the editor" />}>
+      <CodeEditor {...props} />
+    </Suspense>
+  )
+}

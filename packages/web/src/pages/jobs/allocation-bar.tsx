@@ -1,0 +1,34 @@
+import type { JobStatusAllocation } from '@reeve/contract'
+import { lookOf } from '../../parts/state.ts'
+import { countAllocations, SHOWN_STATUSES } from './allocation-counts.ts'
+
+interface AllocationBarProps {
+  readonly allocations: readonly JobStatusAllocation[]
+  /** How many there should be. */
+  readonly wanted: number
+}
+
+/** The allocations of a job as a bar, with the numbers in words. */
+export function AllocationBar({ allocations, wanted }: AllocationBarProps) {
+  const counts = countAllocations(allocations)
+  const shown = SHOWN_STATUSES.filter((status) => counts[status] > 0)
+  const missing = Math.max(0, wanted - allocations.length)
+  const words = shown.map((status) => `${counts[status]} ${status}`)
+  const text = [...words, ...(missing > 0 ? [`${missing} unplaced`] : [])].join(', ')
+  if (text === '') return <span className="quiet">–</span>
+  return (
+    <span className="alloc-bar" title={text}>
+      <span className="alloc-track" aria-hidden="true">
+        {shown.map((status) => (
+          <span
+            key={status}
+            className={`tone-${lookOf(status).tone}`}
+            style={{ flexGrow: counts[status] }}
+          />
+        ))}
+        {missing > 0 && <span className="missing" style={{ flexGrow: missing }} />}
+      </span>
+      <span className="alloc-words">{text}</span>
+    </span>
+  )
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import type { ClientStatus } from '@reeve/contract'
+import { test } from 'node:test'
+import { healthOf } from './allocation-counts.ts'
+
+function allocations(...statuses: readonly ClientStatus[]) {
+  return statuses.map((ClientStatus, index) => ({
+    ID: String(index),
+    Group: 'app',
+    ClientStatus,
+    NodeID: '',
+    DeploymentStatus: { Canary: false, Healthy: null },
+    JobVersion: 0,
+    FollowupEvalID: '',
+  }))
+}
+
+const JOB = {
+  Stop: false,
+  Status: 'running',
+  Type: 'service',
+  GroupCountSum: 2,
+  Allocs: allocations('running', 'running'),
+  ChildStatuses: null,
+} as const
+
+const CASES = [
+  { name: 'all run', job: JOB, health: 'running' },
+  { name: 'one is missing', job: { ...JOB, Allocs: allocations('running') }, health: 'degraded' },
+  {
+    name: 'one failed',
+    job: { ...JOB, Allocs: allocations('running', 'failed') },
+    health: 'degraded',
+  },
+  { name: 'nothing is placed', job: { ...JOB, Allocs: [] }, health: 'degraded' },
+  { name: 'it is stopped', job: { ...JOB, Stop: true }, health: 'stopped' },
+  {
+    name: 'a batch job has ended in part',
+    job: { ...JOB, Type: 'batch', Allocs: [] },
+    health: 'running',
+  },
+  {
+    name: 'a parent has instances',
+    job: { ...JOB, ChildStatuses: ['running'] as const },
+    health: 'running',
+  },
+  { name: 'it is dead', job: { ...JOB, Status: 'dead' } as const, health: 'dead' },
+]
+
+for (const { name, job, health } of CASES)
+  test(`a job of which ${name} is ${health}`, () => assert.equal(healthOf(job), health))

@@ -1,0 +1,93 @@
+import type { Job } from '@reeve/contract'
+import { useState } from 'react'
+import { jobCan } from '../../actions/job-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { paths } from '../../paths.ts'
+import { navigate } from '../../routing/location.ts'
+import { useSession } from '../../session/session.tsx'
+
+/** Spec W: Limits. */
+const PAYLOAD_BYTES_MAX = 16_384
+
+interface DispatchFormProps {
+  readonly job: Job
+  readonly onClose: () => void
+}
+
+/** Spec W: Dispatch: an instance of a parameterized job, with what its definition asks for. */
+export function DispatchForm({ job, onClose }: DispatchFormProps) {
+  const { rights } = useSession()
+  const act = useAct()
+  const [meta, setMeta] = useState<Readonly<Record<string, string>>>({})
+  const [payload, setPayload] = useState('')
+  const config = job.ParameterizedJob
+  const required = config?.MetaRequired ?? []
+  const optional = config?.MetaOptional ?? []
+  const missing = required.filter((key) => (meta[key] ?? '') === '')
+  const bytes = new TextEncoder().encode(payload)
+  const refusal =
+    jobCan.dispatch(job, rights) ??
+    (missing.length > 0 ? `Fill in ${missing.join(', ')}.` : undefined) ??
+    (config?.Payload === 'required' && payload === '' ? 'A payload is required.' : undefined) ??
+    (bytes.length > PAYLOAD_BYTES_MAX ? 'The payload is longer than 16 KiB.' : undefined)
+  const dispatch = async () => {
+    const given = Object.fromEntries(Object.entries(meta).filter(([, value]) => value !== ''))
+    const done = await act({
+      call: (api) =>
+        api.v1.dispatchJob({
+          params: { job_id: job.ID },
+          query: { namespace: job.Namespace },
+          body: { Meta: given, Payload: payload === '' ? null : base64Of(bytes) },
+        }),
+      done: ({ data }) => `${data.DispatchedJobID} was dispatched.`,
+    })
+    if (done === undefined) return
+    onClose()
+    navigate(paths.job({ namespace: job.Namespace, id: done.data.DispatchedJobID }))
+  }
+  return (
+    <Dialog title={`Dispatch ${job.Name}`} onClose={onClose}>
+      <form className="stack" onSubmit={(event) => event.preventDefault()}>
+        {[...required, ...optional].map((key) => (
+          <label key={key} className="field">
+            <span>
+              {key} {required.includes(key) ? '' : <small>optional</small>}
+            </span>
+            <input
+              required={required.includes(key)}
+              value={meta[key] ?? ''}
+              onChange={(event) => setMeta({ ...meta, [key]: event.target.value })}
+            />
+          </label>
+        ))}
+        {config?.Payload !== 'forbidden' && (
+          <label className="field">
+            <span>Payload {config?.Payload === 'required' ? '' : <small>optional</small>}</span>
+            <textarea
+              rows={5}
+              value={payload}
+              onChange={(event) => setPayload(event.target.value)}
+            />
+            <small>
+              {bytes.length} of {PAYLOAD_BYTES_MAX} bytes
+            </small>
+          </label>
+        )}
+        <div className="row dialog-actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <ActionButton kind="primary" refusal={refusal} onAct={dispatch} isSubmit>
+            Dispatch
+          </ActionButton>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+function base64Of(bytes: Uint8Array): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+}

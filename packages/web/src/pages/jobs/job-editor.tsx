@@ -1,0 +1,192 @@
+import type { JobPlanResponse, ParsedJob } from '@reeve/contract'
+import { useState } from 'react'
+import { needs } from '../../actions/verdict.ts'
+import { useAct } from '../../data/use-act.ts'
+import { Editor } from '../../editor/lazy-editor.tsx'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { paths } from '../../paths.ts'
+import { navigate } from '../../routing/location.ts'
+import { useSession } from '../../session/session.tsx'
+import { readSource, registrationOf, type JobSource } from './job-source.ts'
+import { PlanView } from './plan-view.tsx'
+import { useProblems } from './use-problems.ts'
+
+interface JobEditorProps {
+  readonly source: JobSource
+  readonly onChange: (source: JobSource) => void
+  /** Where a job goes that names no namespace. */
+  readonly namespace: string
+}
+
+/** A plan, and what it was made from: a change of the text makes it old. */
+interface Planned {
+  readonly plan: JobPlanResponse
+  readonly job: ParsedJob
+  readonly source: JobSource
+}
+
+/** A definition: edited, then planned, then run. */
+export function JobEditor({ source, onChange, namespace }: JobEditorProps) {
+  const problems = useProblems(source, namespace)
+  const [planned, setPlanned] = useState<Planned>()
+  const current = planned?.source === source ? planned : undefined
+  const deeds = useEditorDeeds({ source, namespace, onPlanned: setPlanned })
+  const { rights } = useSession()
+  const refusal =
+    needs(rights, namespace, 'submit-job', 'register-job') ??
+    (problems.length > 0 ? 'The definition has faults: see below.' : undefined) ??
+    (source.text.trim() === '' ? 'There is no definition yet.' : undefined)
+  return (
+    <>
+      <Editor
+        label="Definition of the job"
+        language={source.format === 'json' ? 'json' : 'hcl'}
+        value={source.text}
+        problems={problems}
+        minHeight="320px"
+        onChange={(text) => onChange({ ...source, text })}
+      />
+      <ProblemList problems={problems} />
+      <Options source={source} onChange={onChange} />
+      <div className="row editor-actions">
+        <ActionButton
+          kind={current === undefined ? 'primary' : undefined}
+          refusal={refusal}
+          onAct={deeds.plan}
+        >
+          Plan
+        </ActionButton>
+        <ActionButton
+          kind={current === undefined ? undefined : 'primary'}
+          refusal={
+            refusal ??
+            (current === undefined ? 'Plan it first, to see what would happen.' : undefined)
+          }
+          onAct={async () => {
+            if (current !== undefined) await deeds.run(current)
+          }}
+        >
+          Run
+        </ActionButton>
+        {current !== undefined && <Override planned={current} onRun={deeds.override} />}
+      </div>
+      {current !== undefined && <PlanView plan={current.plan} />}
+    </>
+  )
+}
+
+function ProblemList({ problems }: { readonly problems: ReturnType<typeof useProblems> }) {
+  return (
+    <div aria-live="polite">
+      {problems.length > 0 && (
+        <ul className="problems">
+          {problems.map(({ line, column, message }) => (
+            <li key={`${line} ${column} ${message}`}>
+              <b>
+                Line {line}, column {column}:
+              </b>{' '}
+              {message}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+type OptionsProps = Pick<JobEditorProps, 'source' | 'onChange'>
+
+function Options({ source, onChange }: OptionsProps) {
+  return (
+    <div className="row editor-options">
+      <label className="check">
+        <span>Written as</span>
+        <select
+          value={source.format}
+          onChange={({ target }) =>
+            onChange({ ...source, format: target.value === 'json' ? 'json' : 'hcl2' })
+          }
+        >
+          <option value="hcl2">HCL</option>
+          <option value="json">JSON</option>
+        </select>
+      </label>
+      {source.format === 'hcl2' && (
+        <details open={source.variables !== ''}>
+          <summary>Variables</summary>
+          <textarea
+            rows={4}
+            cols={60}
+            aria-label="Values of variables, as a variables file"
+            placeholder={'image = "web:2"'}
+            value={source.variables}
+            onChange={({ target }) => onChange({ ...source, variables: target.value })}
+          />
+        </details>
+      )}
+    </div>
+  )
+}
+
+interface OverrideProps {
+  readonly planned: Planned
+  readonly onRun: (planned: Planned) => Promise<void>
+}
+
+/** Spec W: Create job, `PolicyOverride`: only where a policy that may be passed over denies. */
+function Override({ planned, onRun }: OverrideProps) {
+  const { rights } = useSession()
+  const denials = (planned.plan.PolicyVerdicts ?? []).filter(({ Effect }) => Effect === 'denies')
+  if (denials.length === 0) return null
+  const namespace = planned.job.Namespace ?? 'default'
+  const refusal = denials.some(({ Overridable }) => !Overridable)
+    ? 'A hard-mandatory policy denies it: nobody may pass over that.'
+    : needs(rights, namespace, 'policy-override')
+  return (
+    <ActionButton kind="danger" refusal={refusal} onAct={() => onRun(planned)}>
+      Run over the policies
+    </ActionButton>
+  )
+}
+
+interface DeedOptions {
+  readonly source: JobSource
+  readonly namespace: string
+  readonly onPlanned: (planned: Planned) => void
+}
+
+function useEditorDeeds({ source, namespace, onPlanned }: DeedOptions) {
+  const act = useAct()
+  const run = async ({ plan, job, source: text }: Planned, PolicyOverride: boolean) => {
+    const body = {
+      ...registrationOf(text, job),
+      EnforceIndex: true,
+      JobModifyIndex: plan.JobModifyIndex,
+      PolicyOverride,
+    }
+    const query = { namespace: job.Namespace ?? namespace }
+    const done = await act({
+      call: (api) => api.v1.registerJob({ query, body }),
+      done: ({ data }) => (data.Warnings === '' ? 'The job is registered.' : data.Warnings),
+    })
+    if (done !== undefined) navigate(paths.job({ namespace: query.namespace, id: job.ID ?? '' }))
+  }
+  return {
+    plan: async () => {
+      const planned = await act({
+        call: async (api) => {
+          const { job, problems } = await readSource(api, source, { namespace })
+          if (job === undefined) throw new Error(problems.map(({ message }) => message).join('\n'))
+          const params = { job_id: job.ID ?? '' }
+          const query = { namespace: job.Namespace ?? namespace }
+          const { data } = await api.v1.planJob({ params, query, body: { Job: job, Diff: true } })
+          return { plan: data, job, source }
+        },
+        done: 'This is what would happen.',
+      })
+      if (planned !== undefined) onPlanned(planned)
+    },
+    run: (planned: Planned) => run(planned, false),
+    override: (planned: Planned) => run(planned, true),
+  }
+}

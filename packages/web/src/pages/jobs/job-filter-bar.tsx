@@ -1,0 +1,58 @@
+import { JOB_STATUSES, JOB_TYPES } from '@reeve/contract'
+import { useEffect, useState } from 'react'
+import { hrefWith, navigate } from '../../routing/location.ts'
+import type { JobFilter } from './job-filter.ts'
+
+/** Long enough that a word is typed, short enough that nobody waits. */
+const TYPED_MS = 200
+
+export function JobFilterBar({ filter }: { readonly filter: JobFilter }) {
+  const [text, setText] = useState(filter.text)
+  useEffect(() => {
+    const timer = setTimeout(() => navigate(hrefWith({ q: text }), { replace: true }), TYPED_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  return (
+    <search className="filters">
+      <input
+        type="search"
+        aria-label="Search jobs by id or filter expression"
+        placeholder="Part of an id, or a filter expression"
+        spellCheck={false}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <Choice
+        name="status"
+        label="Status"
+        value={filter.status}
+        options={[...JOB_STATUSES, 'stopped']}
+      />
+      <Choice name="type" label="Type" value={filter.type} options={JOB_TYPES} />
+    </search>
+  )
+}
+
+interface ChoiceProps {
+  readonly name: string
+  readonly label: string
+  readonly value: string
+  readonly options: readonly string[]
+}
+
+function Choice({ name, label, value, options }: ChoiceProps) {
+  return (
+    <select
+      aria-label={label}
+      value={value}
+      onChange={(event) => navigate(hrefWith({ [name]: event.target.value }))}
+    >
+      <option value="">Any {label.toLowerCase()}</option>
+      {options.map((option) => (
+        <option key={option} value={option}>
+          {option}
+        </option>
+      ))}
+    </select>
+  )
+}

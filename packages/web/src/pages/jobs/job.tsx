@@ -1,0 +1,147 @@
+import type { Job } from '@reeve/contract'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { quoted } from '../../parts/curl-line.ts'
+import { PageHead } from '../../parts/page-head.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+import { JOB_TABS, paths, type JobName, type JobTab } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import type { PageProps } from '../../routing/route.ts'
+import { NotFound } from '../../shell/not-found.tsx'
+import '../../style/jobs.css'
+import { healthOf } from './allocation-counts.ts'
+import { JobActions } from './job-actions.tsx'
+import { useJob, useJobStatus } from './job-data.ts'
+import { AllocationsTab } from './tab-allocations.tsx'
+import { DefinitionTab } from './tab-definition.tsx'
+import { DeploymentsTab } from './tab-deployments.tsx'
+import { EvaluationsTab } from './tab-evaluations.tsx'
+import { ExplainTab } from './tab-explain.tsx'
+import { LogsTab } from './tab-logs.tsx'
+import { OverviewTab } from './tab-overview.tsx'
+import { VersionsTab } from './tab-versions.tsx'
+
+export function JobOverviewPage({ params, search }: PageProps<'/jobs/:jobId'>) {
+  return <JobPage jobId={params.jobId} tab="overview" search={search} />
+}
+
+export function JobTabPage({ params, search }: PageProps<'/jobs/:jobId/:tab'>) {
+  const tab = JOB_TABS.find((one) => one === params.tab)
+  if (tab === undefined) return <NotFound path={`…/${params.tab}`} />
+  return <JobPage jobId={params.jobId} tab={tab} search={search} />
+}
+
+interface JobPageProps {
+  readonly jobId: string
+  readonly tab: JobTab
+  readonly search: URLSearchParams
+}
+
+function JobPage({ jobId, tab, search }: JobPageProps) {
+  const name: JobName = { namespace: search.get('namespace') ?? 'default', id: jobId }
+  const job = useJob(name)
+  return (
+    <QueryView query={job} what="the job">
+      {(data) => (
+        <>
+          <JobHead job={data} name={name} />
+          <Tabs label="Parts of the job" current={tab} tabs={tabsOf(name)} />
+          <JobTabView tab={tab} view={{ job: data, name, search }} />
+          <CommandLine {...COMMANDS[tab](name)} />
+        </>
+      )}
+    </QueryView>
+  )
+}
+
+/** What every tab of the job page is given. */
+export interface JobView {
+  readonly job: Job
+  readonly name: JobName
+  readonly search: URLSearchParams
+}
+
+function JobHead({ job, name }: { readonly job: Job; readonly name: JobName }) {
+  const { data: status } = useJobStatus(name)
+  const row = status?.find(({ ID }) => ID === name.id)
+  const { ParentID: parent, Namespace: namespace } = job
+  return (
+    <PageHead
+      title={job.Name}
+      crumbs={[
+        { text: 'Jobs', href: paths.jobs() },
+        ...(parent === '' ? [] : [{ text: parent, href: paths.job({ namespace, id: parent }) }]),
+      ]}
+      aside={
+        <>
+          <StateBadge
+            state={row === undefined ? job.Status : healthOf(row)}
+            title={job.StatusDescription}
+          />
+          <span className="tag">{job.Type}</span>
+          <span className="tag">namespace {job.Namespace}</span>
+          <Link className="tag" href={paths.jobVersions(name, { version: job.Version })}>
+            version {job.Version}
+          </Link>
+        </>
+      }
+      actions={<JobActions job={job} />}
+      lead={job.UI === null || job.UI.Description === '' ? undefined : job.UI.Description}
+    />
+  )
+}
+
+const TAB_TEXTS: Readonly<Record<JobTab, string>> = {
+  overview: 'Overview',
+  definition: 'Definition',
+  versions: 'Versions',
+  deployments: 'Deployments',
+  allocations: 'Allocations',
+  evaluations: 'Evaluations',
+  logs: 'Logs',
+  explain: 'Explain',
+}
+
+function tabsOf(name: JobName) {
+  return JOB_TABS.map((id) => ({ id, text: TAB_TEXTS[id], href: paths.job(name, id) }))
+}
+
+function JobTabView({ tab, view }: { readonly tab: JobTab; readonly view: JobView }) {
+  switch (tab) {
+    case 'overview':
+      return <OverviewTab {...view} />
+    case 'definition':
+      return <DefinitionTab {...view} />
+    case 'versions':
+      return <VersionsTab {...view} />
+    case 'deployments':
+      return <DeploymentsTab {...view} />
+    case 'allocations':
+      return <AllocationsTab {...view} />
+    case 'evaluations':
+      return <EvaluationsTab {...view} />
+    case 'logs':
+      return <LogsTab {...view} />
+    case 'explain':
+      return <ExplainTab {...view} />
+  }
+}
+
+function commandOf(command: string, read: string) {
+  return ({ namespace, id }: JobName) => ({
+    cli: `reeve job ${command} --namespace ${quoted(namespace)} ${quoted(id)}`,
+    call: { path: `/v1/job/${encodeURIComponent(id)}${read}`, query: { namespace } },
+  })
+}
+
+const COMMANDS = {
+  overview: commandOf('status', ''),
+  definition: commandOf('inspect', ''),
+  versions: commandOf('history', '/versions'),
+  deployments: commandOf('deployments', '/deployments'),
+  allocations: commandOf('allocs', '/allocations'),
+  evaluations: commandOf('status', '/evaluations'),
+  logs: commandOf('logs', '/logs'),
+  explain: commandOf('explain', '/explain'),
+} as const

@@ -1,0 +1,74 @@
+import { CommandLine } from '../../parts/command-line.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { ALL_NAMESPACES, paths } from '../../paths.ts'
+import type { PageProps } from '../../routing/route.ts'
+import '../../style/jobs.css'
+import { useDraft } from './draft.ts'
+import { JobEditor } from './job-editor.tsx'
+import type { JobSource } from './job-source.ts'
+
+const EXAMPLE: JobSource = {
+  format: 'hcl2',
+  variables: '',
+  text: `job "hello" {
+  # service: runs until it is stopped. batch: runs to its end.
+  type = "service"
+
+  group "hello" {
+    count = 2
+
+    task "hello" {
+      driver = "raw_exec"
+
+      config {
+        command = "/bin/sh"
+        args    = ["-c", "while true; do date; sleep 5; done"]
+      }
+
+      resources {
+        cpu    = 50
+        memory = 32
+      }
+    }
+  }
+}
+`,
+}
+
+/** A new job, from a text. */
+export function RunJobPage({ search }: PageProps<'/run'>) {
+  const chosen = search.get('namespace') ?? ALL_NAMESPACES
+  const namespace = chosen === ALL_NAMESPACES ? 'default' : chosen
+  const draft = useDraft('new', EXAMPLE)
+  return (
+    <>
+      <PageHead
+        title="Run a job"
+        crumbs={[{ text: 'Jobs', href: paths.jobs({ namespace: chosen }) }]}
+        lead={`Write a definition, plan it to see what would happen, then run it. A job that names no namespace goes to "${namespace}".`}
+      />
+      <Panel
+        title="Definition"
+        actions={
+          draft.isChanged && (
+            <button type="button" className="button" onClick={draft.discard}>
+              Begin with the example
+            </button>
+          )
+        }
+      >
+        <JobEditor source={draft.source} onChange={draft.change} namespace={namespace} />
+      </Panel>
+      <CommandLine
+        cli="reeve job plan job.hcl && reeve job run job.hcl"
+        call={{
+          method: 'POST',
+          path: '/v1/jobs',
+          query: { namespace },
+          body: { Job: { ID: 'hello' } },
+        }}
+      />
+    </>
+  )
+}

@@ -1,0 +1,51 @@
+import type { Job, TaskGroup } from '@reeve/contract'
+import { useState } from 'react'
+import { jobCan } from '../../actions/job-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { useSession } from '../../session/session.tsx'
+
+interface ScaleControlProps {
+  readonly job: Job
+  readonly group: TaskGroup
+}
+
+const COUNT_MAX = 1_000_000
+
+/** Spec W: Scale task group. */
+export function ScaleControl({ job, group }: ScaleControlProps) {
+  const { rights } = useSession()
+  const act = useAct()
+  const [typed, setTyped] = useState<string>()
+  const count = typed === undefined ? group.Count : Number(typed)
+  const isNew = Number.isInteger(count) && count >= 0 && count <= COUNT_MAX && count !== group.Count
+  const refusal = jobCan.scale(job, rights) ?? (isNew ? undefined : 'Type another number first.')
+  const scale = async () => {
+    await act({
+      call: (api) =>
+        api.v1.scaleJob({
+          params: { job_id: job.ID },
+          query: { namespace: job.Namespace },
+          body: { Count: count, Target: { Group: group.Name }, Message: 'scaled in the web UI' },
+        }),
+      done: `${group.Name} is scaled to ${count}.`,
+    })
+    setTyped(undefined)
+  }
+  return (
+    <form className="row" onSubmit={(event) => event.preventDefault()}>
+      <input
+        type="number"
+        min={0}
+        max={COUNT_MAX}
+        className="count-input"
+        aria-label={`Count of the group ${group.Name}`}
+        value={typed ?? group.Count}
+        onChange={(event) => setTyped(event.target.value)}
+      />
+      <ActionButton refusal={refusal} onAct={scale} isSubmit>
+        Scale
+      </ActionButton>
+    </form>
+  )
+}

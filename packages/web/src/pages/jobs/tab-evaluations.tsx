@@ -1,0 +1,67 @@
+import type { Evaluation } from '@reeve/contract'
+import { Ago } from '../../parts/ago.tsx'
+import { DataTable, type Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { dateOfNs } from '../../parts/time.ts'
+import { paths } from '../../paths.ts'
+import { useJobEvaluations } from './job-data.ts'
+import type { JobView } from './job.tsx'
+
+const COLUMNS: readonly Column<Evaluation>[] = [
+  { id: 'id', head: 'Evaluation', width: '112px', cell: ({ ID }) => <code>{ID.slice(0, 8)}</code> },
+  {
+    id: 'status',
+    head: 'Status',
+    width: '128px',
+    cell: ({ Status, StatusDescription }) => (
+      <StateBadge state={Status} title={StatusDescription} />
+    ),
+  },
+  { id: 'trigger', head: 'Triggered by', cell: ({ TriggeredBy }) => TriggeredBy },
+  {
+    id: 'failed',
+    head: 'Not placed',
+    width: '22%',
+    isExtra: true,
+    cell: ({ FailedTGAllocs }) => Object.keys(FailedTGAllocs ?? {}).join(', ') || '–',
+  },
+  {
+    id: 'priority',
+    head: 'Priority',
+    width: '88px',
+    align: 'end',
+    isExtra: true,
+    cell: (one) => one.Priority,
+  },
+  {
+    id: 'made',
+    head: 'Made',
+    width: '104px',
+    cell: ({ CreateTime }) => <Ago date={dateOfNs(CreateTime)} />,
+  },
+]
+
+/** Every time the scheduler looked at the job. */
+export function EvaluationsTab({ name }: JobView) {
+  const evaluations = useJobEvaluations(name)
+  return (
+    <QueryView query={evaluations} what="the evaluations">
+      {(list) => (
+        <DataTable
+          label="Evaluations"
+          columns={COLUMNS}
+          rows={list.toSorted((a, b) => b.CreateIndex - a.CreateIndex)}
+          keyOf={({ ID }) => ID}
+          hrefOf={({ ID }) => paths.evaluation(ID)}
+          empty={
+            <EmptyState title="No evaluations">
+              <p>Old ones are removed. A change of the job, or of a node, makes a new one.</p>
+            </EmptyState>
+          }
+        />
+      )}
+    </QueryView>
+  )
+}

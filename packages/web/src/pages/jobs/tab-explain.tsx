@@ -1,0 +1,108 @@
+import type { GroupExplanation, PlacementRefusal } from '@reeve/contract'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import { useJobExplanation } from './job-data.ts'
+import type { JobView } from './job.tsx'
+
+/** Why instances are not placed, and the smallest change that would place them. */
+export function ExplainTab({ name }: JobView) {
+  const explanation = useJobExplanation(name)
+  return (
+    <QueryView query={explanation} what="the reasons">
+      {({ Groups, Text, EvalID }) =>
+        Groups.length === 0 ? (
+          <EmptyState title="Everything is placed">
+            <p>{Text}</p>
+          </EmptyState>
+        ) : (
+          <>
+            <p className="note tone-warn">{Text}</p>
+            <p className="lead">
+              Worked out now, against the present state.{' '}
+              {EvalID !== '' && (
+                <Link href={paths.evaluation(EvalID)}>Evaluation {EvalID.slice(0, 8)}</Link>
+              )}
+            </p>
+            {Groups.map((group) => (
+              <GroupReasons key={group.TaskGroup} group={group} />
+            ))}
+          </>
+        )
+      }
+    </QueryView>
+  )
+}
+
+function GroupReasons({ group }: { readonly group: GroupExplanation }) {
+  const { TaskGroup, Unplaced, Desired, Changes, Refusals, RefusalsOmitted, Instances } = group
+  const waiting = Instances.filter(({ State }) => State !== 'refused')
+  return (
+    <Panel title={`${TaskGroup}: ${Unplaced} of ${Desired} not placed`}>
+      {Changes.length > 0 && (
+        <>
+          <h3>What would place them</h3>
+          <ul className="reasons">
+            {Changes.map(({ Text, Places, Nodes }) => (
+              <li key={Text}>
+                {Text} <span className="quiet">(places {Places}</span>
+                {Nodes.length > 0 && (
+                  <span className="quiet">, on {Nodes.map((one) => one.Name).join(', ')}</span>
+                )}
+                <span className="quiet">)</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {waiting.length > 0 && (
+        <>
+          <h3>What waits by itself</h3>
+          <ul className="reasons">
+            {waiting.map(({ Name, State, Text }) => (
+              <li key={Name}>
+                <code>{Name}</code> {State}: {Text}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <h3>What the nodes say, the nearest first</h3>
+      <ul className="reasons">
+        {Refusals.map((refusal) => (
+          <Refusal key={refusal.ComputedClass + refusal.Distance} refusal={refusal} />
+        ))}
+      </ul>
+      {RefusalsOmitted > 0 && <p className="quiet">And {RefusalsOmitted} more kinds of nodes.</p>}
+    </Panel>
+  )
+}
+
+function Refusal({ refusal }: { readonly refusal: PlacementRefusal }) {
+  const { NodeCount, Nodes, Reasons } = refusal
+  return (
+    <li>
+      <b>
+        {NodeCount} {NodeCount === 1 ? 'node' : 'nodes'}
+      </b>{' '}
+      <span className="quiet">
+        {Nodes.map(({ ID, Name }, index) => (
+          <span key={ID}>
+            {index > 0 && ', '}
+            <Link href={paths.node(ID)}>{Name}</Link>
+          </span>
+        ))}
+      </span>
+      <ul>
+        {Reasons.map(({ Rule, Text, Task }) => (
+          <li key={Rule + Text}>
+            <span className="tag">{Rule}</span> {Text}
+            {Task !== '' && <span className="quiet"> (task {Task})</span>}
+          </li>
+        ))}
+      </ul>
+    </li>
+  )
+}

@@ -1,0 +1,33 @@
+import type { Job, JobStatusRow } from '@reeve/contract'
+import { Panel } from '../../parts/panel.tsx'
+import { paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import { useRead } from '../../data/use-read.ts'
+
+interface WhyPanelProps {
+  readonly job: Job
+  readonly row: JobStatusRow
+}
+
+/** Why not everything runs, in one sentence, with the way to the whole of it. */
+export function WhyPanel({ job, row }: WhyPanelProps) {
+  const { Namespace: namespace, ID: id } = job
+  const placed = row.Allocs.filter(({ ClientStatus }) =>
+    /running|pending/.test(ClientStatus),
+  ).length
+  const isMissing = !job.Stop && job.Status !== 'dead' && placed < row.GroupCountSum
+  const { data } = useRead(
+    ['job-explain', namespace, id],
+    (api, signal) => api.v1.explainJob({ params: { job_id: id }, query: { namespace }, signal }),
+    { enabled: isMissing, watches: [{ topic: 'Evaluation', namespace, key: id }] },
+  )
+  if (!isMissing || data === undefined || data.Groups.length === 0) return null
+  return (
+    <Panel
+      title="Why not everything is placed"
+      actions={<Link href={paths.job({ namespace, id }, 'explain')}>All reasons</Link>}
+    >
+      <p className="note tone-warn">{data.Text}</p>
+    </Panel>
+  )
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import type { AclPolicyRules, NamespaceCapability } from '@reeve/contract'
+import { test } from 'node:test'
+import { mayAtAll, mayInNamespace, NO_RIGHTS, UNLIMITED, type Rights } from './rights.ts'
+
+const NONE: AclPolicyRules = {
+  Namespaces: null,
+  NodePools: null,
+  HostVolumes: null,
+  Agent: null,
+  Node: null,
+  Operator: null,
+  Quota: null,
+  Plugin: null,
+}
+
+function namespaces(rules: Readonly<Record<string, readonly string[]>>): AclPolicyRules {
+  const Namespaces = Object.entries(rules).map(([Name, Capabilities]) => ({
+    Name,
+    Policy: '',
+    Capabilities,
+    Variables: null,
+  }))
+  return { ...NONE, Namespaces }
+}
+
+const limited = (...rules: readonly AclPolicyRules[]): Rights => ({ isUnlimited: false, rules })
+
+interface Case {
+  readonly name: string
+  readonly rights: Rights
+  readonly namespace: string
+  readonly capability: NamespaceCapability
+  readonly may: boolean
+}
+
+const CASES: readonly Case[] = [
+  {
+    name: 'management may all',
+    rights: UNLIMITED,
+    namespace: 'x',
+    capability: 'submit-job',
+    may: true,
+  },
+  {
+    name: 'nobody may nothing',
+    rights: NO_RIGHTS,
+    namespace: 'x',
+    capability: 'read-job',
+    may: false,
+  },
+  {
+    name: 'a rule of the namespace counts',
+    rights: limited(namespaces({ prod: ['read-job'] })),
+    namespace: 'prod',
+    capability: 'read-job',
+    may: true,
+  },
+  {
+    name: 'a rule of another does not',
+    rights: limited(namespaces({ prod: ['read-job'] })),
+    namespace: 'test',
+    capability: 'read-job',
+    may: false,
+  },
+  {
+    name: 'a pattern matches',
+    rights: limited(namespaces({ 'team-*': ['read-job'] })),
+    namespace: 'team-a',
+    capability: 'read-job',
+    may: true,
+  },
+  {
+    name: 'the nearest rule of a policy wins over its patterns',
+    rights: limited(namespaces({ '*': ['submit-job'], prod: ['read-job'] })),
+    namespace: 'prod',
+    capability: 'submit-job',
+    may: false,
+  },
+  {
+    name: 'policies add up',
+    rights: limited(namespaces({ prod: ['read-job'] }), namespaces({ prod: ['submit-job'] })),
+    namespace: 'prod',
+    capability: 'submit-job',
+    may: true,
+  },
+  {
+    name: 'a denial wins',
+    rights: limited(namespaces({ prod: ['deny'] }), namespaces({ prod: ['submit-job'] })),
+    namespace: 'prod',
+    capability: 'submit-job',
+    may: false,
+  },
+]
+
+for (const { name, rights, namespace, capability, may } of CASES)
+  test(`rights: ${name}`, () => assert.equal(mayInNamespace(rights, namespace, [capability]), may))
+
+test('rights: who may write nodes may read them, not the reverse', () => {
+  const rights = (Policy: string) => limited({ ...NONE, Node: { Policy } })
+  assert.equal(mayAtAll(rights('write'), 'Node', 'read'), true)
+  assert.equal(mayAtAll(rights('read'), 'Node', 'write'), false)
+  assert.equal(mayAtAll(rights('deny'), 'Node', 'read'), false)
+})

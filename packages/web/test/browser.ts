@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { chromium, type BrowserContext, type Page } from 'playwright-core'
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+/** WCAG 2.2 AA, as the issue asks. */
+const AXE_RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+const WAIT_MS_MAX = 15_000
+
+/** Why the tests of a file cannot run here; false when they can. For `test(name, { skip })`. */
+export const noBrowser: string | false =
+  findChromium() === undefined ? 'there is no Chromium on this machine (Debian: chromium)' : false
+
+function findChromium(): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  const named = process.env['REEVE_CHROMIUM']
+  const places = [
+    ...(named === undefined ? [] : [named]),
+    ...folders.map((folder) => join(folder, 'chromium')),
+    '/usr/bin/chromium',
+  ]
+  return places.find((place) => existsSync(place))
+}
+
+/** One Chromium, for the tests of one file. */
+export interface Browser {
+  /** A page in a tab of its own; `tokens` as a person who has signed in. */
+  open(url: string, options?: OpenOptions): Promise<Page>
+  close(): Promise<void>
+}
+
+interface OpenOptions {
+  readonly workload?: string
+  readonly governance?: string
+  readonly width?: number
+}
+
+export async function startBrowser(): Promise<Browser> {
+  const folder = mkdtempSync(join(tmpdir(), 'reeve-chromium-'))
+  const context = await chromium.launchPersistentContext(folder, {
+    executablePath: findChromium() ?? '',
+    headless: true,
+    args: FLAGS,
+    viewport: { width: 1280, height: 800 },
+  })
+  context.setDefaultTimeout(WAIT_MS_MAX)
+  return {
+    open: (url, options = {}) => openPage(context, url, options),
+    close: async () => {
+      await context.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function openPage(context: BrowserContext, url: string, options: OpenOptions): Promise<Page> {
+  const page = await context.newPage()
+  const { width, workload, governance } = options
+  if (width !== undefined) await page.setViewportSize({ width, height: 844 })
+  if (workload !== undefined || governance !== undefined) {
+    const tokens = JSON.stringify(JSON.stringify({ workload, governance }))
+    await page.addInitScript(`sessionStorage.setItem('reeve.tokens', ${tokens})`)
+  }
+  await page.goto(url)
+  return page
+}
+
+/** Holds the page as it is now against WCAG 2.2 AA, in both themes. */
+export async function checkAccess(page: Page): Promise<void> {
+  await page.evaluate(readFileSync(AXE, 'utf8'))
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    const found: unknown = await page.evaluate(
+      `axe.run(document, { runOnly: ${JSON.stringify(AXE_RULES)} }).then(({ violations }) =>
+        violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html).slice(0, 3)]))`,
+    )
+    assert.deepEqual(found, [], `${page.url()} in ${colorScheme}`)
+  }
+}

@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient, type Client } from '@reeve/sdk'
+
+const ENTRY = join(import.meta.dirname, '../../reeve/src/main/reeve.ts')
+const COMPILE_CACHE = join(import.meta.dirname, '../../../node_modules/.cache/reeve')
+const START_MS_MAX = 60_000
+
+/** The real program with a node in it, as `npm start` runs it. */
+export interface Program {
+  readonly address: string
+  readonly client: Client
+  /** The bearer of the governance API that a program without access control prints. */
+  readonly governanceToken: string
+  stop(): Promise<void>
+}
+
+export async function startProgram(flags: readonly string[] = []): Promise<Program> {
+  const folder = mkdtempSync(join(tmpdir(), 'reeve-web-'))
+  const args = ['agent', '--dev', '--http-port', '0', '--data-dir', folder, ...flags]
+  const child = spawn(process.execPath, [ENTRY, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
+  })
+  let output = ''
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const timer = setTimeout(() => reject(new Error(`it did not start: ${output}`)), START_MS_MAX)
+  const collect = (chunk: Buffer) => {
+    output += chunk.toString('utf8')
+    const address = /API\s+(http:\/\/\S+)[^]*What to try next/.exec(output)?.[1]
+    if (address !== undefined) resolve(address)
+  }
+  child.stdout.on('data', collect)
+  child.stderr.on('data', collect)
+  child.once('exit', (code) => reject(new Error(`it ended with ${code}: ${output}`)))
+  const address = await promise.finally(() => clearTimeout(timer))
+  return {
+    address,
+    client: createClient({ address }),
+    governanceToken: /Bearer (\S+)/.exec(output)?.[1] ?? '',
+    stop: async () => {
+      const gone = once(child, 'exit')
+      child.kill('SIGTERM')
+      await gone
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

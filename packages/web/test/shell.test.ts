@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { checkAccess, noBrowser, startBrowser, type Browser } from './browser.ts'
+import { startProgram, type Program } from './program.ts'
+
+let program: Program
+let browser: Browser
+
+before(async () => {
+  if (noBrowser !== false) return
+  ;[program, browser] = await Promise.all([startProgram(), startBrowser()])
+})
+after(async () => {
+  if (noBrowser !== false) return
+  await browser.close()
+  await program.stop()
+})
+
+const here = (path: string) => `${program.address}/ui${path}`
+
+test('the root leads to the jobs, and an empty list teaches', { skip: noBrowser }, async () => {
+  const page = await browser.open(program.address)
+  await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
+  await page.getByText('reeve job run').first().waitFor()
+  assert.equal(page.url(), here('/jobs'))
+  assert.equal(await page.title(), 'Jobs · Reeve')
+  await checkAccess(page)
+  await page.close()
+})
+
+test('the palette finds pages and is left with Escape', { skip: noBrowser }, async () => {
+  const page = await browser.open(here('/jobs'))
+  await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
+  await page.keyboard.press('Control+k')
+  const field = page.getByRole('combobox', { name: 'A page, a name' })
+  await field.fill('sess')
+  await page.getByText('Nothing is called that').waitFor()
+  await field.fill('')
+  await checkAccess(page)
+  await page.keyboard.press('Escape')
+  await field.waitFor({ state: 'detached' })
+  await page.close()
+})
+
+test('the keys are shown with ?, and g j goes to the jobs', { skip: noBrowser }, async () => {
+  const page = await browser.open(here('/sign-in'))
+  await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
+  await checkAccess(page)
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  await checkAccess(page)
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('g')
+  await page.keyboard.press('j')
+  await page.waitForURL('**/ui/jobs')
+  await page.close()
+})
+
+test('a page that does not exist says so', { skip: noBrowser }, async () => {
+  const page = await browser.open(here('/nowhere/at/all'))
+  await page.getByText('There is no such page').waitFor()
+  await page.close()
+})
