@@ -136,9 +136,9 @@ export const areas = {
   },
   cli: {
     folder: `${reeve}/cli`,
-    // `--template` is the language of templates in job files (decision 0031).
-    may: ['sdk', 'jobspec', 'model', 'lang'],
-    types: ['contract'],
+    // `--template` is the language of templates in job files; errors name what a route needs, which
+    // the contract says (decision 0031).
+    may: ['sdk', 'jobspec', 'model', 'lang', 'contract'],
     packages: ['commander', 'ws'],
     builtins,
   },

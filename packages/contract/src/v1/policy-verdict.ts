@@ -14,6 +14,9 @@ export const POLICY_EFFECTS = ['passes', 'warns', 'denies', 'overridden'] as con
 export const JobPolicyFinding = Type.Object(
   {
     Rule: Nullable(Type.String()),
+    File: Type.Optional(
+      Type.String({ description: 'Of the set; absent when it is the file of the policy.' }),
+    ),
     Line: Nullable(Type.Integer()),
     Column: Nullable(Type.Integer()),
     Message: Type.String({ description: 'What is not as the policy wants it, with the values.' }),

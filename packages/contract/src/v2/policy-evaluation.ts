@@ -72,6 +72,9 @@ export const PolicyFinding = Type.Object(
     rule: Nullable(Type.String()),
     line: Nullable(Type.Integer({ minimum: 1 })),
     column: Nullable(Type.Integer({ minimum: 1 })),
+    file: Type.Optional(
+      Type.String({ description: 'Of the set; absent when it is the file of the policy.' }),
+    ),
     message: Type.String(),
     value: Type.Optional(Type.Unknown()),
   },

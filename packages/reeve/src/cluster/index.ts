@@ -1,3 +1,5 @@
+export { FollowLoop, type FollowedEngine } from './follow-loop.ts'
 export { LEASE, type LeaseSettings, type Leadership } from './lease.ts'
 export { LeaseKeeper, type LeaseKeeperOptions } from './lease-keeper.ts'
 export type { LeaseClaim, LeaseFound, LeaseHeld, LeaseStore } from './lease-store.ts'
+export { RequestGate } from './request-gate.ts'

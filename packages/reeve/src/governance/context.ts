@@ -28,12 +28,16 @@ export interface GovernanceContext extends GovernanceHost {
   readonly projectScopes: Remembered<ReadonlySet<string>>
   /** Which workspaces a caller may read; see `readableWorkspaces`. */
   readonly workspaceScopes: Remembered<ReadonlySet<string>>
+  /** Which workspaces the filters of a list leave; see `filtered`. */
+  readonly workspaceFilters: Remembered<ReadonlySet<string> | undefined>
   /** Workspaces in the order of their current runs; see `byCurrentRun`. */
   readonly runOrders: Remembered<readonly string[]>
 }
 
 /** Each may hold every workspace of a large project. */
 const WORKSPACE_SCOPES_MAX = 100
+/** Each may hold every workspace there is: enough for those who walk from page to page. */
+const WORKSPACE_FILTERS_MAX = 8
 
 /** The lists that are searched, ordered and paged. One for each table that has a list endpoint. */
 export type GovernanceLists = ReturnType<typeof openLists>
@@ -49,6 +53,7 @@ export function openGovernance(host: GovernanceHost): GovernanceContext {
     lists: openLists(store),
     projectScopes: new Remembered(),
     workspaceScopes: new Remembered(WORKSPACE_SCOPES_MAX),
+    workspaceFilters: new Remembered(WORKSPACE_FILTERS_MAX),
     runOrders: new Remembered(WORKSPACE_SCOPES_MAX),
   }
 }

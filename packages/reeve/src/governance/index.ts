@@ -186,10 +186,10 @@ export {
   overrideCheck,
   overrideStage,
 } from './runs/override-policies.ts'
-export { redactPlan } from './runs/redact-plan.ts'
 export { replayPolicy } from './runs/replay-policy.ts'
 export { RunLoop } from './runs/run-loop.ts'
 export { isCancelable, isConfirmable, isDiscardable, isResting } from './runs/run-states.ts'
 export { usernameOf } from './runs/run-subject.ts'
 export { tryPolicy } from './runs/try-policy.ts'
-export { readStoredPlan, uploadPlan } from './runs/upload-plan.ts'
+export { readShownPlan } from './runs/shown-plan.ts'
+export { uploadPlan } from './runs/upload-plan.ts'

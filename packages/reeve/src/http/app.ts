@@ -25,6 +25,7 @@ import { parkedQueries } from './blocking.ts'
 import { followConnections } from './connection.ts'
 import { openApiDocument } from './docs/openapi.ts'
 import { docsPage } from './docs/page.ts'
+import { FRESH, type Gate } from './gate.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { Metrics, type MetricSources } from './metrics/metrics.ts'
 import { createShell, type HttpLog } from './server.ts'
@@ -59,6 +60,8 @@ export interface AppOptions {
   readonly seen: (nodeId: string) => void
   /** Where the built web UI is, when not where the set-up puts it. */
   readonly webFolder?: string
+  /** Who answers, where several servers share one state. */
+  readonly gate?: Gate
 }
 
 /** The HTTP side of a server, mounted and not yet listening. */
@@ -105,6 +108,7 @@ export function createApp(options: AppOptions): App {
       authenticate: (secret) => options.authenticator.authenticate(secret),
       lifecycle,
       audit,
+      freshness: () => options.gate?.freshness() ?? FRESH,
     },
     endpoints,
   )
@@ -124,9 +128,10 @@ export function createApp(options: AppOptions): App {
   ]
   mountDocs(app, routes, options.version)
   mountUi(app, options.webFolder ?? WEB_FOLDER)
-  app.server.on('upgrade', (request, socket, head) =>
-    channels.find((one) => one.serves(request))?.handleUpgrade(request, socket, head),
-  )
+  app.server.on('upgrade', (request, socket, head) => {
+    if (options.gate?.takeUpgrade(request, socket, head) === true) return
+    channels.find((one) => one.serves(request))?.handleUpgrade(request, socket, head)
+  })
   return {
     app,
     routes,

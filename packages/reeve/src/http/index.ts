@@ -1,5 +1,6 @@
 export { createApp } from './app.ts'
 export type { App, AppOptions } from './app.ts'
 export { openApiDocument } from './docs/openapi.ts'
+export type { Gate } from './gate.ts'
 export type { AgentInfo } from './v1/agent.ts'
 export type { HttpLog } from './server.ts'

@@ -8,7 +8,7 @@ export function findJsonProblem(text: string): number {
   let wanted: Wanted = 'value'
   let at = skipSpace(text, 0)
   while (at < text.length) {
-    const step = STEPS[wanted](text, at, open)
+    const step: Step = STEPS[wanted](text, at, open)
     if (step.problemAt !== undefined) return step.problemAt
     wanted = open.length === 0 && step.wanted === 'more' ? 'end' : step.wanted
     at = skipSpace(text, step.end)

@@ -5,7 +5,7 @@ import { LIMITS } from '../model/index.ts'
  * Shorter texts are parsed without being measured: however they are made, that takes less than ten
  * milliseconds, and measuring would cost the usual body a third of its parsing.
  */
-export const UNMEASURED_CHARS_MAX = 64 * 1024
+const UNMEASURED_CHARS_MAX = 64 * 1024
 
 /** A text that is JSON, but would hold up everybody else while it is parsed. Decision 0021. */
 export class JsonLimitError extends Error {}
@@ -23,6 +23,12 @@ export function parseFirstJson(text: string): unknown {
     if (end === text.length) throw thrown
     return JSON.parse(text.slice(0, end))
   }
+}
+
+/** A body that is one JSON value and nothing else. A long text is measured before it is parsed. */
+export function parseWholeJson(text: string): unknown {
+  if (text.length > UNMEASURED_CHARS_MAX) measureFirst(text)
+  return JSON.parse(text)
 }
 
 const TOO_DEEP = `the JSON is nested more than ${LIMITS.jsonBodyDepthMax} levels deep`

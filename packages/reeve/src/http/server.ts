@@ -7,6 +7,7 @@ import { LIMITS } from '../model/index.ts'
 import { TEXT_TYPE } from './answer.ts'
 import { compressed, inflated, isCompressed, mayCompress } from './compression.ts'
 import { allowOrigin } from './cors.ts'
+import { addGate, type Gate } from './gate.ts'
 import { HttpError } from './http-error.ts'
 import { requestId } from './request-id.ts'
 import { sendV2Error } from './v2/errors.ts'
@@ -34,6 +35,8 @@ export interface ShellOptions {
    * clients always do, is answered as if it had not.
    */
   readonly upgrades?: (request: IncomingMessage) => boolean
+  /** Who answers, where several servers share one state. */
+  readonly gate?: Gate
 }
 
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
@@ -72,6 +75,7 @@ export function createShell(options: ShellOptions): FastifyInstance {
   app.removeAllContentTypeParsers()
   // The dialects decode bodies themselves: the content type says nothing there (reference §0.2).
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  if (options.gate !== undefined) addGate(app, options.gate)
   addHooks(app, options)
   app.setNotFoundHandler((request, reply) =>
     isV2(request) ? sendV2Error(reply, 404, 'no route has this path') : reply.code(404).send(),

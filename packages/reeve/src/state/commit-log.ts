@@ -6,7 +6,7 @@ import type { LogEntry, StorageEngine } from './engine.ts'
  * Commits kept in memory for stream readers that are nearly up to date; older ones come from the
  * engine.
  */
-const RECENT_COMMITS_MAX = 4_096
+const RECENT_COMMITS_MAX = 1_024
 const RECENT_BYTES_MAX = 32 * 1024 * 1024
 
 type Listener = (commits: readonly Commit[]) => void
@@ -70,6 +70,11 @@ export class CommitLog {
   /** Forgets commits below `beforeIndex`, so far as they are checkpointed. */
   async trim(beforeIndex: number): Promise<void> {
     await this.#engine.trim(beforeIndex)
+    this.trimmed(beforeIndex)
+  }
+
+  /** The leader that this server follows has forgotten commits below `beforeIndex`. */
+  trimmed(beforeIndex: number): void {
     this.#firstIndex = Math.max(this.#firstIndex, beforeIndex)
   }
 

@@ -1,12 +1,13 @@
 import type { Clock } from '../kit/clock.ts'
 import { assert, Fault } from '../kit/fault.ts'
 import { decodeCommit, decodeRow, encodeCommit, encodeRow } from './codec.ts'
-import type { Commit } from './commit.ts'
+import type { Commit, CommittedRow } from './commit.ts'
 import type { BlobChange, CheckpointRow, LogEntry, StorageEngine } from './engine.ts'
 import { eventMarks, type AppliedRow, type Cause } from './events.ts'
 import { CommitLog } from './commit-log.ts'
+import { RowWriter } from './row-writer.ts'
 import { createTables, type Row, type TableName, type Tables } from './tables.ts'
-import type { EncodedRow, RowIndexes, RowStamps, Table, Undo } from './table.ts'
+import type { Table, Undo } from './table.ts'
 import { Watches } from './watches.ts'
 
 /**
@@ -71,6 +72,8 @@ export interface StoreOptions {
    * Freezes every row that is stored, so that a test fails where something changes one in place.
    */
   readonly freezeRows?: boolean
+  /** Another server leads: nothing is committed here before `lead` is called. */
+  readonly follows?: boolean
 }
 
 /**
@@ -102,15 +105,15 @@ export class Store {
   readonly log: CommitLog
   readonly #engine: StorageEngine
   readonly #clock: Clock
-  readonly #freezeRows: boolean
+  readonly #writer: RowWriter
+  readonly #allTables: readonly Table<object>[]
   #index: number
   #durableIndex: number
   #gathering: Batch | undefined
   #flushing: Batch | undefined
   #fault: Fault | undefined
+  #follows: boolean
   #tellFault: (fault: Fault) => void = () => undefined
-  #dirty: DirtyKeys = new Map()
-  #lastWritten: LastWritten = NOTHING_WRITTEN
   #checkpointing: Promise<void> | undefined
   readonly #observers = new Map<TableName, TableObserver<never>[]>()
   #companion: Companion = () => NO_CHANGES
@@ -125,8 +128,11 @@ export class Store {
   private constructor(options: StoreOptions) {
     this.#engine = options.engine
     this.#clock = options.clock
-    this.#freezeRows = options.freezeRows ?? false
+    this.#writer = new RowWriter(options.freezeRows ?? false)
+    this.#follows = options.follows ?? false
     this.tables = createTables()
+    // Object.keys of Tables gives exactly its names.
+    this.#allTables = (Object.keys(this.tables) as TableName[]).map((name) => this.#table(name))
     this.watches = new Watches(options.clock)
     this.log = new CommitLog(options.engine)
     this.#index = options.engine.opened.lastIndex
@@ -156,7 +162,7 @@ export class Store {
   /** Rows written since the last checkpoint. */
   get dirtyRows(): number {
     let rows = 0
-    for (const keys of this.#dirty.values()) rows += keys.size
+    for (const table of this.#allTables) rows += table.dirtyRows
     return rows
   }
 
@@ -176,7 +182,7 @@ export class Store {
     const changes = added.length === 0 ? asked : [...asked, ...added]
     const batch = this.#gather()
     const applied = changes.map((change) => this.#apply(change, stamp, batch.undo))
-    this.#lastWritten = NOTHING_WRITTEN
+    this.#writer.forget()
     const { cause } = request
     const events = cause === undefined ? [] : eventMarks(cause, applied, stamp.index)
     const commit: Commit = { ...stamp, rows: applied.map((one) => one.committed), events }
@@ -215,6 +221,29 @@ export class Store {
   }
 
   /**
+   * Applies what another server has made durable, in order and without a gap. Observers, watches and
+   * the stream hear of it as of a commit of this server.
+   */
+  follow(entries: readonly LogEntry[]): void {
+    assert(this.#follows, 'a leader follows nobody')
+    const commits = entries.map((entry) => this.#applyEntry(entry))
+    for (const table of this.#allTables) table.forgetDirty()
+    this.log.add(commits, entries)
+    this.watches.notify(commits.flatMap((commit) => commit.rows))
+  }
+
+  /**
+   * From now on this server commits. Everything in the log was followed. What the checkpoint, which
+   * reaches to `upTo`, does not hold is written with the next one.
+   */
+  async lead(upTo: number): Promise<void> {
+    for await (const entry of this.#engine.read(upTo + 1))
+      for (const { table, key } of decodeCommit(entry.text).rows)
+        this.#storedTable(table).markDirty(key)
+    this.#follows = false
+  }
+
+  /**
    * Writes every dirty row once and moves the checkpoint. One at a time; callers share a running
    * one.
    */
@@ -228,7 +257,7 @@ export class Store {
   /** Waits for what was submitted, checkpoints, closes the engine. */
   async close(): Promise<void> {
     await this.settled()
-    if (this.#fault === undefined) await this.checkpoint()
+    if (this.#fault === undefined && !this.#follows) await this.checkpoint()
     this.#fault ??= new Fault('storage-closed', 'the server is shutting down')
     this.watches.notifyAll()
     await this.#engine.close()
@@ -236,6 +265,7 @@ export class Store {
 
   #refuseWhenFaulty(): void {
     if (this.#fault !== undefined) throw this.#fault
+    if (this.#follows) throw new Fault('no-leader', 'this server does not lead')
     if ((this.#gathering?.entries.length ?? 0) >= PENDING_COMMITS_MAX)
       throw new Fault('storage-overloaded', 'the storage cannot keep up with the writes; try again')
   }
@@ -243,7 +273,6 @@ export class Store {
   #apply(change: Change, stamp: Stamp, undo: Undo[]): AppliedRow {
     const table = this.#table(change.table)
     const key = change.row === undefined ? change.key : table.spec.key(change.row)
-    markDirty(this.#dirty, change.table, key)
     const { lastIndex } = table
     if (lastIndex !== stamp.index) {
       table.lastIndex = stamp.index
@@ -262,24 +291,10 @@ export class Store {
       return { row, committed: { table: change.table, key, header: undefined, body } }
     }
     const header = [table.createIndexOf(key) ?? stamp.index, stamp.index] as const
-    const { row, body } = this.#encode(change.row, header, table.spec.stamped)
+    const { row, body } = this.#writer.write(change.row, header, table.spec.stamped)
     undo.push(table.put(key, { indexes: header, body, row }))
     tell(observers, before, row)
     return { row, committed: { table: change.table, key, header, body } }
-  }
-
-  /**
-   * The row with its stamps, and its text. A job and its version are one object, written one after
-   * the other: one row and one text serve both.
-   */
-  #encode(given: object, [CreateIndex, ModifyIndex]: RowIndexes, stamped: boolean): LastWritten {
-    const last = this.#lastWritten
-    const stamps = { CreateIndex, ModifyIndex }
-    if (last.given === given && (!stamped || hasStamps(last.row, stamps))) return last
-    const row = !stamped || hasStamps(given, stamps) ? given : { ...given, ...stamps }
-    if (this.#freezeRows) deepFreeze(row)
-    this.#lastWritten = { given, row, body: JSON.stringify(row) }
-    return this.#lastWritten
   }
 
   /** Blobs whose last row was removed: nobody who removes rows has to think of them. */
@@ -343,24 +358,21 @@ export class Store {
   }
 
   async #writeCheckpoint(): Promise<void> {
-    const dirty = this.#dirty
-    this.#dirty = new Map()
     // The values of this moment; their texts are made piece by piece, as the engine takes them:
     // together they would keep everybody waiting for a good part of a second.
-    const rows: DirtyRow[] = []
-    for (const [table, keys] of dirty)
-      for (const key of keys) rows.push({ table, key, encoded: this.#table(table).encoded(key) })
+    for (const table of this.#allTables) table.beginCheckpoint()
     const tableIndexes: Record<string, number> = {}
-    for (const table of this.#allTables()) tableIndexes[table.spec.name] = table.lastIndex
+    for (const table of this.#allTables) tableIndexes[table.spec.name] = table.lastIndex
     const upTo = this.#index
+    let isWritten = false
     try {
       // The rows may hold values that are not durable yet; a checkpoint must not reveal them.
       await this.settled()
       if (this.#fault !== undefined) throw this.#fault
-      await this.#engine.checkpoint(checkpointRows(rows), { upTo, tableIndexes })
-    } catch (cause) {
-      for (const [table, keys] of dirty) for (const key of keys) markDirty(this.#dirty, table, key)
-      throw cause
+      await this.#engine.checkpoint(checkpointRows(this.#allTables), { upTo, tableIndexes })
+      isWritten = true
+    } finally {
+      for (const table of this.#allTables) table.endCheckpoint(isWritten)
     }
   }
 
@@ -369,7 +381,7 @@ export class Store {
     for await (const rows of this.#engine.load())
       for (const { table, key, text, rest } of rows)
         this.#storedTable(table).restore([[key, decodeRow(text, rest)]])
-    for (const table of this.#allTables()) {
+    for (const table of this.#allTables) {
       table.restored()
       table.lastIndex = checkpoint.tableIndexes[table.spec.name] ?? 0
     }
@@ -378,14 +390,33 @@ export class Store {
 
   #replay(entry: LogEntry): void {
     const commit = decodeCommit(entry.text)
-    for (const { table: name, key, header, body } of commit.rows) {
-      const table = this.#storedTable(name)
-      if (header === undefined) table.delete(key)
-      else table.put(key, { indexes: header, body })
-      table.lastIndex = commit.index
-      // storedTable proved that the name is one of ours.
-      markDirty(this.#dirty, name as TableName, key)
+    for (const row of commit.rows) this.#applyRow(row, commit.index)
+  }
+
+  #applyEntry(entry: LogEntry): Commit {
+    const commit = decodeCommit(entry.text)
+    assert(commit.index === this.#index + 1, 'a follower applies entry after entry')
+    for (const row of commit.rows) {
+      // A table that is not known is refused by applyRow.
+      const observers = this.#observers.get(row.table as TableName) ?? NO_OBSERVERS
+      const before = observers.length === 0 ? undefined : this.#find(row)
+      this.#applyRow(row, commit.index)
+      if (observers.length > 0) tell(observers, before, this.#find(row))
     }
+    this.#index = commit.index
+    this.#durableIndex = commit.index
+    return commit
+  }
+
+  #find({ table, key }: CommittedRow): object | undefined {
+    return this.#storedTable(table).find(key)
+  }
+
+  #applyRow({ table: name, key, header, body }: CommittedRow, index: number): void {
+    const table = this.#storedTable(name)
+    if (header === undefined) table.delete(key)
+    else table.put(key, { indexes: header, body })
+    table.lastIndex = index
   }
 
   #storedTable(name: string): Table<object> {
@@ -403,51 +434,20 @@ export class Store {
     // Table<Row> differs from Table<object> only in what its edges promise to callers.
     return this.tables[name] as unknown as Table<object>
   }
-
-  #allTables(): Table<object>[] {
-    // Object.keys of Tables gives exactly its names.
-    return (Object.keys(this.tables) as TableName[]).map((name) => this.#table(name))
-  }
 }
 
 const DONE = Promise.resolve()
 const NO_CHANGES: readonly Change[] = []
+const NO_OBSERVERS: readonly TableObserver<never>[] = []
 
-/** The row that was written last: as it was given, as it is stored, and its text. */
-interface LastWritten {
-  readonly given: object | undefined
-  readonly row: object
-  readonly body: string
-}
-
-const NOTHING_WRITTEN: LastWritten = { given: undefined, row: {}, body: '' }
-
-/** Whoever knows the stamp may have written it into the row: then it need not be copied. */
-function hasStamps(row: object, { CreateIndex, ModifyIndex }: RowStamps): boolean {
-  return (
-    Reflect.get(row, 'CreateIndex') === CreateIndex &&
-    Reflect.get(row, 'ModifyIndex') === ModifyIndex
-  )
-}
-
-/** Keys that were written since the last checkpoint. */
-type DirtyKeys = Map<TableName, Set<string>>
-
-interface DirtyRow {
-  readonly table: TableName
-  readonly key: string
-  readonly encoded: EncodedRow | undefined
-}
-
-function* checkpointRows(rows: readonly DirtyRow[]): Generator<CheckpointRow> {
-  for (const { table, key, encoded } of rows)
-    yield { table, key, text: encoded === undefined ? undefined : encodeRow(encoded) }
-}
-
-function markDirty(dirty: DirtyKeys, table: TableName, key: string): void {
-  const keys = dirty.get(table)
-  if (keys === undefined) dirty.set(table, new Set([key]))
-  else keys.add(key)
+function* checkpointRows(tables: readonly Table<object>[]): Generator<CheckpointRow> {
+  for (const table of tables)
+    for (const [key, encoded] of table.checkpointRows())
+      yield {
+        table: table.spec.name,
+        key,
+        text: encoded === undefined ? undefined : encodeRow(encoded),
+      }
 }
 
 function tell(
@@ -468,10 +468,4 @@ function newBatch(): Batch {
   // process.
   done.catch(() => undefined)
   return { entries: [], commits: [], undo: [], done, settle }
-}
-
-function deepFreeze(value: object): void {
-  Object.freeze(value)
-  for (const inner of Object.values(value))
-    if (typeof inner === 'object' && inner !== null && !Object.isFrozen(inner)) deepFreeze(inner)
 }

@@ -1,6 +1,7 @@
 import { assert } from '../kit/fault.ts'
 import { RandomKeyOrder } from '../kit/random-key-order.ts'
 import { compareText, SortedList } from '../kit/sorted-list.ts'
+import { CLEAN, DirtyRows } from './dirty-rows.ts'
 
 /** How one table keys, groups, orders and keeps its rows. */
 export interface TableSpec<Row> {
@@ -18,6 +19,12 @@ export interface TableSpec<Row> {
   readonly stamped: boolean
   /** How many rows stay decoded. The others are text until somebody reads them. */
   readonly decodedRowsMax: number
+  /**
+   * How many of those that were written stay decoded, where that is another number: what is kept
+   * outlives the young generation, and the collector's work on it was a quarter of a registration.
+   * Who reads a row after that decodes it, and then it stays among the others.
+   */
+  readonly writtenRowsMax?: number
   /**
    * The index whose groups are keys of blobs: a blob belongs to the rows of its group and goes with
    * the last of them, whoever removes it.
@@ -65,8 +72,27 @@ interface Slot<Row> {
   modifyIndex: number
   body: string
   row: Row | undefined
+  /** When it was last written, in checkpoints. */
+  round: number
   /** For each secondary index the group, then the row's position among its members. */
   readonly links: (Group<Row> | number | undefined)[]
+}
+
+/** Slots whose rows are kept decoded. */
+interface Ring<S> {
+  readonly slots: S[]
+  /** Where the next one goes. */
+  at: number
+  readonly max: number
+}
+
+/** First in, first out: cheap, and what was written or read last is what is read next. */
+function keepDecoded<Row>(ring: Ring<Slot<Row>>, slot: Slot<Row>, row: Row): void {
+  const evicted = ring.slots[ring.at]
+  if (evicted !== undefined) evicted.row = undefined
+  ring.slots[ring.at] = slot
+  ring.at = (ring.at + 1) % ring.max
+  slot.row = row
 }
 
 /** Puts a row back to what it was: used when a commit could not be made durable. */
@@ -89,8 +115,9 @@ export class Table<Row extends object> {
   readonly #noLinks: (Group<Row> | number | undefined)[]
   /** Tells rows that were written with other indexes: their groups are worked out anew. */
   readonly #layout: string
-  readonly #decoded: (Slot<Row> | undefined)[] = []
-  #decodedAt = 0
+  readonly #dirty = new DirtyRows((slot: Slot<Row>) => this.#encode(slot))
+  readonly #decoded: Ring<Slot<Row>>
+  readonly #written: Ring<Slot<Row>>
   /** Index of the last commit that wrote to this table; deletes count. */
   lastIndex = 0
 
@@ -106,6 +133,11 @@ export class Table<Row extends object> {
         ? new RandomKeyOrder<OrderKey>()
         : new SortedList<OrderKey>((a, b) => compareText(a.key, b.key))
     this.#byCreation = spec.byCreation ? new SortedList(compareCreation) : undefined
+    this.#decoded = { slots: [], at: 0, max: spec.decodedRowsMax }
+    this.#written =
+      spec.writtenRowsMax === undefined
+        ? this.#decoded
+        : { slots: [], at: 0, max: spec.writtenRowsMax }
   }
 
   get size(): number {
@@ -187,11 +219,39 @@ export class Table<Row extends object> {
   /** The stored form of a row; undefined when the key is free. */
   encoded(key: string): EncodedRow | undefined {
     const slot = this.#slots.get(key)
-    if (slot === undefined) return undefined
-    return {
-      header: [slot.createIndex, slot.modifyIndex, this.#layout, ...groupKeysOf(slot)],
-      body: slot.body,
-    }
+    return slot === undefined ? undefined : this.#encode(slot)
+  }
+
+  /** Rows that were written or deleted since the last checkpoint. */
+  get dirtyRows(): number {
+    return this.#dirty.size
+  }
+
+  /** The next checkpoint writes this row, or that it is gone. */
+  markDirty(key: string): void {
+    const slot = this.#slots.get(key)
+    if (slot === undefined) this.#dirty.noteDeleted(key)
+    else this.#dirty.write(slot)
+  }
+
+  /** Somebody else writes what was written here. */
+  forgetDirty(): void {
+    this.#dirty.forget()
+  }
+
+  /** Begins a checkpoint of these; what is written from now on is of the next one. */
+  beginCheckpoint(): void {
+    this.#dirty.begin()
+  }
+
+  /** The rows of the checkpoint as they were when it began, one at a time. Undefined deletes. */
+  checkpointRows(): Iterable<readonly [string, EncodedRow | undefined]> {
+    return this.#dirty.rows()
+  }
+
+  /** What was not written is written by the next one. */
+  endCheckpoint(isWritten: boolean): void {
+    this.#dirty.end(isWritten)
   }
 
   /** Writes a row. */
@@ -208,6 +268,7 @@ export class Table<Row extends object> {
       }
     }
     const { modifyIndex, body } = slot
+    this.#dirty.write(slot)
     this.#fillSlot(slot, written)
     return () => this.#fillSlot(slot, { indexes: [createIndex, modifyIndex], body })
   }
@@ -215,6 +276,7 @@ export class Table<Row extends object> {
   delete(key: string): Undo {
     const slot = this.#slots.get(key)
     if (slot === undefined) return () => undefined
+    this.#dirty.delete(slot)
     this.#slots.delete(key)
     this.#byKey.delete(slot)
     this.#byCreation?.delete(slot)
@@ -223,6 +285,7 @@ export class Table<Row extends object> {
     return () => {
       this.#link(slot)
       this.#regroup(slot, keys)
+      this.#dirty.write(slot)
     }
   }
 
@@ -247,12 +310,20 @@ export class Table<Row extends object> {
     const slot = this.#newSlot(key, written)
     this.#link(slot)
     this.#fillSlot(slot, written)
+    this.#dirty.write(slot)
     return () => void this.delete(key)
   }
 
   #newSlot(key: string, { indexes: [createIndex, modifyIndex], body }: WrittenRow<Row>): Slot<Row> {
     const links = this.#noLinks.slice()
-    return { key, createIndex, modifyIndex, body, row: undefined, links }
+    return { key, createIndex, modifyIndex, body, row: undefined, round: CLEAN, links }
+  }
+
+  #encode(slot: Slot<Row>): EncodedRow {
+    return {
+      header: [slot.createIndex, slot.modifyIndex, this.#layout, ...groupKeysOf(slot)],
+      body: slot.body,
+    }
   }
 
   #link(slot: Slot<Row>): void {
@@ -269,24 +340,15 @@ export class Table<Row extends object> {
     this.#regroup(slot, this.#groupsOf(row ?? (JSON.parse(body) as Row)))
     // One that is kept already stays in its place among those.
     if (isKept) slot.row = row
-    else if (row !== undefined) this.#keepDecoded(slot, row)
+    else if (row !== undefined) keepDecoded(this.#written, slot, row)
   }
 
   #decode(slot: Slot<Row>): Row {
     if (slot.row !== undefined) return slot.row
     // The text was made from a Row of this table, and nothing else writes texts.
     const row = JSON.parse(slot.body) as Row
-    this.#keepDecoded(slot, row)
+    keepDecoded(this.#decoded, slot, row)
     return row
-  }
-
-  /** First in, first out: cheap, and what was written or read last is what is read next. */
-  #keepDecoded(slot: Slot<Row>, row: Row): void {
-    const evicted = this.#decoded[this.#decodedAt]
-    if (evicted !== undefined) evicted.row = undefined
-    this.#decoded[this.#decodedAt] = slot
-    this.#decodedAt = (this.#decodedAt + 1) % this.spec.decodedRowsMax
-    slot.row = row
   }
 
   #groupIndex(index: string): Map<string, Group<Row>> {

@@ -63,6 +63,8 @@ export type Tables = { readonly [N in TableName]: Table<TableRows[N]> }
 
 /** Tables this large are decoded as they are read; small ones stay decoded as a whole. */
 const LARGE_DECODED_ROWS = 20_000
+/** Of tables that are written in masses, and read again only just after that or much later. */
+const WRITTEN_ROWS = 256
 const SMALL_DECODED_ROWS = 1_000_000
 
 /** `!` sorts before every character of a namespace's name, so keys sort by namespace, then id. */
@@ -164,6 +166,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     stamped: false,
     // Written often and read seldom.
     decodedRowsMax: 256,
+    writtenRowsMax: 1,
   },
   deployments: {
     ...plain,
@@ -184,6 +187,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     },
     byCreation: true,
     decodedRowsMax: LARGE_DECODED_ROWS,
+    writtenRowsMax: WRITTEN_ROWS,
   },
   job_submissions: {
     ...plain,
@@ -191,15 +195,22 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     groups: { job: jobKey, blob: (row) => row.BlobKey },
     stamped: false,
     decodedRowsMax: LARGE_DECODED_ROWS,
+    writtenRowsMax: WRITTEN_ROWS,
     blobGroup: 'blob',
   },
-  job_summaries: { ...plain, key: jobKey },
+  job_summaries: {
+    ...plain,
+    key: jobKey,
+    decodedRowsMax: LARGE_DECODED_ROWS,
+    writtenRowsMax: WRITTEN_ROWS,
+  },
   job_versions: {
     ...plain,
     key: (row) => jobVersionKey(row.Namespace, row.ID, row.Version),
     groups: { job: (row) => namespacedKey(row.Namespace, row.ID) },
     stamped: false,
     decodedRowsMax: LARGE_DECODED_ROWS,
+    writtenRowsMax: WRITTEN_ROWS,
   },
   jobs: {
     ...plain,
@@ -229,6 +240,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
       everywhere: (row) => (runsEverywhere(row) ? 'yes' : undefined),
     },
     decodedRowsMax: LARGE_DECODED_ROWS,
+    writtenRowsMax: WRITTEN_ROWS,
   },
   namespaces: { ...plain, key: (row) => row.Name },
   node_pools: { ...plain, key: (row) => row.Name },

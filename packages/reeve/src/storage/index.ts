@@ -1,3 +1,6 @@
 export { openEmbeddedEngine } from './embedded/open-embedded-engine.ts'
 export { MemoryDisk } from './memory/memory-disk.ts'
 export { openMemoryEngine, type MemoryEngine } from './memory/memory-engine.ts'
+export { MemoryLease } from './memory/memory-lease.ts'
+export { openPostgresDatabase, type PostgresDatabase } from './postgres/postgres-database.ts'
+export type { PostgresEngine } from './postgres/postgres-engine.ts'

@@ -99,7 +99,7 @@ test('rights: exec needs its capability, raw_exec a second one, and the token co
 
 interface Recorded {
   readonly root: string
-  /** The allocations of the sessions that began, and of those that were refused to a known caller. */
+  /** The allocations of the sessions that began, and of those refused to a known caller. */
   readonly sessions: readonly string[]
   readonly refused: readonly string[]
 }

@@ -142,11 +142,11 @@ deny contains x if {
 
 test('where too many ask policies at once the caller is told to come back', async () => {
   const overloaded = new Fault(OVERLOADED, 'too many questions wait for policies; try again')
-  const { server, register, policy, set } = await aGuardedServer({
+  const { server, register, policy, set, as } = await aGuardedServer({
     policyAsker: { ask: () => Promise.reject(overloaded), diagnose: async () => [] },
   })
   await set([await policy({ name: 'tidy', code: 'main = false' })], { name: 'limits' })
   assert.deepEqual(await server.refusal('registerJob', register()), [429, overloaded.message])
-  assert.deepEqual(await server.ok('listPolicyVerdicts', {}), [])
+  assert.deepEqual(await server.ok('listPolicyVerdicts', as({})), [])
   await server.close()
 })

@@ -13,6 +13,8 @@ ports { http = 8080 }
 advertise { http = "reeve.example.com:80" }
 server {
   enabled                   = true
+  database                  = "postgres://reeve@db.example/reeve"
+  cluster_key               = "a key of the cluster"
   min_heartbeat_ttl         = "1s"
   max_heartbeats_per_second = 50
   heartbeat_grace           = "2s"
@@ -111,6 +113,8 @@ export const FULL_CONFIG_JSON = {
   advertise: { http: 'reeve.example.com:80' },
   server: {
     enabled: true,
+    database: 'postgres://reeve@db.example/reeve',
+    cluster_key: 'a key of the cluster',
     min_heartbeat_ttl: '1s',
     max_heartbeats_per_second: 50,
     heartbeat_grace: '2s',

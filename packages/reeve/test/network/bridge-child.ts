@@ -16,6 +16,9 @@ const [stateDir = ''] = process.argv.slice(2)
 const stateFile = join(stateDir, 'networks.json')
 const ports = [{ label: 'http', hostIp: '127.0.0.1', hostPort: 20_001, to: 8_080 }]
 
+/** Some kernels put devices that lead nowhere into every new namespace. */
+const UNUSED = /^(ifb|tunl|sit|gre|gretap|erspan|ip_vti|ip6|dummy)/
+
 execFileSync('ip', ['link', 'set', 'lo', 'up'])
 const networks = new BridgeNetwork({ stateFile })
 const complaint = await networks.probe()
@@ -30,6 +33,17 @@ const answer = await until('an answer through the port', () => ask(20_001))
 server.kill('SIGKILL')
 await once(server, 'close')
 
+const hermit = '00000000-0000-4000-8000-000000000002'
+await networks.setUpAlone(hermit)
+const links: readonly { ifname: string; flags: readonly string[] }[] = JSON.parse(
+  execFileSync('ip', ['-n', hermit, '-json', 'link'], { encoding: 'utf8' }),
+)
+const alone = {
+  devices: links.map(({ ifname }) => ifname).filter((name) => !UNUSED.test(name)),
+  isUp: links.some(({ ifname, flags }) => ifname === 'lo' && flags.includes('UP')),
+}
+await networks.tearDown(hermit)
+
 const next = new BridgeNetwork({ stateFile })
 await next.open()
 const found = next.find(id)
@@ -42,7 +56,7 @@ const isGone = await access(made.namespacePath).then(
 const rules = execFileSync('nft', ['list', 'table', 'ip', 'reeve'], { encoding: 'utf8' })
 const isUnmapped = !rules.includes('20001')
 process.stdout.write(
-  JSON.stringify({ complaint, made, again, found, answer, isGone, isUnmapped }) + '\n',
+  JSON.stringify({ complaint, made, again, found, answer, alone, isGone, isUnmapped }) + '\n',
 )
 
 async function ask(port: number): Promise<string | undefined> {

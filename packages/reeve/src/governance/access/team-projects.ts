@@ -1,21 +1,18 @@
 import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
-  isEqual,
   UNSEEN,
   type AttributeProblem,
   type GovernanceRefusal,
   type TeamProjectRow,
 } from '../../model/index.ts'
-import { put, remove, scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
-import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import type { ProjectRight } from '../permissions.ts'
 import { findProject, type SeenProject } from '../standing.ts'
-import { findTeam } from '../teams/teams.ts'
 import { planValues } from './access-values.ts'
+import { endAccess, giftProblems, saveAccess } from './given-access.ts'
 import { PROJECT_LEVELS } from './levels.ts'
 import { pageOf, seesTeam, type AccessPage, type Window } from './shown-accesses.ts'
 
@@ -65,29 +62,17 @@ export async function createProjectAccess(
   const teamId = relationships.team.data.id
   const seen = findProjectWith(context, caller, { projectId, right: 'manageTeams' })
   if (!seen.ok) return seen
-  const team = findTeam(context, caller, teamId)
-  if (!team.ok) return team
   const { organizationId } = seen.value.project
-  if (team.value.team.organizationId !== organizationId) return err(UNSEEN)
-  const { team_projects: accesses } = context.store.tables
-  const isTaken = accesses.countIn('pair', scopedKey(teamId, projectId)) > 0
-  const taken = {
-    pointer: '/data/relationships/team',
-    detail: 'Team has access to the project already',
-  }
+  const gift = { table: 'team_projects', teamId, targetId: projectId, organizationId } as const
+  const forbidden = giftProblems(context, caller, gift)
+  if (!forbidden.ok) return forbidden
   const { access } = attributes
   const planned = planAccess({ access, base: PROJECT_LEVELS[access], attributes })
-  const problems = [...(isTaken ? [taken] : []), ...planned.problems]
+  const problems = [...forbidden.value, ...planned.problems]
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const id = newId(context.ids, 'team-projects')
   const row = { id, organizationId, teamId, projectId, access, ...planned.values }
-  await commitWrite(context, {
-    action: 'TeamAccessCreated',
-    caller,
-    organizationId,
-    subjects: [id],
-    changes: [put('team_projects', row)],
-  })
+  await saveAccess(context, caller, { table: 'team_projects', after: row })
   return ok(row)
 }
 
@@ -139,13 +124,7 @@ export async function updateProjectAccess(
   const { values, problems } = planAccess({ access, base, attributes })
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const row: TeamProjectRow = { ...before, access, ...values }
-  await commitWrite(context, {
-    action: 'TeamAccessUpdated',
-    caller,
-    organizationId: row.organizationId,
-    subjects: [id],
-    changes: isEqual(before, row) ? [] : [put('team_projects', row)],
-  })
+  await saveAccess(context, caller, { table: 'team_projects', before, after: row })
   return ok(row)
 }
 
@@ -156,12 +135,6 @@ export async function deleteProjectAccess(
 ): Promise<Result<void, GovernanceRefusal>> {
   const found = findProjectAccess(context, caller, { id, right: 'manageTeams' })
   if (!found.ok) return found
-  await commitWrite(context, {
-    action: 'TeamAccessDeleted',
-    caller,
-    organizationId: found.value.organizationId,
-    subjects: [id],
-    changes: [remove('team_projects', id)],
-  })
+  await endAccess(context, caller, { table: 'team_projects', row: found.value })
   return ok(undefined)
 }

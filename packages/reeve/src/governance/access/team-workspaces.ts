@@ -1,19 +1,13 @@
 import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
-import {
-  isEqual,
-  UNSEEN,
-  type GovernanceRefusal,
-  type TeamWorkspaceRow,
-} from '../../model/index.ts'
-import { put, remove, scopedKey } from '../../state/index.ts'
+import { UNSEEN, type GovernanceRefusal, type TeamWorkspaceRow } from '../../model/index.ts'
+import { scopedKey } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
-import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
-import { findTeam } from '../teams/teams.ts'
 import { findWorkspaceWith } from '../workspaces/find-workspace.ts'
 import { planValues } from './access-values.ts'
+import { endAccess, giftProblems, saveAccess } from './given-access.ts'
 import { WORKSPACE_LEVELS } from './levels.ts'
 import { pageOf, seesTeam, type AccessPage, type Window } from './shown-accesses.ts'
 
@@ -63,31 +57,19 @@ export async function createWorkspaceAccess(
   const right = 'manageTeams'
   const seen = findWorkspaceWith(context, caller, { address: { workspaceId }, right })
   if (!seen.ok) return seen
-  const team = findTeam(context, caller, teamId)
-  if (!team.ok) return team
   const { organizationId, projectId } = seen.value.workspace
-  if (team.value.team.organizationId !== organizationId) return err(UNSEEN)
-  const { team_workspaces: accesses } = context.store.tables
-  const isTaken = accesses.countIn('pair', scopedKey(teamId, workspaceId)) > 0
-  const taken = {
-    pointer: '/data/relationships/team',
-    detail: 'Team has access to the workspace already',
-  }
+  const gift = { table: 'team_workspaces', teamId, targetId: workspaceId, organizationId } as const
+  const forbidden = giftProblems(context, caller, gift)
+  if (!forbidden.ok) return forbidden
   const { access, ...given } = attributes
   const pointer = '/data/attributes'
   const planned = planValues({ access, base: WORKSPACE_LEVELS[access], given, pointer })
-  const problems = [...(isTaken ? [taken] : []), ...planned.problems]
+  const problems = [...forbidden.value, ...planned.problems]
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const id = newId(context.ids, 'team-workspaces')
   const { values } = planned
   const row = { id, organizationId, teamId, workspaceId, projectId, access, values }
-  await commitWrite(context, {
-    action: 'TeamAccessCreated',
-    caller,
-    organizationId,
-    subjects: [id],
-    changes: [put('team_workspaces', row)],
-  })
+  await saveAccess(context, caller, { table: 'team_workspaces', after: row })
   return ok(row)
 }
 
@@ -108,13 +90,7 @@ export async function updateWorkspaceAccess(
   const { values, problems } = planValues({ access, base, given, pointer: '/data/attributes' })
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const row: TeamWorkspaceRow = { ...before, access, values }
-  await commitWrite(context, {
-    action: 'TeamAccessUpdated',
-    caller,
-    organizationId: row.organizationId,
-    subjects: [id],
-    changes: isEqual(before, row) ? [] : [put('team_workspaces', row)],
-  })
+  await saveAccess(context, caller, { table: 'team_workspaces', before, after: row })
   return ok(row)
 }
 
@@ -125,12 +101,6 @@ export async function deleteWorkspaceAccess(
 ): Promise<Result<void, GovernanceRefusal>> {
   const found = findWorkspaceAccess(context, caller, { id, right: 'manageTeams' })
   if (!found.ok) return found
-  await commitWrite(context, {
-    action: 'TeamAccessDeleted',
-    caller,
-    organizationId: found.value.organizationId,
-    subjects: [id],
-    changes: [remove('team_workspaces', id)],
-  })
+  await endAccess(context, caller, { table: 'team_workspaces', row: found.value })
   return ok(undefined)
 }

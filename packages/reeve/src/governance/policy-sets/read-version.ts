@@ -1,11 +1,13 @@
 import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { PolicySetRow, VersionedPolicy } from '../../model/index.ts'
-import { MANIFEST_FILES, readSetManifest, type SetManifest } from '../../policy/index.ts'
+import { readSetManifest, type SetManifest } from '../../policy/index.ts'
 import type { GovernanceContext } from '../context.ts'
 import { diagnosePolicy } from '../policies/diagnose-policy.ts'
 import { codeText, diagnosticsText, sha256Of } from '../policies/policy-code.ts'
-import { normalPath, type ArchiveFiles } from './archive.ts'
+import type { ArchiveFiles } from './archive.ts'
+import { bundledCode, type SetFiles } from './bundled-code.ts'
+import { findSetManifest } from './find-manifest.ts'
 
 /** What an archive holds, ready to be used. */
 export interface ReadVersion {
@@ -22,39 +24,39 @@ export async function readVersion(
   files: ArchiveFiles,
 ): Promise<Result<ReadVersion, string>> {
   const folder = policiesPath ?? ''
-  const manifestPath = normalPath(`${folder}/${MANIFEST_FILES[kind]}`) ?? ''
-  const bytes = files.get(manifestPath)
-  if (bytes === undefined) return err(`The archive has no file ${MANIFEST_FILES[kind]}`)
-  const text = codeText(bytes)
-  const manifest = text.ok ? readSetManifest(kind, text.value) : text
+  const found = findSetManifest(files, kind, folder)
+  if (!found.ok) return found
+  const text = codeText(found.value.bytes)
+  const manifest = text.ok ? readSetManifest(kind, text.value, found.value.name) : text
   if (!manifest.ok) return manifest
   const { policies: listed, params } = manifest.value
   if (listed.length > v2.POLICY_SET_VERSION_POLICIES_MAX)
     return err(`A version has at most ${v2.POLICY_SET_VERSION_POLICIES_MAX} policies`)
+  const set: SetFiles = { kind, folder, files, manifest: manifest.value }
   const policies: VersionedPolicy[] = []
   const codes = new Map<string, Uint8Array>()
+  let bytes = 0
   for (const { source, level, ...policy } of listed) {
-    const code = readSource(files, normalPath(`${folder}/${source}`))
-    if (!code.ok) return err(`policy "${policy.name}", source ${source}: ${code.error}`)
-    const found = diagnosticsText(
-      await diagnosePolicy(context, { ...policy, kind, code: code.value.text }),
+    const code = bundledCode(set, { name: policy.name, source })
+    if (!code.ok) return err(`policy "${policy.name}", ${code.error}`)
+    const problems = diagnosticsText(
+      await diagnosePolicy(context, { ...policy, kind, code: code.value }),
     )
-    if (found !== '') return err(`policy "${policy.name}", source ${source}: ${found}`)
-    const sha256 = sha256Of(code.value.bytes)
-    codes.set(sha256, code.value.bytes)
+    if (problems !== '') {
+      const file = source ?? `./${policy.name}${v2.POLICY_FILE_SUFFIXES[kind]}`
+      return err(`policy "${policy.name}", source ${file}: ${problems}`)
+    }
+    const stored = new TextEncoder().encode(code.value)
+    bytes += stored.length
+    if (bytes > v2.POLICY_SET_ARCHIVE_UNPACKED_BYTES_MAX) return err(TOO_LARGE)
+    const sha256 = sha256Of(stored)
+    codes.set(sha256, stored)
     policies.push({ ...policy, enforcementLevel: level, sha256 })
   }
   return ok({ policies, params, codes })
 }
 
-function readSource(
-  files: ArchiveFiles,
-  path: string | undefined,
-): Result<{ readonly bytes: Uint8Array; readonly text: string }, string> {
-  const bytes = path === undefined ? undefined : files.get(path)
-  if (bytes === undefined) return err('the archive has no such file')
-  if (bytes.length > v2.POLICY_UPLOAD_BYTES_MAX)
-    return err(`the file is larger than ${v2.POLICY_UPLOAD_BYTES_MAX} bytes`)
-  const text = codeText(bytes)
-  return text.ok ? ok({ bytes, text: text.value }) : text
-}
+/** Each policy is kept with what it imports. */
+const TOO_LARGE =
+  'The policies, each with what it imports, are larger than ' +
+  `${v2.POLICY_SET_ARCHIVE_UNPACKED_BYTES_MAX} bytes`

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../kit/result.ts'
 import { invalid, UNSEEN, type GovernanceRefusal, type JudgedSetRow } from '../../model/index.ts'
-import type { PlainObject } from '../../policy/index.ts'
+import { planOf, type PlainObject } from '../../policy/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { organizationPermissions } from '../permissions.ts'
@@ -10,9 +10,8 @@ import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-worksp
 import { findRun } from './find-run.ts'
 import { freezeSets, frozenSet, type FrozenSet } from './frozen-sets.ts'
 import { judgeSets } from './judge-sets.ts'
-import { planOf } from './plan-document.ts'
 import { runSubject, usernameOf, workspaceSubject } from './run-subject.ts'
-import { readStoredPlan } from './upload-plan.ts'
+import { readStoredBytes } from './upload-plan.ts'
 
 export interface PlanQuestion {
   readonly workspaceId: string
@@ -108,7 +107,7 @@ export async function evaluatePolicySet(
   const { run, plan: stored } = seen.value
   // Another organization's run is not for these policies.
   if (run.organizationId !== set.value.organization.id) return err(UNSEEN)
-  const plan = await readStoredPlan(context, stored)
+  const plan = await readStoredBytes(context, stored)
   if (plan === undefined) return err({ code: 'conflict', detail: 'The run has no plan yet' })
   const asked = frozenSet(context, appliedSet(context, set.value.set))
   const versioned = toolVersion === undefined ? asked : { ...asked, toolVersion }

@@ -2,15 +2,16 @@ import type { v2 } from '@reeve/contract'
 import type { JudgedSetRow } from '../../model/index.ts'
 import {
   outcomeOf,
+  sensitiveTexts,
+  withoutSecrets,
   type AskedPolicy,
+  type AskedSubject,
   type Judgement,
   type PlainObject,
-  type PlanSubject,
 } from '../../policy/index.ts'
 import type { GovernanceContext } from '../context.ts'
 import { readPolicyCode, type AppliedPolicy } from '../policy-sets/applying-sets.ts'
 import type { FrozenSet } from './frozen-sets.ts'
-import { sensitiveTexts, withoutSecrets } from './redact-plan.ts'
 
 /** Of what one policy gives so much is kept. */
 const OUTPUTS_MAX = 100
@@ -21,7 +22,8 @@ const MESSAGE_CHARS_MAX = 2_000
 type Judging = Pick<GovernanceContext, 'store' | 'policyAsker'>
 
 export interface JudgedPlan {
-  readonly plan: PlainObject
+  /** As it is stored, or already read. */
+  readonly plan: Uint8Array | PlainObject
   /** What policies may ask of the run (reference §5.2). */
   readonly run: PlainObject
 }
@@ -36,12 +38,21 @@ export async function judgeSets(
   for (const kind of ['opa', 'native'] as const) {
     const policies = sets.flatMap((set) => (set.kind === kind ? set.policies : []))
     if (policies.length === 0) continue
-    const subject = { kind: 'plan', plan, run: kind === 'opa' ? withoutUnset(run) : run } as const
+    const subject = subjectOf(plan, kind === 'opa' ? withoutUnset(run) : run)
     const judgements = await askAll(context, policies, subject)
     for (const [at, policy] of policies.entries()) said.set(policy, judgements[at] ?? UNASKED)
   }
-  const secrets = sensitiveTexts(plan)
+  // Of what is stored they are taken out where policies are asked.
+  const secrets = isStored(plan) ? [] : sensitiveTexts(plan)
   return sets.map((set) => judgedSet(set, said, secrets))
+}
+
+function isStored(plan: JudgedPlan['plan']): plan is Uint8Array {
+  return plan instanceof Uint8Array
+}
+
+function subjectOf(plan: JudgedPlan['plan'], run: PlainObject): AskedSubject {
+  return isStored(plan) ? { kind: 'stored-plan', bytes: plan, run } : { kind: 'plan', plan, run }
 }
 
 /** Reference policy-languages §9.2: for `opa` what was not given is not there. */
@@ -54,7 +65,7 @@ function withoutUnset(run: PlainObject): PlainObject {
 async function askAll(
   { store, policyAsker }: Judging,
   policies: readonly AppliedPolicy[],
-  subject: PlanSubject,
+  subject: AskedSubject,
 ): Promise<readonly Judgement[]> {
   const codes = new Map<string, string | undefined>()
   // A blob can be read when it is durable.

@@ -6,7 +6,6 @@ import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { findPolicy } from '../policies/find-policy.ts'
 import { bounded } from './judge-sets.ts'
-import { sensitiveTexts, withoutSecrets } from './redact-plan.ts'
 import {
   compareNewest,
   loadSubject,
@@ -82,16 +81,11 @@ async function judgePage(
 
 function replayed(
   row: RunPolicyRow,
-  { subject, shown, createdMs }: LoadedSubject,
+  { shown, createdMs }: LoadedSubject,
   said: Judgement,
 ): v2.ReplayedSubject {
-  const secrets = subject.kind === 'plan' ? sensitiveTexts(subject.plan) : []
   const level = row.enforcementLevel
-  const applied = { ...row, level }
-  const { status, findings } = withoutSecrets(
-    outcomeOf(applied, bounded(said).judgement, false),
-    secrets,
-  )
+  const { status, findings } = outcomeOf({ ...row, level }, bounded(said).judgement, false)
   return {
     ...shown,
     'created-at': createdMs === null ? null : new Date(createdMs).toISOString(),

@@ -1,6 +1,6 @@
 import type { v2 } from '@reeve/contract'
 import { msFromNs } from '../../kit/duration.ts'
-import type { Subject } from '../../policy/index.ts'
+import type { AskedSubject, Subject } from '../../policy/index.ts'
 import {
   judgedJobKey,
   jobVersionKey,
@@ -10,7 +10,7 @@ import {
 import type { GovernanceContext } from '../context.ts'
 import { runSubject } from './run-subject.ts'
 import { plain } from './try-policy.ts'
-import { readStoredPlan } from './upload-plan.ts'
+import { readStoredBytes } from './upload-plan.ts'
 
 /** Jobs that are looked at for their versions; those of larger namespaces are not all replayed. */
 const JOBS_MAX = 20_000
@@ -69,7 +69,7 @@ function namespacesOf(tables: Tables, organizationId: string): ReadonlySet<strin
 
 /** A past subject as policies see it. */
 export interface LoadedSubject {
-  readonly subject: Subject
+  readonly subject: AskedSubject
   readonly shown: Pick<v2.ReplayedSubject, 'type' | 'id' | 'version'>
   readonly createdMs: number | null
   /** What reading it has cost. */
@@ -99,11 +99,11 @@ async function loadRun(
   const run = runs.find(key)
   const stored = run === undefined ? undefined : plans.find(run.planId)
   if (run === undefined || stored === undefined) return undefined
-  const plan = await readStoredPlan(context, stored)
+  const bytes = await readStoredBytes(context, stored)
   // Deleted meanwhile, with its workspace.
-  if (plan === undefined || !runs.has(key)) return undefined
+  if (bytes === undefined || !runs.has(key)) return undefined
   return {
-    subject: { kind: 'plan', plan, run: runSubject(context, run) },
+    subject: { kind: 'stored-plan', bytes, run: runSubject(context, run) },
     shown: { type: 'runs', id: run.id, version: null },
     createdMs: run.createdMs,
     bytes: stored.bytes ?? 0,

@@ -10,7 +10,7 @@ import { judgedRows, unaskedRows } from './judged-run.ts'
 import { judgeSets } from './judge-sets.ts'
 import { runSubject } from './run-subject.ts'
 import { movedRun } from './run-states.ts'
-import { readStoredPlan } from './upload-plan.ts'
+import { readStoredBytes } from './upload-plan.ts'
 
 /** A run that nobody uploads a plan for may be this much late in ending. */
 const EXPIRE_EVERY_MS = 60_000
@@ -155,7 +155,7 @@ export class RunLoop {
     const { store, clock } = this.#context
     const startMs = clock.nowMs()
     const plan = store.tables.run_plans.get(run.planId)
-    const document = await readStoredPlan(this.#context, plan)
+    const document = await readStoredBytes(this.#context, plan)
     if (document === undefined || plan.frozenSets === null)
       throw new Fault('plan-gone', 'the plan of the run is not stored any more')
     const sets = openSets(this.#context, plan.frozenSets)

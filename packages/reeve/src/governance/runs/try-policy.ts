@@ -1,14 +1,19 @@
 import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { invalid, type GovernanceRefusal, type RunPolicyRow } from '../../model/index.ts'
-import type { PlainObject, PolicyText, Subject } from '../../policy/index.ts'
+import {
+  isObject,
+  planOf,
+  type PlainObject,
+  type PolicyText,
+  type Subject,
+} from '../../policy/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { diagnosePolicy } from '../policies/diagnose-policy.ts'
 import { findPolicy } from '../policies/find-policy.ts'
 import { readPolicyCode } from '../policy-sets/applying-sets.ts'
 import { bounded } from './judge-sets.ts'
-import { isObject, planOf } from './plan-document.ts'
 
 /** What may differ from the policy as it is stored. */
 export interface TriedChange {

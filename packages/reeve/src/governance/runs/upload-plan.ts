@@ -10,7 +10,7 @@ import type {
   RunRow,
   TaskStageRow,
 } from '../../model/index.ts'
-import type { PlainObject } from '../../policy/index.ts'
+import { planCounts, planHasChanges, readPlan, type PlanFacts } from '../../policy/index.ts'
 import { planKey, put, type Change } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
@@ -18,7 +18,6 @@ import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import { findPlan, type SeenRun } from './find-run.ts'
 import { freezeSets, pinCode, sealSets, type FrozenSet } from './frozen-sets.ts'
-import { planCounts, planHasChanges, readPlan } from './plan-document.ts'
 import { afterPolicies } from './run-progress.ts'
 import { movedRun, stamped } from './run-states.ts'
 
@@ -38,13 +37,13 @@ export async function uploadPlan(
 ): Promise<Result<SeenRun, GovernanceRefusal>> {
   const text = await unzipped(bytes)
   if (!text.ok) return text
-  const document = readPlan(text.value)
-  if (!document.ok) return err({ code: 'unprocessable', detail: document.error })
-  // To unzip takes a while: only what is true now counts.
+  const facts = await inspected(context, text.value)
+  if (!facts.ok) return err({ code: 'unprocessable', detail: facts.error })
+  // To unzip and read takes a while: only what is true now counts.
   const seen = findUploadable(context, caller, planId)
   if (!seen.ok) return seen
   const sets = freezeSets(context, seen.value.workspace.id)
-  const ingested = ingest(context, seen.value, { document: document.value, sets })
+  const ingested = ingest(context, seen.value, { facts: facts.value, sets })
   const { run } = ingested
   const plan = { ...ingested.plan, bytes: text.value.length }
   await commitWrite(context, {
@@ -99,19 +98,37 @@ async function unzipped(bytes: Uint8Array): Promise<Result<Uint8Array, Governanc
   }
 }
 
+/** To read a larger one here would keep every other request waiting. */
+const READ_HERE_BYTES_MAX = 1024 * 1024
+
+async function inspected(
+  { policyAsker }: Pick<GovernanceContext, 'policyAsker'>,
+  bytes: Uint8Array,
+): Promise<Result<PlanFacts, string>> {
+  if (bytes.length > READ_HERE_BYTES_MAX && policyAsker.inspectPlan !== undefined)
+    return await policyAsker.inspectPlan(bytes)
+  const plan = readPlan(bytes, decode)
+  if (!plan.ok) return plan
+  const counts = planCounts(plan.value)
+  return ok({ counts, hasChanges: planHasChanges(plan.value, counts) })
+}
+
+function decode(bytes: Uint8Array): string {
+  return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+}
+
 interface Ingested {
-  readonly document: PlainObject
+  readonly facts: PlanFacts
   readonly sets: readonly FrozenSet[]
 }
 
 function ingest(
   context: GovernanceContext,
   { run: before, plan }: SeenRun,
-  { document, sets }: Ingested,
+  { facts, sets }: Ingested,
 ): { readonly run: RunRow; readonly plan: RunPlanRow } {
   const nowMs = context.clock.nowMs()
-  const counts = planCounts(document)
-  const hasChanges = planHasChanges(document, counts)
+  const { counts, hasChanges } = facts
   const run = { ...before, hasChanges }
   // Without policies there is nothing to wait for.
   const rest = sets.length > 0 ? (['post_plan_running'] as const) : afterPolicies(run)
@@ -194,13 +211,11 @@ function newEvaluation({ ids, stage, kind, ...owner }: NewEvaluation): PolicyEva
 }
 
 /** The plan as it was uploaded; undefined before that. */
-export async function readStoredPlan(
+export async function readStoredBytes(
   { store }: Pick<GovernanceContext, 'store'>,
   { id, bytes }: Pick<RunPlanRow, 'id' | 'bytes'>,
-): Promise<PlainObject | undefined> {
+): Promise<Uint8Array | undefined> {
   if (bytes === null) return undefined
   await store.settled()
-  const stored = await store.readBlob(planKey(id))
-  const plan = stored === undefined ? undefined : readPlan(stored)
-  return plan?.ok === true ? plan.value : undefined
+  return await store.readBlob(planKey(id))
 }

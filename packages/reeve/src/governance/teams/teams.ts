@@ -168,7 +168,10 @@ function teamProblems(
           pointer: `${pointer}/organization-access/${one}`,
           detail: `Organization access ${one} is needed by ${name}`,
         })
-  const isNewAccess = !isEqual(before?.organizationAccess ?? [], team.organizationAccess)
+  // The owners have every access without holding one: none can be given or taken away.
+  const isTakenAway = team.isOwners && Object.values(access).includes(false)
+  const isNewAccess =
+    isTakenAway || !isEqual(before?.organizationAccess ?? [], team.organizationAccess)
   const rights = teamRights(standing, team)
   if (isNewAccess && !rights.updateAccess)
     problems.push({
@@ -195,7 +198,9 @@ export async function updateTeam(
     visibility: attributes.visibility ?? before.visibility,
     allowMemberTokenManagement:
       attributes['allow-member-token-management'] ?? before.allowMemberTokenManagement,
-    organizationAccess: mergedAccess(before.organizationAccess, attributes['organization-access']),
+    organizationAccess: before.isOwners
+      ? before.organizationAccess
+      : mergedAccess(before.organizationAccess, attributes['organization-access']),
   }
   const problems = teamProblems(context, { standing, organization, before, team, attributes })
   if (problems.length > 0) return err({ code: 'invalid', problems })

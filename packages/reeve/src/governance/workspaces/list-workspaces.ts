@@ -47,17 +47,7 @@ export function listWorkspaces(
   const { id: organizationId } = seat.value.organization
   const within = intersect([
     readableWorkspaces(context, seat.value),
-    wish.projectId === undefined
-      ? undefined
-      : new Set(tables.workspaces.keysIn('project', wish.projectId)),
-    wish.wildcard === undefined
-      ? undefined
-      : namedLike(context, organizationId, foldName(wish.wildcard)),
-    ...wish.tags.map((filter) => effectivelyTagged(tables, organizationId, filter)),
-    wish.runStatuses === undefined
-      ? undefined
-      : workspacesInStatus(tables, organizationId, wish.runStatuses),
-    withoutTags(tables, organizationId, wish.withoutKeys),
+    filtered(context, organizationId, wish),
   ])
   const part = pageOf(context, { wish, within, organizationId })
   return ok({
@@ -66,6 +56,33 @@ export function listWorkspaces(
     ),
     total: part.total,
   })
+}
+
+/**
+ * What the filters leave, whoever asks; undefined without any. Kept until one of these tables
+ * changes: a filter costs what it finds, and the next page asks for the same.
+ */
+function filtered(
+  context: GovernanceContext,
+  organizationId: string,
+  wish: WorkspaceSearch,
+): ReadonlySet<string> | undefined {
+  const { tables } = context.store
+  const { projectId, wildcard, tags, withoutKeys, runStatuses } = wish
+  const key = JSON.stringify([organizationId, projectId, wildcard, tags, withoutKeys, runStatuses])
+  const { workspaces, tag_bindings, runs } = tables
+  const version = `${workspaces.lastIndex} ${tag_bindings.lastIndex} ${runs.lastIndex}`
+  return context.workspaceFilters.find(key, version, () =>
+    intersect([
+      projectId === undefined ? undefined : new Set(workspaces.keysIn('project', projectId)),
+      wildcard === undefined ? undefined : namedLike(context, organizationId, foldName(wildcard)),
+      ...tags.map((filter) => effectivelyTagged(tables, organizationId, filter)),
+      runStatuses === undefined
+        ? undefined
+        : workspacesInStatus(tables, organizationId, runStatuses),
+      withoutTags(tables, organizationId, withoutKeys),
+    ]),
+  )
 }
 
 const NOTHING: ReadonlySet<string> = new Set()

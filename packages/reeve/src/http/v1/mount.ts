@@ -12,6 +12,7 @@ import { runBlocking, wouldWait, type BlockingHost, type Wait } from '../blockin
 import { takeOver, wasAskedAgain, type ParkedConnection } from '../connection.ts'
 import { compileDecoder, type Decoder } from '../decode.ts'
 import { parseFirstJson } from '../json-text.ts'
+import type { Freshness } from '../gate.ts'
 import { compileQuery, QueryError, type RawQuery } from '../query.ts'
 import type { Hold, Lifecycle } from '../lifecycle.ts'
 import type { Endpoint, ReadPlan, RequestOf } from './endpoint.ts'
@@ -25,6 +26,7 @@ export interface V1Host extends BlockingHost {
   readonly authenticate: (secret: string | undefined) => Result<Caller, Refusal>
   readonly lifecycle: Lifecycle
   readonly audit: AuditLog
+  readonly freshness: () => Freshness
 }
 
 interface Mounted {
@@ -188,7 +190,10 @@ async function serveRead(host: V1Host, read: ReadExchange): Promise<void> {
   // (§1.4).
   if (read.endpoint.route.blocking === true)
     void reply.header(HEADERS.index, String(Math.max(1, index)))
-  void reply.header(HEADERS.lastContact, '0').header(HEADERS.knownLeader, 'true')
+  const { lastContactMs, knownLeader } = host.freshness()
+  void reply
+    .header(HEADERS.lastContact, String(lastContactMs))
+    .header(HEADERS.knownLeader, String(knownLeader))
   if (answer.ok) sendAnswer(reply, answer.value, read.parsed.query)
   else sendRefusal(reply, answer.error)
 }

@@ -7,13 +7,14 @@ import { err, ok, type Result } from '../../kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
 import type { AuditedWrite, AuditLog } from '../audit/audit-log.ts'
-import { parseFirstJson, UNMEASURED_CHARS_MAX } from '../json-text.ts'
+import { findJsonProblem } from '../json-problem.ts'
+import { parseWholeJson } from '../json-text.ts'
 import type { RawQuery } from '../query.ts'
 import { withFields } from './documents.ts'
 import type { Address, Outcome, V2Answer, V2Endpoint, V2Request } from './endpoint.ts'
 import { asIs, sendGovernanceRefusal, sendV2Error, statusOf } from './errors.ts'
 import type { RateLimit } from './rate-limit.ts'
-import { readRawBody, withRawBodies } from './raw-body.ts'
+import { leaveUnread, readRawBody, withRawBodies } from './raw-body.ts'
 import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
 import { compileValidator, type Validator } from './validate.ts'
 
@@ -77,9 +78,10 @@ function mountPath(app: FastifyInstance, host: V2Host, { path, ofPath }: Mounted
       method: [...EVERY_METHOD],
       url,
       bodyLimit: bytesMax,
-      errorHandler: (error, _request, reply) => {
+      errorHandler: (error, request, reply) => {
         // Anything else is for the shell.
         if (error.statusCode !== 413) throw error
+        leaveUnread(request, reply)
         sendGovernanceRefusal(reply, { code: 'too-large', bytesMax })
       },
       handler: (request, reply) => serve(host, ofPath, { request, reply }),
@@ -323,13 +325,19 @@ function parseJson(bytes: Buffer): Result<unknown, GovernanceRefusal> {
   const text = bytes.toString('utf8')
   if (text.trim() === '') return ok(null)
   try {
-    // A long text is measured first: some are JSON and would hold up everybody else.
-    const value: unknown =
-      text.length > UNMEASURED_CHARS_MAX ? parseFirstJson(text) : JSON.parse(text)
-    return ok(value)
+    return ok(parseWholeJson(text))
   } catch (thrown) {
-    return err({ code: 'malformed', detail: `The body is not JSON: ${messageOf(thrown)}` })
+    const problem = thrown instanceof SyntaxError ? jsonProblem(text) : messageOf(thrown)
+    return err({ code: 'malformed', detail: `The body is not JSON: ${problem}` })
   }
+}
+
+/** Reference §1.2: with the byte at which it is wrong. */
+function jsonProblem(text: string): string {
+  const at = findJsonProblem(text)
+  const byte = Buffer.byteLength(text.slice(0, at))
+  if (at >= text.length) return `it ends too early, at byte ${byte}`
+  return `${JSON.stringify(String.fromCodePoint(text.codePointAt(at) ?? 0))} cannot stand at byte ${byte}`
 }
 
 /** Reference §1.1: the id in a body may be left out; one that names something else is 409. */

@@ -1,8 +1,7 @@
 import { v2 } from '@reeve/contract'
 import {
   findPlan,
-  readStoredPlan,
-  redactPlan,
+  readShownPlan,
   uploadPlan,
   type GovernanceContext,
 } from '../../governance/index.ts'
@@ -37,19 +36,18 @@ export function planEndpoints(context: GovernanceContext): readonly V2Endpoint[]
   ]
 }
 
-/** What the plan itself calls sensitive is masked; policies alone see it (reference §5.4). */
 async function readJson(
   context: GovernanceContext,
   { caller, params }: V2Request<typeof v2Routes.readPlanJson>,
 ): Promise<Outcome> {
   const seen = findPlan(context, caller, { planId: params.plan_id, right: 'read' })
   if (!seen.ok) return seen
-  const plan = await readStoredPlan(context, seen.value.plan)
+  const plan = await readShownPlan(context, seen.value.plan)
   if (plan === undefined) return NO_CONTENT
   return ok({
     kind: 'bytes',
     status: 200,
-    bytes: Buffer.from(JSON.stringify(redactPlan(plan))),
+    bytes: Buffer.from(plan),
     headers: { 'content-type': 'application/json' },
   })
 }

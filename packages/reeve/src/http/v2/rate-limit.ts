@@ -19,7 +19,8 @@ interface Bucket {
 
 /**
  * Reference §1.7: so many requests each second for one user, all its tokens together, or for one
- * address without a token. A second's worth may come at once.
+ * address without a token. A second's worth may come at once. Why the default is 100 and not 30:
+ * docs/governance.md.
  */
 export class RateLimit {
   readonly perSecond: number

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
@@ -13,13 +13,30 @@ export function withRawBodies(app: FastifyInstance, mount: (scope: FastifyInstan
   void app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, payload, parsed) => parsed(null, payload))
-    scope.addHook('onSend', async ({ body }, reply) => {
-      // What nobody reads must not stand before the next request on the connection.
-      if (body instanceof Readable && !body.readableEnded) void reply.header('connection', 'close')
+    scope.addHook('onSend', async (request, reply) => {
+      const { body } = request
+      if (body instanceof Readable && !body.readableEnded) leaveUnread(request, reply)
     })
     mount(scope)
     done()
   })
+}
+
+/** What is read of a body that nobody wants: a few times the largest one that somebody does. */
+const DISCARDED_BYTES_MAX = 64 * 1024 * 1024
+
+/**
+ * What nobody reads must not stand before the next request on the connection. A body that says its
+ * length is read and forgotten: a caller that sends all of it before it looks for an answer would
+ * find a broken connection instead of one. Any other ends the connection.
+ */
+export function leaveUnread({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
+  const isShort = Number(headers['content-length'] ?? NaN) <= DISCARDED_BYTES_MAX
+  // What is compressed is being inflated, and that could go on for long.
+  if (!isShort || headers['content-encoding'] !== undefined)
+    return void reply.header('connection', 'close')
+  void reply.removeHeader('connection')
+  raw.resume()
 }
 
 export interface RawLimits {

@@ -21,13 +21,24 @@ export function jobSizeProblem(job: Input<Job>): string | undefined {
 
 /** Of the constraints and affinities of the job, wherever they are (decision 0021). */
 function patternInstructions(job: Input<Job>): number {
-  const groups = job.TaskGroups ?? []
-  const tasks = groups.flatMap((group) => group.Tasks ?? [])
-  const devices = tasks.flatMap((task) => task.Resources?.Devices ?? [])
-  const places = [job, ...groups, ...tasks, ...devices]
-  let size = 0
-  for (const { Constraints, Affinities } of places)
-    for (const { Operand, RTarget } of [...(Constraints ?? []), ...(Affinities ?? [])])
+  let size = patternsOf(job, 0)
+  for (const group of job.TaskGroups ?? []) {
+    size = patternsOf(group, size)
+    for (const task of group.Tasks ?? []) {
+      size = patternsOf(task, size)
+      for (const device of task.Resources?.Devices ?? []) size = patternsOf(device, size)
+    }
+  }
+  return size
+}
+
+type Constrained = Pick<Input<Job>, 'Constraints' | 'Affinities'>
+
+/** Adds those of one place, until there are too many. */
+function patternsOf({ Constraints, Affinities }: Constrained, before: number): number {
+  let size = before
+  for (const rules of [Constraints, Affinities])
+    for (const { Operand, RTarget } of rules ?? [])
       if (Operand === 'regexp' && size <= LIMITS.patternInstructionsMax)
         size += patternSize((RTarget ?? '').slice(0, LIMITS.constraintCharsMax))
   return size

@@ -13,9 +13,24 @@ export function finding(path: string, message: string): Finding {
   return { path, message }
 }
 
-/** One finding when the condition holds, so that the rules of a shape read as a list. */
-export function when(condition: boolean, path: string, message: string): readonly Finding[] {
-  return condition ? [{ path, message }] : []
+const NONE: readonly Finding[] = []
+
+/**
+ * `when(condition && finding(…))`: the rules of a shape read as a list, and what is in order costs
+ * no texts. Nearly everything is.
+ */
+export function when(found: Finding | false): readonly Finding[] {
+  return found === false ? NONE : [found]
+}
+
+/**
+ * The findings of several rules, in order. A job has hundreds of rules and mostly no finding: a list
+ * literal of spreads would make two objects for each of them.
+ */
+export function allOf(...parts: readonly (readonly Finding[])[]): readonly Finding[] {
+  let all: Finding[] | undefined
+  for (const part of parts) for (const found of part) (all ??= []).push(found)
+  return all ?? NONE
 }
 
 /** Findings of a part under its own heading; none when the part is in order. */
@@ -24,7 +39,7 @@ export function nest(
   message: string,
   within: readonly Finding[],
 ): readonly Finding[] {
-  return within.length === 0 ? [] : [{ path, message, within }]
+  return within.length === 0 ? NONE : [{ path, message, within }]
 }
 
 /** Findings of each entry of a list that may be null, with its path and position. */
@@ -33,7 +48,12 @@ export function each<T>(
   path: string,
   check: (entry: T, path: string, index: number) => readonly Finding[],
 ): readonly Finding[] {
-  return (list ?? []).flatMap((entry, index) => check(entry, `${path}[${index}]`, index))
+  if (list === null) return NONE
+  const all: Finding[] = []
+  list.forEach((entry, index) => {
+    for (const found of check(entry, `${path}[${index}]`, index)) all.push(found)
+  })
+  return all
 }
 
 /** Reference §2.1: parts are nested multi-errors, inserted as they are. */
@@ -57,6 +77,7 @@ export function leavesOf(findings: readonly Finding[]): readonly Finding[] {
  * megabytes helps nobody.
  */
 export function atMost(findings: readonly Finding[], max: number): readonly Finding[] {
+  if (findings.length === 0) return findings
   const count = leavesOf(findings).length
   if (count <= max) return findings
   let left = max

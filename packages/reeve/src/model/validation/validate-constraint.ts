@@ -3,7 +3,7 @@ import { isDeviceTarget, isNodeTarget } from '../constraint/target.ts'
 import { LIMITS } from '../limits.ts'
 import { compilePattern } from '../constraint/pattern.ts'
 import { parseVersionConstraint, type VersionKind } from '../constraint/version.ts'
-import { each, finding, nest, quote, when, type Finding } from './finding.ts'
+import { allOf, each, finding, nest, quote, when, type Finding } from './finding.ts'
 
 type IsTarget = (target: string) => boolean
 
@@ -26,16 +26,18 @@ export function checkTaskConstraints(
   constraints: readonly Constraint[] | null,
   path: string,
 ): readonly Finding[] {
-  return [
-    ...checkConstraints(constraints, path),
-    ...each(constraints, path, ({ Operand: operand }, at, index) =>
+  return allOf(
+    checkConstraints(constraints, path),
+    each(constraints, path, ({ Operand: operand }, at, index) =>
       when(
-        operand.startsWith('distinct_'),
-        `${at}.Operand`,
-        `Constraint ${index + 1} has disallowed Operand at task level: ${operand}`,
+        operand.startsWith('distinct_') &&
+          finding(
+            `${at}.Operand`,
+            `Constraint ${index + 1} has disallowed Operand at task level: ${operand}`,
+          ),
       ),
     ),
-  ]
+  )
 }
 
 export function checkDeviceConstraints(
@@ -51,11 +53,15 @@ export function checkAffinities(
   isTarget: IsTarget = isNodeTarget,
 ): readonly Finding[] {
   return each(affinities, path, (affinity, at, index) =>
-    nest(at, `Affinity ${index + 1} validation failed`, [
-      ...checkAffinityOperand(affinity, at),
-      ...checkSides(affinity, at, isTarget),
-      ...checkAffinityWeight(affinity.Weight, `${at}.Weight`),
-    ]),
+    nest(
+      at,
+      `Affinity ${index + 1} validation failed`,
+      allOf(
+        checkAffinityOperand(affinity, at),
+        checkSides(affinity, at, isTarget),
+        checkAffinityWeight(affinity.Weight, `${at}.Weight`),
+      ),
+    ),
   )
 }
 
@@ -82,14 +88,19 @@ function checkAffinityOperand({ Operand: operand }: Affinity, path: string): rea
   if (operand === '') return [finding(`${path}.Operand`, 'Missing affinity operand')]
   const known = CONSTRAINT_OPERANDS.some((name) => name === operand)
   const counts = operand.startsWith('distinct_') || operand.startsWith('is_')
-  return when(!known || counts, `${path}.Operand`, `Unknown affinity operator ${quote(operand)}`)
+  return when(
+    (!known || counts) && finding(`${path}.Operand`, `Unknown affinity operator ${quote(operand)}`),
+  )
 }
 
 function checkAffinityWeight(weight: number, path: string): readonly Finding[] {
-  return [
-    ...when(weight === 0, path, 'Affinity weight cannot be zero'),
-    ...when(Math.abs(weight) > 100, path, 'Affinity weight must be within the range [-100,100]'),
-  ]
+  return allOf(
+    when(weight === 0 && finding(path, 'Affinity weight cannot be zero')),
+    when(
+      Math.abs(weight) > 100 &&
+        finding(path, 'Affinity weight must be within the range [-100,100]'),
+    ),
+  )
 }
 
 /** What the operand asks of the two sides. */
@@ -98,19 +109,19 @@ function checkSides(
   path: string,
   isTarget: IsTarget,
 ): readonly Finding[] {
-  return [
-    ...checkRight(operand, right).map((message) => finding(`${path}.RTarget`, message)),
-    ...when(
-      left === '' && operand !== 'distinct_hosts',
-      `${path}.LTarget`,
-      'No LTarget provided but is required by constraint',
+  return allOf(
+    checkRight(operand, right).map((message) => finding(`${path}.RTarget`, message)),
+    when(
+      left === '' &&
+        operand !== 'distinct_hosts' &&
+        finding(`${path}.LTarget`, 'No LTarget provided but is required by constraint'),
     ),
-    ...when(
-      left.startsWith('${') && !isTarget(left),
-      `${path}.LTarget`,
-      `LTarget ${quote(left)} is not a property that can be compared`,
+    when(
+      left.startsWith('${') &&
+        !isTarget(left) &&
+        finding(`${path}.LTarget`, `LTarget ${quote(left)} is not a property that can be compared`),
     ),
-  ]
+  )
 }
 
 function checkRight(operand: string, right: string): readonly string[] {
@@ -189,34 +200,42 @@ export function checkSpreads(spreads: readonly Spread[] | null, path: string): r
 function checkSpread(spread: Spread, path: string): readonly Finding[] {
   const seen = new Set<string>()
   const sum = (spread.SpreadTarget ?? []).reduce((total, target) => total + target.Percent, 0)
-  return [
-    ...when(spread.Attribute === '', `${path}.Attribute`, 'Missing spread attribute'),
-    ...when(
-      spread.Attribute !== '' && !isNodeTarget(spread.Attribute),
-      `${path}.Attribute`,
-      `Spread attribute ${quote(spread.Attribute)} is not a property of nodes`,
+  return allOf(
+    when(spread.Attribute === '' && finding(`${path}.Attribute`, 'Missing spread attribute')),
+    when(
+      spread.Attribute !== '' &&
+        !isNodeTarget(spread.Attribute) &&
+        finding(
+          `${path}.Attribute`,
+          `Spread attribute ${quote(spread.Attribute)} is not a property of nodes`,
+        ),
     ),
-    ...when(
-      spread.Weight <= 0 || spread.Weight > 100,
-      `${path}.Weight`,
-      'Spread block must have a positive weight from 1 to 100',
+    when(
+      (spread.Weight <= 0 || spread.Weight > 100) &&
+        finding(`${path}.Weight`, 'Spread block must have a positive weight from 1 to 100'),
     ),
-    ...each(spread.SpreadTarget, `${path}.SpreadTarget`, ({ Value: value, Percent: share }, at) => {
+    each(spread.SpreadTarget, `${path}.SpreadTarget`, ({ Value: value, Percent: share }, at) => {
       const again = seen.has(value)
       seen.add(value)
-      return [
-        ...when(again, `${at}.Value`, `Spread target value ${quote(value)} already defined`),
-        ...when(
-          share < 0 || share > 100,
-          `${at}.Percent`,
-          `Spread target percentage for value ${quote(value)} must be between 0 and 100`,
+      return allOf(
+        when(
+          again && finding(`${at}.Value`, `Spread target value ${quote(value)} already defined`),
         ),
-      ]
+        when(
+          (share < 0 || share > 100) &&
+            finding(
+              `${at}.Percent`,
+              `Spread target percentage for value ${quote(value)} must be between 0 and 100`,
+            ),
+        ),
+      )
     }),
-    ...when(
-      sum > 100,
-      `${path}.SpreadTarget`,
-      `Sum of spread target percentages must not be greater than 100%; got ${sum}%`,
+    when(
+      sum > 100 &&
+        finding(
+          `${path}.SpreadTarget`,
+          `Sum of spread target percentages must not be greater than 100%; got ${sum}%`,
+        ),
     ),
-  ]
+  )
 }

@@ -1,6 +1,6 @@
 import type { Task, TaskArtifact, Template } from '@reeve/contract'
 import { formatDurationNs } from '../../kit/duration.ts'
-import { each, finding, nest, quote, when, type Finding } from './finding.ts'
+import { allOf, each, finding, nest, quote, when, type Finding } from './finding.ts'
 
 const ESCAPES = 'destination escapes allocation directory'
 const CHANGE_MODES = ['noop', 'restart', 'signal', 'script']
@@ -16,40 +16,48 @@ export function checkTemplates(task: Task, path: string): readonly Finding[] {
   return each(task.Templates, `${path}.Templates`, (template, at, index) => {
     const first = firstOf.get(template.DestPath)
     if (first === undefined) firstOf.set(template.DestPath, index)
-    return [
-      ...nest(at, `Template ${index + 1} validation failed`, checkTemplate(template, at)),
-      ...when(
-        first !== undefined && template.DestPath !== '',
-        `${at}.DestPath`,
-        `Template ${index + 1} has same destination as ${(first ?? 0) + 1}`,
+    return allOf(
+      nest(at, `Template ${index + 1} validation failed`, checkTemplate(template, at)),
+      when(
+        first !== undefined &&
+          template.DestPath !== '' &&
+          finding(
+            `${at}.DestPath`,
+            `Template ${index + 1} has same destination as ${(first ?? 0) + 1}`,
+          ),
       ),
-    ]
+    )
   })
 }
 
 function checkTemplate(template: Template, path: string): readonly Finding[] {
   const { SourcePath: source, EmbeddedTmpl: text, DestPath: destination } = template
-  return [
-    ...when(
-      source === '' && text === '',
-      path,
-      'Must specify a source path or have an embedded template',
+  return allOf(
+    when(
+      source === '' &&
+        text === '' &&
+        finding(path, 'Must specify a source path or have an embedded template'),
     ),
-    ...when(destination === '', `${path}.DestPath`, 'Must specify a destination for the template'),
-    ...when(escapesAllocation(destination), `${path}.DestPath`, ESCAPES),
-    ...checkChange(template, path),
-    ...when(
-      template.Splay < 0,
-      `${path}.Splay`,
-      `Must specify positive splay value, not ${formatDurationNs(template.Splay)}`,
+    when(
+      destination === '' &&
+        finding(`${path}.DestPath`, 'Must specify a destination for the template'),
     ),
-    ...when(
-      template.Perms !== '' && !/^[0-7]{1,5}$/.test(template.Perms),
-      `${path}.Perms`,
-      `Failed to parse ${quote(template.Perms)} as octal`,
+    when(escapesAllocation(destination) && finding(`${path}.DestPath`, ESCAPES)),
+    checkChange(template, path),
+    when(
+      template.Splay < 0 &&
+        finding(
+          `${path}.Splay`,
+          `Must specify positive splay value, not ${formatDurationNs(template.Splay)}`,
+        ),
     ),
-    ...checkWait(template, path),
-  ]
+    when(
+      template.Perms !== '' &&
+        !/^[0-7]{1,5}$/.test(template.Perms) &&
+        finding(`${path}.Perms`, `Failed to parse ${quote(template.Perms)} as octal`),
+    ),
+    checkWait(template, path),
+  )
 }
 
 function checkChange(template: Template, path: string): readonly Finding[] {
@@ -61,45 +69,54 @@ function checkChange(template: Template, path: string): readonly Finding[] {
         `Invalid change mode given: ${quote(mode)}. Must be one of the following: ${CHANGE_MODES.join(', ')}`,
       ),
     ]
-  return [
-    ...when(
-      mode === 'signal' && signal === '',
-      `${path}.ChangeSignal`,
-      'Must specify signal value when change mode is signal',
+  return allOf(
+    when(
+      mode === 'signal' &&
+        signal === '' &&
+        finding(`${path}.ChangeSignal`, 'Must specify signal value when change mode is signal'),
     ),
-    ...when(
-      mode === 'signal' && template.Envvars,
-      `${path}.ChangeMode`,
-      'cannot use signals with env var templates',
+    when(
+      mode === 'signal' &&
+        template.Envvars &&
+        finding(`${path}.ChangeMode`, 'cannot use signals with env var templates'),
     ),
-    ...when(
-      mode === 'script' && script === null,
-      `${path}.ChangeScript`,
-      'must specify change script configuration value when change mode is script',
+    when(
+      mode === 'script' &&
+        script === null &&
+        finding(
+          `${path}.ChangeScript`,
+          'must specify change script configuration value when change mode is script',
+        ),
     ),
-    ...when(
-      mode === 'script' && script?.Command === '',
-      `${path}.ChangeScript.Command`,
-      'must specify script path value when change mode is script',
+    when(
+      mode === 'script' &&
+        script?.Command === '' &&
+        finding(
+          `${path}.ChangeScript.Command`,
+          'must specify script path value when change mode is script',
+        ),
     ),
-  ]
+  )
 }
 
 function checkWait({ Wait: wait }: Template, path: string): readonly Finding[] {
   if (wait === null) return []
   const { Min: minimum, Max: maximum } = wait
-  return [
-    ...when(
-      (minimum ?? 0) < 0 || (maximum ?? 0) < 0,
-      `${path}.Wait`,
-      'template wait times cannot be negative',
+  return allOf(
+    when(
+      ((minimum ?? 0) < 0 || (maximum ?? 0) < 0) &&
+        finding(`${path}.Wait`, 'template wait times cannot be negative'),
     ),
-    ...when(
-      minimum !== null && maximum !== null && minimum > maximum,
-      `${path}.Wait`,
-      `template wait min ${formatDurationNs(minimum ?? 0)} is greater than max ${formatDurationNs(maximum ?? 0)}`,
+    when(
+      minimum !== null &&
+        maximum !== null &&
+        minimum > maximum &&
+        finding(
+          `${path}.Wait`,
+          `template wait min ${formatDurationNs(minimum ?? 0)} is greater than max ${formatDurationNs(maximum ?? 0)}`,
+        ),
     ),
-  ]
+  )
 }
 
 export function checkArtifacts(task: Task, path: string): readonly Finding[] {
@@ -112,16 +129,20 @@ function checkArtifact(artifact: TaskArtifact, path: string): readonly Finding[]
   const { GetterMode: mode, RelativeDest: destination, GetterOptions: options } = artifact
   const checksum = options?.['checksum']
   const problem = checksum === undefined ? undefined : checksumProblem(checksum)
-  return [
-    ...when(artifact.GetterSource === '', `${path}.GetterSource`, 'source must be specified'),
-    ...when(
-      !['any', 'file', 'dir'].includes(mode),
-      `${path}.GetterMode`,
-      `invalid artifact mode ${quote(mode)}; must be one of: any, file, dir`,
+  return allOf(
+    when(
+      artifact.GetterSource === '' && finding(`${path}.GetterSource`, 'source must be specified'),
     ),
-    ...when(escapesAllocation(destination), `${path}.RelativeDest`, ESCAPES),
-    ...when(problem !== undefined, `${path}.GetterOptions`, problem ?? ''),
-  ]
+    when(
+      !['any', 'file', 'dir'].includes(mode) &&
+        finding(
+          `${path}.GetterMode`,
+          `invalid artifact mode ${quote(mode)}; must be one of: any, file, dir`,
+        ),
+    ),
+    when(escapesAllocation(destination) && finding(`${path}.RelativeDest`, ESCAPES)),
+    when(problem !== undefined && finding(`${path}.GetterOptions`, problem ?? '')),
+  )
 }
 
 function checksumProblem(checksum: string): string | undefined {
@@ -144,10 +165,10 @@ export function checkDispatchPayload(task: Task, path: string): readonly Finding
   if (payload === null) return []
   const at = `${path}.DispatchPayload.File`
   const prefix = 'Dispatch Payload validation failed'
-  return [
-    ...when(payload.File === '', at, `${prefix}: file must be specified`),
-    ...when(depthBelow(payload.File) < 0, at, `${prefix}: ${ESCAPES}`),
-  ]
+  return allOf(
+    when(payload.File === '' && finding(at, `${prefix}: file must be specified`)),
+    when(depthBelow(payload.File) < 0 && finding(at, `${prefix}: ${ESCAPES}`)),
+  )
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Job, Task, TaskGroup } from '@reeve/contract'
-import { each, finding, nest, when, type Finding } from './finding.ts'
+import { allOf, each, finding, nest, when, type Finding } from './finding.ts'
 import { checkAffinities, checkConstraints, checkSpreads } from './validate-constraint.ts'
 import { checkNetworks } from './validate-network.ts'
 import {
@@ -17,38 +17,40 @@ import { checkVolumes } from './validate-volume.ts'
 const DISK_MB_MIN = 10
 
 export function checkGroup(group: TaskGroup, path: string, job: Job): readonly Finding[] {
-  return [
-    ...checkShape(group, path),
-    ...checkRules(group, path, job),
-    ...checkPolicies(group, path, job),
-    ...checkNetworks(group, path),
-    ...checkVolumes(group, path, job),
-    ...checkServices(group, path),
-    ...checkScaling(group, path),
-    ...each(group.Tasks, `${path}.Tasks`, (task, at) =>
+  return allOf(
+    checkShape(group, path),
+    checkRules(group, path, job),
+    checkPolicies(group, path, job),
+    checkNetworks(group, path),
+    checkVolumes(group, path, job),
+    checkServices(group, path),
+    checkScaling(group, path),
+    each(group.Tasks, `${path}.Tasks`, (task, at) =>
       nest(at, `Task ${task.Name} validation failed`, checkTask(task, at, { group, job })),
     ),
-  ]
+  )
 }
 
 function checkShape(group: TaskGroup, path: string): readonly Finding[] {
-  return [
-    ...when(group.Name === '', `${path}.Name`, 'Missing task group name'),
-    ...when(group.Name.includes('\0'), `${path}.Name`, 'Task group name contains null character'),
-    ...when(group.Count < 0, `${path}.Count`, "Task group count can't be negative"),
-    ...when(group.Tasks.length === 0, `${path}.Tasks`, 'Missing tasks for task group'),
-    ...checkTaskNames(group.Tasks, `${path}.Tasks`),
-    ...when(
-      group.Tasks.filter((task) => task.Leader).length > 1,
-      `${path}.Tasks`,
-      'Only one task may be marked as leader',
+  return allOf(
+    when(group.Name === '' && finding(`${path}.Name`, 'Missing task group name')),
+    when(
+      group.Name.includes('\0') &&
+        finding(`${path}.Name`, 'Task group name contains null character'),
     ),
-    ...when(
-      group.Tasks.length > 0 && !group.Tasks.some((task) => task.Lifecycle === null),
-      `${path}.Tasks`,
-      `Task group ${group.Name} must have at least one main task`,
+    when(group.Count < 0 && finding(`${path}.Count`, "Task group count can't be negative")),
+    when(group.Tasks.length === 0 && finding(`${path}.Tasks`, 'Missing tasks for task group')),
+    checkTaskNames(group.Tasks, `${path}.Tasks`),
+    when(
+      group.Tasks.filter((task) => task.Leader).length > 1 &&
+        finding(`${path}.Tasks`, 'Only one task may be marked as leader'),
     ),
-  ]
+    when(
+      group.Tasks.length > 0 &&
+        !group.Tasks.some((task) => task.Lifecycle === null) &&
+        finding(`${path}.Tasks`, `Task group ${group.Name} must have at least one main task`),
+    ),
+  )
 }
 
 function checkTaskNames(tasks: readonly Task[], path: string): readonly Finding[] {
@@ -57,26 +59,28 @@ function checkTaskNames(tasks: readonly Task[], path: string): readonly Finding[
     if (name === '') return [finding(`${at}.Name`, `Task ${index + 1} missing name`)]
     const first = firstOf.get(name)
     if (first === undefined) firstOf.set(name, index)
-    const text = `Task ${index + 1} redefines '${name}' from task ${(first ?? 0) + 1}`
-    return when(first !== undefined, `${at}.Name`, text)
+    if (first === undefined) return []
+    return [finding(`${at}.Name`, `Task ${index + 1} redefines '${name}' from task ${first + 1}`)]
   })
 }
 
 function checkRules(group: TaskGroup, path: string, job: Job): readonly Finding[] {
   const system = job.Type === 'system'
-  return [
-    ...checkConstraints(group.Constraints, `${path}.Constraints`),
-    ...(system
+  return allOf(
+    checkConstraints(group.Constraints, `${path}.Constraints`),
+    system
       ? when(
-          group.Affinities !== null,
-          `${path}.Affinities`,
-          'System jobs may not have an affinity block',
+          group.Affinities !== null &&
+            finding(`${path}.Affinities`, 'System jobs may not have an affinity block'),
         )
-      : checkAffinities(group.Affinities, `${path}.Affinities`)),
-    ...(system
-      ? when(group.Spreads !== null, `${path}.Spreads`, 'System jobs may not have a spread block')
-      : checkSpreads(group.Spreads, `${path}.Spreads`)),
-  ]
+      : checkAffinities(group.Affinities, `${path}.Affinities`),
+    system
+      ? when(
+          group.Spreads !== null &&
+            finding(`${path}.Spreads`, 'System jobs may not have a spread block'),
+        )
+      : checkSpreads(group.Spreads, `${path}.Spreads`),
+  )
 }
 
 function checkPolicies(group: TaskGroup, path: string, job: Job): readonly Finding[] {
@@ -84,30 +88,34 @@ function checkPolicies(group: TaskGroup, path: string, job: Job): readonly Findi
   const refuses = (block: string): string => `Job type "${job.Type}" does not allow ${block} block`
   const ends = job.Type === 'batch' || job.Type === 'sysbatch'
   const runsOn = job.Type === 'service' || job.Type === 'system'
-  return [
-    ...checkRestart(group.RestartPolicy, `${path}.RestartPolicy`),
-    ...checkReschedulePresence(group, `${path}.ReschedulePolicy`, job.Type),
-    ...when(update !== null && ends, `${path}.Update`, refuses('update')),
-    ...(update === null ? [] : checkUpdate(update, `${path}.Update`)),
-    ...when(
-      migrate !== null && (ends || job.Type === 'system'),
-      `${path}.Migrate`,
-      refuses('migrate'),
+  return allOf(
+    checkRestart(group.RestartPolicy, `${path}.RestartPolicy`),
+    checkReschedulePresence(group, `${path}.ReschedulePolicy`, job.Type),
+    when(update !== null && ends && finding(`${path}.Update`, refuses('update'))),
+    update === null ? [] : checkUpdate(update, `${path}.Update`),
+    when(
+      migrate !== null &&
+        (ends || job.Type === 'system') &&
+        finding(`${path}.Migrate`, refuses('migrate')),
     ),
-    ...(migrate === null ? [] : checkMigrate(migrate, `${path}.Migrate`)),
-    ...(gone === null ? [] : checkDisconnect(gone, `${path}.Disconnect`, job.Type)),
-    ...when(limit !== null && runsOn, `${path}.MaxRunDuration`, refuses('max_run_duration')),
-    ...when(
-      limit !== null && limit <= 0,
-      `${path}.MaxRunDuration`,
-      'max_run_duration must be greater than zero',
+    migrate === null ? [] : checkMigrate(migrate, `${path}.Migrate`),
+    gone === null ? [] : checkDisconnect(gone, `${path}.Disconnect`, job.Type),
+    when(
+      limit !== null && runsOn && finding(`${path}.MaxRunDuration`, refuses('max_run_duration')),
     ),
-    ...when(
-      group.EphemeralDisk.SizeMB < DISK_MB_MIN,
-      `${path}.EphemeralDisk.SizeMB`,
-      `minimum DiskMB value is ${DISK_MB_MIN}; got ${group.EphemeralDisk.SizeMB}`,
+    when(
+      limit !== null &&
+        limit <= 0 &&
+        finding(`${path}.MaxRunDuration`, 'max_run_duration must be greater than zero'),
     ),
-  ]
+    when(
+      group.EphemeralDisk.SizeMB < DISK_MB_MIN &&
+        finding(
+          `${path}.EphemeralDisk.SizeMB`,
+          `minimum DiskMB value is ${DISK_MB_MIN}; got ${group.EphemeralDisk.SizeMB}`,
+        ),
+    ),
+  )
 }
 
 function checkReschedulePresence(
@@ -118,13 +126,12 @@ function checkReschedulePresence(
   const policy = group.ReschedulePolicy
   if (jobType === 'system' || jobType === 'sysbatch')
     return when(
-      policy !== null,
-      path,
-      'System or sysbatch jobs should not have a reschedule policy',
+      policy !== null &&
+        finding(path, 'System or sysbatch jobs should not have a reschedule policy'),
     )
   if (policy !== null) return checkReschedule(policy, path)
   const needed = jobType === 'service' || jobType === 'batch'
-  return when(needed, path, `Task Group ${group.Name} should have a reschedule policy`)
+  return when(needed && finding(path, `Task Group ${group.Name} should have a reschedule policy`))
 }
 
 function checkScaling(group: TaskGroup, path: string): readonly Finding[] {
@@ -132,22 +139,29 @@ function checkScaling(group: TaskGroup, path: string): readonly Finding[] {
   if (policy === null) return []
   const at = `${path}.Scaling`
   const { Min: minimum, Max: maximum } = policy
-  return [
-    ...when(
-      policy.Type !== 'horizontal',
-      `${at}.Type`,
-      'Scaling policy invalid: the type of a group policy must be horizontal',
+  return allOf(
+    when(
+      policy.Type !== 'horizontal' &&
+        finding(
+          `${at}.Type`,
+          'Scaling policy invalid: the type of a group policy must be horizontal',
+        ),
     ),
-    ...checkScalingBounds(policy, at),
-    ...when(
-      maximum >= 0 && group.Count > maximum,
-      `${path}.Count`,
-      'Scaling policy invalid: task group count must not be greater than maximum count in scaling policy',
+    checkScalingBounds(policy, at),
+    when(
+      maximum >= 0 &&
+        group.Count > maximum &&
+        finding(
+          `${path}.Count`,
+          'Scaling policy invalid: task group count must not be greater than maximum count in scaling policy',
+        ),
     ),
-    ...when(
-      group.Count < minimum,
-      `${path}.Count`,
-      'Scaling policy invalid: task group count must not be less than minimum count in scaling policy',
+    when(
+      group.Count < minimum &&
+        finding(
+          `${path}.Count`,
+          'Scaling policy invalid: task group count must not be less than minimum count in scaling policy',
+        ),
     ),
-  ]
+  )
 }

@@ -2,6 +2,7 @@ import { JOB_TYPES, type Job, type TaskGroup } from '@reeve/contract'
 import { LIMITS } from '../limits.ts'
 import { checkAffinities, checkConstraints, checkSpreads } from './validate-constraint.ts'
 import {
+  allOf,
   atMost,
   each,
   finding,
@@ -46,56 +47,59 @@ const DESCRIPTION_CHARS_MAX = 1_000
  * registers it. All violations are reported together.
  */
 export function validateJob(job: Job, rules: JobRules = {}): JobProblems {
-  const all = [
-    ...checkIdentity(job),
-    ...checkPlacement(job),
-    ...checkGroups(job),
-    ...checkPeriodic(job),
-    ...checkParameterized(job),
-    ...checkAdmission(job, rules.priorityMax ?? PRIORITY_MAX_DEFAULT),
-    ...checkUi(job),
-    ...(rules.others ?? []),
-  ]
+  const all = allOf(
+    checkIdentity(job),
+    checkPlacement(job),
+    checkGroups(job),
+    checkPeriodic(job),
+    checkParameterized(job),
+    checkAdmission(job, rules.priorityMax ?? PRIORITY_MAX_DEFAULT),
+    checkUi(job),
+    rules.others ?? [],
+  )
   const findings = atMost(all, LIMITS.jobProblemsMax)
   const list = leavesOf(findings).map(({ path, message }) => ({ path, message }))
   return { text: findingsText(findings), list }
 }
 
 function checkIdentity(job: Job): readonly Finding[] {
-  return [
-    ...when(job.Region === '', 'Region', 'Missing job region'),
-    ...when(job.ID === '', 'ID', 'Missing job ID'),
-    ...when(job.ID.includes(' '), 'ID', 'Job ID contains a space'),
-    ...when(job.ID.includes('\0'), 'ID', 'Job ID contains a null character'),
-    ...when(job.Name === '', 'Name', 'Missing job name'),
-    ...when(job.Name.includes('\0'), 'Name', 'Job Name contains a null character'),
-    ...when(job.Namespace === '', 'Namespace', 'Job must be in a namespace'),
-    ...checkType(job.Type),
-  ]
+  return allOf(
+    when(job.Region === '' && finding('Region', 'Missing job region')),
+    when(job.ID === '' && finding('ID', 'Missing job ID')),
+    when(job.ID.includes(' ') && finding('ID', 'Job ID contains a space')),
+    when(job.ID.includes('\0') && finding('ID', 'Job ID contains a null character')),
+    when(job.Name === '' && finding('Name', 'Missing job name')),
+    when(job.Name.includes('\0') && finding('Name', 'Job Name contains a null character')),
+    when(job.Namespace === '' && finding('Namespace', 'Job must be in a namespace')),
+    checkType(job.Type),
+  )
 }
 
 function checkType(type: string): readonly Finding[] {
   if (type === '') return [finding('Type', 'Missing job type')]
   if (type === INTERNAL_TYPE) return [finding('Type', 'job type cannot be core')]
   const known = JOB_TYPES.some((name) => name === type)
-  return when(!known, 'Type', `Invalid job type: ${quote(type)}`)
+  return when(!known && finding('Type', `Invalid job type: ${quote(type)}`))
 }
 
 function checkPlacement(job: Job): readonly Finding[] {
   const noDatacenter = job.Datacenters.length === 0 && job.Multiregion === null
   const emptyName = job.Datacenters.includes('')
   const system = job.Type === 'system'
-  return [
-    ...when(noDatacenter, 'Datacenters', 'Missing job datacenters'),
-    ...when(emptyName, 'Datacenters', 'Job datacenter must be non-empty string'),
-    ...checkConstraints(job.Constraints, 'Constraints'),
-    ...(system
-      ? when(job.Affinities !== null, 'Affinities', 'System jobs may not have an affinity block')
-      : checkAffinities(job.Affinities, 'Affinities')),
-    ...(system
-      ? when(job.Spreads !== null, 'Spreads', 'System jobs may not have a spread block')
-      : checkSpreads(job.Spreads, 'Spreads')),
-  ]
+  return allOf(
+    when(noDatacenter && finding('Datacenters', 'Missing job datacenters')),
+    when(emptyName && finding('Datacenters', 'Job datacenter must be non-empty string')),
+    checkConstraints(job.Constraints, 'Constraints'),
+    system
+      ? when(
+          job.Affinities !== null &&
+            finding('Affinities', 'System jobs may not have an affinity block'),
+        )
+      : checkAffinities(job.Affinities, 'Affinities'),
+    system
+      ? when(job.Spreads !== null && finding('Spreads', 'System jobs may not have a spread block'))
+      : checkSpreads(job.Spreads, 'Spreads'),
+  )
 }
 
 function checkGroups(job: Job): readonly Finding[] {
@@ -105,33 +109,38 @@ function checkGroups(job: Job): readonly Finding[] {
       return [finding(`${path}.Name`, `Job task group ${index + 1} missing name`)]
     const first = firstOf.get(group.Name)
     if (first === undefined) firstOf.set(group.Name, index)
-    const text = `Job task group ${index + 1} redefines '${group.Name}' from group ${(first ?? 0) + 1}`
-    return when(first !== undefined, `${path}.Name`, text)
+    if (first === undefined) return []
+    const text = `Job task group ${index + 1} redefines '${group.Name}' from group ${first + 1}`
+    return [finding(`${path}.Name`, text)]
   }
-  return [
-    ...when(job.TaskGroups.length === 0, 'TaskGroups', 'Missing job task groups'),
-    ...each(job.TaskGroups, 'TaskGroups', (group, path, index) => [
-      ...placeOf(group, path, index),
-      ...checkGroupInJob(group, path, job),
-    ]),
-    ...each(job.TaskGroups, 'TaskGroups', (group, path) =>
+  return allOf(
+    when(job.TaskGroups.length === 0 && finding('TaskGroups', 'Missing job task groups')),
+    each(job.TaskGroups, 'TaskGroups', (group, path, index) =>
+      allOf(placeOf(group, path, index), checkGroupInJob(group, path, job)),
+    ),
+    each(job.TaskGroups, 'TaskGroups', (group, path) =>
       nest(path, `Task group ${group.Name} validation failed`, checkGroup(group, path, job)),
     ),
-  ]
+  )
 }
 
 function checkGroupInJob(group: TaskGroup, path: string, job: Job): readonly Finding[] {
   const system = job.Type === 'system'
-  const tooMany = `Job task group ${group.Name} has count ${group.Count}. Count cannot exceed 1 with system scheduler`
-  return [
-    ...when(
-      (group.ShutdownDelay ?? 0) < 0,
-      `${path}.ShutdownDelay`,
-      'ShutdownDelay must be a positive value',
+  return allOf(
+    when(
+      (group.ShutdownDelay ?? 0) < 0 &&
+        finding(`${path}.ShutdownDelay`, 'ShutdownDelay must be a positive value'),
     ),
-    ...when(system && group.Count > 1, `${path}.Count`, tooMany),
-    ...when(system && group.Scaling !== null, `${path}.Scaling`, SYSTEM_SCALING),
-  ]
+    when(
+      system &&
+        group.Count > 1 &&
+        finding(
+          `${path}.Count`,
+          `Job task group ${group.Name} has count ${group.Count}. Count cannot exceed 1 with system scheduler`,
+        ),
+    ),
+    when(system && group.Scaling !== null && finding(`${path}.Scaling`, SYSTEM_SCALING)),
+  )
 }
 
 /** Also what registration answers on its own before anything else (reference §2.3). */
@@ -140,33 +149,39 @@ export const SYSTEM_SCALING = 'Task groups with job type system do not support s
 function checkAdmission(job: Job, priorityMax: number): readonly Finding[] {
   const total = job.TaskGroups.reduce((sum, group) => sum + group.Count, 0)
   const badPriority = job.Priority < 1 || job.Priority > priorityMax
-  return [
-    ...when(badPriority, 'Priority', `job priority must be between [1, ${priorityMax}]`),
-    ...when(
-      total > LIMITS.jobCountMax,
-      'TaskGroups',
-      `total count was greater than configured job_max_count: ${total} > ${LIMITS.jobCountMax}`,
+  return allOf(
+    when(badPriority && finding('Priority', `job priority must be between [1, ${priorityMax}]`)),
+    when(
+      total > LIMITS.jobCountMax &&
+        finding(
+          'TaskGroups',
+          `total count was greater than configured job_max_count: ${total} > ${LIMITS.jobCountMax}`,
+        ),
     ),
-    ...when(
-      job.Payload !== null && !job.Dispatched,
-      'Payload',
-      "job can't be submitted with a payload, only dispatched",
+    when(
+      job.Payload !== null &&
+        !job.Dispatched &&
+        finding('Payload', "job can't be submitted with a payload, only dispatched"),
     ),
-  ]
+  )
 }
 
 function checkUi(job: Job): readonly Finding[] {
   if (job.UI === null) return []
   const tooLong = job.UI.Description.length > DESCRIPTION_CHARS_MAX
-  return [
-    ...when(
-      tooLong,
-      'UI.Description',
-      `UI description must be under ${DESCRIPTION_CHARS_MAX} characters, currently ${job.UI.Description.length}`,
+  return allOf(
+    when(
+      tooLong &&
+        finding(
+          'UI.Description',
+          `UI description must be under ${DESCRIPTION_CHARS_MAX} characters, currently ${job.UI.Description.length}`,
+        ),
     ),
-    ...each(job.UI.Links, 'UI.Links', (link, path) => [
-      ...when(link.Label === '', `${path}.Label`, 'UI link must have a label'),
-      ...when(link.URL === '', `${path}.URL`, 'UI link must have a URL'),
-    ]),
-  ]
+    each(job.UI.Links, 'UI.Links', (link, path) =>
+      allOf(
+        when(link.Label === '' && finding(`${path}.Label`, 'UI link must have a label')),
+        when(link.URL === '' && finding(`${path}.URL`, 'UI link must have a URL')),
+      ),
+    ),
+  )
 }

@@ -2,16 +2,16 @@ import { PAYLOAD_REQUIREMENTS, type Job, type PeriodicConfig } from '@reeve/cont
 import { compareText } from '../../kit/sorted-list.ts'
 import { parseCron } from '../../lang/cron/index.ts'
 import { LIMITS } from '../limits.ts'
-import { each, finding, quote, when, type Finding } from './finding.ts'
+import { allOf, each, finding, quote, when, type Finding } from './finding.ts'
 
 /** How jobs of which children are launched may be made: by time, or by dispatch. */
 export function checkPeriodic(job: Job): readonly Finding[] {
   if (job.Periodic === null) return []
   const text = 'Periodic can only be used with "batch" or "sysbatch" scheduler'
-  return [
-    ...when(!isBatch(job), 'Periodic', text),
-    ...(job.Periodic.Enabled ? checkSpecs(job.Periodic) : []),
-  ]
+  return allOf(
+    when(!isBatch(job) && finding('Periodic', text)),
+    job.Periodic.Enabled ? checkSpecs(job.Periodic) : [],
+  )
 }
 
 function checkSpecs(periodic: PeriodicConfig): readonly Finding[] {
@@ -24,22 +24,20 @@ function checkSpecs(periodic: PeriodicConfig): readonly Finding[] {
     return [finding(path, `Invalid cron spec ${quote(text)}: ${parsed.error}`)]
   }
   const zoneProblem = checkTimeZone(zone)
-  return [
-    ...when(spec !== '' && specs !== null, 'Periodic', 'Only cron or crons may be used'),
-    ...when(spec === '' && specs === null, 'Periodic', 'Must specify a spec'),
-    ...when(
-      zoneProblem !== undefined,
-      'Periodic.TimeZone',
-      `Invalid time zone ${quote(zone)}: ${zoneProblem}`,
+  return allOf(
+    when(spec !== '' && specs !== null && finding('Periodic', 'Only cron or crons may be used')),
+    when(spec === '' && specs === null && finding('Periodic', 'Must specify a spec')),
+    when(
+      zoneProblem !== undefined &&
+        finding('Periodic.TimeZone', `Invalid time zone ${quote(zone)}: ${zoneProblem}`),
     ),
-    ...when(
-      type !== 'cron',
-      'Periodic.SpecType',
-      `Unknown periodic specification type ${quote(type)}`,
+    when(
+      type !== 'cron' &&
+        finding('Periodic.SpecType', `Unknown periodic specification type ${quote(type)}`),
     ),
-    ...(spec === '' ? [] : cron(spec, 'Periodic.Spec')),
-    ...each(specs, 'Periodic.Specs', cron),
-  ]
+    spec === '' ? [] : cron(spec, 'Periodic.Spec'),
+    each(specs, 'Periodic.Specs', cron),
+  )
 }
 
 /** All of them are looked at for each launch. */
@@ -68,23 +66,29 @@ export function checkParameterized(job: Job): readonly Finding[] {
   const both = [...new Set(config.MetaRequired)]
     .filter((key) => optional.has(key))
     .toSorted(compareText)
-  return [
-    ...when(
-      !isBatch(job),
-      'ParameterizedJob',
-      'Parameterized job can only be used with "batch" or "sysbatch" scheduler',
+  return allOf(
+    when(
+      !isBatch(job) &&
+        finding(
+          'ParameterizedJob',
+          'Parameterized job can only be used with "batch" or "sysbatch" scheduler',
+        ),
     ),
-    ...when(
-      !PAYLOAD_REQUIREMENTS.some((known) => known === config.Payload),
-      'ParameterizedJob.Payload',
-      `Unknown payload requirement: ${quote(config.Payload)}`,
+    when(
+      !PAYLOAD_REQUIREMENTS.some((known) => known === config.Payload) &&
+        finding(
+          'ParameterizedJob.Payload',
+          `Unknown payload requirement: ${quote(config.Payload)}`,
+        ),
     ),
-    ...when(
-      both.length > 0,
-      'ParameterizedJob.MetaOptional',
-      `Required and optional meta keys should be disjoint. Following keys exist in both: [${both.join(' ')}]`,
+    when(
+      both.length > 0 &&
+        finding(
+          'ParameterizedJob.MetaOptional',
+          `Required and optional meta keys should be disjoint. Following keys exist in both: [${both.join(' ')}]`,
+        ),
     ),
-  ]
+  )
 }
 
 function isBatch(job: Job): boolean {

@@ -1,5 +1,5 @@
 import type { NetworkResource, Port, TaskGroup } from '@reeve/contract'
-import { each, quote, when, type Finding } from './finding.ts'
+import { allOf, each, finding, quote, when, type Finding } from './finding.ts'
 
 const PORT_MAX = 65_535
 const HOSTNAME_CHARS_MAX = 254
@@ -8,16 +8,16 @@ const HOSTNAME_LABEL = /^[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?$/
 /** Ports are told apart by label and, where static, by number within the whole group. */
 export function checkNetworks(group: TaskGroup, path: string): readonly Finding[] {
   const taken: TakenPorts = { labels: new Map(), numbers: new Map() }
-  return [
-    ...each(group.Networks, `${path}.Networks`, (network, at) =>
+  return allOf(
+    each(group.Networks, `${path}.Networks`, (network, at) =>
       checkNetwork(network, at, { taken, owner: 'taskgroup network' }),
     ),
-    ...each(group.Tasks, `${path}.Tasks`, (task, taskPath) =>
+    each(group.Tasks, `${path}.Tasks`, (task, taskPath) =>
       each(task.Resources.Networks, `${taskPath}.Resources.Networks`, (network, at) =>
         checkNetwork(network, at, { taken, owner: `task network:${task.Name}` }),
       ),
     ),
-  ]
+  )
 }
 
 /** Every label that services of the group may refer to. */
@@ -43,24 +43,24 @@ interface Owner {
 function checkNetwork(network: NetworkResource, path: string, owner: Owner): readonly Finding[] {
   const { Hostname: hostname, CNI: cni, Mode: mode } = network
   const badArgument = Object.entries(cni?.Args ?? {}).some((pair) => pair.join('').includes(';'))
-  return [
-    ...each(network.ReservedPorts, `${path}.ReservedPorts`, (port, at) =>
+  return allOf(
+    each(network.ReservedPorts, `${path}.ReservedPorts`, (port, at) =>
       checkPort(port, at, { ...owner, mode }),
     ),
-    ...each(network.DynamicPorts, `${path}.DynamicPorts`, (port, at) =>
+    each(network.DynamicPorts, `${path}.DynamicPorts`, (port, at) =>
       checkPort(port, at, { ...owner, mode }),
     ),
-    ...when(
-      badArgument,
-      `${path}.CNI.Args`,
-      'CNI argument keys and values must not contain a semicolon',
+    when(
+      badArgument &&
+        finding(`${path}.CNI.Args`, 'CNI argument keys and values must not contain a semicolon'),
     ),
-    ...when(
-      hostname !== '' && !hostname.includes('${') && !isHostname(hostname),
-      `${path}.Hostname`,
-      'Hostname is not a valid DNS name',
+    when(
+      hostname !== '' &&
+        !hostname.includes('${') &&
+        !isHostname(hostname) &&
+        finding(`${path}.Hostname`, 'Hostname is not a valid DNS name'),
     ),
-  ]
+  )
 }
 
 function checkPort(
@@ -75,36 +75,42 @@ function checkPort(
   const sameNumber = value === 0 ? undefined : taken.numbers.get(number)
   if (value !== 0 && sameNumber === undefined) taken.numbers.set(number, `${owner}:${label}`)
   const hosted = mode === '' || mode === 'host'
-  return [
-    ...when(label === '', `${path}.Label`, 'Port label cannot be empty'),
-    ...when(
-      sameLabel !== undefined,
-      `${path}.Label`,
-      `Port label ${label} already in use by ${sameLabel}`,
+  return allOf(
+    when(label === '' && finding(`${path}.Label`, 'Port label cannot be empty')),
+    when(
+      sameLabel !== undefined &&
+        finding(`${path}.Label`, `Port label ${label} already in use by ${sameLabel}`),
     ),
-    ...when(
-      sameNumber !== undefined && !ignore,
-      `${path}.Value`,
-      `Static port ${value} already reserved by ${sameNumber}`,
+    when(
+      sameNumber !== undefined &&
+        !ignore &&
+        finding(`${path}.Value`, `Static port ${value} already reserved by ${sameNumber}`),
     ),
-    ...when(
-      value > PORT_MAX,
-      `${path}.Value`,
-      `Port ${label} (${value}) cannot be greater than ${PORT_MAX}`,
+    when(
+      value > PORT_MAX &&
+        finding(`${path}.Value`, `Port ${label} (${value}) cannot be greater than ${PORT_MAX}`),
     ),
-    ...when(value < 0, `${path}.Value`, `Port ${label} (${value}) cannot be negative`),
-    ...when(to < -1, `${path}.To`, `Port ${quote(label)} cannot be mapped to negative value ${to}`),
-    ...when(
-      to > PORT_MAX,
-      `${path}.To`,
-      `Port ${quote(label)} cannot be mapped to a port (${to}) greater than ${PORT_MAX}`,
+    when(value < 0 && finding(`${path}.Value`, `Port ${label} (${value}) cannot be negative`)),
+    when(
+      to < -1 &&
+        finding(`${path}.To`, `Port ${quote(label)} cannot be mapped to negative value ${to}`),
     ),
-    ...when(
-      ignore && !hosted,
-      `${path}.IgnoreCollision`,
-      `Port ${quote(label)} collision may not be ignored on non-host network mode ${quote(mode)}`,
+    when(
+      to > PORT_MAX &&
+        finding(
+          `${path}.To`,
+          `Port ${quote(label)} cannot be mapped to a port (${to}) greater than ${PORT_MAX}`,
+        ),
     ),
-  ]
+    when(
+      ignore &&
+        !hosted &&
+        finding(
+          `${path}.IgnoreCollision`,
+          `Port ${quote(label)} collision may not be ignored on non-host network mode ${quote(mode)}`,
+        ),
+    ),
+  )
 }
 
 function portsOf(network: NetworkResource): readonly Port[] {

@@ -7,7 +7,7 @@ import {
 } from '@reeve/contract'
 import { formatDurationNs, nsFromMs } from '../../kit/duration.ts'
 import { compareText } from '../../kit/sorted-list.ts'
-import { each, finding, nest, quote, when, type Finding } from './finding.ts'
+import { allOf, each, finding, nest, quote, when, type Finding } from './finding.ts'
 import { portLabels } from './validate-network.ts'
 
 const CHECK_NS_MIN = nsFromMs(1_000)
@@ -32,26 +32,34 @@ interface Placed {
 
 export function checkServices(group: TaskGroup, path: string): readonly Finding[] {
   const placed = placedServices(group, path)
+  if (placed.length === 0) return []
   const labels = portLabels(group)
   const tasks = new Set(group.Tasks.map((task) => task.Name))
-  return [
-    ...checkUniqueness(placed, path),
-    ...checkProviders(placed, path),
-    ...checkPortLabels(placed, labels),
-    ...placed.flatMap((entry) =>
-      nest(entry.path, `Service ${entry.service.Name} validation failed`, [
-        ...checkService(entry),
-        ...when(
-          entry.service.TaskName !== '' && !tasks.has(entry.service.TaskName),
-          `${entry.path}.TaskName`,
-          `Service ${entry.service.Name} refers to the unknown task ${quote(entry.service.TaskName)}`,
+  return allOf(
+    checkUniqueness(placed, path),
+    checkProviders(placed, path),
+    checkPortLabels(placed, labels),
+    placed.flatMap((entry) =>
+      nest(
+        entry.path,
+        `Service ${entry.service.Name} validation failed`,
+        allOf(
+          checkService(entry),
+          when(
+            entry.service.TaskName !== '' &&
+              !tasks.has(entry.service.TaskName) &&
+              finding(
+                `${entry.path}.TaskName`,
+                `Service ${entry.service.Name} refers to the unknown task ${quote(entry.service.TaskName)}`,
+              ),
+          ),
+          each(entry.service.Checks, `${entry.path}.Checks`, (check, at) =>
+            nest(at, `Check ${check.Name} validation failed`, checkCheck(check, at, entry)),
+          ),
         ),
-        ...each(entry.service.Checks, `${entry.path}.Checks`, (check, at) =>
-          nest(at, `Check ${check.Name} validation failed`, checkCheck(check, at, entry)),
-        ),
-      ]),
+      ),
     ),
-  ]
+  )
 }
 
 function placedServices(group: TaskGroup, path: string): readonly Placed[] {
@@ -79,7 +87,7 @@ function checkUniqueness(placed: readonly Placed[], path: string): readonly Find
     seen.add(key)
   }
   const names = [...again].toSorted(compareText).join(', ')
-  return when(again.size > 0, `${path}.Services`, `Services are not unique: ${names}`)
+  return when(again.size > 0 && finding(`${path}.Services`, `Services are not unique: ${names}`))
 }
 
 function checkProviders(placed: readonly Placed[], path: string): readonly Finding[] {
@@ -87,9 +95,11 @@ function checkProviders(placed: readonly Placed[], path: string): readonly Findi
     compareText,
   )
   return when(
-    providers.length > 1,
-    `${path}.Services`,
-    `Multiple service providers used: task group services must use the same provider, found ${providers.join(', ')}`,
+    providers.length > 1 &&
+      finding(
+        `${path}.Services`,
+        `Multiple service providers used: task group services must use the same provider, found ${providers.join(', ')}`,
+      ),
   )
 }
 
@@ -123,97 +133,122 @@ function checkService({ service, path, ofGroup }: Placed): readonly Finding[] {
   const shape = service.Name.replaceAll(REFERENCE, 'x')
   const known = service.Name.replaceAll(REFERENCE, '')
   const badName = known.length > NAME_CHARS_MAX || !NAME.test(shape)
-  return [
-    ...when(
-      badName,
-      `${path}.Name`,
-      `Service name must be valid per RFC 1123 and can contain only alphanumeric characters or dashes and must be no longer than ${NAME_CHARS_MAX} characters`,
+  return allOf(
+    when(
+      badName &&
+        finding(
+          `${path}.Name`,
+          `Service name must be valid per RFC 1123 and can contain only alphanumeric characters or dashes and must be no longer than ${NAME_CHARS_MAX} characters`,
+        ),
     ),
-    ...when(
-      !Object.hasOwn(CHECK_TYPES, provider),
-      `${path}.Provider`,
-      `Service provider ${quote(provider)} is unknown, must be ${quote(SERVICE_PROVIDER)} or ${quote(DISCOVERY_PROVIDER)}`,
+    when(
+      !Object.hasOwn(CHECK_TYPES, provider) &&
+        finding(
+          `${path}.Provider`,
+          `Service provider ${quote(provider)} is unknown, must be ${quote(SERVICE_PROVIDER)} or ${quote(DISCOVERY_PROVIDER)}`,
+        ),
     ),
-    ...when(
-      !ADDRESS_MODES.includes(mode),
-      `${path}.AddressMode`,
-      `Service address_mode must be one of auto, host, driver, alloc or alloc_ipv6, not ${quote(mode)}`,
+    when(
+      !ADDRESS_MODES.includes(mode) &&
+        finding(
+          `${path}.AddressMode`,
+          `Service address_mode must be one of auto, host, driver, alloc or alloc_ipv6, not ${quote(mode)}`,
+        ),
     ),
-    ...when(
-      !ofGroup && mode.startsWith('alloc'),
-      `${path}.AddressMode`,
-      `Service ${service.Name} cannot use address_mode ${quote(mode)}, only services of a group can`,
+    when(
+      !ofGroup &&
+        mode.startsWith('alloc') &&
+        finding(
+          `${path}.AddressMode`,
+          `Service ${service.Name} cannot use address_mode ${quote(mode)}, only services of a group can`,
+        ),
     ),
-    ...when(
-      ofGroup && mode === 'driver',
-      `${path}.AddressMode`,
-      `Service ${service.Name} cannot use address_mode "driver", only services of a task can`,
+    when(
+      ofGroup &&
+        mode === 'driver' &&
+        finding(
+          `${path}.AddressMode`,
+          `Service ${service.Name} cannot use address_mode "driver", only services of a task can`,
+        ),
     ),
-    ...when(
-      !ofGroup && service.Connect !== null,
-      `${path}.Connect`,
-      `Service ${service.Name} cannot have a connect block, only services of a group can`,
+    when(
+      !ofGroup &&
+        service.Connect !== null &&
+        finding(
+          `${path}.Connect`,
+          `Service ${service.Name} cannot have a connect block, only services of a group can`,
+        ),
     ),
-    ...when(
-      provider === SERVICE_PROVIDER && service.Connect !== null,
-      `${path}.Connect`,
-      `Service with provider ${quote(provider)} cannot have a connect block`,
+    when(
+      provider === SERVICE_PROVIDER &&
+        service.Connect !== null &&
+        finding(
+          `${path}.Connect`,
+          `Service with provider ${quote(provider)} cannot have a connect block`,
+        ),
     ),
-    ...when(
-      !ON_UPDATE.includes(service.OnUpdate),
-      `${path}.OnUpdate`,
-      `Service on_update must be one of ${ON_UPDATE.join(', ')}, not ${quote(service.OnUpdate)}`,
+    when(
+      !ON_UPDATE.includes(service.OnUpdate) &&
+        finding(
+          `${path}.OnUpdate`,
+          `Service on_update must be one of ${ON_UPDATE.join(', ')}, not ${quote(service.OnUpdate)}`,
+        ),
     ),
-  ]
+  )
 }
 
 function checkCheck(check: ServiceCheck, path: string, owner: Placed): readonly Finding[] {
   const { service } = owner
   const types = CHECK_TYPES[service.Provider] ?? []
   const hasPort = check.PortLabel !== '' || service.PortLabel !== ''
-  return [
-    ...when(
-      types.length > 0 && !types.includes(check.Type),
-      `${path}.Type`,
-      `invalid check type (${quote(check.Type)}), must be one of ${types.join(', ')}`,
+  return allOf(
+    when(
+      types.length > 0 &&
+        !types.includes(check.Type) &&
+        finding(
+          `${path}.Type`,
+          `invalid check type (${quote(check.Type)}), must be one of ${types.join(', ')}`,
+        ),
     ),
-    ...when(
-      ['http', 'tcp', 'grpc'].includes(check.Type) && !hasPort,
-      `${path}.PortLabel`,
-      `check ${quote(check.Name)} is missing a port`,
+    when(
+      ['http', 'tcp', 'grpc'].includes(check.Type) &&
+        !hasPort &&
+        finding(`${path}.PortLabel`, `check ${quote(check.Name)} is missing a port`),
     ),
-    ...checkProbe(check, path),
-    ...checkTimes(check, path),
-    ...when(
-      !INITIAL_STATES.includes(check.InitialStatus),
-      `${path}.InitialStatus`,
-      `invalid initial check state (${check.InitialStatus}), must be one of passing, warning, critical`,
+    checkProbe(check, path),
+    checkTimes(check, path),
+    when(
+      !INITIAL_STATES.includes(check.InitialStatus) &&
+        finding(
+          `${path}.InitialStatus`,
+          `invalid initial check state (${check.InitialStatus}), must be one of passing, warning, critical`,
+        ),
     ),
-    ...checkOnUpdate(check, path),
-  ]
+    checkOnUpdate(check, path),
+  )
 }
 
 /** What each kind of check needs to know. */
 function checkProbe(check: ServiceCheck, path: string): readonly Finding[] {
   switch (check.Type) {
     case 'http':
-      return [
-        ...when(check.Path === '', `${path}.Path`, 'http type must have http path'),
-        ...when(
-          /^[A-Za-z][A-Za-z0-9+.-]*:/.test(check.Path) || check.Path.startsWith('//'),
-          `${path}.Path`,
-          'http type must have relative http path',
+      return allOf(
+        when(check.Path === '' && finding(`${path}.Path`, 'http type must have http path')),
+        when(
+          (/^[A-Za-z][A-Za-z0-9+.-]*:/.test(check.Path) || check.Path.startsWith('//')) &&
+            finding(`${path}.Path`, 'http type must have relative http path'),
         ),
-      ]
+      )
     case 'script':
-      return [
-        ...when(
-          check.Command === '',
-          `${path}.Command`,
-          'script type must have a valid script path',
+      return allOf(
+        when(
+          check.Command === '' &&
+            finding(`${path}.Command`, 'script type must have a valid script path'),
         ),
-        ...when(check.TaskName === '', `${path}.TaskName`, 'script type must name its task'),
-      ]
+        when(
+          check.TaskName === '' && finding(`${path}.TaskName`, 'script type must name its task'),
+        ),
+      )
     default:
       return []
   }
@@ -221,49 +256,70 @@ function checkProbe(check: ServiceCheck, path: string): readonly Finding[] {
 
 function checkTimes(check: ServiceCheck, path: string): readonly Finding[] {
   const shortest = formatDurationNs(CHECK_NS_MIN)
-  return [
-    ...when(
-      check.Interval < CHECK_NS_MIN && check.Type !== 'ttl',
-      `${path}.Interval`,
-      `interval (${formatDurationNs(check.Interval)}) can not be lower than ${shortest}`,
+  return allOf(
+    when(
+      check.Interval < CHECK_NS_MIN &&
+        check.Type !== 'ttl' &&
+        finding(
+          `${path}.Interval`,
+          `interval (${formatDurationNs(check.Interval)}) can not be lower than ${shortest}`,
+        ),
     ),
-    ...when(
-      check.Timeout < CHECK_NS_MIN && check.Type !== 'ttl',
-      `${path}.Timeout`,
-      `timeout (${formatDurationNs(check.Timeout)}) is lower than required minimum timeout ${shortest}`,
+    when(
+      check.Timeout < CHECK_NS_MIN &&
+        check.Type !== 'ttl' &&
+        finding(
+          `${path}.Timeout`,
+          `timeout (${formatDurationNs(check.Timeout)}) is lower than required minimum timeout ${shortest}`,
+        ),
     ),
-  ]
+  )
 }
 
 /** A check whose failures are ignored must not restart its task either. */
 function checkOnUpdate(check: ServiceCheck, path: string): readonly Finding[] {
   const { OnUpdate: onUpdate, CheckRestart: restart } = check
   const restarts = restart !== null && restart.Limit > 0
-  return [
-    ...when(
-      !ON_UPDATE.includes(onUpdate),
-      `${path}.OnUpdate`,
-      `on_update must be one of ${ON_UPDATE.join(', ')}, not ${quote(onUpdate)}`,
+  return allOf(
+    when(
+      !ON_UPDATE.includes(onUpdate) &&
+        finding(
+          `${path}.OnUpdate`,
+          `on_update must be one of ${ON_UPDATE.join(', ')}, not ${quote(onUpdate)}`,
+        ),
     ),
-    ...when(
-      restarts && onUpdate === 'ignore',
-      `${path}.OnUpdate`,
-      'on_update value "ignore" is not compatible with check_restart',
+    when(
+      restarts &&
+        onUpdate === 'ignore' &&
+        finding(
+          `${path}.OnUpdate`,
+          'on_update value "ignore" is not compatible with check_restart',
+        ),
     ),
-    ...when(
-      restarts && onUpdate === 'ignore_warnings' && !restart.IgnoreWarnings,
-      `${path}.OnUpdate`,
-      'on_update value "ignore_warnings" requires check_restart to ignore warnings too',
+    when(
+      restarts &&
+        onUpdate === 'ignore_warnings' &&
+        !restart.IgnoreWarnings &&
+        finding(
+          `${path}.OnUpdate`,
+          'on_update value "ignore_warnings" requires check_restart to ignore warnings too',
+        ),
     ),
-    ...when(
-      restart !== null && restart.Limit < 0,
-      `${path}.CheckRestart.Limit`,
-      `limit must be greater than or equal to 0 but found ${restart?.Limit ?? 0}`,
+    when(
+      restart !== null &&
+        restart.Limit < 0 &&
+        finding(
+          `${path}.CheckRestart.Limit`,
+          `limit must be greater than or equal to 0 but found ${restart?.Limit ?? 0}`,
+        ),
     ),
-    ...when(
-      restart !== null && restart.Grace < 0,
-      `${path}.CheckRestart.Grace`,
-      `grace period cannot be negative: ${formatDurationNs(restart?.Grace ?? 0)}`,
+    when(
+      restart !== null &&
+        restart.Grace < 0 &&
+        finding(
+          `${path}.CheckRestart.Grace`,
+          `grace period cannot be negative: ${formatDurationNs(restart?.Grace ?? 0)}`,
+        ),
     ),
-  ]
+  )
 }

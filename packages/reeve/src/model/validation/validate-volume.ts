@@ -1,5 +1,5 @@
 import type { Job, TaskGroup, VolumeRequest } from '@reeve/contract'
-import { nest, quote, when, type Finding } from './finding.ts'
+import { allOf, finding, nest, quote, when, type Finding } from './finding.ts'
 
 const ACCESS_MODES = [
   'single-node-reader-only',
@@ -13,51 +13,55 @@ const ATTACHMENT_MODES = ['file-system', 'block-device']
 export function checkVolumes(group: TaskGroup, path: string, job: Job): readonly Finding[] {
   return Object.entries(group.Volumes ?? {}).flatMap(([label, volume]) => {
     const at = `${path}.Volumes[${label}]`
-    return nest(at, `Task group volume validation for ${label} failed`, [
-      ...checkVolume(volume, at),
-      ...checkPerAllocation(volume, at, { group, job }),
-    ])
+    return nest(
+      at,
+      `Task group volume validation for ${label} failed`,
+      allOf(checkVolume(volume, at), checkPerAllocation(volume, at, { group, job })),
+    )
   })
 }
 
 function checkVolume(volume: VolumeRequest, path: string): readonly Finding[] {
   const { Type: type, AccessMode: access, AttachmentMode: attachment } = volume
   const external = type === 'csi'
-  return [
-    ...when(volume.Source === '', `${path}.Source`, 'volume has an empty source'),
-    ...when(
-      type !== 'host' && !external,
-      `${path}.Type`,
-      `volume has unrecognized type ${quote(type)}`,
+  return allOf(
+    when(volume.Source === '' && finding(`${path}.Source`, 'volume has an empty source')),
+    when(
+      type !== 'host' &&
+        !external &&
+        finding(`${path}.Type`, `volume has unrecognized type ${quote(type)}`),
     ),
-    ...when(
-      type === 'host' && volume.MountOptions !== null,
-      `${path}.MountOptions`,
-      'host volumes cannot have mount options',
+    when(
+      type === 'host' &&
+        volume.MountOptions !== null &&
+        finding(`${path}.MountOptions`, 'host volumes cannot have mount options'),
     ),
-    ...when(
-      external && volume.Sticky,
-      `${path}.Sticky`,
-      'CSI volumes cannot be sticky: they follow their claim',
+    when(
+      external &&
+        volume.Sticky &&
+        finding(`${path}.Sticky`, 'CSI volumes cannot be sticky: they follow their claim'),
     ),
-    ...when(
-      external ? !ACCESS_MODES.includes(access) : access !== '' && !ACCESS_MODES.includes(access),
-      `${path}.AccessMode`,
-      `volume has unrecognized access mode ${quote(access)}`,
+    when(
+      (external
+        ? !ACCESS_MODES.includes(access)
+        : access !== '' && !ACCESS_MODES.includes(access)) &&
+        finding(`${path}.AccessMode`, `volume has unrecognized access mode ${quote(access)}`),
     ),
-    ...when(
-      external
+    when(
+      (external
         ? !ATTACHMENT_MODES.includes(attachment)
-        : attachment !== '' && !ATTACHMENT_MODES.includes(attachment),
-      `${path}.AttachmentMode`,
-      `volume has unrecognized attachment mode ${quote(attachment)}`,
+        : attachment !== '' && !ATTACHMENT_MODES.includes(attachment)) &&
+        finding(
+          `${path}.AttachmentMode`,
+          `volume has unrecognized attachment mode ${quote(attachment)}`,
+        ),
     ),
-    ...when(
-      !volume.ReadOnly && access.endsWith('reader-only'),
-      `${path}.ReadOnly`,
-      `volume with access mode ${quote(access)} must be read-only`,
+    when(
+      !volume.ReadOnly &&
+        access.endsWith('reader-only') &&
+        finding(`${path}.ReadOnly`, `volume with access mode ${quote(access)} must be read-only`),
     ),
-  ]
+  )
 }
 
 /**
@@ -70,17 +74,15 @@ function checkPerAllocation(
 ): readonly Finding[] {
   if (!volume.PerAlloc) return []
   const at = `${path}.PerAlloc`
-  return [
-    ...when(
-      job.Type === 'system' || job.Type === 'sysbatch',
-      at,
-      'volume cannot be per_alloc for system or sysbatch jobs',
+  return allOf(
+    when(
+      (job.Type === 'system' || job.Type === 'sysbatch') &&
+        finding(at, 'volume cannot be per_alloc for system or sysbatch jobs'),
     ),
-    ...when(
-      (group.Update?.Canary ?? 0) > 0,
-      at,
-      'volume cannot be per_alloc when canaries are in use',
+    when(
+      (group.Update?.Canary ?? 0) > 0 &&
+        finding(at, 'volume cannot be per_alloc when canaries are in use'),
     ),
-    ...when(volume.Sticky, at, 'volume cannot be both per_alloc and sticky'),
-  ]
+    when(volume.Sticky && finding(at, 'volume cannot be both per_alloc and sticky')),
+  )
 }

@@ -131,9 +131,9 @@ function runTests(postgres: TestPostgres): void {
     const url = await postgres.newDatabase()
     const { engine } = await leaderAt(t, url)
     let acknowledged = 0
-    let isEnough = false
+    const enough = new AbortController()
     const appending = (async () => {
-      while (!isEnough) {
+      while (!enough.signal.aborted) {
         await engine.append([entry(acknowledged + 1), entry(acknowledged + 2)])
         acknowledged += 2
       }
@@ -144,7 +144,7 @@ function runTests(postgres: TestPostgres): void {
       await postgres.kill()
       await postgres.start()
     }
-    isEnough = true
+    enough.abort()
     await appending
     assert.ok(acknowledged > 0)
     assert.deepEqual(await indexesIn(engine), upTo(acknowledged))

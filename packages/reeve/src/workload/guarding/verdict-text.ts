@@ -80,8 +80,14 @@ function effectOf(
   return isOverriding && weight === 'overridable' ? 'overridden' : 'denies'
 }
 
-function shownFinding({ rule, line, column, message }: v2.PolicyFinding): JobPolicyFinding {
-  return { Rule: rule, Line: line, Column: column, Message: shortened(message) }
+function shownFinding({ rule, file, line, column, message }: v2.PolicyFinding): JobPolicyFinding {
+  return {
+    Rule: rule,
+    ...(file === undefined ? {} : { File: file }),
+    Line: line,
+    Column: column,
+    Message: shortened(message),
+  }
 }
 
 function shortened(text: string): string {

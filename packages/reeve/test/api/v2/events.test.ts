@@ -118,8 +118,12 @@ test('events: a run and what policies say of it are told', LIMIT, async (t) => {
   const events = await reader.take(11)
   const types = events.map(({ Type }) => Type)
   assert.equal(types[0], 'RunCreated')
-  for (const type of ['PolicyCheckUpdated', 'PolicyEvaluationUpdated', 'PolicySetOutcomeCreated'])
-    assert.ok(types.includes(type as (typeof types)[number]), type)
+  const updates = [
+    'PolicyCheckUpdated',
+    'PolicyEvaluationUpdated',
+    'PolicySetOutcomeCreated',
+  ] as const
+  for (const type of updates) assert.ok(types.includes(type), type)
   const ofTopic = (topic: GovernanceTopic) => {
     const last = events.findLast((event) => event.Topic === topic)
     return recordOf(last, topic).attributes

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import type { v2 } from '@reeve/contract'
 import { setsForNamespace, readPolicyCode } from '../../../src/governance/index.ts'
 import { aTar, type TarEntry } from '../../build/archive.ts'
+import { aJob } from '../../build/index.ts'
 import { aPolicyReader } from '../../build/policy-asker.ts'
 import { aBody, aGovernanceServer, NOT_FOUND, refusedBy, type GovernanceServer } from './harness.ts'
 
@@ -217,18 +218,40 @@ const ERRORED: readonly {
   },
   {
     name: 'a block that is not known',
-    entries: [{ path: 'native.hcl', text: 'module "m" { source = "./m" }' }],
-    says: /module/,
+    entries: [{ path: 'native.hcl', text: 'modul "m" {}' }],
+    says: /modul/,
   },
   {
-    name: 'a level of the other kind, a name and a repetition',
+    name: 'a module that is not there',
+    entries: [
+      { path: 'native.hcl', text: 'module "m" { source = "./m.native" }\npolicy "a" {}' },
+      { path: 'a.native', text: 'import "m"\nmain = m.ok' },
+    ],
+    says: /^policy "a", module "m", source \.\/m\.native: the archive has no such file$/,
+  },
+  {
+    name: 'static data that is no JSON',
+    entries: [
+      { path: 'native.hcl', text: 'import "static" "d" { source = "./d" }\npolicy "a" {}' },
+      { path: 'a.native', text: 'import "d"\nmain = d.ok' },
+      { path: 'd', text: '{' },
+    ],
+    says: /^policy "a", static data "d", source \.\/d: it is no JSON/,
+  },
+  {
+    name: 'a policy that is there twice',
+    entries: [{ path: 'native.hcl', text: 'policy "a" {}\npolicy "a" {}' }],
+    says: /policy "a" is there twice/,
+  },
+  {
+    name: 'a level of the other kind and a name',
     entries: [
       {
         path: 'native.hcl',
-        text: 'policy "a" { enforcement_level = "mandatory" }\npolicy "a" {}\npolicy "a b" {}',
+        text: 'policy "a" { enforcement_level = "mandatory" }\npolicy "a b" {}',
       },
     ],
-    says: /policy "a" is there twice.*\n.*"a b" is no name/,
+    says: /must be one of.*\n.*"a b" is no name/,
   },
   {
     name: 'a file that is not there',
@@ -272,6 +295,84 @@ for (const { name, entries, says } of ERRORED)
       [false, null],
     )
   })
+
+/** Sets of several files, and what their policy finds wrong with a job. */
+const TOGETHER: readonly {
+  readonly name: string
+  readonly kind: v2.PolicyKind
+  readonly entries: readonly TarEntry[]
+  readonly says: RegExp
+}[] = [
+  {
+    name: 'a native set brings modules and static data',
+    kind: 'native',
+    entries: [
+      {
+        path: 'native.hcl',
+        text:
+          'import "module" "groups" { source = "./modules/groups.native" }\n' +
+          'import "static" "limits" { source = "./limits.json" }\n' +
+          'policy "small" { enforcement_level = "hard-mandatory" }',
+      },
+      {
+        path: 'modules/groups.native',
+        text: 'import "limits"\nfits = func(c) { return c <= limits.most }',
+      },
+      { path: 'limits.json', text: '{"most": 0}' },
+      {
+        path: 'small.native',
+        text: 'import "groups"\nmain = rule { groups.fits(length(job.task_groups)) }',
+      },
+    ],
+    says: /rule main, line 2, column 15: groups\.fits/,
+  },
+  {
+    name: 'a native set whose manifest has another name',
+    kind: 'native',
+    entries: [
+      { path: 'other.hcl', text: 'policy "never" { enforcement_level = "hard-mandatory" }' },
+      { path: 'never.native', text: 'main = rule { false }' },
+    ],
+    says: /policy "never"/,
+  },
+  {
+    name: 'the files of an opa set are loaded together, as policies.json says',
+    kind: 'opa',
+    entries: [
+      {
+        path: 'policies.json',
+        text: '{"policy": {"deny": {"query": "data.jobs.deny", "enforcement_level": "mandatory"}}}',
+      },
+      {
+        path: 'rules/jobs.rego',
+        text: 'package jobs\n\nimport data.lib\n\ndeny contains lib.word\n',
+      },
+      { path: 'lib.rego', text: 'package lib\n\nword := "never"\n' },
+      { path: 'lib_test.rego', text: 'this is not loaded' },
+    ],
+    says: /rule deny, rules\/jobs\.rego, line 5, column 1: never/,
+  },
+]
+test('version: sets of several files', async (t) => {
+  const it = await aGovernanceServer()
+  await it.organization('acme')
+  for (const { name, kind, entries, says } of TOGETHER)
+    await t.test(name, async () => {
+      const id = await set(it, { name: `set-${kind}-${entries.length}`, kind })
+      const { id: versionId } = await version(it, id)
+      assert.equal((await upload(it, versionId, archive(...entries))).status, 200)
+      assert.equal((await show(it, versionId)).attributes.error, null)
+      const namespace = { data: [{ id: 'default', type: 'namespaces' }] }
+      const params = { policy_set_id: id }
+      await it.done('addPolicySetNamespaces', { params, body: namespace })
+      const call = { body: { Job: aJob() }, token: it.root }
+      const [status, text] = await it.server.refusal('registerJob', call)
+      assert.equal(status, 403)
+      assert.match(text, says)
+      await it.done('deletePolicySet', { params })
+    })
+  await it.server.close()
+})
 
 const DAMAGED: readonly { readonly name: string; readonly bytes: Buffer; readonly says: string }[] =
   [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { text } from 'node:stream/consumers'
 import { aBody, aGovernanceServer, type GovernanceServer } from './harness.ts'
@@ -68,6 +69,35 @@ test('upload: beyond the limit the answer comes in mid-way, and what there was s
   const answer = await answerOf(sent)
   assert.equal(answer.statusCode, 413)
   assert.match(await text(answer), /larger than 10485760 bytes/)
+  assert.equal(await stored(it, it.id), 'main = "old"')
+  KEEPING.destroy()
+  await it.server.close()
+})
+
+test('too large: who sends everything before looking for an answer finds one', async () => {
+  const it = await aPort()
+  const cases = [
+    { method: 'PUT', path: it.url.pathname, bytes: TEN_MIB + 1 },
+    { method: 'PATCH', path: it.url.pathname.replace('/upload', ''), bytes: TEN_MIB },
+  ]
+  for (const { method, path, bytes } of cases) {
+    const socket = connect(Number(it.url.port), it.url.hostname)
+    const head = [
+      `${method} ${path} HTTP/1.1`,
+      'Host: x',
+      `Authorization: Bearer ${it.root}`,
+      `Content-Length: ${bytes}`,
+    ]
+    let answer = ''
+    // Paused until all is sent: a connection that was broken meanwhile would lose the answer.
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    await new Promise<void>((sent, broken) => {
+      socket.once('error', broken)
+      socket.end(Buffer.alloc(bytes, 'a'), sent)
+    })
+    for await (const chunk of socket) answer += String(chunk)
+    assert.match(answer, /^HTTP\/1\.1 413 /)
+  }
   assert.equal(await stored(it, it.id), 'main = "old"')
   KEEPING.destroy()
   await it.server.close()

@@ -92,11 +92,13 @@ test('owners: its name, access and existence are fixed', async () => {
   const it = await withAcme()
   const { data } = await it.ok('listTeams', { params: ACME })
   const params = { team_id: data[0]?.id ?? '' }
-  const refused = [{ name: 'lords' }, { 'organization-access': { 'manage-projects': true } }]
-  for (const attributes of refused) {
+  const access = (value: boolean) => ({ 'organization-access': { 'manage-projects': value } })
+  for (const attributes of [{ name: 'lords' }, access(false)]) {
     const [status] = await it.refusal('updateTeam', { params, body: aBody('teams', attributes) })
     assert.equal(status, 422)
   }
+  // What it is anyway may be said.
+  await it.ok('updateTeam', { params, body: aBody('teams', { name: 'owners', ...access(true) }) })
   assert.equal((await it.refusal('deleteTeam', { params }))[0], 422)
 })
 

@@ -57,13 +57,21 @@ for (const accept of ['text/html', 'application/json', '*/*'])
     assert.equal(reply.status, 201)
   })
 
-test('body: what is no JSON is told with what is wrong in it', async () => {
+test('body: what is no JSON is told with the byte at which it is wrong', async () => {
   const it = await withAcme()
-  for (const body of ['{"data": ü}', '{"data"', '{} x', '{"data": {}'.padEnd(100_000, ' ')]) {
-    const [status, text = ''] = refusedBy(await post(it, {}, body))
-    assert.equal(status, 400)
-    assert.match(text, /^bad request: The body is not JSON: .+/)
-  }
+  const cases = [
+    ['{"data": ü}', '"ü" cannot stand at byte 9'],
+    ['{"dätä":}', '"}" cannot stand at byte 10'],
+    ['{"data"', 'it ends too early, at byte 7'],
+    ['{} x', '"x" cannot stand at byte 3'],
+    ['{"data": {}'.padEnd(100_000, ' '), 'it ends too early, at byte 100000'],
+    [`{"data":"${'x'.repeat(100_000)}"} y`, '"y" cannot stand at byte 100012'],
+  ] as const
+  for (const [body, problem] of cases)
+    assert.deepEqual(refusedBy(await post(it, {}, body)), [
+      400,
+      `bad request: The body is not JSON: ${problem}`,
+    ])
 })
 
 test('body: more than one mebibyte is too large, compressed or not', async () => {

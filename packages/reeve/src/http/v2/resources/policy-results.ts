@@ -87,8 +87,9 @@ function outcomeLines(outcome: v2.PolicyOutcome): readonly string[] {
   ]
 }
 
-function findingLine({ rule, line, column, message }: v2.PolicyFinding): string {
-  const place = line === null ? '' : `${line}:${column ?? 1} `
+function findingLine({ rule, file, line, column, message }: v2.PolicyFinding): string {
+  const prefix = file === undefined ? '' : `${file}:`
+  const place = line === null ? '' : `${prefix}${line}:${column ?? 1} `
   return `${place}${rule === null ? '' : `rule ${rule}: `}${message}`
 }
 

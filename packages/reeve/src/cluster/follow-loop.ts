@@ -1,0 +1,97 @@
+import type { Clock } from '../kit/clock.ts'
+import type { EnginePosition, LogEntry, Store } from '../state/index.ts'
+import type { LeaseFound, LeaseStore } from './lease-store.ts'
+
+/** How often the log is looked at. */
+const LOOK_MS = 100
+/** Entries that are applied before others get their turn. */
+const ENTRIES_PER_TURN = 200
+
+/** An engine that shows what another server writes. */
+export interface FollowedEngine {
+  /** Looks how far the log has come; `read` then reaches there. */
+  follow(): Promise<EnginePosition>
+  read(fromIndex: number): AsyncIterable<LogEntry>
+}
+
+export interface FollowLoopOptions {
+  readonly engine: FollowedEngine
+  readonly store: Store
+  readonly lease: LeaseStore
+  readonly clock: Clock
+  /** A clock that never jumps. */
+  readonly monotonicMs: () => number
+  /** The log could not be read or applied. */
+  readonly failed: (thrown: unknown) => void
+}
+
+/** Keeps a follower's state at the end of the leader's log. */
+export class FollowLoop {
+  readonly #options: FollowLoopOptions
+  #running: Promise<void> = Promise.resolve()
+  #cancel: () => void = () => undefined
+  #isStopped = false
+  #seenMs: number
+  #leader: LeaseFound = { term: 0, holder: '', address: '', leftMs: 0 }
+
+  constructor(options: FollowLoopOptions) {
+    this.#options = options
+    this.#seenMs = options.monotonicMs()
+  }
+
+  /** Who led when the log was looked at last. */
+  get leader(): LeaseFound {
+    const agedMs = this.lastContactMs
+    return agedMs < this.#leader.leftMs ? this.#leader : { ...this.#leader, address: '', leftMs: 0 }
+  }
+
+  /** Since the log was last seen to its end, with somebody to write it. */
+  get lastContactMs(): number {
+    return Math.max(0, Math.round(this.#options.monotonicMs() - this.#seenMs))
+  }
+
+  start(): void {
+    this.#running = this.#look().finally(() => this.#arm())
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#cancel()
+    await this.#running
+  }
+
+  #arm(): void {
+    if (this.#isStopped) return
+    this.#cancel = this.#options.clock.after(LOOK_MS, () => this.start())
+  }
+
+  async #look(): Promise<void> {
+    const { lease, monotonicMs, failed } = this.#options
+    const askedMs = monotonicMs()
+    try {
+      const leader = await lease.find()
+      await this.catchUp()
+      this.#leader = leader
+      if (leader.leftMs > 0) this.#seenMs = askedMs
+    } catch (thrown) {
+      failed(thrown)
+    }
+  }
+
+  /** Applies the log to its end as of now. */
+  async catchUp(): Promise<void> {
+    const { engine, store } = this.#options
+    const { lastIndex, firstIndex } = await engine.follow()
+    if (lastIndex === store.index) return
+    let entries: LogEntry[] = []
+    for await (const entry of engine.read(store.index + 1)) {
+      if (entry.index > lastIndex) break
+      entries.push(entry)
+      if (entries.length < ENTRIES_PER_TURN) continue
+      store.follow(entries)
+      entries = []
+    }
+    if (entries.length > 0) store.follow(entries)
+    store.log.trimmed(firstIndex)
+  }
+}

@@ -1,0 +1,116 @@
+import { v2 } from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { writeBundle, type PolicyBundle, type SetManifest } from '../../policy/index.ts'
+import { codeText } from '../policies/policy-code.ts'
+import { normalPath, type ArchiveFiles } from './archive.ts'
+
+/** The files of a set, and what its manifest says of them. */
+export interface SetFiles {
+  readonly kind: v2.PolicyKind
+  readonly folder: string
+  readonly files: ArchiveFiles
+  readonly manifest: Pick<SetManifest, 'modules' | 'statics'>
+}
+
+interface ListedPolicy {
+  readonly name: string
+  readonly source: string | undefined
+}
+
+/** The code of a policy, with what it may import where there is any such thing. */
+export function bundledCode(set: SetFiles, policy: ListedPolicy): Result<string, string> {
+  return set.kind === 'native' ? nativeCode(set, policy) : opaCode(set, policy)
+}
+
+function nativeCode(set: SetFiles, { name, source }: ListedPolicy): Result<string, string> {
+  const code = readSource(set, source ?? `./${name}${v2.POLICY_FILE_SUFFIXES.native}`)
+  if (!code.ok) return code
+  const modules = new Map<string, string>()
+  const statics = new Map<string, string>()
+  // Texts whose imports are still to be looked at.
+  const waiting = [code.value]
+  for (let text = waiting.pop(); text !== undefined; text = waiting.pop()) {
+    for (const [module, path] of importedBy(text, set.manifest.modules)) {
+      if (modules.has(module)) continue
+      const read = readSource(set, path)
+      if (!read.ok) return err(`module "${module}", ${read.error}`)
+      modules.set(module, read.value)
+      waiting.push(read.value)
+    }
+    for (const [data, path] of importedBy(text, set.manifest.statics)) {
+      const read = readData(set, path)
+      if (!read.ok) return err(`static data "${data}", ${read.error}`)
+      statics.set(data, read.value)
+    }
+  }
+  if (modules.size + statics.size === 0) return code
+  return bounded({ code: code.value, modules: [...modules], statics: [...statics], libraries: [] })
+}
+
+/** What a text names in quotes: an import does, and a little too much does no harm. */
+function importedBy(
+  text: string,
+  named: ReadonlyMap<string, string>,
+): readonly (readonly [string, string])[] {
+  return [...named].filter(([name]) => text.includes(`"${name}"`) || text.includes(`"${name}/`))
+}
+
+/** Reference policy-languages §9.3: all files of a set are loaded together. */
+function opaCode(set: SetFiles, { name, source }: ListedPolicy): Result<string, string> {
+  const libraries = new Map<string, string>()
+  for (const path of regoFiles(set)) {
+    const read = readFile(set, path)
+    if (!read.ok) return err(`file ${path}: ${read.error}`)
+    libraries.set(path, read.value)
+  }
+  const file = source ?? `./${name}${v2.POLICY_FILE_SUFFIXES.opa}`
+  const own = normalPath(`${set.folder}/${file}`) ?? ''
+  // Without a source the rules that are asked may stand in any of the files.
+  const isElsewhere = source === undefined && !set.files.has(own) && libraries.size > 0
+  const code = isElsewhere ? ok('') : readSource(set, file)
+  if (!code.ok) return code
+  libraries.delete(own)
+  if (libraries.size === 0) return code
+  return bounded({ code: code.value, modules: [], statics: [], libraries: [...libraries] })
+}
+
+function regoFiles({ files, folder }: SetFiles): readonly string[] {
+  const path = normalPath(folder) ?? ''
+  const prefix = path === '' ? '' : `${path}/`
+  return [...files.keys()]
+    .filter((file) => file.startsWith(prefix) && file.endsWith('.rego'))
+    .filter((file) => !file.endsWith('_test.rego'))
+    .toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+}
+
+function readSource(set: SetFiles, source: string): Result<string, string> {
+  const path = normalPath(`${set.folder}/${source}`)
+  const read = readFile(set, path ?? '')
+  return read.ok ? read : err(`source ${source}: ${read.error}`)
+}
+
+function readData(set: SetFiles, source: string): Result<string, string> {
+  const read = readSource(set, source)
+  if (!read.ok) return read
+  try {
+    JSON.parse(read.value)
+    return read
+  } catch (thrown) {
+    if (!(thrown instanceof SyntaxError)) throw thrown
+    return err(`source ${source}: it is no JSON: ${thrown.message}`)
+  }
+}
+
+function readFile({ files }: SetFiles, path: string): Result<string, string> {
+  const bytes = files.get(path)
+  if (bytes === undefined) return err('the archive has no such file')
+  if (bytes.length > v2.POLICY_UPLOAD_BYTES_MAX)
+    return err(`the file is larger than ${v2.POLICY_UPLOAD_BYTES_MAX} bytes`)
+  return codeText(bytes)
+}
+
+function bounded(bundled: PolicyBundle): Result<string, string> {
+  const bundle = writeBundle(bundled)
+  if (bundle.length <= v2.POLICY_UPLOAD_BYTES_MAX) return ok(bundle)
+  return err(`with what it imports it is larger than ${v2.POLICY_UPLOAD_BYTES_MAX} bytes`)
+}

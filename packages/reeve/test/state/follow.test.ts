@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Store, put, remove, type LogEntry } from '../../src/state/index.ts'
+import { MemoryDisk, openMemoryEngine } from '../../src/storage/index.ts'
+import { SimulatedClock } from '../build/simulated-clock.ts'
+import { namespaceRow } from '../../src/workload/namespaces.ts'
+
+const clock = new SimulatedClock()
+
+test('a store that follows shows what the leader committed, and tells who watches', async () => {
+  const { leader, followed } = await twoStores()
+  const follower = await followerOf()
+  const seen: string[] = []
+  follower.observe('namespaces', {
+    changed: (before, after) => seen.push(`${before?.Name ?? '-'} ${after?.Name ?? '-'}`),
+    reset: () => seen.push('reset'),
+  })
+  const streamed: number[] = []
+  follower.log.subscribe((commits) => streamed.push(...commits.map(({ index }) => index)))
+  let isWoken = false
+  follower.watches.watch([{ table: 'namespaces', key: 'a' }], () => (isWoken = true))
+  await write(leader, 'a')
+  await write(leader, 'b')
+  await leader.commit({ cause: undefined, changes: () => [remove('namespaces', 'a')] }).durable
+  follower.follow(await followed(1))
+  clock.advance(1)
+  assert.deepEqual(seen, ['- a', '- b', 'a -'])
+  assert.deepEqual(streamed, [1, 2, 3])
+  assert.ok(isWoken)
+  assert.equal(follower.index, leader.index)
+  assert.equal(follower.durableIndex, leader.durableIndex)
+  assert.deepEqual(follower.tables.namespaces.find('b'), leader.tables.namespaces.find('b'))
+  assert.equal(follower.tables.namespaces.find('a'), undefined)
+  assert.equal(follower.tables.namespaces.lastIndex, 3)
+})
+
+test('a store that follows commits nothing, and writes no checkpoint when it closes', async () => {
+  const disk = new MemoryDisk()
+  const follower = await followerOf(disk)
+  assert.throws(() => follower.commit({ cause: undefined, changes: () => [anything()] }), {
+    kind: 'no-leader',
+  })
+  follower.follow([await entryOf('a')])
+  await follower.close()
+  assert.equal(disk.checkpoint.upTo, 0)
+})
+
+test('a store that begins to lead goes on where the log ends, and checkpoints the rest', async () => {
+  const disk = new MemoryDisk()
+  const leader = await Store.open({ engine: openMemoryEngine({ disk }), clock })
+  await write(leader, 'a')
+  await leader.checkpoint()
+  await write(leader, 'b')
+  // The same disk: what the old leader wrote is there for the new one.
+  const next = await Store.open({ engine: openMemoryEngine({ disk }), clock, follows: true })
+  await next.lead(1)
+  await write(next, 'c')
+  assert.equal(next.index, 3)
+  await next.close()
+  const last = await Store.open({ engine: openMemoryEngine({ disk }), clock })
+  assert.deepEqual(
+    ['a', 'b', 'c', 'd'].filter((name) => last.tables.namespaces.has(name)),
+    ['a', 'b', 'c'],
+  )
+  assert.equal(disk.checkpoint.upTo, 3)
+})
+
+test('an entry out of turn is our mistake and is not applied', async () => {
+  const follower = await followerOf()
+  const entry = await entryOf('a')
+  follower.follow([entry])
+  assert.throws(() => follower.follow([entry]), /entry after entry/)
+})
+
+async function twoStores(): Promise<{
+  leader: Store
+  followed: (from: number) => Promise<LogEntry[]>
+}> {
+  const engine = openMemoryEngine()
+  const leader = await Store.open({ engine, clock })
+  const followed = async (from: number): Promise<LogEntry[]> => {
+    const entries: LogEntry[] = []
+    for await (const entry of engine.read(from)) entries.push(entry)
+    return entries
+  }
+  return { leader, followed }
+}
+
+async function followerOf(disk = new MemoryDisk()): Promise<Store> {
+  return await Store.open({ engine: openMemoryEngine({ disk }), clock, follows: true })
+}
+
+async function entryOf(name: string): Promise<LogEntry> {
+  const { leader, followed } = await twoStores()
+  await write(leader, name)
+  const [entry] = await followed(1)
+  assert.ok(entry !== undefined)
+  return entry
+}
+
+async function write(store: Store, name: string): Promise<void> {
+  const row = namespaceRow({ Name: name, Description: '' })
+  await store.commit({ cause: undefined, changes: () => [put('namespaces', row)] }).durable
+}
+
+function anything() {
+  return put('namespaces', namespaceRow({ Name: 'x', Description: '' }))
+}
