@@ -1,7 +1,6 @@
 import { aclCommands } from './acl/commands.ts'
 import { allocCommands } from './alloc/commands.ts'
 import type { CommandSpec } from './command.ts'
-import { completionCommands } from './completion/commands.ts'
 import { deploymentCommands } from './deployment/commands.ts'
 import { doctorCommands } from './doctor/commands.ts'
 import { evalCommands } from './eval/commands.ts'
@@ -25,7 +24,7 @@ import { serviceCommands } from './service/commands.ts'
 import { uiCommands } from './ui/commands.ts'
 import { varCommands } from './var/commands.ts'
 
-/** Every command that talks to a server, in the order of the help. */
+/** Every command that talks to a server, in the order of the help; completion knows them all. */
 export const COMMANDS: readonly CommandSpec[] = [
   ...jobCommands,
   ...allocCommands,
@@ -51,7 +50,6 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...runCommands,
   ...loginCommands,
   ...doctorCommands,
-  ...completionCommands,
 ]
 
 /** What groups of commands are about, by their path. */

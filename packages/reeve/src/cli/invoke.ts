@@ -1,7 +1,9 @@
 import { Option } from 'commander'
 import type { CommandFlags, CommandLine } from './command-line.ts'
 import type { CommandSpec, FlagSpec, Invocation } from './command.ts'
+import { flagsOf } from './command-flags.ts'
 import { COMMANDS, GROUPS } from './commands.ts'
+import { completionCommands } from './completion/commands.ts'
 import { EXIT_CODES } from './exit-code.ts'
 import { Flags } from './flags.ts'
 import type { CliHost } from './host.ts'
@@ -10,26 +12,6 @@ import { choosePaint } from './output/style.ts'
 import { readDevTokens } from './settings/dev-tokens.ts'
 import { readLogin } from './settings/login-file.ts'
 import { connectionSettings, type ConnectionSettings } from './settings/settings.ts'
-
-const CONNECTION_FLAGS: readonly FlagSpec[] = [
-  { usage: '--address <URL>', help: 'the server to ask (REEVE_ADDR)' },
-  { usage: '--token <SECRET>', help: 'the token to ask with (REEVE_TOKEN)' },
-  {
-    usage: '--namespace <NAME>',
-    help: 'the namespace to work in (REEVE_NAMESPACE)',
-    completes: 'namespace',
-  },
-  { usage: '--region <NAME>', help: 'the region to ask (REEVE_REGION)' },
-]
-const READ_FLAGS: readonly FlagSpec[] = [
-  { usage: '--json', help: 'answer with JSON' },
-  { usage: '-t, --template <TEXT>', help: 'answer through a template such as {{ .ID }}' },
-]
-
-/** The flags of a command, with those that all have. */
-export function flagsOf({ flags = [], isRead }: CommandSpec): readonly FlagSpec[] {
-  return [...flags, ...(isRead === true ? READ_FLAGS : []), ...CONNECTION_FLAGS]
-}
 
 type Node = CommandLine['root']
 
@@ -46,7 +28,7 @@ export function addCommands(line: CommandLine, host: CliHost): (path: string) =>
     groups.set(key, made)
     return made
   }
-  for (const spec of COMMANDS) {
+  for (const spec of [...COMMANDS, ...completionCommands]) {
     const words = spec.path.split(' ')
     const command = line.add(groupAt(words.slice(0, -1)), words.at(-1) ?? '', {
       ...spec,

@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Fault } from '../kit/fault.ts'
-import { openEmbeddedEngine } from '../storage/index.ts'
+import { openEmbeddedEngine, openPostgresDatabase } from '../storage/index.ts'
+import { ClusterMember } from './cluster-member.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { makeDirectory, prepareDataDirectory } from './data-directory.ts'
 import { devToken } from './dev-token.ts'
@@ -9,7 +10,7 @@ import type { ProgramLog } from './log.ts'
 import { createNode } from './node.ts'
 import { describeAgent, type AgentSelf } from './self.ts'
 import { Server } from './server.ts'
-import { loadServerSecrets } from './server-secrets.ts'
+import { loadClusterSecrets, loadServerSecrets } from './server-secrets.ts'
 
 export interface RunningProgram {
   /** `http://host:port`, with the port that was really taken; empty for a node alone. */
@@ -92,6 +93,7 @@ async function startServer(parts: PartOptions): Promise<Served> {
   const { config, log, version, self, started, failed } = parts
   const directory = join(config.dataDirectory, 'server')
   await makeDirectory(directory)
+  if (config.server.database !== undefined) return await startMember(parts, directory)
   const engine = await openEmbeddedEngine(join(directory, 'storage'))
   const secrets = await loadServerSecrets(directory, config.server.joinToken?.reveal())
   const server = await Server.open({
@@ -109,6 +111,22 @@ async function startServer(parts: PartOptions): Promise<Served> {
   self.serve(httpAddress, server)
   const governanceToken = config.dev ? await devToken(server.context, directory) : undefined
   return { httpAddress, governanceToken, joinToken: secrets.joinToken }
+}
+
+/** One of several servers: its state is in the database that they share. */
+async function startMember(parts: PartOptions, directory: string): Promise<Served> {
+  const { config, started } = parts
+  const { database: url, joinToken, clusterKey } = config.server
+  const secrets = await loadClusterSecrets(directory, {
+    joinToken: joinToken?.reveal(),
+    clusterKey: clusterKey?.reveal(),
+  })
+  const database = await openPostgresDatabase(url?.reveal() ?? '')
+  started.push(() => database.close())
+  const member = await ClusterMember.start({ ...parts, database, secrets, directory })
+  started.push(() => member.stop())
+  const { httpAddress } = member
+  return { httpAddress, governanceToken: undefined, joinToken: secrets.joinToken }
 }
 
 /**

@@ -9,12 +9,22 @@ import type { Server } from './server.ts'
 export interface AgentSelf extends AgentInfo {
   serve(httpAddress: string, server: Server): void
   runNode(node: NodeAgent): void
+  /** The server is one of several. */
+  join(cluster: ClusterView): void
+}
+
+/** What a server knows about the others. */
+interface ClusterView {
+  /** `host:port`; empty when nobody leads. */
+  readonly leader: () => string
+  readonly isLeading: () => boolean
 }
 
 export function describeAgent(config: AgentConfig, version: string): AgentSelf {
   let address = ''
   let server: Server | undefined
   let node: NodeAgent | undefined
+  let cluster: ClusterView | undefined
   const host = (): string => (address === '' ? '' : new URL(address).host)
   return {
     region: config.region,
@@ -26,14 +36,27 @@ export function describeAgent(config: AgentConfig, version: string): AgentSelf {
     runNode(started) {
       node = started
     },
-    leader: host,
-    peers: () => (address === '' ? [] : [host()]),
+    join(view) {
+      cluster = view
+    },
+    leader: () => (cluster === undefined ? host() : cluster.leader()),
+    peers: () => peersOf(host(), cluster?.leader() ?? ''),
     member: () => memberOf(config, { address, version }),
     config: () => redactedConfig(config),
-    stats: () => statsOf(version, server, node),
-    health: () => healthOf(config, server, node),
+    stats: () => statsOf(version, { server, node, cluster }),
+    health: () => healthOf(config, { server, node, cluster }),
     nodeId: () => node?.nodeId,
   }
+}
+
+interface Parts {
+  readonly server: Server | undefined
+  readonly node: NodeAgent | undefined
+  readonly cluster: ClusterView | undefined
+}
+
+function peersOf(own: string, leader: string): readonly string[] {
+  return [...new Set([own, leader])].filter((peer) => peer !== '').toSorted()
 }
 
 function memberOf(
@@ -61,7 +84,7 @@ function memberOf(
   }
 }
 
-function statsOf(version: string, server: Server | undefined, node: NodeAgent | undefined) {
+function statsOf(version: string, { server, node, cluster }: Parts) {
   const memory = process.memoryUsage()
   const stats: Record<string, Record<string, string>> = {
     runtime: {
@@ -75,7 +98,7 @@ function statsOf(version: string, server: Server | undefined, node: NodeAgent | 
   }
   if (server !== undefined)
     stats['server'] = {
-      leader: 'true',
+      leader: String(cluster?.isLeading() ?? true),
       index: String(server.store.index),
       durable_index: String(server.store.durableIndex),
       dirty_rows: String(server.store.dirtyRows),
@@ -85,15 +108,12 @@ function statsOf(version: string, server: Server | undefined, node: NodeAgent | 
 }
 
 /** Reference §8.6. A server is well while it can write; a node while a server answers it. */
-function healthOf(
-  config: AgentConfig,
-  server: Server | undefined,
-  node: NodeAgent | undefined,
-): AgentHealth {
+function healthOf(config: AgentConfig, { server, node, cluster }: Parts): AgentHealth {
   const fault = server?.fault
   const well = { ok: true, message: 'ok' }
+  const isLed = cluster === undefined || cluster.leader() !== ''
   const serverHealth =
-    server === undefined
+    server === undefined || !isLed
       ? { ok: false, message: 'no leader' }
       : fault === undefined
         ? well

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../kit/fault.ts'
@@ -38,6 +38,41 @@ async function readOrMake(path: string, make: () => Buffer): Promise<Buffer> {
   const made = make()
   await writeSecret(path, made)
   return made
+}
+
+/**
+ * The secrets of a server that shares its state with others: all of them come from one key, which is
+ * the configured one, or else that of its directory. The join token is written beside it, where
+ * operators look for it.
+ */
+export async function loadClusterSecrets(
+  directory: string,
+  configured: { readonly joinToken?: string | undefined; readonly clusterKey?: string | undefined },
+): Promise<ClusterSecrets> {
+  const { clusterKey } = configured
+  const own = await loadServerSecrets(directory, configured.joinToken ?? 'derived below')
+  const sealingKey =
+    clusterKey === undefined ? own.sealingKey : derive(Buffer.from(clusterKey), 'sealing key')
+  const joinToken = configured.joinToken ?? derive(sealingKey, 'join token').toString('base64url')
+  if (configured.joinToken === undefined)
+    await writeSecret(join(directory, 'join-token'), joinToken)
+  return {
+    sealingKey,
+    joinToken,
+    forwardingKey: derive(sealingKey, 'forwarding'),
+    keyCheck: createHmac('sha256', sealingKey).update('reeve key check').digest('base64url'),
+  }
+}
+
+export interface ClusterSecrets extends ServerSecrets {
+  /** What servers of one cluster know each other's requests by. */
+  readonly forwardingKey: Buffer
+  /** Tells whether two servers have the same key, without telling it. */
+  readonly keyCheck: string
+}
+
+function derive(key: Buffer, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', key, '', `reeve ${purpose}`, KEY_BYTES))
 }
 
 /** Writes a file that only its owner can read, durable when it resolves. */

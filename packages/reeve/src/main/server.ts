@@ -28,7 +28,7 @@ import {
   PolicyGuard,
   type WorkloadContext,
 } from '../workload/index.ts'
-import type { AgentInfo } from '../http/index.ts'
+import type { AgentInfo, Gate } from '../http/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import type { ProgramLog } from './log.ts'
 import { createPolicySource } from './policy-source.ts'
@@ -47,6 +47,10 @@ export interface ServerOptions {
   readonly version: string
   /** What the agent as a whole says about itself; made after the server, so asked late. */
   readonly agent: AgentInfo
+  /** Another server may lead: nothing is decided here before `lead` is called. */
+  readonly follows?: boolean
+  /** Who answers, where several servers share one state. */
+  readonly gate?: Gate
 }
 
 /** A server: state, loops and HTTP, wired together. Listens when `listen` is called. */
@@ -54,14 +58,18 @@ export class Server {
   readonly context: WorkloadContext
   readonly store: Store
   readonly app: App
-  readonly #loops: readonly Loop[]
+  readonly #options: ServerOptions
   readonly #policyAsker: PolicyThread
+  /** What a leader does by itself; a follower has none. */
+  #loops: readonly Loop[] = []
+  #presence: Presence
 
   static async open(options: ServerOptions): Promise<Server> {
-    const store = await Store.open({ engine: options.engine, clock: systemClock })
+    const { engine, follows = false } = options
+    const store = await Store.open({ engine, clock: systemClock, follows })
     const policyAsker = new PolicyThread({ clock: systemClock, version: options.version })
     const context = createContext(options, { store, policyAsker })
-    await ensureBuiltIns(context)
+    if (!follows) await ensureBuiltIns(context)
     return new Server(options, { context, policyAsker })
   }
 
@@ -69,24 +77,10 @@ export class Server {
     this.#policyAsker = policyAsker
     const { store } = context
     const { config, log } = options
+    this.#options = options
     this.context = context
     this.store = store
-    const shared = { ...context, log }
-    const presence = new Presence({ ...shared, settings: config.server.presence })
-    this.#loops = [
-      new EvaluationLoop(shared),
-      presence,
-      new PeriodicLoop(shared),
-      new DeploymentLoop(shared),
-      new DrainLoop(shared),
-      new GarbageLoop(shared),
-      new ExpiryLoop(shared),
-      new AuditLoop({ ...shared, limits: config.audit }),
-      new LockLoop(shared),
-      new AutoDestroyLoop(shared),
-      new RunLoop({ context, log }),
-      new CheckpointLoop({ ...shared, retention: config.eventLog }),
-    ]
+    this.#presence = this.#newPresence()
     this.app = createApp({
       context,
       authenticator: new Authenticator(context),
@@ -99,9 +93,48 @@ export class Server {
       corsOrigins: config.http.corsOrigins,
       responseHeaders: config.http.responseHeaders,
       requestsPerSecond: config.http.requestsPerSecondMax,
-      heartbeatMs: () => presence.heartbeatMs,
-      seen: (nodeId) => presence.seen(nodeId),
+      externalUrl: config.http.externalUrl,
+      heartbeatMs: () => this.#presence.heartbeatMs,
+      seen: (nodeId) => this.#presence.seen(nodeId),
+      ...(options.gate !== undefined && { gate: options.gate }),
     })
+  }
+
+  #newPresence(): Presence {
+    const { config, log } = this.#options
+    return new Presence({ ...this.context, log, settings: config.server.presence })
+  }
+
+  /** Built from state alone, so that whoever begins to lead goes on where another stopped. */
+  #startLoops(): void {
+    const { context } = this
+    const { config, log } = this.#options
+    const shared = { ...context, log }
+    this.#presence = this.#newPresence()
+    this.#loops = [
+      new EvaluationLoop(shared),
+      this.#presence,
+      new PeriodicLoop(shared),
+      new DeploymentLoop(shared),
+      new DrainLoop(shared),
+      new GarbageLoop(shared),
+      new ExpiryLoop(shared),
+      new AuditLoop({ ...shared, limits: config.audit }),
+      new LockLoop(shared),
+      new AutoDestroyLoop(shared),
+      new RunLoop({ context, log }),
+      new CheckpointLoop({ ...shared, retention: config.eventLog }),
+    ]
+    for (const loop of this.#loops) loop.start()
+  }
+
+  /**
+   * A follower begins to lead: the log was followed to its end, its checkpoint reaches to `upTo`.
+   */
+  async lead(upTo: number): Promise<void> {
+    await this.store.lead(upTo)
+    await ensureBuiltIns(this.context)
+    this.#startLoops()
   }
 
   /** Why nothing can be written any more; undefined while all is well. */
@@ -115,12 +148,12 @@ export class Server {
   }
 
   /**
-   * Starts the loops and answers requests. Returns the address, with the port that was really
-   * taken.
+   * Answers requests, and starts the loops of a server that leads from the start. Returns the
+   * address, with the port that was really taken.
    */
   async listen(host: string, port: number): Promise<string> {
     const address = await this.app.app.listen({ host, port })
-    for (const loop of this.#loops) loop.start()
+    if (this.#options.follows !== true) this.#startLoops()
     return address
   }
 

@@ -1,7 +1,7 @@
 import type { Invocation } from '../command.ts'
 import { COMMANDS, GROUPS } from '../commands.ts'
 import { EXIT_CODES } from '../exit-code.ts'
-import { flagsOf } from '../invoke.ts'
+import { flagsOf } from '../command-flags.ts'
 import { LOCAL_COMMANDS } from './local-commands.ts'
 import { liveValues } from './live-values.ts'
 import { offersFor, type Offer } from './offers.ts'
@@ -11,13 +11,7 @@ const LIVE_MS_MAX = 1_000
 
 /** `__complete WORDS…`: one offer on a line, with what it is behind a tab. Never fails. */
 export async function runComplete(invocation: Invocation): Promise<number> {
-  const known = [
-    ...COMMANDS.filter(({ isHidden }) => isHidden !== true).map((spec) => ({
-      ...spec,
-      flags: flagsOf(spec),
-    })),
-    ...LOCAL_COMMANDS,
-  ]
+  const known = [...COMMANDS.map((spec) => ({ ...spec, flags: flagsOf(spec) })), ...LOCAL_COMMANDS]
   const { offers, completes, typed } = offersFor(invocation.args, { known, groups: GROUPS })
   const live = completes === undefined ? [] : await soon(liveValues(invocation, completes, typed))
   for (const { text, says } of [...offers, ...live]) invocation.host.out(`${text}\t${says}\n`)

@@ -3,6 +3,7 @@ import type { Completable } from './offers.ts'
 /** Commands that need no server and are described where the program begins. */
 export const LOCAL_COMMANDS: readonly Completable[] = [
   { path: 'agent', summary: 'Run an agent: a server, a node, or both.' },
+  { path: 'completion', summary: 'Print what makes a shell complete.' },
   { path: 'config validate', summary: 'Say whether configuration files are right.' },
   { path: 'policy test', summary: 'Run the tests of policies.' },
   { path: 'policy check', summary: 'Say whether policies can be evaluated.' },

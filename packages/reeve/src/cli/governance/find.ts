@@ -16,9 +16,9 @@ interface NamedSearch<T> {
   readonly prefix: string
   /** The command that lists what there is. */
   readonly lists: string
-  read(id: string): Promise<{ readonly data: { readonly data: T } }>
+  readonly read: (id: string) => Promise<{ readonly data: { readonly data: T } }>
   /** What has the text in its name. */
-  search(): Promise<AsyncIterable<T>>
+  readonly search: () => Promise<AsyncIterable<T>>
 }
 
 /** The one resource that is meant by an id or by a name; names are equal whatever their case. */

@@ -2,8 +2,11 @@ import type { v2 } from '@reeve/contract'
 
 /** Where and why a policy said no, in one line. */
 export function findingText({ rule, file, line, column, message }: v2.PolicyFinding): string {
-  const column_ = column === null ? '' : `, column ${column}`
-  const place =
-    line === null ? '' : ` (${file === undefined ? '' : `${file} `}line ${line}${column_})`
-  return `${rule === null ? '' : `${rule}: `}${message}${place}`
+  const place = [
+    file ?? '',
+    line === null ? '' : `line ${line}`,
+    column === null ? '' : `column ${column}`,
+  ].filter((part) => part !== '')
+  const where = line === null ? '' : ` (${place.join(', ')})`
+  return `${rule === null ? '' : `${rule}: `}${message}${where}`
 }

@@ -41,19 +41,26 @@ export async function runJobLogs(invocation: Invocation): Promise<number> {
     task: flags.text('task') ?? args[1],
     types: asked.length === 0 ? TYPES : asked,
   }
-  const sources = await sourcesOf(invocation, wish)
-  if (flags.has('follow')) await follow(invocation, wish, sources)
-  else await copyAll(invocation, wish, sources)
+  const chosen = await choose(invocation, wish)
+  if (flags.has('follow')) await follow(invocation, wish, chosen)
+  else await copyAll(invocation, wish, chosen.sources)
   return EXIT_CODES.ok
 }
 
-async function sourcesOf(invocation: Invocation, wish: Wish): Promise<readonly Source[]> {
+interface Chosen {
+  readonly sources: readonly Source[]
+  /** Allocations that had ended before, and are not asked for. */
+  readonly hidden: ReadonlySet<string>
+}
+
+async function choose(invocation: Invocation, wish: Wish): Promise<Chosen> {
   const all = await allocationsOf(invocation, wish)
   const current = all.filter(isCurrent)
-  const [newest] = all.toSorted((a, b) => b.CreateIndex - a.CreateIndex)
-  const fallback = newest === undefined ? [] : [newest]
+  const newestIndex = Math.max(0, ...all.map(({ CreateIndex }) => CreateIndex))
+  // Of a job that has ended, those that were placed last, together.
+  const last = all.filter(({ CreateIndex }) => CreateIndex === newestIndex)
   const isAll = invocation.flags.has('all-allocs')
-  const allocations = isAll ? all : current.length > 0 ? current : fallback
+  const allocations = isAll ? all : current.length > 0 ? current : last
   const sources = allocations.flatMap((allocation) =>
     startedTasks(allocation)
       .filter((task) => wish.task === undefined || task === wish.task)
@@ -61,7 +68,8 @@ async function sourcesOf(invocation: Invocation, wish: Wish): Promise<readonly S
   )
   // What is followed may be yet to come.
   if (sources.length === 0 && !invocation.flags.has('follow')) throw nothingWritten(wish, all)
-  return sources
+  const hidden = all.filter((one) => !allocations.includes(one)).map(({ ID }) => ID)
+  return { sources, hidden: new Set(hidden) }
 }
 
 function isCurrent({ DesiredStatus, ClientStatus }: AllocationStub): boolean {
@@ -154,12 +162,9 @@ function prefixed(bytes: Uint8Array, { allocation, task }: Source): Uint8Array {
 }
 
 /** New allocations are followed as they come, until the job has ended. */
-async function follow(
-  invocation: Invocation,
-  wish: Wish,
-  sources: readonly Source[],
-): Promise<void> {
+async function follow(invocation: Invocation, wish: Wish, chosen: Chosen): Promise<void> {
   const { client, flags, host, signal } = invocation
+  const { sources, hidden } = chosen
   const lines = flags.whole('tail')
   const tails = lines === undefined ? [] : await tailLengths(invocation, wish, { sources, lines })
   const from = lines === undefined ? {} : { origin: 'end', offset: Math.max(0, ...tails) }
@@ -177,16 +182,11 @@ async function follow(
     signal,
     timeoutMs: 0,
   })
-  const first = new Set(sources.map(({ allocation }) => allocation.ID))
   const shown = new JobLogLines({
     isKeptPrefix: placesIn(sources) > 1,
     isShown: async (short) => {
       const all = await allocationsOf(invocation, wish)
-      const found = all.find(({ ID }) => shortId(ID) === short)
-      // What had ended before is history, which is told only when it is asked for.
-      return (
-        found !== undefined && (flags.has('all-allocs') || first.has(found.ID) || isCurrent(found))
-      )
+      return all.some(({ ID }) => shortId(ID) === short && !hidden.has(ID))
     },
   })
   for await (const chunk of data) {

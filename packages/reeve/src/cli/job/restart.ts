@@ -78,10 +78,42 @@ async function restartOne(invocation: Invocation, allocation: AllocationStub): P
       ? [{}]
       : tasks.map((task) => ({ TaskName: task }))
   for (const body of bodies) await client.v1.restartAllocation({ params, query, body })
+  await untilStarted(invocation, allocation)
   output.say(`Allocation ${shortId(allocation.ID)} (${allocation.Name}) is restarted.`)
 }
 
-/** Waits until the allocation that takes its place runs: the next batch must not be one too many. */
+/** Waits until it runs again: the next batch must not be one too many. */
+async function untilStarted(
+  { client, signal }: Invocation,
+  { ID, Namespace, TaskStates }: AllocationStub,
+): Promise<void> {
+  const before = lastStart(TaskStates)
+  const request = { params: { alloc_id: ID }, query: { namespace: Namespace }, signal }
+  for await (const { data } of client.blocking('readAllocation', request)) {
+    if (data.ClientStatus === 'running' && lastStart(data.TaskStates) > before) return
+    if (isOver(data)) throw overFailure(`Allocation ${shortId(ID)}`, data)
+  }
+}
+
+/** When a task last began, in the time of its node. */
+function lastStart(states: AllocationStub['TaskStates']): number {
+  const events = Object.values(states ?? {}).flatMap(({ Events }) => Events)
+  return Math.max(0, ...events.filter(({ Type }) => Type === 'Started').map(({ Time }) => Time))
+}
+
+type Ended = Pick<AllocationStub, 'ID' | 'ClientStatus'>
+
+function isOver({ ClientStatus }: Ended): boolean {
+  return ['complete', 'failed', 'lost'].includes(ClientStatus)
+}
+
+function overFailure(who: string, { ID, ClientStatus }: Ended): CommandFailure {
+  return new CommandFailure(`${who} is ${ClientStatus}.`, {
+    hint: `The other ones were left alone. See why: reeve alloc status ${shortId(ID)}`,
+  })
+}
+
+/** Waits until the allocation that takes its place runs, likewise. */
 async function replacementOf(
   { client, signal }: Invocation,
   { ID, Namespace }: AllocationStub,
@@ -92,11 +124,8 @@ async function replacementOf(
     const following = client.blocking('readAllocation', { params: { alloc_id: id }, query, signal })
     for await (const { data } of following) {
       if (id !== ID && data.ClientStatus === 'running') return id
-      if (id !== ID && ['failed', 'lost'].includes(data.ClientStatus)) {
-        throw new CommandFailure(
-          `Allocation ${shortId(id)}, which replaces ${shortId(ID)}, is ${data.ClientStatus}.`,
-          { hint: `The other ones were left alone. See why: reeve alloc status ${shortId(id)}` },
-        )
+      if (id !== ID && isOver(data) && data.NextAllocation === '') {
+        throw overFailure(`Allocation ${shortId(id)}, which replaces ${shortId(ID)},`, data)
       }
       if (data.NextAllocation === '') continue
       id = data.NextAllocation

@@ -173,4 +173,6 @@ interface HttpConfig {
   readonly responseHeaders: Readonly<Record<string, string>>
   /** On `/api/v2`, for each user; 0 is any number. */
   readonly requestsPerSecondMax: number
+  /** Scheme and host that links begin with; empty: those of the request. */
+  readonly externalUrl: string
 }

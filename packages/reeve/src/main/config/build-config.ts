@@ -53,6 +53,7 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
       corsOrigins: settings.corsOrigins,
       responseHeaders: settings.responseHeaders,
       requestsPerSecondMax: settings.requestsPerSecond,
+      externalUrl: settings.externalUrl,
     },
   }
 }

@@ -182,7 +182,7 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
     log: { level: 'info', json: false },
     eventLog: { ageMsMax: 24 * 3_600_000, commitsMax: 100_000 },
     audit: { ageMsMax: 30 * 24 * 3_600_000, recordsMax: 500_000 },
-    http: { corsOrigins: [], responseHeaders: {}, requestsPerSecondMax: 100 },
+    http: { corsOrigins: [], responseHeaders: {}, requestsPerSecondMax: 100, externalUrl: '' },
   } satisfies AgentConfig)
 })
 
@@ -278,6 +278,7 @@ for (const [path, text] of [
         corsOrigins: ['https://ui.example.com'],
         responseHeaders: { 'X-Team': 'platform' },
         requestsPerSecondMax: 50,
+        externalUrl: 'https://reeve.example.com',
       },
     } satisfies AgentConfig)
   })

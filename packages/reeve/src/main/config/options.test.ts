@@ -129,6 +129,7 @@ test('options: what is in force is shown in the words of its file, without secre
     http_api_cors_origins: [],
     http_api_response_headers: {},
     http_api_max_requests_per_second: 100,
+    http_api_external_url: '',
   })
 })
 

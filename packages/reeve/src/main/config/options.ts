@@ -11,6 +11,7 @@ import {
   matching,
   oneOf,
   origin,
+  outsideAddress,
   path,
   portRanges,
   secret,
@@ -377,6 +378,14 @@ export const options = {
     byDefault: always(100, '`100`'),
     help: 'Requests to `/api/v2` each second of one user, or of one address without token; 0 is any.',
     read: (config) => config.http.requestsPerSecondMax,
+  }),
+  externalUrl: option({
+    kind: outsideAddress,
+    file: ['http_api_external_url'],
+    environment: 'REEVE_HTTP_API_EXTERNAL_URL',
+    byDefault: always('', 'none: as each request says'),
+    help: 'How callers reach this server through a proxy; links in lists of `/api/v2` begin with it.',
+    read: (config) => config.http.externalUrl,
   }),
 }
 

@@ -100,6 +100,14 @@ export const origin: Kind<string> = textKind({
   toPlain: asWritten,
 })
 
+/** Where this server is found from outside; empty when that is not said. */
+export const outsideAddress: Kind<string> = textKind({
+  name: 'address',
+  wanted: 'an address such as "https://reeve.example.com", without path',
+  parse: (text) => (text === '' || isOrigin(text) ? text : undefined),
+  toPlain: asWritten,
+})
+
 function isOrigin(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.parse(text)?.origin === text
 }

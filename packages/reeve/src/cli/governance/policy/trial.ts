@@ -41,14 +41,16 @@ export async function runPolicyReplay(invocation: Invocation): Promise<number> {
   })
   const { judged, results, 'would-deny': count } = data.data.attributes
   output.show(data, () => {
-    const denied = results.filter((one) => one['would-deny'])
-    const rows = denied.map((one) => [
+    const objections = results.filter((one) => one.status !== 'passed')
+    const rows = objections.map((one) => [
       one.type === 'runs' ? 'run' : 'job',
       one.version === null ? one.id : `${one.id} version ${one.version}`,
       one['created-at'] ?? '',
       one.findings.map(findingText).join('; '),
     ])
-    return `Of ${judged} it would have denied ${count}.\n${table(['', 'What', 'When', 'Why'], rows)}`
+    const warned = objections.length - count
+    const head = `Of ${judged} it would have denied ${count}, and warned of ${warned}.`
+    return `${head}\n${table(['', 'What', 'When', 'Why'], rows)}`
   })
   return EXIT_CODES.ok
 }

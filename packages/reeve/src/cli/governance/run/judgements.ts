@@ -3,7 +3,6 @@ import type { v2 } from '@reeve/contract'
 import type { Invocation } from '../../command.ts'
 import type { Paint } from '../../output/style.ts'
 import { outcomesText } from '../outcomes.ts'
-import type { Run } from './run.ts'
 
 /** What the policies of both kinds said of a run. */
 export interface Judgements {
@@ -14,8 +13,8 @@ export interface Judgements {
   readonly stages: readonly ItemOf<'listTaskStages'>[]
 }
 
-export async function readJudgements({ client }: Invocation, run: Run): Promise<Judgements> {
-  const params = { run_id: run.id }
+export async function readJudgements({ client }: Invocation, runId: string): Promise<Judgements> {
+  const params = { run_id: runId }
   const checks: Judgements['checks'][number][] = []
   for await (const check of client.pages('listPolicyChecks', { params })) {
     const { data } = await client.v2.readPolicyCheckOutput({

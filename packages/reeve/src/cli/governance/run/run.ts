@@ -7,7 +7,7 @@ import { findWorkspace } from '../find.ts'
 import { onText, showList } from '../texts.ts'
 import { judgementsText, readJudgements, type Judgements } from './judgements.ts'
 
-export type Run = ItemOf<'listWorkspaceRuns'>
+type Run = ItemOf<'listWorkspaceRuns'>
 
 export async function runRunList(invocation: Invocation): Promise<number> {
   const { id } = await findWorkspace(invocation, invocation.args[0] ?? '')
@@ -33,7 +33,7 @@ export async function runRunShow(invocation: Invocation): Promise<number> {
 export async function showRun(invocation: Invocation, runId: string): Promise<Run> {
   const { client, output } = invocation
   const { data } = await client.v2.readRun({ params: { run_id: runId } })
-  const judgements = await readJudgements(invocation, data.data)
+  const judgements = await readJudgements(invocation, runId)
   output.show({ ...data, judgements }, () => runText(invocation, data.data, judgements))
   return data.data
 }

@@ -1,0 +1,229 @@
+import { FollowLoop, LeaseKeeper, RequestGate, type Leadership } from '../cluster/index.ts'
+import { Fault, messageOf } from '../kit/fault.ts'
+import type { PostgresDatabase, PostgresEngine } from '../storage/index.ts'
+import type { AgentConfig } from './config/agent-config.ts'
+import type { ProgramLog } from './log.ts'
+import type { AgentSelf } from './self.ts'
+import { Server } from './server.ts'
+import type { ClusterSecrets } from './server-secrets.ts'
+import { systemClock, systemIds } from './system.ts'
+
+/** A database that is away, or a port that is not free yet: looked at again after this time. */
+const REOPEN_MS = 1_000
+/** A start is announced when somebody leads, or after this time. */
+const LED_MS_MAX = 5_000
+const LOOK_MS = 20
+
+export interface ClusterMemberOptions {
+  readonly config: AgentConfig
+  readonly log: ProgramLog
+  readonly version: string
+  readonly self: AgentSelf
+  readonly database: PostgresDatabase
+  readonly secrets: ClusterSecrets
+  /** `<data>/server`. */
+  readonly directory: string
+}
+
+/** What there is while a server is open; all of it goes when it has led and does not any more. */
+interface Opened {
+  readonly engine: PostgresEngine
+  readonly server: Server
+  readonly gate: RequestGate
+  readonly follow: FollowLoop
+  readonly keeper: LeaseKeeper
+}
+
+/**
+ * A server of several that share one state. It follows the log; when the lease is free it takes it
+ * and leads; when it does not lead any more it opens anew, because what it holds may be ahead of the
+ * log (decision 0031).
+ */
+export class ClusterMember {
+  readonly #options: ClusterMemberOptions
+  #opened: Opened | undefined
+  /** Begins when this server has taken over all that a leader does. */
+  #isServing = false
+  #isStopped = false
+  #httpPort: number
+  #address = ''
+  #changing: Promise<void> = Promise.resolve()
+
+  private constructor(options: ClusterMemberOptions) {
+    this.#options = options
+    this.#httpPort = options.config.ports.http
+  }
+
+  /** Resolves when requests are answered, by this server or another. */
+  static async start(options: ClusterMemberOptions): Promise<ClusterMember> {
+    const member = new ClusterMember(options)
+    const { database, secrets, self } = options
+    await database.claimKey(secrets.keyCheck)
+    self.join({ leader: () => member.leader, isLeading: () => member.isLeading })
+    await member.#open()
+    await member.#untilLed()
+    return member
+  }
+
+  /** Whoever announces the server has something to announce; who never finds a leader says so. */
+  async #untilLed(): Promise<void> {
+    for (let waitedMs = 0; this.leader === '' && waitedMs < LED_MS_MAX; waitedMs += LOOK_MS)
+      await pause(LOOK_MS)
+  }
+
+  /** `http://host:port` as it is bound. */
+  get httpAddress(): string {
+    return this.#address
+  }
+
+  get isLeading(): boolean {
+    return this.#isServing && this.#opened?.keeper.isLeading() === true
+  }
+
+  /** `host:port` of whoever leads, as the others reach it; empty when nobody does. */
+  get leader(): string {
+    if (this.isLeading) return this.#advertised
+    const found = this.#opened?.follow.leader
+    // Its own address: it has the lease and has not taken over yet.
+    return found === undefined || found.address === this.#advertised ? '' : found.address
+  }
+
+  /** Gives the lease back last: nobody leads before everything of this server is written. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#changing
+    const opened = this.#opened
+    if (opened !== undefined) await this.#close(opened)
+    await this.#options.database.close()
+  }
+
+  async #open(): Promise<void> {
+    const { config, log, database, secrets, self, version, directory } = this.#options
+    const engine = await database.openEngine()
+    const gate = new RequestGate({
+      standing: () => ({ isLeading: this.isLeading, leader: this.leader }),
+      confirm: async () => this.#isServing && (await this.#opened?.keeper.confirm()) === true,
+      freshness: () => this.#freshness(),
+      key: secrets.forwardingKey,
+      nowMs: () => systemClock.nowMs(),
+    })
+    const shared = { config, log, engine, secrets, directory, version, agent: self }
+    const server = await Server.open({ ...shared, follows: true, gate })
+    const failed = (thrown: unknown): void => this.#failed(opened, thrown)
+    const timing = { clock: systemClock, monotonicMs: () => performance.now() }
+    const { lease } = database
+    const follow = new FollowLoop({ engine, store: server.store, lease, ...timing, failed })
+    const keeper = new LeaseKeeper({
+      store: lease,
+      holder: `${config.name} ${systemIds.uuid()}`,
+      address: () => this.#advertised,
+      ...timing,
+      changed: (leadership) => this.#changed(opened, leadership),
+      failed: (thrown) => log.debug({ err: messageOf(thrown) }, 'the lease could not be asked for'),
+    })
+    const opened: Opened = { engine, server, gate, follow, keeper }
+    server.onFault((fault) => this.#reopen(opened, fault))
+    try {
+      this.#address = await server.listen(config.bind, this.#httpPort)
+    } catch (thrown) {
+      await this.#close(opened)
+      throw thrown
+    }
+    this.#httpPort = Number(new URL(this.#address).port)
+    this.#opened = opened
+    self.serve(this.#address, server)
+    follow.start()
+    keeper.start()
+  }
+
+  get #advertised(): string {
+    const { host, httpPort } = this.#options.config.advertise
+    const name = host.includes(':') ? `[${host}]` : host
+    return `${name}:${httpPort ?? this.#httpPort}`
+  }
+
+  #freshness(): { lastContactMs: number; knownLeader: boolean } {
+    if (this.isLeading) return { lastContactMs: 0, knownLeader: true }
+    const lastContactMs = this.#opened?.follow.lastContactMs ?? 0
+    return { lastContactMs, knownLeader: this.leader !== '' }
+  }
+
+  #changed(opened: Opened, leadership: Leadership): void {
+    if (leadership.role === 'leader') this.#promote(opened, leadership.term)
+    if (leadership.role === 'deposed')
+      this.#reopen(opened, new Fault('storage-fenced', 'the lease of this server is over'))
+  }
+
+  #failed(opened: Opened, thrown: unknown): void {
+    this.#options.log.warn(
+      { err: messageOf(thrown) },
+      'the log of the cluster could not be followed',
+    )
+    if (thrown instanceof Fault && thrown.kind === 'follower-behind') this.#reopen(opened, thrown)
+  }
+
+  /** Nobody else writes any more: the rest of the log is read, then the loops start from it. */
+  #promote(opened: Opened, term: number): void {
+    const { log } = this.#options
+    const { engine, server, follow } = opened
+    this.#turn(async () => {
+      if (this.#opened !== opened || this.#isStopped) return
+      const startedMs = performance.now()
+      try {
+        await follow.stop()
+        await follow.catchUp()
+        const { checkpoint } = await engine.lead(term)
+        await server.lead(checkpoint.upTo)
+        this.#isServing = true
+        const tookMs = Math.round(performance.now() - startedMs)
+        log.info({ term, index: server.store.index, tookMs }, 'this server leads')
+      } catch (thrown) {
+        this.#reopen(opened, new Fault('storage-failed', messageOf(thrown), { cause: thrown }))
+      }
+    })
+  }
+
+  /** What is in memory may be ahead of the log, or behind what is left of it: begins anew. */
+  #reopen(opened: Opened, fault: Fault): void {
+    if (this.#opened !== opened || this.#isStopped) return
+    const { log } = this.#options
+    this.#opened = undefined
+    this.#isServing = false
+    log.warn({ kind: fault.kind }, `${fault.message}; this server begins anew as a follower`)
+    opened.engine.abandon()
+    opened.server.store.abandon(fault)
+    this.#turn(async () => {
+      await this.#close(opened)
+      while (!this.#isStopped) {
+        try {
+          return await this.#open()
+        } catch (thrown) {
+          log.error({ err: messageOf(thrown) }, 'this server could not begin anew; it tries again')
+          await pause(REOPEN_MS)
+        }
+      }
+    })
+  }
+
+  /** One change after the other. None of them rejects. */
+  #turn(change: () => Promise<void>): void {
+    this.#changing = this.#changing.then(change)
+  }
+
+  async #close({ engine, server, gate, follow, keeper }: Opened): Promise<void> {
+    const note = (thrown: unknown): void =>
+      this.#options.log.warn(
+        { err: messageOf(thrown) },
+        'a part of this server did not end cleanly',
+      )
+    await follow.stop().catch(note)
+    gate.close()
+    await server.stop().catch(note)
+    await engine.close().catch(note)
+    await keeper.stop().catch(note)
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void systemClock.after(ms, resolve))
+}

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import test from 'node:test'
+import { EXIT_CODES } from '../../src/cli/index.ts'
+import { aCommandLine } from '../build/cli.ts'
+import { aJobText } from '../build/job-text.ts'
+
+const ID = '[0-9a-f]{8}'
+
+test('job files', async (t) => {
+  const reeve = await aCommandLine(t)
+
+  await t.test('job init: writes a file that is right, once', async () => {
+    const said = await reeve.ok('job init')
+    assert.match(said, /^example\.hcl is written\..*\n\n {2}reeve job plan example\.hcl\n/)
+    assert.equal(await reeve.ok('job validate example.hcl'), 'Job "example" is right.\n')
+    const again = await reeve.run('job init')
+    assert.equal(again.code, EXIT_CODES.failed)
+    assert.equal(
+      again.err,
+      'reeve job init: example.hcl is there already.\n' +
+        'Name another file, or give --force to write over it.\n',
+    )
+    await reeve.ok('job init --force --kind batch')
+    assert.match(await readFile(join(reeve.directory, 'example.hcl'), 'utf8'), /type += "batch"/)
+  })
+
+  for (const kind of ['service', 'batch', 'periodic', 'parameterized', 'system'])
+    await t.test(`job init: an example of kind ${kind} is right`, async () => {
+      const input = await reeve.ok(`job init --kind ${kind} -`)
+      assert.equal(await reeve.ok('job validate -', { input }), 'Job "example" is right.\n')
+    })
+
+  await t.test(
+    'job validate: says what the server would refuse, and where it is written',
+    async () => {
+      const input = 'job "web" {\n  group "app" {\n    count = -1\n  }\n}\n'
+      const { code, err } = await reeve.run('job validate -', { input })
+      assert.equal(code, EXIT_CODES.failed)
+      assert.match(err, /^reeve job validate: \d problems? in standard input:\n\n/)
+      assert.match(err, /^<stdin>:3,13-15: TaskGroups\[0\]\.Count: .*$/m)
+    },
+  )
+
+  await t.test('job plan: prints the command that runs exactly what was planned', async () => {
+    await reeve.file('planned.hcl', variableJob('planned'))
+    const plan = await reeve.run('job plan --var count=2 planned.hcl')
+    assert.deepEqual(plan, {
+      code: EXIT_CODES.changes,
+      out: [
+        '+   Job: "planned"',
+        '+     Group: "app" (2 create)',
+        '+       Task: "main" (forces create)',
+        '',
+        'What will happen',
+        'Group "app": 2 started.',
+        '',
+        'To run exactly this, if nobody has made the job meanwhile:',
+        '',
+        '  reeve job run --check-index 0 --var count=2 planned.hcl',
+        '',
+      ].join('\n'),
+      err: '',
+    })
+    await reeve.ok('job run --check-index 0 --var count=2 planned.hcl')
+    const same = await reeve.run('job plan --var count=2 planned.hcl')
+    assert.equal(same.code, EXIT_CODES.ok)
+    assert.match(same.out, /Group "app": 2 left as they are\.\n\nNothing would change\.\n$/)
+  })
+
+  await t.test('job plan: shows what changes in a job that is there', async () => {
+    await reeve.ok('job run -', { input: aJobText({ id: 'edited' }) })
+    const input = aJobText({ id: 'edited', count: 2, script: 'exec sleep 700' })
+    const { code, out } = await reeve.run('job plan -', { input })
+    assert.equal(code, EXIT_CODES.changes)
+    const [diff = ''] = out.split('\n\n')
+    assert.equal(
+      diff,
+      [
+        '+/- Job: "edited"',
+        '+/-   Group: "app" (1 create, 1 ignore)',
+        '+/-     Count: "1" => "2" (forces create)',
+        '+/-     Task: "main" (forces create/destroy update)',
+        '+/-       Config',
+        '+/-         args[1]: "exec sleep 600" => "exec sleep 700"',
+      ].join('\n'),
+    )
+    assert.match(out, / {2}reeve job run --check-index \d+ -\n$/)
+    const json = JSON.parse((await reeve.run('job plan --json -', { input })).out)
+    assert.equal(json.Diff.Type, 'Edited')
+  })
+
+  await t.test('job plan: is coloured for a terminal, unless NO_COLOR is set', async () => {
+    const input = aJobText({ id: 'colours' })
+    const at = async (environment: Record<string, string>, columns?: number) =>
+      (
+        await reeve.run('job plan -', {
+          input,
+          environment,
+          ...(columns === undefined ? {} : { columns }),
+        })
+      ).out
+    assert.ok((await at({}, 80)).includes('\u001b[32m'))
+    assert.ok(!(await at({ NO_COLOR: '1' }, 80)).includes('\u001b'))
+    assert.ok(!(await at({})).includes('\u001b'))
+  })
+
+  await t.test('job run: a job as the API has it is taken as it is', async () => {
+    await reeve.ok('job run -', { input: aJobText({ id: 'api' }) })
+    const input = await reeve.ok('job inspect api')
+    const { code } = await reeve.run('job plan -', { input })
+    assert.equal(code, EXIT_CODES.ok)
+  })
+
+  await t.test('job run: tells a pipe line by line how it goes', async () => {
+    const out = await reeve.ok('job run -', { input: aJobText({ id: 'lines' }) })
+    const lines = out.trimEnd().split('\n')
+    assert.match(
+      lines[0] ?? '',
+      new RegExp(`^Job "lines" is registered \\(evaluation ${ID}\\)\\.$`),
+    )
+    assert.match(lines[1] ?? '', new RegExp(`^Evaluation ${ID} is (pending|complete)\\.$`))
+    assert.match(
+      out,
+      new RegExp(`^Allocation ${ID} \\(lines\\.app\\[0\\] on \\S+\\) is running, healthy\\.$`, 'm'),
+    )
+    assert.match(lines.at(-1) ?? '', new RegExp(`^Deployment ${ID} is successful: `))
+  })
+
+  await t.test(
+    'job run: paints one screen on a terminal, and leaves the last picture',
+    async () => {
+      const { code, out, err } = await reeve.run('job run -', {
+        input: aJobText({ id: 'screen' }),
+        environment: { NO_COLOR: '1' },
+        columns: 100,
+      })
+      assert.deepEqual({ code, err }, { code: EXIT_CODES.ok, err: '' })
+      const [, last = ''] = out.split('\u001b[?25h')
+      assert.match(
+        last,
+        new RegExp(
+          `^Evaluation ${ID}  complete\nDeployment ${ID}  successful  .*\n\n` +
+            'Group  Desired  Placed  Healthy  Unhealthy\napp    1        1       1        0\n\n' +
+            `Allocation  Group  Node +Version  Status\n${ID}    app    \\S+ +0        running, healthy\n$`,
+        ),
+      )
+    },
+  )
+
+  await t.test('job run --json: answers with everything once it has ended', async () => {
+    const json = JSON.parse(await reeve.ok('job run --json -', { input: aJobText({ id: 'json' }) }))
+    assert.equal(json.Evaluation.ID, json.EvalID)
+    assert.equal(json.Deployment.Status, 'successful')
+    assert.equal(json.Allocations.length, 1)
+  })
+
+  await t.test('job run --detach: says how to watch it', async () => {
+    const out = await reeve.ok('job run --detach -', { input: aJobText({ id: 'detached' }) })
+    assert.match(out, /\nTo watch it:\n\n {2}reeve job status --watch detached\n$/)
+    assert.match(await reeve.ok('job status --watch detached'), /is successful/)
+  })
+
+  await t.test('job run: a task that fails ends it with 1, and its reason', async () => {
+    const input = aJobText({
+      id: 'failing',
+      script: 'exit 3',
+      update: 'min_healthy_time = "1m"\nhealthy_deadline = "2m"\nprogress_deadline = "3m"',
+      group:
+        'restart {\n attempts = 0\n mode = "fail"\n}\nreschedule {\n attempts = 0\n unlimited = false\n}',
+    })
+    const { code, err } = await reeve.run('job run -', { input })
+    assert.equal(code, EXIT_CODES.failed)
+    assert.match(err, /^The deployment is failed: /)
+    assert.match(err, new RegExp(`^Allocation ${ID} is failed: task "main": .*Exit Code: 3`, 'm'))
+    assert.match(err, new RegExp(`\\n  reeve alloc logs --stderr ${ID}\\n$`))
+  })
+
+  await t.test(
+    'job promote: lets canaries take over, which job run leaves to a person',
+    async () => {
+      const update = 'min_healthy_time = "0s"\ncanary = 1\nauto_promote = false'
+      const first = await reeve.ok('job run -', { input: aJobText({ id: 'canary', update }) })
+      assert.match(first, /is successful/)
+      const input = aJobText({ id: 'canary', update, script: 'exec sleep 700' })
+      const trial = await reeve.run('job run -', { input })
+      assert.deepEqual(
+        [trial.code, trial.err],
+        [
+          EXIT_CODES.ok,
+          'The canaries are healthy and wait to be promoted:\n\n  reeve job promote canary\n',
+        ],
+      )
+      const promoted = await reeve.ok('job promote canary')
+      assert.match(promoted, /^The canaries of job "canary" are promoted\.\n/)
+      assert.match(promoted, /is successful/)
+    },
+  )
+
+  await t.test('job run: Ctrl-C leaves the job running and says how to go on', async () => {
+    const stop = new AbortController()
+    const ended = await reeve.run('job run -', {
+      input: aJobText({ id: 'left', update: NEVER_HEALTHY }),
+      signal: stop.signal,
+      onWritten: (text) => {
+        if (/is running\./.test(text)) stop.abort()
+      },
+    })
+    assert.equal(ended.code, EXIT_CODES.interrupted)
+    assert.equal(
+      ended.err,
+      'The job goes on without being watched. To watch it again:\n\n  reeve job status --watch left\n',
+    )
+    const { data } = await reeve.client.v1.readJob({ params: { job_id: 'left' } })
+    assert.equal(data.Stop, false)
+  })
+
+  await t.test('job run: as a process, it ends with 130 after SIGINT', async () => {
+    await reeve.file('signal.hcl', aJobText({ id: 'signal', update: NEVER_HEALTHY }))
+    const child = reeve.start('job run signal.hcl')
+    for await (const chunk of child.stdout) {
+      if (String(chunk).includes('is running.')) child.kill('SIGINT')
+    }
+    const { code, err } = await child.ended
+    assert.equal(code, EXIT_CODES.interrupted)
+    assert.match(err, /reeve job status --watch signal\n$/)
+  })
+
+  await t.test('a pipe that nobody reads ends a command without a word', async () => {
+    const child = reeve.start('job inspect --json planned')
+    child.stdout.destroy()
+    const { code, err } = await child.ended
+    assert.deepEqual({ code, err }, { code: EXIT_CODES.unread, err: '' })
+  })
+})
+
+const NEVER_HEALTHY =
+  'min_healthy_time = "10m"\nhealthy_deadline = "20m"\nprogress_deadline = "30m"'
+
+function variableJob(id: string): string {
+  const text = aJobText({ id })
+  return `variable "count" {\n  type = number\n}\n\n${text.replace('count = 1', 'count = var.count')}`
+}
