@@ -9,8 +9,8 @@ const DEPTH_MAX = 200
 /** Objects and lists in a plan: about what fifty megabytes of a real one hold. */
 const CONTAINERS_MAX = 3_000_000
 
-/** More digits than a number keeps. */
-const LONG_NUMBER = /\d{16}/
+/** Where a number may have more digits than it keeps. Texts with many digits are in every plan. */
+const LONG_NUMBER = /[[:,]\s*-?\d{16}/
 
 /**
  * The plan that a text is; else why it is none (reference §5.4). The host decodes UTF-8, throws
@@ -24,7 +24,7 @@ export function readPlan(
   if (problem !== undefined) return err(problem)
   try {
     const text = decode(bytes)
-    // Whole numbers of any length keep their digits (reference policy-languages §6).
+    // Whole numbers of 64 bits keep their digits (reference policy-languages §6).
     return planOf(LONG_NUMBER.test(text) ? plainJson(text) : JSON.parse(text))
   } catch (thrown) {
     const isText = thrown instanceof SyntaxError

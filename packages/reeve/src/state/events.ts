@@ -1,9 +1,4 @@
-import {
-  GOVERNANCE_TOPICS,
-  type EventTopic,
-  type EventType,
-  type GovernanceTopic,
-} from '@reeve/contract'
+import type { EventTopic, EventType, GovernanceTopic } from '@reeve/contract'
 import type { CommittedRow, EventMark } from './commit.ts'
 import type { TableName } from './tables.ts'
 
@@ -77,7 +72,17 @@ function organizationAndName(organization: string): EventSource['filterKeys'] {
   return (row) => [text(organization)(row), text('name')(row)]
 }
 
-const GOVERNED: ReadonlySet<string> = new Set(GOVERNANCE_TOPICS)
+const GOVERNED: ReadonlySet<string> = new Set<GovernanceTopic>([
+  'Organization',
+  'Project',
+  'Workspace',
+  'Policy',
+  'PolicySet',
+  'Run',
+  'PolicyCheck',
+  'PolicyEvaluation',
+  'PolicySetOutcome',
+])
 
 /** The organization that an event belongs to; undefined when it is about no governed record. */
 export function organizationOfEvent({ Topic, FilterKeys }: EventMark): string | undefined {

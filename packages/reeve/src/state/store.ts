@@ -254,6 +254,11 @@ export class Store {
     return this.#checkpointing
   }
 
+  /** Another server leads by now: what is not durable is taken back, and nothing is written. */
+  abandon(fault: Fault): void {
+    this.#failed(fault)
+  }
+
   /** Waits for what was submitted, checkpoints, closes the engine. */
   async close(): Promise<void> {
     await this.settled()
@@ -328,11 +333,13 @@ export class Store {
     this.#gathering = undefined
     this.#engine.append(batch.entries).then(
       () => this.#flushed(batch),
-      (cause: unknown) => this.#failed(batch, cause),
+      (cause: unknown) => this.#failed(cause),
     )
   }
 
   #flushed(batch: Batch): void {
+    // Given up meanwhile: whoever waited was told that its outcome is open.
+    if (this.#fault !== undefined) return
     this.#flushing = undefined
     this.#durableIndex = batch.entries.at(-1)?.index ?? this.#durableIndex
     this.#flush()
@@ -342,11 +349,12 @@ export class Store {
   }
 
   /** Memory goes back to what is durable: reads stay true, writes are refused until a restart. */
-  #failed(batch: Batch, cause: unknown): void {
+  #failed(cause: unknown): void {
+    if (this.#fault !== undefined) return
     const fault =
       cause instanceof Fault ? cause : new Fault('storage-failed', String(cause), { cause })
     this.#fault = fault
-    const doomed = [batch, ...(this.#gathering === undefined ? [] : [this.#gathering])]
+    const doomed = [this.#flushing, this.#gathering].filter((batch) => batch !== undefined)
     for (const undo of doomed.flatMap((one) => one.undo).toReversed()) undo()
     for (const observer of [...this.#observers.values()].flat()) observer.reset()
     this.#flushing = undefined

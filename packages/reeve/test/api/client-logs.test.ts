@@ -183,6 +183,8 @@ test('job logs: all allocations are merged by line, and those to come are follow
   assert.ok(body.text().endsWith(`${two.id.slice(0, 8)} web: last\n`))
   assert.deepEqual((await get('/v1/job/nothing/logs')).text, 'job not found')
   assert.equal((await get(`${path}?type=stdin`)).status, 400)
+  const { status, text } = await get(`${path}?task=wbe`)
+  assert.deepEqual({ status, text }, { status: 400, text: 'unknown task name "wbe"' })
 })
 
 test('logs: a reader that stops costs the node a bounded amount, and others go on', async (t) => {

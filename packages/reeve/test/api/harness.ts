@@ -81,6 +81,8 @@ interface TestServerOptions {
   readonly responseHeaders?: Readonly<Record<string, string>>
   /** On `/api/v2`; any number unless given. */
   readonly requestsPerSecond?: number
+  /** Where links of `/api/v2` begin; as the request says unless given. */
+  readonly externalUrl?: string
   /** Asks policies; a thread of its own unless given. */
   readonly policyAsker?: PolicyAsker
   /** What the agent says about itself, where it is not `AGENT`. */
@@ -147,6 +149,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     corsOrigins: options.corsOrigins ?? [],
     responseHeaders: options.responseHeaders ?? {},
     requestsPerSecond: options.requestsPerSecond ?? 0,
+    externalUrl: options.externalUrl ?? '',
     heartbeatMs: () => 10_000,
     seen: () => undefined,
   })

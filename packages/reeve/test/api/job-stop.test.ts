@@ -253,6 +253,19 @@ test('no_shutdown_delay: the allocations say so, as a change by the servers', as
   assert.deepEqual([after.ModifyIndex >= Index, after.AllocModifyIndex >= Index], [true, true])
 })
 
+test('no_shutdown_delay: a second stop tells the allocations that wait their delay', async () => {
+  const { server, run, settle, allocationsOf } = await withScheduler(await aServer())
+  await run()
+  await server.ok('stopJob', ofJob())
+  await settle()
+  const [before] = allocationsOf('web')
+  const { Index } = await server.ok('stopJob', ofJob('web', { no_shutdown_delay: true }))
+  const [after] = allocationsOf('web')
+  assert.equal(before?.DesiredStatus, 'stop')
+  assert.equal(after?.DesiredTransition?.NoShutdownDelay, true)
+  assert.equal(after?.AllocModifyIndex, Index)
+})
+
 test('no_shutdown_delay: unset leaves the allocations as they are', async () => {
   const { server, run, settle, allocationsOf } = await withScheduler(await aServer())
   await run()

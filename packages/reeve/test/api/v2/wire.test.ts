@@ -32,6 +32,25 @@ test('B1 ping: 204 for anybody', async () => {
   assert.deepEqual([reply.status, reply.text], [204, ''])
 })
 
+const ORIGINS = [
+  { externalUrl: '', begins: 'http://reeve.internal:4646' },
+  { externalUrl: 'https://reeve.example.com', begins: 'https://reeve.example.com' },
+]
+for (const { externalUrl, begins } of ORIGINS)
+  test(`links: of a list begin with ${begins}, whatever is forwarded`, async () => {
+    const it = await aGovernanceServer({ externalUrl })
+    await it.organization('acme')
+    const headers = { host: 'reeve.internal:4646', 'x-forwarded-host': 'evil.example' }
+    const { links } = await it.ok('listProjects', {
+      params: { organization_name: 'acme' },
+      query: { q: 'x', 'page[size]': 5 },
+      headers,
+    })
+    const page = 'page%5Bnumber%5D=1&page%5Bsize%5D=5'
+    assert.equal(links.self, `${begins}${PROJECTS}?q=x&${page}`)
+    assert.equal(links.last, links.self)
+  })
+
 const TYPES = [
   { type: 'application/vnd.api+json', status: 201 },
   { type: 'application/json', status: 201 },
