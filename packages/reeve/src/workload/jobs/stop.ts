@@ -1,7 +1,13 @@
 import type { Job } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
-import { isParent, newEvaluation, refusal, type Refusal } from '../../model/index.ts'
+import {
+  isClientTerminal,
+  isParent,
+  newEvaluation,
+  refusal,
+  type Refusal,
+} from '../../model/index.ts'
 import {
   namespacedKey,
   purgedJobRows,
@@ -79,10 +85,15 @@ function stopRows(context: WorkloadContext, job: Job, stamp: Stamp): Change[] {
   return versionRows(context, stopped)
 }
 
-/** Spec W, Jobs, `no_shutdown_delay`: the agents are told on each allocation. */
+/**
+ * Spec W, Jobs, `no_shutdown_delay`: the agents are told on each allocation, also on one that is
+ * already to stop and waits its delay.
+ */
 function skipDelays(context: WorkloadContext, job: Job, stamp: Stamp): Change[] {
   const key = namespacedKey(job.Namespace, job.ID)
-  return context.store.tables.allocations.rowsIn('live', key).map((row) =>
+  const rows = context.store.tables.allocations.rowsIn('job', key)
+  const going = rows.filter((row) => !isClientTerminal(row))
+  return going.map((row) =>
     put('allocations', {
       ...row,
       DesiredTransition: { ...row.DesiredTransition, NoShutdownDelay: true },
