@@ -15,9 +15,9 @@ interface IdSearch<T> {
   /** The command that lists what there is. */
   readonly lists: string
   /** What begins with these hex digits, always an even number of them (Spec W: Limits). */
-  search(prefix: string): AsyncIterable<T>
+  readonly search: (prefix: string) => AsyncIterable<T>
   /** What tells a candidate from the others, besides its id. */
-  describe(one: T): string
+  readonly describe: (one: T) => string
 }
 
 /** The one record that is meant by a UUID, or by the beginning of one. */

@@ -1,3 +1,4 @@
+import type { Client } from '@reeve/sdk'
 import { Option } from 'commander'
 import type { CommandFlags, CommandLine } from './command-line.ts'
 import type { CommandSpec, FlagSpec, Invocation } from './command.ts'
@@ -5,6 +6,7 @@ import { flagsOf } from './command-flags.ts'
 import { COMMANDS, GROUPS } from './commands.ts'
 import { completionCommands } from './completion/commands.ts'
 import { EXIT_CODES } from './exit-code.ts'
+import { UsageError } from './failure.ts'
 import { Flags } from './flags.ts'
 import type { CliHost } from './host.ts'
 import { Output, renderJson, type Render } from './output/output.ts'
@@ -101,14 +103,28 @@ async function invocationOf(parts: InvocationParts): Promise<Invocation> {
   const output = new Output({ host, paint, render: await renderOf(flags) })
   // The client brings every schema of both APIs: help and completion do not wait for it.
   const { createClient } = await import('@reeve/sdk')
-  const client = createClient({
-    ...settings,
-    fetch: (input, init) => {
-      const signals = [signal, init?.signal].filter((one) => one instanceof AbortSignal)
-      return fetch(input, { ...init, signal: AbortSignal.any(signals) })
-    },
-  })
+  const client = clientOf(settings, () =>
+    createClient({
+      ...settings,
+      fetch: (input, init) => {
+        const signals = [signal, init?.signal].filter((one) => one instanceof AbortSignal)
+        return fetch(input, { ...init, signal: AbortSignal.any(signals) })
+      },
+    }),
+  )
   return { args: call.args, flags, client, settings, output, host, signal }
+}
+
+/** An address or a token that cannot be one is a mistake of whoever wrote it, not of the program. */
+function clientOf({ sources }: ConnectionSettings, create: () => Client): Client {
+  try {
+    return create()
+  } catch (thrown) {
+    if (!(thrown instanceof TypeError)) throw thrown
+    const { message } = thrown
+    const from = message.startsWith('token') ? sources.token : sources.address
+    throw new UsageError(`The ${message} (from ${from}).`)
+  }
 }
 
 async function renderOf(flags: Flags): Promise<Render | undefined> {

@@ -1,16 +1,11 @@
-import { Option as CommandOption } from 'commander'
 import {
   addCommands,
   CommandLine,
   EXIT_CODES,
   processHost,
   type CliHost,
-  type CommandFlags,
   type Terminal,
 } from '../cli/index.ts'
-import type { Option } from './config/option.ts'
-import { optionEntries, type OptionName } from './config/options.ts'
-import type { FlagValues } from './config/read-texts.ts'
 import { addPolicy } from './policy-command.ts'
 import { describeVersion } from './version.ts'
 
@@ -20,7 +15,8 @@ export async function runCommandLine(
   host: CliHost = processHost(),
 ): Promise<number> {
   const line = new CommandLine('reeve', rootText, host)
-  addAgent(line, host)
+  // The flags of the agent come with the language of its files, which no other command waits for.
+  addAgent(line, host, args.includes('agent') ? await import('./agent-flags.ts') : undefined)
   const groupAt = addCommands(line, host)
   addConfig(line, host)
   addPolicy(line, host, groupAt('policy'))
@@ -32,11 +28,15 @@ const rootText = {
   summary: 'Reeve says what may run, and runs it.',
   examples: [
     { line: 'reeve agent --dev', says: 'a server and a node in one process, to try things out' },
-    { line: 'reeve agent --help', says: 'every flag of the agent' },
+    { line: 'reeve job init', says: 'write a first job file' },
+    { line: 'reeve job run example.hcl', says: 'run it, and watch until it does' },
+    { line: 'reeve job run --help', says: 'what a command does, its flags and examples' },
   ],
 }
 
-function addAgent(line: CommandLine, terminal: Terminal): void {
+type AgentFlags = typeof import('./agent-flags.ts')
+
+function addAgent(line: CommandLine, terminal: Terminal, flags: AgentFlags | undefined): void {
   const command = line.add(line.root, 'agent', {
     summary: 'Run an agent: a server, a node, or both.',
     details:
@@ -57,63 +57,17 @@ function addAgent(line: CommandLine, terminal: Terminal): void {
         says: 'what the *.hcl and *.json files there say',
       },
     ],
-    action: async (_operands, flags) => {
+    action: async (_operands, given) => {
+      const { flagValues, textsOf } = await import('./agent-flags.ts')
       const { runAgentCommand } = await import('./agent-command.ts')
       return await runAgentCommand({
-        flags: flagValues(flags),
-        paths: textsOf(flags['config']),
+        flags: flagValues(given),
+        paths: textsOf(given['config']),
         terminal,
       })
     },
   })
-  command.addOption(
-    repeated(
-      new CommandOption(
-        '--config <PATH>',
-        'a file, or a directory with *.hcl and *.json files; may be repeated, later ones win',
-      ),
-    ),
-  )
-  for (const [, option] of optionEntries) {
-    const flag = toCommandOption(option)
-    if (flag !== undefined) command.addOption(flag)
-  }
-}
-
-function toCommandOption({
-  flag,
-  kind,
-  help,
-  byDefault,
-}: Option<unknown>): CommandOption | undefined {
-  if (flag === undefined) return undefined
-  const usage = flag.argument === undefined ? flag.long : `${flag.long} <${flag.argument}>`
-  const more = kind.flag === 'repeated' ? '; may be repeated' : ''
-  const text = `${help.replace(/\.$/, '')}${more} (default: ${byDefault.text})`
-  const option = new CommandOption(usage, text.replaceAll('`', ''))
-  return kind.flag === 'repeated' ? repeated(option) : option
-}
-
-/** Gathers every use of the flag, where commander would keep the last. */
-function repeated(option: CommandOption): CommandOption {
-  return option.argParser((text: string, earlier: readonly string[] | undefined) => [
-    ...(earlier ?? []),
-    text,
-  ])
-}
-
-function flagValues(flags: CommandFlags): FlagValues {
-  const values = new Map<OptionName, true | string | readonly string[]>()
-  for (const [name, option] of optionEntries) {
-    const given = flags[toCommandOption(option)?.attributeName() ?? '']
-    if (given === true || typeof given === 'string') values.set(name, given)
-    else if (Array.isArray(given)) values.set(name, textsOf(given))
-  }
-  return values
-}
-
-function textsOf(given: unknown): readonly string[] {
-  return Array.isArray(given) ? given.filter((one) => typeof one === 'string') : []
+  flags?.addAgentFlags(command)
 }
 
 function addConfig(line: CommandLine, terminal: Terminal): void {

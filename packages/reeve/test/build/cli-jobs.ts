@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test'
-import type { Input, Job, Service, Task } from '@reeve/contract'
+import type { Input, Job, Task, TaskGroup } from '@reeve/contract'
 import type { Client } from '@reeve/sdk'
 import { atEnd } from './at-end.ts'
 import { until } from './until.ts'
@@ -12,8 +12,8 @@ interface ShellJob {
   readonly script: string
   readonly count?: number
   readonly tasks?: readonly Input<Task>[]
-  /** Of the group. */
-  readonly services?: readonly Input<Service>[]
+  /** More of the group. */
+  readonly group?: Input<TaskGroup>
   readonly job?: Input<Job>
 }
 
@@ -32,10 +32,10 @@ export function shellTask(name: string, script: string): Input<Task> {
 export async function runShellJob(
   t: TestContext,
   client: Client,
-  { id, script, count = 1, tasks = [], services = [], job = {} }: ShellJob,
+  { id, script, count = 1, tasks = [], group = {}, job = {} }: ShellJob,
 ): Promise<readonly string[]> {
   const Tasks = [shellTask('main', script), ...tasks]
-  const TaskGroups = [{ Name: 'group', Count: count, Tasks, Services: [...services] }]
+  const TaskGroups = [{ ...group, Name: 'group', Count: count, Tasks }]
   await client.v1.registerJob({ body: { Job: { ID: id, TaskGroups, ...job } } })
   atEnd(t, () => endJob(client, id))
   return await until(

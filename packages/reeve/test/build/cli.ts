@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text as readText } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -52,6 +53,15 @@ export interface CommandLineBench {
   ok(line: string | readonly string[], options?: CommandOptions): Promise<string>
   /** Runs the program as a process of its own: exit codes, pipes, start-up. */
   spawn(line: string | readonly string[], options?: CommandOptions): Promise<Ended>
+  /** The same while it runs: standard output is the caller's. */
+  start(line: string | readonly string[], options?: CommandOptions): StartedCommand
+}
+
+export interface StartedCommand {
+  readonly stdout: Readable
+  kill(signal: NodeJS.Signals): void
+  /** What it wrote besides standard output, once it has ended. */
+  readonly ended: Promise<Omit<Ended, 'out'>>
 }
 
 /** Starts `reeve agent --dev` with these flags, and gives a command line that talks to it. */
@@ -84,7 +94,12 @@ export function commandLineAt(
       assert.deepEqual({ code, err }, { code: 0, err: '' }, `${String(line)}: ${out}`)
       return out
     },
-    spawn: (line, options = {}) => runChild(words(line), { directory, base, options }),
+    async spawn(line, options = {}) {
+      const { stdout, ended } = startChild(words(line), { directory, base, options })
+      const [out, end] = await Promise.all([readText(stdout), ended])
+      return { ...end, out }
+    },
+    start: (line, options = {}) => startChild(words(line), { directory, base, options }),
   }
 }
 
@@ -136,17 +151,17 @@ async function* toInput(text: string): AsyncGenerator<string> {
   yield text
 }
 
-async function runChild(args: readonly string[], around: Surroundings): Promise<Ended> {
+function startChild(args: readonly string[], around: Surroundings): StartedCommand {
   const { directory, base, options } = around
   const env = { ...base, ...options.environment, NODE_COMPILE_CACHE: COMPILE_CACHE }
   const child = spawn(process.execPath, [ENTRY, ...args], { cwd: directory, env, stdio: 'pipe' })
   child.stdin.end(options.input ?? '')
-  const [out, err, [code]] = await Promise.all([
-    readText(child.stdout),
-    readText(child.stderr),
-    once(child, 'close'),
-  ])
-  return { code, out, err }
+  const ended = Promise.all([readText(child.stderr), once(child, 'close')])
+  return {
+    stdout: child.stdout,
+    kill: (signal) => void child.kill(signal),
+    ended: ended.then(([err, [code]]) => ({ code, err })),
+  }
 }
 
 /** `job status web` as arguments; a list is taken as it is. */

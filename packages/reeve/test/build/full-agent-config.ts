@@ -97,6 +97,7 @@ http_api_response_headers {
   X-Team = "platform"
 }
 http_api_max_requests_per_second = 50
+http_api_external_url = "https://reeve.example.com"
 `
 
 /** The same in JSON. */
@@ -176,4 +177,5 @@ export const FULL_CONFIG_JSON = {
   http_api_cors_origins: ['https://ui.example.com'],
   http_api_response_headers: { 'X-Team': 'platform' },
   http_api_max_requests_per_second: 50,
+  http_api_external_url: 'https://reeve.example.com',
 }

@@ -88,7 +88,9 @@ export class TestPostgres {
   constructor(place: Place) {
     this.#place = place
     this.root = place.root
-    process.once('exit', () => this.#process?.kill('SIGKILL'))
+    process.once('exit', () => this.#process?.kill('SIGQUIT'))
+    // A run of tests that takes too long is ended so, and nothing of it may stay.
+    process.once('SIGTERM', () => process.exit(143))
   }
 
   url(database: string): string {

@@ -38,6 +38,11 @@ test('jobs from their first version to their end', async (t) => {
     assert.equal(named, 'web;\n')
     const everywhere = await reeve.ok(['job', 'status', '--namespace', '*'])
     assert.match(everywhere, pattern('^web +default +service'))
+    const none = await reeve.ok('job status --namespace empty')
+    assert.equal(
+      none,
+      'There are no jobs in namespace "empty". "reeve job init" writes a first job file.\n',
+    )
   })
 
   await t.test('job status: shows one job, of which the beginning was given', async () => {

@@ -1,10 +1,10 @@
+import type { Allocation } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { idText } from '../find-id.ts'
 import { knownFields, sections } from '../output/known-fields.ts'
 import { table } from '../output/table.ts'
 import { agoFromIso, agoFromNs, dateFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
-import type { Allocation } from './status.ts'
 
 type TaskState = NonNullable<Allocation['TaskStates']>[string]
 type TaskResources = Allocation['AllocatedResources']['Tasks'][string]

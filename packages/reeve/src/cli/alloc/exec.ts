@@ -78,8 +78,8 @@ async function attend({ host }: Invocation, session: ExecSession, wish: ExecWish
   try {
     const typing = sendInput(host, session, wish)
     const outputs = Promise.all([
-      copyBytes(session.stdout, host.outBytes),
-      copyBytes(session.stderr, host.errBytes),
+      copyBytes(session.stdout, (bytes) => host.outBytes(bytes)),
+      copyBytes(session.stderr, (bytes) => host.errBytes(bytes)),
     ])
     await Promise.race([Promise.all([outputs, session.exit]), failureOf(typing)])
     return await session.exit

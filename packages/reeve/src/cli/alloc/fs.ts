@@ -1,4 +1,4 @@
-import type { Client } from '@reeve/sdk'
+import type { FileInfo } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { UsageError } from '../failure.ts'
@@ -7,8 +7,6 @@ import { sizeText } from '../output/size.ts'
 import { copyBytes, copyFrames } from './copy.ts'
 import { callFor, chosenAllocation, type AllocationStub } from './find-allocation.ts'
 import { lastLines } from './tail.ts'
-
-type FileInfo = Awaited<ReturnType<Client['v1']['statFile']>>['data']
 
 interface Place {
   readonly allocation: AllocationStub
@@ -77,6 +75,7 @@ async function writeOut(invocation: Invocation, place: Place, { Size }: FileInfo
     throw new UsageError('--json and --template are for directories and --stat: this is a file.')
   }
   const offset = await startOf(invocation, place, Size)
+  const write = (bytes: Uint8Array) => host.outBytes(bytes)
   const { params, query } = callAt(place)
   if (!flags.has('follow')) {
     const request = { params, query: { ...query, offset, limit: Size - offset }, timeoutMs: 0 }
@@ -84,10 +83,10 @@ async function writeOut(invocation: Invocation, place: Place, { Size }: FileInfo
       offset === 0
         ? await client.open('readFile', { params, query, timeoutMs: 0 })
         : await client.open('readFileAt', request)
-    return await copyBytes(data, host.outBytes)
+    return await copyBytes(data, write)
   }
   const frames = client.frames('streamFile', { params, query: { ...query, offset }, signal })
-  await copyFrames(frames, host.outBytes, (what) => output.note(what))
+  await copyFrames(frames, write, (what) => output.note(what))
 }
 
 /** Where the part begins that was asked for. */

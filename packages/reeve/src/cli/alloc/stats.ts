@@ -1,11 +1,9 @@
-import type { Client } from '@reeve/sdk'
+import type { ResourceUsage } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { sizeText } from '../output/size.ts'
 import { table } from '../output/table.ts'
 import { callFor, chosenAllocation, chosenTask } from './find-allocation.ts'
-
-type Usage = Awaited<ReturnType<Client['v1']['readAllocationStats']>>['data']['ResourceUsage']
 
 /** What an allocation uses now, beside what it asked for. */
 export async function runAllocStats(invocation: Invocation): Promise<number> {
@@ -33,7 +31,11 @@ interface Asked {
   readonly MemoryMB: number
 }
 
-function usageRow(name: string, { CpuStats, MemoryStats }: Usage, asked: Asked | undefined) {
+function usageRow(
+  name: string,
+  { CpuStats, MemoryStats }: ResourceUsage,
+  asked: Asked | undefined,
+) {
   const used = MemoryStats.Usage > 0 ? MemoryStats.Usage : MemoryStats.RSS
   return [
     name,

@@ -1,11 +1,8 @@
-import type { Client } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { findAllocation, callFor, type AllocationStub } from './find-allocation.ts'
 import { allocationTable } from './allocation-table.ts'
 import { allocationText } from './allocation-text.ts'
-
-export type Allocation = Awaited<ReturnType<Client['v1']['readAllocation']>>['data']
 
 export async function runAllocStatus(invocation: Invocation): Promise<number> {
   const [given] = invocation.args

@@ -1,9 +1,7 @@
-import type { Client } from '@reeve/sdk'
+import type { Evaluation } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { shortId } from '../output/table.ts'
-
-export type Evaluation = Awaited<ReturnType<Client['v1']['readEvaluation']>>['data']
 
 interface EvaluationName {
   readonly id: string

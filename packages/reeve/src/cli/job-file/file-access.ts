@@ -10,7 +10,10 @@ const FILE_BYTES_MAX = 16 * 1024 * 1024
 const FILES_MAX = 10_000
 
 /** The files of this machine for `file()` and its like; relative ones are beside the job file. */
-export function fileAccess(directory: string, { environment }: CliHost): FileFunctions {
+export function fileAccess(
+  directory: string,
+  { environment }: Pick<CliHost, 'environment'>,
+): FileFunctions {
   const absolute = (path: string): string => resolve(directory, path)
   return {
     absolute,

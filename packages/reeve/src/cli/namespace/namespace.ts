@@ -100,11 +100,7 @@ async function namespaceInFile(invocation: Invocation, path: string): Promise<Na
   }
   const { readSpec } = await import('../spec-file/read-spec.ts')
   // The server holds what it is sent to the schema, and names the member that is wrong.
-  return (await readSpec(invocation, {
-    path,
-    around: 'namespace',
-    shape: SHAPE,
-  })) as NamespaceRequest
+  return await readSpec(invocation, { path, around: 'namespace', shape: SHAPE })
 }
 
 async function changedNamespace(invocation: Invocation, name: string): Promise<NamespaceRequest> {

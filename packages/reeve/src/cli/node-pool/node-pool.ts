@@ -116,11 +116,7 @@ async function poolInFile(invocation: Invocation, path: string): Promise<NodePoo
   }
   const { readSpec } = await import('../spec-file/read-spec.ts')
   // The server holds what it is sent to the schema, and names the member that is wrong.
-  return (await readSpec(invocation, {
-    path,
-    around: 'node_pool',
-    shape: SHAPE,
-  })) as NodePoolRequest
+  return await readSpec(invocation, { path, around: 'node_pool', shape: SHAPE })
 }
 
 async function changedPool({ client, flags }: Invocation, name: string): Promise<NodePoolRequest> {

@@ -1,8 +1,8 @@
+import type { Allocation, Node } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { shortId } from '../output/table.ts'
 import type { NodeStub } from './find-node.ts'
-import type { Node, NodeAllocation } from './status.ts'
 
 /** Tells what leaves the node until its drain is over; gives the exit code. */
 export async function watchDrain(invocation: Invocation, { ID }: NodeStub): Promise<number> {
@@ -64,7 +64,7 @@ async function tellLeaving(
 
 const LEAVING = 'is leaving'
 
-function stepOf({ ClientStatus, DesiredStatus, DesiredTransition }: NodeAllocation): string {
+function stepOf({ ClientStatus, DesiredStatus, DesiredTransition }: Allocation): string {
   if (ClientStatus === 'running' || ClientStatus === 'pending') {
     const mustGo = DesiredStatus !== 'run' || DesiredTransition.Migrate === true
     return mustGo ? LEAVING : 'stays for now'

@@ -1,3 +1,4 @@
+import type { Allocation, HostUsage, Node } from '@reeve/contract'
 import { allocationTable } from '../alloc/allocation-table.ts'
 import type { Invocation } from '../command.ts'
 import { knownFields, pairsText, sections } from '../output/known-fields.ts'
@@ -5,13 +6,12 @@ import { sizeText } from '../output/size.ts'
 import { fields, table } from '../output/table.ts'
 import { agoFromIso, formatAge } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
-import type { HostUsage, Node, NodeAllocation } from './status.ts'
 
 const SECOND_MS = 1_000
 
 interface ShownNode {
   readonly node: Node
-  readonly allocations: readonly NodeAllocation[]
+  readonly allocations: readonly Allocation[]
   /** Undefined when it was not asked for. */
   readonly usage: HostUsage | undefined
 }
@@ -34,7 +34,7 @@ export function nodeText(shown: ShownNode, invocation: Invocation): string {
   ])
 }
 
-function holdsResources({ ClientStatus, DesiredStatus }: NodeAllocation): boolean {
+function holdsResources({ ClientStatus, DesiredStatus }: Allocation): boolean {
   if (ClientStatus === 'running' || ClientStatus === 'unknown') return true
   return ClientStatus === 'pending' && DesiredStatus === 'run'
 }
@@ -89,7 +89,7 @@ function driverTable({ Drivers }: Node, { output }: Invocation): string {
 }
 
 /** What the node has for allocations, and what they hold of it. */
-function resourceTable(node: Node, allocations: readonly NodeAllocation[]): string {
+function resourceTable(node: Node, allocations: readonly Allocation[]): string {
   const { NodeResources: has, ReservedResources: kept } = node
   const held = allocations.map(({ AllocatedResources }) => AllocatedResources)
   const tasks = held.flatMap(({ Tasks }) => Object.values(Tasks))

@@ -1,4 +1,3 @@
-import type { Client } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { idText } from '../find-id.ts'
@@ -6,12 +5,6 @@ import { table } from '../output/table.ts'
 import { toneOf } from '../output/tone.ts'
 import { chosenNode, type NodeStub } from './find-node.ts'
 import { nodeText } from './node-text.ts'
-
-export type Node = Awaited<ReturnType<Client['v1']['readNode']>>['data']
-export type NodeAllocation = Awaited<
-  ReturnType<Client['v1']['listNodeAllocations']>
->['data'][number]
-export type HostUsage = Awaited<ReturnType<Client['v1']['readClientStats']>>['data']
 
 export async function runNodeStatus(invocation: Invocation): Promise<number> {
   const { args, flags } = invocation

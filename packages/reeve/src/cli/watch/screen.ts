@@ -4,12 +4,14 @@ import { cutTo, widthOf } from '../output/style.ts'
 const HIDE_CURSOR = '\u001b[?25l'
 const SHOW_CURSOR = '\u001b[?25h'
 
+type ScreenHost = Pick<CliHost, 'out' | 'columns' | 'rows'>
+
 /** A few lines at the end of the output that are painted again when something has changed. */
 export class Screen {
-  readonly #host: CliHost
+  readonly #host: ScreenHost
   #painted: readonly string[] = []
 
-  constructor(host: CliHost) {
+  constructor(host: ScreenHost) {
     this.#host = host
   }
 

@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import test from 'node:test'
+import type { Explanation, JobDiff, JobPolicyOutcome, PlacementMetrics } from '@reeve/contract'
+import { plainPaint } from '../output/style.ts'
+import { diffText } from './diff-text.ts'
+import { explanationText } from './explanation-text.ts'
+import { metricsText } from './metrics-text.ts'
+import { shellLine } from './shell-words.ts'
+import { isChanging, updatesText } from './updates-text.ts'
+import { isDenied, verdictsText } from './verdicts-text.ts'
+
+const EDITED: JobDiff = {
+  Type: 'Edited',
+  ID: 'web',
+  Fields: [
+    { Type: 'Edited', Name: 'Priority', Old: '50', New: '70', Annotations: null },
+    { Type: 'None', Name: 'Region', Old: 'global', New: 'global', Annotations: null },
+  ],
+  Objects: [
+    {
+      Type: 'Added',
+      Name: 'Periodic',
+      Fields: [{ Type: 'Added', Name: 'Spec', Old: '', New: '@daily', Annotations: null }],
+      Objects: null,
+    },
+  ],
+  TaskGroups: [
+    {
+      Type: 'Edited',
+      Name: 'app',
+      Fields: [
+        {
+          Type: 'Edited',
+          Name: 'KillTimeout',
+          Old: '5000000000',
+          New: '90000000000',
+          Annotations: null,
+        },
+      ],
+      Objects: null,
+      Updates: { create: 1, ignore: 0 },
+      Tasks: [
+        {
+          Type: 'Added',
+          Name: 'side',
+          Fields: [{ Type: 'Added', Name: 'Driver', Old: '', New: 'exec', Annotations: null }],
+          Objects: null,
+          Annotations: ['forces create'],
+        },
+        { Type: 'None', Name: 'main', Fields: null, Objects: null, Annotations: null },
+      ],
+    },
+    { Type: 'None', Name: 'quiet', Fields: null, Objects: null, Tasks: null, Updates: null },
+  ],
+}
+
+test('diffText: only what changes is shown, durations as people write them', () => {
+  assert.equal(
+    diffText(EDITED, { paint: plainPaint, isVerbose: false }),
+    [
+      '+/- Job: "web"',
+      '+/-   Priority: "50" => "70"',
+      '+     Periodic',
+      '+       Spec: "@daily"',
+      '+/-   Group: "app" (1 create)',
+      '+/-     KillTimeout: "5s" => "1m30s"',
+      '+       Task: "side" (forces create)',
+      '',
+    ].join('\n'),
+  )
+})
+
+test('diffText: of what is new, the fields are shown when asked for', () => {
+  const text = diffText(EDITED, { paint: plainPaint, isVerbose: true })
+  assert.match(text, /\n\+ {7}Task: "side" \(forces create\)\n\+ {9}Driver: "exec"\n/)
+})
+
+const NONE = {
+  Ignore: 0,
+  Place: 0,
+  Migrate: 0,
+  Stop: 0,
+  InPlaceUpdate: 0,
+  DestructiveUpdate: 0,
+  Canary: 0,
+  Preemptions: 0,
+  Disconnect: 0,
+  Reconnect: 0,
+  RescheduleNow: 0,
+  RescheduleLater: 0,
+}
+
+test('updatesText: says what happens to instances, what stays last', () => {
+  const updates = { ...NONE, Ignore: 2, Place: 1, Stop: 3 }
+  assert.equal(
+    updatesText('app', updates, plainPaint),
+    'Group "app": 1 started, 3 stopped, 2 left as they are.',
+  )
+  assert.equal(updatesText('app', NONE, plainPaint), 'Group "app": nothing to do.')
+  assert.deepEqual([isChanging(updates), isChanging({ ...NONE, Ignore: 2 })], [true, false])
+})
+
+const METRICS: PlacementMetrics = {
+  NodesEvaluated: 3,
+  NodesFiltered: 1,
+  NodesInPool: 3,
+  NodePool: 'default',
+  NodesAvailable: { dc1: 3 },
+  ClassFiltered: null,
+  ConstraintFiltered: { '${attr.kernel.name} = windows': 1 },
+  NodesExhausted: 2,
+  ClassExhausted: null,
+  DimensionExhausted: { memory: 2 },
+  QuotaExhausted: null,
+  ResourcesExhausted: null,
+  Scores: null,
+  ScoreMetaData: null,
+  AllocationTime: 0,
+  CoalescedFailures: 1,
+}
+
+test('metricsText: names each reason and how many nodes it concerns', () => {
+  assert.equal(
+    metricsText('app', METRICS, plainPaint),
+    [
+      'Group "app": 2 instances have no place.',
+      '  * not met: ${attr.kernel.name} = windows (1 node)',
+      '  * not enough: memory (2 nodes)',
+    ].join('\n'),
+  )
+  const empty = { ...METRICS, NodesInPool: 0, NodesEvaluated: 0, CoalescedFailures: 0 }
+  assert.equal(
+    metricsText('app', empty, plainPaint),
+    'Group "app": 1 instance has no place.\n' +
+      '  * No node is ready in pool "default" and the datacenters of the job. There are nodes in dc1 (3 nodes).',
+  )
+})
+
+const OUTCOME: JobPolicyOutcome = {
+  PolicySet: 'limits',
+  PolicySetID: 'polset-1',
+  Policy: 'small',
+  PolicyID: 'pol-1',
+  Level: 'soft-mandatory',
+  Status: 'failed',
+  Effect: 'denies',
+  Overridable: true,
+  Description: null,
+  Findings: [
+    { Rule: 'main', Line: 3, Column: 5, Message: 'too much memory' },
+    { Rule: null, Line: null, Column: null, Message: 'no owner' },
+  ],
+  FindingsOmitted: 2,
+}
+
+test('verdictsText: those that object come first, with their findings', () => {
+  const passing: JobPolicyOutcome = {
+    ...OUTCOME,
+    Policy: 'names',
+    Status: 'passed',
+    Effect: 'passes',
+  }
+  assert.equal(
+    verdictsText([passing, OUTCOME], plainPaint),
+    [
+      'Policy "small" of set "limits" (soft-mandatory) denies it.',
+      '  * main: too much memory (line 3, column 5)',
+      '  * no owner',
+      '  * and 2 more',
+      'Policy "names" of set "limits" (soft-mandatory) passes.',
+    ].join('\n'),
+  )
+  assert.deepEqual(
+    [isDenied([passing]), isDenied([passing, OUTCOME]), isDenied(null)],
+    [false, true, false],
+  )
+})
+
+test('explanationText: says what refuses an instance and what would place it', () => {
+  const reason = { Text: 'memory: 500 MB are asked for, 300 MB are free' }
+  const group = {
+    TaskGroup: 'app',
+    Desired: 3,
+    Placed: 1,
+    Unplaced: 2,
+    Instances: [
+      { State: 'refused', Text: 'no node takes it' },
+      { State: 'delayed', Text: 'it waits for 30s' },
+    ],
+    Refusals: [{ NodeCount: 5, Nodes: [{ ID: '1', Name: 'one' }], Reasons: [reason] }],
+    RefusalsOmitted: 1,
+    Changes: [{ Text: 'lower the memory to 300 MB' }],
+  }
+  // The code under test reads no other field.
+  const explanation = {
+    Text: '2 instances are not placed',
+    Groups: [group],
+    GroupsOmitted: 0,
+  } as unknown as Explanation
+  assert.equal(
+    explanationText(explanation, plainPaint),
+    [
+      '2 instances are not placed',
+      '',
+      'Group "app": 1 of 3 placed, 2 not.',
+      '  * it waits for 30s',
+      '  What refuses it:',
+      '    5 nodes (one, …):',
+      '      - memory: 500 MB are asked for, 300 MB are free',
+      '  … and 1 more refusal',
+      '  What would place it:',
+      '    * lower the memory to 300 MB',
+      '',
+    ].join('\n'),
+  )
+})
+
+test('shellLine: a shell reads back the same arguments', () => {
+  const args = ['plain', 'a b', "it's", '$HOME', '', '*', 'k=v', '"', '\\', 'new\nline']
+  const { stdout } = spawnSync('/bin/sh', ['-c', `printf '%s\\0' ${shellLine(args)}`], {
+    encoding: 'utf8',
+  })
+  assert.deepEqual(stdout.split('\0').slice(0, -1), args)
+})

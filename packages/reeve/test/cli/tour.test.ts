@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { aCommandLine } from '../build/cli.ts'
+import { endJob } from '../build/cli-jobs.ts'
+import { ScreenBuffer } from '../build/screen-buffer.ts'
+import { aTerminal, noTerminal } from '../build/terminal.ts'
+
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
+/** Printed before each block and after the last one. */
+const MARK = '\u001e'
+
+interface Block {
+  readonly script: string
+  /** What the page says that it prints. */
+  readonly output: string
+}
+
+/** The `sh` blocks of the tour; a `text` block right after one is its output. */
+function tourOf(page: string): readonly Block[] {
+  const [tour = ''] = /^## A tour in five minutes\n.*?(?=^## )/ms.exec(page) ?? []
+  const fences = [...tour.matchAll(/^```(sh|text)\n(.*?)^```$/gms)]
+  return fences.flatMap(([, kind, script = ''], i) => {
+    const next = fences[i + 1]
+    const output = next?.[1] === 'text' ? (next[2] ?? '') : ''
+    return kind === 'sh' ? [{ script, output }] : []
+  })
+}
+
+/** What differs from one time to the next, from machine to machine, and how wide that makes it. */
+const CHANGING: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/\b[0-9a-f]{8}\b/g, 'ID'],
+  [/\b(pol|polset)-\w{16}\b/g, '$1-ID'],
+  [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'],
+  [/\b\d+(ms|s|m|m\d+s) ago/g, 'AGE'],
+  [/--check-index [1-9]\d*/g, '--check-index INDEX'],
+  [/\b\d+ MB\b/g, 'AMOUNT'],
+  [/ +/g, ' '],
+]
+
+function settled(text: string): string {
+  return CHANGING.reduce((changed, [pattern, name]) => changed.replaceAll(pattern, name), text)
+}
+
+/** As bin/reeve, which would also build what has changed since the last start, and say so. */
+async function programOnPath(directory: string): Promise<string> {
+  const folder = join(directory, 'program')
+  const entry = join(ROOT, 'packages/reeve/src/main/reeve.ts')
+  const cache = join(ROOT, 'node_modules/.cache/reeve')
+  await mkdir(folder)
+  const script = `#!/bin/sh\nNODE_COMPILE_CACHE='${cache}' exec '${process.execPath}' '${entry}' "$@"\n`
+  await writeFile(join(folder, 'reeve'), script)
+  await chmod(join(folder, 'reeve'), 0o755)
+  return folder
+}
+
+test('README: the tour prints what the page says, word for word', { skip: noTerminal }, async (t) => {
+  const blocks = tourOf(await readFile(join(ROOT, 'README.md'), 'utf8'))
+  assert.ok(blocks.length > 5, `${blocks.length} blocks`)
+  const reeve = await aCommandLine(t, ['--node-name', 'laptop'])
+  // Tasks outlive their agent; the tour may end half-way.
+  t.after(() => endJob(reeve.client, 'example').catch(() => undefined))
+  const marked = blocks.map(({ script }) => `printf '${MARK}'\n${script}`).join('')
+  await writeFile(join(reeve.directory, 'tour.sh'), `${marked}printf '${MARK}'\n`)
+  // In a terminal, as a person sees it, but with nobody who types.
+  const terminal = await aTerminal(t, 'bash tour.sh < /dev/null', {
+    rows: 50,
+    columns: 100,
+    directory: reeve.directory,
+    environment: {
+      PATH: `${await programOnPath(reeve.directory)}:${process.env['PATH'] ?? ''}`,
+      HOME: reeve.directory,
+      TMPDIR: reeve.directory,
+      REEVE_ADDR: reeve.address,
+    },
+  })
+  assert.equal(await terminal.ended, 0)
+  const [, ...printed] = terminal.screen().split(MARK)
+  for (const [i, { script, output }] of blocks.entries()) {
+    const shown = new ScreenBuffer().write(printed[i] ?? '').text()
+    assert.equal(settled(shown), settled(output), `what this prints:\n${script}`)
+  }
+})
