@@ -1,4 +1,5 @@
 import type { Clock } from '../kit/clock.ts'
+import { Fault } from '../kit/fault.ts'
 import type { EnginePosition, LogEntry, Store } from '../state/index.ts'
 import type { LeaseFound, LeaseStore } from './lease-store.ts'
 
@@ -83,6 +84,9 @@ export class FollowLoop {
     const { engine, store } = this.#options
     const { lastIndex, firstIndex } = await engine.follow()
     if (lastIndex === store.index) return
+    // Cut off for so long that the leader has forgotten what comes next.
+    if (store.index + 1 < firstIndex)
+      throw new Fault('follower-behind', 'the log begins after what this server has seen of it')
     let entries: LogEntry[] = []
     for await (const entry of engine.read(store.index + 1)) {
       if (entry.index > lastIndex) break

@@ -1,10 +1,12 @@
 import { assert, Fault, messageOf } from '../../kit/fault.ts'
 import type {
+  BlobChange,
   CheckpointMark,
   CheckpointRow,
   EnginePosition,
   LogEntry,
-  StorageEngine,
+  MovableEngine,
+  StoredBlob,
   StoredRow,
 } from '../../state/index.ts'
 import { assertAppendable, assertMarkable, trimEnd } from '../log-rules.ts'
@@ -28,7 +30,7 @@ interface EmbeddedParts {
 }
 
 /** One server's storage: a directory on its own disk. */
-export class EmbeddedEngine implements StorageEngine {
+export class EmbeddedEngine implements MovableEngine {
   readonly opened: EnginePosition
   readonly #paths: DataPaths
   readonly #database: Database
@@ -140,6 +142,34 @@ export class EmbeddedEngine implements StorageEngine {
     })
   }
 
+  async *blobs(): AsyncGenerator<StoredBlob> {
+    const pages = this.#database.keyPages(layout.blobRange)
+    for await (const keys of this.#paged(pages, 'listing blobs'))
+      for (const blobKey of keys) {
+        const key = layout.blobNameOf(blobKey)
+        const bytes = await this.readBlob(key)
+        if (bytes !== undefined) yield { key, bytes }
+      }
+  }
+
+  async putBlobs(blobs: readonly StoredBlob[]): Promise<void> {
+    await this.#keep('writing blobs', async (doing) => {
+      await this.#write(blobs.map(blobOperation), doing)
+    })
+  }
+
+  async beginAt(firstIndex: number): Promise<void> {
+    await this.#keep('beginning a log', async (doing) => {
+      assert(this.#lastIndex === 0, 'only an empty engine begins anywhere')
+      const mark: CheckpointMark = { upTo: firstIndex - 1, tableIndexes: {} }
+      await this.#write([metaOperation('checkpoint', mark), metaOperation('first', firstIndex)], doing)
+      this.#upTo = firstIndex - 1
+      this.#lastIndex = firstIndex - 1
+      this.#firstIndex = firstIndex
+      this.#trimmedTo = firstIndex
+    })
+  }
+
   async close(): Promise<void> {
     this.#closing ??= this.#close()
     await this.#closing
@@ -230,12 +260,13 @@ export class EmbeddedEngine implements StorageEngine {
 /** A commit and its blobs: one batch makes both durable or neither. */
 function entryOperations(entry: LogEntry): Operation[] {
   const key = layout.logKey(entry.index)
-  const blobs = entry.blobs.map((blob): Operation => {
-    const blobKey = layout.blobKey(blob.key)
-    if (blob.bytes === undefined) return { type: 'del', key: blobKey }
-    return putBytes(blobKey, layout.toBlobValue(blobKey, blob.bytes))
-  })
-  return [putBytes(key, layout.toLogValue(key, entry)), ...blobs]
+  return [putBytes(key, layout.toLogValue(key, entry)), ...entry.blobs.map(blobOperation)]
+}
+
+function blobOperation(blob: BlobChange): Operation {
+  const key = layout.blobKey(blob.key)
+  if (blob.bytes === undefined) return { type: 'del', key }
+  return putBytes(key, layout.toBlobValue(key, blob.bytes))
 }
 
 function putBytes(key: string, value: Uint8Array): Operation {

@@ -38,6 +38,12 @@ export function blobKey(key: string): string {
   return `b${escapeText(key)}`
 }
 
+export const blobRange = { gte: 'b', lt: 'c' } as const
+
+export function blobNameOf(key: string): string {
+  return unescapeText(key.slice(1))
+}
+
 export function rowKey(table: string, key: string): string {
   return `r${escapeText(table)}${SEPARATOR}${escapeText(key)}`
 }

@@ -1,4 +1,4 @@
-import type { CheckpointMark, StorageEngine } from '../../state/index.ts'
+import type { CheckpointMark, MovableEngine } from '../../state/index.ts'
 import * as data from './data-directory.ts'
 import { openDatabase, WRITE_BUFFER_BYTES, type Database } from './database.ts'
 import { EmbeddedEngine, metaOperation } from './embedded-engine.ts'
@@ -21,7 +21,7 @@ interface EmbeddedOptions {
 export async function openEmbeddedEngine(
   directory: string,
   options: EmbeddedOptions = {},
-): Promise<StorageEngine> {
+): Promise<MovableEngine> {
   const paths = data.dataPathsOf(directory)
   if (openHere.has(paths.root)) throw data.lockedFault(paths, 'this process already')
   openHere.add(paths.root)
@@ -36,7 +36,7 @@ export async function openEmbeddedEngine(
 /** The database's lock does not tell two openings by one process apart: see directory-lock.ts. */
 const openHere = new Set<string>()
 
-async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<StorageEngine> {
+async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<MovableEngine> {
   const state = await data.examineDirectory(paths)
   await data.assertUnlocked(paths)
   await data.assertWritable(paths, state)

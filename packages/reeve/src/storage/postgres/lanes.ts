@@ -8,6 +8,8 @@ const STATEMENT_MS_MAX = 10_000
  * to it is gone.
  */
 const ANSWER_MS_MAX = 12_000
+/** A lease is asked for several times while it lasts: a question that hangs must not use it up. */
+const LEASE_MS_MAX = 1_000
 const READERS_MAX = 4
 
 /**
@@ -36,7 +38,13 @@ export interface Lane {
 }
 
 export function openLanes(target: DatabaseTarget): Lanes {
-  const pools = [1, 1, 1, READERS_MAX].map((max) => openPool(target, max))
+  const impatient = { ...target, connectMsMax: LEASE_MS_MAX }
+  const pools = [
+    openPool(target, { max: 1, answerMs: ANSWER_MS_MAX }),
+    openPool(target, { max: 1, answerMs: ANSWER_MS_MAX }),
+    openPool(impatient, { max: 1, answerMs: LEASE_MS_MAX }),
+    openPool(target, { max: READERS_MAX, answerMs: ANSWER_MS_MAX }),
+  ]
   const [append, keep, lease, read] = pools.map(toLane)
   if (append === undefined || keep === undefined || lease === undefined || read === undefined)
     throw new Error('there are four lanes')
@@ -54,11 +62,16 @@ function toLane(pool: Pool): Lane {
   }
 }
 
-function openPool(target: DatabaseTarget, max: number): Pool {
+interface PoolLimits {
+  readonly max: number
+  readonly answerMs: number
+}
+
+function openPool(target: DatabaseTarget, { max, answerMs }: PoolLimits): Pool {
   const pool = new Pool({
     ...clientConfig(target),
     max,
-    query_timeout: ANSWER_MS_MAX,
+    query_timeout: answerMs,
     idleTimeoutMillis: 0,
     // The pool waits for it and its failure is the connection's, which its types do not say.
     // oxlint-disable-next-line typescript/no-misused-promises

@@ -63,3 +63,22 @@ export function toStoredRow({ table_name: table, key, body }: RowsPageRow): Stor
   const rest = Buffer.from(body.slice(body.indexOf('\n') + 1)).toString()
   return { ...row, rest: unescapeText(rest) }
 }
+
+/** A blob may be large, so a page holds one at least and few at most. */
+export function blobsPage(after: Buffer): Statement {
+  return {
+    name: 'reeve-blobs',
+    text: `SELECT id, key, bytes FROM (
+        SELECT id, key, bytes,
+          sum(octet_length(bytes)) OVER (ORDER BY id) - octet_length(bytes) AS bytes_before
+        FROM reeve_blobs WHERE id > $1 ORDER BY id LIMIT ${ROWS_PER_PAGE}
+      ) AS page WHERE bytes_before < ${BYTES_PER_PAGE} ORDER BY id`,
+    values: [after],
+  }
+}
+
+export type BlobPageRow = {
+  readonly id: Buffer
+  readonly key: string
+  readonly bytes: Buffer
+}

@@ -1,3 +1,4 @@
+import { Fault } from '../../kit/fault.ts'
 import { parseDatabaseUrl } from './database-url.ts'
 import { clientConfig, openLanes, type Lanes } from './lanes.ts'
 import { readPosition } from './position.ts'
@@ -51,6 +52,29 @@ export class PostgresDatabase {
       readPosition(this.#lanes.read, this.name),
     )
     return new PostgresEngine({ lanes: this.#lanes, retry, opened: position })
+  }
+
+  /**
+   * Notes a check value of the key that seals secrets in this database, at the first time. Rejects
+   * with `storage-foreign` when another was noted: what one server sealed the other could not open.
+   */
+  async claimKey(check: string): Promise<void> {
+    const retry = new Retry({ name: this.name, ...this.#options })
+    const found = await retry.run('checking the key of the cluster', async () => {
+      const { keep: lane } = this.#lanes
+      const values = [check]
+      const text = `INSERT INTO reeve_cluster (id, key_check) VALUES (1, $1) ON CONFLICT (id) DO NOTHING`
+      await lane.query({ text, values })
+      const read = 'SELECT key_check FROM reeve_cluster WHERE id = 1'
+      return await lane.query<{ readonly key_check: string }>({ text: read })
+    })
+    if (found[0]?.key_check === check) return
+    throw new Fault(
+      'storage-foreign',
+      `The secrets in the database ${this.name} were sealed with another key than this server has. ` +
+        'Give every server of a cluster the same server.cluster_key, or the same file ' +
+        'server/sealing-key in its data directory.',
+    )
   }
 
   /** Closes the connections. Engines are to be closed before. Safe to call twice. */

@@ -4,15 +4,19 @@ import type {
   CheckpointRow,
   EnginePosition,
   LogEntry,
-  StorageEngine,
+  MovableEngine,
+  StoredBlob,
   StoredRow,
 } from '../../state/index.ts'
+import { unescapeText } from '../embedded/text-escape.ts'
 import { assertAppendable, assertMarkable, trimEnd } from '../log-rules.ts'
 import { RunningCalls } from '../running-calls.ts'
 import { appendEntries, blobId } from './append-entries.ts'
 import type { Lanes, Statement } from './lanes.ts'
 import {
+  blobsPage,
   logPage,
+  type BlobPageRow,
   rowsPage,
   toLogEntry,
   toStoredRow,
@@ -23,6 +27,8 @@ import { readPosition, type FoundPosition } from './position.ts'
 import { corruptFault, fencedFault } from './postgres-faults.ts'
 import type { Retry } from './retry.ts'
 import {
+  beginStatement,
+  blobsStatement,
   markStatement,
   pieceStatement,
   piecesOf,
@@ -46,7 +52,7 @@ interface EngineParts {
  * others follow the log and may read everything. Does not close the connections: the lease outlives
  * it.
  */
-export class PostgresEngine implements StorageEngine {
+export class PostgresEngine implements MovableEngine {
   readonly opened: EnginePosition
   readonly #lanes: Lanes
   readonly #retry: Retry
@@ -69,16 +75,16 @@ export class PostgresEngine implements StorageEngine {
   }
 
   /**
-   * From now on this engine writes, in the term that its lease was given. Gives the index of the
-   * last entry of those who led before: whatever is not applied of them has to be read first.
+   * From now on this engine writes, in the term that its lease was given. Gives where those who led
+   * before have left it: what is not applied of their entries has to be read first.
    */
-  async lead(term: number): Promise<number> {
+  async lead(term: number): Promise<EnginePosition> {
     const found = await this.#find()
     if (found.term !== term) throw fencedFault(this.#name)
     this.#follow(found.position)
     this.#term = term
     this.#step = 0
-    return this.#lastIndex
+    return found.position
   }
 
   /** Looks how far the log has come by others; `read` then reaches there. */
@@ -196,6 +202,38 @@ export class PostgresEngine implements StorageEngine {
     })
   }
 
+  async *blobs(): AsyncGenerator<StoredBlob> {
+    let after: Buffer = Buffer.alloc(0)
+    for (;;) {
+      const page = await this.#page<BlobPageRow>('listing blobs', blobsPage(after))
+      const last = page.at(-1)
+      if (last === undefined) return
+      after = last.id
+      for (const { key, bytes } of page) yield { key: unescapeText(key), bytes }
+    }
+  }
+
+  async putBlobs(blobs: readonly StoredBlob[]): Promise<void> {
+    await this.#keep('writing blobs', async (write) => {
+      await write((fence) => blobsStatement(blobs, fence))
+    })
+  }
+
+  async beginAt(firstIndex: number): Promise<void> {
+    await this.#keep('beginning a log', async (write) => {
+      assert(this.#lastIndex === 0, 'only an empty engine begins anywhere')
+      await write((fence) => beginStatement(firstIndex, fence))
+      this.#lastIndex = firstIndex - 1
+      this.#firstIndex = firstIndex
+      this.#upTo = firstIndex - 1
+    })
+  }
+
+  /** Nothing is tried again: whoever does not lead any more does not wait for a lost database. */
+  abandon(): void {
+    this.#retry.stop()
+  }
+
   async close(): Promise<void> {
     this.#retry.stop()
     await this.#calls.close()
@@ -243,5 +281,5 @@ export class PostgresEngine implements StorageEngine {
   }
 }
 
-type Page = LogPageRow | RowsPageRow
+type Page = LogPageRow | RowsPageRow | BlobPageRow
 type Write = (make: (fence: Fence) => Statement) => Promise<void>

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { CheckpointMark, CheckpointRow } from '../../state/index.ts'
+import type { CheckpointMark, CheckpointRow, StoredBlob } from '../../state/index.ts'
 import { escapeText } from '../embedded/text-escape.ts'
+import { blobId } from './append-entries.ts'
 import type { Statement } from './lanes.ts'
 import { bytesArray, textArray } from './wire-array.ts'
 
@@ -90,6 +91,37 @@ export function trimStatement(firstIndex: number, fence: Fence): Statement {
         WHERE id = 1 AND term = $1 AND step < $2 RETURNING term
       ), removed AS (
         DELETE FROM reeve_log WHERE commit_index < $3 AND EXISTS (SELECT 1 FROM keeper)
+      ) ${KEPT}`,
+    values: [...fence, firstIndex],
+  }
+}
+
+export function blobsStatement(blobs: readonly StoredBlob[], fence: Fence): Statement {
+  const last = [...new Map(blobs.map((blob) => [blob.key, blob.bytes]))]
+  return {
+    text: `${KEEPER}, put AS (
+        INSERT INTO reeve_blobs (id, key, bytes)
+        SELECT blob.id, blob.key, blob.bytes
+        FROM keeper, unnest($3::bytea[], $4::text[], $5::bytea[]) AS blob (id, key, bytes)
+        ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes
+      ) ${KEPT}`,
+    values: [
+      ...fence,
+      bytesArray(last.map(([key]) => blobId(key))),
+      textArray(last.map(([key]) => escapeText(key))),
+      bytesArray(last.map(([, bytes]) => bytes)),
+    ],
+  }
+}
+
+/** An empty log begins behind entries that nobody has any more. */
+export function beginStatement(firstIndex: number, fence: Fence): Statement {
+  return {
+    text: `WITH keeper AS (
+        UPDATE reeve_checkpoint SET step = $2, up_to = $3 - 1, first_index = $3
+        WHERE id = 1 AND term = $1 AND step < $2 RETURNING term
+      ), head AS (
+        UPDATE reeve_head SET last_index = $3 - 1 FROM keeper WHERE id = 1 AND last_index IN (0, $3 - 1)
       ) ${KEPT}`,
     values: [...fence, firstIndex],
   }

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { after, test, type TestContext } from 'node:test'
+import { HEADERS } from '@reeve/contract'
+import { startPostgres, whyNoPostgres, type TestPostgres } from '../build/postgres.ts'
+import { temporaryDirectory } from '../build/temporary-directory.ts'
+import { until } from '../build/until.ts'
+import { leaderOf, startServer, statusOf, type ServerProcess } from './cluster-process.ts'
+
+const missing = whyNoPostgres()
+if (missing !== undefined)
+  test('servers that share a PostgreSQL', { skip: missing }, () => undefined)
+else runTests(await startPostgres())
+
+function runTests(postgres: TestPostgres): void {
+  after(() => postgres.stop())
+
+  test('cluster: one server on PostgreSQL keeps its state over a stop and a kill', async (t) => {
+    const place = await aPlace(t, postgres)
+    const first = await startServer(t, { ...place, name: 'a' })
+    await put(first, 'one')
+    assert.equal(await first.kill('SIGTERM'), 0, first.output())
+    const second = await startServer(t, { ...place, name: 'a' })
+    await put(second, 'two')
+    await second.kill('SIGKILL')
+    const third = await startServer(t, { ...place, name: 'a' })
+    assert.deepEqual(await namesAt(third), ['default', 'one', 'two'])
+    assert.doesNotMatch(`${first.output()}${third.output()}`, /postgres:\/\/|a key for the servers/)
+  })
+
+  test('cluster: a server with another key is refused with a sentence', async (t) => {
+    const place = await aPlace(t, postgres)
+    await startServer(t, { ...place, name: 'a' })
+    const { startAgent } = await import('./program-process.ts')
+    const other = startAgent(t, ['--server', '--data-dir', `${place.directory}/b`], {
+      environment: { REEVE_DATABASE: place.url, REEVE_CLUSTER_KEY: 'quite another key than that' },
+    })
+    await until('it to end', () => other.child.exitCode ?? undefined)
+    assert.match(other.output(), /sealed with another key/)
+  })
+
+  test('cluster: a follower answers stale reads itself and passes the rest on', async (t) => {
+    const [leader, follower] = await twoServers(t, postgres)
+    await put(follower, 'by-follower')
+    assert.deepEqual(await namesAt(leader), ['by-follower', 'default'])
+    assert.deepEqual(await namesAt(follower), ['by-follower', 'default'])
+    assert.equal(await leaderOf(follower), leader.address)
+    const stale = await until('the follower to have seen it', async () => {
+      const answer = await fetch(`${follower.address}/v1/namespaces?stale`)
+      return (await answer.text()).includes('by-follower') ? answer : undefined
+    })
+    assert.equal(stale.headers.get(HEADERS.knownLeader), 'true')
+    assert.ok(Number(stale.headers.get(HEADERS.lastContact)) < 2_000)
+    assert.equal(await statusOf(follower.address, '/v1/namespaces?consistent'), 200)
+    assert.equal(await statusOf(leader.address, '/v1/namespaces?consistent'), 200)
+    assert.equal(await statusOf(follower.address, '/v1/namespace/none'), 404)
+  })
+
+  test('cluster: a blocking query and the event stream work by way of a follower', async (t) => {
+    const [leader, follower] = await twoServers(t, postgres)
+    const stream = await fetch(`${follower.address}/v1/event/stream?topic=NodePool`)
+    const { headers } = await fetch(`${follower.address}/v1/namespaces`)
+    const index = headers.get(HEADERS.index)
+    const waiting = fetch(`${follower.address}/v1/namespaces?index=${index}&wait=30s`)
+    const isStale = fetch(`${follower.address}/v1/namespaces?stale&index=${index}&wait=30s`)
+    await put(leader, 'news')
+    await leader.client.v1.writeNodePool({ body: { Name: 'fresh' } })
+    assert.match(await (await waiting).text(), /news/)
+    assert.match(await (await isStale).text(), /news/)
+    const reader = stream.body?.getReader()
+    let text = ''
+    while (!text.includes('"fresh"')) {
+      const { value, done } = (await reader?.read()) ?? { value: undefined, done: true }
+      assert.ok(!done, 'the stream goes on')
+      text += Buffer.from(value ?? []).toString()
+    }
+    await reader?.cancel()
+  })
+
+  test('cluster: when the leader is killed the follower leads in less than five seconds', async (t) => {
+    const [leader, follower] = await twoServers(t, postgres)
+    await put(leader, 'before')
+    const killedMs = performance.now()
+    await leader.kill('SIGKILL')
+    assert.equal(await statusOf(follower.address, '/v1/namespaces?stale'), 200)
+    await until('a write to be taken', () => put(follower, 'after').then(yes, no))
+    const tookMs = performance.now() - killedMs
+    t.diagnostic(`took over in ${Math.round(tookMs)} ms`)
+    assert.ok(tookMs < 5_000, `${tookMs} ms`)
+    assert.deepEqual(await namesAt(follower), ['after', 'before', 'default'])
+    assert.equal(await leaderOf(follower), follower.address)
+  })
+
+  test('cluster: when the leader stops the follower leads in less than two seconds', async (t) => {
+    const [leader, follower] = await twoServers(t, postgres)
+    await put(leader, 'before')
+    const stopping = leader.kill('SIGTERM')
+    assert.equal(await stopping, 0, leader.output())
+    const stoppedMs = performance.now()
+    await until('a write to be taken', () => put(follower, 'after').then(yes, no))
+    const tookMs = performance.now() - stoppedMs
+    t.diagnostic(`took over in ${Math.round(tookMs)} ms`)
+    assert.ok(tookMs < 2_000, `${tookMs} ms`)
+  })
+
+  test('cluster: a leader that was paused past its lease neither writes nor answers as leader', async (t) => {
+    const [leader, follower] = await twoServers(t, postgres)
+    await put(leader, 'before')
+    leader.child.kill('SIGSTOP')
+    await until('a write to be taken', () => put(follower, 'during').then(yes, no))
+    // Sent while it sleeps: the first thing it finds when it wakes.
+    const asked = fetch(`${leader.address}/v1/namespaces`)
+    const written = fetch(`${leader.address}/v1/namespace`, {
+      method: 'PUT',
+      body: JSON.stringify({ Name: 'stray' }),
+    })
+    leader.child.kill('SIGCONT')
+    const read = await asked.catch(() => undefined)
+    const isOld = read?.status === 200 && !(await read.text()).includes('during')
+    assert.equal(isOld, false, 'never the state of before')
+    const isTaken = (await written.catch(() => undefined))?.status === 200
+    await until('it to follow', async () =>
+      (await leaderOf(leader)) === follower.address ? true : undefined,
+    )
+    const names = await namesAt(follower)
+    // Taken only when it was passed on to the one that leads.
+    assert.deepEqual(names, ['before', 'default', 'during', ...(isTaken ? ['stray'] : [])])
+    assert.deepEqual(await namesAt(leader), names)
+  })
+
+  test('cluster: without a leader writes are refused and stale reads answered', async (t) => {
+    const [leader, follower] = await twoServers(t, postgres)
+    await put(leader, 'before')
+    await until('the follower to have seen it', async () =>
+      (await (await fetch(`${follower.address}/v1/namespaces?stale`)).text()).includes('before')
+        ? true
+        : undefined,
+    )
+    leader.child.kill('SIGSTOP')
+    follower.child.kill('SIGSTOP')
+    await postgres.kill()
+    follower.child.kill('SIGCONT')
+    const refused = await until('a refusal', async () => {
+      const answer = await fetch(`${follower.address}/v1/namespaces`)
+      const text = await answer.text()
+      return answer.status === 503 && /no leader/.test(text) ? text : undefined
+    })
+    assert.match(refused, /^no leader: /)
+    const stale = await fetch(`${follower.address}/v1/namespaces?stale`)
+    assert.equal(stale.headers.get(HEADERS.knownLeader), 'false')
+    assert.ok(Number(stale.headers.get(HEADERS.lastContact)) > 0)
+    await postgres.start()
+    await until('a write to be taken', () => put(follower, 'after').then(yes, no), 30_000)
+    assert.deepEqual(await namesAt(follower), ['after', 'before', 'default'])
+    leader.child.kill('SIGCONT')
+  })
+}
+
+async function aPlace(t: TestContext, postgres: TestPostgres) {
+  return { url: await postgres.newDatabase(), directory: await temporaryDirectory(t) }
+}
+
+async function twoServers(
+  t: TestContext,
+  postgres: TestPostgres,
+): Promise<readonly [leader: ServerProcess, follower: ServerProcess]> {
+  const place = await aPlace(t, postgres)
+  const leader = await startServer(t, { ...place, name: 'a' })
+  await until('a leader', () => leaderOf(leader))
+  const follower = await startServer(t, { ...place, name: 'b' })
+  await until('the follower to know it', () => leaderOf(follower))
+  return [leader, follower]
+}
+
+async function put({ client }: ServerProcess, name: string): Promise<void> {
+  await client.v1.writeNamespace({ body: { Name: name } })
+}
+
+async function namesAt({ client }: ServerProcess): Promise<string[]> {
+  const { data } = await client.v1.listNamespaces({})
+  return data.map(({ Name }) => Name).toSorted()
+}
+
+const yes = (): true => true
+const no = (): undefined => undefined
