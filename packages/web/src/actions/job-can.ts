@@ -37,7 +37,7 @@ export const jobCan = {
     firstReason(
       needs(rights, job.Namespace, 'scale-job', 'submit-job'),
       job.Stop && STOPPED,
-      /^sys/.test(job.Type) && 'A system job runs on every node: it has no count.',
+      job.Type.startsWith('sys') && 'A system job runs on every node: it has no count.',
     ),
   /** Spec W: Dispatch. */
   dispatch: (job, rights) =>
@@ -112,7 +112,7 @@ export const deploymentCan = {
     ),
 } as const satisfies Record<string, DeploymentCan>
 
-export function hasUnpromoted({ TaskGroups }: Deployment): boolean {
+function hasUnpromoted({ TaskGroups }: Deployment): boolean {
   return Object.values(TaskGroups).some((group) => group.DesiredCanaries > 0 && !group.Promoted)
 }
 

@@ -153,7 +153,7 @@ export class LiveFeed {
     this.#batch = []
     for (const listener of this.#batchListeners) listener(batch)
     for (const query of this.#dirty) {
-      // An answer that is on its way may be older than the change: this query's turn comes after it.
+      // An answer that is on its way may be older than the change: its turn comes after that.
       if (query.state.fetchStatus === 'fetching') continue
       this.#dirty.delete(query)
       void this.#queries.invalidateQueries({ queryKey: query.queryKey, exact: true })

@@ -21,8 +21,20 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
   const feed = useMemo(() => new LiveFeed(api, queries), [api, queries])
   useEffect(() => {
     feed.start()
-    return () => feed.stop()
-  }, [feed])
+    // A browser opens six connections to a server, for all its tabs: those that nobody looks at
+    // must not hold them.
+    const look = () => {
+      feed.stop()
+      if (document.visibilityState === 'hidden') return
+      feed.start()
+      void queries.invalidateQueries()
+    }
+    document.addEventListener('visibilitychange', look)
+    return () => {
+      document.removeEventListener('visibilitychange', look)
+      feed.stop()
+    }
+  }, [feed, queries])
   return <LiveContext value={feed}>{children}</LiveContext>
 }
 

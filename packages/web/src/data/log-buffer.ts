@@ -3,7 +3,7 @@ export const LOG_LINES_MAX = 5_000
 /** A line without end must not fill the memory either. */
 const LINE_CHARS_MAX = 16_384
 
-/** The last lines of a text that comes in pieces. Changed only by `append`, which gives a new one. */
+/** The last lines of a text that comes in pieces. `appendToLog` gives a new one. */
 export interface LogBuffer {
   readonly lines: readonly string[]
   /** What has come of the line that is not over yet. */

@@ -6,7 +6,7 @@ import { useSession } from '../session/session.tsx'
 import type { Watch } from './watch.ts'
 
 /** Items asked for at once: a screen or two. */
-export const PAGE_SIZE = 100
+const PAGE_SIZE = 100
 
 export interface PagedCall {
   readonly api: Api

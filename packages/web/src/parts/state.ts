@@ -10,7 +10,7 @@ export interface StateLook {
 
 /**
  * How each state of the API looks. Words that several resources share look the same for all of them
- * (Spec W: Resources; Spec G: Runs).
+ * (Spec W: Resources).
  */
 const LOOKS: Readonly<Record<string, StateLook>> = {
   running: { tone: 'good', icon: 'running' },

@@ -1,4 +1,4 @@
-/** Nanoseconds since the epoch on the wire; a double holds them to about 200 ns, which is enough. */
+/** Nanoseconds since the epoch on the wire; a number holds them to about 200 ns: enough here. */
 export function dateOfNs(nanoseconds: number): Date | undefined {
   return nanoseconds <= 0 ? undefined : new Date(nanoseconds / 1e6)
 }

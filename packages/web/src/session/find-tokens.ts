@@ -21,11 +21,12 @@ export async function findTokens(address: string, secret: string): Promise<Parti
       ...(isKnown.workload ? { workload: secret } : {}),
       ...(isKnown.governance ? { governance: secret } : {}),
     }
-  const failures = [workload, governance].flatMap((one) =>
-    one.status === 'rejected' ? [one.reason as unknown] : [],
+  const failures = [workload, governance].flatMap((one): readonly unknown[] =>
+    one.status === 'rejected' ? [one.reason] : [],
   )
   // Where access control is off, only the other API has an opinion.
-  throw failures.find((error) => !isOff(error)) ?? failures[0]
+  const told = failures.find((error) => !isOff(error)) ?? failures[0]
+  throw told instanceof Error ? told : new Error('the server knows no such token')
 }
 
 function isOff(error: unknown): boolean {

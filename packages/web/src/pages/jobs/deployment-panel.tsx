@@ -69,7 +69,7 @@ function GroupProgress({ name, state }: GroupProgressProps) {
   )
 }
 
-export function DeploymentActions({ deployment }: { readonly deployment: Deployment }) {
+function DeploymentActions({ deployment }: { readonly deployment: Deployment }) {
   const { rights } = useSession()
   const does = useDeploymentDeeds(deployment)
   const isPaused = deployment.Status === 'paused'

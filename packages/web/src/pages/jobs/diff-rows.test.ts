@@ -3,25 +3,32 @@ import type { FieldDiff, JobDiff } from '@reeve/contract'
 import { test } from 'node:test'
 import { diffRows } from './diff-rows.ts'
 
-function field(Name: string, Type: FieldDiff['Type'], Old = '', New = ''): FieldDiff {
+function field(
+  Name: string,
+  Type: FieldDiff['Type'],
+  [Old, New]: readonly [string, string],
+): FieldDiff {
   return { Name, Type, Old, New, Annotations: null }
 }
 
 const DIFF: JobDiff = {
   Type: 'Edited',
   ID: 'web',
-  Fields: [field('Priority', 'Edited', '50', '70'), field('Region', 'None', 'global', 'global')],
+  Fields: [
+    field('Priority', 'Edited', ['50', '70']),
+    field('Region', 'None', ['global', 'global']),
+  ],
   Objects: null,
   TaskGroups: [
     {
       Type: 'Edited',
       Name: 'app',
-      Fields: [field('Count', 'Edited', '1', '3')],
+      Fields: [field('Count', 'Edited', ['1', '3'])],
       Objects: [
         {
           Type: 'Added',
           Name: 'Update',
-          Fields: [field('Canary', 'Added', '', '1')],
+          Fields: [field('Canary', 'Added', ['', '1'])],
           Objects: null,
         },
       ],
@@ -30,7 +37,7 @@ const DIFF: JobDiff = {
         {
           Type: 'Edited',
           Name: 'api',
-          Fields: [field('Driver', 'Edited', 'exec', 'docker')],
+          Fields: [field('Driver', 'Edited', ['exec', 'docker'])],
           Objects: null,
           Annotations: ['forces create/destroy update'],
         },

@@ -4,6 +4,7 @@ import { jobCan } from '../../actions/job-can.ts'
 import { useAct } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
@@ -51,29 +52,32 @@ export function DispatchForm({ job, onClose }: DispatchFormProps) {
     <Dialog title={`Dispatch ${job.Name}`} onClose={onClose}>
       <form className="stack" onSubmit={(event) => event.preventDefault()}>
         {[...required, ...optional].map((key) => (
-          <label key={key} className="field">
-            <span>
-              {key} {required.includes(key) ? '' : <small>optional</small>}
-            </span>
-            <input
-              required={required.includes(key)}
-              value={meta[key] ?? ''}
-              onChange={(event) => setMeta({ ...meta, [key]: event.target.value })}
-            />
-          </label>
+          <Field key={key} label={key} isOptional={!required.includes(key)}>
+            {(attributes) => (
+              <input
+                {...attributes}
+                required={required.includes(key)}
+                value={meta[key] ?? ''}
+                onChange={(event) => setMeta({ ...meta, [key]: event.target.value })}
+              />
+            )}
+          </Field>
         ))}
         {config?.Payload !== 'forbidden' && (
-          <label className="field">
-            <span>Payload {config?.Payload === 'required' ? '' : <small>optional</small>}</span>
-            <textarea
-              rows={5}
-              value={payload}
-              onChange={(event) => setPayload(event.target.value)}
-            />
-            <small>
-              {bytes.length} of {PAYLOAD_BYTES_MAX} bytes
-            </small>
-          </label>
+          <Field
+            label="Payload"
+            isOptional={config?.Payload !== 'required'}
+            hint={`${bytes.length} of ${PAYLOAD_BYTES_MAX} bytes`}
+          >
+            {(attributes) => (
+              <textarea
+                {...attributes}
+                rows={5}
+                value={payload}
+                onChange={(event) => setPayload(event.target.value)}
+              />
+            )}
+          </Field>
         )}
         <div className="row dialog-actions">
           <button type="button" className="button" onClick={onClose}>

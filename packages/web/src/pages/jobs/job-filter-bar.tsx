@@ -29,6 +29,16 @@ export function JobFilterBar({ filter }: { readonly filter: JobFilter }) {
         options={[...JOB_STATUSES, 'stopped']}
       />
       <Choice name="type" label="Type" value={filter.type} options={JOB_TYPES} />
+      <select
+        aria-label="Order"
+        value={filter.order}
+        onChange={({ target }) =>
+          navigate(hrefWith({ order: target.value === 'oldest' ? 'oldest' : undefined }))
+        }
+      >
+        <option value="newest">Newest change first</option>
+        <option value="oldest">Oldest change first</option>
+      </select>
     </search>
   )
 }

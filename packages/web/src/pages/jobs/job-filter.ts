@@ -4,6 +4,8 @@ export interface JobFilter {
   readonly text: string
   readonly status: string
   readonly type: string
+  /** The API orders by the last change, from either end. */
+  readonly order: 'newest' | 'oldest'
 }
 
 export function readJobFilter(search: URLSearchParams): JobFilter {
@@ -11,6 +13,7 @@ export function readJobFilter(search: URLSearchParams): JobFilter {
     text: search.get('q') ?? '',
     status: search.get('status') ?? '',
     type: search.get('type') ?? '',
+    order: search.get('order') === 'oldest' ? 'oldest' : 'newest',
   }
 }
 
@@ -18,7 +21,11 @@ export function readJobFilter(search: URLSearchParams): JobFilter {
 const EXPRESSION = /\s(?:==|!=|contains|matches|in|not in|is|and|or)\s/
 
 /** The filter expression of the API; undefined when everything is wanted. */
-export function filterExpression({ text, status, type }: JobFilter): string | undefined {
+export function filterExpression({
+  text,
+  status,
+  type,
+}: Omit<JobFilter, 'order'>): string | undefined {
   const parts = [
     ...(text === '' ? [] : [EXPRESSION.test(text) ? `(${text})` : `ID contains ${quote(text)}`]),
     ...(status === 'stopped' ? ['Stop == true'] : []),

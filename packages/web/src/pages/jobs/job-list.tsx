@@ -61,7 +61,8 @@ function Allocations({ job }: { readonly job: JobStatusRow }) {
     const running = ChildStatuses.filter((status) => status === 'running').length
     return `${ChildStatuses.length} instances, ${running} running`
   }
-  const wanted = /^sys/.test(job.Type) || job.Stop || job.Status === 'dead' ? 0 : job.GroupCountSum
+  const wanted =
+    job.Type.startsWith('sys') || job.Stop || job.Status === 'dead' ? 0 : job.GroupCountSum
   return <AllocationBar allocations={job.Allocs} wanted={wanted} />
 }
 
@@ -74,7 +75,7 @@ export function JobListPage({ search }: PageProps<'/jobs'>) {
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
   const jobFilter = readJobFilter(search)
   const filter = filterExpression(jobFilter)
-  const rows = useJobRows({ namespace, filter })
+  const rows = useJobRows({ namespace, filter, isReversed: jobFilter.order === 'oldest' })
   return (
     <>
       <PageHead

@@ -46,7 +46,7 @@ export function readJson(text: string): ReadSource {
     if (typeof inner !== 'object' || inner === null)
       return { job: undefined, problems: problemsIn('A job is an object.') }
     // The server holds it against the schema when it is planned or registered.
-    return { job: inner as ParsedJob, problems: [] }
+    return { job: inner, problems: [] }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     return { job: undefined, problems: [jsonProblem(text, error.message)] }
@@ -68,7 +68,7 @@ export function registrationOf(source: JobSource, job: ParsedJob): JobRegisterRe
   return { Job: job, Submission: { Source, Format, Variables } }
 }
 
-/** A job without what only the server writes: for a definition that was submitted without a text. */
+/** A job without what only the server writes: for one that was submitted without a text. */
 export function jobAsJson(job: Job): string {
   const {
     Status: _status,

@@ -13,6 +13,7 @@ import '../../style/jobs.css'
 import { healthOf } from './allocation-counts.ts'
 import { JobActions } from './job-actions.tsx'
 import { useJob, useJobStatus } from './job-data.ts'
+import type { JobView } from './job-view.ts'
 import { AllocationsTab } from './tab-allocations.tsx'
 import { DefinitionTab } from './tab-definition.tsx'
 import { DeploymentsTab } from './tab-deployments.tsx'
@@ -53,13 +54,6 @@ function JobPage({ jobId, tab, search }: JobPageProps) {
       )}
     </QueryView>
   )
-}
-
-/** What every tab of the job page is given. */
-export interface JobView {
-  readonly job: Job
-  readonly name: JobName
-  readonly search: URLSearchParams
 }
 
 function JobHead({ job, name }: { readonly job: Job; readonly name: JobName }) {

@@ -46,7 +46,7 @@ interface GroupRowProps extends StatusPanelProps {
 }
 
 function GroupRow({ job, group, allocations }: GroupRowProps) {
-  const isSystem = /^sys/.test(job.Type)
+  const isSystem = job.Type.startsWith('sys')
   const isOver = job.Stop || job.Status === 'dead'
   const missing = isSystem || isOver ? 0 : Math.max(0, group.Count - allocations.length)
   return (
@@ -67,7 +67,7 @@ function GroupRow({ job, group, allocations }: GroupRowProps) {
 
 function describeGroup({ Type }: Job, { Tasks, Count }: TaskGroup): string {
   const tasks = Tasks.map(({ Name, Driver }) => `${Name} (${Driver})`).join(', ')
-  return /^sys/.test(Type) ? `on every node; ${tasks}` : `count ${Count}; ${tasks}`
+  return Type.startsWith('sys') ? `on every node; ${tasks}` : `count ${Count}; ${tasks}`
 }
 
 interface SquaresProps {

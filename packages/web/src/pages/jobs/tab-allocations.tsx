@@ -8,7 +8,7 @@ import { dateOfNs } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useJobAllocations } from './job-data.ts'
-import type { JobView } from './job.tsx'
+import type { JobView } from './job-view.ts'
 
 const COLUMNS: readonly Column<AllocationStub>[] = [
   { id: 'id', head: 'Allocation', width: '112px', cell: ({ ID }) => <code>{ID.slice(0, 8)}</code> },

@@ -12,7 +12,7 @@ import { ActionButton } from '../../parts/action-button.tsx'
 import { useDraft } from './draft.ts'
 import { JobEditor } from './job-editor.tsx'
 import { jobAsJson, type JobSource } from './job-source.ts'
-import type { JobView } from './job.tsx'
+import type { JobView } from './job-view.ts'
 
 /** The definition as it was written, and the way to a new version. */
 export function DefinitionTab({ job, name, search }: JobView) {

@@ -3,7 +3,7 @@ import { EmptyState } from '../../parts/empty-state.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { DeploymentPanel } from './deployment-panel.tsx'
 import { useJobDeployments } from './job-data.ts'
-import type { JobView } from './job.tsx'
+import type { JobView } from './job-view.ts'
 
 /** The roll-outs of the job, newest first. */
 export function DeploymentsTab({ name }: JobView) {

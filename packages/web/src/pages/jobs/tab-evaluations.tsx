@@ -7,7 +7,7 @@ import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfNs } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { useJobEvaluations } from './job-data.ts'
-import type { JobView } from './job.tsx'
+import type { JobView } from './job-view.ts'
 
 const COLUMNS: readonly Column<Evaluation>[] = [
   { id: 'id', head: 'Evaluation', width: '112px', cell: ({ ID }) => <code>{ID.slice(0, 8)}</code> },

@@ -5,7 +5,7 @@ import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useJobExplanation } from './job-data.ts'
-import type { JobView } from './job.tsx'
+import type { JobView } from './job-view.ts'
 
 /** Why instances are not placed, and the smallest change that would place them. */
 export function ExplainTab({ name }: JobView) {

@@ -7,7 +7,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { saveText } from '../../parts/save-text.ts'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
-import type { JobView } from './job.tsx'
+import type { JobView } from './job-view.ts'
 
 /** How much of what was written before is shown. */
 const TAIL_BYTES = 65_536

@@ -9,7 +9,7 @@ import { isActive } from '../../actions/job-can.ts'
 import { ChildrenPanel } from './children-panel.tsx'
 import { DeploymentPanel } from './deployment-panel.tsx'
 import { useJobDeployments, useJobStatus } from './job-data.ts'
-import type { JobView } from './job.tsx'
+import type { JobView } from './job-view.ts'
 import { StatusPanel } from './status-panel.tsx'
 import { WhyPanel } from './why-panel.tsx'
 

@@ -14,7 +14,7 @@ import { hrefWith, navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
 import { DiffView } from './diff-view.tsx'
 import { useJobVersions } from './job-data.ts'
-import type { JobView } from './job.tsx'
+import type { JobView } from './job-view.ts'
 
 /** What the job was, what each change was, and the way back. */
 export function VersionsTab({ job, name, search }: JobView) {

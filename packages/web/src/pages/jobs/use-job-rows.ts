@@ -25,22 +25,26 @@ const RELOADED_ROWS_MAX = 200
 interface JobQuery {
   readonly namespace: string
   readonly filter: string | undefined
+  readonly isReversed: boolean
 }
 
 /**
  * The jobs of a list. Only rows whose job changed are read again: however long the list is, a
  * change costs what its row costs.
  */
-export function useJobRows({ namespace, filter }: JobQuery): JobRows {
+export function useJobRows({ namespace, filter, isReversed }: JobQuery): JobRows {
   const { api } = useSession()
   const queries = useQueryClient()
   const isLive = useLiveStatus() === 'live'
   const [newCount, setNewCount] = useState(0)
-  const key = ['job-rows', namespace, filter ?? '']
+  const key = ['job-rows', namespace, filter ?? '', isReversed]
   const list = useList(
     key,
     ({ api: client, signal, page }) =>
-      client.v1.listJobStatuses({ query: { ...page, namespace, filter }, signal }),
+      client.v1.listJobStatuses({
+        query: { ...page, namespace, filter, reverse: isReversed },
+        signal,
+      }),
     // Without events the whole list is read again from time to time.
     { watches: isLive ? [] : [{ topic: 'Job', namespace }] },
   )
@@ -96,7 +100,7 @@ function rowKey({ Namespace, ID }: JobStatusRow): JobKey {
   return { namespace: Namespace, id: ID }
 }
 
-/** The jobs that events are about; reference §5.6: the first filter key of what belongs to a job. */
+/** The jobs that events are about. What belongs to a job has it as its first filter key. */
 function jobsOf(events: readonly Event[]): readonly JobKey[] {
   const found = new Map<string, JobKey>()
   for (const { Topic, Namespace, Key, FilterKeys } of events) {

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState, type SubmitEvent } from 'react'
 import { Failure } from '../../parts/failure.tsx'
+import { Field } from '../../parts/field.tsx'
 import { Loading } from '../../parts/loading.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -63,20 +64,21 @@ function TokenForm() {
       <PageHead title="Sign in" />
       <Panel title="With a token">
         <form className="stack" onSubmit={(event) => void submit(event)}>
-          <label className="field">
-            <span>Token</span>
-            <input
-              type="password"
-              autoComplete="off"
-              required
-              value={secret}
-              onChange={(event) => setSecret(event.target.value)}
-            />
-            <small>
-              The secret of a token of the workload API, or a user, team or organization token of
-              the governance API. It stays in this tab.
-            </small>
-          </label>
+          <Field
+            label="Token"
+            hint="The secret of a token of the workload API, or a user, team or organization token of the governance API. It stays in this tab."
+          >
+            {(attributes) => (
+              <input
+                {...attributes}
+                type="password"
+                autoComplete="off"
+                required
+                value={secret}
+                onChange={(event) => setSecret(event.target.value)}
+              />
+            )}
+          </Field>
           {error !== undefined && <Failure error={error} />}
           <button type="submit" className="button primary">
             Sign in

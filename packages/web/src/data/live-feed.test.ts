@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { setImmediate } from 'node:timers/promises'
+import { test, type TestContext } from 'node:test'
+import { QueryClient } from '@tanstack/react-query'
+import { ApiError, type Client, type EventsRequest, type EventStreamLine } from '@reeve/sdk'
+import { LiveFeed } from './live-feed.ts'
+
+const denied = new ApiError({
+  call: 'GET /v1/event/stream',
+  status: 403,
+  text: 'Permission denied',
+  errors: [],
+  requestId: undefined,
+  index: undefined,
+  retryAfterMs: undefined,
+})
+
+/** A server that lets through the n-th attempt and says these lines, then stays silent. */
+function aServer(options: {
+  readonly refusals: number
+  readonly lines: readonly EventStreamLine[]
+}) {
+  const asked: EventsRequest[] = []
+  const api = {
+    v1: { listJobs: () => Promise.resolve({ index: 7 }) },
+    async *events(request: EventsRequest) {
+      asked.push(request)
+      if (asked.length <= options.refusals) throw denied
+      yield* options.lines
+      await new Promise<void>((resolve) =>
+        request.signal?.addEventListener('abort', () => resolve()),
+      )
+    },
+  }
+  // The feed calls nothing else.
+  return { asked, api: api as unknown as Client }
+}
+
+function anEvent(JobID: string): EventStreamLine {
+  const event = {
+    Topic: 'Job',
+    Type: 'JobRegistered',
+    Key: JobID,
+    Namespace: 'default',
+    FilterKeys: null,
+  }
+  // The payload is not looked at.
+  return { Index: 9, Events: [{ ...event, Index: 9, Payload: {} }] } as unknown as EventStreamLine
+}
+
+async function started(t: TestContext, server: ReturnType<typeof aServer>) {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const queries = new QueryClient()
+  const cache = queries.getQueryCache()
+  const query = (key: string) =>
+    cache.build(queries, {
+      queryKey: [key],
+      meta: { watches: [{ topic: 'Job', namespace: 'default', key }] },
+    })
+  const [web, api] = [query('web'), query('api')]
+  const feed = new LiveFeed(server.api, queries)
+  t.after(() => feed.stop())
+  feed.start()
+  for (let turn = 0; turn < 20; turn++) await setImmediate()
+  return { feed, web, api }
+}
+
+test('an event makes old what watches it, once it was gathered', async (t) => {
+  const server = aServer({ refusals: 0, lines: [{}, anEvent('web')] })
+  const { feed, web, api } = await started(t, server)
+  const batches: number[] = []
+  feed.onBatch((events) => batches.push(events.length))
+  assert.deepEqual([feed.status, web.state.isInvalidated], ['live', false])
+  t.mock.timers.tick(250)
+  assert.deepEqual([web.state.isInvalidated, api.state.isInvalidated], [true, false])
+  assert.deepEqual(batches, [1])
+})
+
+test('the stream begins at the present', async (t) => {
+  const server = aServer({ refusals: 0, lines: [{}] })
+  await started(t, server)
+  assert.deepEqual([server.asked[0]?.index, server.asked[0]?.namespace], [8, '*'])
+})
+
+test('a token that may see less asks for less', async (t) => {
+  const server = aServer({ refusals: 2, lines: [{}] })
+  const { feed } = await started(t, server)
+  assert.equal(feed.status, 'live')
+  assert.deepEqual(server.asked.at(-1)?.topics, [
+    'Job',
+    'Allocation',
+    'Evaluation',
+    'Deployment',
+    'Service',
+  ])
+})
+
+test('without the stream what is shown is read again from time to time', async (t) => {
+  const server = aServer({ refusals: 9, lines: [] })
+  const { feed } = await started(t, server)
+  assert.equal(feed.status, 'polling')
+})

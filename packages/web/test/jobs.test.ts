@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { checkAccess, noBrowser, startBrowser, type Browser } from './browser.ts'
+import { runFile, serviceFile } from './jobs.ts'
+import { startProgram, type Program } from './program.ts'
+
+let program: Program
+let browser: Browser
+
+before(async () => {
+  if (noBrowser !== false) return
+  ;[program, browser] = await Promise.all([startProgram(), startBrowser()])
+})
+after(async () => {
+  if (noBrowser !== false) return
+  await browser.close()
+  await program.stop()
+})
+
+const skip = noBrowser
+const here = (path: string) => `${program.address}/ui${path}`
+const group = (page: Page) => page.getByRole('region', { name: 'Group app' })
+
+test('a job appears in the list by itself, and leads to its page', { skip }, async () => {
+  const page = await browser.open(here('/jobs'))
+  await page.getByText('No jobs yet').waitFor()
+  await runFile(program.client, serviceFile('appears'))
+  const row = page.getByRole('row', { name: /appears/ })
+  await row.getByText('2 running').waitFor()
+  await checkAccess(page)
+  await page.keyboard.press('j')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'appears', level: 1 }).waitFor()
+  assert.equal(page.url(), here('/jobs/appears?namespace=default'))
+  await page.close()
+})
+
+test('the list is narrowed by what is typed, and the address says it', { skip }, async () => {
+  await runFile(program.client, serviceFile('narrow-one', { count: 1 }))
+  await runFile(program.client, serviceFile('narrow-two', { count: 1 }))
+  const page = await browser.open(here('/jobs'))
+  await page.getByRole('row', { name: /narrow-two/ }).waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('narrow-o')
+  await page.getByRole('row', { name: /narrow-two/ }).waitFor({ state: 'detached' })
+  await page.getByRole('row', { name: /narrow-one/ }).waitFor()
+  assert.equal(new URL(page.url()).searchParams.get('q'), 'narrow-o')
+  await page.close()
+})
+
+test('a rolling deployment is seen as it happens, canary and promotion', { skip }, async () => {
+  const file = (words: string) => serviceFile('rolls', { count: 3, canaries: 1, words })
+  await runFile(program.client, file('first'))
+  const page = await browser.open(here('/jobs/rolls?namespace=default'))
+  await group(page).getByRole('link').nth(2).waitFor()
+  await page.getByText('3 running').waitFor()
+  await runFile(program.client, file('second'))
+  await page.getByText('1 of 1 canaries healthy').waitFor()
+  await group(page)
+    .getByRole('link', { name: /canary/ })
+    .waitFor()
+  await checkAccess(page)
+  await page.getByRole('button', { name: 'Promote' }).click()
+  await page.getByRole('heading', { name: 'Deployment in progress' }).waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'Deployments', exact: true }).last().click()
+  await page.getByText('Deployment completed successfully').first().waitFor()
+  await checkAccess(page)
+  await page.close()
+})
+
+test('a group is scaled from the page', { skip }, async () => {
+  await runFile(program.client, serviceFile('scales', { count: 1 }))
+  const page = await browser.open(here('/jobs/scales?namespace=default'))
+  await page.getByText('1 running').waitFor()
+  await page.getByLabel('Count of the group app').fill('3')
+  await group(page).getByRole('button', { name: 'Scale' }).click()
+  await page.getByText('app is scaled to 3.').waitFor()
+  await page.getByText('3 running').waitFor()
+  await page.close()
+})
+
+test('versions are compared side by side, and one comes back', { skip }, async () => {
+  await runFile(program.client, serviceFile('reverts', { words: 'old' }))
+  await runFile(program.client, serviceFile('reverts', { words: 'new' }))
+  const page = await browser.open(here('/jobs/reverts/versions?namespace=default'))
+  const difference = page.getByRole('table', { name: /Differences/ })
+  await difference.getByText(/echo old/).waitFor()
+  await difference.getByText(/echo new/).waitFor()
+  await checkAccess(page)
+  await page.getByRole('link', { name: 'Version 0', exact: true }).click()
+  await page.getByRole('button', { name: 'Revert to it…' }).click()
+  await checkAccess(page)
+  await page.getByRole('dialog').getByRole('button', { name: 'Revert' }).click()
+  await page.getByRole('link', { name: 'Version 2', exact: true }).waitFor()
+  await page.close()
+})
+
+test('a definition is edited, planned and run', { skip }, async () => {
+  await runFile(program.client, serviceFile('edits', { count: 1 }))
+  const page = await browser.open(here('/jobs/edits/definition?namespace=default'))
+  await page.getByRole('button', { name: 'Edit' }).click()
+  const editor = page.getByRole('textbox', { name: 'Definition of the job' })
+  await editor.fill(serviceFile('edits', { count: 2 }).replace('count = 2', 'count ='))
+  await page.getByText(/Line 3, column/).waitFor()
+  await checkAccess(page)
+  await editor.fill(serviceFile('edits', { count: 2 }))
+  await page.getByText(/Line 3, column/).waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Plan' }).click()
+  await page.getByText(/1 to place/).waitFor()
+  await checkAccess(page)
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+  await page.getByText('2 running').waitFor()
+  await page.close()
+})
+
+test('a new job is written, planned and run with keys alone', { skip }, async () => {
+  const page = await browser.open(here('/jobs'))
+  await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('r')
+  await page.getByRole('textbox', { name: 'Definition of the job' }).waitFor()
+  await checkAccess(page)
+  await page.getByRole('button', { name: 'Plan' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByText('Everything finds a place.').waitFor()
+  await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'hello', level: 1 }).waitFor()
+  await page.getByText('2 running').waitFor()
+  await page.close()
+})
+
+test('the logs of all allocations are followed and searched', { skip }, async () => {
+  await runFile(program.client, serviceFile('talks', { words: 'said-this' }))
+  const page = await browser.open(here('/jobs/talks/logs?namespace=default'))
+  const log = page.getByRole('log')
+  await log.getByText('said-this').nth(3).waitFor()
+  await checkAccess(page)
+  await page.getByLabel('Search in the lines').fill('not-in-any-line')
+  await log.getByText('said-this').first().waitFor({ state: 'detached' })
+  await page.close()
+})
+
+test('a job that finds no place is explained', { skip }, async () => {
+  const file = serviceFile('vast').replace('memory = 16', 'memory = 90000000')
+  await runFile(program.client, file)
+  const page = await browser.open(here('/jobs/vast?namespace=default'))
+  await page.getByRole('heading', { name: 'Why not everything is placed' }).waitFor()
+  await page.getByRole('link', { name: 'All reasons' }).click()
+  await page.getByText('What would place them').waitFor()
+  await checkAccess(page)
+  await page.close()
+})
+
+test('a parameterized job is dispatched with what it asks for', { skip }, async () => {
+  const file = serviceFile('takes')
+    .replace(
+      'group "app"',
+      'type = "batch"\n  parameterized {\n    meta_required = ["size"]\n  }\n  group "app"',
+    )
+    .replace(/update \{[^}]*\}/, '')
+  await runFile(program.client, file)
+  const page = await browser.open(here('/jobs/takes?namespace=default'))
+  await page.getByText('No instance was launched yet').waitFor()
+  await page.getByRole('button', { name: 'Dispatch…' }).click()
+  const form = page.getByRole('dialog', { name: 'Dispatch takes' })
+  await form.getByRole('button', { name: 'Dispatch' }).hover()
+  await form.getByText('Fill in size.').waitFor()
+  await checkAccess(page)
+  await form.getByLabel('size').fill('4')
+  await form.getByRole('button', { name: 'Dispatch' }).click()
+  await page.getByRole('heading', { name: /takes\/dispatch-/, level: 1 }).waitFor()
+  await page.close()
+})
+
+test('a job is stopped after a question, started again and purged', { skip }, async () => {
+  await runFile(program.client, serviceFile('stops', { count: 1 }))
+  const page = await browser.open(here('/jobs/stops?namespace=default'))
+  await page.getByText('1 running').waitFor()
+  await page.getByRole('button', { name: 'Stop…' }).click()
+  await page.getByRole('button', { name: 'Stop the job' }).click()
+  await page.getByText('stopped', { exact: true }).first().waitFor()
+  await page.getByRole('button', { name: 'Start' }).click()
+  await page.getByText('1 running').waitFor()
+  await page.getByRole('button', { name: 'Stop…' }).click()
+  await page.getByRole('button', { name: 'Stop the job' }).click()
+  await page.getByRole('button', { name: 'Purge…' }).click()
+  await page.getByRole('button', { name: 'Purge the job' }).click()
+  await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
+  await page.close()
+})
+
+test('the first load stays within its budget', { skip }, async () => {
+  const page = await browser.open(here('/jobs'))
+  await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
+  const bytes = Number(
+    await page.evaluate(
+      `performance.getEntriesByType('resource').filter(({ name }) => name.includes('/ui/'))
+        .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
+    ),
+  )
+  assert.ok(bytes > 50_000 && bytes < 200_000, `${bytes} bytes`)
+  await page.close()
+})

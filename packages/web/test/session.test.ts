@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { createClient, type Client } from '@reeve/sdk'
+import { after, before, test } from 'node:test'
+import { checkAccess, noBrowser, startBrowser, type Browser } from './browser.ts'
+import { runFile, serviceFile } from './jobs.ts'
+import { startProgram, type Program } from './program.ts'
+
+let program: Program
+let browser: Browser
+/** With the management token. */
+let manager: Client
+let managerSecret = ''
+/** A token that may read the jobs of the default namespace, and nothing else. */
+let readerSecret = ''
+
+before(async () => {
+  if (noBrowser !== false) return
+  ;[program, browser] = await Promise.all([startProgram(['--acl']), startBrowser()])
+  const { data: token } = await program.client.v1.bootstrapAcl({ body: {} })
+  managerSecret = token.SecretID
+  manager = createClient({ address: program.address, token: managerSecret })
+  await manager.v1.writeAclPolicy({
+    params: { policy_name: 'readers' },
+    body: { Name: 'readers', Rules: 'namespace "default" { policy = "read" }' },
+  })
+  const { data: reader } = await manager.v1.createAclToken({
+    body: { Name: 'Ada', Type: 'client', Policies: ['readers'] },
+  })
+  readerSecret = reader.SecretID
+  await runFile(manager, serviceFile('guarded', { count: 1 }))
+})
+after(async () => {
+  if (noBrowser !== false) return
+  await browser.close()
+  await program.stop()
+})
+
+const skip = noBrowser
+const here = (path: string) => `${program.address}/ui${path}`
+
+test(
+  'without a token the server’s refusal is shown, with the way to sign in',
+  { skip },
+  async () => {
+    const page = await browser.open(here('/jobs/guarded?namespace=default'))
+    await page.getByRole('alert').getByText('Permission denied').waitFor()
+    await checkAccess(page)
+    await page.getByRole('link', { name: 'Sign in with a token' }).click()
+    await page.getByRole('textbox', { name: 'Token' }).fill('not-a-token')
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('alert').waitFor()
+    await page.close()
+  },
+)
+
+test(
+  'who signs in with a limited token sees what it may, and why not the rest',
+  { skip },
+  async () => {
+    const page = await browser.open(here('/sign-in'))
+    await page.getByRole('textbox', { name: 'Token' }).fill(readerSecret)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page
+      .getByRole('row', { name: /guarded/ })
+      .getByText('1 running')
+      .waitFor()
+    await page.getByRole('link', { name: 'guarded' }).click()
+    const stop = page.getByRole('button', { name: 'Stop…' })
+    await stop.waitFor()
+    assert.equal(await stop.getAttribute('aria-disabled'), 'true')
+    await stop.focus()
+    await page.getByText(/lacks namespace:submit-job or namespace:deregister-job/).waitFor()
+    await stop.press('Enter')
+    assert.equal(await page.getByRole('dialog').count(), 0)
+    await checkAccess(page)
+    await page.getByRole('link', { name: 'Ada' }).click()
+    await page.getByText('readers').waitFor()
+    await checkAccess(page)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
+    await page.close()
+  },
+)
+
+test('a limited token sees changes come by themselves', { skip }, async () => {
+  const page = await browser.open(here('/jobs'), { workload: readerSecret })
+  await page.getByRole('row', { name: /guarded/ }).waitFor()
+  await runFile(manager, serviceFile('guarded-too', { count: 1 }))
+  await page
+    .getByRole('row', { name: /guarded-too/ })
+    .getByText('1 running')
+    .waitFor()
+  await page.close()
+})
+
+test('a one-time link signs in once and leaves no secret in the address', { skip }, async () => {
+  const { data } = await manager.v1.createOneTimeToken()
+  const link = here(`/sign-in?ott=${data.OneTimeToken.OneTimeSecretID}`)
+  const page = await browser.open(link)
+  await page
+    .getByRole('row', { name: /guarded/ })
+    .first()
+    .waitFor()
+  assert.equal(page.url(), here('/jobs'))
+  const kept: unknown = await page.evaluate(`sessionStorage.getItem('reeve.tokens')`)
+  assert.equal(JSON.parse(String(kept)).workload, managerSecret)
+  await page.close()
+  const again = await browser.open(link)
+  await again.getByRole('alert').waitFor()
+  await again.close()
+})
