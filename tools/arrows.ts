@@ -3,7 +3,7 @@ import type { Area, Areas } from './source/areas.ts'
 import { findCycles } from './source/cycles.ts'
 import type { Finding } from './source/finding.ts'
 import { createGraph, type Graph, type ResolvedUse } from './source/graph.ts'
-import { isTest, isTestSupport } from './source/place.ts'
+import { isConfig, isTest, isTestSupport } from './source/place.ts'
 import { openRepository, type Repository } from './source/repository.ts'
 import type { Package } from './source/resolve.ts'
 import { loadAreas, report, REPOSITORY_ROOT } from './source/run.ts'
@@ -86,7 +86,8 @@ function aboutBuiltin({ path, use, areas }: Question): string | undefined {
 
 function aboutPackage({ path, areas, graph }: Question, name: string): string | undefined {
   const own = graph.resolver.packageOf(path)
-  const isForTests = isTest(path) || isTestSupport(path)
+  // What tests and builds import is not there when the product runs.
+  const isForTests = isTest(path) || isTestSupport(path) || isConfig(path)
   if (own?.dependencies.has(name) !== true && !(isForTests && isDevelopment(graph, own, name)))
     return `${name} is not a dependency of ${own?.name ?? 'this repository'}`
   const area = areas.areaOf(path)

@@ -65,6 +65,10 @@ async function main([name, ...args]) {
     const { setUpPostgres } = await import('./setup/postgres.mjs')
     await setUpPostgres(root)
   }
+  if (name === 'test' && args.every((filter) => /web|browser/.test(filter))) {
+    const { setUpBrowser } = await import('./setup/web-browser.mjs')
+    await setUpBrowser(root)
+  }
 
   const { default: child } = await import('./setup/child.cjs')
   const { findRuntime, MISSING_RUNTIME } = await import('./setup/runtime.cjs')

@@ -8,3 +8,8 @@ export function isTest(path: string): boolean {
 export function isTestSupport(path: string): boolean {
   return /^packages\/[^/]+\/(?:test|bench|fuzz|sim)\//.test(path)
 }
+
+/** Read by a tool, not by the product: such as the configuration of the build of the web UI. */
+export function isConfig(path: string): boolean {
+  return /\.config\.(?:mjs|ts)$/.test(path)
+}

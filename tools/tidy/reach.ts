@@ -1,6 +1,6 @@
 import type { Finding } from '../source/finding.ts'
 import type { Graph } from '../source/graph.ts'
-import { isTest } from '../source/place.ts'
+import { isConfig, isTest } from '../source/place.ts'
 
 /** Files that something outside the import graph starts: people, npm, the test runner. */
 function isEntry(path: string): boolean {
@@ -15,10 +15,6 @@ function isEntry(path: string): boolean {
     /^bin\/[^/]+$/.test(path) ||
     isConfig(path)
   )
-}
-
-function isConfig(path: string): boolean {
-  return /\.config\.(?:mjs|ts)$/.test(path)
 }
 
 /** Sources no entry leads to, and exports of the others that nobody imports. */

@@ -54,6 +54,8 @@ export interface AppOptions {
   readonly responseHeaders: Readonly<Record<string, string>>
   /** Requests each second of one user on `/api/v2`; as many as come unless given. */
   readonly requestsPerSecond?: number
+  /** Scheme and host that links of `/api/v2` begin with; those of each request unless given. */
+  readonly externalUrl?: string
   /** How long a node may wait before it speaks again. */
   readonly heartbeatMs: () => number
   /** A node said something. */
@@ -90,7 +92,7 @@ export function createApp(options: AppOptions): App {
     ...options,
     upgrades: (request) => channels.some((channel) => channel.serves(request)),
     isDraining: () => lifecycle.isDraining,
-    observe: (request, reply) => metrics.observe(request, reply),
+    observe: (route, reply) => metrics.observe(route, reply),
   })
   const governance = openGovernance(context)
   const warmer = new ListWarmer(Object.values(governance.lists))
@@ -169,6 +171,7 @@ function mountGovernance(
       actorOf: (caller) => governanceActor(governance, caller),
       refusedIn: (caller, params) => refusedIn(governance, caller, params),
       warmLists: () => warmer.warm(),
+      externalUrl: options.externalUrl ?? '',
     },
     endpoints,
   )

@@ -29,7 +29,7 @@ export interface ShellOptions {
   /** The server stops: each connection ends with the answer it waits for. */
   readonly isDraining: () => boolean
   /** Called when a request is over, for metrics. */
-  readonly observe: (request: FastifyRequest, reply: FastifyReply) => void
+  readonly observe: (route: string, reply: FastifyReply) => void
   /**
    * Which requests become a WebSocket; none unless given. Any other that offers an upgrade, as some
    * clients always do, is answered as if it had not.
@@ -112,8 +112,20 @@ function addHooks(app: FastifyInstance, options: ShellOptions): void {
     // Fastify takes a promise as well as the call.
     return compressed(request, reply, payload)
   })
+  observeRoutes(app, options)
+}
+
+/** Each route knows its own name: to ask a request for it makes an object of a dozen fields. */
+function observeRoutes(app: FastifyInstance, { observe }: ShellOptions): void {
+  app.addHook('onRoute', (route) => {
+    const { url } = route
+    route.onResponse = (_request, reply, done) => {
+      observe(url, reply)
+      done()
+    }
+  })
   app.addHook('onResponse', (request, reply, done) => {
-    options.observe(request, reply)
+    if (request.is404) observe('unmatched', reply)
     done()
   })
 }
@@ -124,7 +136,8 @@ function isV2(request: FastifyRequest): boolean {
 }
 
 function setHeaders(options: ShellOptions, request: FastifyRequest, reply: FastifyReply): void {
-  void reply.headers(SECURITY_HEADERS).headers(options.responseHeaders)
+  void reply.headers(SECURITY_HEADERS)
+  void reply.headers(options.responseHeaders)
   void reply.header('x-request-id', request.id)
 }
 
@@ -142,7 +155,9 @@ function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyRep
   const status = statusOf(error)
   const message =
     status === 500 ? 'internal error; the server logged it with this request id' : messageOf(error)
-  if (status >= 500)
+  // Nobody leads for a moment: every request of that time would write a line.
+  const isExpected = error instanceof Fault && error.kind === 'no-leader'
+  if (status >= 500 && !isExpected)
     log.error(
       { err: error, requestId: request.id, method: request.method, url: request.url },
       'request failed',

@@ -49,6 +49,26 @@ export interface StorageEngine {
   close(): Promise<void>
 }
 
+/** An engine whose whole content can go to another, and come from one. */
+export interface MovableEngine extends StorageEngine {
+  /** Every blob, in no promised order. */
+  blobs(): AsyncIterable<StoredBlob>
+
+  /** Puts blobs without a log entry. Only while content is received. */
+  putBlobs(blobs: readonly StoredBlob[]): Promise<void>
+
+  /**
+   * Makes an empty engine one whose entries before `firstIndex` are all checkpointed and forgotten:
+   * the next append begins there.
+   */
+  beginAt(firstIndex: number): Promise<void>
+}
+
+export interface StoredBlob {
+  readonly key: string
+  readonly bytes: Uint8Array
+}
+
 /** What a freshly opened engine holds. An empty one: indexes 0, no tables. */
 export interface EnginePosition {
   /** Index of the last durable log entry; 0 when nothing was ever written. */

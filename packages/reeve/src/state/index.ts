@@ -8,7 +8,9 @@ export type {
   CheckpointRow,
   EnginePosition,
   LogEntry,
+  MovableEngine,
   StorageEngine,
+  StoredBlob,
   StoredRow,
 } from './engine.ts'
 export { organizationOfEvent } from './events.ts'

@@ -1,5 +1,5 @@
 import type { MetricGauge, MetricsReport } from '@reeve/contract'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { Gauge, Histogram, Registry } from 'prom-client'
 import type { Clock } from '../../kit/clock.ts'
 import { isoFromMs } from '../../kit/duration.ts'
@@ -46,12 +46,8 @@ export class Metrics {
   }
 
   /** By route, never by path: an id in a label would make one series per job. */
-  observe(request: FastifyRequest, reply: FastifyReply): void {
-    const labels = {
-      route: request.routeOptions.url ?? 'unmatched',
-      method: request.method,
-      status: String(reply.statusCode),
-    }
+  observe(route: string, reply: FastifyReply): void {
+    const labels = { route, method: reply.request.method, status: String(reply.statusCode) }
     const seconds = reply.elapsedTime / 1000
     this.#requests.observe(labels, seconds)
     this.#samples.add({

@@ -12,21 +12,21 @@ import {
 } from '../../model/index.ts'
 import { jobVersionKey, namespacedKey, type Store } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
-import { jsonText } from '../answer.ts'
+import { jsonBytes } from '../answer.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { listAnswer } from './list-answer.ts'
 import { RecentTexts } from './recent-texts.ts'
 import { anyone, inNamespace } from './requirements.ts'
 import { visible, walkGroup, walkIds, type Walk } from './walks.ts'
 
-/** Four kilobytes each, mostly. */
+/** Ten kilobytes each, mostly. */
 const RECENT_RECORDS_MAX = 512
 
 const ALLOCATION_FILTER = { kinds: fieldKindsFromSchema(Allocation) }
 
 /** Spec W: Allocations, the reads. */
 export function allocationEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
-  const records = new RecentTexts(RECENT_RECORDS_MAX, recordText)
+  const records: RecentRecords = new RecentTexts(RECENT_RECORDS_MAX, toldRecord)
   return [
     read(v1Routes.listAllocations, inNamespace('read-job'), (request) =>
       listAllocations(store, request),
@@ -41,13 +41,39 @@ function jobOfAllocation(store: Store, row: AllocationRow) {
 }
 
 /** The allocation with its job. The job is half of it, and its text goes in as it is stored. */
-export function allocationText(
-  { tables }: Store,
-  row: AllocationRow,
-  record = recordText(row),
-): string {
+export function allocationText(store: Store, row: AllocationRow): string {
+  return joined(recordText(row), jobTextOf(store, row))
+}
+
+function joined(record: string, job: string): string {
+  return `${record.slice(0, -1)},"Job":${job}}`
+}
+
+function jobTextOf({ tables }: Store, row: AllocationRow): string {
   const key = jobVersionKey(row.Namespace, row.JobID, row.JobVersion)
-  return `${record.slice(0, -1)},"Job":${tables.job_versions.bodyOf(key) ?? 'null'}}`
+  return tables.job_versions.bodyOf(key) ?? 'null'
+}
+
+/** An allocation as it was last told. Its job changes on its own, with its status. */
+interface ToldRecord {
+  readonly record: string
+  job: string
+  bytes: Buffer
+}
+
+type RecentRecords = RecentTexts<AllocationRow, ToldRecord>
+
+function toldRecord(row: AllocationRow): ToldRecord {
+  return { record: recordText(row), job: '', bytes: Buffer.alloc(0) }
+}
+
+function allocationBytes(store: Store, row: AllocationRow, told: ToldRecord): Buffer {
+  const job = jobTextOf(store, row)
+  if (told.job !== job) {
+    told.job = job
+    told.bytes = Buffer.from(joined(told.record, job))
+  }
+  return told.bytes
 }
 
 function recordText(row: AllocationRow): string {
@@ -95,7 +121,7 @@ function walkOf(
 
 /** Reference §2.5: what the caller may not read does not exist for it. */
 function readAllocation(
-  { store, records }: { readonly store: Store; readonly records: RecentTexts<AllocationRow> },
+  { store, records }: { readonly store: Store; readonly records: RecentRecords },
   { caller, params }: RequestOf<typeof v1Routes.readAllocation>,
 ): Result<ReadPlan, Refusal> {
   const id = checkUuid('alloc', params.alloc_id)
@@ -108,7 +134,7 @@ function readAllocation(
       const row = allocations.find(id.value)
       if (row === undefined || !caller.grants.allows(row.Namespace, 'read-job'))
         return err(refusal('alloc-not-found', 'alloc not found'))
-      return ok(jsonText(allocationText(store, row, records.of(row))))
+      return ok(jsonBytes(allocationBytes(store, row, records.of(row))))
     },
   })
 }

@@ -1,4 +1,4 @@
-import { v1Routes, type LogType } from '@reeve/contract'
+import { v1Routes, type Job, type LogType } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
@@ -33,9 +33,13 @@ function stream(
   const from = position(query)
   if (!from.ok) return from
   const jobId = params.job_id
-  if (!store.tables.jobs.has(namespacedKey(namespace, jobId)))
-    return err(refusal('job-not-found', 'job not found'))
-  const question = { namespace, jobId, task: query.task ?? '', types: types.value }
+  const job = store.tables.jobs.find(namespacedKey(namespace, jobId))
+  if (job === undefined) return err(refusal('job-not-found', 'job not found'))
+  const task = query.task ?? ''
+  const question = { namespace, jobId, task, types: types.value }
+  // A task that a version before had still has its output.
+  const isKnown = hasTask(job, task) || jobLogSources(context, question).length > 0
+  if (!isKnown) return err(refusal('invalid-input', `unknown task name ${JSON.stringify(task)}`))
   const merge = new LogMerge({
     gateway,
     clock,
@@ -54,6 +58,10 @@ function stream(
   })
   merge.start()
   return ok({ body: { kind: 'stream', stream: merge.output, contentType: TEXT_TYPE } })
+}
+
+function hasTask({ TaskGroups }: Job, name: string): boolean {
+  return name === '' || (TaskGroups ?? []).some(({ Tasks }) => Tasks?.some((t) => t.Name === name))
 }
 
 function typesOf(text: string): Result<readonly LogType[], Refusal> {

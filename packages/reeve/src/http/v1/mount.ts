@@ -6,6 +6,7 @@ import type { Caller } from '../../acl/index.ts'
 import { Fault } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import type { Answer } from '../answer.ts'
 import { workloadActor } from '../audit/actors.ts'
 import type { AuditedWrite, AuditLog } from '../audit/audit-log.ts'
 import { runBlocking, wouldWait, type BlockingHost, type Wait } from '../blocking.ts'
@@ -103,33 +104,46 @@ interface Exchange {
  * which an answer may end, a tenth of what a small answer takes.
  */
 function handle(host: V1Host, ofPath: ReadonlyMap<Method, Mounted>, exchange: Exchange): void {
-  serve(host, ofPath, exchange).catch((thrown: unknown) =>
-    exchange.reply.send(thrown instanceof Error ? thrown : new Error(String(thrown))),
-  )
+  const fail = (thrown: unknown): void =>
+    void exchange.reply.send(thrown instanceof Error ? thrown : new Error(String(thrown)))
+  try {
+    serve(host, ofPath, exchange)?.catch(fail)
+  } catch (thrown) {
+    fail(thrown)
+  }
 }
 
-async function serve(
+/** Undefined when it is answered already: most reads wait for nothing. */
+function serve(
   host: V1Host,
   ofPath: ReadonlyMap<Method, Mounted>,
   exchange: Exchange,
-): Promise<void> {
+): Promise<void> | undefined {
   const { request, reply } = exchange
   // Fastify answers HEAD through GET; the contract's methods are the ones of EVERY_METHOD.
   const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
   const mounted = ofPath.get(method)
-  if (mounted === undefined) return void refuseMethod(reply, methodsOf(ofPath))
+  if (mounted === undefined) return answered(refuseMethod(reply, methodsOf(ofPath)))
   const parsed = parseRequest(host, mounted, exchange)
-  if (!parsed.ok) return void sendRefusal(reply, parsed.error)
+  if (!parsed.ok) return answered(sendRefusal(reply, parsed.error))
   const { endpoint } = mounted
-  if (endpoint.kind === 'write') {
-    const written = await runWrite(host, { endpoint, parsed: parsed.value, exchange })
-    // A refusal tells of the state too: of a job that exists, or has another index.
-    if (!written.ok) await host.store.settled()
-    if (!written.ok) return void sendRefusal(reply, written.error)
-    void reply.header(HEADERS.index, String(written.value.index))
-    return void sendAnswer(reply, written.value.answer, parsed.value.query)
-  }
-  await serveRead(host, { endpoint, parsed: parsed.value, exchange })
+  return endpoint.kind === 'write'
+    ? serveWrite(host, { endpoint, parsed: parsed.value, exchange })
+    : serveRead(host, { endpoint, parsed: parsed.value, exchange })
+}
+
+function answered(_: FastifyReply): undefined {
+  return undefined
+}
+
+async function serveWrite(host: V1Host, write: WriteExchange): Promise<void> {
+  const { reply } = write.exchange
+  const written = await runWrite(host, write)
+  // A refusal tells of the state too: of a job that exists, or has another index.
+  if (!written.ok) await host.store.settled()
+  if (!written.ok) return void sendRefusal(reply, written.error)
+  void reply.header(HEADERS.index, String(written.value.index))
+  sendAnswer(reply, written.value.answer, write.parsed.query)
 }
 
 interface WriteExchange {
@@ -172,20 +186,55 @@ interface ReadExchange {
   readonly exchange: Exchange
 }
 
-async function serveRead(host: V1Host, read: ReadExchange): Promise<void> {
+function serveRead(host: V1Host, read: ReadExchange): Promise<void> | undefined {
   const { reply, request } = read.exchange
-  const plan = read.endpoint.plan(read.parsed)
-  if (!plan.ok) return void sendRefusal(reply, plan.error)
+  const planned = read.endpoint.plan(read.parsed)
+  if (!planned.ok) return answered(sendRefusal(reply, planned.error))
+  const plan = planned.value
   const wait = waitOf(read)
-  const isDue = wasAskedAgain(request.raw) || !wouldWait(wait, plan.value)
-  if (!isDue && parkConnection(host, { wait, plan: plan.value }, read.exchange)) return
-  if (!isDue) await holdConnection(host, { wait, plan: plan.value }, request.raw.socket)
-  let index = plan.value.index()
-  let answer = await plan.value.answer()
-  if (!(await isDurable(host, plan.value))) {
-    index = plan.value.index()
-    answer = await plan.value.answer()
-  }
+  const isDue = wasAskedAgain(request.raw) || !wouldWait(wait, plan)
+  if (!isDue && parkConnection(host, { wait, plan }, read.exchange)) return undefined
+  if (!isDue)
+    return holdConnection(host, { wait, plan }, request.raw.socket).then(() =>
+      readDurably(host, read, plan),
+    )
+  return readDurably(host, read, plan)
+}
+
+/** In one turn where it can be: each promise on the way takes as long as the read itself. */
+function readDurably(host: V1Host, read: ReadExchange, plan: ReadPlan): Promise<void> | undefined {
+  const index = plan.index()
+  const answer = plan.answer()
+  const isSettled = plan.watch.length === 0 || host.store.durableIndex === host.store.index
+  if (answer instanceof Promise || !isSettled)
+    return readWaiting(host, read, { plan, index, answer })
+  sendRead(host, read, { index, answer })
+  return undefined
+}
+
+interface Reading {
+  readonly plan: ReadPlan
+  readonly index: number
+  readonly answer: ReturnType<ReadPlan['answer']>
+}
+
+async function readWaiting(
+  host: V1Host,
+  read: ReadExchange,
+  { plan, index, answer }: Reading,
+): Promise<void> {
+  const known = await answer
+  if (await isDurable(host, plan)) sendRead(host, read, { index, answer: known })
+  else sendRead(host, read, { index: plan.index(), answer: await plan.answer() })
+}
+
+interface ReadResult {
+  readonly index: number
+  readonly answer: Result<Answer, Refusal>
+}
+
+function sendRead(host: V1Host, read: ReadExchange, { index, answer }: ReadResult): void {
+  const { reply } = read.exchange
   // Reference §1.3: a 404 of a read carries these too. Never 0: a client could not block on it
   // (§1.4).
   if (read.endpoint.route.blocking === true)
@@ -347,11 +396,15 @@ export function isOwnRegion(own: string, raw: RawQuery): boolean {
   return region === '' || region === GLOBAL_REGION || region === own
 }
 
+const TOKEN_HEADER = HEADERS.token.toLowerCase()
+
 /** Reference §1.1: the token header, then `Authorization: Bearer`. */
 export function secretOf(request: Pick<IncomingMessage, 'headers'>): string | undefined {
-  const header = first(request.headers[HEADERS.token.toLowerCase()]).trim()
+  const header = first(request.headers[TOKEN_HEADER]).trim()
   if (header !== '') return header
-  const [scheme, secret] = (request.headers.authorization ?? '').trim().split(/\s+/)
+  const { authorization } = request.headers
+  if (authorization === undefined) return undefined
+  const [scheme, secret] = authorization.trim().split(/\s+/)
   return scheme?.toLowerCase() === 'bearer' ? secret : undefined
 }
 

@@ -1,18 +1,18 @@
 /**
- * The texts that were made last, by the row they were made from: who watches an allocation reads it
+ * The texts (or what else is made of a row) that were made last, by the row they were made from: who watches an allocation reads it
  * again and again, and a row is another object when it has changed.
  */
-export class RecentTexts<Row extends object> {
+export class RecentTexts<Row extends object, Made = string> {
   readonly #max: number
-  readonly #make: (row: Row) => string
-  readonly #texts = new Map<Row, string>()
+  readonly #make: (row: Row) => Made
+  readonly #texts = new Map<Row, Made>()
 
-  constructor(max: number, make: (row: Row) => string) {
+  constructor(max: number, make: (row: Row) => Made) {
     this.#max = max
     this.#make = make
   }
 
-  of(row: Row): string {
+  of(row: Row): Made {
     const known = this.#texts.get(row)
     if (known !== undefined) return known
     const text = this.#make(row)

@@ -22,7 +22,7 @@ export function refuseMethod(reply: FastifyReply, allowed: readonly string[]): F
 const STREAMED_CHARS = 4 * 1024 * 1024
 
 export function sendAnswer(reply: FastifyReply, answer: Answer, query: object): FastifyReply {
-  void reply.code(answer.status ?? 200)
+  if (answer.status !== undefined) void reply.code(answer.status)
   if (answer.headers !== undefined) void reply.headers(answer.headers)
   if (answer.nextToken !== undefined) void reply.header(HEADERS.nextToken, answer.nextToken)
   const { body } = answer
@@ -31,13 +31,18 @@ export function sendAnswer(reply: FastifyReply, answer: Answer, query: object): 
   if (body.kind === 'text') return reply.type(body.contentType).send(body.text)
   // With a serializer of its own a text keeps its type; else Fastify adds a charset, which JSON has
   // not.
-  void reply.type('application/json').serializer((text: string) => text)
+  void reply.type('application/json').serializer(asItIs)
   if ('pretty' in query && query.pretty === true) return reply.send(prettyJson(answer))
   if (body.kind === 'json') return reply.send(asPayload(JSON.stringify(body.value)))
   if (body.kind === 'json-text') return reply.send(asPayload(body.text))
+  if (body.kind === 'json-bytes') return reply.send(body.bytes)
   const chars = body.items.reduce((sum, item) => sum + item.length, 0)
   if (chars < STREAMED_CHARS) return reply.send(asPayload(`[${body.items.join(',')}]`))
   return reply.send(Readable.from(listPieces(body.items)))
+}
+
+function asItIs(text: string): string {
+  return text
 }
 
 const BYTES_CHARS_MIN = 1_024
@@ -92,6 +97,8 @@ function valueOf(body: Answer['body']): unknown {
       return body.value
     case 'json-text':
       return JSON.parse(body.text)
+    case 'json-bytes':
+      return JSON.parse(body.bytes.toString())
     case 'json-items':
       return body.items.map((item): unknown => JSON.parse(item))
     default:

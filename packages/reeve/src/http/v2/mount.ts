@@ -31,6 +31,8 @@ export interface V2Host {
   readonly refusedIn: (caller: GovernanceCaller, params: PathParams) => string
   /** Undefined when the lists can be paged; else until they can, without holding up anybody. */
   readonly warmLists: () => Promise<void> | undefined
+  /** Scheme and host of links in lists; those of the request when empty. */
+  readonly externalUrl: string
 }
 
 type PathParams = Readonly<Record<string, string>>
@@ -229,7 +231,7 @@ async function run(host: V2Host, mounted: Mounted, asked: Asked): Promise<Outcom
 
 async function decide(host: V2Host, mounted: Mounted, asked: Asked): Promise<Outcome> {
   const { guard } = mounted.options
-  const parts = partsOf(asked)
+  const parts = partsOf(asked, host.externalUrl)
   const guarded = guard?.({ ...parts, body: {} })
   if (guarded !== undefined && !guarded.ok) {
     const write = auditedWrite(host, mounted, asked)
@@ -273,7 +275,10 @@ function paramsOf(request: FastifyRequest): PathParams {
   return request.params as PathParams
 }
 
-function partsOf({ request, caller, query }: Asked): Omit<V2Request<Route>, 'body'> {
+function partsOf(
+  { request, caller, query }: Asked,
+  externalUrl: string,
+): Omit<V2Request<Route>, 'body'> {
   return {
     // find-my-way gives decoded texts, under the names of the route's path.
     params: request.params as V2Request<Route>['params'],
@@ -283,19 +288,20 @@ function partsOf({ request, caller, query }: Asked): Omit<V2Request<Route>, 'bod
     page: query.page,
     includes: query.includes,
     headers: request.headers,
-    address: addressOf(request),
+    address: addressOf(request, externalUrl),
   }
 }
 
-/** Reference §1.1: links of a collection are full URLs. */
-function addressOf(request: FastifyRequest): Address {
+/** Reference §1.1: links of a collection are full URLs, as whoever asks can follow them. */
+function addressOf(request: FastifyRequest, externalUrl: string): Address {
   const [path = ''] = request.url.split('?')
   const query = Object.entries(queryOf(request)).flatMap(([name, value]) =>
     name.startsWith('page[')
       ? []
       : [value ?? ''].flat().map((one): [string, string] => [name, one]),
   )
-  return { base: `${request.protocol}://${request.host}${path}`, query }
+  const origin = externalUrl || `${request.protocol}://${request.host}`
+  return { base: `${origin}${path}`, query }
 }
 
 async function readBody(

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setUpBrowser, type BrowserMachine } from './setup/web-browser.mjs'
+
+/** A machine that only notes what is done to it. */
+function aMachine(facts: {
+  readonly has?: boolean
+  readonly isRoot?: boolean
+  readonly wasTried?: boolean
+  readonly complaint?: string
+}): BrowserMachine & { readonly notes: string[] } {
+  const notes: string[] = []
+  return {
+    notes,
+    has: () => facts.has ?? false,
+    canInstall: () => facts.isRoot ?? true,
+    wasTried: () => facts.wasTried ?? false,
+    noteTried: () => notes.push('tried'),
+    apt: (args) => {
+      notes.push(args.filter((arg) => !arg.startsWith('-') && !arg.includes('=')).join(' '))
+      return Promise.resolve(facts.complaint)
+    },
+    say: (sentence) => notes.push(sentence),
+  }
+}
+
+const INSTALLING = 'Installing chromium for the tests of the web UI…'
+const CASES = [
+  { name: 'there is one', facts: { has: true }, notes: [] },
+  { name: 'nobody may install it', facts: { isRoot: false }, notes: [] },
+  { name: 'it failed today', facts: { wasTried: true }, notes: [] },
+  {
+    name: 'it is missing',
+    facts: {},
+    notes: [INSTALLING, 'update', 'install chromium', 'install chromium'],
+  },
+  {
+    name: 'the network is away',
+    facts: { complaint: 'no network' },
+    notes: [
+      INSTALLING,
+      'update',
+      'tried',
+      'The web UI is not tested in a browser: apt-get could not install chromium (no network).',
+    ],
+  },
+]
+
+for (const { name, facts, notes } of CASES)
+  test(`a browser for the tests when ${name}`, async () => {
+    const machine = aMachine(facts)
+    await setUpBrowser('/nowhere', machine)
+    assert.deepEqual(machine.notes, notes)
+  })
