@@ -5,6 +5,7 @@ import { canonicalizeNetwork } from './canonicalize-network.ts'
 import { canonicalizeScaling } from './canonicalize-scaling.ts'
 import { canonicalizeService } from './canonicalize-service.ts'
 import { canonicalizeTask } from './canonicalize-task.ts'
+import { withSignals } from './signal-constraint.ts'
 import {
   disconnectStrategy,
   ephemeralDisk,
@@ -31,10 +32,13 @@ export function canonicalizeGroup(input: Input<TaskGroup>, job: JobParent): Task
   const restart = restartPolicy(layers)
   const target = { Namespace: job.namespace, Job: job.id, Group: name }
   const parent = { job: job.name, namespace: job.namespace, group: name, restart, target }
+  const tasks = (input.Tasks ?? []).map((task) => canonicalizeTask(task, parent))
+  const rules = placementRules(input)
   return {
     Name: name,
     Count: count,
-    ...placementRules(input),
+    ...rules,
+    Constraints: withSignals(rules.Constraints, tasks),
     RestartPolicy: restart,
     ReschedulePolicy: reschedulePolicy(layers),
     Migrate: migrateStrategy(layers),
@@ -54,7 +58,7 @@ export function canonicalizeGroup(input: Input<TaskGroup>, job: JobParent): Task
     Volumes: mapOrNull(input.Volumes, volume),
     Discovery: canonicalizeDiscovery(input.Discovery),
     Meta: textMapOrNull(input.Meta),
-    Tasks: (input.Tasks ?? []).map((task) => canonicalizeTask(task, parent)),
+    Tasks: tasks,
   }
 }
 
