@@ -21,6 +21,8 @@ import { nodeCommands } from './node/commands.ts'
 import { operatorCommands } from './operator/commands.ts'
 import { searchCommands } from './search/commands.ts'
 import { serviceCommands } from './service/commands.ts'
+import { snapshotCommands } from './snapshot/commands.ts'
+import { topCommands } from './top/commands.ts'
 import { uiCommands } from './ui/commands.ts'
 import { varCommands } from './var/commands.ts'
 
@@ -38,6 +40,8 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...aclCommands,
   ...eventCommands,
   ...operatorCommands,
+  ...snapshotCommands,
+  ...topCommands,
   ...searchCommands,
   ...uiCommands,
   ...orgCommands,
@@ -71,6 +75,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   event: 'Events: follow what changes.',
   operator: 'What only operators of the servers do.',
   'operator scheduler': 'Settings of the scheduler.',
+  'operator snapshot': 'Copies of the whole state, to keep and to bring back.',
   system: 'Repairs of the whole system.',
   'system reconcile': 'Work out again what is counted.',
   server: 'The servers.',

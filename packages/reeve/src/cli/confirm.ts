@@ -1,14 +1,16 @@
 import type { Invocation } from './command.ts'
 import { CommandFailure } from './failure.ts'
+import type { CliHost } from './host.ts'
+
+interface Asking extends Pick<Invocation, 'flags' | 'signal'> {
+  readonly host: Pick<CliHost, 'input' | 'isTerminal' | 'err'>
+}
 
 /**
  * Asks before something that cannot be undone, unless `--yes` was given. Where nobody can answer,
  * the command fails and says how to be sure.
  */
-export async function confirm(
-  { flags, host, signal }: Invocation,
-  question: string,
-): Promise<void> {
+export async function confirm({ flags, host, signal }: Asking, question: string): Promise<void> {
   if (flags.has('yes')) return
   if (host.input.isTTY !== true || !host.isTerminal) {
     throw new CommandFailure(`${question} There is nobody to ask.`, {

@@ -34,6 +34,8 @@ export interface CliHost extends Terminal {
   onResize(listener: () => void): () => void
   /** Lets every byte pass the terminal unchanged, both ways, until the function is called. */
   rawTerminal?(): () => void
+  /** Calls the listener when the process is ended, however that comes; likewise. */
+  onEnd?(listener: () => void): () => void
 }
 
 const COLUMNS_DEFAULT = 80
@@ -52,7 +54,7 @@ export function processHost(): CliHost {
     get input() {
       return process.stdin
     },
-    isTerminal: stdout.isTTY === true,
+    isTerminal: stdout.isTTY,
     columns: () => stdout.columns || COLUMNS_DEFAULT,
     rows: () => stdout.rows || ROWS_DEFAULT,
     nowMs: () => Date.now(),
@@ -68,6 +70,26 @@ export function processHost(): CliHost {
       return () => void stdout.off('resize', listener)
     },
     rawTerminal,
+    onEnd,
+  }
+}
+
+/** Signals that end a process without a word, and what shells tell of them. */
+const ENDING = { SIGTERM: 143, SIGHUP: 129 } as const
+
+function onEnd(listener: () => void): () => void {
+  const endings = Object.entries(ENDING).map(([signal, code]) => {
+    const end = (): never => process.exit(code)
+    process.on(signal, end)
+    return () => void process.off(signal, end)
+  })
+  process.on('exit', listener)
+  // Before the runtime writes what went wrong.
+  process.on('uncaughtExceptionMonitor', listener)
+  return () => {
+    for (const forget of endings) forget()
+    process.off('exit', listener)
+    process.off('uncaughtExceptionMonitor', listener)
   }
 }
 

@@ -10,6 +10,8 @@ export async function inputBytes(
 ): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let length = 0
+  // Somebody who forgot to type anything leaves with one Ctrl-C.
+  signal.addEventListener('abort', () => host.input.destroy?.(), { once: true })
   for await (const part of host.input) {
     signal.throwIfAborted()
     const bytes = typeof part === 'string' ? new TextEncoder().encode(part) : part

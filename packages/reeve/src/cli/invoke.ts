@@ -115,7 +115,7 @@ async function invocationOf(parts: InvocationParts): Promise<Invocation> {
   return { args: call.args, flags, client, settings, output, host, signal }
 }
 
-/** An address or a token that cannot be one is a mistake of whoever wrote it, not of the program. */
+/** An address or token that cannot be one is a mistake of whoever wrote it. */
 function clientOf({ sources }: ConnectionSettings, create: () => Client): Client {
   try {
     return create()

@@ -45,7 +45,7 @@ function tellRefusal(error: ApiError, settings: ConnectionSettings): Told {
         ? { code: EXIT_CODES.refusedByPolicy, what, next: policyHint(what) }
         : { code: EXIT_CODES.denied, what, next: deniedHint(error, settings) }
     case 404:
-      return { code: EXIT_CODES.missing, what, next: missingHint(settings) }
+      return { code: EXIT_CODES.missing, what, next: missingHint(error, settings) }
     case 409:
       return { code: EXIT_CODES.conflict, what, next: CONFLICT_HINT }
     default:
@@ -76,12 +76,17 @@ function policyHint(said: string): string {
 
 function deniedHint(error: ApiError, settings: ConnectionSettings): string {
   if (settings.token === undefined) return tokenHint(settings)
-  const needs = needsOf(error)
-  const where = `in namespace "${settings.namespace ?? 'default'}"`
-  const lacks = needs === undefined ? `a capability for this ${where}` : `${needs}, ${where}`
+  const needs = needsOf(error) ?? 'a right that this needs'
+  const isInNamespace = needs.includes('namespace:')
+  const where = isInNamespace ? `, in namespace "${settings.namespace ?? 'default'}"` : ''
   const who = `The token (from ${settings.sources.token})`
+  const shows = isGovernance(error) ? '' : ': "reeve acl token self" shows what it may do'
   // Servers do not tell a token that they do not know from one that may not.
-  return `${who} lacks ${lacks}, or is not known there: "reeve acl token self" shows what it may do.`
+  return `${who} lacks ${needs}${where}, or is not known there${shows}.`
+}
+
+function isGovernance({ message }: ApiError): boolean {
+  return message.includes(` ${v2.BASE_PATH}/`)
 }
 
 /** What the route of the call asks for; its message begins with method and path. */
@@ -101,7 +106,9 @@ function tokenHint({ token, sources }: ConnectionSettings): string {
         '"reeve login" takes another one.'
 }
 
-function missingHint({ namespace }: ConnectionSettings): string {
+function missingHint(error: ApiError, { namespace }: ConnectionSettings): string {
+  // Governance does not tell what is not there from what the token may not see.
+  if (isGovernance(error)) return 'It does not exist, or the token may not see it.'
   const where = `Looked in namespace "${namespace ?? 'default'}"`
   return `${where}: --namespace or REEVE_NAMESPACE choose another.`
 }

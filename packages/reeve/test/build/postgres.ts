@@ -30,7 +30,9 @@ interface PostgresOptions {
   readonly port?: number
 }
 
-/** A throw-away PostgreSQL with its own directory, reached by a socket in it. Syncs as in earnest. */
+/**
+ * A throw-away PostgreSQL with its own directory, reached by a socket in it. Syncs as in earnest.
+ */
 export async function startPostgres(options: PostgresOptions = {}): Promise<TestPostgres> {
   const programs = findPrograms()
   if (programs === undefined) throw new Error(whyNoPostgres())

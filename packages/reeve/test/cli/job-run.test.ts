@@ -178,6 +178,19 @@ test('job files', async (t) => {
   })
 
   await t.test(
+    'job run: a batch job that fails at once ends it with 1, one that runs with 0',
+    async () => {
+      const job = aJobText({ id: 'broken', type: 'batch', group: FAILS_ONCE })
+      const broken = job.replace('"/bin/sh"', '"/does/not/exist"')
+      const { code, err } = await reeve.run('job run -', { input: broken })
+      assert.equal(code, EXIT_CODES.failed)
+      assert.match(err, new RegExp(`^Allocation ${ID} is failed: task "main": .*/does/not/exist`))
+      const out = await reeve.ok('job run -', { input: aJobText({ id: 'working', type: 'batch' }) })
+      assert.match(out, / is running\.\n$/)
+    },
+  )
+
+  await t.test(
     'job promote: lets canaries take over, which job run leaves to a person',
     async () => {
       const update = 'min_healthy_time = "0s"\ncanary = 1\nauto_promote = false'
@@ -234,6 +247,9 @@ test('job files', async (t) => {
     assert.deepEqual({ code, err }, { code: EXIT_CODES.unread, err: '' })
   })
 })
+
+const FAILS_ONCE =
+  'restart {\n attempts = 0\n mode = "fail"\n}\nreschedule {\n attempts = 0\n unlimited = false\n}'
 
 const NEVER_HEALTHY =
   'min_healthy_time = "10m"\nhealthy_deadline = "20m"\nprogress_deadline = "30m"'

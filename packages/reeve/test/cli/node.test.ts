@@ -100,13 +100,14 @@ test('node, eval and deployment', async (t) => {
     assert.equal(status.code, 9)
     assert.match(status.out, /Group "group": 1 instance has no place\.\n/)
     assert.match(status.out, new RegExp(`"reeve eval explain ${id.slice(0, 8)}"`))
-    const said = await reeve.ok(`eval explain ${id}`)
-    assert.match(said, /Group "group": 0 of 1 placed, 1 not\n/)
-    assert.match(said, / {2}What would help:\n {4}- /)
-    assert.match(await reeve.ok(`eval explain --by node --limit 5 ${id}`), / {4}one:\n {6}- /)
-    const read: { JobID: string } = JSON.parse(await reeve.ok(`eval explain --json ${id}`))
+    const said = await reeve.run(`eval explain ${id.slice(0, 8)}`)
+    assert.equal(said.code, 9)
+    assert.match(said.out, /Group "group": 0 of 1 placed, 1 not\.\n/)
+    assert.match(said.out, / {2}What would place it:\n/)
+    const byNode = await reeve.run(`eval explain --by-node --limit 5 ${id}`)
+    assert.match(byNode.out, /\(one\):\n/)
+    const read: { JobID: string } = JSON.parse((await reeve.run(`eval explain --json ${id}`)).out)
     assert.equal(read.JobID, 'big')
-    assert.equal((await reeve.run(`eval explain --by moon ${id}`)).code, 2)
     await reeve.client.v1.stopJob({ params: { job_id: 'big' }, query: { purge: true } })
   })
 
@@ -217,6 +218,17 @@ test('node, eval and deployment', async (t) => {
       const { data } = await reeve.client.v1.listJobAllocations({ params })
       return data.some(({ ClientStatus }) => ClientStatus === 'running') || undefined
     })
+    const leaving = new AbortController()
+    const ended = await reeve.run('node drain --enable --no-deadline one', {
+      signal: leaving.signal,
+      onWritten: () => leaving.abort(),
+    })
+    assert.equal(ended.code, 130)
+    assert.equal(
+      ended.err,
+      'The drain goes on without being watched. To watch it again:\n\n' +
+        `  reeve node drain --monitor ${short}\n`,
+    )
     const left = await reeve.run('node drain --enable --no-deadline --detach one')
     assert.equal(left.code, 0)
     assert.equal(left.err, `Watch it with "reeve node drain --monitor ${short}".\n`)

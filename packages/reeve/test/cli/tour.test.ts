@@ -56,30 +56,34 @@ async function programOnPath(directory: string): Promise<string> {
   return folder
 }
 
-test('README: the tour prints what the page says, word for word', { skip: noTerminal }, async (t) => {
-  const blocks = tourOf(await readFile(join(ROOT, 'README.md'), 'utf8'))
-  assert.ok(blocks.length > 5, `${blocks.length} blocks`)
-  const reeve = await aCommandLine(t, ['--node-name', 'laptop'])
-  // Tasks outlive their agent; the tour may end half-way.
-  t.after(() => endJob(reeve.client, 'example').catch(() => undefined))
-  const marked = blocks.map(({ script }) => `printf '${MARK}'\n${script}`).join('')
-  await writeFile(join(reeve.directory, 'tour.sh'), `${marked}printf '${MARK}'\n`)
-  // In a terminal, as a person sees it, but with nobody who types.
-  const terminal = await aTerminal(t, 'bash tour.sh < /dev/null', {
-    rows: 50,
-    columns: 100,
-    directory: reeve.directory,
-    environment: {
-      PATH: `${await programOnPath(reeve.directory)}:${process.env['PATH'] ?? ''}`,
-      HOME: reeve.directory,
-      TMPDIR: reeve.directory,
-      REEVE_ADDR: reeve.address,
-    },
-  })
-  assert.equal(await terminal.ended, 0)
-  const [, ...printed] = terminal.screen().split(MARK)
-  for (const [i, { script, output }] of blocks.entries()) {
-    const shown = new ScreenBuffer().write(printed[i] ?? '').text()
-    assert.equal(settled(shown), settled(output), `what this prints:\n${script}`)
-  }
-})
+test(
+  'README: the tour prints what the page says, word for word',
+  { skip: noTerminal },
+  async (t) => {
+    const blocks = tourOf(await readFile(join(ROOT, 'README.md'), 'utf8'))
+    assert.ok(blocks.length > 5, `${blocks.length} blocks`)
+    const reeve = await aCommandLine(t, ['--node-name', 'laptop'])
+    // Tasks outlive their agent; the tour may end half-way.
+    t.after(() => endJob(reeve.client, 'example').catch(() => undefined))
+    const marked = blocks.map(({ script }) => `printf '${MARK}'\n${script}`).join('')
+    await writeFile(join(reeve.directory, 'tour.sh'), `${marked}printf '${MARK}'\n`)
+    // In a terminal, as a person sees it, but with nobody who types.
+    const terminal = await aTerminal(t, 'bash tour.sh < /dev/null', {
+      rows: 50,
+      columns: 100,
+      directory: reeve.directory,
+      environment: {
+        PATH: `${await programOnPath(reeve.directory)}:${process.env['PATH'] ?? ''}`,
+        HOME: reeve.directory,
+        TMPDIR: reeve.directory,
+        REEVE_ADDR: reeve.address,
+      },
+    })
+    assert.equal(await terminal.ended, 0)
+    const [, ...printed] = terminal.screen().split(MARK)
+    for (const [i, { script, output }] of blocks.entries()) {
+      const shown = new ScreenBuffer().write(printed[i] ?? '').text()
+      assert.equal(settled(shown), settled(output), `what this prints:\n${script}`)
+    }
+  },
+)

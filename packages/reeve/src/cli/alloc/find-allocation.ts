@@ -70,7 +70,7 @@ export function chosenTask(allocation: AllocationStub, given: string | undefined
 }
 
 /** Names of the tasks, in their order. */
-export function tasksOf({ TaskStates, TaskResources }: AllocationStub): readonly string[] {
+function tasksOf({ TaskStates, TaskResources }: AllocationStub): readonly string[] {
   return Object.keys({ ...TaskResources, ...TaskStates }).toSorted()
 }
 

@@ -49,11 +49,11 @@ export const evalCommands: readonly CommandSpec[] = [
     summary: 'Say why instances were not placed, and the smallest change that would place them.',
     examples: [
       { line: 'reeve eval explain 5964', says: 'nodes of one kind together' },
-      { line: 'reeve eval explain --by node --limit 100 5964', says: 'each node by itself' },
+      { line: 'reeve eval explain --by-node --limit 100 5964', says: 'each node by itself' },
     ],
     args: [EVAL],
     flags: [
-      { usage: '--by <SCOPE>', help: '"class" for nodes of one kind together, or "node"' },
+      { usage: '--by-node', help: 'each node by itself, not nodes of one kind together' },
       { usage: '--limit <NUMBER>', help: 'refusals shown for each group (default: 20)' },
     ],
     isRead: true,

@@ -2,7 +2,7 @@ export const EXAMPLE_KINDS = ['service', 'batch', 'periodic', 'parameterized', '
 
 /** They run on any node that has /bin/sh and the raw_exec driver, as `reeve agent --dev` has. */
 export const EXAMPLE_JOBS: Readonly<Record<(typeof EXAMPLE_KINDS)[number], string>> = {
-  service: `# A service: instances that are kept running and replaced one by one when the job changes.
+  service: `# A service: instances that are kept running, and replaced one by one when it changes.
 # docs/job-files.md explains the language.
 
 variable "count" {
@@ -105,7 +105,7 @@ job "example" {
   }
 }
 `,
-  parameterized: `# A parameterized job: "reeve job dispatch" makes an instance of it, with a payload and metadata.
+  parameterized: `# A parameterized job: each "reeve job dispatch" makes an instance of it.
 
 job "example" {
   type        = "batch"

@@ -6,7 +6,7 @@ import { readJobFile } from '../job-file/read-job-file.ts'
 import { sections } from '../output/known-fields.ts'
 import { diffText } from '../plan/diff-text.ts'
 import { metricsText } from '../plan/metrics-text.ts'
-import { shellLine } from '../plan/shell-words.ts'
+import { fileWords, nextCommand } from '../plan/next-command.ts'
 import { isChanging, updatesText } from '../plan/updates-text.ts'
 import { isDenied, verdictsText } from '../plan/verdicts-text.ts'
 import { jobNamespace } from './job-namespace.ts'
@@ -92,27 +92,9 @@ function nextText(plan: Plan, invocation: Invocation): string {
   return `To run exactly this, if ${still}:\n\n  ${runCommand(invocation, index, [])}\n`
 }
 
-/** The line that runs what was planned; secrets of the environment are not repeated in it. */
-function runCommand(
-  { args, flags, settings }: Invocation,
-  index: number,
-  more: readonly string[],
-): string {
-  const named = (flag: string, values: readonly string[]) =>
-    values.flatMap((value) => [`--${flag}`, value])
-  const kept = ['address', 'namespace', 'region'].flatMap((name) => {
-    const value = flags.text(name)
-    return value === undefined ? [] : [`--${name}`, value]
-  })
-  return shellLine([
-    ...['reeve', 'job', 'run', '--check-index', String(index)],
-    ...more,
-    ...(settings.sources.token === '--token' ? ['--token', '…'] : []),
-    ...kept,
-    ...(flags.has('policy-override') ? ['--policy-override'] : []),
-    ...(flags.has('hcl1') ? ['--hcl1'] : []),
-    ...named('var', flags.texts('var')),
-    ...named('var-file', flags.texts('var-file')),
-    args[0] ?? '',
-  ])
+/** The line that runs what was planned; secrets are not repeated in it. */
+function runCommand(invocation: Invocation, index: number, more: readonly string[]): string {
+  const override = invocation.flags.has('policy-override') ? ['--policy-override'] : []
+  const words = ['job', 'run', '--check-index', String(index), ...more, ...override]
+  return nextCommand(invocation, [...words, ...fileWords(invocation)])
 }

@@ -3,7 +3,7 @@ import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure } from '../failure.ts'
 import { readJobFile, type ReadJob } from '../job-file/read-job-file.ts'
-import { shellLine } from '../plan/shell-words.ts'
+import { fileWords, nextCommand } from '../plan/next-command.ts'
 import { shortId } from '../output/table.ts'
 import { jobNamespace } from './job-namespace.ts'
 import { finishSubmission } from './submitted.ts'
@@ -11,8 +11,7 @@ import { finishSubmission } from './submitted.ts'
 /** `job run`: registers a job and watches it until it runs, or does not. */
 export async function runJobRun(invocation: Invocation): Promise<number> {
   const { client, output, args, flags } = invocation
-  const file = args[0] ?? ''
-  const read = await readJobFile(invocation, file)
+  const read = await readJobFile(invocation, args[0] ?? '')
   const body = requestOf(invocation, read)
   if (flags.has('output')) {
     invocation.host.out(`${JSON.stringify(body, null, 2)}\n`)
@@ -22,7 +21,7 @@ export async function runJobRun(invocation: Invocation): Promise<number> {
   const { data } = await client.v1
     .registerJob({ query: { namespace }, body })
     .catch((thrown: unknown) => {
-      throw told(thrown, file)
+      throw told(thrown, invocation)
     })
   const { EvalID, Warnings } = data
   if (Warnings !== '') output.note(`${output.paint('warning', 'Warnings')}\n${Warnings.trimEnd()}`)
@@ -32,7 +31,7 @@ export async function runJobRun(invocation: Invocation): Promise<number> {
     rollout: { namespace: namespace ?? 'default', jobId, evalId: EvalID },
     done:
       EvalID === ''
-        ? waitingText(read.job)
+        ? waitingText(invocation, { ...read.job, Namespace: namespace })
         : `Job "${jobId}" is registered (evaluation ${shortId(EvalID)}).`,
   })
 }
@@ -51,22 +50,30 @@ function requestOf({ flags }: Invocation, { job, submission }: ReadJob) {
 }
 
 /** Somebody was faster than the plan that was made. */
-function told(thrown: unknown, file: string): unknown {
+function told(thrown: unknown, invocation: Invocation): unknown {
   if (!(thrown instanceof ApiError) || thrown.status !== 409) return thrown
+  const plan = nextCommand(invocation, ['job', 'plan', ...fileWords(invocation)])
   return new CommandFailure(`${thrown.text.trim()}.`, {
     code: EXIT_CODES.conflict,
-    hint: `Somebody changed the job after it was planned. See what would happen now:\n\n  ${shellLine(['reeve', 'job', 'plan', file])}`,
+    hint: `Somebody changed the job after it was planned. See what would happen now:\n\n  ${plan}`,
   })
 }
 
+type WaitingJob = Pick<ReadJob['job'], 'ID' | 'Periodic' | 'ParameterizedJob'> & {
+  readonly Namespace: string | undefined
+}
+
 /** Jobs without an evaluation: they run at a time, or when they are told to. */
-function waitingText({ ID, Periodic, ParameterizedJob }: ReadJob['job']): string {
+function waitingText(invocation: Invocation, job: WaitingJob): string {
+  const { ID, Namespace, Periodic, ParameterizedJob } = job
+  const next = (...words: readonly string[]): string =>
+    nextCommand(invocation, ['job', ...words, ID], Namespace)
   const registered = `Job "${ID}" is registered.`
   if (ParameterizedJob !== null && ParameterizedJob !== undefined) {
-    return `${registered} Start an instance of it with:\n\n  reeve job dispatch ${ID}`
+    return `${registered} Start an instance of it with:\n\n  ${next('dispatch')}`
   }
   if (Periodic !== null && Periodic !== undefined) {
-    return `${registered} It is launched by its schedule; to launch it now:\n\n  reeve job periodic force ${ID}`
+    return `${registered} It is launched by its schedule; to launch it now:\n\n  ${next('periodic', 'force')}`
   }
   return `${registered} There was nothing to do.`
 }

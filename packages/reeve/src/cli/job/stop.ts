@@ -5,21 +5,30 @@ import { shortId } from '../output/table.ts'
 import { findJob } from './find-job.ts'
 import { finishSubmission } from './submitted.ts'
 
+type JobStub = Awaited<ReturnType<typeof findJob>>
+
 /** `job stop`: ends the allocations of jobs; `--purge` forgets the jobs as well. */
 export async function runJobStop(invocation: Invocation): Promise<number> {
+  const jobs: JobStub[] = []
+  for (const given of invocation.args) jobs.push(await findJob(invocation, given))
+  // A beginning may have meant another job, which is only noticed when this one is gone.
+  const guessed = jobs.filter(({ ID }, at) => ID !== invocation.args[at])
+  if (guessed.length > 0) await confirm(invocation, questionOf(guessed))
   let code: number = EXIT_CODES.ok
-  for (const given of invocation.args) {
-    const ended = await stopOne(invocation, given)
+  for (const job of jobs) {
+    const ended = await stopOne(invocation, job)
     if (code === EXIT_CODES.ok) code = ended
   }
   return code
 }
 
-async function stopOne(invocation: Invocation, given: string): Promise<number> {
+function questionOf(jobs: readonly JobStub[]): string {
+  const names = jobs.map(({ ID, Namespace }) => `"${ID}" of namespace "${Namespace}"`)
+  return `Stop job ${names.join(', ')}?`
+}
+
+async function stopOne(invocation: Invocation, { ID, Namespace }: JobStub): Promise<number> {
   const { client, flags } = invocation
-  const { ID, Namespace } = await findJob(invocation, given)
-  // A beginning may have meant another job, which is only noticed when this one is gone.
-  if (ID !== given) await confirm(invocation, `Stop job "${ID}" of namespace "${Namespace}"?`)
   const { data } = await client.v1.stopJob({
     params: { job_id: ID },
     query: {

@@ -1,5 +1,6 @@
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
+import { nextCommand } from '../plan/next-command.ts'
 import { watchRollout, type Rollout } from '../watch/watch-rollout.ts'
 
 interface Submitted {
@@ -21,10 +22,9 @@ export async function finishSubmission(
     return EXIT_CODES.ok
   }
   if (flags.has('detach')) {
-    output.show(
-      data,
-      () => `${done}\nTo watch it:\n\n  reeve job status --watch ${rollout.jobId}\n`,
-    )
+    const words = ['job', 'status', '--watch', rollout.jobId]
+    const watch = nextCommand(invocation, words, rollout.namespace)
+    output.show(data, () => `${done}\nTo watch it:\n\n  ${watch}\n`)
     return EXIT_CODES.ok
   }
   output.say(done)

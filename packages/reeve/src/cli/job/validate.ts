@@ -5,7 +5,7 @@ import { readJobFile, type ReadJob } from '../job-file/read-job-file.ts'
 import { counted } from '../plan/metrics-text.ts'
 import { jobNamespace } from './job-namespace.ts'
 
-/** `job validate`: everything for which the server would refuse the job, and where it is written. */
+/** `job validate`: everything for which the server would refuse the job, with its places. */
 export async function runJobValidate(invocation: Invocation): Promise<number> {
   const { client, output, args } = invocation
   const file = args[0] ?? ''

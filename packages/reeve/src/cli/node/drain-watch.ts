@@ -14,6 +14,13 @@ export async function watchDrain(invocation: Invocation, { ID }: NodeStub): Prom
   leaving.catch(() => undefined)
   try {
     return tellEnd(invocation, await ended)
+  } catch (thrown) {
+    if (!invocation.signal.aborted) throw thrown
+    const again = `reeve node drain --monitor ${shortId(ID)}`
+    invocation.output.note(
+      `The drain goes on without being watched. To watch it again:\n\n  ${again}`,
+    )
+    return EXIT_CODES.interrupted
   } finally {
     over.abort()
   }

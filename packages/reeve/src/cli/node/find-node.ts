@@ -9,7 +9,7 @@ export type NodeStub = ItemOf<'listNodes'>
 
 const WORDS = { noun: 'node', lists: 'reeve node status' }
 
-/** The node that is named by its name or by the beginning of its id, or with `--self` the agent's. */
+/** The node of this name or whose id begins so; with `--self` that of the agent that answers. */
 export async function chosenNode(invocation: Invocation): Promise<NodeStub> {
   const [given] = invocation.args
   const isSelf = invocation.flags.has('self')
@@ -22,7 +22,7 @@ export async function chosenNode(invocation: Invocation): Promise<NodeStub> {
 }
 
 /** A name wins over ids: names may look like hex digits, whole ids never like names. */
-export async function findNode(invocation: Invocation, given: string): Promise<NodeStub> {
+async function findNode(invocation: Invocation, given: string): Promise<NodeStub> {
   const { client, signal } = invocation
   const filter = `Name == ${JSON.stringify(given)}`
   const named: NodeStub[] = []

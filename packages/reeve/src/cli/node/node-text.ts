@@ -93,33 +93,31 @@ function resourceTable(node: Node, allocations: readonly Allocation[]): string {
   const { NodeResources: has, ReservedResources: kept } = node
   const held = allocations.map(({ AllocatedResources }) => AllocatedResources)
   const tasks = held.flatMap(({ Tasks }) => Object.values(Tasks))
-  const row = (name: string, used: number, room: number, unit: string): readonly string[] => {
+  const resources = [
+    {
+      name: 'CPU',
+      unit: 'MHz',
+      used: sum(tasks.map(({ Cpu }) => Cpu.CpuShares)),
+      room: has.Cpu.CpuShares - kept.Cpu.CpuShares,
+    },
+    {
+      name: 'Memory',
+      unit: 'MB',
+      used: sum(tasks.map(({ Memory }) => Memory.MemoryMB)),
+      room: has.Memory.MemoryMB - kept.Memory.MemoryMB,
+    },
+    {
+      name: 'Disk',
+      unit: 'MB',
+      used: sum(held.map(({ Shared }) => Shared.DiskMB)),
+      room: has.Disk.DiskMB - kept.Disk.DiskMB,
+    },
+  ]
+  const rows = resources.map(({ name, unit, used, room }) => {
     const share = room <= 0 ? '' : `${Math.round((used / room) * 100)} %`
     return [name, `${used} ${unit}`, `${room} ${unit}`, share]
-  }
-  return table(
-    ['Resource', 'Allocated', 'of', ''],
-    [
-      row(
-        'CPU',
-        sum(tasks.map(({ Cpu }) => Cpu.CpuShares)),
-        has.Cpu.CpuShares - kept.Cpu.CpuShares,
-        'MHz',
-      ),
-      row(
-        'Memory',
-        sum(tasks.map(({ Memory }) => Memory.MemoryMB)),
-        has.Memory.MemoryMB - kept.Memory.MemoryMB,
-        'MB',
-      ),
-      row(
-        'Disk',
-        sum(held.map(({ Shared }) => Shared.DiskMB)),
-        has.Disk.DiskMB - kept.Disk.DiskMB,
-        'MB',
-      ),
-    ],
-  )
+  })
+  return table(['Resource', 'Allocated', 'of', ''], rows)
 }
 
 function sum(numbers: readonly number[]): number {

@@ -39,8 +39,8 @@ interface Line {
   readonly note: string
 }
 
-function line(type: Line['type'], depth: number, text: string, note = ''): Line {
-  return { type, text: `${STEP.repeat(depth)}${text}`, note }
+function line(type: Line['type'], depth: number, text: string): Line {
+  return { type, text: `${STEP.repeat(depth)}${text}`, note: '' }
 }
 
 /** New or gone as a whole. */
@@ -57,14 +57,14 @@ function groupLines(group: TaskGroupDiff, isVerbose: boolean): readonly Line[] {
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([what, count]) => `${count} ${what}`)
     .join(', ')
-  return [line(group.Type, 1, `Group: "${group.Name}"`, note), ...parts, ...tasks]
+  return [{ ...line(group.Type, 1, `Group: "${group.Name}"`), note }, ...parts, ...tasks]
 }
 
 function taskLines(task: TaskDiff, isVerbose: boolean): readonly Line[] {
   const parts = isWhole(task.Type) && !isVerbose ? [] : partLines(task, 3)
   if (task.Type === 'None' && parts.length === 0) return []
   const note = (task.Annotations ?? []).join(', ')
-  return [line(task.Type, 2, `Task: "${task.Name}"`, note), ...parts]
+  return [{ ...line(task.Type, 2, `Task: "${task.Name}"`), note }, ...parts]
 }
 
 interface Part {
@@ -75,9 +75,10 @@ interface Part {
 function partLines({ Fields, Objects }: Part, depth: number): readonly Line[] {
   const fields = (Fields ?? []).filter(({ Type }) => Type !== 'None')
   return [
-    ...fields.map((field) =>
-      line(field.Type, depth, fieldText(field), (field.Annotations ?? []).join(', ')),
-    ),
+    ...fields.map((field) => ({
+      ...line(field.Type, depth, fieldText(field)),
+      note: (field.Annotations ?? []).join(', '),
+    })),
     ...(Objects ?? []).flatMap((object) => objectLines(object, depth)),
   ]
 }

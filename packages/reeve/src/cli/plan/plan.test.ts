@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import test from 'node:test'
 import type { Explanation, JobDiff, JobPolicyOutcome, PlacementMetrics } from '@reeve/contract'
+import { Flags } from '../flags.ts'
 import { plainPaint } from '../output/style.ts'
 import { diffText } from './diff-text.ts'
 import { explanationText } from './explanation-text.ts'
 import { metricsText } from './metrics-text.ts'
+import { fileWords, nextCommand } from './next-command.ts'
 import { shellLine } from './shell-words.ts'
 import { isChanging, updatesText } from './updates-text.ts'
 import { isDenied, verdictsText } from './verdicts-text.ts'
@@ -222,4 +224,19 @@ test('shellLine: a shell reads back the same arguments', () => {
     encoding: 'utf8',
   })
   assert.deepEqual(stdout.split('\0').slice(0, -1), args)
+})
+
+test('nextCommand: reaches the same server and namespace, and reads the file in the same way', () => {
+  const environment = { REEVE_NAMESPACE: 'prod' }
+  const host = { environment }
+  const flags = new Flags({ address: 'http://a:1', token: 'secret', var: ['x=a b'], hcl1: true })
+  const words = fileWords({ args: ['web.hcl'], flags })
+  assert.equal(
+    nextCommand({ flags, host }, ['job', 'run', ...words], 'dev'),
+    `reeve job run --hcl1 --var 'x=a b' web.hcl --address http://a:1 --namespace dev`,
+  )
+  assert.equal(
+    nextCommand({ flags: new Flags({}), host }, ['job', 'status'], 'prod'),
+    'reeve job status',
+  )
 })

@@ -2,6 +2,7 @@ import type { AllocationStub, Deployment, Evaluation } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { metricsText } from '../plan/metrics-text.ts'
+import { nextCommand } from '../plan/next-command.ts'
 import { shortId } from '../output/table.ts'
 import { RolloutLines } from './rollout-lines.ts'
 import { rolloutText } from './rollout-text.ts'
@@ -23,7 +24,7 @@ export interface RolloutEnd {
   readonly state: RolloutState
 }
 
-/** Deployments that a failed one is told of in full. */
+/** Allocations whose failures are told. */
 const TOLD_MAX = 5
 
 /** Watches until nothing more happens by itself; Ctrl-C ends the watching and nothing else. */
@@ -35,9 +36,10 @@ export async function watchRollout(invocation: Invocation, rollout: Rollout): Pr
   } catch (thrown) {
     watch.leave()
     if (!invocation.signal.aborted) throw thrown
-    const { jobId } = rollout
+    const { jobId, namespace } = rollout
+    const again = nextCommand(invocation, ['job', 'status', '--watch', jobId], namespace)
     invocation.output.note(
-      `The job goes on without being watched. To watch it again:\n\n  reeve job status --watch ${jobId}`,
+      `The job goes on without being watched. To watch it again:\n\n  ${again}`,
     )
     return { code: EXIT_CODES.interrupted, state: watch.state }
   }
@@ -69,12 +71,10 @@ class RolloutWatch {
       return this.#endUnplaced(evaluation)
     }
     const id = deploymentId ?? (isStopping ? undefined : await this.#findDeployment(evaluation))
-    if (id === undefined) {
-      if (evaluation !== undefined && !isStopping) await this.#readAllocations(evaluation)
-      this.leave()
-      return EXIT_CODES.ok
-    }
-    return await this.#watchDeployment(id)
+    if (id !== undefined) return await this.#watchDeployment(id)
+    if (evaluation !== undefined && !isStopping) return await this.#watchPlaced(evaluation)
+    this.leave()
+    return EXIT_CODES.ok
   }
 
   /** Stops painting; what is painted stays. */
@@ -102,22 +102,34 @@ class RolloutWatch {
 
   async #readAllocations({ ID }: Evaluation): Promise<void> {
     const { client } = this.#invocation
-    const { jobId, namespace } = this.#rollout
-    const { data } = await client.v1.listJobAllocations({
-      params: { job_id: jobId },
-      query: { namespace },
-    })
+    const { data } = await client.v1.listJobAllocations(this.#ofJob())
     this.#update({ allocations: data.filter(({ EvalID }) => EvalID === ID) })
+  }
+
+  #ofJob() {
+    const { jobId, namespace } = this.#rollout
+    return { params: { job_id: jobId }, query: { namespace } }
+  }
+
+  /** Jobs without a deployment: until every allocation has begun, or could not. */
+  async #watchPlaced({ ID }: Evaluation): Promise<number> {
+    const { client, signal } = this.#invocation
+    const answers = client.blocking('listJobAllocations', { ...this.#ofJob(), signal })
+    for await (const { data } of answers) {
+      const placed = data.filter(({ EvalID }) => EvalID === ID)
+      this.#update({ allocations: placed })
+      if (!placed.some(isBeginning)) break
+    }
+    this.leave()
+    const failed = this.state.allocations.filter(({ ClientStatus }) => ClientStatus === 'failed')
+    this.#tellFailed(failed)
+    return failed.length === 0 ? EXIT_CODES.ok : EXIT_CODES.failed
   }
 
   /** The one that the evaluation made or went on with; a superseded evaluation does not name it. */
   async #findDeployment(evaluation: Evaluation | undefined): Promise<string | undefined> {
     if (evaluation !== undefined && evaluation.DeploymentID !== '') return evaluation.DeploymentID
-    const { jobId, namespace } = this.#rollout
-    const { data } = await this.#invocation.client.v1.readLatestDeployment({
-      params: { job_id: jobId },
-      query: { namespace },
-    })
+    const { data } = await this.#invocation.client.v1.readLatestDeployment(this.#ofJob())
     if (data === null) return undefined
     const isNew = evaluation === undefined || data.CreateIndex >= evaluation.CreateIndex
     return isNew || !hasEnded(data) ? data.ID : undefined
@@ -185,7 +197,7 @@ class RolloutWatch {
       output.note(metricsText(name, metrics, output.paint))
     output.note(
       'They are placed as soon as there is room. What would make room, and what stands in the way:\n\n' +
-        `  reeve job explain ${jobId}`,
+        `  ${this.#next('job', 'explain', jobId)}`,
     )
     return EXIT_CODES.unplaced
   }
@@ -197,21 +209,34 @@ class RolloutWatch {
     if (deployment.Status === 'successful') return EXIT_CODES.ok
     if (!hasEnded(deployment)) {
       output.note(
-        `The canaries are healthy and wait to be promoted:\n\n  reeve job promote ${jobId}`,
+        `The canaries are healthy and wait to be promoted:\n\n  ${this.#next('job', 'promote', jobId)}`,
       )
       return EXIT_CODES.ok
     }
     output.note(`The deployment is ${deployment.Status}: ${deployment.StatusDescription}.`)
-    const unhealthy = this.state.allocations.filter(isUnhealthy).slice(0, TOLD_MAX)
-    for (const one of unhealthy) {
-      output.note(`Allocation ${shortId(one.ID)} is ${one.ClientStatus}: ${lastMessage(one)}`)
-    }
-    const [first] = unhealthy
-    if (first !== undefined) {
-      output.note(`What it wrote:\n\n  reeve alloc logs --stderr ${shortId(first.ID)}`)
-    }
+    this.#tellFailed(this.state.allocations.filter(isUnhealthy))
     return EXIT_CODES.failed
   }
+
+  /** Why they failed, and how to see more of it. */
+  #tellFailed(allocations: readonly AllocationStub[]): void {
+    const { output } = this.#invocation
+    for (const one of allocations.slice(0, TOLD_MAX)) {
+      output.note(`Allocation ${shortId(one.ID)} is ${one.ClientStatus}: ${lastMessage(one)}`)
+    }
+    const [first] = allocations
+    if (first === undefined) return
+    const logs = this.#next('alloc', 'logs', '--stderr', shortId(first.ID))
+    output.note(`What it wrote:\n\n  ${logs}`)
+  }
+
+  #next(...words: readonly string[]): string {
+    return nextCommand(this.#invocation, words, this.#rollout.namespace)
+  }
+}
+
+function isBeginning({ ClientStatus, DesiredStatus }: AllocationStub): boolean {
+  return ClientStatus === 'pending' && DesiredStatus === 'run'
 }
 
 function isUnhealthy({ ClientStatus, DeploymentStatus }: AllocationStub): boolean {

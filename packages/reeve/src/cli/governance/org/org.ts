@@ -23,7 +23,7 @@ export async function runOrgList(invocation: Invocation): Promise<number> {
 
 export async function runOrgShow(invocation: Invocation): Promise<number> {
   const { data } = await invocation.client.v2.readOrganization({ params: paramsOf(invocation) })
-  return show(invocation, data.data)
+  return show(invocation, data.data, true)
 }
 
 export async function runOrgCreate(invocation: Invocation): Promise<number> {
@@ -67,15 +67,17 @@ function settingsOf(invocation: Invocation) {
   return given({ 'require-override-comment': switchOf(invocation, 'require-override-comment') })
 }
 
-function show({ output }: Invocation, organization: Organization): number {
+function show({ output }: Invocation, organization: Organization, isWhole = false): number {
   const { id, attributes } = organization
+  // Whoever makes or changes one may do everything there: a long line that says nothing.
+  const permissions = isWhole ? [['Permissions', onText(attributes.permissions)] as const] : []
   output.show(organization, () =>
     fields([
       ['Name', id],
       ['Email', attributes.email],
       ['Created', attributes['created-at']],
       ['Overrides need a comment', attributes['require-override-comment'] ? 'yes' : 'no'],
-      ['Permissions', onText(attributes.permissions)],
+      ...permissions,
     ]),
   )
   return EXIT_CODES.ok

@@ -1,0 +1,33 @@
+import type { Invocation } from '../command.ts'
+import { shellLine } from './shell-words.ts'
+
+interface Around extends Pick<Invocation, 'flags'> {
+  readonly host: Pick<Invocation['host'], 'environment'>
+}
+
+/** The job file of this command and how it is to be read, for a command that reads it again. */
+export function fileWords({ args, flags }: Pick<Invocation, 'args' | 'flags'>): readonly string[] {
+  const repeated = (name: string): readonly string[] =>
+    flags.texts(name).flatMap((value) => [`--${name}`, value])
+  return [
+    ...(flags.has('hcl1') ? ['--hcl1'] : []),
+    ...repeated('var'),
+    ...repeated('var-file'),
+    args[0] ?? '',
+  ]
+}
+
+/** A command to go on with, which reaches the same server and namespace as this one. */
+export function nextCommand(
+  { flags, host }: Around,
+  words: readonly string[],
+  namespace = flags.text('namespace'),
+): string {
+  const kept = ['address', 'region'].flatMap((name) => {
+    const value = flags.text(name)
+    return value === undefined ? [] : [`--${name}`, value]
+  })
+  const usual = host.environment['REEVE_NAMESPACE'] || 'default'
+  const place = namespace === undefined || namespace === usual ? [] : ['--namespace', namespace]
+  return shellLine(['reeve', ...words, ...kept, ...place])
+}

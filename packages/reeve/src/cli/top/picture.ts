@@ -1,0 +1,198 @@
+import { cutTo, type Paint, type Tone } from '../output/style.ts'
+import { shortId, table } from '../output/table.ts'
+import { formatAge } from '../output/time.ts'
+import { toneOf } from '../output/tone.ts'
+import type { AllocationRow, Cluster, NodeRow, Share } from './cluster.ts'
+import type { Happening } from './happenings.ts'
+
+export interface Picture {
+  readonly cluster: Cluster
+  readonly happenings: readonly Happening[]
+  /** The id of the row that the arrows are at. */
+  readonly chosen: string | undefined
+  /** In place of the keys: what went wrong. */
+  readonly note: string
+  readonly rows: number
+  readonly nowMs: number
+  readonly paint: Paint
+}
+
+/** Lines besides the rows of the three lists: three of totals, a heading and a gap for each. */
+const HEAD_LINES = 4
+const FRAME_LINES = 2
+const FOOT_LINES = 1
+const EVENTS_MIN = 3
+const NODES_PART = 3
+
+/** The whole screen, line by line. */
+export function pictureLines(picture: Picture): readonly string[] {
+  const { cluster, happenings, rows } = picture
+  const room = Math.max(0, rows - HEAD_LINES - FOOT_LINES - 3 * FRAME_LINES)
+  const nodes = Math.min(cluster.Nodes.length, Math.max(1, Math.floor(room / NODES_PART)))
+  const events = Math.min(EVENTS_MIN, happenings.length)
+  const allocations = Math.min(cluster.Allocations.length, Math.max(1, room - nodes - events))
+  const left = Math.max(0, room - nodes - allocations)
+  const body = [
+    ...headLines(picture),
+    ...nodeLines(picture, nodes),
+    ...allocationLines(picture, allocations),
+    ...eventLines(picture, left),
+  ]
+  if (!Number.isFinite(rows)) return body
+  const height = Math.max(1, rows - FOOT_LINES)
+  const padded = [...body, ...Array.from({ length: Math.max(0, height - body.length) }, () => '')]
+  return [...padded.slice(0, height), footLine(picture)]
+}
+
+function footLine({ note, paint }: Picture): string {
+  return note === '' ? paint('dim', FOOT) : paint('bad', note)
+}
+
+const FOOT = '↑↓ choose   Enter look inside   ? help   q leave'
+
+function headLines({ cluster, paint }: Picture): readonly string[] {
+  const { Nodes, Jobs, Allocations, CPU, Memory } = cluster.Totals
+  const counts = [
+    `Nodes ${countsText(Nodes, paint)}`,
+    `Jobs ${countsText(Jobs, paint)}`,
+    `Allocations ${countsText(Allocations, paint)}`,
+  ]
+  return [
+    `${paint('strong', 'Reeve')}  ${cluster.Address}`,
+    counts.join('   '),
+    `CPU ${shareText(CPU, 'MHz', paint)}   Memory ${shareText(Memory, 'MB', paint)}`,
+    '',
+  ]
+}
+
+function countsText(counts: Readonly<Record<string, number>>, paint: Paint): string {
+  const parts = Object.entries(counts).map(
+    ([state, count]) => `${count} ${paint(toneOf(state), state)}`,
+  )
+  return parts.length === 0 ? 'none' : parts.join(', ')
+}
+
+function shareText(share: Share, unit: string, paint: Paint): string {
+  const { Allocated, Capacity } = share
+  return `${bar(share, paint)} ${Allocated} of ${Capacity} ${unit} allocated${useText(share)}`
+}
+
+function useText({ InUse, Capacity }: Share): string {
+  return InUse === null ? '' : `, ${percent(InUse, Capacity)} in use`
+}
+
+const BAR_WIDTH = 10
+const WARNING_FROM = 0.7
+const BAD_FROM = 0.9
+
+function bar({ Allocated, Capacity }: Share, paint: Paint): string {
+  const part = Capacity <= 0 ? 0 : Math.min(1, Allocated / Capacity)
+  // Something is never drawn as nothing.
+  const full = Allocated <= 0 ? 0 : Math.max(1, Math.round(part * BAR_WIDTH))
+  const tone: Tone = part >= BAD_FROM ? 'bad' : part >= WARNING_FROM ? 'warning' : 'good'
+  return `${paint(tone, '█'.repeat(full))}${paint('dim', '░'.repeat(BAR_WIDTH - full))}`
+}
+
+function percent(part: number, whole: number): string {
+  return whole <= 0 ? '' : `${Math.round((part / whole) * 100)} %`
+}
+
+function nodeLines(picture: Picture, count: number): readonly string[] {
+  const { cluster, paint } = picture
+  if (cluster.Nodes.length === 0)
+    return ['There are no nodes. "reeve agent --client" starts one.', '']
+  const rows = around(cluster.Nodes, picture.chosen, count).map((node) => nodeCells(node, picture))
+  const heading = ['  Node', 'Status', 'Allocs', 'CPU', '', 'in use', 'Memory', '', 'in use']
+  return listLines([heading, ...rows], paint, hidden(cluster.Nodes.length, count))
+}
+
+function nodeCells(node: NodeRow, { chosen, paint }: Picture): readonly string[] {
+  const { CPU, Memory } = node
+  return [
+    `${mark(node.ID, chosen)}${node.Name}`,
+    paint(toneOf(node.Status), node.Status),
+    String(node.Allocations),
+    ...shareCells(CPU, paint),
+    ...shareCells(Memory, paint),
+  ]
+}
+
+function shareCells(share: Share, paint: Paint): readonly string[] {
+  const { Allocated, Capacity, InUse } = share
+  return [
+    bar(share, paint),
+    percent(Allocated, Capacity),
+    InUse === null ? '-' : percent(InUse, Capacity),
+  ]
+}
+
+function allocationLines(picture: Picture, count: number): readonly string[] {
+  const { cluster, chosen, paint } = picture
+  const all = cluster.Allocations
+  if (all.length === 0) return ['Nothing runs. "reeve job init" writes a first job file.', '']
+  const rows = around(all, chosen, count).map((one) => allocationCells(one, picture))
+  const heading = ['  Allocation', 'Job', 'Group', 'Node', 'Status', 'CPU MHz', 'Memory MB', 'Age']
+  return listLines([heading, ...rows], paint, hidden(all.length, count))
+}
+
+function allocationCells(one: AllocationRow, picture: Picture): readonly string[] {
+  const { chosen, cluster, nowMs, paint } = picture
+  const isInOne = new Set(cluster.Allocations.map(({ Namespace }) => Namespace)).size === 1
+  return [
+    `${mark(one.ID, chosen)}${shortId(one.ID)}`,
+    isInOne ? one.JobID : `${one.Namespace}/${one.JobID}`,
+    one.TaskGroup,
+    one.NodeName,
+    paint(toneOf(one.Status), one.Status),
+    `${one.CPU.InUse === null ? '-' : Math.round(one.CPU.InUse)} of ${one.CPU.Allocated}`,
+    `${one.Memory.InUse === null ? '-' : Math.round(one.Memory.InUse)} of ${one.Memory.Allocated}`,
+    formatAge(nowMs - one.CreateTime / NS_PER_MS),
+  ]
+}
+
+const NS_PER_MS = 1e6
+
+function mark(id: string, chosen: string | undefined): string {
+  return id === chosen ? '> ' : '  '
+}
+
+function hidden(count: number, shown: number): string {
+  return count > shown ? `  (${shown} of ${count})` : ''
+}
+
+function listLines(
+  rows: readonly (readonly string[])[],
+  paint: Paint,
+  more: string,
+): readonly string[] {
+  const [heading = [], ...cells] = rows
+  const [first = '', ...lines] = table(heading, cells).trimEnd().split('\n')
+  const marked = lines.map((line) => (line.startsWith('>') ? paint('strong', line) : line))
+  return [paint('dim', `${first}${more}`), ...marked, '']
+}
+
+/** So many of the rows, with the chosen one among them. */
+function around<T extends { readonly ID: string }>(
+  all: readonly T[],
+  chosen: string | undefined,
+  count: number,
+): readonly T[] {
+  const at = all.findIndex(({ ID }) => ID === chosen)
+  const begin = Math.max(0, Math.min(at - count + 1, all.length - count))
+  return all.slice(begin, begin + count)
+}
+
+const EVENTS_MAX = 20
+
+function eventLines({ happenings, nowMs, paint }: Picture, count: number): readonly string[] {
+  const shown = happenings.slice(0, Math.min(count, EVENTS_MAX))
+  if (shown.length === 0) return []
+  const rows = shown.map(({ Time, Text }) => [
+    `  ${Time === null ? '' : formatAge(Math.max(0, nowMs - Time))}`,
+    cutTo(Text, TEXT_MAX),
+  ])
+  return listLines([['  Ago', 'What happened'], ...rows], paint, '')
+}
+
+/** No line of a terminal is longer, and descriptions may be. */
+const TEXT_MAX = 300

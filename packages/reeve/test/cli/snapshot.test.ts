@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { copyFile, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import test from 'node:test'
+import type { Client } from '@reeve/sdk'
+import { aCommandLine, commandLineAt } from '../build/cli.ts'
+import { shellTask } from '../build/cli-jobs.ts'
+import { startProgram } from '../e2e/program-process.ts'
+
+const SOURCE = 'job "web" {}\n'
+
+interface Content {
+  readonly Index: number
+  readonly Rows: number
+  readonly Blobs: number
+  readonly Tables: Readonly<Record<string, number>>
+}
+
+/** What people have put into the servers, with the indexes it has there. */
+async function stateOf({ v1 }: Client) {
+  const job = await v1.readJob({ params: { job_id: 'web' } })
+  const source = await v1.readJobSubmission({ params: { job_id: 'web' }, query: { version: 0 } })
+  const namespaces = await v1.listNamespaces()
+  const variable = await v1.readVariable({ params: { path: 'apps/db' } })
+  return [job, source, namespaces, variable].map(({ data }) => data)
+}
+
+test('operator snapshot', { timeout: 110_000 }, async (t) => {
+  const reeve = await aCommandLine(t, ['--server'])
+  await reeve.ok('namespace apply prod')
+  await reeve.ok('var put apps/db password=hush')
+  const Tasks = [shellTask('main', 'true')]
+  const Job = { ID: 'web', Datacenters: ['nowhere'], TaskGroups: [{ Name: 'group', Tasks }] }
+  const Submission = { Source: SOURCE, Format: 'hcl2' as const }
+  const { data: made } = await reeve.client.v1.registerJob({ body: { Job, Submission } })
+  await reeve.run(`eval status --monitor ${made.EvalID}`)
+  const before = await stateOf(reeve.client)
+
+  await t.test('save writes a file that is whole, and inspect tells what it holds', async () => {
+    const said = await reeve.ok('operator snapshot save a.snapshot')
+    const parts = /^Saved the state at index (\d+) \((\d+) rows, 1 blob, .*\) to a\.snapshot\.\n$/
+    const [, index = '', rows = ''] = parts.exec(said) ?? []
+    const { mode } = await stat(join(reeve.directory, 'a.snapshot'))
+    assert.equal(mode & 0o777, 0o600)
+    const shown = await reeve.ok('operator snapshot inspect a.snapshot')
+    assert.match(shown, new RegExp(`\nIndex +=? ?${index}\nRows +=? ?${rows}\nBlobs +=? ?1\n`))
+    assert.match(shown, /\nnamespaces +2\n/)
+    const content: Content = JSON.parse(
+      await reeve.ok('operator snapshot inspect --json a.snapshot'),
+    )
+    assert.equal(content.Tables['jobs'], 1)
+    const text = await readFile(join(reeve.directory, 'a.snapshot'), 'utf8')
+    assert.ok(!text.includes('hush'), 'secrets are sealed')
+  })
+
+  await t.test('save replaces nothing without being told to', async () => {
+    assert.deepEqual(await reeve.run('operator snapshot save a.snapshot'), {
+      code: 1,
+      out: '',
+      err:
+        'reeve operator snapshot save: a.snapshot is there already.\n' +
+        'Give --force to replace it.\n',
+    })
+    await reeve.ok('operator snapshot save --force a.snapshot')
+    const missing = await reeve.run('operator snapshot save nowhere/a.snapshot')
+    assert.equal(missing.code, 1)
+  })
+
+  await t.test('inspect refuses what is not whole', async () => {
+    const text = await readFile(join(reeve.directory, 'a.snapshot'), 'utf8')
+    const lines = text.trimEnd().split('\n')
+    const damages = [
+      ['cut', lines.slice(0, -1).join('\n'), /its end is missing/],
+      ['changed', text.replace('"prod', '"prog'), /its checksum is another one/],
+      ['longer', `${text}{"Blob":"x","Data":""}\n`, /something follows its end/],
+      [
+        'newer',
+        text.replace('"Version":1', '"Version":9'),
+        /is a snapshot of version 9; this is 1/,
+      ],
+      ['other', 'hello\n', /a line of it is not of a snapshot/],
+      ['empty', '', /it is empty/],
+    ] as const
+    for (const [name, damaged, says] of damages) {
+      await writeFile(join(reeve.directory, name), damaged)
+      const { code, err } = await reeve.run(`operator snapshot inspect ${name}`)
+      assert.equal(code, 1, name)
+      assert.match(err, says)
+      const restored = await reeve.run(`operator snapshot restore --data-dir none ${name}`)
+      assert.equal(restored.code, 1, name)
+      assert.match(restored.err, says)
+    }
+    await assert.rejects(stat(join(reeve.directory, 'none')), 'nothing was begun')
+    assert.equal((await reeve.run('operator snapshot inspect nothing')).code, 1)
+  })
+
+  await t.test('restore brings all of it into an empty data directory', async () => {
+    const { code, out, err } = await reeve.run(
+      'operator snapshot restore --data-dir second a.snapshot',
+    )
+    assert.equal(code, 0, err)
+    assert.match(out, /^Restored \d+ rows into \S+second; its index is \d+\.\n$/)
+    assert.match(err, /^Copy the sealing key of the old server to \S+sealing-key/)
+    const directory = join(reeve.directory, 'second')
+    const key = 'server/sealing-key'
+    await copyFile(join(reeve.directory, 'data', key), join(directory, key))
+    const second = await startProgram(t, directory, ['--server'])
+    assert.deepEqual(await stateOf(second.client), before)
+    const later = commandLineAt({ ...second, directory: reeve.directory })
+    await later.ok('namespace apply later')
+    const { data } = await second.client.v1.readNamespace({ params: { namespace_name: 'later' } })
+    const content: Content = JSON.parse(
+      await reeve.ok('operator snapshot inspect --json a.snapshot'),
+    )
+    assert.ok(data.CreateIndex > content.Index, 'the index goes on where it was')
+    await later.ok('operator snapshot save b.snapshot')
+  })
+
+  await t.test('restore writes over nothing', async () => {
+    await reeve.ok(['operator', 'snapshot', 'inspect', 'b.snapshot'])
+    await reeve.run('operator snapshot restore --data-dir third b.snapshot')
+    const again = await reeve.run('operator snapshot restore --data-dir third a.snapshot')
+    assert.equal(again.code, 1)
+    assert.equal(
+      again.err,
+      'reeve operator snapshot restore: The storage is not empty: it holds a state already.\n' +
+        'Give an empty one: nothing is ever restored over a state that is there.\n',
+    )
+    const locked = await reeve.run('operator snapshot restore --data-dir data a.snapshot')
+    assert.equal(locked.code, 1)
+    assert.equal((await reeve.run('operator snapshot restore a.snapshot')).code, 2)
+  })
+})
+
+test('operator snapshot save needs a management token', async (t) => {
+  const reeve = await aCommandLine(t, ['--server', '--acl'])
+  const { code, err } = await reeve.run('operator snapshot save a.snapshot')
+  assert.equal(code, 5)
+  assert.match(err, /^reeve operator snapshot save: Permission denied\n/)
+  await assert.rejects(stat(join(reeve.directory, 'a.snapshot.part')))
+})
