@@ -20,8 +20,8 @@ const INSTALL = [...OPTIONS, 'install', '-y', '--no-install-recommends']
 
 /**
  * Installs it where it is missing. The package would make a cluster of its own and start it: tests
- * make theirs, so it is told not to. Resolves in any case; `say` gets one sentence when it could not
- * be had.
+ * make theirs, so it is told not to. Resolves in any case; `say` gets one sentence when it could
+ * not be had.
  */
 export async function setUpPostgres(root, machine = thisMachine(root)) {
   if (machine.has() || !machine.canInstall() || machine.wasTried()) return
@@ -71,7 +71,7 @@ function thisMachine(root) {
   }
 }
 
-/** Gives what puts the file back: whoever installs a database for himself later gets his cluster. */
+/** Gives what puts the file back: whoever installs a database for himself gets his cluster. */
 function makeNoCluster() {
   const before = fs.existsSync(CLUSTERS) ? fs.readFileSync(CLUSTERS, 'utf8') : undefined
   fs.writeFileSync(CLUSTERS, `${before ?? ''}\ncreate_main_cluster = off\n`)

@@ -1,3 +1,4 @@
+import { setImmediate as othersTurn } from 'node:timers/promises'
 import type { Clock } from '../kit/clock.ts'
 import { Fault } from '../kit/fault.ts'
 import type { EnginePosition, LogEntry, Store } from '../state/index.ts'
@@ -24,6 +25,8 @@ export interface FollowLoopOptions {
   readonly monotonicMs: () => number
   /** The log could not be read or applied. */
   readonly failed: (thrown: unknown) => void
+  /** Called after each look, with `host:port` of whoever leads; empty when nobody does. */
+  readonly looked: (leader: string) => void
 }
 
 /** Keeps a follower's state at the end of the leader's log. */
@@ -77,6 +80,7 @@ export class FollowLoop {
     } catch (thrown) {
       failed(thrown)
     }
+    this.#options.looked(this.leader.address)
   }
 
   /** Applies the log to its end as of now. */
@@ -94,6 +98,7 @@ export class FollowLoop {
       if (entries.length < ENTRIES_PER_TURN) continue
       store.follow(entries)
       entries = []
+      await othersTurn()
     }
     if (entries.length > 0) store.follow(entries)
     store.log.trimmed(firstIndex)

@@ -1,4 +1,10 @@
-import { Agent, request as ask, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  Agent,
+  request as ask,
+  type ClientRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline, type Duplex } from 'node:stream'
 import { messageOf } from '../kit/fault.ts'
@@ -35,23 +41,27 @@ export class Forwarder {
     maxSockets: CONNECTIONS_MAX,
     maxFreeSockets: IDLE_MAX,
   })
-  /** Upgraded connections: nobody else ends them. */
-  readonly #joined = new Set<Duplex>()
+  /** What is under way, and to whom. */
+  readonly #underWay = new Map<{ destroy(error?: Error): unknown }, string>()
 
   constructor(options: ForwarderOptions) {
     this.#options = options
   }
 
-  forward(request: IncomingMessage, response: ServerResponse, address: string): void {
+  forward(request: IncomingMessage, response: ServerResponse, to: Target): void {
+    const { address } = to
     const { method = 'GET', url = '/' } = request
+    let isAnswered = false
     const hasBody = ['content-length', 'transfer-encoding'].some((name) => name in request.headers)
     const asked = ask(`http://${address}${url}`, {
       method,
       headers: this.#headers(request, address),
       agent: this.#agent,
     })
-    limitConnect(asked)
+    this.#note(asked, address)
     asked.on('response', (answer) => {
+      isAnswered = true
+      to.answering()
       response.writeHead(
         answer.statusCode ?? 502,
         answer.statusMessage,
@@ -60,7 +70,11 @@ export class Forwarder {
       // Whichever side goes first ends the other.
       pipeline(answer, response, () => undefined)
     })
-    asked.on('error', (thrown) => refuse(response, unreached(address, method, thrown)))
+    asked.on('error', (thrown) => {
+      // After the head of an answer there is no way to say it but to end.
+      if (isAnswered) response.destroy()
+      else to.failed(unreached(address, method, thrown))
+    })
     response.on('close', () => asked.destroy())
     if (hasBody) pipeline(request, asked, () => undefined)
     else asked.end()
@@ -78,11 +92,13 @@ export class Forwarder {
       // A connection that is upgraded cannot be used again.
       agent: false,
     })
-    limitConnect(asked)
+    this.#note(asked, address)
     client.on('error', () => asked.destroy())
     asked.on('upgrade', (answer, leader, leaderHead) => {
       client.write(headText(answer))
       this.#join(client, leader)
+      this.#underWay.set(leader, address)
+      leader.on('close', () => this.#underWay.delete(leader))
       if (leaderHead.length > 0) client.write(leaderHead)
       if (head.length > 0) leader.write(head)
     })
@@ -94,19 +110,30 @@ export class Forwarder {
     asked.end()
   }
 
+  /**
+   * * Ends what waits for anybody but the leader of now: one that sleeps keeps its connections
+   * open and answers nothing.
+   */
+  leadBy(address: string): void {
+    for (const [asked, to] of this.#underWay)
+      if (to !== address) asked.destroy(new Error('it does not lead any more'))
+  }
+
   close(): void {
-    for (const socket of this.#joined) socket.destroy()
+    this.leadBy('')
     this.#agent.destroy()
+  }
+
+  #note(asked: ClientRequest, address: string): void {
+    this.#underWay.set(asked, address)
+    asked.on('close', () => this.#underWay.delete(asked))
+    limitConnect(asked)
   }
 
   #join(client: Duplex, leader: Socket): void {
     leader.setTimeout(0)
     leader.setNoDelay(true)
-    for (const socket of [client, leader]) {
-      this.#joined.add(socket)
-      socket.on('close', () => this.#joined.delete(socket))
-      socket.on('error', () => undefined)
-    }
+    for (const socket of [client, leader]) socket.on('error', () => undefined)
     client.pipe(leader).pipe(client)
     client.on('close', () => leader.destroy())
     leader.on('close', () => client.destroy())
@@ -120,6 +147,18 @@ export class Forwarder {
   }
 }
 
+/** What becomes of a request that is passed on; one of them is called, once. */
+export interface Forwarding {
+  /** The leader answers: from now on the response is written here. */
+  readonly answering: () => void
+  /** It does not, for this reason: nothing was written. */
+  readonly failed: (why: string) => void
+}
+
+interface Target extends Forwarding {
+  readonly address: string
+}
+
 interface Upgrade {
   /** What came behind the request already. */
   readonly head: Buffer
@@ -127,7 +166,7 @@ interface Upgrade {
 }
 
 /** Only the way there is timed: an answer may take as long as a blocking query waits. */
-function limitConnect(asked: ReturnType<typeof ask>): void {
+function limitConnect(asked: ClientRequest): void {
   asked.on('socket', (socket) => {
     if (!socket.connecting) return
     const timer = setTimeout(() => asked.destroy(new Error('no connection')), CONNECT_MS_MAX)
@@ -160,13 +199,6 @@ function unreached(address: string, method: string, thrown: unknown): string {
   const isRead = method === 'GET' || method === 'HEAD'
   const doubt = isRead ? '' : ' What was asked for may or may not have happened.'
   return `the leader at ${address} did not answer (${messageOf(thrown)}); try again.${doubt}`
-}
-
-/** After the head of an answer there is no way to say it but to end. */
-function refuse(response: ServerResponse, why: string): void {
-  if (response.headersSent) return void response.destroy()
-  response.writeHead(503, { 'content-type': 'text/plain; charset=utf-8', 'retry-after': '1' })
-  response.end(why)
 }
 
 export function refuseUpgrade(socket: Duplex, why: string): void {

@@ -38,6 +38,8 @@ export class LeaseKeeper {
   #cancel: () => void = () => undefined
   #cancelExpiry: () => void = () => undefined
   #stopped = false
+  #confirming: Promise<boolean> = Promise.resolve(true)
+  #nextConfirm: Promise<boolean> | undefined
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options
@@ -58,11 +60,24 @@ export class LeaseKeeper {
     this.#schedule(0)
   }
 
-  /** Asks the storage whether the lease is still ours, for a read that must be. */
+  /**
+   * Asks the storage whether the lease is still ours, for a read that must be. Whoever comes while
+   * a question is under way shares the next one: it is asked after all of them came, and however
+   * many they are, they cannot keep the lease from being renewed.
+   */
   async confirm(): Promise<boolean> {
     if (!this.isLeading()) return false
-    await this.#renew()
-    return this.isLeading()
+    this.#nextConfirm ??= this.#confirming.then(() => {
+      this.#nextConfirm = undefined
+      this.#confirming = this.#confirmNow()
+      return this.#confirming
+    })
+    return await this.#nextConfirm
+  }
+
+  async #confirmNow(): Promise<boolean> {
+    const wasRenewed = await this.#renew()
+    return wasRenewed && this.isLeading()
   }
 
   /** Gives the lease back. Whoever calls it has stopped writing. */
@@ -110,13 +125,15 @@ export class LeaseKeeper {
     await this.#ask(() => this.#options.store.release(held))
   }
 
-  async #renew(): Promise<void> {
+  /** Whether the storage said that it is ours. */
+  async #renew(): Promise<boolean> {
     const held = this.#leadership
-    if (held.role !== 'leader') return
+    if (held.role !== 'leader') return false
     const sentMs = this.#options.monotonicMs()
     const isOurs = await this.#ask(() => this.#options.store.renew(held, this.#claim()))
     if (isOurs === NO_ANSWER) this.#hear({ kind: 'no-answer' })
     else this.#hear(isOurs ? { kind: 'renewed', sentMs } : { kind: 'lost' })
+    return isOurs === true
   }
 
   async #ask<T>(question: () => Promise<T>): Promise<T | typeof NO_ANSWER> {

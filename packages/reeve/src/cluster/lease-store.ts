@@ -1,8 +1,9 @@
 /**
- * Where leadership is kept: one lease, in the same storage as the log. A new holder gets a term that
- * was never given before, and from that moment the storage refuses what is written in an earlier
- * one. Expiry is judged by the storage's clock. One shared suite (test/suites/lease-store.ts) holds
- * every implementation to these comments. Faults are the storage's.
+ * * Where leadership is kept: one lease, in the same storage as the log. A new holder gets a term
+ * that was never given before, and from that moment the storage refuses what is written in an
+ * earlier one. Expiry is judged by the storage's clock. One shared suite
+ * (test/suites/lease-store.ts) holds every implementation to these comments. Faults are the
+ * storage's.
  */
 export interface LeaseStore {
   /**

@@ -35,7 +35,9 @@ export type LeaseNews =
 
 export const FOLLOWER: Leadership = { role: 'follower' }
 
-/** What news make of a leadership. Nobody is deposed twice, and nobody leads again without a term. */
+/**
+ * What news make of a leadership. Nobody is deposed twice, and nobody leads again without a term.
+ */
 export function hearOfLease(
   now: Leadership,
   news: LeaseNews,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { Forwarder, refuseUpgrade } from './forwarder.ts'
+import { Forwarder, refuseUpgrade, type Forwarding } from './forwarder.ts'
 import { HOP_HEADER, isHop } from './hop.ts'
 import { whoAnswers, type Answerer, type Standing } from './who-answers.ts'
 
@@ -48,16 +48,17 @@ export class RequestGate {
   }
 
   /**
-   * Whether what was read while this server led may still be told as the leader's: it may have slept
-   * in between. What was written is durable, whoever leads now.
+   * * Whether what was read while this server led may still be told as the leader's: it may have
+   * slept in between. What was written is durable, whoever leads now.
    */
   stands(request: IncomingMessage): boolean {
     const isRead = request.method === 'GET' || request.method === 'HEAD'
     return !isRead || !this.#asLeader.has(request) || this.#options.standing().isLeading
   }
 
-  forward(request: IncomingMessage, response: ServerResponse): void {
-    this.#forwarder.forward(request, response, this.#options.standing().leader)
+  forward(request: IncomingMessage, response: ServerResponse, told: Forwarding): void {
+    const address = this.#options.standing().leader
+    this.#forwarder.forward(request, response, { address, ...told })
   }
 
   /** True when it was passed on or refused. */
@@ -70,6 +71,11 @@ export class RequestGate {
     return true
   }
 
+  /** Told whenever somebody else leads, or nobody: nothing waits for the one before. */
+  leadBy(address: string): void {
+    this.#forwarder.leadBy(address)
+  }
+
   freshness(): Freshness {
     return this.#options.freshness()
   }
@@ -80,4 +86,4 @@ export class RequestGate {
   }
 }
 
-export const NO_LEADER = 'no leader: no server of the cluster leads at this moment; try again'
+const NO_LEADER = 'no leader: no server of the cluster leads at this moment; try again'

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { HEADERS } from '@reeve/contract'
 import type { AgentConfig } from './config/agent-config.ts'
 import { GOVERNANCE_TOKEN_FILE } from './dev-token.ts'
 import type { RunningProgram } from './program.ts'
@@ -10,23 +9,6 @@ interface BannerFacts {
   readonly version: string
 }
 
-/** The first job of the README: a process that says the time every five seconds. */
-const FIRST_JOB = {
-  ID: 'hello',
-  TaskGroups: [
-    {
-      Name: 'hello',
-      Tasks: [
-        {
-          Name: 'hello',
-          Driver: 'raw_exec',
-          Config: { command: '/bin/sh', args: ['-c', 'while true; do date; sleep 5; done'] },
-        },
-      ],
-    },
-  ],
-}
-
 /** What a person needs to know of an agent that has just started, and what to do next. */
 export function renderBanner(facts: BannerFacts): string {
   const { config, version } = facts
@@ -35,7 +17,8 @@ export function renderBanner(facts: BannerFacts): string {
   const width = Math.max(...rows.map(([name]) => name.length))
   const table = rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`)
   const steps = nextSteps(facts).map(([says, line]) => `  ${says}\n    ${line}`)
-  return `${[head, '', ...table, '', 'What to try next:', ...steps, ''].join('\n')}\n`
+  const what = 'What to try next, in a second terminal ("reeve" is bin/reeve of a checkout):'
+  return `${[head, '', ...table, '', what, ...steps, ''].join('\n')}\n`
 }
 
 function describeRole({ dev, server, client }: AgentConfig): string {
@@ -50,7 +33,11 @@ function rowsOf({ config, program }: BannerFacts): readonly Row[] {
   const temporary = config.isDataTemporary ? ' (removed at the end; --data-dir keeps it)' : ''
   const rows: Row[] = [['Data', `${dataDirectory}${temporary}`]]
   if (!config.server.enabled) return [['Servers', config.client.servers.join(', ')], ...rows]
-  rows.unshift(['API', httpAddress], ['Documentation', `${httpAddress}/docs`])
+  rows.unshift(
+    ['API', httpAddress],
+    ['Web UI', uiLink(program)],
+    ['Documentation', `${httpAddress}/docs`],
+  )
   rows.push(['ACLs', config.acl.enabled ? 'on' : 'off: /v1 does whatever it is asked'])
   if (governanceToken !== undefined)
     rows.push(
@@ -60,23 +47,41 @@ function rowsOf({ config, program }: BannerFacts): readonly Row[] {
   return rows
 }
 
+/**
+ * Where the token is printed anyway, one link signs in. The pages take it from behind the `#`, which
+ * no server or log sees, and only on this machine (docs/web.md).
+ */
+function uiLink({ httpAddress, governanceToken }: RunningProgram): string {
+  const home = `${httpAddress}/ui/`
+  const isLocal = ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(httpAddress).hostname)
+  return governanceToken === undefined || !isLocal
+    ? home
+    : `${home}sign-in#token=${governanceToken}`
+}
+
+/** Where the command line looks unless it is told otherwise. */
+const USUAL_ADDRESS = 'http://127.0.0.1:4646'
+
+/** The first steps of the README's tour. */
 function nextSteps({ config, program }: BannerFacts): readonly Row[] {
   const { server, client, acl } = config
   const [dialled = ''] = client.servers
-  const at = `${server.enabled ? program.httpAddress : `http://${dialled}`}/v1`
-  const asWho = acl.enabled ? ` -H "${HEADERS.token}: $REEVE_TOKEN"` : ''
+  const address = server.enabled ? program.httpAddress : `http://${dialled}`
   const steps: Row[] = []
+  if (address !== USUAL_ADDRESS)
+    steps.push(['Say which server is meant:', `export REEVE_ADDR=${address}`])
   if (server.enabled && acl.enabled)
-    steps.push([
-      'Make the first token, once; its SecretID is REEVE_TOKEN below, and the bearer of /api/v2:',
-      `curl -X POST ${at}/acl/bootstrap`,
-    ])
+    steps.push(
+      ['Make the first token, once; it may do everything, on both APIs:', 'reeve acl bootstrap'],
+      ['Keep its SecretID for the commands that follow:', 'reeve login'],
+    )
   // Only here is it certain that a node takes the job.
   if (server.enabled && client.enabled && client.rawExec)
     steps.push(
-      ['Run a job:', `curl${asWho} ${at}/jobs -d '${JSON.stringify({ Job: FIRST_JOB })}'`],
-      ['See where it runs:', `curl${asWho} ${at}/job/${FIRST_JOB.ID}/allocations`],
+      ['Write a first job file and run it:', 'reeve job init && reeve job run example.hcl'],
+      ['See what it writes:', 'reeve job logs -f example'],
+      ['See everything, live:', 'reeve top'],
     )
-  else steps.push(['See the nodes:', `curl${asWho} ${at}/nodes`])
+  else steps.push(['See the nodes:', 'reeve node status'])
   return steps
 }

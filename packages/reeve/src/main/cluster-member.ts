@@ -35,9 +35,9 @@ interface Opened {
 }
 
 /**
- * A server of several that share one state. It follows the log; when the lease is free it takes it
- * and leads; when it does not lead any more it opens anew, because what it holds may be ahead of the
- * log (decision 0031).
+ * * A server of several that share one state. It follows the log; when the lease is free it takes
+ * it and leads; when it does not lead any more it opens anew, because what it holds may be ahead
+ * of the log (decision 0031).
  */
 export class ClusterMember {
   readonly #options: ClusterMemberOptions
@@ -112,7 +112,9 @@ export class ClusterMember {
     const failed = (thrown: unknown): void => this.#failed(opened, thrown)
     const timing = { clock: systemClock, monotonicMs: () => performance.now() }
     const { lease } = database
-    const follow = new FollowLoop({ engine, store: server.store, lease, ...timing, failed })
+    const looked = (leader: string): void => gate.leadBy(leader)
+    const { store } = server
+    const follow = new FollowLoop({ engine, store, lease, ...timing, failed, looked })
     const keeper = new LeaseKeeper({
       store: lease,
       holder: `${config.name} ${systemIds.uuid()}`,
@@ -165,12 +167,13 @@ export class ClusterMember {
   /** Nobody else writes any more: the rest of the log is read, then the loops start from it. */
   #promote(opened: Opened, term: number): void {
     const { log } = this.#options
-    const { engine, server, follow } = opened
+    const { engine, server, follow, gate } = opened
     this.#turn(async () => {
       if (this.#opened !== opened || this.#isStopped) return
       const startedMs = performance.now()
       try {
         await follow.stop()
+        gate.leadBy(this.#advertised)
         await follow.catchUp()
         const { checkpoint } = await engine.lead(term)
         await server.lead(checkpoint.upTo)

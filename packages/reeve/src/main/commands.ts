@@ -6,7 +6,9 @@ import {
   type CliHost,
   type Terminal,
 } from '../cli/index.ts'
+import { addOperator } from './operator-command.ts'
 import { addPolicy } from './policy-command.ts'
+import { addRestore } from './restore-command.ts'
 import { describeVersion } from './version.ts'
 
 /** Everything `reeve` can be told to do. What a command needs is loaded when it runs. */
@@ -16,10 +18,13 @@ export async function runCommandLine(
 ): Promise<number> {
   const line = new CommandLine('reeve', rootText, host)
   // The flags of the agent come with the language of its files, which no other command waits for.
-  addAgent(line, host, args.includes('agent') ? await import('./agent-flags.ts') : undefined)
+  const agentFlags = args.includes('agent') ? await import('./agent-flags.ts') : undefined
+  addAgent(line, host, agentFlags?.addAgentFlags)
   const groupAt = addCommands(line, host)
   addConfig(line, host)
   addPolicy(line, host, groupAt('policy'))
+  addRestore(line, host, groupAt('operator snapshot'))
+  addOperator(line, host, groupAt('operator'))
   addVersion(line, host)
   return await line.run(args)
 }
@@ -34,9 +39,9 @@ const rootText = {
   ],
 }
 
-type AgentFlags = typeof import('./agent-flags.ts')
+type AddAgentFlags = (command: CommandLine['root']) => void
 
-function addAgent(line: CommandLine, terminal: Terminal, flags: AgentFlags | undefined): void {
+function addAgent(line: CommandLine, terminal: Terminal, addFlags?: AddAgentFlags): void {
   const command = line.add(line.root, 'agent', {
     summary: 'Run an agent: a server, a node, or both.',
     details:
@@ -67,7 +72,7 @@ function addAgent(line: CommandLine, terminal: Terminal, flags: AgentFlags | und
       })
     },
   })
-  flags?.addAgentFlags(command)
+  addFlags?.(command)
 }
 
 function addConfig(line: CommandLine, terminal: Terminal): void {

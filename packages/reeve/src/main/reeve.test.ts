@@ -239,7 +239,7 @@ test('reeve agent --dev: runs until it is told to stop, and leaves nothing behin
   t.after(() => child.kill('SIGKILL'))
   const ended = once(child, 'close')
   const logged = readText(child.stderr)
-  const banner = await readUntil(child.stdout, /\/allocations\n/)
+  const banner = await readUntil(child.stdout, /reeve top\n/)
   const [, address = ''] = /API +(http:\S+)/.exec(banner) ?? []
   const [, token = ''] = /Authorization: Bearer (\S+)/.exec(banner) ?? []
   const [, directory = ''] = /Data +(\S+)/.exec(banner) ?? []

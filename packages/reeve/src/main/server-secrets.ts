@@ -41,9 +41,9 @@ async function readOrMake(path: string, make: () => Buffer): Promise<Buffer> {
 }
 
 /**
- * The secrets of a server that shares its state with others: all of them come from one key, which is
- * the configured one, or else that of its directory. The join token is written beside it, where
- * operators look for it.
+ * * The secrets of a server that shares its state with others: all of them come from one key,
+ * which is the configured one, or else that of its directory. The join token is written beside it,
+ * where operators look for it.
  */
 export async function loadClusterSecrets(
   directory: string,

@@ -24,7 +24,11 @@ const contents: readonly {
     fill: async (engine) => {
       await engine.append(upTo(2_500).map(entry))
       await engine.checkpoint(
-        upTo(3_000).map((n) => ({ table: n % 2 === 0 ? 'jobs' : 'nodes', key: `${n}`, text: `1 1\n${n}` })),
+        upTo(3_000).map((n) => ({
+          table: n % 2 === 0 ? 'jobs' : 'nodes',
+          key: `${n}`,
+          text: `1 1\n${n}`,
+        })),
         { upTo: 2_000, tableIndexes: { nodes: 7, jobs: 2_000 } },
       )
       await engine.append([
@@ -45,7 +49,15 @@ const contents: readonly {
     name: 'a log that is trimmed as a whole, and large blobs',
     fill: async (engine) => {
       const bytes = new Uint8Array(3 * 1024 * 1024).fill(7)
-      await engine.append([{ ...entry(1), blobs: [{ key: 'a', bytes }, { key: 'b', bytes }] }])
+      await engine.append([
+        {
+          ...entry(1),
+          blobs: [
+            { key: 'a', bytes },
+            { key: 'b', bytes },
+          ],
+        },
+      ])
       await engine.checkpoint([{ table: 'jobs', key: 'a', text: 'x' }], mark(1))
       await engine.trim(2)
     },
@@ -60,9 +72,17 @@ for (const { name, fill } of contents)
     await source.close()
     const url = (await postgres?.newDatabase()) ?? ''
     const first = await summaryOf(t, () => embeddedAt(t, join(folder, 'a')))
-    await move(t, () => embeddedAt(t, join(folder, 'a')), () => postgresAt(t, url))
+    await move(
+      t,
+      () => embeddedAt(t, join(folder, 'a')),
+      () => postgresAt(t, url),
+    )
     assert.deepEqual(await summaryOf(t, () => postgresAt(t, url)), first)
-    await move(t, () => postgresAt(t, url), () => embeddedAt(t, join(folder, 'b')))
+    await move(
+      t,
+      () => postgresAt(t, url),
+      () => embeddedAt(t, join(folder, 'b')),
+    )
     assert.deepEqual(await summaryOf(t, () => embeddedAt(t, join(folder, 'b'))), first)
     // What was moved goes on as before.
     const back = await embeddedAt(t, join(folder, 'b'))
@@ -85,7 +105,14 @@ test('a summary tells where two engines differ', async (t) => {
   const [a, b] = [await embeddedAt(t, join(folder, 'a')), await embeddedAt(t, join(folder, 'b'))]
   const row = { table: 'jobs', key: 'a', text: 'x' }
   await a.checkpoint([row, { ...row, table: 'nodes' }], mark(0))
-  await b.checkpoint([{ ...row, text: 'y' }, { ...row, table: 'nodes' }, { ...row, table: 'more' }], mark(0))
+  await b.checkpoint(
+    [
+      { ...row, text: 'y' },
+      { ...row, table: 'nodes' },
+      { ...row, table: 'more' },
+    ],
+    mark(0),
+  )
   await b.putBlobs([{ key: 'a', bytes: Uint8Array.of(1) }])
   const differ = differencesOf(await summarize(a), await summarize(b))
   assert.deepEqual(differ, ['blobs', 'table jobs', 'table more'])

@@ -10,6 +10,7 @@ import { startAgent, type AgentProcess } from './program-process.ts'
 export interface ServerProcess extends AgentProcess {
   readonly address: string
   readonly client: Client
+  readonly dataDirectory: string
 }
 
 export interface ServerPlace {
@@ -37,12 +38,16 @@ export async function startServer(t: TestContext, place: ServerPlace): Promise<S
     },
   })
   const address = `http://127.0.0.1:${port}`
-  await until(`${place.name} to answer`, async () => {
-    if (agent.child.exitCode !== null) throw new Error(`it ended: ${agent.output()}`)
-    const status = await statusOf(address, '/v1/agent/health').catch(() => 0)
-    return status === 200 ? true : undefined
-  })
-  return { ...agent, address, client: createClient({ address }) }
+  await until(
+    `${place.name} to answer`,
+    async () => {
+      if (agent.child.exitCode !== null) throw new Error(`it ended: ${agent.output()}`)
+      const status = await statusOf(address, '/v1/agent/health').catch(() => 0)
+      return status === 200 ? true : undefined
+    },
+    60_000,
+  )
+  return { ...agent, address, client: createClient({ address }), dataDirectory: data }
 }
 
 export async function statusOf(address: string, path: string): Promise<number> {
@@ -58,7 +63,7 @@ export async function leaderOf(server: { readonly address: string }): Promise<st
   return typeof leader === 'string' && leader !== '' ? `http://${leader}` : undefined
 }
 
-export async function freePort(): Promise<number> {
+async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const address = server.address()

@@ -6,7 +6,7 @@ import type { LeaseStore } from '../../src/cluster/index.ts'
 export interface LeaseHome {
   readonly store: LeaseStore
   /** Time passes for the storage. */
-  pass(ms: number): void | Promise<void>
+  readonly pass: (ms: number) => void | Promise<void>
 }
 
 /** What every lease promises: the comments of `cluster/lease-store.ts`, one by one. */

@@ -162,7 +162,10 @@ export class EmbeddedEngine implements MovableEngine {
     await this.#keep('beginning a log', async (doing) => {
       assert(this.#lastIndex === 0, 'only an empty engine begins anywhere')
       const mark: CheckpointMark = { upTo: firstIndex - 1, tableIndexes: {} }
-      await this.#write([metaOperation('checkpoint', mark), metaOperation('first', firstIndex)], doing)
+      await this.#write(
+        [metaOperation('checkpoint', mark), metaOperation('first', firstIndex)],
+        doing,
+      )
       this.#upTo = firstIndex - 1
       this.#lastIndex = firstIndex - 1
       this.#firstIndex = firstIndex

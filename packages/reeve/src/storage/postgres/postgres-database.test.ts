@@ -184,7 +184,8 @@ function runTests(postgres: TestPostgres): void {
     const name = databaseIn(url)
     await postgres.query(
       name,
-      `INSERT INTO reeve_log (commit_index, term, nonce, time_ms, body) VALUES (1, 1, '', 1, 'kept');
+      `INSERT INTO reeve_log (commit_index, term, nonce, time_ms, body)
+         VALUES (1, 1, '', 1, 'kept');
        UPDATE reeve_head SET last_index = 1`,
     )
     const opening = [databaseAt(t, url), databaseAt(t, url), databaseAt(t, url)]

@@ -14,8 +14,9 @@ interface DatabaseOptions {
 }
 
 /**
- * A database that holds the state of a cluster, with its tables in today's version. Rejects with a
- * Fault (`storage-address`, `-unwritable`, `-version`, `-foreign`, `-failed`) that shows no password.
+ * * A database that holds the state of a cluster, with its tables in today's version. Rejects with
+ * a Fault (`storage-address`, `-unwritable`, `-version`, `-foreign`, `-failed`) that shows no
+ * password.
  */
 export async function openPostgresDatabase(
   url: string,

@@ -5,7 +5,7 @@ const FIRST_WAIT_MS = 20
 const WAIT_MS_MAX = 250
 
 /** A database that restarts is back within this time, or somebody has to look at it. */
-export const GIVE_UP_MS = 60_000
+const GIVE_UP_MS = 60_000
 
 /** Asks again while what goes wrong may pass: a restart of the database must not end the server. */
 export class Retry {

@@ -30,7 +30,9 @@ const TYPES = { bytes: 17, integer: 20, text: 25, double: 701 } as const
 const NOTHING = new Uint8Array()
 const eightBytes = (): number => 8
 
-/** Dimensions, whether there are nulls, the type; then of the one dimension length and first index. */
+/**
+ * Dimensions, whether there are nulls, the type; then of the one dimension length and first index.
+ */
 const HEADER_BYTES = 20
 const LENGTH_BYTES = 4
 

@@ -1,0 +1,149 @@
+import { join, resolve } from 'node:path'
+import {
+  CommandFailure,
+  EXIT_CODES,
+  loadSnapshotReader,
+  type CliHost,
+  type CommandLine,
+} from '../cli/index.ts'
+import { Fault } from '../kit/fault.ts'
+import type { StorageEngine } from '../state/index.ts'
+
+const COMMAND = 'reeve operator snapshot restore'
+/** Longer than any restore takes; it is given back at the end. */
+const LEASE_MS = 24 * 60 * 60 * 1_000
+
+/** `reeve operator snapshot restore`: works on a storage that no server has open. */
+export function addRestore(line: CommandLine, host: CliHost, snapshot: CommandLine['root']): void {
+  line
+    .add(snapshot, 'restore', {
+      summary: 'Bring a snapshot into an empty storage, before the first server starts on it.',
+      details:
+        'The storage is that of a data directory, or a PostgreSQL database. Secrets in it can be ' +
+        'read only with the sealing key of the servers that it was saved from: copy their ' +
+        'server/sealing-key into the data directory, or give the same server.cluster_key.',
+      examples: [
+        {
+          line: 'reeve operator snapshot restore --data-dir /var/lib/reeve monday.snapshot',
+          says: 'for a server with this data directory',
+        },
+        {
+          line: 'REEVE_DATABASE=postgres://db/reeve reeve operator snapshot restore monday.snapshot',
+          says: 'for the servers of a database',
+        },
+      ],
+      action: async ([file = ''], flags) => {
+        const directory = flags['dataDir'] ?? host.environment['REEVE_DATA_DIR']
+        const database = flags['database'] ?? host.environment['REEVE_DATABASE']
+        return await told(host, () =>
+          restore(host, {
+            file,
+            directory: typeof directory === 'string' ? directory : undefined,
+            database: typeof database === 'string' ? database : undefined,
+          }),
+        )
+      },
+    })
+    .argument('<FILE>', 'a snapshot that "reeve operator snapshot save" made')
+    .option('--data-dir <DIR>', 'the data directory of the server (REEVE_DATA_DIR)')
+    .option('--database <URL>', 'the PostgreSQL that keeps the state (REEVE_DATABASE)')
+}
+
+async function told(host: CliHost, run: () => Promise<void>): Promise<number> {
+  try {
+    await run()
+    return EXIT_CODES.ok
+  } catch (thrown) {
+    if (!(thrown instanceof CommandFailure) && !(thrown instanceof Fault)) throw thrown
+    const hint = thrown instanceof CommandFailure ? thrown.hint : hintOf(thrown)
+    host.err(`${COMMAND}: ${thrown.message}\n${hint === undefined ? '' : `${hint}\n`}`)
+    return thrown instanceof CommandFailure ? thrown.code : EXIT_CODES.failed
+  }
+}
+
+function hintOf({ kind }: Fault): string | undefined {
+  return kind === 'storage-foreign'
+    ? 'Give an empty one: nothing is ever restored over a state that is there.'
+    : undefined
+}
+
+interface RestoreWish {
+  readonly file: string
+  readonly directory: string | undefined
+  readonly database: string | undefined
+}
+
+async function restore(host: CliHost, { file, directory, database }: RestoreWish): Promise<void> {
+  if (directory === undefined && database === undefined) {
+    throw new CommandFailure('say where to, with --data-dir or --database.', {
+      code: EXIT_CODES.usage,
+    })
+  }
+  const { fileChunks, inspectSnapshot, snapshotLines } = await loadSnapshotReader()
+  const path = resolve(host.directory, file)
+  // Read to its end before anything is written: half a snapshot is no state.
+  const { Index: upTo, Rows } = await inspectSnapshot(fileChunks(path), file)
+  const { restoreSnapshot } = await import('./restore-snapshot.ts')
+  const storage =
+    database === undefined
+      ? await directoryStorage(resolve(host.directory, directory ?? ''))
+      : await databaseStorage(database)
+  try {
+    const lines = snapshotLines(fileChunks(path), file)
+    const { index, rows } = await restoreSnapshot({ open: storage.open, lines, upTo })
+    if (rows !== Rows) throw new CommandFailure(`Only ${rows} of ${Rows} rows were restored.`)
+    host.out(`Restored ${rows} rows into ${storage.name}; its index is ${index}.\n`)
+  } finally {
+    await storage.release()
+  }
+  host.err(`${storage.next}\n`)
+}
+
+interface RestoreStorage {
+  readonly name: string
+  readonly open: () => Promise<StorageEngine>
+  readonly release: () => Promise<void>
+  /** What the operator has to do before a server starts. */
+  readonly next: string
+}
+
+async function directoryStorage(directory: string): Promise<RestoreStorage> {
+  const { openEmbeddedEngine } = await import('../storage/index.ts')
+  const { makeDirectory, prepareDataDirectory } = await import('./data-directory.ts')
+  const server = join(directory, 'server')
+  await prepareDataDirectory(directory)
+  await makeDirectory(server)
+  return {
+    name: directory,
+    open: () => openEmbeddedEngine(join(server, 'storage')),
+    release: async () => undefined,
+    next: `Copy the sealing key of the old server to ${join(server, 'sealing-key')} if it has secrets.`,
+  }
+}
+
+/** Whoever restores leads: no server writes meanwhile. */
+async function databaseStorage(url: string): Promise<RestoreStorage> {
+  const { openPostgresDatabase } = await import('../storage/index.ts')
+  const database = await openPostgresDatabase(url)
+  const claim = { holder: `restore-${process.pid}`, address: '', ttlMs: LEASE_MS }
+  const held = await database.lease.acquire(claim)
+  if (held === undefined) {
+    await database.close()
+    throw new CommandFailure(`A server is running on the database ${database.name}.`, {
+      hint: 'Stop it, or give an empty database.',
+    })
+  }
+  return {
+    name: `the database ${database.name}`,
+    open: async () => {
+      const engine = await database.openEngine()
+      await engine.lead(held.term)
+      return engine
+    },
+    release: async () => {
+      await database.lease.release(held)
+      await database.close()
+    },
+    next: 'Give the servers the server.cluster_key, or the sealing key, of the old ones.',
+  }
+}

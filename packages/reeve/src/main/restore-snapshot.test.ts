@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import type { SnapshotLine } from '@reeve/contract'
+import { copyState, put, remove, Store, type StateCopy } from '../state/index.ts'
+import { MemoryDisk, openMemoryEngine } from '../storage/index.ts'
+import { aNamespace, aStore, write } from '../../test/build/store.ts'
+import { SimulatedClock } from '../../test/build/simulated-clock.ts'
+import { restoreSnapshot } from './restore-snapshot.ts'
+
+/** The lines of a snapshot of these rows, with blobs. */
+async function* linesOf(
+  { index, rows }: StateCopy,
+  blobs: Readonly<Record<string, string>> = {},
+): AsyncGenerator<SnapshotLine> {
+  yield { Snapshot: 'reeve', Version: 1, Time: '' }
+  for (const [Blob, text] of Object.entries(blobs))
+    yield { Blob, Data: Buffer.from(text).toString('base64') }
+  yield { Index: index, Rows: rows.length }
+  for (const { table, key, indexes, body } of rows)
+    yield { Row: [table, key, ...indexes], Body: body }
+  yield { Blobs: 0, Checksum: '' }
+}
+
+test('restore: rows keep their indexes, and the index of the storage is not behind them', async () => {
+  const { store } = await aStore()
+  for (let round = 0; round < 50; round++) write(store, [aNamespace(`n${round % 20}`, `${round}`)])
+  store.commit({ cause: undefined, changes: () => [remove('namespaces', 'n3')] })
+  await store.settled()
+  const copy = copyState(store)
+  assert.deepEqual([copy.index, copy.rows.length], [51, 19])
+  const disk = new MemoryDisk()
+  const open = async () => openMemoryEngine({ disk })
+  const { index, rows } = await restoreSnapshot({ open, lines: linesOf(copy), upTo: copy.index })
+  assert.equal(rows, 19)
+  assert.ok(index >= copy.index)
+  const restored = await Store.open({ engine: await open(), clock: new SimulatedClock() })
+  assert.deepEqual(copyState(restored).rows, copy.rows)
+  const { index: next, durable } = restored.commit({
+    cause: undefined,
+    changes: () => [put('namespaces', aNamespace('later'))],
+  })
+  await durable
+  assert.ok(next > index)
+})
+
+test('restore: many rows and blobs are written in pieces', async () => {
+  const { store } = await aStore()
+  write(
+    store,
+    Array.from({ length: 2_500 }, (_, at) => aNamespace(`n${at}`)),
+  )
+  await store.settled()
+  const copy = copyState(store)
+  const disk = new MemoryDisk()
+  const open = async () => openMemoryEngine({ disk })
+  const blobs = { a: 'first', b: 'second' }
+  const { rows } = await restoreSnapshot({ open, lines: linesOf(copy, blobs), upTo: copy.index })
+  assert.equal(rows, 2_500)
+  const engine = await open()
+  assert.equal(Buffer.from((await engine.readBlob('b')) ?? []).toString(), 'second')
+})
+
+test('restore: a storage that holds a state is left as it is', async () => {
+  const { store, disk } = await aStore()
+  await write(store, [aNamespace('mine')]).durable
+  await store.close()
+  const open = async () => openMemoryEngine({ disk })
+  const lines = linesOf({ index: 9, rows: [], blobKeys: new Set() })
+  await assert.rejects(restoreSnapshot({ open, lines, upTo: 9 }), { kind: 'storage-foreign' })
+  const again = await Store.open({ engine: await open(), clock: new SimulatedClock() })
+  assert.deepEqual([...again.tables.namespaces.keys()], ['mine'])
+})
+
+test('restore: rows of a table that is not known are refused', async () => {
+  const disk = new MemoryDisk()
+  const open = async () => openMemoryEngine({ disk })
+  const row = { table: 'moons', key: 'a', indexes: [1, 1], body: '{}' } as const
+  const lines = linesOf({ index: 1, rows: [row], blobKeys: new Set() })
+  await assert.rejects(restoreSnapshot({ open, lines, upTo: 1 }), { kind: 'storage-version' })
+})

@@ -1,0 +1,109 @@
+import type { SnapshotLine } from '@reeve/contract'
+import { Fault } from '../kit/fault.ts'
+import {
+  copiedEntry,
+  emptyEntries,
+  Store,
+  type BlobChange,
+  type CopiedRow,
+  type LogEntry,
+  type StorageEngine,
+} from '../state/index.ts'
+import { systemClock } from './system.ts'
+
+/** Entries that are written together. */
+const BATCH_ENTRIES = 5_000
+const PART_ROWS = 1_000
+const PART_BYTES = 8 * 1024 * 1024
+
+interface Restored {
+  readonly index: number
+  readonly rows: number
+}
+
+interface Restoring {
+  /** Opens the storage to be written; it is opened a second time to see what became of it. */
+  readonly open: () => Promise<StorageEngine>
+  /** Of a snapshot that was found to be whole. */
+  readonly lines: AsyncIterable<SnapshotLine>
+  /** The index that the snapshot reaches to. */
+  readonly upTo: number
+}
+
+/**
+ * Brings a snapshot into an empty storage, then opens it as a server would: what cannot be loaded
+ * is found now. Rejects with a Fault: `storage-foreign` when the storage is not empty.
+ */
+export async function restoreSnapshot({ open, lines, upTo }: Restoring): Promise<Restored> {
+  const engine = await open()
+  try {
+    if (engine.opened.lastIndex > 0) {
+      throw new Fault('storage-foreign', 'The storage is not empty: it holds a state already.')
+    }
+    await fill(engine, lines, upTo)
+  } finally {
+    await engine.close()
+  }
+  return await lookAt(await open())
+}
+
+async function fill(
+  engine: StorageEngine,
+  lines: AsyncIterable<SnapshotLine>,
+  upTo: number,
+): Promise<void> {
+  const timeMs = systemClock.nowMs()
+  await appendAll(engine, emptyEntries(upTo, timeMs))
+  let index = upTo
+  for await (const part of partsOf(lines)) {
+    index += 1
+    await engine.append([copiedEntry(part, { index, timeMs })])
+  }
+}
+
+async function appendAll(engine: StorageEngine, entries: Iterable<LogEntry>): Promise<void> {
+  let batch: LogEntry[] = []
+  for (const entry of entries) {
+    batch.push(entry)
+    if (batch.length < BATCH_ENTRIES) continue
+    await engine.append(batch)
+    batch = []
+  }
+  if (batch.length > 0) await engine.append(batch)
+}
+
+interface Part {
+  readonly rows: CopiedRow[]
+  readonly blobs: BlobChange[]
+}
+
+/** Lines gathered into pieces that are written at once. */
+async function* partsOf(lines: AsyncIterable<SnapshotLine>): AsyncGenerator<Part> {
+  let part: Part = { rows: [], blobs: [] }
+  let bytes = 0
+  for await (const line of lines) {
+    if ('Blob' in line) {
+      const data = Buffer.from(line.Data, 'base64')
+      part.blobs.push({ key: line.Blob, bytes: data })
+      bytes += data.length
+    } else if ('Row' in line) {
+      const [table, key, createIndex, modifyIndex] = line.Row
+      part.rows.push({ table, key, indexes: [createIndex, modifyIndex], body: line.Body })
+      bytes += line.Body.length
+    }
+    if (bytes < PART_BYTES && part.rows.length < PART_ROWS) continue
+    yield part
+    part = { rows: [], blobs: [] }
+    bytes = 0
+  }
+  if (part.rows.length + part.blobs.length > 0) yield part
+}
+
+/** A store checkpoints when it is closed, so that the first start is a short one. */
+async function lookAt(engine: StorageEngine): Promise<Restored> {
+  const store = await Store.open({ engine, clock: systemClock })
+  const rows = Object.values(store.tables).reduce((sum, { size }) => sum + size, 0)
+  const { index } = store
+  await store.close()
+  return { index, rows }
+}
