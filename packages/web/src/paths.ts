@@ -25,6 +25,16 @@ export const JOB_TABS = [
 ] as const
 export type JobTab = (typeof JOB_TABS)[number]
 
+export const ALLOCATION_TABS = ['overview', 'logs', 'files', 'usage', 'terminal'] as const
+export type AllocationTab = (typeof ALLOCATION_TABS)[number]
+
+export const NODE_TABS = ['overview', 'allocations', 'attributes'] as const
+export type NodeTab = (typeof NODE_TABS)[number]
+
+/** What a node has and allocations take: the topology is drawn by one of them. */
+export const DIMENSIONS = ['memory', 'cpu'] as const
+export type Dimension = (typeof DIMENSIONS)[number]
+
 interface Listed {
   /** All namespaces when absent. */
   readonly namespace?: string | undefined
@@ -34,6 +44,31 @@ interface Listed {
 export interface VersionPair {
   readonly version: number
   readonly against?: number | undefined
+}
+
+export const ORGANIZATION_TABS = [
+  'projects',
+  'workspaces',
+  'policies',
+  'policy-sets',
+  'teams',
+  'members',
+  'audit',
+  'settings',
+] as const
+export type OrganizationTab = (typeof ORGANIZATION_TABS)[number]
+
+export const WORKSPACE_TABS = ['runs', 'tags', 'access', 'settings'] as const
+export type WorkspaceTab = (typeof WORKSPACE_TABS)[number]
+
+/** What stands beside the code of a policy. */
+export const POLICY_PANES = ['try', 'replay', 'versions', 'settings'] as const
+export type PolicyPane = (typeof POLICY_PANES)[number]
+
+interface PolicyPlace {
+  readonly pane?: PolicyPane
+  /** The line of the code to look at. */
+  readonly line?: number | undefined
 }
 
 export const paths = {
@@ -53,27 +88,53 @@ export const paths = {
     }),
 
   allocations: (query: Listed = {}) => address(['allocations'], listed(query)),
-  allocation: (id: string, tab?: string) =>
-    address(['allocations', id, ...(tab === undefined ? [] : [tab])]),
+  allocation: (id: string, tab: AllocationTab = 'overview', task?: string) =>
+    address(['allocations', id, ...(tab === 'overview' ? [] : [tab])], { task }),
+  allocationFiles: (id: string, path: string) => address(['allocations', id, 'files'], { path }),
 
   nodes: () => address(['nodes']),
-  node: (id: string, tab?: string) => address(['nodes', id, ...(tab === undefined ? [] : [tab])]),
-  topology: () => address(['topology']),
+  node: (id: string, tab: NodeTab = 'overview') =>
+    address(['nodes', id, ...(tab === 'overview' ? [] : [tab])]),
+  topology: (by: Dimension = 'memory') =>
+    address(['topology'], { by: by === 'memory' ? undefined : by }),
   deployments: (query: Listed = {}) => address(['deployments'], listed(query)),
   deployment: (id: string) => address(['deployments', id]),
   evaluations: (query: Listed = {}) => address(['evaluations'], listed(query)),
   evaluation: (id: string) => address(['evaluations', id]),
   events: (query: Listed = {}) => address(['events'], listed(query)),
   services: (query: Listed = {}) => address(['services'], listed(query)),
+  service: ({ namespace, id }: JobName) => address(['services', id], { namespace }),
   variables: (query: Listed = {}) => address(['variables'], listed(query)),
+  variable: ({ namespace, id }: JobName) => address(['variables', id], { namespace }),
   namespaces: () => address(['namespaces']),
+  nodePools: () => address(['node-pools']),
   tokens: () => address(['access', 'tokens']),
+  token: (accessor: string) => address(['access', 'tokens', accessor]),
   accessPolicies: () => address(['access', 'policies']),
+  accessPolicy: (name: string) => address(['access', 'policies', name]),
+  newAccessPolicy: () => address(['access', 'new-policy']),
   roles: () => address(['access', 'roles']),
 
+  verdicts: (query: Listed = {}) => address(['verdicts'], listed(query)),
+  verdict: (namespace: string, id: string) => address(['verdicts', id], { namespace }),
   organizations: () => address(['organizations']),
-  organization: (name: string, tab?: string) =>
-    address(['organizations', name, ...(tab === undefined ? [] : [tab])]),
+  organization: (name: string, tab: OrganizationTab = 'projects') =>
+    address(['organizations', name, ...(tab === 'projects' ? [] : [tab])]),
+  project: (organization: string, id: string) =>
+    address(['organizations', organization, 'projects', id]),
+  workspace: (organization: string, name: string, tab: WorkspaceTab = 'runs') =>
+    address(['organizations', organization, 'workspaces', name], {
+      tab: tab === 'runs' ? undefined : tab,
+    }),
+  run: (organization: string, id: string) => address(['organizations', organization, 'runs', id]),
+  team: (organization: string, id: string) => address(['organizations', organization, 'teams', id]),
+  policySet: (organization: string, id: string) =>
+    address(['organizations', organization, 'policy-sets', id]),
+  policy: (organization: string, id: string, { pane = 'try', line }: PolicyPlace = {}) =>
+    address(['organizations', organization, 'policies', id], {
+      pane: pane === 'try' ? undefined : pane,
+      line: line === undefined ? undefined : String(line),
+    }),
 } as const
 
 function listed<Query extends Listed>(query: Query): Query {

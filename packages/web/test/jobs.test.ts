@@ -142,6 +142,18 @@ test('the logs of all allocations are followed and searched', { skip }, async ()
   await page.close()
 })
 
+test('the palette finds a job by a part of its name', { skip }, async () => {
+  await runFile(program.client, serviceFile('hidden-away', { count: 1 }))
+  const page = await browser.open(here('/jobs'))
+  await page.getByRole('row', { name: /hidden-away/ }).waitFor()
+  await page.keyboard.press('Control+k')
+  await page.keyboard.type('den-aw')
+  await page.getByRole('option', { name: /Job hidden-away/ }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'hidden-away', level: 1 }).waitFor()
+  await page.close()
+})
+
 test('a job that finds no place is explained', { skip }, async () => {
   const file = serviceFile('vast').replace('memory = 16', 'memory = 90000000')
   await runFile(program.client, file)

@@ -61,3 +61,31 @@ test('a page that does not exist says so', { skip: noBrowser }, async () => {
   await page.getByText('There is no such page').waitFor()
   await page.close()
 })
+
+test(
+  'on a narrow screen the pages are behind a button, and nothing is cut off',
+  { skip: noBrowser },
+  async () => {
+    const page = await browser.open(here('/jobs'), { width: 390 })
+    await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
+    const width: unknown = await page.evaluate('document.documentElement.scrollWidth')
+    assert.equal(width, 390)
+    await page.getByRole('button', { name: 'Pages' }).click()
+    await page.getByRole('navigation', { name: 'Pages' }).getByText('Run a job').click()
+    await page.getByRole('heading', { name: 'Run a job', level: 1 }).waitFor()
+    await checkAccess(page)
+    await page.close()
+  },
+)
+
+test('the theme is switched by hand and kept', { skip: noBrowser }, async () => {
+  const page = await browser.open(here('/jobs'))
+  await page.getByRole('button', { name: /^Theme: system/ }).click()
+  await page.getByRole('button', { name: /^Theme: light/ }).click()
+  const theme = () => page.evaluate('document.documentElement.dataset.theme')
+  assert.equal(await theme(), 'dark')
+  await page.reload()
+  await page.getByRole('button', { name: /^Theme: dark/ }).click()
+  assert.equal(await theme(), undefined)
+  await page.close()
+})

@@ -100,3 +100,18 @@ test('without the stream what is shown is read again from time to time', async (
   const { feed } = await started(t, server)
   assert.equal(feed.status, 'polling')
 })
+
+test('after a pause the stream goes on where it ended; after a long one it begins anew', async (t) => {
+  const server = aServer({ refusals: 0, lines: [{ Index: 41, Events: [] }] })
+  const { feed, web } = await started(t, server)
+  const turns = async () => {
+    for (let turn = 0; turn < 20; turn++) await setImmediate()
+  }
+  feed.stop()
+  feed.start()
+  await turns()
+  assert.deepEqual([server.asked.at(-1)?.index, web.state.isInvalidated], [42, false])
+  feed.restart()
+  await turns()
+  assert.deepEqual([server.asked.at(-1)?.index, web.state.isInvalidated], [8, true])
+})

@@ -47,6 +47,8 @@ export class LiveFeed {
   readonly #batchListeners = new Set<BatchListener>()
   readonly #dirty = new Set<Query>()
   #batch: Event[] = []
+  /** Where to go on after a pause; undefined when nothing was read, or it is not to be trusted. */
+  #next: number | undefined
   #status: LiveStatus = 'connecting'
   #stopper = new AbortController()
   #flushTimer: ReturnType<typeof setTimeout> | undefined
@@ -76,6 +78,15 @@ export class LiveFeed {
     void this.#run(this.#stopper.signal)
   }
 
+  /** Begins anew at the present, and takes all that was read for old. */
+  restart(): void {
+    this.stop()
+    this.#next = undefined
+    this.start()
+    void this.#queries.invalidateQueries()
+  }
+
+  /** A later `start` goes on where this one ended. */
   stop(): void {
     this.#stopper.abort()
     clearTimeout(this.#flushTimer)
@@ -89,7 +100,8 @@ export class LiveFeed {
       if (!isAllowed) return this.#poll(signal)
       this.#setStatus('lost')
       await pause(RESTART_MS, signal)
-      // What happened meanwhile is not known.
+      // What happened meanwhile is not known, and it may be another server with another past.
+      this.#next = undefined
       void this.#queries.invalidateQueries()
     }
   }
@@ -98,11 +110,12 @@ export class LiveFeed {
   async #follow(signal: AbortSignal): Promise<boolean> {
     for (const attempt of ATTEMPTS) {
       try {
-        const index = await this.#findIndex(signal)
+        const index = this.#next ?? (await this.#findIndex(signal))
         const request = { ...attempt, index, reconnect: true, heartbeats: true, signal }
         for await (const line of this.#api.events(request)) {
           this.#setStatus('live')
           if (line.Gap !== undefined) void this.#queries.invalidateQueries()
+          if (line.Index !== undefined) this.#next = line.Index + 1
           this.#note(line.Events ?? [])
         }
         return true

@@ -12,6 +12,9 @@ import {
 import { useSession } from '../session/session.tsx'
 import { LiveFeed, type LiveStatus } from './live-feed.ts'
 
+/** After a longer absence it is cheaper to read what is shown than all that happened. */
+const RESUMED_MS_MAX = 60_000
+
 const LiveContext = createContext<LiveFeed | undefined>(undefined)
 
 /** One event stream for all pages of the tab; another one when the token changes. */
@@ -23,18 +26,20 @@ export function LiveProvider({ children }: { readonly children: ReactNode }) {
     feed.start()
     // A browser opens six connections to a server, for all its tabs: those that nobody looks at
     // must not hold them.
+    let hiddenAtMs = 0
     const look = () => {
       feed.stop()
-      if (document.visibilityState === 'hidden') return
-      feed.start()
-      void queries.invalidateQueries()
+      const nowMs = performance.now()
+      if (document.visibilityState === 'hidden') hiddenAtMs = nowMs
+      else if (nowMs - hiddenAtMs < RESUMED_MS_MAX) feed.start()
+      else feed.restart()
     }
     document.addEventListener('visibilitychange', look)
     return () => {
       document.removeEventListener('visibilitychange', look)
       feed.stop()
     }
-  }, [feed, queries])
+  }, [feed])
   return <LiveContext value={feed}>{children}</LiveContext>
 }
 

@@ -12,6 +12,7 @@ import {
 } from '@codemirror/view'
 import { useEffect, useEffectEvent, useRef } from 'react'
 import { appearance } from './appearance.ts'
+import { markedLines, markLines, scrollTo } from './marked-lines.ts'
 import { LANGUAGES, type EditorLanguage } from './languages.ts'
 import type { Problem } from './problem.ts'
 
@@ -22,15 +23,19 @@ export interface CodeEditorProps {
   readonly value: string
   readonly onChange?: (text: string) => void
   readonly problems?: readonly Problem[]
+  /** Lines to look at, counted from 1: the first one is brought into view. */
+  readonly marked?: readonly number[]
   readonly isReadOnly?: boolean
   readonly minHeight?: string
 }
 
 const NO_PROBLEMS: readonly Problem[] = []
+const NO_LINES: readonly number[] = []
 
 /** A text in one of our languages. Tab leaves it: nobody is caught in it. */
 export function CodeEditor(props: CodeEditorProps) {
   const { label, language, value, onChange, problems = NO_PROBLEMS, isReadOnly = false } = props
+  const { marked = NO_LINES } = props
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(undefined)
   const changed = useEffectEvent((text: string) => onChange?.(text))
@@ -63,6 +68,13 @@ export function CodeEditor(props: CodeEditorProps) {
     const marks = problems.map((problem) => diagnosticOf(current.state.doc, problem))
     current.dispatch(setDiagnostics(current.state, marks))
   }, [problems])
+  useEffect(() => {
+    const { current } = view
+    if (current === undefined) return
+    const [first] = marked
+    const place = first === undefined ? [] : [scrollTo(current.state.doc, first)]
+    current.dispatch({ effects: [markLines.of(marked), ...place] })
+  }, [marked, language, isReadOnly])
   return <div ref={place} className="editor" style={{ minHeight: props.minHeight }} />
 }
 
@@ -77,17 +89,18 @@ const BASE: readonly Extension[] = [
   indentOnInput(),
   indentUnit.of('  '),
   EditorView.lineWrapping,
+  markedLines,
   keymap.of([...defaultKeymap, ...historyKeymap]),
   appearance,
 ]
 
 function diagnosticOf(document: Text, problem: Problem): Diagnostic {
-  const { line, column, endLine, endColumn, message } = problem
+  const { line, column, endLine, endColumn, message, severity = 'error' } = problem
   const from = offsetOf(document, line, column)
   return {
     from,
     to: Math.max(from, offsetOf(document, endLine, endColumn)),
-    severity: 'error',
+    severity,
     message,
   }
 }

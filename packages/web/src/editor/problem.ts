@@ -5,6 +5,8 @@ export interface Problem {
   readonly endLine: number
   readonly endColumn: number
   readonly message: string
+  /** An error when absent. */
+  readonly severity?: 'error' | 'warning'
 }
 
 /** `input.hcl:4,11-12: text`, or with `4,11-6,2` over several lines. */

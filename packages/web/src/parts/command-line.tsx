@@ -3,8 +3,8 @@ import { CopyButton } from './copy-button.tsx'
 import { curlLine, type ApiCall } from './curl-line.ts'
 
 interface CommandLineProps {
-  /** The command that does the same: `reeve job status web`. */
-  readonly cli: string
+  /** The command that does the same: `reeve job status web`; absent where there is none. */
+  readonly cli?: string | undefined
   /** The request that the page makes. */
   readonly call: ApiCall
 }
@@ -16,7 +16,7 @@ export function CommandLine({ cli, call }: CommandLineProps) {
   return (
     <details className="command-line">
       <summary>The same in a terminal</summary>
-      <Line name="Command" text={cli} />
+      {cli !== undefined && <Line name="Command" text={cli} />}
       <Line name="Request" text={curl} />
     </details>
   )

@@ -70,6 +70,8 @@ const SHAPES = {
       fillOpacity=".9"
     />
   ),
+  folder: <path d="M2 4h4l1.4 1.6H14v6.6H2z" fill="none" stroke="currentColor" strokeWidth="1.5" />,
+  file: <path d="M4 2h5l3 3v9H4zM9 2v3h3" fill="none" stroke="currentColor" strokeWidth="1.4" />,
   live: <circle cx="8" cy="8" r="4" fill="currentColor" />,
   more: <path d="m5.5 3.5 5 4.5-5 4.5" fill="none" stroke="currentColor" strokeWidth="1.7" />,
 } as const

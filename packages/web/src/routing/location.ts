@@ -39,7 +39,11 @@ export function navigate(href: string, { replace = false }: NavigateOptions = {}
   if (replace) window.history.replaceState(null, '', target)
   else window.history.pushState(null, '', target)
   publish()
-  if (!isSamePage) document.querySelector('#main')?.scrollTo(0, 0)
+  if (isSamePage) return
+  // Whoever hears the page begins at its beginning, as after loading one.
+  const main = document.querySelector<HTMLElement>('#main')
+  main?.scrollTo(0, 0)
+  main?.focus({ preventScroll: true })
 }
 
 /** The present address with other values after the question mark; undefined takes one away. */

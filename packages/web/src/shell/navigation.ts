@@ -1,4 +1,5 @@
 import { paths } from '../paths.ts'
+import { routes } from '../routes/all.ts'
 
 export interface NavigationItem {
   readonly text: string
@@ -14,8 +15,7 @@ export interface NavigationGroup {
   readonly items: readonly NavigationItem[]
 }
 
-/** The side navigation; the command palette and the keyboard map are made from it too. */
-export const NAVIGATION: readonly NavigationGroup[] = [
+const GROUPS: readonly NavigationGroup[] = [
   {
     title: 'Workload',
     items: [
@@ -88,6 +88,17 @@ export const NAVIGATION: readonly NavigationGroup[] = [
         key: 'o',
         under: '/organizations',
       },
+      {
+        text: 'Verdicts on jobs',
+        href: (namespace) => paths.verdicts({ namespace }),
+        under: '/verdicts',
+      },
     ],
   },
 ]
+
+/** The side navigation, of pages that exist. The palette and the keyboard map follow it. */
+export const NAVIGATION: readonly NavigationGroup[] = GROUPS.map((group) => ({
+  ...group,
+  items: group.items.filter(({ under }) => routes.some(({ path }) => path === under)),
+})).filter(({ items }) => items.length > 0)

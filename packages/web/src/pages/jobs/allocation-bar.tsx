@@ -1,18 +1,16 @@
-import type { JobStatusAllocation } from '@reeve/contract'
 import { lookOf } from '../../parts/state.ts'
-import { countAllocations, SHOWN_STATUSES } from './allocation-counts.ts'
+import { SHOWN_STATUSES, totalOf, type AllocationCounts } from './allocation-counts.ts'
 
 interface AllocationBarProps {
-  readonly allocations: readonly JobStatusAllocation[]
+  readonly counts: AllocationCounts
   /** How many there should be. */
   readonly wanted: number
 }
 
 /** The allocations of a job as a bar, with the numbers in words. */
-export function AllocationBar({ allocations, wanted }: AllocationBarProps) {
-  const counts = countAllocations(allocations)
+export function AllocationBar({ counts, wanted }: AllocationBarProps) {
   const shown = SHOWN_STATUSES.filter((status) => counts[status] > 0)
-  const missing = Math.max(0, wanted - allocations.length)
+  const missing = Math.max(0, wanted - totalOf(counts))
   const words = shown.map((status) => `${counts[status]} ${status}`)
   const text = [...words, ...(missing > 0 ? [`${missing} unplaced`] : [])].join(', ')
   if (text === '') return <span className="quiet">–</span>

@@ -44,7 +44,12 @@ const CASES = [
     job: { ...JOB, ChildStatuses: ['running'] as const },
     health: 'running',
   },
-  { name: 'it is dead', job: { ...JOB, Status: 'dead' } as const, health: 'dead' },
+  { name: 'all is over', job: { ...JOB, Status: 'dead', Allocs: [] } as const, health: 'dead' },
+  {
+    name: 'the end was a failure',
+    job: { ...JOB, Status: 'dead', Allocs: allocations('failed') } as const,
+    health: 'failed',
+  },
 ]
 
 for (const { name, job, health } of CASES)

@@ -1,4 +1,10 @@
-import type { ClientStatus, JobStatusAllocation, JobStatusRow } from '@reeve/contract'
+import type {
+  ClientStatus,
+  Job,
+  JobStatusAllocation,
+  JobStatusRow,
+  TaskGroupSummary,
+} from '@reeve/contract'
 
 /** In the order in which bars and legends show them. */
 export const SHOWN_STATUSES = [
@@ -28,7 +34,33 @@ type Row = Pick<
 /** One word for how a job is: what its allocations make of its status. */
 export function healthOf(job: Row): string {
   if (job.Stop) return 'stopped'
+  const { running, failed } = countAllocations(job.Allocs)
+  if (job.Status === 'dead' && failed > 0) return 'failed'
   const isCounted = job.Type === 'service' && job.ChildStatuses === null
   if (job.Status !== 'running' || !isCounted) return job.Status
-  return countAllocations(job.Allocs).running < job.GroupCountSum ? 'degraded' : job.Status
+  return running < job.GroupCountSum ? 'degraded' : job.Status
+}
+
+/** Spec W: Resources, Job summary: the same counts, where the allocations are too many to list. */
+export function countsOfSummary(summary: TaskGroupSummary | undefined): AllocationCounts {
+  return {
+    running: summary?.Running ?? 0,
+    pending: summary?.Starting ?? 0,
+    unknown: summary?.Unknown ?? 0,
+    failed: summary?.Failed ?? 0,
+    lost: summary?.Lost ?? 0,
+    complete: summary?.Complete ?? 0,
+  }
+}
+
+/** Lists of more allocations than this are megabytes, and nobody looks at single ones there. */
+const LISTED_MAX = 2_000
+
+/** Whether a job is shown by its counts alone. */
+export function isLarge({ TaskGroups }: Pick<Job, 'TaskGroups'>): boolean {
+  return TaskGroups.reduce((sum, { Count }) => sum + Count, 0) > LISTED_MAX
+}
+
+export function totalOf(counts: AllocationCounts): number {
+  return SHOWN_STATUSES.reduce((sum, status) => sum + counts[status], 0)
 }

@@ -10,6 +10,7 @@ import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfNs } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { AllocationBar } from './allocation-bar.tsx'
+import { countAllocations } from './allocation-counts.ts'
 
 const COLUMNS: readonly Column<JobStatusRow>[] = [
   { id: 'id', head: 'Instance', cell: ({ ID }) => ID.slice(ID.lastIndexOf('/') + 1) },
@@ -24,7 +25,7 @@ const COLUMNS: readonly Column<JobStatusRow>[] = [
     head: 'Allocations',
     width: '34%',
     isExtra: true,
-    cell: ({ Allocs }) => <AllocationBar allocations={Allocs} wanted={0} />,
+    cell: ({ Allocs }) => <AllocationBar counts={countAllocations(Allocs)} wanted={0} />,
   },
   {
     id: 'submitted',

@@ -28,11 +28,7 @@ export function DispatchForm({ job, onClose }: DispatchFormProps) {
   const optional = config?.MetaOptional ?? []
   const missing = required.filter((key) => (meta[key] ?? '') === '')
   const bytes = new TextEncoder().encode(payload)
-  const refusal =
-    jobCan.dispatch(job, rights) ??
-    (missing.length > 0 ? `Fill in ${missing.join(', ')}.` : undefined) ??
-    (config?.Payload === 'required' && payload === '' ? 'A payload is required.' : undefined) ??
-    (bytes.length > PAYLOAD_BYTES_MAX ? 'The payload is longer than 16 KiB.' : undefined)
+  const refusal = jobCan.dispatch(job, rights) ?? whyNot(config, { missing, size: bytes.length })
   const dispatch = async () => {
     const given = Object.fromEntries(Object.entries(meta).filter(([, value]) => value !== ''))
     const done = await act({
@@ -90,6 +86,18 @@ export function DispatchForm({ job, onClose }: DispatchFormProps) {
       </form>
     </Dialog>
   )
+}
+
+interface Given {
+  readonly missing: readonly string[]
+  readonly size: number
+}
+
+/** Spec W: Resources, Job, `ParameterizedJob`: what the definition asks for. */
+function whyNot(config: Job['ParameterizedJob'], { missing, size }: Given): string | undefined {
+  if (missing.length > 0) return `Fill in ${missing.join(', ')}.`
+  if (config?.Payload === 'required' && size === 0) return 'A payload is required.'
+  return size > PAYLOAD_BYTES_MAX ? 'The payload is longer than 16 KiB.' : undefined
 }
 
 function base64Of(bytes: Uint8Array): string {

@@ -19,8 +19,11 @@ export function useJob(name: JobName) {
   )
 }
 
-/** The job with one short line for each allocation: a job may have a hundred thousand. */
-export function useJobStatus(name: JobName): UseQueryResult<readonly JobStatusRow[]> {
+/** The job with one short line for each allocation; see `isLarge`. */
+export function useJobStatus(
+  name: JobName,
+  isWanted: boolean,
+): UseQueryResult<readonly JobStatusRow[]> {
   const { namespace, id } = name
   return useRead(
     ['job-status', namespace, id],
@@ -30,7 +33,17 @@ export function useJobStatus(name: JobName): UseQueryResult<readonly JobStatusRo
         body: { Jobs: [{ ID: id, Namespace: namespace }], IncludeChildren: true },
         signal,
       }),
-    { watches: watchesOf(name, 'Job', 'Allocation', 'Deployment') },
+    { enabled: isWanted, watches: watchesOf(name, 'Job', 'Allocation', 'Deployment') },
+  )
+}
+
+export function useJobSummary(name: JobName, isWanted: boolean) {
+  const { namespace, id } = name
+  return useRead(
+    ['job-summary', namespace, id],
+    (api, signal) =>
+      api.v1.readJobSummary({ params: { job_id: id }, query: { namespace }, signal }),
+    { enabled: isWanted, watches: watchesOf(name, 'Job', 'Allocation') },
   )
 }
 

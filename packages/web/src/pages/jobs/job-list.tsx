@@ -14,7 +14,7 @@ import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import '../../style/jobs.css'
 import { AllocationBar } from './allocation-bar.tsx'
-import { healthOf } from './allocation-counts.ts'
+import { countAllocations, healthOf } from './allocation-counts.ts'
 import { filterExpression, readJobFilter } from './job-filter.ts'
 import { JobFilterBar } from './job-filter-bar.tsx'
 import { useJobRows } from './use-job-rows.ts'
@@ -63,7 +63,7 @@ function Allocations({ job }: { readonly job: JobStatusRow }) {
   }
   const wanted =
     job.Type.startsWith('sys') || job.Stop || job.Status === 'dead' ? 0 : job.GroupCountSum
-  return <AllocationBar allocations={job.Allocs} wanted={wanted} />
+  return <AllocationBar counts={countAllocations(job.Allocs)} wanted={wanted} />
 }
 
 function typeOf({ Type, ChildStatuses }: JobStatusRow) {

@@ -10,7 +10,7 @@ import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import { NotFound } from '../../shell/not-found.tsx'
 import '../../style/jobs.css'
-import { healthOf } from './allocation-counts.ts'
+import { healthOf, isLarge } from './allocation-counts.ts'
 import { JobActions } from './job-actions.tsx'
 import { useJob, useJobStatus } from './job-data.ts'
 import type { JobView } from './job-view.ts'
@@ -57,7 +57,7 @@ function JobPage({ jobId, tab, search }: JobPageProps) {
 }
 
 function JobHead({ job, name }: { readonly job: Job; readonly name: JobName }) {
-  const { data: status } = useJobStatus(name)
+  const { data: status } = useJobStatus(name, !isLarge(job))
   const row = status?.find(({ ID }) => ID === name.id)
   const { ParentID: parent, Namespace: namespace } = job
   return (

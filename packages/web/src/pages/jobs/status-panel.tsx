@@ -1,4 +1,4 @@
-import type { Job, JobStatusAllocation, TaskGroup } from '@reeve/contract'
+import type { ClientStatus, Job, JobStatusAllocation, TaskGroup } from '@reeve/contract'
 import { Icon } from '../../parts/icon.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
@@ -6,57 +6,63 @@ import { lookOf } from '../../parts/state.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { AllocationBar } from './allocation-bar.tsx'
-import { countAllocations, SHOWN_STATUSES } from './allocation-counts.ts'
+import { SHOWN_STATUSES, totalOf, type AllocationCounts } from './allocation-counts.ts'
 import { ScaleControl } from './scale-control.tsx'
 
 /** Beyond this a wall of squares says less than a bar. */
 const SQUARES_MAX = 600
 
+/** What runs of one group. */
+export interface GroupState {
+  readonly counts: AllocationCounts
+  /** Undefined where there are too many to list. */
+  readonly allocations: readonly JobStatusAllocation[] | undefined
+}
+
 interface StatusPanelProps {
   readonly job: Job
-  readonly allocations: readonly JobStatusAllocation[]
+  readonly stateOf: (group: string) => GroupState
 }
 
 /** One square for each allocation, by group. */
-export function StatusPanel({ job, allocations }: StatusPanelProps) {
-  const counts = countAllocations(allocations)
-  const byGroup = Map.groupBy(allocations, ({ Group }) => Group)
+export function StatusPanel({ job, stateOf }: StatusPanelProps) {
+  const states = job.TaskGroups.map(({ Name }) => stateOf(Name))
+  const sum = (status: ClientStatus) => states.reduce((all, { counts }) => all + counts[status], 0)
+  const shown = SHOWN_STATUSES.filter((status) => sum(status) > 0)
   return (
     <Panel title="Allocations">
       <div className="legend">
-        {SHOWN_STATUSES.filter((status) => counts[status] > 0).map((status) => (
-          <StateBadge key={status} state={status} text={`${counts[status]} ${status}`} />
+        {shown.map((status) => (
+          <StateBadge key={status} state={status} text={`${sum(status)} ${status}`} />
         ))}
-        {allocations.length === 0 && <span className="quiet">There are none.</span>}
+        {shown.length === 0 && <span className="quiet">There are none.</span>}
       </div>
       {job.TaskGroups.map((group) => (
-        <GroupRow
-          key={group.Name}
-          job={job}
-          group={group}
-          allocations={byGroup.get(group.Name) ?? []}
-        />
+        <GroupRow key={group.Name} job={job} group={group} state={stateOf(group.Name)} />
       ))}
     </Panel>
   )
 }
 
-interface GroupRowProps extends StatusPanelProps {
+interface GroupRowProps {
+  readonly job: Job
   readonly group: TaskGroup
+  readonly state: GroupState
 }
 
-function GroupRow({ job, group, allocations }: GroupRowProps) {
+function GroupRow({ job, group, state: { counts, allocations } }: GroupRowProps) {
   const isSystem = job.Type.startsWith('sys')
   const isOver = job.Stop || job.Status === 'dead'
-  const missing = isSystem || isOver ? 0 : Math.max(0, group.Count - allocations.length)
+  const wanted = isSystem || isOver ? 0 : group.Count
+  const missing = Math.max(0, wanted - totalOf(counts))
   return (
     <section className="group-row" aria-label={`Group ${group.Name}`}>
       <div>
         <div className="group-name">{group.Name}</div>
         <small>{describeGroup(job, group)}</small>
       </div>
-      {allocations.length > SQUARES_MAX ? (
-        <AllocationBar allocations={allocations} wanted={group.Count} />
+      {allocations === undefined || allocations.length + missing > SQUARES_MAX ? (
+        <AllocationBar counts={counts} wanted={wanted} />
       ) : (
         <Squares allocations={allocations} missing={missing} version={job.Version} />
       )}
@@ -82,7 +88,7 @@ function Squares({ allocations, missing, version }: SquaresProps) {
       {allocations.map((allocation) => (
         <Square key={allocation.ID} allocation={allocation} version={version} />
       ))}
-      {Array.from({ length: Math.min(missing, SQUARES_MAX) }, (_, index) => (
+      {Array.from({ length: missing }, (_, index) => (
         <span key={index} className="square missing tone-warn" title="Not placed yet">
           <Icon name="pending" label="Not placed yet" />
         </span>

@@ -1,12 +1,16 @@
 import type { AllocationStub } from '@reeve/contract'
+import { useList } from '../../data/use-list.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { Failure } from '../../parts/failure.tsx'
+import { Loading } from '../../parts/loading.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfNs } from '../../parts/time.ts'
-import { paths } from '../../paths.ts'
+import { paths, type JobName } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
+import { isLarge } from './allocation-counts.ts'
 import { useJobAllocations } from './job-data.ts'
 import type { JobView } from './job-view.ts'
 
@@ -46,24 +50,60 @@ const COLUMNS: readonly Column<AllocationStub>[] = [
 ]
 
 /** Every allocation of the job that is still known. */
-export function AllocationsTab({ name }: JobView) {
+export function AllocationsTab({ job, name }: JobView) {
+  return isLarge(job) ? <PagedAllocations name={name} /> : <AllAllocations name={name} />
+}
+
+function AllAllocations({ name }: { readonly name: JobName }) {
   const allocations = useJobAllocations(name)
   return (
     <QueryView query={allocations} what="the allocations">
       {(list) => (
-        <DataTable
-          label="Allocations"
-          columns={COLUMNS}
+        <AllocationTable
+          name={name}
           rows={list.toSorted((a, b) => b.CreateIndex - a.CreateIndex)}
-          keyOf={({ ID }) => ID}
-          hrefOf={({ ID }) => paths.allocation(ID)}
-          empty={
-            <EmptyState title="No allocations" command={`reeve job explain ${name.id}`}>
-              <p>Nothing of this job was placed on a node. Explain says why.</p>
-            </EmptyState>
-          }
         />
       )}
     </QueryView>
+  )
+}
+
+/** The route of the job gives all at once; the list of allocations comes in pages. */
+function PagedAllocations({ name }: { readonly name: JobName }) {
+  const { namespace, id } = name
+  const list = useList(['job-allocation-pages', namespace, id], ({ api, signal, page }) =>
+    api.v1.listAllocations({
+      query: { ...page, namespace, filter: `JobID == "${id}"`, task_states: false },
+      signal,
+    }),
+  )
+  if (list.error !== null) return <Failure error={list.error} />
+  if (list.isPending) return <Loading what="the allocations" />
+  return (
+    <AllocationTable name={name} rows={list.items} hasMore={list.hasMore} onEnd={list.loadMore} />
+  )
+}
+
+interface AllocationTableProps {
+  readonly name: JobName
+  readonly rows: readonly AllocationStub[]
+  readonly hasMore?: boolean
+  readonly onEnd?: () => void
+}
+
+function AllocationTable({ name, ...list }: AllocationTableProps) {
+  return (
+    <DataTable
+      label="Allocations"
+      columns={COLUMNS}
+      keyOf={({ ID }) => ID}
+      hrefOf={({ ID }) => paths.allocation(ID)}
+      empty={
+        <EmptyState title="No allocations" command={`reeve job explain ${name.id}`}>
+          <p>Nothing of this job was placed on a node. Explain says why.</p>
+        </EmptyState>
+      }
+      {...list}
+    />
   )
 }

@@ -36,7 +36,8 @@ export function ExplainTab({ name }: JobView) {
   )
 }
 
-function GroupReasons({ group }: { readonly group: GroupExplanation }) {
+/** What keeps the instances of one group from being placed, and what would place them. */
+export function GroupReasons({ group }: { readonly group: GroupExplanation }) {
   const { TaskGroup, Unplaced, Desired, Changes, Refusals, RefusalsOmitted, Instances } = group
   const waiting = Instances.filter(({ State }) => State !== 'refused')
   return (

@@ -1,45 +1,96 @@
-import type { Job, JobStatusRow } from '@reeve/contract'
+import type { Job } from '@reeve/contract'
 import { Ago } from '../../parts/ago.tsx'
 import { Facts, Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { dateOfNs } from '../../parts/time.ts'
-import { paths } from '../../paths.ts'
+import { paths, type JobName } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { isActive } from '../../actions/job-can.ts'
 import { ChildrenPanel } from './children-panel.tsx'
 import { DeploymentPanel } from './deployment-panel.tsx'
-import { useJobDeployments, useJobStatus } from './job-data.ts'
+import { countAllocations, countsOfSummary, isLarge } from './allocation-counts.ts'
+import { useJobDeployments, useJobStatus, useJobSummary } from './job-data.ts'
 import type { JobView } from './job-view.ts'
-import { StatusPanel } from './status-panel.tsx'
+import { StatusPanel, type GroupState } from './status-panel.tsx'
 import { WhyPanel } from './why-panel.tsx'
 
 /** How the job is, at one look. */
 export function OverviewTab({ job, name }: JobView) {
-  const status = useJobStatus(name)
-  return (
-    <QueryView query={status} what="the state of the job">
-      {(rows) => <Overview job={job} rows={rows} />}
-    </QueryView>
-  )
-}
-
-function Overview({ job, rows }: { readonly job: Job; readonly rows: readonly JobStatusRow[] }) {
-  const name = { namespace: job.Namespace, id: job.ID }
   const { data: deployments } = useJobDeployments(name)
   const active = deployments?.find(isActive)
-  const own = rows.find(({ ID }) => ID === job.ID)
   const isParent = job.Periodic !== null || (job.ParameterizedJob !== null && !job.Dispatched)
   return (
     <>
       {active !== undefined && (
         <DeploymentPanel deployment={active} title="Deployment in progress" />
       )}
-      {!isParent && own !== undefined && <StatusPanel job={job} allocations={own.Allocs} />}
-      {!isParent && own !== undefined && <WhyPanel job={job} row={own} />}
-      {isParent && <ChildrenPanel job={job} />}
+      {isParent ? <ChildrenPanel job={job} /> : <State job={job} name={name} />}
       <Panel title="About">
         <Facts facts={factsOf(job)} />
       </Panel>
+    </>
+  )
+}
+
+interface StateProps {
+  readonly job: Job
+  readonly name: JobName
+}
+
+function State({ job, name }: StateProps) {
+  return isLarge(job) ? (
+    <CountedState job={job} name={name} />
+  ) : (
+    <ListedState job={job} name={name} />
+  )
+}
+
+function ListedState({ job, name }: StateProps) {
+  const status = useJobStatus(name, true)
+  return (
+    <QueryView query={status} what="the state of the job">
+      {(rows) => {
+        const all = rows.find(({ ID }) => ID === job.ID)?.Allocs ?? []
+        const byGroup = Map.groupBy(all, ({ Group }) => Group)
+        const stateOf = (group: string) => {
+          const allocations = byGroup.get(group) ?? []
+          return { allocations, counts: countAllocations(allocations) }
+        }
+        return <StateView job={job} stateOf={stateOf} />
+      }}
+    </QueryView>
+  )
+}
+
+function CountedState({ job, name }: StateProps) {
+  const summary = useJobSummary(name, true)
+  return (
+    <QueryView query={summary} what="the state of the job">
+      {({ Summary }) => {
+        const stateOf = (group: string) => ({
+          allocations: undefined,
+          counts: countsOfSummary(Summary[group]),
+        })
+        return <StateView job={job} stateOf={stateOf} />
+      }}
+    </QueryView>
+  )
+}
+
+interface StateViewProps {
+  readonly job: Job
+  readonly stateOf: (group: string) => GroupState
+}
+
+function StateView({ job, stateOf }: StateViewProps) {
+  const alive = job.TaskGroups.reduce((sum, { Name }) => {
+    const { running, pending } = stateOf(Name).counts
+    return sum + running + pending
+  }, 0)
+  return (
+    <>
+      <StatusPanel job={job} stateOf={stateOf} />
+      <WhyPanel job={job} alive={alive} />
     </>
   )
 }

@@ -1,4 +1,4 @@
-import type { Job, JobStatusRow } from '@reeve/contract'
+import type { Job } from '@reeve/contract'
 import { Panel } from '../../parts/panel.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
@@ -6,16 +6,15 @@ import { useRead } from '../../data/use-read.ts'
 
 interface WhyPanelProps {
   readonly job: Job
-  readonly row: JobStatusRow
+  /** Allocations that run or are about to. */
+  readonly alive: number
 }
 
 /** Why not everything runs, in one sentence, with the way to the whole of it. */
-export function WhyPanel({ job, row }: WhyPanelProps) {
+export function WhyPanel({ job, alive }: WhyPanelProps) {
   const { Namespace: namespace, ID: id } = job
-  const placed = row.Allocs.filter(({ ClientStatus }) =>
-    /running|pending/.test(ClientStatus),
-  ).length
-  const isMissing = !job.Stop && job.Status !== 'dead' && placed < row.GroupCountSum
+  const wanted = job.TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
+  const isMissing = !job.Stop && job.Status !== 'dead' && alive < wanted
   const { data } = useRead(
     ['job-explain', namespace, id],
     (api, signal) => api.v1.explainJob({ params: { job_id: id }, query: { namespace }, signal }),

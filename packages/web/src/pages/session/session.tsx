@@ -1,7 +1,9 @@
+import { useRead } from '../../data/use-read.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Facts, Panel } from '../../parts/panel.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
@@ -46,10 +48,28 @@ export function SessionPage() {
         )}
       </Panel>
       <Panel title="Governance API">
-        <p>{tokens.governance === undefined ? 'Not signed in.' : 'Signed in.'}</p>
+        {tokens.governance === undefined ? <p>Not signed in.</p> : <Account />}
       </Panel>
       <CommandLine cli="reeve acl token self" call={{ path: '/v1/acl/token/self' }} />
     </div>
+  )
+}
+
+/** Whom the governance API takes the token for. */
+function Account() {
+  const account = useRead(['account'], (api, signal) => api.v2.readAccount({ signal }))
+  return (
+    <QueryView query={account} what="the account">
+      {({ data: { attributes, relationships } }) => (
+        <Facts
+          facts={[
+            { name: 'User', value: attributes.username },
+            { name: 'Stands for', value: relationships['authenticated-resource'].data.type },
+            { name: 'Site administrator', value: attributes['is-admin'] ? 'yes' : 'no' },
+          ]}
+        />
+      )}
+    </QueryView>
   )
 }
 

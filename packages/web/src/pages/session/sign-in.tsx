@@ -7,17 +7,29 @@ import { Panel } from '../../parts/panel.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import type { PageProps } from '../../routing/route.ts'
+import type { Api } from '../../session/api.ts'
 import { exchangeOneTimeSecret, findTokens } from '../../session/find-tokens.ts'
+import { localSecretIn } from '../../session/local-secret.ts'
 import { useSession } from '../../session/session.tsx'
+import type { Tokens } from '../../session/tokens.ts'
 
-/** By the secret of a token, or by a link of `reeve ui` that holds a one-time secret. */
+/** By the secret of a token, by a one-time link of `reeve ui`, or by the link that `--dev` prints. */
 export function SignInPage({ search }: PageProps<'/sign-in'>) {
-  // Read once: the page takes it out of the address.
+  // Read once: the page takes them out of the address.
   const [oneTimeSecret] = useState(() => search.get('ott'))
-  return oneTimeSecret === null ? <TokenForm /> : <LinkSignIn secret={oneTimeSecret} />
+  const [localSecret] = useState(() => localSecretIn(window.location))
+  if (oneTimeSecret !== null)
+    return <LinkSignIn exchange={(api) => exchangeOneTimeSecret(api, oneTimeSecret)} />
+  if (localSecret !== undefined)
+    return <LinkSignIn exchange={(api) => findTokens(api.address, localSecret)} />
+  return <TokenForm />
 }
 
-function LinkSignIn({ secret }: { readonly secret: string }) {
+interface LinkSignInProps {
+  readonly exchange: (api: Api) => Promise<Partial<Tokens>>
+}
+
+function LinkSignIn({ exchange }: LinkSignInProps) {
   const { api, tokens, setTokens } = useSession()
   const [error, setError] = useState<unknown>()
   // It works once, and effects may run twice.
@@ -27,16 +39,16 @@ function LinkSignIn({ secret }: { readonly secret: string }) {
     isAsked.current = true
     // Out of the address before anything else: it is a secret, and history is kept.
     navigate(paths.signIn(), { replace: true })
-    const exchange = async () => {
+    const signIn = async () => {
       try {
-        setTokens({ ...tokens, ...(await exchangeOneTimeSecret(api, secret)) })
+        setTokens({ ...tokens, ...(await exchange(api)) })
         navigate(paths.jobs(), { replace: true })
       } catch (failure) {
         setError(failure)
       }
     }
-    void exchange()
-  }, [api, secret, tokens, setTokens])
+    void signIn()
+  }, [api, exchange, tokens, setTokens])
   if (error === undefined) return <Loading what="your session" />
   return (
     <>
@@ -53,8 +65,9 @@ function TokenForm() {
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     try {
-      setTokens({ ...tokens, ...(await findTokens(api.address, secret.trim())) })
-      navigate(paths.jobs())
+      const found = await findTokens(api.address, secret.trim())
+      setTokens({ ...tokens, ...found })
+      navigate(found.workload === undefined ? paths.organizations() : paths.jobs())
     } catch (failure) {
       setError(failure)
     }
@@ -88,7 +101,7 @@ function TokenForm() {
       <Panel title="With a link">
         <p>
           <code>reeve ui</code> prints a link that signs you in once, with the token of your command
-          line.
+          line. A server for trying things out (<code>--dev</code>) prints one when it starts.
         </p>
       </Panel>
     </div>

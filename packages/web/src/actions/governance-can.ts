@@ -1,0 +1,133 @@
+import type { v2 } from '@reeve/contract'
+import { firstReason, type Verdict } from './verdict.ts'
+
+/** Of a resource, what its `permissions` say of the caller. The server computed them. */
+interface Judged<Name extends string> {
+  readonly attributes: { readonly permissions: Readonly<Record<Name, boolean>> }
+}
+
+function may<Name extends string>(thing: Judged<Name>, permission: Name, who: string): Verdict {
+  return thing.attributes.permissions[permission] ? undefined : `Your token may not: ${who}.`
+}
+
+const OWNERS = 'it takes the owners team or the organization token'
+const POLICY_MANAGERS = 'it takes the owners team or a team with Manage policies'
+
+type OrganizationCan = (organization: v2.Organization) => Verdict
+
+/** What may be done in an organization; reference §4.1. */
+export const organizationCan = {
+  update: (organization) => may(organization, 'can-update', OWNERS),
+  destroy: (organization) => may(organization, 'can-destroy', 'it takes the owners team'),
+  /** Spec G: Projects, Create project. */
+  createProject: (organization) =>
+    may(organization, 'can-create-project', 'it takes a team with Manage projects'),
+  createWorkspace: (organization) =>
+    may(organization, 'can-create-workspace', 'it takes a team with Manage workspaces'),
+  createTeam: (organization) =>
+    may(organization, 'can-create-team', 'it takes a team with Manage teams'),
+  manageUsers: (organization) =>
+    may(organization, 'can-manage-users', 'it takes a team with Manage membership'),
+  /** Spec G: Policies, Create policy. */
+  updatePolicies: (organization) => may(organization, 'can-update-policies', POLICY_MANAGERS),
+} as const satisfies Record<string, OrganizationCan>
+
+type ProjectCan = (project: v2.Project) => Verdict
+const PROJECT_MANAGERS = 'it takes a team with Manage projects, or access to the project'
+
+/** What may be done with a project; Spec G: Projects. */
+export const projectCan = {
+  update: (project) => may(project, 'can-update', PROJECT_MANAGERS),
+  /** Spec G: Projects, Delete project. */
+  destroy: (project) =>
+    firstReason(
+      project.attributes['is-default'] && 'The default project stays.',
+      project.attributes['workspace-count'] > 0 && 'Move its workspaces to another project first.',
+      may(project, 'can-destroy', PROJECT_MANAGERS),
+    ),
+  manageTags: (project) => may(project, 'can-manage-tags', PROJECT_MANAGERS),
+  /** Spec G: Projects, Move workspaces. */
+  moveWorkspaces: (project) => may(project, 'can-move-workspace', PROJECT_MANAGERS),
+  createWorkspace: (project) => may(project, 'can-create-workspace', PROJECT_MANAGERS),
+  manageTeams: (project) => may(project, 'can-manage-teams', PROJECT_MANAGERS),
+} as const satisfies Record<string, ProjectCan>
+
+type WorkspaceCan = (workspace: v2.Workspace) => Verdict
+const WORKSPACE_MANAGERS = 'it takes access to the workspace or its project'
+
+/** What may be done with a workspace; reference §4.6. */
+export const workspaceCan = {
+  update: (workspace) => may(workspace, 'can-update', WORKSPACE_MANAGERS),
+  destroy: (workspace) => may(workspace, 'can-destroy', WORKSPACE_MANAGERS),
+  lock: (workspace) =>
+    firstReason(
+      workspace.attributes.locked && 'The workspace is locked already.',
+      may(workspace, 'can-lock', WORKSPACE_MANAGERS),
+    ),
+  unlock: (workspace) =>
+    firstReason(
+      !workspace.attributes.locked && 'The workspace is not locked.',
+      may(workspace, 'can-unlock', WORKSPACE_MANAGERS),
+    ),
+  forceUnlock: (workspace) =>
+    firstReason(
+      !workspace.attributes.locked && 'The workspace is not locked.',
+      may(workspace, 'can-force-unlock', 'it takes Admin access to the workspace'),
+    ),
+  manageTags: (workspace) => may(workspace, 'can-manage-tags', WORKSPACE_MANAGERS),
+} as const satisfies Record<string, WorkspaceCan>
+
+type TeamCan = (team: v2.Team) => Verdict
+
+/** What may be done with a team; reference §4.2. */
+export const teamCan = {
+  updateAccess: (team) =>
+    firstReason(
+      team.attributes.name === 'owners' && 'The owners may do everything.',
+      may(team, 'can-update-organization-access', OWNERS),
+    ),
+  updateMembers: (team) =>
+    may(team, 'can-update-membership', 'it takes a team with Manage membership'),
+  destroy: (team) =>
+    firstReason(
+      team.attributes.name === 'owners' && 'An organization always has owners.',
+      may(team, 'can-destroy', 'it takes a team with Manage teams'),
+    ),
+} as const satisfies Record<string, TeamCan>
+
+type RunCan = (run: v2.Run) => Verdict
+
+/** What may be done with a run; reference §5.3. `actions` tell what its state allows. */
+export const runCan = {
+  apply: (run) =>
+    firstReason(
+      !run.attributes.actions['is-confirmable'] && 'The run does not wait to be confirmed.',
+      may(run, 'can-apply', 'it takes permission to apply runs'),
+    ),
+  discard: (run) =>
+    firstReason(
+      !run.attributes.actions['is-discardable'] && 'The run does not wait for a decision.',
+      may(run, 'can-discard', 'it takes permission to apply runs'),
+    ),
+  cancel: (run) =>
+    firstReason(
+      !run.attributes.actions['is-cancelable'] && 'The run is not under way.',
+      may(run, 'can-cancel', 'it takes permission to plan runs'),
+    ),
+} as const satisfies Record<string, RunCan>
+
+const OVERRIDERS = 'it takes Manage policy overrides'
+
+/** Who may pass over policies; reference §4.8. */
+export const overrideCan = {
+  check: (check: v2.PolicyCheck): Verdict =>
+    firstReason(
+      !check.attributes.actions['is-overridable'] && 'There is nothing to pass over.',
+      may(check, 'can-override', OVERRIDERS),
+    ),
+  stage: (stage: v2.TaskStage): Verdict =>
+    firstReason(
+      !stage.attributes.actions['is-overridable'] && 'There is nothing to pass over.',
+      may(stage, 'can-override-policy', OVERRIDERS),
+    ),
+} as const

@@ -1,0 +1,72 @@
+import type { AclPolicyStub } from '@reeve/contract'
+import { useRead } from '../../data/use-read.ts'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { DataTable, type Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import { WithAccessControl } from './access-off.tsx'
+
+const COLUMNS: readonly Column<AclPolicyStub>[] = [
+  { id: 'name', head: 'Policy', width: '36%', cell: ({ Name }) => Name },
+  { id: 'description', head: 'Description', cell: ({ Description }) => Description || '–' },
+  {
+    id: 'job',
+    head: 'For the job',
+    width: '20%',
+    isExtra: true,
+    cell: ({ JobACL }) => JobACL?.JobID ?? '–',
+  },
+]
+
+/** The rules that tokens and roles have. */
+export function AccessPolicyListPage() {
+  return (
+    <>
+      <PageHead
+        title="Access policies"
+        lead="Rules under a name: tokens and roles have them."
+        actions={
+          <Link className="button primary" href={paths.newAccessPolicy()}>
+            New policy
+          </Link>
+        }
+      />
+      <WithAccessControl>
+        <Policies />
+      </WithAccessControl>
+      <CommandLine cli="reeve acl policy list" call={{ path: '/v1/acl/policies' }} />
+    </>
+  )
+}
+
+function Policies() {
+  const policies = useRead(
+    ['access-policies'],
+    (api, signal) => api.v1.listAclPolicies({ signal }),
+    { watches: [{ topic: 'ACLPolicy' }] },
+  )
+  return (
+    <QueryView query={policies} what="the policies">
+      {(list) => (
+        <DataTable
+          label="Access policies"
+          columns={COLUMNS}
+          rows={list}
+          keyOf={({ Name }) => Name}
+          hrefOf={({ Name }) => paths.accessPolicy(Name)}
+          empty={
+            <EmptyState title="No policies" command="reeve acl policy apply readers readers.hcl">
+              <p>
+                A policy says what its holders may do in which namespaces, with nodes, and so on.
+                Write one, then make a token that has it.
+              </p>
+            </EmptyState>
+          }
+        />
+      )}
+    </QueryView>
+  )
+}

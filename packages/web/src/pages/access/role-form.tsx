@@ -1,0 +1,82 @@
+import type { AclRole } from '@reeve/contract'
+import { useState } from 'react'
+import { accessCan } from '../../actions/access-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { useRead } from '../../data/use-read.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { useSession } from '../../session/session.tsx'
+import { Choices } from './choices.tsx'
+
+interface RoleFormProps {
+  /** Undefined makes a new one. */
+  readonly role: AclRole | undefined
+  readonly onClose: () => void
+}
+
+/** Spec W: ACL roles, create and update. */
+export function RoleForm({ role, onClose }: RoleFormProps) {
+  const { rights } = useSession()
+  const act = useAct()
+  const [name, setName] = useState(role?.Name ?? '')
+  const [description, setDescription] = useState(role?.Description ?? '')
+  const [policies, setPolicies] = useState<readonly string[]>(
+    (role?.Policies ?? []).map(({ Name }) => Name),
+  )
+  const known = useRead(['access-policies'], (api, signal) => api.v1.listAclPolicies({ signal }))
+  const refusal =
+    accessCan.write(rights) ??
+    (name.trim() === '' ? 'Give it a name.' : undefined) ??
+    (policies.length === 0 ? 'Choose a policy.' : undefined)
+  const store = async () => {
+    const body = {
+      Name: name.trim(),
+      Description: description,
+      Policies: policies.map((Name) => ({ Name })),
+    }
+    const done = await act({
+      call: (api) =>
+        role === undefined
+          ? api.v1.createAclRole({ body })
+          : api.v1.updateAclRole({ params: { role_id: role.ID }, body: { ...body, ID: role.ID } }),
+      done: `The role ${body.Name} is stored.`,
+    })
+    if (done !== undefined) onClose()
+  }
+  return (
+    <Dialog title={role === undefined ? 'New role' : `Edit ${role.Name}`} onClose={onClose}>
+      <form className="stack" onSubmit={(event) => event.preventDefault()}>
+        <Field label="Name">
+          {(attributes) => (
+            <input {...attributes} value={name} onChange={(event) => setName(event.target.value)} />
+          )}
+        </Field>
+        <Field label="Description" isOptional>
+          {(attributes) => (
+            <input
+              {...attributes}
+              value={description}
+              onChange={(event) => setDescription(event.target.value)}
+            />
+          )}
+        </Field>
+        <Choices
+          label="Policies"
+          none="There are no policies yet: write one first."
+          options={(known.data ?? []).map(({ Name }) => ({ id: Name, text: Name }))}
+          chosen={policies}
+          onChange={setPolicies}
+        />
+        <div className="row dialog-actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <ActionButton kind="primary" refusal={refusal} onAct={store} isSubmit>
+            Store
+          </ActionButton>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,177 @@
+import { TOKEN_TYPES, type AclToken, type TokenType } from '@reeve/contract'
+import { useState } from 'react'
+import { accessCan } from '../../actions/access-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { useRead } from '../../data/use-read.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { useSession } from '../../session/session.tsx'
+import { Choices } from './choices.tsx'
+
+interface TokenFormProps {
+  /** Undefined makes a new one. */
+  readonly token: AclToken | undefined
+  readonly onClose: () => void
+}
+
+/** Spec W: Create token, Update token. */
+export function TokenForm({ token, onClose }: TokenFormProps) {
+  const [made, setMade] = useState<AclToken>()
+  const title = token === undefined ? 'New token' : `Edit ${token.Name || token.AccessorID}`
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {made === undefined ? (
+        <Form token={token} onClose={onClose} onMade={setMade} />
+      ) : (
+        <Made token={made} onClose={onClose} />
+      )}
+    </Dialog>
+  )
+}
+
+interface FormProps extends TokenFormProps {
+  readonly onMade: (token: AclToken) => void
+}
+
+function Form({ token, onClose, onMade }: FormProps) {
+  const { rights } = useSession()
+  const act = useAct()
+  const [name, setName] = useState(token?.Name ?? '')
+  const [type, setType] = useState<TokenType>(token?.Type ?? 'client')
+  const [policies, setPolicies] = useState<readonly string[]>(token?.Policies ?? [])
+  const [roles, setRoles] = useState<readonly string[]>((token?.Roles ?? []).map(({ ID }) => ID))
+  const [lifetime, setLifetime] = useState('')
+  const isClient = type === 'client'
+  const hasNothing = isClient && policies.length === 0 && roles.length === 0
+  const refusal = accessCan.write(rights) ?? (hasNothing ? 'Choose a policy or a role.' : undefined)
+  const store = async () => {
+    const body = {
+      Name: name,
+      Type: type,
+      Policies: isClient ? [...policies] : [],
+      Roles: isClient ? roles.map((ID) => ({ ID, Name: '' })) : [],
+      ...(token === undefined
+        ? lifetime === ''
+          ? {}
+          : { ExpirationTTL: lifetime }
+        : { AccessorID: token.AccessorID, Global: token.Global }),
+    }
+    const reply = await act({
+      call: (api) =>
+        token === undefined
+          ? api.v1.createAclToken({ body })
+          : api.v1.updateAclToken({ params: { accessor_id: token.AccessorID }, body }),
+      done: token === undefined ? 'The token is made.' : 'The token is changed.',
+    })
+    if (reply === undefined) return
+    if (token === undefined) onMade(reply.data)
+    else onClose()
+  }
+  return (
+    <form className="stack" onSubmit={(event) => event.preventDefault()}>
+      <Field label="Name" isOptional hint="Who or what holds it.">
+        {(attributes) => (
+          <input {...attributes} value={name} onChange={(event) => setName(event.target.value)} />
+        )}
+      </Field>
+      <Field label="Type">
+        {(attributes) => (
+          <select
+            {...attributes}
+            value={type}
+            disabled={token !== undefined}
+            onChange={({ target }) =>
+              setType(TOKEN_TYPES.find((one) => one === target.value) ?? 'client')
+            }
+          >
+            {TOKEN_TYPES.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {isClient && <Grants {...{ policies, setPolicies, roles, setRoles }} />}
+      {token === undefined && <Lifetime value={lifetime} onChange={setLifetime} />}
+      <div className="row dialog-actions">
+        <button type="button" className="button" onClick={onClose}>
+          Cancel
+        </button>
+        <ActionButton kind="primary" refusal={refusal} onAct={store} isSubmit>
+          {token === undefined ? 'Make the token' : 'Store'}
+        </ActionButton>
+      </div>
+    </form>
+  )
+}
+
+interface LifetimeProps {
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+function Lifetime({ value, onChange }: LifetimeProps) {
+  return (
+    <Field label="Lifetime" isOptional hint="Such as 8h; without one it does not expire.">
+      {(attributes) => (
+        <input {...attributes} value={value} onChange={(event) => onChange(event.target.value)} />
+      )}
+    </Field>
+  )
+}
+
+interface GrantsProps {
+  readonly policies: readonly string[]
+  readonly setPolicies: (names: readonly string[]) => void
+  readonly roles: readonly string[]
+  readonly setRoles: (ids: readonly string[]) => void
+}
+
+function Grants({ policies, setPolicies, roles, setRoles }: GrantsProps) {
+  const known = useRead(['access-policies'], (api, signal) => api.v1.listAclPolicies({ signal }))
+  const knownRoles = useRead(['roles'], (api, signal) => api.v1.listAclRoles({ signal }))
+  return (
+    <>
+      <Choices
+        label="Policies"
+        none="There are no policies yet: write one first."
+        options={(known.data ?? []).map(({ Name }) => ({ id: Name, text: Name }))}
+        chosen={policies}
+        onChange={setPolicies}
+      />
+      <Choices
+        label="Roles"
+        none="There are no roles."
+        options={(knownRoles.data ?? []).map(({ ID, Name }) => ({ id: ID, text: Name }))}
+        chosen={roles}
+        onChange={setRoles}
+      />
+    </>
+  )
+}
+
+interface MadeProps {
+  readonly token: AclToken
+  readonly onClose: () => void
+}
+
+function Made({ token, onClose }: MadeProps) {
+  return (
+    <>
+      <p className="note tone-warn">
+        This is the secret of the token. Whoever has it may do what the token may: hand it over
+        safely.
+      </p>
+      <div className="command">
+        <code tabIndex={0}>{token.SecretID}</code>
+        <CopyButton text={token.SecretID} what="the secret" />
+      </div>
+      <div className="row dialog-actions">
+        <button type="button" className="button primary" onClick={onClose}>
+          Done
+        </button>
+      </div>
+    </>
+  )
+}

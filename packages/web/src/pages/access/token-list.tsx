@@ -1,0 +1,104 @@
+import type { AclTokenStub } from '@reeve/contract'
+import { useState } from 'react'
+import { accessCan } from '../../actions/access-can.ts'
+import { useList } from '../../data/use-list.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { Ago } from '../../parts/ago.tsx'
+import { CommandLine } from '../../parts/command-line.tsx'
+import type { Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { PagedTable } from '../../parts/paged-table.tsx'
+import { dateOfText } from '../../parts/time.ts'
+import { paths } from '../../paths.ts'
+import { useSession } from '../../session/session.tsx'
+import { WithAccessControl } from './access-off.tsx'
+import { TokenForm } from './token-form.tsx'
+
+const COLUMNS: readonly Column<AclTokenStub>[] = [
+  { id: 'name', head: 'Token', cell: ({ Name, AccessorID }) => Name || AccessorID.slice(0, 8) },
+  {
+    id: 'accessor',
+    head: 'Accessor',
+    width: '104px',
+    isExtra: true,
+    cell: ({ AccessorID }) => <code>{AccessorID.slice(0, 8)}</code>,
+  },
+  { id: 'type', head: 'Type', width: '120px', cell: ({ Type }) => Type },
+  { id: 'grants', head: 'May', width: '30%', isExtra: true, cell: (token) => grantsOf(token) },
+  {
+    id: 'expires',
+    head: 'Expires',
+    width: '176px',
+    isExtra: true,
+    cell: ({ ExpirationTime }) =>
+      dateOfText(ExpirationTime)?.toISOString().slice(0, 16).replace('T', ' ') ?? 'never',
+  },
+  {
+    id: 'made',
+    head: 'Made',
+    width: '96px',
+    isExtra: true,
+    cell: ({ CreateTime }) => <Ago date={dateOfText(CreateTime)} />,
+  },
+]
+
+function grantsOf({ Type, Policies, Roles }: AclTokenStub): string {
+  if (Type === 'management') return 'everything'
+  const names = [
+    ...(Policies ?? []),
+    ...(Roles ?? []).map(({ Name, ID }) => `role ${Name || ID.slice(0, 8)}`),
+  ]
+  return names.join(', ') || 'nothing'
+}
+
+/** What callers show, without the secrets. */
+export function TokenListPage() {
+  const { rights } = useSession()
+  const [isMaking, setMaking] = useState(false)
+  return (
+    <>
+      <PageHead
+        title="Tokens"
+        lead="What callers show to say who they are, and what each may do."
+        actions={
+          <ActionButton
+            kind="primary"
+            refusal={accessCan.write(rights)}
+            onAct={() => setMaking(true)}
+          >
+            New token…
+          </ActionButton>
+        }
+      />
+      <WithAccessControl>
+        <Tokens />
+      </WithAccessControl>
+      <CommandLine cli="reeve acl token list" call={{ path: '/v1/acl/tokens' }} />
+      {isMaking && <TokenForm token={undefined} onClose={() => setMaking(false)} />}
+    </>
+  )
+}
+
+function Tokens() {
+  const list = useList(
+    ['tokens'],
+    ({ api, signal, page }) => api.v1.listAclTokens({ query: { ...page, reverse: true }, signal }),
+    { watches: [{ topic: 'ACLToken' }] },
+  )
+  return (
+    <PagedTable
+      label="Tokens"
+      what="the tokens"
+      list={list}
+      columns={COLUMNS}
+      keyOf={({ AccessorID }) => AccessorID}
+      hrefOf={({ AccessorID }) => paths.token(AccessorID)}
+      empty={
+        <EmptyState title="No tokens" command="reeve acl token create --name ci --policy deploy">
+          <p>A token has policies, or roles that have them: they say what its holder may do.</p>
+        </EmptyState>
+      }
+    />
+  )
+}

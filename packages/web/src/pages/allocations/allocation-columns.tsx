@@ -1,0 +1,107 @@
+import type { AllocationStub } from '@reeve/contract'
+import { Ago } from '../../parts/ago.tsx'
+import type { Column } from '../../parts/data-table.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { dateOfNs } from '../../parts/time.ts'
+import { paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+
+type Row = Pick<
+  AllocationStub,
+  | 'ID'
+  | 'Name'
+  | 'Namespace'
+  | 'JobID'
+  | 'JobVersion'
+  | 'TaskGroup'
+  | 'ClientStatus'
+  | 'ClientDescription'
+  | 'DesiredStatus'
+  | 'DeploymentStatus'
+  | 'NodeID'
+  | 'NodeName'
+  | 'ModifyTime'
+>
+
+const id: Column<Row> = {
+  id: 'id',
+  head: 'Allocation',
+  width: '112px',
+  cell: ({ ID }) => <code>{ID.slice(0, 8)}</code>,
+}
+const status: Column<Row> = {
+  id: 'status',
+  head: 'Status',
+  width: '124px',
+  cell: ({ ClientStatus, ClientDescription }) => (
+    <StateBadge state={ClientStatus} title={ClientDescription} />
+  ),
+}
+const job: Column<Row> = {
+  id: 'job',
+  head: 'Job',
+  cell: ({ Namespace: namespace, JobID }) => (
+    <Link href={paths.job({ namespace, id: JobID })}>{JobID}</Link>
+  ),
+}
+const group: Column<Row> = {
+  id: 'group',
+  head: 'Group',
+  width: '14%',
+  isExtra: true,
+  cell: ({ TaskGroup }) => TaskGroup,
+}
+const namespace: Column<Row> = {
+  id: 'namespace',
+  head: 'Namespace',
+  width: '112px',
+  isExtra: true,
+  cell: (one) => one.Namespace,
+}
+const node: Column<Row> = {
+  id: 'node',
+  head: 'Node',
+  width: '16%',
+  isExtra: true,
+  cell: ({ NodeID, NodeName }) => <Link href={paths.node(NodeID)}>{NodeName}</Link>,
+}
+const version: Column<Row> = {
+  id: 'version',
+  head: 'Version',
+  width: '80px',
+  align: 'end',
+  isExtra: true,
+  cell: ({ JobVersion }) => JobVersion,
+}
+const health: Column<Row> = {
+  id: 'health',
+  head: 'Health',
+  width: '128px',
+  isExtra: true,
+  cell: ({ DeploymentStatus }) => <Health status={DeploymentStatus} />,
+}
+const changed: Column<Row> = {
+  id: 'changed',
+  head: 'Changed',
+  width: '104px',
+  isExtra: true,
+  cell: ({ ModifyTime }) => <Ago date={dateOfNs(ModifyTime)} />,
+}
+
+interface HealthProps {
+  readonly status: AllocationStub['DeploymentStatus']
+}
+
+export function Health(props: HealthProps) {
+  const healthy = props.status?.Healthy ?? null
+  if (healthy === null) return <span className="quiet">–</span>
+  return <StateBadge state={healthy ? 'healthy' : 'unhealthy'} />
+}
+
+/** The columns of the lists of allocations: each leaves out what its page says already. */
+export const allocationColumns = {
+  everywhere: [id, job, status, group, namespace, node, changed],
+  onNode: [id, job, status, group, namespace, changed],
+  ofDeployment: [id, status, health, group, version, node, changed],
+  ofEvaluation: [id, status, group, version, node, changed],
+} as const satisfies Record<string, readonly Column<Row>[]>

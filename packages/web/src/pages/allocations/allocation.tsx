@@ -1,0 +1,168 @@
+import type { Allocation } from '@reeve/contract'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+import { ALLOCATION_TABS, paths, type AllocationTab } from '../../paths.ts'
+import { useRead } from '../../data/use-read.ts'
+import { Link } from '../../routing/link.tsx'
+import type { PageProps } from '../../routing/route.ts'
+import { NotFound } from '../../shell/not-found.tsx'
+import '../../style/jobs.css'
+import '../../style/cluster.css'
+import { AllocationActions } from './allocation-actions.tsx'
+import type { AllocationView } from './allocation-view.ts'
+import { FilesTab } from './tab-files.tsx'
+import { LogsTab } from './tab-logs.tsx'
+import { OverviewTab } from './tab-overview.tsx'
+import { TerminalTab } from './tab-terminal.tsx'
+import { UsageTab } from './tab-usage.tsx'
+
+export function AllocationOverviewPage({ params, search }: PageProps<'/allocations/:allocId'>) {
+  return <AllocationPage id={params.allocId} tab="overview" search={search} />
+}
+
+export function AllocationTabPage({ params, search }: PageProps<'/allocations/:allocId/:tab'>) {
+  const tab = ALLOCATION_TABS.find((one) => one === params.tab)
+  if (tab === undefined) return <NotFound path={`…/${params.tab}`} />
+  return <AllocationPage id={params.allocId} tab={tab} search={search} />
+}
+
+interface AllocationPageProps {
+  readonly id: string
+  readonly tab: AllocationTab
+  readonly search: URLSearchParams
+}
+
+function AllocationPage({ id, tab, search }: AllocationPageProps) {
+  const query = useRead(
+    ['allocation', id],
+    (api, signal) => api.v1.readAllocation({ params: { alloc_id: id }, signal }),
+    { watches: [{ topic: 'Allocation', key: id }] },
+  )
+  return (
+    <QueryView query={query} what="the allocation">
+      {(allocation) => (
+        <>
+          <AllocationHead allocation={allocation} />
+          <Tabs label="Parts of the allocation" current={tab} tabs={tabsOf(id)} />
+          <TabView tab={tab} view={{ allocation, search }} />
+          <CommandLine {...COMMANDS[tab](id, search)} />
+        </>
+      )}
+    </QueryView>
+  )
+}
+
+function AllocationHead({ allocation }: { readonly allocation: Allocation }) {
+  const { ID, Name, Namespace: namespace, JobID, ClientStatus, ClientDescription } = allocation
+  return (
+    <PageHead
+      title={Name}
+      crumbs={[
+        { text: 'Allocations', href: paths.allocations({ namespace }) },
+        { text: JobID, href: paths.job({ namespace, id: JobID }) },
+      ]}
+      aside={
+        <>
+          <StateBadge state={ClientStatus} title={ClientDescription} />
+          <span className="tag mono">{ID.slice(0, 8)}</span>
+          <CopyButton text={ID} what="the id of the allocation" />
+          <span className="tag">namespace {namespace}</span>
+          {allocation.DesiredStatus !== 'run' && (
+            <span className="tag">wanted: {allocation.DesiredStatus}</span>
+          )}
+        </>
+      }
+      actions={<AllocationActions allocation={allocation} />}
+      lead={<Replacement allocation={allocation} />}
+    />
+  )
+}
+
+/** What it stands in for, and what stands in for it. */
+function Replacement({ allocation }: { readonly allocation: Allocation }) {
+  const { ClientDescription, PreviousAllocation, NextAllocation } = allocation
+  const { PreemptedByAllocation } = allocation
+  return (
+    <>
+      {ClientDescription} <Other id={PreviousAllocation} words="In place of" />
+      <Other id={NextAllocation} words="Replaced by" />
+      <Other id={PreemptedByAllocation} words="Preempted by" />
+    </>
+  )
+}
+
+function Other({ id, words }: { readonly id: string; readonly words: string }) {
+  if (id === '') return null
+  return (
+    <span>
+      {words} <Link href={paths.allocation(id)}>{id.slice(0, 8)}</Link>.{' '}
+    </span>
+  )
+}
+
+const TAB_TEXTS: Readonly<Record<AllocationTab, string>> = {
+  overview: 'Overview',
+  logs: 'Logs',
+  files: 'Files',
+  usage: 'Usage',
+  terminal: 'Terminal',
+}
+
+function tabsOf(id: string) {
+  return ALLOCATION_TABS.map((tab) => ({
+    id: tab,
+    text: TAB_TEXTS[tab],
+    href: paths.allocation(id, tab),
+  }))
+}
+
+function TabView({ tab, view }: { readonly tab: AllocationTab; readonly view: AllocationView }) {
+  switch (tab) {
+    case 'overview':
+      return <OverviewTab {...view} />
+    case 'logs':
+      return <LogsTab {...view} />
+    case 'files':
+      return <FilesTab {...view} />
+    case 'usage':
+      return <UsageTab {...view} />
+    case 'terminal':
+      return <TerminalTab {...view} />
+  }
+}
+
+/** The same in a terminal, by tab. */
+const COMMANDS = {
+  overview: (id: string) => ({
+    cli: `reeve alloc status ${id}`,
+    call: { path: `/v1/allocation/${id}` },
+  }),
+  logs: (id: string, search: URLSearchParams) => ({
+    cli: `reeve alloc logs --follow ${id} ${search.get('task') ?? ''}`.trim(),
+    call: {
+      path: `/v1/client/fs/logs/${id}`,
+      query: {
+        task: search.get('task') ?? '<task>',
+        type: search.get('type') ?? 'stdout',
+        follow: true,
+        plain: true,
+      },
+    },
+  }),
+  files: (id: string, search: URLSearchParams) => ({
+    cli: `reeve alloc fs ${id} ${search.get('path') ?? '/'}`,
+    call: { path: `/v1/client/fs/ls/${id}`, query: { path: search.get('path') ?? '/' } },
+  }),
+  usage: (id: string) => ({
+    cli: `reeve alloc stats ${id}`,
+    call: { path: `/v1/client/allocation/${id}/stats` },
+  }),
+  terminal: (id: string) => ({
+    cli: `reeve alloc exec -it ${id} /bin/sh`,
+    call: { path: `/v1/client/allocation/${id}/exec`, query: { command: '["/bin/sh"]' } },
+  }),
+} as const

@@ -1,0 +1,178 @@
+import type { Allocation, TaskState } from '@reeve/contract'
+import { Ago } from '../../parts/ago.tsx'
+import { megabytesText } from '../../parts/bytes.ts'
+import { DataTable, type Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { Facts, Panel } from '../../parts/panel.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { dateOfNs, dateOfText } from '../../parts/time.ts'
+import { paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import { Health } from './allocation-columns.tsx'
+import { tasksOf, type AllocationView } from './allocation-view.ts'
+import { ChecksPanel } from './checks-panel.tsx'
+import { TaskControls } from './task-controls.tsx'
+import { momentsOf } from './timeline.ts'
+
+/** What the allocation is, how its tasks do, and what happened to them. */
+export function OverviewTab({ allocation }: AllocationView) {
+  return (
+    <>
+      <Panel title="Placement">
+        <Facts facts={factsOf(allocation)} />
+      </Panel>
+      <Panel title="Tasks" isFlush>
+        <Tasks allocation={allocation} />
+      </Panel>
+      <ChecksPanel allocation={allocation} />
+      <Panel title="What happened">
+        <Timeline allocation={allocation} />
+      </Panel>
+    </>
+  )
+}
+
+function factsOf(allocation: Allocation) {
+  const { NodeID, NodeName, EvalID, DeploymentID, Resources, JobVersion } = allocation
+  const { Namespace: namespace, JobID } = allocation
+  return [
+    { name: 'Node', value: <Link href={paths.node(NodeID)}>{NodeName}</Link> },
+    {
+      name: 'Job version',
+      value: (
+        <Link href={paths.jobVersions({ namespace, id: JobID }, { version: JobVersion })}>
+          {JobVersion}
+        </Link>
+      ),
+    },
+    { name: 'Made', value: <Ago date={dateOfNs(allocation.CreateTime)} /> },
+    { name: 'Changed', value: <Ago date={dateOfNs(allocation.ModifyTime)} /> },
+    {
+      name: 'Evaluation',
+      value: <Link href={paths.evaluation(EvalID)}>{EvalID.slice(0, 8)}</Link>,
+    },
+    ...(DeploymentID === ''
+      ? []
+      : [
+          {
+            name: 'Deployment',
+            value: (
+              <>
+                <Link href={paths.deployment(DeploymentID)}>{DeploymentID.slice(0, 8)}</Link>{' '}
+                <Health status={allocation.DeploymentStatus} />
+              </>
+            ),
+          },
+        ]),
+    ...(Resources === null
+      ? []
+      : [
+          { name: 'CPU', value: `${Resources.CPU} MHz` },
+          { name: 'Memory', value: megabytesText(Resources.MemoryMB) },
+          { name: 'Disk', value: megabytesText(Resources.DiskMB) },
+        ]),
+    ...portFacts(allocation),
+  ]
+}
+
+function portFacts({ AllocatedResources }: Allocation) {
+  return (AllocatedResources.Shared.Ports ?? []).map(({ Label, Value, To, HostIP }) => ({
+    name: `Port ${Label}`,
+    value: (
+      <code>
+        {HostIP}:{Value}
+        {To > 0 && To !== Value ? ` → ${To}` : ''}
+      </code>
+    ),
+  }))
+}
+
+interface TaskRow {
+  readonly name: string
+  readonly driver: string
+  readonly state: TaskState | undefined
+  readonly allocation: Allocation
+}
+
+const TASK_COLUMNS: readonly Column<TaskRow>[] = [
+  { id: 'name', head: 'Task', cell: ({ name }) => <b>{name}</b> },
+  {
+    id: 'state',
+    head: 'State',
+    width: '120px',
+    cell: ({ state }) => <TaskBadge state={state} />,
+  },
+  { id: 'driver', head: 'Driver', width: '12%', isExtra: true, cell: ({ driver }) => driver },
+  {
+    id: 'started',
+    head: 'Started',
+    width: '104px',
+    isExtra: true,
+    cell: ({ state }) => <Ago date={dateOfText(state?.StartedAt ?? null)} />,
+  },
+  {
+    id: 'restarts',
+    head: 'Restarts',
+    width: '88px',
+    align: 'end',
+    isExtra: true,
+    cell: ({ state }) => state?.Restarts ?? 0,
+  },
+  {
+    id: 'controls',
+    head: 'Do',
+    width: '220px',
+    cell: ({ name, allocation }) => <TaskControls allocation={allocation} task={name} />,
+  },
+]
+
+function TaskBadge({ state }: { readonly state: TaskState | undefined }) {
+  if (state === undefined) return <StateBadge state="pending" />
+  if (state.State !== 'dead') return <StateBadge state={state.State} />
+  return <StateBadge state={state.Failed ? 'failed' : 'complete'} />
+}
+
+function Tasks({ allocation }: { readonly allocation: Allocation }) {
+  const { TaskStates, Job } = allocation
+  const group = Job.TaskGroups.find(({ Name }) => Name === allocation.TaskGroup)
+  const rows = tasksOf(allocation).map((name) => ({
+    name,
+    driver: group?.Tasks.find(({ Name }) => Name === name)?.Driver ?? '',
+    state: TaskStates?.[name],
+    allocation,
+  }))
+  return (
+    <DataTable
+      label="Tasks"
+      columns={TASK_COLUMNS}
+      rows={rows}
+      keyOf={({ name }) => name}
+      empty={
+        <EmptyState title="No tasks">
+          <p>The job that it was made of is not known any more.</p>
+        </EmptyState>
+      }
+    />
+  )
+}
+
+function Timeline({ allocation }: { readonly allocation: Allocation }) {
+  const moments = momentsOf(allocation)
+  if (moments.length === 0)
+    return <p className="quiet">The node has not said anything about it yet.</p>
+  return (
+    <ol className="timeline">
+      {moments.map(({ key, timeNs, task, type, text, tone }) => (
+        <li key={key} className={`tone-${tone}`}>
+          <span className="timeline-when">
+            <Ago date={dateOfNs(timeNs)} />
+          </span>
+          <span className="timeline-what">
+            <b>{type}</b> <span className="tag">{task}</span>
+            {text !== '' && <span className="timeline-text">{text}</span>}
+          </span>
+        </li>
+      ))}
+    </ol>
+  )
+}

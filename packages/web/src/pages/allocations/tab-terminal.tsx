@@ -1,0 +1,86 @@
+import type { Allocation } from '@reeve/contract'
+import { lazy, Suspense, useState } from 'react'
+import { allocationCan, runningTasks } from '../../actions/allocation-can.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { Field } from '../../parts/field.tsx'
+import { Loading } from '../../parts/loading.tsx'
+import { useSession } from '../../session/session.tsx'
+import { chosenTask, type AllocationView } from './allocation-view.ts'
+import { splitCommand } from './split-command.ts'
+import { TaskSelect } from './task-select.tsx'
+
+const Terminal = lazy(async () => ({ default: (await import('./terminal.tsx')).Terminal }))
+
+/** A shell, or any other command, inside a task. */
+export function TerminalTab({ allocation, search }: AllocationView) {
+  const { rights } = useSession()
+  const refusal = allocationCan.exec(allocation, rights)
+  if (refusal !== undefined)
+    return (
+      <EmptyState
+        title="No terminal here"
+        command={`reeve alloc exec -it ${allocation.ID} /bin/sh`}
+      >
+        <p>{refusal} A terminal runs a command inside a task that runs.</p>
+      </EmptyState>
+    )
+  return <TerminalPanel allocation={allocation} task={chosenTask(allocation, search)} />
+}
+
+interface TerminalPanelProps {
+  readonly allocation: Allocation
+  readonly task: string
+}
+
+function TerminalPanel({ allocation, task }: TerminalPanelProps) {
+  const [text, setText] = useState('/bin/sh')
+  const [session, setSession] = useState<{ readonly id: number; readonly command: string[] }>()
+  const command = splitCommand(text)
+  const refusal =
+    (runningTasks(allocation).includes(task) ? undefined : 'The task does not run.') ??
+    (command.length === 0 ? 'Say what to run.' : undefined)
+  const connect = () => setSession({ id: (session?.id ?? 0) + 1, command })
+  return (
+    <>
+      <form className="row terminal-bar" onSubmit={(event) => event.preventDefault()}>
+        <Field label="Task">
+          {({ id }) => <TaskSelect id={id} allocation={allocation} current={task} />}
+        </Field>
+        <Field label="Command">
+          {(attributes) => (
+            <input
+              {...attributes}
+              className="mono"
+              value={text}
+              spellCheck={false}
+              onChange={(event) => setText(event.target.value)}
+            />
+          )}
+        </Field>
+        {session === undefined ? (
+          <ActionButton kind="primary" refusal={refusal} onAct={connect} isSubmit>
+            Connect
+          </ActionButton>
+        ) : (
+          <ActionButton onAct={() => setSession(undefined)}>Disconnect</ActionButton>
+        )}
+      </form>
+      {session === undefined ? (
+        <p className="quiet">
+          The command runs inside the task, with its files, its environment and its user. It ends
+          when this page is left.
+        </p>
+      ) : (
+        <Suspense fallback={<Loading what="the terminal" />}>
+          <Terminal
+            key={`${session.id} ${task}`}
+            allocation={allocation}
+            task={task}
+            command={session.command}
+          />
+        </Suspense>
+      )}
+    </>
+  )
+}

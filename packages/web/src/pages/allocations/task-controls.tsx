@@ -1,0 +1,51 @@
+import type { Allocation } from '@reeve/contract'
+import { allocationCan, runningTasks } from '../../actions/allocation-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { useConfirm } from '../../parts/confirm.tsx'
+import { paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import { useSession } from '../../session/session.tsx'
+
+interface TaskControlsProps {
+  readonly allocation: Allocation
+  readonly task: string
+}
+
+/** What may be done with one task. */
+export function TaskControls({ allocation, task }: TaskControlsProps) {
+  const { rights } = useSession()
+  const act = useAct()
+  const confirm = useConfirm()
+  const { ID, Namespace: namespace } = allocation
+  const refusal =
+    allocationCan.restart(allocation, rights) ??
+    (runningTasks(allocation).includes(task) ? undefined : 'The task does not run.')
+  const restart = async () => {
+    const title = `Restart the task ${task}?`
+    const body = 'Its process is ended and started again, on the same node.'
+    if (!(await confirm({ title, body, action: 'Restart the task' }))) return
+    await act({
+      call: (api) =>
+        api.v1.restartAllocation({
+          params: { alloc_id: ID },
+          query: { namespace },
+          body: { TaskName: task },
+        }),
+      done: `${task} starts again.`,
+    })
+  }
+  return (
+    <span className="row task-controls">
+      <Link href={paths.allocation(ID, 'logs', task)}>
+        Logs<span className="hidden"> of {task}</span>
+      </Link>
+      <Link href={paths.allocation(ID, 'terminal', task)}>
+        Terminal<span className="hidden"> in {task}</span>
+      </Link>
+      <ActionButton refusal={refusal} onAct={restart}>
+        Restart<span className="hidden"> {task}</span>
+      </ActionButton>
+    </span>
+  )
+}

@@ -1,0 +1,121 @@
+import { DEPLOYMENT_STATUSES, type Deployment } from '@reeve/contract'
+import { isEventOf } from '@reeve/sdk'
+import { useLiveList } from '../../data/use-live-list.ts'
+import { Ago } from '../../parts/ago.tsx'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { quoted } from '../../parts/curl-line.ts'
+import type { Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { PagedTable } from '../../parts/paged-table.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { StatusSelect } from '../../parts/status-select.tsx'
+import { dateOfNs } from '../../parts/time.ts'
+import { ALL_NAMESPACES, paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import type { PageProps } from '../../routing/route.ts'
+
+const COLUMNS: readonly Column<Deployment>[] = [
+  { id: 'id', head: 'Deployment', width: '112px', cell: ({ ID }) => <code>{ID.slice(0, 8)}</code> },
+  {
+    id: 'job',
+    head: 'Job',
+    cell: ({ Namespace: namespace, JobID }) => (
+      <Link href={paths.job({ namespace, id: JobID }, 'deployments')}>{JobID}</Link>
+    ),
+  },
+  {
+    id: 'status',
+    head: 'Status',
+    width: '128px',
+    cell: ({ Status, StatusDescription }) => (
+      <StateBadge state={Status} title={StatusDescription} />
+    ),
+  },
+  {
+    id: 'healthy',
+    head: 'Healthy',
+    width: '96px',
+    align: 'end',
+    isExtra: true,
+    cell: ({ TaskGroups }) => progressOf(TaskGroups),
+  },
+  {
+    id: 'description',
+    head: 'Why',
+    width: '26%',
+    isExtra: true,
+    cell: ({ StatusDescription }) => StatusDescription,
+  },
+  {
+    id: 'version',
+    head: 'Version',
+    width: '80px',
+    align: 'end',
+    isExtra: true,
+    cell: ({ JobVersion }) => JobVersion,
+  },
+  {
+    id: 'made',
+    head: 'Changed',
+    width: '104px',
+    isExtra: true,
+    cell: ({ ModifyTime }) => <Ago date={dateOfNs(ModifyTime)} />,
+  },
+]
+
+function progressOf(groups: Deployment['TaskGroups']): string {
+  const all = Object.values(groups)
+  const healthy = all.reduce((sum, { HealthyAllocs }) => sum + HealthyAllocs, 0)
+  const wanted = all.reduce((sum, { DesiredTotal }) => sum + DesiredTotal, 0)
+  return `${healthy} of ${wanted}`
+}
+
+/** Every roll-out, the newest first. */
+export function DeploymentListPage({ search }: PageProps<'/deployments'>) {
+  const namespace = search.get('namespace') ?? ALL_NAMESPACES
+  const status = DEPLOYMENT_STATUSES.find((one) => one === search.get('status'))
+  const filter = status === undefined ? undefined : `Status == "${status}"`
+  const list = useLiveList<Deployment>(
+    ['deployments', namespace, filter ?? ''],
+    ({ api, signal, page }) =>
+      api.v1.listDeployments({ query: { ...page, namespace, filter, reverse: true }, signal }),
+    {
+      watch: { topic: 'Deployment', namespace },
+      idOf: ({ ID }) => ID,
+      itemOf: (event) => (isEventOf(event, 'Deployment') ? event.Payload.Deployment : undefined),
+    },
+  )
+  return (
+    <>
+      <PageHead title="Deployments" lead="Roll-outs of new versions, step by step." />
+      <search className="filters">
+        <StatusSelect statuses={DEPLOYMENT_STATUSES} current={status} />
+      </search>
+      <PagedTable
+        label="Deployments"
+        what="the deployments"
+        list={list}
+        columns={COLUMNS}
+        keyOf={({ ID }) => ID}
+        hrefOf={({ ID }) => paths.deployment(ID)}
+        empty={
+          <EmptyState
+            title={status === undefined ? 'No deployments' : `No deployment is ${status}`}
+            command="reeve job run job.hcl"
+          >
+            <p>
+              A service with an <code>update</code> block is rolled out step by step: some instances
+              are replaced, and the next ones only when those are healthy. Each roll-out is a
+              deployment.
+            </p>
+          </EmptyState>
+        }
+      />
+      <CommandLine
+        cli={`reeve deployment list --namespace ${quoted(namespace)}`}
+        call={{ path: '/v1/deployments', query: { namespace, filter, reverse: true } }}
+      />
+    </>
+  )
+}

@@ -1,0 +1,112 @@
+import type { Deployment } from '@reeve/contract'
+import { useRead } from '../../data/use-read.ts'
+import { Ago } from '../../parts/ago.tsx'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { DataTable } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { Facts, Panel } from '../../parts/panel.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { dateOfNs, dateOfText } from '../../parts/time.ts'
+import { paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import type { PageProps } from '../../routing/route.ts'
+import '../../style/jobs.css'
+import { allocationColumns } from '../allocations/allocation-columns.tsx'
+import { DeploymentPanel } from '../jobs/deployment-panel.tsx'
+
+/** One roll-out: how far it is, and each allocation of it. */
+export function DeploymentPage({ params }: PageProps<'/deployments/:deploymentId'>) {
+  const id = params.deploymentId
+  const query = useRead(
+    ['deployment', id],
+    (api, signal) => api.v1.readDeployment({ params: { deployment_id: id }, signal }),
+    { watches: [{ topic: 'Deployment', key: id }] },
+  )
+  return (
+    <QueryView query={query} what="the deployment">
+      {(deployment) => (
+        <>
+          <DeploymentHead deployment={deployment} />
+          <DeploymentPanel deployment={deployment} title="Progress" />
+          <Panel title="Rules">
+            <Facts facts={factsOf(deployment)} />
+          </Panel>
+          <Allocations id={id} />
+          <CommandLine
+            cli={`reeve deployment status ${id}`}
+            call={{ path: `/v1/deployment/${id}` }}
+          />
+        </>
+      )}
+    </QueryView>
+  )
+}
+
+function DeploymentHead({ deployment }: { readonly deployment: Deployment }) {
+  const { ID, JobID, JobVersion, Namespace: namespace, Status } = deployment
+  return (
+    <PageHead
+      title={`Deployment ${ID.slice(0, 8)}`}
+      crumbs={[
+        { text: 'Deployments', href: paths.deployments({ namespace }) },
+        { text: JobID, href: paths.job({ namespace, id: JobID }, 'deployments') },
+      ]}
+      aside={
+        <>
+          <StateBadge state={Status} />
+          <Link
+            className="tag"
+            href={paths.jobVersions({ namespace, id: JobID }, { version: JobVersion })}
+          >
+            version {JobVersion}
+          </Link>
+          <span className="tag">namespace {namespace}</span>
+        </>
+      }
+    />
+  )
+}
+
+function factsOf({ TaskGroups, CreateTime }: Deployment) {
+  return [
+    { name: 'Made', value: <Ago date={dateOfNs(CreateTime)} /> },
+    ...Object.entries(TaskGroups).flatMap(([name, group]) => [
+      { name: `${name}: auto-revert`, value: group.AutoRevert ? 'yes' : 'no' },
+      { name: `${name}: auto-promote`, value: group.AutoPromote ? 'yes' : 'no' },
+      {
+        name: `${name}: progress by`,
+        value: dateOfText(group.RequireProgressBy)?.toISOString() ?? '–',
+      },
+    ]),
+  ]
+}
+
+function Allocations({ id }: { readonly id: string }) {
+  const allocations = useRead(
+    ['deployment-allocations', id],
+    (api, signal) => api.v1.listDeploymentAllocations({ params: { deployment_id: id }, signal }),
+    { watches: [{ topic: 'Allocation', key: id }] },
+  )
+  return (
+    <Panel title="Allocations" isFlush>
+      <QueryView query={allocations} what="the allocations">
+        {(list) => (
+          <DataTable
+            label="Allocations"
+            columns={allocationColumns.ofDeployment}
+            rows={list.toSorted((a, b) => b.CreateIndex - a.CreateIndex)}
+            keyOf={({ ID }) => ID}
+            hrefOf={({ ID }) => paths.allocation(ID)}
+            empty={
+              <EmptyState title="Nothing is placed yet">
+                <p>The first allocations of the new version appear here.</p>
+              </EmptyState>
+            }
+          />
+        )}
+      </QueryView>
+    </Panel>
+  )
+}

@@ -1,0 +1,85 @@
+import type { Node } from '@reeve/contract'
+import { useState } from 'react'
+import { nodeCan } from '../../actions/node-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { useSession } from '../../session/session.tsx'
+
+interface DrainFormProps {
+  readonly node: Node
+  readonly onClose: () => void
+}
+
+const NS_PER_MINUTE = 60e9
+
+/** Spec W: Nodes, drain: 0 waits without end, below 0 stops everything at once. */
+const DEADLINES = [
+  { id: 'now', text: 'Stop everything at once', ns: -1 },
+  { id: '10m', text: '10 minutes', ns: 10 * NS_PER_MINUTE },
+  { id: '1h', text: '1 hour', ns: 60 * NS_PER_MINUTE },
+  { id: '6h', text: '6 hours', ns: 360 * NS_PER_MINUTE },
+  { id: 'none', text: 'None: wait as long as it takes', ns: 0 },
+] as const
+
+/** Moves the allocations off a node, as fast as their jobs allow. */
+export function DrainForm({ node, onClose }: DrainFormProps) {
+  const { rights } = useSession()
+  const act = useAct()
+  const [deadline, setDeadline] = useState('1h')
+  const [isIgnoringSystem, setIgnoringSystem] = useState(false)
+  const drain = async () => {
+    const Deadline = DEADLINES.find(({ id }) => id === deadline)?.ns ?? 0
+    const done = await act({
+      call: (api) =>
+        api.v1.drainNode({
+          params: { node_id: node.ID },
+          body: { DrainSpec: { Deadline, IgnoreSystemJobs: isIgnoringSystem } },
+        }),
+      done: 'The node drains.',
+    })
+    if (done !== undefined) onClose()
+  }
+  return (
+    <Dialog title={`Drain ${node.Name}`} onClose={onClose}>
+      <form className="stack" onSubmit={(event) => event.preventDefault()}>
+        <p>
+          The node takes no more work and its allocations move to other nodes, as many at once as
+          the <code>migrate</code> block of their job says.
+        </p>
+        <Field label="Deadline" hint="What is still there then is stopped.">
+          {(attributes) => (
+            <select
+              {...attributes}
+              value={deadline}
+              onChange={(event) => setDeadline(event.target.value)}
+            >
+              {DEADLINES.map(({ id, text }) => (
+                <option key={id} value={id}>
+                  {text}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={isIgnoringSystem}
+            onChange={(event) => setIgnoringSystem(event.target.checked)}
+          />
+          Leave system jobs running
+        </label>
+        <div className="row dialog-actions">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <ActionButton kind="danger" refusal={nodeCan.drain(node, rights)} onAct={drain} isSubmit>
+            Drain the node
+          </ActionButton>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,120 @@
+import { EVALUATION_STATUSES, type Evaluation } from '@reeve/contract'
+import { isEventOf } from '@reeve/sdk'
+import { useLiveList } from '../../data/use-live-list.ts'
+import { Ago } from '../../parts/ago.tsx'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { quoted } from '../../parts/curl-line.ts'
+import type { Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { PagedTable } from '../../parts/paged-table.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { StatusSelect } from '../../parts/status-select.tsx'
+import { dateOfNs } from '../../parts/time.ts'
+import { ALL_NAMESPACES, paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import type { PageProps } from '../../routing/route.ts'
+import '../../style/jobs.css'
+
+const COLUMNS: readonly Column<Evaluation>[] = [
+  { id: 'id', head: 'Evaluation', width: '112px', cell: ({ ID }) => <code>{ID.slice(0, 8)}</code> },
+  {
+    id: 'job',
+    head: 'About',
+    cell: ({ Namespace: namespace, JobID, NodeID }) =>
+      JobID === '' ? (
+        <Link href={paths.node(NodeID)}>node {NodeID.slice(0, 8)}</Link>
+      ) : (
+        <Link href={paths.job({ namespace, id: JobID })}>{JobID}</Link>
+      ),
+  },
+  {
+    id: 'status',
+    head: 'Status',
+    width: '124px',
+    cell: ({ Status, StatusDescription }) => (
+      <StateBadge state={Status} title={StatusDescription} />
+    ),
+  },
+  {
+    id: 'trigger',
+    head: 'Triggered by',
+    width: '16%',
+    isExtra: true,
+    cell: ({ TriggeredBy }) => TriggeredBy,
+  },
+  {
+    id: 'failed',
+    head: 'Not placed',
+    width: '16%',
+    isExtra: true,
+    cell: ({ FailedTGAllocs }) => Object.keys(FailedTGAllocs ?? {}).join(', ') || '–',
+  },
+  {
+    id: 'priority',
+    head: 'Priority',
+    width: '80px',
+    align: 'end',
+    isExtra: true,
+    cell: ({ Priority }) => Priority,
+  },
+  {
+    id: 'made',
+    head: 'Made',
+    width: '104px',
+    isExtra: true,
+    cell: ({ CreateTime }) => <Ago date={dateOfNs(CreateTime)} />,
+  },
+]
+
+/** Every time the scheduler was asked, the newest first. */
+export function EvaluationListPage({ search }: PageProps<'/evaluations'>) {
+  const namespace = search.get('namespace') ?? ALL_NAMESPACES
+  const status = EVALUATION_STATUSES.find((one) => one === search.get('status'))
+  const list = useLiveList<Evaluation>(
+    ['evaluations', namespace, status ?? ''],
+    ({ api, signal, page }) =>
+      api.v1.listEvaluations({ query: { ...page, namespace, status, reverse: true }, signal }),
+    {
+      watch: { topic: 'Evaluation', namespace },
+      idOf: ({ ID }) => ID,
+      itemOf: (event) => (isEventOf(event, 'Evaluation') ? event.Payload.Evaluation : undefined),
+    },
+  )
+  return (
+    <>
+      <PageHead
+        title="Evaluations"
+        lead="Each is one look of the scheduler at a job: what it found, and what it could not place."
+      />
+      <search className="filters">
+        <StatusSelect statuses={EVALUATION_STATUSES} current={status} />
+      </search>
+      {list.newCount > 0 && (
+        <button type="button" className="button new-rows" onClick={list.reload}>
+          {list.newCount} new evaluations: show them
+        </button>
+      )}
+      <PagedTable
+        label="Evaluations"
+        what="the evaluations"
+        list={list}
+        columns={COLUMNS}
+        keyOf={({ ID }) => ID}
+        hrefOf={({ ID }) => paths.evaluation(ID)}
+        empty={
+          <EmptyState
+            title={status === undefined ? 'No evaluations' : `No evaluation is ${status}`}
+            command="reeve eval list"
+          >
+            <p>Old ones are removed. A change of a job or of a node makes a new one.</p>
+          </EmptyState>
+        }
+      />
+      <CommandLine
+        cli={`reeve eval list --namespace ${quoted(namespace)}`}
+        call={{ path: '/v1/evaluations', query: { namespace, status, reverse: true } }}
+      />
+    </>
+  )
+}

@@ -1,0 +1,202 @@
+import type { Evaluation, EvaluationStub, PlacementMetrics } from '@reeve/contract'
+import { useRead } from '../../data/use-read.ts'
+import { Ago } from '../../parts/ago.tsx'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { DataTable } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { Facts, Panel } from '../../parts/panel.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { dateOfNs, dateOfText } from '../../parts/time.ts'
+import { paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import type { PageProps } from '../../routing/route.ts'
+import '../../style/jobs.css'
+import { allocationColumns } from '../allocations/allocation-columns.tsx'
+import { GroupReasons } from '../jobs/tab-explain.tsx'
+import { failureWords } from './placement-words.ts'
+
+/** One look of the scheduler at a job: what it found, what it made, and why not more. */
+export function EvaluationPage({ params }: PageProps<'/evaluations/:evaluationId'>) {
+  const id = params.evaluationId
+  const query = useRead(
+    ['evaluation', id],
+    (api, signal) =>
+      api.v1.readEvaluation({ params: { eval_id: id }, query: { related: true }, signal }),
+    { watches: [{ topic: 'Evaluation', key: id }] },
+  )
+  return (
+    <QueryView query={query} what="the evaluation">
+      {(evaluation) => (
+        <>
+          <EvaluationHead evaluation={evaluation} />
+          <Panel title="What was asked">
+            <Facts facts={factsOf(evaluation)} />
+          </Panel>
+          <Failures evaluation={evaluation} />
+          <Placed id={id} />
+          <Related evaluation={evaluation} />
+          <CommandLine
+            cli={`reeve eval status ${id}`}
+            call={{ path: `/v1/evaluation/${id}`, query: { related: true } }}
+          />
+        </>
+      )}
+    </QueryView>
+  )
+}
+
+function EvaluationHead({ evaluation }: { readonly evaluation: Evaluation }) {
+  const { ID, JobID, Namespace: namespace, Status, StatusDescription } = evaluation
+  return (
+    <PageHead
+      title={`Evaluation ${ID.slice(0, 8)}`}
+      crumbs={[
+        { text: 'Evaluations', href: paths.evaluations({ namespace }) },
+        ...(JobID === ''
+          ? []
+          : [{ text: JobID, href: paths.job({ namespace, id: JobID }, 'evaluations') }]),
+      ]}
+      aside={
+        <>
+          <StateBadge state={Status} />
+          <span className="tag">{evaluation.TriggeredBy}</span>
+          <span className="tag">namespace {namespace}</span>
+        </>
+      }
+      lead={StatusDescription === '' ? undefined : StatusDescription}
+    />
+  )
+}
+
+function factsOf(evaluation: Evaluation) {
+  const { NodeID, DeploymentID, Priority, Type, CreateTime, ModifyTime, WaitUntil } = evaluation
+  const waits = dateOfText(WaitUntil)
+  return [
+    { name: 'Scheduler', value: Type },
+    { name: 'Priority', value: Priority },
+    { name: 'Made', value: <Ago date={dateOfNs(CreateTime)} /> },
+    { name: 'Changed', value: <Ago date={dateOfNs(ModifyTime)} /> },
+    ...(waits === undefined ? [] : [{ name: 'Waits until', value: waits.toISOString() }]),
+    ...(NodeID === ''
+      ? []
+      : [{ name: 'Node', value: <Link href={paths.node(NodeID)}>{NodeID.slice(0, 8)}</Link> }]),
+    ...(DeploymentID === ''
+      ? []
+      : [
+          {
+            name: 'Deployment',
+            value: <Link href={paths.deployment(DeploymentID)}>{DeploymentID.slice(0, 8)}</Link>,
+          },
+        ]),
+    ...Object.entries(evaluation.QueuedAllocations ?? {}).map(([group, count]) => ({
+      name: `${group}: still to place`,
+      value: count,
+    })),
+  ]
+}
+
+function Failures({ evaluation }: { readonly evaluation: Evaluation }) {
+  const failed = Object.entries(evaluation.FailedTGAllocs ?? {})
+  const isOpen = failed.length > 0 || evaluation.Status === 'blocked'
+  const { data } = useRead(
+    ['evaluation-explain', evaluation.ID],
+    (api, signal) =>
+      api.v1.explainEvaluation({ params: { eval_id: evaluation.ID }, query: {}, signal }),
+    { enabled: isOpen, watches: [{ topic: 'Evaluation', key: evaluation.ID }] },
+  )
+  if (!isOpen) return null
+  return (
+    <>
+      {failed.length > 0 && (
+        <Panel title="What was not placed then">
+          <ul className="reasons">
+            {failed.map(([group, metrics]) => (
+              <Failed key={group} group={group} metrics={metrics} />
+            ))}
+          </ul>
+        </Panel>
+      )}
+      {data !== undefined && data.Groups.length > 0 && (
+        <>
+          <p className="note tone-warn">{data.Text}</p>
+          {data.Groups.map((group) => (
+            <GroupReasons key={group.TaskGroup} group={group} />
+          ))}
+        </>
+      )}
+    </>
+  )
+}
+
+interface FailedProps {
+  readonly group: string
+  readonly metrics: PlacementMetrics
+}
+
+function Failed({ group, metrics }: FailedProps) {
+  return (
+    <li>
+      <b>{group}</b>
+      <ul>
+        {failureWords(metrics).map((words) => (
+          <li key={words}>{words}</li>
+        ))}
+      </ul>
+    </li>
+  )
+}
+
+function Placed({ id }: { readonly id: string }) {
+  const allocations = useRead(
+    ['evaluation-allocations', id],
+    (api, signal) => api.v1.listEvaluationAllocations({ params: { eval_id: id }, signal }),
+    { watches: [{ topic: 'Evaluation', key: id }] },
+  )
+  return (
+    <Panel title="What it placed" isFlush>
+      <QueryView query={allocations} what="the allocations">
+        {(list) => (
+          <DataTable
+            label="Allocations"
+            columns={allocationColumns.ofEvaluation}
+            rows={list}
+            keyOf={({ ID }) => ID}
+            hrefOf={({ ID }) => paths.allocation(ID)}
+            empty={
+              <EmptyState title="Nothing" command={`reeve eval explain ${id}`}>
+                <p>Either nothing was to be placed, or no node took it.</p>
+              </EmptyState>
+            }
+          />
+        )}
+      </QueryView>
+    </Panel>
+  )
+}
+
+function Related({ evaluation }: { readonly evaluation: Evaluation }) {
+  const related = evaluation.RelatedEvals ?? []
+  if (related.length === 0) return null
+  return (
+    <Panel title="Before and after it">
+      <ul className="reasons">
+        {related.map((one) => (
+          <li key={one.ID}>
+            <Link href={paths.evaluation(one.ID)}>{one.ID.slice(0, 8)}</Link>{' '}
+            <StateBadge state={one.Status} /> {one.TriggeredBy}{' '}
+            <span className="quiet">{relationOf(evaluation, one)}</span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+function relationOf(evaluation: Evaluation, other: EvaluationStub): string {
+  if (evaluation.PreviousEval === other.ID) return 'made this one'
+  if (evaluation.BlockedEval === other.ID) return 'waits for room on behalf of this one'
+  if (evaluation.NextEval === other.ID) return 'is to follow this one'
+  return ''
+}

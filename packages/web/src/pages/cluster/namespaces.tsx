@@ -1,0 +1,122 @@
+import type { Namespace } from '@reeve/contract'
+import { useState } from 'react'
+import { accessCan } from '../../actions/access-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { useRead } from '../../data/use-read.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { useConfirm } from '../../parts/confirm.tsx'
+import { DataTable, type Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { paths } from '../../paths.ts'
+import { useSession } from '../../session/session.tsx'
+import '../../style/cluster.css'
+import { NamespaceForm } from './namespace-form.tsx'
+
+/** Parts of the system with their own jobs and access rules. */
+export function NamespacesPage() {
+  const { rights } = useSession()
+  // No event tells of a namespace.
+  const namespaces = useRead(['namespaces'], (api, signal) => api.v1.listNamespaces({ signal }), {
+    everyMs: 30_000,
+  })
+  const [edited, setEdited] = useState<Namespace | 'new'>()
+  return (
+    <>
+      <PageHead
+        title="Namespaces"
+        lead="Each has its own jobs, variables and access rules."
+        actions={
+          <ActionButton
+            kind="primary"
+            refusal={accessCan.writeNamespace(rights)}
+            onAct={() => setEdited('new')}
+          >
+            New namespace…
+          </ActionButton>
+        }
+      />
+      <QueryView query={namespaces} what="the namespaces">
+        {(list) => (
+          <DataTable
+            label="Namespaces"
+            columns={columnsOf(setEdited)}
+            rows={list}
+            keyOf={({ Name }) => Name}
+            hrefOf={({ Name }) => paths.jobs({ namespace: Name })}
+            empty={
+              <EmptyState title="None that you may see" command="reeve namespace list">
+                <p>A token sees a namespace when it has a capability in it.</p>
+              </EmptyState>
+            }
+          />
+        )}
+      </QueryView>
+      <CommandLine cli="reeve namespace list" call={{ path: '/v1/namespaces' }} />
+      {edited !== undefined && (
+        <NamespaceForm
+          namespace={edited === 'new' ? undefined : edited}
+          onClose={() => setEdited(undefined)}
+        />
+      )}
+    </>
+  )
+}
+
+function columnsOf(edit: (namespace: Namespace) => void): readonly Column<Namespace>[] {
+  return [
+    { id: 'name', head: 'Namespace', width: '28%', cell: ({ Name }) => Name },
+    {
+      id: 'description',
+      head: 'Description',
+      isExtra: true,
+      cell: ({ Description }) => Description || '–',
+    },
+    {
+      id: 'drivers',
+      head: 'Drivers',
+      width: '18%',
+      isExtra: true,
+      cell: ({ Capabilities }) => Capabilities?.EnabledTaskDrivers?.join(', ') || 'any',
+    },
+    {
+      id: 'do',
+      head: 'Do',
+      width: '188px',
+      cell: (namespace) => <Controls namespace={namespace} onEdit={() => edit(namespace)} />,
+    },
+  ]
+}
+
+interface ControlsProps {
+  readonly namespace: Namespace
+  readonly onEdit: () => void
+}
+
+function Controls({ namespace, onEdit }: ControlsProps) {
+  const { rights } = useSession()
+  const act = useAct()
+  const confirm = useConfirm()
+  const { Name } = namespace
+  const remove = async () => {
+    const title = `Delete ${Name}?`
+    const body = 'Only a namespace without live jobs and variables is deleted.'
+    if (!(await confirm({ title, body, action: 'Delete it', isDangerous: true }))) return
+    await act({
+      call: (api) => api.v1.deleteNamespace({ params: { namespace_name: Name } }),
+      done: `${Name} is deleted.`,
+    })
+  }
+  return (
+    <span className="row task-controls">
+      <ActionButton refusal={accessCan.writeNamespace(rights)} onAct={onEdit}>
+        Edit…<span className="hidden"> {Name}</span>
+      </ActionButton>
+      <ActionButton kind="danger" refusal={accessCan.deleteNamespace(Name, rights)} onAct={remove}>
+        Delete…<span className="hidden"> {Name}</span>
+      </ActionButton>
+    </span>
+  )
+}

@@ -1,0 +1,72 @@
+import { useList } from '../../data/use-list.ts'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { PagedTable } from '../../parts/paged-table.tsx'
+import { SearchField } from '../../parts/search-field.tsx'
+import { StatusSelect } from '../../parts/status-select.tsx'
+import { paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import type { PageProps } from '../../routing/route.ts'
+import '../../style/cluster.css'
+import { nodeColumns } from './node-columns.tsx'
+import { NODE_STATES, nodeFilter } from './node-state.ts'
+
+/** Every machine that runs allocations. */
+export function NodeListPage({ search }: PageProps<'/nodes'>) {
+  const state = NODE_STATES.find((one) => one === search.get('state'))
+  const filter = nodeFilter(search.get('q') ?? '', state)
+  const list = useList(
+    ['nodes', filter ?? ''],
+    ({ api, signal, page }) => api.v1.listNodes({ query: { ...page, filter }, signal }),
+    { watches: [{ topic: 'Node' }] },
+  )
+  return (
+    <>
+      <PageHead
+        title="Nodes"
+        actions={
+          <Link className="button" href={paths.topology()}>
+            Topology
+          </Link>
+        }
+      />
+      <search className="filters">
+        <SearchField label="Name or expression" value={search.get('q') ?? ''} />
+        <StatusSelect name="state" label="State" statuses={NODE_STATES} current={state} />
+      </search>
+      <PagedTable
+        label="Nodes"
+        what="the nodes"
+        list={list}
+        columns={nodeColumns}
+        keyOf={({ ID }) => ID}
+        hrefOf={({ ID }) => paths.node(ID)}
+        empty={filter === undefined ? <NoNodes /> : <NoMatch />}
+      />
+      <CommandLine cli="reeve node status" call={{ path: '/v1/nodes', query: { filter } }} />
+    </>
+  )
+}
+
+function NoNodes() {
+  return (
+    <EmptyState title="No nodes yet" command="reeve agent --config client.hcl">
+      <p>
+        A node is a machine with an agent on it that runs what the servers place there. Start an
+        agent with the address of a server: it registers itself and appears here.
+      </p>
+    </EmptyState>
+  )
+}
+
+function NoMatch() {
+  return (
+    <EmptyState title="No node is like that">
+      <p>
+        Take a filter away. The field also takes expressions, such as{' '}
+        <code>NodeClass == "gpu" and Datacenter != "dc2"</code>.
+      </p>
+    </EmptyState>
+  )
+}

@@ -1,0 +1,106 @@
+import type { DriverInfo, Node } from '@reeve/contract'
+import { Ago } from '../../parts/ago.tsx'
+import { megabytesText } from '../../parts/bytes.ts'
+import { Facts, Panel } from '../../parts/panel.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { dateOfText } from '../../parts/time.ts'
+import { NodeUsage } from './node-usage.tsx'
+
+/** What the node has, what it uses, and what happened to it. */
+export function NodeOverview({ node }: { readonly node: Node }) {
+  return (
+    <>
+      <DrainNote node={node} />
+      <Panel title="Capacity">
+        <Facts facts={capacityFacts(node)} />
+      </Panel>
+      {node.Status === 'ready' && <NodeUsage node={node} />}
+      <Panel title="Drivers">
+        <ul className="drivers">
+          {Object.entries(node.Drivers).map(([name, driver]) => (
+            <Driver key={name} name={name} driver={driver} />
+          ))}
+        </ul>
+      </Panel>
+      <Panel title="What happened">
+        <Events node={node} />
+      </Panel>
+    </>
+  )
+}
+
+function DrainNote({ node }: { readonly node: Node }) {
+  const { DrainStrategy: drain, LastDrain } = node
+  if (drain !== null) {
+    const by = dateOfText(drain.ForceDeadline)
+    return (
+      <p className="note tone-warn node-note">
+        The node drains since <Ago date={dateOfText(drain.StartedAt)} />.{' '}
+        {by === undefined
+          ? 'It has no deadline.'
+          : `What is left is stopped at ${by.toISOString()}.`}
+        {drain.IgnoreSystemJobs && ' System jobs stay.'}
+      </p>
+    )
+  }
+  if (LastDrain === null) return null
+  return (
+    <p className="note tone-idle node-note">
+      The last drain was {LastDrain.Status}, <Ago date={dateOfText(LastDrain.UpdatedAt)} />.
+    </p>
+  )
+}
+
+function capacityFacts({ NodeResources, ReservedResources, HTTPAddr }: Node) {
+  const { Cpu, Memory, Disk, Devices } = NodeResources
+  return [
+    { name: 'CPU', value: `${Cpu.CpuShares} MHz, ${Cpu.TotalCpuCores} cores` },
+    { name: 'Memory', value: megabytesText(Memory.MemoryMB) },
+    { name: 'Disk', value: megabytesText(Disk.DiskMB) },
+    {
+      name: 'Kept for itself',
+      value: `${ReservedResources.Cpu.CpuShares} MHz, ${megabytesText(ReservedResources.Memory.MemoryMB)}`,
+    },
+    ...(Devices ?? []).map(({ Vendor, Type, Name, Instances }) => ({
+      name: `${Vendor}/${Type}/${Name}`,
+      value: `${Instances.filter(({ Healthy }) => Healthy).length} of ${Instances.length} healthy`,
+    })),
+    { name: 'Address', value: HTTPAddr },
+  ]
+}
+
+function Driver({ name, driver }: { readonly name: string; readonly driver: DriverInfo }) {
+  const { Detected, Healthy, HealthDescription } = driver
+  const state = !Detected ? 'stopped' : Healthy ? 'healthy' : 'unhealthy'
+  return (
+    <li title={HealthDescription}>
+      <StateBadge state={state} text={Detected ? state : 'not there'} /> <b>{name}</b>{' '}
+      {!Healthy && <span className="quiet">{HealthDescription}</span>}
+    </li>
+  )
+}
+
+function Events({ node }: { readonly node: Node }) {
+  const events = node.Events.toReversed()
+  return (
+    <ol className="timeline">
+      {events.map(({ Message, Subsystem, Timestamp, Details, CreateIndex }, index) => (
+        <li key={`${CreateIndex} ${index}`} className="tone-idle">
+          <span className="timeline-when">
+            <Ago date={dateOfText(Timestamp)} />
+          </span>
+          <span className="timeline-what">
+            {Message} <span className="tag">{Subsystem}</span>
+            {Details !== null && Object.keys(Details).length > 0 && (
+              <span className="timeline-text">
+                {Object.entries(Details)
+                  .map(([name, value]) => `${name}: ${value}`)
+                  .join(', ')}
+              </span>
+            )}
+          </span>
+        </li>
+      ))}
+    </ol>
+  )
+}

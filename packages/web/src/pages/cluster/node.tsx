@@ -1,0 +1,85 @@
+import type { Node } from '@reeve/contract'
+import { useRead } from '../../data/use-read.ts'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+import { NODE_TABS, paths, type NodeTab } from '../../paths.ts'
+import type { PageProps } from '../../routing/route.ts'
+import { NotFound } from '../../shell/not-found.tsx'
+import '../../style/jobs.css'
+import '../../style/cluster.css'
+import { NodeActions } from './node-actions.tsx'
+import { NodeAllocations } from './node-allocations.tsx'
+import { NodeAttributes } from './node-attributes.tsx'
+import { NodeOverview } from './node-overview.tsx'
+import { nodeState } from './node-state.ts'
+
+export function NodeOverviewPage({ params }: PageProps<'/nodes/:nodeId'>) {
+  return <NodePage id={params.nodeId} tab="overview" />
+}
+
+export function NodeTabPage({ params }: PageProps<'/nodes/:nodeId/:tab'>) {
+  const tab = NODE_TABS.find((one) => one === params.tab)
+  if (tab === undefined) return <NotFound path={`…/${params.tab}`} />
+  return <NodePage id={params.nodeId} tab={tab} />
+}
+
+function NodePage({ id, tab }: { readonly id: string; readonly tab: NodeTab }) {
+  const query = useRead(
+    ['node', id],
+    (api, signal) => api.v1.readNode({ params: { node_id: id }, signal }),
+    { watches: [{ topic: 'Node', key: id }] },
+  )
+  return (
+    <QueryView query={query} what="the node">
+      {(node) => (
+        <>
+          <NodeHead node={node} />
+          <Tabs label="Parts of the node" current={tab} tabs={tabsOf(id)} />
+          {tab === 'overview' && <NodeOverview node={node} />}
+          {tab === 'allocations' && <NodeAllocations node={node} />}
+          {tab === 'attributes' && <NodeAttributes node={node} />}
+          <CommandLine
+            cli={`reeve node status ${id}`}
+            call={{ path: `/v1/node/${id}${tab === 'allocations' ? '/allocations' : ''}` }}
+          />
+        </>
+      )}
+    </QueryView>
+  )
+}
+
+const TAB_TEXTS: Readonly<Record<NodeTab, string>> = {
+  overview: 'Overview',
+  allocations: 'Allocations',
+  attributes: 'Attributes',
+}
+
+function tabsOf(id: string) {
+  return NODE_TABS.map((tab) => ({ id: tab, text: TAB_TEXTS[tab], href: paths.node(id, tab) }))
+}
+
+function NodeHead({ node }: { readonly node: Node }) {
+  const { Name, ID, NodePool, Datacenter, NodeClass, StatusDescription } = node
+  return (
+    <PageHead
+      title={Name}
+      crumbs={[{ text: 'Nodes', href: paths.nodes() }]}
+      aside={
+        <>
+          <StateBadge state={nodeState(node)} title={StatusDescription} />
+          <span className="tag mono">{ID.slice(0, 8)}</span>
+          <CopyButton text={ID} what="the id of the node" />
+          <span className="tag">pool {NodePool}</span>
+          <span className="tag">{Datacenter}</span>
+          {NodeClass !== '' && <span className="tag">class {NodeClass}</span>}
+        </>
+      }
+      actions={<NodeActions node={node} />}
+      lead={StatusDescription === '' ? undefined : StatusDescription}
+    />
+  )
+}

@@ -1,0 +1,71 @@
+import { useRead } from '../../data/use-read.ts'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { quoted } from '../../parts/curl-line.ts'
+import { DataTable, type Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { ALL_NAMESPACES, paths } from '../../paths.ts'
+import type { PageProps } from '../../routing/route.ts'
+
+interface ServiceRow {
+  readonly namespace: string
+  readonly name: string
+  readonly tags: readonly string[]
+}
+
+const COLUMNS: readonly Column<ServiceRow>[] = [
+  { id: 'name', head: 'Service', cell: ({ name }) => name },
+  { id: 'tags', head: 'Tags', width: '40%', cell: ({ tags }) => tags.join(', ') || '–' },
+  {
+    id: 'namespace',
+    head: 'Namespace',
+    width: '160px',
+    isExtra: true,
+    cell: ({ namespace }) => namespace,
+  },
+]
+
+/** Where the tasks of jobs are reached, by name. */
+export function ServiceListPage({ search }: PageProps<'/services'>) {
+  const namespace = search.get('namespace') ?? ALL_NAMESPACES
+  const services = useRead(
+    ['services', namespace],
+    (api, signal) => api.v1.listServices({ query: { namespace }, signal }),
+    { watches: [{ topic: 'Service', namespace }] },
+  )
+  return (
+    <>
+      <PageHead title="Services" lead="Names under which tasks are reached." />
+      <QueryView query={services} what="the services">
+        {(lists) => (
+          <DataTable
+            label="Services"
+            columns={COLUMNS}
+            rows={lists.flatMap((list) =>
+              list.Services.map(({ ServiceName, Tags }) => ({
+                namespace: list.Namespace,
+                name: ServiceName,
+                tags: Tags,
+              })),
+            )}
+            keyOf={(row) => `${row.namespace}/${row.name}`}
+            hrefOf={(row) => paths.service({ namespace: row.namespace, id: row.name })}
+            empty={
+              <EmptyState title="No services" command="reeve service list">
+                <p>
+                  A group or task with a <code>service</code> block is registered here with its
+                  address and port while it runs.
+                </p>
+              </EmptyState>
+            }
+          />
+        )}
+      </QueryView>
+      <CommandLine
+        cli={`reeve service list --namespace ${quoted(namespace)}`}
+        call={{ path: '/v1/services', query: { namespace } }}
+      />
+    </>
+  )
+}

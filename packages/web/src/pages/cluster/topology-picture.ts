@@ -1,0 +1,167 @@
+import type { Dimension } from '../../paths.ts'
+import { boxesBetween, type Box, type Layout } from './topology-layout.ts'
+import type { TopologyBar, TopologyModel, TopologyNode } from './topology-model.ts'
+
+export interface Picture {
+  readonly model: TopologyModel
+  readonly nodes: readonly TopologyNode[]
+  readonly layout: Layout
+  readonly by: Dimension
+  readonly selection:
+    { readonly node: TopologyNode; readonly barId: string | undefined } | undefined
+}
+
+/** What is seen of the picture. */
+export interface Window {
+  readonly top: number
+  readonly width: number
+  readonly height: number
+  readonly palette: Palette
+}
+
+const COLOURS = [
+  'text',
+  'quiet',
+  'sunken',
+  'line-strong',
+  'good',
+  'busy',
+  'warn',
+  'bad',
+  'accent',
+  'surface',
+] as const
+type Palette = Readonly<Record<(typeof COLOURS)[number], string>>
+
+/** A canvas knows no `light-dark()`: the browser works out which of the two each colour is. */
+export function readPalette(): Palette {
+  const probe = document.createElement('span')
+  document.body.append(probe)
+  const read = (name: string) => {
+    probe.style.color = `var(--${name})`
+    return getComputedStyle(probe).color
+  }
+  // The entries are the list's names, each once.
+  const palette = Object.fromEntries(COLOURS.map((name) => [name, read(name)])) as Palette
+  probe.remove()
+  return palette
+}
+
+const NAME_PX = 16
+const PAD_PX = 2
+
+export function drawTopology(canvas: HTMLCanvasElement, picture: Picture, seen: Window): void {
+  const { top, width, height, palette } = seen
+  const ratio = window.devicePixelRatio
+  const wide = Math.round(width * ratio)
+  const high = Math.round(height * ratio)
+  if (canvas.width !== wide || canvas.height !== high) {
+    canvas.width = wide
+    canvas.height = high
+    canvas.style.width = `${width}px`
+    canvas.style.height = `${height}px`
+  }
+  const context = canvas.getContext('2d')
+  if (context === null) return
+  context.setTransform(ratio, 0, 0, ratio, 0, -top * ratio)
+  context.clearRect(0, top, width, height)
+  context.font = '600 12px system-ui, sans-serif'
+  context.textBaseline = 'middle'
+  context.fillStyle = palette.quiet
+  for (const { text, y } of picture.layout.heads)
+    if (y + 28 >= top && y <= top + height) context.fillText(text, 1, y + 14)
+  for (const box of boxesBetween(picture.layout, top, top + height))
+    drawBox(context, picture, { box, palette })
+}
+
+interface Drawn {
+  readonly box: Box
+  readonly palette: Palette
+}
+
+function drawBox(context: CanvasRenderingContext2D, picture: Picture, drawn: Drawn): void {
+  const { box, palette } = drawn
+  const { layout, nodes, selection } = picture
+  const node = nodes[box.index]
+  if (node === undefined) return
+  const isSelected = selection?.node.id === node.id
+  const { x, y, width } = box
+  const below = layout.hasNames ? NAME_PX : 0
+  context.fillStyle = palette.sunken
+  context.fillRect(x, y, width, layout.boxHeight)
+  context.strokeStyle = isSelected ? palette.accent : frameColour(node, palette)
+  context.lineWidth = isSelected ? 2 : 1
+  // Not by colour alone: what takes no work has a broken frame.
+  context.setLineDash(node.state === 'ready' ? [] : [4, 3])
+  context.strokeRect(x + 0.5, y + 0.5, width - 1, layout.boxHeight - 1)
+  context.setLineDash([])
+  if (layout.hasNames) drawName(context, node, drawn)
+  for (const { bar, from, wide } of placedBars(picture, box)) {
+    const isPending = bar.status === 'pending'
+    context.fillStyle = isPending ? palette.busy : palette.good
+    // Bars keep a line between them while there is room for it.
+    const line = wide > 3 ? 1 : 0
+    const barY = y + below + PAD_PX
+    const barHeight = layout.boxHeight - below - 2 * PAD_PX
+    context.fillRect(
+      from,
+      isPending ? barY + barHeight / 2 : barY,
+      wide - line,
+      isPending ? barHeight / 2 : barHeight,
+    )
+    if (selection?.barId === bar.id) {
+      context.strokeStyle = palette.text
+      context.lineWidth = 2
+      context.strokeRect(from, barY, Math.max(2, wide - line), barHeight)
+    }
+  }
+}
+
+function frameColour({ state }: TopologyNode, palette: Palette): string {
+  if (state === 'ready') return palette['line-strong']
+  return state === 'draining' || state === 'ineligible' ? palette.warn : palette.bad
+}
+
+function drawName(
+  context: CanvasRenderingContext2D,
+  { name, state }: TopologyNode,
+  { box, palette }: Drawn,
+): void {
+  context.save()
+  context.beginPath()
+  context.rect(box.x, box.y, box.width - 4, NAME_PX + 2)
+  context.clip()
+  context.font = '11px system-ui, sans-serif'
+  context.fillStyle = palette.text
+  context.fillText(state === 'ready' ? name : `${name}, ${state}`, box.x + 4, box.y + 9)
+  context.restore()
+}
+
+interface PlacedBar {
+  readonly bar: TopologyBar
+  readonly from: number
+  readonly wide: number
+}
+
+/** The bars of a node side by side, each as wide as its share of what the node has. */
+function* placedBars({ model, nodes, by }: Picture, box: Box): Generator<PlacedBar> {
+  const node = nodes[box.index]
+  if (node === undefined) return
+  const inner = box.width - 2 * PAD_PX
+  const perUnit = node.has[by] > 0 ? inner / node.has[by] : 0
+  let from = box.x + PAD_PX
+  const end = from + inner
+  for (const bar of model.barsOf(node.id)) {
+    const wide = Math.min(end - from, Math.max(0.5, bar.takes[by] * perUnit))
+    if (wide <= 0) return
+    yield { bar, from, wide }
+    from += wide
+  }
+}
+
+/** The allocation whose bar is at this place of a box. */
+export function barAt(picture: Picture, box: Box, x: number): string | undefined {
+  for (const { bar, from, wide } of placedBars(picture, box))
+    if (x >= from && x < from + wide) return bar.id
+  return undefined
+}

@@ -1,0 +1,159 @@
+import type { v2 } from '@reeve/contract'
+import { resource } from '@reeve/sdk'
+import { useState } from 'react'
+import { organizationCan } from '../../actions/governance-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { usePages } from '../../data/use-pages.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { Ago } from '../../parts/ago.tsx'
+import type { Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { FormDialog, TextField } from '../../parts/form.tsx'
+import { ListView } from '../../parts/list-view.tsx'
+import { SearchField } from '../../parts/search-field.tsx'
+import { dateOfText } from '../../parts/time.ts'
+import { paths } from '../../paths.ts'
+import { navigate } from '../../routing/location.ts'
+import type { OrganizationView } from './organization.tsx'
+import { tagBindingsOf, type Tag } from './tag-editor.tsx'
+
+const COLUMNS: readonly Column<v2.Project>[] = [
+  {
+    id: 'name',
+    head: 'Project',
+    cell: ({ attributes }) => attributes.name,
+  },
+  {
+    id: 'description',
+    head: 'Description',
+    isExtra: true,
+    cell: ({ attributes }) => attributes.description ?? '',
+  },
+  {
+    id: 'workspaces',
+    head: 'Workspaces',
+    width: '112px',
+    align: 'end',
+    cell: ({ attributes }) => attributes['workspace-count'],
+  },
+  {
+    id: 'teams',
+    head: 'Teams',
+    width: '80px',
+    align: 'end',
+    isExtra: true,
+    cell: ({ attributes }) => attributes['team-count'],
+  },
+  {
+    id: 'made',
+    head: 'Made',
+    width: '112px',
+    isExtra: true,
+    cell: ({ attributes }) => <Ago date={dateOfText(attributes['created-at'])} />,
+  },
+]
+
+/** Spec G: Projects, List projects. */
+export function ProjectsTab({ organization, search }: OrganizationView) {
+  const [isCreating, setCreating] = useState(false)
+  const text = search.get('q') ?? ''
+  const list = usePages(
+    ['projects', organization.id, text],
+    ({ api, signal, page }) =>
+      api.v2.listProjects({
+        params: { organization_name: organization.id },
+        query: { ...page, q: text === '' ? undefined : text, sort: 'name' },
+        signal,
+      }),
+    { watches: [{ topic: 'Project' }] },
+  )
+  return (
+    <>
+      <div className="filters">
+        <SearchField label="Search projects by name" name="q" value={text} />
+        <ActionButton
+          kind="primary"
+          refusal={organizationCan.createProject(organization)}
+          onAct={() => setCreating(true)}
+        >
+          New project…
+        </ActionButton>
+      </div>
+      <ListView
+        list={list}
+        what="the projects"
+        label="Projects"
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => paths.project(organization.id, id)}
+        empty={
+          <EmptyState title="No project is called that" command="reeve project create payments">
+            <p>A project holds workspaces; its tags and policy sets are theirs too.</p>
+          </EmptyState>
+        }
+      />
+      {isCreating && (
+        <NewProject organization={organization.id} onClose={() => setCreating(false)} />
+      )}
+    </>
+  )
+}
+
+interface NewProjectProps {
+  readonly organization: string
+  readonly onClose: () => void
+}
+
+/** Spec G: Projects, Create project. */
+function NewProject({ organization, onClose }: NewProjectProps) {
+  const act = useAct()
+  const [name, setName] = useState('')
+  const [description, setDescription] = useState('')
+  const [tags, setTags] = useState('')
+  const create = async () => {
+    const made = await act({
+      call: (api) =>
+        api.v2.createProject({
+          params: { organization_name: organization },
+          body: resource(
+            'projects',
+            { name, description },
+            {
+              'tag-bindings': tagBindingsOf(tagsIn(tags)),
+            },
+          ),
+        }),
+      done: `The project ${name} was made.`,
+    })
+    if (made !== undefined) navigate(paths.project(organization, made.data.data.id))
+    return made !== undefined
+  }
+  return (
+    <FormDialog
+      title="New project"
+      action="Create"
+      refusal={name === '' ? 'Give it a name.' : undefined}
+      onSubmit={create}
+      onClose={onClose}
+    >
+      <TextField label="Name" value={name} onChange={setName} />
+      <TextField label="Description" isOptional value={description} onChange={setDescription} />
+      <TextField
+        label="Tags"
+        isOptional
+        value={tags}
+        onChange={setTags}
+        hint="Such as env=prod, team=web. Its workspaces inherit them."
+      />
+    </FormDialog>
+  )
+}
+
+/** `env=prod, audited`: a key may stand alone. */
+function tagsIn(text: string): readonly Tag[] {
+  const parts = text.split(/[\s,]+/).filter((part) => part !== '')
+  return parts.map((part) => {
+    const [key = '', ...value] = part.split('=')
+    return { key, value: value.join('=') }
+  })
+}

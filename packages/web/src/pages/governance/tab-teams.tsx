@@ -1,0 +1,128 @@
+import type { v2 } from '@reeve/contract'
+import { resource } from '@reeve/sdk'
+import { useState } from 'react'
+import { organizationCan } from '../../actions/governance-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { usePages } from '../../data/use-pages.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import type { Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { ChoiceField, FormDialog, TextField } from '../../parts/form.tsx'
+import { ListView } from '../../parts/list-view.tsx'
+import { SearchField } from '../../parts/search-field.tsx'
+import { paths } from '../../paths.ts'
+import { navigate } from '../../routing/location.ts'
+import type { OrganizationView } from './organization.tsx'
+import { VISIBILITIES, VISIBILITY_TEXTS, type Visibility } from './team-words.ts'
+
+const COLUMNS: readonly Column<v2.Team>[] = [
+  { id: 'name', head: 'Team', cell: ({ attributes }) => attributes.name },
+  {
+    id: 'members',
+    head: 'Members',
+    width: '96px',
+    align: 'end',
+    cell: ({ attributes }) => attributes['users-count'],
+  },
+  {
+    id: 'visibility',
+    head: 'Seen by',
+    width: '180px',
+    isExtra: true,
+    cell: ({ attributes }) => VISIBILITY_TEXTS[attributes.visibility],
+  },
+  {
+    id: 'access',
+    head: 'In the whole organization',
+    isExtra: true,
+    cell: ({ attributes }) => accessOf(attributes),
+  },
+]
+
+function accessOf({ name, 'organization-access': access }: v2.Team['attributes']): string {
+  if (name === 'owners') return 'everything'
+  const held = Object.entries(access).flatMap(([right, isHeld]) => (isHeld ? [right] : []))
+  return held.join(', ') || 'only what projects and workspaces grant'
+}
+
+/** The teams that the caller may see. */
+export function TeamsTab({ organization, search }: OrganizationView) {
+  const [isCreating, setCreating] = useState(false)
+  const text = search.get('q') ?? ''
+  const list = usePages(['teams', organization.id, text], ({ api, signal, page }) =>
+    api.v2.listTeams({
+      params: { organization_name: organization.id },
+      query: { ...page, q: text === '' ? undefined : text },
+      signal,
+    }),
+  )
+  return (
+    <>
+      <div className="filters">
+        <SearchField label="Search teams by name" name="q" value={text} />
+        <ActionButton
+          kind="primary"
+          refusal={organizationCan.createTeam(organization)}
+          onAct={() => setCreating(true)}
+        >
+          New team…
+        </ActionButton>
+      </div>
+      <ListView
+        list={list}
+        what="the teams"
+        label="Teams"
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => paths.team(organization.id, id)}
+        empty={
+          <EmptyState title="No team is called that" command="reeve team create platform">
+            <p>Teams hold users, and are given access to projects and workspaces.</p>
+          </EmptyState>
+        }
+      />
+      {isCreating && <NewTeam organization={organization.id} onClose={() => setCreating(false)} />}
+    </>
+  )
+}
+
+interface NewTeamProps {
+  readonly organization: string
+  readonly onClose: () => void
+}
+
+function NewTeam({ organization, onClose }: NewTeamProps) {
+  const act = useAct()
+  const [name, setName] = useState('')
+  const [visibility, setVisibility] = useState<Visibility>('organization')
+  const create = async () => {
+    const made = await act({
+      call: (api) =>
+        api.v2.createTeam({
+          params: { organization_name: organization },
+          body: resource('teams', { name, visibility }),
+        }),
+      done: `The team ${name} was made.`,
+    })
+    if (made !== undefined) navigate(paths.team(organization, made.data.data.id))
+    return made !== undefined
+  }
+  return (
+    <FormDialog
+      title="New team"
+      action="Create"
+      refusal={name === '' ? 'Give it a name.' : undefined}
+      onSubmit={create}
+      onClose={onClose}
+    >
+      <TextField label="Name" value={name} onChange={setName} />
+      <ChoiceField
+        label="Seen by"
+        value={visibility}
+        onChange={setVisibility}
+        choices={VISIBILITIES}
+        textOf={(one) => VISIBILITY_TEXTS[one]}
+      />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,166 @@
+import type { v2 } from '@reeve/contract'
+import { resource, toOne } from '@reeve/sdk'
+import { useState } from 'react'
+import { organizationCan } from '../../actions/governance-can.ts'
+import type { Verdict } from '../../actions/verdict.ts'
+import { useAct } from '../../data/use-act.ts'
+import { usePages } from '../../data/use-pages.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { Ago } from '../../parts/ago.tsx'
+import type { Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { FormDialog, TextField } from '../../parts/form.tsx'
+import { ListView } from '../../parts/list-view.tsx'
+import { SearchField } from '../../parts/search-field.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { dateOfText } from '../../parts/time.ts'
+import { paths } from '../../paths.ts'
+import { navigate } from '../../routing/location.ts'
+import type { OrganizationView } from './organization.tsx'
+
+const COLUMNS: readonly Column<v2.Workspace>[] = [
+  { id: 'name', head: 'Workspace', cell: ({ attributes }) => attributes.name },
+  {
+    id: 'lock',
+    head: 'Lock',
+    width: '120px',
+    cell: ({ attributes }) =>
+      attributes.locked ? (
+        <StateBadge state="locked" title={attributes['locked-reason'] ?? undefined} />
+      ) : (
+        <span className="quiet">open</span>
+      ),
+  },
+  {
+    id: 'policies',
+    head: 'Failed checks',
+    width: '120px',
+    align: 'end',
+    isExtra: true,
+    cell: ({ attributes }) => attributes['policy-check-failures'],
+  },
+  {
+    id: 'runs',
+    head: 'Failed runs',
+    width: '112px',
+    align: 'end',
+    isExtra: true,
+    cell: ({ attributes }) => attributes['run-failures'],
+  },
+  {
+    id: 'changed',
+    head: 'Changed',
+    width: '112px',
+    isExtra: true,
+    cell: ({ attributes }) => <Ago date={dateOfText(attributes['latest-change-at'])} />,
+  },
+]
+
+/** All workspaces that the caller may read. */
+export function WorkspacesTab({ organization, search }: OrganizationView) {
+  return (
+    <WorkspaceList
+      organization={organization.id}
+      text={search.get('q') ?? ''}
+      refusal={organizationCan.createWorkspace(organization)}
+    />
+  )
+}
+
+interface WorkspaceListProps {
+  readonly organization: string
+  readonly text: string
+  readonly refusal: Verdict
+  /** Only those of this project; new ones are made in it. */
+  readonly project?: string
+}
+
+export function WorkspaceList({ organization, text, refusal, project }: WorkspaceListProps) {
+  const [isCreating, setCreating] = useState(false)
+  const list = usePages(
+    ['workspaces', organization, text, project ?? ''],
+    ({ api, signal, page }) =>
+      api.v2.listWorkspaces({
+        params: { organization_name: organization },
+        query: {
+          ...page,
+          'search[name]': text === '' ? undefined : text,
+          'filter[project][id]': project,
+        },
+        signal,
+      }),
+    { watches: [{ topic: 'Workspace' }, { topic: 'Run' }] },
+  )
+  return (
+    <>
+      <div className="filters">
+        <SearchField label="Search workspaces by name" name="q" value={text} />
+        <ActionButton kind="primary" refusal={refusal} onAct={() => setCreating(true)}>
+          New workspace…
+        </ActionButton>
+      </div>
+      <ListView
+        list={list}
+        what="the workspaces"
+        label="Workspaces"
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+        hrefOf={({ attributes }) => paths.workspace(organization, attributes.name)}
+        empty={
+          <EmptyState title="No workspaces here" command="reeve workspace create shop-front">
+            <p>A workspace is what runs plan and apply; policies judge each of its plans.</p>
+          </EmptyState>
+        }
+      />
+      {isCreating && (
+        <NewWorkspace
+          organization={organization}
+          project={project}
+          onClose={() => setCreating(false)}
+        />
+      )}
+    </>
+  )
+}
+
+interface NewWorkspaceProps {
+  readonly organization: string
+  readonly project: string | undefined
+  readonly onClose: () => void
+}
+
+function NewWorkspace({ organization, project, onClose }: NewWorkspaceProps) {
+  const act = useAct()
+  const [name, setName] = useState('')
+  const [description, setDescription] = useState('')
+  const create = async () => {
+    const within = project === undefined ? {} : { project: toOne('projects', project) }
+    const made = await act({
+      call: (api) =>
+        api.v2.createWorkspace({
+          params: { organization_name: organization },
+          body: resource('workspaces', { name, description }, within),
+        }),
+      done: `The workspace ${name} was made.`,
+    })
+    if (made !== undefined) navigate(paths.workspace(organization, name))
+    return made !== undefined
+  }
+  return (
+    <FormDialog
+      title="New workspace"
+      action="Create"
+      refusal={name === '' ? 'Give it a name.' : undefined}
+      onSubmit={create}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        value={name}
+        onChange={setName}
+        hint="Unique in the organization: letters, digits, dashes and underscores."
+      />
+      <TextField label="Description" isOptional value={description} onChange={setDescription} />
+    </FormDialog>
+  )
+}

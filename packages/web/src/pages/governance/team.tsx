@@ -1,0 +1,141 @@
+import { v2 } from '@reeve/contract'
+import { findIncluded, resource, toMany } from '@reeve/sdk'
+import { teamCan } from '../../actions/governance-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { useRead } from '../../data/use-read.ts'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { quoted } from '../../parts/curl-line.ts'
+import { CheckField } from '../../parts/form.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { paths } from '../../paths.ts'
+import type { PageProps } from '../../routing/route.ts'
+import { DeleteButton } from './deletion.tsx'
+import { findMembers } from './find.ts'
+import { crumbsOf, InOrganization } from './in-organization.tsx'
+import { MemberPanel } from './member-panel.tsx'
+import { VISIBILITY_TEXTS, wordsOf } from './team-words.ts'
+
+/** A team: who is in it, and what it may do in the whole organization. */
+export function TeamPage({ params }: PageProps<'/organizations/:organization/teams/:teamId'>) {
+  return (
+    <InOrganization name={params.organization}>{() => <LoadedTeam {...params} />}</InOrganization>
+  )
+}
+
+interface LoadedTeamProps {
+  readonly organization: string
+  readonly teamId: string
+}
+
+function LoadedTeam({ organization, teamId }: LoadedTeamProps) {
+  const team = useRead(['team', teamId, 'users'], (api, signal) =>
+    api.v2.readTeam({
+      params: { team_id: teamId },
+      query: { include: 'users,organization_memberships' },
+      signal,
+    }),
+  )
+  return (
+    <QueryView query={team} what="the team">
+      {(document) => (
+        <>
+          <PageHead
+            title={document.data.attributes.name}
+            crumbs={[
+              ...crumbsOf(organization),
+              { text: 'Teams', href: paths.organization(organization, 'teams') },
+            ]}
+            aside={
+              <span className="tag">
+                seen by {VISIBILITY_TEXTS[document.data.attributes.visibility]}
+              </span>
+            }
+            actions={
+              <DeleteButton
+                what={`the team ${document.data.attributes.name}`}
+                body={<p>Its members lose what only this team may do.</p>}
+                refusal={teamCan.destroy(document.data)}
+                call={(api) => api.v2.deleteTeam({ params: { team_id: teamId } })}
+                after={paths.organization(organization, 'teams')}
+              />
+            }
+          />
+          <Members organization={organization} document={document} />
+          <AccessPanel team={document.data} />
+          <CommandLine
+            cli={`reeve team show --organization ${quoted(organization)} ${quoted(document.data.attributes.name)}`}
+            call={{ path: `/api/v2/teams/${teamId}`, query: { include: 'users' } }}
+          />
+        </>
+      )}
+    </QueryView>
+  )
+}
+
+interface MembersProps {
+  readonly organization: string
+  readonly document: v2.TeamDocument
+}
+
+function Members({ organization, document }: MembersProps) {
+  const act = useAct()
+  const { id, relationships } = document.data
+  const members = relationships['organization-memberships'].data.map((membership) => ({
+    id: membership.id,
+    text: findIncluded(document, membership)?.attributes.email ?? membership.id,
+  }))
+  const change = async (call: 'addTeamMemberships' | 'removeTeamMemberships', member: string) => {
+    const body = toMany('organization-memberships', [member])
+    await act({
+      call: (api) => api.v2[call]({ params: { team_id: id }, body }),
+      done: 'The members of the team are saved.',
+    })
+  }
+  return (
+    <MemberPanel
+      title="Members"
+      label="Member"
+      members={members}
+      none="Nobody yet. People are invited to the organization first."
+      refusal={teamCan.updateMembers(document.data)}
+      queryKey={['members', organization]}
+      find={(api, text, signal) => findMembers({ api, organization, text, signal })}
+      onAdd={(choice) => change('addTeamMemberships', choice.id)}
+      onRemove={(member) => change('removeTeamMemberships', member.id)}
+    />
+  )
+}
+
+/** Reference §4.2: what a team may do everywhere in the organization. */
+function AccessPanel({ team }: { readonly team: v2.Team }) {
+  const act = useAct()
+  const refusal = teamCan.updateAccess(team)
+  const held = team.attributes['organization-access']
+  const change = async (right: v2.OrganizationAccess, isHeld: boolean) => {
+    await act({
+      call: (api) =>
+        api.v2.updateTeam({
+          params: { team_id: team.id },
+          body: resource('teams', { 'organization-access': { [right]: isHeld } }),
+        }),
+      done: `${wordsOf(right)} is ${isHeld ? 'given' : 'taken'}.`,
+    })
+  }
+  return (
+    <Panel title="In the whole organization">
+      <fieldset className="rights" disabled={refusal !== undefined}>
+        <legend>{refusal ?? 'A change takes effect at once.'}</legend>
+        {v2.ORGANIZATION_ACCESS.map((right) => (
+          <CheckField
+            key={right}
+            label={wordsOf(right)}
+            value={held[right]}
+            onChange={(isHeld) => void change(right, isHeld)}
+          />
+        ))}
+      </fieldset>
+    </Panel>
+  )
+}

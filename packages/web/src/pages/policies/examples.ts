@@ -1,0 +1,34 @@
+import type { v2 } from '@reeve/contract'
+
+export const QUERY_EXAMPLE = 'data.policy.deny'
+
+/** Shown in place of code that is not there yet: a beginning that reads and does something. */
+export const CODE_EXAMPLES: Readonly<Record<v2.PolicyKind, string>> = {
+  native: `# No group of a job asks for more than three instances.
+few = rule {
+  all job.task_groups as group { group.count <= 3 }
+}
+
+main = rule { few }
+`,
+  opa: `package policy
+
+import rego.v1
+
+deny contains message if {
+  some group in input.job.TaskGroups
+  group.Count > 3
+  message := sprintf("the group %s asks for %d instances", [group.Name, group.Count])
+}
+`,
+}
+
+/** What a policy is tried on at first. */
+export const INPUT_EXAMPLE = `{
+  "job": {
+    "ID": "web",
+    "TaskGroups": [{ "Name": "web", "Count": 9 }]
+  },
+  "namespace": "default"
+}
+`

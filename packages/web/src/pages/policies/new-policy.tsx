@@ -1,0 +1,73 @@
+import { v2 } from '@reeve/contract'
+import { resource } from '@reeve/sdk'
+import { useState } from 'react'
+import { useAct } from '../../data/use-act.ts'
+import { ChoiceField, FormDialog, TextField } from '../../parts/form.tsx'
+import { paths } from '../../paths.ts'
+import { navigate } from '../../routing/location.ts'
+import { QUERY_EXAMPLE } from './examples.ts'
+
+interface NewPolicyProps {
+  readonly organization: string
+  readonly onClose: () => void
+}
+
+/** Spec G: Policies, Create policy. Its code is written afterwards. */
+export function NewPolicy({ organization, onClose }: NewPolicyProps) {
+  const act = useAct()
+  const [name, setName] = useState('')
+  const [description, setDescription] = useState('')
+  const [kind, setKind] = useState<v2.PolicyKind>('native')
+  const [query, setQuery] = useState(QUERY_EXAMPLE)
+  const [level, setLevel] = useState<v2.EnforcementLevel>('advisory')
+  const create = async () => {
+    const attributes = {
+      name,
+      kind,
+      description,
+      query: kind === 'opa' ? query : null,
+      'enforcement-level': level,
+    }
+    const made = await act({
+      call: (api) =>
+        api.v2.createPolicy({
+          params: { organization_name: organization },
+          body: resource('policies', attributes),
+        }),
+      done: `The policy ${name} was made. Write its code.`,
+    })
+    if (made !== undefined) navigate(paths.policy(organization, made.data.data.id))
+    return made !== undefined
+  }
+  const choose = (next: v2.PolicyKind) => {
+    setKind(next)
+    setLevel('advisory')
+  }
+  return (
+    <FormDialog
+      title="New policy"
+      action="Create"
+      refusal={name === '' ? 'Give it a name.' : undefined}
+      onSubmit={create}
+      onClose={onClose}
+    >
+      <TextField label="Name" value={name} onChange={setName} hint="It cannot be changed later." />
+      <ChoiceField label="Kind" value={kind} onChange={choose} choices={v2.POLICY_KINDS} />
+      {kind === 'opa' && (
+        <TextField
+          label="Query"
+          value={query}
+          onChange={setQuery}
+          hint="What is asked: what it gives is what is denied."
+        />
+      )}
+      <ChoiceField<v2.EnforcementLevel>
+        label="Enforcement level"
+        value={level}
+        onChange={setLevel}
+        choices={v2.ENFORCEMENT_LEVELS[kind]}
+      />
+      <TextField label="Description" isOptional value={description} onChange={setDescription} />
+    </FormDialog>
+  )
+}

@@ -1,0 +1,75 @@
+import { v2 } from '@reeve/contract'
+import { resource } from '@reeve/sdk'
+import { useState } from 'react'
+import { organizationCan } from '../../actions/governance-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { ChoiceField, TextField } from '../../parts/form.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { SetsOfPolicy } from './sets-of-policy.tsx'
+import type { PaneProps } from './policy.tsx'
+
+/** Spec G: Policies, Update policy. Name and kind stay. */
+export function SettingsPane({ organization, policy }: PaneProps) {
+  const act = useAct()
+  const { attributes } = policy
+  const [description, setDescription] = useState(attributes.description ?? '')
+  const [query, setQuery] = useState(attributes.query ?? '')
+  const [level, setLevel] = useState<v2.EnforcementLevel>(attributes['enforcement-level'])
+  const save = async () => {
+    await act({
+      call: (api) =>
+        api.v2.updatePolicy({
+          params: { policy_id: policy.id },
+          body: resource('policies', {
+            description,
+            'enforcement-level': level,
+            ...(attributes.kind === 'opa' ? { query } : {}),
+          }),
+        }),
+      done: 'The policy is saved.',
+    })
+  }
+  return (
+    <>
+      <Panel title="Settings">
+        <form className="stack" onSubmit={(event) => event.preventDefault()}>
+          <ChoiceField<v2.EnforcementLevel>
+            label="Enforcement level"
+            value={level}
+            onChange={setLevel}
+            choices={v2.ENFORCEMENT_LEVELS[attributes.kind]}
+            hint={LEVEL_HINTS[level]}
+          />
+          {attributes.kind === 'opa' && (
+            <TextField
+              label="Query"
+              value={query}
+              onChange={setQuery}
+              hint="What is asked: what it gives is what is denied."
+            />
+          )}
+          <TextField label="Description" isOptional value={description} onChange={setDescription} />
+          <div>
+            <ActionButton
+              kind="primary"
+              refusal={organizationCan.updatePolicies(organization)}
+              onAct={save}
+              isSubmit
+            >
+              Save settings
+            </ActionButton>
+          </div>
+        </form>
+      </Panel>
+      <SetsOfPolicy organization={organization.id} policy={policy} />
+    </>
+  )
+}
+
+const LEVEL_HINTS: Readonly<Record<v2.EnforcementLevel, string>> = {
+  advisory: 'It warns, and nothing is stopped.',
+  'soft-mandatory': 'It denies; who may pass over policies can let it go on.',
+  'hard-mandatory': 'It denies, and nobody passes over it.',
+  mandatory: 'It denies; an overridable set may be passed over.',
+}

@@ -1,0 +1,276 @@
+import type { v2 } from '@reeve/contract'
+import { useState } from 'react'
+import { organizationCan } from '../../actions/governance-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { useRead } from '../../data/use-read.ts'
+import { Editor } from '../../editor/lazy-editor.tsx'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { quoted } from '../../parts/curl-line.ts'
+import { Loading } from '../../parts/loading.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+import { paths, POLICY_PANES, type PolicyPane } from '../../paths.ts'
+import type { PageProps } from '../../routing/route.ts'
+import { DeleteButton } from '../governance/deletion.tsx'
+import { crumbsOf, InOrganization } from '../governance/in-organization.tsx'
+import { CODE_EXAMPLES } from './examples.ts'
+import { ReplayPane } from './pane-replay.tsx'
+import { SettingsPane } from './pane-settings.tsx'
+import { TryPane } from './pane-try.tsx'
+import { VersionsPane } from './pane-versions.tsx'
+import { CodeState } from './tab-policies.tsx'
+import { useCode } from './use-code.ts'
+import { useDiagnostics } from './use-diagnostics.ts'
+
+/** A policy: its code, and beside it what it says of inputs and of what has happened. */
+export function PolicyPage({
+  params,
+  search,
+}: PageProps<'/organizations/:organization/policies/:policyId'>) {
+  const pane = POLICY_PANES.find((one) => one === search.get('pane')) ?? 'try'
+  const line = Number(search.get('line') ?? '')
+  return (
+    <InOrganization name={params.organization}>
+      {(organization) => (
+        <LoadedPolicy
+          key={params.policyId}
+          organization={organization}
+          policyId={params.policyId}
+          pane={pane}
+          line={line > 0 ? line : undefined}
+        />
+      )}
+    </InOrganization>
+  )
+}
+
+interface LoadedPolicyProps {
+  readonly organization: v2.Organization
+  readonly policyId: string
+  readonly pane: PolicyPane
+  readonly line: number | undefined
+}
+
+function LoadedPolicy({ organization, policyId, pane, line }: LoadedPolicyProps) {
+  const policy = useRead(
+    ['policy', policyId],
+    (api, signal) => api.v2.readPolicy({ params: { policy_id: policyId }, signal }),
+    { watches: [{ topic: 'Policy' }] },
+  )
+  return (
+    <QueryView query={policy} what="the policy">
+      {({ data }) => (
+        <>
+          <PolicyHead organization={organization} policy={data} />
+          <Workbench organization={organization} policy={data} pane={pane} line={line} />
+          <CommandLine {...commandOf(pane, organization.id, data)} />
+        </>
+      )}
+    </QueryView>
+  )
+}
+
+interface PolicyHeadProps {
+  readonly organization: v2.Organization
+  readonly policy: v2.RunPolicy
+}
+
+function PolicyHead({ organization, policy }: PolicyHeadProps) {
+  const { attributes } = policy
+  return (
+    <PageHead
+      title={attributes.name}
+      crumbs={[
+        ...crumbsOf(organization.id),
+        { text: 'Policies', href: paths.organization(organization.id, 'policies') },
+      ]}
+      aside={
+        <>
+          <CodeState policy={attributes} />
+          <span className="tag">{attributes.kind}</span>
+          <span className="tag">{attributes['enforcement-level']}</span>
+          <span className="tag">
+            in {attributes['policy-set-count']}{' '}
+            {attributes['policy-set-count'] === 1 ? 'set' : 'sets'}
+          </span>
+        </>
+      }
+      lead={attributes.description ?? undefined}
+      actions={
+        <DeleteButton
+          what={`the policy ${attributes.name}`}
+          body={<p>It leaves all policy sets and judges nothing any more.</p>}
+          refusal={organizationCan.updatePolicies(organization)}
+          call={(api) => api.v2.deletePolicy({ params: { policy_id: policy.id } })}
+          after={paths.organization(organization.id, 'policies')}
+        />
+      }
+    />
+  )
+}
+
+interface WorkbenchProps extends PolicyHeadProps {
+  readonly pane: PolicyPane
+  readonly line: number | undefined
+}
+
+/** The draft lives here, above the panes: it is tried and replayed before it is saved. */
+function Workbench({ organization, policy, pane, line }: WorkbenchProps) {
+  const hasCode = policy.attributes['code-size'] !== null
+  const stored = useCode(hasCode ? policy.id : undefined)
+  const [draft, setDraft] = useState<string>()
+  const [failing, setFailing] = useState<readonly number[]>()
+  if (hasCode && stored.data === undefined && stored.error === null)
+    return <Loading what="the code" />
+  const code = draft ?? stored.data ?? CODE_EXAMPLES[policy.attributes.kind]
+  const isChanged = !hasCode || (draft !== undefined && draft !== stored.data)
+  const shared = { organization, policy, code, isChanged, onFailing: setFailing }
+  return (
+    <div className="workbench">
+      <CodePanel
+        {...shared}
+        marked={failing ?? (line === undefined ? NO_LINES : [line])}
+        onChange={(text) => {
+          setDraft(text)
+          setFailing(undefined)
+        }}
+      />
+      <div className="workbench-side">
+        <Tabs label="Beside the code" current={pane} tabs={tabsOf(organization.id, policy.id)} />
+        <PaneView pane={pane} view={shared} onCode={setDraft} />
+      </div>
+    </div>
+  )
+}
+
+const NO_LINES: readonly number[] = []
+
+/** What every pane is given. */
+export interface PaneProps extends PolicyHeadProps {
+  /** As it is in the editor. */
+  readonly code: string
+  /** Whether it differs from what is stored. */
+  readonly isChanged: boolean
+  /** The lines that gave the reasons, to be shown in the editor. */
+  readonly onFailing: (lines: readonly number[]) => void
+}
+
+interface PaneViewProps {
+  readonly pane: PolicyPane
+  readonly view: PaneProps
+  readonly onCode: (code: string) => void
+}
+
+function PaneView({ pane, view, onCode }: PaneViewProps) {
+  switch (pane) {
+    case 'try':
+      return <TryPane {...view} />
+    case 'replay':
+      return <ReplayPane {...view} />
+    case 'versions':
+      return <VersionsPane policy={view.policy} onCode={onCode} />
+    case 'settings':
+      return <SettingsPane key={view.policy.id} {...view} />
+  }
+}
+
+interface CodePanelProps extends PaneProps {
+  readonly marked: readonly number[]
+  readonly onChange: (code: string) => void
+}
+
+function CodePanel(props: CodePanelProps) {
+  const { organization, policy, code, isChanged, marked, onChange } = props
+  const act = useAct()
+  const refusal = organizationCan.updatePolicies(organization)
+  const problems = useDiagnostics({ policy, code, isChanged, mayTry: refusal === undefined })
+  const save = async () => {
+    await act({
+      call: (api) => api.v2.uploadPolicy({ params: { policy_id: policy.id }, body: code }),
+      done: ({ data }) =>
+        data.data.attributes.diagnostics.length === 0
+          ? 'The code is saved.'
+          : 'The code is saved, and does not read: see its marks.',
+    })
+  }
+  return (
+    <Panel
+      title={isChanged ? 'Code, not saved' : 'Code'}
+      isFlush
+      actions={
+        <ActionButton
+          kind="primary"
+          refusal={refusal ?? (isChanged ? undefined : 'Nothing was changed.')}
+          onAct={save}
+        >
+          Save
+        </ActionButton>
+      }
+    >
+      <Editor
+        label="Code of the policy"
+        language={policy.attributes.kind === 'opa' ? 'rego' : 'native'}
+        value={code}
+        onChange={onChange}
+        problems={problems}
+        marked={marked}
+        isReadOnly={refusal !== undefined}
+        minHeight="360px"
+      />
+      {problems.length > 0 && (
+        <ul className="problems" aria-label="Problems">
+          {problems.map(({ line, column, message }) => (
+            <li key={`${line}:${column}:${message}`}>
+              <strong>
+                {line}:{column}
+              </strong>{' '}
+              {message}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  )
+}
+
+const PANE_TEXTS: Readonly<Record<PolicyPane, string>> = {
+  try: 'Try',
+  replay: 'Replay',
+  versions: 'Versions',
+  settings: 'Settings',
+}
+
+function tabsOf(organization: string, id: string) {
+  return POLICY_PANES.map((pane) => ({
+    id: pane,
+    text: PANE_TEXTS[pane],
+    href: paths.policy(organization, id, { pane }),
+  }))
+}
+
+function commandOf(pane: PolicyPane, organization: string, { id, attributes }: v2.RunPolicy) {
+  const where = `--organization ${quoted(organization)} ${quoted(attributes.name)}`
+  const path = `/api/v2/policies/${id}`
+  switch (pane) {
+    case 'try':
+      return {
+        cli: `reeve policy try ${where} input.json`,
+        call: { method: 'POST', path: `${path}/actions/evaluate`, body: TRIAL_BODY } as const,
+      }
+    case 'replay':
+      return {
+        cli: `reeve policy replay ${where}`,
+        call: { method: 'POST', path: `${path}/actions/replay`, body: REPLAY_BODY } as const,
+      }
+    case 'versions':
+      return { cli: undefined, call: { path: `${path}/versions` } }
+    case 'settings':
+      return { cli: `reeve policy show ${where}`, call: { path } }
+  }
+}
+
+const TRIAL_BODY = { data: { type: 'policy-trials', attributes: { input: { job: {} } } } } as const
+const REPLAY_BODY = { data: { type: 'policy-replays' } } as const

@@ -1,0 +1,54 @@
+import type { v2 } from '@reeve/contract'
+import { included } from '@reeve/sdk'
+import { useRead } from '../../data/use-read.ts'
+import { Panel } from '../../parts/panel.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+
+interface SetsOfPolicyProps {
+  readonly organization: string
+  readonly policy: v2.RunPolicy
+}
+
+/** Where the policy takes effect. */
+export function SetsOfPolicy({ organization, policy }: SetsOfPolicyProps) {
+  const document = useRead(
+    ['policy', policy.id, 'sets'],
+    (api, signal) =>
+      api.v2.readPolicy({
+        params: { policy_id: policy.id },
+        query: { include: 'policy_sets' },
+        signal,
+      }),
+    { watches: [{ topic: 'Policy' }, { topic: 'PolicySet' }] },
+  )
+  return (
+    <Panel title="Policy sets">
+      <QueryView query={document} what="the policy sets">
+        {(data) => {
+          const sets = included(data, 'policy-sets')
+          if (sets.length === 0)
+            return (
+              <p className="quiet">
+                None: it judges nothing yet.{' '}
+                <Link href={paths.organization(organization, 'policy-sets')}>
+                  Put it into a policy set
+                </Link>
+                .
+              </p>
+            )
+          return (
+            <ul className="members">
+              {sets.map(({ id, attributes }) => (
+                <li key={id}>
+                  <Link href={paths.policySet(organization, id)}>{attributes.name}</Link>
+                </li>
+              ))}
+            </ul>
+          )
+        }}
+      </QueryView>
+    </Panel>
+  )
+}

@@ -1,0 +1,139 @@
+import { v2 } from '@reeve/contract'
+import { resource } from '@reeve/sdk'
+import { useState } from 'react'
+import { organizationCan } from '../../actions/governance-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { usePages } from '../../data/use-pages.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { Ago } from '../../parts/ago.tsx'
+import type { Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { CheckField, ChoiceField, FormDialog, TextField } from '../../parts/form.tsx'
+import { ListView } from '../../parts/list-view.tsx'
+import { SearchField } from '../../parts/search-field.tsx'
+import { dateOfText } from '../../parts/time.ts'
+import { paths } from '../../paths.ts'
+import { navigate } from '../../routing/location.ts'
+import type { OrganizationView } from '../governance/organization.tsx'
+import { scopeText } from './scope-text.ts'
+
+const COLUMNS: readonly Column<v2.PolicySet>[] = [
+  { id: 'name', head: 'Policy set', cell: ({ attributes }) => attributes.name },
+  { id: 'kind', head: 'Kind', width: '96px', cell: ({ attributes }) => attributes.kind },
+  { id: 'scope', head: 'Applies to', isExtra: true, cell: scopeText },
+  {
+    id: 'policies',
+    head: 'Policies',
+    width: '88px',
+    align: 'end',
+    cell: ({ attributes }) => attributes['policy-count'],
+  },
+  {
+    id: 'changed',
+    head: 'Changed',
+    width: '112px',
+    isExtra: true,
+    cell: ({ attributes }) => <Ago date={dateOfText(attributes['updated-at'])} />,
+  },
+]
+
+/** Sets of policies and where they apply. Reference §4.7. */
+export function PolicySetsTab({ organization, search }: OrganizationView) {
+  const [isCreating, setCreating] = useState(false)
+  const text = search.get('q') ?? ''
+  const list = usePages(
+    ['policy-sets', organization.id, text],
+    ({ api, signal, page }) =>
+      api.v2.listPolicySets({
+        params: { organization_name: organization.id },
+        query: { ...page, 'search[name]': text === '' ? undefined : text },
+        signal,
+      }),
+    { watches: [{ topic: 'PolicySet' }] },
+  )
+  return (
+    <>
+      <div className="filters">
+        <SearchField label="Search policy sets by name" name="q" value={text} />
+        <ActionButton
+          kind="primary"
+          refusal={organizationCan.updatePolicies(organization)}
+          onAct={() => setCreating(true)}
+        >
+          New policy set…
+        </ActionButton>
+      </div>
+      <ListView
+        list={list}
+        what="the policy sets"
+        label="Policy sets"
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => paths.policySet(organization.id, id)}
+        empty={
+          <EmptyState
+            title="No policy sets here"
+            command="reeve policy-set create jobs --policy limits --jobs-of default"
+          >
+            <p>
+              A set puts policies into effect: everywhere, or for projects, workspaces, tags, or the
+              jobs of namespaces.
+            </p>
+          </EmptyState>
+        }
+      />
+      {isCreating && (
+        <NewPolicySet organization={organization.id} onClose={() => setCreating(false)} />
+      )}
+    </>
+  )
+}
+
+interface NewPolicySetProps {
+  readonly organization: string
+  readonly onClose: () => void
+}
+
+function NewPolicySet({ organization, onClose }: NewPolicySetProps) {
+  const act = useAct()
+  const [name, setName] = useState('')
+  const [description, setDescription] = useState('')
+  const [kind, setKind] = useState<v2.PolicyKind>('native')
+  const [isGlobal, setGlobal] = useState(false)
+  const create = async () => {
+    const made = await act({
+      call: (api) =>
+        api.v2.createPolicySet({
+          params: { organization_name: organization },
+          body: resource('policy-sets', { name, description, kind, global: isGlobal }),
+        }),
+      done: `The policy set ${name} was made.`,
+    })
+    if (made !== undefined) navigate(paths.policySet(organization, made.data.data.id))
+    return made !== undefined
+  }
+  return (
+    <FormDialog
+      title="New policy set"
+      action="Create"
+      refusal={name === '' ? 'Give it a name.' : undefined}
+      onSubmit={create}
+      onClose={onClose}
+    >
+      <TextField label="Name" value={name} onChange={setName} />
+      <ChoiceField
+        label="Kind"
+        value={kind}
+        onChange={setKind}
+        choices={v2.POLICY_KINDS}
+        hint="All its policies are of this kind. It cannot be changed later."
+      />
+      <CheckField
+        label="Applies to every workspace of the organization"
+        value={isGlobal}
+        onChange={setGlobal}
+      />
+      <TextField label="Description" isOptional value={description} onChange={setDescription} />
+    </FormDialog>
+  )
+}

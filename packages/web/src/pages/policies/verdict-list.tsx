@@ -1,0 +1,94 @@
+import type { PolicyVerdict } from '@reeve/contract'
+import { useList } from '../../data/use-list.ts'
+import { Ago } from '../../parts/ago.tsx'
+import { CommandLine } from '../../parts/command-line.tsx'
+import type { Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { ListView } from '../../parts/list-view.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { dateOfNs } from '../../parts/time.ts'
+import { ALL_NAMESPACES, paths } from '../../paths.ts'
+import type { PageProps } from '../../routing/route.ts'
+
+const COLUMNS: readonly Column<PolicyVerdict>[] = [
+  { id: 'job', head: 'Job', cell: ({ JobID }) => JobID },
+  {
+    id: 'result',
+    head: 'Verdict',
+    width: '128px',
+    cell: ({ Result }) => <StateBadge state={Result} />,
+  },
+  {
+    id: 'operation',
+    head: 'Operation',
+    width: '104px',
+    isExtra: true,
+    cell: ({ Operation }) => Operation,
+  },
+  {
+    id: 'policies',
+    head: 'By',
+    isExtra: true,
+    cell: ({ Outcomes }) => Outcomes.map(({ Policy }) => Policy).join(', '),
+  },
+  {
+    id: 'who',
+    head: 'Asked by',
+    width: '136px',
+    isExtra: true,
+    cell: ({ TokenName, AccessorID }) => TokenName || AccessorID.slice(0, 8) || 'anyone',
+  },
+  {
+    id: 'namespace',
+    head: 'Namespace',
+    width: '112px',
+    isExtra: true,
+    cell: ({ Namespace }) => Namespace,
+  },
+  {
+    id: 'when',
+    head: 'When',
+    width: '96px',
+    cell: ({ Time }) => <Ago date={dateOfNs(Time)} />,
+  },
+]
+
+/** Jobs that policies denied, and those that passed over them. */
+export function VerdictListPage({ search }: PageProps<'/verdicts'>) {
+  const namespace = search.get('namespace') ?? ALL_NAMESPACES
+  const list = useList(
+    ['verdicts', namespace],
+    ({ api, signal, page }) =>
+      api.v1.listPolicyVerdicts({ query: { ...page, namespace, reverse: true }, signal }),
+    { watches: [{ topic: 'PolicyVerdict' }] },
+  )
+  return (
+    <>
+      <PageHead
+        title="Verdicts on jobs"
+        lead="Submissions that policies denied, and those that were let through although they did."
+      />
+      <ListView
+        list={list}
+        what="the verdicts"
+        label="Verdicts on jobs"
+        columns={COLUMNS}
+        keyOf={({ ID }) => ID}
+        hrefOf={(verdict) => paths.verdict(verdict.Namespace, verdict.ID)}
+        empty={
+          <EmptyState
+            title="No job was denied"
+            command="reeve policy-set create jobs --policy limits --jobs-of default"
+          >
+            <p>
+              A policy set with namespaces judges the jobs that are submitted to them. Denials and
+              overrides appear here, with the line of the policy.
+            </p>
+          </EmptyState>
+        }
+      />
+      <CommandLine call={{ path: '/v1/policy-verdicts', query: { namespace } }} />
+    </>
+  )
+}

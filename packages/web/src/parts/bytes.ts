@@ -1,0 +1,18 @@
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
+
+/** `640 B`, `1.5 KiB`, `12 GiB`: three digits are enough to compare by. */
+export function bytesText(bytes: number): string {
+  let value = Math.max(0, bytes)
+  let unit = 0
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024
+    unit += 1
+  }
+  const digits = unit === 0 || value >= 100 || Number.isInteger(value) ? 0 : 1
+  return `${value.toFixed(digits)} ${UNITS[unit] ?? 'B'}`
+}
+
+/** For what the API counts in megabytes. */
+export function megabytesText(megabytes: number): string {
+  return bytesText(megabytes * 1024 * 1024)
+}

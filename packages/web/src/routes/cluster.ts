@@ -1,0 +1,80 @@
+import { page, type PageRoute } from '../routing/route.ts'
+
+/** Allocations, and what they run on. */
+export const clusterRoutes: readonly PageRoute[] = [
+  page({
+    path: '/allocations',
+    title: 'Allocations',
+    load: async () => (await import('../pages/allocations/allocation-list.tsx')).AllocationListPage,
+  }),
+  page({
+    path: '/allocations/:allocId',
+    title: 'Allocation',
+    load: async () => (await import('../pages/allocations/allocation.tsx')).AllocationOverviewPage,
+  }),
+  page({
+    path: '/allocations/:allocId/:tab',
+    title: 'Allocation',
+    load: async () => (await import('../pages/allocations/allocation.tsx')).AllocationTabPage,
+  }),
+  page({
+    path: '/nodes',
+    title: 'Nodes',
+    load: async () => (await import('../pages/cluster/node-list.tsx')).NodeListPage,
+  }),
+  page({
+    path: '/nodes/:nodeId',
+    title: 'Node',
+    load: async () => (await import('../pages/cluster/node.tsx')).NodeOverviewPage,
+  }),
+  page({
+    path: '/nodes/:nodeId/:tab',
+    title: 'Node',
+    load: async () => (await import('../pages/cluster/node.tsx')).NodeTabPage,
+  }),
+  page({
+    path: '/topology',
+    title: 'Topology',
+    load: async () => (await import('../pages/cluster/topology.tsx')).TopologyPage,
+  }),
+  page({
+    path: '/deployments',
+    title: 'Deployments',
+    load: async () => (await import('../pages/cluster/deployment-list.tsx')).DeploymentListPage,
+  }),
+  page({
+    path: '/deployments/:deploymentId',
+    title: 'Deployment',
+    load: async () => (await import('../pages/cluster/deployment.tsx')).DeploymentPage,
+  }),
+  page({
+    path: '/evaluations',
+    title: 'Evaluations',
+    load: async () => (await import('../pages/cluster/evaluation-list.tsx')).EvaluationListPage,
+  }),
+  page({
+    path: '/evaluations/:evaluationId',
+    title: 'Evaluation',
+    load: async () => (await import('../pages/cluster/evaluation.tsx')).EvaluationPage,
+  }),
+  page({
+    path: '/events',
+    title: 'Events',
+    load: async () => (await import('../pages/cluster/events.tsx')).EventsPage,
+  }),
+  page({
+    path: '/services',
+    title: 'Services',
+    load: async () => (await import('../pages/cluster/service-list.tsx')).ServiceListPage,
+  }),
+  page({
+    path: '/services/:serviceName',
+    title: 'Service',
+    load: async () => (await import('../pages/cluster/service.tsx')).ServicePage,
+  }),
+  page({
+    path: '/namespaces',
+    title: 'Namespaces',
+    load: async () => (await import('../pages/cluster/namespaces.tsx')).NamespacesPage,
+  }),
+]

@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { after, before, test } from 'node:test'
+import { checkAccess, noBrowser, startBrowser, type Browser } from './browser.ts'
+import { runFile, serviceFile } from './jobs.ts'
+import { startProgram, type Program } from './program.ts'
+
+let program: Program
+let browser: Browser
+/** An allocation that says `tick 42` once a second. */
+let allocation = ''
+let node = ''
+
+before(async () => {
+  if (noBrowser !== false) return
+  ;[program, browser] = await Promise.all([startProgram(), startBrowser()])
+  await runFile(program.client, serviceFile('ticks', { count: 1, words: 'tick 42' }))
+  await runFile(program.client, serviceFile('huge', { count: 2 }).replace('16', '9000000'))
+  ;[allocation, node] = await runningAllocation('ticks')
+})
+after(async () => {
+  if (noBrowser !== false) return
+  await browser.close()
+  await program.stop()
+})
+
+const skip = noBrowser
+const here = (path: string) => `${program.address}/ui${path}`
+
+async function runningAllocation(job: string): Promise<readonly [id: string, node: string]> {
+  const params = { job_id: job }
+  for await (const { data } of program.client.blocking('listJobAllocations', { params })) {
+    const found = data.find(({ ClientStatus }) => ClientStatus === 'running')
+    if (found !== undefined) return [found.ID, found.NodeID]
+  }
+  throw new Error('the list ended')
+}
+
+/** Axe on the page as it stands, and nothing that reaches beyond a narrow window. */
+async function checkPage(page: Page): Promise<void> {
+  await checkAccess(page)
+  await page.setViewportSize({ width: 390, height: 844 })
+  const isWide = await page.evaluate(
+    `document.querySelector('#main').scrollWidth > document.querySelector('#main').clientWidth`,
+  )
+  assert.equal(isWide, false, `${page.url()} is too wide for 390 px`)
+}
+
+test('an allocation shows its place, its tasks and what happened to them', { skip }, async () => {
+  const page = await browser.open(here('/allocations'))
+  await page.getByRole('link', { name: allocation.slice(0, 8) }).click()
+  await page.getByRole('heading', { name: 'ticks.app[0]', level: 1 }).waitFor()
+  await page.getByText('Task started by the node').waitFor()
+  await page.getByRole('row', { name: /main.*raw_exec/ }).waitFor()
+  await checkPage(page)
+  await page.close()
+})
+
+test('logs are followed, searched and chosen by stream', { skip }, async () => {
+  const page = await browser.open(here(`/allocations/${allocation}/logs`))
+  const log = page.getByRole('log', { name: 'stdout of main' })
+  await log.getByText('tick 42').nth(2).waitFor()
+  await page.getByRole('searchbox', { name: 'Search in the lines' }).fill('42')
+  await log.locator('mark').first().waitFor()
+  await checkPage(page)
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download' }).click(),
+  ])
+  assert.match(file.suggestedFilename(), /^main-.*\.stdout\.log$/)
+  await page.getByRole('combobox', { name: 'Stream' }).selectOption('stderr')
+  await page.getByRole('log', { name: 'stderr of main' }).waitFor()
+  assert.match(page.url(), /type=stderr/)
+  await page.close()
+})
+
+test('files are browsed and read', { skip }, async () => {
+  const page = await browser.open(here(`/allocations/${allocation}/files`))
+  await page.getByRole('link', { name: 'alloc', exact: false }).last().click()
+  await page.getByRole('link', { name: /logs/ }).last().click()
+  await checkPage(page)
+  await page.getByRole('link', { name: /main\.stdout\.0/ }).click()
+  await page
+    .getByRole('region', { name: /Text of main\.stdout/ })
+    .getByText('tick 42')
+    .waitFor()
+  await checkPage(page)
+  await page.close()
+})
+
+test('usage is drawn while the task runs', { skip }, async () => {
+  const page = await browser.open(here(`/allocations/${allocation}/usage`))
+  await page
+    .getByRole('img', { name: /^Memory used/ })
+    .locator('canvas')
+    .waitFor()
+  await page.getByRole('heading', { name: 'Task main' }).waitFor()
+  await checkPage(page)
+  await page.close()
+})
+
+test('the terminal runs a shell in the task, follows its size and lets go', { skip }, async () => {
+  const page = await browser.open(here(`/allocations/${allocation}/terminal?task=main`))
+  await page.getByRole('button', { name: 'Connect' }).click()
+  await page.getByText('Connected to main').waitFor()
+  const size = async () => {
+    await page.keyboard.type('clear; echo "size=$(stty size)"\n')
+    const row = page.locator('.xterm-rows').getByText(/^size=\d+ \d+$/)
+    await row.waitFor()
+    return (await row.textContent()) ?? ''
+  }
+  const wide = await size()
+  await checkAccess(page)
+  await page.setViewportSize({ width: 700, height: 700 })
+  await page.waitForFunction(`document.querySelector('.xterm-screen').clientWidth < 700`)
+  assert.notEqual(await size(), wide)
+  await page.keyboard.press('Control+Shift+ArrowUp')
+  const focused = await page.evaluate('document.activeElement.textContent')
+  assert.equal(focused, 'Disconnect')
+  await page.locator('.xterm-helper-textarea').focus()
+  await page.keyboard.type('exit 7\n')
+  await page.getByText('ended with exit code 7').waitFor()
+  await page.close()
+})
+
+test('a task is signalled and restarted, and the timeline tells it', { skip }, async () => {
+  const page = await browser.open(here(`/allocations/${allocation}`))
+  await page.getByRole('button', { name: 'Signal…' }).click()
+  const form = page.getByRole('dialog', { name: /Send a signal/ })
+  await checkAccess(page)
+  await form.getByRole('combobox', { name: 'Signal' }).fill('SIGUSR9')
+  await form.getByRole('button', { name: 'Send' }).click()
+  await page.getByText(/The server refused this/).waitFor()
+  await form.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('button', { name: 'Restart main' }).click()
+  await page.getByRole('button', { name: 'Restart the task' }).click()
+  await page.getByText('Restart Signaled').first().waitFor()
+  await page.close()
+})
+
+test('a node is found, taken out of the schedule and drained', { skip }, async () => {
+  const page = await browser.open(here('/nodes'))
+  await page.getByRole('table', { name: 'Nodes' }).getByText('ready').waitFor()
+  await checkPage(page)
+  await page.getByRole('searchbox', { name: 'Name or expression' }).fill('no-such-name')
+  await page.getByText('No node is like that').waitFor()
+  await page.goto(here(`/nodes/${node}`))
+  await page.getByRole('button', { name: 'Take no more work' }).click()
+  await page.getByText('ineligible', { exact: true }).first().waitFor()
+  await page.getByRole('button', { name: 'Take work again' }).click()
+  await page.getByText('ready', { exact: true }).first().waitFor()
+  await page.getByRole('button', { name: 'Drain…' }).click()
+  await checkAccess(page)
+  await page.getByLabel('Deadline').selectOption('10 minutes')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page
+    .getByRole('img', { name: /^CPU used/ })
+    .locator('canvas')
+    .waitFor()
+  await checkPage(page)
+  await page.goto(here(`/nodes/${node}/attributes`))
+  await page.getByText('${attr.kernel.name}').waitFor()
+  await page.goto(here(`/nodes/${node}/allocations`))
+  await page.getByRole('link', { name: allocation.slice(0, 8) }).waitFor()
+  await page.close()
+})
+
+test('the topology shows nodes with what lies on them, also by keyboard', { skip }, async () => {
+  const page = await browser.open(here('/topology'))
+  await page.getByText(/^1 node, \d+ allocations/).waitFor()
+  const picture = page.getByRole('listbox')
+  await picture.focus()
+  await page.keyboard.press('ArrowRight')
+  await page.getByRole('heading', { name: /^Node / }).waitFor()
+  await checkPage(page)
+  await page.goto(here('/topology?by=cpu'))
+  await page.getByText(/MHz taken/).waitFor()
+  await picture.focus()
+  await page.keyboard.press('Home')
+  await page.getByRole('heading', { name: /^Node / }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`**/ui/nodes/${node}`)
+  await page.close()
+})
+
+test('5,000 nodes are drawn on a canvas that is no larger than the window', { skip }, async () => {
+  const { data } = await program.client.v1.listNodes({ query: { resources: true } })
+  const many = Array.from({ length: 5_000 }, (_, index) => ({
+    ...data[0],
+    ID: `${String(index).padStart(8, '0')}-0000-4000-8000-000000000000`,
+    Name: `node-${index}`,
+    Datacenter: `dc${index % 3}`,
+  }))
+  const page = await browser.open(here('/jobs'))
+  await page.route('**/v1/nodes?*', (route) => route.fulfill({ json: many }))
+  await page.goto(here('/topology'))
+  await page.getByText(/^5000 nodes/).waitFor()
+  const picture = page.getByRole('listbox')
+  await picture.evaluate('(element) => element.scrollTo(0, 1e6)')
+  const box = await page.locator('.topology canvas').boundingBox()
+  assert.ok(box !== null && box.height <= 800, `${box?.height} px`)
+  await picture.focus()
+  await page.keyboard.press('End')
+  await page.getByRole('heading', { name: /^Node node-/ }).waitFor()
+  await page.close()
+})
+
+test('a roll-out has a page that follows it', { skip }, async () => {
+  const page = await browser.open(here('/deployments'))
+  await page.getByRole('row', { name: /ticks/ }).getByRole('link').first().click()
+  await page.getByRole('heading', { name: /^Deployment / }).waitFor()
+  await page.getByText('successful').first().waitFor()
+  await page.getByRole('link', { name: allocation.slice(0, 8) }).waitFor()
+  await checkPage(page)
+  await page.close()
+})
+
+test('an evaluation tells what it could not place, and why', { skip }, async () => {
+  const page = await browser.open(here('/evaluations?status=blocked'))
+  await page.getByRole('row', { name: /huge/ }).getByRole('link').first().waitFor()
+  await checkPage(page)
+  await page.getByRole('row', { name: /huge/ }).getByRole('link').first().click()
+  await page
+    .getByText(/memory are asked for/)
+    .first()
+    .waitFor()
+  await checkPage(page)
+  await page.close()
+})
+
+test('events come as they happen, by topic, and wait while paused', { skip }, async () => {
+  const page = await browser.open(here('/events?topic=Job'))
+  await page.getByText('Waiting for the first event').waitFor()
+  await page.getByText('Live', { exact: true }).waitFor()
+  await runFile(program.client, serviceFile('later', { count: 0 }))
+  const row = page.getByRole('row', { name: /JobRegistered later/ })
+  await row.waitFor()
+  assert.equal(await page.getByRole('row', { name: /Evaluation/ }).count(), 0)
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await runFile(program.client, serviceFile('paused', { count: 0 }))
+  await page.getByRole('button', { name: /^Go on \(\d+ wait\)/ }).click()
+  await page.getByRole('row', { name: /JobRegistered paused/ }).waitFor()
+  await row.getByRole('button', { name: 'JobRegistered' }).click()
+  await page.getByRole('dialog').getByText('"Topic"').waitFor()
+  await page.getByRole('button', { name: 'Close', exact: true }).click()
+  await checkPage(page)
+  await page.close()
+})
+
+test('services teach while there are none', { skip }, async () => {
+  const page = await browser.open(here('/services'))
+  await page.getByText('No services').waitFor()
+  await checkPage(page)
+  await page.close()
+})
+
+test('a namespace is made, edited and deleted', { skip }, async () => {
+  const page = await browser.open(here('/namespaces'))
+  await page.getByRole('button', { name: 'New namespace…' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('staging')
+  await checkAccess(page)
+  await page.getByRole('button', { name: 'Store' }).click()
+  await page.getByRole('row', { name: /staging/ }).waitFor()
+  await page.getByRole('button', { name: 'Edit… staging' }).click()
+  await page.getByLabel('Description').fill('Before prod')
+  await page.getByRole('button', { name: 'Store' }).click()
+  await page.getByText('Before prod').waitFor()
+  const fixed = page.getByRole('button', { name: 'Delete… default' })
+  assert.equal(await fixed.getAttribute('aria-disabled'), 'true')
+  await page.getByRole('button', { name: 'Delete… staging' }).click()
+  await page.getByRole('button', { name: 'Delete it' }).click()
+  await page.getByText('staging is deleted').waitFor()
+  await checkPage(page)
+  await page.close()
+})
+
+test('without access control its pages say so', { skip }, async () => {
+  const page = await browser.open(here('/access/tokens'))
+  await page.getByText('Access control is off').waitFor()
+  await checkPage(page)
+  await page.close()
+})
+
+test('an allocation that is stopped is replaced and says by which', { skip }, async () => {
+  await runFile(program.client, serviceFile('stopped', { count: 1 }))
+  const [id] = await runningAllocation('stopped')
+  const page = await browser.open(here(`/allocations/${id}`))
+  await page.getByRole('button', { name: 'Stop…' }).click()
+  await page.getByRole('button', { name: 'Stop the allocation' }).click()
+  await page.getByText('complete', { exact: true }).first().waitFor()
+  await page.getByText('Replaced by').waitFor()
+  const stop = page.getByRole('button', { name: 'Stop…' })
+  assert.equal(await stop.getAttribute('aria-disabled'), 'true')
+  await page.getByRole('link', { name: 'Terminal', exact: true }).click()
+  await page.getByText('No terminal here').waitFor()
+  await page.close()
+})
