@@ -32,14 +32,14 @@ export function decodeRow(text: string, rest?: string): EncodedRow {
 
 export function encodeCommit(commit: Commit): string {
   const { index, timeMs, rows } = commit
-  const lines = [JSON.stringify({ index, timeMs, events: encodeEvents(commit) })]
+  let text = JSON.stringify({ index, timeMs, events: encodeEvents(commit) })
   let last = ''
   for (const { table, key, header, body } of rows) {
     const indexes = header === undefined ? 'null' : `[${header[0]},${header[1]}]`
-    lines.push(`["${table}",${JSON.stringify(key)},${indexes}]`, body === last ? SAME : body)
+    text += `\n["${table}",${JSON.stringify(key)},${indexes}]\n${body === last ? SAME : body}`
     last = body
   }
-  return lines.join('\n')
+  return text
 }
 
 /** Stands for the text of the row before. No row has an empty text. */

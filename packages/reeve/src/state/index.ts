@@ -42,6 +42,8 @@ export { purgedJobRows } from './purged-job.ts'
 export { failureRows, planFailure, promotionRows, rolloutEvaluation } from './rollout-writes.ts'
 export type { RolloutFailure, RolloutWrite } from './rollout-writes.ts'
 export { findSetting, isBrokerPaused, schedulerConfiguration } from './settings.ts'
+export { copiedEntry, copyState, emptyEntries } from './state-copy.ts'
+export type { CopiedRow, StateCopy } from './state-copy.ts'
 export { put, remove, Store } from './store.ts'
 export type {
   Change,

@@ -221,8 +221,8 @@ export class Store {
   }
 
   /**
-   * Applies what another server has made durable, in order and without a gap. Observers, watches and
-   * the stream hear of it as of a commit of this server.
+   * * Applies what another server has made durable, in order and without a gap. Observers, watches
+   * and the stream hear of it as of a commit of this server.
    */
   follow(entries: readonly LogEntry[]): void {
     assert(this.#follows, 'a leader follows nobody')

@@ -64,7 +64,7 @@ export type Tables = { readonly [N in TableName]: Table<TableRows[N]> }
 /** Tables this large are decoded as they are read; small ones stay decoded as a whole. */
 const LARGE_DECODED_ROWS = 20_000
 /** Of tables that are written in masses, and read again only just after that or much later. */
-const WRITTEN_ROWS = 256
+const WRITTEN_ROWS = 512
 const SMALL_DECODED_ROWS = 1_000_000
 
 /** `!` sorts before every character of a namespace's name, so keys sort by namespace, then id. */

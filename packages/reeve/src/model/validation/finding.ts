@@ -24,8 +24,8 @@ export function when(found: Finding | false): readonly Finding[] {
 }
 
 /**
- * The findings of several rules, in order. A job has hundreds of rules and mostly no finding: a list
- * literal of spreads would make two objects for each of them.
+ * The findings of several rules, in order. A job has hundreds of rules and mostly no finding: a
+ * list literal of spreads would make two objects for each of them.
  */
 export function allOf(...parts: readonly (readonly Finding[])[]): readonly Finding[] {
   let all: Finding[] | undefined
