@@ -137,7 +137,7 @@ export const areas = {
   cli: {
     folder: `${reeve}/cli`,
     // `--template` is the language of templates in job files; errors name what a route needs, which
-    // the contract says (decision 0031).
+    // the contract says (decision 0035).
     may: ['sdk', 'jobspec', 'model', 'lang', 'contract'],
     packages: ['commander', 'ws'],
     builtins,

@@ -107,4 +107,4 @@ function readFolder(root, folder) {
   }
 }
 
-module.exports = { isDone, isSameContent, readStamp, recordStep }
+module.exports = { isDone, isSameContent, readStamp, recordStep, hashInputs }

@@ -1,6 +1,18 @@
 /** What must be in place before anything of the project runs, in order. */
 const { isDone, readStamp } = require('./stamp.cjs')
 
+/** What the web UI is made from. */
+const WEB_SOURCES = [
+  'packages/web/src',
+  'packages/web/public',
+  'packages/web/index.html',
+  'packages/web/vite.config.ts',
+  'packages/web/package.json',
+  'packages/contract/src',
+  'packages/sdk/src',
+  'tools/setup/web.mjs',
+]
+
 /** @type {readonly import('./stamp.cjs').Step[]} */
 const steps = [
   {
@@ -18,17 +30,8 @@ const steps = [
   {
     name: 'web',
     // The result is among them, so that its loss is noticed.
-    inputs: [
-      'packages/web/src',
-      'packages/web/public',
-      'packages/web/index.html',
-      'packages/web/vite.config.ts',
-      'packages/web/package.json',
-      'packages/web/dist/index.html',
-      'packages/contract/src',
-      'packages/sdk/src',
-      'tools/setup/web.mjs',
-    ],
+    inputs: [...WEB_SOURCES, 'packages/web/dist/index.html'],
+    isMade: async (root) => (await import('./web.mjs')).isWebBuilt(root),
     run: async (root) => (await import('./web.mjs')).setUpWeb(root),
   },
 ]
@@ -39,4 +42,4 @@ function isSetUp(root) {
   return steps.every((step) => isDone(root, step, stamp))
 }
 
-module.exports = { steps, isSetUp }
+module.exports = { steps, isSetUp, WEB_SOURCES }

@@ -17,7 +17,7 @@ const INSTALL_MS_MAX = 5 * 60_000
 const OPTIONS = ['-o', 'DPkg::Lock::Timeout=20', '-o', 'Acquire::Retries=1']
 const INSTALL = [...OPTIONS, 'install', '-y', '--no-install-recommends']
 
-/** Installs it where it is missing. Resolves in any case; `say` is told when it could not be had. */
+/** Installs it where it is missing. Resolves in any case; `say` is told when it failed. */
 export async function setUpBrowser(root, machine = thisMachine(root)) {
   if (machine.has() || !machine.canInstall() || machine.wasTried()) return
   machine.say('Installing chromium for the tests of the web UI…')

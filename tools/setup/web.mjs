@@ -7,11 +7,16 @@ import { createRequire } from 'node:module'
 import fs from 'node:fs'
 import path from 'node:path'
 
-const { findRuntime } = createRequire(import.meta.url)('./runtime.cjs')
+const load = createRequire(import.meta.url)
+const { findRuntime } = load('./runtime.cjs')
+const { hashInputs } = load('./stamp.cjs')
+const { WEB_SOURCES } = load('./steps.cjs')
 
 const WEB = 'packages/web'
 const BUILDER = 'node_modules/vite/bin/vite.js'
 const BUILD_MS_MAX = 180_000
+/** Beside the result: the hash of what it was made from. */
+const MARK = 'built-from'
 
 /** True when it was built; else `say` was told why not. */
 export async function buildWeb(root, { say = warn } = {}) {
@@ -24,10 +29,22 @@ export async function buildWeb(root, { say = warn } = {}) {
   const draft = path.join(root, 'node_modules/.cache/reeve', `web-${process.pid}`)
   const args = [path.join(root, BUILDER), 'build', path.join(root, WEB)]
   const complaint = await run(runtime, [...args, '--outDir', draft, '--emptyOutDir'], root)
-  if (complaint === undefined) replace(draft, path.join(root, WEB, 'dist'))
-  else say(`The web UI could not be built. ${CONSEQUENCE}\n${complaint}`)
+  if (complaint === undefined) {
+    fs.writeFileSync(path.join(draft, MARK), hashSources(root))
+    replace(draft, path.join(root, WEB, 'dist'))
+  } else say(`The web UI could not be built. ${CONSEQUENCE}\n${complaint}`)
   fs.rmSync(draft, { recursive: true, force: true })
   return complaint === undefined
+}
+
+/** True when the result was made from the present sources, by whoever. */
+export function isWebBuilt(root) {
+  const mark = path.join(root, WEB, 'dist', MARK)
+  return fs.existsSync(mark) && fs.readFileSync(mark, 'utf8') === hashSources(root)
+}
+
+function hashSources(root) {
+  return hashInputs(root, { inputs: WEB_SOURCES })
 }
 
 /** The set-up's step. */

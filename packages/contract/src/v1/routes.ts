@@ -21,6 +21,7 @@ import { scalingPolicyRoutes } from './scaling-policy.ts'
 import { schedulerConfigurationRoutes } from './scheduler-configuration.ts'
 import { searchRoutes } from './search.ts'
 import { serviceRoutes } from './service-registration.ts'
+import { snapshotRoutes } from './snapshot.ts'
 import { systemRoutes } from './system.ts'
 import { telemetryRoutes } from './telemetry.ts'
 import { variableRoutes } from './variable.ts'
@@ -53,6 +54,7 @@ export const v1Routes = {
   ...clientStatsRoutes,
   ...agentRoutes,
   ...schedulerConfigurationRoutes,
+  ...snapshotRoutes,
   ...systemRoutes,
   ...telemetryRoutes,
   ...auditRoutes,

@@ -1,6 +1,7 @@
+// tidy-allow parameters: Fastify calls the hook of an answer with four
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '../kit/fault.ts'
 import { TEXT_TYPE } from './answer.ts'
 
@@ -16,7 +17,7 @@ export interface Gate {
   admit(request: IncomingMessage): 'here' | 'confirmed' | 'forward' | 'nobody'
   confirm(): Promise<boolean>
   /** Answers with what the leader answers. */
-  forward(request: IncomingMessage, response: ServerResponse): void
+  forward(request: IncomingMessage, response: ServerResponse, told: Forwarding): void
   /** True when it was passed on or refused. */
   takeUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): boolean
   /** False when an answer claims more than this server may by now. */
@@ -24,7 +25,15 @@ export interface Gate {
   freshness(): Freshness
 }
 
-/** What an answer says about its age (spec W: consistency). */
+/** What becomes of a request that is passed on; one of them is called, once. */
+export interface Forwarding {
+  /** The leader answers: from now on the response is written by the gate. */
+  readonly answering: () => void
+  /** It does not, for this reason: nothing was written. */
+  readonly failed: (why: string) => void
+}
+
+/** What an answer says about its age. */
 export interface Freshness {
   readonly lastContactMs: number
   readonly knownLeader: boolean
@@ -36,20 +45,26 @@ export const FRESH: Freshness = { lastContactMs: 0, knownLeader: true }
 const NO_LEADER = 'no leader: no server of the cluster leads at this moment; try again'
 const DEPOSED = 'this server does not lead any more; try again'
 
-/** Before everything else: what is passed on must go as it came. */
-export function addGate(app: FastifyInstance, gate: Gate): void {
+/**
+ * Before everything else: what is passed on must go as it came. `prepare` puts the headers on an
+ * answer that every answer has.
+ */
+export function addGate(
+  app: FastifyInstance,
+  gate: Gate,
+  prepare: (request: FastifyRequest, reply: FastifyReply) => void,
+): void {
   app.addHook('onRequest', (request, reply, done) => {
     const answerer = gate.admit(request.raw)
     if (answerer === 'here') return done()
-    if (answerer === 'nobody') return done(new Fault('no-leader', NO_LEADER))
-    if (answerer === 'forward') {
-      reply.hijack()
-      return gate.forward(request.raw, reply.raw)
+    const refuse = (why: string): void => {
+      prepare(request, reply)
+      done(new Fault('no-leader', why))
     }
-    gate.confirm().then(
-      (isLeading) => done(isLeading ? undefined : new Fault('no-leader', DEPOSED)),
-      (thrown: unknown) => done(new Fault('no-leader', DEPOSED, { cause: thrown })),
-    )
+    if (answerer === 'nobody') return refuse(NO_LEADER)
+    if (answerer === 'confirmed') return void confirm(gate, done, refuse)
+    const answering = (): void => void reply.hijack()
+    return gate.forward(request.raw, reply.raw, { answering, failed: refuse })
   })
   app.addHook('onSend', (request, reply, payload, done) => {
     if (reply.statusCode >= 500 || gate.stands(request.raw)) return done(null, payload)
@@ -57,6 +72,13 @@ export function addGate(app: FastifyInstance, gate: Gate): void {
     void retract(reply)
     done(null, DEPOSED)
   })
+}
+
+async function confirm(gate: Gate, done: () => void, refuse: (why: string) => void): Promise<void> {
+  // Without an answer of the storage nobody can say that this server leads.
+  const isLeading = await gate.confirm().catch(() => false)
+  if (isLeading) done()
+  else refuse(DEPOSED)
 }
 
 function retract(reply: FastifyReply): FastifyReply {

@@ -75,7 +75,8 @@ export function createShell(options: ShellOptions): FastifyInstance {
   app.removeAllContentTypeParsers()
   // The dialects decode bodies themselves: the content type says nothing there (reference §0.2).
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  if (options.gate !== undefined) addGate(app, options.gate)
+  if (options.gate !== undefined)
+    addGate(app, options.gate, (request, reply) => setHeaders(options, request, reply))
   addHooks(app, options)
   app.setNotFoundHandler((request, reply) =>
     isV2(request) ? sendV2Error(reply, 404, 'no route has this path') : reply.code(404).send(),

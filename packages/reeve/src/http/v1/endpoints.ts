@@ -29,6 +29,7 @@ import { scalingEndpoints } from './scaling.ts'
 import { policyVerdictEndpoints } from './policy-verdicts.ts'
 import { searchEndpoints } from './search.ts'
 import { serviceEndpoints } from './services.ts'
+import { snapshotEndpoints } from './snapshot.ts'
 import { systemEndpoints } from './system.ts'
 import { variableEndpoints } from './variables.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -72,6 +73,7 @@ export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
     ...searchEndpoints(context),
     ...serviceEndpoints(context),
     ...variableEndpoints(context),
+    ...snapshotEndpoints(context),
     ...systemEndpoints(context),
     ...agentEndpoints(agent, metrics),
     ...auditEndpoints(context, audit),

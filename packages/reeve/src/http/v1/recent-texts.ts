@@ -1,6 +1,6 @@
 /**
- * The texts (or what else is made of a row) that were made last, by the row they were made from: who watches an allocation reads it
- * again and again, and a row is another object when it has changed.
+ * The texts that were made last, or what else is made of a row, by the row they were made from: who
+ * watches an allocation reads it again and again, and a row is another object when it has changed.
  */
 export class RecentTexts<Row extends object, Made = string> {
   readonly #max: number

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, request as ask, type IncomingMessage, type Server } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { RequestGate } from '../../src/cluster/index.ts'
+import { createShell } from '../../src/http/server.ts'
+import { atEnd } from '../build/at-end.ts'
+
+const key = Buffer.alloc(32, 3)
+
+test('a request goes to the leader as it came, and its answer comes back as it is', async (t) => {
+  const leader = await aLeader(t)
+  const { address } = await aFollower(t, () => leader.host)
+  const answer = await fetch(`${address}/v1/jobs?a=%20b`, {
+    method: 'PUT',
+    headers: { 'x-own': 'ü', 'content-type': 'text/odd', connection: 'keep-alive' },
+    body: 'x'.repeat(100_000),
+  })
+  assert.equal(answer.status, 418)
+  assert.equal(answer.headers.get('x-answer'), 'yes')
+  assert.equal(await answer.text(), 'PUT /v1/jobs?a=%20b 100000')
+  const [seen] = leader.requests
+  assert.equal(seen?.headers['content-type'], 'text/odd')
+  assert.equal(seen?.headers['x-own'], 'ü')
+  assert.equal(seen?.headers.host, leader.host)
+})
+
+test('a request that was passed on is refused by whoever does not lead', async (t) => {
+  // Each takes the other for the leader.
+  const hosts: string[] = []
+  const first = await aFollower(t, () => hosts[1] ?? '')
+  const second = await aFollower(t, () => hosts[0] ?? '')
+  hosts.push(new URL(first.address).host, new URL(second.address).host)
+  const answer = await fetch(`${first.address}/v1/jobs`)
+  assert.equal(answer.status, 503)
+  assert.match(await answer.text(), /^no leader: /)
+  assert.ok(answer.headers.has('x-request-id'))
+})
+
+const failures = [
+  { name: 'a read', method: 'GET', path: '/v1/jobs', says: /^the leader at .* did not answer/ },
+  { name: 'a write', method: 'PUT', path: '/v1/jobs', says: /may or may not have happened/ },
+  { name: 'governance', method: 'GET', path: '/api/v2/x', says: /^{"errors":\[{"status":"503"/ },
+]
+for (const c of failures)
+  test(`a leader that is not there is told of in the dialect of ${c.name}`, async (t) => {
+    const { address } = await aFollower(t, () => '127.0.0.1:1')
+    const answer = await fetch(`${address}${c.path}`, { method: c.method })
+    assert.equal(answer.status, 503)
+    assert.match(await answer.text(), c.says)
+  })
+
+test('what waits for a leader that sleeps ends when another leads', async (t) => {
+  const silent = createServer(() => undefined)
+  const { gate, address } = await aFollower(t, () => hostOf(silent))
+  await listen(t, silent)
+  const waiting = fetch(`${address}/v1/jobs`)
+  await once(silent, 'request')
+  gate.leadBy('10.0.0.9:4646')
+  assert.equal((await waiting).status, 503)
+})
+
+test('a caller that goes ends what was asked for it', async (t) => {
+  const gone = Promise.withResolvers<void>()
+  const silent = createServer((request) => request.on('close', () => gone.resolve()))
+  const { address } = await aFollower(t, () => hostOf(silent))
+  await listen(t, silent)
+  const caller = new AbortController()
+  const waiting = fetch(`${address}/v1/jobs`, { signal: caller.signal })
+  waiting.catch(() => undefined)
+  await once(silent, 'request')
+  caller.abort()
+  await gone.promise
+})
+
+test('an upgraded connection is joined to the leader, both ways', async (t) => {
+  const leader = createServer()
+  leader.on('upgrade', (request, socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: echo\r\nconnection: upgrade\r\n\r\n')
+    socket.write(`hello ${request.url} `)
+    socket.pipe(socket)
+  })
+  const { address } = await aFollower(t, () => hostOf(leader))
+  await listen(t, leader)
+  const asked = ask(`${address}/v1/agent/x`.replace('/agent/', '/node/'), {
+    headers: { connection: 'upgrade', upgrade: 'echo' },
+  }).end()
+  const [, socket] = await once(asked, 'upgrade')
+  let text = ''
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  socket.write('and back')
+  while (text !== 'hello /v1/node/x and back') await once(socket, 'data')
+  socket.destroy()
+})
+
+test('an upgrade without a leader is refused', async (t) => {
+  const { address } = await aFollower(t, () => '')
+  const socket = connect(Number(new URL(address).port), '127.0.0.1')
+  socket.write('GET /v1/node/x HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
+  let text = ''
+  socket.on('data', (chunk) => (text += chunk.toString()))
+  await once(socket, 'close')
+  assert.match(text, /^HTTP\/1\.1 503 [\s\S]*no leader: /)
+})
+
+async function aLeader(t: TestContext) {
+  const requests: IncomingMessage[] = []
+  const server = createServer((request, response) => {
+    requests.push(request)
+    let bytes = 0
+    request.on('data', (chunk: Buffer) => (bytes += chunk.length))
+    request.on('end', () => {
+      response.writeHead(418, { 'x-answer': 'yes' })
+      response.end(`${request.method} ${request.url} ${bytes}`)
+    })
+  })
+  await listen(t, server)
+  return { host: hostOf(server), requests }
+}
+
+/** The real shell, without routes, in front of it a gate that never leads. */
+async function aFollower(t: TestContext, leader: () => string) {
+  const gate = new RequestGate({
+    standing: () => ({ isLeading: false, leader: leader() }),
+    confirm: async () => false,
+    freshness: () => ({ lastContactMs: 0, knownLeader: true }),
+    key,
+    nowMs: () => Date.now(),
+  })
+  const app = createShell({
+    log: { error: () => undefined, debug: () => undefined },
+    corsOrigins: [],
+    responseHeaders: {},
+    isDraining: () => false,
+    observe: () => undefined,
+    upgrades: () => true,
+    gate,
+  })
+  app.server.on('upgrade', (request, socket, head) => gate.takeUpgrade(request, socket, head))
+  atEnd(t, async () => {
+    gate.close()
+    app.server.closeAllConnections()
+    await app.close()
+  })
+  return { gate, address: await app.listen({ host: '127.0.0.1', port: 0 }) }
+}
+
+async function listen(t: TestContext, server: Server): Promise<void> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  atEnd(t, () => {
+    server.closeAllConnections()
+    server.close()
+  })
+}
+
+function hostOf(server: Server): string {
+  // A server that listens on an address has one of these.
+  const { port } = server.address() as AddressInfo
+  return `127.0.0.1:${port}`
+}
