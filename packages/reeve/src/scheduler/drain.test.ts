@@ -61,6 +61,17 @@ test('drain: batch work at the deadline is stopped, and keeps its place in the c
   assert.equal(world.settle(), 0)
 })
 
+test('drain: batch work at the deadline of which there is a newer version is run again', () => {
+  const { world, row } = draining('batch')
+  world.report(row, { DesiredTransition: { Migrate: true, MigrateDisablePlacement: true } })
+  world.register({ ...aJob({ Type: 'batch' }), Meta: { changed: 'yes' } })
+  assert.deepEqual(
+    world.live.map(({ ID, JobVersion }) => [ID === row.ID, JobVersion]),
+    [[false, 1]],
+  )
+  assert.equal(world.settle(), 0, 'and not once more')
+})
+
 test('drain: a system job leaves the node and does not return to it', () => {
   const world = new World(2)
   world.register(aJob({ Type: 'system' }))

@@ -6,7 +6,7 @@ import {
   type PublicNode,
 } from '../../model/index.ts'
 import { contactWith, hasReturned } from './disconnect.ts'
-import { leavesForGood, mustLeave } from './drain.ts'
+import { leavesForGood, leavesItsPlace, mustLeave } from './drain.ts'
 import { replacementOfLost } from './lost.ts'
 import { decideReschedule } from './reschedule.ts'
 import { isOlder, isReplaced } from './row-order.ts'
@@ -126,8 +126,7 @@ function fateOf(row: AllocationRow, context: ClassifyContext): Verdict {
  * same.
  */
 function fateOfStopped(row: AllocationRow, { job, group, nowMs }: ClassifyContext): Fate {
-  // A new version of a batch job runs again, also what was stopped for good (reference §6.1, 5).
-  if (leavesForGood(row)) return job.Type === 'batch' && isOlder(row, job) ? 'forget' : 'keep'
+  if (leavesForGood(row)) return leavesItsPlace(row, job) ? 'forget' : 'keep'
   const lost = replacementOfLost(row, group, nowMs)
   if (lost !== 'none') return lost === 'wait' ? 'wait' : 'lostBefore'
   const done =

@@ -1,4 +1,6 @@
+import type { Job } from '@reeve/contract'
 import type { AllocationRow } from '../../model/index.ts'
+import { isOlder } from './row-order.ts'
 
 /**
  * A draining node alone moves nothing: who drains it marks the allocations whose turn it is
@@ -14,4 +16,12 @@ export function mustLeave(row: AllocationRow): boolean {
  */
 export function leavesForGood(row: AllocationRow): boolean {
   return row.DesiredTransition?.MigrateDisablePlacement === true
+}
+
+/**
+ * A new version of a batch job runs again, also what was stopped for good (reference §6.1, 5): the
+ * old one takes no place in the count, while it leaves or after.
+ */
+export function leavesItsPlace(row: AllocationRow, job: Job): boolean {
+  return leavesForGood(row) && job.Type === 'batch' && isOlder(row, job)
 }

@@ -7,7 +7,7 @@ import {
 } from '../../model/index.ts'
 import { canaryIndexes, isOnTrial, splitCanaries } from './canary.ts'
 import { classify, type Classified, type Deferred } from './classify.ts'
-import { leavesForGood } from './drain.ts'
+import { leavesForGood, leavesItsPlace } from './drain.ts'
 import { lostWaitMs } from './lost.ts'
 import { NameIndex } from './names.ts'
 import type { Placement, Stop } from './placement.ts'
@@ -134,10 +134,12 @@ interface Settled {
 }
 
 function settle(group: TaskGroup, classified: Classified, context: ReconcileContext): Settled {
-  const { migrate, lost, lostBefore, failed, stranded } = classified
+  const { lost, lostBefore, failed, stranded } = classified
+  const left = classified.migrate.filter((row) => leavesItsPlace(row, context.job))
+  const migrate = classified.migrate.filter((row) => !left.includes(row))
   const state = groupStateOf(context.rollout.current, group.Name)
   const promoted = new Set(state?.Promoted === true ? state.PlacedCanaries : [])
-  const surplus = chooseSurplus(classified, group.Count, promoted)
+  const surplus = chooseSurplus({ ...classified, migrate }, group.Count, promoted)
   const staying = classified.keep.filter((row) => !surplus.has(row))
   const moving = migrate.filter((row) => !surplus.has(row))
   const room = Math.max(0, group.Count - staying.length - moving.length)
@@ -159,7 +161,7 @@ function settle(group: TaskGroup, classified: Classified, context: ReconcileCont
     names: new NameIndex(group.Count, [...staying, ...moving].map(indexOf)),
     stop: [
       ...[...surplus].filter(canBeStopped).map((row) => ({ row, reason: REASONS.notNeeded })),
-      ...moving.map((row) => ({ row, reason: REASONS.migrating })),
+      ...[...moving, ...left].map((row) => ({ row, reason: REASONS.migrating })),
       ...failed
         .filter((row) => !chosen.has(row))
         .map((row) => ({ row, reason: REASONS.notNeeded })),
