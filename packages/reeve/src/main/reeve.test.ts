@@ -83,6 +83,7 @@ test('reeve agent --help: lists the flags that the agent takes', async () => {
     '--data-dir',
     '--bind',
     '--http-port',
+    '--database',
     '--join',
     '--acl',
     '--log-level',
