@@ -81,7 +81,7 @@ async function invoke(spec: CommandSpec, host: CliHost, call: Call): Promise<num
 }
 
 /** Which server is asked, and as whom. */
-export async function settingsOf(flags: Flags, host: CliHost): Promise<ConnectionSettings> {
+async function settingsOf(flags: Flags, host: CliHost): Promise<ConnectionSettings> {
   const [login, devTokens] = await Promise.all([
     readLogin(host.environment),
     readDevTokens(host.environment),

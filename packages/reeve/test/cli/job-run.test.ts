@@ -106,6 +106,29 @@ test('job files', async (t) => {
     assert.ok(!(await at({})).includes('\u001b'))
   })
 
+  await t.test(
+    'job run --output: shows what variables, their files and other files come to',
+    async () => {
+      await reeve.file('greeting.txt', 'Hello')
+      await reeve.file('low.vars', 'count = 2\nowner = "file"\n')
+      await reeve.file('high.vars', 'count = 3\n')
+      const meta = 'meta {\n owner = var.owner\n team = var.team\n text = file("greeting.txt")\n}'
+      const declared = ['owner', 'team'].map((name) => `variable "${name}" {\n  type = string\n}\n`)
+      const text = variableJob('variables').replace('type = "service"', `type = "service"\n${meta}`)
+      await reeve.file('variables.hcl', declared.join('') + text)
+      const line =
+        'job run --output --var-file low.vars --var-file high.vars --var owner=flag variables.hcl'
+      const out = await reeve.ok(line, { environment: { REEVE_VAR_team: 'environment' } })
+      const { Job, Submission } = JSON.parse(out)
+      assert.deepEqual(Job.Meta, { owner: 'flag', team: 'environment', text: 'Hello' })
+      assert.equal(Job.TaskGroups[0].Count, 3)
+      assert.deepEqual(Submission.VariableFlags, { owner: 'flag' })
+      const unknown = await reeve.run('job run --var colour=red variables.hcl')
+      assert.equal(unknown.code, EXIT_CODES.failed)
+      assert.match(unknown.err, /The job file declares no variable named "colour"/)
+    },
+  )
+
   await t.test('job run: a job as the API has it is taken as it is', async () => {
     await reeve.ok('job run -', { input: aJobText({ id: 'api' }) })
     const input = await reeve.ok('job inspect api')
@@ -241,7 +264,7 @@ test('job files', async (t) => {
   })
 
   await t.test('a pipe that nobody reads ends a command without a word', async () => {
-    const child = reeve.start('job inspect --json planned')
+    const child = reeve.start('job init -')
     child.stdout.destroy()
     const { code, err } = await child.ended
     assert.deepEqual({ code, err }, { code: EXIT_CODES.unread, err: '' })

@@ -8,6 +8,7 @@ import { aCommandLine } from '../build/cli.ts'
 import { endJob, runShellJob } from '../build/cli-jobs.ts'
 import { aScreen } from '../build/screen-host.ts'
 import { aTerminal, noTerminal } from '../build/terminal.ts'
+import { startProgram } from '../e2e/program-process.ts'
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 const REEVE = `'${process.execPath}' '${join(ROOT, 'packages/reeve/src/main/reeve.ts')}'`
@@ -114,6 +115,18 @@ test('top', async (t) => {
       [false, true, false],
     )
     assert.equal(terminal.screen.text(), '$ reeve top\n')
+  })
+
+  await t.test('goes on while the server is away', async () => {
+    const server = await startProgram(t, join(directory, 'second'))
+    const there = { ...environment, REEVE_ADDR: server.address }
+    const terminal = aScreen({ rows: 24, columns: 100, directory, environment: there })
+    const ended = runCommandLine(['top'], terminal.host)
+    await terminal.shows('Nothing runs.')
+    await server.kill('SIGKILL')
+    await terminal.shows(/Trying again\.\n$/)
+    terminal.type('q')
+    assert.equal(await ended, 0)
   })
 
   await t.test('gives the terminal back when it fails', async () => {

@@ -3,14 +3,18 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { Client } from '@reeve/sdk'
+import { atEnd } from '../build/at-end.ts'
 import { aCommandLine } from '../build/cli.ts'
-import { endJob } from '../build/cli-jobs.ts'
 import { ScreenBuffer } from '../build/screen-buffer.ts'
 import { aTerminal, noTerminal } from '../build/terminal.ts'
+import { until } from '../build/until.ts'
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 /** Printed before each block and after the last one. */
 const MARK = '\u001e'
+/** On a machine that is busy with other tests. */
+const WITHIN_MS = 60_000
 
 interface Block {
   readonly script: string
@@ -44,6 +48,20 @@ function settled(text: string): string {
   return CHANGING.reduce((changed, [pattern, name]) => changed.replaceAll(pattern, name), text)
 }
 
+/** Tasks outlive an agent that is killed, as they must; the tour may have ended half-way. */
+async function endEverything(client: Client): Promise<void> {
+  const { data: jobs } = await client.v1.listJobs()
+  for (const { ID } of jobs) await client.v1.stopJob({ params: { job_id: ID } })
+  await until(
+    'the tasks of the tour to end',
+    async () => {
+      const { data } = await client.v1.listAllocations()
+      return data.every(({ ClientStatus }) => ClientStatus === 'complete') || undefined
+    },
+    WITHIN_MS,
+  )
+}
+
 /** As bin/reeve, which would also build what has changed since the last start, and say so. */
 async function programOnPath(directory: string): Promise<string> {
   const folder = join(directory, 'program')
@@ -63,8 +81,7 @@ test(
     const blocks = tourOf(await readFile(join(ROOT, 'README.md'), 'utf8'))
     assert.ok(blocks.length > 5, `${blocks.length} blocks`)
     const reeve = await aCommandLine(t, ['--node-name', 'laptop'])
-    // Tasks outlive their agent; the tour may end half-way.
-    t.after(() => endJob(reeve.client, 'example').catch(() => undefined))
+    atEnd(t, () => endEverything(reeve.client))
     const marked = blocks.map(({ script }) => `printf '${MARK}'\n${script}`).join('')
     await writeFile(join(reeve.directory, 'tour.sh'), `${marked}printf '${MARK}'\n`)
     // In a terminal, as a person sees it, but with nobody who types.

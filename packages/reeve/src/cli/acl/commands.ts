@@ -9,7 +9,7 @@ const ROLE: ArgumentSpec = { usage: '<ROLE>', help: 'the name of a role, or its 
 const VERBOSE: FlagSpec = { usage: '-v, --verbose', help: 'whole ids' }
 const TOKEN_FLAGS: readonly FlagSpec[] = [
   { usage: '--name <NAME>', help: 'what it is for' },
-  { usage: '--type <TYPE>', help: '"client" or "management"' },
+  { usage: '--type <TYPE>', help: '"client", or "management" that may do everything' },
   { usage: '--policy <NAME>', help: 'a policy it has', isRepeated: true },
   { usage: '--role <ROLE>', help: 'a role it has, by name or id', isRepeated: true },
 ]

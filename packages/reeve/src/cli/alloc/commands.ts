@@ -69,8 +69,8 @@ export const allocCommands: readonly CommandSpec[] = [
     path: 'alloc exec',
     summary: 'Run a command inside a task.',
     details:
-      'Without flags it is a terminal where standard input and output are one, and a pipe ' +
-      'elsewhere. Its exit code becomes that of this command. In a terminal, Enter ~ . leaves.',
+      'A person at a terminal gets a terminal inside the task; scripts and pipes get a pipe. The ' +
+      'exit code is that of the command. Enter, then "~.", leaves a session that hangs.',
     examples: [
       { line: 'reeve alloc exec -it 8a7f /bin/sh', says: 'a shell in a terminal' },
       { line: 'reeve alloc exec --job web env', says: 'the environment of one that runs' },
@@ -78,10 +78,13 @@ export const allocCommands: readonly CommandSpec[] = [
     ],
     args: [OPTIONAL_ALLOC, { usage: '[COMMAND...]', help: 'the command and its arguments' }],
     flags: [
-      { usage: '-i, --interactive', help: 'send standard input on; in a terminal only with -t' },
+      {
+        usage: '-i, --interactive',
+        help: 'pass standard input on; without -t never as a terminal',
+      },
       { usage: '-t, --tty', help: 'give the command a terminal' },
       { usage: '--no-stdin', help: 'do not read standard input' },
-      { usage: '-e, --escape <CHAR>', help: 'begins the way out, or "none" (default: ~)' },
+      { usage: '-e, --escape <CHAR>', help: 'with a dot after it, leaves; or "none" (default: ~)' },
       TASK,
       JOB,
     ],

@@ -28,7 +28,7 @@ export const evalCommands: readonly CommandSpec[] = [
   },
   {
     path: 'eval status',
-    summary: 'Show an evaluation: what was asked, what came of it, why not.',
+    summary: 'Show an evaluation: what was asked, what came of it, what has no place.',
     examples: [
       { line: 'reeve eval status 5964', says: 'one, with its allocations and relatives' },
       { line: 'reeve eval status --monitor 5964', says: 'wait until the scheduler has run' },

@@ -29,7 +29,7 @@ export const nodeCommands: readonly CommandSpec[] = [
   },
   {
     path: 'node drain',
-    summary: 'Move the allocations off a node, or end that.',
+    summary: 'Move the allocations off a node, or stop doing so.',
     details:
       'It stays until the drain is over. Ctrl-C leaves the drain going; --monitor goes on watching.',
     examples: [
@@ -42,7 +42,7 @@ export const nodeCommands: readonly CommandSpec[] = [
       { usage: '--enable', help: 'begin to drain' },
       { usage: '--disable', help: 'end the drain' },
       { usage: '--monitor', help: 'only watch' },
-      { usage: '--deadline <DURATION>', help: 'when the rest is stopped (default: 1h)' },
+      { usage: '--deadline <DURATION>', help: 'after this, what is left is stopped (default: 1h)' },
       { usage: '--no-deadline', help: 'let allocations take as long as they need' },
       { usage: '--force', help: 'stop everything at once' },
       { usage: '--ignore-system', help: 'leave system jobs on the node' },
@@ -56,7 +56,7 @@ export const nodeCommands: readonly CommandSpec[] = [
   },
   {
     path: 'node eligibility',
-    summary: 'Say whether a node takes new allocations.',
+    summary: 'Let a node take new allocations, or no more of them.',
     examples: [
       { line: 'reeve node eligibility --disable web-1', says: 'keep what it has, take no more' },
       { line: 'reeve node eligibility --enable web-1', says: 'take work again' },

@@ -50,6 +50,8 @@ export interface Cluster {
   readonly Nodes: readonly NodeRow[]
   /** The busiest first. */
   readonly Allocations: readonly AllocationRow[]
+  /** Whether there are more allocations than are looked at. */
+  readonly HasMore: boolean
 }
 
 /** What the server was asked for. */
@@ -57,6 +59,7 @@ export interface ClusterRecords {
   readonly nodes: readonly NodeStub[]
   readonly allocations: readonly AllocationStub[]
   readonly jobStates: readonly string[]
+  readonly hasMore: boolean
   /** Up to where the events are known by it. */
   readonly index: number
 }
@@ -77,6 +80,7 @@ export async function readRecords(client: Client, asking: Asking): Promise<Clust
   return {
     nodes: nodes.data,
     allocations: allocations.data,
+    hasMore: allocations.nextToken !== undefined,
     jobStates: jobs.data.map(({ Status }) => Status),
     index: Math.max(allocations.index ?? 0, jobs.index ?? 0),
   }
@@ -103,6 +107,7 @@ export function toCluster(address: string, records: ClusterRecords, measures: Me
     },
     Nodes: rows.toSorted((a, b) => byText(a.Name, b.Name) || byText(a.ID, b.ID)),
     Allocations: allocations.map((one) => toAllocationRow(one, measures)).toSorted(byLoad),
+    HasMore: records.hasMore,
   }
 }
 

@@ -55,7 +55,7 @@ function headLines({ cluster, paint }: Picture): readonly string[] {
   const counts = [
     `Nodes ${countsText(Nodes, paint)}`,
     `Jobs ${countsText(Jobs, paint)}`,
-    `Allocations ${countsText(Allocations, paint)}`,
+    `Allocations ${countsText(Allocations, paint)}${cluster.HasMore ? ', and more' : ''}`,
   ]
   return [
     `${paint('strong', 'Reeve')}  ${cluster.Address}`,

@@ -5,14 +5,14 @@ const NAME: ArgumentSpec = { usage: '<NAME>', help: 'the name of an organization
 const SETTINGS: readonly FlagSpec[] = [
   { usage: '--email <EMAIL>', help: 'where its owners are reached' },
   { usage: '--require-override-comment', help: 'overrides of policies need a comment' },
-  { usage: '--no-require-override-comment', help: 'they do not' },
+  { usage: '--no-require-override-comment', help: 'overrides need no comment' },
 ]
 
 export const orgCommands: readonly CommandSpec[] = [
   {
     path: 'org list',
     summary: 'List the organizations that the token may see.',
-    examples: [{ line: 'reeve org list', says: 'their names and what the token may do' }],
+    examples: [{ line: 'reeve org list', says: 'with what the token may do in each' }],
     isRead: true,
     load: async () => (await import('./org.ts')).runOrgList,
   },

@@ -27,7 +27,7 @@ const SETTINGS: readonly FlagSpec[] = [
   { usage: '--global', help: 'guard everything in the organization' },
   { usage: '--no-global', help: 'guard only what is named' },
   { usage: '--overridable', help: 'let overrides pass what it denies' },
-  { usage: '--no-overridable', help: 'do not' },
+  { usage: '--no-overridable', help: 'let no override pass what it denies' },
 ]
 
 export const policySetCommands: readonly CommandSpec[] = [
@@ -56,7 +56,11 @@ export const policySetCommands: readonly CommandSpec[] = [
       { line: 'reeve policy-set create base --kind opa --global', says: 'guards everything' },
     ],
     args: [{ usage: '<NAME>', help: 'its name' }],
-    flags: [{ usage: '--kind <KIND>', help: 'native or opa (native)' }, ...SETTINGS, ...MEMBERS],
+    flags: [
+      { usage: '--kind <KIND>', help: 'native or opa (default: native)' },
+      ...SETTINGS,
+      ...MEMBERS,
+    ],
     isRead: true,
     load: async () => (await import('./change.ts')).runPolicySetCreate,
   },

@@ -8,7 +8,7 @@ const SETTINGS: readonly FlagSpec[] = [
   { usage: '--description <TEXT>', help: 'what it is for; "" for none' },
   {
     usage: '--auto-destroy <DURATION>',
-    help: 'idle time after which workspaces are marked, such as 14d or 24h; "" for never',
+    help: 'idle time after which workspaces are marked for destruction, such as 14d or 24h; "" for never',
   },
   TAG_FLAG,
   ORGANIZATION_FLAG,
@@ -90,10 +90,15 @@ export const projectCommands: readonly CommandSpec[] = [
     ],
     args: [PROJECT],
     flags: [
-      { usage: '--add <NAMESPACE>', help: 'a namespace', isRepeated: true, completes: 'namespace' },
+      {
+        usage: '--add <NAMESPACE>',
+        help: 'a namespace to add',
+        isRepeated: true,
+        completes: 'namespace',
+      },
       {
         usage: '--remove <NAMESPACE>',
-        help: 'a namespace',
+        help: 'a namespace to remove',
         isRepeated: true,
         completes: 'namespace',
       },

@@ -8,7 +8,7 @@ const PLAN: ArgumentSpec = {
   help: 'a plan as JSON; "-" reads standard input',
   completes: 'file',
 }
-const COMMENT: FlagSpec = { usage: '--comment <TEXT>', help: 'why' }
+const COMMENT: FlagSpec = { usage: '--comment <TEXT>', help: 'why, kept with the run' }
 
 export const runCommands: readonly CommandSpec[] = [
   {

@@ -2,8 +2,8 @@ import type { CommandSpec, FlagSpec } from '../../command.ts'
 import { ORGANIZATION_FLAG } from '../organization.ts'
 
 const OWNERS: readonly FlagSpec[] = [
-  { usage: '--team <TEAM>', help: 'of a team' },
-  { usage: '--org', help: 'of the organization' },
+  { usage: '--team <TEAM>', help: 'make it a token of this team' },
+  { usage: '--org', help: 'make it the token of the organization' },
   ORGANIZATION_FLAG,
 ]
 

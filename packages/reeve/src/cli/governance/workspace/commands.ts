@@ -11,10 +11,10 @@ const SETTINGS: readonly FlagSpec[] = [
   { usage: '--no-auto-apply', help: 'wait for somebody to confirm' },
   {
     usage: '--auto-destroy <DURATION>',
-    help: 'idle time after which it is marked, such as 14d; "" for never',
+    help: 'idle time after which it is marked for destruction, such as 14d; "" for never',
   },
   { usage: '--inherit-auto-destroy', help: "take the project's idle time" },
-  { usage: '--no-inherit-auto-destroy', help: 'have an own one' },
+  { usage: '--no-inherit-auto-destroy', help: 'have an idle time of its own' },
   TAG_FLAG,
   ORGANIZATION_FLAG,
 ]
