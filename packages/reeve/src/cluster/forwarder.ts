@@ -53,7 +53,9 @@ export class Forwarder {
     const { method = 'GET', url = '/' } = request
     let isAnswered = false
     const hasBody = ['content-length', 'transfer-encoding'].some((name) => name in request.headers)
-    const asked = ask(`http://${address}${url}`, {
+    const asked = ask({
+      ...placeOf(address),
+      path: url,
       method,
       headers: this.#headers(request, address),
       agent: this.#agent,
@@ -82,7 +84,9 @@ export class Forwarder {
 
   forwardUpgrade(request: IncomingMessage, client: Duplex, { head, address }: Upgrade): void {
     const { method = 'GET', url = '/', headers } = request
-    const asked = ask(`http://${address}${url}`, {
+    const asked = ask({
+      ...placeOf(address),
+      path: url,
       method,
       headers: {
         ...this.#headers(request, address),
@@ -163,6 +167,13 @@ interface Upgrade {
   /** What came behind the request already. */
   readonly head: Buffer
   readonly address: string
+}
+
+/** Never from the request: whatever it asks for, it is asked of the leader. */
+function placeOf(address: string): { readonly host: string; readonly port: number } {
+  const colon = address.lastIndexOf(':')
+  const host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1')
+  return { host, port: Number(address.slice(colon + 1)) }
 }
 
 /** Only the way there is timed: an answer may take as long as a blocking query waits. */
