@@ -172,7 +172,7 @@ test('the link that the program prints signs in and leaves no secret', { skip },
 test('an organization is made, used, changed and deleted', { skip }, async () => {
   const page = await open('/organizations')
   await button(page, 'New organization…').click()
-  await page.getByLabel('Name').fill('globex')
+  await page.getByLabel('Name', { exact: true }).fill('globex')
   await page.getByLabel('Email').fill('it@globex.example')
   await checkAccess(page)
   await page.keyboard.press('Enter')
@@ -232,7 +232,7 @@ test('a workspace is locked with a reason and unlocked', { skip }, async () => {
 test('a team is made and given rights', { skip }, async () => {
   const page = await open('/organizations/acme/teams')
   await button(page, 'New team…').click()
-  await page.getByLabel('Name').fill('platform')
+  await page.getByLabel('Name', { exact: true }).fill('platform')
   await page.keyboard.press('Enter')
   await heading(page, 'platform').waitFor()
   await page.getByLabel('Manage policies', { exact: true }).click()
@@ -244,8 +244,8 @@ test('a team is made and given rights', { skip }, async () => {
 test('a policy is made, shows where it is broken, and is saved', { skip }, async () => {
   const page = await open('/organizations/acme/policies')
   await button(page, 'New policy…').click()
-  await page.getByLabel('Name').fill('written-here')
-  await page.getByLabel('Kind').selectOption('opa')
+  await page.getByLabel('Name', { exact: true }).fill('written-here')
+  await page.getByLabel('Kind', { exact: true }).last().selectOption('opa')
   await checkAccess(page)
   await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
   await heading(page, 'written-here').waitFor()
@@ -291,7 +291,10 @@ test('a policy set gets a parameter and loses a policy', { skip }, async () => {
   await heading(page, 'shop-rules').waitFor()
   await button(page, 'New parameter…').click()
   await page.getByLabel('Key', { exact: true }).fill('limit')
-  await page.getByLabel('Value', { exact: true }).fill('3')
+  await page
+    .getByRole('dialog')
+    .getByLabel(/^Value/)
+    .fill('3')
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
   await page.getByRole('row', { name: /limit/ }).waitFor()
   await checkAccess(page)

@@ -72,8 +72,8 @@ export function CodeEditor(props: CodeEditorProps) {
     const { current } = view
     if (current === undefined) return
     const [first] = marked
-    const place = first === undefined ? [] : [scrollTo(current.state.doc, first)]
-    current.dispatch({ effects: [markLines.of(marked), ...place] })
+    const move = first === undefined ? [] : [scrollTo(current.state.doc, first)]
+    current.dispatch({ effects: [markLines.of(marked), ...move] })
   }, [marked, language, isReadOnly])
   return <div ref={place} className="editor" style={{ minHeight: props.minHeight }} />
 }

@@ -3,7 +3,7 @@ import { StreamLanguage } from '@codemirror/language'
 const KEYWORDS =
   /^(?:all|and|any|as|break|case|contains|continue|default|else|filter|for|func|if|import|in|is|map|matches|not|or|param|return|rule|when|xor)\b/
 
-/** Policies of kind `native`: enough of the language to colour it; the server says what is wrong. */
+/** Policies of kind `native`: enough to colour them; what is wrong the server says. */
 export const nativeLanguage = StreamLanguage.define<{ inComment: boolean }>({
   name: 'native',
   startState: () => ({ inComment: false }),

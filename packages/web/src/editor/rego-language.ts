@@ -2,7 +2,7 @@ import { StreamLanguage } from '@codemirror/language'
 
 const KEYWORDS = /^(?:as|contains|default|else|every|if|import|in|not|package|some|with)\b/
 
-/** Policies of kind `opa`: enough of the language to colour it; the server says what is wrong. */
+/** Policies of kind `opa`: enough to colour them; what is wrong the server says. */
 export const regoLanguage = StreamLanguage.define<{ inRawString: boolean }>({
   name: 'rego',
   startState: () => ({ inRawString: false }),

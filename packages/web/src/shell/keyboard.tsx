@@ -1,12 +1,11 @@
-import { lazy, Suspense, useEffect, useEffectEvent, useRef } from 'react'
+import { useEffect, useEffectEvent, useRef } from 'react'
 import { Dialog } from '../parts/dialog.tsx'
 import { navigate } from '../routing/location.ts'
 import { hrefOfKey, KEY_MAP } from './key-map.ts'
+import { Palette } from './palette.tsx'
 import { closeShellWindow, openKeys, openPalette, useShellWindow } from './palette-store.ts'
 import { isTyping } from './typing.ts'
 import { useNamespace } from './use-namespace.ts'
-
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 
 /** How long the second key of a pair is waited for. */
 const PAIR_MS = 1_200
@@ -34,12 +33,8 @@ export function Keyboard() {
     return () => window.removeEventListener('keydown', onKey)
   }, [])
   if (open === 'keys') return <KeysWindow />
-  if (open !== 'palette') return null
-  return (
-    <Suspense>
-      <Palette />
-    </Suspense>
-  )
+  // Loaded with the shell: the letters that follow the key at once must not be lost.
+  return open === 'palette' ? <Palette /> : null
 }
 
 function focusSearch(event: KeyboardEvent): void {

@@ -36,7 +36,7 @@ export function SignedIn({ children }: { readonly children: ReactNode }) {
   )
 }
 
-export function useOrganization(name: string) {
+function useOrganization(name: string) {
   return useRead(
     ['organization', name],
     (api, signal) => api.v2.readOrganization({ params: { organization_name: name }, signal }),
@@ -49,7 +49,7 @@ interface InOrganizationProps {
   readonly children: (organization: v2.Organization) => ReactNode
 }
 
-/** A page inside of an organization: what may be done there is in the organization's permissions. */
+/** A page inside of an organization, whose permissions say what may be done there. */
 export function InOrganization({ name, children }: InOrganizationProps) {
   return (
     <SignedIn>

@@ -1,4 +1,3 @@
-import type { v2 } from '@reeve/contract'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { quoted } from '../../parts/curl-line.ts'
 import { PageHead } from '../../parts/page-head.tsx'
@@ -32,12 +31,6 @@ export function OrganizationTabPage({
 interface InTabProps {
   readonly name: string
   readonly tab: OrganizationTab
-  readonly search: URLSearchParams
-}
-
-/** What every tab of an organization is given. */
-export interface OrganizationView {
-  readonly organization: v2.Organization
   readonly search: URLSearchParams
 }
 

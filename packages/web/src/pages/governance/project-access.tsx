@@ -2,6 +2,7 @@ import { v2 } from '@reeve/contract'
 import { resource, toOne } from '@reeve/sdk'
 import { useState } from 'react'
 import { projectCan } from '../../actions/governance-can.ts'
+import type { Verdict } from '../../actions/verdict.ts'
 import { useAct } from '../../data/use-act.ts'
 import { useRead } from '../../data/use-read.ts'
 import { Panel } from '../../parts/panel.tsx'
@@ -21,8 +22,6 @@ interface ProjectAccessProps {
 
 /** Which teams may use the project, and how. Reference §4.4. */
 export function ProjectAccessPanel({ organization, project }: ProjectAccessProps) {
-  const act = useAct()
-  const [level, setLevel] = useState<Level>('read')
   const refusal = projectCan.manageTeams(project)
   const accesses = useRead(['team-projects', project.id], (api, signal) =>
     api.v2.listTeamProjectAccesses({
@@ -30,16 +29,6 @@ export function ProjectAccessPanel({ organization, project }: ProjectAccessProps
       signal,
     }),
   )
-  const grant = async (team: string, name: string) => {
-    const relationships = { team: toOne('teams', team), project: toOne('projects', project.id) }
-    await act({
-      call: (api) =>
-        api.v2.createTeamProjectAccess({
-          body: resource('team-projects', { access: level }, relationships),
-        }),
-      done: `${name} has ${level} access.`,
-    })
-  }
   return (
     <Panel title="Teams with access">
       <div className="stack">
@@ -72,29 +61,49 @@ export function ProjectAccessPanel({ organization, project }: ProjectAccessProps
             )
           }
         </QueryView>
-        <div className="row">
-          <select
-            aria-label="Level of access"
-            value={level}
-            disabled={refusal !== undefined}
-            onChange={({ target }) =>
-              setLevel(LEVELS.find((one) => one === target.value) ?? 'read')
-            }
-          >
-            {LEVELS.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-          <Picker
-            label="Team"
-            queryKey={['teams', organization]}
-            find={(api, text, signal) => findTeams({ api, organization, text, signal })}
-            action="Give access"
-            refusal={refusal}
-            onPick={({ id, text }) => grant(id, text)}
-          />
-        </div>
+        <Grant organization={organization} project={project} refusal={refusal} />
       </div>
     </Panel>
+  )
+}
+
+interface GrantProps extends ProjectAccessProps {
+  readonly refusal: Verdict
+}
+
+function Grant({ organization, project, refusal }: GrantProps) {
+  const act = useAct()
+  const [level, setLevel] = useState<Level>('read')
+  const grant = async (team: string, name: string) => {
+    const relationships = { team: toOne('teams', team), project: toOne('projects', project.id) }
+    await act({
+      call: (api) =>
+        api.v2.createTeamProjectAccess({
+          body: resource('team-projects', { access: level }, relationships),
+        }),
+      done: `${name} has ${level} access.`,
+    })
+  }
+  return (
+    <div className="row">
+      <select
+        aria-label="Level of access"
+        value={level}
+        disabled={refusal !== undefined}
+        onChange={({ target }) => setLevel(LEVELS.find((one) => one === target.value) ?? 'read')}
+      >
+        {LEVELS.map((one) => (
+          <option key={one}>{one}</option>
+        ))}
+      </select>
+      <Picker
+        label="Team"
+        queryKey={['teams', organization]}
+        find={(api, text, signal) => findTeams({ api, organization, text, signal })}
+        action="Give access"
+        refusal={refusal}
+        onPick={({ id, text }) => grant(id, text)}
+      />
+    </div>
   )
 }

@@ -7,7 +7,7 @@ import { ListView } from '../../parts/list-view.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfText } from '../../parts/time.ts'
-import type { OrganizationView } from './organization.tsx'
+import type { OrganizationView } from './organization-view.ts'
 
 const REFUSED_FROM = 400
 
@@ -21,7 +21,7 @@ const COLUMNS: readonly Column<v2.AuditTrailEntry>[] = [
   {
     id: 'who',
     head: 'Who',
-    width: '20%',
+    width: '128px',
     cell: ({ attributes }) => attributes['actor-name'] || attributes['actor-id'],
   },
   { id: 'what', head: 'What', cell: ({ attributes }) => <code>{attributes.action}</code> },
@@ -41,7 +41,7 @@ const COLUMNS: readonly Column<v2.AuditTrailEntry>[] = [
   {
     id: 'status',
     head: 'Answer',
-    width: '112px',
+    width: '136px',
     isExtra: true,
     cell: ({ attributes: { status } }) => (
       <StateBadge

@@ -11,7 +11,7 @@ import { EmptyState } from '../../parts/empty-state.tsx'
 import { FormDialog, TextField } from '../../parts/form.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
-import type { OrganizationView } from './organization.tsx'
+import type { OrganizationView } from './organization-view.ts'
 
 interface Member {
   readonly id: string

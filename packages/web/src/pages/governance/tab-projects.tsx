@@ -14,7 +14,7 @@ import { SearchField } from '../../parts/search-field.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
-import type { OrganizationView } from './organization.tsx'
+import type { OrganizationView } from './organization-view.ts'
 import { tagBindingsOf, type Tag } from './tag-editor.tsx'
 
 const COLUMNS: readonly Column<v2.Project>[] = [

@@ -8,7 +8,7 @@ import { CheckField, ChoiceField, TextField } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { paths } from '../../paths.ts'
 import { DeleteButton } from './deletion.tsx'
-import type { OrganizationView } from './organization.tsx'
+import type { OrganizationView } from './organization-view.ts'
 
 /** The settings of an organization, and its end. */
 export function SettingsTab({ organization }: OrganizationView) {

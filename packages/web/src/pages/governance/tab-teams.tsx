@@ -12,7 +12,7 @@ import { ListView } from '../../parts/list-view.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
-import type { OrganizationView } from './organization.tsx'
+import type { OrganizationView } from './organization-view.ts'
 import { VISIBILITIES, VISIBILITY_TEXTS, type Visibility } from './team-words.ts'
 
 const COLUMNS: readonly Column<v2.Team>[] = [

@@ -16,7 +16,7 @@ import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
-import type { OrganizationView } from './organization.tsx'
+import type { OrganizationView } from './organization-view.ts'
 
 const COLUMNS: readonly Column<v2.Workspace>[] = [
   { id: 'name', head: 'Workspace', cell: ({ attributes }) => attributes.name },

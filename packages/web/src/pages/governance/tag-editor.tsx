@@ -21,7 +21,7 @@ export function tagBindingsOf(tags: readonly Tag[]) {
   }
 }
 
-export function TagList({ tags }: { readonly tags: readonly Tag[] }) {
+function TagList({ tags }: { readonly tags: readonly Tag[] }) {
   if (tags.length === 0) return <p className="quiet">No tags.</p>
   return (
     <ul className="row" aria-label="Tags">

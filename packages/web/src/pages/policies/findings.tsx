@@ -29,11 +29,17 @@ export function Findings({ findings, code, policy }: FindingsProps) {
             {finding.message}
             <FindingPlace finding={finding} policy={policy} />
           </p>
-          <Excerpt finding={finding} code={code} />
+          {!isShown(findings, index) && <Excerpt finding={finding} code={code} />}
         </li>
       ))}
     </ul>
   )
+}
+
+/** Reasons of one line follow each other: its code is shown once. */
+function isShown(findings: readonly FindingFacts[], index: number): boolean {
+  const [now, before] = [findings[index], findings[index - 1]]
+  return before !== undefined && now?.line === before.line && now.file === before.file
 }
 
 interface FindingPlaceProps {

@@ -11,7 +11,7 @@ import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useSession } from '../../session/session.tsx'
 import { linesOf } from './pane-try.tsx'
-import type { PaneProps } from './policy.tsx'
+import type { PaneProps } from './pane-props.ts'
 
 const PAGE = 50
 

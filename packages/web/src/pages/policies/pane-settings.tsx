@@ -7,7 +7,7 @@ import { ActionButton } from '../../parts/action-button.tsx'
 import { ChoiceField, TextField } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { SetsOfPolicy } from './sets-of-policy.tsx'
-import type { PaneProps } from './policy.tsx'
+import type { PaneProps } from './pane-props.ts'
 
 /** Spec G: Policies, Update policy. Name and kind stay. */
 export function SettingsPane({ organization, policy }: PaneProps) {

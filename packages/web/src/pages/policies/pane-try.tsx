@@ -10,7 +10,7 @@ import { useSession } from '../../session/session.tsx'
 import { INPUT_EXAMPLE } from './examples.ts'
 import { Findings } from './findings.tsx'
 import { readObject } from './read-object.ts'
-import type { PaneProps } from './policy.tsx'
+import type { PaneProps } from './pane-props.ts'
 
 type Trial = v2.PolicyTrial['attributes']
 

@@ -17,6 +17,7 @@ import type { PageProps } from '../../routing/route.ts'
 import { DeleteButton } from '../governance/deletion.tsx'
 import { crumbsOf, InOrganization } from '../governance/in-organization.tsx'
 import { CODE_EXAMPLES } from './examples.ts'
+import type { PaneProps } from './pane-props.ts'
 import { ReplayPane } from './pane-replay.tsx'
 import { SettingsPane } from './pane-settings.tsx'
 import { TryPane } from './pane-try.tsx'
@@ -147,16 +148,6 @@ function Workbench({ organization, policy, pane, line }: WorkbenchProps) {
 }
 
 const NO_LINES: readonly number[] = []
-
-/** What every pane is given. */
-export interface PaneProps extends PolicyHeadProps {
-  /** As it is in the editor. */
-  readonly code: string
-  /** Whether it differs from what is stored. */
-  readonly isChanged: boolean
-  /** The lines that gave the reasons, to be shown in the editor. */
-  readonly onFailing: (lines: readonly number[]) => void
-}
 
 interface PaneViewProps {
   readonly pane: PolicyPane

@@ -12,7 +12,7 @@ import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { hrefWith, navigate } from '../../routing/location.ts'
-import type { OrganizationView } from '../governance/organization.tsx'
+import type { OrganizationView } from '../governance/organization-view.ts'
 import { NewPolicy } from './new-policy.tsx'
 
 const COLUMNS: readonly Column<v2.RunPolicy>[] = [

@@ -14,7 +14,7 @@ import { SearchField } from '../../parts/search-field.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
-import type { OrganizationView } from '../governance/organization.tsx'
+import type { OrganizationView } from '../governance/organization-view.ts'
 import { scopeText } from './scope-text.ts'
 
 const COLUMNS: readonly Column<v2.PolicySet>[] = [

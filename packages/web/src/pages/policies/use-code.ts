@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useSession } from '../../session/session.tsx'
 
-/** The code of a policy as it is stored now; undefined while it loads and where it may not be read. */
+/** The code of a policy as it is stored now; nothing where it may not be read. */
 export function useCode(policyId: string | undefined) {
   const { api } = useSession()
   return useQuery({

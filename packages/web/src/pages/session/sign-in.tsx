@@ -13,7 +13,7 @@ import { localSecretIn } from '../../session/local-secret.ts'
 import { useSession } from '../../session/session.tsx'
 import type { Tokens } from '../../session/tokens.ts'
 
-/** By the secret of a token, by a one-time link of `reeve ui`, or by the link that `--dev` prints. */
+/** By the secret of a token, a one-time link of `reeve ui`, or the link that `--dev` prints. */
 export function SignInPage({ search }: PageProps<'/sign-in'>) {
   // Read once: the page takes them out of the address.
   const [oneTimeSecret] = useState(() => search.get('ott'))

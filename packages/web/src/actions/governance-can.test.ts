@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { v2 } from '@reeve/contract'
+import { organizationCan, overrideCan, projectCan, runCan, workspaceCan } from './governance-can.ts'
+
+/** Only what an action table looks at. */
+function aThing<Thing>(attributes: object): Thing {
+  // The tables read attributes only; the rest of the resource says nothing of what is allowed.
+  return { attributes } as unknown as Thing
+}
+
+test('what the permissions allow is offered, the rest tells what it takes', () => {
+  const permissions = { 'can-create-project': true, 'can-update-policies': false }
+  const organization = aThing<v2.Organization>({ permissions })
+  assert.equal(organizationCan.createProject(organization), undefined)
+  assert.match(organizationCan.updatePolicies(organization) ?? '', /Manage policies/)
+})
+
+const projects = [
+  { name: 'an empty project may go', isDefault: false, count: 0, reason: undefined },
+  { name: 'the default project stays', isDefault: true, count: 0, reason: /default/ },
+  { name: 'a project with workspaces stays', isDefault: false, count: 2, reason: /workspaces/ },
+]
+for (const { name, isDefault, count, reason } of projects)
+  test(`delete: ${name}`, () => {
+    const project = aThing<v2.Project>({
+      'is-default': isDefault,
+      'workspace-count': count,
+      permissions: { 'can-destroy': true },
+    })
+    const verdict = projectCan.destroy(project)
+    if (reason === undefined) assert.equal(verdict, undefined)
+    else assert.match(verdict ?? '', reason)
+  })
+
+test('a lock is put on what is open and taken from what is locked', () => {
+  const permissions = { 'can-lock': true, 'can-unlock': true }
+  const locked = aThing<v2.Workspace>({ locked: true, permissions })
+  const open = aThing<v2.Workspace>({ locked: false, permissions })
+  assert.equal(workspaceCan.lock(open), undefined)
+  assert.match(workspaceCan.lock(locked) ?? '', /locked already/)
+  assert.equal(workspaceCan.unlock(locked), undefined)
+  assert.match(workspaceCan.unlock(open) ?? '', /not locked/)
+})
+
+test('a run is applied only while it waits for that', () => {
+  const permissions = { 'can-apply': true }
+  const waiting = aThing<v2.Run>({ actions: { 'is-confirmable': true }, permissions })
+  const done = aThing<v2.Run>({ actions: { 'is-confirmable': false }, permissions })
+  assert.equal(runCan.apply(waiting), undefined)
+  assert.match(runCan.apply(done) ?? '', /does not wait/)
+})
+
+test('who may not pass over policies is told what it takes', () => {
+  const check = aThing<v2.PolicyCheck>({
+    actions: { 'is-overridable': true },
+    permissions: { 'can-override': false },
+  })
+  assert.match(overrideCan.check(check) ?? '', /Manage policy overrides/)
+})

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { createClient, type Client } from '@reeve/sdk'
+import { after, before, test } from 'node:test'
+import { checkAccess, noBrowser, startBrowser, type Browser } from './browser.ts'
+import { runFile, serviceFile } from './jobs.ts'
+import { startProgram, type Program } from './program.ts'
+
+let program: Program
+let browser: Browser
+let manager: Client
+let workload = ''
+
+before(async () => {
+  if (noBrowser !== false) return
+  ;[program, browser] = await Promise.all([startProgram(['--acl']), startBrowser()])
+  const { data } = await program.client.v1.bootstrapAcl({ body: {} })
+  workload = data.SecretID
+  manager = createClient({ address: program.address, token: workload })
+})
+after(async () => {
+  if (noBrowser !== false) return
+  await browser.close()
+  await program.stop()
+})
+
+const skip = noBrowser
+const here = (path: string) => `${program.address}/ui${path}`
+
+test('a policy is written, refused with its fault, mended and deleted', { skip }, async () => {
+  const page = await browser.open(here('/access/policies'), { workload })
+  await page.getByText('No policies').waitFor()
+  await checkAccess(page)
+  await page.getByRole('link', { name: 'New policy' }).click()
+  await page.getByRole('textbox', { name: /^Name/ }).fill('deployers')
+  const rules = page.getByRole('textbox', { name: 'Rules' })
+  await rules.fill('namespace "default" { policy = "everything" }')
+  await page.getByRole('button', { name: 'Make the policy' }).click()
+  await page.getByText(/The server refused this/).waitFor()
+  await rules.fill('namespace "default" { policy = "write" }')
+  await checkAccess(page)
+  await page.getByRole('button', { name: 'Make the policy' }).click()
+  await page.getByRole('heading', { name: 'deployers', level: 1 }).waitFor()
+  await page.getByLabel('Description').fill('May deploy')
+  await page.getByRole('button', { name: 'Store' }).click()
+  await page.getByText('May deploy').first().waitFor()
+  await checkAccess(page)
+  await page.getByRole('button', { name: 'Delete…' }).click()
+  await page.getByRole('button', { name: 'Delete the policy' }).click()
+  await page.getByText('No policies').waitFor()
+  await page.close()
+})
+
+test('a token is made with a role, shown once, changed and deleted', { skip }, async () => {
+  await manager.v1.writeAclPolicy({
+    params: { policy_name: 'lookers' },
+    body: { Name: 'lookers', Rules: 'namespace "default" { policy = "read" }' },
+  })
+  const page = await browser.open(here('/access/roles'), { workload })
+  await page.getByText('No roles').waitFor()
+  await page.getByRole('button', { name: 'New role…' }).click()
+  await page.getByRole('textbox', { name: /^Name/ }).fill('team')
+  await page.getByRole('checkbox', { name: 'lookers' }).check()
+  await checkAccess(page)
+  await page.getByRole('button', { name: 'Store' }).click()
+  await page.getByRole('row', { name: /team lookers/ }).waitFor()
+  await checkAccess(page)
+  await page.getByRole('link', { name: 'Tokens', exact: true }).click()
+  await page.getByRole('button', { name: 'New token…' }).click()
+  await page.getByRole('textbox', { name: /^Name/ }).fill('Grace')
+  const make = page.getByRole('button', { name: 'Make the token' })
+  assert.equal(await make.getAttribute('aria-disabled'), 'true')
+  await page.getByRole('checkbox', { name: 'team' }).check()
+  await page.getByLabel('Lifetime').fill('8h')
+  await checkAccess(page)
+  await make.click()
+  const secret = await page.getByRole('dialog').locator('code').textContent()
+  const grace = createClient({ address: program.address, token: secret ?? '' })
+  assert.equal((await grace.v1.readOwnAclToken()).data.Name, 'Grace')
+  await page.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('link', { name: 'Grace' }).click()
+  await page.getByRole('heading', { name: 'Grace', level: 1 }).waitFor()
+  await page.getByRole('link', { name: 'team' }).waitFor()
+  assert.equal(await page.getByText(secret ?? '').count(), 0)
+  await checkAccess(page)
+  await page.getByRole('button', { name: 'Delete…' }).click()
+  await page.getByRole('button', { name: 'Delete the token' }).click()
+  await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor()
+  await page.getByRole('link', { name: 'Grace' }).waitFor({ state: 'detached' })
+  await page.close()
+})
+
+test('who may only read is told why not, on every page', { skip }, async () => {
+  await runFile(manager, serviceFile('watched', { count: 1 }))
+  const { data: token } = await manager.v1.createAclToken({
+    body: { Name: 'Linus', Type: 'client', Policies: ['lookers'] },
+  })
+  const open = (path: string) => browser.open(here(path), { workload: token.SecretID })
+  for (const path of ['/nodes', '/topology', '/access/tokens']) {
+    const page = await open(path)
+    await page.getByRole('alert').getByText('Permission denied').waitFor()
+    await page.close()
+  }
+  const page = await open('/allocations')
+  await page.getByRole('row', { name: /watched.*running/ }).waitFor()
+  await page
+    .getByRole('row', { name: /watched/ })
+    .getByRole('link')
+    .first()
+    .click()
+  const stop = page.getByRole('button', { name: 'Stop…' })
+  await stop.waitFor()
+  await stop.focus()
+  await page
+    .getByText(/lacks namespace:alloc-lifecycle/)
+    .filter({ visible: true })
+    .waitFor()
+  await page.getByRole('link', { name: 'Terminal', exact: true }).click()
+  await page.getByText(/lacks namespace:alloc-exec/).waitFor()
+  await page.getByRole('link', { name: 'Files', exact: true }).click()
+  await page
+    .getByRole('table')
+    .or(page.getByText(/lacks namespace:read-fs/))
+    .first()
+    .waitFor()
+  await checkAccess(page)
+  await page.goto(here('/namespaces'))
+  const make = page.getByRole('button', { name: 'New namespace…' })
+  await make.focus()
+  await page.getByText('Only a management token').filter({ visible: true }).waitFor()
+  await checkAccess(page)
+  await page.close()
+})
