@@ -83,15 +83,34 @@ test('an upgraded connection is joined to the leader, both ways', async (t) => {
   })
   const { address } = await aFollower(t, () => hostOf(leader))
   await listen(t, leader)
-  const asked = ask(`${address}/v1/agent/x`.replace('/agent/', '/node/'), {
+  const asked = ask(`${address}/v1/node/x`, {
     headers: { connection: 'upgrade', upgrade: 'echo' },
   }).end()
-  const [, socket] = await once(asked, 'upgrade')
-  let text = ''
+  const [, socket, head] = await once(asked, 'upgrade')
+  let text = head.toString()
   socket.on('data', (chunk: Buffer) => (text += chunk.toString()))
   socket.write('and back')
   while (text !== 'hello /v1/node/x and back') await once(socket, 'data')
   socket.destroy()
+})
+
+test('a target that is no path reaches nobody but the leader, and ends nothing', async (t) => {
+  const leader = await aLeader(t)
+  const { address } = await aFollower(t, () => leader.host)
+  for (const target of [
+    'http://evil.example/v1/jobs',
+    '//evil.example/v1/jobs',
+    '/v1/%zz/\xff',
+    '*',
+  ]) {
+    const socket = connect(Number(new URL(address).port), '127.0.0.1')
+    socket.write(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`, 'latin1')
+    let text = ''
+    socket.on('data', (chunk) => (text += chunk.toString()))
+    await once(socket, 'close')
+    assert.match(text, /^HTTP\/1\.1 (418|4\d\d|503) /, target)
+  }
+  assert.equal((await fetch(`${address}/v1/jobs`)).status, 418)
 })
 
 test('an upgrade without a leader is refused', async (t) => {
