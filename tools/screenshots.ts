@@ -1,7 +1,7 @@
 /**
- * `node tools/screenshots.ts [folder]`: runs the real program with a few jobs and takes a picture of
- * every page, light and dark, into `docs/screenshots` or the given folder. Needs Chromium and a
- * built web UI.
+ * `node tools/screenshots.ts [folder]`: runs the real program with a few jobs and takes a picture
+ * of every page, light and dark, into `docs/screenshots` or the given folder. Needs Chromium and
+ * a built web UI.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

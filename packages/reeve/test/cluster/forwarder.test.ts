@@ -87,11 +87,15 @@ test('an upgraded connection is joined to the leader, both ways', async (t) => {
     headers: { connection: 'upgrade', upgrade: 'echo' },
   }).end()
   const [, socket, head] = await once(asked, 'upgrade')
-  let text = head.toString()
-  socket.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  const wanted = 'hello /v1/node/x and back'
+  socket.unshift(head)
   socket.write('and back')
-  while (text !== 'hello /v1/node/x and back') await once(socket, 'data')
-  socket.destroy()
+  let text = ''
+  for await (const chunk of socket) {
+    text += String(chunk)
+    if (text.length >= wanted.length) break
+  }
+  assert.equal(text, wanted)
 })
 
 test('a target that is no path reaches nobody but the leader, and ends nothing', async (t) => {
