@@ -256,6 +256,8 @@ test('a policy is made, shows where it is broken, and is saved', { skip }, async
   await checkAccess(page)
   await editor.fill('package policy\n\ndeny := ["never"]\n')
   await page.getByRole('list', { name: 'Problems' }).waitFor({ state: 'detached' })
+  await page.reload()
+  await page.getByText('Code, not saved').waitFor()
   await button(page, 'Save').click()
   await page.getByText('The code is saved.').waitFor()
   await page.getByText('reads', { exact: true }).waitFor()

@@ -5,9 +5,9 @@ import { firstReason, needs, needsManagement, type Verdict } from './verdict.ts'
 export const accessCan = {
   /** Spec W: ACL tokens, policies and roles, create, update and delete. */
   write: (rights: Rights): Verdict => needsManagement(rights),
-  /** Spec W: Namespaces, create and update. */
+  /** Reference §8.4: create and update. */
   writeNamespace: (rights: Rights): Verdict => needsManagement(rights),
-  /** Spec W: Namespaces, delete. */
+  /** Reference §8.4: delete. */
   deleteNamespace: (name: string, rights: Rights): Verdict =>
     firstReason(
       name === 'default' && 'The namespace "default" is always there.',

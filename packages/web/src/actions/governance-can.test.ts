@@ -3,15 +3,19 @@ import { test } from 'node:test'
 import type { v2 } from '@reeve/contract'
 import { organizationCan, overrideCan, projectCan, runCan, workspaceCan } from './governance-can.ts'
 
-/** Only what an action table looks at. */
-function aThing<Thing>(attributes: object): Thing {
-  // The tables read attributes only; the rest of the resource says nothing of what is allowed.
-  return { attributes } as unknown as Thing
+/** Only what an action table looks at; the rest of a resource says nothing of what is allowed. */
+function aThing(attributes: object) {
+  // Every table reads attributes only: what is given stands for whichever resource it takes.
+  return { attributes } as unknown as v2.Organization &
+    v2.Project &
+    v2.Workspace &
+    v2.Run &
+    v2.PolicyCheck
 }
 
 test('what the permissions allow is offered, the rest tells what it takes', () => {
   const permissions = { 'can-create-project': true, 'can-update-policies': false }
-  const organization = aThing<v2.Organization>({ permissions })
+  const organization = aThing({ permissions })
   assert.equal(organizationCan.createProject(organization), undefined)
   assert.match(organizationCan.updatePolicies(organization) ?? '', /Manage policies/)
 })
@@ -23,7 +27,7 @@ const projects = [
 ]
 for (const { name, isDefault, count, reason } of projects)
   test(`delete: ${name}`, () => {
-    const project = aThing<v2.Project>({
+    const project = aThing({
       'is-default': isDefault,
       'workspace-count': count,
       permissions: { 'can-destroy': true },
@@ -35,8 +39,8 @@ for (const { name, isDefault, count, reason } of projects)
 
 test('a lock is put on what is open and taken from what is locked', () => {
   const permissions = { 'can-lock': true, 'can-unlock': true }
-  const locked = aThing<v2.Workspace>({ locked: true, permissions })
-  const open = aThing<v2.Workspace>({ locked: false, permissions })
+  const locked = aThing({ locked: true, permissions })
+  const open = aThing({ locked: false, permissions })
   assert.equal(workspaceCan.lock(open), undefined)
   assert.match(workspaceCan.lock(locked) ?? '', /locked already/)
   assert.equal(workspaceCan.unlock(locked), undefined)
@@ -45,14 +49,14 @@ test('a lock is put on what is open and taken from what is locked', () => {
 
 test('a run is applied only while it waits for that', () => {
   const permissions = { 'can-apply': true }
-  const waiting = aThing<v2.Run>({ actions: { 'is-confirmable': true }, permissions })
-  const done = aThing<v2.Run>({ actions: { 'is-confirmable': false }, permissions })
+  const waiting = aThing({ actions: { 'is-confirmable': true }, permissions })
+  const done = aThing({ actions: { 'is-confirmable': false }, permissions })
   assert.equal(runCan.apply(waiting), undefined)
   assert.match(runCan.apply(done) ?? '', /does not wait/)
 })
 
 test('who may not pass over policies is told what it takes', () => {
-  const check = aThing<v2.PolicyCheck>({
+  const check = aThing({
     actions: { 'is-overridable': true },
     permissions: { 'can-override': false },
   })

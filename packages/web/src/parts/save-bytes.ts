@@ -1,5 +1,5 @@
 /** Held in memory until it is whole: the token is in a header, so no link can fetch it. */
-export const SAVED_BYTES_MAX = 512 * 1024 * 1024
+const SAVED_BYTES_MAX = 512 * 1024 * 1024
 
 /** Hands a stream to the browser as a file to keep. */
 export async function saveBytes(name: string, bytes: ReadableStream<Uint8Array>): Promise<void> {

@@ -14,7 +14,7 @@ interface ChoicesProps {
   readonly onChange: (ids: readonly string[]) => void
 }
 
-/** Any number of a few things. What is chosen and not known any more stays, until it is taken away. */
+/** Any number of a few things. What is chosen stays, also when it is not known any more. */
 export function Choices({ label, none, options, chosen, onChange }: ChoicesProps) {
   const known = new Set(options.map(({ id }) => id))
   const gone = chosen.filter((id) => !known.has(id)).map((id) => ({ id, text: id }))

@@ -15,7 +15,7 @@ interface RoleFormProps {
   readonly onClose: () => void
 }
 
-/** Spec W: ACL roles, create and update. */
+/** Reference §4.14: a role is made or changed. */
 export function RoleForm({ role, onClose }: RoleFormProps) {
   const { rights } = useSession()
   const act = useAct()

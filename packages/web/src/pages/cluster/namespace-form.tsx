@@ -1,4 +1,4 @@
-import type { Namespace } from '@reeve/contract'
+import type { Namespace, NamespaceCapabilities } from '@reeve/contract'
 import { useState } from 'react'
 import { accessCan } from '../../actions/access-can.ts'
 import { useAct } from '../../data/use-act.ts'
@@ -24,17 +24,7 @@ export function NamespaceForm({ namespace, onClose }: NamespaceFormProps) {
   const refusal =
     accessCan.writeNamespace(rights) ?? (name.trim() === '' ? 'Give it a name.' : undefined)
   const write = async () => {
-    const named = namesIn(drivers)
-    const Capabilities =
-      named.length === 0 && (kept === undefined || kept === null)
-        ? null
-        : {
-            DisabledTaskDrivers: null,
-            EnabledNetworkModes: null,
-            DisabledNetworkModes: null,
-            ...kept,
-            EnabledTaskDrivers: named.length === 0 ? null : named,
-          }
+    const Capabilities = capabilitiesOf(kept ?? null, namesIn(drivers))
     const body = { ...namespace, Name: name.trim(), Description: description, Capabilities }
     const done = await act({
       call: (api) => api.v1.writeNamespace({ body }),
@@ -85,4 +75,19 @@ export function NamespaceForm({ namespace, onClose }: NamespaceFormProps) {
       </form>
     </Dialog>
   )
+}
+
+/** What jobs may use, with other drivers; nothing is said about all the rest. */
+function capabilitiesOf(
+  kept: NamespaceCapabilities | null,
+  drivers: readonly string[],
+): NamespaceCapabilities | null {
+  if (drivers.length === 0 && kept === null) return null
+  return {
+    DisabledTaskDrivers: null,
+    EnabledNetworkModes: null,
+    DisabledNetworkModes: null,
+    ...kept,
+    EnabledTaskDrivers: drivers.length === 0 ? null : [...drivers],
+  }
 }

@@ -7,8 +7,8 @@ export function nodeState(node: Pick<Node, 'Status' | 'Drain' | 'SchedulingEligi
   return node.SchedulingEligibility === 'ineligible' ? 'ineligible' : 'ready'
 }
 
-/** The states of `nodeState` as filter expressions (Spec W: Filter expressions). */
-export const NODE_FILTERS = {
+/** The states of `nodeState` as filter expressions (reference §3.5). */
+const NODE_FILTERS = {
   ready: 'Status == "ready" and SchedulingEligibility == "eligible"',
   ineligible: 'SchedulingEligibility == "ineligible"',
   draining: 'Drain == true',

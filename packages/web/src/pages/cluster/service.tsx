@@ -14,6 +14,7 @@ import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
+import '../../style/cluster.css'
 
 const COLUMNS: readonly Column<ServiceRegistration>[] = [
   {
@@ -29,6 +30,7 @@ const COLUMNS: readonly Column<ServiceRegistration>[] = [
     id: 'allocation',
     head: 'Allocation',
     width: '112px',
+    isExtra: true,
     cell: ({ AllocID }) => <Link href={paths.allocation(AllocID)}>{AllocID.slice(0, 8)}</Link>,
   },
   {

@@ -41,7 +41,7 @@ const SCALES = [
   { nodes: Infinity, width: 48, height: 16 },
 ] as const
 
-/** Places the boxes from left to right and from top to bottom; the same nodes give the same picture. */
+/** From left to right and from top to bottom; the same nodes give the same picture. */
 export function layoutOf(nodes: readonly Sized[], width: number): Layout {
   const scale = SCALES.find((one) => nodes.length <= one.nodes) ?? SCALES[3]
   const largest = Math.max(1, ...groupsOf(nodes).map(([, list]) => largestOf(nodes, list)))

@@ -1,5 +1,5 @@
 import type { v2 } from '@reeve/contract'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { organizationCan } from '../../actions/governance-can.ts'
 import { useAct } from '../../data/use-act.ts'
 import { useRead } from '../../data/use-read.ts'
@@ -25,6 +25,7 @@ import { VersionsPane } from './pane-versions.tsx'
 import { CodeState } from './tab-policies.tsx'
 import { useCode } from './use-code.ts'
 import { useDiagnostics } from './use-diagnostics.ts'
+import { useDraft } from './use-draft.ts'
 
 /** A policy: its code, and beside it what it says of inputs and of what has happened. */
 export function PolicyPage({
@@ -122,8 +123,12 @@ interface WorkbenchProps extends PolicyHeadProps {
 function Workbench({ organization, policy, pane, line }: WorkbenchProps) {
   const hasCode = policy.attributes['code-size'] !== null
   const stored = useCode(hasCode ? policy.id : undefined)
-  const [draft, setDraft] = useState<string>()
+  const [draft, setDraft] = useDraft(policy.id)
   const [failing, setFailing] = useState<readonly number[]>()
+  const isStored = draft !== undefined && draft === stored.data
+  useEffect(() => {
+    if (isStored) setDraft(undefined)
+  }, [isStored, setDraft])
   if (hasCode && stored.data === undefined && stored.error === null)
     return <Loading what="the code" />
   const code = draft ?? stored.data ?? CODE_EXAMPLES[policy.attributes.kind]
@@ -133,6 +138,7 @@ function Workbench({ organization, policy, pane, line }: WorkbenchProps) {
     <div className="workbench">
       <CodePanel
         {...shared}
+        onDiscard={draft === undefined ? undefined : () => setDraft(undefined)}
         marked={failing ?? (line === undefined ? NO_LINES : [line])}
         onChange={(text) => {
           setDraft(text)
@@ -171,10 +177,12 @@ function PaneView({ pane, view, onCode }: PaneViewProps) {
 interface CodePanelProps extends PaneProps {
   readonly marked: readonly number[]
   readonly onChange: (code: string) => void
+  /** Absent when there is nothing to throw away. */
+  readonly onDiscard: (() => void) | undefined
 }
 
 function CodePanel(props: CodePanelProps) {
-  const { organization, policy, code, isChanged, marked, onChange } = props
+  const { organization, policy, code, isChanged, marked, onChange, onDiscard } = props
   const act = useAct()
   const refusal = organizationCan.updatePolicies(organization)
   const problems = useDiagnostics({ policy, code, isChanged, mayTry: refusal === undefined })
@@ -192,13 +200,18 @@ function CodePanel(props: CodePanelProps) {
       title={isChanged ? 'Code, not saved' : 'Code'}
       isFlush
       actions={
-        <ActionButton
-          kind="primary"
-          refusal={refusal ?? (isChanged ? undefined : 'Nothing was changed.')}
-          onAct={save}
-        >
-          Save
-        </ActionButton>
+        <>
+          {onDiscard !== undefined && (
+            <ActionButton onAct={onDiscard}>Throw the draft away</ActionButton>
+          )}
+          <ActionButton
+            kind="primary"
+            refusal={refusal ?? (isChanged ? undefined : 'Nothing was changed.')}
+            onAct={save}
+          >
+            Save
+          </ActionButton>
+        </>
       }
     >
       <Editor
