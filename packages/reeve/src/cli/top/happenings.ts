@@ -34,7 +34,9 @@ export class Happenings {
   }
 
   add(events: readonly Event[]): void {
-    for (const event of events) {
+    // A stream that begins again tells some of it twice.
+    const last = this.#told[0]?.Index ?? 0
+    for (const event of events.filter(({ Index }) => Index >= last)) {
       const happening = toHappening(event)
       const { Text } = happening
       // Most changes of a record do not change what is told of it.

@@ -101,15 +101,20 @@ export class LiveTop {
   async #followEvents(): Promise<void> {
     const { client } = this.#invocation
     const asked = { topics: TOPICS, namespace: namespaceOf(this.#invocation), reconnect: true }
-    try {
+    while (!this.#signal.aborted) {
       const index = firstIndex(this.#index)
-      for await (const line of client.events({ ...asked, index, signal: this.#signal })) {
-        this.#happenings.add(line.Events ?? [])
-        this.#news.ring()
+      try {
+        for await (const line of client.events({ ...asked, index, signal: this.#signal })) {
+          this.#happenings.add(line.Events ?? [])
+          this.#news.ring()
+        }
+      } catch (thrown) {
+        // A token may be allowed to look and not to follow; then the clock alone refreshes.
+        if (thrown instanceof ApiError) return
+        // Once it has begun, the stream itself connects again.
+        if (!(thrown instanceof ConnectionError)) throw thrown
       }
-    } catch (thrown) {
-      // A token may be allowed to look and not to follow; then the clock alone refreshes.
-      if (!(thrown instanceof ApiError)) throw thrown
+      await new Doorbell().rung(REFRESH_MS, this.#signal)
     }
   }
 
