@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { TaskDriver } from '../agent/index.ts'
 import { DockerDriver, ExecDriver, NativeRuntime, RawExecDriver } from '../drivers/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
-import { helperProgram } from './helper-program.ts'
+import { helperProgram } from './task-program.ts'
 import { systemClock as clock } from './system.ts'
 
 /**

@@ -124,7 +124,7 @@ test('top', async (t) => {
     const ended = runCommandLine(['top'], terminal.host)
     await terminal.shows('Nothing runs.')
     await server.kill('SIGKILL')
-    await terminal.shows(/Trying again\.\n$/)
+    await terminal.shows(/\nTrying again: .*\n$/)
     terminal.type('q')
     assert.equal(await ended, 0)
   })

@@ -6,6 +6,9 @@ interface Judged<Name extends string> {
   readonly attributes: { readonly permissions: Readonly<Record<Name, boolean>> }
 }
 
+/** Nothing else of a resource says what is allowed. */
+type Attributes<Resource extends { readonly attributes: object }> = Pick<Resource, 'attributes'>
+
 function may<Name extends string>(thing: Judged<Name>, permission: Name, who: string): Verdict {
   return thing.attributes.permissions[permission] ? undefined : `Your token may not: ${who}.`
 }
@@ -13,7 +16,7 @@ function may<Name extends string>(thing: Judged<Name>, permission: Name, who: st
 const OWNERS = 'it takes the owners team or the organization token'
 const POLICY_MANAGERS = 'it takes the owners team or a team with Manage policies'
 
-type OrganizationCan = (organization: v2.Organization) => Verdict
+type OrganizationCan = (organization: Attributes<v2.Organization>) => Verdict
 
 /** What may be done in an organization; reference §4.1. */
 export const organizationCan = {
@@ -32,7 +35,7 @@ export const organizationCan = {
   updatePolicies: (organization) => may(organization, 'can-update-policies', POLICY_MANAGERS),
 } as const satisfies Record<string, OrganizationCan>
 
-type ProjectCan = (project: v2.Project) => Verdict
+type ProjectCan = (project: Attributes<v2.Project>) => Verdict
 const PROJECT_MANAGERS = 'it takes a team with Manage projects, or access to the project'
 
 /** What may be done with a project; Spec G: Projects. */
@@ -52,7 +55,7 @@ export const projectCan = {
   manageTeams: (project) => may(project, 'can-manage-teams', PROJECT_MANAGERS),
 } as const satisfies Record<string, ProjectCan>
 
-type WorkspaceCan = (workspace: v2.Workspace) => Verdict
+type WorkspaceCan = (workspace: Attributes<v2.Workspace>) => Verdict
 const WORKSPACE_MANAGERS = 'it takes access to the workspace or its project'
 
 /** What may be done with a workspace; reference §4.6. */
@@ -77,7 +80,7 @@ export const workspaceCan = {
   manageTags: (workspace) => may(workspace, 'can-manage-tags', WORKSPACE_MANAGERS),
 } as const satisfies Record<string, WorkspaceCan>
 
-type TeamCan = (team: v2.Team) => Verdict
+type TeamCan = (team: Attributes<v2.Team>) => Verdict
 
 /** What may be done with a team; reference §4.2. */
 export const teamCan = {
@@ -95,7 +98,7 @@ export const teamCan = {
     ),
 } as const satisfies Record<string, TeamCan>
 
-type RunCan = (run: v2.Run) => Verdict
+type RunCan = (run: Attributes<v2.Run>) => Verdict
 
 /** What may be done with a run; reference §5.3. `actions` tell what its state allows. */
 export const runCan = {
@@ -120,12 +123,12 @@ const OVERRIDERS = 'it takes Manage policy overrides'
 
 /** Who may pass over policies; reference §4.8. */
 export const overrideCan = {
-  check: (check: v2.PolicyCheck): Verdict =>
+  check: (check: Attributes<v2.PolicyCheck>): Verdict =>
     firstReason(
       !check.attributes.actions['is-overridable'] && 'There is nothing to pass over.',
       may(check, 'can-override', OVERRIDERS),
     ),
-  stage: (stage: v2.TaskStage): Verdict =>
+  stage: (stage: Attributes<v2.TaskStage>): Verdict =>
     firstReason(
       !stage.attributes.actions['is-overridable'] && 'There is nothing to pass over.',
       may(stage, 'can-override-policy', OVERRIDERS),

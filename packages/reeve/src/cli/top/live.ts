@@ -132,7 +132,7 @@ export class LiveTop {
         this.#note = ''
       } catch (thrown) {
         if (!(thrown instanceof ApiError) && !(thrown instanceof ConnectionError)) throw thrown
-        this.#note = `${thrown.message} Trying again.`
+        this.#note = `Trying again: ${thrown.message}`
       }
       restMs = Math.max(REST_MS_MIN, (host.nowMs() - beganMs) * REST_FACTOR)
       this.#draw()

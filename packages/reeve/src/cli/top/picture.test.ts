@@ -63,15 +63,20 @@ test('top: a picture shows what is given away, what is in use, and what is not k
 test('top: a picture is as high as the screen, and what is chosen is on it', () => {
   const count = fc.nat({ max: 60 })
   fc.assert(
-    fc.property(count, count, fc.integer({ min: 16, max: 80 }), fc.nat(), (n, m, rows, at) => {
-      const cluster = aCluster(n, m)
-      const ids = [...cluster.Nodes, ...cluster.Allocations].map(({ ID }) => ID)
-      const chosen = ids[at % Math.max(1, ids.length)]
-      const lines = pictureLines({ ...still, cluster, chosen, rows })
-      assert.equal(lines.length, rows)
-      if (chosen !== undefined)
-        assert.equal(lines.filter((line) => line.startsWith(`> ${chosen} `)).length, 1)
-    }),
+    fc.property(
+      fc.tuple(count, count),
+      fc.integer({ min: 16, max: 80 }),
+      fc.nat(),
+      (sizes, rows, at) => {
+        const cluster = aCluster(...sizes)
+        const ids = [...cluster.Nodes, ...cluster.Allocations].map(({ ID }) => ID)
+        const chosen = ids[at % Math.max(1, ids.length)]
+        const lines = pictureLines({ ...still, cluster, chosen, rows })
+        assert.equal(lines.length, rows)
+        if (chosen !== undefined)
+          assert.equal(lines.filter((line) => line.startsWith(`> ${chosen} `)).length, 1)
+      },
+    ),
   )
 })
 

@@ -126,8 +126,8 @@ export class NativeRuntime {
   }
 
   /**
-   * The control groups of a start. Several agents may share a machine: the name says whose it is, by
-   * the directory that their records are in.
+   * The control groups of a start. Several agents may share a machine: the name says whose it is,
+   * by the directory that their records are in.
    */
   groupOf({ id }: TaskHandle): string {
     return `${this.#owner}.${id}`

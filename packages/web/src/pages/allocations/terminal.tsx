@@ -59,7 +59,12 @@ export function Terminal({ allocation, task, command }: TerminalProps) {
   }, [])
   return (
     <>
-      <div ref={place} className="terminal-screen" role="group" aria-label={`Terminal in ${task}`} />
+      <div
+        ref={place}
+        className="terminal-screen"
+        role="group"
+        aria-label={`Terminal in ${task}`}
+      />
       <p className="quiet" role="status">
         {phase === 'connecting' && 'Connecting…'}
         {phase === 'open' && `Connected to ${task}. `}

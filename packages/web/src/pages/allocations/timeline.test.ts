@@ -63,6 +63,14 @@ test('events of one moment keep the order in which they happened', () => {
   )
 })
 
+test('a process that ended before its start was noted has still started first', () => {
+  const TaskStates = { main: aState({ Type: 'Started', Time: 5 }, { Type: 'Terminated', Time: 3 }) }
+  assert.deepEqual(
+    momentsOf({ TaskStates }).map(({ type }) => type),
+    ['Terminated', 'Started'],
+  )
+})
+
 const TONES = [
   { event: { Type: 'Started' }, tone: 'good' },
   { event: { Type: 'Terminated', ExitCode: 0 }, tone: 'done' },

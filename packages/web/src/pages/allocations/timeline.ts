@@ -37,10 +37,18 @@ const GOOD: readonly string[] = ['Started', 'Running', 'Reconnected', 'Plugin be
 
 /** The events of all tasks, the newest first: across tasks one often explains the other. */
 export function momentsOf({ TaskStates }: Pick<Allocation, 'TaskStates'>): readonly Moment[] {
-  const moments = Object.entries(TaskStates ?? {}).flatMap(([task, { Events }]) =>
-    Events.map((event, index) => momentOf(event, { task, index })),
+  const placed = Object.entries(TaskStates ?? {}).flatMap(([task, { Events }]) => {
+    // A process that ends at once has ended before its start is noted: the row knows the order.
+    let latest = 0
+    return Events.map((event, index) => {
+      latest = Math.max(latest, event.Time)
+      return { at: latest, moment: momentOf(event, { task, index }) }
+    })
+  })
+  const newestFirst = placed.toSorted(
+    (a, b) => b.at - a.at || (a.moment.key < b.moment.key ? 1 : -1),
   )
-  return moments.toSorted((a, b) => b.timeNs - a.timeNs || (a.key < b.key ? 1 : -1))
+  return newestFirst.map(({ moment }) => moment)
 }
 
 function momentOf(
@@ -50,7 +58,7 @@ function momentOf(
   const { Type: type, Time: timeNs, DisplayMessage } = event
   return {
     // Events of one task may share a time: their place in the row keeps them apart and in order.
-    key: `${task} ${timeNs} ${String(index).padStart(3, '0')}`,
+    key: `${task} ${String(index).padStart(3, '0')} ${timeNs}`,
     timeNs,
     task,
     type,

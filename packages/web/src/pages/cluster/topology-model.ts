@@ -52,6 +52,8 @@ export class TopologyModel {
   readonly #nodes = new Map<string, TopologyNode>()
   readonly #bars = new Map<string, TopologyBar>()
   readonly #byNode = new Map<string, Map<string, TopologyBar>>()
+  /** In order; undefined when a node has changed since. */
+  #sorted: readonly TopologyNode[] | undefined
 
   get nodeCount(): number {
     return this.#nodes.size
@@ -63,6 +65,7 @@ export class TopologyModel {
 
   setNode(node: NodeRecord | Node): void {
     const { NodeResources: all, ReservedResources: kept } = node
+    this.#sorted = undefined
     this.#nodes.set(node.ID, {
       id: node.ID,
       name: node.Name,
@@ -78,6 +81,7 @@ export class TopologyModel {
 
   deleteNode(id: string): void {
     this.#nodes.delete(id)
+    this.#sorted = undefined
   }
 
   /** Puts an allocation in place; one that takes nothing any more goes. */
@@ -110,10 +114,8 @@ export class TopologyModel {
 
   /** By datacenter, pool and name, so that the picture stays the same. */
   nodes(): readonly TopologyNode[] {
-    const key = ({ datacenter, pool, name, id }: TopologyNode) =>
-      [datacenter, pool, name, id].join('\n')
-    const keyed = [...this.#nodes.values()].map((node) => [key(node), node] as const)
-    return keyed.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, node]) => node)
+    this.#sorted ??= sorted([...this.#nodes.values()])
+    return this.#sorted
   }
 
   bar(id: string): TopologyBar | undefined {
@@ -132,6 +134,13 @@ export class TopologyModel {
     for (const node of this.#nodes.values()) has += node.has[by]
     return { taken, has }
   }
+}
+
+function sorted(nodes: readonly TopologyNode[]): readonly TopologyNode[] {
+  const key = ({ datacenter, pool, name, id }: TopologyNode) =>
+    [datacenter, pool, name, id].join('\n')
+  const keyed = nodes.map((node) => [key(node), node] as const)
+  return keyed.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, node]) => node)
 }
 
 export function sizedBy(nodes: readonly TopologyNode[], by: Dimension): readonly Sized[] {

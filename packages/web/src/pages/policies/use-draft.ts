@@ -1,8 +1,8 @@
 import { useCallback, useState } from 'react'
 
 /**
- * What somebody has typed survives a wrong click: it is kept in this tab until it is thrown away, or
- * is what is stored.
+ * What somebody has typed survives a wrong click: it is kept in this tab until it is thrown away
+ * or is what is stored.
  */
 export function useDraft(policyId: string) {
   const key = `reeve.policy-draft.${policyId}`

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { helperProgram } from './helper-program.ts'
+import { helperProgram } from './task-program.ts'
 
 interface Bench {
   readonly dir: string
