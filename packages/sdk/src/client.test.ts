@@ -35,11 +35,11 @@ test('only the routes that open a WebSocket promise an upgrade', () => {
   )
 })
 
-test('the routes of frames are the endless ones besides events and the lines of job logs', () => {
-  const endless = v1.filter(({ streams, answers }) => streams === true && !answers[101])
+test('the routes of frames are the streamed ones besides events, lines of job logs and snapshots', () => {
+  const streamed = v1.filter(({ streams, answers }) => streams === true && !answers[101])
   assert.deepEqual(
-    endless.map(({ id }) => id),
-    ['streamEvents', 'streamFile', 'streamLogs', 'streamJobLogs', 'monitorAgent'],
+    streamed.map(({ id }) => id),
+    ['streamEvents', 'streamFile', 'streamLogs', 'streamJobLogs', 'monitorAgent', 'saveSnapshot'],
   )
 })
 

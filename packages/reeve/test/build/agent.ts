@@ -48,9 +48,12 @@ export const systemClock: Clock = {
 
 export const NODE_ID = '00000000-0000-4000-8000-0000000000aa'
 
-/** The n-th of a row of allocation identifiers. */
+/** Tests run beside each other, and processes are told to be a task's by its allocation. */
+const OURS = process.pid.toString(16).padStart(8, '0')
+
+/** The n-th of a row of allocation identifiers, which no other process has. */
 export function allocationId(n: number): string {
-  return `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+  return `${OURS}-0000-4000-8000-${String(n).padStart(12, '0')}`
 }
 
 /** The smallest task: a mock one that runs until it is stopped and is never started twice. */

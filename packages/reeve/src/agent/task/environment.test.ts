@@ -38,7 +38,7 @@ test('a task is told who and where it is, and nothing of the agent', () => {
     REEVE_TASK_DIR: `${dir}/web/local`,
     REEVE_SECRETS_DIR: `${dir}/web/secrets`,
     REEVE_ALLOC_ID: allocationId(1),
-    REEVE_SHORT_ALLOC_ID: '00000000',
+    REEVE_SHORT_ALLOC_ID: allocationId(1).slice(0, 8),
     REEVE_ALLOC_NAME: 'job.group[0]',
     REEVE_ALLOC_INDEX: '0',
     REEVE_TASK_NAME: 'web',
