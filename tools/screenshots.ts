@@ -5,7 +5,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { createClient, resource, type Client } from '@reeve/sdk'
+import { createClient, resource, toMany, toOne, type Client } from '@reeve/sdk'
 import { paths } from '../packages/web/src/paths.ts'
 import { startBrowser } from '../packages/web/test/browser.ts'
 import { runFile, serviceFile } from '../packages/web/test/jobs.ts'
@@ -57,18 +57,77 @@ async function findPages(
     ['events', paths.events()],
     ['services', paths.services()],
     ['namespaces', paths.namespaces()],
+    ['allocation-logs', paths.allocation(allocation?.ID ?? '', 'logs')],
+    ['allocation-files', paths.allocation(allocation?.ID ?? '', 'files')],
+    ['allocation-terminal', paths.allocation(allocation?.ID ?? '', 'terminal')],
+    ['tokens', paths.tokens()],
+    ['access-policies', paths.accessPolicies()],
+    ['roles', paths.roles()],
+    ['verdicts', paths.verdicts()],
     ['organizations', paths.organizations()],
-    ['organization', paths.organization(ORGANIZATION)],
     ['sign-in', paths.signIn()],
   ]
 }
 
 const ORGANIZATION = 'example'
+const CODE = `small = rule {
+  all job.task_groups as group { group.count <= 3 }
+}
 
-async function makeOrganization(address: string, token: string): Promise<void> {
-  const { createOrganization } = createClient({ address, token }).v2
+main = rule { small }
+`
+
+/** An organization whose policy denies a job and a plan. Gives its pages. */
+async function govern(admin: Client): Promise<readonly (readonly [name: string, href: string])[]> {
+  const params = { organization_name: ORGANIZATION }
   const attributes = { name: ORGANIZATION, email: 'people@example.com' }
-  await createOrganization({ body: resource('organizations', attributes) })
+  await admin.v2.createOrganization({ body: resource('organizations', attributes) })
+  const project = await admin.v2.createProject({
+    params,
+    body: resource('projects', { name: 'Web shop', description: 'What customers see.' }),
+  })
+  const projectId = project.data.data.id
+  const workspace = await admin.v2.createWorkspace({
+    params,
+    body: resource('workspaces', { name: 'shop' }, { project: toOne('projects', projectId) }),
+  })
+  const policy = await admin.v2.createPolicy({
+    params,
+    body: resource('policies', { name: 'small-jobs', 'enforcement-level': 'soft-mandatory' }),
+  })
+  const policyId = policy.data.data.id
+  await admin.v2.uploadPolicy({ params: { policy_id: policyId }, body: CODE })
+  const set = await admin.v2.createPolicySet({
+    params,
+    body: resource(
+      'policy-sets',
+      { name: 'job-rules' },
+      {
+        policies: toMany('policies', [policyId]),
+        projects: toMany('projects', [projectId]),
+        namespaces: toMany('namespaces', ['default']),
+      },
+    ),
+  })
+  const run = await admin.v2.createRun({
+    body: resource('runs', {}, { workspace: toOne('workspaces', workspace.data.data.id) }),
+  })
+  const plan = run.data.data.relationships.plan.data.id
+  const body = JSON.stringify({ format_version: '1.2', resource_changes: [] })
+  await admin.v2.uploadPlan({ params: { plan_id: plan }, body })
+  // Denied, which is what it is for.
+  await runFile(admin, serviceFile('too-many', { count: 9 })).catch(() => undefined)
+  await settle()
+  return [
+    ['organization', paths.organization(ORGANIZATION)],
+    ['policies', paths.organization(ORGANIZATION, 'policies')],
+    ['project', paths.project(ORGANIZATION, projectId)],
+    ['workspace', paths.workspace(ORGANIZATION, 'shop')],
+    ['policy', paths.policy(ORGANIZATION, policyId)],
+    ['policy-replay', paths.policy(ORGANIZATION, policyId, { pane: 'replay' })],
+    ['policy-set', paths.policySet(ORGANIZATION, set.data.data.id)],
+    ['run-of-a-plan', paths.run(ORGANIZATION, run.data.data.id)],
+  ]
 }
 
 function settle(): Promise<void> {
@@ -79,9 +138,10 @@ const [program, browser] = await Promise.all([startProgram(), startBrowser()])
 try {
   mkdirSync(FOLDER, { recursive: true })
   await fill(program.client)
-  await makeOrganization(program.address, program.governanceToken)
-  const session = { governance: program.governanceToken }
-  for (const [name, href] of await findPages(program.client)) {
+  const { address, governanceToken: token } = program
+  const governed = await govern(createClient({ address, token }))
+  const session = { governance: token }
+  for (const [name, href] of [...(await findPages(program.client)), ...governed]) {
     const page = await browser.open(program.address + href, session)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })

@@ -78,6 +78,15 @@ async function openPage(context: BrowserContext, url: string, options: OpenOptio
   return page
 }
 
+/** Nothing of a page leaves a telephone's screen; charts take a moment to follow it. */
+export async function checkNarrow(page: Page): Promise<void> {
+  await page.setViewportSize({ width: 390, height: 844 })
+  const wide = `document.querySelector('#main').scrollWidth > document.querySelector('#main').clientWidth`
+  await page.waitForFunction(`!(${wide})`).catch((cause: unknown) => {
+    throw new Error(`${page.url()} is too wide for 390 px`, { cause })
+  })
+}
+
 /** Holds the page as it is now against WCAG 2.2 AA, in both themes. */
 export async function checkAccess(page: Page): Promise<void> {
   await page.evaluate(readFileSync(AXE, 'utf8'))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createClient, resource, toMany, toOne, type Client } from '@reeve/sdk'
 import type { Page } from 'playwright-core'
-import { checkAccess, noBrowser, startBrowser, type Browser } from './browser.ts'
+import { checkAccess, checkNarrow, noBrowser, startBrowser, type Browser } from './browser.ts'
 import { startProgram, type Program } from './program.ts'
 
 const ACME = { organization_name: 'acme' }
@@ -360,10 +360,7 @@ test('narrow windows show every page without scrolling sideways', { skip }, asyn
     await page.goto(here(path))
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.getByText('The same in a terminal').waitFor()
-    const isWide: unknown = await page.evaluate(
-      `document.querySelector('#main').scrollWidth > document.querySelector('#main').clientWidth`,
-    )
-    assert.equal(isWide, false, path)
+    await checkNarrow(page)
   }
   await page.close()
 })
