@@ -128,11 +128,15 @@ test('governance commands', async (t) => {
       'job "big" {\n  group "g" {\n    count = 3\n    task "t" {\n      driver = "mock"\n    }\n  }\n}\n',
     )
     assert.equal((await reeve.run('job run --detach big.hcl')).code, 8)
+    const overridden = 'job run --detach --policy-override --override-comment known big.hcl'
+    const passed = await reeve.run(overridden)
+    assert.equal(passed.code, 0)
+    assert.match(passed.err, /allowed by PolicyOverride/)
     await reeve.ok('policy update limits --level advisory')
     assert.equal((await reeve.run('job run --detach big.hcl')).code, 0)
     assert.match(
       await reeve.ok('policy replay limits'),
-      /^Of 2 it would have denied 0, and warned of 2\.[^]*job\s+default\/big/,
+      /^Of 3 it would have denied 0, and warned of 3\.[^]*job\s+default\/big/,
     )
   })
 

@@ -143,6 +143,9 @@ test('node, eval and deployment', async (t) => {
     const over = await reeve.run(`deployment fail ${id}`)
     assert.equal(over.code, 1)
     assert.match(over.err, /^reeve deployment fail: .*terminal/)
+    const unblocked = await reeve.run(`deployment unblock ${id}`)
+    assert.equal(unblocked.code, 1)
+    assert.match(unblocked.err, /^reeve deployment unblock: .*terminal/)
   })
 
   await t.test('deployment pause, resume and promote a canary, and watch it', async () => {

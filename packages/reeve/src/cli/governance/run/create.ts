@@ -10,16 +10,12 @@ import { showRun, STOPPED_BY_POLICY } from './run.ts'
 /** Seconds of one question; it is asked again until there is an answer. */
 const WAIT_SECONDS = 30
 
-const JUDGED: readonly v2.RunStatus[] = [
-  ...STOPPED_BY_POLICY,
-  'policy_checked',
-  'post_plan_completed',
-  'confirmed',
-  'applied',
-  'discarded',
-  'canceled',
-  'errored',
-  'planned_and_finished',
+/** In all others nothing happens before somebody decides, if ever (reference governance §5.3). */
+const MOVING: readonly v2.RunStatus[] = [
+  'pending',
+  'planning',
+  'post_plan_running',
+  'policy_checking',
 ]
 
 /** `run create WORKSPACE PLAN`: makes the run, uploads its plan, waits for the policies. */
@@ -45,7 +41,7 @@ export async function runRunCreate(invocation: Invocation): Promise<number> {
       query: { wait: WAIT_SECONDS },
       timeoutMs: 0,
     })
-    if (JUDGED.includes(seen.data.attributes.status)) break
+    if (!MOVING.includes(seen.data.attributes.status)) break
   }
   const { attributes: judged } = await showRun(invocation, run.id)
   if (STOPPED_BY_POLICY.includes(judged.status)) {
