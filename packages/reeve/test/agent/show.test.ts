@@ -125,8 +125,13 @@ test(
     await cluster.killNode()
     assert.ok(isRunning(record.taskPid))
     await cluster.startNode()
-    const again = await cluster.client.exec({ allocId: ID, task: 'work', command: ['hostname'] })
-    assert.equal(await again.exit, 0)
+    // A node that is back may still be looking for its tasks.
+    const status = await until(
+      'the task to be reached again',
+      () => hostnameIn(cluster, ID).catch(() => undefined),
+      WITHIN_MS,
+    )
+    assert.equal(status, 0)
     assert.ok(isRunning(record.taskPid))
     assert.equal(await story(), 'fetched\nworking\n')
 
@@ -144,3 +149,8 @@ test(
     ])
   },
 )
+
+async function hostnameIn({ client }: RealCluster, allocId: string): Promise<number> {
+  const session = await client.exec({ allocId, task: 'work', command: ['hostname'] })
+  return await session.exit
+}
