@@ -13,11 +13,11 @@ const OUTPUT_CHARS_MAX = 64 * 1024
 /**
  * Reports a run of `node --test`: a line (or, with REEVE_TEST_STYLE=dots, a dot) per file as it
  * ends, failures in full at once, and a file's own output only when it failed. The counts go to the
- * file that REEVE_TEST_COUNTS names, as JSON.
+ * file that REEVE_TEST_COUNTS names, as JSON, with those of each file that failed.
  */
 // oxlint-disable-next-line import/no-default-export -- see the first line
 export default async function* report(events) {
-  const run = { totals: emptyCounts(), running: new Map(), ended: 0 }
+  const run = { totals: emptyCounts(), failedFiles: [], running: new Map(), ended: 0 }
   const heartbeat = setInterval(() => process.stdout.write(formatRunning(run)), HEARTBEAT_MS)
   // Files that share this process are over when nothing keeps it alive.
   heartbeat.unref()
@@ -31,7 +31,8 @@ export default async function* report(events) {
   clearInterval(heartbeat)
   if (usesDots() && run.ended % DOTS_PER_LINE !== 0) yield '\n'
   const target = process.env.REEVE_TEST_COUNTS
-  if (target !== undefined) writeFileSync(target, JSON.stringify(run.totals))
+  if (target !== undefined)
+    writeFileSync(target, JSON.stringify({ ...run.totals, failedFiles: run.failedFiles }))
 }
 
 function emptyCounts() {
@@ -100,6 +101,10 @@ function endFile(run, data) {
   if (failedItself) run.totals.failed += 1
   const failure = failedItself ? formatFailure(data, 'the file itself') : ''
   const isFailed = failedItself || counts.failed > 0
+  if (isFailed) {
+    const failed = counts.failed + (failedItself ? 1 : 0)
+    run.failedFiles.push({ file: path.relative(root, data.file), ...counts, failed })
+  }
   const printed = isFailed && output !== '' ? `  output of the file:\n${indent(output)}\n` : ''
   return failure + printed + formatEnd(run, { file: data.file, counts, isFailed, durationMs })
 }

@@ -65,6 +65,22 @@ test('test run: a failure is shown in full with the output of its file', (t) => 
   assert.doesNotMatch(stdout, /noise of a passing file/)
 })
 
+const BUSY = `import { test } from 'node:test'
+import fs from 'node:fs'
+test('waits', () => {
+  if (fs.existsSync('second-time')) return
+  fs.writeFileSync('second-time', '')
+  throw new Error('too late')
+})
+`
+
+test('test run: a file that failed beside others counts as it ends by itself', (t) => {
+  const { status, stdout, lastLine } = runTests(t, { [unit]: PASSING, [api]: BUSY })
+  assert.equal(lastLine, '2 passed, 0 failed')
+  assert.equal(status, 0)
+  assert.match(stdout, /too late[^]*Failed beside others; again, one by one: packages\/a\/test/)
+})
+
 test('test run: a file that does not load is a failure', (t) => {
   const { status, stdout, lastLine } = runTests(t, {
     [unit]: PASSING,
