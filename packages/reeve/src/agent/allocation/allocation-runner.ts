@@ -252,6 +252,7 @@ export class AllocationRunner {
     this.#isOpen = true
     if (failure === undefined) {
       this.#areTasksStarted = true
+      this.#health.begin()
       this.#beginServices()
       for (const { runner } of this.#members) runner.start()
       this.#watchDuration()

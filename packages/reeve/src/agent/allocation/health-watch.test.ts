@@ -105,3 +105,21 @@ test('health watch: the next agent judges again what it takes over', async () =>
   assert.deepEqual(wordOf(second), ['d1', true, at(10)])
   await second.agent.stop()
 })
+
+test('health watch: the time in which it waits for the one it replaces does not count', async () => {
+  const old = anAssignment({
+    allocation: { ID: allocationId(2) },
+    tasks: [aTask({ Name: 'old', KillTimeout: nsFromMs(30_000), Config: { kill_after: '20s' } })],
+  })
+  const sim = await aSimulation({ assignments: [old] })
+  const next = anAssignment({
+    group: { Update: { ...Update, HealthyDeadline: nsFromMs(15_000) } },
+    allocation: { DeploymentID: 'd1', PreviousAllocation: allocationId(2) },
+  })
+  sim.server.assign(stopped(old), next)
+  await pass(sim.clock, 29_000, 1_000)
+  assert.deepEqual(wordOf(sim), NOTHING)
+  await pass(sim.clock, 1_000, 1_000)
+  assert.deepEqual(wordOf(sim), ['d1', true, at(30)])
+  await sim.agent.stop()
+})

@@ -65,6 +65,14 @@ export class HealthWatch {
     this.#word = {}
   }
 
+  /**
+   * Its own time begins: waiting for the allocation that it replaces, and for that one's data, was
+   * not its doing.
+   */
+  begin(): void {
+    this.#sinceMs = this.#options.clock.nowMs()
+  }
+
   /** The allocation is told to end, or the agent goes: its health is nobody's concern. */
   end(): void {
     this.#isOver = true
