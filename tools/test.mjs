@@ -10,6 +10,8 @@ const filters = process.argv.slice(2)
 const { counts, failedChecks } = filters.length > 0 ? await runSome(filters) : await runAll()
 
 if (counts.skipped > 0) console.log(`\n${counts.skipped} skipped`)
+// A file that fails now and then is a fault of its own: it must be seen, also in a green run.
+if (counts.again.length > 0) console.log(`\nRun a second time: ${counts.again.join(', ')}`)
 if (failedChecks.length > 0) console.log(`\nFailed checks: ${failedChecks.join(', ')}`)
 if (counts.passed + counts.failed === 0) console.log('\nNo tests ran.')
 // A failed check counts as one failure, so that the line never contradicts the exit code.

@@ -62,6 +62,7 @@ async function failedAgain(counts, options) {
     passed: counts.passed - sum('passed') + again.passed,
     failed: counts.failed - sum('failed') + again.failed,
     skipped: counts.skipped - sum('skipped') + again.skipped,
+    again: files,
   }
 }
 
@@ -112,5 +113,6 @@ export function addCounts(a, b) {
     passed: a.passed + b.passed,
     failed: a.failed + b.failed,
     skipped: a.skipped + b.skipped,
+    again: [...(a.again ?? []), ...(b.again ?? [])],
   }
 }
