@@ -47,6 +47,12 @@ export interface FlagSpec {
 /** Does what the command is for and gives the exit code. */
 export type CommandRun = (invocation: Invocation) => Promise<number>
 
+/** How servers are reached: with certificates where some were named. */
+export interface Ways {
+  readonly fetch: typeof fetch
+  readonly openSocket?: (url: string) => WebSocket
+}
+
 /** What a command gets to work with. */
 export interface Invocation {
   readonly args: readonly string[]
@@ -54,6 +60,8 @@ export interface Invocation {
   /** Its calls end with `signal`; loops over `blocking`, `events`, `frames` also pass it on. */
   readonly client: Client
   readonly settings: ConnectionSettings
+  /** How servers are reached, for a client of one's own. */
+  readonly ways: Ways
   readonly output: Output
   readonly host: CliHost
   /** Aborted by Ctrl-C. */

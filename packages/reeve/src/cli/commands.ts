@@ -1,5 +1,6 @@
 import { aclCommands } from './acl/commands.ts'
 import { allocCommands } from './alloc/commands.ts'
+import { auditCommands } from './audit/commands.ts'
 import type { CommandSpec } from './command.ts'
 import { deploymentCommands } from './deployment/commands.ts'
 import { doctorCommands } from './doctor/commands.ts'
@@ -39,6 +40,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...varCommands,
   ...aclCommands,
   ...eventCommands,
+  ...auditCommands,
   ...operatorCommands,
   ...snapshotCommands,
   ...topCommands,
@@ -73,6 +75,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   'acl policy': 'Access policies: rules that tokens and roles have.',
   'acl role': 'Roles: access policies under one name.',
   event: 'Events: follow what changes.',
+  audit: 'The audit trail: who wrote what, when and from where.',
   operator: 'What only operators of the servers do.',
   'operator scheduler': 'Settings of the scheduler.',
   'operator snapshot': 'Copies of the whole state, to keep and to bring back.',
@@ -80,6 +83,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   'system reconcile': 'Work out again what is counted.',
   server: 'The servers.',
   org: 'Organizations: what projects, teams and policies belong to.',
+  'org member': 'Members of an organization: who belongs to it, and who is invited.',
   project: 'Projects: workspaces and namespaces with the same policies and tags.',
   workspace: 'Workspaces: where plans for infrastructure are judged.',
   team: 'Teams: who may do what in an organization.',

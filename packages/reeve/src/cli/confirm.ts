@@ -10,16 +10,26 @@ interface Asking extends Pick<Invocation, 'flags' | 'signal'> {
  * Asks before something that cannot be undone, unless `--yes` was given. Where nobody can answer,
  * the command fails and says how to be sure.
  */
-export async function confirm({ flags, host, signal }: Asking, question: string): Promise<void> {
-  if (flags.has('yes')) return
-  if (host.input.isTTY !== true || !host.isTerminal) {
+export async function confirm(asking: Asking, question: string): Promise<void> {
+  if (asking.flags.has('yes')) return
+  if (!canAsk(asking)) {
     throw new CommandFailure(`${question} There is nobody to ask.`, {
       hint: 'Give --yes to go on without being asked.',
     })
   }
+  if (!(await ask(asking, question))) throw new CommandFailure('Nothing was done.')
+}
+
+/** Whether a person sits in front of it. */
+export function canAsk({ host }: Pick<Asking, 'host'>): boolean {
+  return host.input.isTTY === true && host.isTerminal
+}
+
+/** Whether that person says yes. */
+export async function ask({ host, signal }: Asking, question: string): Promise<boolean> {
   host.err(`${question} [y/N] `)
   const answer = await firstLine(host.input, signal)
-  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailure('Nothing was done.')
+  return /^y(es)?$/i.test(answer.trim())
 }
 
 async function firstLine(

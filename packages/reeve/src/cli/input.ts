@@ -1,5 +1,7 @@
-import { readFile, stat } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import type { Invocation } from './command.ts'
 import { CommandFailure } from './failure.ts'
 
@@ -29,23 +31,42 @@ export async function inputBytes(
   return all
 }
 
+export interface FileRule {
+  readonly bytesMax: number
+  /** What is said of a file that cannot be read. */
+  readonly unreadable?: (thrown: unknown) => CommandFailure
+  /** What is said of one that is longer; standard input says so itself. */
+  readonly tooLong?: (bytes: number) => CommandFailure
+}
+
 /** A file, or standard input for "-"; up to a limit. */
 export async function fileBytes(
   invocation: Invocation,
   path: string,
-  bytesMax: number,
+  rule: FileRule,
 ): Promise<Uint8Array> {
+  const { bytesMax, unreadable = unreadableFile(path), tooLong = longFile(path, bytesMax) } = rule
   if (path === '-') return await inputBytes(invocation, bytesMax)
   const absolute = resolve(invocation.host.directory, path)
   try {
-    const { size } = await stat(absolute)
-    if (size <= bytesMax) return await readFile(absolute)
+    // A device or a pipe does not say how long it is: no more is read than may be.
+    const bytes = await buffer(createReadStream(absolute, { end: bytesMax }))
+    if (bytes.length <= bytesMax) return bytes
   } catch (thrown) {
-    throw new CommandFailure(`"${path}" cannot be read: ${reasonOf(thrown)}.`, {
+    throw unreadable(thrown)
+  }
+  throw tooLong((await stat(absolute)).size)
+}
+
+function unreadableFile(path: string): (thrown: unknown) => CommandFailure {
+  return (thrown) =>
+    new CommandFailure(`"${path}" cannot be read: ${reasonOf(thrown)}.`, {
       hint: 'Name a file that is there, or "-" for standard input.',
     })
-  }
-  throw new CommandFailure(`"${path}" is longer than ${bytesMax} bytes.`)
+}
+
+function longFile(path: string, bytesMax: number): () => CommandFailure {
+  return () => new CommandFailure(`"${path}" is longer than ${bytesMax} bytes.`)
 }
 
 /** The object that such a file holds as JSON. */
@@ -54,7 +75,7 @@ export async function fileJson(
   path: string,
   bytesMax: number,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const text = new TextDecoder().decode(await fileBytes(invocation, path, bytesMax))
+  const text = new TextDecoder().decode(await fileBytes(invocation, path, { bytesMax }))
   try {
     const read: unknown = JSON.parse(text)
     if (typeof read === 'object' && read !== null && !Array.isArray(read)) return { ...read }

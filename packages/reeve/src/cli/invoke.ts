@@ -1,7 +1,7 @@
 import type { Client } from '@reeve/sdk'
 import { Option } from 'commander'
 import type { CommandFlags, CommandLine } from './command-line.ts'
-import type { CommandSpec, FlagSpec, Invocation } from './command.ts'
+import type { CommandSpec, FlagSpec, Invocation, Ways } from './command.ts'
 import { flagsOf } from './command-flags.ts'
 import { COMMANDS, GROUPS } from './commands.ts'
 import { completionCommands } from './completion/commands.ts'
@@ -14,6 +14,7 @@ import { choosePaint } from './output/style.ts'
 import { readDevTokens } from './settings/dev-tokens.ts'
 import { readLogin } from './settings/login-file.ts'
 import { connectionSettings, type ConnectionSettings } from './settings/settings.ts'
+import { tlsSettings } from './settings/tls-settings.ts'
 
 type Node = CommandLine['root']
 
@@ -103,16 +104,26 @@ async function invocationOf(parts: InvocationParts): Promise<Invocation> {
   const output = new Output({ host, paint, render: await renderOf(flags) })
   // The client brings every schema of both APIs: help and completion do not wait for it.
   const { createClient } = await import('@reeve/sdk')
+  const ways = await waysOf(flags, host)
   const client = clientOf(settings, () =>
     createClient({
       ...settings,
+      ...ways,
       fetch: (input, init) => {
         const signals = [signal, init?.signal].filter((one) => one instanceof AbortSignal)
-        return fetch(input, { ...init, signal: AbortSignal.any(signals) })
+        return ways.fetch(input, { ...init, signal: AbortSignal.any(signals) })
       },
     }),
   )
-  return { args: call.args, flags, client, settings, output, host, signal }
+  return { args: call.args, flags, client, settings, ways, output, host, signal }
+}
+
+/** How servers are reached: as the platform does, unless certificates were named. */
+async function waysOf(flags: Flags, host: CliHost): Promise<Ways> {
+  const tls = await tlsSettings(flags, host)
+  if (tls === undefined) return { fetch }
+  const { secureFetch, secureSocket } = await import('./secure-fetch.ts')
+  return { fetch: secureFetch(tls), openSocket: secureSocket(tls) }
 }
 
 /** An address or token that cannot be one is a mistake of whoever wrote it. */

@@ -28,11 +28,19 @@ export function tell(thrown: unknown, settings: ConnectionSettings): Told {
 function tellConnection(error: ConnectionError, { address, sources }: ConnectionSettings): Told {
   const code = EXIT_CODES.unreachable
   if (error.reason !== 'unreachable') return { code, what: error.message, next: '' }
+  if (/certificate/.test(error.message)) return { code, what: error.message, next: tlsHint(error) }
   return {
     code,
     what: `No server answers at ${address} (from ${sources.address}).`,
     next: 'Start one with "reeve agent --dev", or name another with --address or REEVE_ADDR.',
   }
+}
+
+function tlsHint({ message }: ConnectionError): string {
+  return message.includes('asks for a certificate')
+    ? '--client-cert and --client-key, or REEVE_CLIENT_CERT and REEVE_CLIENT_KEY, name one.'
+    : '--ca-cert or REEVE_CACERT name the authority that signed it, --tls-server-name or ' +
+        'REEVE_TLS_SERVER_NAME the name it was signed for.'
 }
 
 function tellRefusal(error: ApiError, settings: ConnectionSettings): Told {
@@ -56,8 +64,13 @@ function tellRefusal(error: ApiError, settings: ConnectionSettings): Told {
 /** Refusals that people meet most, though their status says little. */
 function otherHint(said: string): string {
   if (/nonexistent namespace/.test(said)) return 'See which there are with "reeve namespace list".'
+  if (/ACL support disabled/i.test(said)) return ACL_HINT
   return ''
 }
+
+const ACL_HINT =
+  'This server asks nobody for a token, so it has no tokens, access policies and roles. ' +
+  'Start it with --acl (acl.enabled), then run "reeve acl bootstrap".'
 
 const CONFLICT_HINT = 'Somebody changed it meanwhile: look again, then repeat the command.'
 

@@ -77,8 +77,8 @@ test(
       const missing = await reeve.run('namespace apply nothing.hcl')
       assert.equal(
         missing.err,
-        'reeve namespace apply: nothing.hcl cannot be read: no such file or directory.\n' +
-          'Name a file, or "-" for standard input.\n',
+        'reeve namespace apply: "nothing.hcl" cannot be read: no such file or directory.\n' +
+          'Name a file that is there, or "-" for standard input.\n',
       )
       const notJson = await reeve.run('namespace apply -', { input: '{"Name":' })
       assert.match(notJson.err, /^reeve namespace apply: - is not JSON: /)

@@ -22,6 +22,14 @@ const TAIL: readonly FlagSpec[] = [
   { usage: '-c, --bytes <COUNT>', help: 'begin with the last bytes' },
 ]
 
+/** Of everything that runs inside a task. */
+export const SESSION_FLAGS: readonly FlagSpec[] = [
+  { usage: '-i, --interactive', help: 'pass standard input on; without -t never as a terminal' },
+  { usage: '-t, --tty', help: 'give the command a terminal' },
+  { usage: '--no-stdin', help: 'do not read standard input' },
+  { usage: '-e, --escape <CHAR>', help: 'with a dot after it, leaves; or "none" (default: ~)' },
+]
+
 export const allocCommands: readonly CommandSpec[] = [
   {
     path: 'alloc status',
@@ -77,17 +85,7 @@ export const allocCommands: readonly CommandSpec[] = [
       { line: 'reeve alloc exec -i 8a7f psql < query.sql', says: 'with input from a file' },
     ],
     args: [OPTIONAL_ALLOC, { usage: '[COMMAND...]', help: 'the command and its arguments' }],
-    flags: [
-      {
-        usage: '-i, --interactive',
-        help: 'pass standard input on; without -t never as a terminal',
-      },
-      { usage: '-t, --tty', help: 'give the command a terminal' },
-      { usage: '--no-stdin', help: 'do not read standard input' },
-      { usage: '-e, --escape <CHAR>', help: 'with a dot after it, leaves; or "none" (default: ~)' },
-      TASK,
-      JOB,
-    ],
+    flags: [...SESSION_FLAGS, TASK, JOB],
     passesRest: true,
     load: async () => (await import('./exec.ts')).runAllocExec,
   },

@@ -1,13 +1,7 @@
-import { ExecError, type ExecSession } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
-import { EXIT_CODES } from '../exit-code.ts'
-import { CommandFailure, UsageError } from '../failure.ts'
-import type { CliHost } from '../host.ts'
-import { copyBytes } from './copy.ts'
-import { EscapeReader } from './escape.ts'
+import { UsageError } from '../failure.ts'
 import { callFor, chosenAllocation, chosenTask } from './find-allocation.ts'
-
-const ESCAPE_DEFAULT = '~'
+import { runSession } from './session.ts'
 
 /** Runs a command in a task; its exit code becomes ours. */
 export async function runAllocExec(invocation: Invocation): Promise<number> {
@@ -18,113 +12,7 @@ export async function runAllocExec(invocation: Invocation): Promise<number> {
   if (command.length === 0) {
     throw new UsageError('say which command to run, as in "reeve alloc exec <ALLOC> /bin/sh".')
   }
-  const wish = wishOf(invocation)
   const { params, query } = callFor(allocation)
-  try {
-    const session = await client.exec({
-      allocId: params.alloc_id,
-      namespace: query.namespace,
-      task,
-      command,
-      tty: wish.isTerminal,
-      ...(wish.isTerminal ? { size: sizeOf(invocation.host) } : {}),
-      signal,
-    })
-    return await attend(invocation, session, wish)
-  } catch (thrown) {
-    if (thrown instanceof ExecError && !signal.aborted) throw refusalOf(thrown)
-    throw thrown
-  }
-}
-
-interface ExecWish {
-  readonly isTerminal: boolean
-  /** Whether what comes in is sent on. */
-  readonly hasInput: boolean
-  readonly escape: string | undefined
-}
-
-/** Without flags it is what a person at a terminal, or a pipe, would expect. */
-function wishOf({ flags, host }: Invocation): ExecWish {
-  const isTyped = host.input.isTTY === true
-  const isAsked = flags.has('tty')
-  const hasInput = !flags.isOff('stdin')
-  if (isAsked && hasInput && !isTyped) {
-    throw new UsageError(
-      '--tty needs a terminal, and standard input is none. Leave out -t to pipe.',
-    )
-  }
-  const isByDefault = hasInput && isTyped && host.isTerminal && !flags.has('interactive')
-  return { isTerminal: isAsked || isByDefault, hasInput, escape: escapeOf(flags.text('escape')) }
-}
-
-function escapeOf(text: string = ESCAPE_DEFAULT): string | undefined {
-  if (text === 'none') return undefined
-  if (/^[!-~]$/.test(text)) return text
-  throw new UsageError(`--escape is one character or "none", not "${text}".`)
-}
-
-function sizeOf(host: CliHost): { readonly height: number; readonly width: number } {
-  return { height: host.rows(), width: host.columns() }
-}
-
-async function attend({ host }: Invocation, session: ExecSession, wish: ExecWish): Promise<number> {
-  const input = wish.hasInput ? host.input : undefined
-  const isRaw = wish.isTerminal && input?.isTTY === true
-  const stopResizing = wish.isTerminal
-    ? host.onResize(() => session.resize(sizeOf(host)))
-    : () => undefined
-  const restore = isRaw ? host.rawTerminal?.() : undefined
-  try {
-    const typing = sendInput(host, session, wish)
-    const outputs = Promise.all([
-      copyBytes(session.stdout, (bytes) => host.outBytes(bytes)),
-      copyBytes(session.stderr, (bytes) => host.errBytes(bytes)),
-    ])
-    await Promise.race([Promise.all([outputs, session.exit]), failureOf(typing)])
-    return await session.exit
-  } finally {
-    restore?.()
-    session.close()
-    stopResizing()
-    // Whoever waits for more input would keep the process alive.
-    input?.destroy?.()
-  }
-}
-
-/** Never resolves: only a failure of the input ends a session, its end does not. */
-async function failureOf(typing: Promise<void>): Promise<never> {
-  await typing
-  return await new Promise<never>(() => undefined)
-}
-
-async function sendInput(host: CliHost, session: ExecSession, wish: ExecWish): Promise<void> {
-  if (wish.hasInput) {
-    const reader = new EscapeReader(wish.isTerminal ? wish.escape : undefined)
-    for await (const chunk of host.input) {
-      const { send, isLeaving } = reader.read(Buffer.from(chunk))
-      await sent(session.stdin.write(send))
-      if (isLeaving) throw new CommandFailure('Left the session.', { code: EXIT_CODES.interrupted })
-    }
-  }
-  await sent(session.stdin.close())
-}
-
-/** A command that no longer reads is no failure: it ends soon, or goes on without input. */
-async function sent(writing: Promise<void>): Promise<void> {
-  await writing.catch((thrown: unknown) => {
-    if (!(thrown instanceof ExecError)) throw thrown
-  })
-}
-
-/** Reference §7.1: the reason of the close is the refusal. */
-function refusalOf({ reason, message }: ExecError): CommandFailure {
-  const what = reason === '' ? message : reason
-  const isDenied = /permission denied|token/i.test(what)
-  return new CommandFailure(what, {
-    code: isDenied ? EXIT_CODES.denied : EXIT_CODES.failed,
-    ...(isDenied
-      ? { hint: 'It needs namespace:alloc-exec, and namespace:alloc-node-exec for raw_exec tasks.' }
-      : {}),
-  })
+  const request = { allocId: params.alloc_id, namespace: query.namespace, task, command, signal }
+  return await runSession(invocation, (tty) => client.exec({ ...request, tty }))
 }

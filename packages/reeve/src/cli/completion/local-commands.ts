@@ -5,6 +5,7 @@ export const LOCAL_COMMANDS: readonly Completable[] = [
   { path: 'agent', summary: 'Run an agent: a server, a node, or both.' },
   { path: 'completion', summary: 'Print what makes a shell complete.' },
   { path: 'config validate', summary: 'Say whether configuration files are right.' },
+  { path: 'dev-cluster', summary: 'Run several servers on this machine, to try things out.' },
   { path: 'operator migrate-storage', summary: 'Move all state to PostgreSQL, or back.' },
   { path: 'operator snapshot restore', summary: 'Bring a snapshot into an empty storage.' },
   { path: 'policy test', summary: 'Run the tests of policies.' },

@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import type { JobSubmission, ParsedJob } from '@reeve/contract'
 import type { Positions } from '../../jobspec/index.ts'
 import { messageOf } from '../../kit/fault.ts'
 import type { Invocation } from '../command.ts'
 import { CommandFailure } from '../failure.ts'
-import { inputBytes } from '../input.ts'
+import { fileBytes } from '../input.ts'
 import { fileAccess } from './file-access.ts'
 
 /** A job as it was written, and as the API takes it. */
@@ -73,23 +72,15 @@ function shownPath(path: string): string {
 }
 
 async function readText(invocation: Invocation, path: string): Promise<string> {
-  const bytes =
-    path === '-' ? await inputBytes(invocation, FILE_BYTES_MAX) : await fileBytes(invocation, path)
-  if (bytes.length > FILE_BYTES_MAX) {
-    throw new CommandFailure(`${shownPath(path)} is too large for a job file.`)
-  }
+  const bytes = await fileBytes(invocation, path, {
+    bytesMax: FILE_BYTES_MAX,
+    unreadable: (thrown) => unreadable(path, thrown),
+    tooLong: () => new CommandFailure(`${path} is too large for a job file.`),
+  })
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     throw new CommandFailure(`${shownPath(path)} is not text in UTF-8: is it a job file?`)
-  }
-}
-
-async function fileBytes({ host }: Invocation, path: string): Promise<Uint8Array> {
-  try {
-    return await readFile(resolve(host.directory, path))
-  } catch (thrown) {
-    throw unreadable(path, thrown)
   }
 }
 

@@ -149,6 +149,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
         line: 'reeve job restart --batch-size 25% --reschedule web',
         says: 'replace a quarter at a time',
       },
+      { line: 'reeve job restart --batch-wait 30s web', says: 'time to warm up before the next' },
     ],
     args: [JOB],
     flags: [
@@ -156,7 +157,16 @@ export const jobChangeCommands: readonly CommandSpec[] = [
       { usage: '--task <NAME>', help: 'only this task', isRepeated: true },
       { usage: '--all-tasks', help: 'also tasks that have ended' },
       { usage: '--batch-size <COUNT>', help: 'allocations at a time, as 2 or 25% (default: 1)' },
+      {
+        usage: '--batch-wait <DURATION>',
+        help: 'how long between batches, as 30s; "ask" asks before each',
+      },
+      {
+        usage: '--on-error <WHAT>',
+        help: 'when one fails: "fail" ends it, "ask" asks (default: ask at a terminal, else fail)',
+      },
       { usage: '--reschedule', help: 'replace allocations, possibly on other nodes' },
+      { usage: '-y, --yes', help: 'do not ask between batches' },
     ],
     isRead: true,
     load: async () => (await import('./restart.ts')).runJobRestart,

@@ -1,4 +1,5 @@
-import type { ArgumentSpec, CommandSpec } from '../command.ts'
+import { SESSION_FLAGS } from '../alloc/commands.ts'
+import type { ArgumentSpec, CommandSpec, FlagSpec } from '../command.ts'
 import { jobChangeCommands } from './change-commands.ts'
 
 const JOB: ArgumentSpec = {
@@ -6,6 +7,11 @@ const JOB: ArgumentSpec = {
   help: 'the id of a job, or the beginning of one',
   completes: 'job',
 }
+
+const OF_TASKS: readonly FlagSpec[] = [
+  { usage: '--group <NAME>', help: 'only of this group' },
+  { usage: '--task <NAME>', help: 'only of this task' },
+]
 
 /** What only looks. */
 const jobReadCommands: readonly CommandSpec[] = [
@@ -120,6 +126,49 @@ const jobReadCommands: readonly CommandSpec[] = [
     ],
     isRead: true,
     load: async () => (await import('./history.ts')).runJobHistory,
+  },
+  {
+    path: 'job verdicts',
+    summary: 'List when policies denied a job, and who passed over them.',
+    examples: [
+      { line: 'reeve job verdicts web', says: 'the newest first, also of a job never let in' },
+      { line: 'reeve job verdicts --verbose web', says: 'with what the policies said' },
+    ],
+    args: [JOB],
+    flags: [{ usage: '-v, --verbose', help: 'also what each policy said' }],
+    isRead: true,
+    load: async () => (await import('./verdicts.ts')).runJobVerdicts,
+  },
+  {
+    path: 'job actions',
+    summary: 'List the named commands that the tasks of a job declare.',
+    examples: [{ line: 'reeve job actions web', says: 'what "reeve job action" can run' }],
+    args: [JOB],
+    flags: OF_TASKS,
+    isRead: true,
+    load: async () => (await import('./action.ts')).runJobActions,
+  },
+  {
+    path: 'job action',
+    summary: 'Run a named command of a job inside one of its allocations.',
+    details:
+      'Runs it in the allocation that was placed last, unless --alloc names one. The exit code is ' +
+      'that of the command.',
+    examples: [
+      { line: 'reeve job action web flush-cache', says: 'in one that runs' },
+      { line: 'reeve job action -it --alloc 8a7f web console', says: 'in a terminal' },
+    ],
+    args: [JOB, { usage: '<ACTION>', help: 'its name; "reeve job actions" lists them' }],
+    flags: [
+      {
+        usage: '--alloc <ALLOC>',
+        help: 'the allocation to run it in',
+        completes: 'allocation',
+      },
+      ...OF_TASKS,
+      ...SESSION_FLAGS,
+    ],
+    load: async () => (await import('./action.ts')).runJobAction,
   },
   {
     path: 'job inspect',

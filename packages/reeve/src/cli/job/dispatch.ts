@@ -1,9 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
-import { messageOf } from '../../kit/fault.ts'
 import type { Invocation } from '../command.ts'
 import { CommandFailure } from '../failure.ts'
-import { inputBytes } from '../input.ts'
+import { fileBytes } from '../input.ts'
 import { findJob } from './find-job.ts'
 import { finishSubmission } from './submitted.ts'
 
@@ -43,21 +40,12 @@ async function readPayload(
   path: string | undefined,
 ): Promise<Uint8Array | undefined> {
   if (path === undefined) return undefined
-  const bytes =
-    path === '-'
-      ? await inputBytes(invocation, PAYLOAD_BYTES_MAX)
-      : await fileBytes(invocation, path)
-  if (bytes.length <= PAYLOAD_BYTES_MAX) return bytes
-  throw new CommandFailure(
-    `The payload has ${bytes.length} bytes; a dispatch takes ${PAYLOAD_BYTES_MAX}.`,
-    { hint: 'Put it where the task can fetch it, and give its address with --meta.' },
-  )
+  return await fileBytes(invocation, path, { bytesMax: PAYLOAD_BYTES_MAX, tooLong: longPayload })
 }
 
-async function fileBytes({ host }: Invocation, path: string): Promise<Uint8Array> {
-  try {
-    return await readFile(resolve(host.directory, path))
-  } catch (thrown) {
-    throw new CommandFailure(`The payload ${path} cannot be read: ${messageOf(thrown)}.`)
-  }
+function longPayload(bytes: number): CommandFailure {
+  return new CommandFailure(
+    `The payload has ${bytes} bytes; a dispatch takes ${PAYLOAD_BYTES_MAX}.`,
+    { hint: 'Put it where the task can fetch it, and give its address with --meta.' },
+  )
 }

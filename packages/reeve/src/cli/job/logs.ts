@@ -129,19 +129,26 @@ async function copyAll(
 
 /** Outputs that a person could take for one another. */
 function placesIn(sources: readonly Source[]): number {
-  return new Set(sources.map(({ allocation, task }) => `${allocation.ID} ${task}`)).size
+  return new Set(sources.map(placeOf)).size
+}
+
+/** What the lines of a merged output begin with. */
+function placeOf({ allocation, task }: Source): string {
+  return `${shortId(allocation.ID)} ${task}`
 }
 
 interface Reading {
   readonly source: Source
-  /** Undefined reads all of it. */
-  readonly lines: number | undefined
+  /** Only the last lines. */
+  readonly lines?: number | undefined
+  /** Only the last bytes. */
+  readonly bytes?: number
 }
 
 async function readSource(
   { client, signal }: Invocation,
   { namespace }: Wish,
-  { source, lines }: Reading,
+  { source, lines, bytes }: Reading,
 ): Promise<Uint8Array> {
   const { allocation, task, type } = source
   const read = (fromEnd: number | undefined) => {
@@ -150,43 +157,67 @@ async function readSource(
     const params = { alloc_id: allocation.ID }
     return gatheredFrames(client.frames('streamLogs', { params, query, signal }))
   }
-  return lines === undefined ? await read(undefined) : await lastLines(lines, read)
+  return lines === undefined ? await read(bytes) : await lastLines(lines, read)
 }
 
-function prefixed(bytes: Uint8Array, { allocation, task }: Source): Uint8Array {
+function prefixed(bytes: Uint8Array, source: Source): Uint8Array {
   const text = new TextDecoder().decode(bytes)
   const lines = text.split('\n')
   if (lines.at(-1) === '') lines.pop()
-  const named = lines.map((line) => `${shortId(allocation.ID)} ${task}: ${line}\n`)
+  const named = lines.map((line) => `${placeOf(source)}: ${line}\n`)
   return new TextEncoder().encode(named.join(''))
 }
 
 /** New allocations are followed as they come, until the job has ended. */
 async function follow(invocation: Invocation, wish: Wish, chosen: Chosen): Promise<void> {
-  const { client, flags, host, signal } = invocation
-  const { sources, hidden } = chosen
-  const lines = flags.whole('tail')
-  const tails = lines === undefined ? [] : await tailLengths(invocation, wish, { sources, lines })
-  const from = lines === undefined ? {} : { origin: 'end', offset: Math.max(0, ...tails) }
-  const [type] = wish.types.length === 1 ? wish.types : []
+  const lines = invocation.flags.whole('tail')
+  const [only] = wish.types.length === 1 ? wish.types : []
+  if (lines === undefined) return await followMerged(invocation, wish, { chosen, type: only })
+  // Merged outputs of one task cannot be told apart: each has its own last lines.
+  const endings = new AbortController()
+  const signal = AbortSignal.any([invocation.signal, endings.signal])
+  await Promise.all(
+    wish.types.map(async (type) => {
+      const sources = chosen.sources.filter((source) => source.type === type)
+      const tail = await tailOf(invocation, wish, { sources, lines })
+      try {
+        await followMerged({ ...invocation, signal }, wish, { chosen, type, tail })
+      } catch (thrown) {
+        endings.abort()
+        throw thrown
+      }
+    }),
+  )
+}
+
+interface Following {
+  readonly chosen: Chosen
+  /** Both when undefined. */
+  readonly type: LogType | undefined
+  /** From the beginning when undefined. */
+  readonly tail?: Tail
+}
+
+async function followMerged(
+  invocation: Invocation,
+  wish: Wish,
+  { chosen, type, tail }: Following,
+): Promise<void> {
+  const { client, host, signal } = invocation
+  const from = tail === undefined ? {} : { origin: 'end', offset: tail.bytes }
+  const named = { namespace: wish.namespace, task: wish.task, type }
   const { data } = await client.open('streamJobLogs', {
     params: { job_id: wish.jobId },
-    query: {
-      namespace: wish.namespace,
-      task: wish.task,
-      type,
-      follow: true,
-      prefix: true,
-      ...from,
-    },
+    query: { ...named, follow: true, prefix: true, ...from },
     signal,
     timeoutMs: 0,
   })
   const shown = new JobLogLines({
-    isKeptPrefix: placesIn(sources) > 1,
+    isKeptPrefix: placesIn(chosen.sources) > 1,
+    skipped: tail?.skipped ?? new Map(),
     isShown: async (short) => {
       const all = await allocationsOf(invocation, wish)
-      return all.some(({ ID }) => shortId(ID) === short && !hidden.has(ID))
+      return all.some(({ ID }) => shortId(ID) === short && !chosen.hidden.has(ID))
     },
   })
   for await (const chunk of data) {
@@ -195,14 +226,31 @@ async function follow(invocation: Invocation, wish: Wish, chosen: Chosen): Promi
   }
 }
 
-async function tailLengths(
+/** One distance from the end for all outputs, and what lies before the last lines of each there. */
+interface Tail {
+  readonly bytes: number
+  readonly skipped: ReadonlyMap<string, number>
+}
+
+async function tailOf(
   invocation: Invocation,
   wish: Wish,
   { sources, lines }: { readonly sources: readonly Source[]; readonly lines: number },
-): Promise<readonly number[]> {
-  const lengths: number[] = []
-  for (const source of sources) {
-    lengths.push((await readSource(invocation, wish, { source, lines })).length)
-  }
-  return lengths
+): Promise<Tail> {
+  const read = (source: Source, wanted: Omit<Reading, 'source'>) =>
+    readSource(invocation, wish, { source, ...wanted })
+  const tails = await Promise.all(sources.map((source) => read(source, { lines })))
+  const bytes = Math.max(0, ...tails.map(({ length }) => length))
+  const skipped = sources.map(async (source, at) => {
+    const [all, last] = [await read(source, { bytes }), tails[at] ?? new Uint8Array()]
+    return [placeOf(source), linesIn(all) - linesIn(last)] as const
+  })
+  return { bytes, skipped: new Map(await Promise.all(skipped)) }
 }
+
+function linesIn(bytes: Uint8Array): number {
+  const isOpen = bytes.length > 0 && bytes.at(-1) !== NEWLINE
+  return bytes.filter((byte) => byte === NEWLINE).length + (isOpen ? 1 : 0)
+}
+
+const NEWLINE = 0x0a

@@ -1,5 +1,9 @@
+import { setTimeout } from 'node:timers/promises'
 import type { AllocationStub } from '@reeve/contract'
+import { parseDurationMs } from '../../kit/duration.ts'
+import { messageOf } from '../../kit/fault.ts'
 import type { Invocation } from '../command.ts'
+import { ask, canAsk } from '../confirm.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure, UsageError } from '../failure.ts'
 import { shortId } from '../output/table.ts'
@@ -9,12 +13,8 @@ import { findJob } from './find-job.ts'
 /** `job restart`: the tasks of a job anew, a few allocations at a time. */
 export async function runJobRestart(invocation: Invocation): Promise<number> {
   const { args, flags, output } = invocation
+  const pace = paceOf(invocation)
   const { ID, Namespace } = await findJob(invocation, args[0] ?? '')
-  if (flags.has('reschedule') && (flags.texts('task').length > 0 || flags.has('all-tasks'))) {
-    throw new UsageError(
-      '--reschedule replaces whole allocations: leave out --task and --all-tasks.',
-    )
-  }
   const running = await runningAllocations(invocation, { jobId: ID, namespace: Namespace })
   if (running.length === 0) {
     throw new CommandFailure(`Job "${ID}" has no running allocation to restart.`, {
@@ -25,13 +25,67 @@ export async function runJobRestart(invocation: Invocation): Promise<number> {
   const size = batchSize(flags.text('batch-size') ?? '1', running.length)
   const restarted: string[] = []
   for (let at = 0; at < running.length; at += size) {
+    if (at > 0) await waitBetween(invocation, pace)
     const batch = running.slice(at, at + size)
-    await Promise.all(batch.map((one) => restartOne(invocation, one)))
-    restarted.push(...batch.map((one) => one.ID))
+    const ends = await Promise.allSettled(batch.map((one) => restartOne(invocation, one)))
+    restarted.push(...batch.filter((_, i) => ends[i]?.status === 'fulfilled').map((one) => one.ID))
     output.say(`${restarted.length} of ${counted(running.length, 'allocation')} restarted.`)
+    const failures = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []))
+    await goOnAfter(invocation, pace, { failures, isLast: at + size >= running.length })
   }
   if (output.isForMachines) output.show({ JobID: ID, Restarted: restarted }, () => '')
-  return EXIT_CODES.ok
+  return restarted.length === running.length ? EXIT_CODES.ok : EXIT_CODES.failed
+}
+
+/** What happens between batches. */
+interface Pace {
+  /** `ask` leaves it to a person when the next one begins. */
+  readonly wait: number | 'ask'
+  readonly onError: 'ask' | 'fail'
+}
+
+/** Before anything is asked of the server: what makes no sense must not restart a first batch. */
+function paceOf(invocation: Invocation): Pace {
+  const { flags } = invocation
+  if (flags.has('reschedule') && (flags.texts('task').length > 0 || flags.has('all-tasks'))) {
+    throw new UsageError(
+      '--reschedule replaces whole allocations: leave out --task and --all-tasks.',
+    )
+  }
+  const isAlone = !canAsk(invocation)
+  const text = flags.text('batch-wait') ?? '0s'
+  const wait = text === 'ask' ? text : parseDurationMs(text)
+  if (wait === undefined || (wait !== 'ask' && wait < 0)) {
+    throw new UsageError(`--batch-wait is a duration such as 30s, or "ask", not "${text}".`)
+  }
+  const onError = flags.oneOf('on-error', ['ask', 'fail']) ?? (isAlone ? 'fail' : 'ask')
+  if (isAlone && (onError === 'ask' || (wait === 'ask' && !flags.has('yes')))) {
+    throw new UsageError('there is nobody to ask: give a duration, and --on-error fail.')
+  }
+  return { wait, onError }
+}
+
+async function waitBetween(invocation: Invocation, { wait }: Pace): Promise<void> {
+  const { flags, signal } = invocation
+  if (wait !== 'ask') return await setTimeout(wait, undefined, { signal })
+  if (flags.has('yes') || (await ask(invocation, 'Go on with the next ones?'))) return
+  throw new CommandFailure('The other ones were left alone.')
+}
+
+interface BatchEnd {
+  readonly failures: readonly unknown[]
+  readonly isLast: boolean
+}
+
+/** The first failure is thrown unless a person wants to go on without those that failed. */
+async function goOnAfter(invocation: Invocation, pace: Pace, end: BatchEnd): Promise<void> {
+  const { failures } = end
+  if (failures.length === 0) return
+  const told = failures.find((failure) => failure instanceof CommandFailure)
+  if (told === undefined || pace.onError === 'fail') throw told ?? failures[0]
+  for (const failure of failures) invocation.output.note(messageOf(failure))
+  if (end.isLast || (await ask(invocation, 'Go on with the other ones?'))) return
+  throw new CommandFailure('The other ones were left alone.')
 }
 
 async function runningAllocations(

@@ -15,7 +15,7 @@ export async function runLogin(invocation: Invocation): Promise<number> {
   const [given] = isPiped ? args.slice(0, -1) : args
   const address = given === undefined ? settings.address : addressOf(given)
   const token = await tokenOf(invocation, { isPiped, address })
-  const who = await whoIs(createClient({ address, token, fetch }))
+  const who = await whoIs(createClient({ address, token, ...invocation.ways }))
   const saved = await readLogin(host.environment)
   const tokens = { ...saved?.tokens, [address]: token }
   const file = await writeLogin(host.environment, { address, tokens })

@@ -1,11 +1,17 @@
+import { plainPaint } from '../output/style.ts'
 import { shortId } from '../output/table.ts'
-import { healthWord, type RolloutState } from './rollout-state.ts'
+import { metricsText } from '../plan/metrics-text.ts'
+import { healthWord, unplacedGroups, type RolloutState } from './rollout-state.ts'
+
+/** What those say who wait for room. */
+export const WAITS = 'Waiting for room. Ctrl-C ends the waiting and leaves the job as it is.'
 
 /** What a pipe is told: one line for each thing that is different from the last time. */
 export class RolloutLines {
   readonly #said = new Map<string, string>()
 
-  linesFor({ evaluation, deployment, allocations }: RolloutState): readonly string[] {
+  linesFor(state: RolloutState): readonly string[] {
+    const { evaluation, deployment, allocations } = state
     const lines: string[] = []
     const say = (key: string, line: string): void => {
       if (this.#said.get(key) === line) return
@@ -14,6 +20,8 @@ export class RolloutLines {
     }
     if (evaluation !== undefined)
       say('evaluation', `Evaluation ${shortId(evaluation.ID)} is ${evaluation.Status}.`)
+    for (const [name, metrics] of unplacedGroups(state))
+      say(`room ${name}`, `${metricsText(name, metrics, plainPaint)}\n${WAITS}`)
     if (deployment !== undefined) {
       const { ID, Status, StatusDescription } = deployment
       const why = StatusDescription === '' ? '' : `: ${StatusDescription.replace(/\.$/, '')}`

@@ -6,6 +6,16 @@ export interface RolloutState {
   readonly evaluation: Evaluation | undefined
   readonly deployment: Deployment | undefined
   readonly allocations: readonly AllocationStub[]
+  /** It is watched until what had no place has one. */
+  readonly waitsForRoom?: boolean
+}
+
+/** What had no place, by group, until something is placed after all. */
+export function unplacedGroups(state: RolloutState) {
+  const { evaluation, allocations, waitsForRoom = false } = state
+  if (!waitsForRoom || evaluation === undefined) return []
+  const isPlaced = allocations.some(({ CreateIndex }) => CreateIndex > evaluation.ModifyIndex)
+  return isPlaced ? [] : Object.entries(evaluation.FailedTGAllocs ?? {})
 }
 
 /** Whether a deployment will not change any more. */

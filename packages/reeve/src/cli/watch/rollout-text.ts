@@ -2,7 +2,9 @@ import type { AllocationStub, Deployment } from '@reeve/contract'
 import type { Paint } from '../output/style.ts'
 import { shortId, table } from '../output/table.ts'
 import { toneOf } from '../output/tone.ts'
-import { healthWord, type RolloutState } from './rollout-state.ts'
+import { metricsText } from '../plan/metrics-text.ts'
+import { WAITS } from './rollout-lines.ts'
+import { healthWord, unplacedGroups, type RolloutState } from './rollout-state.ts'
 
 /** Allocations that a screen shows; the newest are the ones that move. */
 const SHOWN_MAX = 20
@@ -14,10 +16,16 @@ export function rolloutText(state: RolloutState, paint: Paint): string {
     evaluation === undefined
       ? ''
       : `Evaluation ${shortId(evaluation.ID)}  ${word(evaluation.Status, paint)}\n`,
+    waitingText(state, paint),
     deployment === undefined ? '' : deploymentText(deployment, paint),
     allocations.length === 0 ? '' : `\n${allocationText(allocations, paint)}`,
   ]
   return parts.join('')
+}
+
+function waitingText(state: RolloutState, paint: Paint): string {
+  const groups = unplacedGroups(state).map(([name, metrics]) => metricsText(name, metrics, paint))
+  return groups.length === 0 ? '' : `${groups.join('\n')}\n${paint('warning', WAITS)}\n`
 }
 
 function word(status: string, paint: Paint): string {

@@ -6,7 +6,13 @@ import { nextCommand } from '../plan/next-command.ts'
 import { shortId } from '../output/table.ts'
 import { RolloutLines } from './rollout-lines.ts'
 import { rolloutText } from './rollout-text.ts'
-import { hasEnded, lastMessage, waitsForPromotion, type RolloutState } from './rollout-state.ts'
+import {
+  hasEnded,
+  lastMessage,
+  unplacedGroups,
+  waitsForPromotion,
+  type RolloutState,
+} from './rollout-state.ts'
 import { Screen } from './screen.ts'
 
 export interface Rollout {
@@ -57,7 +63,9 @@ class RolloutWatch {
     this.#rollout = rollout
     this.#screen = invocation.output.isLive ? new Screen(invocation.host) : undefined
     const { jobId } = rollout
-    this.state = { jobId, evaluation: undefined, deployment: undefined, allocations: [] }
+    const waitsForRoom = invocation.flags.has('wait-for-capacity')
+    const unknown = { evaluation: undefined, deployment: undefined, allocations: [] }
+    this.state = { jobId, ...unknown, waitsForRoom }
   }
 
   async run(): Promise<number> {
@@ -65,8 +73,7 @@ class RolloutWatch {
     const evaluation = evalId === '' ? undefined : await this.#watchEvaluation(evalId)
     if (evaluation?.Status === 'failed') return this.#endFailedEvaluation(evaluation)
     const failed = Object.entries(evaluation?.FailedTGAllocs ?? {})
-    const { flags } = this.#invocation
-    if (evaluation !== undefined && failed.length > 0 && !flags.has('wait-for-capacity')) {
+    if (evaluation !== undefined && failed.length > 0 && this.state.waitsForRoom !== true) {
       await this.#readAllocations(evaluation)
       return this.#endUnplaced(evaluation)
     }
@@ -112,11 +119,12 @@ class RolloutWatch {
   }
 
   /** Jobs without a deployment: until every allocation has begun, or could not. */
-  async #watchPlaced({ ID }: Evaluation): Promise<number> {
+  async #watchPlaced(evaluation: Evaluation): Promise<number> {
     const { client, signal } = this.#invocation
+    const evaluations = await this.#placingEvaluations(evaluation)
     const answers = client.blocking('listJobAllocations', { ...this.#ofJob(), signal })
     for await (const { data } of answers) {
-      const placed = data.filter(({ EvalID }) => EvalID === ID)
+      const placed = data.filter(({ EvalID }) => evaluations.has(EvalID))
       this.#update({ allocations: placed })
       if (!placed.some(isBeginning)) break
     }
@@ -124,6 +132,22 @@ class RolloutWatch {
     const failed = this.state.allocations.filter(({ ClientStatus }) => ClientStatus === 'failed')
     this.#tellFailed(failed)
     return failed.length === 0 ? EXIT_CODES.ok : EXIT_CODES.failed
+  }
+
+  /** The evaluation itself; of what waits for room, all until nothing waits any more. */
+  async #placingEvaluations({ ID, CreateIndex }: Evaluation): Promise<ReadonlySet<string>> {
+    if (unplacedGroups(this.state).length === 0) return new Set([ID])
+    const { client, signal } = this.#invocation
+    for await (const { data } of client.blocking('listJobEvaluations', {
+      ...this.#ofJob(),
+      signal,
+    })) {
+      const later = data.filter((one) => one.CreateIndex >= CreateIndex)
+      if (!later.some(({ Status }) => Status === 'blocked' || Status === 'pending')) {
+        return new Set(later.map((one) => one.ID))
+      }
+    }
+    throw new Error('a blocking query ends only by its signal')
   }
 
   /** The one that the evaluation made or went on with; a superseded evaluation does not name it. */

@@ -10,7 +10,7 @@ export async function runPolicySetUpload(invocation: Invocation): Promise<number
   const { client, output } = invocation
   const [name = '', file = ''] = invocation.args
   const { id, attributes } = await findPolicySet(invocation, name)
-  const archive = await fileBytes(invocation, file, v2.POLICY_SET_ARCHIVE_BYTES_MAX)
+  const archive = await fileBytes(invocation, file, { bytesMax: v2.POLICY_SET_ARCHIVE_BYTES_MAX })
   const { data: made } = await client.v2.createPolicySetVersion({ params: { policy_set_id: id } })
   const params = { policy_set_version_id: made.data.id }
   await client.v2.uploadPolicySetVersion({ params, body: archive })

@@ -15,7 +15,7 @@ import { showPolicy } from './policy.ts'
 export async function runPolicyCreate(invocation: Invocation): Promise<number> {
   const { args, client, flags } = invocation
   const [file = ''] = args
-  const code = await fileBytes(invocation, file, v2.POLICY_UPLOAD_BYTES_MAX)
+  const code = await fileBytes(invocation, file, { bytesMax: v2.POLICY_UPLOAD_BYTES_MAX })
   const kind = flags.oneOf('kind', v2.POLICY_KINDS) ?? kindOf(file)
   const name = flags.text('name') ?? basename(file, extname(file))
   if (name === '-') throw new UsageError('Code from standard input needs --name.')
@@ -66,7 +66,7 @@ export async function runPolicyUpload(invocation: Invocation): Promise<number> {
   await client.v2.uploadPolicy({
     params: { policy_id: id },
     query: { validate: flags.has('strict') ? 'strict' : undefined },
-    body: await fileBytes(invocation, file, v2.POLICY_UPLOAD_BYTES_MAX),
+    body: await fileBytes(invocation, file, { bytesMax: v2.POLICY_UPLOAD_BYTES_MAX }),
   })
   return await showPolicy(invocation, id)
 }

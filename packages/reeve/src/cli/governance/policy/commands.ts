@@ -20,6 +20,11 @@ const SETTINGS: readonly FlagSpec[] = [
 
 const TRIAL: readonly FlagSpec[] = [
   { usage: '--code <FILE>', help: 'code to ask in place of the stored one', completes: 'file' },
+  {
+    usage: '--param <KEY=VALUE>',
+    help: 'a parameter, as "reeve policy-set param" would set it',
+    isRepeated: true,
+  },
   ORGANIZATION_FLAG,
 ]
 
@@ -94,8 +99,22 @@ export const policyCommands: readonly CommandSpec[] = [
     summary: 'Write the code of a policy to standard output, byte for byte.',
     examples: [{ line: 'reeve policy download limits > limits.native', says: 'into a file' }],
     args: [POLICY],
-    flags: [ORGANIZATION_FLAG],
+    flags: [
+      { usage: '--version <ID>', help: 'an earlier upload; "reeve policy versions" lists them' },
+      ORGANIZATION_FLAG,
+    ],
     load: async () => (await import('./policy.ts')).runPolicyDownload,
+  },
+  {
+    path: 'policy versions',
+    summary: 'List the uploads of a policy that are kept, the newest first.',
+    examples: [
+      { line: 'reeve policy versions limits', says: 'when each was uploaded, and by whom' },
+    ],
+    args: [POLICY],
+    flags: [ORGANIZATION_FLAG],
+    isRead: true,
+    load: async () => (await import('./policy.ts')).runPolicyVersions,
   },
   {
     path: 'policy delete',
@@ -112,6 +131,7 @@ export const policyCommands: readonly CommandSpec[] = [
     examples: [
       { line: 'reeve policy try limits job.json', says: 'as it is stored' },
       { line: 'reeve policy try limits job.json --code new.native', says: 'with other code' },
+      { line: 'reeve policy try limits job.json --param most=3', says: 'with a parameter' },
     ],
     args: [POLICY, { usage: '<INPUT>', help: 'JSON; "-" reads standard input', completes: 'file' }],
     flags: TRIAL,

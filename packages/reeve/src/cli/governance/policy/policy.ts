@@ -3,6 +3,8 @@ import { v2 } from '@reeve/contract'
 import type { Invocation } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
 import { knownFields, sections } from '../../output/known-fields.ts'
+import { table } from '../../output/table.ts'
+import { agoFromIso } from '../../output/time.ts'
 import { findPolicy } from '../find.ts'
 import { organizationOf } from '../organization.ts'
 import { showList } from '../texts.ts'
@@ -78,10 +80,33 @@ function diagnosticsText({ diagnostics }: Policy['attributes']): string {
 }
 
 export async function runPolicyDownload(invocation: Invocation): Promise<number> {
-  const { client, host } = invocation
+  const { client, flags, host } = invocation
   const { id } = await findPolicy(invocation, invocation.args[0] ?? '')
-  const { data } = await client.v2.downloadPolicy({ params: { policy_id: id } })
+  const query = { version: flags.text('version') }
+  const { data } = await client.v2.downloadPolicy({ params: { policy_id: id }, query })
   // Only an answer to a conditional request has no body, and this is none.
   if (data !== undefined) await host.outBytes(data)
   return EXIT_CODES.ok
 }
+
+export async function runPolicyVersions(invocation: Invocation): Promise<number> {
+  const { client, host, output } = invocation
+  const { id, attributes } = await findPolicy(invocation, invocation.args[0] ?? '')
+  const { data } = await client.v2.listPolicyVersions({ params: { policy_id: id } })
+  const rows = data.data.map((version) => [
+    version.id,
+    agoFromIso(version.attributes['created-at'], host.nowMs()),
+    version.relationships['created-by'].data?.id ?? '',
+    String(version.attributes['code-size']),
+    version.attributes['code-sha256'].slice(0, SHOWN_DIGITS),
+  ])
+  output.show(data.data, () =>
+    rows.length === 0
+      ? `Policy "${attributes.name}" has no code yet: "reeve policy upload" brings some.`
+      : table(['Version', 'Uploaded', 'By', 'Bytes', 'SHA-256'], rows),
+  )
+  return EXIT_CODES.ok
+}
+
+/** Enough to tell uploads apart. */
+const SHOWN_DIGITS = 12

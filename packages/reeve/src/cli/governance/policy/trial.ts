@@ -16,7 +16,7 @@ export async function runPolicyTry(invocation: Invocation): Promise<number> {
   const input = await fileJson(invocation, file, v2.PLAN_UPLOAD_BYTES_MAX)
   const { data } = await client.v2.tryPolicy({
     params: { policy_id: id },
-    body: resource('policy-trials', { input, ...(await codeOf(invocation)) }),
+    body: resource('policy-trials', { input, ...(await changesOf(invocation)) }),
   })
   const { status, findings, diagnostics, warnings } = data.data.attributes
   output.show(data, () =>
@@ -34,7 +34,7 @@ export async function runPolicyTry(invocation: Invocation): Promise<number> {
 export async function runPolicyReplay(invocation: Invocation): Promise<number> {
   const { client, flags, output } = invocation
   const { id } = await findPolicy(invocation, invocation.args[0] ?? '')
-  const attributes = { ...given({ limit: flags.whole('limit') }), ...(await codeOf(invocation)) }
+  const attributes = { ...given({ limit: flags.whole('limit') }), ...(await changesOf(invocation)) }
   const { data } = await client.v2.replayPolicy({
     params: { policy_id: id },
     body: resource('policy-replays', attributes),
@@ -55,9 +55,28 @@ export async function runPolicyReplay(invocation: Invocation): Promise<number> {
   return EXIT_CODES.ok
 }
 
-async function codeOf(invocation: Invocation): Promise<{ readonly code?: string }> {
+/** What differs from the policy as it is stored. */
+async function changesOf(invocation: Invocation) {
+  const pairs = Object.entries(invocation.flags.pairs('param'))
+  const params = Object.fromEntries(pairs.map(([key, text]) => [key, parameterOf(text)]))
+  return given({
+    code: await codeOf(invocation),
+    params: pairs.length === 0 ? undefined : params,
+  })
+}
+
+/** Reference §4.7: a value that reads as JSON is given to policies as that, another one as text. */
+function parameterOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+async function codeOf(invocation: Invocation): Promise<string | undefined> {
   const file = invocation.flags.text('code')
-  if (file === undefined) return {}
-  const bytes = await fileBytes(invocation, file, v2.POLICY_UPLOAD_BYTES_MAX)
-  return { code: new TextDecoder().decode(bytes) }
+  if (file === undefined) return undefined
+  const bytes = await fileBytes(invocation, file, { bytesMax: v2.POLICY_UPLOAD_BYTES_MAX })
+  return new TextDecoder().decode(bytes)
 }

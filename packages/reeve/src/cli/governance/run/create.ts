@@ -22,7 +22,7 @@ const MOVING: readonly v2.RunStatus[] = [
 export async function runRunCreate(invocation: Invocation): Promise<number> {
   const { client, flags, output } = invocation
   const [name = '', file = ''] = invocation.args
-  const plan = await fileBytes(invocation, file, v2.PLAN_UPLOAD_BYTES_MAX)
+  const plan = await fileBytes(invocation, file, { bytesMax: v2.PLAN_UPLOAD_BYTES_MAX })
   const { id } = await findWorkspace(invocation, name)
   const attributes = given({
     message: flags.text('message'),

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text as readText } from 'node:stream/consumers'
+import { test, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { COMMANDS } from '../../src/cli/commands.ts'
+import { temporaryDirectory } from '../build/temporary-directory.ts'
+import { until } from '../build/until.ts'
+import { startProgram } from '../e2e/program-process.ts'
+import { accessStory, bootstrapStory, ROOT_SECRET } from './every-command/access.ts'
+import { clusterStory, placesStory } from './every-command/cluster.ts'
+import { governanceStory } from './every-command/governance.ts'
+import { jobStory, launchStory } from './every-command/jobs.ts'
+import type { Row, Story } from './every-command/story.ts'
+
+/** As people have it on their path. */
+const PROGRAM = fileURLToPath(new URL('../../../../bin/reeve', import.meta.url))
+
+/** One line after the other; the lists of a line beside each other, so two programs run at a time. */
+const ACTS: readonly (readonly (readonly Story[])[])[] = [
+  [[bootstrapStory]],
+  [[jobStory, launchStory], [governanceStory]],
+  [[clusterStory], [placesStory, accessStory]],
+]
+const ROWS = ACTS.flat(2).flatMap(({ rows }) => rows)
+
+interface Place {
+  readonly directory: string
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** How a program ended and what it wrote. */
+interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+test('every command does what it says, as a program', { timeout: 600_000 }, async (t) => {
+  const directory = await temporaryDirectory(t)
+  const flags = ['--acl', '--node-name', 'one']
+  const { address } = await startProgram(t, join(directory, 'data'), flags)
+  const environment = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: directory,
+    REEVE_ADDR: address,
+    REEVE_TOKEN: ROOT_SECRET,
+  }
+  for (const act of ACTS)
+    await Promise.all(
+      act.map(async (stories) => {
+        for (const story of stories) await tellStory(t, story, { directory, environment })
+      }),
+    )
+})
+
+async function tellStory(t: TestContext, story: Story, place: Place): Promise<void> {
+  for (const [name, content] of Object.entries(story.files ?? {}))
+    await writeFile(join(place.directory, name), content)
+  const kept = new Map<string, string>()
+  await t.test(story.name, async (inner) => {
+    for (const row of story.rows)
+      await inner.test(`reeve ${wordsOf(row).join(' ')}`, async () => {
+        const words = wordsOf(row).map((word) => filledIn(word, kept))
+        const look = async () => await run(words, row, place)
+        const isAsWanted = ({ out }: Ended) => row.says === undefined || row.says.test(out)
+        const ended =
+          row.isAwaited === true
+            ? await until(words.join(' '), async () => {
+                const found = await look()
+                return isAsWanted(found) ? found : undefined
+              })
+            : await look()
+        check(row, ended)
+        for (const [name, pattern] of Object.entries(row.keeps ?? {})) {
+          const [, value] = pattern.exec(ended.out + ended.err) ?? []
+          assert.ok(value !== undefined, `no ${name} in: ${ended.out}${ended.err}`)
+          kept.set(name, value)
+        }
+      })
+  })
+}
+
+function wordsOf({ line }: Row): readonly string[] {
+  return typeof line === 'string' ? line.split(' ') : line
+}
+
+function filledIn(word: string, kept: ReadonlyMap<string, string>): string {
+  return word.replace(/^\{(\w+)\}$/, (_whole, name: string) => {
+    const value = kept.get(name)
+    assert.ok(value !== undefined, `no earlier row kept {${name}}`)
+    return value
+  })
+}
+
+function check({ says, warns, code = 0 }: Row, ended: Ended): void {
+  const written = `${ended.out}\n---\n${ended.err}`
+  assert.equal(ended.code, code, written)
+  if (says !== undefined) assert.match(ended.out, says, written)
+  if (warns === undefined) assert.equal(ended.err, '', written)
+  else assert.match(ended.err, warns, written)
+}
+
+async function run(words: readonly string[], row: Row, place: Place): Promise<Ended> {
+  const env = { ...place.environment, ...row.environment }
+  const child = spawn(PROGRAM, words, { cwd: place.directory, env, stdio: 'pipe' })
+  child.stdin.on('error', () => undefined).end(row.input ?? '')
+  let seen = ''
+  let isLeft = false
+  child.stdout.on('data', (chunk: Buffer) => {
+    seen += chunk.toString('utf8')
+    if (isLeft || row.leavesAt?.test(seen) !== true) return
+    // Once: a second one ends it at once.
+    isLeft = true
+    child.kill('SIGINT')
+  })
+  const [out, err, [code]] = await Promise.all([
+    readText(child.stdout),
+    readText(child.stderr),
+    once(child, 'close'),
+  ])
+  return { code, out, err }
+}
+
+test('every command is in a row', () => {
+  const begun = (path: string) =>
+    ROWS.some((row) => `${wordsOf(row).join(' ')} `.startsWith(`${path} `))
+  const missing = COMMANDS.map(({ path }) => path).filter((path) => !begun(path))
+  assert.deepEqual(missing, [])
+})
+
+test('every row says what comes of it', () => {
+  const silent = ROWS.filter(
+    ({ says, warns, leavesAt }) => (says ?? warns ?? leavesAt) === undefined,
+  )
+  assert.deepEqual(silent.map(wordsOf), [])
+})

@@ -1,0 +1,100 @@
+import { aJobText } from '../../build/job-text.ts'
+import type { Story } from './story.ts'
+
+const SERVED = aJobText({
+  id: 'served',
+  group:
+    'network {\n port "http" {}\n}\nservice {\n name = "served"\n port = "http"\n provider = "service"\n}',
+})
+
+/** The whole cluster: nothing else may run beside it. */
+export const clusterStory: Story = {
+  name: 'the cluster',
+  files: { 'served.hcl': SERVED },
+  rows: [
+    { line: 'job run served.hcl', says: /is successful/, warns: /no shutdown_delay is set/ },
+    { line: 'service list', isAwaited: true, says: /^Name +Namespace +Tags\nserved +default\n$/ },
+    {
+      line: ['service', 'info', '-t', '{{ (index . 0).ID }} {{ (index . 0).Address }}', 'served'],
+      says: /^\S+ 127\.0\.0\.1\n$/,
+      keeps: { instance: /^(\S+) / },
+    },
+    { line: 'service delete served {instance}', says: /is no longer registered\.\n$/ },
+    { line: 'search serve', says: /\njobs +served\n/ },
+    { line: 'top', says: /Nodes[^]*one/ },
+    { line: 'event stream', leavesAt: /"Topic":"Job"/, code: 130 },
+    { line: 'ui', says: /^http:\S+\/ui\/sign-in\?ott=/, warns: /^It signs in once/ },
+    {
+      line: 'audit list --action registerJob',
+      says: /^Time +Who[^]* registerJob +served +default +200/,
+    },
+    {
+      line: 'doctor',
+      says: /The server of the agent at http\S+ says: ok\n[^]*1 node of 1 can take work/,
+    },
+    { line: 'server members', says: /\n\S+ +127\.0\.0\.1:\d+ +alive +leader / },
+    { line: 'operator snapshot save all.snapshot', says: /^Saved the state at index \d+ / },
+    { line: 'operator snapshot inspect all.snapshot', says: /\njobs +\d+\n/ },
+    { line: 'operator scheduler set-config --pause-eval-broker true', says: /./ },
+    {
+      line: 'operator scheduler get-config',
+      says: /^Algorithm += binpack\n[^]*\nEvaluation broker += paused\n/,
+    },
+    {
+      line: ['eval', 'delete', '--filter', 'JobID == "served"'],
+      says: /^Deleted \d+ evaluations?\.\n$/,
+    },
+    { line: 'operator scheduler set-config --pause-eval-broker false', says: /./ },
+    { line: 'system reconcile summaries', says: /counted again\.\n$/ },
+    { line: 'system gc', says: /^Everything that has ended is being removed/ },
+    { line: 'node status one', says: /\nName += one\n[^]*\nraw_exec +healthy/ },
+    {
+      line: 'node eligibility --disable one',
+      says: /\(one\) is ineligible: it takes no new allocations/,
+    },
+    {
+      line: 'node drain --enable --deadline 20s one',
+      says: /The drain of node \w{8} \(one\) is complete\.\n$/,
+    },
+    {
+      line: 'node drain --disable one',
+      says: /\(one\) is no longer draining and takes new allocations/,
+    },
+    { line: 'job stop --purge served', says: /forgotten/ },
+    { line: 'node purge one', says: /\(one\) is forgotten/, warns: /^Its agent still runs/ },
+  ],
+}
+
+export const placesStory: Story = {
+  name: 'namespaces, node pools, variables',
+  rows: [
+    { line: 'namespace apply --description Ours prod', says: /^Namespace "prod" is stored\.\n$/ },
+    { line: 'namespace list', says: /\nprod +Ours\n/ },
+    { line: 'namespace status prod', says: /^Name += prod\nDescription += Ours\n/ },
+    { line: 'namespace inspect prod', says: /"Name": "prod"/ },
+    { line: 'namespace delete prod', says: /^Namespace "prod" is gone\.\n$/ },
+    {
+      line: 'node pool apply -',
+      input: 'node_pool "gpu" {\n  description = "Cards"\n}\n',
+      says: /"gpu" is stored/,
+    },
+    { line: 'node pool list', says: /\ngpu +Cards\n/ },
+    { line: 'node pool info gpu', says: /^Name += gpu\nDescription += Cards\n/ },
+    { line: 'node pool nodes gpu', says: /^The pool has no nodes\.\n$/ },
+    { line: 'node pool jobs gpu', says: /^No job names the pool\.\n$/ },
+    { line: 'node pool delete gpu', says: /^Node pool "gpu" is gone\.\n$/ },
+    {
+      line: 'var put apps/db user=web password=@-',
+      input: 'hush',
+      says: /^Variable "apps\/db" is stored/,
+    },
+    { line: 'var get --item password apps/db', says: /^hush\n$/ },
+    {
+      line: 'var put --check-index 1 apps/db user=x',
+      code: 7,
+      warns: /was changed meanwhile[^]*reeve var get/,
+    },
+    { line: 'var list apps', says: /^Path +Changed[^]*\napps\/db +/ },
+    { line: 'var purge apps/db', says: /^Variable "apps\/db" is gone\.\n$/ },
+  ],
+}
