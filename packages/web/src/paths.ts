@@ -20,6 +20,7 @@ export const JOB_TABS = [
   'deployments',
   'allocations',
   'evaluations',
+  'verdicts',
   'logs',
   'explain',
 ] as const
@@ -30,6 +31,9 @@ export type AllocationTab = (typeof ALLOCATION_TABS)[number]
 
 export const NODE_TABS = ['overview', 'allocations', 'attributes'] as const
 export type NodeTab = (typeof NODE_TABS)[number]
+
+export const NODE_POOL_TABS = ['nodes', 'jobs'] as const
+export type NodePoolTab = (typeof NODE_POOL_TABS)[number]
 
 /** What a node has and allocations take: the topology is drawn by one of them. */
 export const DIMENSIONS = ['memory', 'cpu'] as const
@@ -53,6 +57,8 @@ export const ORGANIZATION_TABS = [
   'policy-sets',
   'teams',
   'members',
+  'tokens',
+  'tag-keys',
   'audit',
   'settings',
 ] as const
@@ -95,6 +101,9 @@ export const paths = {
   nodes: () => address(['nodes']),
   node: (id: string, tab: NodeTab = 'overview') =>
     address(['nodes', id, ...(tab === 'overview' ? [] : [tab])]),
+  nodePools: () => address(['node-pools']),
+  nodePool: (name: string, tab: NodePoolTab = 'nodes') =>
+    address(['node-pools', name], { tab: tab === 'nodes' ? undefined : tab }),
   topology: (by: Dimension = 'memory') =>
     address(['topology'], { by: by === 'memory' ? undefined : by }),
   deployments: (query: Listed = {}) => address(['deployments'], listed(query)),
@@ -105,6 +114,8 @@ export const paths = {
   services: (query: Listed = {}) => address(['services'], listed(query)),
   service: ({ namespace, id }: JobName) => address(['services', id], { namespace }),
   variables: (query: Listed = {}) => address(['variables'], listed(query)),
+  variable: ({ namespace, id }: JobName) => address(['variables', id], { namespace }),
+  newVariable: (query: Listed = {}) => address(['new-variable'], listed(query)),
   namespaces: () => address(['namespaces']),
   tokens: () => address(['access', 'tokens']),
   token: (accessor: string) => address(['access', 'tokens', accessor]),

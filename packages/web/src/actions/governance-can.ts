@@ -16,6 +16,8 @@ function may<Name extends string>(thing: Judged<Name>, permission: Name, who: st
 const OWNERS = 'it takes the owners team or the organization token'
 const POLICY_MANAGERS = 'it takes the owners team or a team with Manage policies'
 
+const POLICY_READERS = 'it takes the owners team, or a team with Manage policies or Read policies'
+
 type OrganizationCan = (organization: Attributes<v2.Organization>) => Verdict
 
 /** What may be done in an organization; reference §4.1. */
@@ -33,6 +35,15 @@ export const organizationCan = {
     may(organization, 'can-manage-users', 'it takes a team with Manage membership'),
   /** Spec G: Policies, Create policy. */
   updatePolicies: (organization) => may(organization, 'can-update-policies', POLICY_MANAGERS),
+  /** Reference §3.5. */
+  readPolicies: (organization) => may(organization, 'can-read-policies', POLICY_READERS),
+  /** Reference §4.9: who may change the organization reads who wrote what. */
+  readAudit: (organization) => may(organization, 'can-update', OWNERS),
+  /** Reference §4.3. */
+  manageTokens: (organization) => may(organization, 'can-update-api-token', OWNERS),
+  /** Reference §2.4: reserved tag keys. */
+  manageTagKeys: (organization) =>
+    may(organization, 'can-manage-tags', 'it takes the owners team or a team with Manage projects'),
 } as const satisfies Record<string, OrganizationCan>
 
 type ProjectCan = (project: Attributes<v2.Project>) => Verdict
@@ -52,11 +63,15 @@ export const projectCan = {
   /** Spec G: Projects, Move workspaces. */
   moveWorkspaces: (project) => may(project, 'can-move-workspace', PROJECT_MANAGERS),
   createWorkspace: (project) => may(project, 'can-create-workspace', PROJECT_MANAGERS),
+  /** Reference §4.5: to take a tag away is to change the project. */
+  removeTags: (project) => may(project, 'can-update', `to take a tag away, ${PROJECT_MANAGERS}`),
+  readTeams: (project) => may(project, 'can-read-teams', PROJECT_MANAGERS),
   manageTeams: (project) => may(project, 'can-manage-teams', PROJECT_MANAGERS),
 } as const satisfies Record<string, ProjectCan>
 
 type WorkspaceCan = (workspace: Attributes<v2.Workspace>) => Verdict
 const WORKSPACE_MANAGERS = 'it takes access to the workspace or its project'
+const WORKSPACE_ADMINS = 'it takes Admin access to the workspace'
 
 /** What may be done with a workspace; reference §4.6. */
 export const workspaceCan = {
@@ -75,9 +90,14 @@ export const workspaceCan = {
   forceUnlock: (workspace) =>
     firstReason(
       !workspace.attributes.locked && 'The workspace is not locked.',
-      may(workspace, 'can-force-unlock', 'it takes Admin access to the workspace'),
+      may(workspace, 'can-force-unlock', WORKSPACE_ADMINS),
     ),
   manageTags: (workspace) => may(workspace, 'can-manage-tags', WORKSPACE_MANAGERS),
+  /** Reference §4.6: to take a tag away takes Admin access, which `can-force-unlock` alone tells. */
+  removeTags: (workspace) =>
+    may(workspace, 'can-force-unlock', `to take a tag away, ${WORKSPACE_ADMINS}`),
+  /** Reference §4.4: the same holds for the access of teams. */
+  manageTeams: (workspace) => may(workspace, 'can-force-unlock', WORKSPACE_ADMINS),
 } as const satisfies Record<string, WorkspaceCan>
 
 type TeamCan = (team: Attributes<v2.Team>) => Verdict
@@ -96,6 +116,14 @@ export const teamCan = {
       team.attributes.name === 'owners' && 'An organization always has owners.',
       may(team, 'can-destroy', 'it takes a team with Manage teams'),
     ),
+  update: (team) =>
+    firstReason(
+      team.attributes.name === 'owners' && 'The owners stay as they are.',
+      may(team, 'can-update-visibility', 'it takes a team with Manage teams'),
+    ),
+  /** Reference §4.3. */
+  manageTokens: (team) =>
+    may(team, 'can-update-api-token', 'it takes a team with Manage teams, or a member’s right'),
 } as const satisfies Record<string, TeamCan>
 
 type RunCan = (run: Attributes<v2.Run>) => Verdict

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NO_RIGHTS, UNLIMITED } from '../session/rights.ts'
-import { nodeCan } from './node-can.ts'
+import { mayMakePool, nodeCan, nodePoolCan } from './node-can.ts'
 
 type State = Parameters<typeof nodeCan.drain>[0]
 
@@ -39,6 +39,32 @@ const CASES = [
 for (const { name, can, of, rights = UNLIMITED, reason } of CASES)
   test(`node: ${name}`, () => {
     const verdict = can(of, rights)
+    if (reason === undefined) assert.equal(verdict, undefined)
+    else assert.match(verdict ?? '', reason)
+  })
+
+const POOL_CASES = [
+  { name: 'is changed by management', verdict: nodePoolCan.write('gpu', UNLIMITED) },
+  {
+    name: 'stays when it is built in',
+    verdict: nodePoolCan.destroy('default', UNLIMITED),
+    reason: /built in/,
+  },
+  {
+    name: 'is not changed without the right',
+    verdict: nodePoolCan.write('gpu', NO_RIGHTS),
+    reason: /node_pool:write on "gpu"/,
+  },
+  { name: 'is made by management', verdict: mayMakePool(UNLIMITED) },
+  {
+    name: 'is not made without the right on any name',
+    verdict: mayMakePool(NO_RIGHTS),
+    reason: /every pool/,
+  },
+]
+
+for (const { name, verdict, reason } of POOL_CASES)
+  test(`a node pool ${name}`, () => {
     if (reason === undefined) assert.equal(verdict, undefined)
     else assert.match(verdict ?? '', reason)
   })

@@ -1,5 +1,5 @@
 import type { Node } from '@reeve/contract'
-import type { Rights } from '../session/rights.ts'
+import { mayInPool, mayInSomePool, type Rights } from '../session/rights.ts'
 import { firstReason, needsAtAll, type Verdict } from './verdict.ts'
 
 type NodeState = Pick<Node, 'Status' | 'Drain' | 'SchedulingEligibility'>
@@ -31,3 +31,31 @@ export const nodeCan = {
   /** Reference §8.1: evaluate. */
   evaluate: (_node, rights) => needsAtAll(rights, 'Node', 'write'),
 } as const satisfies Record<string, NodeCan>
+
+/** Reference §4.17: they are always there, and as they are. */
+const BUILT_IN_POOLS: readonly string[] = ['all', 'default']
+
+type NodePoolCan = (pool: string, rights: Rights) => Verdict
+
+/** What may be done with a node pool; reference §8.4. */
+export const nodePoolCan = {
+  /** Reference §8.4: create and update. */
+  write: (pool, rights) => firstReason(isBuiltIn(pool), needsOnPool(pool, rights, 'write')),
+  /** Reference §8.4: delete. Nodes and live jobs in it are the server's to find. */
+  destroy: (pool, rights) => firstReason(isBuiltIn(pool), needsOnPool(pool, rights, 'delete')),
+} as const satisfies Record<string, NodePoolCan>
+
+/** Reference §6.7: whether there is a name at all that the token may give to a pool. */
+export function mayMakePool(rights: Rights): Verdict {
+  if (mayInSomePool(rights, 'write')) return undefined
+  return 'Your token lacks node_pool:write on every pool.'
+}
+
+function isBuiltIn(pool: string): Verdict {
+  return BUILT_IN_POOLS.includes(pool) ? 'The pool is built in: it stays as it is.' : undefined
+}
+
+function needsOnPool(pool: string, rights: Rights, capability: 'write' | 'delete'): Verdict {
+  if (mayInPool(rights, pool, capability)) return undefined
+  return `Your token lacks node_pool:${capability} on "${pool}".`
+}

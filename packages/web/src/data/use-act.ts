@@ -8,6 +8,8 @@ export interface Act<Data> {
   readonly call: (api: Api) => Promise<Data>
   /** Said when it worked: `The job stops.` */
   readonly done: string | ((data: Data) => string)
+  /** Whether the caller shows this refusal itself, in its place on the page. */
+  readonly isShown?: (error: unknown) => boolean
 }
 
 /**
@@ -18,7 +20,7 @@ export function useAct(): <Data>(act: Act<Data>) => Promise<Data | undefined> {
   const { api } = useSession()
   const toast = useToast()
   const queries = useQueryClient()
-  return async ({ call, done }) => {
+  return async ({ call, done, isShown }) => {
     try {
       const data = await call(api)
       toast({ kind: 'good', text: typeof done === 'string' ? done : done(data) })
@@ -26,6 +28,7 @@ export function useAct(): <Data>(act: Act<Data>) => Promise<Data | undefined> {
       void queries.invalidateQueries(undefined, { cancelRefetch: false })
       return data
     } catch (error) {
+      if (isShown?.(error) === true) return undefined
       const { title, text } = describeFailure(error)
       toast({ kind: 'bad', text: text === '' ? title : `${title} ${text}` })
       return undefined

@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { Link } from '../routing/link.tsx'
+import { hrefWith } from '../routing/location.ts'
 import { Loading } from './loading.tsx'
 import { useListKeys } from './use-list-keys.ts'
 
@@ -13,6 +14,8 @@ export interface Column<Row> {
   readonly align?: 'end'
   /** Left out where the window is narrow. */
   readonly isExtra?: boolean
+  /** What the API calls the order by this column: its head becomes a link to it. */
+  readonly sort?: string
 }
 
 export interface DataTableProps<Row> {
@@ -28,6 +31,8 @@ export interface DataTableProps<Row> {
   /** For lists that come in pages. */
   readonly hasMore?: boolean
   readonly onEnd?: () => void
+  /** The order that the rows are in, such as `-name`; absent where there is only one. */
+  readonly sort?: string
 }
 
 const ROW_PX = 40
@@ -48,10 +53,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       <table className="table" aria-label={label} aria-rowcount={hasMore ? -1 : rows.length + 1}>
         <thead>
           <tr aria-rowindex={1}>
-            {columns.map(({ id, head, width, align, isExtra }) => (
-              <th key={id} scope="col" style={{ width }} className={classOf(align, isExtra)}>
-                {head}
-              </th>
+            {columns.map((column) => (
+              <ColumnHead key={column.id} column={column} current={props.sort} />
             ))}
           </tr>
         </thead>
@@ -73,6 +76,38 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     </div>
   )
 }
+
+interface ColumnHeadProps<Row> {
+  readonly column: Column<Row>
+  readonly current: string | undefined
+}
+
+function ColumnHead<Row>({ column, current }: ColumnHeadProps<Row>) {
+  const { head, width, align, isExtra, sort } = column
+  const isSorted = current !== undefined && sort !== undefined
+  const direction = current === sort ? 'ascending' : current === `-${sort}` ? 'descending' : 'none'
+  return (
+    <th
+      scope="col"
+      style={{ width }}
+      className={classOf(align, isExtra)}
+      aria-sort={isSorted ? direction : undefined}
+    >
+      {isSorted ? (
+        <Link
+          className="sort"
+          href={hrefWith({ sort: direction === 'ascending' ? `-${sort}` : sort })}
+        >
+          {head} <span aria-hidden="true">{ARROWS[direction]}</span>
+        </Link>
+      ) : (
+        head
+      )}
+    </th>
+  )
+}
+
+const ARROWS = { ascending: '↑', descending: '↓', none: '↕' } as const
 
 function keyAt<Row>({ rows, keyOf }: DataTableProps<Row>, index: number): string {
   const row = rows[index]

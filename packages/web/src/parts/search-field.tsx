@@ -14,6 +14,12 @@ const PAUSE_MS = 250
 /** A text that narrows a list; it is in the address. */
 export function SearchField({ label, value, name = 'q' }: SearchFieldProps) {
   const [text, setText] = useState(value)
+  const [seen, setSeen] = useState(value)
+  // Somebody went back, or followed a link to the same page: the field follows the address.
+  if (value !== seen) {
+    setSeen(value)
+    setText(value)
+  }
   const apply = useEffectEvent(() => {
     if (text !== value) navigate(hrefWith({ [name]: text }), { replace: true })
   })

@@ -1,11 +1,15 @@
 import { useEffect, useRef } from 'react'
+import type { Verdict } from '../actions/verdict.ts'
 import { Link } from '../routing/link.tsx'
+import { Icon } from './icon.tsx'
 
 interface Tab {
   readonly id: string
   readonly text: string
   readonly href: string
   readonly count?: number | undefined
+  /** Why there is nothing to see behind it: said before it is opened. */
+  readonly refusal?: Verdict
 }
 
 interface TabsProps {
@@ -26,10 +30,16 @@ export function Tabs({ label, tabs, current }: TabsProps) {
   return (
     <nav ref={bar} aria-label={label} className="tabs">
       <ul>
-        {tabs.map(({ id, text, href, count }) => (
+        {tabs.map(({ id, text, href, count, refusal }) => (
           <li key={id}>
-            <Link href={href} aria-current={id === current ? 'page' : undefined}>
+            <Link
+              href={href}
+              aria-current={id === current ? 'page' : undefined}
+              className={refusal === undefined ? undefined : 'refused'}
+              title={refusal}
+            >
               {text}
+              {refusal !== undefined && <Icon name="paused" label="(not for your token)" />}
               {count !== undefined && <span className="count">{count}</span>}
             </Link>
           </li>

@@ -33,6 +33,16 @@ export const clusterRoutes: readonly PageRoute[] = [
     load: async () => (await import('../pages/cluster/node.tsx')).NodeTabPage,
   }),
   page({
+    path: '/node-pools',
+    title: 'Node pools',
+    load: async () => (await import('../pages/cluster/node-pool-list.tsx')).NodePoolListPage,
+  }),
+  page({
+    path: '/node-pools/:poolName',
+    title: 'Node pool',
+    load: async () => (await import('../pages/cluster/node-pool.tsx')).NodePoolPage,
+  }),
+  page({
     path: '/topology',
     title: 'Topology',
     load: async () => (await import('../pages/cluster/topology.tsx')).TopologyPage,
@@ -71,6 +81,21 @@ export const clusterRoutes: readonly PageRoute[] = [
     path: '/services/:serviceName',
     title: 'Service',
     load: async () => (await import('../pages/cluster/service.tsx')).ServicePage,
+  }),
+  page({
+    path: '/variables',
+    title: 'Variables',
+    load: async () => (await import('../pages/variables/variable-list.tsx')).VariableListPage,
+  }),
+  page({
+    path: '/variables/:path',
+    title: 'Variable',
+    load: async () => (await import('../pages/variables/variable.tsx')).VariablePage,
+  }),
+  page({
+    path: '/new-variable',
+    title: 'New variable',
+    load: async () => (await import('../pages/variables/new-variable.tsx')).NewVariablePage,
   }),
   page({
     path: '/namespaces',

@@ -14,9 +14,25 @@ export interface Identity {
   readonly refusal: string | undefined
 }
 
+const WITHOUT_ACCESS_CONTROL: Identity = {
+  isAclEnabled: false,
+  token: undefined,
+  rights: UNLIMITED,
+  refusal: undefined,
+}
+
+interface Asked {
+  /** Whether there is a token to ask about. */
+  readonly hasToken: boolean
+  readonly signal: AbortSignal
+}
+
 /** Asks the server who the token is and what it may do. */
-export async function findIdentity(api: Api, signal: AbortSignal): Promise<Identity> {
+export async function findIdentity(api: Api, { hasToken, signal }: Asked): Promise<Identity> {
   try {
+    // Without a token there is nobody to ask about, and where access control is off the question
+    // itself is refused, which browsers report as a fault of the page.
+    if (!hasToken) return await findAnybody(api, signal)
     const { data: token } = await api.v1.readOwnAclToken({ signal })
     const isManagement = token.Type === 'management'
     const rights = isManagement ? UNLIMITED : await readRights(api, signal)
@@ -24,11 +40,22 @@ export async function findIdentity(api: Api, signal: AbortSignal): Promise<Ident
   } catch (error) {
     if (!(error instanceof ApiError) || error.status >= 500) throw error
     // Reference §6.1: the text of every ACL route where access control is off.
-    const isOff = error.status === 400 && /disabled/i.test(error.text)
-    const rights = isOff ? UNLIMITED : await readAnonymousRights(api, signal)
-    const refusal = isOff ? undefined : error.text
-    return { isAclEnabled: !isOff, token: undefined, rights, refusal }
+    if (error.status === 400 && /disabled/i.test(error.text)) return WITHOUT_ACCESS_CONTROL
+    return withoutToken(await readAnonymousRights(api, signal), error.text)
   }
+}
+
+/** Reference §8.6: where access control is off, anybody may read how the agent is set up. */
+async function findAnybody(api: Api, signal: AbortSignal): Promise<Identity> {
+  const { data } = await api.v1.readAgentSelf({ signal })
+  const { acl } = data.config
+  const isOff = typeof acl === 'object' && acl !== null && 'enabled' in acl && acl.enabled === false
+  if (isOff) return WITHOUT_ACCESS_CONTROL
+  return withoutToken(await readAnonymousRights(api, signal), '')
+}
+
+function withoutToken(rights: Rights, refusal: string): Identity {
+  return { isAclEnabled: true, token: undefined, rights, refusal }
 }
 
 async function readRights(api: Api, signal: AbortSignal): Promise<Rights> {

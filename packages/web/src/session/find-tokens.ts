@@ -2,14 +2,22 @@ import { ApiError, createClient } from '@reeve/sdk'
 import type { Api } from './api.ts'
 import type { Tokens } from './tokens.ts'
 
+interface SecretToFind {
+  readonly address: string
+  readonly secret: string
+  /** Where access control is off, the workload API knows no tokens: it is not asked. */
+  readonly isAclEnabled: boolean
+}
+
 /**
  * Which API a secret is for: a management token opens both, other tokens one of them. Throws what
  * the server said when it knows the secret nowhere.
  */
-export async function findTokens(address: string, secret: string): Promise<Partial<Tokens>> {
+export async function findTokens(asked: SecretToFind): Promise<Partial<Tokens>> {
+  const { address, secret, isAclEnabled } = asked
   const client = createClient({ address, token: secret })
   const [workload, governance] = await Promise.allSettled([
-    client.v1.readOwnAclToken(),
+    isAclEnabled ? client.v1.readOwnAclToken() : Promise.reject(new Error('access control is off')),
     client.v2.readAccount(),
   ])
   const isKnown = {
@@ -25,12 +33,8 @@ export async function findTokens(address: string, secret: string): Promise<Parti
     one.status === 'rejected' ? [one.reason] : [],
   )
   // Where access control is off, only the other API has an opinion.
-  const told = failures.find((error) => !isOff(error)) ?? failures[0]
+  const told = failures.find((error) => error instanceof ApiError) ?? failures[0]
   throw told instanceof Error ? told : new Error('the server knows no such token')
-}
-
-function isOff(error: unknown): boolean {
-  return error instanceof ApiError && error.status === 400
 }
 
 /** Spec W: Exchange one-time token. */

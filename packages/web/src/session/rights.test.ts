@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import type { AclPolicyRules, NamespaceCapability } from '@reeve/contract'
 import { test } from 'node:test'
-import { mayAtAll, mayInNamespace, NO_RIGHTS, UNLIMITED, type Rights } from './rights.ts'
+import {
+  mayAtAll,
+  mayInNamespace,
+  mayInPool,
+  mayOnSomeVariable,
+  mayOnVariable,
+  NO_RIGHTS,
+  UNLIMITED,
+  type Rights,
+} from './rights.ts'
 
 const NONE: AclPolicyRules = {
   Namespaces: null,
@@ -85,6 +94,20 @@ const CASES: readonly Case[] = [
     may: true,
   },
   {
+    name: 'the nearest rule counts alone, also where another policy has the pattern',
+    rights: limited(namespaces({ '*': ['submit-job'] }), namespaces({ prod: ['read-job'] })),
+    namespace: 'prod',
+    capability: 'submit-job',
+    may: false,
+  },
+  {
+    name: 'the longest pattern is the nearest',
+    rights: limited(namespaces({ 'p*': ['read-job'], 'pr*': ['submit-job'] })),
+    namespace: 'prod',
+    capability: 'submit-job',
+    may: true,
+  },
+  {
     name: 'a denial wins',
     rights: limited(namespaces({ prod: ['deny'] }), namespaces({ prod: ['submit-job'] })),
     namespace: 'prod',
@@ -101,4 +124,42 @@ test('rights: who may write nodes may read them, not the reverse', () => {
   assert.equal(mayAtAll(rights('write'), 'Node', 'read'), true)
   assert.equal(mayAtAll(rights('read'), 'Node', 'write'), false)
   assert.equal(mayAtAll(rights('deny'), 'Node', 'read'), false)
+})
+
+test('rights: a node pool is read, written and deleted by its nearest rule', () => {
+  const rule = (Name: string, ...Capabilities: string[]) => ({ Name, Policy: '', Capabilities })
+  const rights = limited(
+    { ...NONE, NodePools: [rule('*', 'read')] },
+    { ...NONE, NodePools: [rule('gpu-*', 'read', 'write'), rule('gpu-x', 'deny')] },
+  )
+  assert.deepEqual(
+    [mayInPool(rights, 'gpu-a', 'write'), mayInPool(rights, 'gpu-a', 'delete')],
+    [true, false],
+  )
+  assert.deepEqual(
+    [mayInPool(rights, 'cpu', 'read'), mayInPool(rights, 'gpu-x', 'read')],
+    [true, false],
+  )
+  assert.equal(mayInPool(UNLIMITED, 'gpu-x', 'delete'), true)
+})
+
+test('rights: a variable is reached by namespace and path, and a star stays in its part', () => {
+  const path = (PathSpec: string, ...Capabilities: string[]) => ({ PathSpec, Capabilities })
+  const Variables = { Paths: [path('apps/*', 'list', 'read'), path('apps/secret', 'deny')] }
+  const rights = limited({
+    ...NONE,
+    Namespaces: [{ Name: 'we*', Policy: '', Capabilities: [], Variables }],
+  })
+  const may = (namespace: string, name: string) =>
+    mayOnVariable(rights, { namespace, path: name }, 'read')
+  assert.deepEqual(
+    [may('web', 'apps/db'), may('web', 'apps/secret'), may('web', 'other'), may('x', 'apps/db')],
+    [true, false, false, false],
+  )
+  assert.deepEqual(
+    [mayOnSomeVariable(rights, 'list'), mayOnSomeVariable(rights, 'write')],
+    [true, false],
+  )
+  assert.equal(mayOnSomeVariable(NO_RIGHTS, 'list'), false)
+  assert.equal(mayOnVariable(UNLIMITED, { namespace: 'a', path: 'b' }, 'destroy'), true)
 })

@@ -1,4 +1,9 @@
-import type { AclPolicyRules, NamespaceCapability } from '@reeve/contract'
+import type {
+  AclPolicyRules,
+  NamespaceCapability,
+  NodePoolCapability,
+  VariableCapability,
+} from '@reeve/contract'
 
 /**
  * What the token may do, as far as the API tells it. The server decides in the end: this only keeps
@@ -22,19 +27,95 @@ export function mayInNamespace(
   capabilities: readonly NamespaceCapability[],
 ): boolean {
   if (rights.isUnlimited) return true
-  const held = capabilitiesIn(rights, namespace)
-  return !held.has('deny') && capabilities.some((one) => held.has(one))
+  const held = heldOn(namespace, rights.rules.flatMap(namespaceRules))
+  return capabilities.some((one) => held.has(one))
 }
 
-/** Reference §6.7: of the rules that match, each policy's most exact one counts; `deny` wins. */
-function capabilitiesIn({ rules }: Rights, namespace: string): ReadonlySet<string> {
-  const held = new Set<string>()
-  for (const { Namespaces } of rules) {
-    const matching = (Namespaces ?? []).filter(({ Name }) => matches(Name, namespace))
-    const nearest = matching.toSorted((a, b) => looseness(a.Name) - looseness(b.Name))[0]
-    for (const capability of nearest?.Capabilities ?? []) held.add(capability)
-  }
-  return held
+/** Whether the token holds the capability on the pool. */
+export function mayInPool(rights: Rights, pool: string, capability: NodePoolCapability): boolean {
+  if (rights.isUnlimited) return true
+  const rules = rights.rules.flatMap(({ NodePools }) => (NodePools ?? []).map(labelRule))
+  return heldOn(pool, rules).has(capability)
+}
+
+/** Whether there is a pool at all on which the token holds the capability. */
+export function mayInSomePool(rights: Rights, capability: NodePoolCapability): boolean {
+  if (rights.isUnlimited) return true
+  return rights.rules.some(({ NodePools }) =>
+    (NodePools ?? []).some(({ Capabilities }) => Capabilities.includes(capability)),
+  )
+}
+
+/** What names a variable. */
+export interface VariableName {
+  readonly namespace: string
+  readonly path: string
+}
+
+/** Whether the token holds the capability on the path of the namespace. */
+export function mayOnVariable(
+  rights: Rights,
+  { namespace, path }: VariableName,
+  capability: VariableCapability,
+): boolean {
+  if (rights.isUnlimited) return true
+  return heldOn(`${namespace}${SEPARATOR}${path}`, variableRules(rights)).has(capability)
+}
+
+/** Whether there is a path at all on which the token holds the capability. */
+export function mayOnSomeVariable(rights: Rights, capability: VariableCapability): boolean {
+  if (rights.isUnlimited) return true
+  return variableRules(rights).some(({ capabilities }) => capabilities.includes(capability))
+}
+
+/** No namespace and no path holds it, so a star of one part cannot reach into the other. */
+const SEPARATOR = '\u0000'
+
+function variableRules({ rules }: Rights): readonly LabelRule[] {
+  return rules.flatMap(({ Namespaces }) =>
+    (Namespaces ?? []).flatMap(({ Name, Variables }) =>
+      (Variables?.Paths ?? []).map(({ PathSpec, Capabilities }) => ({
+        label: `${Name}${SEPARATOR}${PathSpec}`,
+        capabilities: Capabilities,
+      })),
+    ),
+  )
+}
+
+/** A rule for one name, or for all that a pattern matches. */
+interface LabelRule {
+  readonly label: string
+  readonly capabilities: readonly string[]
+}
+
+function namespaceRules({ Namespaces }: AclPolicyRules): readonly LabelRule[] {
+  return (Namespaces ?? []).map(labelRule)
+}
+
+function labelRule(rule: {
+  readonly Name: string
+  readonly Capabilities: readonly string[]
+}): LabelRule {
+  return { label: rule.Name, capabilities: rule.Capabilities }
+}
+
+/**
+ * Reference §6.7: of all policies together, the rules of the label that is closest to the name
+ * count, and no others; one `deny` among them leaves nothing.
+ */
+function heldOn(name: string, rules: readonly LabelRule[]): ReadonlySet<string> {
+  const [closest] = rules.filter(({ label }) => matches(label, name)).toSorted(byCloseness)
+  const held = new Set(
+    rules.flatMap(({ label, capabilities }) => (label === closest?.label ? capabilities : [])),
+  )
+  return held.has('deny') ? new Set() : held
+}
+
+/** A plain name first, then the pattern that leaves least of the name open. */
+function byCloseness({ label: a }: LabelRule, { label: b }: LabelRule): number {
+  const open = (label: string) => (label.includes('*') ? 1 : 0)
+  const plain = (label: string) => label.replaceAll('*', '').length
+  return open(a) - open(b) || plain(b) - plain(a) || (a < b ? -1 : a > b ? 1 : 0)
 }
 
 export type BareRight = 'Node' | 'Agent' | 'Operator' | 'Quota' | 'Plugin'
@@ -49,10 +130,5 @@ export function mayAtAll(rights: Rights, what: BareRight, level: 'read' | 'write
 
 function matches(pattern: string, name: string): boolean {
   const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'))
-  return new RegExp(`^${parts.join('.*')}$`).test(name)
-}
-
-/** How much of a name a pattern leaves open: a plain name nothing, `*` all of it. */
-function looseness(pattern: string): number {
-  return pattern.includes('*') ? 1_000 - pattern.length : 0
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(name)
 }

@@ -18,6 +18,11 @@ export interface Session {
   /** Undefined until the server has said it. */
   readonly identity: Identity | undefined
   readonly rights: Rights
+  /**
+   * Whether there is a token that the governance API takes: its own, or a management token. Undefined
+   * until the server has said whose the token is.
+   */
+  readonly mayGovern: boolean | undefined
 }
 
 const SessionContext = createContext<Session | undefined>(undefined)
@@ -49,14 +54,27 @@ function WithTokens({ children }: { readonly children: ReactNode }) {
   )
   const { data: identity } = useQuery({
     queryKey: ['identity', tokens.workload ?? ''],
-    queryFn: ({ signal }) => findIdentity(api, signal),
+    queryFn: ({ signal }) => findIdentity(api, { hasToken: tokens.workload !== undefined, signal }),
     staleTime: 60_000,
   })
   const session = useMemo(
-    () => ({ api, tokens, setTokens, identity, rights: identity?.rights ?? NO_RIGHTS }),
+    () => ({
+      api,
+      tokens,
+      setTokens,
+      identity,
+      rights: identity?.rights ?? NO_RIGHTS,
+      mayGovern: mayGovern(tokens, identity),
+    }),
     [api, tokens, setTokens, identity],
   )
   return <SessionContext value={session}>{children}</SessionContext>
+}
+
+function mayGovern(tokens: Tokens, identity: Identity | undefined): boolean | undefined {
+  if (tokens.governance !== undefined) return true
+  if (tokens.workload === undefined) return false
+  return identity === undefined ? undefined : identity.token?.Type === 'management'
 }
 
 export function useSession(): Session {

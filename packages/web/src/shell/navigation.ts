@@ -53,6 +53,7 @@ const GROUPS: readonly NavigationGroup[] = [
       {
         text: 'Variables',
         href: (namespace) => paths.variables({ namespace }),
+        key: 'b',
         under: '/variables',
       },
     ],
@@ -61,6 +62,7 @@ const GROUPS: readonly NavigationGroup[] = [
     title: 'Cluster',
     items: [
       { text: 'Nodes', href: () => paths.nodes(), key: 'n', under: '/nodes' },
+      { text: 'Node pools', href: () => paths.nodePools(), key: 'p', under: '/node-pools' },
       { text: 'Topology', href: () => paths.topology(), key: 't', under: '/topology' },
       {
         text: 'Events',
@@ -68,13 +70,13 @@ const GROUPS: readonly NavigationGroup[] = [
         key: 'v',
         under: '/events',
       },
-      { text: 'Namespaces', href: () => paths.namespaces(), under: '/namespaces' },
+      { text: 'Namespaces', href: () => paths.namespaces(), key: 'm', under: '/namespaces' },
     ],
   },
   {
     title: 'Access',
     items: [
-      { text: 'Tokens', href: () => paths.tokens(), under: '/access/tokens' },
+      { text: 'Tokens', href: () => paths.tokens(), key: 'k', under: '/access/tokens' },
       { text: 'Policies', href: () => paths.accessPolicies(), under: '/access/policies' },
       { text: 'Roles', href: () => paths.roles(), under: '/access/roles' },
     ],
@@ -91,6 +93,7 @@ const GROUPS: readonly NavigationGroup[] = [
       {
         text: 'Verdicts on jobs',
         href: (namespace) => paths.verdicts({ namespace }),
+        key: 'c',
         under: '/verdicts',
       },
     ],

@@ -1,8 +1,9 @@
 import { useDeferredValue, useId, useState, type KeyboardEvent } from 'react'
 import { useQuery } from '@tanstack/react-query'
 import { Dialog } from '../parts/dialog.tsx'
-import { navigate } from '../routing/location.ts'
+import { navigate, useLocation } from '../routing/location.ts'
 import { useSession } from '../session/session.tsx'
+import { findGoverned, organizationOf } from './find-governed.ts'
 import { findThings, type Hit } from './find-things.ts'
 import { NAVIGATION } from './navigation.ts'
 import { closeShellWindow } from './palette-store.ts'
@@ -70,17 +71,26 @@ export function Palette() {
 }
 
 function useHits(text: string): readonly Hit[] {
-  const { api } = useSession()
+  const { api, mayGovern } = useSession()
+  const { pathname } = useLocation()
   const namespace = useNamespace()
-  const asked = useDeferredValue(text)
-  const { data } = useQuery({
+  const asked = useDeferredValue(text).toLowerCase()
+  const isAsked = asked.length > 1
+  const things = useQuery({
     queryKey: ['find', asked],
-    queryFn: ({ signal }) => findThings(api, asked.toLowerCase(), signal),
-    enabled: asked.length > 1,
+    queryFn: ({ signal }) => findThings(api, asked, signal),
+    enabled: isAsked,
     placeholderData: (before) => before,
   })
-  const found = asked.length > 1 ? (data ?? []) : []
-  return [...pagesNamed(text, namespace), ...found]
+  const here = organizationOf(pathname)
+  const governed = useQuery({
+    queryKey: ['find-governed', asked, here ?? ''],
+    queryFn: ({ signal }) => findGoverned(api, { text: asked, here, signal }),
+    enabled: isAsked && mayGovern === true,
+    placeholderData: (before) => before,
+  })
+  const pages = pagesNamed(text, namespace)
+  return isAsked ? [...pages, ...(things.data ?? []), ...(governed.data ?? [])] : pages
 }
 
 function pagesNamed(text: string, namespace: string): readonly Hit[] {

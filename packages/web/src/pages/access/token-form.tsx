@@ -4,9 +4,9 @@ import { accessCan } from '../../actions/access-can.ts'
 import { useAct } from '../../data/use-act.ts'
 import { useRead } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { CopyButton } from '../../parts/copy-button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { SecretOnce } from '../../parts/secret-once.tsx'
 import { useSession } from '../../session/session.tsx'
 import { Choices } from './choices.tsx'
 
@@ -25,7 +25,7 @@ export function TokenForm({ token, onClose }: TokenFormProps) {
       {made === undefined ? (
         <Form token={token} onClose={onClose} onMade={setMade} />
       ) : (
-        <Made token={made} onClose={onClose} />
+        <SecretOnce secret={made.SecretID} onClose={onClose} />
       )}
     </Dialog>
   )
@@ -147,31 +147,6 @@ function Grants({ policies, setPolicies, roles, setRoles }: GrantsProps) {
         chosen={roles}
         onChange={setRoles}
       />
-    </>
-  )
-}
-
-interface MadeProps {
-  readonly token: AclToken
-  readonly onClose: () => void
-}
-
-function Made({ token, onClose }: MadeProps) {
-  return (
-    <>
-      <p className="note tone-warn">
-        This is the secret of the token. Whoever has it may do what the token may: hand it over
-        safely.
-      </p>
-      <div className="command">
-        <code tabIndex={0}>{token.SecretID}</code>
-        <CopyButton text={token.SecretID} what="the secret" />
-      </div>
-      <div className="row dialog-actions">
-        <button type="button" className="button primary" onClick={onClose}>
-          Done
-        </button>
-      </div>
     </>
   )
 }

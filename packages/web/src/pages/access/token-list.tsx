@@ -7,10 +7,12 @@ import { Ago } from '../../parts/ago.tsx'
 import { CommandLine } from '../../parts/command-line.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
+import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
 import { WithAccessControl } from './access-off.tsx'
 import { TokenForm } from './token-form.tsx'
@@ -53,7 +55,7 @@ function grantsOf({ Type, Policies, Roles }: AclTokenStub): string {
 }
 
 /** What callers show, without the secrets. */
-export function TokenListPage() {
+export function TokenListPage({ search }: PageProps<'/access/tokens'>) {
   const { rights } = useSession()
   const [isMaking, setMaking] = useState(false)
   return (
@@ -72,7 +74,10 @@ export function TokenListPage() {
         }
       />
       <WithAccessControl>
-        <Tokens />
+        <search className="filters">
+          <OrderSelect search={search} />
+        </search>
+        <Tokens reverse={isNewestFirst(search)} />
       </WithAccessControl>
       <CommandLine cli="reeve acl token list" call={{ path: '/v1/acl/tokens' }} />
       {isMaking && <TokenForm token={undefined} onClose={() => setMaking(false)} />}
@@ -80,10 +85,10 @@ export function TokenListPage() {
   )
 }
 
-function Tokens() {
+function Tokens({ reverse }: { readonly reverse: boolean }) {
   const list = useList(
-    ['tokens'],
-    ({ api, signal, page }) => api.v1.listAclTokens({ query: { ...page, reverse: true }, signal }),
+    ['tokens', reverse],
+    ({ api, signal, page }) => api.v1.listAclTokens({ query: { ...page, reverse }, signal }),
     { watches: [{ topic: 'ACLToken' }] },
   )
   return (

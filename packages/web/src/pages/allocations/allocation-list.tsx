@@ -4,6 +4,7 @@ import { useLiveList } from '../../data/use-live-list.ts'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { quoted } from '../../parts/curl-line.ts'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
 import { StatusSelect } from '../../parts/status-select.tsx'
@@ -11,16 +12,17 @@ import { ALL_NAMESPACES, paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { allocationColumns } from './allocation-columns.tsx'
 
-/** Every allocation of a namespace, the newest first. */
+/** Every allocation of a namespace. */
 export function AllocationListPage({ search }: PageProps<'/allocations'>) {
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
+  const reverse = isNewestFirst(search)
   const status = CLIENT_STATUSES.find((one) => one === search.get('status'))
   const filter = status === undefined ? undefined : `ClientStatus == "${status}"`
   const list = useLiveList<AllocationStub>(
-    ['allocations', namespace, filter ?? ''],
+    ['allocations', namespace, filter ?? '', reverse],
     ({ api, signal, page }) =>
       api.v1.listAllocations({
-        query: { ...page, namespace, filter, reverse: true, task_states: false },
+        query: { ...page, namespace, filter, reverse, task_states: false },
         signal,
       }),
     {
@@ -34,6 +36,7 @@ export function AllocationListPage({ search }: PageProps<'/allocations'>) {
       <PageHead title="Allocations" lead="Task groups of jobs, each placed on a node." />
       <search className="filters">
         <StatusSelect statuses={CLIENT_STATUSES} current={status} />
+        <OrderSelect search={search} />
       </search>
       {list.newCount > 0 && (
         <button type="button" className="button new-rows" onClick={list.reload}>
@@ -61,7 +64,7 @@ export function AllocationListPage({ search }: PageProps<'/allocations'>) {
       />
       <CommandLine
         cli={`reeve alloc status --namespace ${quoted(namespace)}`}
-        call={{ path: '/v1/allocations', query: { namespace, filter, reverse: true } }}
+        call={{ path: '/v1/allocations', query: { namespace, filter, reverse } }}
       />
     </>
   )

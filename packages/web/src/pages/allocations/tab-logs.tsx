@@ -1,12 +1,12 @@
 import { LOG_TYPES, type Allocation, type LogType } from '@reeve/contract'
 import type { Client } from '@reeve/sdk'
-import { useState } from 'react'
 import { allocationCan } from '../../actions/allocation-can.ts'
 import { useTextStream } from '../../data/use-text-stream.ts'
 import { describeFailure } from '../../parts/failure.tsx'
 import { LogView } from '../../parts/log-view.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { saveBytes } from '../../parts/save-bytes.ts'
+import { SearchField } from '../../parts/search-field.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
@@ -34,7 +34,7 @@ export function LogsTab({ allocation, search }: AllocationView) {
         </p>
       </>
     )
-  return <Logs output={{ allocation, task, type, isFollowed }} />
+  return <Logs output={{ allocation, task, type, isFollowed }} wanted={search.get('q') ?? ''} />
 }
 
 interface Output {
@@ -44,9 +44,14 @@ interface Output {
   readonly isFollowed: boolean
 }
 
-function Logs({ output }: { readonly output: Output }) {
+interface LogsProps {
+  readonly output: Output
+  /** The text that is looked for. */
+  readonly wanted: string
+}
+
+function Logs({ output, wanted }: LogsProps) {
   const { allocation, task, type, isFollowed } = output
-  const [wanted, setWanted] = useState('')
   // A task that starts again writes on: the stream that ended with it is opened anew.
   const started = allocation.TaskStates?.[task]?.StartedAt ?? ''
   const key = [allocation.ID, task, type, isFollowed, started].join('\n')
@@ -54,13 +59,7 @@ function Logs({ output }: { readonly output: Output }) {
   return (
     <>
       <search className="filters">
-        <input
-          type="search"
-          aria-label="Search in the lines"
-          placeholder="Search in the lines"
-          value={wanted}
-          onChange={(event) => setWanted(event.target.value)}
-        />
+        <SearchField label="Search in the lines" value={wanted} />
         <TaskSelect allocation={allocation} current={task} />
         <select
           aria-label="Stream"

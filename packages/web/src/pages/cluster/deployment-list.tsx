@@ -6,6 +6,7 @@ import { CommandLine } from '../../parts/command-line.tsx'
 import { quoted } from '../../parts/curl-line.ts'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
@@ -71,15 +72,16 @@ function progressOf(groups: Deployment['TaskGroups']): string {
   return `${healthy} of ${wanted}`
 }
 
-/** Every roll-out, the newest first. */
+/** Every roll-out. */
 export function DeploymentListPage({ search }: PageProps<'/deployments'>) {
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
+  const reverse = isNewestFirst(search)
   const status = DEPLOYMENT_STATUSES.find((one) => one === search.get('status'))
   const filter = status === undefined ? undefined : `Status == "${status}"`
   const list = useLiveList<Deployment>(
-    ['deployments', namespace, filter ?? ''],
+    ['deployments', namespace, filter ?? '', reverse],
     ({ api, signal, page }) =>
-      api.v1.listDeployments({ query: { ...page, namespace, filter, reverse: true }, signal }),
+      api.v1.listDeployments({ query: { ...page, namespace, filter, reverse }, signal }),
     {
       watch: { topic: 'Deployment', namespace },
       idOf: ({ ID }) => ID,
@@ -91,6 +93,7 @@ export function DeploymentListPage({ search }: PageProps<'/deployments'>) {
       <PageHead title="Deployments" lead="Roll-outs of new versions, step by step." />
       <search className="filters">
         <StatusSelect statuses={DEPLOYMENT_STATUSES} current={status} />
+        <OrderSelect search={search} />
       </search>
       <PagedTable
         label="Deployments"
@@ -114,7 +117,7 @@ export function DeploymentListPage({ search }: PageProps<'/deployments'>) {
       />
       <CommandLine
         cli={`reeve deployment list --namespace ${quoted(namespace)}`}
-        call={{ path: '/v1/deployments', query: { namespace, filter, reverse: true } }}
+        call={{ path: '/v1/deployments', query: { namespace, filter, reverse } }}
       />
     </>
   )

@@ -6,6 +6,7 @@ import { CommandLine } from '../../parts/command-line.tsx'
 import { quoted } from '../../parts/curl-line.ts'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
@@ -67,14 +68,15 @@ const COLUMNS: readonly Column<Evaluation>[] = [
   },
 ]
 
-/** Every time the scheduler was asked, the newest first. */
+/** Every time the scheduler was asked. */
 export function EvaluationListPage({ search }: PageProps<'/evaluations'>) {
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
+  const reverse = isNewestFirst(search)
   const status = EVALUATION_STATUSES.find((one) => one === search.get('status'))
   const list = useLiveList<Evaluation>(
-    ['evaluations', namespace, status ?? ''],
+    ['evaluations', namespace, status ?? '', reverse],
     ({ api, signal, page }) =>
-      api.v1.listEvaluations({ query: { ...page, namespace, status, reverse: true }, signal }),
+      api.v1.listEvaluations({ query: { ...page, namespace, status, reverse }, signal }),
     {
       watch: { topic: 'Evaluation', namespace },
       idOf: ({ ID }) => ID,
@@ -89,6 +91,7 @@ export function EvaluationListPage({ search }: PageProps<'/evaluations'>) {
       />
       <search className="filters">
         <StatusSelect statuses={EVALUATION_STATUSES} current={status} />
+        <OrderSelect search={search} />
       </search>
       {list.newCount > 0 && (
         <button type="button" className="button new-rows" onClick={list.reload}>
@@ -113,7 +116,7 @@ export function EvaluationListPage({ search }: PageProps<'/evaluations'>) {
       />
       <CommandLine
         cli={`reeve eval list --namespace ${quoted(namespace)}`}
-        call={{ path: '/v1/evaluations', query: { namespace, status, reverse: true } }}
+        call={{ path: '/v1/evaluations', query: { namespace, status, reverse } }}
       />
     </>
   )

@@ -1,12 +1,10 @@
-import type { Namespace, NamespaceCapabilities } from '@reeve/contract'
+import type { Namespace } from '@reeve/contract'
 import { useState } from 'react'
 import { accessCan } from '../../actions/access-can.ts'
 import { useAct } from '../../data/use-act.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
-import { namesIn } from '../../parts/names-in.ts'
+import { FormDialog, TextField } from '../../parts/form.tsx'
 import { useSession } from '../../session/session.tsx'
+import { bodyOf, draftOf, faultIn, type NamespaceDraft } from './namespace-body.ts'
 
 interface NamespaceFormProps {
   /** Undefined makes a new one. */
@@ -14,80 +12,62 @@ interface NamespaceFormProps {
   readonly onClose: () => void
 }
 
+/** The fields after the name, each a text. */
+const FIELDS = [
+  { of: 'description', label: 'Description' },
+  { of: 'drivers', label: 'Drivers', hint: 'That jobs may use, with commas; all when empty.' },
+  { of: 'noDrivers', label: 'Drivers not allowed', hint: 'That jobs may not use.' },
+  { of: 'pool', label: 'Node pool', hint: 'Of jobs that name none; default when empty.' },
+  { of: 'pools', label: 'Node pools allowed', hint: 'That jobs may name; all when empty.' },
+  { of: 'noPools', label: 'Node pools not allowed', hint: 'That jobs may not name.' },
+] as const satisfies readonly {
+  readonly of: keyof NamespaceDraft
+  readonly label: string
+  readonly hint?: string
+}[]
+
+/** Reference §4.17: what a namespace is for, and what its jobs may use. */
 export function NamespaceForm({ namespace, onClose }: NamespaceFormProps) {
   const { rights } = useSession()
   const act = useAct()
-  const [name, setName] = useState(namespace?.Name ?? '')
-  const [description, setDescription] = useState(namespace?.Description ?? '')
-  const kept = namespace?.Capabilities
-  const [drivers, setDrivers] = useState(kept?.EnabledTaskDrivers?.join(', ') ?? '')
-  const refusal =
-    accessCan.writeNamespace(rights) ?? (name.trim() === '' ? 'Give it a name.' : undefined)
+  const [draft, setDraft] = useState(() => draftOf(namespace))
   const write = async () => {
-    const Capabilities = capabilitiesOf(kept ?? null, namesIn(drivers))
-    const body = { ...namespace, Name: name.trim(), Description: description, Capabilities }
+    const body = bodyOf(namespace, draft)
     const done = await act({
-      call: (api) => api.v1.writeNamespace({ body }),
+      call: async (api) => {
+        await api.v1.writeNamespace({ body })
+        return true
+      },
       done: `The namespace ${body.Name} is stored.`,
     })
-    if (done !== undefined) onClose()
+    return done !== undefined
   }
   return (
-    <Dialog title={namespace === undefined ? 'New namespace' : namespace.Name} onClose={onClose}>
-      <form className="stack" onSubmit={(event) => event.preventDefault()}>
-        {namespace === undefined && (
-          <Field label="Name" hint="Letters, digits and dashes.">
-            {(attributes) => (
-              <input
-                {...attributes}
-                value={name}
-                onChange={(event) => setName(event.target.value)}
-              />
-            )}
-          </Field>
-        )}
-        <Field label="Description" isOptional>
-          {(attributes) => (
-            <input
-              {...attributes}
-              value={description}
-              onChange={(event) => setDescription(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label="Drivers" isOptional hint="That jobs may use, with commas; all when empty.">
-          {(attributes) => (
-            <input
-              {...attributes}
-              value={drivers}
-              onChange={(event) => setDrivers(event.target.value)}
-            />
-          )}
-        </Field>
-        <div className="row dialog-actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <ActionButton kind="primary" refusal={refusal} onAct={write} isSubmit>
-            Store
-          </ActionButton>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={namespace === undefined ? 'New namespace' : namespace.Name}
+      action="Store"
+      refusal={accessCan.writeNamespace(rights) ?? faultIn(draft)}
+      onSubmit={write}
+      onClose={onClose}
+    >
+      {namespace === undefined && (
+        <TextField
+          label="Name"
+          value={draft.name}
+          onChange={(name) => setDraft({ ...draft, name })}
+          hint="Letters, digits and dashes."
+        />
+      )}
+      {FIELDS.map(({ of, label, ...field }) => (
+        <TextField
+          key={of}
+          label={label}
+          isOptional
+          value={draft[of]}
+          onChange={(text) => setDraft({ ...draft, [of]: text })}
+          {...field}
+        />
+      ))}
+    </FormDialog>
   )
-}
-
-/** What jobs may use, with other drivers; nothing is said about all the rest. */
-function capabilitiesOf(
-  kept: NamespaceCapabilities | null,
-  drivers: readonly string[],
-): NamespaceCapabilities | null {
-  if (drivers.length === 0 && kept === null) return null
-  return {
-    DisabledTaskDrivers: null,
-    EnabledNetworkModes: null,
-    DisabledNetworkModes: null,
-    ...kept,
-    EnabledTaskDrivers: drivers.length === 0 ? null : [...drivers],
-  }
 }

@@ -11,18 +11,23 @@ import { EmptyState } from '../../parts/empty-state.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
+import { hrefWith, navigate } from '../../routing/location.ts'
+import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
 import '../../style/cluster.css'
 import { NamespaceForm } from './namespace-form.tsx'
 
 /** Parts of the system with their own jobs and access rules. */
-export function NamespacesPage() {
+export function NamespacesPage({ search }: PageProps<'/namespaces'>) {
   const { rights } = useSession()
+  const edited = search.get('edit')
+  const edit = (name: string | undefined) => navigate(hrefWith({ edit: name }))
   // No event tells of a namespace.
   const namespaces = useRead(['namespaces'], (api, signal) => api.v1.listNamespaces({ signal }), {
     everyMs: 30_000,
   })
-  const [edited, setEdited] = useState<Namespace | 'new'>()
+  const [isMaking, setMaking] = useState(false)
+  const found = namespaces.data?.find(({ Name }) => Name === edited)
   return (
     <>
       <PageHead
@@ -32,7 +37,7 @@ export function NamespacesPage() {
           <ActionButton
             kind="primary"
             refusal={accessCan.writeNamespace(rights)}
-            onAct={() => setEdited('new')}
+            onAct={() => setMaking(true)}
           >
             New namespace…
           </ActionButton>
@@ -42,7 +47,7 @@ export function NamespacesPage() {
         {(list) => (
           <DataTable
             label="Namespaces"
-            columns={columnsOf(setEdited)}
+            columns={columnsOf(({ Name }) => edit(Name))}
             rows={list}
             keyOf={({ Name }) => Name}
             hrefOf={({ Name }) => paths.jobs({ namespace: Name })}
@@ -55,11 +60,9 @@ export function NamespacesPage() {
         )}
       </QueryView>
       <CommandLine cli="reeve namespace list" call={{ path: '/v1/namespaces' }} />
-      {edited !== undefined && (
-        <NamespaceForm
-          namespace={edited === 'new' ? undefined : edited}
-          onClose={() => setEdited(undefined)}
-        />
+      {isMaking && <NamespaceForm namespace={undefined} onClose={() => setMaking(false)} />}
+      {found !== undefined && (
+        <NamespaceForm key={found.Name} namespace={found} onClose={() => edit(undefined)} />
       )}
     </>
   )
@@ -80,6 +83,13 @@ function columnsOf(edit: (namespace: Namespace) => void): readonly Column<Namesp
       width: '18%',
       isExtra: true,
       cell: ({ Capabilities }) => Capabilities?.EnabledTaskDrivers?.join(', ') || 'any',
+    },
+    {
+      id: 'pools',
+      head: 'Node pool',
+      width: '14%',
+      isExtra: true,
+      cell: ({ NodePoolConfiguration }) => NodePoolConfiguration?.Default || 'default',
     },
     {
       id: 'do',

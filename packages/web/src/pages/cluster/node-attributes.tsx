@@ -1,20 +1,19 @@
 import type { Node } from '@reeve/contract'
-import { useState } from 'react'
 import { Panel } from '../../parts/panel.tsx'
+import { SearchField } from '../../parts/search-field.tsx'
+
+interface NodeAttributesProps {
+  readonly node: Node
+  /** The text that is looked for. */
+  readonly wanted: string
+}
 
 /** What constraints of jobs can name: attributes that the agent found, meta that people set. */
-export function NodeAttributes({ node }: { readonly node: Node }) {
-  const [wanted, setWanted] = useState('')
+export function NodeAttributes({ node, wanted }: NodeAttributesProps) {
   return (
     <>
       <search className="filters">
-        <input
-          type="search"
-          aria-label="Search in names and values"
-          placeholder="Search in names and values"
-          value={wanted}
-          onChange={(event) => setWanted(event.target.value)}
-        />
+        <SearchField label="Search in names and values" value={wanted} />
       </search>
       <Values title="Meta" before="meta" values={node.Meta ?? {}} wanted={wanted} />
       <Values title="Attributes" before="attr" values={node.Attributes} wanted={wanted} />

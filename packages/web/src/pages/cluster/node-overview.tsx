@@ -1,4 +1,5 @@
 import type { DriverInfo, Node } from '@reeve/contract'
+import { useRead } from '../../data/use-read.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { megabytesText } from '../../parts/bytes.ts'
 import { Facts, Panel } from '../../parts/panel.tsx'
@@ -39,7 +40,7 @@ function DrainNote({ node }: { readonly node: Node }) {
         {by === undefined
           ? 'It has no deadline.'
           : `What is left is stopped at ${by.toISOString()}.`}
-        {drain.IgnoreSystemJobs && ' System jobs stay.'}
+        {drain.IgnoreSystemJobs && ' System jobs stay.'} <DrainProgress node={node} />
       </p>
     )
   }
@@ -50,6 +51,24 @@ function DrainNote({ node }: { readonly node: Node }) {
     </p>
   )
 }
+
+/** How far the drain is. Gone ones are told of too: a number alone does not say whether it moves. */
+function DrainProgress({ node }: { readonly node: Node }) {
+  const { data } = useRead(
+    ['node-drain', node.ID],
+    (api, signal) => api.v1.listNodeAllocations({ params: { node_id: node.ID }, signal }),
+    { watches: [{ topic: 'Allocation' }] },
+  )
+  if (data === undefined) return null
+  const left = data.filter(({ ClientStatus }) => ALIVE.includes(ClientStatus)).length
+  return (
+    <strong role="status">
+      {left === 0 ? 'Nothing is left on it.' : `${left} still on it, ${data.length - left} gone.`}
+    </strong>
+  )
+}
+
+const ALIVE: readonly string[] = ['pending', 'running', 'unknown']
 
 function capacityFacts({ NodeResources, ReservedResources, HTTPAddr }: Node) {
   const { Cpu, Memory, Disk, Devices } = NodeResources

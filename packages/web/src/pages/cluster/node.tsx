@@ -7,6 +7,7 @@ import { QueryView } from '../../parts/query-view.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { NODE_TABS, paths, type NodeTab } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import { NotFound } from '../../shell/not-found.tsx'
 import '../../style/jobs.css'
@@ -17,17 +18,23 @@ import { NodeAttributes } from './node-attributes.tsx'
 import { NodeOverview } from './node-overview.tsx'
 import { nodeState } from './node-state.ts'
 
-export function NodeOverviewPage({ params }: PageProps<'/nodes/:nodeId'>) {
-  return <NodePage id={params.nodeId} tab="overview" />
+export function NodeOverviewPage({ params, search }: PageProps<'/nodes/:nodeId'>) {
+  return <NodePage id={params.nodeId} tab="overview" search={search} />
 }
 
-export function NodeTabPage({ params }: PageProps<'/nodes/:nodeId/:tab'>) {
+export function NodeTabPage({ params, search }: PageProps<'/nodes/:nodeId/:tab'>) {
   const tab = NODE_TABS.find((one) => one === params.tab)
   if (tab === undefined) return <NotFound path={`…/${params.tab}`} />
-  return <NodePage id={params.nodeId} tab={tab} />
+  return <NodePage id={params.nodeId} tab={tab} search={search} />
 }
 
-function NodePage({ id, tab }: { readonly id: string; readonly tab: NodeTab }) {
+interface NodePageProps {
+  readonly id: string
+  readonly tab: NodeTab
+  readonly search: URLSearchParams
+}
+
+function NodePage({ id, tab, search }: NodePageProps) {
   const query = useRead(
     ['node', id],
     (api, signal) => api.v1.readNode({ params: { node_id: id }, signal }),
@@ -41,7 +48,7 @@ function NodePage({ id, tab }: { readonly id: string; readonly tab: NodeTab }) {
           <Tabs label="Parts of the node" current={tab} tabs={tabsOf(id)} />
           {tab === 'overview' && <NodeOverview node={node} />}
           {tab === 'allocations' && <NodeAllocations node={node} />}
-          {tab === 'attributes' && <NodeAttributes node={node} />}
+          {tab === 'attributes' && <NodeAttributes node={node} wanted={search.get('q') ?? ''} />}
           <CommandLine
             cli={`reeve node status ${id}`}
             call={{ path: `/v1/node/${id}${tab === 'allocations' ? '/allocations' : ''}` }}
@@ -73,7 +80,9 @@ function NodeHead({ node }: { readonly node: Node }) {
           <StateBadge state={nodeState(node)} title={StatusDescription} />
           <span className="tag mono">{ID.slice(0, 8)}</span>
           <CopyButton text={ID} what="the id of the node" />
-          <span className="tag">pool {NodePool}</span>
+          <Link className="tag" href={paths.nodePool(NodePool)}>
+            pool {NodePool}
+          </Link>
           <span className="tag">{Datacenter}</span>
           {NodeClass !== '' && <span className="tag">class {NodeClass}</span>}
         </>

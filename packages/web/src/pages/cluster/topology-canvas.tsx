@@ -3,13 +3,14 @@ import { paths, type Dimension } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { boxAt, layoutOf, type Layout } from './topology-layout.ts'
 import { sizedBy, type TopologyNode } from './topology-model.ts'
-import { barAt, drawTopology, readPalette, type Picture } from './topology-picture.ts'
+import {
+  barAt,
+  drawTopology,
+  readPalette,
+  type Picture,
+  type Selection,
+} from './topology-picture.ts'
 import type { Topology } from './use-topology.ts'
-
-export interface Selection {
-  readonly node: TopologyNode
-  readonly barId: string | undefined
-}
 
 interface TopologyCanvasProps {
   readonly topology: Topology
@@ -26,7 +27,7 @@ export function TopologyCanvas({ topology, by, selection, onSelect }: TopologyCa
   const { model, version } = topology
   const nodes = useMemo(() => model.nodes(), [model, version])
   const layout = useMemo(() => layoutOf(sizedBy(nodes, by), width), [nodes, by, width])
-  const picture: Picture = { model, nodes, layout, by, selection }
+  const picture: Picture = { nodes, layout, by, selection }
   const draw = useEffectEvent(() => {
     if (canvas.current === null || frame.current === null) return
     drawTopology(canvas.current, picture, {
@@ -42,7 +43,7 @@ export function TopologyCanvas({ topology, by, selection, onSelect }: TopologyCa
     const box = layout.boxes[place]
     const node = box === undefined ? undefined : nodes[box.index]
     if (box === undefined || node === undefined) return
-    onSelect({ node, barId: x === undefined ? undefined : barAt(picture, box, x) })
+    onSelect({ nodeId: node.id, bar: x === undefined ? undefined : barAt(picture, box, x) })
   }
   const onClick = (event: { readonly clientX: number; readonly clientY: number }) => {
     const { current } = frame
@@ -51,6 +52,7 @@ export function TopologyCanvas({ topology, by, selection, onSelect }: TopologyCa
     const x = event.clientX - left
     selectAt(boxAt(layout, x, event.clientY - top + current.scrollTop), x)
   }
+  const chosen = selection === undefined ? undefined : model.node(selection.nodeId)
   return (
     <div
       ref={frame}
@@ -65,9 +67,9 @@ export function TopologyCanvas({ topology, by, selection, onSelect }: TopologyCa
       <div style={{ height: layout.height }}>
         <canvas ref={canvas} aria-hidden="true" />
       </div>
-      {selection !== undefined && (
+      {chosen !== undefined && (
         <div role="option" aria-selected="true" className="hidden">
-          {selection.node.name}, {selection.node.state}
+          {chosen.name}, {chosen.state}
         </div>
       )}
     </div>
@@ -84,13 +86,9 @@ interface Moving {
 
 function moveByKey(event: KeyboardEvent, moving: Moving): void {
   const { layout, nodes, selection, selectAt, frame } = moving
-  const here = layout.boxes.findIndex(({ index }) => nodes[index]?.id === selection?.node.id)
+  const here = layout.boxes.findIndex(({ index }) => nodes[index]?.id === selection?.nodeId)
   if (event.key === 'Enter' && selection !== undefined)
-    return navigate(
-      selection.barId === undefined
-        ? paths.node(selection.node.id)
-        : paths.allocation(selection.barId),
-    )
+    return navigate(paths.node(selection.nodeId))
   const next = nextPlace(layout, here, event.key)
   if (next === undefined) return
   event.preventDefault()

@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ClientStatus } from '@reeve/contract'
-import { TopologyModel } from './topology-model.ts'
+import type { TopologyLoad } from '@reeve/contract'
+import { TopologyModel, totalsOf } from './topology-model.ts'
 
-function aNode(ID: string, Datacenter = 'dc1') {
+function aLoad(fields: Partial<TopologyLoad> = {}): TopologyLoad {
+  return {
+    Namespace: 'default',
+    ClientStatus: 'running',
+    CPU: 100,
+    MemoryMB: 64,
+    Count: 2,
+    ...fields,
+  }
+}
+
+function aNode(ID: string, Datacenter = 'dc1', Loads: readonly TopologyLoad[] = []) {
   return {
     ID,
     Name: `node-${ID}`,
@@ -12,43 +23,28 @@ function aNode(ID: string, Datacenter = 'dc1') {
     Status: 'ready',
     Drain: false,
     SchedulingEligibility: 'eligible',
+    CPU: 4_000,
+    MemoryMB: 1_024,
+    Loads,
   } as const
 }
 
-function anAllocation(ID: string, ClientStatus: ClientStatus = 'running') {
-  return {
-    ID,
-    NodeID: 'n1',
-    Name: `web.app[${ID}]`,
-    JobID: 'web',
-    Namespace: 'default',
-    ClientStatus,
-    DesiredStatus: 'run',
-    Resources: { CPU: 100, MemoryMB: 64, DiskMB: 0, Networks: null },
-  } as const
-}
-
-test('allocations lie on their node and leave it when they end', () => {
+test('what lies on the nodes is added up, of each and of all', () => {
   const model = new TopologyModel()
-  model.setNode(aNode('n1'))
-  model.setAllocation(anAllocation('a'))
-  model.setAllocation(anAllocation('b', 'pending'))
-  assert.equal([...model.barsOf('n1')].length, 2)
-  assert.deepEqual(model.totals('cpu').taken, 200)
-  model.setAllocation(anAllocation('a', 'complete'))
-  assert.deepEqual(
-    [...model.barsOf('n1')].map(({ id }) => id),
-    ['b'],
-  )
-  assert.equal(model.barCount, 1)
+  model.setNode(aNode('n1', 'dc1', [aLoad(), aLoad({ ClientStatus: 'pending', Count: 1 })]))
+  model.setNode(aNode('n2', 'dc1', [aLoad({ MemoryMB: 32, Count: 10 })]))
+  assert.deepEqual(model.totals('cpu'), { taken: 1_300, count: 13, has: 8_000 })
+  const node = model.node('n1') ?? assert.fail()
+  assert.deepEqual(totalsOf(node, 'memory'), { taken: 192, count: 3 })
 })
 
-test('an allocation that changes is not counted twice', () => {
+test('a node that is read again replaces what was known of it', () => {
   const model = new TopologyModel()
-  model.setAllocation(anAllocation('a', 'pending'))
-  model.setAllocation(anAllocation('a'))
-  assert.equal(model.barCount, 1)
-  assert.equal(model.bar('a')?.status, 'running')
+  model.setNode(aNode('n1', 'dc1', [aLoad()]))
+  model.setNode(aNode('n1'))
+  assert.deepEqual(model.totals('cpu'), { taken: 0, count: 0, has: 4_000 })
+  model.deleteNode('n1')
+  assert.equal(model.nodeCount, 0)
 })
 
 test('nodes come by datacenter and name', () => {
@@ -58,29 +54,4 @@ test('nodes come by datacenter and name', () => {
     model.nodes().map(({ id }) => id),
     ['n1', 'n3', 'n2'],
   )
-})
-
-test('what a node keeps for itself is not there for allocations', () => {
-  const model = new TopologyModel()
-  model.setNode({
-    ...aNode('n1'),
-    NodeResources: {
-      Cpu: { CpuShares: 4_000, TotalCpuCores: 4, ReservableCpuCores: null },
-      Processors: null,
-      Memory: { MemoryMB: 1_024 },
-      Disk: { DiskMB: 0 },
-      Devices: null,
-      NodeNetworks: null,
-      Networks: null,
-      MinDynamicPort: 0,
-      MaxDynamicPort: 0,
-    },
-    ReservedResources: {
-      Cpu: { CpuShares: 500, ReservedCpuCores: null },
-      Memory: { MemoryMB: 24 },
-      Disk: { DiskMB: 0 },
-      Networks: { ReservedHostPorts: '' },
-    },
-  })
-  assert.deepEqual(model.nodes()[0]?.has, { cpu: 3_500, memory: 1_000 })
 })

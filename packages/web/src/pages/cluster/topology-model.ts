@@ -1,9 +1,16 @@
-import type { AllocationStub, ClientStatus, Node, NodeStub } from '@reeve/contract'
+import type { ClientStatus, TopologyLoad, TopologyNode as NodeRecord } from '@reeve/contract'
 import type { Dimension } from '../../paths.ts'
 import { nodeState } from './node-state.ts'
 import type { Sized } from './topology-layout.ts'
 
 type Amounts = Readonly<Record<Dimension, number>>
+
+/** Allocations that look alike: as many bars of one size and colour. */
+export interface TopologyBars {
+  readonly status: ClientStatus
+  readonly takes: Amounts
+  readonly count: number
+}
 
 export interface TopologyNode {
   readonly id: string
@@ -12,46 +19,13 @@ export interface TopologyNode {
   readonly pool: string
   readonly state: string
   readonly has: Amounts
+  /** In the order in which they are drawn. */
+  readonly bars: readonly TopologyBars[]
 }
 
-export interface TopologyBar {
-  readonly id: string
-  readonly nodeId: string
-  readonly name: string
-  readonly jobId: string
-  readonly namespace: string
-  readonly status: ClientStatus
-  readonly takes: Amounts
-}
-
-/** More than this many bars nobody can tell apart; the rest is not asked for. */
-export const BARS_MAX = 100_000
-
-type NodeRecord = Pick<
-  NodeStub,
-  | 'ID'
-  | 'Name'
-  | 'Datacenter'
-  | 'NodePool'
-  | 'Status'
-  | 'Drain'
-  | 'SchedulingEligibility'
-  | 'NodeResources'
-  | 'ReservedResources'
->
-type AllocationFields = Pick<
-  AllocationStub,
-  'ID' | 'NodeID' | 'Name' | 'JobID' | 'Namespace' | 'ClientStatus' | 'DesiredStatus' | 'Resources'
->
-
-/**
- * The nodes and what lies on them, kept as little as drawing needs: a hundred thousand allocations
- * are a few megabytes here and some hundred on the wire.
- */
+/** The nodes and what lies on them. Which allocation a bar is, is asked when it is looked at. */
 export class TopologyModel {
   readonly #nodes = new Map<string, TopologyNode>()
-  readonly #bars = new Map<string, TopologyBar>()
-  readonly #byNode = new Map<string, Map<string, TopologyBar>>()
   /** In order; undefined when a node has changed since. */
   #sorted: readonly TopologyNode[] | undefined
 
@@ -59,12 +33,7 @@ export class TopologyModel {
     return this.#nodes.size
   }
 
-  get barCount(): number {
-    return this.#bars.size
-  }
-
-  setNode(node: NodeRecord | Node): void {
-    const { NodeResources: all, ReservedResources: kept } = node
+  setNode(node: NodeRecord): void {
     this.#sorted = undefined
     this.#nodes.set(node.ID, {
       id: node.ID,
@@ -72,10 +41,8 @@ export class TopologyModel {
       datacenter: node.Datacenter,
       pool: node.NodePool,
       state: nodeState(node),
-      has: {
-        cpu: (all?.Cpu.CpuShares ?? 0) - (kept?.Cpu.CpuShares ?? 0),
-        memory: (all?.Memory.MemoryMB ?? 0) - (kept?.Memory.MemoryMB ?? 0),
-      },
+      has: { cpu: node.CPU, memory: node.MemoryMB },
+      bars: node.Loads.map(barsOf),
     })
   }
 
@@ -84,32 +51,8 @@ export class TopologyModel {
     this.#sorted = undefined
   }
 
-  /** Puts an allocation in place; one that takes nothing any more goes. */
-  setAllocation(allocation: AllocationFields): void {
-    const { ID, NodeID, ClientStatus, Resources } = allocation
-    const takesRoom = ClientStatus === 'running' || ClientStatus === 'pending'
-    if (!takesRoom) return this.#deleteBar(ID)
-    if (!this.#bars.has(ID) && this.#bars.size >= BARS_MAX) return
-    const bar: TopologyBar = {
-      id: ID,
-      nodeId: NodeID,
-      name: allocation.Name,
-      jobId: allocation.JobID,
-      namespace: allocation.Namespace,
-      status: ClientStatus,
-      takes: { cpu: Resources?.CPU ?? 0, memory: Resources?.MemoryMB ?? 0 },
-    }
-    this.#bars.set(ID, bar)
-    const bars = this.#byNode.get(NodeID)
-    if (bars === undefined) this.#byNode.set(NodeID, new Map([[ID, bar]]))
-    else bars.set(ID, bar)
-  }
-
-  #deleteBar(id: string): void {
-    const bar = this.#bars.get(id)
-    if (bar === undefined) return
-    this.#bars.delete(id)
-    this.#byNode.get(bar.nodeId)?.delete(id)
+  node(id: string): TopologyNode | undefined {
+    return this.#nodes.get(id)
   }
 
   /** By datacenter, pool and name, so that the picture stays the same. */
@@ -118,22 +61,33 @@ export class TopologyModel {
     return this.#sorted
   }
 
-  bar(id: string): TopologyBar | undefined {
-    return this.#bars.get(id)
+  /** What all allocations take, how many they are, and what all nodes have. */
+  totals(by: Dimension): Totals & { readonly has: number } {
+    let [taken, count, has] = [0, 0, 0]
+    for (const node of this.#nodes.values()) {
+      const here = totalsOf(node, by)
+      taken += here.taken
+      count += here.count
+      has += node.has[by]
+    }
+    return { taken, count, has }
   }
+}
 
-  barsOf(nodeId: string): Iterable<TopologyBar> {
-    return this.#byNode.get(nodeId)?.values() ?? []
-  }
+interface Totals {
+  readonly taken: number
+  readonly count: number
+}
 
-  /** What all allocations take, and what all nodes have. */
-  totals(by: Dimension): { readonly taken: number; readonly has: number } {
-    let taken = 0
-    let has = 0
-    for (const bar of this.#bars.values()) taken += bar.takes[by]
-    for (const node of this.#nodes.values()) has += node.has[by]
-    return { taken, has }
+export function totalsOf({ bars }: TopologyNode, by: Dimension): Totals {
+  return {
+    taken: bars.reduce((sum, { takes, count }) => sum + takes[by] * count, 0),
+    count: bars.reduce((sum, { count }) => sum + count, 0),
   }
+}
+
+function barsOf({ ClientStatus, CPU, MemoryMB, Count }: TopologyLoad): TopologyBars {
+  return { status: ClientStatus, takes: { cpu: CPU, memory: MemoryMB }, count: Count }
 }
 
 function sorted(nodes: readonly TopologyNode[]): readonly TopologyNode[] {

@@ -1,14 +1,18 @@
 import type { Dimension } from '../../paths.ts'
 import { boxesBetween, type Box, type Layout } from './topology-layout.ts'
-import type { TopologyBar, TopologyModel, TopologyNode } from './topology-model.ts'
+import type { TopologyBars, TopologyNode } from './topology-model.ts'
 
 export interface Picture {
-  readonly model: TopologyModel
   readonly nodes: readonly TopologyNode[]
   readonly layout: Layout
   readonly by: Dimension
-  readonly selection:
-    { readonly node: TopologyNode; readonly barId: string | undefined } | undefined
+  readonly selection: Selection | undefined
+}
+
+/** What was pointed at: a node, or also one of its bars, counted from the left. */
+export interface Selection {
+  readonly nodeId: string
+  readonly bar: number | undefined
 }
 
 /** What is seen of the picture. */
@@ -84,7 +88,7 @@ function drawBox(context: CanvasRenderingContext2D, picture: Picture, drawn: Dra
   const { layout, nodes, selection } = picture
   const node = nodes[box.index]
   if (node === undefined) return
-  const isSelected = selection?.node.id === node.id
+  const isSelected = selection?.nodeId === node.id
   const { x, y, width } = box
   const below = layout.hasNames ? NAME_PX : 0
   context.fillStyle = palette.sunken
@@ -96,25 +100,26 @@ function drawBox(context: CanvasRenderingContext2D, picture: Picture, drawn: Dra
   context.strokeRect(x + 0.5, y + 0.5, width - 1, layout.boxHeight - 1)
   context.setLineDash([])
   if (layout.hasNames) drawName(context, node, drawn)
-  for (const { bar, from, wide } of placedBars(picture, box)) {
-    const isPending = bar.status === 'pending'
-    context.fillStyle = isPending ? palette.busy : palette.good
+  const barY = y + below + PAD_PX
+  const barHeight = layout.boxHeight - below - 2 * PAD_PX
+  for (const { status, from, wide, bar } of placedBars(picture, box)) {
+    // Not by colour alone: only what runs has the whole height.
+    const high = status === 'running' ? barHeight : barHeight / 2
+    context.fillStyle = barColour(status, palette)
     // Bars keep a line between them while there is room for it.
     const line = wide > 3 ? 1 : 0
-    const barY = y + below + PAD_PX
-    const barHeight = layout.boxHeight - below - 2 * PAD_PX
-    context.fillRect(
-      from,
-      isPending ? barY + barHeight / 2 : barY,
-      wide - line,
-      isPending ? barHeight / 2 : barHeight,
-    )
-    if (selection?.barId === bar.id) {
+    context.fillRect(from, barY + barHeight - high, wide - line, high)
+    if (isSelected && selection.bar === bar) {
       context.strokeStyle = palette.text
       context.lineWidth = 2
       context.strokeRect(from, barY, Math.max(2, wide - line), barHeight)
     }
   }
+}
+
+function barColour(status: TopologyBars['status'], palette: Palette): string {
+  if (status === 'running') return palette.good
+  return status === 'pending' ? palette.busy : palette.warn
 }
 
 function frameColour({ state }: TopologyNode, palette: Palette): string {
@@ -138,30 +143,35 @@ function drawName(
 }
 
 interface PlacedBar {
-  readonly bar: TopologyBar
+  readonly status: TopologyBars['status']
   readonly from: number
   readonly wide: number
+  /** Its number, from the left. */
+  readonly bar: number
 }
 
 /** The bars of a node side by side, each as wide as its share of what the node has. */
-function* placedBars({ model, nodes, by }: Picture, box: Box): Generator<PlacedBar> {
+function* placedBars({ nodes, by }: Picture, box: Box): Generator<PlacedBar> {
   const node = nodes[box.index]
   if (node === undefined) return
   const inner = box.width - 2 * PAD_PX
   const perUnit = node.has[by] > 0 ? inner / node.has[by] : 0
   let from = box.x + PAD_PX
   const end = from + inner
-  for (const bar of model.barsOf(node.id)) {
-    const wide = Math.min(end - from, Math.max(0.5, bar.takes[by] * perUnit))
-    if (wide <= 0) return
-    yield { bar, from, wide }
-    from += wide
-  }
+  let bar = 0
+  for (const { status, takes, count } of node.bars)
+    for (let i = 0; i < count; i++) {
+      const wide = Math.min(end - from, Math.max(0.5, takes[by] * perUnit))
+      if (wide <= 0) return
+      yield { status, from, wide, bar }
+      from += wide
+      bar += 1
+    }
 }
 
-/** The allocation whose bar is at this place of a box. */
-export function barAt(picture: Picture, box: Box, x: number): string | undefined {
+/** The bar at this place of a box. */
+export function barAt(picture: Picture, box: Box, x: number): number | undefined {
   for (const { bar, from, wide } of placedBars(picture, box))
-    if (x >= from && x < from + wide) return bar.id
+    if (x >= from && x < from + wide) return bar
   return undefined
 }

@@ -1,18 +1,18 @@
 import { useState } from 'react'
 import { CommandLine } from '../../parts/command-line.tsx'
-import { megabytesText } from '../../parts/bytes.ts'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { Failure } from '../../parts/failure.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
-import { Facts, Panel } from '../../parts/panel.tsx'
+import { Panel } from '../../parts/panel.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { DIMENSIONS, paths, type Dimension } from '../../paths.ts'
-import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import '../../style/cluster.css'
-import { TopologyCanvas, type Selection } from './topology-canvas.tsx'
-import { BARS_MAX, type TopologyModel, type TopologyNode } from './topology-model.ts'
+import { amountText } from './topology-amount.ts'
+import { TopologyCanvas } from './topology-canvas.tsx'
+import type { Selection } from './topology-picture.ts'
+import { SelectedNode } from './topology-selected.tsx'
 import { useTopology, type Topology } from './use-topology.ts'
 
 const TEXTS: Readonly<Record<Dimension, string>> = { memory: 'Memory', cpu: 'CPU' }
@@ -23,6 +23,7 @@ export function TopologyPage({ search }: PageProps<'/topology'>) {
   const topology = useTopology()
   const [selection, setSelection] = useState<Selection>()
   const { model, isLoading, error } = topology
+  const node = selection === undefined ? undefined : model.node(selection.nodeId)
   return (
     <>
       <PageHead title="Topology" lead={leadOf(topology, by)} />
@@ -46,27 +47,20 @@ export function TopologyPage({ search }: PageProps<'/topology'>) {
           />
         </Panel>
       )}
-      {model.barCount >= BARS_MAX && (
-        <p className="quiet">Only {BARS_MAX} allocations are drawn.</p>
+      {node !== undefined && (
+        <SelectedNode key={node.id} node={node} bar={selection?.bar} by={by} />
       )}
-      {selection !== undefined && <Selected model={model} selection={selection} by={by} />}
-      <CommandLine
-        cli="reeve node status"
-        call={{ path: '/v1/nodes', query: { resources: true } }}
-      />
+      <CommandLine cli="reeve node status" call={{ path: '/v1/topology' }} />
     </>
   )
 }
 
 function leadOf({ model, isLoading }: Topology, by: Dimension): string {
-  const { taken, has } = model.totals(by)
+  const { taken, count, has } = model.totals(by)
   const share = has === 0 ? 0 : Math.round((100 * taken) / has)
-  const words = `${model.nodeCount} ${model.nodeCount === 1 ? 'node' : 'nodes'}, ${model.barCount} allocations; ${amount(taken, by)} of ${amount(has, by)} taken (${share} %).`
+  const nodes = `${model.nodeCount} ${model.nodeCount === 1 ? 'node' : 'nodes'}`
+  const words = `${nodes}, ${count} allocations; ${amountText(taken, by)} of ${amountText(has, by)} taken (${share} %).`
   return isLoading ? `${words} More is being read…` : words
-}
-
-function amount(value: number, by: Dimension): string {
-  return by === 'memory' ? megabytesText(value) : `${Math.round(value)} MHz`
 }
 
 function Legend() {
@@ -78,56 +72,4 @@ function Legend() {
       <StateBadge state="down" text="not ready" />
     </>
   )
-}
-
-interface SelectedProps {
-  readonly model: TopologyModel
-  readonly selection: Selection
-  readonly by: Dimension
-}
-
-function Selected({ model, selection, by }: SelectedProps) {
-  const { node, barId } = selection
-  const bar = barId === undefined ? undefined : model.bar(barId)
-  return (
-    <Panel title={bar === undefined ? `Node ${node.name}` : `Allocation ${bar.name}`}>
-      <div aria-live="polite">
-        <Facts
-          facts={[
-            ...(bar === undefined
-              ? []
-              : [
-                  {
-                    name: 'Allocation',
-                    value: <Link href={paths.allocation(bar.id)}>{bar.id.slice(0, 8)}</Link>,
-                  },
-                  {
-                    name: 'Job',
-                    value: (
-                      <Link href={paths.job({ namespace: bar.namespace, id: bar.jobId })}>
-                        {bar.jobId}
-                      </Link>
-                    ),
-                  },
-                  { name: 'Status', value: <StateBadge state={bar.status} /> },
-                  { name: 'Takes', value: amount(bar.takes[by], by) },
-                ]),
-            ...nodeFacts(model, node, by),
-          ]}
-        />
-      </div>
-    </Panel>
-  )
-}
-
-function nodeFacts(model: TopologyModel, node: TopologyNode, by: Dimension) {
-  const bars = [...model.barsOf(node.id)]
-  const taken = bars.reduce((sum, { takes }) => sum + takes[by], 0)
-  return [
-    { name: 'Node', value: <Link href={paths.node(node.id)}>{node.name}</Link> },
-    { name: 'State', value: <StateBadge state={node.state} /> },
-    { name: 'Pool', value: node.pool },
-    { name: 'Taken', value: `${amount(taken, by)} of ${amount(node.has[by], by)}` },
-    { name: 'Allocations', value: bars.length },
-  ]
 }

@@ -1,6 +1,8 @@
+import { useState, type ReactNode } from 'react'
 import type { Verdict } from '../../actions/verdict.ts'
 import { useAct } from '../../data/use-act.ts'
 import { useRead } from '../../data/use-read.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
@@ -10,17 +12,19 @@ interface AccessRowProps<Level extends string> {
   readonly organization: string
   /** Its id. */
   readonly team: string
-  readonly level: string
+  readonly level: Level
   readonly levels: readonly Level[]
   readonly refusal: Verdict
   readonly change: (api: Api, level: Level) => Promise<unknown>
   readonly remove: (api: Api) => Promise<unknown>
+  readonly custom: (onClose: () => void) => ReactNode
 }
 
-/** One team and what it may do; the level is changed in place. */
+/** One team and what it may do; the level is changed in place, or right by right. */
 export function AccessRow<Level extends string>(props: AccessRowProps<Level>) {
-  const { organization, team, level, levels, refusal, change, remove } = props
+  const { organization, team, level, levels, refusal, change, remove, custom } = props
   const act = useAct()
+  const [isCustom, setCustom] = useState(false)
   const { data } = useRead(['team', team], (api, signal) =>
     api.v2.readTeam({ params: { team_id: team }, signal }),
   )
@@ -34,7 +38,7 @@ export function AccessRow<Level extends string>(props: AccessRowProps<Level>) {
     if (refusal === undefined)
       await act({ call: remove, done: `${name} has no access of its own any more.` })
   }
-  const isFixed = levels.some((one) => one === level)
+  const isFixed = levels.includes(level)
   return (
     <li>
       <Link href={paths.team(organization, team)}>{name}</Link>
@@ -42,6 +46,7 @@ export function AccessRow<Level extends string>(props: AccessRowProps<Level>) {
         aria-label={`Access of ${name}`}
         value={level}
         disabled={refusal !== undefined}
+        title={refusal}
         onChange={({ target }) => void choose(target.value)}
       >
         {!isFixed && <option>{level}</option>}
@@ -49,6 +54,9 @@ export function AccessRow<Level extends string>(props: AccessRowProps<Level>) {
           <option key={one}>{one}</option>
         ))}
       </select>
+      <ActionButton refusal={refusal} onAct={() => setCustom(true)}>
+        Rights…<span className="hidden"> of {name}</span>
+      </ActionButton>
       <button
         type="button"
         className="icon-button"
@@ -58,6 +66,7 @@ export function AccessRow<Level extends string>(props: AccessRowProps<Level>) {
       >
         <Icon name="close" label={`Take the access from ${name}`} />
       </button>
+      {isCustom && custom(() => setCustom(false))}
     </li>
   )
 }

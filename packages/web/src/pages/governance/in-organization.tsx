@@ -2,6 +2,7 @@ import type { v2 } from '@reeve/contract'
 import type { ReactNode } from 'react'
 import { useRead } from '../../data/use-read.ts'
 import { EmptyState } from '../../parts/empty-state.tsx'
+import { Loading } from '../../parts/loading.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
@@ -11,8 +12,9 @@ import '../../style/governance.css'
 
 /** Draws what needs a token of the governance API, or the way to get one. */
 export function SignedIn({ children }: { readonly children: ReactNode }) {
-  const { tokens } = useSession()
-  if (tokens.governance !== undefined || tokens.workload !== undefined) return children
+  const { mayGovern } = useSession()
+  if (mayGovern === undefined) return <Loading what="your session" />
+  if (mayGovern) return children
   return (
     <>
       <PageHead title="Governance" />

@@ -10,7 +10,7 @@ import { CommandLine } from '../../parts/command-line.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { FormDialog, TextField } from '../../parts/form.tsx'
-import { ListView } from '../../parts/list-view.tsx'
+import { PagedTable } from '../../parts/paged-table.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
@@ -69,7 +69,7 @@ function Organizations() {
           </ActionButton>
         }
       />
-      <ListView
+      <PagedTable
         list={list}
         what="the organizations"
         label="Organizations"

@@ -29,7 +29,7 @@ export function ProjectPage({
 }: PageProps<'/organizations/:organization/projects/:projectId'>) {
   return (
     <InOrganization name={params.organization}>
-      {() => <LoadedProject {...params} text={search.get('q') ?? ''} />}
+      {() => <LoadedProject {...params} search={search} />}
     </InOrganization>
   )
 }
@@ -37,10 +37,10 @@ export function ProjectPage({
 interface LoadedProjectProps {
   readonly organization: string
   readonly projectId: string
-  readonly text: string
+  readonly search: URLSearchParams
 }
 
-function LoadedProject({ organization, projectId, text }: LoadedProjectProps) {
+function LoadedProject({ organization, projectId, search }: LoadedProjectProps) {
   const project = useRead(
     ['project', projectId],
     (api, signal) => api.v2.readProject({ params: { project_id: projectId }, signal }),
@@ -52,14 +52,14 @@ function LoadedProject({ organization, projectId, text }: LoadedProjectProps) {
         <>
           <ProjectHead organization={organization} project={data} />
           <div className="columns">
-            <TagsPanel project={data} />
+            <TagsPanel organization={organization} project={data} />
             <ProjectAccessPanel organization={organization} project={data} />
           </div>
           <h2 className="part">Workspaces</h2>
           <WorkspaceList
             organization={organization}
             project={data.id}
-            text={text}
+            search={search}
             refusal={projectCan.createWorkspace(data)}
           />
           <MovePanel organization={organization} project={data} />
@@ -156,20 +156,20 @@ function EditProject({ project, onClose }: EditProjectProps) {
   )
 }
 
-function TagsPanel({ project }: { readonly project: v2.Project }) {
+function TagsPanel({ organization, project }: ProjectProps) {
   const act = useAct()
+  const params = { project_id: project.id }
   const tags = useRead(
     ['project-tags', project.id],
-    (api, signal) => api.v2.listProjectTagBindings({ params: { project_id: project.id }, signal }),
+    (api, signal) => api.v2.listProjectTagBindings({ params, signal }),
     { watches: [{ topic: 'Project' }] },
   )
-  const save = async (next: readonly Tag[]) => {
+  const save = async (next: readonly Tag[], isWhole: boolean) => {
+    const body = tagBindingsOf(next)
     const done = await act({
-      call: async (api) => {
-        await api.v2.replaceProjectTagBindings({
-          params: { project_id: project.id },
-          body: tagBindingsOf(next),
-        })
+      call: async ({ v2 }) => {
+        if (isWhole) await v2.replaceProjectTagBindings({ params, body })
+        else await v2.updateProjectTagBindings({ params, body })
         return true
       },
       done: 'The tags are saved.',
@@ -181,8 +181,10 @@ function TagsPanel({ project }: { readonly project: v2.Project }) {
       <QueryView query={tags} what="the tags">
         {({ data }) => (
           <TagEditor
+            organization={organization}
             tags={data.map(({ attributes }) => attributes)}
             refusal={projectCan.manageTags(project)}
+            removal={projectCan.removeTags(project)}
             onSave={save}
           />
         )}

@@ -3,7 +3,7 @@ import { usePages } from '../../data/use-pages.ts'
 import { Ago } from '../../parts/ago.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
-import { ListView } from '../../parts/list-view.tsx'
+import { PagedTable } from '../../parts/paged-table.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfText } from '../../parts/time.ts'
@@ -73,7 +73,7 @@ export function AuditTab({ organization, search }: OrganizationView) {
         <SearchField label="Action, such as createProject" name="action" value={action} />
         <SearchField label="Id or name of what was written" name="resource" value={thing} />
       </div>
-      <ListView
+      <PagedTable
         list={list}
         what="the audit trail"
         label="Audit trail"

@@ -1,26 +1,25 @@
-import type { v2 } from '@reeve/contract'
+import { v2 } from '@reeve/contract'
 import { resource } from '@reeve/sdk'
 import { useState } from 'react'
 import { organizationCan } from '../../actions/governance-can.ts'
 import { useAct } from '../../data/use-act.ts'
 import { usePages } from '../../data/use-pages.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
 import { Ago } from '../../parts/ago.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { FormDialog, TextField } from '../../parts/form.tsx'
-import { ListView } from '../../parts/list-view.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import type { OrganizationView } from './organization-view.ts'
+import { SearchedList } from './searched-list.tsx'
 import { tagBindingsOf, type Tag } from './tag-editor.tsx'
 
 const COLUMNS: readonly Column<v2.Project>[] = [
   {
     id: 'name',
     head: 'Project',
+    sort: 'name',
     cell: ({ attributes }) => attributes.name,
   },
   {
@@ -55,47 +54,39 @@ const COLUMNS: readonly Column<v2.Project>[] = [
 
 /** Spec G: Projects, List projects. */
 export function ProjectsTab({ organization, search }: OrganizationView) {
-  const [isCreating, setCreating] = useState(false)
   const text = search.get('q') ?? ''
+  const sort = v2.PROJECT_SORTS.find((one) => one === search.get('sort')) ?? 'name'
   const list = usePages(
-    ['projects', organization.id, text],
+    ['projects', organization.id, text, sort],
     ({ api, signal, page }) =>
       api.v2.listProjects({
         params: { organization_name: organization.id },
-        query: { ...page, q: text === '' ? undefined : text, sort: 'name' },
+        query: { ...page, q: text === '' ? undefined : text, sort },
         signal,
       }),
     { watches: [{ topic: 'Project' }] },
   )
   return (
-    <>
-      <div className="filters">
-        <SearchField label="Search projects by name" name="q" value={text} />
-        <ActionButton
-          kind="primary"
-          refusal={organizationCan.createProject(organization)}
-          onAct={() => setCreating(true)}
-        >
-          New project…
-        </ActionButton>
-      </div>
-      <ListView
-        list={list}
-        what="the projects"
-        label="Projects"
-        columns={COLUMNS}
-        keyOf={({ id }) => id}
-        hrefOf={({ id }) => paths.project(organization.id, id)}
-        empty={
-          <EmptyState title="No project is called that" command="reeve project create payments">
-            <p>A project holds workspaces; its tags and policy sets are theirs too.</p>
-          </EmptyState>
-        }
-      />
-      {isCreating && (
-        <NewProject organization={organization.id} onClose={() => setCreating(false)} />
-      )}
-    </>
+    <SearchedList
+      list={list}
+      things="projects"
+      text={text}
+      label="Projects"
+      columns={COLUMNS}
+      sort={sort}
+      keyOf={({ id }) => id}
+      hrefOf={({ id }) => paths.project(organization.id, id)}
+      empty={
+        <EmptyState title="No project is called that" command="reeve project create payments">
+          <p>A project holds workspaces; its tags and policy sets are theirs too.</p>
+        </EmptyState>
+      }
+      create={{
+        action: 'New project…',
+        refusal: organizationCan.createProject(organization),
+        form: (onClose) => <NewProject organization={organization.id} onClose={onClose} />,
+      }}
+    />
   )
 }
 

@@ -4,15 +4,13 @@ import { useState } from 'react'
 import { organizationCan } from '../../actions/governance-can.ts'
 import { useAct } from '../../data/use-act.ts'
 import { usePages } from '../../data/use-pages.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { ChoiceField, FormDialog, TextField } from '../../parts/form.tsx'
-import { ListView } from '../../parts/list-view.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import type { OrganizationView } from './organization-view.ts'
+import { SearchedList } from './searched-list.tsx'
 import { VISIBILITIES, VISIBILITY_TEXTS, type Visibility } from './team-words.ts'
 
 const COLUMNS: readonly Column<v2.Team>[] = [
@@ -47,7 +45,6 @@ function accessOf({ name, 'organization-access': access }: v2.Team['attributes']
 
 /** The teams that the caller may see. */
 export function TeamsTab({ organization, search }: OrganizationView) {
-  const [isCreating, setCreating] = useState(false)
   const text = search.get('q') ?? ''
   const list = usePages(['teams', organization.id, text], ({ api, signal, page }) =>
     api.v2.listTeams({
@@ -57,32 +54,25 @@ export function TeamsTab({ organization, search }: OrganizationView) {
     }),
   )
   return (
-    <>
-      <div className="filters">
-        <SearchField label="Search teams by name" name="q" value={text} />
-        <ActionButton
-          kind="primary"
-          refusal={organizationCan.createTeam(organization)}
-          onAct={() => setCreating(true)}
-        >
-          New team…
-        </ActionButton>
-      </div>
-      <ListView
-        list={list}
-        what="the teams"
-        label="Teams"
-        columns={COLUMNS}
-        keyOf={({ id }) => id}
-        hrefOf={({ id }) => paths.team(organization.id, id)}
-        empty={
-          <EmptyState title="No team is called that" command="reeve team create platform">
-            <p>Teams hold users, and are given access to projects and workspaces.</p>
-          </EmptyState>
-        }
-      />
-      {isCreating && <NewTeam organization={organization.id} onClose={() => setCreating(false)} />}
-    </>
+    <SearchedList
+      list={list}
+      things="teams"
+      text={text}
+      label="Teams"
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
+      hrefOf={({ id }) => paths.team(organization.id, id)}
+      empty={
+        <EmptyState title="No team is called that" command="reeve team create platform">
+          <p>Teams hold users, and are given access to projects and workspaces.</p>
+        </EmptyState>
+      }
+      create={{
+        action: 'New team…',
+        refusal: organizationCan.createTeam(organization),
+        form: (onClose) => <NewTeam organization={organization.id} onClose={onClose} />,
+      }}
+    />
   )
 }
 

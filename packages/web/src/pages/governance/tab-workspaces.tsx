@@ -1,25 +1,23 @@
-import type { v2 } from '@reeve/contract'
+import { v2 } from '@reeve/contract'
 import { resource, toOne } from '@reeve/sdk'
 import { useState } from 'react'
 import { organizationCan } from '../../actions/governance-can.ts'
 import type { Verdict } from '../../actions/verdict.ts'
 import { useAct } from '../../data/use-act.ts'
 import { usePages } from '../../data/use-pages.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
 import { Ago } from '../../parts/ago.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { FormDialog, TextField } from '../../parts/form.tsx'
-import { ListView } from '../../parts/list-view.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import type { OrganizationView } from './organization-view.ts'
+import { SearchedList } from './searched-list.tsx'
 
 const COLUMNS: readonly Column<v2.Workspace>[] = [
-  { id: 'name', head: 'Workspace', cell: ({ attributes }) => attributes.name },
+  { id: 'name', head: 'Workspace', sort: 'name', cell: ({ attributes }) => attributes.name },
   {
     id: 'lock',
     head: 'Lock',
@@ -50,6 +48,7 @@ const COLUMNS: readonly Column<v2.Workspace>[] = [
   {
     id: 'changed',
     head: 'Changed',
+    sort: 'latest-change-at',
     width: '112px',
     isExtra: true,
     cell: ({ attributes }) => <Ago date={dateOfText(attributes['latest-change-at'])} />,
@@ -61,7 +60,7 @@ export function WorkspacesTab({ organization, search }: OrganizationView) {
   return (
     <WorkspaceList
       organization={organization.id}
-      text={search.get('q') ?? ''}
+      search={search}
       refusal={organizationCan.createWorkspace(organization)}
     />
   )
@@ -69,16 +68,17 @@ export function WorkspacesTab({ organization, search }: OrganizationView) {
 
 interface WorkspaceListProps {
   readonly organization: string
-  readonly text: string
+  readonly search: URLSearchParams
   readonly refusal: Verdict
   /** Only those of this project; new ones are made in it. */
   readonly project?: string
 }
 
-export function WorkspaceList({ organization, text, refusal, project }: WorkspaceListProps) {
-  const [isCreating, setCreating] = useState(false)
+export function WorkspaceList({ organization, search, refusal, project }: WorkspaceListProps) {
+  const text = search.get('q') ?? ''
+  const sort = v2.WORKSPACE_SORTS.find((one) => one === search.get('sort')) ?? 'name'
   const list = usePages(
-    ['workspaces', organization, text, project ?? ''],
+    ['workspaces', organization, text, project ?? '', sort],
     ({ api, signal, page }) =>
       api.v2.listWorkspaces({
         params: { organization_name: organization },
@@ -86,40 +86,35 @@ export function WorkspaceList({ organization, text, refusal, project }: Workspac
           ...page,
           'search[name]': text === '' ? undefined : text,
           'filter[project][id]': project,
+          sort,
         },
         signal,
       }),
     { watches: [{ topic: 'Workspace' }, { topic: 'Run' }] },
   )
   return (
-    <>
-      <div className="filters">
-        <SearchField label="Search workspaces by name" name="q" value={text} />
-        <ActionButton kind="primary" refusal={refusal} onAct={() => setCreating(true)}>
-          New workspace…
-        </ActionButton>
-      </div>
-      <ListView
-        list={list}
-        what="the workspaces"
-        label="Workspaces"
-        columns={COLUMNS}
-        keyOf={({ id }) => id}
-        hrefOf={({ attributes }) => paths.workspace(organization, attributes.name)}
-        empty={
-          <EmptyState title="No workspaces here" command="reeve workspace create shop-front">
-            <p>A workspace is what runs plan and apply; policies judge each of its plans.</p>
-          </EmptyState>
-        }
-      />
-      {isCreating && (
-        <NewWorkspace
-          organization={organization}
-          project={project}
-          onClose={() => setCreating(false)}
-        />
-      )}
-    </>
+    <SearchedList
+      list={list}
+      things="workspaces"
+      text={text}
+      label="Workspaces"
+      columns={COLUMNS}
+      sort={sort}
+      keyOf={({ id }) => id}
+      hrefOf={({ attributes }) => paths.workspace(organization, attributes.name)}
+      empty={
+        <EmptyState title="No workspaces here" command="reeve workspace create shop-front">
+          <p>A workspace is what runs plan and apply; policies judge each of its plans.</p>
+        </EmptyState>
+      }
+      create={{
+        action: 'New workspace…',
+        refusal,
+        form: (onClose) => (
+          <NewWorkspace organization={organization} project={project} onClose={onClose} />
+        ),
+      }}
+    />
   )
 }
 

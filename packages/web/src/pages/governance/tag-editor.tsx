@@ -1,5 +1,6 @@
-import { useState } from 'react'
+import { useId, useState } from 'react'
 import type { Verdict } from '../../actions/verdict.ts'
+import { useRead } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 
@@ -39,14 +40,18 @@ function textOf({ key, value }: Tag): string {
 }
 
 interface TagEditorProps {
+  readonly organization: string
   readonly tags: readonly Tag[]
   readonly refusal: Verdict
-  /** Puts these in place of all there are; whether it was done. */
-  readonly onSave: (tags: readonly Tag[]) => Promise<boolean>
+  /** Why tags may not be taken away, though others may be added. */
+  readonly removal: Verdict
+  /** Puts these in place of all there are, or only beside them; whether it was done. */
+  readonly onSave: (tags: readonly Tag[], isWhole: boolean) => Promise<boolean>
 }
 
 /** The tags of a project or workspace as rows of key and value. */
-export function TagEditor({ tags, refusal, onSave }: TagEditorProps) {
+export function TagEditor({ organization, tags, refusal, removal, onSave }: TagEditorProps) {
+  const keysId = useId()
   const [draft, setDraft] = useState<readonly Tag[]>()
   if (draft === undefined)
     return (
@@ -62,15 +67,18 @@ export function TagEditor({ tags, refusal, onSave }: TagEditorProps) {
   const change = (index: number, part: Partial<Tag>) =>
     setDraft(draft.map((tag, place) => (place === index ? { ...tag, ...part } : tag)))
   const given = draft.filter(({ key }) => key !== '')
+  const isWhole = tags.some(({ key }) => !given.some((tag) => tag.key === key))
   const save = async () => {
-    if (await onSave(given)) setDraft(undefined)
+    if (await onSave(given, isWhole)) setDraft(undefined)
   }
   return (
     <form className="stack" onSubmit={(event) => event.preventDefault()}>
+      <ReservedKeys id={keysId} organization={organization} />
       {draft.map((tag, index) => (
         <TagRow
           key={index}
           tag={tag}
+          keys={keysId}
           place={index + 1}
           onChange={(part) => change(index, part)}
           onRemove={() => setDraft(draft.filter((_, place) => place !== index))}
@@ -83,7 +91,12 @@ export function TagEditor({ tags, refusal, onSave }: TagEditorProps) {
         >
           Add a tag
         </ActionButton>
-        <ActionButton kind="primary" refusal={faultIn(given)} onAct={save} isSubmit>
+        <ActionButton
+          kind="primary"
+          refusal={faultIn(given) ?? (isWhole ? removal : undefined)}
+          onAct={save}
+          isSubmit
+        >
           Save tags
         </ActionButton>
         <button type="button" className="button" onClick={() => setDraft(undefined)}>
@@ -100,19 +113,45 @@ function faultIn(tags: readonly Tag[]): Verdict {
   return twice === undefined ? undefined : `The key ${twice} is there twice.`
 }
 
+interface ReservedKeysProps {
+  readonly id: string
+  readonly organization: string
+}
+
+/** The keys that the organization suggests (reference §2.4). */
+function ReservedKeys({ id, organization }: ReservedKeysProps) {
+  const { data } = useRead(['tag-keys', organization, 'offered'], (api, signal) =>
+    api.v2.listReservedTagKeys({
+      params: { organization_name: organization },
+      query: { 'page[size]': 100 },
+      signal,
+    }),
+  )
+  return (
+    <datalist id={id}>
+      {data?.data.map(({ attributes }) => (
+        <option key={attributes.key} value={attributes.key} />
+      ))}
+    </datalist>
+  )
+}
+
 interface TagRowProps {
   readonly tag: Tag
+  /** The id of the list of keys that are offered. */
+  readonly keys: string
   readonly place: number
   readonly onChange: (part: Partial<Tag>) => void
   readonly onRemove: () => void
 }
 
-function TagRow({ tag, place, onChange, onRemove }: TagRowProps) {
+function TagRow({ tag, keys, place, onChange, onRemove }: TagRowProps) {
   return (
     <div className="row tag-row">
       <input
         aria-label={`Key of tag ${place}`}
         placeholder="key"
+        list={keys}
         value={tag.key}
         onChange={(event) => onChange({ key: event.target.value })}
       />

@@ -1,11 +1,13 @@
 import { v2 } from '@reeve/contract'
 import { findIncluded, resource, toMany } from '@reeve/sdk'
+import { useState } from 'react'
 import { teamCan } from '../../actions/governance-can.ts'
 import { useAct } from '../../data/use-act.ts'
 import { useRead } from '../../data/use-read.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { quoted } from '../../parts/curl-line.ts'
-import { CheckField } from '../../parts/form.tsx'
+import { CheckField, ChoiceField, FormDialog, TextField } from '../../parts/form.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
@@ -15,7 +17,8 @@ import { DeleteButton } from './deletion.tsx'
 import { findMembers } from './find.ts'
 import { crumbsOf, InOrganization } from './in-organization.tsx'
 import { MemberPanel } from './member-panel.tsx'
-import { VISIBILITY_TEXTS, wordsOf } from './team-words.ts'
+import { TeamTokens } from './team-tokens.tsx'
+import { VISIBILITIES, VISIBILITY_TEXTS, wordsOf } from './team-words.ts'
 
 /** A team: who is in it, and what it may do in the whole organization. */
 export function TeamPage({ params }: PageProps<'/organizations/:organization/teams/:teamId'>) {
@@ -53,17 +56,21 @@ function LoadedTeam({ organization, teamId }: LoadedTeamProps) {
               </span>
             }
             actions={
-              <DeleteButton
-                what={`the team ${document.data.attributes.name}`}
-                body={<p>Its members lose what only this team may do.</p>}
-                refusal={teamCan.destroy(document.data)}
-                call={(api) => api.v2.deleteTeam({ params: { team_id: teamId } })}
-                after={paths.organization(organization, 'teams')}
-              />
+              <>
+                <EditButton team={document.data} />
+                <DeleteButton
+                  what={`the team ${document.data.attributes.name}`}
+                  body={<p>Its members lose what only this team may do.</p>}
+                  refusal={teamCan.destroy(document.data)}
+                  call={(api) => api.v2.deleteTeam({ params: { team_id: teamId } })}
+                  after={paths.organization(organization, 'teams')}
+                />
+              </>
             }
           />
           <Members organization={organization} document={document} />
           <AccessPanel team={document.data} />
+          <TeamTokens organization={organization} team={document.data} />
           <CommandLine
             cli={`reeve team show --organization ${quoted(organization)} ${quoted(document.data.attributes.name)}`}
             call={{ path: `/api/v2/teams/${teamId}`, query: { include: 'users' } }}
@@ -71,6 +78,63 @@ function LoadedTeam({ organization, teamId }: LoadedTeamProps) {
         </>
       )}
     </QueryView>
+  )
+}
+
+function EditButton({ team }: { readonly team: v2.Team }) {
+  const [isEditing, setEditing] = useState(false)
+  return (
+    <>
+      <ActionButton refusal={teamCan.update(team)} onAct={() => setEditing(true)}>
+        Edit…
+      </ActionButton>
+      {isEditing && <EditTeam team={team} onClose={() => setEditing(false)} />}
+    </>
+  )
+}
+
+interface EditTeamProps {
+  readonly team: v2.Team
+  readonly onClose: () => void
+}
+
+function EditTeam({ team, onClose }: EditTeamProps) {
+  const act = useAct()
+  const { attributes } = team
+  const [name, setName] = useState(attributes.name)
+  const [visibility, setVisibility] = useState(attributes.visibility)
+  const [mayManage, setMayManage] = useState(attributes['allow-member-token-management'])
+  const save = async () => {
+    const done = await act({
+      call: (api) =>
+        api.v2.updateTeam({
+          params: { team_id: team.id },
+          body: resource('teams', {
+            name,
+            visibility,
+            'allow-member-token-management': mayManage,
+          }),
+        }),
+      done: 'The team is saved.',
+    })
+    return done !== undefined
+  }
+  return (
+    <FormDialog title="Edit the team" action="Save" onSubmit={save} onClose={onClose}>
+      <TextField label="Name" value={name} onChange={setName} />
+      <ChoiceField
+        label="Seen by"
+        value={visibility}
+        onChange={setVisibility}
+        choices={VISIBILITIES}
+        textOf={(one) => VISIBILITY_TEXTS[one]}
+      />
+      <CheckField
+        label="Members make and revoke its tokens"
+        value={mayManage}
+        onChange={setMayManage}
+      />
+    </FormDialog>
   )
 }
 

@@ -3,7 +3,7 @@ import { usePages } from '../../data/use-pages.ts'
 import { Ago } from '../../parts/ago.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
-import { ListView } from '../../parts/list-view.tsx'
+import { PagedTable } from '../../parts/paged-table.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
@@ -48,7 +48,7 @@ export function RunsTab({ organization, workspace }: WorkspaceView) {
     { watches: [{ topic: 'Run' }] },
   )
   return (
-    <ListView
+    <PagedTable
       list={list}
       what="the runs"
       label="Runs"

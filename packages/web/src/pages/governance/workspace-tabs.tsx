@@ -1,5 +1,5 @@
-import { v2 } from '@reeve/contract'
-import { resource, toOne } from '@reeve/sdk'
+import type { v2 } from '@reeve/contract'
+import { resource } from '@reeve/sdk'
 import { useState } from 'react'
 import { workspaceCan } from '../../actions/governance-can.ts'
 import { useAct } from '../../data/use-act.ts'
@@ -7,14 +7,11 @@ import { useRead } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { CheckField, TextField } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { Picker } from '../../parts/picker.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { navigate } from '../../routing/location.ts'
-import { AccessRow } from './access-row.tsx'
 import { DeleteButton } from './deletion.tsx'
-import { findTeams } from './find.ts'
 import { TagEditor, tagBindingsOf, type Tag } from './tag-editor.tsx'
 import type { WorkspaceView } from './workspace-runs.tsx'
 
@@ -27,10 +24,12 @@ export function WorkspaceTagsTab({ organization, workspace }: WorkspaceView) {
     (api, signal) => api.v2.listWorkspaceEffectiveTagBindings({ params, signal }),
     { watches: [{ topic: 'Workspace' }, { topic: 'Project' }] },
   )
-  const save = async (next: readonly Tag[]) => {
+  const save = async (next: readonly Tag[], isWhole: boolean) => {
+    const body = tagBindingsOf(next)
     const done = await act({
       call: async (api) => {
-        await api.v2.replaceWorkspaceTagBindings({ params, body: tagBindingsOf(next) })
+        if (isWhole) await api.v2.replaceWorkspaceTagBindings({ params, body })
+        else await api.v2.updateWorkspaceTagBindings({ params, body })
         return true
       },
       done: 'The tags are saved.',
@@ -43,8 +42,10 @@ export function WorkspaceTagsTab({ organization, workspace }: WorkspaceView) {
         <>
           <Panel title="Tags of the workspace">
             <TagEditor
+              organization={organization}
               tags={data.filter((tag) => !isInherited(tag)).map(({ attributes }) => attributes)}
               refusal={workspaceCan.manageTags(workspace)}
+              removal={workspaceCan.removeTags(workspace)}
               onSave={save}
             />
           </Panel>
@@ -80,78 +81,6 @@ function Inherited({ organization, tags }: InheritedProps) {
           </li>
         ))}
       </ul>
-    </Panel>
-  )
-}
-
-const LEVELS = v2.WORKSPACE_ACCESS_LEVELS.filter((level) => level !== 'custom')
-
-/** Teams with access to this workspace beyond what its project grants. Reference §4.4. */
-export function WorkspaceAccessTab({ organization, workspace }: WorkspaceView) {
-  const act = useAct()
-  const refusal = workspaceCan.update(workspace)
-  const accesses = useRead(['team-workspaces', workspace.id], (api, signal) =>
-    api.v2.listTeamWorkspaceAccesses({
-      query: { 'filter[workspace][id]': workspace.id, 'page[size]': 100 },
-      signal,
-    }),
-  )
-  const grant = async (team: string, name: string) => {
-    const relationships = {
-      team: toOne('teams', team),
-      workspace: toOne('workspaces', workspace.id),
-    }
-    await act({
-      call: (api) =>
-        api.v2.createTeamWorkspaceAccess({
-          body: resource('team-workspaces', { access: 'read' }, relationships),
-        }),
-      done: `${name} may read the workspace.`,
-    })
-  }
-  return (
-    <Panel title="Teams with access">
-      <div className="stack">
-        <QueryView query={accesses} what="the teams">
-          {({ data }) =>
-            data.length === 0 ? (
-              <p className="quiet">Only those with access to its project.</p>
-            ) : (
-              <ul className="members">
-                {data.map((access) => (
-                  <AccessRow
-                    key={access.id}
-                    organization={organization}
-                    team={access.relationships.team.data.id}
-                    level={access.attributes.access}
-                    levels={LEVELS}
-                    refusal={refusal}
-                    change={(api, next) =>
-                      api.v2.updateTeamWorkspaceAccess({
-                        params: { team_workspace_id: access.id },
-                        body: resource('team-workspaces', { access: next }),
-                      })
-                    }
-                    remove={(api) =>
-                      api.v2.deleteTeamWorkspaceAccess({
-                        params: { team_workspace_id: access.id },
-                      })
-                    }
-                  />
-                ))}
-              </ul>
-            )
-          }
-        </QueryView>
-        <Picker
-          label="Team"
-          queryKey={['teams', organization]}
-          find={(api, text, signal) => findTeams({ api, organization, text, signal })}
-          action="Give access"
-          refusal={refusal}
-          onPick={({ id, text }) => grant(id, text)}
-        />
-      </div>
     </Panel>
   )
 }

@@ -16,7 +16,8 @@ import { paths, WORKSPACE_TABS, type WorkspaceTab } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { crumbsOf, InOrganization } from './in-organization.tsx'
 import { RunsTab } from './workspace-runs.tsx'
-import { WorkspaceAccessTab, WorkspaceSettingsTab, WorkspaceTagsTab } from './workspace-tabs.tsx'
+import { WorkspaceAccessTab } from './workspace-access.tsx'
+import { WorkspaceSettingsTab, WorkspaceTagsTab } from './workspace-tabs.tsx'
 
 /** A workspace: its runs, tags, teams and lock. */
 export function WorkspacePage({

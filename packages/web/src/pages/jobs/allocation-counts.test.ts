@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ClientStatus } from '@reeve/contract'
+import type { ClientStatus, TaskGroupSummary } from '@reeve/contract'
 import { test } from 'node:test'
 import { healthOf } from './allocation-counts.ts'
 
@@ -13,6 +13,11 @@ function allocations(...statuses: readonly ClientStatus[]) {
     JobVersion: 0,
     FollowupEvalID: '',
   }))
+}
+
+function aSummary(counts: Partial<TaskGroupSummary>): TaskGroupSummary {
+  const none = { Queued: 0, Complete: 0, Failed: 0, Running: 0, Starting: 0, Lost: 0, Unknown: 0 }
+  return { ...none, ...counts }
 }
 
 const JOB = {
@@ -34,6 +39,16 @@ const CASES = [
   },
   { name: 'nothing is placed', job: { ...JOB, Allocs: [] }, health: 'degraded' },
   { name: 'it is stopped', job: { ...JOB, Stop: true }, health: 'stopped' },
+  {
+    name: 'one is missing by the counts alone',
+    job: { ...JOB, Allocs: [], AllocCounts: aSummary({ Running: 1 }) },
+    health: 'degraded',
+  },
+  {
+    name: 'all run by the counts alone',
+    job: { ...JOB, Allocs: [], AllocCounts: aSummary({ Running: 2, Complete: 7 }) },
+    health: 'running',
+  },
   {
     name: 'a batch job has ended in part',
     job: { ...JOB, Type: 'batch', Allocs: [] },

@@ -26,15 +26,23 @@ export function countAllocations(
   return counts
 }
 
+/** Of a row that lists the allocations, or only counts them. */
+export function countsOf({
+  Allocs,
+  AllocCounts,
+}: Pick<JobStatusRow, 'Allocs' | 'AllocCounts'>): AllocationCounts {
+  return AllocCounts === undefined ? countAllocations(Allocs) : countsOfSummary(AllocCounts)
+}
+
 type Row = Pick<
   JobStatusRow,
-  'Stop' | 'Status' | 'Type' | 'GroupCountSum' | 'Allocs' | 'ChildStatuses'
+  'Stop' | 'Status' | 'Type' | 'GroupCountSum' | 'Allocs' | 'AllocCounts' | 'ChildStatuses'
 >
 
 /** One word for how a job is: what its allocations make of its status. */
 export function healthOf(job: Row): string {
   if (job.Stop) return 'stopped'
-  const { running, failed } = countAllocations(job.Allocs)
+  const { running, failed } = countsOf(job)
   if (job.Status === 'dead' && failed > 0) return 'failed'
   const isCounted = job.Type === 'service' && job.ChildStatuses === null
   if (job.Status !== 'running' || !isCounted) return job.Status

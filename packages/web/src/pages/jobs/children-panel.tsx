@@ -10,7 +10,7 @@ import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfNs } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { AllocationBar } from './allocation-bar.tsx'
-import { countAllocations } from './allocation-counts.ts'
+import { countsOf } from './allocation-counts.ts'
 
 const COLUMNS: readonly Column<JobStatusRow>[] = [
   { id: 'id', head: 'Instance', cell: ({ ID }) => ID.slice(ID.lastIndexOf('/') + 1) },
@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<JobStatusRow>[] = [
     head: 'Allocations',
     width: '34%',
     isExtra: true,
-    cell: ({ Allocs }) => <AllocationBar counts={countAllocations(Allocs)} wanted={0} />,
+    cell: (row) => <AllocationBar counts={countsOf(row)} wanted={0} />,
   },
   {
     id: 'submitted',
@@ -42,7 +42,7 @@ export function ChildrenPanel({ job }: { readonly job: Job }) {
     ['job-children', namespace, id],
     ({ api, signal, page }) =>
       api.v1.listJobStatuses({
-        query: { ...page, namespace, prefix: `${id}/`, include_children: true },
+        query: { ...page, namespace, prefix: `${id}/`, include_children: true, counts: true },
         signal,
       }),
     {

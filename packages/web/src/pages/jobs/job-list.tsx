@@ -14,7 +14,7 @@ import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import '../../style/jobs.css'
 import { AllocationBar } from './allocation-bar.tsx'
-import { countAllocations, healthOf } from './allocation-counts.ts'
+import { countsOf, healthOf } from './allocation-counts.ts'
 import { filterExpression, readJobFilter } from './job-filter.ts'
 import { JobFilterBar } from './job-filter-bar.tsx'
 import { useJobRows } from './use-job-rows.ts'
@@ -56,14 +56,21 @@ const COLUMNS: readonly Column<JobStatusRow>[] = [
 ]
 
 function Allocations({ job }: { readonly job: JobStatusRow }) {
-  const { ChildStatuses } = job
-  if (ChildStatuses !== null) {
-    const running = ChildStatuses.filter((status) => status === 'running').length
-    return `${ChildStatuses.length} instances, ${running} running`
+  const { ChildCounts } = job
+  if (ChildCounts !== null && ChildCounts !== undefined) {
+    const { Pending, Running, Dead } = ChildCounts
+    return `${Pending + Running + Dead} instances, ${Running} running`
   }
-  const wanted =
-    job.Type.startsWith('sys') || job.Stop || job.Status === 'dead' ? 0 : job.GroupCountSum
-  return <AllocationBar counts={countAllocations(job.Allocs)} wanted={wanted} />
+  const isOver = job.Stop || job.Status === 'dead'
+  const isEndless = job.Type === 'service' || job.Type === 'system'
+  const counts = countsOf(job)
+  // What has ended of a service was replaced: it says how often, not how the job is.
+  const shown = isEndless && !isOver ? { ...counts, complete: 0 } : counts
+  return <AllocationBar counts={shown} wanted={isOver || isSystem(job) ? 0 : job.GroupCountSum} />
+}
+
+function isSystem({ Type }: JobStatusRow): boolean {
+  return Type === 'system' || Type === 'sysbatch'
 }
 
 function typeOf({ Type, ChildStatuses }: JobStatusRow) {
@@ -111,7 +118,7 @@ export function JobListPage({ search }: PageProps<'/jobs'>) {
       )}
       <CommandLine
         cli={`reeve job status --namespace ${quoted(namespace)}`}
-        call={{ path: '/v1/jobs/statuses', query: { namespace, filter } }}
+        call={{ path: '/v1/jobs/statuses', query: { namespace, filter, counts: true } }}
       />
     </>
   )

@@ -21,6 +21,7 @@ import { EvaluationsTab } from './tab-evaluations.tsx'
 import { ExplainTab } from './tab-explain.tsx'
 import { LogsTab } from './tab-logs.tsx'
 import { OverviewTab } from './tab-overview.tsx'
+import { VerdictsTab } from './tab-verdicts.tsx'
 import { VersionsTab } from './tab-versions.tsx'
 
 export function JobOverviewPage({ params, search }: PageProps<'/jobs/:jobId'>) {
@@ -93,6 +94,7 @@ const TAB_TEXTS: Readonly<Record<JobTab, string>> = {
   deployments: 'Deployments',
   allocations: 'Allocations',
   evaluations: 'Evaluations',
+  verdicts: 'Verdicts',
   logs: 'Logs',
   explain: 'Explain',
 }
@@ -115,6 +117,8 @@ function JobTabView({ tab, view }: { readonly tab: JobTab; readonly view: JobVie
       return <AllocationsTab {...view} />
     case 'evaluations':
       return <EvaluationsTab {...view} />
+    case 'verdicts':
+      return <VerdictsTab {...view} />
     case 'logs':
       return <LogsTab {...view} />
     case 'explain':
@@ -136,6 +140,7 @@ const COMMANDS = {
   deployments: commandOf('deployments', '/deployments'),
   allocations: commandOf('allocs', '/allocations'),
   evaluations: commandOf('status', '/evaluations'),
+  verdicts: commandOf('verdicts', '/verdicts'),
   logs: commandOf('logs', '/logs'),
   explain: commandOf('explain', '/explain'),
 } as const

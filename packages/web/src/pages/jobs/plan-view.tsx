@@ -1,11 +1,6 @@
-import type {
-  DesiredUpdates,
-  JobPlanResponse,
-  JobPolicyOutcome,
-  PlacementMetrics,
-} from '@reeve/contract'
+import type { DesiredUpdates, JobPlanResponse, PlacementMetrics } from '@reeve/contract'
 import { Panel } from '../../parts/panel.tsx'
-import { StateBadge } from '../../parts/state-badge.tsx'
+import { JobOutcomes } from '../policies/job-outcome.tsx'
 import { DiffView } from './diff-view.tsx'
 
 /** Spec W: Plan: what would happen, before it does. */
@@ -32,11 +27,7 @@ export function PlanView({ plan }: { readonly plan: JobPlanResponse }) {
       </Panel>
       {PolicyVerdicts !== null && PolicyVerdicts.length > 0 && (
         <Panel title="What the policies say">
-          <ul className="reasons">
-            {PolicyVerdicts.map((outcome) => (
-              <PolicyLine key={`${outcome.PolicySetID} ${outcome.PolicyID}`} outcome={outcome} />
-            ))}
-          </ul>
+          <JobOutcomes outcomes={PolicyVerdicts} />
         </Panel>
       )}
       <Panel title="What changes in the definition">
@@ -82,26 +73,5 @@ function describeFailure(group: string, metrics: PlacementMetrics): string {
     `${group}: ${1 + CoalescedFailures} would not be placed. ${NodesEvaluated} nodes looked at, ` +
     `${NodesFiltered} refused by a rule, ${NodesExhausted} without room` +
     (why.length === 0 ? '.' : `: ${why.join(', ')}.`)
-  )
-}
-
-function PolicyLine({ outcome }: { readonly outcome: JobPolicyOutcome }) {
-  const { Policy, PolicySet, Level, Status, Findings, FindingsOmitted, Description } = outcome
-  return (
-    <li>
-      <StateBadge state={Status} /> <b>{Policy}</b>{' '}
-      <span className="quiet">
-        of {PolicySet}, {Level}
-      </span>
-      {Description !== null && Status !== 'passed' && <p>{Description}</p>}
-      <ul>
-        {Findings.map(({ Rule, Line, Message }) => (
-          <li key={`${Rule} ${Line} ${Message}`}>
-            {Line !== null && <span className="tag">line {Line}</span>} {Message}
-          </li>
-        ))}
-      </ul>
-      {FindingsOmitted > 0 && <p className="quiet">And {FindingsOmitted} more.</p>}
-    </li>
   )
 }

@@ -1,10 +1,10 @@
 import { LOG_TYPES } from '@reeve/contract'
-import { useState } from 'react'
 import { jobCan } from '../../actions/job-can.ts'
 import { useTextStream } from '../../data/use-text-stream.ts'
 import { LogView } from '../../parts/log-view.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { saveText } from '../../parts/save-text.ts'
+import { SearchField } from '../../parts/search-field.tsx'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
 import type { JobView } from './job-view.ts'
@@ -26,7 +26,7 @@ type LogsProps = Pick<JobView, 'name' | 'search'> & { readonly tasks: readonly s
 function Logs({ name, tasks, search }: LogsProps) {
   const task = search.get('task') ?? ''
   const type = search.get('type') ?? ''
-  const [wanted, setWanted] = useState('')
+  const wanted = search.get('q') ?? ''
   const stream = useTextStream(
     [name.namespace, name.id, task, type].join('\n'),
     async (api, signal) => {
@@ -47,13 +47,7 @@ function Logs({ name, tasks, search }: LogsProps) {
   return (
     <>
       <search className="filters">
-        <input
-          type="search"
-          aria-label="Search in the lines"
-          placeholder="Search in the lines"
-          value={wanted}
-          onChange={(event) => setWanted(event.target.value)}
-        />
+        <SearchField label="Search in the lines" value={wanted} />
         <Choice name="task" none="All tasks" value={task} options={tasks} />
         <Choice name="type" none="stdout and stderr" value={type} options={LOG_TYPES} />
         <button type="button" className="button" onClick={save}>

@@ -101,7 +101,10 @@ function factsOf(job: Job) {
     { name: 'Id', value: <code>{job.ID}</code> },
     { name: 'Priority', value: job.Priority },
     { name: 'Datacenters', value: job.Datacenters.join(', ') },
-    { name: 'Node pool', value: job.NodePool },
+    {
+      name: 'Node pool',
+      value: <Link href={paths.nodePool(job.NodePool)}>{job.NodePool}</Link>,
+    },
     { name: 'Submitted', value: <Ago date={dateOfNs(job.SubmitTime)} /> },
     {
       name: 'Version',

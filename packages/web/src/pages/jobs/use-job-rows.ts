@@ -42,7 +42,7 @@ export function useJobRows({ namespace, filter, isReversed }: JobQuery): JobRows
     key,
     ({ api: client, signal, page }) =>
       client.v1.listJobStatuses({
-        query: { ...page, namespace, filter, reverse: isReversed },
+        query: { ...page, namespace, filter, reverse: isReversed, counts: true },
         signal,
       }),
     // Without events the whole list is read again from time to time.
@@ -62,7 +62,8 @@ export function useJobRows({ namespace, filter, isReversed }: JobQuery): JobRows
       const names = [...waiting.current.values()]
       waiting.current.clear()
       const Jobs = names.map(({ namespace: Namespace, id: ID }) => ({ ID, Namespace }))
-      const call = api.v1.listStatusesOfJobs({ query: { namespace: '*', filter }, body: { Jobs } })
+      const query = { namespace: '*', filter, counts: true }
+      const call = api.v1.listStatusesOfJobs({ query, body: { Jobs } })
       // A row that could not be read stays as it was; the next event brings the next attempt.
       const fresh = await call.then(({ data }) => data).catch(() => undefined)
       if (fresh !== undefined)

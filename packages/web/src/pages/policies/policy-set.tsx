@@ -17,6 +17,7 @@ import { crumbsOf, InOrganization } from '../governance/in-organization.tsx'
 import { ParametersPanel } from './parameters-panel.tsx'
 import { scopeText } from './scope-text.ts'
 import { SetMembers } from './set-members.tsx'
+import { SetVersions } from './set-versions.tsx'
 
 /** A policy set: which policies, and where they apply. */
 export function PolicySetPage({
@@ -55,6 +56,7 @@ function LoadedSet({ organization, id }: LoadedSetProps) {
             set={document.data}
             refusal={organizationCan.updatePolicies(organization)}
           />
+          <SetVersions set={document.data} refusal={organizationCan.updatePolicies(organization)} />
           <CommandLine
             cli={`reeve policy-set show --organization ${quoted(organization.id)} ${quoted(document.data.attributes.name)}`}
             call={{ path: `/api/v2/policy-sets/${id}`, query: { include: 'policies' } }}

@@ -270,7 +270,7 @@ function commandOf(pane: PolicyPane, organization: string, { id, attributes }: v
         call: { method: 'POST', path: `${path}/actions/replay`, body: REPLAY_BODY } as const,
       }
     case 'versions':
-      return { cli: undefined, call: { path: `${path}/versions` } }
+      return { cli: `reeve policy versions ${where}`, call: { path: `${path}/versions` } }
     case 'settings':
       return { cli: `reeve policy show ${where}`, call: { path } }
   }

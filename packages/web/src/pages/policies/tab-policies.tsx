@@ -1,22 +1,19 @@
 import { v2 } from '@reeve/contract'
-import { useState } from 'react'
 import { organizationCan } from '../../actions/governance-can.ts'
 import { usePages } from '../../data/use-pages.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
 import { Ago } from '../../parts/ago.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
-import { ListView } from '../../parts/list-view.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
+import { StatusSelect } from '../../parts/status-select.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
-import { hrefWith, navigate } from '../../routing/location.ts'
 import type { OrganizationView } from '../governance/organization-view.ts'
+import { SearchedList } from '../governance/searched-list.tsx'
 import { NewPolicy } from './new-policy.tsx'
 
 const COLUMNS: readonly Column<v2.RunPolicy>[] = [
-  { id: 'name', head: 'Policy', cell: ({ attributes }) => attributes.name },
+  { id: 'name', head: 'Policy', sort: 'name', cell: ({ attributes }) => attributes.name },
   { id: 'kind', head: 'Kind', width: '96px', cell: ({ attributes }) => attributes.kind },
   {
     id: 'level',
@@ -42,6 +39,7 @@ const COLUMNS: readonly Column<v2.RunPolicy>[] = [
   {
     id: 'changed',
     head: 'Changed',
+    sort: 'updated-at',
     width: '112px',
     isExtra: true,
     cell: ({ attributes }) => <Ago date={dateOfText(attributes['updated-at'])} />,
@@ -61,11 +59,11 @@ export function CodeState({ policy }: { readonly policy: v2.RunPolicy['attribute
 
 /** Spec G: Policies, List policies. */
 export function PoliciesTab({ organization, search }: OrganizationView) {
-  const [isCreating, setCreating] = useState(false)
   const text = search.get('q') ?? ''
   const kind = v2.POLICY_KINDS.find((one) => one === search.get('kind'))
+  const sort = v2.POLICY_SORTS.find((one) => one === search.get('sort')) ?? 'name'
   const list = usePages(
-    ['policies', organization.id, text, kind ?? ''],
+    ['policies', organization.id, text, kind ?? '', sort],
     ({ api, signal, page }) =>
       api.v2.listOrganizationPolicies({
         params: { organization_name: organization.id },
@@ -73,46 +71,30 @@ export function PoliciesTab({ organization, search }: OrganizationView) {
           ...page,
           'search[name]': text === '' ? undefined : text,
           'filter[kind]': kind,
+          sort,
         },
         signal,
       }),
     { watches: [{ topic: 'Policy' }] },
   )
   return (
-    <>
-      <div className="filters">
-        <SearchField label="Search policies by name" name="q" value={text} />
-        <select
-          aria-label="Kind"
-          value={kind ?? ''}
-          onChange={({ target }) => navigate(hrefWith({ kind: target.value }))}
-        >
-          <option value="">Any kind</option>
-          {v2.POLICY_KINDS.map((one) => (
-            <option key={one}>{one}</option>
-          ))}
-        </select>
-        <ActionButton
-          kind="primary"
-          refusal={organizationCan.updatePolicies(organization)}
-          onAct={() => setCreating(true)}
-        >
-          New policy…
-        </ActionButton>
-      </div>
-      <ListView
-        list={list}
-        what="the policies"
-        label="Policies"
-        columns={COLUMNS}
-        keyOf={({ id }) => id}
-        hrefOf={({ id }) => paths.policy(organization.id, id)}
-        empty={<NoPolicies />}
-      />
-      {isCreating && (
-        <NewPolicy organization={organization.id} onClose={() => setCreating(false)} />
-      )}
-    </>
+    <SearchedList
+      list={list}
+      things="policies"
+      text={text}
+      filters={<StatusSelect name="kind" label="Kind" statuses={v2.POLICY_KINDS} current={kind} />}
+      label="Policies"
+      columns={COLUMNS}
+      sort={sort}
+      keyOf={({ id }) => id}
+      hrefOf={({ id }) => paths.policy(organization.id, id)}
+      empty={<NoPolicies />}
+      create={{
+        action: 'New policy…',
+        refusal: organizationCan.updatePolicies(organization),
+        form: (onClose) => <NewPolicy organization={organization.id} onClose={onClose} />,
+      }}
+    />
   )
 }
 

@@ -4,17 +4,15 @@ import { useState } from 'react'
 import { organizationCan } from '../../actions/governance-can.ts'
 import { useAct } from '../../data/use-act.ts'
 import { usePages } from '../../data/use-pages.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
 import { Ago } from '../../parts/ago.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { CheckField, ChoiceField, FormDialog, TextField } from '../../parts/form.tsx'
-import { ListView } from '../../parts/list-view.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import type { OrganizationView } from '../governance/organization-view.ts'
+import { SearchedList } from '../governance/searched-list.tsx'
 import { scopeText } from './scope-text.ts'
 
 const COLUMNS: readonly Column<v2.PolicySet>[] = [
@@ -39,7 +37,6 @@ const COLUMNS: readonly Column<v2.PolicySet>[] = [
 
 /** Sets of policies and where they apply. Reference §4.7. */
 export function PolicySetsTab({ organization, search }: OrganizationView) {
-  const [isCreating, setCreating] = useState(false)
   const text = search.get('q') ?? ''
   const list = usePages(
     ['policy-sets', organization.id, text],
@@ -52,40 +49,31 @@ export function PolicySetsTab({ organization, search }: OrganizationView) {
     { watches: [{ topic: 'PolicySet' }] },
   )
   return (
-    <>
-      <div className="filters">
-        <SearchField label="Search policy sets by name" name="q" value={text} />
-        <ActionButton
-          kind="primary"
-          refusal={organizationCan.updatePolicies(organization)}
-          onAct={() => setCreating(true)}
+    <SearchedList
+      list={list}
+      things="policy sets"
+      text={text}
+      label="Policy sets"
+      columns={COLUMNS}
+      keyOf={({ id }) => id}
+      hrefOf={({ id }) => paths.policySet(organization.id, id)}
+      empty={
+        <EmptyState
+          title="No policy sets here"
+          command="reeve policy-set create jobs --policy limits --jobs-of default"
         >
-          New policy set…
-        </ActionButton>
-      </div>
-      <ListView
-        list={list}
-        what="the policy sets"
-        label="Policy sets"
-        columns={COLUMNS}
-        keyOf={({ id }) => id}
-        hrefOf={({ id }) => paths.policySet(organization.id, id)}
-        empty={
-          <EmptyState
-            title="No policy sets here"
-            command="reeve policy-set create jobs --policy limits --jobs-of default"
-          >
-            <p>
-              A set puts policies into effect: everywhere, or for projects, workspaces, tags, or the
-              jobs of namespaces.
-            </p>
-          </EmptyState>
-        }
-      />
-      {isCreating && (
-        <NewPolicySet organization={organization.id} onClose={() => setCreating(false)} />
-      )}
-    </>
+          <p>
+            A set puts policies into effect: everywhere, or for projects, workspaces, tags, or the
+            jobs of namespaces.
+          </p>
+        </EmptyState>
+      }
+      create={{
+        action: 'New policy set…',
+        refusal: organizationCan.updatePolicies(organization),
+        form: (onClose) => <NewPolicySet organization={organization.id} onClose={onClose} />,
+      }}
+    />
   )
 }
 

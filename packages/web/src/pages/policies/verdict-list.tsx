@@ -2,9 +2,11 @@ import type { PolicyVerdict } from '@reeve/contract'
 import { useList } from '../../data/use-list.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { CommandLine } from '../../parts/command-line.tsx'
+import { quoted } from '../../parts/curl-line.ts'
 import type { Column } from '../../parts/data-table.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
-import { ListView } from '../../parts/list-view.tsx'
+import { PagedTable } from '../../parts/paged-table.tsx'
+import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfNs } from '../../parts/time.ts'
@@ -57,10 +59,11 @@ const COLUMNS: readonly Column<PolicyVerdict>[] = [
 /** Jobs that policies denied, and those that passed over them. */
 export function VerdictListPage({ search }: PageProps<'/verdicts'>) {
   const namespace = search.get('namespace') ?? ALL_NAMESPACES
+  const reverse = isNewestFirst(search)
   const list = useList(
-    ['verdicts', namespace],
+    ['verdicts', namespace, reverse],
     ({ api, signal, page }) =>
-      api.v1.listPolicyVerdicts({ query: { ...page, namespace, reverse: true }, signal }),
+      api.v1.listPolicyVerdicts({ query: { ...page, namespace, reverse }, signal }),
     { watches: [{ topic: 'PolicyVerdict' }] },
   )
   return (
@@ -69,7 +72,10 @@ export function VerdictListPage({ search }: PageProps<'/verdicts'>) {
         title="Verdicts on jobs"
         lead="Submissions that policies denied, and those that were let through although they did."
       />
-      <ListView
+      <search className="filters">
+        <OrderSelect search={search} />
+      </search>
+      <PagedTable
         list={list}
         what="the verdicts"
         label="Verdicts on jobs"
@@ -88,7 +94,10 @@ export function VerdictListPage({ search }: PageProps<'/verdicts'>) {
           </EmptyState>
         }
       />
-      <CommandLine call={{ path: '/v1/policy-verdicts', query: { namespace } }} />
+      <CommandLine
+        cli={`reeve job verdicts --namespace ${quoted(namespace)} JOB`}
+        call={{ path: '/v1/policy-verdicts', query: { namespace } }}
+      />
     </>
   )
 }

@@ -1,7 +1,8 @@
-import type { JobPolicyOutcome, PolicyVerdict } from '@reeve/contract'
+import type { PolicyVerdict } from '@reeve/contract'
 import { useRead } from '../../data/use-read.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { CommandLine } from '../../parts/command-line.tsx'
+import { quoted } from '../../parts/curl-line.ts'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Facts, Panel } from '../../parts/panel.tsx'
@@ -11,10 +12,7 @@ import { dateOfNs } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
-import { useSession } from '../../session/session.tsx'
-import '../../style/governance.css'
-import { Findings } from './findings.tsx'
-import { useCode } from './use-code.ts'
+import { JobOutcomes } from './job-outcome.tsx'
 
 /** One verdict on a job, with the line of each policy that did not pass. */
 export function VerdictPage({ params, search }: PageProps<'/verdicts/:verdictId'>) {
@@ -28,7 +26,10 @@ export function VerdictPage({ params, search }: PageProps<'/verdicts/:verdictId'
       {([verdict]) => (
         <>
           {verdict === undefined ? <Gone /> : <VerdictView verdict={verdict} />}
-          <CommandLine call={{ path: '/v1/policy-verdicts', query: { namespace, filter } }} />
+          <CommandLine
+            cli={`reeve job verdicts --verbose --namespace ${quoted(namespace)} ${quoted(verdict?.JobID ?? 'JOB')}`}
+            call={{ path: '/v1/policy-verdicts', query: { namespace, filter } }}
+          />
         </>
       )}
     </QueryView>
@@ -76,62 +77,11 @@ function VerdictView({ verdict }: { readonly verdict: PolicyVerdict }) {
         />
       </Panel>
       <Panel title="Policies that did not pass">
-        <ul className="verdicts">
-          {verdict.Outcomes.map((outcome) => (
-            <Outcome key={`${outcome.PolicySetID}/${outcome.PolicyID}`} outcome={outcome} />
-          ))}
-        </ul>
+        <JobOutcomes outcomes={verdict.Outcomes} />
         {verdict.OutcomesOmitted > 0 && (
           <p className="quiet">And {verdict.OutcomesOmitted} more.</p>
         )}
       </Panel>
     </>
   )
-}
-
-function Outcome({ outcome }: { readonly outcome: JobPolicyOutcome }) {
-  const organization = useOrganizationOf(outcome.PolicyID)
-  const code = useCode(organization === undefined ? undefined : outcome.PolicyID)
-  const policy = organization === undefined ? undefined : { organization, id: outcome.PolicyID }
-  return (
-    <li>
-      <div className="row">
-        <StateBadge state={outcome.Status} />
-        {policy === undefined ? (
-          <strong>{outcome.Policy}</strong>
-        ) : (
-          <Link href={paths.policy(policy.organization, policy.id)}>
-            <strong>{outcome.Policy}</strong>
-          </Link>
-        )}
-        <span className="tag">{outcome.Level}</span>
-        <span className="quiet">of {outcome.PolicySet}</span>
-      </div>
-      {outcome.Description !== null && <p className="quiet">{outcome.Description}</p>}
-      <Findings
-        findings={outcome.Findings.map(({ Rule, Line, File, Message }) => ({
-          rule: Rule,
-          line: Line,
-          file: File,
-          message: Message,
-        }))}
-        code={code.data}
-        policy={policy}
-      />
-      {outcome.FindingsOmitted > 0 && (
-        <p className="quiet">And {outcome.FindingsOmitted} more reasons.</p>
-      )}
-    </li>
-  )
-}
-
-/** Of a policy that the caller may read; the workload API names none. */
-function useOrganizationOf(policyId: string): string | undefined {
-  const { tokens } = useSession()
-  const { data } = useRead(
-    ['policy', policyId],
-    (api, signal) => api.v2.readPolicy({ params: { policy_id: policyId }, signal }),
-    { enabled: tokens.governance !== undefined || tokens.workload !== undefined },
-  )
-  return data?.data.relationships.organization.data.id
 }

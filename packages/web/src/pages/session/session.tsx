@@ -8,10 +8,11 @@ import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
+import { UserTokens } from '../governance/user-tokens.tsx'
 
 /** Who one is here, and the way out. */
 export function SessionPage() {
-  const { identity, tokens, setTokens } = useSession()
+  const { identity, mayGovern, setTokens } = useSession()
   const token = identity?.token
   const signOut = () => {
     setTokens({ workload: undefined, governance: undefined })
@@ -48,8 +49,9 @@ export function SessionPage() {
         )}
       </Panel>
       <Panel title="Governance API">
-        {tokens.governance === undefined ? <p>Not signed in.</p> : <Account />}
+        {mayGovern === true ? <Account /> : <p>Not signed in.</p>}
       </Panel>
+      {mayGovern === true && <OwnTokens />}
       <CommandLine cli="reeve acl token self" call={{ path: '/v1/acl/token/self' }} />
     </div>
   )
@@ -70,6 +72,20 @@ function Account() {
         />
       )}
     </QueryView>
+  )
+}
+
+/** The tokens of whoever is signed in. Team and organization tokens have none: no person holds them. */
+function OwnTokens() {
+  const account = useRead(['account'], (api, signal) => api.v2.readAccount({ signal }))
+  const user = account.data?.data
+  if (user === undefined || user.attributes['is-service-account']) return null
+  const mayManage = user.attributes.permissions['can-manage-user-tokens']
+  return (
+    <UserTokens
+      user={user.id}
+      refusal={mayManage ? undefined : 'Your token may not manage tokens of users.'}
+    />
   )
 }
 

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState, type SubmitEvent } from 'react'
+import { CommandLine } from '../../parts/command-line.tsx'
 import { Failure } from '../../parts/failure.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Loading } from '../../parts/loading.tsx'
@@ -21,34 +22,40 @@ export function SignInPage({ search }: PageProps<'/sign-in'>) {
   if (oneTimeSecret !== null)
     return <LinkSignIn exchange={(api) => exchangeOneTimeSecret(api, oneTimeSecret)} />
   if (localSecret !== undefined)
-    return <LinkSignIn exchange={(api) => findTokens(api.address, localSecret)} />
+    return (
+      <LinkSignIn
+        exchange={({ address }, isAclEnabled) =>
+          findTokens({ address, secret: localSecret, isAclEnabled })
+        }
+      />
+    )
   return <TokenForm />
 }
 
 interface LinkSignInProps {
-  readonly exchange: (api: Api) => Promise<Partial<Tokens>>
+  readonly exchange: (api: Api, isAclEnabled: boolean) => Promise<Partial<Tokens>>
 }
 
 function LinkSignIn({ exchange }: LinkSignInProps) {
-  const { api, tokens, setTokens } = useSession()
+  const { api, tokens, setTokens, identity } = useSession()
   const [error, setError] = useState<unknown>()
   // It works once, and effects may run twice.
   const isAsked = useRef(false)
   useEffect(() => {
-    if (isAsked.current) return
-    isAsked.current = true
     // Out of the address before anything else: it is a secret, and history is kept.
     navigate(paths.signIn(), { replace: true })
+    if (isAsked.current || identity === undefined) return
+    isAsked.current = true
     const signIn = async () => {
       try {
-        setTokens({ ...tokens, ...(await exchange(api)) })
+        setTokens({ ...tokens, ...(await exchange(api, identity.isAclEnabled)) })
         navigate(paths.jobs(), { replace: true })
       } catch (failure) {
         setError(failure)
       }
     }
     void signIn()
-  }, [api, exchange, tokens, setTokens])
+  }, [api, exchange, identity, tokens, setTokens])
   if (error === undefined) return <Loading what="your session" />
   return (
     <>
@@ -59,13 +66,15 @@ function LinkSignIn({ exchange }: LinkSignInProps) {
 }
 
 function TokenForm() {
-  const { api, tokens, setTokens } = useSession()
+  const { api, tokens, setTokens, identity } = useSession()
   const [error, setError] = useState<unknown>()
   const [secret, setSecret] = useState('')
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     try {
-      const found = await findTokens(api.address, secret.trim())
+      const isAclEnabled = identity?.isAclEnabled ?? true
+      const asked = { address: api.address, secret: secret.trim(), isAclEnabled }
+      const found = await findTokens(asked)
       setTokens({ ...tokens, ...found })
       navigate(found.workload === undefined ? paths.organizations() : paths.jobs())
     } catch (failure) {
@@ -104,6 +113,7 @@ function TokenForm() {
           line. A server for trying things out (<code>--dev</code>) prints one when it starts.
         </p>
       </Panel>
+      <CommandLine cli="reeve login" call={{ path: '/v1/acl/token/self' }} />
     </div>
   )
 }

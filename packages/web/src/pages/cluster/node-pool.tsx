@@ -1,0 +1,196 @@
+import type { JobStub, NodePool } from '@reeve/contract'
+import { useState } from 'react'
+import { nodePoolCan } from '../../actions/node-can.ts'
+import { useAct } from '../../data/use-act.ts'
+import { useList } from '../../data/use-list.ts'
+import { useRead } from '../../data/use-read.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { CommandLine } from '../../parts/command-line.tsx'
+import { useConfirm } from '../../parts/confirm.tsx'
+import { quoted } from '../../parts/curl-line.ts'
+import type { Column } from '../../parts/data-table.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { PagedTable } from '../../parts/paged-table.tsx'
+import { Facts, Panel } from '../../parts/panel.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+import { ALL_NAMESPACES, NODE_POOL_TABS, paths } from '../../paths.ts'
+import { navigate } from '../../routing/location.ts'
+import type { PageProps } from '../../routing/route.ts'
+import { useSession } from '../../session/session.tsx'
+import '../../style/cluster.css'
+import { nodeColumns } from './node-columns.tsx'
+import { NodePoolForm } from './node-pool-form.tsx'
+
+/** A pool: how jobs are placed in it, its nodes, and the jobs that name it. */
+export function NodePoolPage({ params, search }: PageProps<'/node-pools/:poolName'>) {
+  const name = params.poolName
+  const tab = NODE_POOL_TABS.find((one) => one === search.get('tab')) ?? 'nodes'
+  const pool = useRead(
+    ['node-pool', name],
+    (api, signal) => api.v1.readNodePool({ params: { pool_name: name }, signal }),
+    { watches: [{ topic: 'NodePool', key: name }] },
+  )
+  return (
+    <QueryView query={pool} what="the node pool">
+      {(data) => (
+        <>
+          <PageHead
+            title={data.Name}
+            crumbs={[{ text: 'Node pools', href: paths.nodePools() }]}
+            lead={data.Description === '' ? undefined : data.Description}
+            actions={<PoolActions pool={data} />}
+          />
+          <Panel title="About">
+            <Facts facts={factsOf(data)} />
+          </Panel>
+          <Tabs label="Parts of the node pool" current={tab} tabs={tabsOf(name)} />
+          {tab === 'nodes' ? <PoolNodes pool={name} /> : <PoolJobs pool={name} />}
+          <CommandLine
+            cli={`reeve node pool ${tab} ${quoted(name)}`}
+            call={{ path: `/v1/node/pool/${encodeURIComponent(name)}/${tab}` }}
+          />
+        </>
+      )}
+    </QueryView>
+  )
+}
+
+const TAB_TEXTS = { nodes: 'Nodes', jobs: 'Jobs' } as const
+
+function tabsOf(name: string) {
+  return NODE_POOL_TABS.map((tab) => ({
+    id: tab,
+    text: TAB_TEXTS[tab],
+    href: paths.nodePool(name, tab),
+  }))
+}
+
+function factsOf({ SchedulerConfiguration: own, Meta }: NodePool) {
+  const mayOverbook = own?.MemoryOversubscriptionEnabled ?? null
+  return [
+    { name: 'Places by', value: own?.SchedulerAlgorithm || 'the way of the region' },
+    {
+      name: 'More memory than asked for',
+      value: mayOverbook === null ? 'as in the region' : mayOverbook ? 'allowed' : 'not allowed',
+    },
+    ...Object.entries(Meta ?? {}).map(([name, value]) => ({ name: `Meta ${name}`, value })),
+  ]
+}
+
+function PoolNodes({ pool }: { readonly pool: string }) {
+  const list = useList(
+    ['node-pool-nodes', pool],
+    ({ api, signal, page }) =>
+      api.v1.listNodePoolNodes({ params: { pool_name: pool }, query: page, signal }),
+    { watches: [{ topic: 'Node' }] },
+  )
+  return (
+    <PagedTable
+      label="Nodes"
+      what="the nodes"
+      list={list}
+      columns={nodeColumns}
+      keyOf={({ ID }) => ID}
+      hrefOf={({ ID }) => paths.node(ID)}
+      empty={
+        <EmptyState title="No node is in it" command="reeve agent --config client.hcl">
+          <p>
+            A node comes into a pool by the configuration of its agent:{' '}
+            <code>client {`{ node_pool = "${pool}" }`}</code>.
+          </p>
+        </EmptyState>
+      }
+    />
+  )
+}
+
+const JOB_COLUMNS: readonly Column<JobStub>[] = [
+  { id: 'name', head: 'Job', cell: ({ Name }) => Name },
+  {
+    id: 'status',
+    head: 'Status',
+    width: '120px',
+    cell: ({ Status }) => <StateBadge state={Status} />,
+  },
+  { id: 'type', head: 'Type', width: '120px', isExtra: true, cell: ({ Type }) => Type },
+  {
+    id: 'namespace',
+    head: 'Namespace',
+    width: '20%',
+    isExtra: true,
+    cell: ({ Namespace }) => Namespace,
+  },
+  {
+    id: 'priority',
+    head: 'Priority',
+    width: '88px',
+    align: 'end',
+    isExtra: true,
+    cell: ({ Priority }) => Priority,
+  },
+]
+
+function PoolJobs({ pool }: { readonly pool: string }) {
+  const list = useList(
+    ['node-pool-jobs', pool],
+    ({ api, signal, page }) =>
+      api.v1.listNodePoolJobs({
+        params: { pool_name: pool },
+        query: { ...page, namespace: ALL_NAMESPACES },
+        signal,
+      }),
+    { watches: [{ topic: 'Job' }] },
+  )
+  return (
+    <PagedTable
+      label="Jobs"
+      what="the jobs"
+      list={list}
+      columns={JOB_COLUMNS}
+      keyOf={({ Namespace, ID }) => `${Namespace}/${ID}`}
+      hrefOf={({ Namespace, ID }) => paths.job({ namespace: Namespace, id: ID })}
+      empty={
+        <EmptyState title="No job names it" command="reeve job run job.hcl">
+          <p>
+            A job runs in the pool that it names: <code>{`node_pool = "${pool}"`}</code>.
+          </p>
+        </EmptyState>
+      }
+    />
+  )
+}
+
+function PoolActions({ pool }: { readonly pool: NodePool }) {
+  const { rights } = useSession()
+  const act = useAct()
+  const confirm = useConfirm()
+  const [isEditing, setEditing] = useState(false)
+  const { Name } = pool
+  const remove = async () => {
+    const title = `Delete the node pool ${Name}?`
+    const body = 'Only a pool without nodes and live jobs is deleted.'
+    if (!(await confirm({ title, body, action: 'Delete the pool', isDangerous: true }))) return
+    const done = await act({
+      call: async (api) => {
+        await api.v1.deleteNodePool({ params: { pool_name: Name } })
+        return true
+      },
+      done: `${Name} is deleted.`,
+    })
+    if (done !== undefined) navigate(paths.nodePools())
+  }
+  return (
+    <>
+      <ActionButton refusal={nodePoolCan.write(Name, rights)} onAct={() => setEditing(true)}>
+        Edit…
+      </ActionButton>
+      <ActionButton kind="danger" refusal={nodePoolCan.destroy(Name, rights)} onAct={remove}>
+        Delete…
+      </ActionButton>
+      {isEditing && <NodePoolForm pool={pool} onClose={() => setEditing(false)} />}
+    </>
+  )
+}

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import type { ClientStatus } from '@reeve/contract'
+import { test } from 'node:test'
+import { inDrawnOrder } from './topology-order.ts'
+
+test('allocations come as their bars are drawn: namespace, status, memory, CPU', () => {
+  const one = (ID: string, ClientStatus: ClientStatus, MemoryMB: number, CPU = 1) => ({
+    ID,
+    Namespace: 'default',
+    ClientStatus,
+    Resources: { CPU, MemoryMB, DiskMB: 0, Networks: null },
+  })
+  const all = [
+    one('f', 'unknown', 9),
+    one('e', 'pending', 9),
+    one('d', 'running', 1, 1),
+    one('c', 'running', 1, 2),
+    { ...one('a', 'pending', 1), Namespace: 'apps' },
+    one('b', 'running', 5),
+  ]
+  assert.equal(
+    inDrawnOrder(all)
+      .map(({ ID }) => ID)
+      .join(''),
+    'abcdef',
+  )
+})

@@ -1,0 +1,89 @@
+import type { v2 } from '@reeve/contract'
+import type { Reply } from '@reeve/sdk'
+import { useState } from 'react'
+import { useAct } from '../../data/use-act.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Field } from '../../parts/field.tsx'
+import { TextField } from '../../parts/form.tsx'
+import { SecretOnce } from '../../parts/secret-once.tsx'
+import type { Api } from '../../session/api.ts'
+
+export type CreateToken = (
+  api: Api,
+  body: v2.AuthenticationTokenRequest,
+) => Promise<Reply<v2.CreatedAuthenticationTokenDocument>>
+
+interface NewAuthTokenProps {
+  readonly title: string
+  /** Tokens of one holder are told apart by it; a holder with one token needs none. */
+  readonly hasDescription: boolean
+  readonly create: CreateToken
+  readonly onClose: () => void
+}
+
+/** A token of the governance API; its secret is shown once. Reference §4.3. */
+export function NewAuthToken({ title, hasDescription, create, onClose }: NewAuthTokenProps) {
+  const act = useAct()
+  const [secret, setSecret] = useState<string>()
+  const [description, setDescription] = useState('')
+  const [day, setDay] = useState('')
+  const isMissing = hasDescription && description.trim() === ''
+  const make = async () => {
+    const attributes = {
+      ...(hasDescription ? { description: description.trim() } : {}),
+      // The end of that day, wherever the browser is.
+      'expired-at': day === '' ? null : new Date(`${day}T23:59:59`).toISOString(),
+    }
+    const made = await act({
+      call: (api) => create(api, { data: { type: 'authentication-tokens', attributes } }),
+      done: 'The token is made.',
+    })
+    if (made !== undefined) setSecret(made.data.data.attributes.token)
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {secret !== undefined ? (
+        <SecretOnce secret={secret} onClose={onClose} />
+      ) : (
+        <form className="stack" onSubmit={(event) => event.preventDefault()}>
+          {hasDescription && (
+            <TextField
+              label="Description"
+              value={description}
+              onChange={setDescription}
+              hint="Who or what holds it."
+            />
+          )}
+          <Field
+            label="Last day"
+            isOptional
+            hint="Without one it lasts as long as the server lets it."
+          >
+            {(field) => (
+              <input
+                {...field}
+                type="date"
+                value={day}
+                onChange={(event) => setDay(event.target.value)}
+              />
+            )}
+          </Field>
+          <div className="row dialog-actions">
+            <button type="button" className="button" onClick={onClose}>
+              Cancel
+            </button>
+            <ActionButton
+              kind="primary"
+              refusal={isMissing ? 'Say who or what holds it.' : undefined}
+              onAct={make}
+              isSubmit
+            >
+              Make the token
+            </ActionButton>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,72 @@
+import type { PolicyVerdict } from '@reeve/contract'
+import { useList } from '../../data/use-list.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { Ago } from '../../parts/ago.tsx'
+import { EmptyState } from '../../parts/empty-state.tsx'
+import { Failure } from '../../parts/failure.tsx'
+import { Loading } from '../../parts/loading.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { dateOfNs } from '../../parts/time.ts'
+import { paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
+import { JobOutcomes } from '../policies/job-outcome.tsx'
+import type { JobView } from './job-view.ts'
+
+/** When policies denied a change of the job, or were passed over, and by which line. */
+export function VerdictsTab({ name }: JobView) {
+  const { namespace, id } = name
+  const list = useList(
+    ['job-verdicts', namespace, id],
+    ({ api, signal, page }) =>
+      api.v1.listJobVerdicts({
+        params: { job_id: id },
+        query: { ...page, namespace, reverse: true },
+        signal,
+      }),
+    { watches: [{ topic: 'PolicyVerdict' }] },
+  )
+  if (list.error !== null) return <Failure error={list.error} />
+  if (list.isPending) return <Loading what="the verdicts" />
+  if (list.items.length === 0)
+    return (
+      <EmptyState
+        title="No policy had anything against it"
+        command="reeve policy-set create jobs --policy limits --jobs-of default"
+      >
+        <p>
+          A policy set with namespaces judges the jobs that are submitted to them. Changes of this
+          job that were denied, or let through although a policy did not pass, appear here with the
+          line that said so.
+        </p>
+      </EmptyState>
+    )
+  return (
+    <>
+      {list.items.map((verdict) => (
+        <VerdictPanel key={verdict.ID} verdict={verdict} />
+      ))}
+      {list.hasMore && <ActionButton onAct={list.loadMore}>Older ones</ActionButton>}
+    </>
+  )
+}
+
+function VerdictPanel({ verdict }: { readonly verdict: PolicyVerdict }) {
+  const { ID, Namespace, Operation, Result, Time, TokenName, AccessorID, Comment } = verdict
+  const who = TokenName || AccessorID.slice(0, 8)
+  return (
+    <Panel
+      title={`${Operation}, ${Result}`}
+      actions={<Link href={paths.verdict(Namespace, ID)}>Whole verdict</Link>}
+    >
+      <div className="row legend">
+        <StateBadge state={Result} />
+        <Ago date={dateOfNs(Time)} />
+        {who !== '' && <span className="quiet">by {who}</span>}
+        {Comment !== '' && <span>“{Comment}”</span>}
+      </div>
+      <JobOutcomes outcomes={verdict.Outcomes} />
+      {verdict.OutcomesOmitted > 0 && <p className="quiet">And {verdict.OutcomesOmitted} more.</p>}
+    </Panel>
+  )
+}
