@@ -3,9 +3,14 @@ import type { Clock } from '../kit/clock.ts'
 import { Fault } from '../kit/fault.ts'
 import type { EnginePosition, LogEntry, Store } from '../state/index.ts'
 import type { LeaseFound, LeaseStore } from './lease-store.ts'
+import type { Listening, LogBell, Rung } from './log-bell.ts'
 
-/** How often the log is looked at. */
+/** How often the log is looked at by a follower that nobody wakes. */
 const LOOK_MS = 100
+/** The same where a bell wakes it: the lease is looked at, and what the bell forgot. */
+const RUNG_LOOK_MS = 500
+/** Between two looks that a bell asked for: a busy leader rings a thousand times a second. */
+const GAP_MS = 20
 /** Entries that are applied before others get their turn. */
 const ENTRIES_PER_TURN = 200
 
@@ -20,9 +25,13 @@ export interface FollowLoopOptions {
   readonly engine: FollowedEngine
   readonly store: Store
   readonly lease: LeaseStore
+  /** Wakes it when another writes. */
+  readonly bell?: LogBell
   readonly clock: Clock
   /** A clock that never jumps. */
   readonly monotonicMs: () => number
+  /** The state is as of this moment of that clock, or newer; now, when it is not said. */
+  readonly seenMs?: number
   /** The log could not be read or applied. */
   readonly failed: (thrown: unknown) => void
   /** Called after each look, with `host:port` of whoever leads; empty when nobody does. */
@@ -35,12 +44,18 @@ export class FollowLoop {
   #running: Promise<void> = Promise.resolve()
   #cancel: () => void = () => undefined
   #isStopped = false
+  #listening: Listening | undefined
+  #isLooking = false
+  /** What rang since the last look began. */
+  #rung: Rung | undefined
+  #askedMs = 0
+  #endedMs = 0
   #seenMs: number
   #leader: LeaseFound = { term: 0, holder: '', address: '', leftMs: 0 }
 
   constructor(options: FollowLoopOptions) {
     this.#options = options
-    this.#seenMs = options.monotonicMs()
+    this.#seenMs = options.seenMs ?? options.monotonicMs()
   }
 
   /** Who led when the log was looked at last. */
@@ -55,23 +70,54 @@ export class FollowLoop {
   }
 
   start(): void {
-    this.#running = this.#look().finally(() => this.#arm())
+    this.#listening = this.#options.bell?.listen((rung) => this.#hear(rung))
+    this.#begin()
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#cancel()
+    this.#listening?.stop()
     await this.#running
+  }
+
+  #hear(rung: Rung): void {
+    if (this.#rung !== 'lease') this.#rung = rung
+    if (!this.#isLooking) this.#arm()
   }
 
   #arm(): void {
     if (this.#isStopped) return
-    this.#cancel = this.#options.clock.after(LOOK_MS, () => this.start())
+    this.#cancel()
+    this.#cancel = this.#options.clock.after(this.#delayMs(), () => this.#begin())
+  }
+
+  #delayMs(): number {
+    if (this.#rung === undefined) return this.#listening?.canHear === true ? RUNG_LOOK_MS : LOOK_MS
+    return Math.max(0, this.#endedMs + GAP_MS - this.#options.monotonicMs())
+  }
+
+  /** However much is appended, the lease is looked at as often as when nothing is. */
+  #begin(): void {
+    const { monotonicMs } = this.#options
+    const isLogOnly = this.#rung === 'log' && monotonicMs() - this.#askedMs < RUNG_LOOK_MS
+    this.#rung = undefined
+    this.#isLooking = true
+    this.#running = (isLogOnly ? this.#lookAtLog() : this.#look()).finally(() => {
+      this.#isLooking = false
+      this.#endedMs = monotonicMs()
+      this.#arm()
+    })
+  }
+
+  async #lookAtLog(): Promise<void> {
+    await this.catchUp().catch(this.#options.failed)
   }
 
   async #look(): Promise<void> {
     const { lease, monotonicMs, failed } = this.#options
     const askedMs = monotonicMs()
+    this.#askedMs = askedMs
     try {
       const leader = await lease.find()
       await this.catchUp()

@@ -3,49 +3,40 @@ import {
   request as ask,
   type ClientRequest,
   type IncomingMessage,
+  type RequestOptions,
   type ServerResponse,
 } from 'node:http'
+import { Agent as SecureAgent, request as askSecurely } from 'node:https'
 import type { Socket } from 'node:net'
 import { pipeline, type Duplex } from 'node:stream'
+import type { ConnectionOptions } from 'node:tls'
 import { messageOf } from '../kit/fault.ts'
 import { HOP_HEADER, signHop } from './hop.ts'
+import { endToEnd, headText, limitConnect } from './wire.ts'
 
-/** The leader is on the same network: who takes longer is not there. */
-const CONNECT_MS_MAX = 2_000
 const CONNECTIONS_MAX = 1_024
 /** Connections that wait for the next request. */
 const IDLE_MAX = 64
-
-/** Headers that are about one connection only (RFC 9110 §7.6.1). */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
 
 export interface ForwarderOptions {
   /** What servers of one cluster know each other by. */
   readonly key: Buffer
   readonly nowMs: () => number
+  /** How the leader is reached where servers speak HTTPS; asked for each request. */
+  readonly dialOptions?: () => ConnectionOptions
 }
 
 /** Passes requests on to the leader as they are: bodies, streams and upgrades included. */
 export class Forwarder {
   readonly #options: ForwarderOptions
-  readonly #agent = new Agent({
-    keepAlive: true,
-    maxSockets: CONNECTIONS_MAX,
-    maxFreeSockets: IDLE_MAX,
-  })
+  readonly #agent: Agent
   /** What is under way, and to whom. */
   readonly #underWay = new Map<{ destroy(error?: Error): unknown }, string>()
 
   constructor(options: ForwarderOptions) {
     this.#options = options
+    const pooled = { keepAlive: true, maxSockets: CONNECTIONS_MAX, maxFreeSockets: IDLE_MAX }
+    this.#agent = options.dialOptions === undefined ? new Agent(pooled) : new SecureAgent(pooled)
   }
 
   forward(request: IncomingMessage, response: ServerResponse, to: Target): void {
@@ -53,7 +44,7 @@ export class Forwarder {
     const { method = 'GET', url = '/' } = request
     let isAnswered = false
     const hasBody = ['content-length', 'transfer-encoding'].some((name) => name in request.headers)
-    const asked = ask({
+    const asked = this.#ask({
       ...placeOf(address),
       path: url,
       method,
@@ -84,7 +75,7 @@ export class Forwarder {
 
   forwardUpgrade(request: IncomingMessage, client: Duplex, { head, address }: Upgrade): void {
     const { method = 'GET', url = '/', headers } = request
-    const asked = ask({
+    const asked = this.#ask({
       ...placeOf(address),
       path: url,
       method,
@@ -128,6 +119,13 @@ export class Forwarder {
     this.#agent.destroy()
   }
 
+  #ask(options: RequestOptions): ClientRequest {
+    const { dialOptions } = this.#options
+    if (dialOptions === undefined) return ask(options)
+    // The host header is the caller's; the name that is checked is not.
+    return askSecurely({ ...options, ...dialOptions(), servername: '' })
+  }
+
   #note(asked: ClientRequest, address: string): void {
     this.#underWay.set(asked, address)
     asked.on('close', () => this.#underWay.delete(asked))
@@ -143,10 +141,14 @@ export class Forwarder {
     leader.on('close', () => client.destroy())
   }
 
-  #headers({ method = 'GET', url = '/', rawHeaders }: IncomingMessage, address: string) {
+  #headers(request: IncomingMessage, address: string) {
+    const { method = 'GET', url = '/', rawHeaders, socket } = request
+    const { key, nowMs } = this.#options
     const headers: Record<string, string | string[]> = { ...endToEnd(rawHeaders) }
-    headers['host'] = address
-    headers[HOP_HEADER] = signHop(this.#options.key, { method, url }, this.#options.nowMs())
+    // As the caller wrote it: links and the check of a page's origin are about the server it asked.
+    headers['host'] ??= address
+    const passed = { caller: socket.remoteAddress ?? '', target: address, nowMs: nowMs() }
+    headers[HOP_HEADER] = signHop(key, { method, url, headers: request.headers }, passed)
     return headers
   }
 }
@@ -174,36 +176,6 @@ function placeOf(address: string): { readonly host: string; readonly port: numbe
   const colon = address.lastIndexOf(':')
   const host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1')
   return { host, port: Number(address.slice(colon + 1)) }
-}
-
-/** Only the way there is timed: an answer may take as long as a blocking query waits. */
-function limitConnect(asked: ClientRequest): void {
-  asked.on('socket', (socket) => {
-    if (!socket.connecting) return
-    const timer = setTimeout(() => asked.destroy(new Error('no connection')), CONNECT_MS_MAX)
-    const settle = (): void => clearTimeout(timer)
-    socket.once('connect', settle).once('close', settle)
-  })
-}
-
-function endToEnd(rawHeaders: readonly string[]): Record<string, string | string[]> {
-  const headers: Record<string, string | string[]> = {}
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const name = (rawHeaders[at] ?? '').toLowerCase()
-    const value = rawHeaders[at + 1] ?? ''
-    if (HOP_BY_HOP.has(name)) continue
-    const known = headers[name]
-    headers[name] = known === undefined ? value : [known, value].flat()
-  }
-  return headers
-}
-
-/** The head of an answer as it goes over the wire; parsers read header bytes as latin1. */
-function headText({ statusCode = 502, statusMessage = '', rawHeaders }: IncomingMessage): Buffer {
-  const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`]
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
-    lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`)
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
 }
 
 function unreached(address: string, method: string, thrown: unknown): string {

@@ -1,30 +1,64 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isHop, signHop } from './hop.ts'
+import { HopMemory } from './hop-memory.ts'
+import { readHop, signHop } from './hop.ts'
 
 const key = Buffer.alloc(32, 1)
-const request = { method: 'GET', url: '/v1/jobs?prefix=a' }
-const value = signHop(key, request, 1_000_000)
+const headers = { 'x-service-token': 'a secret' }
+const request = { method: 'GET', url: '/v1/jobs?prefix=a', headers }
+const passed = { caller: '10.0.0.7', target: 'leader:4646', nowMs: 1_000_000 }
+const value = signHop(key, request, passed)
+const nowMs = 1_000_500
 
 const refused = [
   { name: 'another key', key: Buffer.alloc(32, 2) },
   { name: 'another path', request: { ...request, url: '/v1/jobs' } },
   { name: 'another method', request: { ...request, method: 'POST' } },
-  { name: 'another day', nowMs: 1_000_000 + 86_400_000 },
+  { name: 'another token', request: { ...request, headers: { 'x-service-token': 'x' } } },
+  { name: 'one more token', request: { ...request, headers: { ...headers, authorization: 'x' } } },
+  { name: 'another minute', nowMs: 1_000_000 + 60_001 },
+  { name: 'a time to come', nowMs: 1_000_000 - 60_001 },
   { name: 'a changed mark', value: `${value.slice(0, -2)}xx` },
+  { name: 'another caller', value: withPart(2, Buffer.from('10.0.0.8').toString('base64url')) },
+  { name: 'another target', value: withPart(3, Buffer.from('x:1').toString('base64url')) },
+  { name: 'a later time', value: withPart(0, '1000400') },
+  { name: 'no time', value: withPart(0, '') },
+  { name: 'another nonce', value: withPart(1, 'AAAA') },
   { name: 'no mark', value: undefined },
   { name: 'several', value: [value, value] },
   { name: 'something else', value: 'true' },
   { name: 'more parts', value: `${value}.x` },
 ]
 
-test('a hop is known to the servers with the same key', () => {
-  assert.ok(isHop(key, request, { value, nowMs: 1_000_500 }))
-  assert.notEqual(signHop(key, request, 1_000_000), value, 'no two are alike')
+test('a hop is known to the servers with the same key, and tells who asked', () => {
+  const hop = readHop(key, request, { value, nowMs })
+  assert.equal(hop?.caller, '10.0.0.7')
+  assert.equal(hop.target, 'leader:4646')
+  assert.notEqual(signHop(key, request, passed), value, 'no two are alike')
 })
 
 for (const c of refused)
   test(`a hop with ${c.name} is none`, () => {
-    const given = { value: 'value' in c ? c.value : value, nowMs: c.nowMs ?? 1_000_500 }
-    assert.equal(isHop(c.key ?? key, c.request ?? request, given), false)
+    const given = { value: 'value' in c ? c.value : value, nowMs: c.nowMs ?? nowMs }
+    assert.equal(readHop(c.key ?? key, c.request ?? request, given), undefined)
   })
+
+function withPart(at: number, text: string): string {
+  return value.split('.').with(at, text).join('.')
+}
+
+test('a nonce is for the connection that used it first', () => {
+  const memory = new HopMemory()
+  const [first, second] = [{}, {}]
+  assert.ok(memory.take('n', first, 0))
+  assert.ok(!memory.take('n', second, 10))
+  assert.ok(memory.take('n', first, 20), 'a request that waited is read once more')
+  assert.ok(memory.take('m', second, 30))
+})
+
+test('a nonce is remembered for as long as a hop is valid', () => {
+  const memory = new HopMemory()
+  assert.ok(memory.take('n', {}, 0))
+  for (let nowMsLater = 1_000; nowMsLater <= 120_000; nowMsLater += 1_000)
+    assert.ok(!memory.take('n', {}, nowMsLater), `${nowMsLater}`)
+})

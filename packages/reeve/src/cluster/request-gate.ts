@@ -1,7 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { ConnectionOptions } from 'node:tls'
 import { Forwarder, refuseUpgrade, type Forwarding } from './forwarder.ts'
-import { HOP_HEADER, isHop } from './hop.ts'
+import { HopMemory } from './hop-memory.ts'
+import { HOP_HEADER, readHop, type Hop } from './hop.ts'
 import { whoAnswers, type Answerer, type Standing } from './who-answers.ts'
 
 export interface RequestGateOptions {
@@ -10,7 +13,13 @@ export interface RequestGateOptions {
   readonly confirm: () => Promise<boolean>
   /** How long ago this server last saw the leader's log, and whether somebody leads. */
   readonly freshness: () => Freshness
+  /** `host:port` of this server as it is known to the others. */
+  readonly self: () => string
   readonly key: Buffer
+  /** How servers reach each other where they speak HTTPS. */
+  readonly dialOptions?: () => ConnectionOptions
+  /** Whether a connection is another server's; any may be, where they need no certificate. */
+  readonly mayBeServer?: (socket: Socket) => boolean
   readonly nowMs: () => number
 }
 
@@ -26,6 +35,9 @@ export class RequestGate {
   readonly #forwarder: Forwarder
   /** Requests that were let in because this server led. */
   readonly #asLeader = new WeakSet<IncomingMessage>()
+  readonly #hops = new HopMemory()
+  /** Who asked the server that passed a request on. */
+  readonly #callers = new WeakMap<IncomingMessage, string>()
 
   constructor(options: RequestGateOptions) {
     this.#options = options
@@ -33,14 +45,33 @@ export class RequestGate {
   }
 
   admit(request: IncomingMessage): Answerer {
-    const { method = 'GET', url = '/', headers } = request
-    const { key, nowMs, standing } = this.#options
-    const value = headers[HOP_HEADER]
-    const hopped = value !== undefined && isHop(key, { method, url }, { value, nowMs: nowMs() })
-    const now = standing()
-    const answerer = whoAnswers({ method, url, isHop: hopped }, now)
+    const { method = 'GET', url = '/' } = request
+    const hop = this.#hopOf(request)
+    const now = this.#options.standing()
+    const answerer = whoAnswers({ method, url, isHop: hop !== undefined }, now)
     if (now.isLeading && answerer !== 'forward') this.#asLeader.add(request)
     return answerer
+  }
+
+  /** The address of whoever asked another server, which passed it on; undefined for all others. */
+  callerOf(request: IncomingMessage): string | undefined {
+    return this.#callers.get(request)
+  }
+
+  /**
+   * A valid one ends a loop, wherever it was meant for. Whom it names is believed of one that was
+   * meant for this server and comes for the first time.
+   */
+  #hopOf(request: IncomingMessage): Hop | undefined {
+    const { method = 'GET', url = '/', headers, socket } = request
+    const value = headers[HOP_HEADER]
+    if (value === undefined) return undefined
+    const { key, self, mayBeServer = () => true } = this.#options
+    const nowMs = this.#options.nowMs()
+    const hop = readHop(key, { method, url, headers }, { value, nowMs })
+    const isMeant = hop?.target === self() && mayBeServer(socket)
+    if (isMeant && this.#hops.take(hop.nonce, socket, nowMs)) this.#callers.set(request, hop.caller)
+    return hop
   }
 
   confirm(): Promise<boolean> {

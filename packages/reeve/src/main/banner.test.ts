@@ -11,6 +11,7 @@ function banner(given: GivenSources, governanceToken?: string): string {
     dataDirectory: config.dataDirectory,
     stop: async () => {},
     failed: new Promise<never>(() => {}),
+    reload: async () => undefined,
   }
   return renderBanner({ config, program, version: '1.2.3' })
 }

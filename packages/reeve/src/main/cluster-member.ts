@@ -1,10 +1,15 @@
 import { FollowLoop, LeaseKeeper, RequestGate, type Leadership } from '../cluster/index.ts'
+import type { LeaseStore, LogBell } from '../cluster/index.ts'
+import type { Clock, IdSource } from '../kit/clock.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
-import type { PostgresDatabase, PostgresEngine } from '../storage/index.ts'
+import type { PostgresEngine } from '../storage/index.ts'
+import type { AgentInfo } from '../http/index.ts'
+import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import type { ProgramLog } from './log.ts'
+import { peerSecurity } from './port-security.ts'
 import type { AgentSelf } from './self.ts'
-import { Server } from './server.ts'
+import { Server, type ServerOptions } from './server.ts'
 import type { ClusterSecrets } from './server-secrets.ts'
 import { systemClock, systemIds } from './system.ts'
 
@@ -18,17 +23,55 @@ export interface ClusterMemberOptions {
   readonly config: AgentConfig
   readonly log: ProgramLog
   readonly version: string
-  readonly self: AgentSelf
-  readonly database: PostgresDatabase
+  readonly self: MemberSelf
+  readonly database: ClusterDatabase
   readonly secrets: ClusterSecrets
   /** `<data>/server`. */
   readonly directory: string
+  /** Undefined where nothing is encrypted. */
+  readonly tls?: Tls | undefined
+  /** Makes the server that follows and leads; a simulation hands in one without HTTP. */
+  readonly openServer?: (
+    options: ServerOptions & { readonly gate: RequestGate },
+  ) => Promise<MemberServer>
+  /** The machine's, where none is handed in. */
+  readonly timing?: MemberTiming
+}
+
+/** What servers share. */
+export interface ClusterDatabase {
+  readonly lease: LeaseStore
+  readonly bell: LogBell
+  openEngine(): Promise<PostgresEngine>
+  claimKey(check: string): Promise<void>
+  close(): Promise<void>
+}
+
+/** As much of a server as its place among others is about. */
+export type MemberServer = Pick<Server, 'store' | 'onFault' | 'listen' | 'lead' | 'stop'>
+
+/** Told which server it is that answers; what one does not have is not asked for. */
+type MemberSelf = Pick<AgentSelf, keyof AgentInfo | 'join'> & {
+  serve(address: string, server: MemberServer): void
+}
+
+interface MemberTiming {
+  readonly clock: Clock
+  /** A clock that never jumps. */
+  readonly monotonicMs: () => number
+  readonly ids: IdSource
+}
+
+const SYSTEM_TIMING: MemberTiming = {
+  clock: systemClock,
+  monotonicMs: () => performance.now(),
+  ids: systemIds,
 }
 
 /** What there is while a server is open; all of it goes when it has led and does not any more. */
 interface Opened {
   readonly engine: PostgresEngine
-  readonly server: Server
+  readonly server: MemberServer
   readonly gate: RequestGate
   readonly follow: FollowLoop
   readonly keeper: LeaseKeeper
@@ -41,6 +84,7 @@ interface Opened {
  */
 export class ClusterMember {
   readonly #options: ClusterMemberOptions
+  readonly #timing: MemberTiming
   #opened: Opened | undefined
   /** Begins when this server has taken over all that a leader does. */
   #isServing = false
@@ -51,6 +95,7 @@ export class ClusterMember {
 
   private constructor(options: ClusterMemberOptions) {
     this.#options = options
+    this.#timing = options.timing ?? SYSTEM_TIMING
     this.#httpPort = options.config.ports.http
   }
 
@@ -68,7 +113,7 @@ export class ClusterMember {
   /** Whoever announces the server has something to announce; who never finds a leader says so. */
   async #untilLed(): Promise<void> {
     for (let waitedMs = 0; this.leader === '' && waitedMs < LED_MS_MAX; waitedMs += LOOK_MS)
-      await pause(LOOK_MS)
+      await this.#pause(LOOK_MS)
   }
 
   /** `http://host:port` as it is bound. */
@@ -98,26 +143,31 @@ export class ClusterMember {
   }
 
   async #open(): Promise<void> {
-    const { config, log, database, secrets, self, version, directory } = this.#options
+    const { config, log, database, secrets, self, version, directory, tls } = this.#options
+    // What is loaded from here on is at least as new as this moment.
+    const seenMs = this.#timing.monotonicMs()
     const engine = await database.openEngine()
     const gate = new RequestGate({
       standing: () => ({ isLeading: this.isLeading, leader: this.leader }),
       confirm: async () => this.#isServing && (await this.#opened?.keeper.confirm()) === true,
-      freshness: () => this.#freshness(),
+      freshness: () => this.#freshness(opened.follow),
+      self: () => this.#advertised,
       key: secrets.forwardingKey,
-      nowMs: () => systemClock.nowMs(),
+      ...(tls !== undefined && peerSecurity(tls)),
+      nowMs: () => this.#timing.clock.nowMs(),
     })
-    const shared = { config, log, engine, secrets, directory, version, agent: self }
-    const server = await Server.open({ ...shared, follows: true, gate })
+    const shared = { config, log, engine, secrets, directory, version, agent: self, tls }
+    const openServer = this.#options.openServer ?? Server.open
+    const server = await openServer({ ...shared, follows: true, gate })
     const failed = (thrown: unknown): void => this.#failed(opened, thrown)
-    const timing = { clock: systemClock, monotonicMs: () => performance.now() }
-    const { lease } = database
+    const { ids, ...timing } = this.#timing
+    const { lease, bell } = database
     const looked = (leader: string): void => gate.leadBy(leader)
     const { store } = server
-    const follow = new FollowLoop({ engine, store, lease, ...timing, failed, looked })
+    const follow = new FollowLoop({ engine, store, lease, bell, ...timing, seenMs, failed, looked })
     const keeper = new LeaseKeeper({
       store: lease,
-      holder: `${config.name} ${systemIds.uuid()}`,
+      holder: `${config.name} ${ids.uuid()}`,
       address: () => this.#advertised,
       ...timing,
       changed: (leadership) => this.#changed(opened, leadership),
@@ -144,9 +194,9 @@ export class ClusterMember {
     return `${name}:${httpPort ?? this.#httpPort}`
   }
 
-  #freshness(): { lastContactMs: number; knownLeader: boolean } {
+  /** Of a server that led and is about to begin anew: it had all of the log when it took over. */
+  #freshness({ lastContactMs }: FollowLoop): { lastContactMs: number; knownLeader: boolean } {
     if (this.isLeading) return { lastContactMs: 0, knownLeader: true }
-    const lastContactMs = this.#opened?.follow.lastContactMs ?? 0
     return { lastContactMs, knownLeader: this.leader !== '' }
   }
 
@@ -170,7 +220,7 @@ export class ClusterMember {
     const { engine, server, follow, gate } = opened
     this.#turn(async () => {
       if (this.#opened !== opened || this.#isStopped) return
-      const startedMs = performance.now()
+      const startedMs = this.#timing.monotonicMs()
       try {
         await follow.stop()
         gate.leadBy(this.#advertised)
@@ -178,7 +228,7 @@ export class ClusterMember {
         const { checkpoint } = await engine.lead(term)
         await server.lead(checkpoint.upTo)
         this.#isServing = true
-        const tookMs = Math.round(performance.now() - startedMs)
+        const tookMs = Math.round(this.#timing.monotonicMs() - startedMs)
         log.info({ term, index: server.store.index, tookMs }, 'this server leads')
       } catch (thrown) {
         this.#reopen(opened, new Fault('storage-failed', messageOf(thrown), { cause: thrown }))
@@ -202,10 +252,14 @@ export class ClusterMember {
           return await this.#open()
         } catch (thrown) {
           log.error({ err: messageOf(thrown) }, 'this server could not begin anew; it tries again')
-          await pause(REOPEN_MS)
+          await this.#pause(REOPEN_MS)
         }
       }
     })
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.#timing.clock.after(ms, resolve))
   }
 
   /** One change after the other. None of them rejects. */
@@ -225,8 +279,4 @@ export class ClusterMember {
     await engine.close().catch(note)
     await keeper.stop().catch(note)
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => void systemClock.after(ms, resolve))
 }

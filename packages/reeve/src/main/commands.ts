@@ -6,6 +6,7 @@ import {
   type CliHost,
   type Terminal,
 } from '../cli/index.ts'
+import { addDevCluster } from './dev-cluster/dev-cluster-command.ts'
 import { addOperator } from './operator-command.ts'
 import { addPolicy } from './policy-command.ts'
 import { addRestore } from './restore-command.ts'
@@ -20,6 +21,7 @@ export async function runCommandLine(
   // The flags of the agent come with the language of its files, which no other command waits for.
   const agentFlags = args.includes('agent') ? await import('./agent-flags.ts') : undefined
   addAgent(line, host, agentFlags?.addAgentFlags)
+  addDevCluster(line, host)
   const groupAt = addCommands(line, host)
   addConfig(line, host)
   addPolicy(line, host, groupAt('policy'))

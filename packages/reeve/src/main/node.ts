@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { ConnectionOptions } from 'node:tls'
 import {
   BridgeNetwork,
   bridgeSettings,
@@ -9,6 +10,7 @@ import {
   websocketDial,
 } from '../agent/index.ts'
 import { CGROUP_PARENT } from '../drivers/index.ts'
+import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { createDrivers } from './drivers.ts'
 import type { ProgramLog } from './log.ts'
@@ -20,14 +22,18 @@ export interface NodeOptions {
   /** Of the server in this process, if there is one. */
   readonly httpAddress: string | undefined
   readonly joinToken: string | undefined
+  /** Undefined where nothing is encrypted. */
+  readonly tls: Tls | undefined
 }
 
 /** The node of this machine. It reaches even a server in the same process only over the channel. */
 export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent {
   const { client } = config
+  const { tls } = options
   const dataDir = join(config.dataDirectory, 'client')
   const own = options.httpAddress === undefined ? [] : [options.httpAddress]
-  const servers = client.servers.length > 0 ? client.servers.map(toUrl) : own
+  const servers =
+    client.servers.length > 0 ? client.servers.map((server) => toUrl(server, tls)) : own
   const joinToken = client.joinToken?.reveal() ?? options.joinToken
   const isRoot = process.getuid?.() === 0
   const stateFile = join(dataDir, 'agent', 'networks.json')
@@ -40,7 +46,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
       NodePool: client.nodePool,
       NodeClass: client.nodeClass,
       HTTPAddr: options.httpAddress === undefined ? '' : new URL(options.httpAddress).host,
-      TLSEnabled: false,
+      TLSEnabled: tls !== undefined,
       Meta: client.meta,
       ...(isRoot ? { CgroupParent: CGROUP_PARENT } : {}),
       HostVolumes: hostVolumes(client.hostVolumes),
@@ -57,7 +63,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
     random: systemRandom,
     ids: systemIds,
     log: options.log,
-    dial: websocketDial(servers),
+    dial: websocketDial(servers, (server) => dialOptions(tls, { server, own })),
     probe: () => fingerprint({ dataDir, version: options.version, address: config.advertise.host }),
     ...(joinToken === undefined ? {} : { joinToken }),
     allowsExec: client.remoteExec,
@@ -75,6 +81,16 @@ function hostVolumes(volumes: AgentConfig['client']['hostVolumes']): NodeSetting
   return named.length === 0 ? null : Object.fromEntries(named)
 }
 
-function toUrl(server: string): string {
-  return server.includes('://') ? server : `http://${server}`
+function toUrl(server: string, tls: Tls | undefined): string {
+  if (server.includes('://')) return server
+  return `${tls === undefined ? 'http' : 'https'}://${server}`
+}
+
+/** The server of this process has our certificate; the others prove that they are servers. */
+function dialOptions(
+  tls: Tls | undefined,
+  { server, own }: { readonly server: string; readonly own: readonly string[] },
+): ConnectionOptions {
+  if (tls === undefined) return {}
+  return own.includes(server) ? tls.ownDialOptions() : tls.dialOptions(tls.region)
 }

@@ -2,12 +2,14 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Fault } from '../kit/fault.ts'
 import { openEmbeddedEngine, openPostgresDatabase } from '../storage/index.ts'
+import type { Tls } from '../tls/index.ts'
 import { ClusterMember } from './cluster-member.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { makeDirectory, prepareDataDirectory } from './data-directory.ts'
 import { devToken } from './dev-token.ts'
 import type { ProgramLog } from './log.ts'
 import { createNode } from './node.ts'
+import { openTls } from './port-security.ts'
 import { describeAgent, type AgentSelf } from './self.ts'
 import { Server } from './server.ts'
 import { loadClusterSecrets, loadServerSecrets } from './server-secrets.ts'
@@ -22,6 +24,8 @@ export interface RunningProgram {
   stop(): Promise<void>
   /** Settles when the program can no longer do its work. */
   readonly failed: Promise<Fault>
+  /** Reads the certificates again; rejects with a Fault when they are not right. */
+  reload(): Promise<void>
 }
 
 /** Starts what the configuration asks for: a server, a node, or both in one process. */
@@ -64,7 +68,8 @@ async function startParts(
     started.push(() => rm(dataDirectory, { recursive: true, force: true }))
   const failed = Promise.withResolvers<Fault>()
   const self = describeAgent(config, version)
-  const parts = { config, log, version, self, started, failed: failed.resolve }
+  const tls = await openTls(config)
+  const parts = { config, log, version, self, started, failed: failed.resolve, tls }
   const served = config.server.enabled ? await startServer(parts) : undefined
   if (config.client.enabled) await startNode(parts, served)
   return {
@@ -73,6 +78,7 @@ async function startParts(
     dataDirectory,
     stop,
     failed: failed.promise,
+    reload: async () => await tls?.reload(),
   }
 }
 
@@ -81,6 +87,8 @@ interface PartOptions extends ProgramHost {
   readonly self: AgentSelf
   readonly started: (() => Promise<void>)[]
   readonly failed: (fault: Fault) => void
+  /** Undefined where nothing is encrypted. */
+  readonly tls: Tls | undefined
 }
 
 interface Served {
@@ -90,7 +98,7 @@ interface Served {
 }
 
 async function startServer(parts: PartOptions): Promise<Served> {
-  const { config, log, version, self, started, failed } = parts
+  const { config, log, version, self, started, failed, tls } = parts
   const directory = join(config.dataDirectory, 'server')
   await makeDirectory(directory)
   if (config.server.database !== undefined) return await startMember(parts, directory)
@@ -104,6 +112,7 @@ async function startServer(parts: PartOptions): Promise<Served> {
     directory,
     version,
     agent: self,
+    tls,
   })
   started.push(() => server.stop())
   server.onFault(failed)
@@ -134,12 +143,13 @@ async function startMember(parts: PartOptions, directory: string): Promise<Serve
  * program.
  */
 async function startNode(parts: PartOptions, served: Served | undefined): Promise<void> {
-  const { config, log, version, self, started } = parts
+  const { config, log, version, self, started, tls } = parts
   const node = createNode(config, {
     log,
     version,
     httpAddress: served?.httpAddress,
     joinToken: served?.joinToken,
+    tls,
   })
   await node.start()
   self.runNode(node)

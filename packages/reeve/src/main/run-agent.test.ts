@@ -15,6 +15,7 @@ class Stage {
   readonly failed = Promise.withResolvers<Fault>()
   readonly waited = Promise.withResolvers<void>()
   readonly events: string[] = []
+  config = anAgentConfig()
 
   readonly program: RunningProgram = {
     httpAddress: 'http://127.0.0.1:4646',
@@ -25,11 +26,17 @@ class Stage {
       this.events.push('stop')
       return this.stopped.promise
     },
+    reload: async () => {
+      this.events.push('reload')
+      if (this.certificates !== '') throw new Fault('tls', this.certificates)
+    },
   }
+  /** What is wrong with them. */
+  certificates = ''
 
   run(): Promise<number> {
     const run: AgentRun = {
-      config: anAgentConfig(),
+      config: this.config,
       log: this.#log(),
       start: () => this.started.promise,
       signals: this.signals,
@@ -144,3 +151,41 @@ test('agent: a stop that fails is told, with exit code 1', async () => {
   assert.equal(await code, 1)
   assert.match(stage.events.at(-1) ?? '', /^error: stopped, but not cleanly/)
 })
+
+test('agent: SIGHUP reads the certificates again and goes on, right or wrong', async () => {
+  const stage = new Stage()
+  stage.config = anAgentConfig({ flags: { server: true, dataDirectory: '/data' } })
+  stage.started.resolve(stage.program)
+  stage.stopped.resolve()
+  const code = stage.run()
+  await turns()
+  stage.signals.emit('SIGHUP')
+  await turns()
+  stage.certificates = 'no such file'
+  stage.signals.emit('SIGHUP')
+  await turns()
+  stage.signals.emit('SIGTERM')
+  assert.equal(await code, 0)
+  assert.deepEqual(stage.events.slice(0, 5), [
+    'announce',
+    'reload',
+    'info: the certificates were read again',
+    'reload',
+    'error: the certificates stay as they were',
+  ])
+})
+
+test('agent: one that is tried out leaves SIGHUP to the system', async () => {
+  const stage = new Stage()
+  stage.started.resolve(stage.program)
+  stage.stopped.resolve()
+  const code = stage.run()
+  await turns()
+  assert.equal(stage.signals.listenerCount('SIGHUP'), 0)
+  stage.signals.emit('SIGTERM')
+  await code
+})
+
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve()
+}

@@ -1,5 +1,5 @@
 import { EXIT_CODES } from '../cli/index.ts'
-import type { Fault } from '../kit/fault.ts'
+import { messageOf, type Fault } from '../kit/fault.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import type { ProgramLog } from './log.ts'
 import type { RunningProgram } from './program.ts'
@@ -19,13 +19,14 @@ export interface AgentRun {
 }
 
 interface SignalSource {
-  on(signal: StopSignal, listener: () => void): unknown
-  off(signal: StopSignal, listener: () => void): unknown
+  on(signal: StopSignal | typeof RELOAD, listener: () => void): unknown
+  off(signal: StopSignal | typeof RELOAD, listener: () => void): unknown
 }
 
 /** What a shell reports of a process that a signal ended: 128 and the signal's number. */
 const STOP_SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 type StopSignal = keyof typeof STOP_SIGNALS
+const RELOAD = 'SIGHUP'
 
 /** A program whose storage failed may wait for it for ever while it stops. */
 const STOP_AFTER_FAILURE_MS_MAX = 10_000
@@ -37,11 +38,29 @@ export async function runAgent(run: AgentRun): Promise<number> {
     const program = await start(run)
     if (program === undefined) return EXIT_CODES.failed
     if (!stopping.isAsked()) run.announce(program)
-    const fault = await Promise.race([stopping.asked, program.failed])
+    const letGo = reloadOnSignal(run, program)
+    const fault = await Promise.race([stopping.asked, program.failed]).finally(letGo)
     return fault === undefined ? await stop(run, program) : await giveUp(run, program, fault)
   } finally {
     stopping.end()
   }
+}
+
+/**
+ * Certificates are read again at SIGHUP, as habit has it. An agent that is tried out in a terminal
+ * still ends with that terminal.
+ */
+function reloadOnSignal({ config, log, signals }: AgentRun, program: RunningProgram): () => void {
+  if (config.dev) return () => undefined
+  const reload = (): void => {
+    program.reload().then(
+      () => log.info({}, 'the certificates were read again'),
+      (thrown: unknown) =>
+        log.error({ err: messageOf(thrown) }, 'the certificates stay as they were'),
+    )
+  }
+  signals.on(RELOAD, reload)
+  return () => void signals.off(RELOAD, reload)
 }
 
 interface Stopping {

@@ -29,6 +29,7 @@ export function describeAgent(config: AgentConfig, version: string): AgentSelf {
   return {
     region: config.region,
     datacenter: config.datacenter,
+    regions: () => server?.regions?.gate.names ?? [config.region],
     serve(httpAddress, started) {
       address = httpAddress
       server = started
@@ -103,6 +104,8 @@ function statsOf(version: string, { server, node, cluster }: Parts) {
       durable_index: String(server.store.durableIndex),
       dirty_rows: String(server.store.dirtyRows),
     }
+  const replication = server?.regions?.replication
+  if (replication !== undefined) stats['replication'] = replication.stats()
   if (node !== undefined) stats['client'] = { node_id: node.nodeId }
   return stats
 }

@@ -28,11 +28,14 @@ import {
   PolicyGuard,
   type WorkloadContext,
 } from '../workload/index.ts'
-import type { AgentInfo, Gate } from '../http/index.ts'
+import type { AgentInfo, AppOptions, Gate } from '../http/index.ts'
+import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import type { ProgramLog } from './log.ts'
 import { createPolicySource } from './policy-source.ts'
+import { portSecurity } from './port-security.ts'
 import { createSealer } from './sealer.ts'
+import { ServerRegions } from './server-regions.ts'
 import type { ServerSecrets } from './server-secrets.ts'
 import { systemClock, systemIds, systemRandom } from './system.ts'
 import { createZoneOffsets } from '../kit/zone-offsets.ts'
@@ -51,6 +54,8 @@ export interface ServerOptions {
   readonly follows?: boolean
   /** Who answers, where several servers share one state. */
   readonly gate?: Gate
+  /** Undefined where nothing is encrypted. */
+  readonly tls?: Tls | undefined
 }
 
 /** A server: state, loops and HTTP, wired together. Listens when `listen` is called. */
@@ -58,6 +63,8 @@ export class Server {
   readonly context: WorkloadContext
   readonly store: Store
   readonly app: App
+  /** Undefined where no other region is known. */
+  readonly regions: ServerRegions | undefined
   readonly #options: ServerOptions
   readonly #policyAsker: PolicyThread
   /** What a leader does by itself; a follower has none. */
@@ -68,18 +75,20 @@ export class Server {
     const { engine, follows = false } = options
     const store = await Store.open({ engine, clock: systemClock, follows })
     const policyAsker = new PolicyThread({ clock: systemClock, version: options.version })
-    const context = createContext(options, { store, policyAsker })
+    const regions = ServerRegions.open(options.config, options.tls)
+    const context = createContext(options, { store, policyAsker, regions })
     if (!follows) await ensureBuiltIns(context)
-    return new Server(options, { context, policyAsker })
+    return new Server(options, { context, policyAsker, regions })
   }
 
-  private constructor(options: ServerOptions, { context, policyAsker }: Opened) {
+  private constructor(options: ServerOptions, { context, policyAsker, regions }: Opened) {
     this.#policyAsker = policyAsker
     const { store } = context
     const { config, log } = options
     this.#options = options
     this.context = context
     this.store = store
+    this.regions = regions
     this.#presence = this.#newPresence()
     this.app = createApp({
       context,
@@ -97,6 +106,8 @@ export class Server {
       heartbeatMs: () => this.#presence.heartbeatMs,
       seen: (nodeId) => this.#presence.seen(nodeId),
       ...(options.gate !== undefined && { gate: options.gate }),
+      ...(options.tls !== undefined && { security: portSecurity(options.tls) }),
+      ...regionParts(this.regions),
     })
   }
 
@@ -124,6 +135,7 @@ export class Server {
       new AutoDestroyLoop(shared),
       new RunLoop({ context, log }),
       new CheckpointLoop({ ...shared, retention: config.eventLog }),
+      ...(this.regions?.loops(context, log) ?? []),
     ]
     for (const loop of this.#loops) loop.start()
   }
@@ -162,6 +174,7 @@ export class Server {
    * closing.
    */
   async stop(): Promise<void> {
+    this.regions?.close()
     await this.app.close()
     await this.context.jobFiles.stop()
     for (const loop of this.#loops) await loop.stop()
@@ -170,9 +183,19 @@ export class Server {
   }
 }
 
+function regionParts(regions: ServerRegions | undefined): Pick<AppOptions, 'regions' | 'metrics'> {
+  if (regions === undefined) return {}
+  const { gate, replication } = regions
+  if (replication === undefined) return { regions: gate }
+  const help = 'Time since the copies of the authoritative region were known to be right.'
+  const read = (): number => replication.lagMs / 1_000
+  return { regions: gate, metrics: { replication_lag_seconds: { help, read } } }
+}
+
 interface Opened {
   readonly context: WorkloadContext
   readonly policyAsker: PolicyThread
+  readonly regions: ServerRegions | undefined
 }
 
 interface Loop {
@@ -182,7 +205,7 @@ interface Loop {
 
 function createContext(
   { config, secrets, directory }: ServerOptions,
-  { store, policyAsker }: { readonly store: Store; readonly policyAsker: PolicyThread },
+  { store, policyAsker, regions }: Omit<Opened, 'context'> & { readonly store: Store },
 ): WorkloadContext {
   const sealer = createSealer(secrets.sealingKey)
   return {
@@ -196,6 +219,7 @@ function createContext(
     guard: new PolicyGuard({ source: createPolicySource({ store, sealer }), asker: policyAsker }),
     jobFiles: new JobFileReader({ clock: systemClock }),
     region: config.region,
+    ...(regions !== undefined && { regions: regions.others }),
     offsetAt: createZoneOffsets(),
     aclEnabled: config.acl.enabled,
     joinToken: secrets.joinToken,

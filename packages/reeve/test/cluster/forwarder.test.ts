@@ -23,7 +23,7 @@ test('a request goes to the leader as it came, and its answer comes back as it i
   const [seen] = leader.requests
   assert.equal(seen?.headers['content-type'], 'text/odd')
   assert.equal(seen?.headers['x-own'], 'ü')
-  assert.equal(seen?.headers.host, leader.host)
+  assert.equal(seen?.headers.host, new URL(address).host, 'the server that was asked')
 })
 
 test('a request that was passed on is refused by whoever does not lead', async (t) => {
@@ -148,6 +148,7 @@ async function aFollower(t: TestContext, leader: () => string) {
     standing: () => ({ isLeading: false, leader: leader() }),
     confirm: async () => false,
     freshness: () => ({ lastContactMs: 0, knownLeader: true }),
+    self: () => 'nobody:1',
     key,
     nowMs: () => Date.now(),
   })
@@ -156,7 +157,7 @@ async function aFollower(t: TestContext, leader: () => string) {
     corsOrigins: [],
     responseHeaders: {},
     isDraining: () => false,
-    observe: () => undefined,
+    observerOf: () => () => undefined,
     upgrades: () => true,
     gate,
   })

@@ -3,6 +3,13 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
+import { secureFetch } from '../../src/cli/secure-fetch.ts'
+import {
+  AUTHORITY_FILE,
+  certificate,
+  certificateFiles,
+  type Holder,
+} from '../build/certificates.ts'
 import { until } from '../build/until.ts'
 import { startAgent, type AgentProcess } from './program-process.ts'
 
@@ -20,6 +27,10 @@ export interface ServerPlace {
   /** Kept when it starts again. */
   readonly port?: number
   readonly flags?: readonly string[]
+  /** Its certificate: servers and nodes then prove themselves to each other. */
+  readonly tls?: Holder
+  /** Where that certificate is, when it is to be exchanged. */
+  readonly own?: CertificateFiles
 }
 
 const CLUSTER_KEY = 'a key for the servers of tests'
@@ -35,9 +46,10 @@ export async function startServer(t: TestContext, place: ServerPlace): Promise<S
       REEVE_CLUSTER_KEY: CLUSTER_KEY,
       REEVE_ACL: 'false',
       REEVE_MIN_HEARTBEAT_TTL: '1s',
+      ...(place.tls !== undefined && tlsEnvironment(place.tls, place.own)),
     },
   })
-  const address = `http://127.0.0.1:${port}`
+  const address = `${place.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`
   await until(
     `${place.name} to answer`,
     async () => {
@@ -47,20 +59,46 @@ export async function startServer(t: TestContext, place: ServerPlace): Promise<S
     },
     60_000,
   )
-  return { ...agent, address, client: createClient({ address }), dataDirectory: data }
+  const client = createClient({ address, fetch: fetchAny })
+  return { ...agent, address, client, dataDirectory: data }
 }
 
+interface CertificateFiles {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+/** Variables of an agent that has this certificate. */
+export function tlsEnvironment(
+  holder: Holder,
+  files: CertificateFiles = certificateFiles(holder),
+): Readonly<Record<string, string>> {
+  const { certFile, keyFile } = files
+  return {
+    REEVE_TLS_HTTP: 'true',
+    REEVE_TLS_RPC: 'true',
+    REEVE_TLS_CA_FILE: AUTHORITY_FILE,
+    REEVE_TLS_CERT_FILE: certFile,
+    REEVE_TLS_KEY_FILE: keyFile,
+  }
+}
+
+/** Believes the authority of the tests, and what is not encrypted. */
+const fetchAny = secureFetch({ ca: certificate('user').ca })
+
 export async function statusOf(address: string, path: string): Promise<number> {
-  const answer = await fetch(`${address}${path}`, { signal: AbortSignal.timeout(5_000) })
+  const answer = await fetchAny(`${address}${path}`, { signal: AbortSignal.timeout(5_000) })
   await answer.arrayBuffer()
   return answer.status
 }
 
 /** The address of the leader, as a server tells it; undefined while there is none. */
 export async function leaderOf(server: { readonly address: string }): Promise<string | undefined> {
-  const answer = await fetch(`${server.address}/v1/status/leader`).catch(() => undefined)
+  const answer = await fetchAny(`${server.address}/v1/status/leader`).catch(() => undefined)
   const leader: unknown = await answer?.json()
-  return typeof leader === 'string' && leader !== '' ? `http://${leader}` : undefined
+  return typeof leader === 'string' && leader !== ''
+    ? `${new URL(server.address).protocol}//${leader}`
+    : undefined
 }
 
 async function freePort(): Promise<number> {

@@ -53,6 +53,8 @@ export interface AgentSurroundings {
   readonly wrapper?: readonly string[]
   /** Descriptors that the agent is left with, from 3 on. */
   readonly descriptors?: readonly number[]
+  /** What ends it after the test; one that has children of its own must get to end them. */
+  readonly lastSignal?: NodeJS.Signals
 }
 
 /** An agent that is killed leaves its memory mounted: its directory could not be removed. */
@@ -64,15 +66,20 @@ function onDisk(flags: readonly string[]): Readonly<Record<string, string>> {
 export function startAgent(
   t: TestContext,
   flags: readonly string[],
-  { environment = {}, wrapper = [], descriptors = [] }: AgentSurroundings = {},
+  surroundings: AgentSurroundings = {},
 ): AgentProcess {
-  const env = {
-    ...process.env,
-    ...onDisk(flags),
-    ...environment,
-    NODE_COMPILE_CACHE: COMPILE_CACHE,
-  }
-  const [command = '', ...args] = [...wrapper, process.execPath, ENTRY, 'agent', ...flags]
+  const environment = { ...onDisk(flags), ...surroundings.environment }
+  return startReeve(t, ['agent', ...flags], { ...surroundings, environment })
+}
+
+/** Starts `reeve` with these arguments, and does not wait for anything. */
+export function startReeve(
+  t: TestContext,
+  words: readonly string[],
+  { environment, wrapper = [], descriptors = [], lastSignal = 'SIGKILL' }: AgentSurroundings = {},
+): AgentProcess {
+  const env = { ...process.env, ...environment, NODE_COMPILE_CACHE: COMPILE_CACHE }
+  const [command = '', ...args] = [...wrapper, process.execPath, ENTRY, ...words]
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe', ...descriptors], env })
   let output = ''
   const collect = (chunk: Buffer): void => {
@@ -87,6 +94,6 @@ export function startAgent(
     await gone
     return child.exitCode
   }
-  atEnd(t, () => kill('SIGKILL'))
+  atEnd(t, () => kill(lastSignal))
   return { child, output: () => output, kill }
 }

@@ -25,6 +25,7 @@ export interface AgentConfig {
   readonly server: ServerConfig
   readonly client: ClientConfig
   readonly acl: { readonly enabled: boolean }
+  readonly tls: TlsConfig
   readonly log: LogConfig
   readonly eventLog: EventLogConfig
   readonly audit: AuditConfig
@@ -47,6 +48,17 @@ interface ServerConfig {
   /** What servers that share a database share besides. */
   readonly clusterKey: Secret | undefined
   readonly presence: PresenceConfig
+  readonly regions: RegionsConfig
+}
+
+/** Other regions, and which of all is the authoritative one. */
+export interface RegionsConfig {
+  /** `http://host:port` or `https://…` of servers, by region; may hold the own one too. */
+  readonly others: Readonly<Record<string, readonly string[]>>
+  /** The own one when undefined. */
+  readonly authoritative: string | undefined
+  /** What this region shows to others when it asks by itself. */
+  readonly replicationToken: Secret | undefined
 }
 
 /** How often nodes speak, and how long they may be silent. */
@@ -145,6 +157,21 @@ interface ReservedConfig {
   readonly diskMB: number
   /** Such as `22,80,8500-8600`; empty reserves none. */
   readonly ports: string
+}
+
+/** How connections are encrypted, and who proves to be whom. */
+export interface TlsConfig {
+  /** The port speaks HTTPS, and servers are dialled with it. */
+  readonly http: boolean
+  /** Servers and nodes show each other certificates. */
+  readonly rpc: boolean
+  /** Absolute paths. */
+  readonly caFile: string | undefined
+  readonly certFile: string | undefined
+  readonly keyFile: string | undefined
+  readonly verifyServerHostname: boolean
+  /** Every caller needs a certificate. */
+  readonly verifyHttpsClient: boolean
 }
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const

@@ -26,6 +26,11 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
         graceMs: settings.heartbeatGrace,
         returnMs: settings.heartbeatFailover,
       },
+      regions: {
+        others: settings.otherRegions,
+        authoritative: settings.authoritativeRegion,
+        replicationToken: settings.replicationToken,
+      },
     },
     client: {
       enabled: settings.client,
@@ -46,6 +51,7 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
       ...nodeConfig(settings),
     },
     acl: { enabled: settings.acl },
+    tls: tlsConfig(settings),
     log: { level: settings.logLevel, json: settings.logJson },
     eventLog: { ageMsMax: settings.eventLogAge, commitsMax: settings.eventLogCommits },
     audit: { ageMsMax: settings.auditAge, recordsMax: settings.auditRecords },
@@ -55,6 +61,18 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
       requestsPerSecondMax: settings.requestsPerSecond,
       externalUrl: settings.externalUrl,
     },
+  }
+}
+
+function tlsConfig(settings: Settings): AgentConfig['tls'] {
+  return {
+    http: settings.tlsHttp,
+    rpc: settings.tlsRpc,
+    caFile: settings.tlsCaFile,
+    certFile: settings.tlsCertFile,
+    keyFile: settings.tlsKeyFile,
+    verifyServerHostname: settings.tlsVerifyServerHostname,
+    verifyHttpsClient: settings.tlsVerifyHttpsClient,
   }
 }
 

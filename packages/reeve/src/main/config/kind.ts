@@ -37,7 +37,7 @@ export type PlainValue =
   | boolean
   | readonly string[]
   | Readonly<Record<string, string>>
-  | Readonly<Record<string, Readonly<Record<string, string | boolean>>>>
+  | Readonly<Record<string, Readonly<Record<string, string | boolean | readonly string[]>>>>
 
 /** The higher source replaces the lower one: all kinds but maps. */
 export function takeHigher<T>(_lower: T, higher: T): T {

@@ -158,6 +158,7 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       database: undefined,
       clusterKey: undefined,
       presence: DEFAULT_PRESENCE,
+      regions: { others: {}, authoritative: undefined, replicationToken: undefined },
     },
     client: {
       enabled: true,
@@ -179,6 +180,15 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       garbage: { lookMs: 60_000, diskPercent: 80, inodePercent: 70, allocations: 50, atOnce: 2 },
     },
     acl: { enabled: false },
+    tls: {
+      http: false,
+      rpc: false,
+      caFile: undefined,
+      certFile: undefined,
+      keyFile: undefined,
+      verifyServerHostname: true,
+      verifyHttpsClient: false,
+    },
     log: { level: 'info', json: false },
     eventLog: { ageMsMax: 24 * 3_600_000, commitsMax: 100_000 },
     audit: { ageMsMax: 30 * 24 * 3_600_000, recordsMax: 500_000 },
@@ -202,10 +212,12 @@ for (const [path, text] of [
 ] as const)
   test(`configuration: ${path} can hold every setting but --dev`, () => {
     const config = anAgentConfig({ files: { [path]: text } })
-    const { joinToken, database, clusterKey } = config.server
+    const { joinToken, database, clusterKey, regions } = config.server
+    const { replicationToken } = regions
     assert.equal(joinToken?.reveal(), '0123456789abcdef')
     assert.equal(database?.reveal(), 'postgres://reeve@db.example/reeve')
     assert.equal(clusterKey?.reveal(), 'a key of the cluster')
+    assert.equal(replicationToken?.reveal(), 'a token of every region')
     assert.deepEqual(config, {
       dev: false,
       region: 'eu',
@@ -226,6 +238,11 @@ for (const [path, text] of [
           heartbeatsPerSecondMax: 50,
           graceMs: 2_000,
           returnMs: 300_000,
+        },
+        regions: {
+          others: { us: ['https://us.example.com', 'http://10.1.0.1:4646'] },
+          authoritative: 'us',
+          replicationToken,
         },
       },
       client: {
@@ -271,6 +288,15 @@ for (const [path, text] of [
         reserved: { cpuMHz: 500, memoryMB: 512, diskMB: 1024, ports: '22,8000-8010' },
       },
       acl: { enabled: true },
+      tls: {
+        http: true,
+        rpc: true,
+        caFile: '/etc/reeve/ca.pem',
+        certFile: '/etc/reeve/agent.pem',
+        keyFile: '/etc/reeve/agent.key',
+        verifyServerHostname: false,
+        verifyHttpsClient: true,
+      },
       log: { level: 'warn', json: true },
       eventLog: { ageMsMax: 5_400_000, commitsMax: 5_000 },
       audit: { ageMsMax: 90 * 24 * 3_600_000, recordsMax: 20_000 },

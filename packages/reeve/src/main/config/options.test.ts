@@ -66,6 +66,7 @@ test('options: what is in force is shown in the words of its file, without secre
       max_heartbeats_per_second: 1_000,
       heartbeat_grace: '15s',
       failover_heartbeat_ttl: '1m',
+      region: {},
     },
     client: {
       enabled: true,
@@ -122,6 +123,7 @@ test('options: what is in force is shown in the words of its file, without secre
       },
     },
     acl: { enabled: false },
+    tls: { http: false, rpc: false, verify_server_hostname: true, verify_https_client: false },
     log_level: 'info',
     log_json: false,
     event_log: { max_age: '1m30s', max_commits: 100_000 },

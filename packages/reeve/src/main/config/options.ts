@@ -2,6 +2,8 @@ import { LOG_LEVELS } from './agent-config.ts'
 import { clientOptions } from './client-options.ts'
 import { driverOptions } from './driver-options.ts'
 import { always, depends, option, type Option } from './option.ts'
+import { regionOptions } from './region-options.ts'
+import { tlsOptions } from './tls-options.ts'
 import {
   address,
   databaseUrl,
@@ -192,6 +194,7 @@ export const options = {
       'lets servers know each other. Changing it loses the secrets that were sealed.',
     read: (config) => config.server.clusterKey,
   }),
+  ...regionOptions,
   heartbeatTtlMin: option({
     kind: heartbeatTime,
     file: ['server', 'min_heartbeat_ttl'],
@@ -303,6 +306,7 @@ export const options = {
     help: 'Whether `/v1` asks for tokens. `/api/v2` always does.',
     read: (config) => config.acl.enabled,
   }),
+  ...tlsOptions,
   logLevel: option({
     kind: oneOf(LOG_LEVELS),
     file: ['log_level'],

@@ -1,6 +1,7 @@
 import { isLoopback } from './address.ts'
 import { options, type OptionName, type Settings } from './options.ts'
 import { subjectOf, type ConfigProblem, type Origin } from './problem.ts'
+import { findTlsProblem } from './tls-rules.ts'
 
 /** The settings after all sources were put together, and who said each. */
 export interface Resolved {
@@ -18,6 +19,10 @@ export function findContradictions({ settings, originOf }: Resolved): readonly C
       'Leave one of them out; --server --client is the same without --dev.'
     return [{ origin, message }]
   }
+  const regions = findRegionContradiction({ settings, originOf })
+  if (regions !== undefined) return [regions]
+  const tls = findTlsProblem({ settings, originOf })
+  if (tls !== undefined) return [tls]
   if (!dev || isLoopback(bind)) return []
   // choices.md, `--dev`: it runs whatever it is sent, without asking who sends it.
   const origin = originOf('bind')
@@ -25,6 +30,19 @@ export function findContradictions({ settings, originOf }: Resolved): readonly C
     `${subjectOf(options.bind, origin)} is ${bind}, but --dev listens on loopback only: it runs ` +
     'whatever it is sent. Leave one of them out; --server --client is the same without --dev.'
   return [{ origin, message }]
+}
+
+/** A region that nobody can be asked in cannot be copied from. */
+function findRegionContradiction({ settings, originOf }: Resolved): ConfigProblem | undefined {
+  const { region, authoritativeRegion = region, otherRegions, server } = settings
+  if (!server || authoritativeRegion === region) return undefined
+  if (Object.hasOwn(otherRegions, authoritativeRegion)) return undefined
+  const origin = originOf('authoritativeRegion')
+  const message =
+    `${subjectOf(options.authoritativeRegion, origin)} is ${authoritativeRegion}, but nothing says ` +
+    `where its servers are. Add server { region "${authoritativeRegion}" { addresses = [...] } } ` +
+    'to a file.'
+  return { origin, message }
 }
 
 /** What an agent cannot start without. */

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { BlobChange, LogEntry } from '../../state/index.ts'
 import { escapeText } from '../embedded/text-escape.ts'
 import type { Lane, Statement } from './lanes.ts'
+import { CHANNELS } from './postgres-bell.ts'
 import { fencedFault } from './postgres-faults.ts'
 import type { Retry } from './retry.ts'
 import { bytesArray, doubleArray, integerArray, textArray } from './wire-array.ts'
@@ -62,7 +63,8 @@ const WITH_BLOBS = `${MOVE_HEAD}, removed AS (
     ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes
   )`
 
-const MOVED = 'SELECT count(*) AS moved FROM head'
+/** Followers are told by the commit of the same statement; an append that is fenced tells nobody. */
+const MOVED = `SELECT count(*) AS moved, count(pg_notify('${CHANNELS.log}', '')) AS told FROM head`
 
 function appendStatement(
   entries: readonly LogEntry[],

@@ -2,6 +2,7 @@ import { Fault } from '../../kit/fault.ts'
 import { parseDatabaseUrl } from './database-url.ts'
 import { clientConfig, openLanes, type Lanes } from './lanes.ts'
 import { readPosition } from './position.ts'
+import { PostgresBell } from './postgres-bell.ts'
 import { PostgresEngine } from './postgres-engine.ts'
 import { toPostgresFault } from './postgres-faults.ts'
 import { PostgresLease } from './postgres-lease.ts'
@@ -35,6 +36,8 @@ export class PostgresDatabase {
   readonly name: string
   /** Who leads. */
   readonly lease: PostgresLease
+  /** Rings when another writes. */
+  readonly bell: PostgresBell
   readonly #lanes: Lanes
   readonly #options: DatabaseOptions
   #closing: Promise<void> | undefined
@@ -44,6 +47,7 @@ export class PostgresDatabase {
     this.#lanes = lanes
     this.#options = options
     this.lease = new PostgresLease(lanes)
+    this.bell = new PostgresBell(lanes.target)
   }
 
   /** An engine that follows; its `lead` makes it one that writes. */

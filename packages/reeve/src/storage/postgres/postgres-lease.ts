@@ -1,5 +1,6 @@
 import type { LeaseStore, LeaseClaim, LeaseFound, LeaseHeld } from '../../cluster/index.ts'
 import type { Lanes } from './lanes.ts'
+import { CHANNELS } from './postgres-bell.ts'
 import { toPostgresFault } from './postgres-faults.ts'
 
 type LeaseRow = {
@@ -11,6 +12,8 @@ type LeaseRow = {
 
 const FOUND = `term, holder, address,
   (extract(epoch FROM expires_at - clock_timestamp()) * 1000)::double precision AS left_ms`
+/** In what `RETURNING` gives: followers look again when a statement that moved the lease commits. */
+const TOLD = `pg_notify('${CHANNELS.lease}', '') AS told`
 const EXPIRY = `clock_timestamp() + $2 * interval '1 millisecond'`
 
 /** The lease as a row. Times are the database's, so the clocks of servers need not agree. */
@@ -35,7 +38,7 @@ export class PostgresLease implements LeaseStore {
           UPDATE reeve_head SET term = leader.term FROM leader WHERE id = 1 RETURNING leader.term
         )
         UPDATE reeve_checkpoint SET term = head.term, step = 0 FROM head WHERE id = 1
-        RETURNING head.term`,
+        RETURNING head.term, ${TOLD}`,
       values: [holder, ttlMs, address],
     })
     return taken === undefined ? undefined : { term: Number(taken.term) }
@@ -53,7 +56,7 @@ export class PostgresLease implements LeaseStore {
   async release({ term }: LeaseHeld): Promise<void> {
     await this.#query('giving the lease back', {
       text: `UPDATE reeve_leader SET expires_at = clock_timestamp(), address = ''
-        WHERE id = 1 AND term = $1 RETURNING term`,
+        WHERE id = 1 AND term = $1 RETURNING term, ${TOLD}`,
       values: [term],
     })
   }

@@ -7,15 +7,33 @@ const WAIT_MS_MAX = 250
 /** A database that restarts is back within this time, or somebody has to look at it. */
 const GIVE_UP_MS = 60_000
 
+/** How time passes for it; a simulation hands in its own. */
+export interface RetryTiming {
+  nowMs(): number
+  /** Resolves after the time, or when the signal is given. */
+  wait(ms: number, signal: AbortSignal): Promise<void>
+}
+
+const SYSTEM_TIMING: RetryTiming = {
+  nowMs: () => performance.now(),
+  wait: (ms, signal) => wait(ms, undefined, { signal }).catch(() => undefined),
+}
+
 /** Asks again while what goes wrong may pass: a restart of the database must not end the server. */
 export class Retry {
   readonly #name: string
   readonly #giveUpMs: number
+  readonly #timing: RetryTiming
   readonly #stopped = new AbortController()
 
-  constructor(options: { readonly name: string; readonly giveUpMs?: number }) {
+  constructor(options: {
+    readonly name: string
+    readonly giveUpMs?: number
+    readonly timing?: RetryTiming
+  }) {
     this.#name = options.name
     this.#giveUpMs = options.giveUpMs ?? GIVE_UP_MS
+    this.#timing = options.timing ?? SYSTEM_TIMING
   }
 
   /** Nothing is asked again from now on. */
@@ -28,18 +46,18 @@ export class Retry {
    * Rejects with a Fault.
    */
   async run<T>(doing: string, attempt: (isInDoubt: boolean) => Promise<T>): Promise<T> {
-    const untilMs = performance.now() + this.#giveUpMs
+    const untilMs = this.#timing.nowMs() + this.#giveUpMs
     let isInDoubt = false
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, WAIT_MS_MAX)) {
       try {
         return await attempt(isInDoubt)
       } catch (thrown) {
-        const isOver = this.#stopped.signal.aborted || performance.now() + waitMs > untilMs
+        const isOver = this.#stopped.signal.aborted || this.#timing.nowMs() + waitMs > untilMs
         if (isOver || !isPassing(thrown)) throw toPostgresFault(thrown, this.#name, doing)
         isInDoubt = true
       }
       // Being stopped while waiting ends the wait; the next attempt is the last.
-      await wait(waitMs, undefined, { signal: this.#stopped.signal }).catch(() => undefined)
+      await this.#timing.wait(waitMs, this.#stopped.signal)
     }
   }
 }

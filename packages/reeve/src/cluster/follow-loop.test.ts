@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { setImmediate as settled } from 'node:timers/promises'
+import { test } from 'node:test'
+import { SimulatedClock } from '../../test/build/simulated-clock.ts'
+import { aStore } from '../../test/build/store.ts'
+import { FollowLoop } from './follow-loop.ts'
+import type { Rung } from './log-bell.ts'
+
+test('follow-loop: without a bell it looks ten times a second', async () => {
+  const world = await aFollower({ hasBell: false })
+  await world.pass(1_000)
+  assert.equal(world.looks.log, 1 + 10)
+  assert.equal(world.looks.lease, 1 + 10)
+})
+
+test('follow-loop: with a bell it looks twice a second, and when it rings', async () => {
+  const world = await aFollower({ hasBell: true })
+  await world.pass(990)
+  assert.equal(world.looks.log, 1 + 1)
+  await world.ring('log')
+  assert.equal(world.looks.log, 3, 'at once')
+  assert.equal(world.looks.lease, 2, 'the log alone')
+  await world.ring('lease')
+  await world.pass(20)
+  assert.deepEqual(world.looks, { log: 4, lease: 3 })
+})
+
+test('follow-loop: a bell that rings all the time is answered fifty times a second at most', async () => {
+  const world = await aFollower({ hasBell: true })
+  await world.pass(100)
+  const before = world.looks.log
+  for (let ms = 0; ms < 1_000; ms += 2) {
+    await world.ring('log')
+    await world.pass(2)
+  }
+  const looks = world.looks.log - before
+  assert.ok(looks >= 40 && looks <= 51, `${looks} looks`)
+  assert.ok(world.looks.lease >= 2, 'the lease is looked at all the same')
+})
+
+test('follow-loop: while the bell is deaf it looks as often as without one', async () => {
+  const world = await aFollower({ hasBell: true })
+  world.deafen()
+  await world.pass(500)
+  const before = world.looks.log
+  await world.pass(1_000)
+  assert.equal(world.looks.log - before, 10)
+})
+
+test('follow-loop: nothing is looked at after a stop, whatever rings', async () => {
+  const world = await aFollower({ hasBell: true })
+  await world.loop.stop()
+  const before = world.looks.log
+  await world.ring('log')
+  await world.pass(1_000)
+  assert.equal(world.looks.log, before)
+  assert.ok(world.isUnheard())
+})
+
+/** A follower of a log in which nothing happens; every look at it is counted. */
+async function aFollower({ hasBell }: { readonly hasBell: boolean }) {
+  const { store } = await aStore()
+  const clock = new SimulatedClock()
+  const looks = { log: 0, lease: 0 }
+  let heard: (rung: Rung) => void = () => undefined
+  let canHear = true
+  let isStopped = false
+  const listening = {
+    get canHear() {
+      return canHear
+    },
+    stop: () => void (isStopped = true),
+  }
+  const bell = {
+    listen: (hear: (rung: Rung) => void) => {
+      heard = hear
+      return listening
+    },
+  }
+  const loop = new FollowLoop({
+    engine: {
+      follow: async () => {
+        looks.log += 1
+        const checkpoint = { upTo: 0, tableIndexes: {} }
+        return { lastIndex: store.index, firstIndex: 1, checkpoint }
+      },
+      read: async function* () {},
+    },
+    store,
+    lease: {
+      acquire: async () => undefined,
+      renew: async () => false,
+      release: async () => undefined,
+      find: async () => {
+        looks.lease += 1
+        return { term: 1, holder: 'a', address: 'a:1', leftMs: 3_000 }
+      },
+    },
+    ...(hasBell && { bell }),
+    clock,
+    monotonicMs: () => clock.nowMs(),
+    failed: (thrown) => assert.fail(String(thrown)),
+    looked: () => undefined,
+  })
+  const pass = async (ms: number): Promise<void> => {
+    for (let passed = 0; passed < ms; passed += 2) {
+      clock.advance(2)
+      await settled()
+    }
+  }
+  loop.start()
+  await settled()
+  return {
+    loop,
+    looks,
+    pass,
+    ring: async (rung: Rung) => {
+      heard(rung)
+      clock.advance(0)
+      await settled()
+    },
+    deafen: () => (canHear = false),
+    isUnheard: () => isStopped,
+  }
+}

@@ -1,0 +1,50 @@
+import type { ClientRequest, IncomingMessage } from 'node:http'
+
+/** Servers reach each other quickly: who takes longer is not there. */
+const CONNECT_MS_MAX = 2_000
+
+/** Headers that are about one connection only (RFC 9110 §7.6.1). */
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** What goes from end to end, lists where a name comes twice. */
+export function endToEnd(rawHeaders: readonly string[]): Record<string, string | string[]> {
+  const headers: Record<string, string | string[]> = {}
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+    const name = (rawHeaders[at] ?? '').toLowerCase()
+    const value = rawHeaders[at + 1] ?? ''
+    if (HOP_BY_HOP.has(name)) continue
+    const known = headers[name]
+    headers[name] = known === undefined ? value : [known, value].flat()
+  }
+  return headers
+}
+
+/** The head of an answer as it goes over the wire; parsers read header bytes as latin1. */
+export function headText({
+  statusCode = 502,
+  statusMessage = '',
+  rawHeaders,
+}: IncomingMessage): Buffer {
+  const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`]
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    lines.push(`${rawHeaders[at]}: ${rawHeaders[at + 1]}`)
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+}
+
+/** Only the way there is timed: an answer may take as long as a blocking query waits. */
+export function limitConnect(asked: ClientRequest): void {
+  asked.on('socket', (socket) => {
+    if (!socket.connecting) return
+    const timer = setTimeout(() => asked.destroy(new Error('no connection')), CONNECT_MS_MAX)
+    const settle = (): void => clearTimeout(timer)
+    socket.once('connect', settle).once('close', settle)
+  })
+}

@@ -1,0 +1,69 @@
+import { always, option } from './option.ts'
+import { path } from './text-kinds.ts'
+import { bool } from './value-kinds.ts'
+
+/** How connections are encrypted, and who proves to be whom. */
+export const tlsOptions = {
+  tlsHttp: option({
+    kind: bool,
+    file: ['tls', 'http'],
+    environment: 'REEVE_TLS_HTTP',
+    byDefault: always(false, '`false`'),
+    help:
+      'Whether the port speaks HTTPS, and servers are dialled with it. APIs, nodes and servers ' +
+      'share one port.',
+    read: (config) => config.tls.http,
+  }),
+  tlsRpc: option({
+    kind: bool,
+    file: ['tls', 'rpc'],
+    environment: 'REEVE_TLS_RPC',
+    byDefault: always(false, '`false`'),
+    help:
+      'Whether servers and nodes have to show each other certificates of `tls.ca_file` that name ' +
+      'their role: `server.<region>.reeve` or `client.<region>.reeve`.',
+    read: (config) => config.tls.rpc,
+  }),
+  tlsCaFile: option({
+    kind: path,
+    file: ['tls', 'ca_file'],
+    environment: 'REEVE_TLS_CA_FILE',
+    byDefault: always(undefined, 'none: the authorities that the system knows'),
+    help: 'The authorities that are believed, in PEM form.',
+    read: (config) => config.tls.caFile,
+  }),
+  tlsCertFile: option({
+    kind: path,
+    file: ['tls', 'cert_file'],
+    environment: 'REEVE_TLS_CERT_FILE',
+    byDefault: always(undefined, 'none'),
+    help: 'The certificate of this agent, with those in between, in PEM form. Read again at SIGHUP.',
+    read: (config) => config.tls.certFile,
+  }),
+  tlsKeyFile: option({
+    kind: path,
+    file: ['tls', 'key_file'],
+    environment: 'REEVE_TLS_KEY_FILE',
+    byDefault: always(undefined, 'none'),
+    help: 'The key of that certificate, in PEM form.',
+    read: (config) => config.tls.keyFile,
+  }),
+  tlsVerifyServerHostname: option({
+    kind: bool,
+    file: ['tls', 'verify_server_hostname'],
+    environment: 'REEVE_TLS_VERIFY_SERVER_HOSTNAME',
+    byDefault: always(true, '`true`'),
+    help:
+      'Whether a server that is dialled has to be named `server.<region>.reeve` by its certificate, ' +
+      'or, without `tls.rpc`, by the address that was dialled.',
+    read: (config) => config.tls.verifyServerHostname,
+  }),
+  tlsVerifyHttpsClient: option({
+    kind: bool,
+    file: ['tls', 'verify_https_client'],
+    environment: 'REEVE_TLS_VERIFY_HTTPS_CLIENT',
+    byDefault: always(false, '`false`'),
+    help: 'Whether every caller of the APIs needs a certificate of `tls.ca_file`, browsers included.',
+    read: (config) => config.tls.verifyHttpsClient,
+  }),
+}

@@ -1,0 +1,14 @@
+import { readFile } from 'node:fs/promises'
+import { writeSecret } from '../server-secrets.ts'
+
+/** The secret that servers and nodes share; a directory that is kept keeps it too. */
+export async function readOrMakeKey(path: string, make: () => Buffer): Promise<string> {
+  const known = await readFile(path, 'utf8').catch((thrown: NodeJS.ErrnoException) => {
+    if (thrown.code === 'ENOENT') return undefined
+    throw thrown
+  })
+  if (known !== undefined) return known.trim()
+  const made = make().toString('base64url')
+  await writeSecret(path, `${made}\n`)
+  return made
+}

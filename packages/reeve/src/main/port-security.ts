@@ -1,0 +1,36 @@
+import type { Socket } from 'node:net'
+import type { PortSecurity } from '../http/index.ts'
+import { loadTls, peerRoles, type Tls } from '../tls/index.ts'
+import type { AgentConfig } from './config/agent-config.ts'
+
+/** What the settings say about encryption; undefined where nothing is encrypted. */
+export async function openTls({ tls, region }: AgentConfig): Promise<Tls | undefined> {
+  if (!tls.http && !tls.rpc) return undefined
+  return await loadTls({
+    region,
+    isMutual: tls.rpc,
+    caFile: tls.caFile,
+    certFile: tls.certFile,
+    keyFile: tls.keyFile,
+    verifiesServerName: tls.verifyServerHostname,
+    verifiesCaller: tls.verifyHttpsClient,
+  })
+}
+
+/** The same as the HTTP side asks for it. */
+export function portSecurity(tls: Tls): PortSecurity {
+  return {
+    listenOptions: () => tls.listenOptions(),
+    onReload: (changed) => tls.onReload(changed),
+    mayBeNode: (socket) => !tls.isMutual || peerRoles(socket, tls.region).has('client'),
+  }
+}
+
+/** The same as servers that share a state ask for it. */
+export function peerSecurity(tls: Tls) {
+  return {
+    dialOptions: () => tls.dialOptions(tls.region),
+    mayBeServer: (socket: Socket): boolean =>
+      !tls.isMutual || peerRoles(socket, tls.region).has('server'),
+  }
+}
