@@ -10,12 +10,8 @@ interface Strike {
 
 type FaultKind = (strike: Strike) => void
 
-/** What goes wrong, and how often. */
+/** What goes wrong besides servers, and how often. */
 const FAULTS: readonly (readonly [number, FaultKind])[] = [
-  [4, crashLeader],
-  [2, slowDisk],
-  [1, failingDisk],
-  [1, jumpClock],
   [2, badNetwork],
   [4, partNode],
   [3, cutNode],
@@ -31,30 +27,13 @@ const AWAY_MS_MAX = 40_000
 const NODES_MAX_GROWTH = 5
 
 export function strike(world: World, draws: Draws): void {
-  let at = draws.next() * WEIGHT
-  const [, fault] = FAULTS.find(([weight]) => (at -= weight) < 0) ?? [0, crashLeader]
+  const { faults } = world.serving
+  const serverWeight = faults.reduce((sum, [weight]) => sum + weight, 0)
+  let at = draws.next() * (serverWeight + WEIGHT)
+  const ofServers = faults.find(([weight]) => (at -= weight) < 0)
+  if (ofServers !== undefined) return ofServers[1](draws)
+  const [, fault] = FAULTS.find(([weight]) => (at -= weight) < 0) ?? [0, changeFacts]
   fault({ world, draws })
-}
-
-/** In the middle of whatever the next moments bring. */
-function crashLeader({ world, draws }: Strike): void {
-  world.clock.after(draws.between(0, 200), () => void world.crash('the power went'))
-}
-
-function slowDisk({ world, draws }: Strike): void {
-  world.diskTrouble.slowMsMax = draws.choose(0, 5, 50, 500, 3_000)
-  world.trace.say(`writes take up to ${world.diskTrouble.slowMsMax} ms`)
-}
-
-function failingDisk({ world, draws }: Strike): void {
-  world.diskTrouble.next = draws.choose('full', 'torn-all', 'torn-none')
-  world.trace.say(`the next write fails: ${world.diskTrouble.next}`)
-}
-
-function jumpClock({ world, draws }: Strike): void {
-  const byMs = draws.choose(1_000, 15_000, 90_000)
-  world.leaderSkew.ms += byMs
-  world.trace.say(`the leader's clock jumps by ${byMs} ms`)
 }
 
 function badNetwork({ world, draws }: Strike): void {

@@ -13,8 +13,8 @@ import {
 import type { Channel } from '../src/agent/index.ts'
 import { PolicyThread } from '../src/judging/index.ts'
 import { messageOf, type Fault } from '../src/kit/fault.ts'
-import type { IdSource, Random } from '../src/kit/clock.ts'
-import { Store, type Commit, type GarbageAges } from '../src/state/index.ts'
+import type { Clock, IdSource, Random } from '../src/kit/clock.ts'
+import { Store, type Commit, type GarbageAges, type StorageEngine } from '../src/state/index.ts'
 import {
   ensureBuiltIns,
   EventHub,
@@ -27,8 +27,6 @@ import {
   type WorkloadContext,
 } from '../src/workload/index.ts'
 import { NodeEnd } from './node-end.ts'
-import type { SlowEngine } from './slow-engine.ts'
-import type { ProcessClock } from './virtual-clock.ts'
 
 /** Short, so that a short life sees things go. */
 const AGES: GarbageAges = {
@@ -52,19 +50,26 @@ const SEALER: Sealer = {
   open: (sealed) => sealed,
 }
 
-export interface LeaderOptions {
-  readonly engine: SlowEngine
-  readonly clock: ProcessClock
+/** What is the same for every leader of a world. */
+export interface LeaderParts {
   readonly ids: IdSource
   readonly random: Random
   readonly say: (text: string) => void
-  /** Told of every commit that is durable, before anybody else. */
-  readonly revealed: (commits: readonly Commit[]) => void
   /** Told of every message to a node. */
   readonly sent: (text: string) => void
   /** A loop has met a mistake of ours. */
   readonly mistake: (text: string) => void
+}
+
+export interface LeaderOptions extends LeaderParts {
+  readonly engine: StorageEngine
+  /** That of its process, which may end. */
+  readonly clock: Clock & { die(): void }
+  /** Told of every commit that is durable, before anybody else. */
+  readonly revealed: (commits: readonly Commit[]) => void
   readonly failed: (fault: Fault) => void
+  /** Another server leads: it does so when `lead` is called. */
+  readonly follows?: boolean
 }
 
 /** The server of a world: state, loops and use cases as `main/server.ts` joins them, no HTTP. */
@@ -74,16 +79,17 @@ export class Leader {
   readonly hub: EventHub
   readonly sessions: NodeSessions
   readonly #options: LeaderOptions
-  readonly #presence: Presence
   readonly #reports: NodeReports
-  readonly #loops: readonly { start(): void }[]
+  readonly #policyAsker: PolicyThread
+  #presence: Presence
+  #loops: readonly Loop[] = []
   readonly #ends = new Set<NodeEnd>()
   #isDead = false
   #isCalm = false
 
   static async open(options: LeaderOptions): Promise<Leader> {
-    const { engine, clock } = options
-    const store = await Store.open({ engine, clock, freezeRows: true })
+    const { engine, clock, follows = false } = options
+    const store = await Store.open({ engine, clock, freezeRows: true, follows })
     return new Leader(options, store)
   }
 
@@ -93,6 +99,7 @@ export class Leader {
     store.log.subscribe(options.revealed)
     this.store = store
     const policyAsker = new PolicyThread({ clock, version: '' })
+    this.#policyAsker = policyAsker
     this.context = {
       store,
       view: new StateView(store),
@@ -110,18 +117,7 @@ export class Leader {
       joinToken: JOIN_TOKEN,
       readBootstrapReset: async () => undefined,
     }
-    const log = this.#log()
-    this.#presence = new Presence({ store, clock, ids, log })
-    this.#loops = [
-      new EvaluationLoop({ ...this.context, log, elapsedNs: () => 0 }),
-      this.#presence,
-      new PeriodicLoop({ store, clock, ids, offsetAt: () => 0, log }),
-      new DeploymentLoop({ store, clock, ids, log }),
-      new DrainLoop({ store, clock, ids, log }),
-      new GarbageLoop({ store, clock, log, ages: AGES }),
-      new ExpiryLoop({ store, clock, log }),
-      new CheckpointLoop({ store, clock, log, retention: RETENTION }),
-    ]
+    this.#presence = this.#newPresence()
     this.hub = new EventHub(store.log, clock, store.durableIndex)
     this.sessions = new NodeSessions(store)
     this.#reports = new NodeReports(this.context)
@@ -137,6 +133,50 @@ export class Leader {
   /** Begins to work. Whoever watches has subscribed by now. */
   async start(): Promise<void> {
     await ensureBuiltIns(this.context)
+    this.#startLoops()
+  }
+
+  /** A follower begins to lead, as `main/server.ts` does. */
+  async lead(upTo: number): Promise<void> {
+    await this.store.lead(upTo)
+    await this.start()
+    if (this.#isCalm) this.calm()
+  }
+
+  onFault(tell: (fault: Fault) => void): void {
+    this.store.onFault(tell)
+  }
+
+  /** Stops in order: requests first, then the loops, then the storage. */
+  async stop(): Promise<void> {
+    this.#isDead = true
+    for (const end of this.#ends) end.close()
+    await this.context.jobFiles.stop()
+    for (const loop of this.#loops) await loop.stop()
+    await this.#policyAsker.stop()
+    await this.store.close()
+  }
+
+  #newPresence(): Presence {
+    const { clock, ids } = this.#options
+    return new Presence({ store: this.store, clock, ids, log: this.#log() })
+  }
+
+  #startLoops(): void {
+    const { clock, ids } = this.#options
+    const { store } = this
+    const log = this.#log()
+    this.#presence = this.#newPresence()
+    this.#loops = [
+      new EvaluationLoop({ ...this.context, log, elapsedNs: () => 0 }),
+      this.#presence,
+      new PeriodicLoop({ store, clock, ids, offsetAt: () => 0, log }),
+      new DeploymentLoop({ store, clock, ids, log }),
+      new DrainLoop({ store, clock, ids, log }),
+      new GarbageLoop({ store, clock, log, ages: AGES }),
+      new ExpiryLoop({ store, clock, log }),
+      new CheckpointLoop({ store, clock, log, retention: RETENTION }),
+    ]
     for (const loop of this.#loops) loop.start()
   }
 
@@ -174,10 +214,9 @@ export class Leader {
   }
 
   /** The process dies between two of its steps. */
-  async crash(): Promise<void> {
+  die(): void {
     this.#isDead = true
     this.#options.clock.die()
-    await this.#options.engine.crash()
   }
 
   #log() {
@@ -194,4 +233,9 @@ export class Leader {
       },
     }
   }
+}
+
+interface Loop {
+  start(): void
+  stop(): void | Promise<void>
 }

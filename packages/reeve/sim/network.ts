@@ -16,7 +16,7 @@ export interface NetworkOptions {
   readonly draws: Draws
   readonly trouble: NetworkTrouble
   /** Who answers; undefined while nobody does. */
-  readonly accept: () => ((channel: Channel) => void) | undefined
+  readonly accept: (nodeId: string) => ((channel: Channel) => void) | undefined
 }
 
 /**
@@ -40,7 +40,7 @@ export class Network {
   async dial(nodeId: string, isAlive: () => boolean): Promise<Channel> {
     const { clock, accept } = this.#options
     await pass(clock, this.delayMs())
-    const serve = accept()
+    const serve = accept(nodeId)
     if (serve === undefined || this.#apart.has(nodeId) || !isAlive())
       throw new Fault('dial', 'no server answers')
     const wire = new Wire(this, nodeId)

@@ -40,6 +40,8 @@ export const CALLER: Caller = {
   expiresMs: undefined,
 }
 const namespace = 'default'
+/** Jobs that nobody but their own clients touches. */
+export const REGISTER_PREFIX = 'register-'
 
 interface Call {
   readonly context: WorkloadContext
@@ -132,7 +134,9 @@ function register({ context, draws, world }: Call): Outcome {
 
 function pickJob({ context, draws }: Call, kind = ''): string | undefined {
   const ids = [...context.store.tables.jobs.rows()].map(({ ID }) => ID)
-  return draws.pick(ids.filter((id) => id.startsWith(kind)))
+  // Registers belong to the clients of `cluster/register-clients.ts`.
+  const own = ids.filter((id) => !id.startsWith(REGISTER_PREFIX))
+  return draws.pick(own.filter((id) => id.startsWith(kind)))
 }
 
 function scale(call: Call): Outcome {

@@ -1,12 +1,12 @@
 /**
  * Simulated clusters with faults. `npm run sim -- --seed 7 --verbose` lives one of them again,
- * `--seeds 1..2000` many. See docs/internals/simulation.md.
+ * `--seeds 1..2000` many, `--cluster` those of three servers on one database. See docs/internals/simulation.md.
  */
 import { parseArgs } from 'node:util'
-import { optionsOf, smallOptionsOf } from './sizes.ts'
-import { simulate, type SimulationResult } from './simulation.ts'
+import { clusterOptionsOf, optionsOf, smallOptionsOf } from './sizes.ts'
+import { simulate, type SimulationOptions, type SimulationResult } from './simulation.ts'
 
-const USAGE = `Usage: sim [--seed N | --seeds A..B] [--steps M] [--nodes K] [--small] [--twice] [--verbose]`
+const USAGE = `Usage: sim [--seed N | --seeds A..B] [--steps M] [--nodes K] [--small] [--cluster] [--twice] [--verbose]`
 const PROGRESS_EVERY = 100
 
 const { values } = parseArgs({
@@ -18,6 +18,7 @@ const { values } = parseArgs({
     verbose: { type: 'boolean', default: false },
     twice: { type: 'boolean', default: false },
     small: { type: 'boolean', default: false },
+    cluster: { type: 'boolean', default: false },
   },
 })
 
@@ -46,7 +47,7 @@ process.exitCode = failures.length > 0 ? 1 : 0
 /** Every tenth world twice: the second time must give the very same commits. */
 async function lived(seed: number): Promise<SimulationResult> {
   const options = {
-    ...(values.small ? smallOptionsOf : optionsOf)(seed),
+    ...sizeOf(seed),
     ...(values.steps === undefined ? {} : { steps: numberOf(values.steps) }),
     ...(values.nodes === undefined ? {} : { nodes: numberOf(values.nodes) }),
   }
@@ -56,6 +57,11 @@ async function lived(seed: number): Promise<SimulationResult> {
   if (first.commitHash === second.commitHash) return first
   print(`seed ${seed}: the same seed gave other commits`)
   return { ...first, violation: first.violation ?? unequal(first, second) }
+}
+
+function sizeOf(seed: number): SimulationOptions {
+  if (values.cluster) return clusterOptionsOf(seed)
+  return values.small ? smallOptionsOf(seed) : optionsOf(seed)
 }
 
 function unequal(first: SimulationResult, second: SimulationResult) {
@@ -69,7 +75,8 @@ function unequal(first: SimulationResult, second: SimulationResult) {
 function report({ seed, violation, tail }: SimulationResult): void {
   if (!values.verbose) for (const line of tail) print(line)
   print(`seed ${seed} FAILED: ${violation?.message}`)
-  print(`again: npm run sim -- --seed ${seed}${values.small ? ' --small' : ''} --verbose\n`)
+  const flags = `${values.small ? ' --small' : ''}${values.cluster ? ' --cluster' : ''}`
+  print(`again: npm run sim -- --seed ${seed}${flags} --verbose\n`)
 }
 
 function progress(): string {

@@ -10,6 +10,7 @@ import { strike } from './faults.ts'
 import { mendNode } from './make-node.ts'
 import { CALLER, operate } from './operations.ts'
 import { checkSettled, mayHaveGivenUp } from './settled.ts'
+import type { Serving } from './serving.ts'
 import { Violation } from './trace.ts'
 import { World } from './world.ts'
 
@@ -19,6 +20,8 @@ export interface SimulationOptions {
   readonly steps: number
   readonly nodes: number
   readonly print?: ((line: string) => void) | undefined
+  /** Who serves the world; one server by default. */
+  readonly serve?: ((world: World) => Serving) | undefined
 }
 
 export interface SimulationResult {
@@ -43,7 +46,7 @@ const SETTLE_MS_MAX = 3_600_000
 /** Lives one world from its seed to its end. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
   const world = new World(options)
-  await world.openLeader()
+  await world.serving.open()
   await world.clock.advance(2_000, world.isOver)
   await live(world, options.steps)
   await heal(world)
@@ -55,7 +58,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
     tail: world.violation === undefined ? [] : world.trace.tail(TAIL_LINES),
     commitHash: world.commitHash,
     commits: world.model.index,
-    crashes: world.crashes,
+    crashes: world.serving.crashes,
     allocations: world.model.allocations.byKey.size,
     virtualMs: world.clock.elapsedMs,
   }
@@ -157,7 +160,8 @@ async function judge(world: World): Promise<void> {
   })
   if (world.isOver()) return
   await checkNothingToDo(world)
-  await world.crash('the end')
+  await world.serving.judge()
+  await world.serving.crash('the end')
   await untilLed(world)
 }
 

@@ -1,3 +1,4 @@
+import { ServerCluster } from './cluster/server-cluster.ts'
 import { Draws } from './draws.ts'
 import type { SimulationOptions } from './simulation.ts'
 
@@ -12,4 +13,11 @@ export function optionsOf(seed: number): SimulationOptions {
 export function smallOptionsOf(seed: number): SimulationOptions {
   const draws = new Draws(seed, 'size')
   return { seed, nodes: draws.between(2, 6), steps: draws.between(10, 40) }
+}
+
+/** Three servers that share a database. */
+export function clusterOptionsOf(seed: number): SimulationOptions {
+  const draws = new Draws(seed, 'size')
+  const [nodes, steps] = [draws.between(2, 5), draws.between(10, 40)]
+  return { seed, nodes, steps, serve: (world) => new ServerCluster(world) }
 }

@@ -1,35 +1,34 @@
 import { createHash } from 'node:crypto'
 import type { DesiredAllocation } from '@reeve/contract'
-import type { Commit, LogEntry } from '../src/state/index.ts'
-import { decodeCommit } from '../src/state/codec.ts'
-import { MemoryDisk } from '../src/storage/index.ts'
+import type { Commit } from '../src/state/index.ts'
 import { Draws, NumberedIds } from './draws.ts'
 import { CountCheck } from './invariants/counts.ts'
 import { Model } from './invariants/model.ts'
 import { checkRoom } from './invariants/room.ts'
 import { checkRowMoves, NameCheck } from './invariants/rows.ts'
-import { Leader } from './leader.ts'
+import type { Leader, LeaderParts } from './leader.ts'
 import { makeNode } from './make-node.ts'
 import { Network, type NetworkTrouble } from './network.ts'
 import { SimNode } from './sim-node.ts'
-import { SlowEngine, type DiskTrouble } from './slow-engine.ts'
+import type { Serving } from './serving.ts'
+import { SingleServer } from './single-server.ts'
 import { StreamReader } from './stream-reader.ts'
 import type { Fate } from './task-run.ts'
 import { Trace, Violation } from './trace.ts'
-import { ProcessClock, VirtualClock } from './virtual-clock.ts'
+import { VirtualClock } from './virtual-clock.ts'
 
 export interface WorldOptions {
   readonly seed: number
   readonly nodes: number
   readonly print?: ((line: string) => void) | undefined
+  /** Who serves it; one server with a disk of its own by default. */
+  readonly serve?: ((world: World) => Serving) | undefined
 }
 
-/** A leader that was found dead is started again after at most this long. */
-const RESTART_MS_MAX = 5_000
 const CLOCK_SKEW_MS_MAX = 3_000
 
 /**
- * One cluster in one process: leader, disk, network, machines and time. Everything that happens in
+ * One cluster in one process: servers, storage, network, machines and time. Everything that happens in
  * it follows from the seed.
  */
 export class World {
@@ -39,35 +38,28 @@ export class World {
   readonly reader: StreamReader
   readonly network: Network
   readonly nodes = new Map<string, SimNode>()
-  readonly diskTrouble: DiskTrouble = { slowMsMax: 5, next: undefined }
   readonly networkTrouble: NetworkTrouble = { delayMsMax: 10, lossChance: 0 }
-  /** How far the clock of the leader's machine is ahead; never less than before. */
-  readonly leaderSkew = { ms: 0 }
+  readonly serving: Serving
   readonly nodesAtFirst: number
   readonly #seed: number
-  readonly #disk = new MemoryDisk()
   readonly #hash = createHash('sha256')
   readonly #names = new NameCheck()
   readonly #counts = new CountCheck()
   readonly #ids = new NumberedIds('1')
   readonly #nodeIds = new NumberedIds('2')
   readonly #random: Draws
-  readonly #diskDraws: Draws
   readonly #taskDraws: Draws
   readonly #machineDraws: Draws
-  #leader: Leader | undefined
   #violation: Violation | undefined
   #changedMs = 0
   #isCalm = false
-  #crashes = 0
   #nodesMade = 0
 
-  constructor({ seed, nodes, print }: WorldOptions) {
+  constructor({ seed, nodes, print, serve }: WorldOptions) {
     this.#seed = seed
     this.nodesAtFirst = nodes
     this.trace = new Trace(() => this.clock.elapsedMs / 1_000, print)
     this.#random = this.draws('leader')
-    this.#diskDraws = this.draws('disk')
     this.#taskDraws = this.draws('tasks')
     this.#machineDraws = this.draws('machines')
     this.reader = new StreamReader(this.draws('reader'))
@@ -75,8 +67,9 @@ export class World {
       clock: this.clock,
       draws: this.draws('network'),
       trouble: this.networkTrouble,
-      accept: () => this.#accept(),
+      accept: (nodeId) => this.serving.accept(nodeId),
     })
+    this.serving = serve?.(this) ?? new SingleServer(this)
     for (let i = 0; i < nodes; i++) this.addNode()
   }
 
@@ -87,11 +80,18 @@ export class World {
 
   /** Who leads; undefined while nobody does. */
   get leader(): Leader | undefined {
-    return this.#leader
+    return this.serving.leader
   }
 
-  get crashes(): number {
-    return this.#crashes
+  /** What every leader of this world is made with. */
+  get leaderParts(): LeaderParts {
+    return {
+      ids: this.#ids,
+      random: this.#random,
+      say: (text) => this.trace.say(text),
+      sent: (text) => this.#checkSent(text),
+      mistake: (text) => this.blame(new Violation('loops make no mistakes', text)),
+    }
   }
 
   /** What was found wrong first. */
@@ -145,80 +145,21 @@ export class World {
     return node
   }
 
-  /** Starts the leader on what the disk holds, and compares that with what was told. */
-  async openLeader(): Promise<void> {
-    const clock = new ProcessClock(this.clock, this.leaderSkew)
-    const engine = new SlowEngine({
-      disk: this.#disk,
-      clock,
-      draws: this.#diskDraws,
-      trouble: this.diskTrouble,
-      written: (entry) => this.#written(entry),
-    })
-    const leader = await Leader.open({
-      engine,
-      clock,
-      ids: this.#ids,
-      random: this.#random,
-      say: (text) => this.trace.say(text),
-      revealed: (commits) => this.#revealed(commits),
-      sent: (text) => this.#checkSent(text),
-      mistake: (text) => this.blame(new Violation('loops make no mistakes', text)),
-      failed: (fault) => this.crashSoon(`the storage failed: ${fault.kind}`),
-    })
-    // What survived though nobody was told of it is true from now on.
-    const found = this.#disk.entries(this.model.index + 1, this.#disk.lastIndex)
-    this.#revealed(found.map((entry) => decodeCommit(entry.text)))
-    this.guard(() => this.model.compare(leader.store))
-    this.#leader = leader
-    this.reader.reopen(leader.hub, () => leader.store.log.firstIndex)
-    // Its first write takes its time; if that fails it is found dead like any other.
-    leader.start().catch((thrown: unknown) => this.trace.say(`start failed: ${String(thrown)}`))
-    if (this.#isCalm) leader.calm()
-    this.trace.say(`leader up at index ${leader.store.index}`)
-  }
-
-  /** The leader dies now; another one starts after a while. */
-  async crash(reason: string): Promise<void> {
-    const leader = this.#leader
-    if (leader === undefined) return
-    this.#leader = undefined
-    this.#crashes += 1
-    this.trace.say(`leader dies: ${reason}`)
-    this.reader.close()
-    await leader.crash()
-    this.network.cut()
-    this.clock.after(this.draws(`restart ${this.#crashes}`).between(0, RESTART_MS_MAX), () => {
-      void this.openLeader()
-    })
-  }
-
-  /** For whoever cannot wait for it. */
-  crashSoon(reason: string): void {
-    this.clock.after(0, () => void this.crash(reason))
-  }
-
   /** From here on nothing goes wrong, tasks are well, and work ends. */
   calm(): void {
     this.#isCalm = true
-    this.diskTrouble.slowMsMax = 1
-    this.diskTrouble.next = undefined
     this.networkTrouble.delayMsMax = 3
     this.networkTrouble.lossChance = 0
-    this.#leader?.calm()
+    this.serving.calm()
   }
 
-  #accept() {
-    const leader = this.#leader
-    if (leader === undefined || leader.store.fault !== undefined) return undefined
-    return leader.accept.bind(leader)
+  /** A commit is on the disk, or in the database, for good. */
+  written(text: string): void {
+    this.#hash.update(text)
   }
 
-  #written(entry: LogEntry): void {
-    this.#hash.update(entry.text)
-  }
-
-  #revealed(commits: readonly Commit[]): void {
+  /** Commits that anybody may know of from now on, in order. */
+  committed(commits: readonly Commit[]): void {
     for (const commit of commits)
       this.guard(() => {
         if (this.#violation !== undefined) return

@@ -1,0 +1,67 @@
+import type { Draws } from '../draws.ts'
+import type { Leader } from '../leader.ts'
+import type { ServerCluster } from './server-cluster.ts'
+import { aRequest, type SimServer } from './sim-server.ts'
+
+const PATIENCE_MS = 6_000
+const TRAVEL_MS_MAX = 20
+/** Between the head of a request and its body, or before its handler has its turn. */
+const BODY_MS_MAX = 100
+
+export interface Asking<T> {
+  /** By way of which server. */
+  readonly entry: SimServer
+  readonly method: 'GET' | 'PUT'
+  readonly url: string
+  readonly work: (leader: Leader, server: SimServer) => Promise<T>
+}
+
+/**
+ * A client's request: to a server, by it to the leader where the gate says so, and back. Rejects
+ * when it is refused, when a connection breaks on the way, and when the client loses its patience;
+ * what became of it is open then.
+ */
+export function ask<T>(cluster: ServerCluster, draws: Draws, asking: Asking<T>): Promise<T> {
+  const { clock } = cluster.world
+  const { promise, resolve, reject } = Promise.withResolvers<T>()
+  const travel = (work: () => void): void => void clock.after(draws.between(0, TRAVEL_MS_MAX), work)
+  const refuse = (why: string): void => travel(() => reject(new Error(why)))
+  clock.after(PATIENCE_MS, () => reject(new Error('no answer')))
+
+  const arrive = (server: SimServer, isHop: boolean): void => {
+    const opened = server.opened
+    if (opened === undefined) return refuse('connection refused')
+    const { gate, leader } = opened
+    const { process } = server
+    const request = aRequest(asking.method, asking.url)
+    const carryOut = async (): Promise<void> => {
+      // It began anew in between: its connections went with it.
+      if (server.opened !== opened) return refuse('connection closed')
+      const result = await asking.work(leader, server)
+      if (process.isDead) return
+      if (gate.stands(request)) travel(() => resolve(result))
+      else refuse('this server does not lead any more')
+    }
+    const begin = (): void => {
+      // Some requests come in pieces: the server may sleep between them.
+      if (draws.chance(0.5)) carryOut().catch((thrown: unknown) => refuse(String(thrown)))
+      else
+        process.after(draws.between(0, BODY_MS_MAX), () => {
+          carryOut().catch((thrown: unknown) => refuse(String(thrown)))
+        })
+    }
+    const answerer = gate.admit(request)
+    if (answerer === 'here') return begin()
+    if (answerer === 'confirmed')
+      return void gate.confirm().then(
+        (isLeading) => (isLeading ? begin() : refuse('this server does not lead any more')),
+        () => refuse('this server does not lead any more'),
+      )
+    const next = cluster.serverAt(server.knownLeader)
+    if (answerer === 'nobody' || isHop || next === undefined) return refuse('no leader')
+    if (cluster.isApart(server.name, next.name)) return refuse('the leader is out of reach')
+    travel(() => next.process.enter(() => arrive(next, true)))
+  }
+  travel(() => asking.entry.process.enter(() => arrive(asking.entry, false)))
+  return promise
+}

@@ -1,0 +1,160 @@
+import type { Listening, LogBell, Rung } from '../../src/cluster/index.ts'
+import { parseDatabaseUrl } from '../../src/storage/postgres/database-url.ts'
+import type { Lane, Lanes, Statement } from '../../src/storage/postgres/lanes.ts'
+import { readPosition } from '../../src/storage/postgres/position.ts'
+import { PostgresEngine } from '../../src/storage/postgres/postgres-engine.ts'
+import { PostgresLease } from '../../src/storage/postgres/postgres-lease.ts'
+import { Retry } from '../../src/storage/postgres/retry.ts'
+import type { ClusterDatabase } from '../../src/main/cluster-member.ts'
+import type { Draws } from '../draws.ts'
+import type { VirtualClock } from '../virtual-clock.ts'
+import type { SharedDatabase } from './shared-database.ts'
+import type { SimProcess } from './sim-process.ts'
+
+/** As the real lanes wait. */
+const ANSWER_MS_MAX = 12_000
+const LEASE_MS_MAX = 1_000
+const REFUSED_MS_MAX = 20
+
+/** How bad the way between servers and database is just now. */
+export interface DatabaseTrouble {
+  /** The longest that a statement, or its answer, is on its way. */
+  delayMsMax: number
+  /** How often a connection breaks before a statement was carried out. */
+  lossChance: number
+  /** How often it breaks after: what was asked for has happened and nobody says so. */
+  answerLossChance: number
+  /** Nobody answers: it restarts, or its machine is gone. */
+  isAway: boolean
+}
+
+export interface DatabaseLinkOptions {
+  readonly world: VirtualClock
+  readonly process: SimProcess
+  readonly name: string
+  readonly database: SharedDatabase
+  readonly draws: Draws
+  readonly trouble: DatabaseTrouble
+  /** This server alone cannot reach it. */
+  readonly isCut: () => boolean
+}
+
+/**
+ * One server's connections to the database: the real engine, lease and retries over lanes on which
+ * statements take their time, are lost, or are carried out and not answered.
+ */
+export class DatabaseLink implements ClusterDatabase {
+  readonly lease: PostgresLease
+  readonly bell: LogBell
+  readonly #options: DatabaseLinkOptions
+  readonly #lanes: Lanes
+  readonly #listeners = new Set<(rung: Rung) => void>()
+
+  constructor(options: DatabaseLinkOptions) {
+    this.#options = options
+    this.#lanes = {
+      target: parseDatabaseUrl('postgres://reeve@simulation/shared'),
+      append: this.#lane(ANSWER_MS_MAX),
+      keep: this.#lane(ANSWER_MS_MAX),
+      lease: this.#lane(LEASE_MS_MAX),
+      read: { query: (statement) => this.#ask(statement, ANSWER_MS_MAX) },
+      close: async () => undefined,
+    }
+    this.lease = new PostgresLease(this.#lanes)
+    this.bell = { listen: (heard) => this.#listen(heard) }
+  }
+
+  async openEngine(): Promise<PostgresEngine> {
+    const { name } = this.#lanes.target
+    const retry = new Retry({ name, timing: this.#retryTiming })
+    const { position } = await retry.run('opening it', () => readPosition(this.#lanes.read, name))
+    return new PostgresEngine({ lanes: this.#lanes, retry, opened: position })
+  }
+
+  async claimKey(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  /** Something was written: who listens hears of it, if the way is free. */
+  ring(rung: Rung): void {
+    const { world, process, draws, trouble } = this.#options
+    if (!this.#isOpen() || draws.chance(trouble.lossChance)) return
+    const delayMs = draws.between(0, trouble.delayMsMax)
+    world.after(delayMs, () => process.enter(() => this.#hear(rung)))
+  }
+
+  #hear(rung: Rung): void {
+    for (const heard of this.#listeners) heard(rung)
+  }
+
+  #listen(heard: (rung: Rung) => void): Listening {
+    this.#listeners.add(heard)
+    const isOpen = (): boolean => this.#isOpen()
+    return {
+      get canHear() {
+        return isOpen()
+      },
+      stop: () => void this.#listeners.delete(heard),
+    }
+  }
+
+  #isOpen(): boolean {
+    return !this.#options.isCut() && !this.#options.trouble.isAway
+  }
+
+  get #retryTiming() {
+    const { process } = this.#options
+    return {
+      nowMs: () => process.monotonicMs(),
+      wait: (ms: number, signal: AbortSignal) =>
+        new Promise<void>((resolve) => {
+          process.after(ms, resolve)
+          if (signal.aborted) resolve()
+          else signal.addEventListener('abort', () => resolve(), { once: true })
+        }),
+    }
+  }
+
+  /** One connection: a statement waits for the one before. */
+  #lane(answerMs: number): Lane {
+    let before: Promise<unknown> = Promise.resolve()
+    return {
+      query: (statement) => {
+        const asked = before.then(() => this.#ask<never>(statement, answerMs))
+        before = asked.catch(() => undefined)
+        return asked
+      },
+    }
+  }
+
+  /** One statement, until its answer, the end of its connection, or the end of our patience. */
+  #ask<R>(statement: Statement, answerMs: number): Promise<readonly R[]> {
+    const { world, process, draws, trouble } = this.#options
+    const { promise, resolve, reject } = Promise.withResolvers<readonly R[]>()
+    const fail = (text: string, delayMs = 0): void =>
+      void world.after(delayMs, () => process.enter(() => reject(new Error(text))))
+    const delayMs = (): number => draws.between(0, trouble.delayMsMax)
+    // Some who cannot reach it are told at once, some hear nothing.
+    if (!this.#isOpen() && draws.chance(0.5)) {
+      fail('connect ECONNREFUSED', draws.between(0, REFUSED_MS_MAX))
+      return promise
+    }
+    process.after(answerMs, () => reject(new Error('Query read timeout')))
+    world.after(delayMs(), () => {
+      if (!this.#isOpen()) return
+      if (draws.chance(trouble.lossChance)) return fail('Connection terminated', delayMs())
+      const answer = this.#carryOut<R>(statement)
+      if (draws.chance(trouble.answerLossChance)) return fail('Connection terminated', delayMs())
+      world.after(delayMs(), () => {
+        if (this.#isOpen()) process.enter(() => resolve(answer))
+      })
+    })
+    return promise
+  }
+
+  #carryOut<R>(statement: Statement): readonly R[] {
+    const { database, name } = this.#options
+    // The engine asks for rows of the shape that its own statement gives.
+    return database.run(statement, { name }) as readonly R[]
+  }
+}

@@ -1,0 +1,257 @@
+import type { Statement } from '../../src/storage/postgres/lanes.ts'
+import { readArray, readTexts } from './wire-values.ts'
+
+type Row = Record<string, unknown>
+type Values = readonly unknown[]
+
+/** Who sent a statement. */
+export interface Sender {
+  /** One process. */
+  readonly name: string
+}
+
+/** An entry of the log with who wrote it when. */
+export interface WrittenEntry {
+  readonly index: number
+  readonly timeMs: number
+  readonly text: string
+  readonly term: number
+  readonly nonce: string
+}
+
+export interface SharedDatabaseOptions {
+  /** The database's clock. */
+  readonly nowMs: () => number
+  /** Told of entries in the same moment in which they are durable. */
+  readonly appended: (entries: readonly WrittenEntry[], by: Sender) => void
+  /** Told when the lease got another holder. */
+  readonly moved: () => void
+}
+
+interface StoredText {
+  readonly table: string
+  readonly key: string
+  readonly body: string
+}
+
+const NEVER_MS = 0
+/** Small, so that pages follow one another. */
+const LOG_PER_PAGE = 50
+const ROWS_PER_PAGE = 100
+
+/**
+ * * The tables of the PostgreSQL engine, and its statements as PostgreSQL carries them out: each
+ * alone, at once and as a whole. It knows exactly the statements that the engine and the lease
+ * send; a new one is a mistake here until somebody says what it does.
+ */
+export class SharedDatabase {
+  readonly #options: SharedDatabaseOptions
+  #leader = { term: 0, holder: '', address: '', expiresMs: NEVER_MS }
+  #head = { term: 0, lastIndex: 0 }
+  #keep = { term: 0, step: 0, firstIndex: 1, upTo: 0, tableIndexes: '{}' }
+  readonly #log = new Map<number, WrittenEntry>()
+  readonly #rows = new Map<string, StoredText>()
+  /** Digests of rows in order, made when they are read; undefined after a write. */
+  #order: readonly string[] | undefined
+  readonly #blobs = new Map<string, Buffer>()
+
+  constructor(options: SharedDatabaseOptions) {
+    this.#options = options
+  }
+
+  get lastIndex(): number {
+    return this.#head.lastIndex
+  }
+
+  /** The kept entry of an index. */
+  find(index: number): WrittenEntry | undefined {
+    return this.#log.get(index)
+  }
+
+  run(statement: Statement, by: Sender): readonly Row[] {
+    const { text, values = [] } = statement
+    const known = STATEMENTS.find(({ is }) => is(statement))
+    if (known === undefined) throw new Error(`the simulated database does not know: ${text}`)
+    return known.run(this, values, by)
+  }
+
+  acquire([holder, ttlMs, address]: Values): readonly Row[] {
+    const nowMs = this.#options.nowMs()
+    if (this.#leader.expiresMs > nowMs && this.#leader.holder !== holder) return []
+    const term = this.#leader.term + 1
+    const expiresMs = nowMs + Number(ttlMs)
+    this.#leader = { term, holder: String(holder), address: String(address), expiresMs }
+    this.#head = { ...this.#head, term }
+    this.#keep = { ...this.#keep, term, step: 0 }
+    this.#options.moved()
+    return [{ term: String(term) }]
+  }
+
+  renew([holder, ttlMs, term]: Values): readonly Row[] {
+    if (this.#leader.term !== term || this.#leader.holder !== holder) return []
+    const expiresMs = this.#options.nowMs() + Number(ttlMs)
+    this.#leader = { ...this.#leader, expiresMs }
+    return [{ term: String(term) }]
+  }
+
+  release([term]: Values): readonly Row[] {
+    if (this.#leader.term !== term) return []
+    this.#leader = { ...this.#leader, expiresMs: this.#options.nowMs(), address: '' }
+    this.#options.moved()
+    return [{ term: String(term) }]
+  }
+
+  leader(): readonly Row[] {
+    const { term, holder, address, expiresMs } = this.#leader
+    return [{ term: String(term), holder, address, left_ms: expiresMs - this.#options.nowMs() }]
+  }
+
+  position(): readonly Row[] {
+    const { firstIndex, upTo, tableIndexes } = this.#keep
+    const { term, lastIndex } = this.#head
+    return [
+      {
+        term: String(term),
+        last_index: String(lastIndex),
+        first_index: String(firstIndex),
+        up_to: String(upTo),
+        table_indexes: tableIndexes,
+      },
+    ]
+  }
+
+  append(values: Values, by: Sender): readonly Row[] {
+    const [term, before, last, nonce, indexes, times, texts] = values
+    if (this.#head.term !== term || this.#head.lastIndex !== before) return [{ moved: '0' }]
+    this.#head = { ...this.#head, lastIndex: Number(last) }
+    const at = readArray(times, (bytes) => bytes.readDoubleBE())
+    const bodies = readTexts(texts)
+    const entries = readArray(indexes, (bytes) => Number(bytes.readBigInt64BE())).map(
+      (index, n): WrittenEntry => ({
+        index,
+        timeMs: at[n] ?? 0,
+        text: bodies[n] ?? '',
+        term: Number(term),
+        nonce: String(nonce),
+      }),
+    )
+    for (const entry of entries) this.#log.set(entry.index, entry)
+    this.#changeBlobs(values.slice(7))
+    this.#options.appended(entries, by)
+    return [{ moved: '1' }]
+  }
+
+  #changeBlobs([removed, ids, , bytes]: Values): void {
+    if (removed === undefined) return
+    for (const id of readArray(removed, hexOf)) this.#blobs.delete(id)
+    const contents = readArray(bytes, (content) => Buffer.from(content))
+    for (const [n, id] of readArray(ids, hexOf).entries())
+      this.#blobs.set(id, contents[n] ?? Buffer.alloc(0))
+  }
+
+  nonce([index]: Values): readonly Row[] {
+    const entry = this.#log.get(Number(index))
+    return entry === undefined ? [] : [{ nonce: entry.nonce }]
+  }
+
+  logPage([from, to]: Values): readonly Row[] {
+    const page: Row[] = []
+    for (let index = Number(from); index <= Number(to) && page.length < LOG_PER_PAGE; index++) {
+      const entry = this.#log.get(index)
+      if (entry === undefined) continue
+      page.push({ commit_index: String(index), time_ms: entry.timeMs, body: entry.text })
+    }
+    return page
+  }
+
+  rowsPage([after]: Values): readonly Row[] {
+    this.#order ??= [...this.#rows.keys()].toSorted()
+    const last = hexOf(after as Buffer)
+    // Of a list in order; worlds are small.
+    const from = this.#order.findIndex((id) => id > last)
+    if (from < 0) return []
+    return this.#order.slice(from, from + ROWS_PER_PAGE).flatMap((id) => {
+      const row = this.#rows.get(id)
+      if (row === undefined) return []
+      return [{ id: Buffer.from(id, 'hex'), table_name: row.table, key: row.key, body: row.body }]
+    })
+  }
+
+  putRows(values: Values): readonly Row[] {
+    if (!this.#moveStep(values)) return [{ kept: '0' }]
+    const [, , removed, ids, tables, keys, bodies] = values
+    const [table, key, body] = [readTexts(tables), readTexts(keys), readTexts(bodies)]
+    for (const id of readArray(removed, hexOf)) this.#rows.delete(id)
+    for (const [n, id] of readArray(ids, hexOf).entries())
+      this.#rows.set(id, { table: table[n] ?? '', key: key[n] ?? '', body: body[n] ?? '' })
+    this.#order = undefined
+    return [{ kept: '1' }]
+  }
+
+  mark(values: Values): readonly Row[] {
+    if (!this.#moveStep(values)) return []
+    const [, , upTo, tableIndexes] = values
+    this.#keep = { ...this.#keep, upTo: Number(upTo), tableIndexes: String(tableIndexes) }
+    return [{ kept: '1' }]
+  }
+
+  trim(values: Values): readonly Row[] {
+    if (!this.#moveStep(values)) return [{ kept: '0' }]
+    const firstIndex = Number(values[2])
+    for (let index = this.#keep.firstIndex; index < firstIndex; index++) this.#log.delete(index)
+    this.#keep = { ...this.#keep, firstIndex }
+    return [{ kept: '1' }]
+  }
+
+  blob([id]: Values): readonly Row[] {
+    const bytes = this.#blobs.get(hexOf(id as Buffer))
+    return bytes === undefined ? [] : [{ bytes }]
+  }
+
+  /** The keeper's fence. */
+  #moveStep([term, step]: Values): boolean {
+    if (this.#keep.term !== term || this.#keep.step >= Number(step)) return false
+    this.#keep = { ...this.#keep, step: Number(step) }
+    return true
+  }
+}
+
+interface KnownStatement {
+  readonly is: (statement: Statement) => boolean
+  readonly run: (database: SharedDatabase, values: Values, by: Sender) => readonly Row[]
+}
+
+function named(name: string): KnownStatement['is'] {
+  return (statement) => statement.name === name
+}
+
+function written(text: RegExp): KnownStatement['is'] {
+  return (statement) => statement.name === undefined && text.test(statement.text)
+}
+
+const STATEMENTS: readonly KnownStatement[] = [
+  { is: named('reeve-append'), run: (db, values, by) => db.append(values, by) },
+  { is: named('reeve-append-blobs'), run: (db, values, by) => db.append(values, by) },
+  { is: named('reeve-log'), run: (db, values) => db.logPage(values) },
+  { is: named('reeve-rows'), run: (db, values) => db.rowsPage(values) },
+  { is: named('reeve-checkpoint'), run: (db, values) => db.putRows(values) },
+  { is: named('reeve-blob'), run: (db, values) => db.blob(values) },
+  { is: written(/^SELECT nonce FROM reeve_log/), run: (db, values) => db.nonce(values) },
+  { is: written(/^SELECT head\.term, head\.last_index/), run: (db) => db.position() },
+  { is: written(/^WITH leader AS/), run: (db, values) => db.acquire(values) },
+  {
+    is: written(/^UPDATE reeve_leader SET expires_at = clock_timestamp\(\) \+/),
+    run: (db, values) => db.renew(values),
+  },
+  {
+    is: written(/^UPDATE reeve_leader SET expires_at = clock_timestamp\(\), address/),
+    run: (db, values) => db.release(values),
+  },
+  { is: written(/^SELECT term, holder, address/), run: (db) => db.leader() },
+  { is: written(/^UPDATE reeve_checkpoint SET step = \$2, up_to/), run: (db, v) => db.mark(v) },
+  { is: written(/DELETE FROM reeve_log WHERE commit_index < \$3/), run: (db, v) => db.trim(v) },
+]
+
+function hexOf(bytes: Buffer): string {
+  return bytes.toString('hex')
+}

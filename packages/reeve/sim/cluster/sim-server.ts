@@ -1,0 +1,212 @@
+import type { IncomingMessage } from 'node:http'
+import { ClusterMember, type MemberServer } from '../../src/main/cluster-member.ts'
+import { describeAgent } from '../../src/main/self.ts'
+import type { RequestGate } from '../../src/cluster/index.ts'
+import { messageOf } from '../../src/kit/fault.ts'
+import type { Commit, StorageEngine } from '../../src/state/index.ts'
+import { anAgentConfig } from '../../test/build/agent-config.ts'
+import { NumberedIds } from '../draws.ts'
+import { Leader, type LeaderParts } from '../leader.ts'
+import { DatabaseLink, type DatabaseLinkOptions } from './database-link.ts'
+import { SimProcess, type SimProcessOptions } from './sim-process.ts'
+
+const SECRETS = {
+  sealingKey: Buffer.alloc(32),
+  joinToken: 'join',
+  forwardingKey: Buffer.alloc(32),
+  keyCheck: '',
+}
+
+export interface SimServerOptions extends SimProcessOptions {
+  readonly name: string
+  readonly link: Omit<DatabaseLinkOptions, 'process' | 'name' | 'world'>
+  readonly parts: LeaderParts
+  readonly isCalm: () => boolean
+  /** Told of all that this server lets anybody know, in order; and first where it begins. */
+  readonly opened: (server: SimServer, index: number) => void
+  readonly revealed: (server: SimServer, commits: readonly Commit[]) => void
+  /** It ended by itself. */
+  readonly ended: (server: SimServer) => void
+}
+
+/** What there is of a server between two openings. */
+export interface OpenedServer {
+  readonly leader: Leader
+  readonly gate: RequestGate
+}
+
+/** How this server sees the cluster. */
+interface Standing {
+  readonly leader: () => string
+  readonly isLeading: () => boolean
+}
+
+/** Reasons for which a server may begin anew; all others are mistakes of ours. */
+const FAIR_REASONS = [
+  /^The database /,
+  /^Another server has taken over/,
+  /^the lease of this server is over/,
+  /^the log begins after what this server has seen/,
+]
+
+/**
+ * * A machine with a server: `ClusterMember` with its lease, following, gate, engine and retries as
+ * in the product, over a simulated database and without HTTP.
+ */
+export class SimServer {
+  readonly name: string
+  readonly address: string
+  readonly #options: SimServerOptions
+  readonly #ids: NumberedIds
+  #process: SimProcess
+  #link: DatabaseLink | undefined
+  #member: ClusterMember | undefined
+  #opened: OpenedServer | undefined
+  #standing: Standing | undefined
+  #starts = 0
+
+  constructor(options: SimServerOptions) {
+    this.name = options.name
+    this.address = `${options.name}:1`
+    this.#options = options
+    this.#ids = new NumberedIds(options.name.replace(/\D/g, ''))
+    this.#process = new SimProcess(options)
+    this.#process.die()
+  }
+
+  get process(): SimProcess {
+    return this.#process
+  }
+
+  get opened(): OpenedServer | undefined {
+    return this.#process.isDead ? undefined : this.#opened
+  }
+
+  /** Whether it would claim to lead if it were asked now. */
+  get isLeading(): boolean {
+    return !this.#process.isDead && this.#standing?.isLeading() === true
+  }
+
+  /** The address of whoever leads as it sees it; empty when nobody does. */
+  get knownLeader(): string {
+    return this.#standing?.leader() ?? ''
+  }
+
+  /** It answers as the leader at this moment. */
+  get leading(): Leader | undefined {
+    if (!this.#process.isRunning || !this.isLeading) return undefined
+    const leader = this.opened?.leader
+    return leader?.store.fault === undefined ? leader : undefined
+  }
+
+  start(): void {
+    if (!this.#process.isDead) return
+    const { world, rate, skew, link } = this.#options
+    const process = new SimProcess({ world, rate, skew })
+    this.#starts += 1
+    this.#process = process
+    this.#opened = undefined
+    this.#standing = undefined
+    const name = `${this.name}#${this.#starts}`
+    this.#link = new DatabaseLink({ ...link, world, process, name })
+    this.#say('starts')
+    this.#join(process, this.#link).catch((thrown: unknown) => {
+      if (process.isDead) return
+      this.#say(`could not start: ${messageOf(thrown)}`)
+      this.kill()
+      this.#options.ended(this)
+    })
+  }
+
+  async #join(process: SimProcess, database: DatabaseLink): Promise<void> {
+    const config = { ...anAgentConfig(), name: this.name }
+    const self = describeAgent(config, '')
+    const member = await ClusterMember.start({
+      config: { ...config, advertise: { ...config.advertise, host: this.name, httpPort: 1 } },
+      log: this.#log(process),
+      version: '',
+      self: {
+        ...self,
+        join: (standing) => {
+          if (this.#process === process) this.#standing = standing
+        },
+        serve: () => undefined,
+      },
+      database,
+      secrets: SECRETS,
+      directory: '',
+      openServer: ({ engine, gate }) => this.#open({ process, engine, gate }),
+      timing: { clock: process, monotonicMs: () => process.monotonicMs(), ids: this.#ids },
+    })
+    if (this.#process === process) this.#member = member
+  }
+
+  async #open({ process, engine, gate }: Opening): Promise<MemberServer> {
+    const { parts, opened, revealed, isCalm } = this.#options
+    const leader = await Leader.open({
+      ...parts,
+      engine,
+      clock: process,
+      follows: true,
+      revealed: (commits) => {
+        if (!process.isDead) revealed(this, commits)
+      },
+      failed: () => undefined,
+    })
+    if (isCalm()) leader.calm()
+    if (this.#process === process) this.#opened = { leader, gate }
+    opened(this, leader.store.index)
+    return {
+      store: leader.store,
+      onFault: (tell) => leader.onFault(tell),
+      listen: async () => `http://${this.address}`,
+      lead: (upTo) => leader.lead(upTo),
+      stop: () => leader.stop(),
+    }
+  }
+
+  kill(): void {
+    this.#opened?.leader.die()
+    this.#process.die()
+    this.#member = undefined
+  }
+
+  /** As an operator stops it: it gives the lease back. Resolves when the process has ended. */
+  async stop(): Promise<void> {
+    const process = this.#process
+    await this.#member?.stop()
+    if (this.#process === process) this.kill()
+  }
+
+  /** Somebody has written: it may hear of it. */
+  ring(rung: 'log' | 'lease'): void {
+    if (!this.#process.isDead) this.#link?.ring(rung)
+  }
+
+  #say(text: string): void {
+    this.#options.parts.say(`${this.name} ${text}`)
+  }
+
+  #log(process: SimProcess) {
+    const note = (fields: object, message: string): void => {
+      if (process.isDead) return
+      this.#say(`${message} ${JSON.stringify(fields)}`)
+      const [, reason] = /^(.*); this server begins anew as a follower$/.exec(message) ?? []
+      if (reason !== undefined && !FAIR_REASONS.some((fair) => fair.test(reason)))
+        this.#options.parts.mistake(reason)
+    }
+    return { debug: () => undefined, info: note, warn: note, error: note }
+  }
+}
+
+interface Opening {
+  readonly process: SimProcess
+  readonly engine: StorageEngine
+  readonly gate: RequestGate
+}
+
+/** A request as the gate looks at it. */
+export function aRequest(method: string, url: string): IncomingMessage {
+  // The gate reads nothing else of it.
+  return { method, url, headers: {} } as IncomingMessage
+}

@@ -1,0 +1,132 @@
+import { decodeCommit } from '../src/state/codec.ts'
+import { MemoryDisk } from '../src/storage/index.ts'
+import type { Draws } from './draws.ts'
+import { Leader } from './leader.ts'
+import type { ServerFault, Serving } from './serving.ts'
+import { SlowEngine, type DiskTrouble } from './slow-engine.ts'
+import { ProcessClock } from './virtual-clock.ts'
+import type { World } from './world.ts'
+
+/** A leader that was found dead is started again after at most this long. */
+const RESTART_MS_MAX = 5_000
+
+/** One server with a disk of its own, started again whenever it dies. */
+export class SingleServer implements Serving {
+  readonly faults: readonly ServerFault[] = [
+    [4, (draws) => this.#crashLeader(draws)],
+    [2, (draws) => this.#slowDisk(draws)],
+    [1, (draws) => this.#failingDisk(draws)],
+    [1, (draws) => this.#jumpClock(draws)],
+  ]
+  readonly #world: World
+  readonly #disk = new MemoryDisk()
+  readonly #diskDraws: Draws
+  readonly #trouble: DiskTrouble = { slowMsMax: 5, next: undefined }
+  /** How far the clock of the leader's machine is ahead; never less than before. */
+  readonly #skew = { ms: 0 }
+  #leader: Leader | undefined
+  #engine: SlowEngine | undefined
+  #crashes = 0
+  #isCalm = false
+
+  constructor(world: World) {
+    this.#world = world
+    this.#diskDraws = world.draws('disk')
+  }
+
+  get leader(): Leader | undefined {
+    return this.#leader
+  }
+
+  get crashes(): number {
+    return this.#crashes
+  }
+
+  /** Starts the leader on what the disk holds, and compares that with what was told. */
+  async open(): Promise<void> {
+    const world = this.#world
+    const clock = new ProcessClock(world.clock, this.#skew)
+    const engine = new SlowEngine({
+      disk: this.#disk,
+      clock,
+      draws: this.#diskDraws,
+      trouble: this.#trouble,
+      written: (entry) => world.written(entry.text),
+    })
+    const leader = await Leader.open({
+      ...world.leaderParts,
+      engine,
+      clock,
+      revealed: (commits) => world.committed(commits),
+      failed: (fault) => this.#crashSoon(`the storage failed: ${fault.kind}`),
+    })
+    // What survived though nobody was told of it is true from now on.
+    const found = this.#disk.entries(world.model.index + 1, this.#disk.lastIndex)
+    world.committed(found.map((entry) => decodeCommit(entry.text)))
+    world.guard(() => world.model.compare(leader.store))
+    this.#leader = leader
+    this.#engine = engine
+    world.reader.reopen(leader.hub, () => leader.store.log.firstIndex)
+    // Its first write takes its time; if that fails it is found dead like any other.
+    leader.start().catch((thrown: unknown) => world.trace.say(`start failed: ${String(thrown)}`))
+    if (this.#isCalm) leader.calm()
+    world.trace.say(`leader up at index ${leader.store.index}`)
+  }
+
+  accept() {
+    const leader = this.#leader
+    if (leader === undefined || leader.store.fault !== undefined) return undefined
+    return leader.accept.bind(leader)
+  }
+
+  /** The leader dies now; another one starts after a while. */
+  async crash(reason: string): Promise<void> {
+    const world = this.#world
+    const leader = this.#leader
+    if (leader === undefined) return
+    this.#leader = undefined
+    this.#crashes += 1
+    world.trace.say(`leader dies: ${reason}`)
+    world.reader.close()
+    leader.die()
+    await this.#engine?.crash()
+    world.network.cut()
+    const delayMs = world.draws(`restart ${this.#crashes}`).between(0, RESTART_MS_MAX)
+    world.clock.after(delayMs, () => void this.open())
+  }
+
+  calm(): void {
+    this.#isCalm = true
+    this.#trouble.slowMsMax = 1
+    this.#trouble.next = undefined
+    this.#leader?.calm()
+  }
+
+  async judge(): Promise<void> {}
+
+  /** For whoever cannot wait for it. */
+  #crashSoon(reason: string): void {
+    this.#world.clock.after(0, () => void this.crash(reason))
+  }
+
+  /** In the middle of whatever the next moments bring. */
+  #crashLeader(draws: Draws): void {
+    this.#world.clock.after(draws.between(0, 200), () => void this.crash('the power went'))
+  }
+
+  #slowDisk(draws: Draws): void {
+    this.#trouble.slowMsMax = draws.choose(0, 5, 50, 500, 3_000)
+    this.#world.trace.say(`writes take up to ${this.#trouble.slowMsMax} ms`)
+  }
+
+  #failingDisk(draws: Draws): void {
+    this.#trouble.next = draws.choose('full', 'torn-all', 'torn-none')
+    this.#world.trace.say(`the next write fails: ${this.#trouble.next}`)
+  }
+
+  #jumpClock(draws: Draws): void {
+    const byMs = draws.choose(1_000, 15_000, 90_000)
+    this.#skew.ms += byMs
+    this.#world.trace.say(`the leader's clock jumps by ${byMs} ms`)
+  }
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { clusterOptionsOf } from '../../sim/sizes.ts'
+import { simulate, type SimulationResult } from '../../sim/simulation.ts'
+
+/** More of them are lived by `npm run sim -- --cluster`; see docs/internals/simulation.md. */
+const SEEDS = 50
+const SEEDS_TWICE = 5
+
+function explain({ seed, violation, tail }: SimulationResult): string {
+  return [
+    ...tail,
+    `${violation?.message}`,
+    `again: npm run sim -- --seed ${seed} --cluster --verbose`,
+  ].join('\n')
+}
+
+test(`simulation: ${SEEDS} clusters of three servers keep every promise through faults and settle`, async () => {
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const result = await simulate(clusterOptionsOf(seed))
+    assert.equal(result.violation, undefined, explain(result))
+  }
+})
+
+test('simulation: the same seed of three servers gives the same commits', async () => {
+  for (let seed = 1; seed <= SEEDS_TWICE; seed++) {
+    const first = await simulate(clusterOptionsOf(seed))
+    const second = await simulate(clusterOptionsOf(seed))
+    assert.equal(second.commitHash, first.commitHash, `seed ${seed}`)
+  }
+})
