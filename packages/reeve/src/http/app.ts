@@ -1,3 +1,5 @@
+import type { Server } from 'node:http'
+import { Server as SecureServer } from 'node:tls'
 import type { Route } from '@reeve/contract'
 import { v1Routes } from '@reeve/contract'
 import type { FastifyInstance } from 'fastify'
@@ -19,6 +21,7 @@ import {
 } from '../workload/index.ts'
 import { NodeChannelServer } from './agent/node-channel.ts'
 import { StreamChannelServer } from './agent/stream-channel.ts'
+import { refuseUpgrade } from './agent/upgrade.ts'
 import { governanceActor, refusedIn } from './audit/actors.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { parkedQueries } from './blocking.ts'
@@ -28,7 +31,10 @@ import { docsPage } from './docs/page.ts'
 import { FRESH, type Gate } from './gate.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { Metrics, type MetricSources } from './metrics/metrics.ts'
-import { createShell, type HttpLog } from './server.ts'
+import type { PortSecurity } from './port-security.ts'
+import type { RegionGate } from './region-gate.ts'
+import { QuickAnswers } from './quick-answer.ts'
+import { createShell, sharedHeaders, type HttpLog } from './server.ts'
 import { mountUi, wantsPage, WEB_FOLDER } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
 import { ExecChannelServer } from './v1/exec-channel.ts'
@@ -64,6 +70,12 @@ export interface AppOptions {
   readonly webFolder?: string
   /** Who answers, where several servers share one state. */
   readonly gate?: Gate
+  /** Other regions, where any are known. */
+  readonly regions?: RegionGate
+  /** HTTPS in place of HTTP, and who may speak as a node. */
+  readonly security?: PortSecurity
+  /** What else is measured, and told with the rest. */
+  readonly metrics?: MetricSources
 }
 
 /** The HTTP side of a server, mounted and not yet listening. */
@@ -83,16 +95,13 @@ export function createApp(options: AppOptions): App {
   const metrics = new Metrics(context.clock, metricSources(options, requests))
   const audit = new AuditLog({ ...context, log: options.log })
   const nodeHost = { ...options, requests, audit, clock: context.clock }
-  const channels = [
-    new ExecChannelServer(nodeHost),
-    new NodeChannelServer(nodeHost),
-    new StreamChannelServer(nodeHost),
-  ]
+  const nodeChannels = [new NodeChannelServer(nodeHost), new StreamChannelServer(nodeHost)]
+  const channels = [new ExecChannelServer(nodeHost), ...nodeChannels]
   const app = createShell({
     ...options,
     upgrades: (request) => channels.some((channel) => channel.serves(request)),
     isDraining: () => lifecycle.isDraining,
-    observe: (route, reply) => metrics.observe(route, reply),
+    observerOf: (route) => metrics.observerOf(route),
   })
   const governance = openGovernance(context)
   const warmer = new ListWarmer(Object.values(governance.lists))
@@ -111,6 +120,12 @@ export function createApp(options: AppOptions): App {
       lifecycle,
       audit,
       freshness: () => options.gate?.freshness() ?? FRESH,
+      quick: new QuickAnswers({
+        headers: sharedHeaders(options),
+        isDraining: () => lifecycle.isDraining,
+        stands: (request) => options.gate?.stands(request) ?? true,
+      }),
+      ...(options.regions !== undefined && { regions: options.regions }),
     },
     endpoints,
   )
@@ -130,7 +145,13 @@ export function createApp(options: AppOptions): App {
   ]
   mountDocs(app, routes, options.version)
   mountUi(app, options.webFolder ?? WEB_FOLDER)
+  const forget = followCertificates(app.server, options.security)
   app.server.on('upgrade', (request, socket, head) => {
+    const isNodes = nodeChannels.some((channel) => channel.serves(request))
+    // Before anything is passed on: behind a hop every connection is a server's.
+    if (isNodes && options.security?.mayBeNode(request.socket) === false)
+      return refuseUpgrade(socket, 403, NO_NODE)
+    if (options.regions?.takeUpgrade(request, socket, head) === true) return
     if (options.gate?.takeUpgrade(request, socket, head) === true) return
     channels.find((one) => one.serves(request))?.handleUpgrade(request, socket, head)
   })
@@ -138,8 +159,19 @@ export function createApp(options: AppOptions): App {
     app,
     routes,
     isNodeConnected: (nodeId) => sessions.isConnected(nodeId),
-    close: () => close({ app, lifecycle, hub, sessions, requests, channels, audit, warmer }),
+    close: async () => {
+      forget()
+      await close({ app, lifecycle, hub, sessions, requests, channels, audit, warmer })
+    },
   }
+}
+
+const NO_NODE = 'nodes of this cluster prove themselves with a certificate (tls.rpc)'
+
+/** Connections that are open keep what they began with. */
+function followCertificates(server: Server, security: PortSecurity | undefined): () => void {
+  if (security === undefined || !(server instanceof SecureServer)) return () => undefined
+  return security.onReload(() => server.setSecureContext(security.listenOptions()))
 }
 
 interface GovernanceHost {
@@ -211,7 +243,7 @@ function mountDocs(app: FastifyInstance, routes: readonly Route[], version: stri
 }
 
 function metricSources(
-  { context, hub, sessions }: AppOptions,
+  { context, hub, sessions, metrics = {} }: AppOptions,
   requests: NodeRequests,
 ): MetricSources {
   const { store } = context
@@ -246,6 +278,7 @@ function metricSources(
       help: 'Exec, log and file streams that are open to nodes.',
       read: () => requests.openStreams,
     },
+    ...metrics,
   }
 }
 

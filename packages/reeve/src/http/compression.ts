@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { pipeline, Readable, type Transform } from 'node:stream'
 import { promisify } from 'node:util'
 import { createDeflate, createGunzip, createGzip, createInflate, deflate, gzip } from 'node:zlib'
@@ -54,6 +55,11 @@ export function mayCompress(
 ): boolean {
   const isAccepted = request.headers['accept-encoding'] !== undefined
   return isAccepted && isWorthwhile(payload) && !reply.hasHeader('content-encoding')
+}
+
+/** Whether a text of this length goes out as it is, whatever the caller takes. */
+export function goesAsItIs({ headers }: Pick<IncomingMessage, 'headers'>, length: number): boolean {
+  return length < COMPRESS_BYTES_MIN || headers['accept-encoding'] === undefined
 }
 
 /** The answer as the caller can take it: a text at once, a stream piece by piece. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 
 /**
  * What a connection costs while its request waits is mostly the HTTP parser and the two message
@@ -79,6 +80,8 @@ export function takeOver(
   gone: () => void,
 ): ParkedConnection | undefined {
   const socket = request.socket as HttpSocket // as above
+  // An encrypted connection is tied to the server in another way.
+  if (socket instanceof TLSSocket) return undefined
   const { parser } = socket
   if (!isKnown(parser) || !mayWaitAlone(request, response)) return undefined
   const text = textOf(request)

@@ -16,6 +16,8 @@ export interface Gate {
    */
   admit(request: IncomingMessage): 'here' | 'confirmed' | 'forward' | 'nobody'
   confirm(): Promise<boolean>
+  /** The address of whoever asked another server, which passed it on; undefined for all others. */
+  callerOf(request: IncomingMessage): string | undefined
   /** Answers with what the leader answers. */
   forward(request: IncomingMessage, response: ServerResponse, told: Forwarding): void
   /** True when it was passed on or refused. */
@@ -56,6 +58,9 @@ export function addGate(
 ): void {
   app.addHook('onRequest', (request, reply, done) => {
     const answerer = gate.admit(request.raw)
+    const caller = gate.callerOf(request.raw)
+    // What audit and rate limit read: the server that passed it on is not who asks.
+    if (caller !== undefined) Object.defineProperty(request, 'ip', { value: caller })
     if (answerer === 'here') return done()
     const refuse = (why: string): void => {
       prepare(request, reply)

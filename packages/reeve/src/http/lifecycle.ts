@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { Server as SecureServer } from 'node:tls'
 
 /** A request that may wait. It is over when the caller has gone or the server drains. */
 export class Hold {
@@ -39,9 +40,23 @@ export class Lifecycle {
    * used before; the others would hold up a stop for as long as their owner likes.
    */
   follow(server: Server): void {
-    server.on('connection', (socket: Socket) => {
+    // Of an HTTPS server a connection comes twice: as it is, and when it is encrypted.
+    const unencrypted = new Map<string, Socket>()
+    const follow = (socket: Socket): void => {
       this.#unused.add(socket)
       socket.once('close', () => this.#unused.delete(socket))
+    }
+    server.on('connection', (socket: Socket) => {
+      follow(socket)
+      if (!(server instanceof SecureServer)) return
+      const place = placeOf(socket)
+      unencrypted.set(place, socket)
+      socket.once('close', () => unencrypted.delete(place))
+    })
+    server.on('secureConnection', (socket: Socket) => {
+      const below = unencrypted.get(placeOf(socket))
+      if (below !== undefined) this.#unused.delete(below)
+      follow(socket)
     })
     server.on('request', ({ socket }) => this.#unused.delete(socket))
     server.on('upgrade', ({ socket }) => this.#unused.delete(socket))
@@ -65,4 +80,9 @@ export class Lifecycle {
     for (const socket of this.#unused) socket.destroy()
     for (const hold of this.#open) hold.end()
   }
+}
+
+/** No two connections to one port come from the same place at once. */
+function placeOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }

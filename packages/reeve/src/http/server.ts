@@ -1,5 +1,5 @@
 // tidy-allow parameters: Fastify calls the hooks of a request's body and an answer with four
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Fault, messageOf, OVERLOADED } from '../kit/fault.ts'
@@ -8,7 +8,9 @@ import { TEXT_TYPE } from './answer.ts'
 import { compressed, inflated, isCompressed, mayCompress } from './compression.ts'
 import { allowOrigin } from './cors.ts'
 import { addGate, type Gate } from './gate.ts'
+import { addRegionGate, REGION_UNREACHED, type RegionGate } from './region-gate.ts'
 import { HttpError } from './http-error.ts'
+import type { PortSecurity } from './port-security.ts'
 import { requestId } from './request-id.ts'
 import { sendV2Error } from './v2/errors.ts'
 
@@ -28,8 +30,8 @@ export interface ShellOptions {
   readonly responseHeaders: Readonly<Record<string, string>>
   /** The server stops: each connection ends with the answer it waits for. */
   readonly isDraining: () => boolean
-  /** Called when a request is over, for metrics. */
-  readonly observe: (route: string, reply: FastifyReply) => void
+  /** What is called when a request of a route is over, for metrics. */
+  readonly observerOf: (route: string) => (reply: FastifyReply) => void
   /**
    * Which requests become a WebSocket; none unless given. Any other that offers an upgrade, as some
    * clients always do, is answered as if it had not.
@@ -37,6 +39,10 @@ export interface ShellOptions {
   readonly upgrades?: (request: IncomingMessage) => boolean
   /** Who answers, where several servers share one state. */
   readonly gate?: Gate
+  /** Other regions, where any are known. */
+  readonly regions?: RegionGate
+  /** HTTPS in place of HTTP. */
+  readonly security?: PortSecurity
 }
 
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
@@ -58,10 +64,7 @@ export function createShell(options: ShellOptions): FastifyInstance {
     logger: false,
     bodyLimit: LIMITS.bodyBytesMax,
     requestTimeout: LIMITS.requestMsMax,
-    http: {
-      maxHeaderSize: LIMITS.urlBytesMax + HEADER_BYTES_MAX,
-      shouldUpgradeCallback: options.upgrades ?? (() => false),
-    },
+    ...transportOf(options),
     routerOptions: { maxParamLength: LIMITS.pathParamCharsMax },
     genReqId: (request) => requestId(request.headers['x-request-id']),
     return503OnClosing: false,
@@ -75,14 +78,32 @@ export function createShell(options: ShellOptions): FastifyInstance {
   app.removeAllContentTypeParsers()
   // The dialects decode bodies themselves: the content type says nothing there (reference §0.2).
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-  if (options.gate !== undefined)
-    addGate(app, options.gate, (request, reply) => setHeaders(options, request, reply))
+  const prepare = (request: FastifyRequest, reply: FastifyReply): void =>
+    setHeaders(options, request, reply)
+  if (options.regions !== undefined) addRegionGate(app, options.regions, prepare)
+  if (options.gate !== undefined) addGate(app, options.gate, prepare)
   addHooks(app, options)
   app.setNotFoundHandler((request, reply) =>
     isV2(request) ? sendV2Error(reply, 404, 'no route has this path') : reply.code(404).send(),
   )
   app.setErrorHandler((error, request, reply) => sendError(options.log, { error, request, reply }))
   return app
+}
+
+interface Transport {
+  readonly http: ServerOptions
+}
+
+/** HTTP, or HTTPS with the certificates of the moment. */
+function transportOf({ upgrades = () => false, security }: ShellOptions): Transport {
+  const http = {
+    maxHeaderSize: LIMITS.urlBytesMax + HEADER_BYTES_MAX,
+    shouldUpgradeCallback: upgrades,
+  }
+  if (security === undefined) return { http }
+  // The server that Fastify then makes is an HTTP server too; its types would make every
+  // function that takes an application one of two.
+  return { https: { ...http, ...security.listenOptions() } } as unknown as Transport
 }
 
 /**
@@ -117,16 +138,20 @@ function addHooks(app: FastifyInstance, options: ShellOptions): void {
 }
 
 /** Each route knows its own name: to ask a request for it makes an object of a dozen fields. */
-function observeRoutes(app: FastifyInstance, { observe }: ShellOptions): void {
+function observeRoutes(app: FastifyInstance, { observerOf }: ShellOptions): void {
+  const observers = new Map<string, (reply: FastifyReply) => void>()
   app.addHook('onRoute', (route) => {
-    const { url } = route
+    // The same for every method of a path, and for HEAD, which Fastify adds.
+    const observe = observers.get(route.url) ?? observerOf(route.url)
+    observers.set(route.url, observe)
     route.onResponse = (_request, reply, done) => {
-      observe(url, reply)
+      observe(reply)
       done()
     }
   })
+  const observeUnmatched = observerOf('unmatched')
   app.addHook('onResponse', (request, reply, done) => {
-    if (request.is404) observe('unmatched', reply)
+    if (request.is404) observeUnmatched(reply)
     done()
   })
 }
@@ -134,6 +159,14 @@ function observeRoutes(app: FastifyInstance, { observe }: ShellOptions): void {
 /** Everything below this speaks JSON:API (spec G). */
 function isV2(request: FastifyRequest): boolean {
   return request.url.startsWith('/api/v2/')
+}
+
+/** The headers of every answer; an id of its own comes on top. */
+export function sharedHeaders({
+  responseHeaders,
+}: Pick<ShellOptions, 'responseHeaders'>): Readonly<Record<string, string>> {
+  const own = Object.entries(responseHeaders).map(([name, value]) => [name.toLowerCase(), value])
+  return { ...SECURITY_HEADERS, ...Object.fromEntries(own) }
 }
 
 function setHeaders(options: ShellOptions, request: FastifyRequest, reply: FastifyReply): void {
@@ -156,8 +189,8 @@ function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyRep
   const status = statusOf(error)
   const message =
     status === 500 ? 'internal error; the server logged it with this request id' : messageOf(error)
-  // Nobody leads for a moment: every request of that time would write a line.
-  const isExpected = error instanceof Fault && error.kind === 'no-leader'
+  // Nobody leads for a moment, or a region is away: every request of that time would write a line.
+  const isExpected = error instanceof Fault && EXPECTED.has(error.kind)
   if (status >= 500 && !isExpected)
     log.error(
       { err: error, requestId: request.id, method: request.method, url: request.url },
@@ -166,6 +199,8 @@ function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyRep
   if (isV2(request)) return sendV2Error(reply, status, message)
   return reply.code(status).type(TEXT_TYPE).send(message)
 }
+
+const EXPECTED: ReadonlySet<string> = new Set(['no-leader', REGION_UNREACHED])
 
 function statusOf(error: unknown): number {
   if (error instanceof Fault) return error.kind === OVERLOADED ? 429 : 503

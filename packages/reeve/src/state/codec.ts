@@ -33,11 +33,14 @@ export function decodeRow(text: string, rest?: string): EncodedRow {
 export function encodeCommit(commit: Commit): string {
   const { index, timeMs, rows } = commit
   let text = JSON.stringify({ index, timeMs, events: encodeEvents(commit) })
-  let last = ''
-  for (const { table, key, header, body } of rows) {
+  let before: CommittedRow | undefined
+  for (const row of rows) {
+    const { table, key, header, body } = row
     const indexes = header === undefined ? 'null' : `[${header[0]},${header[1]}]`
-    text += `\n["${table}",${JSON.stringify(key)},${indexes}]\n${body === last ? SAME : body}`
-    last = body
+    // Rows of one table that follow each other are different ones: they need not be compared.
+    const isSame = before !== undefined && before.table !== table && before.body === body
+    text += `\n["${table}",${JSON.stringify(key)},${indexes}]\n${isSame ? SAME : body}`
+    before = row
   }
   return text
 }

@@ -1,13 +1,37 @@
+import {
+  textInPieces,
+  wholeText,
+  type RowPieces,
+  type RowText,
+  type TextedRow,
+} from './row-text.ts'
 import type { RowIndexes, RowStamps } from './table.ts'
 
 /** A row as it was given, as it is stored, and its text. */
-interface WrittenRow {
+interface WrittenRow extends TextedRow {
   readonly given: object | undefined
-  readonly row: object
-  readonly body: string
+  readonly pieces: RowPieces | undefined
+  /** The text as commits carry it. */
+  readonly whole: string
 }
 
-const NOTHING_WRITTEN: WrittenRow = { given: undefined, row: {}, body: '' }
+const NO_TEXT: RowText = { common: '', steady: '', body: '' }
+const NOTHING_WRITTEN: WrittenRow = {
+  given: undefined,
+  pieces: undefined,
+  row: {},
+  text: NO_TEXT,
+  whole: '',
+}
+
+interface Writing {
+  readonly indexes: RowIndexes
+  readonly stamped: boolean
+  /** How the rows of its table are taken apart; undefined when they are one text. */
+  readonly pieces?: RowPieces | undefined
+  /** The row as it is, where it is at hand. */
+  readonly before?: TextedRow | undefined
+}
 
 /** Stamps rows and makes their texts. */
 export class RowWriter {
@@ -22,13 +46,16 @@ export class RowWriter {
    * The row with its stamps, and its text. A job and its version are one object, written one after
    * the other: one row and one text serve both.
    */
-  write(given: object, [CreateIndex, ModifyIndex]: RowIndexes, stamped: boolean): WrittenRow {
+  write(given: object, writing: Writing): WrittenRow {
     const last = this.#last
+    const { stamped, pieces } = writing
+    const [CreateIndex, ModifyIndex] = writing.indexes
     const stamps = { CreateIndex, ModifyIndex }
     if (last.given === given && (!stamped || hasStamps(last.row, stamps))) return last
     const row = !stamped || hasStamps(given, stamps) ? given : { ...given, ...stamps }
     if (this.#freezeRows) deepFreeze(row)
-    this.#last = { given, row, body: JSON.stringify(row) }
+    const text = pieces === undefined ? inOne(row) : this.#inPieces(row, pieces, writing.before)
+    this.#last = { given, pieces, row, text, whole: wholeText(text) }
     return this.#last
   }
 
@@ -36,6 +63,16 @@ export class RowWriter {
   forget(): void {
     this.#last = NOTHING_WRITTEN
   }
+
+  #inPieces(row: object, pieces: RowPieces, before: TextedRow | undefined): RowText {
+    // Rows of one plan follow each other, and have much in common.
+    const beside = this.#last.pieces === pieces ? this.#last : undefined
+    return textInPieces(row, pieces, [before, beside])
+  }
+}
+
+function inOne(row: object): RowText {
+  return { ...NO_TEXT, body: JSON.stringify(row) }
 }
 
 /** Whoever knows the stamp may have written it into the row: then it need not be copied. */

@@ -7,7 +7,7 @@ import { eventMarks, type AppliedRow, type Cause } from './events.ts'
 import { CommitLog } from './commit-log.ts'
 import { RowWriter } from './row-writer.ts'
 import { createTables, type Row, type TableName, type Tables } from './tables.ts'
-import type { Table, Undo } from './table.ts'
+import { IN_ONE, type Table, type Undo } from './table.ts'
 import { Watches } from './watches.ts'
 
 /**
@@ -296,10 +296,16 @@ export class Store {
       return { row, committed: { table: change.table, key, header: undefined, body } }
     }
     const header = [table.createIndexOf(key) ?? stamp.index, stamp.index] as const
-    const { row, body } = this.#writer.write(change.row, header, table.spec.stamped)
-    undo.push(table.put(key, { indexes: header, body, row }))
+    const { stamped, pieces } = table.spec
+    const { row, text, whole } = this.#writer.write(change.row, {
+      indexes: header,
+      stamped,
+      pieces,
+      before: pieces === undefined ? undefined : table.decodedText(key),
+    })
+    undo.push(table.put(key, { indexes: header, text, row }))
     tell(observers, before, row)
-    return { row, committed: { table: change.table, key, header, body } }
+    return { row, committed: { table: change.table, key, header, body: whole } }
   }
 
   /** Blobs whose last row was removed: nobody who removes rows has to think of them. */
@@ -423,7 +429,7 @@ export class Store {
   #applyRow({ table: name, key, header, body }: CommittedRow, index: number): void {
     const table = this.#storedTable(name)
     if (header === undefined) table.delete(key)
-    else table.put(key, { indexes: header, body })
+    else table.put(key, { indexes: header, text: { ...IN_ONE, body } })
     table.lastIndex = index
   }
 

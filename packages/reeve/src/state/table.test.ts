@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { decodeRow, encodeRow } from './codec.ts'
-import { Table, type Undo } from './table.ts'
+import { IN_ONE, Table, type Undo } from './table.ts'
 
 interface Pet {
   readonly id: string
@@ -68,7 +68,11 @@ function run({ table, model }: Run, index: number, { deletes, ...pet }: Step): U
   }
   const createIndex = model.get(pet.id)?.createIndex ?? index
   model.set(pet.id, { pet, createIndex })
-  return table.put(pet.id, { indexes: [createIndex, index], body: JSON.stringify(pet), row: pet })
+  return table.put(pet.id, {
+    indexes: [createIndex, index],
+    text: { ...IN_ONE, body: JSON.stringify(pet) },
+    row: pet,
+  })
 }
 
 test('table: keys, orders, groups and rows are those of the writes, also after undoing some', () => {
@@ -97,7 +101,7 @@ test('table: rows written with other indexes are put into the groups of today', 
     stamped: false,
     decodedRowsMax: 3,
   })
-  old.put('a', { indexes: [1, 1], body: JSON.stringify(pet) })
+  old.put('a', { indexes: [1, 1], text: { ...IN_ONE, body: JSON.stringify(pet) } })
   const stored = old.encoded('a')
   assert.ok(stored)
   const table = aTable()
@@ -109,8 +113,11 @@ test('table: rows written with other indexes are put into the groups of today', 
 test('table: the groups of a row that comes as text are worked out from it', () => {
   const table = aTable()
   const pet = { id: 'a', owner: 'x', name: 'rex' }
-  table.put('a', { indexes: [1, 1], body: JSON.stringify(pet) })
-  table.put('a', { indexes: [1, 2], body: JSON.stringify({ ...pet, owner: 'y' }) })
+  table.put('a', { indexes: [1, 1], text: { ...IN_ONE, body: JSON.stringify(pet) } })
+  table.put('a', {
+    indexes: [1, 2],
+    text: { ...IN_ONE, body: JSON.stringify({ ...pet, owner: 'y' }) },
+  })
   assert.deepEqual([[...table.keysIn('owner', 'x')], [...table.keysIn('owner', 'y')]], [[], ['a']])
 })
 

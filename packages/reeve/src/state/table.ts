@@ -2,6 +2,7 @@ import { assert } from '../kit/fault.ts'
 import { RandomKeyOrder } from '../kit/random-key-order.ts'
 import { compareText, SortedList } from '../kit/sorted-list.ts'
 import { CLEAN, DirtyRows } from './dirty-rows.ts'
+import { wholeText, type RowPieces, type RowText, type TextedRow } from './row-text.ts'
 
 /** How one table keys, groups, orders and keeps its rows. */
 export interface TableSpec<Row> {
@@ -17,6 +18,8 @@ export interface TableSpec<Row> {
   readonly randomKeys?: boolean
   /** Rows carry `CreateIndex` and `ModifyIndex`, written by the store. */
   readonly stamped: boolean
+  /** How the texts of rows are taken apart, in tables with many large rows. */
+  readonly pieces?: RowPieces
   /** How many rows stay decoded. The others are text until somebody reads them. */
   readonly decodedRowsMax: number
   /**
@@ -56,7 +59,7 @@ export interface EncodedRow {
 /** A row as it is written: its text, and its decoded form where somebody has it. */
 export interface WrittenRow<Row> {
   readonly indexes: RowIndexes
-  readonly body: string
+  readonly text: RowText
   readonly row?: Row | undefined
 }
 
@@ -70,6 +73,9 @@ interface Slot<Row> {
   readonly key: string
   readonly createIndex: number
   modifyIndex: number
+  /** The text of the row (RowText). */
+  common: string
+  steady: string
   body: string
   row: Row | undefined
   /** When it was last written, in checkpoints. */
@@ -118,6 +124,7 @@ export class Table<Row extends object> {
   readonly #dirty = new DirtyRows((slot: Slot<Row>) => this.#encode(slot))
   readonly #decoded: Ring<Slot<Row>>
   readonly #written: Ring<Slot<Row>>
+  readonly #keyListeners: ((key: string) => void)[] = []
   /** Index of the last commit that wrote to this table; deletes count. */
   lastIndex = 0
 
@@ -144,6 +151,14 @@ export class Table<Row extends object> {
     return this.#slots.size
   }
 
+  /**
+   * Calls `listener` with the key of every row that is written or removed from now on, or put back.
+   * For what is derived from keys and indexes alone: no row is decoded for it.
+   */
+  onKey(listener: (key: string) => void): void {
+    this.#keyListeners.push(listener)
+  }
+
   has(key: string): boolean {
     return this.#slots.has(key)
   }
@@ -162,7 +177,14 @@ export class Table<Row extends object> {
 
   /** The row's text as committed; saves encoding it again for events and responses. */
   bodyOf(key: string): string | undefined {
-    return this.#slots.get(key)?.body
+    const slot = this.#slots.get(key)
+    return slot === undefined ? undefined : wholeText(slot)
+  }
+
+  /** The row and its text as it is kept; undefined when it is not decoded. */
+  decodedText(key: string): TextedRow | undefined {
+    const slot = this.#slots.get(key)
+    return slot?.row === undefined ? undefined : { row: slot.row, text: slot }
   }
 
   modifyIndexOf(key: string): number | undefined {
@@ -267,10 +289,11 @@ export class Table<Row extends object> {
         undoDelete()
       }
     }
-    const { modifyIndex, body } = slot
+    const { modifyIndex, common, steady, body } = slot
     this.#dirty.write(slot)
     this.#fillSlot(slot, written)
-    return () => this.#fillSlot(slot, { indexes: [createIndex, modifyIndex], body })
+    const text = { common, steady, body }
+    return () => this.#fillSlot(slot, { indexes: [createIndex, modifyIndex], text })
   }
 
   delete(key: string): Undo {
@@ -282,10 +305,12 @@ export class Table<Row extends object> {
     this.#byCreation?.delete(slot)
     const keys = groupKeysOf(slot)
     this.#regroup(slot, [])
+    this.#tellKey(key)
     return () => {
       this.#link(slot)
       this.#regroup(slot, keys)
       this.#dirty.write(slot)
+      this.#tellKey(key)
     }
   }
 
@@ -293,7 +318,8 @@ export class Table<Row extends object> {
   restore(rows: Iterable<readonly [string, EncodedRow]>): void {
     for (const [key, encoded] of rows) {
       const [createIndex, modifyIndex] = encoded.header
-      const slot = this.#newSlot(key, { indexes: [createIndex, modifyIndex], body: encoded.body })
+      const text = { ...IN_ONE, body: encoded.body }
+      const slot = this.#newSlot(key, { indexes: [createIndex, modifyIndex], text })
       this.#regroup(slot, this.#groupKeys(encoded))
       this.#slots.set(key, slot)
     }
@@ -314,15 +340,17 @@ export class Table<Row extends object> {
     return () => void this.delete(key)
   }
 
-  #newSlot(key: string, { indexes: [createIndex, modifyIndex], body }: WrittenRow<Row>): Slot<Row> {
+  #newSlot(key: string, { indexes: [createIndex, modifyIndex], text }: WrittenRow<Row>): Slot<Row> {
     const links = this.#noLinks.slice()
-    return { key, createIndex, modifyIndex, body, row: undefined, round: CLEAN, links }
+    const { common, steady, body } = text
+    const state = { row: undefined, round: CLEAN, links }
+    return { key, createIndex, modifyIndex, common, steady, body, ...state }
   }
 
   #encode(slot: Slot<Row>): EncodedRow {
     return {
       header: [slot.createIndex, slot.modifyIndex, this.#layout, ...groupKeysOf(slot)],
-      body: slot.body,
+      body: wholeText(slot),
     }
   }
 
@@ -332,21 +360,28 @@ export class Table<Row extends object> {
     this.#byCreation?.add(slot)
   }
 
-  #fillSlot(slot: Slot<Row>, { indexes, body, row }: WrittenRow<Row>): void {
+  #fillSlot(slot: Slot<Row>, { indexes, text, row }: WrittenRow<Row>): void {
     const isKept = slot.row !== undefined
     slot.modifyIndex = indexes[1]
-    slot.body = body
+    slot.common = text.common
+    slot.steady = text.steady
+    slot.body = text.body
     // The text was made from a Row of this table, by this version or one before.
-    this.#regroup(slot, this.#groupsOf(row ?? (JSON.parse(body) as Row)))
+    this.#regroup(slot, this.#groupsOf(row ?? (JSON.parse(wholeText(text)) as Row)))
     // One that is kept already stays in its place among those.
     if (isKept) slot.row = row
     else if (row !== undefined) keepDecoded(this.#written, slot, row)
+    this.#tellKey(slot.key)
+  }
+
+  #tellKey(key: string): void {
+    for (const listener of this.#keyListeners) listener(key)
   }
 
   #decode(slot: Slot<Row>): Row {
     if (slot.row !== undefined) return slot.row
     // The text was made from a Row of this table, and nothing else writes texts.
-    const row = JSON.parse(slot.body) as Row
+    const row = JSON.parse(wholeText(slot)) as Row
     keepDecoded(this.#decoded, slot, row)
     return row
   }
@@ -383,6 +418,9 @@ export class Table<Row extends object> {
     }
   }
 }
+
+/** The pieces of a row that is one text. */
+export const IN_ONE = { common: '', steady: '' } as const
 
 function groupAt<Row>(slot: Slot<Row>, i: number): Group<Row> | undefined {
   // Even positions hold groups, odd ones the places in them.

@@ -152,6 +152,21 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
       deployment: (row) => row.DeploymentID || undefined,
     },
     byCreation: true,
+    pieces: {
+      common: [
+        'Namespace',
+        'EvalID',
+        'JobID',
+        'JobType',
+        'JobVersion',
+        'TaskGroup',
+        'DeploymentID',
+        'AllocatedResources',
+        'CreateIndex',
+        'CreateTime',
+      ],
+      steady: ['ID', 'Name', 'NodeID', 'NodeName', 'Metrics', 'PreviousAllocation'],
+    },
     decodedRowsMax: LARGE_DECODED_ROWS,
   },
   audit_records: {

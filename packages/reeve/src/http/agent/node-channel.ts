@@ -158,7 +158,9 @@ class NodeConnection implements NodeSession {
       if (this.#nodeId === '') this.#refuse('the first message must be a hello of this version')
       return // later versions may say things this one does not know
     }
-    if (message.kind === 'hello') return this.#hello(message)
+    if (message.kind === 'hello')
+      // One connection is one node's, from its greeting to its end.
+      return this.#nodeId === '' ? this.#hello(message) : this.#refuse('it has said hello already')
     if (this.#nodeId === '') return this.#refuse('the first message must be a hello')
     this.#host.seen(this.#nodeId)
     if (message.kind === 'heartbeat')

@@ -13,51 +13,58 @@ interface Tally {
   max: number
 }
 
+/** One of the things that are measured. */
+export interface SampleSeries {
+  add(value: number, nowMs: number): void
+}
+
 /**
  * Measurements of the current interval. A question is answered with the last whole one, if there is
  * one.
  */
 export class IntervalSamples {
   #startMs: number
-  #current = new Map<string, Tally>()
+  #current: Tally[] = []
   #previous: { readonly startMs: number; readonly tallies: readonly Tally[] } | undefined
 
   constructor(nowMs: number) {
     this.#startMs = nowMs
   }
 
-  add(
-    sample: Pick<Tally, 'name' | 'labels'> & { readonly value: number; readonly nowMs: number },
-  ): void {
-    this.#roll(sample.nowMs)
-    const { name, labels, value } = sample
-    const key = `${name}\n${Object.values(labels).join('\n')}`
-    const tally = this.#current.get(key)
-    if (tally === undefined) {
-      const first = { count: 1, sum: value, sumOfSquares: value * value, min: value, max: value }
-      this.#current.set(key, { name, labels, ...first })
-      return
+  /** Made once for each name and labels. */
+  series(name: string, labels: Tally['labels']): SampleSeries {
+    let tally: Tally | undefined
+    let interval: readonly Tally[] | undefined
+    return {
+      add: (value, nowMs) => {
+        this.#roll(nowMs)
+        if (tally === undefined || interval !== this.#current) {
+          tally = { name, labels, count: 0, sum: 0, sumOfSquares: 0, min: value, max: value }
+          interval = this.#current
+          this.#current.push(tally)
+        }
+        tally.count++
+        tally.sum += value
+        tally.sumOfSquares += value * value
+        if (value < tally.min) tally.min = value
+        if (value > tally.max) tally.max = value
+      },
     }
-    tally.count++
-    tally.sum += value
-    tally.sumOfSquares += value * value
-    tally.min = Math.min(tally.min, value)
-    tally.max = Math.max(tally.max, value)
   }
 
   read(nowMs: number): { readonly startMs: number; readonly samples: readonly MetricSample[] } {
     this.#roll(nowMs)
     const interval = this.#previous ?? {
       startMs: this.#startMs,
-      tallies: [...this.#current.values()],
+      tallies: this.#current,
     }
     return { startMs: interval.startMs, samples: interval.tallies.map(toSample) }
   }
 
   #roll(nowMs: number): void {
     if (nowMs - this.#startMs < INTERVAL_MS) return
-    this.#previous = { startMs: this.#startMs, tallies: [...this.#current.values()] }
-    this.#current = new Map()
+    this.#previous = { startMs: this.#startMs, tallies: this.#current }
+    this.#current = []
     this.#startMs = nowMs
   }
 }

@@ -1,37 +1,27 @@
 import type { MetricGauge, MetricsReport } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
-import { Gauge, Histogram, Registry } from 'prom-client'
+import { Gauge, Registry } from 'prom-client'
 import type { Clock } from '../../kit/clock.ts'
 import { isoFromMs } from '../../kit/duration.ts'
-import { IntervalSamples } from './interval-samples.ts'
 import { METRIC_PREFIX as PREFIX, processMetrics } from './process-metrics.ts'
+import { RequestTimes } from './request-times.ts'
 
 /** Values that are read when somebody asks, so that counting them costs nothing in between. */
 export interface MetricSources {
   readonly [name: string]: { readonly help: string; readonly read: () => number }
 }
 
-const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
-
 /** What the program counts about itself, in two formats. */
 export class Metrics {
   readonly #clock: Clock
   readonly #registry = new Registry()
-  readonly #requests: Histogram<'route' | 'method' | 'status'>
-  readonly #samples: IntervalSamples
+  readonly #requests: RequestTimes
 
   constructor(clock: Clock, sources: MetricSources) {
     this.#clock = clock
-    this.#samples = new IntervalSamples(clock.nowMs())
+    this.#requests = new RequestTimes(`${PREFIX}http_request_seconds`, clock.nowMs())
     // From now on, not from the first time that somebody asks.
     processMetrics()
-    this.#requests = new Histogram({
-      name: `${PREFIX}http_request_seconds`,
-      help: 'Time from a request to its answer, blocking queries included.',
-      labelNames: ['route', 'method', 'status'],
-      buckets: SECONDS,
-      registers: [this.#registry],
-    })
     for (const [name, source] of Object.entries(sources))
       this.#registry.registerMetric(
         new Gauge({
@@ -45,28 +35,28 @@ export class Metrics {
       )
   }
 
-  /** By route, never by path: an id in a label would make one series per job. */
-  observe(route: string, reply: FastifyReply): void {
-    const labels = { route, method: reply.request.method, status: String(reply.statusCode) }
-    const seconds = reply.elapsedTime / 1000
-    this.#requests.observe(labels, seconds)
-    this.#samples.add({
-      name: `${PREFIX}http_request_seconds`,
-      labels,
-      value: seconds,
-      nowMs: this.#clock.nowMs(),
-    })
+  /** What is told of the ends of one route's requests. */
+  observerOf(route: string): (reply: FastifyReply) => void {
+    const note = this.#requests.ofRoute(route)
+    return (reply) =>
+      note({
+        method: reply.request.method,
+        status: reply.statusCode,
+        seconds: reply.elapsedTime / 1000,
+        nowMs: this.#clock.nowMs(),
+      })
   }
 
   /** Prometheus' text format. */
   async text(): Promise<{ readonly text: string; readonly contentType: string }> {
     const all = this.#all()
-    return { text: await all.metrics(), contentType: all.contentType }
+    const text = `${this.#requests.text()}\n${await all.metrics()}`
+    return { text, contentType: all.contentType }
   }
 
   /** Reference §8.8: the JSON form. */
   async report(): Promise<MetricsReport> {
-    const { startMs, samples } = this.#samples.read(this.#clock.nowMs())
+    const { startMs, samples } = this.#requests.read(this.#clock.nowMs())
     const metrics = await this.#all().getMetricsAsJSON()
     const gauges: MetricGauge[] = metrics
       .filter((metric) => String(metric.type) === 'gauge')

@@ -34,7 +34,7 @@ function serve(folder: string): FastifyInstance {
     corsOrigins: [],
     responseHeaders: {},
     isDraining: () => false,
-    observe: () => undefined,
+    observerOf: () => () => undefined,
   })
   mountUi(app, folder)
   return app

@@ -23,6 +23,7 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { EMPTY, json } from '../answer.ts'
+import { newTokenBelongs, tokenBelongs, type Belongs } from './belongs.ts'
 import {
   read,
   write,
@@ -50,16 +51,28 @@ export function aclTokenEndpoints(context: WorkloadContext): readonly Endpoint[]
       read(v1Routes.readOwnAclToken, anyone, (request) => ok(readSelf(context, request))),
     ),
     tellingExpiry(read(v1Routes.readAclToken, anyone, (request) => readToken(context, request))),
-    write(v1Routes.createAclToken, management, async (request) => {
-      const body = requiredBody(request.body)
-      return body.ok ? tokenAnswer(await writeToken(context, body.value)) : body
-    }),
-    write(v1Routes.updateAclToken, management, (request) => updateToken(context, request)),
-    write(v1Routes.deleteAclToken, management, async ({ params }) => {
-      if (params.accessor_id === '') return err(MISSING_ACCESSOR)
-      const deleted = await deleteToken(context, params.accessor_id)
-      return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
-    }),
+    ...tokenWrites(context),
+  ]
+}
+
+function tokenWrites(context: WorkloadContext): readonly Endpoint[] {
+  const create = write(v1Routes.createAclToken, management, async (request) => {
+    const body = requiredBody(request.body)
+    return body.ok ? tokenAnswer(await writeToken(context, body.value)) : body
+  })
+  const update = write(v1Routes.updateAclToken, management, (request) =>
+    updateToken(context, request),
+  )
+  const remove = write(v1Routes.deleteAclToken, management, async ({ params }) => {
+    if (params.accessor_id === '') return err(MISSING_ACCESSOR)
+    const deleted = await deleteToken(context, params.accessor_id)
+    return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
+  })
+  const belongs: Belongs = tokenBelongs(context.store)
+  return [
+    { ...create, belongs: newTokenBelongs },
+    { ...update, belongs },
+    { ...remove, belongs },
   ]
 }
 

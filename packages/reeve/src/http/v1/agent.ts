@@ -9,6 +9,8 @@ import { agentRead, anyone, nodeRead } from './requirements.ts'
 export interface AgentInfo {
   readonly region: string
   readonly datacenter: string
+  /** Every region that is known; the own one alone unless given. */
+  readonly regions?: () => readonly string[]
   /** `host:port` of the leader; empty when there is none. */
   readonly leader: () => string
   readonly peers: () => readonly string[]
@@ -43,7 +45,7 @@ export function agentEndpoints(agent: AgentInfo, metrics: Metrics): readonly End
     ),
     read(v1Routes.readLeader, anyone, () => now(() => json(agent.leader()))),
     read(v1Routes.listPeers, anyone, () => now(() => json(agent.peers()))),
-    read(v1Routes.listRegions, anyone, () => now(() => json([agent.region]))),
+    read(v1Routes.listRegions, anyone, () => now(() => json(agent.regions?.() ?? [agent.region]))),
     read(v1Routes.readMetrics, anyone, ({ query }) =>
       now(async () => {
         if (query.format !== 'prometheus') return json(await metrics.report())

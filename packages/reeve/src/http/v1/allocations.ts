@@ -100,23 +100,33 @@ function listAllocations(
         walk: visible(walk.value, isVisible),
         query,
         filter: ALLOCATION_FILTER,
-        filterView: (row) => allocationView(row, jobOfAllocation(store, row)),
+        filterView: (row) => allocationView(row, () => jobOfAllocation(store, row)),
         stub: (row) => allocationStub(row, options),
       }),
   })
 }
 
-/** By id prefix or creation; over one job's allocations when the filter can only match those. */
+/** Fields by which allocations are grouped whatever their namespace, and the index of each. */
+const INDEX_OF = { NodeID: 'node', EvalID: 'evaluation', DeploymentID: 'deployment' } as const
+
+/** By id prefix or creation; over one group's allocations when the filter can only match those. */
 function walkOf(
   { tables: { allocations } }: Store,
   namespace: string,
   { prefix, filter }: RequestOf<typeof v1Routes.listAllocations>['query'],
 ): Result<Walk<AllocationRow>, Refusal> {
   const compiled = compileFilter(filter ?? '', ALLOCATION_FILTER)
-  const jobId = compiled.ok ? equalityHint(compiled.value).get('JobID') : undefined
-  if (jobId === undefined || namespace === '*' || (prefix ?? '') !== '')
-    return walkIds(allocations, 'alloc', prefix)
-  return ok(walkGroup(allocations, 'job', namespacedKey(namespace, jobId)))
+  if (!compiled.ok || (prefix ?? '') !== '') return walkIds(allocations, 'alloc', prefix)
+  const hint = equalityHint(compiled.value)
+  for (const [field, index] of Object.entries(INDEX_OF)) {
+    const group = hint.get(field)
+    // Those without a deployment are in no group.
+    if (group !== undefined && group !== '') return ok(walkGroup(allocations, index, group))
+  }
+  const jobId = hint.get('JobID')
+  return jobId === undefined || namespace === '*'
+    ? walkIds(allocations, 'alloc', prefix)
+    : ok(walkGroup(allocations, 'job', namespacedKey(namespace, jobId)))
 }
 
 /** Reference §2.5: what the caller may not read does not exist for it. */

@@ -5,6 +5,7 @@ import type { Refusal } from '../../model/index.ts'
 import type { WatchTarget } from '../../state/index.ts'
 import type { Caller } from '../../acl/index.ts'
 import type { Answer } from '../answer.ts'
+import type { Belongs } from './belongs.ts'
 
 type Part<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends TSchema
   ? Shape<R[K]>
@@ -19,8 +20,10 @@ export interface RequestOf<R extends Route> {
   /** `namespace`, `default` when empty; `*` on lists. */
   readonly namespace: string
   readonly caller: Caller
-  /** The secret the caller presented; only the token routes look at it. */
+  /** The secret the caller presented; only the token routes and other regions look at it. */
   readonly secret: string | undefined
+  /** It is one region's part of a multi-region job: another region sees to the rest. */
+  readonly isPart: boolean
 }
 
 /** True when the caller may use the route for what the request names. False answers 403. */
@@ -52,6 +55,8 @@ interface Mountable {
   readonly token?: 'ignored' | 'expiry-told'
   /** It acts on a node and commits nothing: it has an audit record all the same. */
   readonly isAct?: boolean
+  /** Which region answers, where more than the address tells; this one unless given. */
+  readonly belongs?: Belongs
   /** Said before the reason when the body cannot be read. */
   readonly bodyProblem?: string
 }

@@ -31,6 +31,7 @@ import { searchEndpoints } from './search.ts'
 import { serviceEndpoints } from './services.ts'
 import { snapshotEndpoints } from './snapshot.ts'
 import { systemEndpoints } from './system.ts'
+import { topologyEndpoints } from './topology.ts'
 import { variableEndpoints } from './variables.ts'
 import type { Endpoint } from './endpoint.ts'
 
@@ -66,6 +67,7 @@ export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
     ...evaluationEndpoints(context),
     ...deploymentEndpoints(context),
     ...nodeEndpoints(context),
+    ...topologyEndpoints(context),
     ...aclEndpoints(context),
     ...namespaceEndpoints(context),
     ...nodePoolEndpoints(context),

@@ -16,6 +16,8 @@ export interface ExecAsked {
   readonly caller: Caller
   readonly target: ExecTarget
   readonly request: IncomingMessage
+  /** Where the caller is. */
+  readonly address: string
 }
 
 /** The channel is open: the HTTP status that every session begins with. */
@@ -41,7 +43,7 @@ export function noteRefusedSession(asked: ExecAsked, { status }: Closing): void 
 }
 
 function sessionWrite(
-  { store, caller, target, request }: ExecAsked,
+  { store, caller, target, request, address }: ExecAsked,
   allocId: string,
 ): AuditedWrite {
   const { of, query } = target
@@ -53,7 +55,7 @@ function sessionWrite(
     actor: workloadActor(caller),
     request: {
       id: requestId(request.headers['x-request-id']),
-      ip: request.socket.remoteAddress ?? '',
+      ip: address,
       method: request.method ?? '',
     },
     route: of.kind === 'action' ? v1Routes.runJobAction : v1Routes.execAllocation,

@@ -8,6 +8,7 @@ import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload
 import { refuseUpgrade, wantsWebSocket } from '../agent/upgrade.ts'
 import { streamSocket } from '../agent/web-socket.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
+import type { Gate } from '../gate.ts'
 import type { HttpLog } from '../server.ts'
 import { noteRefusedSession, recordSession } from './exec-audit.ts'
 import { closeReason, closingOf, type Closing } from './exec-closing.ts'
@@ -24,6 +25,8 @@ export interface ExecChannelHost {
   readonly log: HttpLog
   /** Origins whose pages may open channels here, besides our own. */
   readonly corsOrigins: readonly string[]
+  /** Who asked, where another server has passed it on. */
+  readonly gate?: Pick<Gate, 'callerOf'>
 }
 
 /** How long a caller may take to leave when the server stops. */
@@ -119,7 +122,8 @@ async function open(
   if (!caller.ok) return { code: 1008, reason: 'Permission denied' }
   const prepared = prepareTarget(host.context, caller.value, target)
   const { audit, context } = host
-  const asked = { audit, store: context.store, caller: caller.value, target, request }
+  const address = host.gate?.callerOf(request) ?? request.socket.remoteAddress ?? ''
+  const asked = { audit, store: context.store, caller: caller.value, target, request, address }
   if (!prepared.ok) {
     noteRefusedSession(asked, prepared.error)
     return prepared.error
@@ -128,7 +132,7 @@ async function open(
   const { nodeId, request: wanted } = prepared.value
   const { accessorId } = caller.value
   const { allocation, task, command, tty } = wanted
-  host.log.info?.({ allocation, task, command, tty, accessorId, nodeId }, 'exec')
+  host.log.info?.({ allocation, task, command, tty, accessorId, nodeId, address }, 'exec')
   const stream = await host.requests.open(nodeId, { request: wanted, accessorId })
   if (stream.ok) return stream.value
   const closing = closingOf(stream.error)

@@ -3,24 +3,25 @@ import { ok, type Result } from '../../kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import { planJob, type WorkloadContext } from '../../workload/index.ts'
 import { json } from '../answer.ts'
+import { jobBelongs } from './belongs.ts'
 import { write, type Endpoint, type RequestOf, type Written } from './endpoint.ts'
 import { somewhere } from './requirements.ts'
 
 /** Spec W: Jobs, plan. */
 export function jobPlanEndpoints(context: WorkloadContext): readonly Endpoint[] {
-  return [
-    write(v1Routes.planJob, somewhere('submit-job', 'plan-job'), (request) =>
-      plan(context, request),
-    ),
-  ]
+  const endpoint = write(v1Routes.planJob, somewhere('submit-job', 'plan-job'), (request) =>
+    plan(context, request),
+  )
+  return [{ ...endpoint, belongs: jobBelongs }]
 }
 
 async function plan(
   context: WorkloadContext,
-  { caller, body, query, params }: RequestOf<typeof v1Routes.planJob>,
+  { caller, body, query, params, isPart }: RequestOf<typeof v1Routes.planJob>,
 ): Promise<Result<Written, Refusal>> {
   const planned = await planJob(context, caller, {
     body,
+    isPart,
     pathJobId: params.job_id,
     queryNamespace: query.namespace ?? '',
     queryRegion: query.region ?? '',

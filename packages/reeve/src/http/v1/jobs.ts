@@ -10,6 +10,7 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { json, jsonItems, jsonText } from '../answer.ts'
+import { jobBelongs } from './belongs.ts'
 import {
   read,
   write,
@@ -33,22 +34,7 @@ export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
     read(v1Routes.listJobs, inNamespace('list-jobs'), (request) => ok(listJobs(store, request))),
-    write(v1Routes.registerJob, mayRegister, ({ caller, body, query }) =>
-      register(context, caller, {
-        body,
-        pathJobId: undefined,
-        queryNamespace: query.namespace ?? '',
-        queryRegion: query.region ?? '',
-      }),
-    ),
-    write(v1Routes.updateJob, mayRegister, ({ caller, body, query, params }) =>
-      register(context, caller, {
-        body,
-        pathJobId: params.job_id,
-        queryNamespace: query.namespace ?? '',
-        queryRegion: query.region ?? '',
-      }),
-    ),
+    ...registerEndpoints(context),
     read(v1Routes.readJob, inNamespace('read-job'), ({ namespace, params }) =>
       ok(readOne(store, 'jobs', namespacedKey(namespace, params.job_id))),
     ),
@@ -72,9 +58,35 @@ export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
   ]
 }
 
+function registerEndpoints(context: WorkloadContext): readonly Endpoint[] {
+  const endpoints = [
+    write(v1Routes.registerJob, mayRegister, ({ caller, body, query, secret, isPart }) =>
+      register(context, caller, {
+        body,
+        secret,
+        isPart,
+        pathJobId: undefined,
+        queryNamespace: query.namespace ?? '',
+        queryRegion: query.region ?? '',
+      }),
+    ),
+    write(v1Routes.updateJob, mayRegister, ({ caller, body, query, params, secret, isPart }) =>
+      register(context, caller, {
+        body,
+        secret,
+        isPart,
+        pathJobId: params.job_id,
+        queryNamespace: query.namespace ?? '',
+        queryRegion: query.region ?? '',
+      }),
+    ),
+  ]
+  return endpoints.map((endpoint) => ({ ...endpoint, belongs: jobBelongs }))
+}
+
 async function stop(
   context: WorkloadContext,
-  { caller, namespace, params, query }: RequestOf<typeof v1Routes.stopJob>,
+  { caller, namespace, params, query, secret, isPart }: RequestOf<typeof v1Routes.stopJob>,
 ): Promise<Result<Written, Refusal>> {
   const purge = query.purge ?? false
   const may = (capability: 'submit-job' | 'purge-job') =>
@@ -87,6 +99,7 @@ async function stop(
     purge,
     evalPriority: query.eval_priority ?? 0,
     noShutdownDelay: query.no_shutdown_delay ?? false,
+    everywhere: query.global === true && !isPart ? { secret: secret ?? '' } : undefined,
   })
   if (!stopped.ok) return stopped
   const body: JobStopResponse = {

@@ -15,6 +15,8 @@ import { compileDecoder, type Decoder } from '../decode.ts'
 import { parseFirstJson } from '../json-text.ts'
 import type { Freshness } from '../gate.ts'
 import { compileQuery, QueryError, type RawQuery } from '../query.ts'
+import type { QuickAnswers } from '../quick-answer.ts'
+import { passOn, type RegionGate } from '../region-gate.ts'
 import type { Hold, Lifecycle } from '../lifecycle.ts'
 import type { Endpoint, ReadPlan, RequestOf } from './endpoint.ts'
 import { compileJobPaths, isJobRoute, JOB_PREFIX } from './job-path.ts'
@@ -28,6 +30,9 @@ export interface V1Host extends BlockingHost {
   readonly lifecycle: Lifecycle
   readonly audit: AuditLog
   readonly freshness: () => Freshness
+  readonly quick: QuickAnswers
+  /** Other regions, where any are known. */
+  readonly regions?: RegionGate
 }
 
 interface Mounted {
@@ -124,12 +129,41 @@ function serve(
   const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
   const mounted = ofPath.get(method)
   if (mounted === undefined) return answered(refuseMethod(reply, methodsOf(ofPath)))
+  if (goesElsewhere(host, mounted.endpoint, exchange)) return undefined
   const parsed = parseRequest(host, mounted, exchange)
   if (!parsed.ok) return answered(sendRefusal(reply, parsed.error))
   const { endpoint } = mounted
   return endpoint.kind === 'write'
     ? serveWrite(host, { endpoint, parsed: parsed.value, exchange })
     : serveRead(host, { endpoint, parsed: parsed.value, exchange })
+}
+
+/** True when another region answers. */
+function goesElsewhere(
+  { regions }: V1Host,
+  { belongs }: Endpoint,
+  { request, reply, params }: Exchange,
+): boolean {
+  if (regions === undefined || belongs === undefined) return false
+  const route = belongs(regions, {
+    raw: request.raw,
+    params,
+    // Fastify's query parser gives texts and arrays of texts.
+    query: request.query as RawQuery,
+    body: () => readableJson(request.body),
+  })
+  return passOn(regions, { request, reply }, route)
+}
+
+/** What cannot be read is refused where it is looked at for its content. */
+function readableJson(body: unknown): unknown {
+  if (!Buffer.isBuffer(body)) return undefined
+  try {
+    return parseFirstJson(body.toString('utf8'))
+  } catch (thrown) {
+    if (thrown instanceof Error) return undefined
+    throw thrown
+  }
 }
 
 function answered(_: FastifyReply): undefined {
@@ -142,8 +176,11 @@ async function serveWrite(host: V1Host, write: WriteExchange): Promise<void> {
   // A refusal tells of the state too: of a job that exists, or has another index.
   if (!written.ok) await host.store.settled()
   if (!written.ok) return void sendRefusal(reply, written.error)
-  void reply.header(HEADERS.index, String(written.value.index))
-  sendAnswer(reply, written.value.answer, write.parsed.query)
+  sendAnswer(reply, written.value.answer, {
+    query: write.parsed.query,
+    headers: { [INDEX]: String(written.value.index) },
+    quick: host.quick,
+  })
 }
 
 interface WriteExchange {
@@ -235,16 +272,23 @@ interface ReadResult {
 
 function sendRead(host: V1Host, read: ReadExchange, { index, answer }: ReadResult): void {
   const { reply } = read.exchange
-  // Reference §1.3: a 404 of a read carries these too. Never 0: a client could not block on it
-  // (§1.4).
-  if (read.endpoint.route.blocking === true)
-    void reply.header(HEADERS.index, String(Math.max(1, index)))
-  const { lastContactMs, knownLeader } = host.freshness()
-  void reply
-    .header(HEADERS.lastContact, String(lastContactMs))
-    .header(HEADERS.knownLeader, String(knownLeader))
-  if (answer.ok) sendAnswer(reply, answer.value, read.parsed.query)
-  else sendRefusal(reply, answer.error)
+  const headers = readHeaders(host, read.endpoint, index)
+  if (answer.ok)
+    return sendAnswer(reply, answer.value, { query: read.parsed.query, headers, quick: host.quick })
+  void reply.headers(headers)
+  sendRefusal(reply, answer.error)
+}
+
+const INDEX = HEADERS.index.toLowerCase()
+const LAST_CONTACT = HEADERS.lastContact.toLowerCase()
+const KNOWN_LEADER = HEADERS.knownLeader.toLowerCase()
+
+/** Reference §1.3: a 404 of a read carries these too. */
+function readHeaders({ freshness }: V1Host, { route }: Endpoint, index: number) {
+  const { lastContactMs, knownLeader } = freshness()
+  const age = { [LAST_CONTACT]: String(lastContactMs), [KNOWN_LEADER]: String(knownLeader) }
+  // Never 0: a client could not block on it (§1.4).
+  return route.blocking === true ? { [INDEX]: String(Math.max(1, index)), ...age } : age
 }
 
 function waitOf({ endpoint, parsed }: ReadExchange): Wait {
@@ -334,8 +378,10 @@ function parseRequest(
       return err(PERMISSION_DENIED)
     }
     const body = mounted.readBody === undefined ? {} : mounted.readBody(request.body)
+    const isPart = host.regions?.hopOf(request.raw) === 'part'
+    const told = { params, query, body, namespace, caller: caller.value, secret, isPart }
     // parseQuery and readBody were compiled from this route's schemas.
-    return ok({ params, query, body, namespace, caller: caller.value, secret } as RequestOf<Route>)
+    return ok(told as RequestOf<Route>)
   } catch (thrown) {
     if (thrown instanceof QueryError) return err(refusal('invalid-input', thrown.message))
     if (!(thrown instanceof BodyError)) throw thrown

@@ -3,6 +3,7 @@ import { HEADERS } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
 import type { Refusal } from '../../model/index.ts'
 import { TEXT_TYPE, type Answer } from '../answer.ts'
+import type { QuickAnswers } from '../quick-answer.ts'
 import { STATUS_OF } from './statuses.ts'
 
 /** Reference §2.1: an error is its bare text. */
@@ -21,24 +22,48 @@ export function refuseMethod(reply: FastifyReply, allowed: readonly string[]): F
  */
 const STREAMED_CHARS = 4 * 1024 * 1024
 
-export function sendAnswer(reply: FastifyReply, answer: Answer, query: object): FastifyReply {
-  if (answer.status !== undefined) void reply.code(answer.status)
-  if (answer.headers !== undefined) void reply.headers(answer.headers)
-  if (answer.nextToken !== undefined) void reply.header(HEADERS.nextToken, answer.nextToken)
-  const { body } = answer
-  if (body.kind === 'empty') return reply.send()
-  if (body.kind === 'stream') return sendStream(reply, body)
-  if (body.kind === 'text') return reply.type(body.contentType).send(body.text)
+/** How an answer is sent. */
+export interface Sending {
+  readonly query: object
+  /** What is told beside it. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly quick: QuickAnswers
+}
+
+export function sendAnswer(reply: FastifyReply, answer: Answer, sending: Sending): void {
+  const { body, status, headers } = answer
+  const whole = wholeJson(answer, sending.query)
+  const told = toldHeaders(answer, sending.headers)
+  const isPlain = status === undefined && headers === undefined
+  if (whole !== undefined && isPlain && sending.quick.send(reply, { headers: told, body: whole }))
+    return
+  if (status !== undefined) void reply.code(status)
+  void reply.headers(told)
+  if (headers !== undefined) void reply.headers(headers)
+  if (body.kind === 'empty') return void reply.send()
+  if (body.kind === 'stream') return void sendStream(reply, body)
+  if (body.kind === 'text') return void reply.type(body.contentType).send(body.text)
   // With a serializer of its own a text keeps its type; else Fastify adds a charset, which JSON has
   // not.
   void reply.type('application/json').serializer(asItIs)
-  if ('pretty' in query && query.pretty === true) return reply.send(prettyJson(answer))
-  if (body.kind === 'json') return reply.send(asPayload(JSON.stringify(body.value)))
-  if (body.kind === 'json-text') return reply.send(asPayload(body.text))
-  if (body.kind === 'json-bytes') return reply.send(body.bytes)
+  if (whole !== undefined) return void reply.send(asPayload(whole))
+  if (body.kind === 'json-items') void reply.send(Readable.from(listPieces(body.items)))
+}
+
+function toldHeaders({ nextToken }: Answer, headers: Sending['headers']): Sending['headers'] {
+  return nextToken === undefined ? headers : { ...headers, [HEADERS.nextToken]: nextToken }
+}
+
+/** The JSON text of an answer that has one; undefined also of a list that is too long for one. */
+function wholeJson(answer: Answer, query: object): string | Buffer | undefined {
+  const { body } = answer
+  if (body.kind === 'empty' || body.kind === 'stream' || body.kind === 'text') return undefined
+  if ('pretty' in query && query.pretty === true) return prettyJson(answer)
+  if (body.kind === 'json') return JSON.stringify(body.value)
+  if (body.kind === 'json-text') return body.text
+  if (body.kind === 'json-bytes') return body.bytes
   const chars = body.items.reduce((sum, item) => sum + item.length, 0)
-  if (chars < STREAMED_CHARS) return reply.send(asPayload(`[${body.items.join(',')}]`))
-  return reply.send(Readable.from(listPieces(body.items)))
+  return chars < STREAMED_CHARS ? `[${body.items.join(',')}]` : undefined
 }
 
 function asItIs(text: string): string {
@@ -51,8 +76,8 @@ const BYTES_CHARS_MIN = 1_024
  * A text that is not short as bytes: the runtime writes those as they are, while a text that might
  * need more than 16 KiB in UTF-8 takes it three times as long.
  */
-function asPayload(text: string): string | Buffer {
-  return text.length < BYTES_CHARS_MIN ? text : Buffer.from(text)
+function asPayload(text: string | Buffer): string | Buffer {
+  return typeof text !== 'string' || text.length < BYTES_CHARS_MIN ? text : Buffer.from(text)
 }
 
 /**

@@ -27,6 +27,7 @@ export const STATUS_OF = {
   'permission-denied': 403,
   'policy-denied': 403,
   'region-unknown': 404,
+  'region-unreached': 503,
   'scaling-policy-not-found': 404,
   'service-not-found': 404,
   'too-many-job-files': 429,

@@ -15,6 +15,7 @@ import { writeReached, type DataPaths } from './data-directory.ts'
 import type { Database, Operation } from './database.ts'
 import * as layout from './layout.ts'
 import { newestWal, type WalLength } from './leveldb/inspect-database.ts'
+import { packText, PACKED_CHARS_MIN } from './packed-text.ts'
 import { storageFault, toStorageFault } from './storage-faults.ts'
 
 /** A checkpoint is written in pieces of this size: an append waits for one of them at most. */
@@ -64,7 +65,7 @@ export class EmbeddedEngine implements MovableEngine {
       assertAppendable(entries, this.#lastIndex)
       this.#appending = true
       try {
-        await this.#write(entries.flatMap(entryOperations), 'appending to the log')
+        await this.#write(await appendOperations(entries), 'appending to the log')
         this.#lastIndex += entries.length
       } finally {
         this.#appending = false
@@ -260,10 +261,22 @@ export class EmbeddedEngine implements MovableEngine {
   }
 }
 
+async function appendOperations(entries: readonly LogEntry[]): Promise<Operation[]> {
+  if (!entries.some(isLong)) return entries.flatMap((entry) => entryOperations(entry))
+  const packed = await Promise.all(
+    entries.map((one) => (isLong(one) ? packText(one.text) : undefined)),
+  )
+  return entries.flatMap((entry, i) => entryOperations(entry, packed[i]))
+}
+
+function isLong({ text }: LogEntry): boolean {
+  return text.length >= PACKED_CHARS_MIN
+}
+
 /** A commit and its blobs: one batch makes both durable or neither. */
-function entryOperations(entry: LogEntry): Operation[] {
+function entryOperations(entry: LogEntry, packed?: string): Operation[] {
   const key = layout.logKey(entry.index)
-  return [putBytes(key, layout.toLogValue(key, entry)), ...entry.blobs.map(blobOperation)]
+  return [putBytes(key, layout.toLogValue(key, entry, packed)), ...entry.blobs.map(blobOperation)]
 }
 
 function blobOperation(blob: BlobChange): Operation {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as layout from './layout.ts'
+import { packText } from './packed-text.ts'
 
 test('log keys sort as their indexes do', () => {
   const indexes = [1, 2, 9, 10, 99, 100, 4_294_967_296, Number.MAX_SAFE_INTEGER]
@@ -41,4 +42,13 @@ test('a blob is refused when it is cut short or changed', () => {
   assert.throws(() => layout.fromBlobValue('b', value.subarray(1)), layout.UnreadableValue)
   assert.throws(() => layout.fromBlobValue('b', Uint8Array.of(1)), layout.UnreadableValue)
   assert.throws(() => layout.fromBlobValue('c', value), layout.UnreadableValue)
+})
+
+test('a log entry is the same whether it is packed or not', async () => {
+  const entry = { index: 7, timeMs: 12.5, text: 'a long text\n'.repeat(9), blobs: [] }
+  const key = layout.logKey(7)
+  for (const packed of [undefined, await packText(entry.text)]) {
+    const value = Buffer.from(layout.toLogValue(key, entry, packed)).toString()
+    assert.deepEqual(layout.fromLogValue(key, value), entry)
+  }
 })

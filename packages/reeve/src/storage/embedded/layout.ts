@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { LogEntry, StoredRow } from '../../state/index.ts'
+import { unpackText } from './packed-text.ts'
 import { escapeText, unescapeText } from './text-escape.ts'
 
 /** A key or value is not what was written. The engine makes it a fault that names the place. */
@@ -59,12 +60,16 @@ export function unseal(key: string, value: string): string {
   return text
 }
 
+/** Behind the time of an entry whose text is packed. */
+const PACKED = 'z'
+
 /**
  * As bytes, made once: the database would turn a text into them twice over, and the checksum a
- * third time.
+ * third time. `packed`: the text as `packText` made it, where it is long.
  */
-export function toLogValue(key: string, entry: LogEntry): Uint8Array {
-  return sealedBytes(key, `${entry.timeMs}:`, entry.text)
+export function toLogValue(key: string, entry: LogEntry, packed?: string): Uint8Array {
+  if (packed === undefined) return sealedBytes(key, `${entry.timeMs}:`, entry.text)
+  return sealedBytes(key, `${entry.timeMs}${PACKED}:`, packed)
 }
 
 /** The checksum, a note that it covers too, and the text. The note is ASCII. */
@@ -86,7 +91,7 @@ export function fromLogValue(key: string, value: string): LogEntry {
   return {
     index: logIndexOf(key),
     timeMs: Number.parseFloat(time),
-    text: unescapeText(text),
+    text: time.endsWith(`${PACKED}:`) ? unpackText(text) : unescapeText(text),
     blobs: [],
   }
 }

@@ -1,0 +1,12 @@
+import type { Socket } from 'node:net'
+import type { TlsOptions } from 'node:tls'
+
+/** A port that speaks HTTPS; without one it speaks HTTP and everybody is who the tokens say. */
+export interface PortSecurity {
+  /** How it proves itself, and whose certificates it asks for. */
+  listenOptions(): TlsOptions
+  /** Calls when the certificates are other ones, until the returned function is called. */
+  onReload(changed: () => void): () => void
+  /** Whether whoever connected may speak as a node: always, where nodes need no certificate. */
+  mayBeNode(socket: Socket): boolean
+}

@@ -1,0 +1,137 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { HEADERS } from '@reeve/contract'
+import type { FastifyReply } from 'fastify'
+import { goesAsItIs } from './compression.ts'
+
+export interface QuickAnswersOptions {
+  /** Those that every answer has. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The server stops: each connection ends with the answer it waits for. */
+  readonly isDraining: () => boolean
+  /** False when an answer claims more than this server may by now (`Gate`). */
+  readonly stands: (request: IncomingMessage) => boolean
+}
+
+/** A whole JSON text with status 200, and what is told beside it. */
+export interface QuickAnswer {
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Buffer
+}
+
+/**
+ * Writes the head of most answers as one text, made of few pieces, together with the body. To hand
+ * the runtime a dozen headers one by one, which it then checks one by one and puts into such a
+ * text, takes as long as everything else that this program does for a small read (decision 0043).
+ *
+ * As `connection.ts`, this knows something of the runtime: that a response keeps the text of its
+ * head in a field, and writes it before the body. Where that is otherwise, and for whatever is not
+ * plain (another status, a caller that takes compression or comes from another origin, a connection
+ * that ends with the answer), nothing is done here and the answer goes the long way through
+ * Fastify. Both ways say the same, which a test holds against each other.
+ */
+export class QuickAnswers {
+  readonly #options: QuickAnswersOptions
+  readonly #start: string
+  #isUsable: boolean
+  #date = { second: 0, text: '' }
+  #keepAlive = { ms: -1, text: '' }
+
+  constructor(options: QuickAnswersOptions) {
+    this.#options = options
+    const lines = linesOf(options.headers)
+    this.#isUsable = lines !== undefined && Object.keys(options.headers).every(isOrdinary)
+    this.#start = `HTTP/1.1 200 OK\r\n${lines}content-type: application/json\r\n`
+  }
+
+  /** False when nothing was sent: then the answer has to go the long way. */
+  send(reply: FastifyReply, { headers, body }: QuickAnswer): boolean {
+    const { raw: response, request } = reply
+    if (!this.#isUsable || !this.#isPlain(request.raw, response, body)) return false
+    const lines = linesOf(headers)
+    if (lines === undefined) return false
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+    const head = `${this.#start}x-request-id: ${request.id}\r\n${lines}content-length: ${length}\r\n`
+    if (!this.#putHead(response, head + this.#ending(reply))) return false
+    void reply.hijack()
+    response.end(isLongText(body) ? Buffer.from(body) : body)
+    return true
+  }
+
+  #isPlain(request: IncomingMessage, response: ServerResponse, body: string | Buffer): boolean {
+    const { isDraining, stands } = this.#options
+    return (
+      request.httpVersion === '1.1' &&
+      request.method !== 'HEAD' &&
+      request.headers.origin === undefined &&
+      goesAsItIs(request, body.length) &&
+      response.shouldKeepAlive &&
+      response.statusCode === 200 &&
+      // A connection of our own, which is written by this response now, and no imitation of tests.
+      response.socket instanceof Socket &&
+      !isDraining() &&
+      stands(request)
+    )
+  }
+
+  #putHead(response: ServerResponse, head: string): boolean {
+    if (Reflect.get(response, '_header') !== null) return false
+    Reflect.set(response, '_header', head)
+    if (response.headersSent) return true
+    Reflect.set(response, '_header', null)
+    this.#isUsable = false
+    return false
+  }
+
+  /** What the runtime puts at the end of a head. */
+  #ending({ server }: FastifyReply): string {
+    const nowMs = Date.now()
+    const second = Math.floor(nowMs / 1_000)
+    if (this.#date.second !== second) this.#date = { second, text: new Date(nowMs).toUTCString() }
+    const ms = server.server.keepAliveTimeout
+    if (this.#keepAlive.ms !== ms)
+      this.#keepAlive = { ms, text: `Keep-Alive: timeout=${Math.floor(ms / 1_000)}\r\n` }
+    const timeout = ms > 0 ? this.#keepAlive.text : ''
+    return `Date: ${this.#date.text}\r\nConnection: keep-alive\r\n${timeout}\r\n`
+  }
+}
+
+/** What is written here, or tells the runtime how to write, cannot be an operator's header. */
+const OWN_HEADERS: ReadonlySet<string> = new Set([
+  ...Object.values(HEADERS).map((name) => name.toLowerCase()),
+  'x-request-id',
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'transfer-encoding',
+  'trailer',
+  'upgrade',
+  'date',
+  'connection',
+  'keep-alive',
+])
+
+function isOrdinary(name: string): boolean {
+  return /^[a-z0-9-]+$/.test(name) && !OWN_HEADERS.has(name)
+}
+
+/** Undefined when a value could end its line, or holds what a header may not. */
+function linesOf(headers: Readonly<Record<string, string>>): string | undefined {
+  let lines = ''
+  for (const name in headers) {
+    const value = headers[name] ?? ''
+    if (!/^[\x20-\x7e]*$/.test(value)) return undefined
+    lines += `${name}: ${value}\r\n`
+  }
+  return lines
+}
+
+/**
+ * The runtime writes a text that surely fits 16 KiB in UTF-8 without memory of its own, and any
+ * other three times as slowly as bytes.
+ */
+const WRITTEN_CHARS_MAX = 16_384 / 3
+
+function isLongText(body: string | Buffer): body is string {
+  return typeof body === 'string' && body.length > WRITTEN_CHARS_MAX
+}

@@ -1,0 +1,95 @@
+import { setImmediate } from 'node:timers/promises'
+import { Node, v1Routes, type TopologyNode } from '@reeve/contract'
+import { ok, type Result } from '../../kit/result.ts'
+import { compareText } from '../../kit/sorted-list.ts'
+import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import { nodeView, type NodeRow, type Refusal } from '../../model/index.ts'
+import type { Store, Table } from '../../state/index.ts'
+import { NodeLoads, type WorkloadContext } from '../../workload/index.ts'
+import { jsonItems, type Answer } from '../answer.ts'
+import { buildPage } from '../list-page.ts'
+import { read, type Endpoint, type RequestOf } from './endpoint.ts'
+import { nodeRead } from './requirements.ts'
+import { walkKeys, type Walk } from './walks.ts'
+
+const NODE_FILTER = { kinds: fieldKindsFromSchema(Node), hidden: ['SecretID'] }
+/** Rows that are read before other requests get their turn: some milliseconds. */
+const ROWS_PER_SLICE = 500
+
+type Request = RequestOf<typeof v1Routes.listTopology>
+
+/** The whole cluster in as few bytes as a picture of it needs. */
+export function topologyEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
+  const { nodes, allocations } = store.tables
+  const loads = new NodeLoads(store)
+  return [
+    read(v1Routes.listTopology, nodeRead, (request) =>
+      ok({
+        index: () => Math.max(nodes.lastIndex, allocations.lastIndex),
+        watch: [{ table: 'nodes' }, { table: 'allocations' }],
+        answer: () => topology(store, loads, request),
+      }),
+    ),
+  ]
+}
+
+async function topology(
+  { tables: { nodes } }: Store,
+  loads: NodeLoads,
+  request: Request,
+): Promise<Result<Answer, Refusal>> {
+  const { query } = request
+  const page = await buildPage(
+    {
+      ...(query.node === undefined ? walkKeys(nodes, '') : walkNamed(nodes, query.node)),
+      filterOptions: NODE_FILTER,
+      filterView: nodeView,
+      // The page is only chosen here: its nodes may have more allocations than fit into one turn.
+      render: ({ ID }) => ID,
+    },
+    query,
+    () => setImmediate(),
+  )
+  if (!page.ok) return page
+  const texts: string[] = []
+  let examined = 0
+  for (const id of page.value.items) {
+    examined += 1 + loads.costOf(id)
+    // It may have gone since the page was chosen.
+    const row = nodes.find(id)
+    if (row !== undefined) texts.push(JSON.stringify(shown(row, loads, request)))
+    if (examined < ROWS_PER_SLICE) continue
+    await setImmediate()
+    examined = 0
+  }
+  return ok(jsonItems(texts, page.value.nextToken))
+}
+
+function walkNamed(nodes: Table<NodeRow>, named: readonly string[]): Walk<NodeRow> {
+  const ids = [...new Set(named)].filter((id) => nodes.has(id)).toSorted(compareText)
+  function* walk(from: string | undefined, reverse: boolean): Generator<NodeRow> {
+    const isDue = (id: string): boolean => from === undefined || (reverse ? id <= from : id >= from)
+    for (const id of reverse ? ids.toReversed() : ids) {
+      const row = isDue(id) ? nodes.find(id) : undefined
+      if (row !== undefined) yield row
+    }
+  }
+  return { walk, tokenOf: ({ ID }) => ID }
+}
+
+/** Reference §2.5: what is of other namespaces does not exist for the caller. */
+function shown(row: NodeRow, loads: NodeLoads, { caller }: Request): TopologyNode {
+  const { NodeResources: has, ReservedResources: keeps } = row
+  return {
+    ID: row.ID,
+    Name: row.Name,
+    Datacenter: row.Datacenter,
+    NodePool: row.NodePool,
+    Status: row.Status,
+    SchedulingEligibility: row.SchedulingEligibility,
+    Drain: row.Drain,
+    CPU: has.Cpu.CpuShares - keeps.Cpu.CpuShares,
+    MemoryMB: has.Memory.MemoryMB - keeps.Memory.MemoryMB,
+    Loads: loads.of(row.ID).filter((load) => caller.grants.allows(load.Namespace, 'read-job')),
+  }
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import { textInPieces, wholeText, type TextedRow } from './row-text.ts'
+
+const PIECES = { common: ['job', 'group'], steady: ['id', 'node'] }
+
+const fields = fc.record(
+  {
+    group: fc.option(fc.string()),
+    node: fc.string(),
+    status: fc.string(),
+    states: fc.dictionary(fc.string(), fc.jsonValue()),
+  },
+  { requiredKeys: [] },
+)
+const rows = fc.record({ job: fc.constantFrom('a', '{"'), id: fc.string(), rest: fields })
+
+test('the pieces of a row are together the text of the row', () => {
+  fc.assert(
+    fc.property(fc.array(rows), (all) => {
+      let last: TextedRow | undefined
+      for (const { job, id, rest } of all) {
+        const row = { ...rest, job, id }
+        const text = textInPieces(row, PIECES, [undefined, last])
+        assert.deepEqual(JSON.parse(wholeText(text)), JSON.parse(JSON.stringify(row)))
+        last = { row, text }
+      }
+    }),
+    { seed: 1 },
+  )
+})
+
+test('pieces are taken over from a row with the same values, and only from such a one', () => {
+  const resources = { cpu: 1 }
+  const row = { job: 'a', group: resources, id: '1', node: 'n', status: 'pending' }
+  const known = { row, text: textInPieces(row, PIECES, []) }
+  const marked = { row, text: { ...known.text, common: '{"marked":1}', steady: '{"marked":2}' } }
+  const textOf = (changed: object) => textInPieces({ ...row, ...changed }, PIECES, [marked])
+  assert.equal(textOf({ status: 'running' }).common, '{"marked":1}')
+  assert.equal(textOf({ status: 'running' }).steady, '{"marked":2}')
+  assert.equal(textOf({ id: '2' }).common, '{"marked":1}')
+  assert.equal(textOf({ id: '2' }).steady, '{"id":"2","node":"n"}')
+  // An equal object that is another one is not looked into.
+  assert.equal(textOf({ group: { cpu: 1 } }).common, '{"job":"a","group":{"cpu":1}}')
+})
+
+test('a row that is one text stays one', () => {
+  assert.equal(wholeText({ common: '', steady: '', body: '{"a":1}' }), '{"a":1}')
+})
