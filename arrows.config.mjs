@@ -84,6 +84,8 @@ export const areas = {
 
   // Several servers, one state: who leads, and what the others do (decision 0031).
   cluster: { folder: `${reeve}/cluster`, may: ['state'], builtins },
+  // Certificates: how agents prove to be servers or nodes (decision 0039).
+  tls: { folder: `${reeve}/tls`, builtins },
   storage: {
     folder: `${reeve}/storage`,
     // Its engines keep the lease of the servers that share them (decision 0031).
@@ -106,6 +108,13 @@ export const areas = {
   workload: {
     folder: `${reeve}/workload`,
     may: ['threads', 'scheduler', 'state', 'policy', 'jobspec', 'acl', 'model', 'contract'],
+    builtins,
+  },
+  // Several regions: requests are passed on, and what one of them rules is copied (decision 0038).
+  regions: {
+    folder: `${reeve}/regions`,
+    may: ['cluster', 'workload', 'state', 'model', 'contract'],
+    packages: ['typebox'],
     builtins,
   },
   governance: {

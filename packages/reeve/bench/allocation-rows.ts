@@ -1,4 +1,4 @@
-import { allocationName, type AllocationRow } from '../src/model/index.ts'
+import { allocationName, bestText, type AllocationRow } from '../src/model/index.ts'
 import { aJob, anAllocation } from '../test/build/index.ts'
 
 const JOBS = 1_000
@@ -28,7 +28,9 @@ export function anAllocationRow(at: number): AllocationRow {
       NodePool: 'default',
       NodesAvailable: { dc1: NODES },
       AllocationTime: 812_345 + at,
-      Best: [0, 1, 2, 3, 4].map((place) => [idOf('node', (at + place) % NODES), 0.9 - place / 16]),
+      Best: bestText(
+        [0, 1, 2, 3, 4].map((place) => [idOf('node', (at + place) % NODES), 0.9 - place / 16]),
+      ),
     },
     CreateTime: MADE_NS,
     ModifyTime: MADE_NS,

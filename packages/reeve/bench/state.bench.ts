@@ -253,7 +253,8 @@ function emptyStore(): Promise<Store> {
 function* checkpointRows({ tables }: Store, count: number): Generator<CheckpointRow> {
   for (let at = 0; at < count; at++) {
     const row = anAllocationRow(at)
-    const takeBack = tables.allocations.put(row.ID, { indexes: [1, 1], body: JSON.stringify(row) })
+    const text = { common: '', steady: '', body: JSON.stringify(row) }
+    const takeBack = tables.allocations.put(row.ID, { indexes: [1, 1], text })
     const { header, body } = tables.allocations.encoded(row.ID) ?? NO_ROW
     takeBack()
     yield { table: 'allocations', key: row.ID, text: `${JSON.stringify(header)}\n${body}` }

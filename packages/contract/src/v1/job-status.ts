@@ -6,6 +6,7 @@ import { denied, ok, WRITE } from './answer.ts'
 import { DEPLOYMENT_STATUSES } from './deployment.ts'
 import { JOB_STATUSES } from './job.ts'
 import { blocking, common, Flag, paging, prefix } from './query.ts'
+import { JobChildrenSummary, TaskGroupSummary } from './summary.ts'
 
 export const JobStatusAllocation = Type.Object(
   {
@@ -54,6 +55,9 @@ export const JobStatusRow = Type.Object(
     Allocs: Type.Array(JobStatusAllocation),
     GroupCountSum: Type.Integer({ description: 'Sum of the counts of the groups.' }),
     ChildStatuses: Nullable(Type.Array(Type.Enum(JOB_STATUSES))),
+    // With `counts=true`: from the summary of the job, over all its groups.
+    AllocCounts: Type.Optional(TaskGroupSummary),
+    ChildCounts: Type.Optional(Nullable(JobChildrenSummary)),
     ParentID: Type.String(),
     LatestDeployment: Nullable(JobStatusDeployment),
     Stop: Type.Boolean(),
@@ -78,6 +82,9 @@ const JobStatusesQuery = Type.Object({
   ...paging,
   prefix,
   include_children: Flag('Also jobs that were dispatched or launched by another.'),
+  counts: Flag(
+    'Numbers instead of lists: `AllocCounts` and `ChildCounts`, with `Allocs` and `ChildStatuses` empty.',
+  ),
 })
 
 export const jobStatusRoutes = {

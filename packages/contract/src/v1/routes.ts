@@ -24,6 +24,7 @@ import { serviceRoutes } from './service-registration.ts'
 import { snapshotRoutes } from './snapshot.ts'
 import { systemRoutes } from './system.ts'
 import { telemetryRoutes } from './telemetry.ts'
+import { topologyRoutes } from './topology.ts'
 import { variableRoutes } from './variable.ts'
 
 /**
@@ -42,6 +43,7 @@ export const v1Routes = {
   ...eventRoutes,
   ...nodeRoutes,
   ...nodePoolRoutes,
+  ...topologyRoutes,
   ...namespaceRoutes,
   ...aclTokenRoutes,
   ...aclPolicyRoutes,

@@ -64,7 +64,7 @@ export const SPEC_ROUTES: readonly SpecRoute[] = [
   ]),
 ]
 
-/** Reference §2.3, §6.6, §7 and §8: endpoints beside those of Spec W, and our own two. */
+/** Reference §2.3, §6.6, §7 and §8: endpoints beside those of Spec W, and our own three. */
 export const NEIGHBOURS: readonly string[] = [
   'POST /job/:id/dispatch/payload',
   'POST /job/:id/versions/:tag/tag',
@@ -92,6 +92,7 @@ export const NEIGHBOURS: readonly string[] = [
   'GET /client/fs/stream/:id',
   'GET /client/fs/logs/:id',
   'GET /nodes',
+  'GET /topology',
   'GET /node/:id',
   'GET /node/:id/allocations',
   'POST /node/:id/evaluate',

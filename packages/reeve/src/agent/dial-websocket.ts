@@ -4,6 +4,7 @@ import {
   NODE_STREAM_PATH,
   STREAM_MESSAGE_BYTES_MAX,
 } from '@reeve/contract'
+import type { ConnectionOptions } from 'node:tls'
 import { WebSocket } from 'ws'
 import type { Clock } from '../kit/clock.ts'
 import { Fault } from '../kit/fault.ts'
@@ -12,20 +13,24 @@ import { LIMITS } from '../model/index.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import type { Channel, Dial } from './link/channel.ts'
 
+/** How a server is reached that speaks HTTPS; asked for each connection. */
+export type DialTls = (server: string) => ConnectionOptions
+
 /** Dials the servers in turn, so that an agent is not bound to the one it met first. */
-export function websocketDial(servers: readonly string[]): Dial {
+export function websocketDial(servers: readonly string[], tls: DialTls = () => ({})): Dial {
   let turn = 0
   return () => {
     const server = servers[turn % servers.length]
     turn += 1
     if (server === undefined) return Promise.reject(new Fault('dial', 'no server is configured'))
-    return dialWebsocket(server)
+    return dialWebsocket(server, tls)
   }
 }
 
 /** `server` is the base address of one: `http://127.0.0.1:4646`. */
-async function dialWebsocket(server: string): Promise<Channel> {
+async function dialWebsocket(server: string, tls: DialTls): Promise<Channel> {
   const socket = new WebSocket(channelUrl(server), {
+    ...tls(server),
     maxPayload: CHANNEL_MESSAGE_BYTES_MAX,
     handshakeTimeout: AGENT_LIMITS.dialMsMax,
     // The messages are small and many; compressing each costs more than it saves.
@@ -33,7 +38,9 @@ async function dialWebsocket(server: string): Promise<Channel> {
     followRedirects: false,
   })
   // Listens from the first moment: a server may speak or leave before the caller is ready.
-  const channel = new SocketChannel(socket, (stream, secret) => dialStream(server, stream, secret))
+  const channel = new SocketChannel(socket, (stream, secret) =>
+    dialStream({ server, stream, secret, tls }),
+  )
   const { promise, resolve, reject } = Promise.withResolvers<Channel>()
   socket.once('open', () => resolve(channel))
   channel.onClose((reason) => reject(new Fault('dial', `cannot reach ${server}: ${reason}`)))
@@ -53,10 +60,18 @@ function urlOf(server: string, path: string): string {
   return url.href
 }
 
+interface StreamDial {
+  readonly server: string
+  readonly stream: string
+  readonly secret: string
+  readonly tls: DialTls
+}
+
 /** Dials back for a stream that the server asked for, and proves that it was asked. */
-async function dialStream(server: string, stream: string, secret: string): Promise<StreamSocket> {
+async function dialStream({ server, stream, secret, tls }: StreamDial): Promise<StreamSocket> {
   const url = urlOf(server, `${NODE_STREAM_PATH}/${encodeURIComponent(stream)}`)
   const socket = new WebSocket(url, {
+    ...tls(server),
     maxPayload: STREAM_MESSAGE_BYTES_MAX,
     handshakeTimeout: AGENT_LIMITS.dialMsMax,
     perMessageDeflate: false,

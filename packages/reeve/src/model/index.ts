@@ -20,7 +20,7 @@ export {
 } from './allocation/node-usage.ts'
 export type { Charge, NodeUsage, TaskDemand } from './allocation/node-usage.ts'
 export type { UsageColumns } from './allocation/usage-columns.ts'
-export { metricsView, SCORERS } from './allocation/stored-metrics.ts'
+export { bestScores, bestText, metricsView, SCORERS } from './allocation/stored-metrics.ts'
 export type { StoredMetrics, StoredScore } from './allocation/stored-metrics.ts'
 export { storeTaskStates, taskStatesView } from './allocation/stored-task-states.ts'
 export type { StoredTaskStates } from './allocation/stored-task-states.ts'
@@ -62,6 +62,11 @@ export { isRolledOut, progressDue } from './deployment/deadline.ts'
 export type { ProgressDue } from './deployment/deadline.ts'
 export { pauseDeployment, resumeDeployment } from './deployment/pause.ts'
 export {
+  completeInRegion,
+  newRegionDeployment,
+  unblockDeployment,
+} from './deployment/region-deployment.ts'
+export {
   groupsOnTrial,
   healthyCanaries,
   promoteGroups,
@@ -77,6 +82,12 @@ export { isParameterized, isParent, jobSpecChanged, jobUpdateRefusal } from './j
 export { isLargeJob, jobSizeProblem } from './job/job-size.ts'
 export { jobStatus } from './job/job-status.ts'
 export type { JobFacts } from './job/job-status.ts'
+export {
+  isCoordinated,
+  jobInRegion,
+  multiregionProblem,
+  waitsForRegions,
+} from './job/region-job.ts'
 export { jobStub } from './job/job-stub.ts'
 export type { JobSubmissionRow } from './job/job-submission-row.ts'
 export {

@@ -33,6 +33,7 @@ export const REFUSAL_CODES = [
   'permission-denied',
   'policy-denied',
   'region-unknown',
+  'region-unreached',
   'scaling-policy-not-found',
   'service-not-found',
   'too-many-job-files',

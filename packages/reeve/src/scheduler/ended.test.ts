@@ -15,7 +15,7 @@ import {
   seeded,
 } from '../../test/build/index.ts'
 import { isoFromMs, nsFromMs, ZERO_TIME } from '../kit/duration.ts'
-import type { AllocationRow } from '../model/index.ts'
+import { bestScores, type AllocationRow } from '../model/index.ts'
 import { schedule } from './schedule.ts'
 
 function names(rows: readonly AllocationRow[]): readonly string[] {
@@ -220,7 +220,7 @@ test('schedule: the node on which it failed is better than none', () => {
   const job = aJob()
   const { placements } = planFor({ nodes: 1, job, allocations: [failed(job, NOW_MS - 30_000)] })
   assert.equal(placements[0]?.NodeID, anId('node', 1))
-  assert.equal(placements[0]?.Metrics.Best?.[0]?.[2]?.['node-reschedule-penalty'], -1)
+  assert.equal(bestScores(placements[0]?.Metrics ?? {})[0]?.[2]?.['node-reschedule-penalty'], -1)
 })
 
 test('schedule: one that cannot be placed again stays to be tried, and says so', () => {

@@ -14,7 +14,7 @@ import {
   planFor,
   seeded,
 } from '../../test/build/index.ts'
-import { metricsView } from '../model/index.ts'
+import { bestScores, metricsView } from '../model/index.ts'
 import { schedule } from './schedule.ts'
 
 function nodeOf(number: number, fields: Partial<Node> = {}): Node {
@@ -250,7 +250,7 @@ test('placement: a sticky disk draws its replacement back to the node', () => {
 
 test('placement: the five best nodes are remembered, best first', () => {
   const { placements } = planFor({ job: aJob(), nodes: nodes(9) })
-  const best = placements[0]?.Metrics.Best ?? []
+  const best = bestScores(placements[0]?.Metrics ?? {})
   assert.deepEqual(
     best.map(([id]) => id),
     [1, 2, 3, 4, 5].map((n) => anId('node', n)),

@@ -76,7 +76,7 @@ test('schedule: a placement is a complete row', () => {
         NodesInPool: 1,
         NodePool: 'default',
         NodesAvailable: { dc1: 1 },
-        Best: [[anId('node', 1), 0.076003]],
+        Best: `${anId('node', 1)} 0.076003`,
       },
       CreateIndex: 0,
       ModifyIndex: 0,

@@ -7,6 +7,24 @@ import type { PolicyGuard } from './guarding/policy-guard.ts'
 import type { JobFileReader } from './job-files/job-file-reader.ts'
 import type { Sealer } from './sealer.ts'
 
+/** Other regions, as use cases ask them for one region's part of something. */
+export interface OtherRegions {
+  /** A region that is not this one, and that can be asked. */
+  isOther(region: string): boolean
+  /** Throws a Fault when the region does not answer. */
+  ask(region: string, call: RegionCall): Promise<{ readonly status: number; readonly text: string }>
+}
+
+export interface RegionCall {
+  readonly method: string
+  /** Path and query. */
+  readonly url: string
+  /** The secret of the caller; empty when it has shown none. */
+  readonly token: string
+  /** Sent as JSON. */
+  readonly body?: unknown
+}
+
 /** What every use case may use. Made once by the composition root. */
 export interface WorkloadContext {
   readonly store: Store
@@ -22,6 +40,8 @@ export interface WorkloadContext {
   /** The one thread that asks policies; governance asks about plans on it. */
   readonly policyAsker: PolicyAsker
   readonly region: string
+  /** Undefined where no other region is known. */
+  readonly regions?: OtherRegions
   /** How far wall clocks are ahead of UTC; periodic jobs follow them. */
   readonly offsetAt: OffsetAt
   readonly aclEnabled: boolean

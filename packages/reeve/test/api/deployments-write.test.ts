@@ -346,7 +346,7 @@ for (const status of DEPLOYMENT_STATUSES.filter(
     const { EvalID } = await server.ok('unblockDeployment', call(ID))
     const after = await server.ok('readDeployment', { params: { deployment_id: ID } })
     const isFreed = status === 'blocked'
-    assert.deepEqual([after.Status, EvalID !== ''], [isFreed ? 'running' : status, isFreed])
+    assert.deepEqual([after.Status, EvalID !== ''], [isFreed ? 'unblocking' : status, isFreed])
   })
 
 // A report for another deployment

@@ -14,7 +14,12 @@ import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { StateView } from '../../src/control/index.ts'
 import { parkedQueries } from '../../src/http/blocking.ts'
-import { createApp, type AgentInfo } from '../../src/http/index.ts'
+import {
+  createApp,
+  type AgentInfo,
+  type PortSecurity,
+  type RegionGate,
+} from '../../src/http/index.ts'
 import type { IdSource } from '../../src/kit/clock.ts'
 import { PolicyThread } from '../../src/judging/index.ts'
 import { createPolicySource } from '../../src/main/policy-source.ts'
@@ -30,13 +35,14 @@ import {
   JobFileReader,
   NodeSessions,
   PolicyGuard,
+  type OtherRegions,
   type WorkloadContext,
 } from '../../src/workload/index.ts'
 import { SimulatedClock } from '../build/simulated-clock.ts'
 
 export interface CallOptions {
   readonly params?: Readonly<Record<string, string>>
-  readonly query?: Readonly<Record<string, string | number | boolean>>
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[]>>
   /** Sent as JSON; a string and bytes are sent as they are. */
   readonly body?: unknown
   /** The secret in the token header. */
@@ -87,6 +93,15 @@ interface TestServerOptions {
   readonly policyAsker?: PolicyAsker
   /** What the agent says about itself, where it is not `AGENT`. */
   readonly agent?: Partial<AgentInfo>
+  /** Servers that meet each other must not make the same ids. */
+  readonly idSeed?: number
+  /** Other regions; none unless given. */
+  readonly regions?: RegionGate
+  readonly otherRegions?: OtherRegions
+  /** HTTPS, and certificates of nodes; HTTP unless given. */
+  readonly security?: PortSecurity
+  /** Told of every node that speaks. */
+  readonly seen?: (nodeId: string) => void
 }
 
 /** The real HTTP application over the memory engine, with a clock that moves only when told. */
@@ -125,12 +140,13 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     view: new StateView(store),
     clock,
     random,
-    ids: seededIds(engine.opened.lastIndex + 1),
+    ids: seededIds((options.idSeed ?? 0) + engine.opened.lastIndex + 1),
     sealer,
     policyAsker,
     guard: new PolicyGuard({ source: createPolicySource({ store, sealer }), asker: policyAsker }),
     jobFiles: new JobFileReader({ clock }),
     region: options.region ?? 'global',
+    ...(options.otherRegions !== undefined && { regions: options.otherRegions }),
     offsetAt: createZoneOffsets(),
     aclEnabled: options.aclEnabled ?? true,
     joinToken: 'join',
@@ -151,7 +167,9 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     requestsPerSecond: options.requestsPerSecond ?? 0,
     externalUrl: options.externalUrl ?? '',
     heartbeatMs: () => 10_000,
-    seen: () => undefined,
+    seen: (nodeId) => options.seen?.(nodeId),
+    ...(options.security !== undefined && { security: options.security }),
+    ...(options.regions !== undefined && { regions: options.regions }),
   })
   const server: TestServer = {
     clock,
@@ -246,7 +264,12 @@ function urlOf(route: Route, { params = {}, query = {} }: CallOptions): string {
     encodeURIComponent(params[name] ?? ''),
   )
   const search = new URLSearchParams(
-    Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+    Object.entries(query).flatMap(([name, value]) =>
+      (typeof value === 'object' ? value : [value]).map((one): [string, string] => [
+        name,
+        String(one),
+      ]),
+    ),
   ).toString()
   return search === '' ? path : `${path}?${search}`
 }

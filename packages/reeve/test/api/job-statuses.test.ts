@@ -121,7 +121,70 @@ test('statuses: a parent shows the states of its children, which are hidden them
   )
 })
 
+test('statuses: with counts there are numbers in the place of lists', async () => {
+  const { run, report, list, allocationsOf, server, settle } = await aScheduled()
+  await run({ TaskGroups: [aGroup({ Count: 3 }), aGroup({ Name: 'db', Count: 1 })] })
+  for (const row of allocationsOf('web').slice(0, 2)) await report(row, 'running')
+  const [row] = await list({ counts: true })
+  const none = { Queued: 0, Complete: 0, Failed: 0, Lost: 0, Unknown: 0 }
+  assert.deepEqual([row?.Allocs, row?.AllocCounts], [[], { ...none, Running: 2, Starting: 2 }])
+  assert.deepEqual([row?.ChildStatuses, row?.ChildCounts], [null, null])
+  await run({ ...PARAMETERIZED, ID: 'parent' })
+  await server.ok('dispatchJob', { ...ofJob('parent'), body: {} })
+  await settle()
+  const [parent] = await list({ counts: true })
+  assert.deepEqual(parent?.ChildStatuses, [])
+  assert.deepEqual(parent?.ChildCounts, { Pending: 0, Running: 1, Dead: 0 })
+})
+
+test('statuses: with counts the fields are otherwise the same', async () => {
+  const { run, list } = await aScheduled()
+  await run()
+  const {
+    AllocCounts: _counts,
+    ChildCounts: _children,
+    ...row
+  } = (await list({ counts: true }))[0] ?? assert.fail()
+  assert.deepEqual({ ...(await list())[0], Allocs: [] }, row)
+})
+
 // Order and pages
+
+test('statuses: jobs that change again and again stay in one order', async () => {
+  const { server, ids } = await withJobs('a', 'b', 'c')
+  const touch = (...jobs: readonly string[]) =>
+    server.context.store.commit({
+      cause: undefined,
+      changes: () => jobs.map((ID) => put('jobs', aJob({ ID }))),
+    })
+  await ids()
+  for (let round = 0; round < 2_000; round++) touch(round % 2 === 0 ? 'b' : 'c')
+  assert.deepEqual(await ids(), ['c', 'b', 'a'])
+  touch('c', 'a')
+  assert.deepEqual(await ids(), ['a', 'c', 'b'])
+  await server.ok('stopJob', ofJob('a', { purge: true }))
+  assert.deepEqual(await ids(), ['c', 'b'])
+  assert.deepEqual(await ids({ reverse: true }), ['b', 'c'])
+})
+
+const FILTERED: readonly { filter: string; found: readonly string[] }[] = [
+  { filter: 'ID contains web', found: ['web-2', 'web-1'] },
+  { filter: 'ID contains web and Priority == 70', found: ['web-2'] },
+  { filter: 'ID contains zzz and Meta.team == core', found: [] },
+  { filter: 'Type == batch and Meta.team == core', found: ['web-2'] },
+  { filter: 'Meta.team == core or ID == api', found: ['web-2', 'api'] },
+  { filter: 'not ID contains web', found: ['api'] },
+  {
+    filter: 'Namespace == default and Stop == false and ID matches "^w"',
+    found: ['web-2', 'web-1'],
+  },
+]
+for (const { filter, found } of FILTERED)
+  test(`statuses: the filter ${filter} finds what it says`, async () => {
+    const { run, ids } = await withJobs('web-1', 'api')
+    await run({ ID: 'web-2', Type: 'batch', Priority: 70, Meta: { team: 'core' } })
+    assert.deepEqual(await ids({ filter }), found)
+  })
 
 test('statuses: the newest change comes first', async () => {
   const { run, ids } = await withJobs('a', 'b', 'c')

@@ -19,8 +19,23 @@ server {
   max_heartbeats_per_second = 50
   heartbeat_grace           = "2s"
   failover_heartbeat_ttl    = "5m"
+  authoritative_region      = "us"
+  region "us" { addresses = ["https://us.example.com", "10.1.0.1"] }
 }
-acl { enabled = true }
+acl {
+  enabled           = true
+  replication_token = "a token of every region"
+}
+
+tls {
+  http                   = true
+  rpc                    = true
+  ca_file                = "/etc/reeve/ca.pem"
+  cert_file              = "/etc/reeve/agent.pem"
+  key_file               = "/etc/reeve/agent.key"
+  verify_server_hostname = false
+  verify_https_client    = true
+}
 
 client {
   enabled    = true
@@ -120,8 +135,19 @@ export const FULL_CONFIG_JSON = {
     max_heartbeats_per_second: 50,
     heartbeat_grace: '2s',
     failover_heartbeat_ttl: '5m',
+    authoritative_region: 'us',
+    region: { us: { addresses: ['https://us.example.com', '10.1.0.1'] } },
   },
-  acl: { enabled: true },
+  acl: { enabled: true, replication_token: 'a token of every region' },
+  tls: {
+    http: true,
+    rpc: true,
+    ca_file: '/etc/reeve/ca.pem',
+    cert_file: '/etc/reeve/agent.pem',
+    key_file: '/etc/reeve/agent.key',
+    verify_server_hostname: false,
+    verify_https_client: true,
+  },
   client: {
     enabled: true,
     servers: ['10.0.0.1', '[::1]:99'],

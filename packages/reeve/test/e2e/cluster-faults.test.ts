@@ -1,147 +1,137 @@
+/**
+ * Real servers, a real database and a real node under faults. A part of every run of the tests;
+ * for longer: `npm run faults -- --minutes 5 [--seed 7]`.
+ */
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test, type TestContext } from 'node:test'
-import { HEADERS } from '@reeve/contract'
-import { atEnd } from '../build/at-end.ts'
-import { startPostgres, whyNoPostgres, type TestPostgres } from '../build/postgres.ts'
-import { temporaryDirectory } from '../build/temporary-directory.ts'
+import { parseArgs } from 'node:util'
+import { seededRandom } from '../build/ids.ts'
+import { whyNoPostgres } from '../build/postgres.ts'
 import { until } from '../build/until.ts'
-import { startServer, type ServerPlace, type ServerProcess } from './cluster-process.ts'
+import { checkHistory, checkIndexOrder } from '../linearizability/check-history.ts'
+import { FaultClients } from './cluster-faults-clients.ts'
+import { FaultStream } from './cluster-faults-stream.ts'
+import { FaultWorld } from './cluster-faults-world.ts'
+import type { ServerProcess } from './cluster-process.ts'
 
-const missing = whyNoPostgres()
-const NAMES = ['a', 'b', 'c'] as const
-const ANSWER_MS_MAX = 8_000
+const SHORT_MS = 12_000
+const SEEN_MS_MAX = 120_000
+const { values: flags } = parseArgs({
+  options: { minutes: { type: 'string' }, seed: { type: 'string', default: '1' } },
+  strict: false,
+})
+const forMs = typeof flags['minutes'] === 'string' ? Number(flags['minutes']) * 60_000 : SHORT_MS
+const seed = Number(flags['seed'])
 
 test(
-  'cluster: three servers under kills and pauses lose no acknowledged write',
-  { skip: missing },
+  'cluster: three servers and their database are killed and paused under load, and every promise holds',
+  { skip: whyNoPostgres() },
   async (t) => {
-    const world = await World.start(t)
-    const clients = NAMES.map((_, n) => world.write(n))
-    // Each fault lasts until somebody has been answered again.
-    await world.fault(() => world.kill(0))
-    await world.fault(() => world.pause(1))
-    await world.fault(() => world.kill(2))
-    await world.fault(() => world.restartDatabase())
-    await world.fault(() => world.pause(0))
-    await world.fault(() => world.kill(1))
-    world.isOver = true
-    await Promise.all(clients)
-    t.diagnostic(`${world.acknowledged.length} writes were acknowledged`)
-    assert.ok(world.acknowledged.length > 6)
-    assert.deepEqual(world.setbacks, [], 'no client ever saw an index go back')
-    for (const server of world.servers) {
-      const names = await until(
-        'the state',
-        () => world.namesAt(server).catch(() => undefined),
-        60_000,
-      )
-      const lost = world.acknowledged.filter((name) => !names.has(name))
-      assert.deepEqual(lost, [], `at ${server.address}`)
-    }
+    const world = await FaultWorld.start({ t, random: seededRandom(seed) })
+    const clients = new FaultClients(world, seededRandom(seed + 1))
+    const stream = new FaultStream(world)
+    stream.start()
+    clients.start()
+    await world.live(forMs)
+    await clients.stop()
+    tell(t, { world, clients, stream })
+    assert.deepEqual(clients.setbacks, [], 'no client ever saw an index go back')
+    for (const server of world.servers) await checkState(server, clients)
+    checkHistories(clients)
+    await checkStream(stream, clients)
+    await checkTasks(world, clients)
+    await checkRoom(world)
+    await stream.stop()
   },
 )
 
-/** Three real servers, a real database, and clients that write all the time. */
-class World {
-  readonly servers: ServerProcess[] = []
-  readonly acknowledged: string[] = []
-  readonly setbacks: string[] = []
-  isOver = false
-  readonly #t: TestContext
-  readonly #postgres: TestPostgres
-  readonly #places: readonly ServerPlace[]
+interface Parts {
+  readonly world: FaultWorld
+  readonly clients: FaultClients
+  readonly stream: FaultStream
+}
 
-  static async start(t: TestContext): Promise<World> {
-    const postgres = await startPostgres()
-    atEnd(t, () => postgres.stop())
-    const directory = await temporaryDirectory(t)
-    const url = await postgres.newDatabase()
-    const world = new World(
-      t,
-      postgres,
-      NAMES.map((name) => ({ url, directory, name })),
+function tell(t: TestContext, { world, clients, stream }: Parts): void {
+  const operations = [...clients.recorder.histories.values()].flat()
+  const unknown = operations.filter(({ told }) => told.kind === 'unknown').length
+  t.diagnostic(`faults: ${world.said.join(', ')}`)
+  t.diagnostic(
+    `${clients.names.length} names, ${clients.once.length} tasks, ${operations.length} operations on registers (${unknown} without an answer), ${stream.indexes.length} events over ${stream.connections} connections`,
+  )
+  assert.ok(clients.names.length > 6 && clients.once.length > 0 && operations.length > 6)
+}
+
+/** Every acknowledged write is there, at the leader and at whoever follows it. */
+async function checkState({ address }: ServerProcess, clients: FaultClients): Promise<void> {
+  for (const query of ['', '?stale']) {
+    const lost = await until(
+      `the state at ${address}`,
+      async () => {
+        const answer = await fetch(`${address}/v1/namespaces${query}`).catch(() => undefined)
+        if (answer?.status !== 200) return undefined
+        // Spec W: List namespaces.
+        const rows = (await answer.json()) as { Name: string }[]
+        const found = new Set(rows.map(({ Name }) => Name))
+        const missing = clients.names.filter((name) => !found.has(name))
+        // A follower may need a moment more.
+        return query !== '' && missing.length > 0 ? undefined : missing
+      },
+      SEEN_MS_MAX,
     )
-    for (const place of world.#places) world.servers.push(await startServer(t, place))
-    return world
-  }
-
-  private constructor(t: TestContext, postgres: TestPostgres, places: readonly ServerPlace[]) {
-    this.#t = t
-    this.#postgres = postgres
-    this.#places = places
-  }
-
-  /** Writes one name after the other, by one server after the other, until it is over. */
-  async write(client: number): Promise<void> {
-    let lastIndex = 0
-    for (let n = 0; !this.isOver; n++) {
-      const name = `c${client}-${n}`
-      const server = this.servers[(client + n) % this.servers.length]
-      const index = server === undefined ? undefined : await put(server, name)
-      if (index === undefined) continue
-      if (index < lastIndex) this.setbacks.push(`${name}: ${index} after ${lastIndex}`)
-      lastIndex = index
-      this.acknowledged.push(name)
-    }
-  }
-
-  /** Something goes wrong; then at least some more is written. */
-  async fault(strike: () => Promise<void>): Promise<void> {
-    await this.#progress()
-    await strike()
-    await this.#progress()
-  }
-
-  async #progress(): Promise<void> {
-    const before = this.acknowledged.length
-    await until(
-      'writes to go on',
-      () => (this.acknowledged.length > before + 5 ? true : undefined),
-      90_000,
-    )
-  }
-
-  /** Ends it at once, and starts it again at the same address. */
-  async kill(n: number): Promise<void> {
-    const [server, place] = [this.servers[n], this.#places[n]]
-    assert.ok(server !== undefined && place !== undefined)
-    await server.kill('SIGKILL')
-    await this.#progress()
-    const port = Number(new URL(server.address).port)
-    this.servers[n] = await startServer(this.#t, { ...place, port })
-  }
-
-  /** It sleeps until another has written, so past its lease if it led. */
-  async pause(n: number): Promise<void> {
-    const server = this.servers[n]
-    server?.child.kill('SIGSTOP')
-    await this.#progress()
-    server?.child.kill('SIGCONT')
-  }
-
-  async restartDatabase(): Promise<void> {
-    await this.#postgres.kill()
-    await this.#postgres.start()
-  }
-
-  async namesAt(server: ServerProcess): Promise<ReadonlySet<string>> {
-    const { data } = await server.client.v1.listNamespaces({})
-    return new Set(data.map(({ Name }) => Name))
+    assert.deepEqual(lost, [], `at ${address}${query}`)
   }
 }
 
-/** The index of the write; undefined when it was not acknowledged. */
-async function put({ address }: ServerProcess, name: string): Promise<number | undefined> {
-  try {
-    const answer = await fetch(`${address}/v1/namespace`, {
-      method: 'PUT',
-      body: JSON.stringify({ Name: name }),
-      signal: AbortSignal.timeout(ANSWER_MS_MAX),
-    })
-    await answer.arrayBuffer()
-    return answer.status === 200 ? Number(answer.headers.get(HEADERS.index)) : undefined
-  } catch {
-    // Closed, refused or too late: what became of it is open.
-    return undefined
+function checkHistories({ recorder }: FaultClients): void {
+  const { histories } = recorder
+  for (const [register, history] of histories)
+    assert.deepEqual(checkHistory(history), { kind: 'linearizable' }, register)
+  assert.equal(checkIndexOrder(histories), undefined)
+}
+
+/** Nothing came twice, and every acknowledged write of a job came. */
+async function checkStream(stream: FaultStream, { jobIndexes }: FaultClients): Promise<void> {
+  const last = Math.max(...jobIndexes)
+  await until('the stream', () => (stream.last >= last ? true : undefined), SEEN_MS_MAX)
+  assert.deepEqual(stream.wrong, [])
+  const seen = new Set(stream.indexes)
+  assert.deepEqual(
+    jobIndexes.filter((index) => !seen.has(index)),
+    [],
+    'every acknowledged write is in the stream',
+  )
+}
+
+/** Every job that was acknowledged has run once, and none twice: the tasks themselves say so. */
+async function checkTasks(world: FaultWorld, { once }: FaultClients): Promise<void> {
+  const readMarks = async (): Promise<string[]> =>
+    (await readFile(world.marks, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '')
+  const isRun = async (): Promise<true | undefined> => {
+    const run = new Set((await readMarks()).map((line) => line.split(' ')[0]))
+    return once.every((id) => run.has(id)) ? true : undefined
   }
+  await until('every task to run', isRun, SEEN_MS_MAX)
+  const jobs = (await readMarks()).map((line) => line.split(' ')[0])
+  assert.equal(new Set(jobs).size, jobs.length, 'no task ran twice')
+}
+
+async function checkRoom({ servers }: FaultWorld): Promise<void> {
+  const [server] = servers
+  if (server === undefined) return
+  const { data: nodes } = await server.client.v1.listNodes({})
+  assert.equal(nodes.length, 1)
+  const params = { node_id: nodes[0]?.ID ?? '' }
+  const { data: node } = await server.client.v1.readNode({ params })
+  const { data: rows } = await server.client.v1.listNodeAllocations({ params })
+  let [cpu, memory] = [0, 0]
+  for (const { ClientStatus, AllocatedResources } of rows) {
+    if (ClientStatus !== 'pending' && ClientStatus !== 'running') continue
+    for (const task of Object.values(AllocatedResources?.Tasks ?? {})) {
+      cpu += task.Cpu.CpuShares
+      memory += task.Memory.MemoryMB
+    }
+  }
+  assert.ok(cpu <= (node.NodeResources?.Cpu.CpuShares ?? 0), `${cpu} MHz`)
+  assert.ok(memory <= (node.NodeResources?.Memory.MemoryMB ?? 0), `${memory} MB`)
 }

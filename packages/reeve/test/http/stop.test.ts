@@ -13,7 +13,7 @@ async function aListeningShell() {
     corsOrigins: [],
     responseHeaders: {},
     isDraining: () => lifecycle.isDraining,
-    observe: () => undefined,
+    observerOf: () => () => undefined,
   })
   lifecycle.follow(app.server)
   const slow = { asked: Promise.withResolvers<void>(), answer: Promise.withResolvers<string>() }

@@ -174,6 +174,8 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: ['it asks for a certificate', 'Show one.'],
   CERT_HAS_EXPIRED: ['its certificate has expired', 'Renew it, and check the clock.'],
   ERR_TLS_CERT_ALTNAME_INVALID: ['its certificate is for another host', 'Use that name.'],
 }

@@ -1,4 +1,4 @@
-import { TASK_ENVIRONMENT_PREFIX } from '@reeve/contract'
+import { GLOBAL_REGION, TASK_ENVIRONMENT_PREFIX } from '@reeve/contract'
 import { Fault } from '../../kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { TaskIsolation } from '../driver.ts'
@@ -104,7 +104,8 @@ function addIdentity(vars: Vars, input: EnvironmentInput): void {
   vars.set(named('JOB_NAME'), job.Name)
   if (job.ParentID !== '') vars.set(named('JOB_PARENT_ID'), job.ParentID)
   vars.set(named('NAMESPACE'), allocation.Namespace)
-  vars.set(named('REGION'), job.Region)
+  // A job of several regions is in `global`; its task is in one of them.
+  vars.set(named('REGION'), job.Region === GLOBAL_REGION ? node.Region : job.Region)
   vars.set(named('DC'), node.Datacenter)
   vars.set(named('NODE_ID'), node.ID)
   vars.set(named('NODE_NAME'), node.Name)

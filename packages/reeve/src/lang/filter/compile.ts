@@ -38,8 +38,11 @@ export function compileFilter(
   options: FilterOptions = {},
 ): Result<Filter, FilterError> {
   const parsed = parseFilter(text)
-  if (!parsed.ok) return parsed
-  const expression = parsed.value
+  return parsed.ok ? ok(filterOf(parsed.value, options)) : parsed
+}
+
+/** The same from a tree. */
+export function filterOf(expression: Expression, options: FilterOptions): Filter {
   const judge = compile(expression, {
     row: options.kinds ?? UNTYPED,
     bindings: new Map(),
@@ -51,7 +54,7 @@ export function compileFilter(
     const verdict = judge({ row, bound: [], steps: MAX_STEPS_PER_ROW })
     return typeof verdict === 'boolean' ? (verdict ? PASSES : FAILS) : err(verdict)
   }
-  return ok({ expression, options, matches })
+  return { expression, options, matches }
 }
 
 const PASSES: Ok<boolean> = ok(true)

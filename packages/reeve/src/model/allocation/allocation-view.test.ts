@@ -18,7 +18,7 @@ import { ZERO_TIME } from '../../kit/duration.ts'
 import { nodeStub } from '../node/node-stub.ts'
 import { allocationIndex, allocationName } from './allocation-row.ts'
 import { allocationRecord, allocationStub, allocationView } from './allocation-view.ts'
-import { metricsView } from './stored-metrics.ts'
+import { bestScores, bestText, metricsView } from './stored-metrics.ts'
 import { storeTaskStates, taskStatesView } from './stored-task-states.ts'
 import { isClientTerminal, isServerTerminal, isTerminal } from './terminal.ts'
 
@@ -63,11 +63,19 @@ const STATE: TaskState = {
 test('allocation view: the smallest row has every field of the contract', () => {
   const row = anAllocation()
   const job = aJob()
-  assert.deepEqual([...Value.Errors(Allocation, allocationView(row, job))], [])
+  assert.deepEqual(
+    [
+      ...Value.Errors(
+        Allocation,
+        allocationView(row, () => job),
+      ),
+    ],
+    [],
+  )
   assert.deepEqual([...Value.Errors(AllocationRecord, allocationRecord(row))], [])
   assert.deepEqual([...Value.Errors(AllocationStub, allocationStub(row))], [])
-  assert.equal(allocationView(row, job).Job, job)
-  assert.equal(allocationView(row, undefined).Job, null)
+  assert.equal(allocationView(row, () => job).Job, job)
+  assert.equal(allocationView(row, () => undefined).Job, null)
 })
 
 test('allocation view: what was left out of the row is worked out', () => {
@@ -162,6 +170,37 @@ test('metrics: a score made of parts shows them', () => {
   assert.equal(shown.ScoreMetaData?.[0]?.Scores['binpack'], 0.5)
   assert.equal(metricsView({}).ScoreMetaData, null)
 })
+
+const storedScores = [
+  { name: 'none', best: [] },
+  {
+    name: 'by their fit alone',
+    best: [
+      ['n1', 0.5],
+      ['n2', 0.25],
+    ],
+  },
+  {
+    name: 'negative, tiny and whole ones',
+    best: [
+      ['n1', -0.3],
+      ['n2', 1e-7],
+      ['n3', 1],
+    ],
+  },
+  {
+    name: 'with their parts',
+    best: [
+      ['n1', 0.1, { binpack: 0.5, 'node-affinity': -1 }],
+      ['n2', 0],
+    ],
+  },
+  { name: 'of a node that the text cannot name', best: [['a node, or two', 0.5]] },
+] as const
+for (const { name, best } of storedScores)
+  test(`metrics: scores are read as they were written: ${name}`, () => {
+    assert.deepEqual(bestScores({ Best: bestText(best) }), best)
+  })
 
 const terminal = [
   { desired: 'run', client: 'running', byServer: false, byClient: false },

@@ -28,9 +28,17 @@ export interface AllocationWithJob extends AllocationRecord {
   readonly Job: Job | null
 }
 
-/** Spec W: Read allocation: the record and the version of the job that it runs. */
-export function allocationView(row: AllocationRow, job: Job | undefined): AllocationWithJob {
-  return { ...allocationRecord(row), Job: job ?? null }
+/**
+ * Spec W: Read allocation: the record and the version of the job that it runs. The job is found
+ * when it is looked at: most filters ask for other fields, and of every allocation there is.
+ */
+export function allocationView(row: AllocationRow, findJob: () => Job | undefined) {
+  return {
+    ...allocationRecord(row),
+    get Job(): Job | null {
+      return findJob() ?? null
+    },
+  } satisfies AllocationWithJob
 }
 
 /** Every field but the job: what events get. */

@@ -13,7 +13,37 @@ export type StoredScore = readonly [
  * carries one, and spelled out it would be most of the row.
  */
 export interface StoredMetrics extends Partial<Omit<PlacementMetrics, 'Scores' | 'ScoreMetaData'>> {
-  readonly Best?: readonly StoredScore[]
+  /** As `bestText` writes them; a list in rows of earlier versions. `bestScores` reads both. */
+  readonly Best?: string | readonly StoredScore[]
+}
+
+/**
+ * The best nodes as one text: `<node> <score>[ <scorer> <part>]…`, with commas in between. As a list
+ * they would be sixteen objects that are kept, copied and collected with each of a million rows.
+ */
+export function bestText(best: readonly StoredScore[]): string | readonly StoredScore[] {
+  let text = ''
+  for (const [nodeId, score, parts] of best) {
+    if (nodeId.includes(' ') || nodeId.includes(',')) return best
+    text += `${text === '' ? '' : ','}${nodeId} ${score}`
+    if (parts === undefined) continue
+    for (const [scorer, part] of Object.entries(parts)) text += ` ${scorer} ${part}`
+  }
+  return text
+}
+
+/** The best nodes, best first. */
+export function bestScores({ Best: best = [] }: StoredMetrics): readonly StoredScore[] {
+  if (typeof best !== 'string') return best
+  return best === '' ? [] : best.split(',').map(scoreFromText)
+}
+
+function scoreFromText(text: string): StoredScore {
+  const [nodeId = '', score = '', ...rest] = text.split(' ')
+  if (rest.length === 0) return [nodeId, Number(score)]
+  const parts: Record<string, number> = {}
+  for (let at = 0; at < rest.length; at += 2) parts[rest[at] ?? ''] = Number(rest[at + 1])
+  return [nodeId, Number(score), parts]
 }
 
 /** The scorers by the names they have on the wire (scheduling reference §9.3). */
@@ -56,8 +86,9 @@ const NO_METRICS: PlacementMetrics = {
 }
 
 /** Spec W: Allocation, `Metrics`; the scores in both forms (choices.md). */
-export function metricsView({ Best: best, ...stored }: StoredMetrics): PlacementMetrics {
-  const scores = (best ?? []).map(scoreView)
+export function metricsView(metrics: StoredMetrics): PlacementMetrics {
+  const { Best: _best, ...stored } = metrics
+  const scores = bestScores(metrics).map(scoreView)
   return {
     ...NO_METRICS,
     ...stored,

@@ -46,13 +46,24 @@ const NO_STATE: TaskState = {
   Paused: '',
 }
 
-/** The compact form of what a node reported; null when it reported nothing. */
+/**
+ * The compact form of what a node reported; null when it reported nothing. The very same value when
+ * nothing has to go: agents leave out what is zero, and every report of every node passes here.
+ */
 export function storeTaskStates(states: StoredTaskStates | null): StoredTaskStates | null {
-  if (states === null) return null
+  if (states === null || Object.values(states).every(isCompact)) return states
   return mapValues(states, ({ Events: events, ...state }) => ({
     ...withoutZeros(state, NO_STATE),
     ...(events === undefined ? {} : { Events: events.map((one) => withoutZeros(one, NO_EVENT)) }),
   }))
+}
+
+function isCompact(state: StoredTaskState): boolean {
+  for (const name of Object.keys(state))
+    if (name !== 'Events' && isZero(state, name, NO_STATE)) return false
+  for (const event of state.Events ?? [])
+    for (const name of Object.keys(event)) if (isZero(event, name, NO_EVENT)) return false
+  return true
 }
 
 /** Spec W: TaskState and Task event: every field, zero values included. */
@@ -74,12 +85,14 @@ function mapValues<I, O>(
   return Object.fromEntries(Object.entries(map).map(([name, value]) => [name, convert(value)]))
 }
 
-/** The value itself when nothing has to go: every report of every node passes here. */
 function withoutZeros<T extends object>(value: T, zeros: object): Partial<T> {
-  const isZero = ([name, field]: [string, unknown]): boolean =>
-    isEqual(field, Reflect.get(zeros, name))
-  const fields = Object.entries(value)
-  if (!fields.some(isZero)) return value
+  const fields = Object.entries(value).filter(([name]) => !isZero(value, name, zeros))
   // Fields of `value` with their values, some left out.
-  return Object.fromEntries(fields.filter((field) => !isZero(field))) as Partial<T>
+  return Object.fromEntries(fields) as Partial<T>
+}
+
+function isZero(value: object, name: string, zeros: object): boolean {
+  const field: unknown = Reflect.get(value, name)
+  const zero: unknown = Reflect.get(zeros, name)
+  return field === zero || (typeof field === 'object' && isEqual(field, zero))
 }

@@ -13,6 +13,11 @@ export const DEPLOYMENT_TEXTS = {
   unhealthy: 'Failed due to unhealthy allocations',
   tooSlow: 'Failed due to progress deadline',
   failedByUser: 'Deployment marked as failed',
+  // Of jobs in several regions; the reference has no texts for them.
+  pending: 'Deployment waits until other regions are done',
+  blocked: 'Deployment is complete and waits for other regions',
+  unblocking: 'Deployment ends without waiting for other regions',
+  failedElsewhere: 'Failed because it failed in another region',
 } as const
 
 /** What follows the text of a failure when a group asked to be reverted. */

@@ -14,6 +14,7 @@ import {
   seeded,
 } from '../../../test/build/index.ts'
 import {
+  bestScores,
   addToUsage,
   chargeOf,
   isClientTerminal,
@@ -370,7 +371,7 @@ test('property: the choice is that of a look at every node, allocation by alloca
         assert.equal(placed.ok ? placed.row.NodeID : undefined, choices[0]?.id)
         if (!placed.ok) return
         assert.deepEqual(
-          placed.row.Metrics.Best?.map(([id, score]) => ({ id, score })),
+          bestScores(placed.row.Metrics).map(([id, score]) => ({ id, score })),
           choices.slice(0, 5).map(({ id, score }) => ({ id, score: rounded(score) })),
         )
         rows = [...rows, placed.row]

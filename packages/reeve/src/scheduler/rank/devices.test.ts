@@ -10,6 +10,7 @@ import {
   aTask,
   planFor,
 } from '../../../test/build/index.ts'
+import { bestScores } from '../../model/index.ts'
 
 function gpu(name: string, ids: readonly string[], memoryGiB: number): NodeDevice {
   return {
@@ -145,5 +146,5 @@ test('devices: how far a node meets the affinities is part of its score', () => 
   })
   const { placements } = planFor({ job, nodes: [nodeWith(1, small), nodeWith(2, large)] })
   assert.equal(placements[0]?.NodeID, anId('node', 2))
-  assert.equal(placements[0]?.Metrics.Best?.[0]?.[2]?.['devices'], 1)
+  assert.equal(bestScores(placements[0]?.Metrics ?? {})[0]?.[2]?.['devices'], 1)
 })

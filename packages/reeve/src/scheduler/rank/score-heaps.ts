@@ -114,7 +114,8 @@ export class ScoreHeaps {
   }
 
   #isAbove(a: number, b: number): boolean {
-    const [sumA, sumB] = [this.#sums[a] ?? 0, this.#sums[b] ?? 0]
+    const sumA = this.#sums[a] ?? 0
+    const sumB = this.#sums[b] ?? 0
     return sumA > sumB || (sumA === sumB && a < b)
   }
 }

@@ -10,7 +10,7 @@ import {
   aTask,
   planFor,
 } from '../../../test/build/index.ts'
-import { metricsView } from '../../model/index.ts'
+import { bestScores, metricsView } from '../../model/index.ts'
 
 function nodeOf(number: number, fields: Partial<Node> = {}): Node {
   return aNode({ ID: anId('node', number), ComputedClass: `v1:${number}`, ...fields })
@@ -109,7 +109,7 @@ test('metrics: a spread is part of the score where it applies', () => {
     placements.map((row) => row.NodeID),
     [anId('node', 2), anId('node', 2)],
   )
-  assert.equal(placements[0]?.Metrics.Best?.[0]?.[2]?.['allocation-spread'], 0.5)
+  assert.equal(bestScores(placements[0]?.Metrics ?? {})[0]?.[2]?.['allocation-spread'], 0.5)
 })
 
 test('metrics: a system job has no spread, and its property must still be distinct', () => {

@@ -1,5 +1,5 @@
 import type { PlacementMetrics, ResourceTotals, TaskGroup } from '@reeve/contract'
-import { metricsView, type StoredMetrics } from '../../model/index.ts'
+import { bestText, metricsView, type StoredMetrics } from '../../model/index.ts'
 import type { BaseSet } from '../feasible/base-set.ts'
 import type { Candidates, Selection } from './candidates.ts'
 import type { Tally } from './tally.ts'
@@ -23,7 +23,7 @@ export class SeenNodes {
     return {
       ...(refused === undefined || refused.total === 0 ? this.#known() : this.#counted(refused)),
       ...(spentNs === 0 ? {} : { AllocationTime: spentNs }),
-      ...(best.length === 0 ? {} : { Best: best }),
+      ...(best.length === 0 ? {} : { Best: bestText(best) }),
     }
   }
 
@@ -33,7 +33,7 @@ export class SeenNodes {
       ...this.#available(),
       NodesEvaluated: 1,
       ...(spentNs === 0 ? {} : { AllocationTime: spentNs }),
-      Best: best,
+      Best: bestText(best),
     }
   }
 

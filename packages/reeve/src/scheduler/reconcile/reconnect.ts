@@ -1,6 +1,6 @@
 import type { Job, TaskGroup } from '@reeve/contract'
 import { ZERO_TIME } from '../../kit/duration.ts'
-import { isTerminal, type AllocationRow } from '../../model/index.ts'
+import { bestScores, isTerminal, type AllocationRow } from '../../model/index.ts'
 import type { Classified } from './classify.ts'
 import type { Stop } from './placement.ts'
 import { REASONS } from './reasons.ts'
@@ -97,7 +97,7 @@ function hasBetterScore(substitute: AllocationRow, original: AllocationRow): boo
 }
 
 function scoreOf(row: AllocationRow): number {
-  const best = row.Metrics.Best?.find(([nodeId]) => nodeId === row.NodeID)
+  const best = bestScores(row.Metrics).find(([nodeId]) => nodeId === row.NodeID)
   return best?.[1] ?? 0
 }
 

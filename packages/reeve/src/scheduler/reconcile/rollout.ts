@@ -1,9 +1,11 @@
 import type { Deployment, DeploymentGroupState, Job, TaskGroup } from '@reeve/contract'
 import type { IdSource } from '../../kit/clock.ts'
 import {
+  completeInRegion,
   DEPLOYMENT_TEXTS,
   endDeployment,
   isActiveDeployment,
+  isCoordinated,
   newDeployment,
   runningText,
   withGroupStates,
@@ -97,8 +99,11 @@ export function decideDeployment(
   if (written === undefined && !isActive)
     return { active: undefined, written: undefined, ended: undefined }
   const active = written ?? current
-  const isDone = current?.Status === 'running' && groups.every((group) => group.isDone)
+  const isRolling = current?.Status === 'running' || current?.Status === 'unblocking'
+  const isDone = isRolling && groups.every((group) => group.isDone)
   if (active === undefined || !isDone) return { active, written, ended: undefined }
+  if (active.Status === 'running' && isCoordinated(context.job))
+    return { active, written: completeInRegion(active, context.nowMs), ended: undefined }
   // Also when this very run found that less is wanted: nothing would wake the next one.
   const end = { status: 'successful', text: DEPLOYMENT_TEXTS.successful } as const
   const ended = endDeployment(active, { ...end, timeMs: context.nowMs })

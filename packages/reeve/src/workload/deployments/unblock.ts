@@ -1,7 +1,7 @@
 import type { DeploymentUnblockRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
-import { resumeDeployment, type Refusal } from '../../model/index.ts'
+import { unblockDeployment as unblocked, type Refusal } from '../../model/index.ts'
 import { put, rolloutEvaluation } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import {
@@ -41,7 +41,7 @@ export async function unblockDeployment(
       deployment,
       evaluates: true,
       rows: (write) => [
-        put('deployments', resumeDeployment(deployment, write.stamp.timeMs)),
+        put('deployments', unblocked(deployment, write.stamp.timeMs)),
         ...rolloutEvaluation(tables, deployment, write),
       ],
     }),

@@ -21,6 +21,7 @@ import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { planPolicies, type PlannedVerdicts } from '../guarding/plan-policies.ts'
 import { checkOverride } from '../guarding/submit-guarded.ts'
+import { partsOf } from './everywhere.ts'
 import { withChanges } from './overlay-view.ts'
 import {
   acceptJob,
@@ -38,6 +39,8 @@ import { betweenSteps } from './turns.ts'
 export interface PlanRequest extends JobSubmitted {
   readonly body: JobPlanRequest | undefined
   readonly pathJobId: string
+  /** It is one region's part of a job already. */
+  readonly isPart?: boolean
 }
 
 /**
@@ -55,10 +58,12 @@ export async function planJob(
   const submitted = checkRequest(request)
   if (!submitted.ok) return submitted
   if (!isOwnRegion(context, request)) return err(NO_PATH_TO_REGION)
-  await betweenSteps(submitted.value)
-  const job = acceptJob(context, submitted.value, namespace)
+  const part = partHere(context, request, submitted.value)
+  if (!part.ok) return part
+  await betweenSteps(part.value)
+  const job = acceptJob(context, part.value, namespace)
   if (!job.ok) return job
-  await betweenSteps(submitted.value)
+  await betweenSteps(part.value)
   const current = context.store.tables.jobs.find(namespacedKey(namespace, job.value.ID))
   const conflict = checkUpdate(job.value, current)
   if (conflict !== undefined) return err(conflict)
@@ -79,6 +84,17 @@ export async function planJob(
   // It tells of the state, which may not be durable yet.
   await context.store.settled()
   return ok(response)
+}
+
+/** Of a job that lists regions, what this one would run. */
+function partHere(
+  context: WorkloadContext,
+  { isPart }: PlanRequest,
+  job: Input<Job>,
+): Result<Input<Job>, Refusal> {
+  if (isPart === true) return ok(job)
+  const parts = partsOf(context, job)
+  return parts.ok ? ok(parts.value?.jobs.get(context.region) ?? job) : parts
 }
 
 function mayPlan(caller: Caller, namespace: string, body: JobPlanRequest = {}): boolean {

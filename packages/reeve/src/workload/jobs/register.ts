@@ -3,6 +3,8 @@ import type { Caller } from '../../acl/index.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
+  DEPLOYMENT_TEXTS,
+  endDeployment,
   isParent,
   jobSizeProblem,
   jobSpecChanged,
@@ -12,6 +14,7 @@ import {
   PERMISSION_DENIED,
   refusal,
   newEvaluation,
+  newRegionDeployment,
   SYSTEM_SCALING,
   type Refusal,
 } from '../../model/index.ts'
@@ -47,6 +50,10 @@ export interface RegisterRequest extends JobSubmitted {
   readonly body: JobRegisterRequest | undefined
   /** Id in the path of Update job; undefined for Create job. */
   readonly pathJobId: string | undefined
+  /** What the caller has shown, for other regions that the job is registered in too. */
+  readonly secret?: string | undefined
+  /** It is one region's part of a job: another region sees to the rest. */
+  readonly isPart?: boolean
 }
 
 /** What a job write did. */
@@ -59,9 +66,10 @@ export interface JobWritten {
 }
 
 /**
- * Spec W: Create job and Update job. Permission first, then the shape of the request, then the job.
+ * Spec W: Create job and Update job, in this region. Permission first, then the shape of the
+ * request, then the job.
  */
-export async function registerJob(
+export async function registerHere(
   context: WorkloadContext,
   caller: Caller,
   request: RegisterRequest,
@@ -87,7 +95,8 @@ export async function registerJob(
       prepare: () => prepareRegistration(context, next, body),
       write: async ({ job: wanted, existing: current }, { warnings, record }) => {
         const priority = body.EvalPriority ?? 0
-        const commit = { job: wanted, current, priority, source: source.bytes, record }
+        const submittedNs = submittedAt(context, request)
+        const commit = { job: wanted, current, priority, source: source.bytes, record, submittedNs }
         const written = await commitJob(context, commit)
         return { ...written, warnings: [...written.warnings, ...source.warnings, ...warnings] }
       },
@@ -206,7 +215,10 @@ export function checkUpdate(job: Job, current: Job | undefined): Refusal | undef
 }
 
 /** Spec W: Create job, `EnforceIndex`. */
-function checkIndex(body: JobRegisterRequest, current: Job | undefined): Refusal | undefined {
+export function checkIndex(
+  body: JobRegisterRequest,
+  current: Job | undefined,
+): Refusal | undefined {
   if (body.EnforceIndex !== true) return undefined
   const given = body.JobModifyIndex ?? 0
   const conflict = (what: string): Refusal =>
@@ -237,6 +249,8 @@ export interface JobCommit {
   readonly source: Uint8Array | string | undefined
   /** What is remembered of policies that were passed over. */
   readonly record: VerdictWrite
+  /** When it was submitted, where another region says so; now unless given. */
+  readonly submittedNs?: number | undefined
 }
 
 /**
@@ -257,6 +271,7 @@ export async function commitJob(context: WorkloadContext, request: JobCommit): P
     blobs: [...(kept === undefined ? blobs : []), ...record.blobs],
     changes: (stamp) => [
       ...jobRows(context, { ...request, kept }, { stamp, evalId, sourceBlob }),
+      ...(kept === undefined ? regionRows(context, request, { ...stamp, version }) : []),
       ...record.changes(stamp),
     ],
   })
@@ -294,12 +309,13 @@ export function jobRows(
     current,
     priority,
     kept,
+    submittedNs,
   }: Omit<JobCommit, 'source' | 'record'> & { readonly kept: Job | undefined },
   { stamp, evalId, sourceBlob }: JobRowsOptions,
 ): Change[] {
   const { tables } = context.store
   const version = nextVersionNumber(tables, job)
-  const next = kept ?? nextVersion(job, current, { ...stamp, version })
+  const next = kept ?? nextVersion(job, current, { ...stamp, version, submittedNs })
   const rows = kept === undefined ? versionRows(context, next, sourceBlob) : []
   const evaluation = newEvaluation(next, {
     id: evalId,
@@ -311,6 +327,40 @@ export function jobRows(
   return withJobRows(tables, evalId === '' ? rows : [...rows, put('evaluations', evaluation)])
 }
 
+/**
+ * Regions that take turns see each other's deployments, so there is one from the start; it puts an
+ * end to that of the version before, which the scheduler would no longer look at.
+ */
+function regionRows(
+  { regions, region, ids, store }: WorkloadContext,
+  { job, current, priority, submittedNs }: JobCommit,
+  stamp: Stamp & { readonly version: number },
+): readonly Change[] {
+  if (regions === undefined || !needsEvaluation(job)) return []
+  const { timeMs } = stamp
+  const next = nextVersion(job, current, { ...stamp, submittedNs })
+  const options = { id: ids.uuid(), timeMs, priority: priority || job.Priority }
+  const deployment = newRegionDeployment(next, region, options)
+  if (deployment === undefined) return []
+  const end = { status: 'cancelled', text: DEPLOYMENT_TEXTS.newerVersion, timeMs } as const
+  const before = store.tables.deployments.rowsIn('active', namespacedKey(job.Namespace, job.ID))
+  return [...before.map((row) => endDeployment(row, end)), deployment].map((row) =>
+    put('deployments', row),
+  )
+}
+
+/** Clocks of regions differ; a time that is far ahead is nobody's. */
+const AHEAD_MS_MAX = 3_600_000
+
+function submittedAt(
+  { clock }: WorkloadContext,
+  { isPart, body }: RegisterRequest,
+): number | undefined {
+  const given = body?.Job?.SubmitTime ?? 0
+  const isTime = given > 0 && given <= nsFromMs(clock.nowMs() + AHEAD_MS_MAX)
+  return isPart === true && isTime ? given : undefined
+}
+
 /** Reference §2.3: periodic and parameterized jobs wait for their launch or dispatch. */
 function needsEvaluation(job: Job): boolean {
   return !isParent(job)
@@ -319,7 +369,12 @@ function needsEvaluation(job: Job): boolean {
 function nextVersion(
   job: Job,
   current: Job | undefined,
-  { index, timeMs, version }: Stamp & { readonly version: number },
+  {
+    index,
+    timeMs,
+    version,
+    submittedNs,
+  }: Stamp & { readonly version: number; readonly submittedNs?: number | undefined },
 ): Job {
   return {
     ...job,
@@ -328,7 +383,7 @@ function nextVersion(
     StatusDescription: '',
     Stable: false,
     Stop: false,
-    SubmitTime: nsFromMs(timeMs),
+    SubmitTime: submittedNs ?? nsFromMs(timeMs),
     JobModifyIndex: index,
     CreateIndex: current?.CreateIndex ?? index,
     ModifyIndex: index,

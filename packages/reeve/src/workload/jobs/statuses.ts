@@ -4,8 +4,8 @@ import type {
   JobStatusAllocation,
   JobStatusDeployment,
   JobStatusRow,
+  TaskGroupSummary,
 } from '@reeve/contract'
-import { compareText } from '../../kit/sorted-list.ts'
 import {
   awaitsPromotion,
   isActiveDeployment,
@@ -16,55 +16,49 @@ import {
 import { namespacedKey, type Store } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
-/** A job in the order of changes; the row itself is looked up when it is shown. */
-export interface ChangedJob {
-  readonly modifyIndex: number
-  readonly key: string
-}
-
-/** The newest change first; a commit may change several jobs. */
-export function compareChanges(a: ChangedJob, b: ChangedJob): number {
-  return b.modifyIndex - a.modifyIndex || compareText(a.key, b.key)
+/** Reference §8.9: a job with the state of what runs of it. */
+export function jobStatusRow(context: WorkloadContext, job: Job): JobStatusRow {
+  const { store } = context
+  const key = namespacedKey(job.Namespace, job.ID)
+  const rows = store.tables.allocations.rowsIn('job', key)
+  return {
+    ...fieldsOf(context, job),
+    Allocs: rows.filter((row) => row.CreateIndex >= job.CreateIndex).map(allocationOf),
+    ChildStatuses: isParent(job) ? childStatuses(store, key) : null,
+  }
 }
 
 /**
- * All jobs in the order of their changes. It is sorted when it is asked for and kept until a job
- * changes: an order that is kept up to date would cost every write of a job, and most servers are
- * asked for it less often than jobs are written.
+ * The same with numbers in the place of lists, from the summary that is kept of every job: what a
+ * row costs does not depend on how many allocations and children the job has.
  */
-export class JobsByChange {
-  readonly #store: Store
-  #order: readonly ChangedJob[] = []
-  #index = -1
-
-  constructor(store: Store) {
-    this.#store = store
-  }
-
-  get order(): readonly ChangedJob[] {
-    const { jobs } = this.#store.tables
-    if (this.#index !== jobs.lastIndex) {
-      this.#order = changedJobs(this.#store, jobs.keys())
-      this.#index = jobs.lastIndex
-    }
-    return this.#order
+export function jobCountsRow(context: WorkloadContext, job: Job): JobStatusRow {
+  const summary = context.store.tables.job_summaries.find(namespacedKey(job.Namespace, job.ID))
+  const groups = Object.values(summary?.Summary ?? {})
+  const sum = (count: keyof TaskGroupSummary): number =>
+    groups.reduce((total, group) => total + group[count], 0)
+  return {
+    ...fieldsOf(context, job),
+    Allocs: [],
+    AllocCounts: {
+      Queued: sum('Queued'),
+      Complete: sum('Complete'),
+      Failed: sum('Failed'),
+      Running: sum('Running'),
+      Starting: sum('Starting'),
+      Lost: sum('Lost'),
+      Unknown: sum('Unknown'),
+    },
+    ChildStatuses: isParent(job) ? [] : null,
+    ChildCounts: isParent(job) ? (summary?.Children ?? NO_CHILDREN) : null,
   }
 }
 
-/** Those of the named jobs that exist. */
-export function changedJobs({ tables }: Store, keys: Iterable<string>): readonly ChangedJob[] {
-  const found: ChangedJob[] = []
-  for (const key of keys) {
-    const modifyIndex = tables.jobs.modifyIndexOf(key)
-    if (modifyIndex !== undefined) found.push({ modifyIndex, key })
-  }
-  return found.toSorted(compareChanges)
-}
+const NO_CHILDREN = { Pending: 0, Running: 0, Dead: 0 } as const
 
-/** Reference §8.9: a job with the state of what runs of it. */
-export function jobStatusRow({ store, view }: WorkloadContext, job: Job): JobStatusRow {
-  const key = namespacedKey(job.Namespace, job.ID)
-  const rows = store.tables.allocations.rowsIn('job', key)
+type Fields = Omit<JobStatusRow, 'Allocs' | 'ChildStatuses'>
+
+function fieldsOf({ view }: WorkloadContext, job: Job): Fields {
   const deployment = view.latestDeployment(job.Namespace, job.ID)
   return {
     ID: job.ID,
@@ -77,9 +71,7 @@ export function jobStatusRow({ store, view }: WorkloadContext, job: Job): JobSta
     Version: job.Version,
     SubmitTime: job.SubmitTime,
     ModifyIndex: job.ModifyIndex,
-    Allocs: rows.filter((row) => row.CreateIndex >= job.CreateIndex).map(allocationOf),
     GroupCountSum: job.TaskGroups.reduce((sum, { Count }) => sum + Count, 0),
-    ChildStatuses: isParent(job) ? childStatuses(store, key) : null,
     ParentID: job.ParentID,
     LatestDeployment:
       deployment?.JobCreateIndex === job.CreateIndex ? deploymentOf(deployment) : null,

@@ -17,6 +17,7 @@ import {
   type Stamp,
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import { stopElsewhere } from './everywhere.ts'
 import { versionRows } from './versions.ts'
 
 export interface StopRequest {
@@ -26,6 +27,8 @@ export interface StopRequest {
   readonly evalPriority: number
   /** Skip group and task shutdown delays. */
   readonly noShutdownDelay: boolean
+  /** In every region of the job, shown this secret; undefined stops it here alone. */
+  readonly everywhere?: { readonly secret: string } | undefined
 }
 
 export interface JobStopped {
@@ -38,8 +41,40 @@ export interface JobStopped {
 /** design/choices: stopping is idempotent; an unknown job answers with empty fields. */
 const NOTHING_STOPPED: JobStopped = { evalId: '', evalCreateIndex: 0, jobModifyIndex: 0, index: 0 }
 
-/** Spec W: Stop job. Deregisters it; its allocations are stopped by the evaluation. */
+/**
+ * Spec W: Stop job, `global`: a multi-region job stops in all its regions. What cannot be stopped
+ * elsewhere is told, and the job is then not purged here, so that it can be stopped again.
+ */
 export async function stopJob(
+  context: WorkloadContext,
+  request: StopRequest,
+): Promise<Result<JobStopped, Refusal>> {
+  const { everywhere, namespace, jobId } = request
+  const job = context.store.tables.jobs.find(namespacedKey(namespace, jobId))
+  if (everywhere === undefined || context.regions === undefined || !job?.Multiregion)
+    return await stopHere(context, request)
+  const { regions, region } = context
+  const problems = await stopElsewhere({
+    ...everywhere,
+    regions,
+    job,
+    own: region,
+    query: {
+      namespace,
+      purge: String(request.purge),
+      eval_priority: String(request.evalPriority),
+      no_shutdown_delay: String(request.noShutdownDelay),
+    },
+  })
+  const isWhole = problems.length === 0
+  const stopped = await stopHere(context, { ...request, purge: request.purge && isWhole })
+  if (isWhole || !stopped.ok) return stopped
+  const text = `the job is stopped here, and not everywhere: ${problems.join('; ')}. Try again`
+  return err(refusal('region-unreached', text))
+}
+
+/** Deregisters it; its allocations are stopped by the evaluation. */
+async function stopHere(
   context: WorkloadContext,
   request: StopRequest,
 ): Promise<Result<JobStopped, Refusal>> {

@@ -1,0 +1,44 @@
+import type { Expression } from './ast.ts'
+import { filterOf, type Filter } from './compile.ts'
+
+/**
+ * The beginning of a top-level `and` chain that asks for some fields only; undefined when the chain
+ * does not begin so. A row that fails it fails the whole filter, and nothing after it would have
+ * been looked at: a list that knows these fields without reading the row need not read it.
+ */
+export function leadingPart(filter: Filter, fields: ReadonlySet<string>): Filter | undefined {
+  const parts: Expression[] = []
+  const pending = [filter.expression]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (next.kind === 'and') pending.push(next.right, next.left)
+    else if (asksOnly(next, fields)) parts.push(next)
+    else break
+  }
+  const leading = parts.reduceRight<Expression | undefined>(
+    (right, left) => (right === undefined ? left : { kind: 'and', left, right }),
+    undefined,
+  )
+  return leading === undefined ? undefined : filterOf(leading, filter.options)
+}
+
+/** Names that a quantifier binds could hide a field: what has one is left to the whole filter. */
+function asksOnly(expression: Expression, fields: ReadonlySet<string>): boolean {
+  const pending = [expression]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop())
+    switch (next.kind) {
+      case 'and':
+      case 'or':
+        pending.push(next.left, next.right)
+        break
+      case 'not':
+        pending.push(next.operand)
+        break
+      case 'match':
+        if (!fields.has(next.selector.path[0] ?? '')) return false
+        break
+      case 'any':
+      case 'all':
+        return false
+    }
+  return true
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Deployment } from '@reeve/contract'
+import { decideRegion, type PeerStanding, type RegionDecision } from './decide-region.ts'
+
+const cases: readonly {
+  name: string
+  status: Deployment['Status']
+  /** Of a, b, c and d; this region is the one without a word. */
+  peers: string
+  atOnce?: number
+  onFailure?: string
+  want: RegionDecision
+}[] = [
+  {
+    name: 'waits while the one before rolls',
+    status: 'pending',
+    peers: 'rolls - waits waits',
+    want: 'wait',
+  },
+  {
+    name: 'starts when the one before is complete',
+    status: 'pending',
+    peers: 'complete - waits waits',
+    want: 'start',
+  },
+  {
+    name: 'starts when nothing is rolled out before it',
+    status: 'pending',
+    peers: 'done - waits waits',
+    want: 'start',
+  },
+  {
+    name: 'does not overtake one that waits',
+    status: 'pending',
+    peers: 'complete waits - waits',
+    want: 'wait',
+  },
+  {
+    name: 'waits for a region that does not answer',
+    status: 'pending',
+    peers: 'complete unknown - waits',
+    want: 'wait',
+  },
+  {
+    name: 'does not mind a later one that does not answer',
+    status: 'pending',
+    peers: 'complete - unknown unknown',
+    want: 'start',
+  },
+  {
+    name: 'may roll beside as many as allowed',
+    status: 'pending',
+    peers: 'complete rolls - waits',
+    atOnce: 2,
+    want: 'start',
+  },
+  {
+    name: 'and not beside more',
+    status: 'pending',
+    peers: 'rolls rolls - waits',
+    atOnce: 2,
+    want: 'wait',
+  },
+  {
+    name: 'fails before it began when another failed',
+    status: 'pending',
+    peers: 'failed - waits waits',
+    want: 'fail',
+  },
+  {
+    name: 'goes on with its own when another failed',
+    status: 'running',
+    peers: 'failed - waits waits',
+    want: 'wait',
+  },
+  {
+    name: 'holds when it is complete and another failed',
+    status: 'blocked',
+    peers: '- failed failed failed',
+    want: 'wait',
+  },
+  {
+    name: 'fails with any other under fail_all',
+    status: 'running',
+    peers: '- failed waits waits',
+    onFailure: 'fail_all',
+    want: 'fail',
+  },
+  {
+    name: 'fails also when it is complete under fail_all',
+    status: 'blocked',
+    peers: '- failed waits waits',
+    onFailure: 'fail_all',
+    want: 'fail',
+  },
+  {
+    name: 'starts behind one that failed under fail_local',
+    status: 'pending',
+    peers: 'failed - waits waits',
+    onFailure: 'fail_local',
+    want: 'start',
+  },
+  {
+    name: 'ends well beside one that failed under fail_local',
+    status: 'blocked',
+    peers: '- failed complete done',
+    onFailure: 'fail_local',
+    want: 'succeed',
+  },
+  {
+    name: 'holds until all are complete',
+    status: 'blocked',
+    peers: '- complete rolls waits',
+    want: 'wait',
+  },
+  {
+    name: 'ends well when all are complete',
+    status: 'blocked',
+    peers: '- complete complete done',
+    want: 'succeed',
+  },
+  {
+    name: 'holds while one does not answer',
+    status: 'blocked',
+    peers: '- complete complete unknown',
+    want: 'wait',
+  },
+  {
+    name: 'is left alone while it rolls',
+    status: 'running',
+    peers: 'complete - waits waits',
+    want: 'wait',
+  },
+]
+for (const { name, status, peers, atOnce = 1, onFailure = '', want } of cases)
+  test(`regions of a roll-out: one ${name}`, () => {
+    const names = ['a', 'b', 'c', 'd']
+    const words = peers.split(' ')
+    const region = names[words.indexOf('-')] ?? assert.fail('one of them is this region')
+    const pairs = names.flatMap((one, at): [string, PeerStanding][] =>
+      // The words of the table are those of PeerStanding.
+      one === region ? [] : [[one, words[at] as PeerStanding]],
+    )
+    const multiregion = {
+      Strategy: { MaxParallel: atOnce, OnFailure: onFailure },
+      Regions: names.map((Name) => ({
+        Name,
+        Count: 0,
+        Datacenters: null,
+        NodePool: '',
+        Meta: null,
+      })),
+    }
+    assert.equal(decideRegion({ status, region, multiregion, peers: new Map(pairs) }), want)
+  })

@@ -1,0 +1,77 @@
+import { Agent, request as askPlain, type ClientRequest } from 'node:http'
+import { Agent as SecureAgent, request as askSecurely } from 'node:https'
+import type { ConnectionOptions } from 'node:tls'
+import { limitConnect } from '../cluster/index.ts'
+
+const CONNECTIONS_MAX = 256
+/** Connections that wait for the next request. */
+const IDLE_MAX = 16
+
+/** What a server shows to those of other regions, and whom it believes; asked for each connection. */
+export type RegionTls = () => Pick<
+  ConnectionOptions,
+  'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername' | 'checkServerIdentity'
+>
+
+export interface RegionAsk {
+  /** `http://host:port` or `https://…`. */
+  readonly address: string
+  readonly method: string
+  /** Path and query. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  /** A connection of its own, which says for certain whether a request has left. */
+  readonly isAlone: boolean
+}
+
+/** Opens requests to servers of other regions. */
+export class RegionConnections {
+  readonly #tls: RegionTls
+  readonly #pooled = { keepAlive: true, maxSockets: CONNECTIONS_MAX, maxFreeSockets: IDLE_MAX }
+  readonly #plain = new Agent(this.#pooled)
+  readonly #secure = new SecureAgent(this.#pooled)
+
+  constructor(tls: RegionTls = () => ({})) {
+    this.#tls = tls
+  }
+
+  ask({ address, method, url, headers, isAlone }: RegionAsk): ClientRequest {
+    const { protocol, hostname, port, host } = new URL(address)
+    const isSecure = protocol === 'https:'
+    const options = {
+      host: hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: port === '' ? (isSecure ? 443 : 80) : Number(port),
+      method,
+      path: url,
+      headers: { ...copied(headers), host },
+    }
+    const asked = isSecure
+      ? askSecurely({ ...options, ...this.#tls(), agent: isAlone ? false : this.#secure })
+      : askPlain({ ...options, agent: isAlone ? false : this.#plain })
+    limitConnect(asked)
+    return asked
+  }
+
+  close(): void {
+    this.#plain.destroy()
+    this.#secure.destroy()
+  }
+}
+
+/** Node takes lists that it may change. */
+function copied(headers: RegionAsk['headers']): Record<string, string | string[]> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]): [string, string | string[]] => [
+      name,
+      typeof value === 'string' ? value : [...value],
+    ]),
+  )
+}
+
+/** Calls when the other side is there to be written to: before that nothing has left. */
+export function whenConnected(asked: ClientRequest, address: string, go: () => void): void {
+  asked.on('socket', (socket) => {
+    if (!socket.connecting) return go()
+    socket.once(address.startsWith('https:') ? 'secureConnect' : 'connect', go)
+  })
+}

@@ -1,0 +1,220 @@
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { pipeline, type Duplex } from 'node:stream'
+import { endToEnd, headText, HOP_HEADER } from '../cluster/index.ts'
+import { messageOf } from '../kit/fault.ts'
+import { whenConnected, type RegionConnections } from './region-connection.ts'
+import type { RegionDirectory } from './region-directory.ts'
+import { REGION_HOP_HEADER, withRegion, type RegionHop } from './region-hop.ts'
+
+/** What becomes of a request that is passed on; one of them is called, once. */
+export interface RegionForwarding {
+  /** The other region answers: from now on the response is written here. */
+  readonly answering: () => void
+  /** It does not, for this reason: nothing was written. */
+  readonly failed: (why: string) => void
+}
+
+export interface RegionTarget {
+  readonly region: string
+  readonly hop: RegionHop
+  /** What was read of the request already, inflated; undefined while nothing was. */
+  readonly body?: Buffer | undefined
+}
+
+interface Exchange extends RegionTarget, RegionForwarding {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** Passes requests on to servers of other regions as they are, streams and upgrades included. */
+export class RegionForwarder {
+  readonly #directory: RegionDirectory
+  readonly #connections: RegionConnections
+  readonly #underWay = new Set<{ destroy(error?: Error): unknown }>()
+
+  constructor(directory: RegionDirectory, connections: RegionConnections) {
+    this.#directory = directory
+    this.#connections = connections
+  }
+
+  forward(
+    request: IncomingMessage,
+    response: ServerResponse,
+    to: RegionTarget & RegionForwarding,
+  ): void {
+    const addresses = this.#directory.addressesOf(to.region)
+    this.#attempt({ ...to, request, response }, addresses, false)
+  }
+
+  /**
+   * The next server is asked only where the one before surely did nothing: it was not reached, or
+   * nothing but a read was asked of it.
+   */
+  #attempt(exchange: Exchange, addresses: readonly string[], isSecondTry: boolean): void {
+    const { request, response, region } = exchange
+    const [address = '', ...others] = addresses
+    const isRead = isReadOf(request)
+    const asked = this.#ask(exchange, address, !isRead || isSecondTry)
+    let hasLeft = false
+    let isAnswered = false
+    whenConnected(asked, address, () => {
+      hasLeft = true
+      sendBody(exchange, asked)
+    })
+    asked.on('response', (answer) => {
+      isAnswered = true
+      this.#directory.answered(region, address)
+      exchange.answering()
+      const headers = endToEnd(answer.rawHeaders)
+      response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers)
+      // A stream may have nothing to say for long.
+      response.flushHeaders()
+      // Whichever side goes first ends the other.
+      pipeline(answer, response, () => undefined)
+    })
+    const gone = (): void => void asked.destroy()
+    response.on('close', gone)
+    asked.on('error', (thrown) => {
+      response.off('close', gone)
+      this.#directory.failed(region, address)
+      // After the head of an answer there is no way to say it but to end.
+      if (isAnswered) return void response.destroy()
+      const mayAgain = (isRead || !hasLeft) && !response.destroyed
+      // A connection that had waited too long is no server that is away.
+      if (mayAgain && asked.reusedSocket) return this.#attempt(exchange, addresses, true)
+      if (mayAgain && others.length > 0) return this.#attempt(exchange, others, false)
+      exchange.failed(unreached(exchange, thrown, hasLeft && !isRead))
+    })
+  }
+
+  forwardUpgrade(request: IncomingMessage, client: Duplex, to: UpgradeTarget): void {
+    client.on('error', () => undefined)
+    this.#attemptUpgrade({ ...to, request, client }, this.#directory.addressesOf(to.region))
+  }
+
+  #attemptUpgrade(exchange: UpgradeExchange, addresses: readonly string[]): void {
+    const { client, head } = exchange
+    const [address = '', ...others] = addresses
+    const asked = this.#ask(exchange, address, true)
+    let hasLeft = false
+    whenConnected(asked, address, () => (hasLeft = true))
+    const gone = (): void => void asked.destroy()
+    client.on('close', gone)
+    asked.on('upgrade', (answer, far, farHead) => {
+      this.#directory.answered(exchange.region, address)
+      client.write(headText(answer))
+      this.#join(client, far)
+      if (farHead.length > 0) client.write(farHead)
+      if (head.length > 0) far.write(head)
+    })
+    asked.on('response', (answer) => {
+      client.write(headText(answer))
+      pipeline(answer, client, () => undefined)
+    })
+    asked.on('error', (thrown) => {
+      client.off('close', gone)
+      this.#directory.failed(exchange.region, address)
+      if (client.destroyed) return
+      if (!hasLeft && others.length > 0) return this.#attemptUpgrade(exchange, others)
+      refuseUpgrade(client, unreached(exchange, thrown, hasLeft))
+    })
+    asked.end()
+  }
+
+  close(): void {
+    for (const one of this.#underWay) one.destroy(new Error('this server stops'))
+  }
+
+  #ask(
+    exchange: Omit<Exchange, 'response' | keyof RegionForwarding>,
+    address: string,
+    alone: boolean,
+  ) {
+    const { request, region } = exchange
+    const { method = 'GET', url = '/' } = request
+    const asked = this.#connections.ask({
+      address,
+      method,
+      url: withRegion(url, region),
+      headers: headersOf(exchange, address),
+      isAlone: alone,
+    })
+    this.#underWay.add(asked)
+    asked.on('close', () => this.#underWay.delete(asked))
+    return asked
+  }
+
+  #join(client: Duplex, far: Socket): void {
+    far.setTimeout(0)
+    far.setNoDelay(true)
+    far.on('error', () => undefined)
+    client.pipe(far).pipe(client)
+    client.on('close', () => far.destroy())
+    this.#underWay.add(far)
+    far.on('close', () => {
+      this.#underWay.delete(far)
+      client.destroy()
+    })
+  }
+}
+
+export interface UpgradeTarget extends RegionTarget {
+  /** What came behind the request already. */
+  readonly head: Buffer
+}
+
+interface UpgradeExchange extends UpgradeTarget {
+  readonly request: IncomingMessage
+  readonly client: Duplex
+}
+
+function isReadOf({ method = 'GET', headers }: IncomingMessage): boolean {
+  return (method === 'GET' || method === 'HEAD') && !hasBodyOf(headers)
+}
+
+function hasBodyOf(headers: IncomingMessage['headers']): boolean {
+  return 'content-length' in headers || 'transfer-encoding' in headers
+}
+
+function sendBody({ request, body }: Exchange, asked: ClientRequest): void {
+  if (body !== undefined) return void asked.end(body)
+  if (hasBodyOf(request.headers)) pipeline(request, asked, () => undefined)
+  else asked.end()
+}
+
+function headersOf(
+  { request, body, hop }: Pick<Exchange, 'request' | 'body' | 'hop'>,
+  address: string,
+): Record<string, string | readonly string[]> {
+  const headers: Record<string, string | readonly string[]> = endToEnd(request.rawHeaders)
+  // Of the servers of one region among themselves.
+  for (const name of Object.keys(headers)) if (name.startsWith(HOP_HEADER)) delete headers[name]
+  delete headers['expect']
+  if (body !== undefined) {
+    delete headers['content-encoding']
+    headers['content-length'] = String(body.length)
+  }
+  const { upgrade, origin, host } = request.headers
+  if (upgrade !== undefined) Object.assign(headers, { connection: 'upgrade', upgrade })
+  // A page of this server is one of its own there too, because it was let in here.
+  if (origin !== undefined && URL.parse(origin)?.host === host) headers['origin'] = address
+  headers[REGION_HOP_HEADER] = hop
+  return headers
+}
+
+function unreached(
+  { region, hop }: Pick<Exchange, 'region' | 'hop'>,
+  thrown: unknown,
+  isInDoubt: boolean,
+): string {
+  const what = hop === 'authority' ? `the authoritative region "${region}"` : `region "${region}"`
+  const outcome = isInDoubt ? ' What was asked for may or may not have happened.' : ''
+  return `${what} did not answer (${messageOf(thrown)}); try again.${outcome}`
+}
+
+function refuseUpgrade(socket: Duplex, why: string): void {
+  const body = Buffer.from(why)
+  const head = `HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\n`
+  socket.end(`${head}connection: close\r\ncontent-length: ${body.length}\r\n\r\n${why}`)
+}

@@ -1,0 +1,152 @@
+import { X509Certificate } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import {
+  checkServerIdentity,
+  createSecureContext,
+  type ConnectionOptions,
+  type PeerCertificate,
+  type TlsOptions,
+} from 'node:tls'
+import { Fault, messageOf } from '../kit/fault.ts'
+import { namesOf, roleName } from './peer-role.ts'
+
+export interface TlsSettings {
+  readonly region: string
+  /** Servers and nodes show each other certificates that name their role. */
+  readonly isMutual: boolean
+  readonly caFile: string | undefined
+  readonly certFile: string | undefined
+  readonly keyFile: string | undefined
+  readonly verifiesServerName: boolean
+  /** Nobody is let in without a certificate. */
+  readonly verifiesCaller: boolean
+}
+
+/** What the files held when they were read last. */
+interface Material {
+  readonly ca?: string
+  readonly cert?: string
+  readonly key?: string
+}
+
+/** Older versions have known weaknesses, and nothing that speaks to us needs them. */
+const VERSION_MIN = 'TLSv1.2'
+const HANDSHAKE_MS_MAX = 10_000
+
+/** Reads the files, and refuses what a connection would later fail with. */
+export async function loadTls(settings: TlsSettings): Promise<Tls> {
+  return new Tls(settings, await readMaterial(settings))
+}
+
+/** How this agent proves itself and whom it believes. Files are read again when it is told to. */
+export class Tls {
+  readonly #settings: TlsSettings
+  readonly #followers = new Set<() => void>()
+  #material: Material
+
+  constructor(settings: TlsSettings, material: Material) {
+    this.#settings = settings
+    this.#material = material
+  }
+
+  /** Whether internal calls need a certificate. */
+  get isMutual(): boolean {
+    return this.#settings.isMutual
+  }
+
+  get region(): string {
+    return this.#settings.region
+  }
+
+  /** Rejects with a Fault, and goes on with what it had, when the new files are not right. */
+  async reload(): Promise<void> {
+    this.#material = await readMaterial(this.#settings)
+    for (const follow of this.#followers) follow()
+  }
+
+  /** Calls after each reload, until the returned function is called. */
+  onReload(follow: () => void): () => void {
+    this.#followers.add(follow)
+    return () => this.#followers.delete(follow)
+  }
+
+  /** For a port that is listened on. */
+  listenOptions(): TlsOptions {
+    const { isMutual, verifiesCaller } = this.#settings
+    return {
+      ...this.#material,
+      minVersion: VERSION_MIN,
+      handshakeTimeout: HANDSHAKE_MS_MAX,
+      // Browsers and the command line may come without one; who comes as a server or node may not.
+      requestCert: isMutual || verifiesCaller,
+      rejectUnauthorized: verifiesCaller,
+    }
+  }
+
+  /**
+   * For a connection to a server of a region, of any when it is not said. Asked anew for each, so
+   * that a reload counts from the next one on.
+   */
+  dialOptions(region?: string): ConnectionOptions {
+    return {
+      ...this.#material,
+      minVersion: VERSION_MIN,
+      checkServerIdentity: (host, certificate) => this.#check(host, certificate, region),
+    }
+  }
+
+  /** For a connection to our own port: whatever it is called and whoever signed it, it is ours. */
+  ownDialOptions(): ConnectionOptions {
+    const { ca, cert } = this.#material
+    if (cert === undefined) return this.dialOptions()
+    const own = new X509Certificate(cert).raw
+    return {
+      ...this.#material,
+      ca: ca === undefined ? [cert] : [cert, ca],
+      allowPartialTrustChain: true,
+      minVersion: VERSION_MIN,
+      checkServerIdentity: (host, { raw }) =>
+        own.equals(raw) ? undefined : new Error(`${host} has another certificate than this agent`),
+    }
+  }
+
+  #check(host: string, certificate: PeerCertificate, region?: string): Error | undefined {
+    const { isMutual, verifiesServerName } = this.#settings
+    if (!verifiesServerName) return undefined
+    if (isServerName(namesOf(certificate), region)) return undefined
+    if (!isMutual) return checkServerIdentity(host, certificate)
+    const wanted = roleName('server', region ?? 'REGION')
+    return new Error(`the certificate of ${host} does not name it ${wanted}`)
+  }
+}
+
+function isServerName(names: readonly string[], region: string | undefined): boolean {
+  if (region !== undefined) return names.includes(roleName('server', region))
+  return names.some((name) => /^server\.[^.]+(?:\.[^.]+)*\.reeve$/.test(name))
+}
+
+async function readMaterial({ caFile, certFile, keyFile }: TlsSettings): Promise<Material> {
+  const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map(readPem))
+  const material: Material = {
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  }
+  try {
+    createSecureContext(material)
+  } catch (thrown) {
+    const files = [caFile, certFile, keyFile].filter((file) => file !== undefined).join(', ')
+    throw new Fault('tls', `The certificates cannot be used (${files}): ${messageOf(thrown)}.`)
+  }
+  return material
+}
+
+async function readPem(file: string | undefined): Promise<string | undefined> {
+  if (file === undefined) return undefined
+  const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
+    throw new Fault('tls', `A file of the tls settings cannot be read: ${messageOf(thrown)}.`)
+  })
+  // A file of anything else is taken for an empty list, and everybody would be turned away.
+  if (text.includes('-----BEGIN ')) return text
+  throw new Fault('tls', `${file} holds no certificate or key in PEM form.`)
+}

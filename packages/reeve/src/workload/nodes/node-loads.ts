@@ -1,0 +1,89 @@
+import type { TopologyLoad } from '@reeve/contract'
+import { compareText } from '../../kit/sorted-list.ts'
+import { isClientTerminal, type AllocationRow } from '../../model/index.ts'
+import type { Store, TableObserver } from '../../state/index.ts'
+
+/**
+ * What lies on each node, counted. It is worked out when it is first asked for, which decodes the
+ * node's allocations, and again only after one of them changed.
+ */
+export class NodeLoads implements TableObserver<'allocations'> {
+  readonly #store: Store
+  readonly #loads = new Map<string, readonly TopologyLoad[]>()
+  #isTold = false
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** How many rows `of` has to decode for this node. */
+  costOf(nodeId: string): number {
+    return this.#loads.has(nodeId) ? 0 : this.#store.tables.allocations.countIn('node', nodeId)
+  }
+
+  of(nodeId: string): readonly TopologyLoad[] {
+    // Servers that nobody asks for the picture do not keep it.
+    if (!this.#isTold) this.#store.observe('allocations', this)
+    this.#isTold = true
+    const known = this.#loads.get(nodeId)
+    if (known !== undefined) return known
+    const loads = countLoads(this.#store.tables.allocations.rowsIn('node', nodeId))
+    this.#loads.set(nodeId, loads)
+    return loads
+  }
+
+  changed(before: AllocationRow | undefined, after: AllocationRow | undefined): void {
+    const isSame =
+      before?.ClientStatus === after?.ClientStatus &&
+      before?.AllocatedResources === after?.AllocatedResources
+    if (isSame) return
+    if (before !== undefined) this.#loads.delete(before.NodeID)
+    if (after !== undefined) this.#loads.delete(after.NodeID)
+  }
+
+  reset(): void {
+    this.#loads.clear()
+  }
+}
+
+function countLoads(rows: readonly AllocationRow[]): readonly TopologyLoad[] {
+  const counts = new Map<string, { load: Omit<TopologyLoad, 'Count'>; Count: number }>()
+  for (const row of rows) {
+    if (isClientTerminal(row)) continue
+    const load = loadOf(row)
+    const key = `${load.Namespace}!${load.ClientStatus}!${load.CPU}!${load.MemoryMB}`
+    const known = counts.get(key)
+    if (known === undefined) counts.set(key, { load, Count: 1 })
+    else known.Count += 1
+  }
+  return [...counts.values()].map(({ load, Count }) => ({ ...load, Count })).toSorted(compareLoads)
+}
+
+/** Plain sums over the tasks, as `Resources` of an allocation (reference §4.5). */
+function loadOf({ Namespace, ClientStatus, AllocatedResources }: AllocationRow) {
+  const tasks = Object.values(AllocatedResources.Tasks)
+  return {
+    Namespace,
+    ClientStatus,
+    CPU: tasks.reduce((sum, { Cpu }) => sum + Cpu.CpuShares, 0),
+    MemoryMB: tasks.reduce((sum, { Memory }) => sum + Memory.MemoryMB, 0),
+  }
+}
+
+const STATUS_ORDER = {
+  running: 0,
+  pending: 1,
+  unknown: 2,
+  complete: 3,
+  failed: 4,
+  lost: 5,
+} as const
+
+function compareLoads(a: TopologyLoad, b: TopologyLoad): number {
+  return (
+    compareText(a.Namespace, b.Namespace) ||
+    STATUS_ORDER[a.ClientStatus] - STATUS_ORDER[b.ClientStatus] ||
+    b.MemoryMB - a.MemoryMB ||
+    b.CPU - a.CPU
+  )
+}

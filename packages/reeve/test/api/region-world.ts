@@ -1,0 +1,123 @@
+import type { TestContext } from 'node:test'
+import type { AclToken } from '@reeve/contract'
+import {
+  RegionClient,
+  RegionConnections,
+  RegionDirectory,
+  RegionGate,
+  ReplicationLoop,
+  ReplicationStatus,
+  RolloutLoop,
+} from '../../src/regions/index.ts'
+import type { OtherRegions } from '../../src/workload/index.ts'
+import { atEnd } from '../build/at-end.ts'
+import { createTestServer, type TestServer } from './harness.ts'
+
+/** One region of several: a server in memory with a real port. */
+export interface TestRegion {
+  readonly name: string
+  readonly server: TestServer
+  readonly address: string
+  readonly gate: RegionGate
+  readonly directory: RegionDirectory
+  readonly client: RegionClient
+  /** Fetches from this region's server. */
+  fetch(path: string, init?: RequestInit & { readonly token?: string }): Promise<Response>
+}
+
+export interface RegionWorldOptions {
+  /** On unless said otherwise. */
+  readonly aclEnabled?: boolean
+  /** The first one unless given. */
+  readonly authoritative?: string
+  /** Addresses that are tried before the real one. */
+  readonly deadFirst?: readonly string[]
+}
+
+/** Servers of several regions that know each other. A region named `down` has no server. */
+export async function aRegionWorld<const Name extends string>(
+  t: TestContext,
+  names: readonly Name[],
+  options: RegionWorldOptions = {},
+): Promise<Record<Name, TestRegion>> {
+  const { aclEnabled = true, authoritative = names[0] ?? '', deadFirst = [] } = options
+  // Filled when the servers have their ports; directories keep the lists that they are given.
+  const others = Object.fromEntries(names.map((name): [string, string[]] => [name, []]))
+  others['down']?.push('http://127.0.0.1:1')
+  const started: [string, TestRegion][] = []
+  for (const name of names.filter((one) => one !== 'down')) {
+    const random = { next: () => 0 }
+    const directory = new RegionDirectory({ own: name, authoritative, others, random })
+    const connections = new RegionConnections()
+    const gate = new RegionGate(directory, connections)
+    const agent = { region: name, regions: () => gate.names }
+    const idSeed = 1_000_000 * (started.length + 1)
+    const client = new RegionClient(directory, connections)
+    const otherRegions: OtherRegions = {
+      isOther: (region) => directory.isOther(region),
+      ask: (region, call) => client.call(region, { ...call, hop: 'part' }),
+    }
+    const made = { region: name, aclEnabled, regions: gate, agent, idSeed, otherRegions }
+    const server = await createTestServer(made)
+    const address = await server.listen()
+    others[name]?.push(...deadFirst, address)
+    atEnd(t, async () => {
+      gate.close()
+      connections.close()
+      await server.close()
+    })
+    const region: TestRegion = {
+      name,
+      server,
+      address,
+      gate,
+      directory,
+      client,
+      fetch: (path, { token, ...init } = {}) =>
+        fetch(`${address}${path}`, {
+          ...init,
+          headers: {
+            ...init.headers,
+            ...(token === undefined ? {} : { 'x-service-token': token }),
+          },
+        }),
+    }
+    started.push([name, region])
+  }
+  // Every name but `down` was started.
+  return Object.fromEntries(started) as Record<Name, TestRegion>
+}
+
+/** Keeps copies in a region until the test ends. */
+export function replicate(t: TestContext, region: TestRegion, token: string): ReplicationStatus {
+  const { context, clock } = region.server
+  const status = new ReplicationStatus(clock, region.directory.authoritative)
+  const loop = new ReplicationLoop({
+    context,
+    client: region.client,
+    region: region.directory.authoritative,
+    token,
+    status,
+    log: { info: () => undefined, warn: () => undefined },
+  })
+  loop.start()
+  atEnd(t, () => loop.stop())
+  return status
+}
+
+/** Regions take turns until the test ends. */
+export function takeTurns(t: TestContext, region: TestRegion): void {
+  const log = { info: () => undefined, warn: () => undefined }
+  const loop = new RolloutLoop({
+    context: region.server.context,
+    client: region.client,
+    token: '',
+    log,
+  })
+  loop.start()
+  atEnd(t, () => loop.stop())
+}
+
+export async function bootstrap(region: TestRegion): Promise<AclToken> {
+  return await region.server.ok('bootstrapAcl')
+}
