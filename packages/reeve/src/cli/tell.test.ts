@@ -112,6 +112,28 @@ const cases = [
     },
   },
   {
+    name: 'a region that the server does not know',
+    thrown: refusal(404, 'No path to region'),
+    settings: WITH_TOKEN,
+    told: {
+      code: EXIT_CODES.missing,
+      what: 'No path to region',
+      next: '--region and REEVE_REGION name a region that this server knows; without them it is its own.',
+    },
+  },
+  {
+    name: 'a server that has no tokens',
+    thrown: refusal(400, 'ACL support disabled', 'GET /v1/acl/tokens'),
+    settings: WITH_TOKEN,
+    told: {
+      code: EXIT_CODES.failed,
+      what: 'ACL support disabled',
+      next:
+        'This server asks nobody for a token, so it has no tokens, access policies and roles. ' +
+        'Start it with --acl (acl.enabled), then run "reeve acl bootstrap".',
+    },
+  },
+  {
     name: 'a conflict',
     thrown: refusal(409, 'index is 5'),
     settings: WITH_TOKEN,

@@ -72,6 +72,9 @@ const ACL_HINT =
   'This server asks nobody for a token, so it has no tokens, access policies and roles. ' +
   'Start it with --acl (acl.enabled), then run "reeve acl bootstrap".'
 
+const REGION_HINT =
+  '--region and REEVE_REGION name a region that this server knows; without them it is its own.'
+
 const CONFLICT_HINT = 'Somebody changed it meanwhile: look again, then repeat the command.'
 
 /** Choices: the denial of a policy is a 403 whose text lists the policies. */
@@ -122,6 +125,7 @@ function tokenHint({ token, sources }: ConnectionSettings): string {
 function missingHint(error: ApiError, { namespace }: ConnectionSettings): string {
   // Governance does not tell what is not there from what the token may not see.
   if (isGovernance(error)) return 'It does not exist, or the token may not see it.'
+  if (/^No path to region/.test(error.text)) return REGION_HINT
   const where = `Looked in namespace "${namespace ?? 'default'}"`
   return `${where}: --namespace or REEVE_NAMESPACE choose another.`
 }

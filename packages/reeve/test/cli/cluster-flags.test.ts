@@ -43,6 +43,13 @@ test('flags of commands about the whole cluster', { timeout: 100_000 }, async (t
       },
     )
 
+  await t.test('--region: the one that is asked', async () => {
+    assert.match(await reeve.ok('node pool list --region global'), /\ndefault /)
+    const { code, err } = await reeve.run('node pool list --region mars')
+    assert.equal(code, EXIT_CODES.missing, err)
+    assert.match(err, /^reeve node pool list: No path to region\n--region and REEVE_REGION name/)
+  })
+
   await t.test('event stream --heartbeats: lines that say only that it goes on', async () => {
     const line = 'event stream --topic NodePool --count 1'
     assert.equal(await reeve.ok(`${line} --heartbeats`), '{}\n')

@@ -7,6 +7,7 @@ import { text as readText } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { COMMANDS } from '../../src/cli/commands.ts'
+import { LOCAL_COMMANDS } from '../../src/cli/completion/local-commands.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
 import { startProgram } from '../e2e/program-process.ts'
@@ -14,6 +15,7 @@ import { accessStory, bootstrapStory, ROOT_SECRET } from './every-command/access
 import { clusterStory, placesStory } from './every-command/cluster.ts'
 import { governanceStory } from './every-command/governance.ts'
 import { jobStory, launchStory } from './every-command/jobs.ts'
+import { ELSEWHERE, localStory } from './every-command/local.ts'
 import type { Row, Story } from './every-command/story.ts'
 
 /** As people have it on their path. */
@@ -21,7 +23,7 @@ const PROGRAM = fileURLToPath(new URL('../../../../bin/reeve', import.meta.url))
 
 /** One line after the other; the lists of a line beside each other, so two programs run at a time. */
 const ACTS: readonly (readonly (readonly Story[])[])[] = [
-  [[bootstrapStory]],
+  [[bootstrapStory], [localStory]],
   [[jobStory, launchStory], [governanceStory]],
   [[clusterStory], [placesStory, accessStory]],
 ]
@@ -128,7 +130,8 @@ async function run(words: readonly string[], row: Row, place: Place): Promise<En
 test('every command is in a row', () => {
   const begun = (path: string) =>
     ROWS.some((row) => `${wordsOf(row).join(' ')} `.startsWith(`${path} `))
-  const missing = COMMANDS.map(({ path }) => path).filter((path) => !begun(path))
+  const paths = [...COMMANDS, ...LOCAL_COMMANDS].map(({ path }) => path)
+  const missing = paths.filter((path) => !begun(path) && ELSEWHERE[path] === undefined)
   assert.deepEqual(missing, [])
 })
 

@@ -31,6 +31,17 @@ test('flags of job commands that submit', { timeout: 200_000 }, async (t) => {
       assert.equal((await reeve.run(line, { input })).code, code)
     })
 
+  const LEGACY =
+    'job "old" {\n  "type" = "batch"\n  group "app" {\n    task "main" {\n      driver = "raw_exec"\n    }\n  }\n}\n'
+  for (const [command, code] of undeclared)
+    await t.test(`${command} --hcl1: reads the older syntax`, async () => {
+      const refused = await reeve.run(`${command} -`, { input: LEGACY })
+      assert.equal(refused.code, EXIT_CODES.failed)
+      const { code: ended, out, err } = await reeve.run(`${command} --hcl1 -`, { input: LEGACY })
+      assert.equal(ended, code, err)
+      if (command === 'job run --output') assert.equal(JSON.parse(out).Submission.Format, 'hcl1')
+    })
+
   await t.test('job plan --no-diff: only says what will happen', async () => {
     const { out } = await reeve.run('job plan --no-diff -', { input: aJobText({ id: 'plain' }) })
     assert.match(out, /^What will happen\nGroup "app": 1 started\.\n/)

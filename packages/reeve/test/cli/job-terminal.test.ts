@@ -4,6 +4,7 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { EXIT_CODES } from '../../src/cli/index.ts'
 import { aCommandLine } from '../build/cli.ts'
+import { runShellJob } from '../build/cli-jobs.ts'
 import { aJobText } from '../build/job-text.ts'
 import { ScreenBuffer } from '../build/screen-buffer.ts'
 import { aTerminal, noTerminal } from '../build/terminal.ts'
@@ -48,6 +49,45 @@ test('job commands in a terminal', { skip: noTerminal }, async (t) => {
     terminal.type('y\r')
     assert.equal(await terminal.ended, EXIT_CODES.ok)
     assert.match(terminal.screen(), /Job "web" is stopped/)
+  })
+
+  await t.test('job run --wait-for-capacity: the picture says what it waits for', async () => {
+    await reeve.file('large.hcl', aJobText({ id: 'large', memoryMB: 9_000_000 }))
+    const terminal = await begin('job run --wait-for-capacity large.hcl')
+    await terminal.shows('Waiting for room.')
+    assert.match(terminal.screen(), /Group "app": 1 instance has no place\./)
+    terminal.type('\u0003')
+    assert.equal(await terminal.ended, EXIT_CODES.interrupted)
+    await reeve.ok('job stop --purge large')
+  })
+
+  await t.test('job restart --batch-wait ask: a person says when it goes on', async () => {
+    await runShellJob(t, reeve.client, { id: 'pair', script: 'exec sleep 1000', count: 2 })
+    const terminal = await begin('job restart --batch-wait ask pair')
+    await terminal.shows('Go on with the next ones? [y/N] ')
+    assert.match(terminal.screen(), /1 of 2 allocations restarted\./)
+    terminal.type('y\r')
+    assert.equal(await terminal.ended, EXIT_CODES.ok)
+    assert.match(terminal.screen(), /2 of 2 allocations restarted\./)
+    const left = await begin('job restart --batch-wait ask pair')
+    await left.shows('Go on with the next ones? [y/N] ')
+    left.type('\r')
+    assert.equal(await left.ended, EXIT_CODES.failed)
+    assert.match(left.screen(), /The other ones were left alone\./)
+  })
+
+  await t.test('org delete: does nothing unless a person says yes', async () => {
+    await reeve.ok('org create acme --email ops@acme.example')
+    const refused = await begin('org delete acme')
+    await refused.shows('Delete organization "acme" with everything in it? [y/N] ')
+    refused.type('n\r')
+    assert.equal(await refused.ended, EXIT_CODES.failed)
+    assert.match(refused.screen(), /Nothing was done\./)
+    const agreed = await begin('org delete acme')
+    await agreed.shows('[y/N] ')
+    agreed.type('yes\r')
+    assert.equal(await agreed.ended, EXIT_CODES.ok)
+    assert.match(agreed.screen(), /Organization "acme" is deleted\./)
   })
 })
 

@@ -1,5 +1,6 @@
 import { ApiError } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
+import { copiesAreFresh } from './copies-check.ts'
 
 /** What a check found. */
 export interface Finding {
@@ -20,6 +21,7 @@ const NAMED_MAX = 5
 export const CHECKS: readonly Check[] = [
   serverAnswers,
   leaderIsKnown,
+  copiesAreFresh,
   tokenIsKnown,
   governanceAnswers,
   nodesAreReady,

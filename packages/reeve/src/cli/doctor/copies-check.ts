@@ -1,0 +1,40 @@
+import { ApiError } from '@reeve/sdk'
+import type { Invocation } from '../command.ts'
+import type { Finding } from './checks.ts'
+
+/** The question for news is repeated every few seconds; older copies are no longer kept. */
+const LAG_MS_MAX = 15_000
+
+/** How old the copies of the authoritative region are, where there is one (docs/regions.md). */
+export async function copiesAreFresh({ client }: Invocation): Promise<readonly Finding[]> {
+  try {
+    const { data } = await client.v1.readAgentSelf()
+    return copiesFindings(data.stats['replication'])
+  } catch (thrown) {
+    // Who may not read the agent is not told.
+    if (thrown instanceof ApiError && thrown.status === 403) return []
+    throw thrown
+  }
+}
+
+export function copiesFindings(
+  stats: Readonly<Record<string, string>> | undefined,
+): readonly Finding[] {
+  if (stats === undefined || stats['lag_ms'] === undefined) return []
+  const region = stats['authoritative_region'] ?? ''
+  const lagMs = Number(stats['lag_ms'])
+  const [error] = Object.entries(stats).filter(([name]) => name.endsWith('_error'))
+  if (error === undefined && lagMs <= LAG_MS_MAX) {
+    const what = `Policies, roles and global tokens are those of region "${region}".`
+    return [{ state: 'ok', what, next: undefined }]
+  }
+  const seconds = Math.round(lagMs / 1_000)
+  const why = error === undefined ? '' : `: ${error[1]}`
+  return [
+    {
+      state: 'warning',
+      what: `The copies of region "${region}" may be ${seconds} s old${why}.`,
+      next: 'Look whether that region answers, and at acl.replication_token (docs/regions.md).',
+    },
+  ]
+}
