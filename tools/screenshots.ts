@@ -35,19 +35,24 @@ try {
   const wanted = only === undefined ? undefined : new Set(only.split(','))
   for (const [name, href] of shots.filter(([one]) => wanted?.has(one) ?? true))
     await browser.within(name === 'sign-in' ? {} : session, async (page) => {
-      await page.goto(program.address + href)
-      console.log(`${name}\t${href}\t${await takeAll(page, name)}`)
+      console.log(`${name}\t${href}\t${await takeAll(page, { name, url: program.address + href })}`)
     })
 } finally {
   await browser.close()
   await program.stop()
 }
 
+interface Taken {
+  readonly name: string
+  readonly url: string
+}
+
 /** All pictures of a page; gives what axe says of it. */
-async function takeAll(page: Page, name: string): Promise<string> {
+async function takeAll(page: Page, { name, url }: Taken): Promise<string> {
   const barriers: string[] = []
   for (const size of WIDTHS) {
     await page.setViewportSize(size)
+    await page.goto(url)
     await settle(page)
     for (const colorScheme of THEMES) {
       await page.emulateMedia({ colorScheme })

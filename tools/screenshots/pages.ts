@@ -27,7 +27,8 @@ export async function findShots(address: string, site: Site): Promise<readonly S
   const ofWeb = { params: { job_id: 'web' }, query: { namespace: NAMESPACE } }
   const allocations = (await client.v1.listJobAllocations(ofWeb)).data
   const running = allocations.find(({ ClientStatus }) => ClientStatus === 'running')
-  const deployment = (await client.v1.listJobDeployments(ofWeb)).data[0]
+  const deployments = (await client.v1.listJobDeployments(ofWeb)).data
+  const deployment = deployments.toSorted((a, b) => b.CreateIndex - a.CreateIndex)[0]
   const blocked = await client.v1.listJobEvaluations({ ...ofWeb, params: { job_id: 'vast' } })
   const evaluation = blocked.data.find(({ Status }) => Status === 'blocked') ?? blocked.data[0]
   return [

@@ -91,8 +91,12 @@ test('a token is made with a role, shown once, changed and deleted', { skip }, a
 
 test('who may only read is told why not, on every page', { skip }, async () => {
   await runFile(manager, serviceFile('watched', { count: 1 }))
+  await manager.v1.writeAclPolicy({
+    params: { policy_name: 'watchers' },
+    body: { Name: 'watchers', Rules: 'namespace "default" { policy = "read" }' },
+  })
   const { data: token } = await manager.v1.createAclToken({
-    body: { Name: 'Linus', Type: 'client', Policies: ['lookers'] },
+    body: { Name: 'Linus', Type: 'client', Policies: ['watchers'] },
   })
   const open = (path: string) => browser.open(here(path), { workload: token.SecretID })
   for (const path of ['/nodes', '/topology', '/access/tokens']) {
@@ -128,5 +132,27 @@ test('who may only read is told why not, on every page', { skip }, async () => {
   await make.focus()
   await page.getByText('Only a management token').filter({ visible: true }).waitFor()
   await checkAccess(page)
+  await page.close()
+})
+
+test('a node is drained: what is left is counted, and then nothing is', { skip }, async () => {
+  // It does not heed what asks it to end, so that there is something left to count for a while.
+  const stubborn = serviceFile('moves', { count: 1 }).replace('while', 'trap : INT TERM; while')
+  await runFile(manager, stubborn)
+  const { data } = await manager.v1.listNodes()
+  const node = data[0]?.ID ?? ''
+  const params = { job_id: 'moves' }
+  for await (const { data: list } of manager.blocking('listJobAllocations', { params }))
+    if (list.some(({ ClientStatus }) => ClientStatus === 'running')) break
+  const page = await browser.open(here(`/nodes/${node}`), { workload })
+  await page.getByRole('button', { name: 'Drain…' }).click()
+  await page.getByLabel('Deadline').selectOption('10 minutes')
+  await page.getByRole('button', { name: 'Drain the node' }).click()
+  await page.getByText(/^\d+ still on it, \d+ gone/).waitFor()
+  await page.getByText(/The last drain was complete/).waitFor()
+  await checkAccess(page)
+  await page.getByText('ineligible', { exact: true }).first().waitFor()
+  await page.getByRole('button', { name: 'Take work again' }).click()
+  await page.getByText('ready', { exact: true }).first().waitFor()
   await page.close()
 })

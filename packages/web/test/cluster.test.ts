@@ -128,7 +128,12 @@ test('a task is signalled and restarted, and the timeline tells it', { skip }, a
   await form.getByRole('combobox', { name: 'Signal' }).fill('SIGUSR9')
   await form.getByRole('button', { name: 'Send' }).click()
   await page.getByText(/The server refused this/).waitFor()
-  await form.getByRole('button', { name: 'Cancel' }).click()
+  await form.getByRole('combobox', { name: 'Signal' }).fill('SIGCONT')
+  await form.getByRole('combobox', { name: 'Task' }).selectOption('main')
+  await form.getByRole('button', { name: 'Send' }).click()
+  await page.getByText('SIGCONT was sent.').waitFor()
+  await form.waitFor({ state: 'detached' })
+  await page.getByText('Signaling').first().waitFor()
   await page.getByRole('button', { name: 'Restart main' }).click()
   await page.getByRole('button', { name: 'Restart the task' }).click()
   await page.getByText('Restart Signaled').first().waitFor()
@@ -181,7 +186,7 @@ test('the topology shows nodes with what lies on them, also by keyboard', { skip
 })
 
 test('5,000 nodes are drawn on a canvas that is no larger than the window', { skip }, async () => {
-  const { data } = await program.client.v1.listNodes({ query: { resources: true } })
+  const { data } = await program.client.v1.listTopology()
   const many = Array.from({ length: 5_000 }, (_, index) => ({
     ...data[0],
     ID: `${String(index).padStart(8, '0')}-0000-4000-8000-000000000000`,
@@ -189,7 +194,7 @@ test('5,000 nodes are drawn on a canvas that is no larger than the window', { sk
     Datacenter: `dc${index % 3}`,
   }))
   const page = await browser.open(here('/jobs'))
-  await page.route(/\/v1\/nodes\?/, (route) => route.fulfill({ json: many }))
+  await page.route(/\/v1\/topology\?/, (route) => route.fulfill({ json: many }))
   await page.goto(here('/topology'))
   await page.getByText(/^5000 nodes/).waitFor()
   const picture = page.getByRole('listbox')
@@ -243,10 +248,85 @@ test('events come as they happen, by topic, and wait while paused', { skip }, as
   await page.close()
 })
 
-test('services teach while there are none', { skip }, async () => {
+test('a service lists where it is reached, and follows what runs', { skip }, async () => {
+  const file = serviceFile('served', { count: 1 })
+    .replace('group "app" {', 'group "app" {\n    network {\n      port "http" {}\n    }')
+    .replace(
+      'task "main" {',
+      `service {
+      name     = "served-http"
+      port     = "http"
+      provider = "service"
+      tags     = ["blue"]
+    }
+    task "main" {`,
+    )
+  await runFile(program.client, file)
   const page = await browser.open(here('/services'))
-  await page.getByText('No services').waitFor()
+  await page.getByRole('link', { name: 'served-http' }).click()
+  await page.getByRole('heading', { name: 'served-http', level: 1 }).waitFor()
+  const row = page.getByRole('row', { name: /:\d+ .*served.*blue/ })
+  await row.waitFor()
+  await row.getByRole('link', { name: 'served' }).waitFor()
+  await program.client.v1.stopJob({ params: { job_id: 'served' } })
+  await page.getByText('No instance is registered').waitFor()
+  await page.close()
+})
+
+test('a variable is made, changed by two, and deleted', { skip }, async () => {
+  const page = await browser.open(here('/variables?namespace=default'))
+  await page.getByText('No variables').waitFor()
   await checkPage(page)
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await page.getByRole('button', { name: 'New variable' }).click()
+  await page.getByLabel('Path').fill('apps/db')
+  await page.getByLabel('Key of item 1').fill('user')
+  await page.getByLabel('Value of item 1').fill('web')
+  await page.getByRole('button', { name: 'Make the variable' }).click()
+  await page.getByRole('heading', { name: 'apps/db', level: 1 }).waitFor()
+  assert.equal(await page.getByText('web', { exact: true }).count(), 0)
+  await page.getByRole('button', { name: 'Show the values' }).click()
+  await page.getByText('web', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  assert.match(page.url(), /edit=yes/)
+  await page.getByLabel('Value of item 1').fill('mine')
+  await program.client.v1.writeVariable({
+    params: { path: 'apps/db' },
+    body: { Items: { user: 'theirs' } },
+  })
+  await page.getByRole('button', { name: 'Store', exact: true }).click()
+  await page.getByRole('alert').getByText('Somebody stored other values').waitFor()
+  await checkAccess(page)
+  await page.getByRole('button', { name: 'Store mine over theirs' }).click()
+  await page.getByRole('button', { name: 'Show the values' }).click()
+  await page.getByText('mine', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Delete…' }).click()
+  await page.getByRole('button', { name: 'Delete the variable' }).click()
+  await page.getByText('No variables').waitFor()
+  await page.close()
+})
+
+test('a node pool is made, edited, shows its nodes, and is deleted', { skip }, async () => {
+  const page = await browser.open(here('/node-pools'))
+  await page.getByRole('button', { name: 'New node pool…' }).click()
+  await page.getByLabel('Name', { exact: true }).fill('gpu')
+  await page.getByLabel('Places by').selectOption('spread')
+  await checkAccess(page)
+  await page.getByRole('button', { name: 'Store' }).click()
+  await page.getByRole('heading', { name: 'gpu', level: 1 }).waitFor()
+  await page.getByText('No node is in it').waitFor()
+  await page.getByRole('button', { name: 'Edit…' }).click()
+  await page.getByLabel('Description').fill('With graphics cards')
+  await page.getByRole('button', { name: 'Store' }).click()
+  await page.getByText('With graphics cards').waitFor()
+  await page.getByRole('button', { name: 'Delete…' }).click()
+  await page.getByRole('button', { name: 'Delete the pool' }).click()
+  await page.getByRole('link', { name: 'default', exact: true }).click()
+  await page.getByRole('table', { name: 'Nodes' }).getByText('ready').waitFor()
+  const fixed = page.getByRole('button', { name: 'Delete…' })
+  assert.equal(await fixed.getAttribute('aria-disabled'), 'true')
+  await page.getByRole('link', { name: 'Jobs', exact: true }).last().click()
+  await page.getByRole('row', { name: /ticks/ }).waitFor()
   await page.close()
 })
 
@@ -258,9 +338,13 @@ test('a namespace is made, edited and deleted', { skip }, async () => {
   await page.getByRole('button', { name: 'Store' }).click()
   await page.getByRole('row', { name: /staging/ }).waitFor()
   await page.getByRole('button', { name: 'Edit… staging' }).click()
+  assert.match(page.url(), /edit=staging/)
   await page.getByLabel('Description').fill('Before prod')
+  await page.getByLabel('Drivers not allowed').fill('docker')
   await page.getByRole('button', { name: 'Store' }).click()
   await page.getByText('Before prod').waitFor()
+  const stored = await program.client.v1.readNamespace({ params: { namespace_name: 'staging' } })
+  assert.deepEqual(stored.data.Capabilities?.DisabledTaskDrivers, ['docker'])
   const fixed = page.getByRole('button', { name: 'Delete… default' })
   assert.equal(await fixed.getAttribute('aria-disabled'), 'true')
   await page.getByRole('button', { name: 'Delete… staging' }).click()

@@ -114,6 +114,20 @@ test('a definition is edited, planned and run', { skip }, async () => {
   await page.close()
 })
 
+test('a job that came without a text is edited as JSON', { skip }, async () => {
+  const task = { Name: 'main', Driver: 'raw_exec', Config: { command: '/bin/true' } }
+  const Job = { ID: 'textless', Type: 'batch', TaskGroups: [{ Name: 'app', Tasks: [task] }] }
+  await program.client.v1.registerJob({ body: { Job } })
+  const page = await browser.open(here('/jobs/textless/definition?namespace=default&edit=yes'))
+  const editor = page.getByRole('textbox', { name: 'Definition of the job' })
+  await editor.getByText('"textless"').first().waitFor()
+  await page.getByRole('button', { name: 'Plan' }).click()
+  await page.getByText('This is what would happen.').waitFor()
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+  await page.getByText('The job is registered.').waitFor()
+  await page.close()
+})
+
 test('a new job is written, planned and run with keys alone', { skip }, async () => {
   const page = await browser.open(here('/jobs'))
   await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()

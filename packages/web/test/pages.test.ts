@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { flagsOf } from '../../reeve/src/cli/command-flags.ts'
-import { COMMANDS } from '../../reeve/src/cli/commands.ts'
 import {
   ALLOCATION_TABS,
   JOB_TABS,
@@ -157,7 +157,14 @@ for (const [path, addresses] of Object.entries(ADDRESSES))
     }),
   )
 
-/** The same in a terminal: a command that exists, with flags it knows, and a request. */
+/** The manual of the command line names every command; its own tests hold it to that. */
+const MANUAL = readFileSync(join(import.meta.dirname, '../../../docs/cli.md'), 'utf8')
+const COMMANDS = Array.from(
+  MANUAL.matchAll(/^\| `([a-z][a-z-]*(?: [a-z][a-z-]*)*)/gm),
+  ([, name]) => String(name),
+)
+
+/** The same in a terminal: a command that exists, and a request. */
 async function checkCommands(page: Page, href: string): Promise<void> {
   const lines = page.locator('.command-line .command code')
   const texts = await lines.allTextContents()
@@ -166,12 +173,8 @@ async function checkCommands(page: Page, href: string): Promise<void> {
   const [name = '', ...words] = (texts.at(-2) ?? '').split(' ')
   assert.equal(name, 'reeve', `${href} shows no command`)
   const line = words.join(' ')
-  const known = COMMANDS.filter(({ path }) => `${line} `.startsWith(`${path} `))
-  const spec = known.toSorted((a, b) => b.path.length - a.path.length)[0]
-  assert.ok(spec !== undefined, `${href} shows ${line}, which is no command`)
-  const flags = new Set(flagsOf(spec).flatMap(({ usage }) => usage.match(/--?[a-z-]+/g) ?? []))
-  const unknown = words.filter((word) => /^--[a-z]/.test(word) && !flags.has(word))
-  assert.deepEqual(unknown, [], `${href} shows ${line}`)
+  const isKnown = COMMANDS.some((command) => `${line} `.startsWith(`${command} `))
+  assert.ok(isKnown, `${href} shows ${line}, which is no command`)
 }
 
 /** What anybody may press: it changes nothing on the server. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { checkAccess, noBrowser, startBrowser, type Browser } from './browser.ts'
+import { checkAccess, noBrowser, settle, startBrowser, type Browser } from './browser.ts'
 import { startProgram, type Program } from './program.ts'
 
 let program: Program
@@ -55,6 +55,24 @@ test('the keys are shown with ?, and g j goes to the jobs', { skip: noBrowser },
   await page.waitForURL('**/ui/jobs')
   await page.close()
 })
+
+test('without access control the browser has nothing to complain of', { skip: noBrowser }, () =>
+  browser.within({}, async (page) => {
+    const faults: string[] = []
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text())
+    })
+    const secret = `#token=${program.governanceToken}`
+    for (const path of ['/jobs', '/access/tokens', '/organizations', `/sign-in${secret}`]) {
+      await page.goto(here(path))
+      await settle(page)
+    }
+    await page.waitForURL('**/ui/jobs')
+    await page.getByRole('link', { name: 'Organizations' }).click()
+    await page.getByText('No organizations yet').waitFor()
+    assert.deepEqual(faults, [])
+  }),
+)
 
 test('a page that does not exist says so', { skip: noBrowser }, async () => {
   const page = await browser.open(here('/nowhere/at/all'))

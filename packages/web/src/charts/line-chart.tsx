@@ -1,6 +1,7 @@
 import { useEffect, useEffectEvent, useRef } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { useRedraw } from '../parts/use-redraw.ts'
 import type { Columns } from './samples.ts'
 
 export interface LineChartProps {
@@ -39,6 +40,8 @@ export function LineChart({ label, data, names, format }: LineChartProps) {
     }
   }, [])
   useEffect(() => plot.current?.setData(toData(data)), [data])
+  // Another theme has other colours.
+  useRedraw(place, () => plot.current?.redraw())
   return <div ref={place} className="chart" role="img" aria-label={label} />
 }
 

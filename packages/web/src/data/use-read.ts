@@ -1,5 +1,5 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
-import type { Reply } from '@reeve/sdk'
+import { ApiError, type Reply } from '@reeve/sdk'
 import type { Api } from '../session/api.ts'
 import { useSession } from '../session/session.tsx'
 import type { Watch } from './watch.ts'
@@ -19,7 +19,7 @@ export interface ReadOptions {
  */
 export function useRead<Data>(
   key: readonly unknown[],
-  call: (api: Api, signal: AbortSignal) => Promise<Reply<Data>>,
+  call: Call<Data>,
   { watches = [], enabled = true, everyMs }: ReadOptions = {},
 ): UseQueryResult<Data> {
   const { api } = useSession()
@@ -31,3 +31,23 @@ export function useRead<Data>(
     ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
   })
 }
+
+/**
+ * The same for what may not be there, which is null then. A refusal would be forgotten while it is
+ * asked again, and the page with what is typed into it would go.
+ */
+export function useOptional<Data>(
+  key: readonly unknown[],
+  call: Call<Data>,
+): UseQueryResult<Data | null> {
+  return useRead<Data | null>(key, async (api, signal) => {
+    try {
+      return await call(api, signal)
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return { data: null }
+      throw error
+    }
+  })
+}
+
+type Call<Data> = (api: Api, signal: AbortSignal) => Promise<Pick<Reply<Data>, 'data'>>

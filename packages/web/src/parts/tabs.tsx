@@ -39,7 +39,7 @@ export function Tabs({ label, tabs, current }: TabsProps) {
               title={refusal}
             >
               {text}
-              {refusal !== undefined && <Icon name="paused" label="(not for your token)" />}
+              {refusal !== undefined && <Icon name="paused" />}
               {count !== undefined && <span className="count">{count}</span>}
             </Link>
           </li>

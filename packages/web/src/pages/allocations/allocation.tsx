@@ -1,4 +1,5 @@
 import type { Allocation } from '@reeve/contract'
+import { allocationCan } from '../../actions/allocation-can.ts'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
@@ -9,6 +10,8 @@ import { ALLOCATION_TABS, paths, type AllocationTab } from '../../paths.ts'
 import { useRead } from '../../data/use-read.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
+import type { Rights } from '../../session/rights.ts'
+import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../../shell/not-found.tsx'
 import '../../style/jobs.css'
 import '../../style/cluster.css'
@@ -37,6 +40,7 @@ interface AllocationPageProps {
 }
 
 function AllocationPage({ id, tab, search }: AllocationPageProps) {
+  const { rights } = useSession()
   const query = useRead(
     ['allocation', id],
     (api, signal) => api.v1.readAllocation({ params: { alloc_id: id }, signal }),
@@ -47,7 +51,7 @@ function AllocationPage({ id, tab, search }: AllocationPageProps) {
       {(allocation) => (
         <>
           <AllocationHead allocation={allocation} />
-          <Tabs label="Parts of the allocation" current={tab} tabs={tabsOf(id)} />
+          <Tabs label="Parts of the allocation" current={tab} tabs={tabsOf(allocation, rights)} />
           <TabView tab={tab} view={{ allocation, search }} />
           <CommandLine {...COMMANDS[tab](id, search)} />
         </>
@@ -112,11 +116,19 @@ const TAB_TEXTS: Readonly<Record<AllocationTab, string>> = {
   terminal: 'Terminal',
 }
 
-function tabsOf(id: string) {
+/** What may not be seen says so before it is opened. */
+const TAB_CAN: Readonly<Partial<Record<AllocationTab, typeof allocationCan.readLogs>>> = {
+  logs: allocationCan.readLogs,
+  files: allocationCan.readFiles,
+  terminal: allocationCan.exec,
+}
+
+function tabsOf(allocation: Allocation, rights: Rights) {
   return ALLOCATION_TABS.map((tab) => ({
     id: tab,
     text: TAB_TEXTS[tab],
-    href: paths.allocation(id, tab),
+    href: paths.allocation(allocation.ID, tab),
+    refusal: TAB_CAN[tab]?.(allocation, rights),
   }))
 }
 

@@ -53,7 +53,7 @@ function columnsOf(open: (event: Event) => void): readonly Column<Heard>[] {
     {
       id: 'type',
       head: 'Event',
-      width: '26%',
+      width: '200px',
       cell: ({ event }) => (
         <button type="button" className="link-button" onClick={() => open(event)}>
           {event.Type}
@@ -66,7 +66,7 @@ function columnsOf(open: (event: Event) => void): readonly Column<Heard>[] {
       head: 'Also about',
       width: '22%',
       isExtra: true,
-      cell: ({ event }) => (event.FilterKeys ?? []).map((key) => shortened(key)).join(', '),
+      cell: ({ event }) => alsoAbout(event),
     },
     {
       id: 'namespace',
@@ -90,6 +90,12 @@ function About({ event }: { readonly event: Event }) {
   const href = hrefOf(event)
   const text = shortened(event.Key)
   return href === undefined ? text : <Link href={href}>{text}</Link>
+}
+
+/** Nothing stands where there is none, such as the deployment of a batch job. */
+function alsoAbout({ FilterKeys }: Event): string {
+  const keys = (FilterKeys ?? []).filter((key) => key !== '')
+  return keys.map((key) => shortened(key)).join(', ')
 }
 
 /** Ids are long; names are not. */

@@ -1,15 +1,11 @@
-import { useEffect, useEffectEvent, useMemo, useRef, useState, type KeyboardEvent } from 'react'
+import { useEffect, useEffectEvent, useMemo, useRef, type KeyboardEvent } from 'react'
+import { readPalette } from '../../parts/palette.ts'
+import { useRedraw, useWidth } from '../../parts/use-redraw.ts'
 import { paths, type Dimension } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { boxAt, layoutOf, type Layout } from './topology-layout.ts'
 import { sizedBy, type TopologyNode } from './topology-model.ts'
-import {
-  barAt,
-  drawTopology,
-  readPalette,
-  type Picture,
-  type Selection,
-} from './topology-picture.ts'
+import { barAt, drawTopology, type Picture, type Selection } from './topology-picture.ts'
 import type { Topology } from './use-topology.ts'
 
 interface TopologyCanvasProps {
@@ -131,44 +127,4 @@ function nextPlace({ boxes }: Layout, here: number, key: string): number | undef
     default:
       return undefined
   }
-}
-
-function useWidth(frame: { readonly current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(0)
-  useEffect(() => {
-    const { current } = frame
-    if (current === null) return undefined
-    const observer = new ResizeObserver(() => setWidth(current.clientWidth))
-    observer.observe(current)
-    return () => observer.disconnect()
-  }, [frame])
-  return width
-}
-
-/** Draws again when it is scrolled and when the colours change; at most once for each picture. */
-function useRedraw(frame: { readonly current: HTMLElement | null }, draw: () => void): void {
-  const drawn = useEffectEvent(draw)
-  useEffect(() => {
-    const { current } = frame
-    if (current === null) return undefined
-    let request = 0
-    const later = () => {
-      cancelAnimationFrame(request)
-      request = requestAnimationFrame(() => drawn())
-    }
-    const dark = window.matchMedia('(prefers-color-scheme: dark)')
-    const themes = new MutationObserver(later)
-    themes.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })
-    const sizes = new ResizeObserver(later)
-    sizes.observe(current)
-    current.addEventListener('scroll', later, { passive: true })
-    dark.addEventListener('change', later)
-    return () => {
-      cancelAnimationFrame(request)
-      themes.disconnect()
-      sizes.disconnect()
-      current.removeEventListener('scroll', later)
-      dark.removeEventListener('change', later)
-    }
-  }, [frame])
 }

@@ -1,3 +1,4 @@
+import type { Palette } from '../../parts/palette.ts'
 import type { Dimension } from '../../paths.ts'
 import { boxesBetween, type Box, type Layout } from './topology-layout.ts'
 import type { TopologyBars, TopologyNode } from './topology-model.ts'
@@ -21,34 +22,6 @@ export interface Window {
   readonly width: number
   readonly height: number
   readonly palette: Palette
-}
-
-const COLOURS = [
-  'text',
-  'quiet',
-  'sunken',
-  'line-strong',
-  'good',
-  'busy',
-  'warn',
-  'bad',
-  'accent',
-  'surface',
-] as const
-type Palette = Readonly<Record<(typeof COLOURS)[number], string>>
-
-/** A canvas knows no `light-dark()`: the browser works out which of the two each colour is. */
-export function readPalette(): Palette {
-  const probe = document.createElement('span')
-  document.body.append(probe)
-  const read = (name: string) => {
-    probe.style.color = `var(--${name})`
-    return getComputedStyle(probe).color
-  }
-  // The entries are the list's names, each once.
-  const palette = Object.fromEntries(COLOURS.map((name) => [name, read(name)])) as Palette
-  probe.remove()
-  return palette
 }
 
 const NAME_PX = 16

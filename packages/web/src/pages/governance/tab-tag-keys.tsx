@@ -78,7 +78,7 @@ function columnsOf({ refusal, onEdit }: ColumnContext): readonly Column<v2.Reser
     {
       id: 'do',
       head: 'Do',
-      width: '188px',
+      width: '216px',
       cell: (key) => (
         <span className="row">
           <ActionButton refusal={refusal} onAct={() => onEdit(key)}>

@@ -1,11 +1,11 @@
 import type { v2 } from '@reeve/contract'
-import { ApiError } from '@reeve/sdk'
 import { organizationCan } from '../../actions/governance-can.ts'
 import { usePages } from '../../data/use-pages.ts'
-import { useRead } from '../../data/use-read.ts'
+import { useOptional, useRead } from '../../data/use-read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Failure } from '../../parts/failure.tsx'
 import { Loading } from '../../parts/loading.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
 import { Refused } from '../../parts/refused.tsx'
 import { AuthTokens } from './auth-tokens.tsx'
 import type { OrganizationView } from './organization-view.ts'
@@ -41,22 +41,22 @@ interface OwnTokenProps {
 function OwnToken({ organization, title, kind }: OwnTokenProps) {
   const params = { organization_name: organization }
   const query = kind === undefined ? {} : { token: kind }
-  const token = useRead(['organization-token', organization, kind ?? ''], (api, signal) =>
+  const token = useOptional(['organization-token', organization, kind ?? ''], (api, signal) =>
     api.v2.readOrganizationToken({ params, query, signal }),
   )
-  // The answer where there is none.
-  const isMissing = token.error instanceof ApiError && token.error.status === 404
-  if (token.isPending) return <Loading what="the token" />
-  if (token.error !== null && !isMissing) return <Failure error={token.error} />
   return (
-    <AuthTokens
-      title={title}
-      tokens={token.data === undefined || isMissing ? [] : [token.data.data]}
-      none="There is none."
-      refusal={undefined}
-      hasDescription={false}
-      create={(api, body) => api.v2.createOrganizationToken({ params, query, body })}
-    />
+    <QueryView query={token} what="the token">
+      {(found) => (
+        <AuthTokens
+          title={title}
+          tokens={found === null ? [] : [found.data]}
+          none="There is none."
+          refusal={undefined}
+          hasDescription={false}
+          create={(api, body) => api.v2.createOrganizationToken({ params, query, body })}
+        />
+      )}
+    </QueryView>
   )
 }
 

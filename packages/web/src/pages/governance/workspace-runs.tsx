@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<v2.Run>[] = [
   {
     id: 'state',
     head: 'State',
-    width: '200px',
+    width: '232px',
     cell: ({ attributes }) => (
       <StateBadge state={attributes.status} text={runStateText(attributes.status)} />
     ),

@@ -1,5 +1,5 @@
 import { lookOf } from '../../parts/state.ts'
-import { SHOWN_STATUSES, totalOf, type AllocationCounts } from './allocation-counts.ts'
+import { countsText, SHOWN_STATUSES, totalOf, type AllocationCounts } from './allocation-counts.ts'
 
 interface AllocationBarProps {
   readonly counts: AllocationCounts
@@ -11,8 +11,7 @@ interface AllocationBarProps {
 export function AllocationBar({ counts, wanted }: AllocationBarProps) {
   const shown = SHOWN_STATUSES.filter((status) => counts[status] > 0)
   const missing = Math.max(0, wanted - totalOf(counts))
-  const words = shown.map((status) => `${counts[status]} ${status}`)
-  const text = [...words, ...(missing > 0 ? [`${missing} unplaced`] : [])].join(', ')
+  const text = countsText(counts, missing)
   if (text === '') return <span className="quiet">–</span>
   return (
     <span className="alloc-bar" title={text}>

@@ -72,3 +72,19 @@ export function isLarge({ TaskGroups }: Pick<Job, 'TaskGroups'>): boolean {
 export function totalOf(counts: AllocationCounts): number {
   return SHOWN_STATUSES.reduce((sum, status) => sum + counts[status], 0)
 }
+
+/** The numbers in words; `missing` are those that are wanted and have no place. */
+export function countsText(counts: AllocationCounts, missing: number): string {
+  const shown = SHOWN_STATUSES.filter((status) => counts[status] > 0)
+  const words = shown.map((status) => `${counts[status]} ${status}`)
+  return [...words, ...(missing > 0 ? [`${missing} unplaced`] : [])].join(', ')
+}
+
+/** What has ended of a service was replaced: it says how often, not how the job is. */
+export function presentCounts(
+  { Type, Stop, Status }: Pick<Job, 'Type' | 'Stop' | 'Status'>,
+  counts: AllocationCounts,
+): AllocationCounts {
+  const isEndless = Type === 'service' || Type === 'system'
+  return isEndless && !Stop && Status !== 'dead' ? { ...counts, complete: 0 } : counts
+}

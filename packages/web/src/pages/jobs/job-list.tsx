@@ -14,7 +14,7 @@ import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
 import '../../style/jobs.css'
 import { AllocationBar } from './allocation-bar.tsx'
-import { countsOf, healthOf } from './allocation-counts.ts'
+import { countsOf, healthOf, presentCounts } from './allocation-counts.ts'
 import { filterExpression, readJobFilter } from './job-filter.ts'
 import { JobFilterBar } from './job-filter-bar.tsx'
 import { useJobRows } from './use-job-rows.ts'
@@ -62,10 +62,7 @@ function Allocations({ job }: { readonly job: JobStatusRow }) {
     return `${Pending + Running + Dead} instances, ${Running} running`
   }
   const isOver = job.Stop || job.Status === 'dead'
-  const isEndless = job.Type === 'service' || job.Type === 'system'
-  const counts = countsOf(job)
-  // What has ended of a service was replaced: it says how often, not how the job is.
-  const shown = isEndless && !isOver ? { ...counts, complete: 0 } : counts
+  const shown = presentCounts(job, countsOf(job))
   return <AllocationBar counts={shown} wanted={isOver || isSystem(job) ? 0 : job.GroupCountSum} />
 }
 

@@ -1,4 +1,6 @@
 import type { Job } from '@reeve/contract'
+import { jobCan } from '../../actions/job-can.ts'
+import type { Verdict } from '../../actions/verdict.ts'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { quoted } from '../../parts/curl-line.ts'
 import { PageHead } from '../../parts/page-head.tsx'
@@ -8,6 +10,7 @@ import { Tabs } from '../../parts/tabs.tsx'
 import { JOB_TABS, paths, type JobName, type JobTab } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
+import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../../shell/not-found.tsx'
 import '../../style/jobs.css'
 import { healthOf, isLarge } from './allocation-counts.ts'
@@ -42,13 +45,18 @@ interface JobPageProps {
 
 function JobPage({ jobId, tab, search }: JobPageProps) {
   const name: JobName = { namespace: search.get('namespace') ?? 'default', id: jobId }
+  const { rights } = useSession()
   const job = useJob(name)
   return (
     <QueryView query={job} what="the job">
       {(data) => (
         <>
           <JobHead job={data} name={name} />
-          <Tabs label="Parts of the job" current={tab} tabs={tabsOf(name)} />
+          <Tabs
+            label="Parts of the job"
+            current={tab}
+            tabs={tabsOf(name, jobCan.readLogs(data, rights))}
+          />
           <JobTabView tab={tab} view={{ job: data, name, search }} />
           <CommandLine {...COMMANDS[tab](name)} />
         </>
@@ -99,8 +107,13 @@ const TAB_TEXTS: Readonly<Record<JobTab, string>> = {
   explain: 'Explain',
 }
 
-function tabsOf(name: JobName) {
-  return JOB_TABS.map((id) => ({ id, text: TAB_TEXTS[id], href: paths.job(name, id) }))
+function tabsOf(name: JobName, noLogs: Verdict) {
+  return JOB_TABS.map((id) => ({
+    id,
+    text: TAB_TEXTS[id],
+    href: paths.job(name, id),
+    refusal: id === 'logs' ? noLogs : undefined,
+  }))
 }
 
 function JobTabView({ tab, view }: { readonly tab: JobTab; readonly view: JobView }) {

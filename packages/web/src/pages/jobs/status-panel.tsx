@@ -6,10 +6,18 @@ import { lookOf } from '../../parts/state.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { AllocationBar } from './allocation-bar.tsx'
-import { SHOWN_STATUSES, totalOf, type AllocationCounts } from './allocation-counts.ts'
+import {
+  countsText,
+  presentCounts,
+  SHOWN_STATUSES,
+  totalOf,
+  type AllocationCounts,
+} from './allocation-counts.ts'
 import { ScaleControl } from './scale-control.tsx'
+import { SQUARES_DRAWN_MAX, squaresTotal } from './squares.ts'
+import { SquaresCanvas } from './squares-canvas.tsx'
 
-/** Beyond this a wall of squares says less than a bar. */
+/** Each of these is a link; more are a picture that leads to their list. */
 const SQUARES_MAX = 600
 
 /** What runs of one group. */
@@ -62,12 +70,37 @@ function GroupRow({ job, group, state: { counts, allocations } }: GroupRowProps)
         <small>{describeGroup(job, group)}</small>
       </div>
       {allocations === undefined || allocations.length + missing > SQUARES_MAX ? (
-        <AllocationBar counts={counts} wanted={wanted} />
+        <ManySquares job={job} counts={counts} wanted={wanted} />
       ) : (
         <Squares allocations={allocations} missing={missing} version={job.Version} />
       )}
       <ScaleControl job={job} group={group} />
     </section>
+  )
+}
+
+interface ManySquaresProps {
+  readonly job: Job
+  readonly counts: AllocationCounts
+  readonly wanted: number
+}
+
+function ManySquares({ job, counts, wanted }: ManySquaresProps) {
+  const shown = presentCounts(job, counts)
+  const missing = Math.max(0, wanted - totalOf(shown))
+  const name = { namespace: job.Namespace, id: job.ID }
+  return (
+    <div>
+      <AllocationBar counts={shown} wanted={wanted} />
+      {squaresTotal(shown, missing) <= SQUARES_DRAWN_MAX && (
+        <SquaresCanvas
+          counts={shown}
+          missing={missing}
+          text={countsText(shown, missing)}
+          href={paths.job(name, 'allocations')}
+        />
+      )}
+    </div>
   )
 }
 

@@ -1,10 +1,8 @@
 import type { Job, JobSubmission } from '@reeve/contract'
-import { ApiError } from '@reeve/sdk'
-import { useRead } from '../../data/use-read.ts'
+import { useOptional } from '../../data/use-read.ts'
 import { Editor } from '../../editor/lazy-editor.tsx'
-import { Failure } from '../../parts/failure.tsx'
-import { Loading } from '../../parts/loading.tsx'
 import { Panel } from '../../parts/panel.tsx'
+import { QueryView } from '../../parts/query-view.tsx'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
 import { jobCan } from '../../actions/job-can.ts'
@@ -16,7 +14,8 @@ import type { JobView } from './job-view.ts'
 
 /** The definition as it was written, and the way to a new version. */
 export function DefinitionTab({ job, name, search }: JobView) {
-  const { data, error, isPending } = useRead(
+  // Spec W: Read job submission: only where a text was sent, and only the latest six.
+  const submission = useOptional(
     ['job-submission', name.namespace, name.id, job.Version],
     (api, signal) =>
       api.v1.readJobSubmission({
@@ -25,16 +24,16 @@ export function DefinitionTab({ job, name, search }: JobView) {
         signal,
       }),
   )
-  // Spec W: Read job submission: only where a text was sent, and only the latest six.
-  const isMissing = error instanceof ApiError && error.status === 404
-  if (isPending) return <Loading what="the definition" />
-  if (error !== null && !isMissing) return <Failure error={error} />
   const isEditing = search.get('edit') === 'yes'
-  return <Definition job={job} source={sourceOf(job, data)} isEditing={isEditing} />
+  return (
+    <QueryView query={submission} what="the definition">
+      {(found) => <Definition job={job} source={sourceOf(job, found)} isEditing={isEditing} />}
+    </QueryView>
+  )
 }
 
-function sourceOf(job: Job, submission: JobSubmission | undefined): JobSource {
-  if (submission === undefined) return { text: jobAsJson(job), format: 'json', variables: '' }
+function sourceOf(job: Job, submission: JobSubmission | null): JobSource {
+  if (submission === null) return { text: jobAsJson(job), format: 'json', variables: '' }
   const flags = Object.entries(submission.VariableFlags ?? {})
   const variables = [submission.Variables, ...flags.map(([name, value]) => `${name} = ${value}`)]
   return {

@@ -39,6 +39,7 @@ const COLUMNS: readonly Column<Evaluation>[] = [
     id: 'made',
     head: 'Made',
     width: '104px',
+    isExtra: true,
     cell: ({ CreateTime }) => <Ago date={dateOfNs(CreateTime)} />,
   },
 ]
