@@ -7,6 +7,7 @@ import type { AgentInfo } from '../http/index.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import type { ProgramLog } from './log.ts'
+import { PortKeeper } from './port-keeper.ts'
 import { peerSecurity } from './port-security.ts'
 import type { AgentSelf } from './self.ts'
 import { Server, type ServerOptions } from './server.ts'
@@ -89,6 +90,7 @@ export class ClusterMember {
   /** Begins when this server has taken over all that a leader does. */
   #isServing = false
   #isStopped = false
+  #portKeeper: PortKeeper | undefined
   #httpPort: number
   #address = ''
   #changing: Promise<void> = Promise.resolve()
@@ -139,6 +141,7 @@ export class ClusterMember {
     await this.#changing
     const opened = this.#opened
     if (opened !== undefined) await this.#close(opened)
+    await this.#portKeeper?.close()
     await this.#options.database.close()
   }
 
@@ -157,7 +160,7 @@ export class ClusterMember {
       nowMs: () => this.#timing.clock.nowMs(),
     })
     const shared = { config, log, engine, secrets, directory, version, agent: self, tls }
-    const openServer = this.#options.openServer ?? Server.open
+    const openServer = this.#options.openServer ?? ((options) => Server.open(options))
     const server = await openServer({ ...shared, follows: true, gate })
     const failed = (thrown: unknown): void => this.#failed(opened, thrown)
     const { ids, ...timing } = this.#timing
@@ -176,7 +179,7 @@ export class ClusterMember {
     const opened: Opened = { engine, server, gate, follow, keeper }
     server.onFault((fault) => this.#reopen(opened, fault))
     try {
-      this.#address = await server.listen(config.bind, this.#httpPort)
+      this.#address = await this.#listen(server)
     } catch (thrown) {
       await this.#close(opened)
       throw thrown
@@ -246,16 +249,33 @@ export class ClusterMember {
     opened.engine.abandon()
     opened.server.store.abandon(fault)
     this.#turn(async () => {
+      this.#keepPort()
       await this.#close(opened)
       while (!this.#isStopped) {
         try {
           return await this.#open()
         } catch (thrown) {
           log.error({ err: messageOf(thrown) }, 'this server could not begin anew; it tries again')
+          this.#keepPort()
           await this.#pause(REOPEN_MS)
         }
       }
     })
+  }
+
+  /** Somebody answers on the port meanwhile; where servers are simulated there is none. */
+  #keepPort(): void {
+    const { config, tls, openServer } = this.#options
+    if (openServer !== undefined || this.#isStopped) return
+    this.#portKeeper ??= new PortKeeper({ host: config.bind, port: this.#httpPort, tls })
+  }
+
+  async #listen(server: MemberServer): Promise<string> {
+    const { bind } = this.#options.config
+    const keeper = this.#portKeeper
+    this.#portKeeper = undefined
+    const listen = (handle?: object): Promise<string> => server.listen(bind, this.#httpPort, handle)
+    return await (keeper === undefined ? listen() : keeper.handOver(listen))
   }
 
   #pause(ms: number): Promise<void> {

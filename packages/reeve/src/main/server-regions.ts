@@ -56,6 +56,7 @@ export class ServerRegions {
   /** As use cases ask them. */
   get others(): OtherRegions {
     return {
+      others: () => this.#directory.names.filter((name) => this.#directory.isOther(name)),
       isOther: (region) => this.#directory.isOther(region),
       ask: (region, call) => this.#client.call(region, { ...call, hop: 'part' }),
     }

@@ -161,10 +161,11 @@ export class Server {
 
   /**
    * Answers requests, and starts the loops of a server that leads from the start. Returns the
-   * address, with the port that was really taken.
+   * address, with the port that was really taken. `handle` is a port that is open already.
    */
-  async listen(host: string, port: number): Promise<string> {
-    const address = await this.app.app.listen({ host, port })
+  async listen(host: string, port: number, handle?: object): Promise<string> {
+    const open = handle === undefined ? {} : { handle }
+    const address = await this.app.app.listen({ host, port, ...open })
     if (this.#options.follows !== true) this.#startLoops()
     return address
   }

@@ -15,6 +15,9 @@ const NAMES = ['a', 'b', 'c'] as const
 const PAUSE_MS_MAX = 6_000
 const REST_MS_MAX = 1_500
 const HEALED_MS_MAX = 120_000
+const PROMPT_MS = 300
+/** Of three servers and a database; somebody has to be left. */
+const AT_ONCE_MAX = 2
 
 interface Faulty {
   readonly t: TestContext
@@ -79,13 +82,20 @@ export class FaultWorld {
     )
   }
 
-  /** Things go wrong, one after the other, until the time is up; then all is well again. */
+  /** Things go wrong, also at the same time, until the time is up; then all is well again. */
   async live(forMs: number): Promise<void> {
     const endMs = performance.now() + forMs
+    const underWay = new Map<string, Promise<void>>()
     while (performance.now() < endMs) {
       await wait(this.#below(REST_MS_MAX))
-      await this.#strike()
+      const { target, strike } = await this.#draw()
+      if (underWay.has(target) || underWay.size >= AT_ONCE_MAX) continue
+      underWay.set(
+        target,
+        strike().finally(() => underWay.delete(target)),
+      )
     }
+    await Promise.all(underWay.values())
     await until(
       'a leader that everybody knows',
       async () => {
@@ -98,12 +108,14 @@ export class FaultWorld {
     )
   }
 
-  async #strike(): Promise<void> {
+  async #draw(): Promise<{ readonly target: string; readonly strike: () => Promise<void> }> {
     const draw = this.#faulty.random.next()
-    if (draw < 0.3) await this.#kill(await this.#pick())
-    else if (draw < 0.7) await this.#pause(await this.#pick())
-    else if (draw < 0.85) await this.#restartDatabase()
-    else await this.#pauseDatabase()
+    if (draw < 0.15) return { target: 'database', strike: () => this.#restartDatabase() }
+    if (draw < 0.3) return { target: 'database', strike: () => this.#pauseDatabase() }
+    const n = await this.#pick()
+    const target = NAMES[n] ?? ''
+    if (draw < 0.6) return { target, strike: () => this.#kill(n) }
+    return { target, strike: () => this.#pause(n) }
   }
 
   /** Mostly the one that matters. */
@@ -111,7 +123,7 @@ export class FaultWorld {
     const any = this.#below(this.servers.length)
     const asked = this.servers[any]
     if (asked === undefined || this.#faulty.random.next() < 0.3) return any
-    const leader = await leaderOf(asked).catch(() => undefined)
+    const leader = await promptly(leaderOf(asked))
     const found = this.servers.findIndex(({ address }) => address === leader)
     return found < 0 ? any : found
   }
@@ -161,6 +173,11 @@ export class FaultWorld {
   #say(what: string): void {
     this.said.push(what)
   }
+}
+
+/** Who is paused does not answer. */
+async function promptly<T>(asked: Promise<T>): Promise<T | undefined> {
+  return await Promise.race([asked.catch(() => undefined), wait(PROMPT_MS, undefined)])
 }
 
 /** A process that has ended meanwhile is left alone. */

@@ -13,7 +13,8 @@ import {
   type Environment,
   type FlagValues,
 } from './read-texts.ts'
-import { findContradictions, findGaps, findRisks, type Resolved } from './rules.ts'
+import type { Resolved } from './resolved.ts'
+import { findContradictions, findGaps, findRisks } from './rules.ts'
 
 interface ConfigSources {
   readonly flags: FlagValues

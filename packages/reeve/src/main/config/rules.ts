@@ -1,13 +1,8 @@
 import { isLoopback } from './address.ts'
-import { options, type OptionName, type Settings } from './options.ts'
-import { subjectOf, type ConfigProblem, type Origin } from './problem.ts'
+import { options } from './options.ts'
+import { subjectOf, type ConfigProblem } from './problem.ts'
+import type { Resolved } from './resolved.ts'
 import { findTlsProblem } from './tls-rules.ts'
-
-/** The settings after all sources were put together, and who said each. */
-export interface Resolved {
-  readonly settings: Settings
-  readonly originOf: (name: OptionName) => Origin
-}
 
 /** Settings that are right alone and wrong together. */
 export function findContradictions({ settings, originOf }: Resolved): readonly ConfigProblem[] {

@@ -1,6 +1,6 @@
 import { options, type OptionName } from './options.ts'
 import { subjectOf, type ConfigProblem } from './problem.ts'
-import type { Resolved } from './rules.ts'
+import type { Resolved } from './resolved.ts'
 
 /** Settings of `tls` that are wrong together, or lack another. */
 export function findTlsProblem(resolved: Resolved): ConfigProblem | undefined {
