@@ -121,7 +121,7 @@ function benchLargestJobs(): void {
 
 function stepsOf(text: string, decode: Decoder): readonly number[] {
   // Made by the decoder of this very schema.
-  const decoded = timedWork(() => decode(parseFirstJson(text), '') as JobRegisterRequest)
+  const decoded = timedWork(() => decode(parseFirstJson(text)) as JobRegisterRequest)
   const filled = timedWork(() => canonicalizeJob(decoded.value.Job ?? {}, PARSE_DEFAULTS))
   const job = filled.value
   const checked = timedWork(() => validateJob(job))

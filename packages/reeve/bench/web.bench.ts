@@ -251,7 +251,7 @@ async function searched(page: MeasuredPage, { address }: RunningProgram): Promis
   const last = String(LARGE.jobs - 1)
   for (const [what, text, wanted] of [
     ['search a job by its id', `service-${last}`, 1],
-    ['search by a part of ids', `-${last.slice(0, 2)}`, 10],
+    ['search by a part of ids', '-42', 10],
     ['search for what is not there', 'nothing-like-that', 0],
   ] as const) {
     await page.load(address + paths.jobs(), ROWS)

@@ -1,5 +1,6 @@
 import { isActiveDeployment, DEFAULT_SCHEDULER_CONFIGURATION } from '../src/model/index.ts'
 import { isParent } from '../src/model/index.ts'
+import { Fault } from '../src/kit/fault.ts'
 import {
   evaluateJob,
   setPaused,
@@ -7,10 +8,12 @@ import {
   writeSchedulerConfiguration,
 } from '../src/workload/index.ts'
 import { strike } from './faults.ts'
+import type { Leader } from './leader.ts'
 import { mendNode } from './make-node.ts'
 import { CALLER, operate } from './operations.ts'
 import { checkSettled, mayHaveGivenUp } from './settled.ts'
 import type { Serving } from './serving.ts'
+import { SingleServer } from './single-server.ts'
 import { Violation } from './trace.ts'
 import { World } from './world.ts'
 
@@ -21,7 +24,7 @@ export interface SimulationOptions {
   readonly nodes: number
   readonly print?: ((line: string) => void) | undefined
   /** Who serves the world; one server by default. */
-  readonly serve?: ((world: World) => Serving) | undefined
+  readonly serve?: (world: World) => Serving
 }
 
 export interface SimulationResult {
@@ -42,10 +45,12 @@ const STEP_MS_MAX = 4_000
 /** Longer than any delay of a job, a node or a deployment of this world. */
 const QUIET_MS = 150_000
 const SETTLE_MS_MAX = 3_600_000
+/** How often a leader may go while things are mended. */
+const ASKED_MAX = 20
 
 /** Lives one world from its seed to its end. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
-  const world = new World(options)
+  const world = new World({ serve: (one) => new SingleServer(one), ...options })
   await world.serving.open()
   await world.clock.advance(2_000, world.isOver)
   await live(world, options.steps)
@@ -92,25 +97,17 @@ async function heal(world: World): Promise<void> {
     node.startAgent()
     node.describe(mendNode)
   }
-  await untilLed(world)
-  const { leader } = world
-  if (leader === undefined) return
-  const { context, store } = leader
-  await acknowledged(
-    world,
+  await byLeader(world, ({ context }) =>
     writeSchedulerConfiguration(context, DEFAULT_SCHEDULER_CONFIGURATION, undefined),
   )
-  for (const { ID } of [...store.tables.deployments.rows()].filter(isActiveDeployment))
-    await acknowledged(
-      world,
+  for (const { ID } of [...world.model.deployments.byKey.values()].filter(isActiveDeployment))
+    await byLeader(world, ({ context }) =>
       setPaused(context, CALLER, { id: ID, body: { DeploymentID: ID, Pause: false } }),
     )
   // It would go on for ever.
-  const jobs = [...store.tables.jobs.rows()]
-  for (const { ID, Namespace, Periodic } of jobs)
+  for (const { ID, Namespace, Periodic } of world.model.jobs.byKey.values())
     if (Periodic !== null)
-      await acknowledged(
-        world,
+      await byLeader(world, ({ context }) =>
         stopJob(context, {
           namespace: Namespace,
           jobId: ID,
@@ -119,6 +116,15 @@ async function heal(world: World): Promise<void> {
           noShutdownDelay: false,
         }),
       )
+}
+
+/** Asks whoever leads, and whoever leads then when that one does not any more. */
+async function byLeader(world: World, work: (leader: Leader) => Promise<unknown>): Promise<void> {
+  for (let round = 0; round < ASKED_MAX && !world.isOver(); round++) {
+    await untilLed(world)
+    const { leader } = world
+    if (leader === undefined || (await acknowledged(world, work(leader)))) return
+  }
 }
 
 /** Lets time pass until somebody leads whose storage works. */
@@ -130,15 +136,19 @@ async function untilLed(world: World): Promise<void> {
   world.blame(new Violation('a leader comes back', 'nobody leads after a minute'))
 }
 
-/** Waits for an answer while time passes. */
-async function acknowledged(world: World, work: Promise<unknown>): Promise<void> {
-  const state = { isDone: false }
-  const done = work.finally(() => {
-    state.isDone = true
-  })
-  for (let round = 0; round < 1_000 && !state.isDone && !world.isOver(); round++)
+/** Waits for an answer while time passes. False when the leader could not say. */
+async function acknowledged(world: World, work: Promise<unknown>): Promise<boolean> {
+  const state: { outcome: 'open' | 'done' | 'failed' } = { outcome: 'open' }
+  void work.then(
+    () => (state.outcome = 'done'),
+    (thrown: unknown) => {
+      if (!(thrown instanceof Fault)) throw thrown
+      state.outcome = 'failed'
+    },
+  )
+  for (let round = 0; round < 1_000 && state.outcome === 'open' && !world.isOver(); round++)
     await world.clock.advance(10, world.isOver)
-  if (state.isDone) await done
+  return state.outcome === 'done'
 }
 
 async function settle(world: World): Promise<void> {

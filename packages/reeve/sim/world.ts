@@ -11,7 +11,6 @@ import { makeNode } from './make-node.ts'
 import { Network, type NetworkTrouble } from './network.ts'
 import { SimNode } from './sim-node.ts'
 import type { Serving } from './serving.ts'
-import { SingleServer } from './single-server.ts'
 import { StreamReader } from './stream-reader.ts'
 import type { Fate } from './task-run.ts'
 import { Trace, Violation } from './trace.ts'
@@ -21,8 +20,8 @@ export interface WorldOptions {
   readonly seed: number
   readonly nodes: number
   readonly print?: ((line: string) => void) | undefined
-  /** Who serves it; one server with a disk of its own by default. */
-  readonly serve?: ((world: World) => Serving) | undefined
+  /** Who serves it. */
+  readonly serve: (world: World) => Serving
 }
 
 const CLOCK_SKEW_MS_MAX = 3_000
@@ -69,7 +68,7 @@ export class World {
       trouble: this.networkTrouble,
       accept: (nodeId) => this.serving.accept(nodeId),
     })
-    this.serving = serve?.(this) ?? new SingleServer(this)
+    this.serving = serve(this)
     for (let i = 0; i < nodes; i++) this.addNode()
   }
 

@@ -1,6 +1,6 @@
 import type { Draws } from '../draws.ts'
 import type { Leader } from '../leader.ts'
-import type { ServerCluster } from './server-cluster.ts'
+import type { ClusterView } from './cluster-view.ts'
 import { aRequest, type SimServer } from './sim-server.ts'
 
 const PATIENCE_MS = 6_000
@@ -21,7 +21,7 @@ export interface Asking<T> {
  * when it is refused, when a connection breaks on the way, and when the client loses its patience;
  * what became of it is open then.
  */
-export function ask<T>(cluster: ServerCluster, draws: Draws, asking: Asking<T>): Promise<T> {
+export function ask<T>(cluster: ClusterView, draws: Draws, asking: Asking<T>): Promise<T> {
   const { clock } = cluster.world
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   const travel = (work: () => void): void => void clock.after(draws.between(0, TRAVEL_MS_MAX), work)

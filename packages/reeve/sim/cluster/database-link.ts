@@ -129,7 +129,7 @@ export class DatabaseLink implements ClusterDatabase {
 
   /** One statement, until its answer, the end of its connection, or the end of our patience. */
   #ask<R>(statement: Statement, answerMs: number): Promise<readonly R[]> {
-    const { world, process, draws, trouble } = this.#options
+    const { world, process, draws, trouble, database, name } = this.#options
     const { promise, resolve, reject } = Promise.withResolvers<readonly R[]>()
     const fail = (text: string, delayMs = 0): void =>
       void world.after(delayMs, () => process.enter(() => reject(new Error(text))))
@@ -143,18 +143,13 @@ export class DatabaseLink implements ClusterDatabase {
     world.after(delayMs(), () => {
       if (!this.#isOpen()) return
       if (draws.chance(trouble.lossChance)) return fail('Connection terminated', delayMs())
-      const answer = this.#carryOut<R>(statement)
+      // The engine asks for rows of the shape that its own statement gives.
+      const answer = database.run(statement, { name }) as readonly R[]
       if (draws.chance(trouble.answerLossChance)) return fail('Connection terminated', delayMs())
       world.after(delayMs(), () => {
         if (this.#isOpen()) process.enter(() => resolve(answer))
       })
     })
     return promise
-  }
-
-  #carryOut<R>(statement: Statement): readonly R[] {
-    const { database, name } = this.#options
-    // The engine asks for rows of the shape that its own statement gives.
-    return database.run(statement, { name }) as readonly R[]
   }
 }

@@ -8,7 +8,7 @@ import type { Leader } from '../leader.ts'
 import { CALLER, REGISTER_PREFIX } from '../operations.ts'
 import { Violation } from '../trace.ts'
 import { ask } from './ask.ts'
-import type { ServerCluster } from './server-cluster.ts'
+import type { ClusterView } from './cluster-view.ts'
 import type { SimServer } from './sim-server.ts'
 
 const CLIENTS = 3
@@ -22,12 +22,12 @@ const RATE_MIN = 0.96
  * written meanwhile. What they were told is kept, and judged at the end.
  */
 export class RegisterClients {
-  readonly #cluster: ServerCluster
+  readonly #cluster: ClusterView
   readonly #recorder = new HistoryRecorder()
   #values = 0
   #isStopped = false
 
-  constructor(cluster: ServerCluster) {
+  constructor(cluster: ClusterView) {
     this.#cluster = cluster
   }
 
@@ -110,7 +110,6 @@ export class RegisterClients {
   /** A stale read shows a beginning of the log, as far as it says. */
   async #readStale(draws: Draws): Promise<void> {
     const cluster = this.#cluster
-    const { world } = cluster
     const entry = draws.pick(cluster.servers)
     if (entry === undefined) return
     await ask(cluster, draws, {
@@ -119,7 +118,6 @@ export class RegisterClients {
       url: '/v1/jobs?stale',
       work: async ({ store }, server) => checkFreshness(cluster, server, store),
     }).catch(() => undefined)
-    world.guard(() => undefined)
   }
 }
 
@@ -130,7 +128,7 @@ interface RegisterStep {
   readonly expected: number | undefined
 }
 
-function checkFreshness(cluster: ServerCluster, server: SimServer, store: Store): void {
+function checkFreshness(cluster: ClusterView, server: SimServer, store: Store): void {
   const { world } = cluster
   const freshness = server.opened?.gate.freshness()
   if (freshness === undefined) return

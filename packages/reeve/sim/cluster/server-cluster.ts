@@ -7,6 +7,7 @@ import type { Leader } from '../leader.ts'
 import type { ServerFault, Serving } from '../serving.ts'
 import { Violation } from '../trace.ts'
 import type { World } from '../world.ts'
+import type { ClusterView } from './cluster-view.ts'
 import type { DatabaseTrouble } from './database-link.ts'
 import { clusterFaults } from './cluster-faults.ts'
 import { RegisterClients } from './register-clients.ts'
@@ -19,10 +20,12 @@ const RESTART_MS_MAX = 5_000
 const DRIFT_MAX = 0.04
 const WALL_SKEW_MS_MAX = 300
 const WATCH_MS = 250
+/** Longer than a lease and a start: whoever leads then goes on leading. */
+const CALM_MS = 20_000
 const NODE_CHANNEL = '/v1/node/channel'
 
 /** Several servers that share one database. */
-export class ServerCluster implements Serving {
+export class ServerCluster implements Serving, ClusterView {
   readonly faults: readonly ServerFault[]
   readonly servers: readonly SimServer[]
   readonly trouble: DatabaseTrouble = {
@@ -48,7 +51,6 @@ export class ServerCluster implements Serving {
   /** When the log had how many entries; for what a follower claims to have seen. */
   readonly #lengths: { readonly atMs: number; readonly index: number }[] = [{ atMs: 0, index: 0 }]
   #readFrom: Leader | undefined
-  #lastTerm = 0
   #crashes = 0
   #isCalm = false
 
@@ -132,7 +134,6 @@ export class ServerCluster implements Serving {
     this.world.clock.after(this.#draws.between(0, RESTART_MS_MAX), () => server.start())
   }
 
-  /** Two do not hear each other from now on. */
   part(a: string, b: string): void {
     this.#apart.add([a, b].toSorted().join(' '))
     for (const [nodeId, path] of this.#paths)
@@ -167,11 +168,23 @@ export class ServerCluster implements Serving {
       server.start()
       server.opened?.leader.calm()
     }
+    this.world.clock.after(CALM_MS, () => this.#restFollowers())
+  }
+
+  /** Looking at a log in which nothing happens is most of the work of a quiet hour. */
+  #restFollowers(): void {
+    for (const server of this.servers) {
+      if (server.isLeading) continue
+      for (const [nodeId, path] of this.#paths)
+        if (path.includes(server)) this.world.network.cut(nodeId)
+      server.process.pause()
+    }
   }
 
   accept(nodeId: string): ((channel: Channel) => void) | undefined {
     const able = this.servers.filter(
-      (server) => !server.process.isDead && !this.isApart(nodeId, server.name),
+      ({ name, process }) =>
+        !this.isApart(nodeId, name) && (this.#isCalm ? process.isRunning : !process.isDead),
     )
     const entry = this.#draws.pick(able)
     if (entry === undefined) return undefined
@@ -199,7 +212,6 @@ export class ServerCluster implements Serving {
     return this.servers.find((server) => server.address === address)
   }
 
-  /** How many entries the log had then. */
   lengthAt(elapsedMs: number): number {
     return this.#lengths.findLast(({ atMs }) => atMs <= elapsedMs)?.index ?? 0
   }
@@ -217,14 +229,13 @@ export class ServerCluster implements Serving {
     for (const { term, text, index } of entries) {
       const writer = this.#writers.get(term) ?? by.name
       this.#writers.set(term, writer)
-      if (writer !== by.name || term < this.#lastTerm)
+      if (writer !== by.name || term !== this.#database.term)
         world.blame(
           new Violation(
             'one writer for each term',
-            `${by.name} wrote ${index} in term ${term} of ${writer}; the last was ${this.#lastTerm}`,
+            `${by.name} wrote ${index} in term ${term} of ${writer}; the last is ${this.#database.term}`,
           ),
         )
-      this.#lastTerm = Math.max(this.#lastTerm, term)
       this.#texts[index] = text
       world.written(text)
     }
@@ -276,6 +287,7 @@ export class ServerCluster implements Serving {
   /** In the end all of them have the same state, and what clients saw can be explained. */
   async judge(): Promise<void> {
     const { world } = this
+    for (const server of this.servers) server.process.resume()
     await world.clock.advance(5_000, world.isOver)
     for (const server of this.servers)
       world.guard(() => {

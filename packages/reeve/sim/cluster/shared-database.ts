@@ -63,9 +63,9 @@ export class SharedDatabase {
     return this.#head.lastIndex
   }
 
-  /** The kept entry of an index. */
-  find(index: number): WrittenEntry | undefined {
-    return this.#log.get(index)
+  /** Whoever took the lease last has this one. */
+  get term(): number {
+    return this.#leader.term
   }
 
   run(statement: Statement, by: Sender): readonly Row[] {
@@ -121,7 +121,8 @@ export class SharedDatabase {
   }
 
   append(values: Values, by: Sender): readonly Row[] {
-    const [term, before, last, nonce, indexes, times, texts] = values
+    const [given, before, last, nonce, indexes, times, texts] = values
+    const term = Number(given)
     if (this.#head.term !== term || this.#head.lastIndex !== before) return [{ moved: '0' }]
     this.#head = { ...this.#head, lastIndex: Number(last) }
     const at = readArray(times, (bytes) => bytes.readDoubleBE())
@@ -131,7 +132,7 @@ export class SharedDatabase {
         index,
         timeMs: at[n] ?? 0,
         text: bodies[n] ?? '',
-        term: Number(term),
+        term,
         nonce: String(nonce),
       }),
     )
