@@ -1,4 +1,5 @@
-import type { Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { Server as SecureServer } from 'node:tls'
 import type { Route } from '@reeve/contract'
 import { v1Routes } from '@reeve/contract'
@@ -146,15 +147,7 @@ export function createApp(options: AppOptions): App {
   mountDocs(app, routes, options.version)
   mountUi(app, options.webFolder ?? WEB_FOLDER)
   const forget = followCertificates(app.server, options.security)
-  app.server.on('upgrade', (request, socket, head) => {
-    const isNodes = nodeChannels.some((channel) => channel.serves(request))
-    // Before anything is passed on: behind a hop every connection is a server's.
-    if (isNodes && options.security?.mayBeNode(request.socket) === false)
-      return refuseUpgrade(socket, 403, NO_NODE)
-    if (options.regions?.takeUpgrade(request, socket, head) === true) return
-    if (options.gate?.takeUpgrade(request, socket, head) === true) return
-    channels.find((one) => one.serves(request))?.handleUpgrade(request, socket, head)
-  })
+  takeUpgrades(app, options, { channels, nodeChannels })
   return {
     app,
     routes,
@@ -164,6 +157,33 @@ export function createApp(options: AppOptions): App {
       await close({ app, lifecycle, hub, sessions, requests, channels, audit, warmer })
     },
   }
+}
+
+interface Channel {
+  serves(request: IncomingMessage): boolean
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+}
+
+interface Channels {
+  readonly channels: readonly Channel[]
+  /** Those of them that only nodes dial. */
+  readonly nodeChannels: readonly Channel[]
+}
+
+function takeUpgrades(
+  { server }: FastifyInstance,
+  { security, regions, gate }: AppOptions,
+  { channels, nodeChannels }: Channels,
+): void {
+  server.on('upgrade', (request, socket, head) => {
+    const isNodes = nodeChannels.some((channel) => channel.serves(request))
+    // Before anything is passed on: behind a hop every connection is a server's.
+    if (isNodes && security?.mayBeNode(request.socket) === false)
+      return refuseUpgrade(socket, 403, NO_NODE)
+    if (regions?.takeUpgrade(request, socket, head) === true) return
+    if (gate?.takeUpgrade(request, socket, head) === true) return
+    channels.find((one) => one.serves(request))?.handleUpgrade(request, socket, head)
+  })
 }
 
 const NO_NODE = 'nodes of this cluster prove themselves with a certificate (tls.rpc)'

@@ -15,6 +15,7 @@ const Request = Type.Object({
   Status: Type.Enum(['on', 'off']),
   Error: Type.Union([Type.Boolean(), Type.String()]),
   Config: Type.Record(Type.String(), Type.Unknown()),
+  Lists: Type.Array(Type.Record(Type.String(), Type.Array(Type.String()))),
 })
 // TypeBox schemas are JSON Schema objects.
 const decode = compileDecoder(Request as JsonSchema)
@@ -44,7 +45,7 @@ const accepted: readonly [string, unknown, unknown][] = [
   ],
 ]
 for (const [name, body, wanted] of accepted)
-  test(`decode takes ${name}`, () => assert.deepEqual(decode(body, ''), wanted))
+  test(`decode takes ${name}`, () => assert.deepEqual(decode(body), wanted))
 
 const refused: readonly [string, unknown, string][] = [
   [
@@ -74,6 +75,11 @@ const refused: readonly [string, unknown, string][] = [
     'json: cannot unmarshal number into field Meta[team] of type string',
   ],
   [
+    'a wrong value in a list in a free-form map',
+    { Lists: [{ a: ['x'] }, { b: ['y', 2] }] },
+    'json: cannot unmarshal number into field Lists[1][b][1] of type string',
+  ],
+  [
     'a text outside a closed set',
     { Status: 'maybe' },
     'json: cannot unmarshal string into field Status of type "on" or "off"',
@@ -83,7 +89,7 @@ const refused: readonly [string, unknown, string][] = [
 for (const [name, body, message] of refused)
   test(`decode refuses ${name}`, () => {
     assert.throws(
-      () => decode(body, ''),
+      () => decode(body),
       (thrown: unknown) => {
         assert.ok(thrown instanceof ShapeError)
         assert.equal(thrown.message, message)
@@ -93,12 +99,12 @@ for (const [name, body, message] of refused)
   })
 
 test('decode keeps a key named __proto__ as data', () => {
-  const decoded: unknown = decode(JSON.parse('{"Meta":{"__proto__":"x"}}'), '')
+  const decoded: unknown = decode(JSON.parse('{"Meta":{"__proto__":"x"}}'))
   assert.equal(JSON.stringify(decoded), '{"Meta":{"__proto__":"x"}}')
 })
 
 test('decode refuses free-form values that are nested too deep', () => {
   let deep: unknown = 1
   for (let i = 0; i < LIMITS.jsonDepthMax + 1; i++) deep = [deep]
-  assert.throws(() => decode({ Config: { a: deep } }, ''), /levels deep/)
+  assert.throws(() => decode({ Config: { a: deep } }), /levels deep/)
 })

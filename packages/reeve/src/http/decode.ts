@@ -15,15 +15,37 @@ export interface JsonSchema {
 export class ShapeError extends Error {
   /** Where, as a person writes it: `Job.TaskGroups[0].Count`. */
   readonly path: string
+  readonly #found: string
+  readonly #wanted: string
 
-  constructor(path: string, found: unknown, wanted: string) {
-    super(`json: cannot unmarshal ${jsonTypeOf(found)} into field ${path} of type ${wanted}`)
+  constructor(found: string, wanted: string, path = '') {
+    super(`json: cannot unmarshal ${found} into field ${path} of type ${wanted}`)
     this.path = path
+    this.#found = found
+    this.#wanted = wanted
+  }
+
+  /** The same, seen from outside: `step` is a field's name, or `[key]`. */
+  within(step: string): ShapeError {
+    const isJoined = this.path === '' || this.path.startsWith('[')
+    const path = isJoined ? step + this.path : `${step}.${this.path}`
+    return new ShapeError(this.#found, this.#wanted, path)
   }
 }
 
-/** Turns a parsed JSON value into a record of the schema's shape, or throws a ShapeError. */
-export type Decoder = (value: unknown, path: string) => unknown
+/**
+ * Turns a parsed JSON value into a record of the schema's shape, or throws a ShapeError. Where it is
+ * wrong is put together on the way out, so that what is right pays nothing for it.
+ */
+export type Decoder = (value: unknown) => unknown
+
+function shapeError(found: unknown, wanted: string): ShapeError {
+  return new ShapeError(jsonTypeOf(found), wanted)
+}
+
+function placed(thrown: unknown, step: string): unknown {
+  return thrown instanceof ShapeError ? thrown.within(step) : thrown
+}
 
 /**
  * Reference §0.2: names match in any case (the exact one wins), unknown fields are ignored, null
@@ -52,22 +74,35 @@ export function compileDecoder(schema: JsonSchema): Decoder {
   }
 }
 
+interface Field {
+  readonly name: string
+  readonly decode: Decoder
+}
+
 function decodeObject(properties: Readonly<Record<string, JsonSchema>>): Decoder {
-  const fields = new Map<string, { readonly name: string; readonly decode: Decoder }>()
+  const fields = new Map<string, Field>()
+  const inAnyCase = new Map<string, Field>()
   for (const [name, schema] of Object.entries(properties)) {
     // Compiling at first use keeps recursive and rarely sent shapes out of start-up.
     let decode: Decoder | undefined
-    const lazily: Decoder = (value, path) => (decode ??= compileDecoder(schema))(value, path)
-    fields.set(name.toLowerCase(), { name, decode: lazily })
+    const field = { name, decode: (value: unknown) => (decode ??= compileDecoder(schema))(value) }
+    fields.set(name, field)
+    inAnyCase.set(name.toLowerCase(), field)
   }
-  return (value, path) => {
-    const source = recordAt(value, path)
+  return (value) => {
+    const source = recordOf(value)
     const decoded: Record<string, unknown> = {}
-    for (const [key, inner] of Object.entries(source)) {
-      const field = fields.get(key.toLowerCase())
-      if (field === undefined || inner === null) continue
+    for (const key of Object.keys(source)) {
+      const inner = source[key]
+      if (inner === null) continue
+      const field = fields.get(key) ?? inAnyCase.get(key.toLowerCase())
+      if (field === undefined) continue
       if (key !== field.name && Object.hasOwn(source, field.name)) continue
-      decoded[field.name] = field.decode(inner, path === '' ? field.name : `${path}.${field.name}`)
+      try {
+        decoded[field.name] = field.decode(inner)
+      } catch (thrown) {
+        throw placed(thrown, field.name)
+      }
     }
     return decoded
   }
@@ -76,30 +111,42 @@ function decodeObject(properties: Readonly<Record<string, JsonSchema>>): Decoder
 function decodeMap(schema: JsonSchema): Decoder {
   const [valueSchema = {}] = Object.values(schema.patternProperties ?? {})
   const decode = compileDecoder(valueSchema)
-  return (value, path) => {
-    const entries = Object.entries(recordAt(value, path)).filter(([, inner]) => inner !== null)
+  return (value) => {
+    const entries = Object.entries(recordOf(value)).filter(([, inner]) => inner !== null)
+    for (const entry of entries)
+      try {
+        entry[1] = decode(entry[1])
+      } catch (thrown) {
+        throw placed(thrown, `[${entry[0]}]`)
+      }
     // fromEntries defines own properties, so a key named __proto__ stays data.
-    return Object.fromEntries(
-      entries.map(([key, inner]) => [key, decode(inner, `${path}[${key}]`)]),
-    )
+    return Object.fromEntries(entries)
   }
 }
 
 function decodeArray(items: JsonSchema): Decoder {
   const decode = compileDecoder(items)
-  return (value, path) => {
-    if (!Array.isArray(value)) throw new ShapeError(path, value, 'array')
-    return value.map((inner, i) => decode(inner, `${path}[${i}]`))
+  return (value) => {
+    if (!Array.isArray(value)) throw shapeError(value, 'array')
+    return value.map((inner, i) => {
+      try {
+        return decode(inner)
+      } catch (thrown) {
+        throw placed(thrown, `[${i}]`)
+      }
+    })
   }
 }
 
 function decodeUnion(choices: readonly JsonSchema[]): Decoder {
   const decoders = choices.filter((choice) => choice.type !== 'null').map(compileDecoder)
-  return (value, path) => {
+  const [only] = decoders
+  if (only !== undefined && decoders.length === 1) return only
+  return (value) => {
     let last: unknown
     for (const decode of decoders) {
       try {
-        return decode(value, path)
+        return decode(value)
       } catch (thrown) {
         if (!(thrown instanceof ShapeError)) throw thrown
         last = thrown
@@ -111,41 +158,42 @@ function decodeUnion(choices: readonly JsonSchema[]): Decoder {
 
 function decodeOneOf(wanted: readonly unknown[]): Decoder {
   const names = wanted.map((one) => JSON.stringify(one)).join(' or ')
-  return (value, path) => {
-    if (!wanted.includes(value)) throw new ShapeError(path, value, names)
+  return (value) => {
+    if (!wanted.includes(value)) throw shapeError(value, names)
     return value
   }
 }
 
 function decodePlain(type: 'string' | 'boolean' | 'number'): Decoder {
-  return (value, path) => {
+  return (value) => {
     // eslint-style typeof comparison on purpose: JSON's types are exactly these.
-    if (typeof value !== type) throw new ShapeError(path, value, type)
+    if (typeof value !== type) throw shapeError(value, type)
     return value
   }
 }
 
-function decodeInteger(value: unknown, path: string): unknown {
-  if (typeof value !== 'number' || !Number.isInteger(value))
-    throw new ShapeError(path, value, 'integer')
+function decodeInteger(value: unknown): unknown {
+  if (typeof value !== 'number' || !Number.isInteger(value)) throw shapeError(value, 'integer')
   return value
 }
 
-function decodeAnything(value: unknown, path: string): unknown {
+function decodeAnything(value: unknown): unknown {
+  if (!isContainer(value)) return value
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > LIMITS.jsonDepthMax)
-      throw new ShapeError(path, value, `JSON at most ${LIMITS.jsonDepthMax} levels deep`)
-    level = level.flatMap((one) =>
-      typeof one === 'object' && one !== null ? Object.values(one) : [],
-    )
+      throw shapeError(value, `JSON at most ${LIMITS.jsonDepthMax} levels deep`)
+    level = level.filter(isContainer).flatMap((one) => Object.values(one))
   }
   return value
 }
 
-function recordAt(value: unknown, path: string): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ShapeError(path, value, 'object')
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (!isContainer(value) || Array.isArray(value)) throw shapeError(value, 'object')
   // Proved above: a JSON value that is an object and no array has string keys.
   return value as Record<string, unknown>
 }

@@ -82,12 +82,7 @@ export { isParameterized, isParent, jobSpecChanged, jobUpdateRefusal } from './j
 export { isLargeJob, jobSizeProblem } from './job/job-size.ts'
 export { jobStatus } from './job/job-status.ts'
 export type { JobFacts } from './job/job-status.ts'
-export {
-  isCoordinated,
-  jobInRegion,
-  multiregionProblem,
-  waitsForRegions,
-} from './job/region-job.ts'
+export { isCoordinated, jobInRegion, multiregionProblem } from './job/region-job.ts'
 export { jobStub } from './job/job-stub.ts'
 export type { JobSubmissionRow } from './job/job-submission-row.ts'
 export {

@@ -107,7 +107,7 @@ export function eventMarks(
       Topic: source.topic,
       Type: typeOf(cause, source.topic, { row, isNew, isDeleted }),
       Key: source.key(row),
-      Namespace: text('Namespace')(row),
+      Namespace: namespaceOf(row),
       FilterKeys: source.filterKeys(row),
       row: position,
     })
@@ -175,11 +175,16 @@ function text(name: string): (row: object) => string {
   }
 }
 
+// Made once: every row that is committed passes here.
+const namespaceOf = text('Namespace')
+const jobIdOf = text('JobID')
+const deploymentIdOf = text('DeploymentID')
+
 function none(): null {
   return null
 }
 
 /** Reference §5.7: a missing deployment id stays as an empty string. */
 function jobAndDeployment(row: object): readonly string[] {
-  return [text('JobID')(row), text('DeploymentID')(row)]
+  return [jobIdOf(row), deploymentIdOf(row)]
 }

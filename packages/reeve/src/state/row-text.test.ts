@@ -1,9 +1,24 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { textInPieces, wholeText, type TextedRow } from './row-text.ts'
+import { textInPieces, wholeText, type RowPieces, type TextedRow } from './row-text.ts'
 
-const PIECES = { common: ['job', 'group'], steady: ['id', 'node'] }
+interface Work {
+  readonly job: string
+  readonly id: string
+  readonly group?: unknown
+  readonly node?: string
+  readonly status?: string
+  readonly states?: unknown
+}
+
+const PIECES: RowPieces<Work> = {
+  common: ({ job, group }) => ({ job, group }),
+  agreeInCommon: (a, b) => a.job === b.job && a.group === b.group,
+  steady: ({ id, node }) => ({ id, node }),
+  agreeInSteady: (a, b) => a.id === b.id && a.node === b.node,
+  rest: ({ status, states }) => ({ status, states }),
+}
 
 const fields = fc.record(
   {
@@ -19,10 +34,10 @@ const rows = fc.record({ job: fc.constantFrom('a', '{"'), id: fc.string(), rest:
 test('the pieces of a row are together the text of the row', () => {
   fc.assert(
     fc.property(fc.array(rows), (all) => {
-      let last: TextedRow | undefined
+      let last: TextedRow<Work> | undefined
       for (const { job, id, rest } of all) {
         const row = { ...rest, job, id }
-        const text = textInPieces(row, PIECES, [undefined, last])
+        const text = textInPieces(row, PIECES, { beside: last })
         assert.deepEqual(JSON.parse(wholeText(text)), JSON.parse(JSON.stringify(row)))
         last = { row, text }
       }
@@ -34,9 +49,10 @@ test('the pieces of a row are together the text of the row', () => {
 test('pieces are taken over from a row with the same values, and only from such a one', () => {
   const resources = { cpu: 1 }
   const row = { job: 'a', group: resources, id: '1', node: 'n', status: 'pending' }
-  const known = { row, text: textInPieces(row, PIECES, []) }
+  const known = { row, text: textInPieces(row, PIECES, {}) }
   const marked = { row, text: { ...known.text, common: '{"marked":1}', steady: '{"marked":2}' } }
-  const textOf = (changed: object) => textInPieces({ ...row, ...changed }, PIECES, [marked])
+  const textOf = (changed: object) =>
+    textInPieces({ ...row, ...changed }, PIECES, { before: marked, beside: marked })
   assert.equal(textOf({ status: 'running' }).common, '{"marked":1}')
   assert.equal(textOf({ status: 'running' }).steady, '{"marked":2}')
   assert.equal(textOf({ id: '2' }).common, '{"marked":1}')

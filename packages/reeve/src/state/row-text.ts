@@ -11,12 +11,19 @@ export interface RowText {
   readonly body: string
 }
 
-/** Which fields of a table's rows go into which piece; all others go into the last. */
-export interface RowPieces {
-  /** Rows that are made together agree in these. Every row has the first of them. */
-  readonly common: readonly string[]
-  /** They seldom change while the row lives. Every row has the first of them. */
-  readonly steady: readonly string[]
+/**
+ * Which fields of a table's rows go into which piece. Written out as functions: to look fields up
+ * by name would cost more than is won.
+ */
+export interface RowPieces<Row> {
+  /** Fields in which rows that are made together agree. Every row has one of them. */
+  readonly common: (row: Row) => object
+  readonly agreeInCommon: (a: Row, b: Row) => boolean
+  /** Fields that seldom change while the row lives. Every row has one of them. */
+  readonly steady: (row: Row) => object
+  readonly agreeInSteady: (a: Row, b: Row) => boolean
+  /** All others. */
+  readonly rest: (row: Row) => object
 }
 
 /** A row as one text. */
@@ -29,50 +36,50 @@ export function wholeText({ common, steady, body }: RowText): string {
 const NO_FIELDS = '{}'
 
 /** A row and its text. */
-export interface TextedRow {
-  readonly row: object
+export interface TextedRow<Row = object> {
+  readonly row: Row
   readonly text: RowText
 }
 
+/** Rows whose texts are at hand. */
+export interface KnownRows<Row> {
+  readonly before?: TextedRow<Row> | undefined
+  readonly beside?: TextedRow<Row> | undefined
+}
+
 /**
- * The text of a row. Pieces are taken over from the first of `known` that has the very same values
- * in their fields.
+ * The text of a row. Pieces are taken over from the row as it was, or from the one that was written
+ * last, where those have the very same values in their fields.
  */
-export function textInPieces(
-  row: object,
-  pieces: RowPieces,
-  known: readonly (TextedRow | undefined)[],
+export function textInPieces<Row extends object>(
+  row: Row,
+  pieces: RowPieces<Row>,
+  { before, beside }: KnownRows<Row>,
 ): RowText {
   return {
-    common: pieceOf(row, pieces, 'common', known),
-    steady: pieceOf(row, pieces, 'steady', known),
-    body: JSON.stringify(restOf(row, pieces)),
+    common:
+      knownCommon(row, pieces, before) ??
+      knownCommon(row, pieces, beside) ??
+      JSON.stringify(pieces.common(row)),
+    steady: knownSteady(row, pieces, before) ?? JSON.stringify(pieces.steady(row)),
+    body: JSON.stringify(pieces.rest(row)),
   }
 }
 
-function pieceOf(
-  row: object,
-  pieces: RowPieces,
-  name: 'common' | 'steady',
-  known: readonly (TextedRow | undefined)[],
-): string {
-  const fields = pieces[name]
-  for (const one of known)
-    if (one !== undefined && one.text[name] !== '' && agree(row, one.row, fields))
-      return one.text[name]
-  const piece: Record<string, unknown> = {}
-  for (const field of fields) piece[field] = Reflect.get(row, field)
-  return JSON.stringify(piece)
+function knownCommon<Row extends object>(
+  row: Row,
+  pieces: RowPieces<Row>,
+  known: TextedRow<Row> | undefined,
+): string | undefined {
+  if (known === undefined || known.text.common === '') return undefined
+  return pieces.agreeInCommon(row, known.row) ? known.text.common : undefined
 }
 
-function agree(a: object, b: object, fields: readonly string[]): boolean {
-  for (const field of fields) if (Reflect.get(a, field) !== Reflect.get(b, field)) return false
-  return true
-}
-
-function restOf(row: object, { common, steady }: RowPieces): object {
-  const rest: Record<string, unknown> = {}
-  for (const [field, value] of Object.entries(row))
-    if (!common.includes(field) && !steady.includes(field)) rest[field] = value
-  return rest
+function knownSteady<Row extends object>(
+  row: Row,
+  pieces: RowPieces<Row>,
+  known: TextedRow<Row> | undefined,
+): string | undefined {
+  if (known === undefined || known.text.steady === '') return undefined
+  return pieces.agreeInSteady(row, known.row) ? known.text.steady : undefined
 }

@@ -10,7 +10,7 @@ import type { RowIndexes, RowStamps } from './table.ts'
 /** A row as it was given, as it is stored, and its text. */
 interface WrittenRow extends TextedRow {
   readonly given: object | undefined
-  readonly pieces: RowPieces | undefined
+  readonly pieces: RowPieces<object> | undefined
   /** The text as commits carry it. */
   readonly whole: string
 }
@@ -28,7 +28,7 @@ interface Writing {
   readonly indexes: RowIndexes
   readonly stamped: boolean
   /** How the rows of its table are taken apart; undefined when they are one text. */
-  readonly pieces?: RowPieces | undefined
+  readonly pieces?: RowPieces<object> | undefined
   /** The row as it is, where it is at hand. */
   readonly before?: TextedRow | undefined
 }
@@ -64,10 +64,10 @@ export class RowWriter {
     this.#last = NOTHING_WRITTEN
   }
 
-  #inPieces(row: object, pieces: RowPieces, before: TextedRow | undefined): RowText {
+  #inPieces(row: object, pieces: RowPieces<object>, before: TextedRow | undefined): RowText {
     // Rows of one plan follow each other, and have much in common.
     const beside = this.#last.pieces === pieces ? this.#last : undefined
-    return textInPieces(row, pieces, [before, beside])
+    return textInPieces(row, pieces, { before, beside })
   }
 }
 

@@ -1,4 +1,5 @@
 import { assert } from '../kit/fault.ts'
+import { LateKeyOrder } from '../kit/late-key-order.ts'
 import { RandomKeyOrder } from '../kit/random-key-order.ts'
 import { compareText, SortedList } from '../kit/sorted-list.ts'
 import { CLEAN, DirtyRows } from './dirty-rows.ts'
@@ -19,7 +20,7 @@ export interface TableSpec<Row> {
   /** Rows carry `CreateIndex` and `ModifyIndex`, written by the store. */
   readonly stamped: boolean
   /** How the texts of rows are taken apart, in tables with many large rows. */
-  readonly pieces?: RowPieces
+  readonly pieces?: RowPieces<Row>
   /** How many rows stay decoded. The others are text until somebody reads them. */
   readonly decodedRowsMax: number
   /**
@@ -136,9 +137,7 @@ export class Table<Row extends object> {
     this.#layout = layoutOf(this.#groupNames)
     this.#groups = this.#groupNames.map(() => new Map())
     this.#byKey =
-      spec.randomKeys === true
-        ? new RandomKeyOrder<OrderKey>()
-        : new SortedList<OrderKey>((a, b) => compareText(a.key, b.key))
+      spec.randomKeys === true ? new RandomKeyOrder<OrderKey>() : new LateKeyOrder<OrderKey>()
     this.#byCreation = spec.byCreation ? new SortedList(compareCreation) : undefined
     this.#decoded = { slots: [], at: 0, max: spec.decodedRowsMax }
     this.#written =
@@ -182,7 +181,7 @@ export class Table<Row extends object> {
   }
 
   /** The row and its text as it is kept; undefined when it is not decoded. */
-  decodedText(key: string): TextedRow | undefined {
+  decodedText(key: string): TextedRow<Row> | undefined {
     const slot = this.#slots.get(key)
     return slot?.row === undefined ? undefined : { row: slot.row, text: slot }
   }
@@ -464,7 +463,7 @@ function leave<Row>({ members }: Group<Row>, slot: Slot<Row>, i: number): boolea
 }
 
 /** Two ways to keep the keys of a table in order. */
-type KeyOrder = RandomKeyOrder<OrderKey> | SortedList<OrderKey>
+type KeyOrder = RandomKeyOrder<OrderKey> | LateKeyOrder<OrderKey>
 
 /** A position in one of a table's orders. */
 export interface OrderKey {

@@ -25,6 +25,7 @@ import type {
   VariableRow,
 } from '../model/index.ts'
 import { isActiveDeployment, isParent, isTerminal } from '../model/index.ts'
+import { ALLOCATION_PIECES } from './allocation-pieces.ts'
 import { GOVERNANCE_SPECS, type GovernanceRows } from './governance-tables.ts'
 import { Table, type TableSpec } from './table.ts'
 
@@ -152,21 +153,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
       deployment: (row) => row.DeploymentID || undefined,
     },
     byCreation: true,
-    pieces: {
-      common: [
-        'Namespace',
-        'EvalID',
-        'JobID',
-        'JobType',
-        'JobVersion',
-        'TaskGroup',
-        'DeploymentID',
-        'AllocatedResources',
-        'CreateIndex',
-        'CreateTime',
-      ],
-      steady: ['ID', 'Name', 'NodeID', 'NodeName', 'Metrics', 'PreviousAllocation'],
-    },
+    pieces: ALLOCATION_PIECES,
     decodedRowsMax: LARGE_DECODED_ROWS,
   },
   audit_records: {

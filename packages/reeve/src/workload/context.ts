@@ -9,6 +9,8 @@ import type { Sealer } from './sealer.ts'
 
 /** Other regions, as use cases ask them for one region's part of something. */
 export interface OtherRegions {
+  /** Those that are not this one, sorted. */
+  others(): readonly string[]
   /** A region that is not this one, and that can be asked. */
   isOther(region: string): boolean
   /** Throws a Fault when the region does not answer. */

@@ -6,10 +6,13 @@ import { refusal, type Refusal } from '../model/index.ts'
 import { namespacedKey, put, remove, scopedKey, type Change, type Store } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
 import { textMap } from './text-map.ts'
+import { usesElsewhere, usesTexts } from './uses-elsewhere.ts'
 
 export const NAMESPACE_NOT_FOUND: Refusal = refusal('namespace-not-found', 'Namespace not found')
 
 const DEFAULT = 'default'
+/** The query for jobs that are not over. */
+const LIVE = new URLSearchParams({ filter: 'Status != "dead"' }).toString()
 
 /** Reference §8.4: creates or replaces a namespace. */
 export async function writeNamespace(
@@ -56,13 +59,18 @@ export function namespaceRow(request: NamespaceRequest): Namespace {
 
 /** Reference §8.4: only what nothing lives in goes; dead jobs stay until they are collected. */
 export async function deleteNamespace(
-  { store, region }: WorkloadContext,
+  context: WorkloadContext,
   name: string,
+  secret?: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
+  const { store, region } = context
   if (name === DEFAULT) return err(refusal('invalid-input', 'can not delete default namespace'))
+  const url = `/v1/jobs?namespace=${encodeURIComponent(name)}&per_page=1&${LIVE}`
+  const elsewhere = await usesElsewhere(context, secret, [{ what: 'non-terminal jobs', url }])
+  // From here to the commit nothing waits.
   if (!store.tables.namespaces.has(name)) return err(NAMESPACE_NOT_FOUND)
-  const uses = usesOf(store, name).map(
-    (what) => `namespace "${name}" has ${what} in regions: [${region}]`,
+  const uses = usesTexts(region, usesOf(store, name), elsewhere).map(
+    (use) => `namespace "${name}" has ${use}`,
   )
   if (uses.length > 0) return err(refusal('namespace-in-use', multiErrorText(uses)))
   const forgotten = governanceEnd(store, name)

@@ -6,11 +6,14 @@ import { refusal, type Refusal } from '../model/index.ts'
 import { put, remove, type Store } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
 import { textMap } from './text-map.ts'
+import { usesElsewhere, usesTexts } from './uses-elsewhere.ts'
 
 export const NODE_POOL_NOT_FOUND: Refusal = refusal('node-pool-not-found', 'node pool not found')
 
 /** Every node is in one of its own and in this one too. */
 export const ALL_POOLS = 'all'
+/** The query for jobs that are not over. */
+const LIVE = new URLSearchParams({ filter: 'Status != "dead"' }).toString()
 const BUILT_IN: readonly string[] = [ALL_POOLS, 'default']
 
 /** Reference §8.4: creates or replaces a node pool. */
@@ -50,14 +53,22 @@ export function nodePoolRow(request: NodePoolRequest): NodePool {
 
 /** Reference §8.4: only a pool that no node is in and no live job names goes. */
 export async function deleteNodePool(
-  { store, region }: WorkloadContext,
+  context: WorkloadContext,
   name: string,
+  secret?: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
+  const { store, region } = context
   if (BUILT_IN.includes(name))
     return err(refusal('invalid-input', `deleting node pool "${name}" is not allowed`))
+  const pool = `/v1/node/pool/${encodeURIComponent(name)}`
+  const elsewhere = await usesElsewhere(context, secret, [
+    { what: 'nodes', url: `${pool}/nodes?per_page=1` },
+    { what: 'non-terminal jobs', url: `${pool}/jobs?namespace=*&per_page=1&${LIVE}` },
+  ])
+  // From here to the commit nothing waits.
   if (!store.tables.node_pools.has(name)) return err(NODE_POOL_NOT_FOUND)
-  const uses = usesOf(store, name).map(
-    (what) => `node pool "${name}" has ${what} in regions: [${region}]`,
+  const uses = usesTexts(region, usesOf(store, name), elsewhere).map(
+    (use) => `node pool "${name}" has ${use}`,
   )
   if (uses.length > 0) return err(refusal('node-pool-in-use', multiErrorText(uses)))
   const { index, durable } = store.commit({

@@ -15,6 +15,8 @@ export interface ListOptions<Row> {
   readonly filterView?: (row: Row) => unknown
   /** The item as the list shows it. */
   readonly stub: (row: Row) => unknown
+  /** The JSON text of that, where it is kept; it is made anew unless given. */
+  readonly stubText?: (row: Row) => string
 }
 
 /** One page of a list, as every list route answers. */
@@ -24,7 +26,7 @@ export async function listAnswer<Row>(options: ListOptions<Row>): Promise<Result
       ...options.walk,
       filterOptions: options.filter,
       filterView: options.filterView ?? ((row) => row),
-      render: (row) => JSON.stringify(options.stub(row)),
+      render: options.stubText ?? ((row) => JSON.stringify(options.stub(row))),
     },
     options.query,
     () => setImmediate(),

@@ -408,7 +408,7 @@ function decode(decoder: Decoder, body: unknown): unknown {
   // Which routes need a body is each use case's rule, with its own text.
   if (text.trim() === '') return undefined
   try {
-    return decoder(parseFirstJson(text), '')
+    return decoder(parseFirstJson(text))
   } catch (thrown) {
     if (thrown instanceof Error) throw new BodyError(thrown.message, { cause: thrown })
     throw thrown

@@ -41,8 +41,8 @@ export function namespaceEndpoints(context: WorkloadContext): readonly Endpoint[
         return err(refusal('invalid-input', 'Namespace name does not match request path'))
       return storeNamespace(context, { ...body.value, Name })
     }),
-    write(v1Routes.deleteNamespace, management, async ({ params }) => {
-      const deleted = await deleteNamespace(context, params.namespace_name)
+    write(v1Routes.deleteNamespace, management, async ({ params, secret }) => {
+      const deleted = await deleteNamespace(context, params.namespace_name, secret ?? '')
       return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
     }),
   ]

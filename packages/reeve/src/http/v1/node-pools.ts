@@ -51,9 +51,9 @@ export function nodePoolEndpoints(context: WorkloadContext): readonly Endpoint[]
         return err(refusal('invalid-input', 'Node pool name does not match request path'))
       return storePool(context, request.caller, { ...body.value, Name })
     }),
-    write(v1Routes.deleteNodePool, somePool('delete'), async ({ caller, params }) => {
+    write(v1Routes.deleteNodePool, somePool('delete'), async ({ caller, params, secret }) => {
       if (!caller.grants.nodePool(params.pool_name, 'delete')) return err(PERMISSION_DENIED)
-      const deleted = await deleteNodePool(context, params.pool_name)
+      const deleted = await deleteNodePool(context, params.pool_name, secret ?? '')
       return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
     }),
     read(v1Routes.listNodePoolNodes, both(somePool('read'), nodeRead), (request) =>

@@ -43,9 +43,22 @@ export class Database {
   async write(operations: Operation[]): Promise<void> {
     let bytesMax = 0
     for (const operation of operations) bytesMax += bytesMaxOf(operation)
-    await this.#guard.run(bytesMax, () =>
-      this.#level.batch<string, string | Uint8Array>(operations, { sync: true }),
-    )
+    await this.#guard.run(bytesMax, () => this.#writeBatch(operations))
+  }
+
+  /** One call for each: it takes half as long as to have the database read them from a list. */
+  async #writeBatch(operations: readonly Operation[]): Promise<void> {
+    const batch = this.#level.batch()
+    try {
+      for (const operation of operations)
+        if (operation.type === 'del') batch.del(operation.key)
+        else if ('valueEncoding' in operation) batch.put(operation.key, operation.value, binary)
+        else batch.put(operation.key, operation.value)
+    } catch (thrown) {
+      await batch.close()
+      throw thrown
+    }
+    await batch.write({ sync: true })
   }
 
   async getText(key: string): Promise<string | undefined> {

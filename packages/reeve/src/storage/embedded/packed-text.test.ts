@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { packText, PACKED_CHARS_MIN, unpackText } from './packed-text.ts'
+import { Scratch } from './scratch.ts'
 
 const cases = [
   { name: 'nothing', text: '' },
@@ -11,14 +12,14 @@ const cases = [
 ]
 for (const { name, text } of cases)
   test(`a packed text is unpacked to the same: ${name}`, async () => {
-    assert.equal(unpackText(await packText(text)), text)
+    assert.equal(unpackText(await packText(text, new Scratch())), text)
   })
 
 test('rows that say nearly the same are packed to a tenth', async () => {
   const row = (at: number) => `{"ID":"${at}","JobID":"web","DesiredStatus":"run","Node":"n${at}"}\n`
   const text = Array.from({ length: 1_000 }, (_, at) => row(at)).join('')
   assert.ok(text.length > PACKED_CHARS_MIN)
-  assert.ok((await packText(text)).length < text.length / 10)
+  assert.ok((await packText(text, new Scratch())).length < text.length / 10)
 })
 
 /** Characters in no order that repeats. */

@@ -1,4 +1,5 @@
 import { constants, zstdCompress, zstdDecompressSync } from 'node:zlib'
+import type { Scratch } from './scratch.ts'
 import { escapeText, unescapeText } from './text-escape.ts'
 
 /**
@@ -8,11 +9,13 @@ import { escapeText, unescapeText } from './text-escape.ts'
  */
 export const PACKED_CHARS_MIN = 32 * 1024
 /** Room for what comes out, so that one trip to another thread does: by default it is 16 KiB. */
-const OUTPUT_BYTES = 256 * 1024
+const OUTPUT_BYTES = 128 * 1024
 
 /** The text in few characters. Works on another thread. */
-export async function packText(text: string): Promise<string> {
-  const bytes = Buffer.from(escapeText(text))
+export async function packText(text: string, scratch: Scratch): Promise<string> {
+  const escaped = escapeText(text)
+  const bytes = scratch.take(Buffer.byteLength(escaped))
+  bytes.write(escaped, 'utf8')
   const packed = await new Promise<Buffer>((resolve, reject) => {
     const options = {
       chunkSize: OUTPUT_BYTES,

@@ -63,7 +63,7 @@ const WITH_BLOBS = `${MOVE_HEAD}, removed AS (
     ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes
   )`
 
-/** Followers are told by the commit of the same statement; an append that is fenced tells nobody. */
+/** Followers are told by the commit of the same statement; one that is fenced tells nobody. */
 const MOVED = `SELECT count(*) AS moved, count(pg_notify('${CHANNELS.log}', '')) AS told FROM head`
 
 function appendStatement(

@@ -12,7 +12,7 @@ type LeaseRow = {
 
 const FOUND = `term, holder, address,
   (extract(epoch FROM expires_at - clock_timestamp()) * 1000)::double precision AS left_ms`
-/** In what `RETURNING` gives: followers look again when a statement that moved the lease commits. */
+/** In what `RETURNING` gives: followers look again when a statement has moved the lease. */
 const TOLD = `pg_notify('${CHANNELS.lease}', '') AS told`
 const EXPIRY = `clock_timestamp() + $2 * interval '1 millisecond'`
 

@@ -1,0 +1,137 @@
+import { compareText } from './sorted-list.ts'
+
+/** A longer chunk is put in order and divided. */
+const CHUNK_SIZE_MAX = 512
+
+interface Chunk<T> {
+  readonly entries: T[]
+  /** The entry with the greatest key. */
+  max: T
+  isSorted: boolean
+}
+
+/**
+ * The order of keys, kept as roughly as adding allows: an entry goes to the end of the chunk that
+ * it belongs to, and a chunk is put in order when somebody walks over it or when it is divided. The
+ * few greatest keys of chunks are looked at all the time and are in the processor's cache; a binary
+ * search inside a chunk would miss it at nearly every step, for each of the three orders that a
+ * registered job has a place in. Each key is added once.
+ */
+export class LateKeyOrder<T extends { readonly key: string }> {
+  #chunks: Chunk<T>[] = []
+
+  /** Replaces everything by `entries` at once. */
+  assign(entries: readonly T[]): void {
+    const sorted = entries.toSorted(compareKeys)
+    this.#chunks = []
+    for (let at = 0; at < sorted.length; at += CHUNK_SIZE_MAX)
+      this.#chunks.push(...sortedChunk(sorted.slice(at, at + CHUNK_SIZE_MAX)))
+  }
+
+  add(entry: T): void {
+    const last = this.#chunks.at(-1)
+    // What comes after everything else needs no search and keeps the order.
+    if (last === undefined || last.max.key < entry.key) return this.#append(entry, last)
+    const at = this.#chunkFor(entry.key)
+    const chunk = this.#chunks[at]
+    if (chunk === undefined) return
+    chunk.entries.push(entry)
+    chunk.isSorted = false
+    if (chunk.entries.length > CHUNK_SIZE_MAX) this.#divide(at, chunk)
+  }
+
+  #append(entry: T, last: Chunk<T> | undefined): void {
+    if (last === undefined || last.entries.length >= CHUNK_SIZE_MAX) {
+      this.#chunks.push({ entries: [entry], max: entry, isSorted: true })
+      return
+    }
+    last.entries.push(entry)
+    last.max = entry
+  }
+
+  delete({ key }: { readonly key: string }): boolean {
+    const chunkAt = this.#chunkFor(key)
+    const chunk = this.#chunks[chunkAt]
+    if (chunk === undefined) return false
+    const entries = sortedEntries(chunk)
+    const at = lowerBound(entries, key)
+    if (entries[at]?.key !== key) return false
+    entries.splice(at, 1)
+    const max = entries.at(-1)
+    if (max === undefined) this.#chunks.splice(chunkAt, 1)
+    else chunk.max = max
+    return true
+  }
+
+  /** Keys ≥ `from` ascending. It must not change while it is walked. */
+  *ascending(from?: { readonly key: string }): IterableIterator<T> {
+    const first = from === undefined ? 0 : this.#chunkFor(from.key)
+    for (let chunkAt = first; chunkAt < this.#chunks.length; chunkAt++) {
+      const entries = this.#sortedAt(chunkAt)
+      const start = from === undefined || chunkAt > first ? 0 : lowerBound(entries, from.key)
+      for (const entry of start === 0 ? entries : entries.slice(start)) yield entry
+    }
+  }
+
+  /** Keys ≤ `from` descending. It must not change while it is walked. */
+  *descending(from?: { readonly key: string }): IterableIterator<T> {
+    const last = this.#chunks.length - 1
+    const start = from === undefined ? last : Math.min(this.#chunkFor(from.key), last)
+    for (let chunkAt = start; chunkAt >= 0; chunkAt--)
+      for (const entry of this.#sortedAt(chunkAt).toReversed())
+        if (from === undefined || entry.key <= from.key) yield entry
+  }
+
+  #sortedAt(chunkAt: number): T[] {
+    const chunk = this.#chunks[chunkAt]
+    return chunk === undefined ? [] : sortedEntries(chunk)
+  }
+
+  #divide(at: number, chunk: Chunk<T>): void {
+    const entries = sortedEntries(chunk)
+    const tail = entries.splice(entries.length >> 1)
+    this.#chunks.splice(at, 1, ...sortedChunk(entries), ...sortedChunk(tail))
+  }
+
+  /** The first chunk whose greatest key is ≥ `key`; one past the end when there is none. */
+  #chunkFor(key: string): number {
+    let low = 0
+    let high = this.#chunks.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const chunk = this.#chunks[middle]
+      if (chunk !== undefined && chunk.max.key < key) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+function compareKeys(a: { readonly key: string }, b: { readonly key: string }): number {
+  return compareText(a.key, b.key)
+}
+
+function sortedEntries<T extends { readonly key: string }>(chunk: Chunk<T>): T[] {
+  if (!chunk.isSorted) chunk.entries.sort(compareKeys)
+  chunk.isSorted = true
+  return chunk.entries
+}
+
+/** None of no entries. */
+function sortedChunk<T>(entries: T[]): Chunk<T>[] {
+  const max = entries.at(-1)
+  return max === undefined ? [] : [{ entries, max, isSorted: true }]
+}
+
+/** Position of the first entry with a key ≥ `key`. */
+function lowerBound(entries: readonly { readonly key: string }[], key: string): number {
+  let low = 0
+  let high = entries.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const entry = entries[middle]
+    if (entry !== undefined && entry.key < key) low = middle + 1
+    else high = middle
+  }
+  return low
+}
