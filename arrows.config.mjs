@@ -110,7 +110,7 @@ export const areas = {
     may: ['threads', 'scheduler', 'state', 'policy', 'jobspec', 'acl', 'model', 'contract'],
     builtins,
   },
-  // Several regions: requests are passed on, and what one of them rules is copied (decision 0038).
+  // Several regions: requests are passed on, and what one of them rules is copied (decision 0041).
   regions: {
     folder: `${reeve}/regions`,
     may: ['cluster', 'workload', 'state', 'model', 'contract'],

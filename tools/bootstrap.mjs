@@ -18,6 +18,7 @@ const commands = {
   arrows: (args) => [['tools/arrows.ts', ...args]],
   bench: (args) => findBenches(args),
   sim: (args) => [['packages/reeve/sim/run.ts', ...args]],
+  faults: (args) => [['packages/reeve/test/e2e/cluster-faults.test.ts', ...args]],
   format: (args) => [
     ['node_modules/prettier/bin/prettier.cjs', '--write', ...(args.length > 0 ? args : ['.'])],
   ],

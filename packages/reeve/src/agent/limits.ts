@@ -57,6 +57,9 @@ export const AGENT_LIMITS = {
   followSweepMs: 1_000,
   /** Reference §7.2: frames of an exec session that only say that its end is there. */
   execHeartbeatMs: 10_000,
+  /** How long a command waits for a task that an agent which came back has yet to find again. */
+  reattachMsMax: 5_000,
+  reattachLookMs: 50,
   /** Bytes of output in one frame of an exec session. */
   execChunkBytesMax: 16 * 1024,
   /** How long a task that was asked for its use may take to tell. */

@@ -1,5 +1,5 @@
 export { RolloutLoop, type RolloutLoopOptions } from './multiregion/rollout-loop.ts'
-export { RegionClient, REGION_UNREACHED, type RegionAnswer } from './region-client.ts'
+export { RegionClient, type RegionAnswer } from './region-client.ts'
 export { RegionConnections, type RegionTls } from './region-connection.ts'
 export { RegionDirectory, type RegionDirectoryOptions } from './region-directory.ts'
 export { RegionGate } from './region-gate.ts'

@@ -3,11 +3,11 @@ import { Agent as SecureAgent, request as askSecurely } from 'node:https'
 import type { ConnectionOptions } from 'node:tls'
 import { limitConnect } from '../cluster/index.ts'
 
-const CONNECTIONS_MAX = 256
+const CONNECTIONS_MAX = 1_024
 /** Connections that wait for the next request. */
 const IDLE_MAX = 16
 
-/** What a server shows to those of other regions, and whom it believes; asked for each connection. */
+/** What a server shows to those of other regions, and whom it believes; asked each time. */
 export type RegionTls = () => Pick<
   ConnectionOptions,
   'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername' | 'checkServerIdentity'

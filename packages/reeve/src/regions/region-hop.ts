@@ -8,7 +8,7 @@ export const REGION_HOP_HEADER = 'x-service-region-hop'
  * `named`: for its region; `authority`: what is written in the authoritative region only; `part`:
  * what concerns one region of a multi-region job.
  */
-export const REGION_HOPS = ['named', 'authority', 'part'] as const
+const REGION_HOPS = ['named', 'authority', 'part'] as const
 export type RegionHop = (typeof REGION_HOPS)[number]
 
 /** An unknown word is a hop all the same: whoever wrote it must not be sent round in circles. */

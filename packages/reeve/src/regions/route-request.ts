@@ -19,8 +19,8 @@ type Directory = Pick<RegionDirectory, 'own' | 'authoritative' | 'isAuthoritativ
 const HERE: RegionRoute = { kind: 'here' }
 
 /**
- * Reference §1.6 and §6: a request goes to the region that it names, and what only the authoritative
- * region writes goes there. What came from another region is passed on at most once more, and only
+ * Reference §1.6 and §6: a request goes to the region that it names, and what only the
+ * authoritative region writes goes there. What came from another region is passed on at most once more, and only
  * to the authoritative one. A region that nobody knows stays here and is refused by its route.
  */
 export function routeRequest(

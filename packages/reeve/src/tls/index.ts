@@ -1,2 +1,2 @@
-export { peerRoles, roleName, type PeerRole } from './peer-role.ts'
+export { peerRoles } from './peer-role.ts'
 export { loadTls, Tls, type TlsSettings } from './tls.ts'

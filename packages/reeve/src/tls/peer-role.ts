@@ -31,8 +31,8 @@ export function namesOf({ subject, subjectaltname }: Partial<PeerCertificate>): 
 }
 
 /**
- * `DNS:a, IP Address:…, DNS:"b, DNS:c"`: a name that holds odd characters is quoted, and no role has
- * one.
+ * `DNS:a, IP Address:…, DNS:"b, DNS:c"`: a name that holds odd characters is quoted, and no role
+ * has one.
  */
 function dnsNames(text: string): readonly string[] {
   return text

@@ -16,9 +16,17 @@ function aJobOf(multiregion: Input<Multiregion> = {}, command = '/bin/one'): Inp
   return { ...job, Multiregion: { Regions: REGIONS, ...multiregion } }
 }
 
-function post(region: TestRegion, job: Input<Job>, path = '/v1/jobs', token?: string) {
-  const body = JSON.stringify({ Job: job })
-  return region.fetch(path, { method: 'POST', body, ...(token !== undefined && { token }) })
+interface PostOptions {
+  readonly path?: string
+  readonly token?: string
+}
+
+function post(
+  region: TestRegion,
+  job: Input<Job>,
+  { path = '/v1/jobs', ...options }: PostOptions = {},
+) {
+  return region.fetch(path, { method: 'POST', body: JSON.stringify({ Job: job }), ...options })
 }
 
 async function twoRegions(t: TestContext) {
@@ -51,7 +59,7 @@ test('multiregion: a region that is not listed passes it on to one that is', asy
 
 test('multiregion: a plan is that of the region that is asked', async (t) => {
   const { eu } = await twoRegions(t)
-  const answer = await post(eu, aJobOf(), '/v1/job/web/plan')
+  const answer = await post(eu, aJobOf(), { path: '/v1/job/web/plan' })
   assert.equal(answer.status, 200, await answer.text())
   assert.equal(jobIn(eu), undefined)
 })
@@ -83,12 +91,12 @@ test('multiregion: when one region refuses nothing is registered', async (t) => 
 test('multiregion: each region asks what the token is worth there', async (t) => {
   const { us, eu } = await aRegionWorld(t, ['us', 'eu'])
   const root = await bootstrap(us)
-  const denied = await post(us, aJobOf(), '/v1/jobs', root.SecretID)
+  const denied = await post(us, aJobOf(), { token: root.SecretID })
   assert.deepEqual([denied.status, await denied.text()], [403, 'region "eu": Permission denied'])
   assert.equal(jobIn(us), undefined)
   replicate(t, eu, root.SecretID)
   await until('the token', () => eu.server.context.store.tables.acl_tokens.find(root.AccessorID))
-  assert.equal((await post(us, aJobOf(), '/v1/jobs', root.SecretID)).status, 200)
+  assert.equal((await post(us, aJobOf(), { token: root.SecretID })).status, 200)
 })
 
 test('multiregion: registering the same again makes no new version', async (t) => {

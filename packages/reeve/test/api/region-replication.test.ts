@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test'
 import type { AclToken } from '@reeve/contract'
 import { until } from '../build/until.ts'
 import { aGroup } from '../build/index.ts'
-import { writeToken } from '../../src/workload/index.ts'
+import { deleteNamespace, writeToken } from '../../src/workload/index.ts'
 import { aRegionWorld, bootstrap, replicate, type TestRegion } from './region-world.ts'
 
 interface Copied {
@@ -132,7 +132,7 @@ test('authority: policies and roles are written there and copied, deletions too'
   await copied('its end', () => !acl_roles.has(role.ID) || undefined)
 })
 
-test('authority: namespaces and node pools are copied; one that is used stays', async (t) => {
+test('authority: namespaces and node pools are copied, deletions too', async (t) => {
   const { eu, root } = await twoRegions(t)
   const { namespaces, node_pools } = eu.server.context.store.tables
   await eu.fetch('/v1/namespace', send(root, 'POST', { Name: 'web', Meta: { a: 'b' } }))
@@ -140,10 +140,28 @@ test('authority: namespaces and node pools are copied; one that is used stays', 
   await copied('the namespace', () => namespaces.find('web'))
   await copied('the pool', () => node_pools.find('gpu'))
   assert.equal(namespaces.find('web')?.Meta?.['a'], 'b')
+  await eu.fetch('/v1/node/pool/gpu', send(root, 'DELETE'))
+  await eu.fetch('/v1/namespace/web', send(root, 'DELETE'))
+  await copied('the end of the pool', () => !node_pools.has('gpu') || undefined)
+  await copied('the end of the namespace', () => !namespaces.has('web') || undefined)
+})
+
+test('authority: what another region uses is not deleted, and where it is gone it stays', async (t) => {
+  const { us, eu } = await aRegionWorld(t, ['us', 'eu'])
+  const root = await bootstrap(us)
+  const status = replicate(t, eu, root.SecretID)
+  await copied('the token', () => find(eu, root.AccessorID))
+  const { namespaces } = eu.server.context.store.tables
+  await eu.fetch('/v1/namespace', send(root, 'POST', { Name: 'web' }))
+  await copied('the namespace', () => namespaces.find('web'))
   const job = { Job: { ID: 'a', TaskGroups: [aGroup()] } }
   await json(await eu.fetch('/v1/jobs?namespace=web', send(root, 'POST', job)))
-  await eu.fetch('/v1/node/pool/gpu', send(root, 'DELETE'))
-  await copied('the end of the pool', () => !node_pools.has('gpu') || undefined)
+  const refused = await us.fetch('/v1/namespace/web', send(root, 'DELETE'))
+  assert.equal(refused.status, 409)
+  assert.match(await refused.text(), /namespace "web" has non-terminal jobs in regions: \[eu\]/)
+  // As when the region could not be asked.
+  assert.ok((await deleteNamespace(us.server.context, 'web')).ok)
+  await copied('that it is kept', () => status.stats()['namespaces_kept'])
   assert.ok(namespaces.has('web'))
 })
 

@@ -54,6 +54,7 @@ export async function aRegionWorld<const Name extends string>(
     const idSeed = 1_000_000 * (started.length + 1)
     const client = new RegionClient(directory, connections)
     const otherRegions: OtherRegions = {
+      others: () => directory.names.filter((one) => directory.isOther(one)),
       isOther: (region) => directory.isOther(region),
       ask: (region, call) => client.call(region, { ...call, hop: 'part' }),
     }

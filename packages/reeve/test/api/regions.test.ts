@@ -73,6 +73,7 @@ test('regions: a plan is made where the job would run', async (t) => {
   await eu.server.ok('registerJob', { body: job() })
   const body = JSON.stringify(job({ Region: 'eu' }))
   const answer = await us.fetch('/v1/job/web/plan', { method: 'POST', body })
+  // The body of a plan.
   const plan = (await answer.json()) as { readonly JobModifyIndex: number }
   assert.ok(plan.JobModifyIndex > 0, 'the job is known there')
 })
@@ -151,7 +152,9 @@ test('regions: a blocking query waits there', async (t) => {
   const waiting = us.fetch(`/v1/jobs?region=eu&index=${index}`)
   await eu.server.ok('registerJob', { body: job() })
   const answer = await waiting
-  assert.equal(((await answer.json()) as unknown[]).length, 1)
+  // The body of a list.
+  const jobs = (await answer.json()) as unknown[]
+  assert.equal(jobs.length, 1)
   assert.ok(Number(answer.headers.get('x-service-index')) > index)
 })
 

@@ -8,7 +8,7 @@ import { Compile } from 'typebox/compile'
 import type { AllocationRunner } from '../allocation/allocation-runner.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { ZERO_TIME } from '../../kit/duration.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { messageOf } from '../../kit/fault.ts'
 import type { StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { Log } from '../log.ts'
@@ -16,6 +16,7 @@ import type { Migrations } from '../migrate/migrations.ts'
 import { packData } from '../migrate/snapshot.ts'
 import { framedSink, plainSink } from './byte-sink.ts'
 import { serveExec } from './exec-session.ts'
+import { execWhenAttached, isNotRunning } from './exec-when-attached.ts'
 import { copyFile, followFile, requireFile } from './follow-file.ts'
 import { followLog } from './follow-log.ts'
 import type { HostUsageReader } from './host-usage.ts'
@@ -197,8 +198,8 @@ export class Remote {
     const notRunning = new RemoteRefusal(400, `task ${JSON.stringify(task)} is not running.`)
     if (found.state.State !== 'running') throw notRunning
     const request = { command, tty: tty ? DEFAULT_SIZE : undefined }
-    const session = await found.exec(request).catch((thrown: unknown) => {
-      throw thrown instanceof Fault && thrown.kind === 'task-not-running' ? notRunning : thrown
+    const session = await execWhenAttached(found, request, clock).catch((thrown: unknown) => {
+      throw isNotRunning(thrown) ? notRunning : thrown
     })
     return {
       begin: (stream) => serveExec(stream, session, clock),

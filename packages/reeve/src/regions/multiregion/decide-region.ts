@@ -21,8 +21,8 @@ export type RegionDecision = 'wait' | 'start' | 'succeed' | 'fail'
 /**
  * Each region looks at the others and decides about itself alone, so that nobody writes anywhere
  * else. Regions begin in the order of the job's list, `MaxParallel` at once; one that is complete
- * holds until all are. A region that fails stops those that have not begun; with `fail_all` also the
- * others, with `fail_local` none of them: it counts as done.
+ * holds until all are. A region that fails stops those that have not begun; with `fail_all` also
+ * the others, with `fail_local` none of them: it counts as done.
  */
 export function decideRegion({ status, region, multiregion, peers }: RegionView): RegionDecision {
   const { MaxParallel = 0, OnFailure = '' } = multiregion.Strategy ?? {}

@@ -167,7 +167,8 @@ export class RolloutLoop {
     const call = { method: 'GET', url, hop: 'named', token, signal } as const
     const answer = await client.call(region, { ...call, answerMsMax: ANSWER_MS_MAX })
     if (answer.status === 404) return null
-    if (answer.status === 200) return JSON.parse(answer.text) as unknown
+    const body: unknown = answer.status === 200 ? JSON.parse(answer.text) : undefined
+    if (body !== undefined) return body
     throw new Fault('region-answer', `region "${region}" answered ${answer.status}`)
   }
 

@@ -1,11 +1,11 @@
 import {
   AclPolicyRecord,
+  AclPolicyStub,
   AclRole,
   AclToken,
+  AclTokenStub,
   Namespace,
   NodePool,
-  type AclPolicyStub,
-  type AclTokenStub,
   type EventType,
   type Shape,
 } from '@reeve/contract'
@@ -48,10 +48,9 @@ const policies: Collection = {
   isAcl: true,
   listUrl: '/v1/acl/policies',
   readUrl: (name) => `/v1/acl/policy/${encodeURIComponent(name)}`,
-  // Checked as a whole when it is read; here a text that is none marks a change.
   markOf: (listed) => {
-    const { Name, Hash } = listed as Partial<AclPolicyStub>
-    return { key: String(Name), mark: String(Hash) }
+    const { Name, Hash } = checked(AclPolicyStub, listed)
+    return { key: Name, mark: Hash }
   },
   here: ({ store }) => rowMarks(store.tables.acl_policies.rows(), (row) => row.Name),
   copy: (_context, whole) => {
@@ -85,12 +84,11 @@ const tokens: Collection = {
   isAcl: true,
   listUrl: '/v1/acl/tokens?global=true',
   readUrl: (accessorId) => `/v1/acl/token/${encodeURIComponent(accessorId)}`,
-  // Checked as a whole when it is read.
   markOf: (listed, nowMs) => {
-    const stub = listed as AclTokenStub
+    const stub = checked(AclTokenStub, listed)
     // It goes there too, a little later; until then it would come and go here.
     if (stub.ExpirationTime !== null && Date.parse(stub.ExpirationTime) <= nowMs) return undefined
-    return { key: String(stub.AccessorID), mark: tokenMark(stub) }
+    return { key: stub.AccessorID, mark: tokenMark(stub) }
   },
   *here({ store }) {
     for (const row of store.tables.acl_tokens.rows())
@@ -139,7 +137,7 @@ const namespaces: Collection = {
     return put('namespaces', { ...row, ...FRESH_ROW })
   },
   cause: undefined,
-  remove: deleteNamespace,
+  remove: (context, name) => deleteNamespace(context, name),
 }
 
 const nodePools: Collection = {
@@ -156,7 +154,7 @@ const nodePools: Collection = {
     return put('node_pools', { ...row, ...FRESH_ROW })
   },
   cause: 'NodePoolUpserted',
-  remove: deleteNodePool,
+  remove: (context, name) => deleteNodePool(context, name),
 }
 
 export const COLLECTIONS: readonly Collection[] = [policies, roles, tokens, namespaces, nodePools]
