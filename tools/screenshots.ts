@@ -1,8 +1,9 @@
 /**
- * `node tools/screenshots.ts [folder] [--only=name,…]`: runs the real program with one of
- * everything and takes a picture of every page, light and dark, 1280 and 390 pixels wide, into
- * `docs/screenshots` or the given folder. Prints what axe finds on each. Needs Chromium and a built
- * web UI.
+ * `node tools/screenshots.ts [folder] [--only=name,…] [--width=390] [--no-axe]`
+ *
+ * Runs the real program with one of everything and takes a picture of every page, light and dark,
+ * 1280 and 390 pixels wide, into `docs/screenshots` or the given folder. Prints what axe finds on
+ * each. Needs Chromium and a built web UI.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,13 +18,16 @@ import { withPalette } from './screenshots/palette-png.ts'
 
 const [folder = 'docs/screenshots'] = process.argv.slice(2).filter((one) => !one.startsWith('--'))
 const only = process.argv.find((one) => one.startsWith('--only='))?.slice('--only='.length)
-const WIDTHS = [
+const isAxeAsked = !process.argv.includes('--no-axe')
+const AT_ONCE = 3
+const width = process.argv.find((one) => one.startsWith('--width='))?.slice('--width='.length)
+const SIZES = [
   { width: 1280, height: 800 },
   { width: 390, height: 844 },
-]
+].filter((size) => width === undefined || String(size.width) === width)
 const THEMES = ['light', 'dark'] as const
 /** What is drawn after the page was read: charts, the editor, lines of a log. */
-const DRAWN_MS = 700
+const DRAWN_MS = 500
 
 const [program, browser] = await Promise.all([startProgram(['--acl']), startBrowser()])
 try {
@@ -33,10 +37,18 @@ try {
   const session = { workload: site.manager, governance: site.manager }
   const shots = await findShots(program.address, site)
   const wanted = only === undefined ? undefined : new Set(only.split(','))
-  for (const [name, href] of shots.filter(([one]) => wanted?.has(one) ?? true))
-    await browser.within(name === 'sign-in' ? {} : session, async (page) => {
-      console.log(`${name}\t${href}\t${await takeAll(page, { name, url: program.address + href })}`)
-    })
+  const waiting = shots.filter(([one]) => wanted?.has(one) ?? true)
+  const work = async (): Promise<void> => {
+    for (let shot = waiting.shift(); shot !== undefined; shot = waiting.shift()) {
+      const [name, href] = shot
+      const tokens = name === 'sign-in' ? {} : session
+      await browser.within(tokens, async (page) => {
+        const barriers = await takeAll(page, { name, url: program.address + href })
+        console.log(`${name}\t${href}\t${barriers}`)
+      })
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
 } finally {
   await browser.close()
   await program.stop()
@@ -50,7 +62,7 @@ interface Taken {
 /** All pictures of a page; gives what axe says of it. */
 async function takeAll(page: Page, { name, url }: Taken): Promise<string> {
   const barriers: string[] = []
-  for (const size of WIDTHS) {
+  for (const size of SIZES) {
     await page.setViewportSize(size)
     await page.goto(url)
     await settle(page)
@@ -59,7 +71,7 @@ async function takeAll(page: Page, { name, url }: Taken): Promise<string> {
       await wait(DRAWN_MS)
       const path = join(folder, `${name}-${size.width}-${colorScheme}.png`)
       writeFileSync(path, withPalette(await page.screenshot()))
-      if (size.width === 1280) barriers.push(...(await findBarriers(page)))
+      if (isAxeAsked && size.width === 1280) barriers.push(...(await findBarriers(page)))
     }
   }
   return barriers.length === 0 ? 'none' : barriers.join(', ')

@@ -85,7 +85,7 @@ async function leaderAsSeenBy({ address }: RunningProgram): Promise<string> {
   const untilMs = performance.now() + LED_MS_MAX
   while (performance.now() < untilMs) {
     const answer = await fetch(`${address}/v1/status/leader`)
-    // Spec W: Status. A text, empty without a leader.
+    // A text, empty without a leader.
     const leader = (await answer.json()) as string
     if (leader !== '') return `http://${leader}`
     await wait(LOOK_AGAIN_MS)

@@ -48,12 +48,11 @@ export class HttpConnection {
     this.#socket.resetAndDestroy()
   }
 
-  /** The core that this runs on is one of two that the server needs: mostly one chunk, no search. */
   #take(chunk: Buffer): void {
     this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk])
     const headEnd = this.#received.indexOf('\r\n\r\n')
     if (headEnd < 0) return
-    const head = this.#received.latin1Slice(0, headEnd)
+    const head = this.#received.toString('latin1', 0, headEnd)
     const length = CONTENT_LENGTH.exec(head)?.[1]
     if (length === undefined) throw new Error(`an answer without a length: ${head}`)
     const end = headEnd + 4 + Number(length)

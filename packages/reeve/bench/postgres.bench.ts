@@ -1,7 +1,7 @@
 /**
  * The PostgreSQL engine against PostgreSQL itself, in the same run: the same rows in the same
- * batches over one connection with the same durability and the same encoding of arrays. `node packages/reeve/bench/postgres.bench.ts
- * [--quick]`
+ * batches over one connection with the same durability and the same encoding of arrays.
+ * `node packages/reeve/bench/postgres.bench.ts [--quick]`
  */
 import { Client } from 'pg'
 import type { CheckpointRow, LogEntry } from '../src/state/index.ts'

@@ -3,8 +3,8 @@
  * nodes, and on one with a hundredth of that: until the first content is seen, while it is
  * scrolled, searched and changed. `node packages/reeve/bench/web.bench.ts [--quick]`
  *
- * Needs Chromium and a built web UI. The nodes are rows only: nobody speaks for them, and the
- * server waits an hour before it minds.
+ * Needs Chromium (`/usr/bin/chromium`, or `REEVE_CHROMIUM`) and a built web UI. The nodes are rows
+ * only: nobody speaks for them, and the server waits an hour before it minds.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
@@ -12,8 +12,6 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createClient, type Client } from '@reeve/sdk'
 import { chromium, type Browser } from 'playwright-core'
-import { paths } from '../../web/src/paths.ts'
-import { findChromium, FLAGS } from '../../web/test/browser.ts'
 import { fillCluster, idOf, LARGE_JOB, type ClusterSize } from './filled-cluster.ts'
 import { fixed, isQuick, megabytes, printTable, timed, whole } from './measure.ts'
 import { MeasuredPage, type Measured } from './measured-page.ts'
@@ -31,6 +29,11 @@ const SCROLL_MS = isQuick ? 1_000 : 4_000
 const ROWS = `document.querySelectorAll('tbody tr[data-row]').length >= 10`
 const HEAD = `document.querySelector('#main h1') !== null`
 
+/** The addresses of the pages, as docs/web.md tells them. */
+const ui = (path: string): string => `/ui${path}`
+const JOBS = ui('/jobs')
+const LARGE_JOB_PAGE = ui(`/jobs/${LARGE_JOB}?namespace=default`)
+
 interface BenchPage {
   readonly name: string
   readonly href: string
@@ -39,46 +42,50 @@ interface BenchPage {
 }
 
 function pagesOf({ nodes }: ClusterSize): readonly BenchPage[] {
-  const one = { namespace: 'default', id: 'service-42' }
-  const large = { namespace: 'default', id: LARGE_JOB }
   const state = `document.querySelector('.group-row .square, .group-row .alloc-bar') !== null`
   const lead = `document.querySelector('#main').textContent`
   return [
-    { name: 'jobs', href: paths.jobs(), ready: ROWS },
-    { name: 'job', href: paths.job(one), ready: state },
-    { name: 'job, large', href: paths.job(large), ready: state },
-    { name: 'allocations of it', href: paths.job(large, 'allocations'), ready: ROWS },
-    { name: 'allocations', href: paths.allocations(), ready: ROWS },
+    { name: 'jobs', href: JOBS, ready: ROWS },
+    { name: 'job', href: ui('/jobs/service-42?namespace=default'), ready: state },
+    { name: 'job, large', href: LARGE_JOB_PAGE, ready: state },
+    {
+      name: 'allocations of it',
+      href: ui(`/jobs/${LARGE_JOB}/allocations?namespace=default`),
+      ready: ROWS,
+    },
+    { name: 'allocations', href: ui('/allocations'), ready: ROWS },
     {
       name: 'allocation',
-      href: paths.allocation(idOf('allocation', 42)),
+      href: ui(`/allocations/${idOf('allocation', 42)}`),
       ready: `${HEAD} && document.querySelector('#main .panel') !== null`,
     },
-    { name: 'nodes', href: paths.nodes(), ready: ROWS },
+    { name: 'nodes', href: ui('/nodes'), ready: ROWS },
     {
       name: 'node',
-      href: paths.node(idOf('node', 7)),
+      href: ui(`/nodes/${idOf('node', 7)}`),
       ready: `${HEAD} && document.querySelector('#main .panel') !== null`,
     },
     {
       name: 'topology, first',
-      href: paths.topology(),
+      href: ui('/topology'),
       ready: `/[1-9]\\d* nodes, [1-9]/.test(${lead})`,
     },
     {
       name: 'topology, all',
-      href: paths.topology('cpu'),
+      href: ui('/topology?by=cpu'),
       ready: `${lead}.includes('${nodes} nodes') && !${lead}.includes('being read')`,
     },
-    { name: 'evaluations', href: paths.evaluations(), ready: ROWS },
-    { name: 'events', href: paths.events(), ready: HEAD },
+    { name: 'evaluations', href: ui('/evaluations'), ready: ROWS },
+    { name: 'events', href: ui('/events'), ready: HEAD },
   ]
 }
 
 const home = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
-const executablePath = findChromium()
-if (executablePath === undefined) throw new Error('there is no Chromium on this machine')
-const browser = await chromium.launch({ executablePath, headless: true, args: FLAGS })
+const browser = await chromium.launch({
+  executablePath: process.env['REEVE_CHROMIUM'] ?? '/usr/bin/chromium',
+  headless: true,
+  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
+})
 try {
   const small = await onServer('small', SMALL, (program) => benchPages(browser, program, SMALL))
   const large = await onServer('large', LARGE, async (program) => {
@@ -140,7 +147,7 @@ async function benchPages(
     await cold.close()
     const page = await MeasuredPage.open(context)
     const again = await page.load(address + href, ready)
-    await page.load(address + paths.session(), HEAD)
+    await page.load(address + ui('/session'), HEAD)
     const within = await page.follow(href, ready)
     figures.push({ name, cold: coldly, again, within, heap: await page.heap() })
     await context.close()
@@ -149,8 +156,9 @@ async function benchPages(
 }
 
 function report(small: readonly PageFigures[], large: readonly PageFigures[]): void {
-  process.stdout
-    .write(`First content, with ${whole(LARGE.jobs)} jobs, ${whole(LARGE.jobs + LARGE.large)} allocations and ${whole(LARGE.nodes)} nodes
+  const allocations = whole(LARGE.jobs + LARGE.large)
+  process.stdout.write(`First content, with ${whole(LARGE.jobs)} jobs, ${allocations} allocations
+and ${whole(LARGE.nodes)} nodes
 load average ${loadavg().map(fixed).join(' ')}
 `)
   printTable(
@@ -206,12 +214,11 @@ async function benchUse(of: Browser, program: RunningProgram): Promise<readonly 
   const page = await MeasuredPage.open(context)
   const uses = [...(await scrolled(page, program)), ...(await searched(page, program))]
   const client = createClient({ address: program.address })
-  const large = { namespace: 'default', id: LARGE_JOB }
   for (const [name, href, ready] of [
-    ['jobs', paths.jobs(), ROWS],
-    ['job, large', paths.job(large), HEAD],
-    ['topology', paths.topology(), HEAD],
-    ['events', paths.events(), HEAD],
+    ['jobs', JOBS, ROWS],
+    ['job, large', LARGE_JOB_PAGE, HEAD],
+    ['topology', ui('/topology'), HEAD],
+    ['events', ui('/events'), HEAD],
   ] as const) {
     await page.load(program.address + href, ready)
     await page.page.getByText('Live', { exact: true }).waitFor()
@@ -223,7 +230,7 @@ async function benchUse(of: Browser, program: RunningProgram): Promise<readonly 
 
 /** As fast as a hand turns a wheel: 100 rows a second and more, pages being asked for meanwhile. */
 async function scrolled(page: MeasuredPage, { address }: RunningProgram): Promise<Use[]> {
-  await page.load(address + paths.jobs(), ROWS)
+  await page.load(address + JOBS, ROWS)
   await page.mark()
   const answer = await page.page.evaluate(`new Promise((resolve) => {
     const main = document.querySelector('#main')
@@ -254,7 +261,7 @@ async function searched(page: MeasuredPage, { address }: RunningProgram): Promis
     ['search by a part of ids', '-42', 10],
     ['search for what is not there', 'nothing-like-that', 0],
   ] as const) {
-    await page.load(address + paths.jobs(), ROWS)
+    await page.load(address + JOBS, ROWS)
     const field = page.page.getByRole('searchbox', { name: /^Search jobs/ })
     await field.focus()
     await page.mark()

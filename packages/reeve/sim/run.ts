@@ -1,6 +1,7 @@
 /**
  * Simulated clusters with faults. `npm run sim -- --seed 7 --verbose` lives one of them again,
- * `--seeds 1..2000` many, `--cluster` those of three servers on one database. See docs/internals/simulation.md.
+ * `--seeds 1..2000` many, `--cluster` those of three servers on one database.
+ * See docs/internals/simulation.md.
  */
 import { parseArgs } from 'node:util'
 import { clusterOptionsOf, optionsOf, smallOptionsOf } from './sizes.ts'

@@ -27,8 +27,8 @@ export interface WorldOptions {
 const CLOCK_SKEW_MS_MAX = 3_000
 
 /**
- * One cluster in one process: servers, storage, network, machines and time. Everything that happens in
- * it follows from the seed.
+ * One cluster in one process: servers, storage, network, machines and time. Everything that happens
+ * in it follows from the seed.
  */
 export class World {
   readonly clock = new VirtualClock()

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { chromium, type BrowserContext, type Page } from 'playwright-core'
 
-export const FLAGS = [
+const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
@@ -27,7 +27,7 @@ const HOLDS_MS_MAX = 20_000
 export const noBrowser: string | false =
   findChromium() === undefined ? 'there is no Chromium on this machine (Debian: chromium)' : false
 
-export function findChromium(): string | undefined {
+function findChromium(): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
   const named = process.env['REEVE_CHROMIUM']
   const places = [

@@ -48,7 +48,6 @@ test('an allocation shows its place, its tasks and what happened to them', { ski
   await page.getByRole('heading', { name: 'ticks.app[0]', level: 1 }).waitFor()
   await page.getByText('Task started by the node').waitFor()
   await page.getByRole('row', { name: /main.*raw_exec/ }).waitFor()
-  await checkPage(page)
   await page.close()
 })
 
@@ -58,7 +57,7 @@ test('logs are followed, searched and chosen by stream', { skip }, async () => {
   await log.getByText('tick 42').nth(2).waitFor()
   await page.getByRole('searchbox', { name: 'Search in the lines' }).fill('42')
   await log.locator('mark').first().waitFor()
-  await checkPage(page)
+  assert.match(page.url(), /q=42/)
   const [file] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Download' }).click(),
@@ -76,7 +75,6 @@ test('files are browsed and read', { skip }, async () => {
   await files.getByRole('link', { name: /alloc/ }).click()
   await files.getByRole('link', { name: /logs/ }).click()
   await files.getByRole('link', { name: /main\.stdout\.0/ }).waitFor()
-  await checkPage(page)
   await page.getByRole('link', { name: /main\.stdout\.0/ }).click()
   await page
     .getByRole('region', { name: /Text of main\.stdout/ })
@@ -93,7 +91,6 @@ test('usage is drawn while the task runs', { skip }, async () => {
     .locator('canvas')
     .waitFor()
   await page.getByRole('heading', { name: 'Task main' }).waitFor()
-  await checkPage(page)
   await page.close()
 })
 
@@ -143,7 +140,6 @@ test('a task is signalled and restarted, and the timeline tells it', { skip }, a
 test('a node is found, taken out of the schedule and drained', { skip }, async () => {
   const page = await browser.open(here('/nodes'))
   await page.getByRole('table', { name: 'Nodes' }).getByText('ready').waitFor()
-  await checkPage(page)
   await page.getByRole('searchbox', { name: 'Name or expression' }).fill('no-such-name')
   await page.getByText('No node is like that').waitFor()
   await page.goto(here(`/nodes/${node}`))
@@ -159,7 +155,6 @@ test('a node is found, taken out of the schedule and drained', { skip }, async (
     .getByRole('img', { name: /^CPU used/ })
     .locator('canvas')
     .waitFor()
-  await checkPage(page)
   await page.goto(here(`/nodes/${node}/attributes`))
   await page.getByText('${attr.kernel.name}').waitFor()
   await page.goto(here(`/nodes/${node}/allocations`))
@@ -213,14 +208,12 @@ test('a roll-out has a page that follows it', { skip }, async () => {
   await page.getByRole('heading', { name: /^Deployment / }).waitFor()
   await page.getByText('successful').first().waitFor()
   await page.getByRole('link', { name: allocation.slice(0, 8) }).waitFor()
-  await checkPage(page)
   await page.close()
 })
 
 test('an evaluation tells what it could not place, and why', { skip }, async () => {
   const page = await browser.open(here('/evaluations?status=blocked'))
   await page.getByRole('row', { name: /huge/ }).getByRole('link').first().waitFor()
-  await checkPage(page)
   await page.getByRole('row', { name: /huge/ }).getByRole('link').first().click()
   await page
     .getByText(/memory are asked for/)
@@ -350,7 +343,6 @@ test('a namespace is made, edited and deleted', { skip }, async () => {
   await page.getByRole('button', { name: 'Delete… staging' }).click()
   await page.getByRole('button', { name: 'Delete it' }).click()
   await page.getByText('staging is deleted').waitFor()
-  await checkPage(page)
   await page.close()
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createClient, resource, toMany, toOne, type Client } from '@reeve/sdk'
 import type { Page } from 'playwright-core'
-import { checkAccess, checkNarrow, noBrowser, startBrowser, type Browser } from './browser.ts'
+import { checkAccess, noBrowser, startBrowser, type Browser } from './browser.ts'
 import { startProgram, type Program } from './program.ts'
 
 const ACME = { organization_name: 'acme' }
@@ -142,11 +142,7 @@ async function makeRun(within: string): Promise<string> {
 
 const skip = noBrowser
 const here = (path: string) => `${program.address}/ui${path}`
-const open = (path: string, width?: number) =>
-  browser.open(here(path), {
-    governance: program.governanceToken,
-    ...(width === undefined ? {} : { width }),
-  })
+const open = (path: string) => browser.open(here(path), { governance: program.governanceToken })
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 })
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 
@@ -163,7 +159,6 @@ test('the link that the program prints signs in and leaves no secret', { skip },
   assert.equal(page.url(), here('/jobs'))
   await page.getByRole('link', { name: 'Organizations' }).click()
   await page.getByRole('link', { name: 'acme' }).waitFor()
-  await checkAccess(page)
   await page.goto(here('/session'))
   await page.getByText('administrator', { exact: true }).waitFor()
   await page.close()
@@ -181,10 +176,8 @@ test('an organization is made, used, changed and deleted', { skip }, async () =>
   await page.getByLabel('Whoever passes over a policy has to say why').check()
   await button(page, 'Save settings').click()
   await page.getByText('The settings are saved.').waitFor()
-  await checkAccess(page)
   await page.getByRole('link', { name: 'Audit trail' }).click()
   await page.getByRole('row', { name: /updateOrganization/ }).waitFor()
-  await checkAccess(page)
   await page.getByRole('link', { name: 'Settings' }).click()
   await button(page, 'Delete…').click()
   await button(page, 'Delete').click()
@@ -237,7 +230,6 @@ test('a team is made and given rights', { skip }, async () => {
   await heading(page, 'platform').waitFor()
   await page.getByLabel('Manage policies', { exact: true }).click()
   await page.getByText('Manage policies is given.').waitFor()
-  await checkAccess(page)
   await page.close()
 })
 
@@ -438,6 +430,26 @@ test(
   },
 )
 
+test('a user makes a token of their own and revokes it', { skip }, async () => {
+  const attributes = { username: 'grace', email: 'grace@acme.example' }
+  const user = await admin.v2.createUser({ body: resource('users', attributes) })
+  const made = await admin.v2.createUserToken({
+    params: { user_id: user.data.data.id },
+    body: { data: { type: 'authentication-tokens', attributes: { description: 'first' } } },
+  })
+  const governance = made.data.data.attributes.token
+  const page = await browser.open(here('/session'), { governance })
+  await page.getByText('grace', { exact: true }).waitFor()
+  await button(page, 'New token…').click()
+  await page.getByLabel('Description').fill('laptop')
+  await button(page, 'Make the token').click()
+  await button(page, 'Done').click()
+  await button(page, 'Revoke… laptop').click()
+  await button(page, 'Revoke the token').click()
+  await button(page, 'Revoke… laptop').waitFor({ state: 'detached' })
+  await page.close()
+})
+
 test('a tag key is reserved, and offered where tags are edited', { skip }, async () => {
   const page = await open('/organizations/acme/tag-keys')
   await button(page, 'New tag key…').click()
@@ -484,17 +496,5 @@ test('a limited token sees what it may, and why not the rest', { skip }, async (
   await page.goto(here('/organizations/acme/policies'))
   await page.getByText(/it takes the owners team, or a team with/).waitFor()
   await checkAccess(page)
-  await page.close()
-})
-
-test('narrow windows show every page without scrolling sideways', { skip }, async () => {
-  const page = await open('/organizations', 390)
-  const inside = '/organizations/acme'
-  for (const path of [inside, `${inside}/policies/${fewInstances}`, `${inside}/runs/${run}`]) {
-    await page.goto(here(path))
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await page.getByText('The same in a terminal').waitFor()
-    await checkNarrow(page)
-  }
   await page.close()
 })

@@ -159,9 +159,8 @@ for (const [path, addresses] of Object.entries(ADDRESSES))
 
 /** The manual of the command line names every command; its own tests hold it to that. */
 const MANUAL = readFileSync(join(import.meta.dirname, '../../../docs/cli.md'), 'utf8')
-const COMMANDS = Array.from(
-  MANUAL.matchAll(/^\| `([a-z][a-z-]*(?: [a-z][a-z-]*)*)/gm),
-  ([, name]) => String(name),
+const COMMANDS = Array.from(MANUAL.matchAll(/`([a-z][a-z-]*(?: [a-z][a-z-]*)*)/g), ([, name]) =>
+  String(name),
 )
 
 /** The same in a terminal: a command that exists, and a request. */

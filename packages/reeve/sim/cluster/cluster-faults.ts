@@ -16,7 +16,7 @@ export function clusterFaults(cluster: ClusterView): readonly ServerFault[] {
     [1, (draws) => stop(cluster, draws)],
     [3, (draws) => cutDatabase(cluster, draws)],
     [2, (draws) => databaseAway(cluster, draws)],
-    [2, (draws) => badDatabase(cluster, draws)],
+    [4, (draws) => badDatabase(cluster, draws)],
     [2, (draws) => partServers(cluster, draws)],
     [2, (draws) => partNode(cluster, draws)],
     [1, (draws) => jumpClock(cluster, draws)],
@@ -99,6 +99,7 @@ function badDatabase({ world, trouble }: ClusterView, draws: Draws): void {
   trouble.delayMsMax = draws.choose(1, 3, 20, 200, 1_500, 4_000)
   trouble.lossChance = draws.choose(0, 0, 0.02, 0.1)
   trouble.answerLossChance = draws.choose(0, 0.02, 0.1)
+  trouble.lateChance = draws.choose(0, 0.02, 0.1)
   world.trace.say(`the way to the database: ${JSON.stringify(trouble)}`)
 }
 

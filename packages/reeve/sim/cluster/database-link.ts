@@ -15,6 +15,8 @@ import type { SimProcess } from './sim-process.ts'
 const ANSWER_MS_MAX = 12_000
 const LEASE_MS_MAX = 1_000
 const REFUSED_MS_MAX = 20
+/** Longer than a lease: what a leader sent may arrive when another leads. */
+const LATE_MS_MAX = 6_000
 
 /** How bad the way between servers and database is just now. */
 export interface DatabaseTrouble {
@@ -24,6 +26,8 @@ export interface DatabaseTrouble {
   lossChance: number
   /** How often it breaks after: what was asked for has happened and nobody says so. */
   answerLossChance: number
+  /** How often a connection breaks while a statement is on its way, which arrives all the same. */
+  lateChance: number
   /** Nobody answers: it restarts, or its machine is gone. */
   isAway: boolean
 }
@@ -140,7 +144,9 @@ export class DatabaseLink implements ClusterDatabase {
       return promise
     }
     process.after(answerMs, () => reject(new Error('Query read timeout')))
-    world.after(delayMs(), () => {
+    const isLate = draws.chance(trouble.lateChance)
+    if (isLate) fail('Connection terminated', delayMs())
+    world.after(isLate ? draws.between(0, LATE_MS_MAX) : delayMs(), () => {
       if (!this.#isOpen()) return
       if (draws.chance(trouble.lossChance)) return fail('Connection terminated', delayMs())
       // The engine asks for rows of the shape that its own statement gives.

@@ -32,6 +32,7 @@ export class ServerCluster implements Serving, ClusterView {
     delayMsMax: 3,
     lossChance: 0,
     answerLossChance: 0,
+    lateChance: 0,
     isAway: false,
   }
   readonly world: World
@@ -160,6 +161,7 @@ export class ServerCluster implements Serving, ClusterView {
       delayMsMax: 1,
       lossChance: 0,
       answerLossChance: 0,
+      lateChance: 0,
       isAway: false,
     })
     this.clients.stop()

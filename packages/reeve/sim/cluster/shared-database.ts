@@ -167,6 +167,7 @@ export class SharedDatabase {
 
   rowsPage([after]: Values): readonly Row[] {
     this.#order ??= [...this.#rows.keys()].toSorted()
+    // The engine's statement has bytes in this place.
     const last = hexOf(after as Buffer)
     // Of a list in order; worlds are small.
     const from = this.#order.findIndex((id) => id > last)
@@ -205,6 +206,7 @@ export class SharedDatabase {
   }
 
   blob([id]: Values): readonly Row[] {
+    // The engine's statement has bytes in this place.
     const bytes = this.#blobs.get(hexOf(id as Buffer))
     return bytes === undefined ? [] : [{ bytes }]
   }

@@ -125,7 +125,7 @@ function tokenHint({ token, sources }: ConnectionSettings): string {
 function missingHint(error: ApiError, { namespace }: ConnectionSettings): string {
   // Governance does not tell what is not there from what the token may not see.
   if (isGovernance(error)) return 'It does not exist, or the token may not see it.'
-  if (/^No path to region/.test(error.text)) return REGION_HINT
+  if (error.text.startsWith('No path to region')) return REGION_HINT
   const where = `Looked in namespace "${namespace ?? 'default'}"`
   return `${where}: --namespace or REEVE_NAMESPACE choose another.`
 }

@@ -34,8 +34,8 @@ export class ShapeError extends Error {
 }
 
 /**
- * Turns a parsed JSON value into a record of the schema's shape, or throws a ShapeError. Where it is
- * wrong is put together on the way out, so that what is right pays nothing for it.
+ * Turns a parsed JSON value into a record of the schema's shape, or throws a ShapeError. Where it
+ * is wrong is put together on the way out, so that what is right pays nothing for it.
  */
 export type Decoder = (value: unknown) => unknown
 

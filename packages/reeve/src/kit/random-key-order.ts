@@ -25,19 +25,36 @@ export class RandomKeyOrder<T extends { readonly key: string }> {
   assign(entries: Iterable<T>): void {
     this.#buckets.clear()
     this.#prefixes.assign([])
-    for (const entry of entries) this.add(entry)
+    // They often come in their order: then the next one is in the same bucket, behind the last.
+    let prefix: string | undefined
+    let bucket: Bucket<T> | undefined
+    let last = ''
+    for (const entry of entries) {
+      if (prefix === undefined || !entry.key.startsWith(prefix) || prefix.length < PREFIX_CHARS) {
+        prefix = prefixOf(entry.key)
+        bucket = this.#bucketOf(prefix)
+        last = bucket.entries.at(-1)?.key ?? ''
+      }
+      bucket?.entries.push(entry)
+      if (bucket !== undefined && entry.key < last) bucket.isSorted = false
+      last = entry.key
+    }
   }
 
   add(entry: T): void {
     const prefix = prefixOf(entry.key)
-    const bucket = this.#buckets.get(prefix)
-    if (bucket === undefined) {
-      this.#buckets.set(prefix, { entries: [entry], isSorted: true })
-      this.#prefixes.add(prefix)
-      return
-    }
+    const bucket = this.#bucketOf(prefix)
+    bucket.isSorted = bucket.entries.length === 0
     bucket.entries.push(entry)
-    bucket.isSorted = false
+  }
+
+  #bucketOf(prefix: string): Bucket<T> {
+    const known = this.#buckets.get(prefix)
+    if (known !== undefined) return known
+    const bucket = { entries: [], isSorted: true }
+    this.#buckets.set(prefix, bucket)
+    this.#prefixes.add(prefix)
+    return bucket
   }
 
   delete(entry: T): boolean {

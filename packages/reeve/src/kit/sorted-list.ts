@@ -26,7 +26,11 @@ export class SortedList<T> {
    * them.
    */
   assign(entries: readonly T[]): void {
-    const sorted = entries.toSorted(this.#compare)
+    this.assignSorted(entries.toSorted(this.#compare))
+  }
+
+  /** The same of entries that are in order already. */
+  assignSorted(sorted: readonly T[]): void {
     this.#chunks = []
     for (let at = 0; at < sorted.length; at += CHUNK_SIZE_MAX)
       this.#chunks.push(sorted.slice(at, at + CHUNK_SIZE_MAX))

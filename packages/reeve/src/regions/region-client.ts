@@ -10,7 +10,7 @@ const ANSWER_BYTES_MAX = 256 * 1024 * 1024
 /** A server that took a request and says nothing for this long is as good as gone. */
 const ANSWER_MS_MAX = 30_000
 
-export const REGION_UNREACHED = 'region-unreached'
+const REGION_UNREACHED = 'region-unreached'
 
 export interface RegionCall {
   readonly method: string

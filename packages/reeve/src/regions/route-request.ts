@@ -20,8 +20,9 @@ const HERE: RegionRoute = { kind: 'here' }
 
 /**
  * Reference §1.6 and §6: a request goes to the region that it names, and what only the
- * authoritative region writes goes there. What came from another region is passed on at most once more, and only
- * to the authoritative one. A region that nobody knows stays here and is refused by its route.
+ * authoritative region writes goes there. What came from another region is passed on at most once
+ * more, and only to the authoritative one. A region that nobody knows stays here and is refused by
+ * its route.
  */
 export function routeRequest(
   { method, url, hop }: AskedOfRegions,

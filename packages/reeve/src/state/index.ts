@@ -55,8 +55,9 @@ export type {
   StoreOptions,
   TableObserver,
 } from './store.ts'
-export { compareCreation } from './table.ts'
-export type { OrderKey, Table } from './table.ts'
+export { compareCreation } from './order-of-creation.ts'
+export type { OrderKey } from './order-of-creation.ts'
+export type { Table } from './table.ts'
 export {
   dispatchKey,
   isOpenEvaluation,

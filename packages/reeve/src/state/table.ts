@@ -3,6 +3,7 @@ import { LateKeyOrder } from '../kit/late-key-order.ts'
 import { RandomKeyOrder } from '../kit/random-key-order.ts'
 import { compareText, SortedList } from '../kit/sorted-list.ts'
 import { CLEAN, DirtyRows } from './dirty-rows.ts'
+import { compareCreation, inOrderOfCreation, type OrderKey } from './order-of-creation.ts'
 import { wholeText, type RowPieces, type RowText, type TextedRow } from './row-text.ts'
 
 /** How one table keys, groups, orders and keeps its rows. */
@@ -328,7 +329,7 @@ export class Table<Row extends object> {
   restored(): void {
     const slots = [...this.#slots.values()]
     this.#byKey.assign(slots)
-    this.#byCreation?.assign(slots)
+    this.#byCreation?.assignSorted(inOrderOfCreation(slots))
   }
 
   #insert(key: string, written: WrittenRow<Row>): Undo {
@@ -464,17 +465,6 @@ function leave<Row>({ members }: Group<Row>, slot: Slot<Row>, i: number): boolea
 
 /** Two ways to keep the keys of a table in order. */
 type KeyOrder = RandomKeyOrder<OrderKey> | LateKeyOrder<OrderKey>
-
-/** A position in one of a table's orders. */
-export interface OrderKey {
-  readonly key: string
-  readonly createIndex: number
-}
-
-/** The order of creation: by index, then by key. */
-export function compareCreation(a: OrderKey, b: OrderKey): number {
-  return a.createIndex - b.createIndex || compareText(a.key, b.key)
-}
 
 /** A few characters that differ when the indexes do (FNV-1a). */
 function layoutOf(names: readonly string[]): string {

@@ -21,7 +21,7 @@ import type { Row, Story } from './every-command/story.ts'
 /** As people have it on their path. */
 const PROGRAM = fileURLToPath(new URL('../../../../bin/reeve', import.meta.url))
 
-/** One line after the other; the lists of a line beside each other, so two programs run at a time. */
+/** One line after the other; the lists of a line beside each other: two programs at a time. */
 const ACTS: readonly (readonly (readonly Story[])[])[] = [
   [[bootstrapStory], [localStory]],
   [[jobStory, launchStory], [governanceStory]],

@@ -8,7 +8,7 @@ const ANSWER_MS_MAX = 8_000
 const REGISTERS = 2
 const CLIENTS = 3
 
-/** Clients that ask all the time, by one server after the other, and remember what they were told. */
+/** Clients that ask all the time, one server after the other, and remember what they were told. */
 export class FaultClients {
   readonly recorder = new HistoryRecorder()
   /** Namespaces that somebody was told are there. */

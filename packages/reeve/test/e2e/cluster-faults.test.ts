@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { test, type TestContext } from 'node:test'
 import { parseArgs } from 'node:util'
+import { atEnd } from '../build/at-end.ts'
 import { seededRandom } from '../build/ids.ts'
 import { whyNoPostgres } from '../build/postgres.ts'
 import { until } from '../build/until.ts'
@@ -31,6 +32,7 @@ test(
     const world = await FaultWorld.start({ t, random: seededRandom(seed) })
     const clients = new FaultClients(world, seededRandom(seed + 1))
     const stream = new FaultStream(world)
+    atEnd(t, () => Promise.all([stream.stop(), clients.stop()]))
     stream.start()
     clients.start()
     await world.live(forMs)
@@ -42,7 +44,6 @@ test(
     await checkStream(stream, clients)
     await checkTasks(world, clients)
     await checkRoom(world)
-    await stream.stop()
   },
 )
 

@@ -15,6 +15,8 @@ import { leaderOf, startServer, tlsEnvironment, type ServerProcess } from './clu
 import { startAgent } from './program-process.ts'
 
 const skip = whyNoPostgres()
+/** Agents start slowly on a busy machine. */
+const PATIENT_MS = 60_000
 /** Unlike the address that servers use among themselves. */
 const FAR = '127.0.0.9'
 
@@ -45,24 +47,36 @@ test('cluster: servers and nodes that prove themselves by certificates', { skip 
   // A node by way of the follower; one that is none by its certificate is not let in.
   const node = await aNode(t, follower, 'client')
   const stranger = await aNode(t, follower, 'user')
-  await until('the node', async () => (await nodesAt(leader)).includes('client') || undefined)
-  await until('a refusal', () => (/403/.test(stranger.output()) ? true : undefined))
+  await until(
+    'the node',
+    async () => (await nodesAt(leader)).includes('client') || undefined,
+    PATIENT_MS,
+  )
+  await until('a refusal', () => /403/.test(stranger.output()) || undefined, PATIENT_MS)
   assert.deepEqual(await nodesAt(leader), ['client'])
 
   // Certificates are renewed while it runs.
   const before = await serialOf(follower)
   await renew('server-renewed')
   follower.child.kill('SIGHUP')
-  await until('the new one', async () => ((await serialOf(follower)) !== before ? true : undefined))
+  await until(
+    'the new one',
+    async () => (await serialOf(follower)) !== before || undefined,
+    PATIENT_MS,
+  )
   await put(follower, 'renewed', {})
 
   // Fail-over goes on as ever.
   await leader.kill('SIGKILL')
-  await until('a write', () => put(follower, 'after', {}).catch(() => undefined), 30_000)
-  await until('the node to be back', async () => {
-    const { data } = await follower.client.v1.listNodes({})
-    return data.some(({ Status }) => Status === 'ready') || undefined
-  })
+  await until('a write', () => put(follower, 'after', {}).catch(() => undefined), PATIENT_MS)
+  await until(
+    'the node to be back',
+    async () => {
+      const { data } = await follower.client.v1.listNodes({})
+      return data.some(({ Status }) => Status === 'ready') || undefined
+    },
+    PATIENT_MS,
+  )
   assert.match(node.output(), /connection to the server ended/)
 })
 

@@ -28,12 +28,20 @@ test(
     })
     assert.notEqual(again[1], said.leader)
     assert.ok(Number(again[2]) < 5, `nobody led for ${again[2]} s`)
-    const [after] = await until('an answer', () => allocationsOf(client, 'steady').catch(no))
+    const [after] = await until(
+      'an answer',
+      () => allocationsOf(client, 'steady').catch(no),
+      60_000,
+    )
     assert.equal(after?.ID, before, 'the same allocation')
     assert.equal(after.ClientStatus, 'running')
-    await until('the killed one to be back', () => {
-      return /is started again \(pid \d+\)/.test(cluster.output()) ? true : undefined
-    })
+    await until(
+      'the killed one to be back',
+      () => {
+        return /is started again \(pid \d+\)/.test(cluster.output()) ? true : undefined
+      },
+      60_000,
+    )
     assert.ok(isSleeping(), 'the task runs')
     assert.equal(await cluster.kill('SIGINT'), 0, cluster.output())
     assert.ok(!existsSync(said.directory), 'its directory is gone')

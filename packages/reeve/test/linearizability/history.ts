@@ -32,7 +32,7 @@ export interface Operation {
   readonly ended: number
 }
 
-/** Notes who asked what when. Beginnings and ends are numbered in the order in which they happen. */
+/** Notes who asked what when. Beginnings and ends are numbered in the order they happen in. */
 export class HistoryRecorder {
   readonly #registers = new Map<string, Map<number, Operation>>()
   #clock = 0

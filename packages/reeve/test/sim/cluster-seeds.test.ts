@@ -5,7 +5,7 @@ import { simulate, type SimulationResult } from '../../sim/simulation.ts'
 
 /** More of them are lived by `npm run sim -- --cluster`; see docs/internals/simulation.md. */
 const SEEDS = 50
-const SEEDS_TWICE = 5
+const SEEDS_TWICE = 3
 
 function explain({ seed, violation, tail }: SimulationResult): string {
   return [

@@ -93,7 +93,7 @@ export const workspaceCan = {
       may(workspace, 'can-force-unlock', WORKSPACE_ADMINS),
     ),
   manageTags: (workspace) => may(workspace, 'can-manage-tags', WORKSPACE_MANAGERS),
-  /** Reference §4.6: to take a tag away takes Admin access, which `can-force-unlock` alone tells. */
+  /** Reference §4.6: taking a tag away takes Admin access, which `can-force-unlock` alone tells. */
   removeTags: (workspace) =>
     may(workspace, 'can-force-unlock', `to take a tag away, ${WORKSPACE_ADMINS}`),
   /** Reference §4.4: the same holds for the access of teams. */

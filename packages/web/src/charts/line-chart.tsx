@@ -67,7 +67,7 @@ function optionsOf({ names, format }: LineChartProps, width: number): UPlot.Opti
     height: HEIGHT_PX,
     cursor: { y: false },
     scales: {
-      x: { range: (_plot, min, max) => [Math.min(min, max - SPAN_S_MIN), max] },
+      x: { range: ({ data: [times] }, min, max) => timesFrom(times, [min, max]) },
       y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] },
     },
     axes: [
@@ -87,6 +87,16 @@ function optionsOf({ names, format }: LineChartProps, width: number): UPlot.Opti
       },
     ],
   }
+}
+
+/** By the values themselves: around a single one the chart would put years. */
+function timesFrom(
+  times: ArrayLike<number>,
+  otherwise: readonly [number, number],
+): [number, number] {
+  const first = times[0] ?? otherwise[0]
+  const last = times[times.length - 1] ?? otherwise[1]
+  return [Math.min(first, last - SPAN_S_MIN), last]
 }
 
 /** A canvas knows no `light-dark()`: the browser works out which of the two it is. */

@@ -19,8 +19,8 @@ export interface Session {
   readonly identity: Identity | undefined
   readonly rights: Rights
   /**
-   * Whether there is a token that the governance API takes: its own, or a management token. Undefined
-   * until the server has said whose the token is.
+   * Whether there is a token that the governance API takes: its own, or a management token.
+   * Undefined until the server has said whose the token is.
    */
   readonly mayGovern: boolean | undefined
 }

@@ -11,7 +11,7 @@ const ESCAPE_DEFAULT = '~'
 /** Opens a session; `tty` gives what runs in it a terminal. */
 type OpenSession = (tty: boolean) => Promise<ExecSession>
 
-/** Joins this terminal, or these pipes, with what runs inside a task; its exit code becomes ours. */
+/** Joins this terminal, or these pipes, with what runs in a task; its exit code becomes ours. */
 export async function runSession(invocation: Invocation, open: OpenSession): Promise<number> {
   const { host, signal } = invocation
   const wish = wishOf(invocation)

@@ -1,14 +1,7 @@
 import { ApiError } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { copiesAreFresh } from './copies-check.ts'
-
-/** What a check found. */
-export interface Finding {
-  readonly state: 'ok' | 'warning' | 'bad'
-  readonly what: string
-  /** What to do about it. */
-  readonly next: string | undefined
-}
+import type { Finding } from './finding.ts'
 
 type Check = (invocation: Invocation) => Promise<readonly Finding[]>
 

@@ -1,6 +1,6 @@
 import { ApiError } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
-import type { Finding } from './checks.ts'
+import type { Finding } from './finding.ts'
 
 /** The question for news is repeated every few seconds; older copies are no longer kept. */
 const LAG_MS_MAX = 15_000

@@ -2,7 +2,8 @@ import { ApiError, ConnectionError } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import type { Tone } from '../output/style.ts'
-import { CHECKS, type Finding } from './checks.ts'
+import { CHECKS } from './checks.ts'
+import type { Finding } from './finding.ts'
 
 const SIGNS: Readonly<Record<Finding['state'], readonly [tone: Tone, sign: string]>> = {
   ok: ['good', '✓'],

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Fault } from '../../kit/fault.ts'
 import { startDatabase, type OwnDatabase } from './own-database.ts'
 import type { PostgresPrograms } from './find-postgres.ts'
-import { findLeader, LeaderWatch } from './leader-watch.ts'
+import { areAllLed, findLeader, LeaderWatch, type AskedServer } from './leader-watch.ts'
 import { MemberProcess, type MemberPlan } from './member-process.ts'
 import { readOrMakeKey } from './shared-key.ts'
 
@@ -96,7 +96,7 @@ export class DevCluster {
   async #begin(): Promise<void> {
     for (const { process } of this.servers) process.start()
     const untilMs = performance.now() + START_MS_MAX
-    while (this.#watch.leader === undefined) {
+    while (this.#watch.leader === undefined || !(await areAllLed(this.#asked()))) {
       const dead = this.servers.find(({ process }) => !process.isAlive)
       if (dead !== undefined)
         throw new Fault('start', `${dead.name} did not start:\n${await lastWords(dead.process)}`)
@@ -120,10 +120,13 @@ export class DevCluster {
   }
 
   async #findLeader(): Promise<string | undefined> {
-    const asked = this.servers.map(({ name, address, process }) => {
+    return await findLeader(this.#asked())
+  }
+
+  #asked(): readonly AskedServer[] {
+    return this.servers.map(({ name, address, process }) => {
       return { name, host: new URL(address).host, isAlive: process.isAlive }
     })
-    return await findLeader(asked)
   }
 
   async #ended(member: MemberProcess, how: string): Promise<void> {

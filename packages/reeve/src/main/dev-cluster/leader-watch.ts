@@ -50,6 +50,12 @@ export async function findLeader(servers: readonly AskedServer[]): Promise<strin
   return (itself ?? alive.find(({ host }) => told.includes(host)))?.name
 }
 
+/** Whether every server answers, and knows of a leader. */
+export async function areAllLed(servers: readonly AskedServer[]): Promise<boolean> {
+  const told = await Promise.all(servers.map(({ host }) => askLeader(host)))
+  return told.every((leader) => leader !== undefined)
+}
+
 async function askLeader(host: string): Promise<string | undefined> {
   try {
     const answer = await fetch(`http://${host}/v1/status/leader`, {

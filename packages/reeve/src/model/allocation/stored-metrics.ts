@@ -18,8 +18,9 @@ export interface StoredMetrics extends Partial<Omit<PlacementMetrics, 'Scores' |
 }
 
 /**
- * The best nodes as one text: `<node> <score>[ <scorer> <part>]…`, with commas in between. As a list
- * they would be sixteen objects that are kept, copied and collected with each of a million rows.
+ * The best nodes as one text: `<node> <score>[ <scorer> <part>]…`, with commas in between. As a
+ * list they would be sixteen objects that are kept, copied and collected with each of a million
+ * rows.
  */
 export function bestText(best: readonly StoredScore[]): string | readonly StoredScore[] {
   let text = ''

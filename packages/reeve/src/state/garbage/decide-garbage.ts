@@ -1,7 +1,7 @@
 import type { Deployment } from '@reeve/contract'
 import { msFromNs } from '../../kit/duration.ts'
 import { compareText } from '../../kit/sorted-list.ts'
-import type { OrderKey } from '../table.ts'
+import type { OrderKey } from '../order-of-creation.ts'
 import { namespacedKey, type Tables } from '../tables.ts'
 import type { Bundle } from './bundle.ts'
 import { collectEvaluation } from './collect-evaluation.ts'

@@ -236,7 +236,7 @@ export class EmbeddedEngine implements MovableEngine {
     scratch.reset()
     const packed = entries.some(isLong)
       ? await Promise.all(
-          entries.map((one) => (isLong(one) ? packText(one.text, scratch) : undefined)),
+          entries.map(async (one) => (isLong(one) ? await packText(one.text, scratch) : undefined)),
         )
       : []
     return entries.flatMap((entry, i) => entryOperations(entry, { scratch, packed: packed[i] }))

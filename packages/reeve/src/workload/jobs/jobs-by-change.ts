@@ -18,7 +18,7 @@ export type JobFacts = Pick<Job, (typeof JOB_FACTS)[number]>
 export const JOB_FACTS = ['ID', 'Namespace', 'Name', 'Type', 'Status', 'Stop', 'Priority'] as const
 
 /** The newest change first; a commit may change several jobs. */
-export function compareChanges(
+function compareChanges(
   a: Pick<ChangedJob, 'modifyIndex' | 'key'>,
   b: Pick<ChangedJob, 'modifyIndex' | 'key'>,
 ): number {

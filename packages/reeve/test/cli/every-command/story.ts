@@ -1,4 +1,4 @@
-/** One call of the program and what it must come to. `{name}` stands for what an earlier row kept. */
+/** One call of the program and what it must come to; `{name}` is what an earlier row kept. */
 export interface Row {
   /** Words after `reeve`, which begin with the path of a command; a list when one has spaces. */
   readonly line: string | readonly string[]

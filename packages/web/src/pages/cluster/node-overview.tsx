@@ -52,7 +52,7 @@ function DrainNote({ node }: { readonly node: Node }) {
   )
 }
 
-/** How far the drain is. Gone ones are told of too: a number alone does not say whether it moves. */
+/** How far the drain is. Gone ones are told of too: one number does not say whether it moves. */
 function DrainProgress({ node }: { readonly node: Node }) {
   const { data } = useRead(
     ['node-drain', node.ID],

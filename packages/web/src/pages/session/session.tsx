@@ -75,7 +75,7 @@ function Account() {
   )
 }
 
-/** The tokens of whoever is signed in. Team and organization tokens have none: no person holds them. */
+/** The tokens of whoever is signed in. Tokens of teams and organizations have none: no person. */
 function OwnTokens() {
   const account = useRead(['account'], (api, signal) => api.v2.readAccount({ signal }))
   const user = account.data?.data

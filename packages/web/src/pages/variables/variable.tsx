@@ -157,7 +157,11 @@ function columnsOf(isShown: boolean): readonly Column<ItemRow>[] {
       id: 'value',
       head: 'Value',
       cell: ({ value }) =>
-        isShown ? <code>{value}</code> : <span aria-label="hidden">••••••••</span>,
+        isShown ? (
+          <code className="value">{value}</code>
+        ) : (
+          <span aria-label="hidden">••••••••</span>
+        ),
     },
     {
       id: 'copy',

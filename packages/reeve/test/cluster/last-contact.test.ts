@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FollowLoop } from '../../src/cluster/index.ts'
+import { MemoryLease } from '../../src/storage/index.ts'
+import { SimulatedClock } from '../build/simulated-clock.ts'
+import { aStore } from '../build/store.ts'
+
+test('last contact: a state that took long to load is as old as the moment it was read from', async () => {
+  const { store } = await aStore()
+  let nowMs = 1_000
+  const seenMs = nowMs
+  nowMs += 5_000
+  const loop = new FollowLoop({
+    engine: { follow: () => Promise.reject(new Error('away')), read: async function* () {} },
+    store,
+    lease: new MemoryLease(() => nowMs),
+    clock: new SimulatedClock(0),
+    monotonicMs: () => nowMs,
+    seenMs,
+    failed: () => undefined,
+    looked: () => undefined,
+  })
+  assert.equal(loop.lastContactMs, 5_000)
+  nowMs += 1_000
+  assert.equal(loop.lastContactMs, 6_000)
+})
