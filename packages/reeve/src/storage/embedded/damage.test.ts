@@ -120,15 +120,15 @@ const refusals: readonly {
   },
   {
     name: 'a newer format',
-    damage: async (dir) => await writeFormat(dir, 4),
+    damage: async (dir) => await writeFormat(dir, 3),
     kind: 'storage-version',
-    says: /has format 4, this program reads formats 1 to 3\. A newer Reeve wrote it/,
+    says: /has format 3, this program reads formats 1 to 2\. A newer Reeve wrote it/,
   },
   {
     name: 'an older format',
     damage: async (dir) => await writeFormat(dir, 0),
     kind: 'storage-version',
-    says: /has format 0, this program reads formats 1 to 3\. An older Reeve wrote it/,
+    says: /has format 0, this program reads formats 1 to 2\. An older Reeve wrote it/,
   },
 ]
 for (const c of refusals) {

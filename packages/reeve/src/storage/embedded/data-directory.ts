@@ -10,9 +10,9 @@ import { codeOf, storageFault } from './storage-faults.ts'
 
 /**
  * Changes when a program that knows only the old layout would misread the new one. 2: a commit may
- * refer to the text of the row before (decision 0022). 3: long log entries are packed (0038).
+ * refer to the text of the row before (decision 0022).
  */
-export const FORMAT_VERSION = 3
+export const FORMAT_VERSION = 2
 const OLDEST_FORMAT_READ = 1
 /** Opening writes a few small files. With less free space than this it would fail halfway. */
 const FREE_BYTES_MIN = 512 * 1024

@@ -15,8 +15,6 @@ import { writeReached, type DataPaths } from './data-directory.ts'
 import type { Database, Operation } from './database.ts'
 import * as layout from './layout.ts'
 import { newestWal, type WalLength } from './leveldb/inspect-database.ts'
-import { packText, PACKED_CHARS_MIN } from './packed-text.ts'
-import { Scratch } from './scratch.ts'
 import { storageFault, toStorageFault } from './storage-faults.ts'
 
 /** A checkpoint is written in pieces of this size: an append waits for one of them at most. */
@@ -38,9 +36,6 @@ export class EmbeddedEngine implements MovableEngine {
   readonly #database: Database
   readonly #onClosed: () => void
   readonly #calls = new RunningCalls()
-  /** What is on its way: appends follow each other, and so do checkpoints. */
-  readonly #appended = new Scratch()
-  readonly #checkpointed = new Scratch()
   #lastIndex: number
   #firstIndex: number
   /** Entries before this one are gone, or going. */
@@ -69,7 +64,7 @@ export class EmbeddedEngine implements MovableEngine {
       assertAppendable(entries, this.#lastIndex)
       this.#appending = true
       try {
-        await this.#write(await this.#appendOperations(entries), 'appending to the log')
+        await this.#write(entries.flatMap(entryOperations), 'appending to the log')
         this.#lastIndex += entries.length
       } finally {
         this.#appending = false
@@ -110,7 +105,7 @@ export class EmbeddedEngine implements MovableEngine {
   async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointMark): Promise<void> {
     await this.#keep('writing a checkpoint', async (doing) => {
       assertMarkable(mark, { lastIndex: this.#lastIndex, upTo: this.#upTo })
-      for (const piece of piecesOf(rows, this.#checkpointed)) await this.#write(piece, doing)
+      for (const piece of piecesOf(rows)) await this.#write(piece, doing)
       await this.#write([metaOperation('checkpoint', mark)], doing)
       this.#upTo = mark.upTo
       // Appends may be under way, so the length of the log is nothing to hold on to now.
@@ -231,17 +226,6 @@ export class EmbeddedEngine implements MovableEngine {
     }
   }
 
-  async #appendOperations(entries: readonly LogEntry[]): Promise<Operation[]> {
-    const scratch = this.#appended
-    scratch.reset()
-    const packed = entries.some(isLong)
-      ? await Promise.all(
-          entries.map(async (one) => (isLong(one) ? await packText(one.text, scratch) : undefined)),
-        )
-      : []
-    return entries.flatMap((entry, i) => entryOperations(entry, { scratch, packed: packed[i] }))
-  }
-
   /** Hands on pages while the engine is open; a reader that is behind is stopped by closing. */
   async *#paged<T>(pages: AsyncGenerator<T>, doing: string): AsyncGenerator<T> {
     try {
@@ -276,17 +260,10 @@ export class EmbeddedEngine implements MovableEngine {
   }
 }
 
-function isLong({ text }: LogEntry): boolean {
-  return text.length >= PACKED_CHARS_MIN
-}
-
 /** A commit and its blobs: one batch makes both durable or neither. */
-function entryOperations(
-  entry: LogEntry,
-  how: { readonly scratch: Scratch; readonly packed: string | undefined },
-): Operation[] {
+function entryOperations(entry: LogEntry): Operation[] {
   const key = layout.logKey(entry.index)
-  return [putBytes(key, layout.toLogValue(key, entry, how)), ...entry.blobs.map(blobOperation)]
+  return [putBytes(key, layout.toLogValue(key, entry)), ...entry.blobs.map(blobOperation)]
 }
 
 function blobOperation(blob: BlobChange): Operation {
@@ -299,10 +276,10 @@ function putBytes(key: string, value: Uint8Array): Operation {
   return { type: 'put', key, value, valueEncoding: 'view' }
 }
 
-function rowOperation(row: CheckpointRow, scratch: Scratch): Operation {
+function rowOperation(row: CheckpointRow): Operation {
   const key = layout.rowKey(row.table, row.key)
   if (row.text === undefined) return { type: 'del', key }
-  return putBytes(key, layout.toRowValue(key, row.text, scratch))
+  return putBytes(key, layout.toRowValue(key, row.text))
 }
 
 export function metaOperation(name: keyof typeof layout.metaKeys, value: unknown): Operation {
@@ -310,17 +287,14 @@ export function metaOperation(name: keyof typeof layout.metaKeys, value: unknown
   return { type: 'put', key, value: layout.seal(key, JSON.stringify(value)) }
 }
 
-function* piecesOf(rows: Iterable<CheckpointRow>, scratch: Scratch): Generator<Operation[]> {
-  scratch.reset()
+function* piecesOf(rows: Iterable<CheckpointRow>): Generator<Operation[]> {
   let piece: Operation[] = []
   let size = 0
   for (const row of rows) {
-    piece.push(rowOperation(row, scratch))
+    piece.push(rowOperation(row))
     size += row.key.length + (row.text?.length ?? 0)
     if (size < CHECKPOINT_BYTES_PER_WRITE) continue
     yield piece
-    // It is written by now.
-    scratch.reset()
     piece = []
     size = 0
   }

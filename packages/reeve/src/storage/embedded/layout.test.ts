@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as layout from './layout.ts'
-import { packText } from './packed-text.ts'
-import { Scratch } from './scratch.ts'
 
 test('log keys sort as their indexes do', () => {
   const indexes = [1, 2, 9, 10, 99, 100, 4_294_967_296, Number.MAX_SAFE_INTEGER]
@@ -43,14 +41,4 @@ test('a blob is refused when it is cut short or changed', () => {
   assert.throws(() => layout.fromBlobValue('b', value.subarray(1)), layout.UnreadableValue)
   assert.throws(() => layout.fromBlobValue('b', Uint8Array.of(1)), layout.UnreadableValue)
   assert.throws(() => layout.fromBlobValue('c', value), layout.UnreadableValue)
-})
-
-test('a log entry is the same whether it is packed or not', async () => {
-  const entry = { index: 7, timeMs: 12.5, text: 'a long text\n'.repeat(9), blobs: [] }
-  const key = layout.logKey(7)
-  const scratch = new Scratch()
-  for (const packed of [undefined, await packText(entry.text, scratch)]) {
-    const value = Buffer.from(layout.toLogValue(key, entry, { scratch, packed })).toString()
-    assert.deepEqual(layout.fromLogValue(key, value), entry)
-  }
 })

@@ -1,7 +1,5 @@
 import { crc32 } from 'node:zlib'
 import type { LogEntry, StoredRow } from '../../state/index.ts'
-import { unpackText } from './packed-text.ts'
-import type { Scratch } from './scratch.ts'
 import { escapeText, unescapeText } from './text-escape.ts'
 
 /** A key or value is not what was written. The engine makes it a fault that names the place. */
@@ -61,34 +59,19 @@ export function unseal(key: string, value: string): string {
   return text
 }
 
-/** Behind the time of an entry whose text is packed. */
-const PACKED = 'z'
-
 /**
  * As bytes, made once: the database would turn a text into them twice over, and the checksum a
- * third time. `packed`: the text as `packText` made it, where it is long.
+ * third time.
  */
-export function toLogValue(
-  key: string,
-  entry: LogEntry,
-  { scratch, packed }: { readonly scratch: Scratch; readonly packed?: string | undefined },
-): Uint8Array {
-  if (packed === undefined)
-    return sealedBytes(key, { note: `${entry.timeMs}:`, content: entry.text, scratch })
-  return sealedBytes(key, { note: `${entry.timeMs}${PACKED}:`, content: packed, scratch })
-}
-
-interface Sealing {
-  readonly note: string
-  readonly content: string
-  readonly scratch: Scratch
+export function toLogValue(key: string, entry: LogEntry): Uint8Array {
+  return sealedBytes(key, `${entry.timeMs}:`, entry.text)
 }
 
 /** The checksum, a note that it covers too, and the text. The note is ASCII. */
-function sealedBytes(key: string, { note, content, scratch }: Sealing): Uint8Array {
+function sealedBytes(key: string, note: string, content: string): Uint8Array {
   const text = escapeText(content)
   const begin = CRC_DIGITS + note.length
-  const value = scratch.take(begin + Buffer.byteLength(text))
+  const value = Buffer.allocUnsafe(begin + Buffer.byteLength(text))
   value.write(text, begin, 'utf8')
   const crc = checksum(key + note, value.subarray(begin))
   value.write(crcDigits(crc) + note, 0, 'latin1')
@@ -103,7 +86,7 @@ export function fromLogValue(key: string, value: string): LogEntry {
   return {
     index: logIndexOf(key),
     timeMs: Number.parseFloat(time),
-    text: time.endsWith(`${PACKED}:`) ? unpackText(text) : unescapeText(text),
+    text: unescapeText(text),
     blobs: [],
   }
 }
@@ -133,8 +116,8 @@ function hexDigit(code: number): number {
   return code >= 0x61 && code <= 0x66 ? code - 0x57 : Number.NaN
 }
 
-export function toRowValue(key: string, text: string, scratch: Scratch): Uint8Array {
-  return sealedBytes(key, { note: '', content: text, scratch })
+export function toRowValue(key: string, text: string): Uint8Array {
+  return sealedBytes(key, '', text)
 }
 
 export function fromRowValue(key: string, value: string): StoredRow {

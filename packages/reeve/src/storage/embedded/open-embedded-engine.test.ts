@@ -68,7 +68,7 @@ test("a directory of the format before is read, and from then on of today's form
   await engine.close()
   const file = join(directory, 'FORMAT')
   const today = await fs.readFile(file, 'utf8')
-  await fs.writeFile(file, today.replace('"format":3', '"format":2'))
+  await fs.writeFile(file, today.replace('"format":2', '"format":1'))
   const again = await openEmbeddedEngine(directory)
   assert.equal(again.opened.lastIndex, 1)
   await again.close()

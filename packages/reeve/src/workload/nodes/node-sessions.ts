@@ -16,7 +16,7 @@ export interface NodeSession {
  * comes for a node that waits goes into the same message: writing to thousands of connections for
  * one allocation each costs more than all else that placing them does (bench/cluster.bench.ts).
  */
-const NODES_PER_TURN = 32
+const NODES_PER_TURN = 64
 
 /** The nodes that are connected here, each told what it should run as soon as that is durable. */
 export class NodeSessions {
