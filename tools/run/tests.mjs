@@ -17,16 +17,34 @@ export function findTests(patterns) {
   return globSync(patterns, { cwd: root, exclude: (name) => name === 'node_modules' }).toSorted()
 }
 
+/** Areas whose tests end what they begin. */
+const AREAS = [
+  'kit',
+  'model',
+  'lang',
+  'acl',
+  'scheduler',
+  'state',
+  'jobspec',
+  'policy',
+  'cli',
+  'control',
+  'workload',
+  'governance',
+  'cluster',
+  'regions',
+  'http',
+  'agent',
+]
+
 /**
  * Pure code leaves nothing behind in its process, nor does the application when it runs over the
  * memory engine; their tests share one: loading the same modules again for each file takes as long
  * as the tests, or several times that.
  */
 const SHARED = [
-  'packages/contract/',
-  ...['kit', 'model', 'lang', 'acl', 'scheduler', 'state'].map(
-    (area) => `packages/reeve/src/${area}/`,
-  ),
+  ...['contract', 'sdk', 'web'].map((name) => `packages/${name}/src/`),
+  ...AREAS.map((area) => `packages/reeve/src/${area}/`),
   ...['api', 'control', 'workload', 'state', 'http', 'policy', 'jobspec', 'rego'].map(
     (kind) => `packages/reeve/test/${kind}/`,
   ),

@@ -6,6 +6,8 @@ import type { SimServer } from './sim-server.ts'
 /** Below and above a lease and the time after which a node counts as gone. */
 const AWAY_MS_MAX = 20_000
 const PAUSE_MS_MAX = 10_000
+/** Whoever was away for so long has lost its lease to another. */
+const LEASE_OVER_MS = 5_000
 
 /** What goes wrong with servers that share a database, and how often. */
 export function clusterFaults(cluster: ClusterView): readonly ServerFault[] {
@@ -13,6 +15,7 @@ export function clusterFaults(cluster: ClusterView): readonly ServerFault[] {
     [3, (draws) => killLeader(cluster, draws)],
     [2, (draws) => killAny(cluster, draws)],
     [4, (draws) => pause(cluster, draws)],
+    [4, (draws) => strikeWriter(cluster, draws)],
     [1, (draws) => stop(cluster, draws)],
     [3, (draws) => cutDatabase(cluster, draws)],
     [2, (draws) => databaseAway(cluster, draws)],
@@ -46,15 +49,31 @@ function pause(cluster: ClusterView, draws: Draws): void {
   world.clock.after(draws.between(0, 200), () => {
     const server = pick(cluster, draws)
     if (server === undefined) return
-    const { process } = server
-    const lastsMs = draws.between(100, PAUSE_MS_MAX)
-    world.trace.say(`${server.name} is paused for ${lastsMs} ms`)
-    process.pause()
-    world.clock.after(lastsMs, () => {
-      world.trace.say(`${server.name} goes on`)
-      process.resume()
-    })
+    pauseFor(cluster, server, draws.between(100, PAUSE_MS_MAX))
   })
+}
+
+function pauseFor({ world }: ClusterView, { name, process }: SimServer, lastsMs: number): void {
+  world.trace.say(`${name} is paused for ${lastsMs} ms`)
+  process.pause()
+  world.clock.after(lastsMs, () => {
+    world.trace.say(`${name} goes on`)
+    process.resume()
+  })
+}
+
+/** Whoever writes next is gone before its entry arrives, until another may lead. */
+function strikeWriter(cluster: ClusterView, draws: Draws): void {
+  const how = draws.choose('paused', 'killed', 'cut off')
+  const lastsMs = draws.between(LEASE_OVER_MS, PAUSE_MS_MAX)
+  cluster.trouble.strike = (sender) => {
+    const server = cluster.servers.find(({ name }) => sender.startsWith(`${name}#`))
+    if (server === undefined) return
+    cluster.world.trace.say(`${server.name} is ${how} while it writes`)
+    if (how === 'killed') cluster.kill(server, 'the power went')
+    else if (how === 'paused') pauseFor(cluster, server, lastsMs)
+    else partFor(cluster, [server.name, 'database'], lastsMs)
+  }
 }
 
 function stop(cluster: ClusterView, draws: Draws): void {
@@ -64,22 +83,27 @@ function stop(cluster: ClusterView, draws: Draws): void {
 
 function cutDatabase(cluster: ClusterView, draws: Draws): void {
   const server = pick(cluster, draws)
-  if (server !== undefined) partFor(cluster, [server.name, 'database'], draws)
+  if (server !== undefined) partFor(cluster, [server.name, 'database'], awayMs(draws))
 }
 
 function partServers(cluster: ClusterView, draws: Draws): void {
   const [a, b] = [pick(cluster, draws), draws.pick(cluster.servers)]
-  if (a !== undefined && b !== undefined && a !== b) partFor(cluster, [a.name, b.name], draws)
+  if (a !== undefined && b !== undefined && a !== b)
+    partFor(cluster, [a.name, b.name], awayMs(draws))
 }
 
 function partNode(cluster: ClusterView, draws: Draws): void {
   const [server, node] = [pick(cluster, draws), draws.pick([...cluster.world.nodes.keys()])]
-  if (server !== undefined && node !== undefined) partFor(cluster, [server.name, node], draws)
+  if (server !== undefined && node !== undefined)
+    partFor(cluster, [server.name, node], awayMs(draws))
 }
 
-function partFor(cluster: ClusterView, [a, b]: readonly [string, string], draws: Draws): void {
+function awayMs(draws: Draws): number {
+  return draws.between(100, AWAY_MS_MAX)
+}
+
+function partFor(cluster: ClusterView, [a, b]: readonly [string, string], lastsMs: number): void {
   const { world } = cluster
-  const lastsMs = draws.between(100, AWAY_MS_MAX)
   world.trace.say(`${a} and ${b} are apart for ${lastsMs} ms`)
   cluster.part(a, b)
   world.clock.after(lastsMs, () => cluster.join(a, b))
@@ -87,7 +111,7 @@ function partFor(cluster: ClusterView, [a, b]: readonly [string, string], draws:
 
 function databaseAway(cluster: ClusterView, draws: Draws): void {
   const { world, trouble } = cluster
-  const lastsMs = draws.between(100, AWAY_MS_MAX)
+  const lastsMs = awayMs(draws)
   world.trace.say(`the database is away for ${lastsMs} ms`)
   trouble.isAway = true
   world.clock.after(lastsMs, () => {

@@ -17,6 +17,8 @@ const LEASE_MS_MAX = 1_000
 const REFUSED_MS_MAX = 20
 /** Longer than a lease: what a leader sent may arrive when another leads. */
 const LATE_MS_MAX = 6_000
+/** Longer than a take-over, shorter than a writer waits. */
+const STRUCK_MS_MAX = 10_000
 
 /** How bad the way between servers and database is just now. */
 export interface DatabaseTrouble {
@@ -30,6 +32,8 @@ export interface DatabaseTrouble {
   lateChance: number
   /** Nobody answers: it restarts, or its machine is gone. */
   isAway: boolean
+  /** What befalls whoever writes next, while its entry is on its way. */
+  strike: ((sender: string) => void) | undefined
 }
 
 export interface DatabaseLinkOptions {
@@ -144,6 +148,12 @@ export class DatabaseLink implements ClusterDatabase {
       return promise
     }
     process.after(answerMs, () => reject(new Error('Query read timeout')))
+    if (trouble.strike !== undefined && isAppend(statement)) {
+      // The engine asks for rows of the shape that its own statement gives.
+      const settle = (answer: unknown): void => resolve(answer as readonly R[])
+      world.after(0, () => this.#deliverLate(statement, settle))
+      return promise
+    }
     const isLate = draws.chance(trouble.lateChance)
     if (isLate) fail('Connection terminated', delayMs())
     world.after(isLate ? draws.between(0, LATE_MS_MAX) : delayMs(), () => {
@@ -158,4 +168,29 @@ export class DatabaseLink implements ClusterDatabase {
     })
     return promise
   }
+
+  /**
+   * The entry of a writer that is struck meanwhile. It arrives in the worst moment: another has
+   * just taken the lease and written nothing, so that nothing but its term keeps the entry out.
+   */
+  #deliverLate(statement: Statement, settle: (answer: unknown) => void): void {
+    const { world, process, trouble, database, name } = this.#options
+    trouble.strike?.(name)
+    trouble.strike = undefined
+    let isOnItsWay = true
+    const deliver = (): void => {
+      if (!isOnItsWay || trouble.isAway) return
+      isOnItsWay = false
+      const answer = database.run(statement, { name })
+      world.after(0, () => {
+        if (this.#isOpen()) process.enter(() => settle(answer))
+      })
+    }
+    database.onNextTerm(deliver)
+    world.after(STRUCK_MS_MAX, deliver)
+  }
+}
+
+function isAppend({ name }: Statement): boolean {
+  return name?.startsWith('reeve-append') === true
 }

@@ -34,6 +34,7 @@ export class ServerCluster implements Serving, ClusterView {
     answerLossChance: 0,
     lateChance: 0,
     isAway: false,
+    strike: undefined,
   }
   readonly world: World
   readonly clients: RegisterClients
@@ -163,6 +164,7 @@ export class ServerCluster implements Serving, ClusterView {
       answerLossChance: 0,
       lateChance: 0,
       isAway: false,
+      strike: undefined,
     })
     this.clients.stop()
     for (const server of this.servers) {

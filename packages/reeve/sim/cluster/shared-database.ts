@@ -40,7 +40,7 @@ const LOG_PER_PAGE = 50
 const ROWS_PER_PAGE = 100
 
 /**
- * * The tables of the PostgreSQL engine, and its statements as PostgreSQL carries them out: each
+ * The tables of the PostgreSQL engine, and its statements as PostgreSQL carries them out: each
  * alone, at once and as a whole. It knows exactly the statements that the engine and the lease
  * send; a new one is a mistake here until somebody says what it does.
  */
@@ -54,6 +54,7 @@ export class SharedDatabase {
   /** Digests of rows in order, made when they are read; undefined after a write. */
   #order: readonly string[] | undefined
   readonly #blobs = new Map<string, Buffer>()
+  readonly #atNextTerm: (() => void)[] = []
 
   constructor(options: SharedDatabaseOptions) {
     this.#options = options
@@ -84,7 +85,13 @@ export class SharedDatabase {
     this.#head = { ...this.#head, term }
     this.#keep = { ...this.#keep, term, step: 0 }
     this.#options.moved()
+    for (const arrive of this.#atNextTerm.splice(0)) arrive()
     return [{ term: String(term) }]
+  }
+
+  /** Called once, when somebody has taken the lease and before anybody else is answered. */
+  onNextTerm(arrive: () => void): void {
+    this.#atNextTerm.push(arrive)
   }
 
   renew([holder, ttlMs, term]: Values): readonly Row[] {

@@ -6,7 +6,14 @@ import { VirtualClock } from '../../sim/virtual-clock.ts'
 import { leaseStoreSuite } from '../suites/lease-store.ts'
 import { storageEngineSuite } from '../suites/storage-engine.ts'
 
-const TROUBLE = { delayMsMax: 0, lossChance: 0, answerLossChance: 0, lateChance: 0, isAway: false }
+const TROUBLE = {
+  delayMsMax: 0,
+  lossChance: 0,
+  answerLossChance: 0,
+  lateChance: 0,
+  isAway: false,
+  strike: undefined,
+}
 const NOTHING = (): undefined => undefined
 
 /** What the simulated database does with the engine's statements is what PostgreSQL does. */
