@@ -57,7 +57,7 @@ async function outages(
 }
 
 /**
- * * The longest time without an acknowledgement, for a client that writes by way of the others all
+ * The longest time without an acknowledgement, for a client that writes by way of the others all
  * the time. A leader that stops cleanly acknowledges for a while; one that was killed does not, so
  * that for it this is the time since the kill.
  */

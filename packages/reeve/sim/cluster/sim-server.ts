@@ -50,7 +50,7 @@ const FAIR_REASONS = [
 ]
 
 /**
- * * A machine with a server: `ClusterMember` with its lease, following, gate, engine and retries as
+ * A machine with a server: `ClusterMember` with its lease, following, gate, engine and retries as
  * in the product, over a simulated database and without HTTP.
  */
 export class SimServer {

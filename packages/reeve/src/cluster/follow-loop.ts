@@ -34,7 +34,7 @@ export interface FollowLoopOptions {
   readonly seenMs?: number
   /** The log could not be read or applied. */
   readonly failed: (thrown: unknown) => void
-  /** Called after each look, with `host:port` of whoever leads; empty when nobody does. */
+  /** Called after each look and during long ones, with `host:port` of whoever leads; empty when nobody does. */
   readonly looked: (leader: string) => void
 }
 
@@ -43,6 +43,7 @@ export class FollowLoop {
   readonly #options: FollowLoopOptions
   #running: Promise<void> = Promise.resolve()
   #cancel: () => void = () => undefined
+  #cancelTelling: () => void = () => undefined
   #isStopped = false
   #listening: Listening | undefined
   #isLooking = false
@@ -72,11 +73,21 @@ export class FollowLoop {
   start(): void {
     this.#listening = this.#options.bell?.listen((rung) => this.#hear(rung))
     this.#begin()
+    this.#tellLater()
+  }
+
+  /** A look may take as long as the database is away, and a lease is over long before that. */
+  #tellLater(): void {
+    this.#cancelTelling = this.#options.clock.after(RUNG_LOOK_MS, () => {
+      if (this.#isLooking) this.#options.looked(this.leader.address)
+      this.#tellLater()
+    })
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#cancel()
+    this.#cancelTelling()
     this.#listening?.stop()
     await this.#running
   }

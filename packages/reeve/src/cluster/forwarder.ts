@@ -106,7 +106,7 @@ export class Forwarder {
   }
 
   /**
-   * * Ends what waits for anybody but the leader of now: one that sleeps keeps its connections
+   * Ends what waits for anybody but the leader of now: one that sleeps keeps its connections
    * open and answers nothing.
    */
   leadBy(address: string): void {

@@ -1,5 +1,5 @@
 /**
- * * Where leadership is kept: one lease, in the same storage as the log. A new holder gets a term
+ * Where leadership is kept: one lease, in the same storage as the log. A new holder gets a term
  * that was never given before, and from that moment the storage refuses what is written in an
  * earlier one. Expiry is judged by the storage's clock. One shared suite
  * (test/suites/lease-store.ts) holds every implementation to these comments. Faults are the

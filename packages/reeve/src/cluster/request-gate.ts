@@ -79,7 +79,7 @@ export class RequestGate {
   }
 
   /**
-   * * Whether what was read while this server led may still be told as the leader's: it may have
+   * Whether what was read while this server led may still be told as the leader's: it may have
    * slept in between. What was written is durable, whoever leads now.
    */
   stands(request: IncomingMessage): boolean {

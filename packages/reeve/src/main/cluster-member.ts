@@ -79,7 +79,7 @@ interface Opened {
 }
 
 /**
- * * A server of several that share one state. It follows the log; when the lease is free it takes
+ * A server of several that share one state. It follows the log; when the lease is free it takes
  * it and leads; when it does not lead any more it opens anew, because what it holds may be ahead
  * of the log (decision 0031).
  */

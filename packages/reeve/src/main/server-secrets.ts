@@ -41,7 +41,7 @@ async function readOrMake(path: string, make: () => Buffer): Promise<Buffer> {
 }
 
 /**
- * * The secrets of a server that shares its state with others: all of them come from one key,
+ * The secrets of a server that shares its state with others: all of them come from one key,
  * which is the configured one, or else that of its directory. The join token is written beside it,
  * where operators look for it.
  */

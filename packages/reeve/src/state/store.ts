@@ -221,7 +221,7 @@ export class Store {
   }
 
   /**
-   * * Applies what another server has made durable, in order and without a gap. Observers, watches
+   * Applies what another server has made durable, in order and without a gap. Observers, watches
    * and the stream hear of it as of a commit of this server.
    */
   follow(entries: readonly LogEntry[]): void {

@@ -16,7 +16,7 @@ export interface AppendOptions {
 }
 
 /**
- * * Appends entries, all or none, exactly once. One statement moves the head, which only the
+ * Appends entries, all or none, exactly once. One statement moves the head, which only the
  * leader of this term can from exactly the index before, and writes what hangs on it. When the
  * answer is lost the log is read: our nonce at that index says that it happened, another's or a
  * newer term that it never will, and nothing there that it may be asked for again. Even a

@@ -15,7 +15,7 @@ interface DatabaseOptions {
 }
 
 /**
- * * A database that holds the state of a cluster, with its tables in today's version. Rejects with
+ * A database that holds the state of a cluster, with its tables in today's version. Rejects with
  * a Fault (`storage-address`, `-unwritable`, `-version`, `-foreign`, `-failed`) that shows no
  * password.
  */
