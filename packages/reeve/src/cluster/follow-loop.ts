@@ -34,7 +34,10 @@ export interface FollowLoopOptions {
   readonly seenMs?: number
   /** The log could not be read or applied. */
   readonly failed: (thrown: unknown) => void
-  /** Called after each look and during long ones, with `host:port` of whoever leads; empty when nobody does. */
+  /**
+   * Called after each look and during long ones, with `host:port` of whoever leads; empty when
+   * nobody does.
+   */
   readonly looked: (leader: string) => void
 }
 
