@@ -9,6 +9,7 @@ import { openPostgresDatabase, type PostgresEngine } from '../src/storage/index.
 import { integerArray, textArray } from '../src/storage/postgres/wire-array.ts'
 import { startPostgres, whyNoPostgres, type TestPostgres } from '../test/build/postgres.ts'
 import { better, fixed, isQuick, printTable, rateOf, timed, whole, type Rate } from './measure.ts'
+import { scatteredId } from './scattered-ids.ts'
 
 const ROW_BYTES = 900
 const BATCHES = [1, 10, 100, 1_000]
@@ -135,7 +136,7 @@ async function rawRows(client: Client): Promise<RowTimes> {
   const upsert = async (): Promise<void> => {
     for (let from = 0; from < ROWS; from += ROWS_PER_PIECE) {
       const length = Math.min(ROWS_PER_PIECE, ROWS - from)
-      const keys = Array.from({ length }, (_, at) => idOf(from + at))
+      const keys = Array.from({ length }, (_, at) => scatteredId(from + at))
       await client.query({
         name: 'raw-upsert',
         text: `INSERT INTO raw_rows SELECT * FROM unnest($1::text[], $2::text[])
@@ -203,22 +204,15 @@ function entry(index: number): LogEntry {
 }
 
 function* someRows(): Generator<CheckpointRow> {
-  for (let at = 0; at < ROWS; at++) yield { table: 'rows', key: idOf(at), text: textAt(at) }
+  for (let at = 0; at < ROWS; at++) yield { table: 'rows', key: scatteredId(at), text: textAt(at) }
 }
 
 function textAt(at: number): string {
   return texts[at % texts.length] ?? ''
 }
 
-/** Ids in no order, as those of allocations are. */
-function idOf(at: number): string {
-  const word = (salt: number): string =>
-    (Math.imul(at + salt, 2_654_435_761) >>> 0).toString(16).padStart(8, '0')
-  return `${word(1)}-${word(77)}-${word(4_099)}-${at}`
-}
-
 /** About as compressible as JSON: names repeat, ids do not. */
 function rowText(at: number): string {
-  const ids = Array.from({ length: 6 }, (_, part) => `"ID${part}":"${idOf(at * 7 + part)}"`)
+  const ids = Array.from({ length: 6 }, (_, part) => `"ID${part}":"${scatteredId(at * 7 + part)}"`)
   return `{${ids.join(',')},"Events":"${FILLER}"}`.slice(0, ROW_BYTES)
 }

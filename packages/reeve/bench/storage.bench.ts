@@ -19,6 +19,7 @@ import {
   whole,
   type Rate,
 } from './measure.ts'
+import { scatteredId } from './scattered-ids.ts'
 
 const ROW_BYTES = 900
 const BATCHES = [1, 10, 100, 1_000]
@@ -205,14 +206,14 @@ function entry(index: number): LogEntry {
 
 function* someRows(from: number, to: number): Generator<CheckpointRow> {
   for (let at = from; at < to; at++) {
-    yield { table: 'allocations', key: idOf(at), text: textAt(at) }
+    yield { table: 'allocations', key: scatteredId(at), text: textAt(at) }
   }
 }
 
 /** In the order of their keys, which spares the database most of its sorting: made for `load`. */
 function* rowsInOrder(count: number): Generator<CheckpointRow> {
   for (let at = 0; at < count; at++) {
-    const key = `${at.toString(16).padStart(8, '0')}-${idOf(at)}`
+    const key = `${at.toString(16).padStart(8, '0')}-${scatteredId(at)}`
     yield { table: 'allocations', key, text: textAt(at) }
   }
 }
@@ -221,15 +222,11 @@ function textAt(at: number): string {
   return texts[at % texts.length] ?? ''
 }
 
-/** Ids in no order, as those of allocations are: a checkpoint touches the whole range of keys. */
-function idOf(at: number): string {
-  const word = (salt: number): string =>
-    (Math.imul(at + salt, 2_654_435_761) >>> 0).toString(16).padStart(8, '0')
-  return `${word(1)}-${word(77)}-${word(4_099)}-${at}`
-}
-
 /** About as compressible as JSON: names repeat, ids do not. */
 function rowText(at: number): string {
-  const ids = Array.from({ length: 6 }, (_, part) => `"${names[part]}":"${idOf(at * 7 + part)}"`)
+  const ids = Array.from(
+    { length: 6 },
+    (_, part) => `"${names[part]}":"${scatteredId(at * 7 + part)}"`,
+  )
   return `{${ids.join(',')},"Events":"${FILLER}"}`.slice(0, ROW_BYTES)
 }

@@ -1,0 +1,6 @@
+/** Ids in no order, as those of allocations are: a checkpoint touches the whole range of keys. */
+export function scatteredId(at: number): string {
+  const word = (salt: number): string =>
+    (Math.imul(at + salt, 2_654_435_761) >>> 0).toString(16).padStart(8, '0')
+  return `${word(1)}-${word(77)}-${word(4_099)}-${at}`
+}
