@@ -2,18 +2,19 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
+import { ClassicLevel } from 'classic-level'
 import type { LogEntry } from '../../src/state/index.ts'
 import { openEmbeddedEngine } from '../../src/storage/index.ts'
 
 /**
- * Makes a data directory: log entries 11 to 40, a checkpoint at 30 with 200 rows, ten blobs, spread
- * over several files of the database.
+ * Makes a data directory: log entries 11 to 40, a checkpoint at 30 with 200 rows, twenty blobs,
+ * spread over several files of the log and the database.
  */
 export async function fillDataDirectory(directory: string): Promise<string> {
-  let engine = await openEmbeddedEngine(directory, { writeBufferBytes: 64 * 1024 })
+  const small = { writeBufferBytes: 64 * 1024, fileBytesMax: 8 * 1024 }
+  let engine = await openEmbeddedEngine(directory, small)
   for (let index = 1; index <= 30; index++) {
-    const blobs = index > 10 ? [] : [{ key: `blob-${index}`, bytes: Buffer.from(noiseText(index)) }]
-    await engine.append([{ ...aLogEntry(index), blobs }])
+    await engine.append([index > 10 ? aLogEntry(index) : withBlob(index, index)])
   }
   const rows = Array.from({ length: 200 }, (_, at) => ({
     table: 'jobs',
@@ -24,9 +25,14 @@ export async function fillDataDirectory(directory: string): Promise<string> {
   await engine.trim(11)
   await engine.close()
   engine = await openEmbeddedEngine(directory)
-  for (let index = 31; index <= 40; index++) await engine.append([aLogEntry(index)])
+  for (let index = 31; index <= 40; index++) await engine.append([withBlob(index, index - 20)])
   await engine.close()
   return directory
+}
+
+function withBlob(index: number, blob: number): LogEntry {
+  const bytes = Buffer.from(noiseText(blob))
+  return { ...aLogEntry(index), blobs: [{ key: `blob-${blob}`, bytes }] }
 }
 
 /** A commit with content that does not compress away. */
@@ -76,6 +82,13 @@ export async function levelFile(directory: string, part: string): Promise<string
   return join(level, name)
 }
 
+/** A file of the log: the oldest is 0, the newest -1. */
+export async function logFile(directory: string, at: number): Promise<string> {
+  const name = (await fs.readdir(join(directory, 'log'))).toSorted().at(at)
+  assert.ok(name !== undefined)
+  return join(directory, 'log', name)
+}
+
 export async function changeByte(file: string, at: number): Promise<void> {
   const bytes = await fs.readFile(file)
   bytes[at] = (bytes[at] ?? 0) ^ 0x20
@@ -95,7 +108,7 @@ export async function writeFormat(
 export async function everythingIn(directory: string): Promise<unknown> {
   const engine = await openEmbeddedEngine(directory)
   try {
-    const keys = Array.from({ length: 10 }, (_, at) => `blob-${at + 1}`)
+    const keys = Array.from({ length: 20 }, (_, at) => `blob-${at + 1}`)
     return {
       opened: engine.opened,
       entries: await contentOf(engine.read(1)),
@@ -111,4 +124,18 @@ export async function contentOf<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = []
   for await (const item of items) all.push(item)
   return all
+}
+
+/** Does something to the database of a storage that nobody has open. */
+export async function onDatabase<T>(
+  directory: string,
+  work: (level: ClassicLevel) => Promise<T>,
+): Promise<T> {
+  const level = new ClassicLevel(join(directory, 'level'))
+  await level.open()
+  try {
+    return await work(level)
+  } finally {
+    await level.close()
+  }
 }

@@ -10,9 +10,11 @@ import { codeOf, storageFault } from './storage-faults.ts'
 
 /**
  * Changes when a program that knows only the old layout would misread the new one. 2: a commit may
- * refer to the text of the row before (decision 0022).
+ * refer to the text of the row before (decision 0022). 3: the log is in files of its own (0045).
  */
-export const FORMAT_VERSION = 2
+export const FORMAT_VERSION = 3
+/** The first format whose log is not in the database. */
+export const LOG_FILES_FORMAT = 3
 const OLDEST_FORMAT_READ = 1
 /** Opening writes a few small files. With less free space than this it would fail halfway. */
 const FREE_BYTES_MIN = 512 * 1024
@@ -25,6 +27,7 @@ export interface DataPaths {
   /** How far the log had come at the last checkpoint or closing: it must reach at least there. */
   readonly reached: string
   readonly level: string
+  readonly log: string
 }
 
 export interface Reached {
@@ -47,6 +50,7 @@ export function dataPathsOf(directory: string): DataPaths {
     format: join(root, 'FORMAT'),
     reached: join(root, 'REACHED'),
     level: join(root, 'level'),
+    log: join(root, 'log'),
   }
 }
 
@@ -71,6 +75,8 @@ export async function examineDirectory(paths: DataPaths): Promise<DirectoryState
   const ready = state === 'ready' || names.includes('REACHED')
   if (ready && !names.includes('REACHED')) throw damaged(paths, 'the file REACHED is missing')
   if (ready && !names.includes('level')) throw damaged(paths, 'the folder level is missing')
+  const hasLog = names.includes('log') || (await readFormat(paths)) < LOG_FILES_FORMAT
+  if (ready && !hasLog) throw damaged(paths, 'the folder log is missing')
   return ready ? 'ready' : 'unfinished'
 }
 
@@ -150,6 +156,7 @@ export async function assertWritable(paths: DataPaths, state: DirectoryState): P
   if (state !== 'ready') return
   await access(paths.level, R_OK | W_OK | X_OK)
   await access(join(paths.level, 'LOCK'), R_OK | W_OK).catch(ifMissing)
+  await access(paths.log, R_OK | W_OK | X_OK).catch(ifMissing)
 }
 
 /** `bytes`: what opening is known to write. */
@@ -202,8 +209,14 @@ export async function completeDirectory(paths: DataPaths): Promise<void> {
  * so. Before anything is written, and after everything that is there was found in order.
  */
 export async function upgradeFormat(paths: DataPaths): Promise<void> {
+  if ((await readFormat(paths)) !== FORMAT_VERSION) await writeFormat(paths, 'ready')
+}
+
+/** The format that a directory says it has. */
+export async function readFormat(paths: DataPaths): Promise<number> {
   const { format } = parseFormat(paths, await readFile(paths.format, 'utf8'))
-  if (format !== FORMAT_VERSION) await writeFormat(paths, 'ready')
+  if (!isFormatRead(format)) throw versionFault(paths, format)
+  return format
 }
 
 async function writeFormat(paths: DataPaths, state: 'unfinished' | 'ready'): Promise<void> {

@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { ClassicLevel } from 'classic-level'
 import type { DataPaths } from './data-directory.ts'
 import { syncFolder } from './durable-file.ts'
+import { toRowValue } from './layout.ts'
 import { memoryBytesMax, RotationGuard, rotationFolder } from './rotation-guard.ts'
 import { codeOf } from './storage-faults.ts'
 
@@ -10,17 +11,22 @@ export const WRITE_BUFFER_BYTES = 64 * 1024 * 1024
 const TABLE_BYTES = 32 * 1024 * 1024
 const BLOCK_BYTES = 16 * 1024
 
-export type Operation = PutText | PutBytes | Delete
+export type Operation = PutText | PutBytes | PutRow | Delete
 interface PutText {
-  readonly type: 'put'
+  readonly type: 'text'
   readonly key: string
   readonly value: string
 }
 interface PutBytes {
-  readonly type: 'put'
+  readonly type: 'bytes'
   readonly key: string
   readonly value: Uint8Array
-  readonly valueEncoding: 'view'
+}
+/** Put as `toRowValue` puts it into bytes, one at a time. */
+interface PutRow {
+  readonly type: 'row'
+  readonly key: string
+  readonly text: string
 }
 interface Delete {
   readonly type: 'del'
@@ -40,25 +46,16 @@ export class Database {
     this.#guard = new RotationGuard(rotationFolder(folder), bufferBytes)
   }
 
-  async write(operations: Operation[]): Promise<void> {
-    let bytesMax = 0
-    for (const operation of operations) bytesMax += bytesMaxOf(operation)
-    await this.#guard.run(bytesMax, () => this.#writeBatch(operations))
-  }
-
-  /** One call for each: it takes half as long as to have the database read them from a list. */
-  async #writeBatch(operations: readonly Operation[]): Promise<void> {
+  async write(operations: readonly Operation[]): Promise<void> {
     const batch = this.#level.batch()
+    let bytesMax = 0
     try {
-      for (const operation of operations)
-        if (operation.type === 'del') batch.del(operation.key)
-        else if ('valueEncoding' in operation) batch.put(operation.key, operation.value, binary)
-        else batch.put(operation.key, operation.value)
+      for (const operation of operations) bytesMax += putInto(batch, operation)
     } catch (thrown) {
       await batch.close()
       throw thrown
     }
-    await batch.write({ sync: true })
+    await this.#guard.run(bytesMax, () => batch.write({ sync: true }))
   }
 
   async getText(key: string): Promise<string | undefined> {
@@ -157,10 +154,22 @@ const binary = { valueEncoding: 'view' } as const
 const PAGE_KEYS = 1_000
 const PAGE_BYTES = 4 * 1024 * 1024
 
-function bytesMaxOf(operation: Operation): number {
-  const keyBytes = Buffer.byteLength(operation.key)
-  if (operation.type === 'del') return memoryBytesMax(keyBytes, 0)
-  const { value } = operation
-  const valueBytes = typeof value === 'string' ? Buffer.byteLength(value) : value.length
-  return memoryBytesMax(keyBytes, valueBytes)
+/**
+ * One call for each: it takes half as long as to have the database read them from a list. Returns
+ * the most that it takes of the database's buffer.
+ */
+function putInto(batch: ReturnType<ClassicLevel['batch']>, operation: Operation): number {
+  const { type, key } = operation
+  const keyBytes = Buffer.byteLength(key)
+  if (type === 'del') {
+    batch.del(key)
+    return memoryBytesMax(keyBytes, 0)
+  }
+  if (type === 'text') {
+    batch.put(key, operation.value)
+    return memoryBytesMax(keyBytes, Buffer.byteLength(operation.value))
+  }
+  const bytes = type === 'row' ? toRowValue(key, operation.text) : operation.value
+  batch.put(key, bytes, binary)
+  return memoryBytesMax(keyBytes, bytes.length)
 }

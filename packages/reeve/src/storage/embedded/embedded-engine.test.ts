@@ -8,9 +8,10 @@ import { openEmbeddedEngine } from './open-embedded-engine.ts'
 
 storageEngineSuite('embedded', (t) => embeddedHome(t))
 // So small a buffer that log files and tables change all the time.
-storageEngineSuite('embedded (with a buffer of 64 KiB)', (t) => embeddedHome(t, 64 * 1024))
+const SMALL = { writeBufferBytes: 64 * 1024, fileBytesMax: 2 * 1024 }
+storageEngineSuite('embedded (with many small files)', (t) => embeddedHome(t, SMALL))
 
-async function embeddedHome(t: TestContext, writeBufferBytes?: number): Promise<EngineHome> {
+async function embeddedHome(t: TestContext, options = {}): Promise<EngineHome> {
   const directory = await mkdtemp(join(tmpdir(), 'reeve-storage-'))
   const opened: StorageEngine[] = []
   t.after(async () => {
@@ -19,7 +20,6 @@ async function embeddedHome(t: TestContext, writeBufferBytes?: number): Promise<
   })
   return {
     open: async () => {
-      const options = writeBufferBytes === undefined ? {} : { writeBufferBytes }
       const engine = await openEmbeddedEngine(directory, options)
       opened.push(engine)
       return engine

@@ -15,15 +15,17 @@ import { writeReached, type DataPaths } from './data-directory.ts'
 import type { Database, Operation } from './database.ts'
 import * as layout from './layout.ts'
 import { newestWal, type WalLength } from './leveldb/inspect-database.ts'
+import { DamagedLog } from './log/log-file.ts'
+import type { LogFiles } from './log/log-files.ts'
 import { storageFault, toStorageFault } from './storage-faults.ts'
 
-/** A checkpoint is written in pieces of this size: an append waits for one of them at most. */
+/** A checkpoint is put into bytes in pieces of this size: others wait for one of them at most. */
 const CHECKPOINT_BYTES_PER_WRITE = 256 * 1024
-const TRIM_KEYS_PER_WRITE = 2_000
 
 interface EmbeddedParts {
   readonly paths: DataPaths
   readonly database: Database
+  readonly log: LogFiles
   readonly opened: EnginePosition
   /** Called once everything is released. */
   readonly onClosed: () => void
@@ -34,12 +36,11 @@ export class EmbeddedEngine implements MovableEngine {
   readonly opened: EnginePosition
   readonly #paths: DataPaths
   readonly #database: Database
+  readonly #log: LogFiles
   readonly #onClosed: () => void
   readonly #calls = new RunningCalls()
   #lastIndex: number
   #firstIndex: number
-  /** Entries before this one are gone, or going. */
-  #trimmedTo: number
   #upTo: number
   #appending = false
   #keeping = false
@@ -50,10 +51,10 @@ export class EmbeddedEngine implements MovableEngine {
     this.opened = parts.opened
     this.#paths = parts.paths
     this.#database = parts.database
+    this.#log = parts.log
     this.#onClosed = parts.onClosed
     this.#lastIndex = parts.opened.lastIndex
     this.#firstIndex = parts.opened.firstIndex
-    this.#trimmedTo = parts.opened.firstIndex
     this.#upTo = parts.opened.checkpoint.upTo
   }
 
@@ -64,7 +65,10 @@ export class EmbeddedEngine implements MovableEngine {
       assertAppendable(entries, this.#lastIndex)
       this.#appending = true
       try {
-        await this.#write(entries.flatMap(entryOperations), 'appending to the log')
+        await this.#attempt('appending to the log', () => this.#log.append(entries))
+        // The log holds them too: after a crash before this they are put from there.
+        const blobs = entries.flatMap((entry) => entry.blobs)
+        if (blobs.length > 0) await this.#write(blobs.map(blobOperation), 'writing blobs')
         this.#lastIndex += entries.length
       } finally {
         this.#appending = false
@@ -82,24 +86,14 @@ export class EmbeddedEngine implements MovableEngine {
   }
 
   read(fromIndex: number): AsyncGenerator<LogEntry> {
-    return this.#entries(Math.max(fromIndex, this.#firstIndex), this.#lastIndex)
+    return this.#entries(fromIndex, this.#lastIndex)
   }
 
-  async *#entries(from: number, to: number): AsyncGenerator<LogEntry> {
-    let expected = from
-    const pages = this.#database.pages(layout.logRange(from, to))
-    for await (const page of this.#paged(pages, 'reading the log')) {
-      for (const [key, value] of page) {
-        const entry = this.#decoded('log entry', key, () => layout.fromLogValue(key, value))
-        // Only a trim since the call excuses a later beginning, and nothing a gap in between.
-        const trimmed = expected === from && entry.index <= this.#trimmedTo
-        if (entry.index !== expected && !trimmed) throw this.#gap(expected)
-        expected = entry.index + 1
-        yield entry
-      }
-    }
-    const allTrimmed = expected === from && to < this.#trimmedTo
-    if (expected <= to && !allTrimmed) throw this.#gap(expected)
+  async *#entries(fromIndex: number, to: number): AsyncGenerator<LogEntry> {
+    // What was trimmed since the call is not asked for any more.
+    const pages = this.#log.read(Math.max(fromIndex, this.#firstIndex), to)
+    for await (const page of this.#paged(pages, 'reading the log'))
+      for (const entry of page) yield entry.blobs.length === 0 ? entry : { ...entry, blobs: [] }
   }
 
   async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointMark): Promise<void> {
@@ -118,16 +112,10 @@ export class EmbeddedEngine implements MovableEngine {
   async trim(beforeIndex: number): Promise<void> {
     await this.#keep('trimming the log', async (doing) => {
       const end = trimEnd(beforeIndex, this.#upTo)
-      while (this.#firstIndex < end) {
-        const next = Math.min(end, this.#firstIndex + TRIM_KEYS_PER_WRITE)
-        const operations: Operation[] = [metaOperation('first', next)]
-        for (let index = this.#firstIndex; index < next; index++) {
-          operations.push({ type: 'del', key: layout.logKey(index) })
-        }
-        this.#trimmedTo = next
-        await this.#write(operations, doing)
-        this.#firstIndex = next
-      }
+      if (this.#firstIndex >= end) return
+      await this.#write([metaOperation('first', end)], doing)
+      this.#firstIndex = end
+      await this.#attempt(doing, () => this.#log.trim(end))
     })
   }
 
@@ -162,6 +150,7 @@ export class EmbeddedEngine implements MovableEngine {
     await this.#keep('beginning a log', async (doing) => {
       assert(this.#lastIndex === 0, 'only an empty engine begins anywhere')
       const mark: CheckpointMark = { upTo: firstIndex - 1, tableIndexes: {} }
+      await this.#attempt(doing, () => this.#log.beginAt(firstIndex))
       await this.#write(
         [metaOperation('checkpoint', mark), metaOperation('first', firstIndex)],
         doing,
@@ -169,7 +158,6 @@ export class EmbeddedEngine implements MovableEngine {
       this.#upTo = firstIndex - 1
       this.#lastIndex = firstIndex - 1
       this.#firstIndex = firstIndex
-      this.#trimmedTo = firstIndex
     })
   }
 
@@ -185,6 +173,7 @@ export class EmbeddedEngine implements MovableEngine {
       await newestWal(this.#paths.level)
         .then((wal) => this.#remember(wal))
         .catch(() => undefined)
+      await this.#log.close()
       await this.#database.close()
     } finally {
       this.#onClosed()
@@ -209,17 +198,21 @@ export class EmbeddedEngine implements MovableEngine {
     })
   }
 
+  async #write(operations: readonly Operation[], doing: string): Promise<void> {
+    await this.#attempt(doing, () => this.#database.write(operations))
+  }
+
   /**
-   * After a failed write the database's log file may end in half a record, and what is written
-   * behind it would be lost at the next start. So the first failure is the last write.
+   * After a failed write a file may end in half a record, and what is written behind it would be
+   * lost at the next start. So the first failure is the last write.
    */
-  async #write(operations: Operation[], doing: string): Promise<void> {
+  async #attempt(doing: string, write: () => Promise<void>): Promise<void> {
     if (this.#failed !== undefined) {
       const again = `${this.#failed.message} (An earlier write failed: open the storage again.)`
       throw new Fault(this.#failed.kind, again, { cause: this.#failed })
     }
     try {
-      await this.#database.write(operations)
+      await write()
     } catch (thrown) {
       this.#failed = toStorageFault(thrown, this.#paths.root, doing)
       throw this.#failed
@@ -235,6 +228,7 @@ export class EmbeddedEngine implements MovableEngine {
         yield page.value
       }
     } catch (thrown) {
+      if (thrown instanceof DamagedLog) throw this.#damaged(thrown.message)
       throw toStorageFault(thrown, this.#paths.root, doing)
     } finally {
       await pages.return(undefined)
@@ -250,41 +244,26 @@ export class EmbeddedEngine implements MovableEngine {
     }
   }
 
-  #gap(index: number): Fault {
-    return this.#damaged(`log entry ${index} is missing`)
-  }
-
   #damaged(what: string): Fault {
     const { root } = this.#paths
     return storageFault('storage-corrupt', `The data directory ${root} is damaged: ${what}.`)
   }
 }
 
-/** A commit and its blobs: one batch makes both durable or neither. */
-function entryOperations(entry: LogEntry): Operation[] {
-  const key = layout.logKey(entry.index)
-  return [putBytes(key, layout.toLogValue(key, entry)), ...entry.blobs.map(blobOperation)]
-}
-
-function blobOperation(blob: BlobChange): Operation {
-  const key = layout.blobKey(blob.key)
-  if (blob.bytes === undefined) return { type: 'del', key }
-  return putBytes(key, layout.toBlobValue(key, blob.bytes))
-}
-
-function putBytes(key: string, value: Uint8Array): Operation {
-  return { type: 'put', key, value, valueEncoding: 'view' }
+export function blobOperation({ key: name, bytes }: BlobChange): Operation {
+  const key = layout.blobKey(name)
+  if (bytes === undefined) return { type: 'del', key }
+  return { type: 'bytes', key, value: layout.toBlobValue(key, bytes) }
 }
 
 function rowOperation(row: CheckpointRow): Operation {
   const key = layout.rowKey(row.table, row.key)
-  if (row.text === undefined) return { type: 'del', key }
-  return putBytes(key, layout.toRowValue(key, row.text))
+  return row.text === undefined ? { type: 'del', key } : { type: 'row', key, text: row.text }
 }
 
 export function metaOperation(name: keyof typeof layout.metaKeys, value: unknown): Operation {
   const key = layout.metaKeys[name]
-  return { type: 'put', key, value: layout.seal(key, JSON.stringify(value)) }
+  return { type: 'text', key, value: layout.seal(key, JSON.stringify(value)) }
 }
 
 function* piecesOf(rows: Iterable<CheckpointRow>): Generator<Operation[]> {

@@ -12,6 +12,8 @@ const INDEX_DIGITS = 16
 const CRC_DIGITS = 8
 const CRC_BYTES = 4
 const SEPARATOR = '\u0000'
+/** Of one character as JavaScript counts them. */
+const UTF8_BYTES_MAX = 3
 
 /** Each kind of value has its own range of keys, told apart by the first letter. See README.md. */
 export const metaKeys = { format: 'mformat', checkpoint: 'mcheckpoint', first: 'mfirst' } as const
@@ -59,23 +61,25 @@ export function unseal(key: string, value: string): string {
   return text
 }
 
-/**
- * As bytes, made once: the database would turn a text into them twice over, and the checksum a
- * third time.
- */
-export function toLogValue(key: string, entry: LogEntry): Uint8Array {
-  return sealedBytes(key, `${entry.timeMs}:`, entry.text)
-}
+/** Bytes for one value at a time: the database copies what it is given. */
+const SCRATCH_BYTES_MIN = 256 * 1024
+let scratch = Buffer.allocUnsafe(SCRATCH_BYTES_MIN)
+/** A larger one is let go after the value that needed it. */
+const SCRATCH_BYTES_KEPT = 4 * 1024 * 1024
 
-/** The checksum, a note that it covers too, and the text. The note is ASCII. */
-function sealedBytes(key: string, note: string, content: string): Uint8Array {
+/**
+ * The value of a row, as bytes that are made once: the database would turn a text into them twice
+ * over, and the checksum a third time. Good until the next call.
+ */
+export function toRowValue(key: string, content: string): Uint8Array {
   const text = escapeText(content)
-  const begin = CRC_DIGITS + note.length
-  const value = Buffer.allocUnsafe(begin + Buffer.byteLength(text))
-  value.write(text, begin, 'utf8')
-  const crc = checksum(key + note, value.subarray(begin))
-  value.write(crcDigits(crc) + note, 0, 'latin1')
-  return value
+  const bytesMax = CRC_DIGITS + text.length * UTF8_BYTES_MAX
+  if (bytesMax > scratch.length || scratch.length > SCRATCH_BYTES_KEPT)
+    scratch = Buffer.allocUnsafe(Math.max(bytesMax, SCRATCH_BYTES_MIN))
+  const end = CRC_DIGITS + scratch.write(text, CRC_DIGITS, 'utf8')
+  const crc = checksum(key, scratch.subarray(CRC_DIGITS, end))
+  scratch.write(crcDigits(crc), 0, 'latin1')
+  return scratch.subarray(0, end)
 }
 
 export function fromLogValue(key: string, value: string): LogEntry {
@@ -116,10 +120,6 @@ function hexDigit(code: number): number {
   return code >= 0x61 && code <= 0x66 ? code - 0x57 : Number.NaN
 }
 
-export function toRowValue(key: string, text: string): Uint8Array {
-  return sealedBytes(key, '', text)
-}
-
 export function fromRowValue(key: string, value: string): StoredRow {
   const sealed = unseal(key, value)
   const separator = key.indexOf(SEPARATOR)
@@ -132,17 +132,14 @@ export function fromRowValue(key: string, value: string): StoredRow {
   return restAt === 0 ? row : { ...row, rest: unescapeText(ownText(sealed.slice(restAt))) }
 }
 
-const scratch = Buffer.allocUnsafe(256 * 1024)
+const decoding = Buffer.allocUnsafe(256 * 1024)
 
 /** The same text in memory of its own. It came out of UTF-8, so nothing is lost on the way. */
 function ownText(text: string): string {
-  const isShort = text.length * UTF8_BYTES_MAX <= scratch.length
-  const bytes = isShort ? scratch : Buffer.allocUnsafe(text.length * UTF8_BYTES_MAX)
+  const isShort = text.length * UTF8_BYTES_MAX <= decoding.length
+  const bytes = isShort ? decoding : Buffer.allocUnsafe(text.length * UTF8_BYTES_MAX)
   return bytes.toString('utf8', 0, bytes.write(text, 'utf8'))
 }
-
-/** Of one character as JavaScript counts them. */
-const UTF8_BYTES_MAX = 3
 
 /** The checksum goes last, so that the bytes handed out need not be copied. */
 export function toBlobValue(key: string, bytes: Uint8Array): Uint8Array {

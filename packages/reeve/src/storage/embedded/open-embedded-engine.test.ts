@@ -6,6 +6,7 @@ import * as fs from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import type { ClassicLevel } from 'classic-level'
 import type { StorageEngine } from '../../state/index.ts'
 import {
   aLogEntry,
@@ -14,9 +15,11 @@ import {
   everythingIn,
   fillDataDirectory,
   levelFile,
+  onDatabase,
   writeFormat,
 } from '../../../test/build/data-directory.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
+import * as layout from './layout.ts'
 import { openEmbeddedEngine } from './open-embedded-engine.ts'
 
 test('a directory is refused while another process uses it, and no longer', async (t) => {
@@ -61,19 +64,69 @@ test('of two openings at once, one wins', async (t) => {
   for (const outcome of outcomes) if (outcome.status === 'fulfilled') await outcome.value.close()
 })
 
-test("a directory of the format before is read, and from then on of today's format", async (t) => {
-  const directory = await temporaryDirectory(t)
+for (const interruption of ['never', 'while it was moved', 'before the old one was removed']) {
+  test(`a log in the database moves to files; interrupted ${interruption}`, async (t) => {
+    const directory = await fillDataDirectory(await temporaryDirectory(t))
+    const wanted = await everythingIn(directory)
+    const log = join(directory, 'log')
+    await putLogIntoDatabase(directory)
+    if (interruption !== 'before the old one was removed') {
+      await writeFormat(directory, 2)
+      for (const name of await fs.readdir(log)) await fs.truncate(join(log, name), 50)
+    }
+    if (interruption === 'never') await fs.rm(log, { recursive: true })
+    assert.deepEqual(await everythingIn(directory), wanted)
+    assert.match(await fs.readFile(join(directory, 'FORMAT'), 'utf8'), /"format":3/)
+    const keys = await onDatabase(directory, (level) => level.keys({ gte: 'l', lt: 'm' }).all())
+    assert.deepEqual(keys, [])
+    assert.deepEqual(await everythingIn(directory), wanted)
+  })
+}
+
+const oldDamages = [
+  {
+    name: 'a gap',
+    damage: (level: ClassicLevel) => level.del(layout.logKey(35)),
+    says: /log entry 35 is missing/,
+  },
+  {
+    name: 'no beginning',
+    damage: (level: ClassicLevel) => level.del(layout.logKey(11)),
+    says: /log entry 11 is missing/,
+  },
+  {
+    name: 'a changed entry',
+    damage: (level: ClassicLevel) => level.put(layout.logKey(20), '00000000'),
+    says: /a log entry: its checksum does not match/,
+  },
+]
+for (const { name, damage, says } of oldDamages) {
+  test(`a log in the database with ${name} is refused, and stays there`, async (t) => {
+    const directory = await fillDataDirectory(await temporaryDirectory(t))
+    await putLogIntoDatabase(directory)
+    await writeFormat(directory, 2)
+    await onDatabase(directory, damage)
+    const read = () => onDatabase(directory, (level) => level.iterator().all())
+    const before = await read()
+    await assert.rejects(openEmbeddedEngine(directory), { kind: 'storage-corrupt', message: says })
+    assert.deepEqual(await read(), before)
+    assert.match(await fs.readFile(join(directory, 'FORMAT'), 'utf8'), /"format":2/)
+  })
+}
+
+/** As formats 1 and 2 had it. */
+async function putLogIntoDatabase(directory: string): Promise<void> {
   const engine = await openEmbeddedEngine(directory)
-  await engine.append([{ index: 1, timeMs: 0, text: 'first', blobs: [] }])
+  const entries = await contentOf(engine.read(1))
   await engine.close()
-  const file = join(directory, 'FORMAT')
-  const today = await fs.readFile(file, 'utf8')
-  await fs.writeFile(file, today.replace('"format":2', '"format":1'))
-  const again = await openEmbeddedEngine(directory)
-  assert.equal(again.opened.lastIndex, 1)
-  await again.close()
-  assert.equal(await fs.readFile(file, 'utf8'), today)
-})
+  await onDatabase(directory, async (level) => {
+    for (const { index, timeMs, text } of entries) {
+      const key = layout.logKey(index)
+      const sealed = layout.seal(`${key}${timeMs}:`, text)
+      await level.put(key, `${sealed.slice(0, 8)}${timeMs}:${text}`)
+    }
+  })
+}
 
 test('a directory with files of something else is refused and stays as it is', async (t) => {
   const directory = await temporaryDirectory(t)
@@ -123,7 +176,7 @@ for (const c of halfMade) {
     await fs.mkdir(join(directory, 'level'))
     for (const name of c.leave) await fs.writeFile(join(directory, name), 'MANIFEST-000009\n')
     if (c.state === undefined) await fs.rmdir(join(directory, 'level'))
-    else await writeFormat(directory, 1, c.state)
+    else await writeFormat(directory, 3, c.state)
     const engine = await openEmbeddedEngine(directory)
     await engine.append([aLogEntry(1)])
     await engine.close()
@@ -136,7 +189,7 @@ for (const c of halfMade) {
 test('data is kept when only the last step of creation was interrupted', async (t) => {
   const directory = await fillDataDirectory(await temporaryDirectory(t))
   const wanted = await everythingIn(directory)
-  await writeFormat(directory, 1, 'unfinished')
+  await writeFormat(directory, 3, 'unfinished')
   assert.deepEqual(await everythingIn(directory), wanted)
   await fs.rm(await levelFile(directory, 'MANIFEST-'))
   await assertRefused(directory, 'storage-corrupt', /MANIFEST-\d+ is missing/)

@@ -1,14 +1,18 @@
-import type { CheckpointMark, MovableEngine } from '../../state/index.ts'
+import type { CheckpointMark, EnginePosition, LogEntry, MovableEngine } from '../../state/index.ts'
 import * as data from './data-directory.ts'
-import { openDatabase, WRITE_BUFFER_BYTES, type Database } from './database.ts'
-import { EmbeddedEngine, metaOperation } from './embedded-engine.ts'
+import { openDatabase, WRITE_BUFFER_BYTES } from './database.ts'
+import { blobOperation, EmbeddedEngine, metaOperation } from './embedded-engine.ts'
 import * as layout from './layout.ts'
 import { DamagedDatabase, inspectDatabase } from './leveldb/inspect-database.ts'
 import type { TableEntry } from './leveldb/manifest.ts'
+import { inspectLog, type InspectedLog } from './log/inspect-log.ts'
+import { DamagedLog } from './log/log-file.ts'
+import { LogFiles, type LogFilesOptions } from './log/log-files.ts'
+import { forgetOldLog, inspectOldLog, moveOldLog } from './log/move-log.ts'
 import { toStorageFault } from './storage-faults.ts'
-import { readPosition } from './stored-position.ts'
+import { assertReached, readPosition, type Stored } from './stored-position.ts'
 
-interface EmbeddedOptions {
+interface EmbeddedOptions extends LogFilesOptions {
   /** How much the database gathers in memory before it sorts it into a table. */
   readonly writeBufferBytes?: number
 }
@@ -42,38 +46,107 @@ async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<
   await data.assertWritable(paths, state)
   const bufferBytes = options.writeBufferBytes ?? WRITE_BUFFER_BYTES
   const create = state !== 'ready'
-  const reached = create ? await prepareNew(paths) : await inspect(paths)
+  const found = create ? await prepareNew(paths) : await inspect(paths)
   const database = await openDatabase(paths, { bufferBytes, create })
   try {
-    if (create) await initialise(paths, database)
-    const opened = await readPosition({ paths, database }, reached)
-    await data.upgradeFormat(paths)
+    const stored = { paths, database }
+    if (create) await initialise(stored)
+    const files = create ? await inspectLog(paths.log, 0) : found.log
+    const { log, opened } = await openLog(stored, { ...found, log: files }, options)
     const onClosed = (): void => void openHere.delete(paths.root)
-    return new EmbeddedEngine({ paths, database, opened, onClosed })
+    return new EmbeddedEngine({ paths, database, log, opened, onClosed })
   } catch (thrown) {
     await database.close()
     throw thrown
   }
 }
 
-async function prepareNew(paths: data.DataPaths): Promise<data.Reached> {
-  await data.assertSpace(paths, 0)
-  await data.beginDirectory(paths)
-  return data.NOTHING_REACHED
+/** What the files of a directory say before anything of it is opened to be written to. */
+interface Found {
+  readonly reached: data.Reached
+  /** Undefined when the log is in the database, or nowhere yet. */
+  readonly log: InspectedLog | undefined
 }
 
-async function inspect(paths: data.DataPaths): Promise<data.Reached> {
+async function prepareNew(paths: data.DataPaths): Promise<Found> {
+  await data.assertSpace(paths, 0)
+  await data.beginDirectory(paths)
+  return { reached: data.NOTHING_REACHED, log: undefined }
+}
+
+async function inspect(paths: data.DataPaths): Promise<Found> {
   const reached = await data.readReached(paths)
+  const isInFiles = (await data.readFormat(paths)) >= data.LOG_FILES_FORMAT
   const skip = (table: TableEntry): boolean => isHistory(table, reached)
-  const inspecting = inspectDatabase(paths.level, { skip, wal: reached.wal })
-  const { walBytes } = await inspecting.catch(async (thrown: unknown) => {
+  try {
+    const { walBytes } = await inspectDatabase(paths.level, { skip, wal: reached.wal })
+    const log = isInFiles ? await inspectLog(paths.log, reached.upTo) : undefined
+    if (log !== undefined) assertReached(paths, 'log ends', [log.end.index - 1, reached.lastIndex])
+    await data.assertSpace(paths, walBytes)
+    return { reached, log }
+  } catch (thrown) {
     // A process that started meanwhile moves files about: then they are in use, not damaged.
     await data.assertUnlocked(paths)
-    if (!(thrown instanceof DamagedDatabase)) throw thrown
+    if (!(thrown instanceof DamagedDatabase || thrown instanceof DamagedLog)) throw thrown
     throw data.damaged(paths, thrown.message, thrown)
-  })
-  await data.assertSpace(paths, walBytes)
-  return reached
+  }
+}
+
+interface OpenedLog {
+  readonly log: LogFiles
+  readonly opened: EnginePosition
+}
+
+/** Everything is checked before anything is changed. */
+async function openLog(
+  stored: Stored,
+  { reached, log: inspected }: Found,
+  options: EmbeddedOptions,
+): Promise<OpenedLog> {
+  if (inspected === undefined) return await openOldLog(stored, reached, options)
+  const { files, end } = inspected
+  const firstIndex = files[0]?.head.firstIndex ?? end.index
+  const lastIndex = end.index - 1
+  const opened = await readPosition(stored, reached, { firstIndex, lastIndex })
+  const log = await LogFiles.open(stored.paths.log, inspected, options)
+  try {
+    const { upTo } = opened.checkpoint
+    if (inspected.blobsEnd > upTo + 1) await putBlobs(stored, log.read(upTo + 1, lastIndex))
+    await forgetOldLog(stored)
+  } catch (thrown) {
+    await log.close()
+    throw thrown
+  }
+  return { log, opened }
+}
+
+async function openOldLog(
+  stored: Stored,
+  reached: data.Reached,
+  options: EmbeddedOptions,
+): Promise<OpenedLog> {
+  const old = await inspectOldLog(stored)
+  const opened = await readPosition(stored, reached, old)
+  const log = await moveOldLog(stored, old, options)
+  try {
+    await data.upgradeFormat(stored.paths)
+    await forgetOldLog(stored)
+  } catch (thrown) {
+    await log.close()
+    throw thrown
+  }
+  return { log, opened }
+}
+
+/** The log is durable before the blobs of its entries are: a crash in between left them there. */
+async function putBlobs(
+  { database }: Stored,
+  pages: AsyncIterable<readonly LogEntry[]>,
+): Promise<void> {
+  for await (const page of pages) {
+    const blobs = page.flatMap((entry) => entry.blobs)
+    if (blobs.length > 0) await database.write(blobs.map(blobOperation))
+  }
 }
 
 /**
@@ -85,7 +158,7 @@ function isHistory(table: TableEntry, reached: data.Reached): boolean {
 }
 
 /** An empty database becomes an empty storage. Creation that was interrupted late finds it done. */
-async function initialise(paths: data.DataPaths, database: Database): Promise<void> {
+async function initialise({ paths, database }: Stored): Promise<void> {
   if ((await database.getText(layout.metaKeys.format)) === undefined) {
     const mark: CheckpointMark = { upTo: 0, tableIndexes: {} }
     await database.write([
@@ -94,6 +167,7 @@ async function initialise(paths: data.DataPaths, database: Database): Promise<vo
       metaOperation('first', 1),
     ])
   }
+  await (await LogFiles.create(paths.log, 1)).close()
   await data.writeReached(paths, data.NOTHING_REACHED)
   await data.completeDirectory(paths)
 }

@@ -1,46 +1,45 @@
 import type { CheckpointMark, EnginePosition } from '../../state/index.ts'
 import { damaged, isFormatRead, type DataPaths, type Reached } from './data-directory.ts'
 import type { Database } from './database.ts'
-import { logKey, logRange, metaKeys, unseal } from './layout.ts'
+import { metaKeys, unseal } from './layout.ts'
 
-interface Stored {
+export interface Stored {
   readonly paths: DataPaths
   readonly database: Database
 }
 
+/** A log as far as its place in the storage is concerned. */
+interface FoundLog {
+  /** Of its oldest entry. */
+  readonly firstIndex: number
+  readonly lastIndex: number
+}
+
 /** Where the storage stands, after checking that nothing between checkpoint and end is missing. */
-export async function readPosition(stored: Stored, reached: Reached): Promise<EnginePosition> {
-  await readMeta(stored, 'format', isFormatRead)
-  const checkpoint = await readMeta(stored, 'checkpoint', isMark)
-  const firstIndex = await readMeta(stored, 'first', isIndex)
+export async function readPosition(
+  stored: Stored,
+  reached: Reached,
+  log: FoundLog,
+): Promise<EnginePosition> {
+  const { checkpoint, firstIndex } = await readMarks(stored)
+  const { lastIndex } = log
+  assertReached(stored.paths, 'log ends', [lastIndex, Math.max(reached.lastIndex, checkpoint.upTo)])
   if (firstIndex > checkpoint.upTo + 1) throw missing(stored, checkpoint.upTo + 1)
-  const lastIndex = await findLastIndex(stored, checkpoint.upTo)
-  if (firstIndex <= lastIndex) await assertEntry(stored, firstIndex)
-  assertReached(stored, 'log ends', [lastIndex, reached.lastIndex])
-  assertReached(stored, 'checkpoint is', [checkpoint.upTo, reached.upTo])
+  if (firstIndex <= lastIndex && log.firstIndex > firstIndex) throw missing(stored, firstIndex)
+  assertReached(stored.paths, 'checkpoint is', [checkpoint.upTo, reached.upTo])
   return { lastIndex, firstIndex, checkpoint }
 }
 
-/** Walks the entries that the checkpoint does not contain: each must be there. */
-async function findLastIndex(stored: Stored, upTo: number): Promise<number> {
-  let last = upTo
-  const tail = logRange(upTo + 1, Number.MAX_SAFE_INTEGER)
-  for await (const keys of stored.database.keyPages(tail)) {
-    for (const key of keys) {
-      if (key !== logKey(last + 1)) throw missing(stored, last + 1)
-      last++
-    }
-  }
-  return last
+/** What the database says of the log. */
+export async function readMarks(stored: Stored) {
+  await readMeta(stored, 'format', isFormatRead)
+  const checkpoint = await readMeta(stored, 'checkpoint', isMark)
+  const firstIndex = await readMeta(stored, 'first', isIndex)
+  return { checkpoint, firstIndex }
 }
 
-async function assertEntry(stored: Stored, index: number): Promise<void> {
-  const found = await stored.database.getText(logKey(index))
-  if (found === undefined) throw missing(stored, index)
-}
-
-function assertReached(
-  { paths }: Stored,
+export function assertReached(
+  paths: DataPaths,
   what: string,
   [found, reached]: readonly [number, number],
 ): void {
@@ -76,6 +75,6 @@ function isMark(value: unknown): value is CheckpointMark {
   return Object.values(tableIndexes).every(isIndex)
 }
 
-function missing({ paths }: Stored, index: number): Error {
+export function missing({ paths }: Stored, index: number): Error {
   return damaged(paths, `log entry ${index} is missing`)
 }

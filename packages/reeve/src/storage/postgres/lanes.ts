@@ -8,7 +8,10 @@ const STATEMENT_MS_MAX = 10_000
  * to it is gone.
  */
 const ANSWER_MS_MAX = 12_000
-/** A lease is asked for several times while it lasts: a question that hangs must not use it up. */
+/**
+ * A lease is asked for several times while it lasts: a question that hangs must not use it up. The
+ * roll likewise, and whoever stops does not wait long to say so.
+ */
 const LEASE_MS_MAX = 1_000
 const READERS_MAX = 4
 
@@ -22,6 +25,7 @@ export interface Lanes {
   readonly keep: Lane
   readonly lease: Lane
   readonly read: Lane
+  readonly roll: Lane
   close(): Promise<void>
 }
 
@@ -44,12 +48,12 @@ export function openLanes(target: DatabaseTarget): Lanes {
     openPool(target, { max: 1, answerMs: ANSWER_MS_MAX }),
     openPool(impatient, { max: 1, answerMs: LEASE_MS_MAX }),
     openPool(target, { max: READERS_MAX, answerMs: ANSWER_MS_MAX }),
+    openPool(impatient, { max: 1, answerMs: LEASE_MS_MAX }),
   ]
-  const [append, keep, lease, read] = pools.map(toLane)
-  if (append === undefined || keep === undefined || lease === undefined || read === undefined)
-    throw new Error('there are four lanes')
+  const [append, keep, lease, read, roll] = pools.map(toLane)
+  if (!append || !keep || !lease || !read || !roll) throw new Error('there are five lanes')
   const close = async (): Promise<void> => void (await Promise.all(pools.map((pool) => pool.end())))
-  return { target, append, keep, lease, read, close }
+  return { target, append, keep, lease, read, roll, close }
 }
 
 function toLane(pool: Pool): Lane {

@@ -6,6 +6,7 @@ import { PostgresBell } from './postgres-bell.ts'
 import { PostgresEngine } from './postgres-engine.ts'
 import { toPostgresFault } from './postgres-faults.ts'
 import { PostgresLease } from './postgres-lease.ts'
+import { PostgresRoll } from './postgres-roll.ts'
 import { Retry } from './retry.ts'
 import { migrateSchema } from './schema.ts'
 
@@ -36,6 +37,8 @@ export class PostgresDatabase {
   readonly name: string
   /** Who leads. */
   readonly lease: PostgresLease
+  /** Which servers there are. */
+  readonly roll: PostgresRoll
   /** Rings when another writes. */
   readonly bell: PostgresBell
   readonly #lanes: Lanes
@@ -47,6 +50,7 @@ export class PostgresDatabase {
     this.#lanes = lanes
     this.#options = options
     this.lease = new PostgresLease(lanes)
+    this.roll = new PostgresRoll(lanes)
     this.bell = new PostgresBell(lanes.target)
   }
 

@@ -36,6 +36,13 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     // Whose data this is, and which key seals its secrets: servers with another key are refused.
     'CREATE TABLE reeve_cluster (id integer PRIMARY KEY, key_check text NOT NULL)',
   ],
+  [
+    // Which servers there are, and when each was heard of last.
+    `CREATE TABLE reeve_servers (
+       id text PRIMARY KEY, name text NOT NULL, address text NOT NULL, region text NOT NULL,
+       datacenter text NOT NULL, build text NOT NULL, state text NOT NULL,
+       seen_at timestamptz NOT NULL)`,
+  ],
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.length

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import * as fs from 'node:fs/promises'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import fc from 'fast-check'
+import type { LogEntry } from '../../../state/index.ts'
+import { aLogEntry, contentOf } from '../../../../test/build/data-directory.ts'
+import { temporaryDirectory } from '../../../../test/build/temporary-directory.ts'
+import { inspectLog } from './inspect-log.ts'
+import { LogFiles } from './log-files.ts'
+import { entriesIn, isSoundRecord, RecordWriter } from './record.ts'
+
+/** Some eight entries a file. */
+const SMALL = { fileBytesMax: 8 * 1024 }
+
+test('any entries come out of a record as they went in', () => {
+  const writer = new RecordWriter()
+  const text = fc.string({ unit: 'binary' })
+  const blob = fc.record({
+    key: text,
+    bytes: fc.option(fc.uint8Array(), { nil: undefined }),
+  })
+  const entry = fc.record({ timeMs: fc.nat(), text, blobs: fc.array(blob) })
+  fc.assert(
+    fc.property(fc.array(entry, { minLength: 1 }), fc.nat(), (list, salt) => {
+      const entries = list.map((one, at) => ({ index: at + 7, ...one }))
+      const record = writer.write(entries, salt)
+      assert.ok(isSoundRecord(record, salt))
+      assert.ok(!isSoundRecord(record, salt + 1))
+      assert.deepEqual(asLists([...entriesIn(record)]), asLists(entries))
+    }),
+  )
+})
+
+test('an entry that is larger than what is held for it is written whole', () => {
+  const writer = new RecordWriter()
+  const large = { index: 1, timeMs: 0, text: 'ü'.repeat(5_000_000), blobs: [] }
+  for (const entries of [[large], [aLogEntry(1)]]) {
+    const record = writer.write(entries, 1)
+    assert.ok(isSoundRecord(record, 1))
+    assert.deepEqual([...entriesIn(record)], entries)
+  }
+})
+
+test('entries are read across files, from any of them to any other', async (t) => {
+  const { log, folder } = await aLog(t)
+  await appendTo(log, 60)
+  assert.ok((await fs.readdir(folder)).length > 5)
+  for (const [from, to] of [
+    [1, 60],
+    [1, 1],
+    [60, 60],
+    [9, 33],
+    [17, 16],
+  ] as const)
+    assert.deepEqual(await indexesOf(log, from, to), indexes(from, to))
+  await log.close()
+})
+
+test('a long file is read from near the index that is asked for', async (t) => {
+  const { log, folder } = await aLog(t, {})
+  const text = 'x'.repeat(100_000)
+  for (let index = 1; index <= 50; index++)
+    await log.append([{ index, timeMs: 0, text, blobs: [] }])
+  const again = await inspectLog(folder, 0)
+  const places = again.files[0]?.places ?? []
+  assert.deepEqual(
+    places.map(({ index }) => index),
+    [1, 12, 23, 34, 45],
+  )
+  // What stands before is not looked at.
+  const handle = await fs.open(join(folder, '0000000000000001.log'), 'r+')
+  await handle.write(Buffer.from('damage'), 0, 6, 3_000)
+  await handle.close()
+  assert.deepEqual(await indexesOf(log, 13, 50), indexes(13, 50))
+  await assert.rejects(indexesOf(log, 11, 50), /at byte 40: a checksum does not match/)
+  await log.close()
+})
+
+test('files go when all of their entries are trimmed, and not while somebody reads them', async (t) => {
+  const { log, folder } = await aLog(t)
+  await appendTo(log, 40)
+  const reader = log.read(5, 40)
+  const { value } = await reader.next()
+  assert.equal(value?.[0]?.index, 5)
+  await log.trim(30)
+  assert.equal(log.firstIndex, 1)
+  const rest = (await contentOf(reader)).flat().map(({ index }) => index)
+  assert.deepEqual(rest, indexes(6, 40))
+  await log.trim(30)
+  assert.ok(log.firstIndex > 20 && log.firstIndex <= 30, String(log.firstIndex))
+  assert.deepEqual(await indexesOf(log, 30, 40), indexes(30, 40))
+  await assert.rejects(indexesOf(log, 5, 40), /log entry 5 is missing/)
+  await log.trim(1_000)
+  assert.equal((await fs.readdir(folder)).length, 1, 'the newest stays')
+  await log.append([aLogEntry(41)])
+  await log.close()
+  const again = await inspectLog(folder, 0)
+  assert.equal(again.end.index, 42)
+})
+
+test('a reader that leaves early keeps nothing', async (t) => {
+  const { log } = await aLog(t)
+  await appendTo(log, 40)
+  for await (const page of log.read(1, 40)) if (page[0]?.index === 3) break
+  await log.trim(30)
+  assert.ok(log.firstIndex > 20)
+  await log.close()
+})
+
+test('what stands behind the end goes before anything is written there', async (t) => {
+  const { log, folder } = await aLog(t, {})
+  await appendTo(log, 3)
+  await log.close()
+  const file = join(folder, '0000000000000001.log')
+  const whole = await fs.readFile(file)
+  // Half a record, and what looks like a record in it, of another file.
+  const other = new RecordWriter().write([aLogEntry(4)], 12_345)
+  await fs.appendFile(file, Buffer.concat([whole.subarray(40, 240), other]))
+  const inspected = await inspectLog(folder, 0)
+  assert.deepEqual(inspected.end, { index: 4, offset: whole.length, isTorn: true })
+  await (await LogFiles.open(folder, inspected)).close()
+  assert.deepEqual(await fs.readFile(file), whole)
+})
+
+test('a record that a sound one follows was whole once: something is lost', async (t) => {
+  const { log, folder } = await aLog(t, {})
+  await appendTo(log, 3)
+  await log.close()
+  const file = join(folder, '0000000000000001.log')
+  const bytes = await fs.readFile(file)
+  // The head of the second record, with its length: nothing says where the third begins.
+  const second = 40 + (bytes.length - 40) / 3
+  bytes.fill(0, second, second + 28)
+  await fs.writeFile(file, bytes)
+  await assert.rejects(inspectLog(folder, 0), {
+    name: 'DamagedLog',
+    message: /at byte \d+: a checksum does not match, and later records follow/,
+  })
+})
+
+async function aLog(t: TestContext, options: object = SMALL) {
+  const folder = join(await temporaryDirectory(t), 'log')
+  return { folder, log: await LogFiles.create(folder, 1, options) }
+}
+
+async function appendTo(log: LogFiles, last: number): Promise<void> {
+  for (const index of indexes(1, last)) await log.append([aLogEntry(index)])
+}
+
+async function indexesOf(log: LogFiles, from: number, to: number): Promise<number[]> {
+  return (await contentOf(log.read(from, to))).flat().map(({ index }) => index)
+}
+
+function indexes(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from + 1) }, (_, at) => from + at)
+}
+
+/** Bytes as numbers: a Buffer and an array of bytes are told apart otherwise. */
+function asLists(entries: readonly LogEntry[]) {
+  return entries.map((entry) => ({
+    ...entry,
+    blobs: entry.blobs.map(({ key, bytes }) => ({ key, bytes: bytes && [...bytes] })),
+  }))
+}

@@ -1,0 +1,233 @@
+import { randomInt } from 'node:crypto'
+import { mkdir, open, rm, unlink, type FileHandle } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { assert } from '../../../kit/fault.ts'
+import type { LogEntry } from '../../../state/index.ts'
+import { syncFolder } from '../durable-file.ts'
+import { notePlace, sourceOf, unsound, type InspectedLog, type KnownFile } from './inspect-log.ts'
+import {
+  DamagedLog,
+  encodeFileHead,
+  FILE_HEAD_BYTES,
+  logFileName,
+  recordsOf,
+  type LogFileHead,
+} from './log-file.ts'
+import { entriesIn, RecordWriter } from './record.ts'
+
+/** A file that is longer is followed by another. Files go when all of their entries are trimmed. */
+const FILE_BYTES_MAX = 64 * 1024 * 1024
+const SALTS = 2 ** 32
+
+export interface LogFilesOptions {
+  readonly fileBytesMax?: number | undefined
+}
+
+/** An index from which somebody still reads. */
+interface Reader {
+  at: number
+}
+
+/**
+ * The log of one server: files of records, each record one append. A plain file beside the database
+ * because a commit is written once and read seldom: the database would sort it, pack it and merge
+ * it again and again (docs/decisions/0045-log-files.md).
+ */
+export class LogFiles {
+  readonly #folder: string
+  readonly #files: KnownFile[]
+  readonly #fileBytesMax: number
+  readonly #writer = new RecordWriter()
+  readonly #readers = new Set<Reader>()
+  #handle: FileHandle
+  #next: number
+
+  /** A log without entries; what is in its place goes. */
+  static async create(
+    folder: string,
+    firstIndex: number,
+    options: LogFilesOptions = {},
+  ): Promise<LogFiles> {
+    await rm(folder, { recursive: true, force: true })
+    // Not readable by others, whatever the directory above allows: rows hold hashes of secrets.
+    await mkdir(folder, { mode: 0o700 })
+    await syncFolder(dirname(folder))
+    const { file, handle } = await beginFile(folder, headOf(firstIndex))
+    return new LogFiles(folder, { files: [file], handle, next: firstIndex }, options)
+  }
+
+  /** Goes on where the log ends. What a power cut left behind the end goes first. */
+  static async open(
+    folder: string,
+    { files, end, leftovers }: InspectedLog,
+    options: LogFilesOptions = {},
+  ): Promise<LogFiles> {
+    for (const path of leftovers) await unlink(path)
+    const newest = newestOf(files)
+    const handle = await open(newest.path, 'r+')
+    try {
+      if (end.isTorn) {
+        await handle.truncate(end.offset)
+        await handle.sync()
+      }
+    } catch (thrown) {
+      await handle.close()
+      throw thrown
+    }
+    newest.bytes = end.offset
+    return new LogFiles(folder, { files, handle, next: end.index }, options)
+  }
+
+  private constructor(
+    folder: string,
+    { files, handle, next }: Opened,
+    { fileBytesMax = FILE_BYTES_MAX }: LogFilesOptions,
+  ) {
+    this.#folder = folder
+    this.#files = [...files]
+    this.#handle = handle
+    this.#next = next
+    this.#fileBytesMax = fileBytesMax
+  }
+
+  /** Index of the oldest entry in a file that is still there. */
+  get firstIndex(): number {
+    return this.#files[0]?.head.firstIndex ?? this.#next
+  }
+
+  /** Resolves when the entries are durable, all or none. After a failure nothing may follow. */
+  async append(entries: readonly LogEntry[]): Promise<void> {
+    if (newestOf(this.#files).bytes >= this.#fileBytesMax) await this.#beginNext()
+    const file = newestOf(this.#files)
+    const record = this.#writer.write(entries, file.head.salt)
+    await writeAll(this.#handle, record, file.bytes)
+    await this.#handle.datasync()
+    notePlace(file, { index: this.#next, offset: file.bytes })
+    file.bytes += record.length
+    this.#next += entries.length
+  }
+
+  /**
+   * Entries from one index to another, both included, in pages. Files that a reader has not come
+   * to yet are kept for it.
+   */
+  async *read(from: number, to: number): AsyncGenerator<readonly LogEntry[]> {
+    const reader: Reader = { at: from }
+    this.#readers.add(reader)
+    try {
+      while (reader.at <= to) {
+        const file = this.#files.findLast((one) => one.head.firstIndex <= reader.at)
+        if (file === undefined) throw new DamagedLog(`log entry ${reader.at} is missing`)
+        yield* this.#readFile(file, reader, to)
+      }
+    } finally {
+      this.#readers.delete(reader)
+    }
+  }
+
+  async *#readFile(
+    file: KnownFile,
+    reader: Reader,
+    to: number,
+  ): AsyncGenerator<readonly LogEntry[]> {
+    const records = recordsOf(sourceOf(file, reader.at))
+    try {
+      while (reader.at <= to) {
+        const next = await records.next()
+        if (next.done === true) {
+          // Whoever asks for more than there is in this file finds it in the next.
+          if (!next.value.isTorn && next.value.index === reader.at) return
+          throw unsound(file, next.value.offset)
+        }
+        const page = [...entriesIn(next.value.bytes)].filter(
+          ({ index }) => index >= reader.at && index <= to,
+        )
+        if (page.length === 0) continue
+        reader.at += page.length
+        yield page
+      }
+    } finally {
+      await records.return({ index: 0, offset: 0, isTorn: false })
+    }
+  }
+
+  /** Removes files whose entries are all before an index, and that nobody reads. */
+  async trim(beforeIndex: number): Promise<void> {
+    const readFrom = Math.min(...[...this.#readers].map(({ at }) => at))
+    const keepFrom = Math.min(beforeIndex, readFrom)
+    for (;;) {
+      const [oldest, next] = this.#files
+      if (oldest === undefined || next === undefined || next.head.firstIndex > keepFrom) return
+      this.#files.shift()
+      await unlink(oldest.path)
+    }
+  }
+
+  /** Of a log without entries: the first is to be another. */
+  async beginAt(firstIndex: number): Promise<void> {
+    const [empty] = this.#files
+    if (empty === undefined || firstIndex === this.#next) return
+    assert(empty.bytes === FILE_HEAD_BYTES, 'only an empty log begins anywhere')
+    await this.#replaceHandle(headOf(firstIndex))
+    this.#files.shift()
+    this.#next = firstIndex
+    await unlink(empty.path)
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close()
+  }
+
+  async #beginNext(): Promise<void> {
+    const { head, bytes } = newestOf(this.#files)
+    await this.#replaceHandle(headOf(this.#next, { firstIndex: head.firstIndex, bytes }))
+  }
+
+  async #replaceHandle(head: LogFileHead): Promise<void> {
+    const { file, handle } = await beginFile(this.#folder, head)
+    await this.#handle.close()
+    this.#handle = handle
+    this.#files.push(file)
+  }
+}
+
+interface Opened {
+  readonly files: readonly KnownFile[]
+  readonly handle: FileHandle
+  /** Index of the next entry. */
+  readonly next: number
+}
+
+function headOf(firstIndex: number, before = { firstIndex: 0, bytes: 0 }): LogFileHead {
+  return { firstIndex, before, salt: randomInt(SALTS) }
+}
+
+/** Its head and name are durable before anything else is in it. */
+async function beginFile(folder: string, head: LogFileHead) {
+  const path = join(folder, logFileName(head.firstIndex))
+  const handle = await open(path, 'wx', 0o600)
+  try {
+    await writeAll(handle, encodeFileHead(head), 0)
+    await handle.sync()
+    await syncFolder(folder)
+  } catch (thrown) {
+    await handle.close()
+    throw thrown
+  }
+  const places = [{ index: head.firstIndex, offset: FILE_HEAD_BYTES }]
+  const file: KnownFile = { path, head, bytes: FILE_HEAD_BYTES, places }
+  return { file, handle }
+}
+
+async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done)
+    done += bytesWritten
+  }
+}
+
+function newestOf(files: readonly KnownFile[]): KnownFile {
+  const newest = files.at(-1)
+  assert(newest !== undefined, 'a log has a file')
+  return newest
+}
