@@ -16,8 +16,6 @@ export type Body =
   | { readonly kind: 'json'; readonly value: unknown }
   /** JSON already, such as a row as it is stored. */
   | { readonly kind: 'json-text'; readonly text: string }
-  /** The same as bytes, for what is asked for again and again. */
-  | { readonly kind: 'json-bytes'; readonly bytes: Buffer }
   /** Items that are JSON already: a list is written without being built twice. */
   | { readonly kind: 'json-items'; readonly items: readonly string[] }
   | { readonly kind: 'text'; readonly text: string; readonly contentType: string }
@@ -31,10 +29,6 @@ export function json(value: unknown): Answer {
 
 export function jsonText(text: string): Answer {
   return { body: { kind: 'json-text', text } }
-}
-
-export function jsonBytes(bytes: Buffer): Answer {
-  return { body: { kind: 'json-bytes', bytes } }
 }
 
 export function jsonItems(items: readonly string[], nextToken?: string): Answer {

@@ -12,7 +12,7 @@ import {
 } from '../../model/index.ts'
 import { jobVersionKey, namespacedKey, type Store } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
-import { jsonBytes } from '../answer.ts'
+import { jsonText } from '../answer.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { listAnswer } from './list-answer.ts'
 import { RecentTexts } from './recent-texts.ts'
@@ -58,22 +58,22 @@ function jobTextOf({ tables }: Store, row: AllocationRow): string {
 interface ToldRecord {
   readonly record: string
   job: string
-  bytes: Buffer
+  text: string
 }
 
 type RecentRecords = RecentTexts<AllocationRow, ToldRecord>
 
 function toldRecord(row: AllocationRow): ToldRecord {
-  return { record: recordText(row), job: '', bytes: Buffer.alloc(0) }
+  return { record: recordText(row), job: '', text: '' }
 }
 
-function allocationBytes(store: Store, row: AllocationRow, told: ToldRecord): Buffer {
+function toldText(store: Store, row: AllocationRow, told: ToldRecord): string {
   const job = jobTextOf(store, row)
   if (told.job !== job) {
     told.job = job
-    told.bytes = Buffer.from(joined(told.record, job))
+    told.text = joined(told.record, job)
   }
-  return told.bytes
+  return told.text
 }
 
 function recordText(row: AllocationRow): string {
@@ -144,7 +144,7 @@ function readAllocation(
       const row = allocations.find(id.value)
       if (row === undefined || !caller.grants.allows(row.Namespace, 'read-job'))
         return err(refusal('alloc-not-found', 'alloc not found'))
-      return ok(jsonBytes(allocationBytes(store, row, records.of(row))))
+      return ok(jsonText(toldText(store, row, records.of(row))))
     },
   })
 }

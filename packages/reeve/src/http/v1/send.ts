@@ -55,13 +55,12 @@ function toldHeaders({ nextToken }: Answer, headers: Sending['headers']): Sendin
 }
 
 /** The JSON text of an answer that has one; undefined also of a list that is too long for one. */
-function wholeJson(answer: Answer, query: object): string | Buffer | undefined {
+function wholeJson(answer: Answer, query: object): string | undefined {
   const { body } = answer
   if (body.kind === 'empty' || body.kind === 'stream' || body.kind === 'text') return undefined
   if ('pretty' in query && query.pretty === true) return prettyJson(answer)
   if (body.kind === 'json') return JSON.stringify(body.value)
   if (body.kind === 'json-text') return body.text
-  if (body.kind === 'json-bytes') return body.bytes
   const chars = body.items.reduce((sum, item) => sum + item.length, 0)
   return chars < STREAMED_CHARS ? `[${body.items.join(',')}]` : undefined
 }
@@ -76,8 +75,8 @@ const BYTES_CHARS_MIN = 1_024
  * A text that is not short as bytes: the runtime writes those as they are, while a text that might
  * need more than 16 KiB in UTF-8 takes it three times as long.
  */
-function asPayload(text: string | Buffer): string | Buffer {
-  return typeof text !== 'string' || text.length < BYTES_CHARS_MIN ? text : Buffer.from(text)
+function asPayload(text: string): string | Buffer {
+  return text.length < BYTES_CHARS_MIN ? text : Buffer.from(text)
 }
 
 /**
@@ -122,8 +121,6 @@ function valueOf(body: Answer['body']): unknown {
       return body.value
     case 'json-text':
       return JSON.parse(body.text)
-    case 'json-bytes':
-      return JSON.parse(body.bytes.toString())
     case 'json-items':
       return body.items.map((item): unknown => JSON.parse(item))
     default:
