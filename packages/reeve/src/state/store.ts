@@ -74,6 +74,11 @@ export interface StoreOptions {
   readonly freezeRows?: boolean
   /** Another server leads: nothing is committed here before `lead` is called. */
   readonly follows?: boolean
+  /**
+   * Calls a function when what is to be done in this turn is done: what is committed until then
+   * shares a write. Right after the running function unless given.
+   */
+  readonly atEndOfTurn?: (work: () => void) => void
 }
 
 /**
@@ -113,6 +118,7 @@ export class Store {
   #flushing: Batch | undefined
   #fault: Fault | undefined
   #follows: boolean
+  readonly #atEndOfTurn: (work: () => void) => void
   #tellFault: (fault: Fault) => void = () => undefined
   #checkpointing: Promise<void> | undefined
   readonly #observers = new Map<TableName, TableObserver<never>[]>()
@@ -130,6 +136,7 @@ export class Store {
     this.#clock = options.clock
     this.#writer = new RowWriter(options.freezeRows ?? false)
     this.#follows = options.follows ?? false
+    this.#atEndOfTurn = options.atEndOfTurn ?? ((work) => void DONE.then(work))
     this.tables = createTables()
     // Object.keys of Tables gives exactly its names.
     this.#allTables = (Object.keys(this.tables) as TableName[]).map((name) => this.#table(name))
@@ -327,8 +334,7 @@ export class Store {
     if (this.#gathering !== undefined) return this.#gathering
     const batch = newBatch()
     this.#gathering = batch
-    // Everything submitted in this turn of the event loop joins the same write.
-    if (this.#flushing === undefined) void DONE.then(() => this.#flush())
+    if (this.#flushing === undefined) this.#atEndOfTurn(() => this.#flush())
     return batch
   }
 

@@ -27,6 +27,7 @@ import type {
 import { isActiveDeployment, isParent, isTerminal } from '../model/index.ts'
 import { ALLOCATION_PIECES } from './allocation-pieces.ts'
 import { GOVERNANCE_SPECS, type GovernanceRows } from './governance-tables.ts'
+import { JOB_PIECES } from './job-pieces.ts'
 import { Table, type TableSpec } from './table.ts'
 
 /**
@@ -211,6 +212,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     key: (row) => jobVersionKey(row.Namespace, row.ID, row.Version),
     groups: { job: (row) => namespacedKey(row.Namespace, row.ID) },
     stamped: false,
+    pieces: JOB_PIECES,
     decodedRowsMax: LARGE_DECODED_ROWS,
     writtenRowsMax: WRITTEN_ROWS,
   },
@@ -241,6 +243,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
       // Every node that comes is a place for these.
       everywhere: (row) => (runsEverywhere(row) ? 'yes' : undefined),
     },
+    pieces: JOB_PIECES,
     decodedRowsMax: LARGE_DECODED_ROWS,
     writtenRowsMax: WRITTEN_ROWS,
   },

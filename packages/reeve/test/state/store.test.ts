@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Fault } from '../../src/kit/fault.ts'
 import { put, remove, Store, type LogEntry } from '../../src/state/index.ts'
-import { MemoryDisk } from '../../src/storage/index.ts'
+import { MemoryDisk, openMemoryEngine } from '../../src/storage/index.ts'
 import { MemoryEngine } from '../../src/storage/memory/memory-engine.ts'
 import { SimulatedClock } from '../build/simulated-clock.ts'
 import { aNamespace, aStore, turn, write } from '../build/store.ts'
@@ -46,6 +46,23 @@ test('store: commits of one turn, and those submitted while a write runs, share 
   held.release()
   await store.settled()
   assert.deepEqual(batches, [5, 7])
+})
+
+test('store: what is committed until the turn ends shares a write, by whatever promise', async () => {
+  const engine = openMemoryEngine()
+  const ends: (() => void)[] = []
+  const atEndOfTurn = (work: () => void) => void ends.push(work)
+  const store = await Store.open({ engine, clock: new SimulatedClock(), atEndOfTurn })
+  const first = write(store, [aNamespace('a')])
+  await turn()
+  const second = write(store, [aNamespace('b')])
+  await turn()
+  assert.equal(store.durableIndex, 0)
+  assert.equal(ends.length, 1)
+  assert.equal(first.durable, second.durable)
+  ends[0]?.()
+  await second.durable
+  assert.equal(store.durableIndex, 2)
 })
 
 test('store: watches fire after the commit is durable, only for what it wrote', async () => {

@@ -37,7 +37,7 @@ export function allocationEndpoints({ store }: WorkloadContext): readonly Endpoi
 
 /** The job of an allocation as it was when it was placed or updated (Spec W: Allocation, Job). */
 function jobOfAllocation(store: Store, row: AllocationRow) {
-  return store.tables.job_versions.find(jobVersionKey(row.Namespace, row.JobID, row.JobVersion))
+  return store.tables.job_versions.find(jobKeyOf(row))
 }
 
 /** The allocation with its job. The job is half of it, and its text goes in as it is stored. */
@@ -50,28 +50,32 @@ function joined(record: string, job: string): string {
 }
 
 function jobTextOf({ tables }: Store, row: AllocationRow): string {
-  const key = jobVersionKey(row.Namespace, row.JobID, row.JobVersion)
-  return tables.job_versions.bodyOf(key) ?? 'null'
+  return tables.job_versions.bodyOf(jobKeyOf(row)) ?? 'null'
+}
+
+function jobKeyOf({ Namespace, JobID, JobVersion }: AllocationRow): string {
+  return jobVersionKey(Namespace, JobID, JobVersion)
 }
 
 /** An allocation as it was last told. Its job changes on its own, with its status. */
 interface ToldRecord {
   readonly record: string
-  job: string
+  /** When the job that is in the text was written. */
+  jobIndex: number
   text: string
 }
 
 type RecentRecords = RecentTexts<AllocationRow, ToldRecord>
 
 function toldRecord(row: AllocationRow): ToldRecord {
-  return { record: recordText(row), job: '', text: '' }
+  return { record: recordText(row), jobIndex: -1, text: '' }
 }
 
 function toldText(store: Store, row: AllocationRow, told: ToldRecord): string {
-  const job = jobTextOf(store, row)
-  if (told.job !== job) {
-    told.job = job
-    told.text = joined(told.record, job)
+  const jobIndex = store.tables.job_versions.modifyIndexOf(jobKeyOf(row)) ?? 0
+  if (told.jobIndex !== jobIndex) {
+    told.jobIndex = jobIndex
+    told.text = joined(told.record, jobTextOf(store, row))
   }
   return told.text
 }
