@@ -26,6 +26,18 @@ export const AuditActor = Type.Object(
 )
 export type AuditActor = Shape<typeof AuditActor>
 
+/** Regions trust each other with nothing (decision 0041): what one says is told as its word. */
+export const AuditVia = Type.Object(
+  {
+    Region: Type.String({ description: 'The region whose server says that it passed it on.' }),
+    Address: Type.String({
+      description: 'Whom it says it did so for; empty for its part of a multi-region job.',
+    }),
+  },
+  { $id: 'AuditVia', description: 'How a write came from another region, as that region says.' },
+)
+export type AuditVia = Shape<typeof AuditVia>
+
 /** One write on one of the two APIs, or the refusal of one. */
 export const AuditRecord = Type.Object(
   {
@@ -33,6 +45,7 @@ export const AuditRecord = Type.Object(
     Time: Timestamp(),
     Actor: AuditActor,
     Address: Type.String({ description: 'Where the connection came from.' }),
+    Via: Type.Optional(AuditVia),
     RequestID: Type.String({ description: 'As in the header `X-Request-Id` of the answer.' }),
     Method: Type.String(),
     Route: Type.String({ description: 'The path of the contract, such as `/v1/job/:job_id`.' }),

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { AuditVia } from '@reeve/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '../kit/fault.ts'
 import type { Forwarding } from './gate.ts'
@@ -13,6 +14,8 @@ export interface RegionGate {
   isOther(region: string): boolean
   /** Why another region has sent it; undefined when a caller has. */
   hopOf(request: IncomingMessage): RegionHop | undefined
+  /** Which region says that it has sent it, and for whom; undefined when a caller has. */
+  viaOf(request: IncomingMessage): AuditVia | undefined
   /** As far as the address of a request tells. */
   route(request: IncomingMessage): RegionRoute
   /** For what turned out to be the authoritative region's to write. */

@@ -28,7 +28,7 @@ export class ServerRegions {
     const random = systemRandom
     const directory = new RegionDirectory({ own: region, authoritative, others, random })
     if (directory.names.length === 1) return undefined
-    const connections = new RegionConnections(() => tls?.dialOptions() ?? {})
+    const connections = new RegionConnections((name) => tls?.dialOptions(name) ?? {})
     return new ServerRegions(directory, connections, replicationToken?.reveal() ?? '')
   }
 
@@ -58,6 +58,7 @@ export class ServerRegions {
     return {
       others: () => this.#directory.names.filter((name) => this.#directory.isOther(name)),
       isOther: (region) => this.#directory.isOther(region),
+      addressesOf: (region) => this.#directory.addressesOf(region),
       ask: (region, call) => this.#client.call(region, { ...call, hop: 'part' }),
     }
   }

@@ -1,16 +1,22 @@
 import type { IncomingMessage } from 'node:http'
 import { HEADERS } from '@reeve/contract'
-import { Fault, messageOf } from '../kit/fault.ts'
+import { Fault } from '../kit/fault.ts'
+import { REGION_IN_DOUBT, REGION_UNREACHED } from '../workload/index.ts'
 import { whenConnected, type RegionConnections } from './region-connection.ts'
 import type { RegionDirectory } from './region-directory.ts'
-import { REGION_HOP_HEADER, withRegion, type RegionHop } from './region-hop.ts'
+import {
+  REGION_HOP_HEADER,
+  REGION_VIA_HEADER,
+  withRegion,
+  writeVia,
+  type RegionHop,
+} from './region-hop.ts'
+import { whyUnreached } from './why-unreached.ts'
 
 /** The largest answer that is taken: a list of every global token of a large installation. */
 const ANSWER_BYTES_MAX = 256 * 1024 * 1024
 /** A server that took a request and says nothing for this long is as good as gone. */
 const ANSWER_MS_MAX = 30_000
-
-const REGION_UNREACHED = 'region-unreached'
 
 export interface RegionCall {
   readonly method: string
@@ -22,6 +28,8 @@ export interface RegionCall {
   /** Sent as JSON. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
+  /** Nothing is changed by it, whatever its method; `GET` unless said. */
+  readonly isRead?: boolean
   readonly signal?: AbortSignal
   /** How long the answer may take. */
   readonly answerMsMax?: number
@@ -49,7 +57,7 @@ export class RegionClient {
    * where the one before surely did nothing.
    */
   async call(region: string, call: RegionCall): Promise<RegionAnswer> {
-    const isRead = call.method === 'GET'
+    const isRead = call.isRead ?? call.method === 'GET'
     let last = 'no server of it is known'
     for (const address of this.#directory.addressesOf(region)) {
       const attempt = await this.#attempt(region, address, call)
@@ -60,8 +68,7 @@ export class RegionClient {
       this.#directory.failed(region, address)
       last = attempt.why
       if (call.signal?.aborted === true) break
-      if (attempt.hasLeft && !isRead)
-        throw unreached(region, `${last}); it may or may not have happened there (`)
+      if (attempt.hasLeft && !isRead) throw inDoubt(region, last)
     }
     throw unreached(region, last)
   }
@@ -76,12 +83,14 @@ export class RegionClient {
     let hasLeft = false
     const settled = Promise.withResolvers<RegionAnswer>()
     const asked = this.#connections.ask({
+      region,
       address,
       method,
       url: withRegion(url, region),
       headers: {
         ...call.headers,
         [REGION_HOP_HEADER]: hop,
+        [REGION_VIA_HEADER]: writeVia(this.#directory.own, ''),
         ...(token !== '' && { [HEADERS.token]: token }),
         ...(bytes !== undefined && { 'content-length': String(bytes.length) }),
       },
@@ -100,7 +109,8 @@ export class RegionClient {
       if (call.signal?.aborted === true) abort()
       return await settled.promise
     } catch (thrown) {
-      return { why: messageOf(thrown), hasLeft }
+      const hasAnswered = this.#directory.hasAnswered(address)
+      return { why: whyUnreached(thrown, { address, hasAnswered }), hasLeft }
     } finally {
       clearTimeout(timer)
       call.signal?.removeEventListener('abort', abort)
@@ -128,4 +138,9 @@ async function readAnswer(answer: IncomingMessage): Promise<RegionAnswer> {
 
 function unreached(region: string, why: string): Fault {
   return new Fault(REGION_UNREACHED, `region "${region}" did not answer (${why})`)
+}
+
+function inDoubt(region: string, why: string): Fault {
+  const text = `region "${region}" did not answer (${why}); it may or may not have happened there`
+  return new Fault(REGION_IN_DOUBT, text)
 }

@@ -5,15 +5,18 @@ import { limitConnect } from '../cluster/index.ts'
 
 const CONNECTIONS_MAX = 1_024
 /** Connections that wait for the next request. */
-const IDLE_MAX = 16
+const IDLE_MAX = 64
 
-/** What a server shows to those of other regions, and whom it believes; asked each time. */
-export type RegionTls = () => Pick<
+/** What a server shows to those of a region, and whom it takes for one of them; asked each time. */
+export type RegionTls = (
+  region: string,
+) => Pick<
   ConnectionOptions,
   'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername' | 'checkServerIdentity'
 >
 
 export interface RegionAsk {
+  readonly region: string
   /** `http://host:port` or `https://…`. */
   readonly address: string
   readonly method: string
@@ -35,7 +38,7 @@ export class RegionConnections {
     this.#tls = tls
   }
 
-  ask({ address, method, url, headers, isAlone }: RegionAsk): ClientRequest {
+  ask({ region, address, method, url, headers, isAlone }: RegionAsk): ClientRequest {
     const { protocol, hostname, port, host } = new URL(address)
     const isSecure = protocol === 'https:'
     const options = {
@@ -46,7 +49,7 @@ export class RegionConnections {
       headers: { ...copied(headers), host },
     }
     const asked = isSecure
-      ? askSecurely({ ...options, ...this.#tls(), agent: isAlone ? false : this.#secure })
+      ? askSecurely({ ...options, ...this.#tls(region), agent: isAlone ? false : this.#secure })
       : askPlain({ ...options, agent: isAlone ? false : this.#plain })
     limitConnect(asked)
     return asked
@@ -74,4 +77,19 @@ export function whenConnected(asked: ClientRequest, address: string, go: () => v
     if (!socket.connecting) return go()
     socket.once(address.startsWith('https:') ? 'secureConnect' : 'connect', go)
   })
+}
+
+/**
+ * Ends a request that is not answered in time: a server that sleeps is connected to all the same.
+ * Nothing is said of how long the rest of an answer takes, which may be a stream.
+ */
+export function limitAnswer(asked: ClientRequest, ms: number): { readonly isOver: boolean } {
+  const limit = { isOver: false }
+  const timer = setTimeout(() => {
+    limit.isOver = true
+    asked.destroy(new Error('no answer in time'))
+  }, ms)
+  const settle = (): void => clearTimeout(timer)
+  asked.once('response', settle).once('upgrade', settle).once('close', settle)
+  return limit
 }

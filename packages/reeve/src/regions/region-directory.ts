@@ -20,6 +20,10 @@ export class RegionDirectory {
   readonly #random: Random
   /** The address that answered last, by region: it is asked first. */
   readonly #answered = new Map<string, string>()
+  /** Addresses that have not answered since they were asked last: they are asked last. */
+  readonly #failing = new Set<string>()
+  /** Addresses that have ever answered. */
+  readonly #known = new Set<string>()
 
   constructor({ own, authoritative = own, others, random }: RegionDirectoryOptions) {
     this.own = own
@@ -40,21 +44,32 @@ export class RegionDirectory {
 
   /**
    * The servers of another region in the order in which they are to be asked: the one that answered
-   * last, then from a random one on (reference §1.6: a random server of the region).
+   * last, then from a random one on (reference §1.6: a random server of the region), and at the end
+   * those that did not answer when they were asked last.
    */
   addressesOf(region: string): readonly string[] {
     const all = this.#others.get(region) ?? []
     const start = Math.floor(this.#random.next() * all.length)
     const turned = [...all.slice(start), ...all.slice(0, start)]
     const last = this.#answered.get(region)
-    return last === undefined ? turned : [last, ...turned.filter((one) => one !== last)]
+    const others = turned.filter((one) => one !== last)
+    const failing = others.filter((one) => this.#failing.has(one))
+    const hopeful = others.filter((one) => !this.#failing.has(one))
+    return [...(last === undefined ? [] : [last]), ...hopeful, ...failing]
   }
 
   answered(region: string, address: string): void {
     this.#answered.set(region, address)
+    this.#failing.delete(address)
+    this.#known.add(address)
+  }
+
+  hasAnswered(address: string): boolean {
+    return this.#known.has(address)
   }
 
   failed(region: string, address: string): void {
     if (this.#answered.get(region) === address) this.#answered.delete(region)
+    this.#failing.add(address)
   }
 }

@@ -2,10 +2,20 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline, type Duplex } from 'node:stream'
 import { endToEnd, headText, HOP_HEADER } from '../cluster/index.ts'
-import { messageOf } from '../kit/fault.ts'
-import { whenConnected, type RegionConnections } from './region-connection.ts'
+import { LIMITS } from '../model/index.ts'
+import { limitAnswer, whenConnected, type RegionConnections } from './region-connection.ts'
 import type { RegionDirectory } from './region-directory.ts'
-import { REGION_HOP_HEADER, withRegion, type RegionHop } from './region-hop.ts'
+import {
+  REGION_HOP_HEADER,
+  REGION_VIA_HEADER,
+  withRegion,
+  writeVia,
+  type RegionHop,
+} from './region-hop.ts'
+import { whyUnreached } from './why-unreached.ts'
+
+/** A server that took a request and says nothing for this long is as good as gone. */
+const ANSWER_MS_MAX = 60_000
 
 /** What becomes of a request that is passed on; one of them is called, once. */
 export interface RegionForwarding {
@@ -33,9 +43,18 @@ export class RegionForwarder {
   readonly #connections: RegionConnections
   readonly #underWay = new Set<{ destroy(error?: Error): unknown }>()
 
-  constructor(directory: RegionDirectory, connections: RegionConnections) {
+  readonly #answerMsMax: number
+  /** This server stops: nobody else is asked. */
+  #isClosed = false
+
+  constructor(
+    directory: RegionDirectory,
+    connections: RegionConnections,
+    answerMsMax = ANSWER_MS_MAX,
+  ) {
     this.#directory = directory
     this.#connections = connections
+    this.#answerMsMax = answerMsMax
   }
 
   forward(
@@ -58,6 +77,7 @@ export class RegionForwarder {
     const asked = this.#ask(exchange, address, !isRead || isSecondTry)
     let hasLeft = false
     let isAnswered = false
+    const limit = limitAnswer(asked, this.#answerMsMax + rightfulMs(request))
     whenConnected(asked, address, () => {
       hasLeft = true
       sendBody(exchange, asked)
@@ -77,14 +97,16 @@ export class RegionForwarder {
     response.on('close', gone)
     asked.on('error', (thrown) => {
       response.off('close', gone)
-      this.#directory.failed(region, address)
+      // Who asked may have gone, which is no fault of the server.
+      if (!response.destroyed) this.#directory.failed(region, address)
       // After the head of an answer there is no way to say it but to end.
       if (isAnswered) return void response.destroy()
-      const mayAgain = (isRead || !hasLeft) && !response.destroyed
+      const mayAgain = (isRead || !hasLeft) && !response.destroyed && !this.#isClosed
       // A connection that had waited too long is no server that is away.
-      if (mayAgain && asked.reusedSocket) return this.#attempt(exchange, addresses, true)
+      if (mayAgain && asked.reusedSocket && !limit.isOver)
+        return this.#attempt(exchange, addresses, true)
       if (mayAgain && others.length > 0) return this.#attempt(exchange, others, false)
-      exchange.failed(unreached(exchange, thrown, hasLeft && !isRead))
+      exchange.failed(unreached(exchange, this.#why(thrown, address), hasLeft && !isRead))
     })
   }
 
@@ -98,6 +120,7 @@ export class RegionForwarder {
     const [address = '', ...others] = addresses
     const asked = this.#ask(exchange, address, true)
     let hasLeft = false
+    limitAnswer(asked, this.#answerMsMax)
     whenConnected(asked, address, () => (hasLeft = true))
     const gone = (): void => void asked.destroy()
     client.on('close', gone)
@@ -114,15 +137,17 @@ export class RegionForwarder {
     })
     asked.on('error', (thrown) => {
       client.off('close', gone)
-      this.#directory.failed(exchange.region, address)
       if (client.destroyed) return
-      if (!hasLeft && others.length > 0) return this.#attemptUpgrade(exchange, others)
-      refuseUpgrade(client, unreached(exchange, thrown, hasLeft))
+      this.#directory.failed(exchange.region, address)
+      if (!hasLeft && others.length > 0 && !this.#isClosed)
+        return this.#attemptUpgrade(exchange, others)
+      refuseUpgrade(client, unreached(exchange, this.#why(thrown, address), hasLeft))
     })
     asked.end()
   }
 
   close(): void {
+    this.#isClosed = true
     for (const one of this.#underWay) one.destroy(new Error('this server stops'))
   }
 
@@ -134,15 +159,20 @@ export class RegionForwarder {
     const { request, region } = exchange
     const { method = 'GET', url = '/' } = request
     const asked = this.#connections.ask({
+      region,
       address,
       method,
       url: withRegion(url, region),
-      headers: headersOf(exchange, address),
+      headers: headersOf(exchange, { address, own: this.#directory.own }),
       isAlone: alone,
     })
     this.#underWay.add(asked)
     asked.on('close', () => this.#underWay.delete(asked))
     return asked
+  }
+
+  #why(thrown: unknown, address: string): string {
+    return whyUnreached(thrown, { address, hasAnswered: this.#directory.hasAnswered(address) })
   }
 
   #join(client: Duplex, far: Socket): void {
@@ -173,6 +203,13 @@ function isReadOf({ method = 'GET', headers }: IncomingMessage): boolean {
   return (method === 'GET' || method === 'HEAD') && !hasBodyOf(headers)
 }
 
+/** What an answer may take on top, because something is waited for or much is sent. */
+function rightfulMs({ url = '', headers }: IncomingMessage): number {
+  const { waitMsMax, waitJitterShare, requestMsMax } = LIMITS
+  const waits = url.includes('index=') ? waitMsMax + waitMsMax / waitJitterShare : 0
+  return waits + (hasBodyOf(headers) ? requestMsMax : 0)
+}
+
 function hasBodyOf(headers: IncomingMessage['headers']): boolean {
   return 'content-length' in headers || 'transfer-encoding' in headers
 }
@@ -185,7 +222,7 @@ function sendBody({ request, body }: Exchange, asked: ClientRequest): void {
 
 function headersOf(
   { request, body, hop }: Pick<Exchange, 'request' | 'body' | 'hop'>,
-  address: string,
+  { address, own }: { readonly address: string; readonly own: string },
 ): Record<string, string | readonly string[]> {
   const headers: Record<string, string | readonly string[]> = endToEnd(request.rawHeaders)
   // Of the servers of one region among themselves.
@@ -199,18 +236,21 @@ function headersOf(
   if (upgrade !== undefined) Object.assign(headers, { connection: 'upgrade', upgrade })
   // A page of this server is one of its own there too, because it was let in here.
   if (origin !== undefined && URL.parse(origin)?.host === host) headers['origin'] = address
+  // Of two hops the first one is told of.
+  if (headers[REGION_HOP_HEADER] === undefined)
+    headers[REGION_VIA_HEADER] = writeVia(own, request.socket.remoteAddress ?? '')
   headers[REGION_HOP_HEADER] = hop
   return headers
 }
 
 function unreached(
   { region, hop }: Pick<Exchange, 'region' | 'hop'>,
-  thrown: unknown,
+  why: string,
   isInDoubt: boolean,
 ): string {
   const what = hop === 'authority' ? `the authoritative region "${region}"` : `region "${region}"`
   const outcome = isInDoubt ? ' What was asked for may or may not have happened.' : ''
-  return `${what} did not answer (${messageOf(thrown)}); try again.${outcome}`
+  return `${what} did not answer (${why}); try again.${outcome}`
 }
 
 function refuseUpgrade(socket: Duplex, why: string): void {

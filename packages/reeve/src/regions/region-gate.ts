@@ -1,9 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { AuditVia } from '@reeve/contract'
 import type { RegionConnections } from './region-connection.ts'
 import type { RegionDirectory } from './region-directory.ts'
 import { RegionForwarder, type RegionForwarding, type RegionTarget } from './region-forwarder.ts'
-import { readRegionHop, REGION_HOP_HEADER, type RegionHop } from './region-hop.ts'
+import {
+  readRegionHop,
+  readVia,
+  REGION_HOP_HEADER,
+  REGION_VIA_HEADER,
+  type RegionHop,
+} from './region-hop.ts'
 import { routeRequest, toAuthority, type RegionRoute } from './route-request.ts'
 
 /** Stands before the routes, and sends what is for another region there. */
@@ -11,9 +18,14 @@ export class RegionGate {
   readonly #directory: RegionDirectory
   readonly #forwarder: RegionForwarder
 
-  constructor(directory: RegionDirectory, connections: RegionConnections) {
+  constructor(
+    directory: RegionDirectory,
+    connections: RegionConnections,
+    /** How long a server may take to begin an answer; a minute unless given. */
+    answerMsMax?: number,
+  ) {
     this.#directory = directory
-    this.#forwarder = new RegionForwarder(directory, connections)
+    this.#forwarder = new RegionForwarder(directory, connections, answerMsMax)
   }
 
   /** Every region that is known, sorted. */
@@ -27,6 +39,12 @@ export class RegionGate {
 
   hopOf({ headers }: IncomingMessage): RegionHop | undefined {
     return readRegionHop(headers[REGION_HOP_HEADER])
+  }
+
+  /** Kept of what came by a hop: it says nothing of anybody else. */
+  viaOf({ headers }: IncomingMessage): AuditVia | undefined {
+    if (headers[REGION_HOP_HEADER] === undefined) return undefined
+    return readVia(headers[REGION_VIA_HEADER])
   }
 
   /** As far as the address of a request tells. */

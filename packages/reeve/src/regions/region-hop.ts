@@ -1,3 +1,5 @@
+import type { AuditVia } from '@reeve/contract'
+
 /**
  * Says that another region has passed a request on, and why. Nobody is trusted more for sending it:
  * it only ends loops, and keeps a part of a multi-region job from being taken for the whole.
@@ -10,6 +12,24 @@ export const REGION_HOP_HEADER = 'x-service-region-hop'
  */
 const REGION_HOPS = ['named', 'authority', 'part'] as const
 export type RegionHop = (typeof REGION_HOPS)[number]
+
+/**
+ * Says which region has passed a request on and for whom: `us 192.0.2.7`. Nobody is trusted for it
+ * either: it is kept beside the address of the connection, which is what counts.
+ */
+export const REGION_VIA_HEADER = 'x-service-region-via'
+
+const VIA = /^([A-Za-z0-9][A-Za-z0-9._-]{0,127})(?: ([0-9A-Fa-f.:]{2,45}))?$/
+
+export function writeVia(region: string, address: string): string {
+  // An address of this machine may have a zone, which means nothing elsewhere.
+  return `${region} ${address.replace(/%.*$/, '')}`.trimEnd()
+}
+
+export function readVia(header: unknown): AuditVia | undefined {
+  const [, Region, Address = ''] = (typeof header === 'string' && VIA.exec(header)) || []
+  return Region === undefined ? undefined : { Region, Address }
+}
 
 /** An unknown word is a hop all the same: whoever wrote it must not be sent round in circles. */
 export function readRegionHop(header: unknown): RegionHop | undefined {

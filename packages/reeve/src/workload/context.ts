@@ -13,7 +13,12 @@ export interface OtherRegions {
   others(): readonly string[]
   /** A region that is not this one, and that can be asked. */
   isOther(region: string): boolean
-  /** Throws a Fault when the region does not answer. */
+  /** `http://host:port` or `https://…` of its servers, as far as they are configured. */
+  addressesOf(region: string): readonly string[]
+  /**
+   * Throws a Fault when the region does not answer: of the kind REGION_UNREACHED, or of the kind
+   * REGION_IN_DOUBT when what was asked for may have happened all the same.
+   */
   ask(region: string, call: RegionCall): Promise<{ readonly status: number; readonly text: string }>
 }
 
@@ -25,7 +30,16 @@ export interface RegionCall {
   readonly token: string
   /** Sent as JSON. */
   readonly body?: unknown
+  /** Nothing is changed by it, whatever its method: another server may be asked again. */
+  readonly isRead?: boolean
+  /** How long each of its servers may take to answer. */
+  readonly answerMsMax?: number
 }
+
+/** The kind of the Fault when a region was not reached, so that nothing has happened there. */
+export const REGION_UNREACHED = 'region-unreached'
+/** The kind of the Fault after which nobody knows whether something has happened there. */
+export const REGION_IN_DOUBT = 'region-in-doubt'
 
 /** What every use case may use. Made once by the composition root. */
 export interface WorkloadContext {

@@ -63,7 +63,11 @@ const ACME = { organization_name: 'acme' }
 export async function aGuardedServer(
   options: Parameters<typeof aGovernanceServer>[0] = {},
 ): Promise<GuardedServer> {
-  const it = await aGovernanceServer({ policyAsker: thread, ...options })
+  return await guardedAt(await aGovernanceServer({ policyAsker: thread, ...options }))
+}
+
+/** The same for a server that is there already. */
+export async function guardedAt(it: GovernanceServer): Promise<GuardedServer> {
   await it.organization('acme')
   const { server, root } = it
   let count = 0

@@ -4,6 +4,7 @@ import {
   COMMON_ANSWERS,
   HEADERS,
   v1Routes,
+  type AgentMember,
   type Answer,
   type Route,
   type Shape,
@@ -222,24 +223,27 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   return server
 }
 
+const MEMBER: AgentMember = {
+  Name: 'test',
+  Addr: '127.0.0.1',
+  Port: 4646,
+  Tags: {},
+  Status: 'alive',
+  ProtocolMin: 1,
+  ProtocolMax: 1,
+  ProtocolCur: 1,
+  DelegateMin: 1,
+  DelegateMax: 1,
+  DelegateCur: 1,
+}
+
 const AGENT: AgentInfo = {
   region: 'global',
   datacenter: 'dc1',
   leader: () => '127.0.0.1:4646',
   peers: () => ['127.0.0.1:4646'],
-  member: () => ({
-    Name: 'test',
-    Addr: '127.0.0.1',
-    Port: 4646,
-    Tags: {},
-    Status: 'alive',
-    ProtocolMin: 1,
-    ProtocolMax: 1,
-    ProtocolCur: 1,
-    DelegateMin: 1,
-    DelegateMax: 1,
-    DelegateCur: 1,
-  }),
+  member: () => MEMBER,
+  members: () => [MEMBER],
   config: () => ({}),
   stats: () => ({}),
   health: () => ({ server: { ok: true, message: 'ok' } }),

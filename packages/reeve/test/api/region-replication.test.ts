@@ -3,6 +3,8 @@ import { test, type TestContext } from 'node:test'
 import type { AclToken } from '@reeve/contract'
 import { until } from '../build/until.ts'
 import { aGroup } from '../build/index.ts'
+import type { RegionClient } from '../../src/regions/index.ts'
+import { put } from '../../src/state/index.ts'
 import { deleteNamespace, writeToken } from '../../src/workload/index.ts'
 import { aRegionWorld, bootstrap, replicate, type TestRegion } from './region-world.ts'
 
@@ -199,6 +201,43 @@ test('authority: whoever copies anew changes nothing that is right', async (t) =
   assert.equal(store.index, before)
 })
 
+test('authority: while nothing changes, no list is sent again', async (t) => {
+  const { us, eu } = await aRegionWorld(t, ['us', 'eu'])
+  const root = await bootstrap(us)
+  const answers: { readonly url: string; readonly size: number }[] = []
+  const client: Pick<RegionClient, 'call'> = {
+    async call(region, call) {
+      const answer = await eu.client.call(region, call)
+      if (call.url.startsWith('/v1/acl/tokens?'))
+        answers.push({ url: call.url, size: listedIn(answer.text) })
+      return answer
+    },
+  }
+  for (let count = 0; count < 5; count++)
+    await writeToken(us.server.context, { Type: 'management', Global: true })
+  replicate(t, { ...eu, client }, root.SecretID)
+  await copied(
+    'the tokens',
+    () => eu.server.context.store.tables.acl_tokens.size === 6 || undefined,
+  )
+  await copied('three questions for news', () => {
+    // The time is over that they wait.
+    us.server.clock.advance(6_000)
+    return answers.length >= 4 || undefined
+  })
+  assert.deepEqual(
+    answers.slice(0, 4).map(({ size }) => size),
+    [6, 1, 1, 1],
+  )
+  await writeToken(us.server.context, { Type: 'management', Global: true })
+  await copied('the news', () => eu.server.context.store.tables.acl_tokens.size === 7 || undefined)
+})
+
+function listedIn(text: string): number {
+  const listed: unknown = JSON.parse(text)
+  return Array.isArray(listed) ? listed.length : 0
+}
+
 test('authority: copies of a region that has its own are replaced, its local tokens are not', async (t) => {
   const { us, eu } = await aRegionWorld(t, ['us', 'eu'])
   const root = await bootstrap(us)
@@ -223,10 +262,42 @@ test('authority: regions that take each other for it say so', async (t) => {
   assert.match(await answer.text(), /^the regions disagree: this one, "eu", was asked/)
 })
 
-test('authority: a wrong replication token is told of', async (t) => {
+test('authority: without ACLs no token is needed', async (t) => {
+  const { us, eu } = await aRegionWorld(t, ['us', 'eu'], { aclEnabled: false })
+  replicate(t, eu, '')
+  await us.server.ok('writeNamespace', { body: { Name: 'web' } })
+  await copied('the namespace', () => eu.server.context.store.tables.namespaces.find('web'))
+})
+
+const weak = [
+  { name: 'no replication token', secretOf: () => '', why: 'is not set' },
+  {
+    name: 'a token that may see little',
+    secretOf: ({ SecretID }: AclToken) => SecretID,
+    why: 'is not that of a management token',
+  },
+]
+for (const { name, secretOf, why } of weak)
+  test(`authority: with ${name} nothing is taken for gone`, async (t) => {
+    const { us, eu } = await aRegionWorld(t, ['us', 'eu'])
+    const root = await bootstrap(us)
+    const client = { Type: 'client', Policies: ['p'], Global: true }
+    const token = await json<AclToken>(await us.fetch('/v1/acl/token', send(root, 'POST', client)))
+    const { store } = eu.server.context
+    const row = { Rules: '', Description: '', JobACL: null, Hash: '', CreateIndex: 0 }
+    const policy = put('acl_policies', { ...row, Name: 'own', ModifyIndex: 0 })
+    await store.commit({ cause: undefined, changes: () => [policy] }).durable
+    const status = replicate(t, eu, secretOf(token))
+    const error = await copied('the error', () => status.stats()['policies_error'])
+    assert.equal(error, `acl.replication_token ${why}`)
+    await copied('the error', () => status.stats()['node_pools_error'])
+    assert.ok(store.tables.acl_policies.has('own'))
+  })
+
+test('authority: a replication token that nobody knows is told of', async (t) => {
   const { us, eu } = await aRegionWorld(t, ['us', 'eu'])
   await bootstrap(us)
   const status = replicate(t, eu, 'b7b5e2c0-0000-4000-8000-000000000000')
   const error = await copied('the error', () => status.stats()['tokens_error'])
-  assert.match(error, /answered 403: Permission denied/)
+  assert.equal(error, 'acl.replication_token is not known in region "us"')
 })

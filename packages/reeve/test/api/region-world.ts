@@ -9,7 +9,7 @@ import {
   ReplicationStatus,
   RolloutLoop,
 } from '../../src/regions/index.ts'
-import type { OtherRegions } from '../../src/workload/index.ts'
+import { agentMember, type OtherRegions } from '../../src/workload/index.ts'
 import { atEnd } from '../build/at-end.ts'
 import { createTestServer, type TestServer } from './harness.ts'
 
@@ -30,6 +30,10 @@ export interface RegionWorldOptions {
   readonly aclEnabled?: boolean
   /** The first one unless given. */
   readonly authoritative?: string
+  /** Where the region `down` is looked for; nobody is there unless given. */
+  readonly downAt?: string
+  /** How long a server may take to begin an answer. */
+  readonly answerMsMax?: number
   /** Addresses that are tried before the real one. */
   readonly deadFirst?: readonly string[]
 }
@@ -43,19 +47,28 @@ export async function aRegionWorld<const Name extends string>(
   const { aclEnabled = true, authoritative = names[0] ?? '', deadFirst = [] } = options
   // Filled when the servers have their ports; directories keep the lists that they are given.
   const others = Object.fromEntries(names.map((name): [string, string[]] => [name, []]))
-  others['down']?.push('http://127.0.0.1:1')
+  others['down']?.push(options.downAt ?? 'http://127.0.0.1:1')
   const started: [string, TestRegion][] = []
   for (const name of names.filter((one) => one !== 'down')) {
     const random = { next: () => 0 }
     const directory = new RegionDirectory({ own: name, authoritative, others, random })
     const connections = new RegionConnections()
-    const gate = new RegionGate(directory, connections)
-    const agent = { region: name, regions: () => gate.names }
+    const gate = new RegionGate(directory, connections, options.answerMsMax)
+    const Tags = { role: 'server', region: name }
+    const at = { name: 'test', region: name, address: '127.0.0.1:4646' }
+    const member = agentMember({ ...at, Tags, Status: 'alive' })
+    const agent = {
+      region: name,
+      regions: () => gate.names,
+      member: () => member,
+      members: () => [member],
+    }
     const idSeed = 1_000_000 * (started.length + 1)
     const client = new RegionClient(directory, connections)
     const otherRegions: OtherRegions = {
       others: () => directory.names.filter((one) => directory.isOther(one)),
       isOther: (region) => directory.isOther(region),
+      addressesOf: (region) => directory.addressesOf(region),
       ask: (region, call) => client.call(region, { ...call, hop: 'part' }),
     }
     const made = { region: name, aclEnabled, regions: gate, agent, idSeed, otherRegions }
@@ -90,7 +103,11 @@ export async function aRegionWorld<const Name extends string>(
 }
 
 /** Keeps copies in a region until the test ends. */
-export function replicate(t: TestContext, region: TestRegion, token: string): ReplicationStatus {
+export function replicate(
+  t: TestContext,
+  region: Omit<TestRegion, 'client'> & { readonly client: Pick<RegionClient, 'call'> },
+  token: string,
+): ReplicationStatus {
   const { context, clock } = region.server
   const status = new ReplicationStatus(clock, region.directory.authoritative)
   const loop = new ReplicationLoop({

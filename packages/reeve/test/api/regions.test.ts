@@ -144,6 +144,31 @@ test('regions: a server that dies over a request is followed by the next for rea
   assert.equal((await us.fetch('/v1/jobs?region=eu')).status, 200)
 })
 
+test('regions: a server that sleeps is given up for the next, and asked last from then on', async (t) => {
+  let asked = 0
+  const sleeping = createServer(() => asked++)
+  await once(sleeping.listen(0, '127.0.0.1'), 'listening')
+  atEnd(t, () => {
+    sleeping.closeAllConnections()
+    sleeping.close()
+  })
+  const at = sleeping.address()
+  assert.ok(typeof at === 'object' && at !== null)
+  const deadFirst = [`http://127.0.0.1:${at.port}`]
+  const options = { aclEnabled: false, deadFirst, answerMsMax: 200 }
+  const { us } = await aRegionWorld(t, ['us', 'eu'], options)
+  for (let count = 0; count < 3; count++)
+    assert.equal((await us.fetch('/v1/jobs?region=eu')).status, 200)
+  assert.equal(asked, 1)
+  // Something that is waited for has longer.
+  const index = Number((await us.fetch('/v1/jobs?region=eu')).headers.get('x-service-index'))
+  const waiting = us.fetch(`/v1/jobs?region=eu&index=${index}&wait=1s`)
+  assert.equal((await Promise.race([waiting, after(400)]))?.status, undefined)
+})
+
+const after = (ms: number): Promise<undefined> =>
+  new Promise((resolve) => setTimeout(resolve, ms, undefined))
+
 test('regions: a blocking query waits there', async (t) => {
   const { us, eu } = await aRegionWorld(t, ['us', 'eu'], { aclEnabled: false })
   const first = await us.fetch('/v1/jobs?region=eu')
@@ -169,4 +194,36 @@ test('regions: the event stream of another region is streamed', async (t) => {
   let text = ''
   while (!text.includes('"JobRegistered"')) text += (await reader.read()).value ?? ''
   stop.abort()
+})
+
+test('regions: the audit log keeps which region passed a write on, and for whom', async (t) => {
+  const { us, eu } = await aRegionWorld(t, ['us', 'eu'], { aclEnabled: false })
+  const init = { method: 'POST', body: JSON.stringify(job()) }
+  await us.fetch('/v1/jobs?region=eu', init)
+  // What a caller says of itself is not passed on, and without a hop nobody asks for it.
+  const claims = { 'x-service-region-via': 'mars 192.0.2.1' }
+  await us.fetch('/v1/jobs?region=eu', { ...init, headers: claims })
+  await eu.fetch('/v1/jobs', { ...init, headers: claims })
+  const hop = { 'x-service-region-hop': 'named', 'x-service-region-via': '<script>' }
+  await eu.fetch('/v1/jobs', { ...init, headers: hop })
+  const records = await eu.server.ok('listAuditRecords')
+  const via = { Region: 'us', Address: '127.0.0.1' }
+  assert.deepEqual(
+    records.toReversed().map(({ Address, Via }) => [Address, Via]),
+    [
+      ['127.0.0.1', via],
+      ['127.0.0.1', via],
+      ['127.0.0.1', undefined],
+      ['127.0.0.1', undefined],
+    ],
+  )
+})
+
+test('regions: a part of a job is known as one of the region that was asked', async (t) => {
+  const { us, eu } = await aRegionWorld(t, ['us', 'eu'], { aclEnabled: false })
+  const Regions = [{ Name: 'us' }, { Name: 'eu' }]
+  const body = JSON.stringify(job({ Multiregion: { Regions } }))
+  assert.equal((await us.fetch('/v1/jobs', { method: 'POST', body })).status, 200)
+  const [record] = await eu.server.ok('listAuditRecords')
+  assert.deepEqual(record?.Via, { Region: 'us', Address: '' })
 })

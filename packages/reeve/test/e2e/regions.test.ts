@@ -1,69 +1,38 @@
 import assert from 'node:assert/strict'
-import { writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
-import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
-import { startAgent, startReeve } from './program-process.ts'
+import { startReeve } from './program-process.ts'
+import { bootstrapAt, freePort, SECRET, startRegion, type RegionServer } from './region-process.ts'
 
-const SECRET = '5c2f6b0e-8d8b-4c67-9a53-1d7a2f0b9e11'
+type Name = 'us' | 'eu'
 
-/** Free a moment ago: each server has to know where the other will be. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  // A TCP server that listens has this.
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-interface Region {
-  readonly address: string
-  readonly client: Client
+interface TwoRegions extends Readonly<Record<Name, RegionServer>> {
+  /** Starts one again that was killed. */
+  readonly restart: (name: Name) => Promise<RegionServer>
 }
 
 /** A server and a node in each of two regions; `us` is the authoritative one. */
-async function twoRegions(t: TestContext): Promise<Readonly<Record<'us' | 'eu', Region>>> {
+async function twoRegions(t: TestContext): Promise<TwoRegions> {
   const ports = { us: await freePort(), eu: await freePort() }
-  const start = async (region: 'us' | 'eu'): Promise<Region> => {
-    const directory = await temporaryDirectory(t)
-    const file = join(directory, 'reeve.hcl')
-    const known = (['us', 'eu'] as const).map(
-      (name) => `  region "${name}" { addresses = ["127.0.0.1:${ports[name]}"] }`,
-    )
-    await writeFile(
-      file,
-      `region = "${region}"
-data_dir = "${join(directory, 'data')}"
-ports { http = ${ports[region]} }
-server {
-  enabled = true
-  authoritative_region = "us"
-${known.join('\n')}
-}
-acl { replication_token = "${SECRET}" }
-client { enabled = true }
+  const directories = { us: await temporaryDirectory(t), eu: await temporaryDirectory(t) }
+  const known = { us: [`127.0.0.1:${ports.us}`], eu: [`127.0.0.1:${ports.eu}`] }
+  const lines = `client { enabled = true }
 plugin "raw_exec" {
   config { enabled = true }
 }
-`,
-    )
-    const environment = { XDG_CONFIG_HOME: directory, REEVE_SECRETS_IN_MEMORY: 'false' }
-    const agent = startAgent(t, ['--config', file], { environment, lastSignal: 'SIGTERM' })
-    const address = `http://127.0.0.1:${ports[region]}`
-    await until(`${region} to answer`, async () => {
-      if (agent.child.exitCode !== null) throw new Error(`it ended: ${agent.output()}`)
-      return await fetch(`${address}/v1/status/leader`).then(
-        ({ ok }) => ok || undefined,
-        () => undefined,
-      )
+`
+  const start = (region: Name) =>
+    startRegion(t, {
+      region,
+      authoritative: 'us',
+      port: ports[region],
+      directory: directories[region],
+      known,
+      lines,
     })
-    return { address, client: createClient({ address, token: SECRET }) }
-  }
-  return { us: await start('us'), eu: await start('eu') }
+  return { us: await start('us'), eu: await start('eu'), restart: start }
 }
 
 function sleeper(ID: string) {
@@ -80,12 +49,9 @@ const running = (client: Client, job: string, region?: string) =>
   })
 
 test('regions: two programs are one installation', async (t) => {
-  const { us, eu } = await twoRegions(t)
+  const { us, eu, restart } = await twoRegions(t)
   // Bootstrapped from the other region, and its token is there within a second.
-  const bootstrap = await fetch(`${eu.address}/v1/acl/bootstrap`, {
-    method: 'POST',
-    body: JSON.stringify({ BootstrapSecret: SECRET }),
-  })
+  const bootstrap = await bootstrapAt(eu)
   assert.equal(bootstrap.status, 200, await bootstrap.text())
   await until('the token to be copied', () =>
     eu.client.v1.listJobs({}).then(
@@ -152,6 +118,30 @@ test('regions: two programs are one installation', async (t) => {
     await us.client.v1.stopJob({ params, query: { global: true } })
     for (const region of [us, eu])
       assert.equal((await region.client.v1.readJob({ params })).data.Stop, true)
+  })
+
+  await t.test('a region that is away is told of, and the job stops when it is back', async () => {
+    const Multiregion = { Regions: [{ Name: 'us' }, { Name: 'eu' }] }
+    await us.client.v1.registerJob({ body: { Job: { ...sleeper('apart'), Multiregion } } })
+    await running(us.client, 'apart')
+    await running(eu.client, 'apart')
+    await eu.kill('SIGKILL')
+    const stop = { method: 'DELETE', headers: { 'x-service-token': SECRET } }
+    const path = `${us.address}/v1/job/apart?global=true&purge=true`
+    const answer = await fetch(path, stop)
+    assert.equal(answer.status, 503)
+    assert.match(
+      await answer.text(),
+      /^the job is stopped here, and not everywhere: region "eu" did not answer \(.*\)\.\nThere it/,
+    )
+    const params = { job_id: 'apart' }
+    assert.equal((await us.client.v1.readJob({ params })).data.Stop, true)
+    // It runs on in the region that knows nothing of it, until it is stopped again.
+    await restart('eu')
+    await running(eu.client, 'apart')
+    assert.equal((await fetch(path, stop)).status, 200)
+    for (const { address } of [us, eu])
+      assert.equal((await fetch(`${address}/v1/job/apart`, { headers: stop.headers })).status, 404)
   })
   await eu.client.v1.stopJob({ params: { job_id: 'far' } })
   const { data: self } = await eu.client.v1.readAgentSelf({})

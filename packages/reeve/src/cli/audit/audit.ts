@@ -1,3 +1,4 @@
+import type { AuditVia } from '@reeve/contract'
 import { isoFromMs, parseDurationMs } from '../../kit/duration.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
@@ -24,8 +25,13 @@ export async function runAuditList(invocation: Invocation): Promise<number> {
     resources: one.Resources,
     namespace: one.Namespace,
     status: one.Status,
-    address: one.Address,
+    address: one.Via === undefined ? one.Address : `${one.Address} ${passedOn(one.Via)}`,
   }))
+}
+
+/** The server at the address is one of that region, or says so. */
+function passedOn({ Region, Address }: AuditVia): string {
+  return Address === '' ? `(region ${Region})` : `(region ${Region}, for ${Address})`
 }
 
 /** `org audit NAME`: one organization, for its owners. */

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { AuditActor, AuditRecord, Route } from '@reeve/contract'
+import type { AuditActor, AuditRecord, AuditVia, Route } from '@reeve/contract'
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../kit/clock.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
@@ -19,6 +19,8 @@ export interface AuditedWrite {
   readonly actor: AuditActor
   readonly request: Pick<FastifyRequest, 'id' | 'ip' | 'method'>
   readonly route: Pick<Route, 'id' | 'path' | 'answers'>
+  /** How it came from another region, as that region says. */
+  readonly via?: AuditVia | undefined
   readonly namespace: string
   /** What the path names. */
   readonly named: readonly string[]
@@ -166,8 +168,9 @@ interface Recorded {
 }
 
 /** On the way of every write: one literal, no copies of copies. */
-function recordOf({ actor, request, route, named }: AuditedWrite, recorded: Recorded): AuditRecord {
-  return {
+function recordOf(write: AuditedWrite, recorded: Recorded): AuditRecord {
+  const { actor, request, route, named, via } = write
+  const record: AuditRecord = {
     ID: recorded.ID,
     Time: timeText(recorded.timeMs),
     Actor: actor,
@@ -181,6 +184,7 @@ function recordOf({ actor, request, route, named }: AuditedWrite, recorded: Reco
     Resources: resourcesOf(named, recorded.resources),
     Status: recorded.status,
   }
+  return via === undefined ? record : { ...record, Via: via }
 }
 
 let lastTime = { ms: 0, text: new Date(0).toISOString() }

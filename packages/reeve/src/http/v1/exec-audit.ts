@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { v1Routes } from '@reeve/contract'
+import { v1Routes, type AuditVia } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import type { PreparedExec } from '../../workload/index.ts'
 import type { Store } from '../../state/index.ts'
@@ -18,6 +18,7 @@ export interface ExecAsked {
   readonly request: IncomingMessage
   /** Where the caller is. */
   readonly address: string
+  readonly via: AuditVia | undefined
 }
 
 /** The channel is open: the HTTP status that every session begins with. */
@@ -43,7 +44,7 @@ export function noteRefusedSession(asked: ExecAsked, { status }: Closing): void 
 }
 
 function sessionWrite(
-  { store, caller, target, request, address }: ExecAsked,
+  { store, caller, target, request, address, via }: ExecAsked,
   allocId: string,
 ): AuditedWrite {
   const { of, query } = target
@@ -58,6 +59,7 @@ function sessionWrite(
       ip: address,
       method: request.method ?? '',
     },
+    via,
     route: of.kind === 'action' ? v1Routes.runJobAction : v1Routes.execAllocation,
     namespace: row?.Namespace ?? asked,
     named: named.filter((one) => one !== ''),

@@ -9,6 +9,7 @@ import { refuseUpgrade, wantsWebSocket } from '../agent/upgrade.ts'
 import { streamSocket } from '../agent/web-socket.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Gate } from '../gate.ts'
+import type { RegionGate } from '../region-gate.ts'
 import type { HttpLog } from '../server.ts'
 import { noteRefusedSession, recordSession } from './exec-audit.ts'
 import { closeReason, closingOf, type Closing } from './exec-closing.ts'
@@ -27,6 +28,8 @@ export interface ExecChannelHost {
   readonly corsOrigins: readonly string[]
   /** Who asked, where another server has passed it on. */
   readonly gate?: Pick<Gate, 'callerOf'>
+  /** The same for another region, as it says. */
+  readonly regions?: Pick<RegionGate, 'viaOf'>
 }
 
 /** How long a caller may take to leave when the server stops. */
@@ -123,7 +126,9 @@ async function open(
   const prepared = prepareTarget(host.context, caller.value, target)
   const { audit, context } = host
   const address = host.gate?.callerOf(request) ?? request.socket.remoteAddress ?? ''
-  const asked = { audit, store: context.store, caller: caller.value, target, request, address }
+  const via = host.regions?.viaOf(request)
+  const shown = { caller: caller.value, target, request, address, via }
+  const asked = { audit, store: context.store, ...shown }
   if (!prepared.ok) {
     noteRefusedSession(asked, prepared.error)
     return prepared.error

@@ -9,9 +9,9 @@ import { somewhere } from './requirements.ts'
 
 /** Spec W: Jobs, plan. */
 export function jobPlanEndpoints(context: WorkloadContext): readonly Endpoint[] {
-  const endpoint = write(v1Routes.planJob, somewhere('submit-job', 'plan-job'), (request) =>
-    plan(context, request),
-  )
+  // The third one for another region that is about to register its part here.
+  const mayPlan = somewhere('submit-job', 'plan-job', 'register-job')
+  const endpoint = write(v1Routes.planJob, mayPlan, (request) => plan(context, request))
   return [{ ...endpoint, belongs: jobBelongs }]
 }
 

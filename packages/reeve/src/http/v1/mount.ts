@@ -189,22 +189,28 @@ interface WriteExchange {
   readonly exchange: Exchange
 }
 
-async function runWrite({ audit }: V1Host, { endpoint, parsed, exchange }: WriteExchange) {
-  const { caller, namespace } = parsed
-  const write = auditedWrite(endpoint, exchange, { caller, namespace })
+async function runWrite(host: V1Host, { endpoint, parsed, exchange }: WriteExchange) {
+  const { audit } = host
+  const write = auditedWrite(host, { endpoint, exchange, parsed })
   const written = await audit.run(write, () => endpoint.run(parsed))
   if (!written.ok) noteRefusal(audit, write, written.error)
   else if (endpoint.isAct === true) audit.note(write, { status: 200 })
   return written
 }
 
+interface Audited {
+  readonly endpoint: Endpoint
+  readonly exchange: Exchange
+  readonly parsed: Pick<RequestOf<Route>, 'caller' | 'namespace'>
+}
+
 function auditedWrite(
-  { route }: Endpoint,
-  { request, params }: Exchange,
-  { caller, namespace }: Pick<RequestOf<Route>, 'caller' | 'namespace'>,
+  { regions }: V1Host,
+  { endpoint: { route }, exchange: { request, params }, parsed: { caller, namespace } }: Audited,
 ): AuditedWrite {
   const actor = workloadActor(caller)
-  return { actor, request, route, namespace, named: Object.values(params) }
+  const via = regions?.viaOf(request.raw)
+  return { actor, request, via, route, namespace, named: Object.values(params) }
 }
 
 /** Nobody fills the audit log without a token. */
@@ -373,7 +379,8 @@ function parseRequest(
     const namespace = first(raw['namespace']) || 'default'
     // Before the body is looked at: who may not write is not told what is wrong with it.
     if (!mounted.endpoint.requires(caller.value, { namespace })) {
-      const write = auditedWrite(mounted.endpoint, exchange, { caller: caller.value, namespace })
+      const parsed = { caller: caller.value, namespace }
+      const write = auditedWrite(host, { endpoint: mounted.endpoint, exchange, parsed })
       if (mounted.endpoint.kind === 'write') noteRefusal(host.audit, write, PERMISSION_DENIED)
       return err(PERMISSION_DENIED)
     }

@@ -10,7 +10,7 @@ import {
   type Shape,
 } from '@reeve/contract'
 import type { TSchema } from 'typebox'
-import { Value } from 'typebox/value'
+import { Compile, type Validator } from 'typebox/compile'
 import { Fault } from '../../kit/fault.ts'
 import type { Result } from '../../kit/result.ts'
 import type { AclTokenRow, Refusal } from '../../model/index.ts'
@@ -168,9 +168,24 @@ function* rowMarks<Row extends { readonly Hash: string }>(
 
 /** Another region may run another version: what cannot be understood is not stored. */
 function checked<S extends TSchema>(schema: S, value: unknown): Shape<S> {
+  const checker = checkerOf(schema)
   // Shape is what the schema accepts, deeply readonly.
-  if (Value.Check(schema, value)) return value as Shape<S>
-  const [first] = Value.Errors(schema, value)
+  if (checker.Check(value)) return value as Shape<S>
+  const [first] = checker.Errors(value)
   const where = first === undefined ? '' : ` (${first.instancePath}: ${first.message})`
   throw new Fault('region-answer', `the authoritative region sent something unknown${where}`)
+}
+
+const checkers = new Map<TSchema, Validator>()
+
+/**
+ * Compiled where copies are kept, and nowhere else: lists are read whole each time, and to check
+ * five thousand tokens without would hold everybody up for half a second.
+ */
+function checkerOf(schema: TSchema): Validator {
+  const known = checkers.get(schema)
+  if (known !== undefined) return known
+  const made = Compile(schema)
+  checkers.set(schema, made)
+  return made
 }

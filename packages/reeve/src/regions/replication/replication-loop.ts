@@ -1,3 +1,6 @@
+import { AclToken } from '@reeve/contract'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import type { Change } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
@@ -8,14 +11,21 @@ import type { ReplicationStatus } from './replication-status.ts'
 
 /** How long a question for news waits there. The copies are known to be right that often. */
 const WAIT_SECONDS = 5
+/** Without news everything is compared after so many of them all the same: that is what heals. */
+const QUIET_WAITS_MAX = 12
 /** A server that has not answered by then is away. */
 const ANSWER_MS_MAX = 15_000
 /** Between two tries while the authoritative region does not answer. */
 const RETRY_MS_MIN = 250
 const RETRY_MS_MAX = 10_000
 /** Things that are read at once, and that one commit holds. */
-const READS_MAX = 16
+const READS_MAX = 64
 const COMMIT_ROWS_MAX = 500
+
+/** Reference §6.1: the answer where there are no tokens, and so everybody sees everything. */
+const ACL_DISABLED = 400
+const UNKNOWN_TOKEN = 403
+const OwnToken = Type.Pick(AclToken, ['Type'])
 
 interface ReplicationLog {
   info(fields: object, message: string): void
@@ -64,10 +74,16 @@ export class ReplicationLoop {
     const { status, log, region } = this.#options
     const { name } = collection
     let index = 0
+    let quietWaits = 0
     let retryMs = RETRY_MS_MIN
     while (!this.#isStopped) {
       try {
-        index = await this.#round(collection, index)
+        const isQuiet = index > 0 && !(await this.#hasNews(collection, index))
+        quietWaits = isQuiet && !status.hasKept(name) ? quietWaits + 1 : QUIET_WAITS_MAX
+        if (quietWaits >= QUIET_WAITS_MAX) {
+          index = await this.#round(collection)
+          quietWaits = 0
+        }
         if (status.answered(name, index)) log.info({ region, collection: name }, 'copies are kept')
         retryMs = RETRY_MS_MIN
       } catch (thrown) {
@@ -86,11 +102,21 @@ export class ReplicationLoop {
     return this.#stopping.signal.aborted
   }
 
-  /** Waits until something is other than at `index`, makes it so here, and gives the new index. */
-  async #round(collection: Collection, index: number): Promise<number> {
+  /**
+   * Waits a while for something to change. One row is asked for at most: a list of thousands would
+   * cross the ocean every few seconds to say that there is nothing new.
+   */
+  async #hasNews({ listUrl }: Collection, index: number): Promise<boolean> {
+    const query = `index=${index}&wait=${WAIT_SECONDS}s&per_page=1`
+    // An index that went back is that of a restored installation.
+    return (await this.#read(withQuery(listUrl, query))).index !== index
+  }
+
+  /** Makes the copies here what there is, and gives the index of that. */
+  async #round(collection: Collection): Promise<number> {
     const { context } = this.#options
-    const wait = index === 0 ? '' : `index=${index}&wait=${WAIT_SECONDS}s`
-    const answer = await this.#read(withQuery(collection.listUrl, wait))
+    await this.#mustSeeAll()
+    const answer = await this.#read(collection.listUrl)
     const listed: unknown = JSON.parse(answer.text)
     if (!Array.isArray(listed)) throw unknownAnswer(answer)
     const nowMs = context.clock.nowMs()
@@ -104,8 +130,24 @@ export class ReplicationLoop {
     const { changed, gone } = diffCopies(there, collection.here(context))
     await this.#copy(collection, changed, byKey)
     for (const key of gone) await this.#remove(collection, key)
-    // An index that went back is that of a restored installation: wait on from there.
     return Math.max(1, answer.index)
+  }
+
+  /**
+   * Lists show what a token may see, and to one that may see little everything seems to be gone.
+   * Whoever may do everything is shown everything.
+   */
+  async #mustSeeAll(): Promise<void> {
+    const { token, region } = this.#options
+    const answer = await this.#read('/v1/acl/token/self', [200, ACL_DISABLED, UNKNOWN_TOKEN])
+    const { status, text } = answer
+    if (status === ACL_DISABLED) return
+    const shown: unknown = status === UNKNOWN_TOKEN ? undefined : JSON.parse(text)
+    if (Value.Check(OwnToken, shown) && shown.Type === 'management') return
+    const unknown = `is not known in region "${region}"`
+    const weak = token === '' ? 'is not set' : 'is not that of a management token'
+    const why = shown === undefined ? unknown : weak
+    throw new Fault('replication-token', `acl.replication_token ${why}`)
   }
 
   async #copy(
@@ -141,11 +183,20 @@ export class ReplicationLoop {
     status.kept(collection.name, key, removed.ok ? undefined : removed.error.message)
   }
 
+  /** So many at once that a region an ocean away is copied in seconds too. */
   async #readAll(urls: readonly string[]): Promise<unknown[]> {
     const wholes: unknown[] = []
-    for (let at = 0; at < urls.length; at += READS_MAX) {
-      const some = urls.slice(at, at + READS_MAX)
-      wholes.push(...(await Promise.all(some.map((url) => this.#readOne(url)))))
+    let next = 0
+    const readOn = async (): Promise<void> => {
+      for (let at = next++; at < urls.length; at = next++)
+        wholes[at] = await this.#readOne(urls[at] ?? '')
+    }
+    const readers = Array.from({ length: Math.min(READS_MAX, urls.length) }, readOn)
+    try {
+      await Promise.all(readers)
+    } finally {
+      // After one that failed the others have nothing more to read.
+      next = urls.length
     }
     return wholes
   }
@@ -183,7 +234,6 @@ export class ReplicationLoop {
 }
 
 function withQuery(url: string, query: string): string {
-  if (query === '') return url
   return `${url}${url.includes('?') ? '&' : '?'}${query}`
 }
 

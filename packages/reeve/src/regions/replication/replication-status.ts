@@ -56,6 +56,11 @@ export class ReplicationStatus {
     else kept?.set(key, why)
   }
 
+  /** Whether something is gone there that is still used here. */
+  hasKept(name: string): boolean {
+    return (this.#collections.get(name)?.kept.size ?? 0) > 0
+  }
+
   /** Milliseconds since the copies were last known to be right; 0 where another server knows. */
   get lagMs(): number {
     const nowMs = this.#clock.nowMs()

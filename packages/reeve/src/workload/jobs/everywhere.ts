@@ -1,6 +1,6 @@
 import type { Input, Job, JobPlanResponse, JobRegisterRequest } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { assert, Fault } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
   canonicalizeJob,
@@ -9,7 +9,7 @@ import {
   refusal,
   type Refusal,
 } from '../../model/index.ts'
-import type { OtherRegions, WorkloadContext } from '../context.ts'
+import { REGION_UNREACHED, type OtherRegions, type WorkloadContext } from '../context.ts'
 
 /** The regions of a job that is registered in each of them. */
 export interface RegionParts {
@@ -62,41 +62,41 @@ export async function registerEverywhere<Written>(
 ): Promise<Result<Written, Refusal>> {
   const asked = await Promise.all(
     [...jobs].map(([region, job]) =>
-      region === own ? planned(own, options.planHere(job)) : planThere(region, job, options),
+      region === own ? planHere(own, job, options) : planThere(region, job, options),
     ),
   )
   const refused = asked.find((one) => one !== undefined)
   if (refused !== undefined) return err(refused)
-  const done: string[] = []
+  const taken: string[] = []
   let written: Result<Written, Refusal> | undefined
+  const here = async (part: Input<Job>): Promise<Attempt> => {
+    written = await options.registerHere(part)
+    return written.ok ? TAKEN : { refusal: written.error, isInDoubt: false }
+  }
   // In the order of the list: whoever has to wait for others finds them there.
   for (const [region, job] of jobs) {
     // One time for all: regions know by it that they roll out the same thing.
     const part = { ...job, SubmitTime: nsFromMs(options.nowMs) }
-    const outcome =
-      region === own
-        ? (written = await options.registerHere(part))
-        : await registerThere(region, part, options)
-    if (!outcome.ok) return err(halfDone(outcome.error, done))
-    done.push(region)
+    const attempt = await attempted(
+      region === own ? here(part) : registerThere(region, part, options),
+    )
+    if (attempt.refusal !== undefined)
+      return err(halfTaken(attempt, { region, taken, all: [...jobs.keys()] }))
+    taken.push(region)
   }
   return written ?? err(refusal('region-unknown', 'No path to region'))
 }
 
-async function planned(
+async function planHere(
   region: string,
-  answer: Promise<Result<JobPlanResponse, Refusal>>,
+  job: Input<Job>,
+  options: EverywhereOptions,
 ): Promise<Refusal | undefined> {
-  const plan = await answer
-  return plan.ok ? deniedIn(region, plan.value) : plan.error
-}
-
-/** What a plan says that would keep the job from being registered. */
-function deniedIn(region: string, { PolicyVerdicts }: JobPlanResponse): Refusal | undefined {
-  const denying = PolicyVerdicts?.filter(({ Effect }) => Effect === 'denies') ?? []
-  if (denying.length === 0) return undefined
-  const names = denying.map(({ PolicySet, Policy }) => `${PolicySet}/${Policy}`).join(', ')
-  return refusal('policy-denied', `region "${region}": denied by ${names}`)
+  const plan = await options.planHere(job)
+  if (plan.ok) return undefined
+  const { code, message } = plan.error
+  // Every region has policies of its own; whatever else is wrong with a job is so everywhere.
+  return code === 'policy-denied' ? refusal(code, `region "${region}": ${message}`) : plan.error
 }
 
 async function planThere(
@@ -104,34 +104,88 @@ async function planThere(
   job: Input<Job>,
   { regions, secret, namespace, body }: EverywhereOptions,
 ): Promise<Refusal | undefined> {
-  const answer = await regions.ask(region, {
+  const call = {
     method: 'POST',
     url: `${jobUrl(job.ID ?? '')}/plan?${namespaceQuery(namespace)}`,
     token: secret,
     body: { Job: job, Diff: false, PolicyOverride: body.PolicyOverride ?? false },
-  })
-  if (answer.status !== 200) return refusedThere(region, answer)
-  // It was answered by a server of ours, with the body of this route.
-  return deniedIn(region, JSON.parse(answer.text) as JobPlanResponse)
+    isRead: true,
+  }
+  try {
+    const answer = await regions.ask(region, call)
+    return answer.status === 200 ? undefined : refusedThere(region, answer)
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown
+    return refusal('region-unreached', `${thrown.message}; nothing is registered`)
+  }
 }
+
+/** How registering it in one region went. */
+interface Attempt {
+  /** Undefined when it was taken. */
+  readonly refusal: Refusal | undefined
+  /** It may have been taken all the same. */
+  readonly isInDoubt: boolean
+}
+
+const TAKEN: Attempt = { refusal: undefined, isInDoubt: false }
 
 async function registerThere(
   region: string,
   job: Input<Job>,
   { regions, secret, namespace, body }: EverywhereOptions,
-): Promise<Result<undefined, Refusal>> {
+): Promise<Attempt> {
   // Indexes are those of the region that was asked.
   const { EnforceIndex: _enforce, JobModifyIndex: _index, Region: _region, ...rest } = body
   const url = `/v1/jobs?${namespaceQuery(namespace)}`
   const call = { method: 'POST', url, token: secret, body: { ...rest, Job: job } }
+  const answer = await regions.ask(region, call)
+  if (answer.status === 200) return TAKEN
+  // Its leader may have gone over it.
+  return { refusal: refusedThere(region, answer), isInDoubt: answer.status >= 500 }
+}
+
+/** Where it fails, what is known of the regions has to be told, and not only why. */
+async function attempted(attempt: Promise<Attempt>): Promise<Attempt> {
   try {
-    const answer = await regions.ask(region, call)
-    return answer.status === 200 ? ok(undefined) : err(refusedThere(region, answer))
+    return await attempt
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown
-    return err(refusal('region-unreached', thrown.message))
+    // Of a fault of the storage nobody knows either.
+    const isInDoubt = thrown.kind !== REGION_UNREACHED
+    return { refusal: refusal('region-unreached', thrown.message), isInDoubt }
   }
 }
+
+interface Progress {
+  /** Where it failed. */
+  readonly region: string
+  readonly taken: readonly string[]
+  readonly all: readonly string[]
+}
+
+/** Says exactly which regions have the job by now, and what to do. */
+function halfTaken(
+  { refusal: why, isInDoubt }: Attempt,
+  { region, taken, all }: Progress,
+): Refusal {
+  assert(why !== undefined, 'only what was not taken is told of')
+  if (taken.length === 0 && !isInDoubt) return why
+  const others = all.filter((one) => !taken.includes(one) && !(isInDoubt && one === region))
+  const standings = [
+    { what: 'Registered in', names: taken },
+    { what: 'Not known of', names: isInDoubt ? [region] : [] },
+    { what: 'Not registered in', names: others },
+  ]
+  const told = standings.flatMap(({ what, names }) =>
+    names.length === 0 ? [] : [`${what} ${names.map((name) => JSON.stringify(name)).join(', ')}.`],
+  )
+  const message = [why.message, told.join(' '), REGISTER_AGAIN].join('\n')
+  return { code: why.code, message }
+}
+
+const REGISTER_AGAIN =
+  'Register it again when that is put right: where it is registered already, nothing changes.'
 
 export interface StopEverywhere {
   readonly regions: OtherRegions
@@ -143,19 +197,19 @@ export interface StopEverywhere {
 }
 
 /** Stops a job in its other regions. The reasons of those that did not, each with its name. */
-export async function stopElsewhere(options: StopEverywhere): Promise<readonly string[]> {
+export async function stopElsewhere(options: StopEverywhere): Promise<readonly Refusal[]> {
   const { job, own, regions, secret, query } = options
   const names = (job.Multiregion?.Regions ?? []).map(({ Name }) => Name)
   const url = `${jobUrl(job.ID)}?${new URLSearchParams(query).toString()}`
   const outcomes = await Promise.all(
-    names.map(async (region) => {
+    names.map(async (region): Promise<readonly Refusal[]> => {
       if (region === own) return []
       try {
         const answer = await regions.ask(region, { method: 'DELETE', url, token: secret })
-        return answer.status === 200 ? [] : [refusedThere(region, answer).message]
+        return answer.status === 200 ? [] : [refusedThere(region, answer)]
       } catch (thrown) {
         if (!(thrown instanceof Fault)) throw thrown
-        return [messageOf(thrown)]
+        return [refusal('region-unreached', thrown.message)]
       }
     }),
   )
@@ -179,13 +233,4 @@ function refusedThere(
   if (status >= 500) return refusal('region-unreached', message)
   if (status === 403) return refusal('permission-denied', message)
   return refusal(status === 409 ? 'index-conflict' : 'invalid-input', message)
-}
-
-function halfDone({ code, message }: Refusal, done: readonly string[]): Refusal {
-  if (done.length === 0) return { code, message }
-  const where = done.map((name) => `"${name}"`).join(', ')
-  return {
-    code,
-    message: `${message}. The job is registered in ${where}; registering it again is safe`,
-  }
 }

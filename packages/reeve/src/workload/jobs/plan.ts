@@ -20,7 +20,8 @@ import { schedule, type Plan, type SchedulingContext } from '../../scheduler/ind
 import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { planPolicies, type PlannedVerdicts } from '../guarding/plan-policies.ts'
-import { checkOverride } from '../guarding/submit-guarded.ts'
+import { checkOverride, submitGuarded } from '../guarding/submit-guarded.ts'
+import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
 import { partsOf } from './everywhere.ts'
 import { withChanges } from './overlay-view.ts'
 import {
@@ -30,6 +31,7 @@ import {
   jobRows,
   namespaceOf,
   NO_PATH_TO_REGION,
+  specificationKey,
   submittedProblem,
   unchangedJob,
   type JobSubmitted,
@@ -54,7 +56,7 @@ export async function planJob(
   request: PlanRequest,
 ): Promise<Result<JobPlanResponse, Refusal>> {
   const namespace = namespaceOf(request)
-  if (!mayPlan(caller, namespace, request.body)) return err(PERMISSION_DENIED)
+  if (!mayPlan(caller, namespace, request)) return err(PERMISSION_DENIED)
   const submitted = checkRequest(request)
   if (!submitted.ok) return submitted
   if (!isOwnRegion(context, request)) return err(NO_PATH_TO_REGION)
@@ -64,27 +66,68 @@ export async function planJob(
   const job = acceptJob(context, part.value, namespace)
   if (!job.ok) return job
   await betweenSteps(part.value)
-  const current = context.store.tables.jobs.find(namespacedKey(namespace, job.value.ID))
-  const conflict = checkUpdate(job.value, current)
-  if (conflict !== undefined) return err(conflict)
   const next = { ...job.value, ServiceTokenID: caller.accessorId }
-  const isOverriding = request.body?.PolicyOverride === true
-  const policies = await planPolicies(context, caller, {
-    job: next,
-    existing: current,
-    isOverriding,
-  })
-  const response = await responseOf(context, {
-    next,
-    // The plan is made on the state as it is after policies were asked.
-    current: context.store.tables.jobs.find(namespacedKey(namespace, next.ID)),
-    withDiff: request.body?.Diff === true,
-    policies,
-  })
+  const planned =
+    request.isPart === true
+      ? await planPart(context, caller, { next, request })
+      : await planWhole(context, caller, { next, request })
   // It tells of the state, which may not be durable yet.
   await context.store.settled()
-  return ok(response)
+  return planned
 }
+
+interface Submitted {
+  readonly next: Job
+  readonly request: PlanRequest
+}
+
+async function planWhole(
+  context: WorkloadContext,
+  caller: Caller,
+  { next, request: { body } }: Submitted,
+): Promise<Result<JobPlanResponse, Refusal>> {
+  const { jobs } = context.store.tables
+  const key = namespacedKey(next.Namespace, next.ID)
+  const existing = jobs.find(key)
+  const conflict = checkUpdate(next, existing)
+  if (conflict !== undefined) return err(conflict)
+  const isOverriding = body?.PolicyOverride === true
+  const policies = await planPolicies(context, caller, { job: next, existing, isOverriding })
+  // The plan is made on the state as it is after policies were asked.
+  const current = jobs.find(key)
+  const withDiff = body?.Diff === true
+  return ok(await responseOf(context, { next, current, withDiff, policies }))
+}
+
+/**
+ * One region's part is planned only to be registered (decision 0041): what would refuse that, or
+ * keep a record of the refusal, does so now, while nothing is registered anywhere.
+ */
+async function planPart(
+  context: WorkloadContext,
+  caller: Caller,
+  { next, request: { body = {} } }: Submitted,
+): Promise<Result<JobPlanResponse, Refusal>> {
+  const { store } = context
+  const disabled = checkRegistrationEnabled(store, caller)
+  if (disabled !== undefined) return err(disabled)
+  return await submitGuarded(
+    context,
+    { operation: 'register', caller, override: body },
+    {
+      prepare: () => {
+        const existing = store.tables.jobs.find(namespacedKey(next.Namespace, next.ID))
+        const conflict = checkUpdate(next, existing)
+        if (conflict !== undefined) return err(conflict)
+        return ok({ job: next, existing, jobId: next.ID, key: specificationKey(existing) })
+      },
+      write: ({ existing: current }) =>
+        responseOf(context, { next, current, withDiff: false, policies: UNASKED }),
+    },
+  )
+}
+
+const UNASKED: PlannedVerdicts = { outcomes: null, warnings: [] }
 
 /** Of a job that lists regions, what this one would run. */
 function partHere(
@@ -97,9 +140,14 @@ function partHere(
   return parts.ok ? ok(parts.value?.jobs.get(context.region) ?? job) : parts
 }
 
-function mayPlan(caller: Caller, namespace: string, body: JobPlanRequest = {}): boolean {
+function mayPlan(
+  caller: Caller,
+  namespace: string,
+  { body = {}, isPart }: Pick<PlanRequest, 'body' | 'isPart'>,
+): boolean {
   const { grants } = caller
-  const plans = grants.allows(namespace, 'submit-job') || grants.allows(namespace, 'plan-job')
+  const right = isPart === true ? 'register-job' : 'plan-job'
+  const plans = grants.allows(namespace, 'submit-job') || grants.allows(namespace, right)
   return plans && checkOverride(caller, namespace, body) === undefined
 }
 

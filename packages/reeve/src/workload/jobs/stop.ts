@@ -69,9 +69,23 @@ export async function stopJob(
   const isWhole = problems.length === 0
   const stopped = await stopHere(context, { ...request, purge: request.purge && isWhole })
   if (isWhole || !stopped.ok) return stopped
-  const text = `the job is stopped here, and not everywhere: ${problems.join('; ')}. Try again`
-  return err(refusal('region-unreached', text))
+  return err(notEverywhere(problems))
 }
+
+/** With the status of the regions that did not stop it, where they agree. */
+function notEverywhere(problems: readonly Refusal[]): Refusal {
+  const whys = problems.map(({ message }) => message).join('; ')
+  const [first] = problems
+  const isSame = problems.every(({ code }) => code === first?.code)
+  return refusal(
+    isSame ? (first?.code ?? 'region-unreached') : 'region-unreached',
+    `the job is stopped here, and not everywhere: ${whys}.\n${STOP_AGAIN}`,
+  )
+}
+
+const STOP_AGAIN =
+  'There it goes on running. Stop it again when that is put right: where it is stopped already, ' +
+  'nothing changes.'
 
 /** Deregisters it; its allocations are stopped by the evaluation. */
 async function stopHere(

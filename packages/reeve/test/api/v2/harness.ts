@@ -55,6 +55,11 @@ export async function aGovernanceServer(
 ): Promise<GovernanceServer> {
   const server = await createTestServer(options)
   const { SecretID: root } = await server.ok('bootstrapAcl')
+  return governanceAt(server, root)
+}
+
+/** The same for a server that has an administrator, with this secret. */
+export function governanceAt(server: TestServer, root: string): GovernanceServer {
   const it: GovernanceServer = {
     server,
     root,
