@@ -3,6 +3,7 @@ import { parseDatabaseUrl } from '../../src/storage/postgres/database-url.ts'
 import type { Lane, Lanes, Statement } from '../../src/storage/postgres/lanes.ts'
 import { readPosition } from '../../src/storage/postgres/position.ts'
 import { PostgresEngine } from '../../src/storage/postgres/postgres-engine.ts'
+import { MemoryRoll } from '../../src/storage/index.ts'
 import { PostgresLease } from '../../src/storage/postgres/postgres-lease.ts'
 import { Retry } from '../../src/storage/postgres/retry.ts'
 import type { ClusterDatabase } from '../../src/main/cluster-member.ts'
@@ -53,6 +54,8 @@ export interface DatabaseLinkOptions {
  */
 export class DatabaseLink implements ClusterDatabase {
   readonly lease: PostgresLease
+  /** Decides nothing, so nothing is done to it. */
+  readonly roll: MemoryRoll
   readonly bell: LogBell
   readonly #options: DatabaseLinkOptions
   readonly #lanes: Lanes
@@ -66,9 +69,11 @@ export class DatabaseLink implements ClusterDatabase {
       keep: this.#lane(ANSWER_MS_MAX),
       lease: this.#lane(LEASE_MS_MAX),
       read: { query: (statement) => this.#ask(statement, ANSWER_MS_MAX) },
+      roll: this.#lane(LEASE_MS_MAX),
       close: async () => undefined,
     }
     this.lease = new PostgresLease(this.#lanes)
+    this.roll = new MemoryRoll(() => options.world.nowMs)
     this.bell = { listen: (heard) => this.#listen(heard) }
   }
 

@@ -95,9 +95,10 @@ export class SharedDatabase {
   }
 
   renew([holder, ttlMs, term]: Values): readonly Row[] {
+    const nowMs = this.#options.nowMs()
     if (this.#leader.term !== term || this.#leader.holder !== holder) return []
-    const expiresMs = this.#options.nowMs() + Number(ttlMs)
-    this.#leader = { ...this.#leader, expiresMs }
+    if (this.#leader.expiresMs <= nowMs) return []
+    this.#leader = { ...this.#leader, expiresMs: nowMs + Number(ttlMs) }
     return [{ term: String(term) }]
   }
 

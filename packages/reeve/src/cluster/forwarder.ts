@@ -12,7 +12,7 @@ import { pipeline, type Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import { messageOf } from '../kit/fault.ts'
 import { HOP_HEADER, signHop } from './hop.ts'
-import { endToEnd, headText, limitConnect } from './wire.ts'
+import { endToEnd, headText, limitConnect, onConnect } from './wire.ts'
 
 const CONNECTIONS_MAX = 1_024
 /** Connections that wait for the next request. */
@@ -43,6 +43,7 @@ export class Forwarder {
     const { address } = to
     const { method = 'GET', url = '/' } = request
     let isAnswered = false
+    let hasLeft = false
     const hasBody = ['content-length', 'transfer-encoding'].some((name) => name in request.headers)
     const asked = this.#ask({
       ...placeOf(address),
@@ -52,6 +53,7 @@ export class Forwarder {
       agent: this.#agent,
     })
     this.#note(asked, address)
+    onConnect(asked, () => (hasLeft = true))
     asked.on('response', (answer) => {
       isAnswered = true
       to.answering()
@@ -66,7 +68,7 @@ export class Forwarder {
     asked.on('error', (thrown) => {
       // After the head of an answer there is no way to say it but to end.
       if (isAnswered) response.destroy()
-      else to.failed(unreached(address, method, thrown))
+      else to.failed(unreached(address, thrown, { method, hasLeft }))
     })
     response.on('close', () => asked.destroy())
     if (hasBody) pipeline(request, asked, () => undefined)
@@ -101,7 +103,9 @@ export class Forwarder {
       client.write(headText(answer))
       pipeline(answer, client, () => undefined)
     })
-    asked.on('error', (thrown) => refuseUpgrade(client, unreached(address, method, thrown)))
+    asked.on('error', (thrown) =>
+      refuseUpgrade(client, unreached(address, thrown, { method, hasLeft: true })),
+    )
     asked.end()
   }
 
@@ -178,10 +182,16 @@ function placeOf(address: string): { readonly host: string; readonly port: numbe
   return { host, port: Number(address.slice(colon + 1)) }
 }
 
-function unreached(address: string, method: string, thrown: unknown): string {
+function unreached(
+  address: string,
+  thrown: unknown,
+  { method, hasLeft }: { readonly method: string; readonly hasLeft: boolean },
+): string {
   const isRead = method === 'GET' || method === 'HEAD'
-  const doubt = isRead ? '' : ' What was asked for may or may not have happened.'
-  return `the leader at ${address} did not answer (${messageOf(thrown)}); try again.${doubt}`
+  const outcome = hasLeft
+    ? ' What was asked for may or may not have happened.'
+    : ' Nothing was done.'
+  return `the leader at ${address} did not answer (${messageOf(thrown)}); try again.${isRead ? '' : outcome}`
 }
 
 export function refuseUpgrade(socket: Duplex, why: string): void {

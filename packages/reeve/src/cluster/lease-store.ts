@@ -12,7 +12,11 @@ export interface LeaseStore {
    */
   acquire(claim: LeaseClaim): Promise<LeaseHeld | undefined>
 
-  /** Makes it last `ttlMs` from now on. False when it is another's by now: it never comes back. */
+  /**
+   * Makes it last `ttlMs` from now on. False when it has run out, or is another's by now: it never
+   * comes back. Whoever held it has stopped leading before that, so a renewal that was long on its
+   * way would only keep the others waiting.
+   */
   renew(held: LeaseHeld, claim: LeaseClaim): Promise<boolean>
 
   /** Gives it back, so that the next need not wait for the expiry. Does nothing when it is lost. */

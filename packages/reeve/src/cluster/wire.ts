@@ -48,3 +48,11 @@ export function limitConnect(asked: ClientRequest): void {
     socket.once('connect', settle).once('close', settle)
   })
 }
+
+/** Calls when the other side is there: before that nothing has left for it. */
+export function onConnect(asked: ClientRequest, call: () => void): void {
+  asked.on('socket', (socket) => {
+    if (socket.connecting) socket.once('connect', call)
+    else call()
+  })
+}

@@ -36,7 +36,8 @@ import type { PortSecurity } from './port-security.ts'
 import type { RegionGate } from './region-gate.ts'
 import { QuickAnswers } from './quick-answer.ts'
 import { createShell, sharedHeaders, type HttpLog } from './server.ts'
-import { mountUi, wantsPage, WEB_FOLDER } from './ui/mount-ui.ts'
+import { logTurnedAway } from './turned-away.ts'
+import { mountUi, wantsPage } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
 import { ExecChannelServer } from './v1/exec-channel.ts'
 import { mountEventStream } from './v1/event-stream.ts'
@@ -67,7 +68,7 @@ export interface AppOptions {
   readonly heartbeatMs: () => number
   /** A node said something. */
   readonly seen: (nodeId: string) => void
-  /** Where the built web UI is, when not where the set-up puts it. */
+  /** Where the built web UI is; its page says that there is none unless given. */
   readonly webFolder?: string
   /** Who answers, where several servers share one state. */
   readonly gate?: Gate
@@ -109,6 +110,7 @@ export function createApp(options: AppOptions): App {
   void warmer.warm()
   lifecycle.follow(app.server)
   followConnections(app.server)
+  logTurnedAway(app.server, { log: options.log, clock: context.clock })
   const endpoints = workloadEndpoints({ ...options, requests, metrics, audit })
   mountV1(
     app,
@@ -145,7 +147,7 @@ export function createApp(options: AppOptions): App {
     ...governanceRoutes,
   ]
   mountDocs(app, routes, options.version)
-  mountUi(app, options.webFolder ?? WEB_FOLDER)
+  mountUi(app, options.webFolder)
   const forget = followCertificates(app.server, options.security)
   takeUpgrades(app, options, { channels, nodeChannels })
   return {

@@ -40,7 +40,7 @@ test('a request that was passed on is refused by whoever does not lead', async (
 
 const failures = [
   { name: 'a read', method: 'GET', path: '/v1/jobs', says: /^the leader at .* did not answer/ },
-  { name: 'a write', method: 'PUT', path: '/v1/jobs', says: /may or may not have happened/ },
+  { name: 'a write', method: 'PUT', path: '/v1/jobs', says: /; try again\. Nothing was done\.$/ },
   { name: 'governance', method: 'GET', path: '/api/v2/x', says: /^{"errors":\[{"status":"503"/ },
 ]
 for (const c of failures)
@@ -50,6 +50,18 @@ for (const c of failures)
     assert.equal(answer.status, 503)
     assert.match(await answer.text(), c.says)
   })
+
+test('a write that a leader took and did not answer is told of as in doubt', async (t) => {
+  const leader = createServer((request) => request.socket.destroy())
+  const { address } = await aFollower(t, () => hostOf(leader))
+  await listen(t, leader)
+  const answer = await fetch(`${address}/v1/jobs`, { method: 'PUT', body: '{}' })
+  assert.equal(answer.status, 503)
+  assert.match(
+    await answer.text(),
+    /; try again\. What was asked for may or may not have happened\.$/,
+  )
+})
 
 test('what waits for a leader that sleeps ends when another leads', async (t) => {
   const silent = createServer(() => undefined)

@@ -95,7 +95,9 @@ export async function statusOf(address: string, path: string): Promise<number> {
 /** The address of the leader, as a server tells it; undefined while there is none. */
 export async function leaderOf(server: { readonly address: string }): Promise<string | undefined> {
   const answer = await fetchAny(`${server.address}/v1/status/leader`).catch(() => undefined)
-  const leader: unknown = await answer?.json()
+  // One that begins anew refuses everything for a moment.
+  if (answer?.status !== 200) return undefined
+  const leader: unknown = await answer.json()
   return typeof leader === 'string' && leader !== ''
     ? `${new URL(server.address).protocol}//${leader}`
     : undefined

@@ -69,16 +69,30 @@ test('cluster: servers and nodes that prove themselves by certificates', { skip 
   // Fail-over goes on as ever.
   await leader.kill('SIGKILL')
   await until('a write', () => put(follower, 'after', {}).catch(() => undefined), PATIENT_MS)
-  await until(
-    'the node to be back',
+  // What it is told now it can only have been told by the new leader, over TLS.
+  await until('a job', () => runJob(follower, 'later').catch(() => undefined), PATIENT_MS)
+  const log = node.output()
+  assert.match(log, /connection to the server ended/)
+  assert.doesNotMatch(log, /http:\/\//, 'nothing but HTTPS')
+  assert.deepEqual(await nodesAt(follower), ['client'])
+})
+
+/** Resolves when an allocation that was not there before runs on the node. */
+async function runJob({ client }: ServerProcess, ID: string): Promise<true> {
+  const params = { job_id: ID }
+  const Tasks = [
+    { Name: 'task', Driver: 'raw_exec', Config: { command: '/bin/sleep', args: ['300'] } },
+  ]
+  await client.v1.registerJob({ body: { Job: { ID, TaskGroups: [{ Name: 'g', Tasks }] } } })
+  return await until(
+    'the allocation to run',
     async () => {
-      const { data } = await follower.client.v1.listNodes({})
-      return data.some(({ Status }) => Status === 'ready') || undefined
+      const { data } = await client.v1.listJobAllocations({ params })
+      return data.some(({ ClientStatus }) => ClientStatus === 'running') || undefined
     },
     PATIENT_MS,
   )
-  assert.match(node.output(), /connection to the server ended/)
-})
+}
 
 async function aNode(t: TestContext, { address, dataDirectory }: ServerProcess, holder: Holder) {
   const directory = await temporaryDirectory(t)
@@ -86,6 +100,7 @@ async function aNode(t: TestContext, { address, dataDirectory }: ServerProcess, 
   return startAgent(t, [...flags, '--join', new URL(address).host], {
     environment: {
       ...tlsEnvironment(holder),
+      REEVE_RAW_EXEC: 'true',
       REEVE_JOIN_TOKEN: await readFile(`${dataDirectory}/server/join-token`, 'utf8'),
     },
   })

@@ -59,6 +59,48 @@ function runTests(postgres: TestPostgres): void {
     assert.equal(await statusOf(follower.address, '/v1/namespace/none'), 404)
   })
 
+  test('cluster: what /api/v2 is asked of a follower the leader answers, refusals too', async (t) => {
+    const [leader, follower] = await twoServers(t, postgres, ['--acl'])
+    const { data } = await follower.client.v1.bootstrapAcl({ body: {} })
+    const ask = async (server: ServerProcess, path: string, init: RequestInit = {}) => {
+      const headers = {
+        authorization: `Bearer ${data.SecretID}`,
+        'content-type': 'application/vnd.api+json',
+      }
+      const answer = await fetch(`${server.address}/api/v2${path}`, { headers, ...init })
+      return { status: answer.status, type: answer.headers.get('content-type'), answer }
+    }
+    const attributes = { name: 'acme', email: 'ops@acme.example' }
+    const body = JSON.stringify({ data: { type: 'organizations', attributes } })
+    const made = await ask(follower, '/organizations', { method: 'POST', body })
+    assert.equal(made.status, 201, await made.answer.text())
+    for (const server of [leader, follower]) {
+      const found = await ask(server, '/organizations/acme')
+      assert.match(await found.answer.text(), /"id":"acme"/)
+    }
+    const again = await ask(follower, '/organizations', { method: 'POST', body })
+    assert.equal(again.status, 422)
+    assert.match(again.type ?? '', /^application\/vnd\.api\+json/)
+    assert.match(await again.answer.text(), /^{"errors":\[/)
+    assert.equal((await ask(follower, '/organizations', { headers: {} })).status, 401)
+    // Governance goes on with the next leader.
+    await leader.kill('SIGKILL')
+    const email = 'new@acme.example'
+    const change = JSON.stringify({ data: { type: 'organizations', attributes: { email } } })
+    const changed = await until('a leader that takes it', async () => {
+      const { status, type, answer } = await ask(follower, '/organizations/acme', {
+        method: 'PATCH',
+        body: change,
+      })
+      const text = await answer.text()
+      if (status === 200) return text
+      assert.equal(status, 503, text)
+      assert.match(type ?? '', /^application\/vnd\.api\+json/)
+      return undefined
+    })
+    assert.match(changed, /new@acme\.example/)
+  })
+
   test('cluster: a blocking query and the event stream work by way of a follower', async (t) => {
     const [leader, follower] = await twoServers(t, postgres)
     const stream = await fetch(`${follower.address}/v1/event/stream?topic=NodePool`)
@@ -211,8 +253,9 @@ async function aPlace(t: TestContext, postgres: TestPostgres) {
 async function twoServers(
   t: TestContext,
   postgres: TestPostgres,
+  flags: readonly string[] = [],
 ): Promise<readonly [leader: ServerProcess, follower: ServerProcess]> {
-  const place = await aPlace(t, postgres)
+  const place = { ...(await aPlace(t, postgres)), flags }
   const leader = await startServer(t, { ...place, name: 'a' })
   await until('a leader', () => leaderOf(leader))
   const follower = await startServer(t, { ...place, name: 'b' })

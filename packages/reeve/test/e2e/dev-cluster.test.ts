@@ -50,6 +50,32 @@ test(
   },
 )
 
+test(
+  'dev-cluster: its database may be killed, and nothing is left when it is',
+  { skip: missing },
+  async (t) => {
+    const cluster = startReeve(t, ['dev-cluster', '--servers', '2', '--http-port', '0'])
+    const said = await until('the cluster', () => bannerOf(cluster), 90_000)
+    const client = createClient({ address: said.follower })
+    await runJob(client, 'steady')
+    process.kill(said.databasePid, 'SIGKILL')
+    const again = await until(
+      'the database to be back',
+      () => /PostgreSQL is started again \(pid (\d+)\)/.exec(cluster.output())?.[1],
+      60_000,
+    )
+    const write = (): Promise<unknown> => client.v1.writeNamespace({ body: { Name: 'later' } })
+    await until('a write to be taken', () => write().catch(no), 60_000)
+    assert.ok(isSleeping(), 'the task runs')
+    await cluster.kill('SIGKILL')
+    const pids = [...said.pids, Number(again)]
+    const isGone = (): boolean =>
+      !pids.some((pid) => commandOf(String(pid)) !== '') && !existsSync(said.directory)
+    await until('everything to end', () => isGone() || undefined, 60_000)
+    assert.ok(!isSleeping(), 'the task is gone')
+  },
+)
+
 test('dev-cluster: without PostgreSQL it says the next step', async (t) => {
   const cluster = startReeve(t, ['dev-cluster', '--postgres', '/nowhere'])
   await until('it to end', () => cluster.child.exitCode ?? undefined)
@@ -68,6 +94,7 @@ interface Said {
   readonly leaderPid: number
   readonly follower: string
   readonly directory: string
+  readonly databasePid: number
   readonly pids: readonly number[]
 }
 
@@ -79,7 +106,8 @@ function bannerOf(cluster: AgentProcess): Said | undefined {
   const [, follower = ''] = /REEVE_ADDR=(\S+)/.exec(text) ?? []
   const [, directory = ''] = /Data +(\S+)/.exec(text) ?? []
   const pids = [...text.matchAll(/pid (\d+)/g)].map(([, one]) => Number(one))
-  return { leader, leaderPid: Number(pid), follower, directory, pids }
+  const databasePid = Number(/PostgreSQL +pid (\d+)/.exec(text)?.[1])
+  return { leader, leaderPid: Number(pid), follower, directory, databasePid, pids }
 }
 
 /** The ID of the allocation that runs. */

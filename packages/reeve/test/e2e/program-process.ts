@@ -1,18 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createClient, type Client } from '@reeve/sdk'
 import type { TestContext } from 'node:test'
 import { atEnd } from '../build/at-end.ts'
+import { PROGRAM } from '../build/program.ts'
 import { until } from '../build/until.ts'
-
-const ENTRY = fileURLToPath(new URL('../../src/main/reeve.ts', import.meta.url))
-
-/** As bin/reeve does: half a second less at every start. */
-const COMPILE_CACHE = fileURLToPath(
-  new URL('../../../../node_modules/.cache/reeve', import.meta.url),
-)
 
 /** The real program, as a person starts it. */
 export interface AgentProcess {
@@ -53,6 +46,8 @@ export interface AgentSurroundings {
   readonly wrapper?: readonly string[]
   /** Descriptors that the agent is left with, from 3 on. */
   readonly descriptors?: readonly number[]
+  /** The file to start, where it must be this one. */
+  readonly entry?: string
   /** What ends it after the test; one that has children of its own must get to end them. */
   readonly lastSignal?: NodeJS.Signals
 }
@@ -76,10 +71,12 @@ export function startAgent(
 export function startReeve(
   t: TestContext,
   words: readonly string[],
-  { environment, wrapper = [], descriptors = [], lastSignal = 'SIGKILL' }: AgentSurroundings = {},
+  surroundings: AgentSurroundings = {},
 ): AgentProcess {
-  const env = { ...process.env, ...environment, NODE_COMPILE_CACHE: COMPILE_CACHE }
-  const [command = '', ...args] = [...wrapper, process.execPath, ENTRY, ...words]
+  const { environment, wrapper = [], descriptors = [], lastSignal = 'SIGKILL' } = surroundings
+  const { entry = PROGRAM } = surroundings
+  const env = { ...process.env, ...environment }
+  const [command = '', ...args] = [...wrapper, process.execPath, entry, ...words]
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe', ...descriptors], env })
   let output = ''
   const collect = (chunk: Buffer): void => {

@@ -2,6 +2,7 @@ import { ApiError } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { copiesAreFresh } from './copies-check.ts'
 import type { Finding } from './finding.ts'
+import { serversAreThere } from './servers-check.ts'
 
 type Check = (invocation: Invocation) => Promise<readonly Finding[]>
 
@@ -14,6 +15,7 @@ const NAMED_MAX = 5
 export const CHECKS: readonly Check[] = [
   serverAnswers,
   leaderIsKnown,
+  serversAreThere,
   copiesAreFresh,
   tokenIsKnown,
   governanceAnswers,
@@ -60,7 +62,7 @@ async function leaderIsKnown({ client }: Invocation): Promise<readonly Finding[]
         {
           state: 'bad',
           what: 'The servers have no leader: nothing can be changed or scheduled.',
-          next: 'Look whether a majority of them runs and reaches the database.',
+          next: 'Look whether one of them runs and reaches the database.',
         },
       ]
     : [well(`The leader is ${data}.`)]
@@ -108,7 +110,7 @@ async function governanceAnswers({ client }: Invocation): Promise<readonly Findi
 async function nodesAreReady({ client }: Invocation): Promise<readonly Finding[]> {
   const { data: nodes } = await client.v1.listNodes({ query: { per_page: NODES_MAX } })
   if (nodes.length === 0) {
-    const next = 'Start one with "reeve agent --client --servers HOST:PORT --join-token TOKEN".'
+    const next = 'Start one with "reeve agent --client --join HOST:PORT" (docs/configuration.md).'
     return [{ state: 'bad', what: 'There is no node: nothing can run.', next }]
   }
   const down = nodes.filter(({ Status }) => Status !== 'ready')

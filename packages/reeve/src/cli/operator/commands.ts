@@ -52,7 +52,7 @@ export const operatorCommands: readonly CommandSpec[] = [
   },
   {
     path: 'server members',
-    summary: 'List the servers.',
+    summary: 'List the servers of every region, with their state, and who leads.',
     examples: [{ line: 'reeve server members', says: 'addresses, versions, and who leads' }],
     isRead: true,
     load: async () => (await import('./system.ts')).runServerMembers,

@@ -17,15 +17,13 @@ export async function runSystemReconcile({ client, output }: Invocation): Promis
 
 export async function runServerMembers({ client, output }: Invocation): Promise<number> {
   const { data } = await client.v1.listAgentMembers()
-  const { data: leader } = await client.v1.readLeader()
   output.show(data, () => {
     const rows = data.Members.map(({ Name, Addr, Port, Status, Tags }) => {
-      const address = `${Addr}:${Port}`
       return [
         Name,
-        address,
+        `${Addr.includes(':') ? `[${Addr}]` : Addr}:${Port}`,
         output.paint(toneOf(Status), Status),
-        address === leader ? 'leader' : '',
+        Tags['leader'] === 'true' ? 'leader' : '',
         Tags['build'] ?? '',
         Tags['dc'] ?? '',
         Tags['region'] ?? '',

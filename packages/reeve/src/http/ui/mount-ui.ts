@@ -1,9 +1,5 @@
-import { join } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { readWebFiles, WEB_ENCODINGS, type WebFile } from './web-files.ts'
-
-/** Where the set-up builds the web UI, seen from this file. */
-export const WEB_FOLDER = join(import.meta.dirname, '../../../../web/dist')
 
 const PREFIX = '/ui/'
 const YEAR_SECONDS = 31_536_000
@@ -24,13 +20,16 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Serves the web UI below `/ui`: files from memory, and its one page for every other path. */
-export function mountUi(app: FastifyInstance, folder: string): void {
+/**
+ * Serves the web UI below `/ui`: files from memory, and its one page for every other path. Without
+ * a folder it is as if it were not built.
+ */
+export function mountUi(app: FastifyInstance, folder: string | undefined): void {
   // Read when first asked for: a server starts without it, and may be built later.
   let files: ReadonlyMap<string, WebFile> | undefined
   app.get('/ui', (_request, reply) => reply.redirect(PREFIX, 307))
   app.get('/ui/*', (request, reply) => {
-    files ??= readWebFiles(folder)
+    if (folder !== undefined) files ??= readWebFiles(folder)
     void reply.header('content-security-policy', POLICY)
     return files === undefined ? sendMissing(reply) : sendFile(files, request, reply)
   })

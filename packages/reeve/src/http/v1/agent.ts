@@ -1,8 +1,10 @@
 import { v1Routes, type AgentHealth, type AgentMember } from '@reeve/contract'
 import { ok, type Result } from '../../kit/result.ts'
 import { json, TEXT_TYPE, type Answer } from '../answer.ts'
+import type { WorkloadContext } from '../../workload/index.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { read, type Endpoint, type ReadPlan } from './endpoint.ts'
+import { membersElsewhere } from './members-elsewhere.ts'
 import { agentRead, anyone, nodeRead } from './requirements.ts'
 
 /** What the agent knows about itself; given by the composition root. */
@@ -14,7 +16,10 @@ export interface AgentInfo {
   /** `host:port` of the leader; empty when there is none. */
   readonly leader: () => string
   readonly peers: () => readonly string[]
+  /** This agent. */
   readonly member: () => AgentMember
+  /** Every server of its cluster, this one among them, as far as it knows. */
+  readonly members: () => readonly AgentMember[]
   /** The configuration in force, secrets redacted. */
   readonly config: () => object
   readonly stats: () => Readonly<Record<string, Readonly<Record<string, string>>>>
@@ -24,7 +29,11 @@ export interface AgentInfo {
 }
 
 /** Reference §8.6 and §8.8: health, self, members, status, regions, metrics. */
-export function agentEndpoints(agent: AgentInfo, metrics: Metrics): readonly Endpoint[] {
+export function agentEndpoints(
+  context: WorkloadContext,
+  agent: AgentInfo,
+  metrics: Metrics,
+): readonly Endpoint[] {
   return [
     read(v1Routes.readAgentHealth, anyone, ({ query }) =>
       now(() => health(agent, query.type ?? [])),
@@ -32,14 +41,15 @@ export function agentEndpoints(agent: AgentInfo, metrics: Metrics): readonly End
     read(v1Routes.readAgentSelf, agentRead, () =>
       now(() => json({ config: agent.config(), stats: agent.stats(), member: agent.member() })),
     ),
-    read(v1Routes.listAgentMembers, nodeRead, () =>
-      now(() => {
-        const member = agent.member()
+    read(v1Routes.listAgentMembers, nodeRead, ({ secret, isPart }) =>
+      now(async () => {
+        // One region that asks another wants its part: the other need not ask it back.
+        const elsewhere = isPart ? [] : await membersElsewhere(context, secret)
         return json({
-          ServerName: member.Name,
+          ServerName: agent.member().Name,
           ServerRegion: agent.region,
           ServerDC: agent.datacenter,
-          Members: [member],
+          Members: [...agent.members(), ...elsewhere],
         })
       }),
     ),

@@ -77,7 +77,7 @@ export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
     ...variableEndpoints(context),
     ...snapshotEndpoints(context),
     ...systemEndpoints(context),
-    ...agentEndpoints(agent, metrics),
+    ...agentEndpoints(context, agent, metrics),
     ...auditEndpoints(context, audit),
   ]
 }

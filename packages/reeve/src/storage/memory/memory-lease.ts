@@ -23,6 +23,7 @@ export class MemoryLease implements LeaseStore {
 
   async renew({ term }: LeaseHeld, { holder, ttlMs }: LeaseClaim): Promise<boolean> {
     if (this.#term !== term || this.#holder !== holder) return false
+    if (this.#expiresMs <= this.#nowMs()) return false
     this.#expiresMs = this.#nowMs() + ttlMs
     return true
   }

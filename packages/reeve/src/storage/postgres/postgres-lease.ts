@@ -47,7 +47,8 @@ export class PostgresLease implements LeaseStore {
   async renew({ term }: LeaseHeld, { holder, ttlMs }: LeaseClaim): Promise<boolean> {
     const renewed = await this.#query<{ readonly term: string }>('renewing the lease', {
       text: `UPDATE reeve_leader SET expires_at = ${EXPIRY}
-        WHERE id = 1 AND term = $3 AND holder = $1 RETURNING term`,
+        WHERE id = 1 AND term = $3 AND holder = $1 AND expires_at > clock_timestamp()
+        RETURNING term`,
       values: [holder, ttlMs, term],
     })
     return renewed.length === 1

@@ -1,0 +1,50 @@
+import type { Server } from 'node:http'
+import { TLSSocket } from 'node:tls'
+import type { Clock } from '../kit/clock.ts'
+import type { HttpLog } from './server.ts'
+
+/** One place and one reason is told of once in this time, and so many in all: anybody can knock. */
+const TOLD_AGAIN_MS = 60_000
+const TOLD_MAX = 20
+
+/**
+ * Says in the log who was turned away before anything was asked: nothing can be said to them, and
+ * an operator would look for the reason on the wrong side.
+ */
+export function logTurnedAway(
+  server: Server,
+  { log, clock }: { readonly log: HttpLog; readonly clock: Clock },
+): void {
+  const told = new Set<string>()
+  let sinceMs = 0
+  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: unknown) => {
+    if (!(socket instanceof TLSSocket)) return
+    const why = reasonOf(error, socket)
+    if (why === undefined) return
+    const nowMs = clock.nowMs()
+    if (nowMs - sinceMs >= TOLD_AGAIN_MS) {
+      told.clear()
+      sinceMs = nowMs
+    }
+    // Not known any more where the connection is gone already.
+    const { remoteAddress: address } = socket
+    const key = `${address} ${why}`
+    if (told.has(key) || told.size >= TOLD_MAX) return
+    told.add(key)
+    log.info?.({ address, why }, 'a connection was turned away')
+  })
+}
+
+/** Undefined for those who left by themselves. */
+function reasonOf(
+  { code = '' }: NodeJS.ErrnoException,
+  { authorizationError }: TLSSocket,
+): string | undefined {
+  // With `verify_https_client`; it is a code, whatever its type says.
+  if (authorizationError) return NOT_SIGNED
+  if (code === 'ERR_SSL_HTTP_REQUEST') return 'it speaks HTTP, and this port HTTPS'
+  if (code === 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE') return 'it showed no certificate'
+  return undefined
+}
+
+const NOT_SIGNED = 'its certificate is not signed by an authority of tls.ca_file'

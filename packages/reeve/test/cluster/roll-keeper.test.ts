@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { setImmediate as turn } from 'node:timers/promises'
+import { test } from 'node:test'
+import { ROLL, RollKeeper, type RollStore } from '../../src/cluster/index.ts'
+import { MemoryRoll } from '../../src/storage/index.ts'
+import { SimulatedClock } from '../build/simulated-clock.ts'
+
+const FACTS = { region: 'global', datacenter: 'dc1', build: '1' }
+
+function aWorld() {
+  const clock = new SimulatedClock()
+  const roll = new MemoryRoll(() => clock.nowMs())
+  let isAway = false
+  const failures: unknown[] = []
+  const store: RollStore = {
+    sign: async (entry, limits) => {
+      if (isAway) throw new Error('away')
+      await roll.sign(entry, limits)
+    },
+    read: () => roll.read(),
+  }
+  const keeper = (name: string): RollKeeper =>
+    new RollKeeper({
+      store,
+      entry: () => ({ id: name, name, address: `${name}:1`, ...FACTS }),
+      clock,
+      failed: (thrown) => void failures.push(thrown),
+    })
+  return {
+    clock,
+    keeper,
+    failures,
+    goAway: (away: boolean) => void (isAway = away),
+    states: async () => (await roll.read()).map(({ name, state }) => `${name} ${state}`).toSorted(),
+    pass: async (ms: number) => {
+      clock.advance(ms)
+      await turn()
+    },
+  }
+}
+
+test('roll: a server signs at its start, and again while it runs', async () => {
+  const world = aWorld()
+  const a = world.keeper('a')
+  await a.start()
+  for (let turns = 0; turns < 10; turns++) await world.pass(ROLL.signMs)
+  assert.deepEqual(
+    a.found.map(({ name, silentMs }) => [name, silentMs]),
+    [['a', 0]],
+  )
+})
+
+test('roll: servers learn of each other, of one that stops and of one that is gone', async () => {
+  const world = aWorld()
+  const [a, b] = [world.keeper('a'), world.keeper('b')]
+  await a.start()
+  await b.start()
+  await world.pass(ROLL.signMs)
+  assert.deepEqual(a.found.map(({ name }) => name).toSorted(), ['a', 'b'])
+  b.leave()
+  await turn()
+  assert.deepEqual(await world.states(), ['a serving', 'b leaving'])
+  assert.equal(b.own.state, 'leaving')
+  await b.stop()
+  assert.deepEqual(await world.states(), ['a serving', 'b left'])
+  await world.pass(ROLL.signMs)
+  assert.deepEqual(await world.states(), ['a serving', 'b left'], 'it does not sign any more')
+})
+
+test('roll: while the storage is away nobody grows old, and then all goes on', async () => {
+  const world = aWorld()
+  const [a, b] = [world.keeper('a'), world.keeper('b')]
+  await b.start()
+  await a.start()
+  world.goAway(true)
+  for (let turns = 0; turns < 20; turns++) await world.pass(ROLL.signMs)
+  assert.ok(world.failures.length > 0)
+  assert.deepEqual(
+    a.found.map(({ silentMs }) => silentMs),
+    [0, 0],
+  )
+  world.goAway(false)
+  await world.pass(ROLL.signMs)
+  assert.deepEqual(await world.states(), ['a serving', 'b serving'])
+})
