@@ -180,7 +180,7 @@ const checkers = new Map<TSchema, Validator>()
 
 /**
  * Compiled where copies are kept, and nowhere else: lists are read whole each time, and to check
- * five thousand tokens without would hold everybody up for half a second.
+ * five thousand tokens without would hold everybody up for a fifth of a second or more.
  */
 function checkerOf(schema: TSchema): Validator {
   const known = checkers.get(schema)
