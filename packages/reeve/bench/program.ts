@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { PROGRAM } from '../test/build/program.ts'
 
 /** A child process that listens on a port of 127.0.0.1. */
 export interface Listening {
@@ -33,11 +34,10 @@ export interface ProgramOptions {
 
 /** Starts `reeve agent` on any free port. */
 export async function startProgram(options: ProgramOptions): Promise<RunningProgram> {
-  const script = fileURLToPath(new URL('../src/main/reeve.ts', import.meta.url))
   const where = ['--data-dir', options.directory, '--http-port', '0']
   const mode = options.isServer === true ? ['--server', '--bind', '127.0.0.1'] : ['--dev']
   const flags = ['--log-level', 'warn', ...(options.flags ?? [])]
-  const child = await startListening(script, {
+  const child = await startListening(PROGRAM, {
     flags: ['agent', ...mode, ...where, ...flags],
     nodeFlags: options.nodeFlags ?? [],
     environment: options.environment ?? {},
@@ -60,9 +60,25 @@ async function startListening(script: string, how: Start = NOTHING_ELSE): Promis
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...how.environment },
   })
-  process.once('exit', () => child.kill('SIGKILL'))
+  endWithUs(child)
   const port = await portOf(child)
   return { port, pid: child.pid ?? 0, stop: () => stop(child) }
+}
+
+/** Those that run. One listener for all: a bench may start and kill a hundred of them. */
+const running = new Set<ChildProcess>()
+
+function endWithUs(child: ChildProcess): void {
+  if (running.size === 0) process.once('exit', endAll)
+  running.add(child)
+  child.once('exit', () => {
+    running.delete(child)
+    if (running.size === 0) process.off('exit', endAll)
+  })
+}
+
+function endAll(): void {
+  for (const child of running) child.kill('SIGKILL')
 }
 
 async function portOf(child: ChildProcess): Promise<number> {

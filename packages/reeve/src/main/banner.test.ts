@@ -58,6 +58,17 @@ test('banner: a server without a node of its own shows the nodes instead of a jo
   assert.ok(!text.includes('job run'))
 })
 
+test('banner: a node with certificates shows how its servers are reached', () => {
+  const flags = { client: true, dataDirectory: '/data', servers: ['10.0.0.1'] } as const
+  const environment = {
+    REEVE_TLS_RPC: 'true',
+    REEVE_TLS_CA_FILE: '/ca.pem',
+    REEVE_TLS_CERT_FILE: '/node.pem',
+    REEVE_TLS_KEY_FILE: '/node.key',
+  }
+  assert.match(banner({ flags, environment }), /export REEVE_ADDR=https:\/\/10\.0\.0\.1:4646\n/)
+})
+
 test('banner: a node shows its servers and no API of its own', () => {
   const text = banner({ flags: { client: true, dataDirectory: '/data', servers: ['10.0.0.1'] } })
   assert.match(text, /runs as node\./)

@@ -62,11 +62,17 @@ function uiLink({ httpAddress, governanceToken }: RunningProgram): string {
 /** Where the command line looks unless it is told otherwise. */
 const USUAL_ADDRESS = 'http://127.0.0.1:4646'
 
+/** As the node itself dials a server. */
+function urlOf(server: string, { tls }: AgentConfig): string {
+  if (server.includes('://')) return server
+  return `${tls.http || tls.rpc ? 'https' : 'http'}://${server}`
+}
+
 /** The first steps of the README's tour. */
 function nextSteps({ config, program }: BannerFacts): readonly Row[] {
   const { server, client, acl } = config
   const [dialled = ''] = client.servers
-  const address = server.enabled ? program.httpAddress : `http://${dialled}`
+  const address = server.enabled ? program.httpAddress : urlOf(dialled, config)
   const steps: Row[] = []
   if (address !== USUAL_ADDRESS)
     steps.push(['Say which server is meant:', `export REEVE_ADDR=${address}`])

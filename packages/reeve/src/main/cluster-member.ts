@@ -1,5 +1,13 @@
-import { FollowLoop, LeaseKeeper, RequestGate, type Leadership } from '../cluster/index.ts'
-import type { LeaseStore, LogBell } from '../cluster/index.ts'
+import {
+  FollowLoop,
+  LeaseKeeper,
+  membersOf,
+  RequestGate,
+  RollKeeper,
+  type Leadership,
+  type Member,
+} from '../cluster/index.ts'
+import type { LeaseStore, LogBell, RollStore } from '../cluster/index.ts'
 import type { Clock, IdSource } from '../kit/clock.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
 import type { PostgresEngine } from '../storage/index.ts'
@@ -8,6 +16,7 @@ import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import type { ProgramLog } from './log.ts'
 import { PortKeeper } from './port-keeper.ts'
+import { portOf } from './port-of.ts'
 import { peerSecurity } from './port-security.ts'
 import type { AgentSelf } from './self.ts'
 import { Server, type ServerOptions } from './server.ts'
@@ -43,6 +52,7 @@ export interface ClusterMemberOptions {
 export interface ClusterDatabase {
   readonly lease: LeaseStore
   readonly bell: LogBell
+  readonly roll: RollStore
   openEngine(): Promise<PostgresEngine>
   claimKey(check: string): Promise<void>
   close(): Promise<void>
@@ -53,7 +63,7 @@ export type MemberServer = Pick<Server, 'store' | 'onFault' | 'listen' | 'lead' 
 
 /** Told which server it is that answers; what one does not have is not asked for. */
 type MemberSelf = Pick<AgentSelf, keyof AgentInfo | 'join'> & {
-  serve(address: string, server: MemberServer): void
+  serve(address: string, server?: MemberServer): void
 }
 
 interface MemberTiming {
@@ -86,6 +96,7 @@ interface Opened {
 export class ClusterMember {
   readonly #options: ClusterMemberOptions
   readonly #timing: MemberTiming
+  readonly #roll: RollKeeper
   #opened: Opened | undefined
   /** Begins when this server has taken over all that a leader does. */
   #isServing = false
@@ -99,6 +110,7 @@ export class ClusterMember {
     this.#options = options
     this.#timing = options.timing ?? SYSTEM_TIMING
     this.#httpPort = options.config.ports.http
+    this.#roll = this.#newRoll()
   }
 
   /** Resolves when requests are answered, by this server or another. */
@@ -106,8 +118,13 @@ export class ClusterMember {
     const member = new ClusterMember(options)
     const { database, secrets, self } = options
     await database.claimKey(secrets.keyCheck)
-    self.join({ leader: () => member.leader, isLeading: () => member.isLeading })
+    self.join({
+      leader: () => member.leader,
+      isLeading: () => member.isLeading,
+      members: () => member.members,
+    })
     await member.#open()
+    await member.#roll.start()
     await member.#untilLed()
     return member
   }
@@ -135,13 +152,33 @@ export class ClusterMember {
     return found === undefined || found.address === this.#advertised ? '' : found.address
   }
 
+  /** Every server of the cluster, as far as this one knows. */
+  get members(): readonly Member[] {
+    return membersOf({ own: this.#roll.own, found: this.#roll.found, leader: this.leader })
+  }
+
+  #newRoll(): RollKeeper {
+    const { config, log, version, database } = this.#options
+    const { name, region, datacenter } = config
+    const { clock, ids } = this.#timing
+    const id = ids.uuid()
+    return new RollKeeper({
+      store: database.roll,
+      entry: () => ({ id, name, address: this.#advertised, region, datacenter, build: version }),
+      clock,
+      failed: (thrown) => log.debug({ err: messageOf(thrown) }, 'the roll could not be signed'),
+    })
+  }
+
   /** Gives the lease back last: nobody leads before everything of this server is written. */
   async stop(): Promise<void> {
     this.#isStopped = true
+    this.#roll.leave()
     await this.#changing
     const opened = this.#opened
     if (opened !== undefined) await this.#close(opened)
     await this.#portKeeper?.close()
+    await this.#roll.stop()
     await this.#options.database.close()
   }
 
@@ -184,7 +221,7 @@ export class ClusterMember {
       await this.#close(opened)
       throw thrown
     }
-    this.#httpPort = Number(new URL(this.#address).port)
+    this.#httpPort = portOf(this.#address)
     this.#opened = opened
     self.serve(this.#address, server)
     follow.start()

@@ -7,6 +7,7 @@ import type { Readable } from 'node:stream'
 import { text as readText } from 'node:stream/consumers'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { PROGRAM } from '../../test/build/program.ts'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
 import { readVersion } from './version.ts'
 
@@ -24,7 +25,7 @@ function start(args: readonly string[], options: { cwd?: string } = {}) {
     Object.entries(process.env).filter(([name]) => !name.startsWith('REEVE_')),
   )
   const stdio = ['ignore', 'pipe', 'pipe'] as const
-  return spawn(process.execPath, [ENTRY, ...args], { ...options, env, stdio: [...stdio] })
+  return spawn(process.execPath, [PROGRAM, ...args], { ...options, env, stdio: [...stdio] })
 }
 
 /** The same until it ends. */

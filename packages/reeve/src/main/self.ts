@@ -1,13 +1,17 @@
 import type { AgentHealth, AgentMember } from '@reeve/contract'
 import type { NodeAgent } from '../agent/index.ts'
+import type { Member } from '../cluster/index.ts'
 import type { AgentInfo } from '../http/index.ts'
+import { agentMember } from '../workload/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { redactedConfig } from './config/redacted-config.ts'
+import { portOf } from './port-of.ts'
 import type { Server } from './server.ts'
 
 /** What `/v1/agent/*` and `/v1/status/*` tell about this process, filled as its parts start. */
 export interface AgentSelf extends AgentInfo {
-  serve(httpAddress: string, server: Server): void
+  /** From now on it answers there; `server` is what there is to tell about it. */
+  serve(httpAddress: string, server?: Server): void
   runNode(node: NodeAgent): void
   /** The server is one of several. */
   join(cluster: ClusterView): void
@@ -18,6 +22,8 @@ interface ClusterView {
   /** `host:port`; empty when nobody leads. */
   readonly leader: () => string
   readonly isLeading: () => boolean
+  /** Every server, this one among them. */
+  readonly members: () => readonly Member[]
 }
 
 export function describeAgent(config: AgentConfig, version: string): AgentSelf {
@@ -25,7 +31,8 @@ export function describeAgent(config: AgentConfig, version: string): AgentSelf {
   let server: Server | undefined
   let node: NodeAgent | undefined
   let cluster: ClusterView | undefined
-  const host = (): string => (address === '' ? '' : new URL(address).host)
+  const self = (): Member => ownMember(config, { address, version })
+  const members = (): readonly Member[] => cluster?.members() ?? [self()]
   return {
     region: config.region,
     datacenter: config.datacenter,
@@ -40,9 +47,10 @@ export function describeAgent(config: AgentConfig, version: string): AgentSelf {
     join(view) {
       cluster = view
     },
-    leader: () => (cluster === undefined ? host() : cluster.leader()),
-    peers: () => peersOf(host(), cluster?.leader() ?? ''),
-    member: () => memberOf(config, { address, version }),
+    leader: () => (cluster === undefined ? self().address : cluster.leader()),
+    peers: () => peersOf(members()),
+    member: () => toAgentMember(config, members().find(isAt(self().address)) ?? self()),
+    members: () => members().map((member) => toAgentMember(config, member)),
     config: () => redactedConfig(config),
     stats: () => statsOf(version, { server, node, cluster }),
     health: () => healthOf(config, { server, node, cluster }),
@@ -56,33 +64,38 @@ interface Parts {
   readonly cluster: ClusterView | undefined
 }
 
-function peersOf(own: string, leader: string): readonly string[] {
-  return [...new Set([own, leader])].filter((peer) => peer !== '').toSorted()
+const isAt =
+  (address: string) =>
+  (member: Member): boolean =>
+    member.address === address
+
+/** Reference §8.6: those that belong to the cluster, whether they answer or not. */
+function peersOf(members: readonly Member[]): readonly string[] {
+  const staying = members.filter(({ status, address }) => status !== 'left' && address !== '')
+  return staying.map(({ address }) => address).toSorted()
 }
 
-function memberOf(
-  config: AgentConfig,
-  { address, version }: { readonly address: string; readonly version: string },
-): AgentMember {
-  const url = address === '' ? undefined : new URL(address)
-  return {
-    Name: `${config.name}.${config.region}`,
-    Addr: config.advertise.host,
-    Port: config.advertise.httpPort ?? Number(url?.port ?? 0),
-    Tags: {
-      role: config.server.enabled ? 'server' : 'client',
-      region: config.region,
-      dc: config.datacenter,
-      build: version,
-    },
-    Status: 'alive',
-    ProtocolMin: 1,
-    ProtocolMax: 1,
-    ProtocolCur: 1,
-    DelegateMin: 1,
-    DelegateMax: 1,
-    DelegateCur: 1,
+/** This agent as the only one that it knows. */
+function ownMember(
+  { name, region, datacenter, advertise, server }: AgentConfig,
+  { address, version: build }: { readonly address: string; readonly version: string },
+): Member {
+  const { host, httpPort = address === '' ? 0 : portOf(address) } = advertise
+  const at = `${host.includes(':') ? `[${host}]` : host}:${httpPort}`
+  const known = { name, region, datacenter, build, status: 'alive' } as const
+  return { ...known, address: address === '' ? '' : at, isLeader: server.enabled }
+}
+
+function toAgentMember({ server }: AgentConfig, member: Member): AgentMember {
+  const { name, region, address, datacenter: dc, build, status: Status, isLeader } = member
+  const Tags = {
+    role: server.enabled ? 'server' : 'client',
+    region,
+    dc,
+    build,
+    ...(isLeader && { leader: 'true' }),
   }
+  return agentMember({ name, region, address, Tags, Status })
 }
 
 function statsOf(version: string, { server, node, cluster }: Parts) {

@@ -34,6 +34,7 @@ import type { AgentConfig } from './config/agent-config.ts'
 import type { ProgramLog } from './log.ts'
 import { createPolicySource } from './policy-source.ts'
 import { portSecurity } from './port-security.ts'
+import { PRODUCT_ROOT } from './product-root.ts'
 import { createSealer } from './sealer.ts'
 import { ServerRegions } from './server-regions.ts'
 import type { ServerSecrets } from './server-secrets.ts'
@@ -73,7 +74,7 @@ export class Server {
 
   static async open(options: ServerOptions): Promise<Server> {
     const { engine, follows = false } = options
-    const store = await Store.open({ engine, clock: systemClock, follows })
+    const store = await Store.open({ engine, clock: systemClock, follows, atEndOfTurn })
     const policyAsker = new PolicyThread({ clock: systemClock, version: options.version })
     const regions = ServerRegions.open(options.config, options.tls)
     const context = createContext(options, { store, policyAsker, regions })
@@ -99,6 +100,7 @@ export class Server {
       agent: options.agent,
       log,
       version: options.version,
+      webFolder: join(PRODUCT_ROOT, 'packages/web/dist'),
       corsOrigins: config.http.corsOrigins,
       responseHeaders: config.http.responseHeaders,
       requestsPerSecond: config.http.requestsPerSecondMax,
@@ -233,4 +235,9 @@ async function readOptional(path: string): Promise<string | undefined> {
     if (thrown.code === 'ENOENT') return undefined
     throw thrown
   })
+}
+
+/** Requests that came together are committed together. */
+function atEndOfTurn(work: () => void): void {
+  setImmediate(work)
 }

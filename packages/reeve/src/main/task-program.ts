@@ -10,9 +10,10 @@ import {
   rmSync,
 } from 'node:fs'
 import { basename, join } from 'node:path'
+import { PRODUCT_ROOT } from './product-root.ts'
 
 /** Where the set-up puts the program that it builds (tools/setup/native.mjs). */
-const BUILT = join(import.meta.dirname, '../../../../node_modules/.cache/reeve/reeve-task')
+const BUILT = join(PRODUCT_ROOT, 'node_modules/.cache/reeve/reeve-task')
 
 /**
  * The task helper of this node, or undefined where none was built. Reference task-drivers §14: it

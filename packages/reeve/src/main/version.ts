@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PRODUCT_ROOT } from './product-root.ts'
 
 /** What this program is, as its package says. */
 export function readVersion(): string {
-  const file = join(import.meta.dirname, '../../package.json')
+  const file = join(PRODUCT_ROOT, 'packages/reeve/package.json')
   const { version }: { version?: unknown } = JSON.parse(readFileSync(file, 'utf8'))
   return typeof version === 'string' ? version : 'unknown'
 }

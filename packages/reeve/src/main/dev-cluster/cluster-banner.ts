@@ -74,7 +74,7 @@ function stepsOf({ servers, nodes, acl }: ClusterFacts): readonly Row[] {
     ])
   steps.push(
     ['Watch what happens, from any server:', 'reeve event stream'],
-    ['Ask who leads:', `curl -s ${address}/v1/status/leader`],
+    ['See the servers, and who leads:', 'reeve server members'],
   )
   if (servers.length > 1 && leader !== undefined)
     steps.push(

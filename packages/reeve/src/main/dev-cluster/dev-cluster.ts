@@ -2,18 +2,19 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Fault } from '../../kit/fault.ts'
-import { startDatabase, type OwnDatabase } from './own-database.ts'
+import { Fault, messageOf } from '../../kit/fault.ts'
+import { OwnDatabase } from './own-database.ts'
 import type { PostgresPrograms } from './find-postgres.ts'
+import { Guard } from './guard.ts'
 import { areAllLed, findLeader, LeaderWatch, type AskedServer } from './leader-watch.ts'
-import { MemberProcess, type MemberPlan } from './member-process.ts'
+import { MemberProcess, type Ending, type MemberPlan } from './member-process.ts'
 import { readOrMakeKey } from './shared-key.ts'
 
 const START_MS_MAX = 60_000
 const LOOK_MS = 200
 /** A server that was killed is back after this time, so that the next can be killed. */
 const RESTART_MS = 8_000
-/** One that ends sooner after its start will end again. */
+/** One that ends by itself sooner after its start will end again. */
 const AGE_MS_MIN = 5_000
 
 export interface DevClusterOptions {
@@ -43,18 +44,31 @@ export class DevCluster {
   /** Undefined when it was there before. */
   readonly database: OwnDatabase | undefined
   readonly #options: DevClusterOptions
+  readonly #guard: Guard
   readonly #watch = new LeaderWatch(() => performance.now())
   readonly #stopping = new AbortController()
   #watching: Promise<void> = Promise.resolve()
+  #isDatabaseThere = true
 
   /** Resolves when somebody leads. */
   static async start(options: DevClusterOptions): Promise<DevCluster> {
+    const guard = new Guard()
+    if (options.isTemporary) guard.removeAtEnd(options.directory)
+    try {
+      return await DevCluster.#startGuarded(options, guard)
+    } catch (thrown) {
+      guard.stop()
+      throw thrown
+    }
+  }
+
+  static async #startGuarded(options: DevClusterOptions, guard: Guard): Promise<DevCluster> {
     const { directory, database: wanted } = options
     await mkdir(join(directory, 'logs'), { recursive: true, mode: 0o700 })
     const key = await readOrMakeKey(join(directory, 'cluster-key'), () => randomBytes(32))
-    const database = 'url' in wanted ? undefined : await startOwn(wanted.programs, directory)
+    const database = 'url' in wanted ? undefined : await startOwn(wanted.programs, options, guard)
     const url = 'url' in wanted ? wanted.url : (database?.url ?? '')
-    const cluster = new DevCluster(options, { database, url, key })
+    const cluster = new DevCluster(options, { database, url, key, guard })
     try {
       await cluster.#begin()
       return cluster
@@ -67,7 +81,8 @@ export class DevCluster {
   private constructor(options: DevClusterOptions, shared: Shared) {
     this.#options = options
     this.database = shared.database
-    const ended = (member: MemberProcess, how: string): void => void this.#ended(member, how)
+    this.#guard = shared.guard
+    const ended = (member: MemberProcess, ending: Ending): void => void this.#ended(member, ending)
     this.servers = options.serverPorts.map((port, at) => {
       const plan = serverPlan(options, shared, { port, at })
       const address = `http://127.0.0.1:${port}`
@@ -91,6 +106,7 @@ export class DevCluster {
     await Promise.all(this.nodes.map((node) => node.stop()))
     await Promise.all(this.servers.map((server) => server.process.stop()))
     await this.database?.stop()
+    this.#guard.stop()
   }
 
   async #begin(): Promise<void> {
@@ -106,6 +122,7 @@ export class DevCluster {
       this.#watch.see(await this.#findLeader())
     }
     for (const node of this.nodes) node.start()
+    this.#lookAfterDatabase()
     this.#watching = this.#look()
   }
 
@@ -129,12 +146,35 @@ export class DevCluster {
     })
   }
 
-  async #ended(member: MemberProcess, how: string): Promise<void> {
+  #lookAfterDatabase(): void {
+    this.database?.onEnd((how) => void this.#databaseEnded(how))
+  }
+
+  async #databaseEnded(how: string): Promise<void> {
+    const { tell } = this.#options
+    const { signal } = this.#stopping
+    this.#isDatabaseThere = false
+    tell(`PostgreSQL ended (${how}); it is started again in ${RESTART_MS / 1_000} s.`)
+    await wait(RESTART_MS, undefined, { signal }).catch(() => undefined)
+    if (signal.aborted) return
+    try {
+      await this.database?.startAgain()
+      this.#isDatabaseThere = true
+      this.#lookAfterDatabase()
+      tell(`PostgreSQL is started again (pid ${this.database?.pid}).`)
+    } catch (thrown) {
+      if (!signal.aborted) tell(messageOf(thrown))
+    }
+  }
+
+  async #ended(member: MemberProcess, { how, wasKilled }: Ending): Promise<void> {
     const { tell } = this.#options
     const { signal } = this.#stopping
     const { name, logFile } = member.plan
     if (signal.aborted) return
-    if (member.ageMs < AGE_MS_MIN) return tell(`${name} ended (${how}); ${logFile} says why.`)
+    // Without a database no server starts: that passes.
+    if (!wasKilled && this.#isDatabaseThere && member.ageMs < AGE_MS_MIN)
+      return tell(`${name} ended (${how}); ${logFile} says why.`)
     tell(`${name} ended (${how}); it is started again in ${RESTART_MS / 1_000} s.`)
     await wait(RESTART_MS, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
@@ -155,16 +195,26 @@ interface Shared {
   readonly database: OwnDatabase | undefined
   readonly url: string
   readonly key: string
+  readonly guard: Guard
 }
 
-async function startOwn(programs: PostgresPrograms, directory: string): Promise<OwnDatabase> {
+async function startOwn(
+  programs: PostgresPrograms,
+  { directory }: DevClusterOptions,
+  guard: Guard,
+): Promise<OwnDatabase> {
   const logFile = join(directory, 'logs', 'postgres.log')
-  return await startDatabase({ programs, directory: join(directory, 'postgres'), logFile })
+  return await OwnDatabase.start({
+    programs,
+    directory: join(directory, 'postgres'),
+    logFile,
+    guard,
+  })
 }
 
 function serverPlan(
   { directory, acl }: DevClusterOptions,
-  { url, key }: Shared,
+  { url, key, guard }: Shared,
   { port, at }: { readonly port: number; readonly at: number },
 ): MemberPlan {
   const name = `server-${at + 1}`
@@ -180,6 +230,8 @@ function serverPlan(
     },
     directory,
     logFile: join(directory, 'logs', `${name}.log`),
+    stage: 'server',
+    guard,
   }
 }
 
@@ -189,7 +241,7 @@ function serverPlan(
  */
 function nodePlan(
   { directory, isTemporary, acl }: DevClusterOptions,
-  { key }: Shared,
+  { key, guard }: Shared,
   { at, joins }: { readonly at: number; readonly joins: readonly string[] },
 ): MemberPlan {
   const name = `node-${at + 1}`
@@ -211,6 +263,8 @@ function nodePlan(
     },
     directory,
     logFile: join(directory, 'logs', `${name}.log`),
+    stage: 'node',
+    guard,
   }
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Account } from './find-postgres.ts'
+import type { Guard, Guarded } from './guard.ts'
 
 export interface Launch {
   /** What it writes is added here. */
@@ -10,13 +11,16 @@ export interface Launch {
   readonly directory: string
   readonly account?: Account | undefined
   readonly environment: NodeJS.ProcessEnv
+  /** Ends it when we are killed. */
+  readonly guard: Guard
+  readonly guarded: Guarded
 }
 
 /**
  * Starts a process of a group of its own: Ctrl-C reaches only us, and we end the others in order.
  */
 export function launch([program = '', ...args]: readonly string[], options: Launch): ChildProcess {
-  const { logFile, directory, account, environment } = options
+  const { logFile, directory, account, environment, guard, guarded } = options
   const log = openSync(logFile, 'a', 0o600)
   try {
     const child = spawn(program, args, {
@@ -28,6 +32,7 @@ export function launch([program = '', ...args]: readonly string[], options: Laun
     })
     // One that could not be started has no exit; its pid is undefined.
     child.on('error', () => undefined)
+    guard.watch(child, guarded)
     return child
   } finally {
     closeSync(log)

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { getCompileCacheDir } from 'node:module'
+import type { Guard, GuardStage } from './guard.ts'
 import { endChild, isAlive, launch } from './launch.ts'
 
 const ENTRY = fileURLToPath(new URL('../reeve.ts', import.meta.url))
@@ -16,18 +17,28 @@ export interface MemberPlan {
   readonly environment: Readonly<Record<string, string>>
   readonly directory: string
   readonly logFile: string
+  readonly stage: GuardStage
+  readonly guard: Guard
+}
+
+/** How it ended without having been asked to. */
+export interface Ending {
+  /** `SIGKILL`, `exit code 1`. */
+  readonly how: string
+  /** By somebody else; one that ends by itself has a reason, which its log tells. */
+  readonly wasKilled: boolean
 }
 
 /** An agent in a process of its own. */
 export class MemberProcess {
   readonly plan: MemberPlan
-  readonly #ended: (member: MemberProcess, how: string) => void
+  readonly #ended: (member: MemberProcess, ending: Ending) => void
   #child: ChildProcess | undefined
   #startedMs = 0
   #isStopping = false
 
   /** `ended` is told when it ends without having been asked to. */
-  constructor(plan: MemberPlan, ended: (member: MemberProcess, how: string) => void) {
+  constructor(plan: MemberPlan, ended: (member: MemberProcess, ending: Ending) => void) {
     this.plan = plan
     this.#ended = ended
   }
@@ -46,11 +57,13 @@ export class MemberProcess {
   }
 
   start(): void {
-    const { flags, environment, directory, logFile } = this.plan
+    const { flags, environment, directory, logFile, guard, stage } = this.plan
     const cache = getCompileCacheDir()
     const child = launch([process.execPath, ...process.execArgv, ENTRY, 'agent', ...flags], {
       logFile,
       directory,
+      guard,
+      guarded: { stage, signal: 'TERM' },
       environment: {
         ...foreignVariables(),
         ...(cache !== undefined && { NODE_COMPILE_CACHE: cache }),
@@ -60,7 +73,8 @@ export class MemberProcess {
     this.#child = child
     this.#startedMs = performance.now()
     child.once('exit', (code, signal) => {
-      if (!this.#isStopping) this.#ended(this, signal ?? `exit code ${code}`)
+      if (this.#isStopping) return
+      this.#ended(this, { how: signal ?? `exit code ${code}`, wasKilled: signal !== null })
     })
   }
 

@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import type { PostgresPrograms } from './find-postgres.ts'
+import type { Guard } from './guard.ts'
 import { endChild, isAlive, launch } from './launch.ts'
 
 const USER = 'reeve'
@@ -17,52 +18,112 @@ const START_MS_MAX = 30_000
 const LOOK_MS = 100
 const STOP_MS_MAX = 10_000
 const LAST_CHARS = 2_000
-/** A server has eight connections at most. */
+/** A server has nine connections at most. */
 const CONNECTIONS_MAX = 200
-
-/** A PostgreSQL of our own, reached by a socket that only its account and root can open. */
-export interface OwnDatabase {
-  readonly url: string
-  readonly pid: number
-  readonly logFile: string
-  stop(): Promise<void>
-}
 
 interface OwnDatabaseOptions {
   readonly programs: PostgresPrograms
   /** Where its data is; made when it is not there. */
   readonly directory: string
   readonly logFile: string
+  readonly guard: Guard
 }
 
-/** Rejects with a Fault that says what PostgreSQL said. */
-export async function startDatabase(options: OwnDatabaseOptions): Promise<OwnDatabase> {
-  const { programs, directory, logFile } = options
-  const { account } = programs
-  // In a folder of its own with a short name: the path of a socket has 107 characters at most.
-  const sockets = await mkdtemp(join(tmpdir(), 'reeve-pg-'))
-  const clean = (): Promise<void> => rm(sockets, { recursive: true, force: true })
-  try {
-    if (account !== undefined) await chown(sockets, account.uid, account.gid)
-    if (!existsSync(join(directory, 'PG_VERSION'))) await makeData(options)
-    const args = ['-D', directory, '-k', sockets, '-p', String(PORT)]
-    const child = launch([join(programs.folder, 'postgres'), ...args], {
+/** A PostgreSQL of our own, reached by a socket that only its account and root can open. */
+export class OwnDatabase {
+  readonly url: string
+  readonly #options: OwnDatabaseOptions
+  readonly #sockets: string
+  #child: ChildProcess | undefined
+  #isStopping = false
+
+  /** Rejects with a Fault that says what PostgreSQL said. */
+  static async start(options: OwnDatabaseOptions): Promise<OwnDatabase> {
+    // In a folder of its own with a short name: the path of a socket has 107 characters at most.
+    const sockets = await mkdtemp(join(tmpdir(), 'reeve-pg-'))
+    options.guard.removeAtEnd(sockets)
+    const database = new OwnDatabase(options, sockets)
+    try {
+      const { account } = options.programs
+      if (account !== undefined) await chown(sockets, account.uid, account.gid)
+      if (!existsSync(join(options.directory, 'PG_VERSION'))) await makeData(options)
+      await database.#untilReady(database.#launch())
+      return database
+    } catch (thrown) {
+      await database.stop()
+      throw thrown
+    }
+  }
+
+  private constructor(options: OwnDatabaseOptions, sockets: string) {
+    this.#options = options
+    this.#sockets = sockets
+    this.url = `postgres://${USER}@localhost:${PORT}/${DATABASE}?host=${encodeURIComponent(sockets)}`
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0
+  }
+
+  /** Tells once, when it ends without having been asked to. */
+  onEnd(tell: (how: string) => void): void {
+    this.#child?.once('exit', (code, signal) => {
+      if (!this.#isStopping) tell(signal ?? `exit code ${code}`)
+    })
+  }
+
+  /** After it has ended. Rejects with a Fault like `start`. */
+  async startAgain(): Promise<void> {
+    const untilMs = performance.now() + START_MS_MAX
+    for (;;) {
+      try {
+        return await this.#untilReady(this.#launch())
+      } catch (thrown) {
+        // It refuses to start while a process of the one before still lives.
+        if (this.#isStopping || performance.now() > untilMs) throw thrown
+        await wait(LOOK_MS)
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    // SIGINT: ends at once what is connected, and writes down what it has.
+    if (this.#child !== undefined)
+      await endChild(this.#child, { signal: 'SIGINT', withinMs: STOP_MS_MAX })
+    await rm(this.#sockets, { recursive: true, force: true })
+  }
+
+  #launch(): ChildProcess {
+    const { programs, directory, logFile, guard } = this.#options
+    const args = ['-D', directory, '-k', this.#sockets, '-p', String(PORT)]
+    this.#child = launch([join(programs.folder, 'postgres'), ...args], {
       logFile,
       directory,
-      account,
+      account: programs.account,
+      guard,
+      guarded: { stage: 'database', signal: 'INT' },
       environment: process.env,
     })
-    await untilReady(options, { child, sockets })
-    const url = `postgres://${USER}@localhost:${PORT}/${DATABASE}?host=${encodeURIComponent(sockets)}`
-    const stop = async (): Promise<void> => {
-      // SIGINT: ends at once what is connected, and writes down what it has.
-      await endChild(child, { signal: 'SIGINT', withinMs: STOP_MS_MAX })
-      await clean()
+    return this.#child
+  }
+
+  async #untilReady(child: ChildProcess): Promise<void> {
+    const { programs, logFile } = this.#options
+    const ask = promisify(execFile)
+    const args = ['-h', this.#sockets, '-p', String(PORT), '-q']
+    const untilMs = performance.now() + START_MS_MAX
+    while (isAlive(child) && performance.now() < untilMs) {
+      const isReady = await ask(join(programs.folder, 'pg_isready'), args).then(
+        () => true,
+        () => false,
+      )
+      if (isReady) return
+      await wait(LOOK_MS)
     }
-    return { url, pid: child.pid ?? 0, logFile, stop }
-  } catch (thrown) {
-    await clean()
-    throw thrown
+    await endChild(child, { signal: 'SIGQUIT', withinMs: STOP_MS_MAX })
+    const said = (await readFile(logFile, 'utf8')).slice(-LAST_CHARS).trim()
+    throw new Fault('storage-failed', `PostgreSQL did not start:\n${said}`)
   }
 }
 
@@ -85,29 +146,4 @@ async function makeData({ programs, directory }: OwnDatabaseOptions): Promise<vo
     '',
   ]
   await appendFile(join(directory, 'postgresql.conf'), settings.join('\n'))
-}
-
-interface Starting {
-  readonly child: ChildProcess
-  readonly sockets: string
-}
-
-async function untilReady(
-  { programs, logFile }: OwnDatabaseOptions,
-  { child, sockets }: Starting,
-): Promise<void> {
-  const ask = promisify(execFile)
-  const args = ['-h', sockets, '-p', String(PORT), '-q']
-  const untilMs = performance.now() + START_MS_MAX
-  while (isAlive(child) && performance.now() < untilMs) {
-    const isReady = await ask(join(programs.folder, 'pg_isready'), args).then(
-      () => true,
-      () => false,
-    )
-    if (isReady) return
-    await wait(LOOK_MS)
-  }
-  await endChild(child, { signal: 'SIGQUIT', withinMs: STOP_MS_MAX })
-  const said = await readFile(logFile, 'utf8')
-  throw new Fault('storage-failed', `PostgreSQL did not start:\n${said.slice(-LAST_CHARS).trim()}`)
 }

@@ -37,7 +37,7 @@ export async function runDevCluster(request: DevClusterRequest): Promise<number>
     try {
       if (!signals.isAsked()) terminal.out(bannerOf(cluster, request, directory))
       await signals.asked
-      terminal.err('Stopping; a second Ctrl-C leaves what still runs behind.\n')
+      terminal.err('Stopping; a second Ctrl-C returns at once, and the rest ends by itself.\n')
     } finally {
       await cluster.stop()
     }

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { anAgentConfig } from '../../test/build/agent-config.ts'
+import type { Member } from '../cluster/index.ts'
+import { describeAgent } from './self.ts'
+
+const NOBODY = { leader: () => '', isLeading: () => false, members: () => [] }
+
+function aMember(name: string, parts: Partial<Member> = {}): Member {
+  const facts = { region: 'global', datacenter: 'dc1', build: '1', status: 'alive' } as const
+  return { name, address: `${name}:4646`, isLeader: false, ...facts, ...parts }
+}
+
+test('agent: a server that is alone leads, and is the only member', () => {
+  const config = anAgentConfig()
+  const self = describeAgent({ ...config, advertise: { host: 'fd00::1', httpPort: 80 } }, '1.2.3')
+  assert.equal(self.leader(), '', 'not before it serves')
+  self.serve('http://[::]:4646')
+  assert.equal(self.leader(), '[fd00::1]:80', 'where others reach it')
+  assert.deepEqual(self.peers(), ['[fd00::1]:80'])
+  const [member, ...rest] = self.members()
+  assert.deepEqual(rest, [])
+  assert.deepEqual(
+    [member?.Addr, member?.Port, member?.Status, member?.Tags],
+    [
+      'fd00::1',
+      80,
+      'alive',
+      {
+        role: 'server',
+        region: config.region,
+        dc: config.datacenter,
+        build: '1.2.3',
+        leader: 'true',
+      },
+    ],
+  )
+  assert.deepEqual(self.member(), member)
+})
+
+test('agent: one of several servers tells of all, and whose address is whose', () => {
+  const self = describeAgent(anAgentConfig(), '1.2.3')
+  const members = [
+    aMember('a', { isLeader: true }),
+    aMember('b', { status: 'failed' }),
+    aMember('c', { status: 'left' }),
+    aMember('d', { status: 'leaving', build: '2' }),
+  ]
+  self.join({ ...NOBODY, leader: () => 'a:4646', members: () => members })
+  assert.equal(self.leader(), 'a:4646')
+  assert.deepEqual(self.peers(), ['a:4646', 'b:4646', 'd:4646'], 'not those that have left')
+  assert.deepEqual(
+    self.members().map(({ Name, Status, Tags }) => [Name, Status, Tags['build'], Tags['leader']]),
+    [
+      ['a.global', 'alive', '1', 'true'],
+      ['b.global', 'failed', '1', undefined],
+      ['c.global', 'left', '1', undefined],
+      ['d.global', 'leaving', '2', undefined],
+    ],
+  )
+})
