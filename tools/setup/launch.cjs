@@ -1,6 +1,7 @@
 /** What `bin/reeve` does: set up when needed, then become the program. */
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
+const { findProgram } = require('./program.cjs')
 const { findRuntime, isNewEnough, MISSING_RUNTIME } = require('./runtime.cjs')
 const { isSetUp } = require('./steps.cjs')
 
@@ -22,12 +23,12 @@ async function launch() {
   endLike(await runChild(runtime, [path.join(root, 'bin/reeve'), ...process.argv.slice(2)]))
 }
 
-/** Compiled code is kept between starts: loading TypeScript anew takes longer than a command. */
+/** Compiled code is kept between starts: compiling it anew takes longer than a command. */
 async function load() {
   require('node:module').enableCompileCache(path.join(root, 'node_modules/.cache/reeve'))
-  const entry = path.join(root, 'packages/reeve/src/main/reeve.ts')
+  const entry = findProgram(root)
   process.argv[1] = entry
   await import(pathToFileURL(entry).href)
 }
 
-module.exports = { launch }
+module.exports = { launch, load }

@@ -2,12 +2,20 @@ import stamp from './stamp.cjs'
 import { steps } from './steps.cjs'
 import { SetUpFailure } from './failure.mjs'
 import { withLock } from './lock.mjs'
+import { setUpProgram } from './program.mjs'
 
 /**
  * Brings the checkout up to date: runs each step whose inputs changed since it last succeeded.
  * Returns false after printing why when a step failed.
  */
 export async function setUp(root) {
+  if (!(await runSteps(root))) return false
+  // Last, because it needs what the steps install. Not one of them: all goes on without it.
+  await setUpProgram(root)
+  return true
+}
+
+async function runSteps(root) {
   if ((await pendingSteps(root)).length === 0) return true
   try {
     // Asked again under the lock: another process may have done the work while we waited.

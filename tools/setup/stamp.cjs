@@ -65,7 +65,8 @@ function recordStep(root, step) {
 
 function statInputs(root, step) {
   return listInputs(root, step).map((file) => {
-    const { size, mtimeMs } = fs.statSync(path.join(root, file))
+    // Joining by hand: `path.join` takes several times as long as the call for hundreds of files.
+    const { size, mtimeMs } = fs.statSync(`${root}/${file}`)
     return [file, size, mtimeMs]
   })
 }
@@ -83,7 +84,8 @@ function listInputs(root, step) {
   return step.inputs.flatMap((input) => {
     const [before, after] = input.split('/*/')
     if (after === undefined) return listFiles(root, input)
-    return readFolder(root, before).flatMap((name) => listFiles(root, `${before}/${name}/${after}`))
+    const folders = readFolder(root, before)
+    return folders.flatMap(({ name }) => listFiles(root, `${before}/${name}/${after}`))
   })
 }
 
@@ -91,16 +93,23 @@ function listInputs(root, step) {
 function listFiles(root, input) {
   const found = fs.statSync(path.join(root, input), { throwIfNoEntry: false })
   if (found === undefined) return []
-  if (!found.isDirectory()) return [input]
-  return readFolder(root, input).flatMap((name) => listFiles(root, `${input}/${name}`))
+  return found.isDirectory() ? listFolder(root, input) : [input]
+}
+
+function listFolder(root, folder) {
+  return readFolder(root, folder).flatMap((entry) => {
+    const name = `${folder}/${entry.name}`
+    if (entry.isDirectory()) return listFolder(root, name)
+    return entry.isFile() ? [name] : listFiles(root, name)
+  })
 }
 
 function readFolder(root, folder) {
   try {
     return fs
-      .readdirSync(path.join(root, folder))
-      .filter((name) => name !== 'node_modules')
-      .toSorted()
+      .readdirSync(path.join(root, folder), { withFileTypes: true })
+      .filter(({ name }) => name !== 'node_modules')
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
   } catch (error) {
     if (error.code === 'ENOENT') return []
     throw error

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient, type Client } from '@reeve/sdk'
 
-const ENTRY = join(import.meta.dirname, '../../reeve/src/main/reeve.ts')
-const COMPILE_CACHE = join(import.meta.dirname, '../../../node_modules/.cache/reeve')
+/** As a person starts it, without setting anything up. */
+const PROGRAM = join(import.meta.dirname, '../../../tools/start.cjs')
 const START_MS_MAX = 60_000
 
 /** The real program with a node in it, as `npm start` runs it. */
@@ -21,9 +21,8 @@ export interface Program {
 export async function startProgram(flags: readonly string[] = []): Promise<Program> {
   const folder = mkdtempSync(join(tmpdir(), 'reeve-web-'))
   const args = ['agent', '--dev', '--http-port', '0', '--data-dir', folder, ...flags]
-  const child = spawn(process.execPath, [ENTRY, ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
   })
   let output = ''
   const { promise, resolve, reject } = Promise.withResolvers<string>()

@@ -6,19 +6,12 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text as readText } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import type { Client } from '@reeve/sdk'
 import type { CliHost } from '../../src/cli/index.ts'
 import { runCommandLine } from '../../src/main/commands.ts'
 import { startProgram } from '../e2e/program-process.ts'
+import { PROGRAM } from './program.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
-
-const ENTRY = fileURLToPath(new URL('../../src/main/reeve.ts', import.meta.url))
-
-/** As bin/reeve does: half a second less at every start. */
-const COMPILE_CACHE = fileURLToPath(
-  new URL('../../../../node_modules/.cache/reeve', import.meta.url),
-)
 
 /** How a command ended and what it wrote. */
 export interface Ended {
@@ -153,8 +146,8 @@ async function* toInput(text: string): AsyncGenerator<string> {
 
 function startChild(args: readonly string[], around: Surroundings): StartedCommand {
   const { directory, base, options } = around
-  const env = { ...base, ...options.environment, NODE_COMPILE_CACHE: COMPILE_CACHE }
-  const child = spawn(process.execPath, [ENTRY, ...args], { cwd: directory, env, stdio: 'pipe' })
+  const env = { ...base, ...options.environment }
+  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd: directory, env, stdio: 'pipe' })
   child.stdin.end(options.input ?? '')
   const ended = Promise.all([readText(child.stderr), once(child, 'close')])
   return {

@@ -2,22 +2,20 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { aCommandLine } from '../build/cli.ts'
 import { runShellJob } from '../build/cli-jobs.ts'
+import { PROGRAM_COMMAND } from '../build/program.ts'
 import { aTerminal, noTerminal } from '../build/terminal.ts'
 
-const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
-const REEVE = `'${process.execPath}' '${join(ROOT, 'packages/reeve/src/main/reeve.ts')}'`
 /** Only the native helper can give a task's command a terminal. */
-const HELPER = join(ROOT, 'node_modules/.cache/reeve/reeve-task')
+const HELPER = join(import.meta.dirname, '../../../../node_modules/.cache/reeve/reeve-task')
 const skip = noTerminal || (existsSync(HELPER) ? false : 'the native helper was not built')
 
 test('alloc exec in a terminal', { skip }, async (t) => {
   const reeve = await aCommandLine(t)
   const [id = ''] = await runShellJob(t, reeve.client, { id: 'web', script: 'exec sleep 1000' })
   const begin = (command: string) =>
-    aTerminal(t, `${REEVE} ${command}`, {
+    aTerminal(t, `${PROGRAM_COMMAND} ${command}`, {
       rows: 33,
       columns: 101,
       directory: reeve.directory,
@@ -25,7 +23,6 @@ test('alloc exec in a terminal', { skip }, async (t) => {
         PATH: process.env['PATH'] ?? '',
         HOME: reeve.directory,
         REEVE_ADDR: reeve.address,
-        NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/reeve'),
       },
     })
 

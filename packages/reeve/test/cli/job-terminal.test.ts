@@ -1,22 +1,18 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import test from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { EXIT_CODES } from '../../src/cli/index.ts'
 import { aCommandLine } from '../build/cli.ts'
 import { runShellJob } from '../build/cli-jobs.ts'
 import { aJobText } from '../build/job-text.ts'
+import { PROGRAM_COMMAND } from '../build/program.ts'
 import { ScreenBuffer } from '../build/screen-buffer.ts'
 import { aTerminal, noTerminal } from '../build/terminal.ts'
-
-const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
-const REEVE = `'${process.execPath}' '${join(ROOT, 'packages/reeve/src/main/reeve.ts')}'`
 
 test('job commands in a terminal', { skip: noTerminal }, async (t) => {
   const reeve = await aCommandLine(t)
   // The shell of the terminal outlives a Ctrl-C, so that it can tell the exit code.
   const begin = (command: string) =>
-    aTerminal(t, `trap : INT; ${REEVE} ${command}`, {
+    aTerminal(t, `trap : INT; ${PROGRAM_COMMAND} ${command}`, {
       rows: 30,
       columns: 90,
       directory: reeve.directory,
@@ -24,7 +20,6 @@ test('job commands in a terminal', { skip: noTerminal }, async (t) => {
         PATH: process.env['PATH'] ?? '',
         HOME: reeve.directory,
         REEVE_ADDR: reeve.address,
-        NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/reeve'),
       },
     })
 

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { runCommandLine } from '../../src/main/commands.ts'
 import { aCommandLine } from '../build/cli.ts'
 import { endJob, runShellJob } from '../build/cli-jobs.ts'
+import { PROGRAM_COMMAND } from '../build/program.ts'
 import { aScreen } from '../build/screen-host.ts'
 import { aTerminal, noTerminal } from '../build/terminal.ts'
 import { startProgram } from '../e2e/program-process.ts'
 
-const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
-const REEVE = `'${process.execPath}' '${join(ROOT, 'packages/reeve/src/main/reeve.ts')}'`
 const CLEAR = '\u001b[2J'
 /** The cursor is there again, and the screen as it was. */
 const GIVEN_BACK = '\u001b[?25h\u001b[?1049l'
@@ -157,10 +155,9 @@ test('top', async (t) => {
         environment: {
           ...environment,
           PATH: process.env['PATH'] ?? '',
-          NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/reeve'),
         },
       })
-    const terminal = await begin(`${REEVE} top`)
+    const terminal = await begin(`${PROGRAM_COMMAND} top`)
     await terminal.shows('laptop')
     assert.equal(terminal.isCooked(), false)
     const before = terminal.screen().split(CLEAR).length
@@ -171,7 +168,9 @@ test('top', async (t) => {
     assert.ok(terminal.screen().includes(GIVEN_BACK))
     assert.equal(terminal.isCooked(), true)
 
-    const killed = await begin(`${REEVE} top & program=$!; read -r _; kill $program; wait $program`)
+    const killed = await begin(
+      `${PROGRAM_COMMAND} top & program=$!; read -r _; kill $program; wait $program`,
+    )
     await killed.shows('laptop')
     killed.type('\n')
     assert.equal(await killed.ended, 143)

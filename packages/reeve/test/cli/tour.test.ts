@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Client } from '@reeve/sdk'
 import { atEnd } from '../build/at-end.ts'
 import { aCommandLine } from '../build/cli.ts'
+import { PROGRAM_COMMAND } from '../build/program.ts'
 import { ScreenBuffer } from '../build/screen-buffer.ts'
 import { aTerminal, noTerminal } from '../build/terminal.ts'
 import { until } from '../build/until.ts'
@@ -65,10 +66,8 @@ async function endEverything(client: Client): Promise<void> {
 /** As bin/reeve, which would also build what has changed since the last start, and say so. */
 async function programOnPath(directory: string): Promise<string> {
   const folder = join(directory, 'program')
-  const entry = join(ROOT, 'packages/reeve/src/main/reeve.ts')
-  const cache = join(ROOT, 'node_modules/.cache/reeve')
   await mkdir(folder)
-  const script = `#!/bin/sh\nNODE_COMPILE_CACHE='${cache}' exec '${process.execPath}' '${entry}' "$@"\n`
+  const script = `#!/bin/sh\nexec ${PROGRAM_COMMAND} "$@"\n`
   await writeFile(join(folder, 'reeve'), script)
   await chmod(join(folder, 'reeve'), 0o755)
   return folder

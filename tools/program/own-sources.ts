@@ -1,0 +1,109 @@
+import { readFileSync, statSync } from 'node:fs'
+import { basename, join, relative, resolve } from 'node:path'
+import type { Plugin } from 'rolldown'
+import { hashOf } from '../setup/program.cjs'
+
+/** A file as it was bundled: path from the root, size, time of its last change, hash. */
+export type BundledFile = readonly [name: string, size: number, mtimeMs: number, hash: string]
+
+/** Our own sources, as the bundler reads them. */
+export interface OwnSources {
+  readonly plugin: Plugin
+  /** The text of a file, which the bundle depends on from now on. */
+  read(name: string): string
+  /** All that were read, by name. */
+  files(): readonly BundledFile[]
+}
+
+/**
+ * A file that was changed this shortly before it was read may change again and have the same time
+ * on it: some file systems count whole seconds. Its content alone tells, until the next bundle.
+ */
+const SAME_MOMENT_MS = 2_000
+const NO_TIME = 0
+
+/** The one source that may ask where it lies. */
+const PRODUCT_ROOT = 'packages/reeve/src/main/product-root.ts'
+
+/** Before the file with which a thread or a process begins. */
+const START = 'start:'
+
+/** A module that is started instead of imported. */
+const STARTED = /new URL\('(\.{1,2}\/[^']+\.ts)', import\.meta\.url\)/g
+
+export function openOwnSources(root: string): OwnSources {
+  const files: BundledFile[] = []
+  const read = (name: string): string => {
+    const file = join(root, name)
+    // Before it is read: what changes in between has another time or size than is noted here.
+    const { size, mtimeMs } = statSync(file)
+    const isSettled = Date.now() - mtimeMs > SAME_MOMENT_MS
+    const bytes = readFileSync(file)
+    files.push([name, size, isSettled ? mtimeMs : NO_TIME, hashOf(bytes)])
+    return bytes.toString('utf8')
+  }
+  return {
+    read,
+    files: () => files.toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    plugin: {
+      name: 'own-sources',
+      resolveId: { filter: { id: /^start:/ }, handler: (id) => id },
+      load: {
+        filter: { id: [/^start:/, /\/packages\/\w+\/src\/.+\.ts$/] },
+        handler(id) {
+          if (id.startsWith(START)) return startText(id.slice(START.length))
+          const name = relative(root, id)
+          return withStarts(read(name), {
+            name,
+            emit: (specifier) => {
+              const file = resolve(id, '..', specifier)
+              return this.emitFile({
+                type: 'chunk',
+                id: startOf(file),
+                name: basename(file, '.ts'),
+              })
+            },
+          })
+        },
+      },
+    },
+  }
+}
+
+/** The id of a module that begins a thread or a process with this file. */
+export function startOf(file: string): string {
+  return `${START}${file}`
+}
+
+/**
+ * What a thread or a process does first, because it holds only for modules that are loaded later:
+ * stacks name the sources, and compiled code is kept, which no thread takes over from another.
+ */
+function startText(file: string): string {
+  return `import { enableCompileCache, setSourceMapsSupport } from 'node:module'
+import { join } from 'node:path'
+enableCompileCache(join(import.meta.dirname, '../../../../node_modules/.cache/reeve'))
+setSourceMapsSupport(true)
+await import(${JSON.stringify(file)})
+`
+}
+
+interface Started {
+  readonly name: string
+  /** Adds the module to the bundle and gives the name by which the bundler knows it. */
+  readonly emit: (specifier: string) => string
+}
+
+/** The text with the addresses of modules in the bundle for those of sources. */
+function withStarts(text: string, { name, emit }: Started): string {
+  const code = text.replaceAll(
+    STARTED,
+    (_whole, specifier: string) => `new URL(import.meta.ROLLUP_FILE_URL_${emit(specifier)})`,
+  )
+  if (name !== PRODUCT_ROOT && /\bimport\.meta\.(?!ROLLUP_FILE_URL_)/.test(code))
+    throw new Error(
+      `${name} asks where it lies, which is elsewhere in a bundle: name files from PRODUCT_ROOT, ` +
+        "and modules to start by new URL('./a.ts', import.meta.url).",
+    )
+  return code
+}
