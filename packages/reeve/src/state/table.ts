@@ -429,7 +429,7 @@ function groupAt<Row>(slot: Slot<Row>, i: number): Group<Row> | undefined {
 
 function groupKeysOf<Row>(slot: Slot<Row>): (string | null)[] {
   const keys: (string | null)[] = []
-  // A loop: every row of a checkpoint passes here, and a function for each key costs three times it.
+  // A loop: every row of a checkpoint passes here, and a function for each key costs more.
   for (let i = 0; 2 * i < slot.links.length; i++) keys.push(groupAt(slot, i)?.key ?? null)
   return keys
 }
