@@ -2,7 +2,6 @@ import type { ChildProcess } from 'node:child_process'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { constants } from 'node:os'
 import { kill } from 'node:process'
-import type { Duplex } from 'node:stream'
 
 interface LogEntry {
   readonly stream: 1 | 2
@@ -49,16 +48,6 @@ export async function readBody(request: IncomingMessage): Promise<unknown> {
     return text === '' ? undefined : JSON.parse(text)
   } catch {
     return text
-  }
-}
-
-export async function bodyBytes(socket: Duplex, length: number): Promise<void> {
-  let left = length
-  while (left > 0) {
-    // Node's streams of bytes give Buffers.
-    const piece = socket.read(left) as Buffer | null
-    if (piece === null) await new Promise((resolve) => socket.once('readable', resolve))
-    else left -= piece.length
   }
 }
 

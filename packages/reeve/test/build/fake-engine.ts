@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { kill } from 'node:process'
 import type { Duplex } from 'node:stream'
 import {
-  bodyBytes,
   endGroup,
   ended,
   framed,
@@ -334,9 +333,8 @@ export class FakeEngine {
       socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n')
       return
     }
-    // The body comes as raw bytes behind the head of the request.
-    const length = Number(request.headers['content-length'] ?? 0)
-    await bodyBytes(socket, length)
+    // The first raw bytes are those behind the body.
+    await readBody(request)
     socket.write('HTTP/1.1 101 UPGRADED\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n\r\n')
     this.#runExec(exec, socket)
   }

@@ -79,6 +79,8 @@ function kindOf(thrown: unknown): PostgresFaultKind {
 
 /** The five characters by which a server names an error; undefined when no server spoke. */
 export function sqlStateOf(thrown: unknown): string | undefined {
-  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+  // The system's names may look alike (EPIPE), but come with the call that failed.
+  if (!(thrown instanceof Error) || 'syscall' in thrown || !('code' in thrown)) return undefined
+  const { code } = thrown
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }

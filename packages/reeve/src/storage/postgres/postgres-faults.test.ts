@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Fault } from '../../kit/fault.ts'
+import { isPassing, sqlStateOf } from './postgres-faults.ts'
+
+const serverSaid = (code: string) => Object.assign(new Error('from the server'), { code })
+const systemSaid = (code: string) =>
+  Object.assign(new Error(`write ${code}`), { code, errno: -32, syscall: 'write' })
+
+const cases: readonly (readonly [what: string, thrown: unknown, passes: boolean])[] = [
+  ['a lost connection', systemSaid('ECONNRESET'), true],
+  ['a lost connection with a name of five letters', systemSaid('EPIPE'), true],
+  ['a connection that ended without a code', new Error('Connection terminated'), true],
+  ['a server that starts', serverSaid('57P03'), true],
+  ['a connection that the server lost', serverSaid('08006'), true],
+  ['a table that is not there', serverSaid('42P01'), false],
+  ['a disk that is full', serverSaid('53100'), false],
+  ['a mistake of ours', new TypeError('undefined is no function'), false],
+  ['a fault that is one already', new Fault('storage-fenced', 'another leads'), false],
+]
+for (const [what, thrown, passes] of cases)
+  test(`asking PostgreSQL again ${passes ? 'may help' : 'does not help'} after ${what}`, () => {
+    assert.equal(isPassing(thrown), passes)
+  })
+
+test('only a server names errors by five characters', () => {
+  assert.equal(sqlStateOf(serverSaid('40P01')), '40P01')
+  assert.equal(sqlStateOf(systemSaid('EPIPE')), undefined)
+  assert.equal(sqlStateOf(new Error('without a code')), undefined)
+})
