@@ -2,7 +2,7 @@
 const path = require('node:path')
 const { pathToFileURL } = require('node:url')
 const { findProgram } = require('./program.cjs')
-const { findRuntime, isNewEnough, MISSING_RUNTIME } = require('./runtime.cjs')
+const { findRuntime, isNewEnough, programFlags, MISSING_RUNTIME } = require('./runtime.cjs')
 const { isSetUp } = require('./steps.cjs')
 
 const root = path.resolve(__dirname, '../..')
@@ -20,7 +20,9 @@ async function launch() {
     process.exit(1)
   }
   const { runChild, endLike } = require('./child.cjs')
-  endLike(await runChild(runtime, [path.join(root, 'bin/reeve'), ...process.argv.slice(2)]))
+  const flags = programFlags(root, runtime)
+  const program = path.join(root, 'bin/reeve')
+  endLike(await runChild(runtime, [...flags, program, ...process.argv.slice(2)]))
 }
 
 /** Compiled code is kept between starts: compiling it anew takes longer than a command. */

@@ -8,10 +8,24 @@ function isNewEnough() {
   return Number.parseInt(process.versions.node, 10) >= MAJOR_MIN
 }
 
+/**
+ * All state is in memory: the heap may take most of the machine's, where Node would stop at 4 GB.
+ * Said to the pinned runtime, which knows the flag; `bin/reeve` says the same.
+ */
+const PROGRAM_FLAGS = ['--max-old-space-size-percentage=75']
+
+function programFlags(root, runtime) {
+  return runtime === pinnedRuntime(root) ? PROGRAM_FLAGS : []
+}
+
+function pinnedRuntime(root) {
+  const file = process.platform === 'win32' ? 'node.exe' : 'node'
+  return path.join(root, 'node_modules/node/bin', file)
+}
+
 /** The pinned runtime, else this one when it is new enough, else undefined. */
 function findRuntime(root) {
-  const file = process.platform === 'win32' ? 'node.exe' : 'node'
-  const pinned = path.join(root, 'node_modules/node/bin', file)
+  const pinned = pinnedRuntime(root)
   if (fs.existsSync(pinned)) return pinned
   return isNewEnough() ? process.execPath : undefined
 }
@@ -20,4 +34,4 @@ const MISSING_RUNTIME =
   `Reeve needs Node ${MAJOR_MIN} or newer, and the one it brings is missing from node_modules: ` +
   `run "npm rebuild node", or install Node ${MAJOR_MIN}.`
 
-module.exports = { findRuntime, isNewEnough, MISSING_RUNTIME }
+module.exports = { findRuntime, isNewEnough, programFlags, MISSING_RUNTIME }

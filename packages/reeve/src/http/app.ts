@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import { Server as SecureServer } from 'node:tls'
 import type { Route } from '@reeve/contract'
 import { v1Routes } from '@reeve/contract'
@@ -332,6 +333,9 @@ async function close({
   for (const channel of channels) channel.close()
   requests.close()
   sessions.close()
+  // What was parked is read once more in this turn; until then its connections look unused to the
+  // runtime, which closes those at once.
+  await setImmediate()
   await app.close()
   audit.flush()
 }
