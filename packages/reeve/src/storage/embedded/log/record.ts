@@ -24,7 +24,9 @@ const UTF8_BYTES_MAX = 3
 
 const SCRATCH_BYTES = 1024 * 1024
 /** A larger one is let go after the append that needed it. */
-const SCRATCH_BYTES_KEPT = 8 * 1024 * 1024
+const SCRATCH_BYTES_KEPT = 16 * 1024 * 1024
+/** The bytes of a longer text are counted: what is held for it would be three times as much. */
+const COUNTED_CHARS_MIN = 64 * 1024
 
 /** Puts appends into bytes, in memory that is used again for the next. */
 export class RecordWriter {
@@ -75,7 +77,9 @@ export class RecordWriter {
 
   #text(content: string): number {
     const text = escapeText(content)
-    this.#reserve(text.length * UTF8_BYTES_MAX)
+    this.#reserve(
+      text.length < COUNTED_CHARS_MIN ? text.length * UTF8_BYTES_MAX : Buffer.byteLength(text),
+    )
     const bytes = this.#bytes.write(text, this.#end, 'utf8')
     this.#end += bytes
     return bytes
