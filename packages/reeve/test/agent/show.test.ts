@@ -97,7 +97,9 @@ test(
       )
     }
     await isSaid('fetched\nworking\n')
-    assert.match(await cluster.log(ID, 'work'), /^material\n\d+\n$/)
+    // A task writes before its node has noted that it has started.
+    const readLog = () => cluster.log(ID, 'work').catch(() => undefined)
+    assert.match(await until('the log of the task', readLog, WITHIN_MS), /^material\n\d+\n$/)
 
     const session = await cluster.client.exec({
       allocId: ID,
