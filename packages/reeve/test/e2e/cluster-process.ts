@@ -1,5 +1,3 @@
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
@@ -10,6 +8,7 @@ import {
   certificateFiles,
   type Holder,
 } from '../build/certificates.ts'
+import { freePort } from '../build/free-port.ts'
 import { until } from '../build/until.ts'
 import { startAgent, type AgentProcess } from './program-process.ts'
 
@@ -101,14 +100,4 @@ export async function leaderOf(server: { readonly address: string }): Promise<st
   return typeof leader === 'string' && leader !== ''
     ? `${new URL(server.address).protocol}//${leader}`
     : undefined
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (typeof address !== 'object' || address === null) throw new Error('a port has a number')
-  return address.port
 }

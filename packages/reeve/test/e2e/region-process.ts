@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
@@ -39,17 +37,6 @@ export interface RegionPlace {
   readonly lines?: string
   readonly environment?: Readonly<Record<string, string>>
   readonly isSecure?: boolean
-}
-
-/** Free a moment ago: each server has to know where the others will be. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (typeof address !== 'object' || address === null) throw new Error('a port has a number')
-  return address.port
 }
 
 /** Starts a server from a configuration file, as docs/regions.md shows it, until it answers. */

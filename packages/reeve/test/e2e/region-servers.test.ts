@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { AclToken } from '@reeve/contract'
 import { atEnd } from '../build/at-end.ts'
+import { freePort } from '../build/free-port.ts'
 import { startPostgres, whyNoPostgres } from '../build/postgres.ts'
 import { until } from '../build/until.ts'
 import { leaderOf } from './cluster-process.ts'
-import { bootstrapAt, freePort, startRegion, type RegionServer } from './region-process.ts'
+import { bootstrapAt, startRegion, type RegionServer } from './region-process.ts'
 
 const skip = whyNoPostgres()
 /** Nobody listens there. */

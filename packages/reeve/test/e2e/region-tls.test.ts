@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { certificateFiles } from '../build/certificates.ts'
+import { freePort } from '../build/free-port.ts'
 import { until } from '../build/until.ts'
 import {
   bootstrapAt,
   fetchBlindly,
-  freePort,
   SECRET,
   startRegion,
   tlsBlock,

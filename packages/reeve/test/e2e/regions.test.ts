@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
+import { freePort } from '../build/free-port.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
 import { startReeve } from './program-process.ts'
-import { bootstrapAt, freePort, SECRET, startRegion, type RegionServer } from './region-process.ts'
+import { bootstrapAt, SECRET, startRegion, type RegionServer } from './region-process.ts'
 
 type Name = 'us' | 'eu'
 

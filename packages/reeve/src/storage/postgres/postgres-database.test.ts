@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, test, type TestContext } from 'node:test'
 import { atEnd } from '../../../test/build/at-end.ts'
+import { freePort } from '../../../test/build/free-port.ts'
 import { PostgresProxy, type Mishap } from '../../../test/build/postgres-proxy.ts'
 import { startPostgres, whyNoPostgres, type TestPostgres } from '../../../test/build/postgres.ts'
 import { SELF_SIGNED } from '../../../test/build/self-signed.ts'
@@ -335,13 +335,4 @@ async function rowTexts(engine: PostgresEngine): Promise<string[]> {
   const found: string[] = []
   for await (const page of engine.load()) found.push(...page.map(({ text }) => text))
   return found
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  assert.ok(typeof address === 'object' && address !== null)
-  return address.port
 }

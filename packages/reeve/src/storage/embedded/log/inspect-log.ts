@@ -1,5 +1,5 @@
 import { open, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { codeOf } from '../storage-faults.ts'
 import {
   DamagedLog,
@@ -71,8 +71,9 @@ export function unsound(
   offset: number,
   more = '',
 ): DamagedLog {
-  const name = path.slice(path.lastIndexOf('/') + 1)
-  return new DamagedLog(`the file ${name} at byte ${offset}: a checksum does not match${more}`)
+  return new DamagedLog(
+    `the file ${basename(path)} at byte ${offset}: a checksum does not match${more}`,
+  )
 }
 
 export function sourceOf({ path, head, bytes, places }: KnownFile, index = 0) {
