@@ -4,6 +4,7 @@ import { RandomKeyOrder } from '../kit/random-key-order.ts'
 import { compareText, SortedList } from '../kit/sorted-list.ts'
 import { CLEAN, DirtyRows } from './dirty-rows.ts'
 import { compareCreation, inOrderOfCreation, type OrderKey } from './order-of-creation.ts'
+import { RowGroups } from './row-groups.ts'
 import { wholeText, type RowPieces, type RowText, type TextedRow } from './row-text.ts'
 
 /** How one table keys, groups, orders and keeps its rows. */
@@ -65,12 +66,6 @@ export interface WrittenRow<Row> {
   readonly row?: Row | undefined
 }
 
-interface Group<Row> {
-  readonly key: string
-  /** One member as itself: most groups have one, and an array for it costs a hundred bytes. */
-  members: Slot<Row> | Slot<Row>[]
-}
-
 interface Slot<Row> {
   readonly key: string
   readonly createIndex: number
@@ -82,8 +77,8 @@ interface Slot<Row> {
   row: Row | undefined
   /** When it was last written, in checkpoints. */
   round: number
-  /** For each secondary index the group, then the row's position among its members. */
-  readonly links: (Group<Row> | number | undefined)[]
+  /** Where it is in the secondary indexes. */
+  place: number
 }
 
 /** Slots whose rows are kept decoded. */
@@ -116,11 +111,11 @@ export class Table<Row extends object> {
   readonly #slots = new Map<string, Slot<Row>>()
   readonly #byKey: KeyOrder
   readonly #byCreation: SortedList<OrderKey> | undefined
-  readonly #groups: readonly Map<string, Group<Row>>[]
+  readonly #groups: RowGroups
+  /** The rows at their places. */
+  readonly #placed: (Slot<Row> | undefined)[] = [undefined]
   readonly #groupNames: readonly string[]
   readonly #groupFunctions: readonly ((row: Row) => string | undefined)[]
-  /** Of a row that is in no group yet. */
-  readonly #noLinks: (Group<Row> | number | undefined)[]
   /** Tells rows that were written with other indexes: their groups are worked out anew. */
   readonly #layout: string
   readonly #dirty = new DirtyRows((slot: Slot<Row>) => this.#encode(slot))
@@ -134,9 +129,8 @@ export class Table<Row extends object> {
     this.spec = spec
     this.#groupNames = Object.keys(spec.groups)
     this.#groupFunctions = Object.values(spec.groups)
-    this.#noLinks = this.#groupNames.flatMap(() => [undefined, 0])
     this.#layout = layoutOf(this.#groupNames)
-    this.#groups = this.#groupNames.map(() => new Map())
+    this.#groups = new RowGroups(this.#groupNames.length)
     this.#byKey =
       spec.randomKeys === true ? new RandomKeyOrder<OrderKey>() : new LateKeyOrder<OrderKey>()
     this.#byCreation = spec.byCreation ? new SortedList(compareCreation) : undefined
@@ -197,21 +191,23 @@ export class Table<Row extends object> {
 
   /** The group of a row in a secondary index, known without decoding the row. */
   groupOf(index: string, key: string): string | undefined {
-    const at = this.#groupNames.indexOf(index)
-    assert(at !== -1, `${this.spec.name} has an index ${index}`)
+    const at = this.#indexAt(index)
     const slot = this.#slots.get(key)
-    return slot === undefined ? undefined : groupAt(slot, at)?.key
+    return slot === undefined ? undefined : this.#groups.keyAt(at, slot.place)
   }
 
   /** Keys of a secondary index's group, in no promised order. */
   keysIn(index: string, group: string): Iterable<string> {
-    const members = this.#groupIndex(index).get(group)?.members ?? []
-    return Array.isArray(members) ? members.map((slot) => slot.key) : [members.key]
+    const keys: string[] = []
+    for (const place of this.#groups.places(this.#indexAt(index), group)) {
+      const slot = this.#placed[place]
+      if (slot !== undefined) keys.push(slot.key)
+    }
+    return keys
   }
 
   countIn(index: string, group: string): number {
-    const members = this.#groupIndex(index).get(group)?.members ?? []
-    return Array.isArray(members) ? members.length : 1
+    return this.#groups.size(this.#indexAt(index), group)
   }
 
   /** Rows of a group, by key, so that whoever reads them gets one order. */
@@ -303,12 +299,14 @@ export class Table<Row extends object> {
     this.#slots.delete(key)
     this.#byKey.delete(slot)
     this.#byCreation?.delete(slot)
-    const keys = groupKeysOf(slot)
-    this.#regroup(slot, [])
+    const keys = this.#groups.keysAt(slot.place)
+    this.#groups.leavePlace(slot.place)
+    this.#placed[slot.place] = undefined
     this.#tellKey(key)
     return () => {
+      this.#putInPlace(slot)
       this.#link(slot)
-      this.#regroup(slot, keys)
+      this.#groups.move(slot.place, keys)
       this.#dirty.write(slot)
       this.#tellKey(key)
     }
@@ -320,7 +318,7 @@ export class Table<Row extends object> {
       const [createIndex, modifyIndex] = encoded.header
       const text = { ...IN_ONE, body: encoded.body }
       const slot = this.#newSlot(key, { indexes: [createIndex, modifyIndex], text })
-      this.#regroup(slot, this.#groupKeys(encoded))
+      this.#groups.move(slot.place, this.#groupKeys(encoded))
       this.#slots.set(key, slot)
     }
   }
@@ -341,15 +339,26 @@ export class Table<Row extends object> {
   }
 
   #newSlot(key: string, { indexes: [createIndex, modifyIndex], text }: WrittenRow<Row>): Slot<Row> {
-    const links = this.#noLinks.slice()
     const { common, steady, body } = text
-    const state = { row: undefined, round: CLEAN, links }
-    return { key, createIndex, modifyIndex, common, steady, body, ...state }
+    const state = { row: undefined, round: CLEAN, place: 0 }
+    const slot = { key, createIndex, modifyIndex, common, steady, body, ...state }
+    this.#putInPlace(slot)
+    return slot
+  }
+
+  #putInPlace(slot: Slot<Row>): void {
+    slot.place = this.#groups.takePlace()
+    this.#placed[slot.place] = slot
   }
 
   #encode(slot: Slot<Row>): EncodedRow {
     return {
-      header: [slot.createIndex, slot.modifyIndex, this.#layout, ...groupKeysOf(slot)],
+      header: [
+        slot.createIndex,
+        slot.modifyIndex,
+        this.#layout,
+        ...this.#groups.keysAt(slot.place),
+      ],
       body: wholeText(slot),
     }
   }
@@ -367,7 +376,7 @@ export class Table<Row extends object> {
     slot.steady = text.steady
     slot.body = text.body
     // The text was made from a Row of this table, by this version or one before.
-    this.#regroup(slot, this.#groupsOf(row ?? (JSON.parse(wholeText(text)) as Row)))
+    this.#groups.move(slot.place, this.#groupsOf(row ?? (JSON.parse(wholeText(text)) as Row)))
     // One that is kept already stays in its place among those.
     if (isKept) slot.row = row
     else if (row !== undefined) keepDecoded(this.#written, slot, row)
@@ -386,10 +395,10 @@ export class Table<Row extends object> {
     return row
   }
 
-  #groupIndex(index: string): Map<string, Group<Row>> {
-    const groups = this.#groups[this.#groupNames.indexOf(index)]
-    assert(groups !== undefined, `${this.spec.name} has an index ${index}`)
-    return groups
+  #indexAt(index: string): number {
+    const at = this.#groupNames.indexOf(index)
+    assert(at !== -1, `${this.spec.name} has an index ${index}`)
+    return at
   }
 
   /**
@@ -405,66 +414,10 @@ export class Table<Row extends object> {
   #groupsOf(row: Row): (string | null)[] {
     return this.#groupFunctions.map((groupOf) => groupOf(row) ?? null)
   }
-
-  /** Moves a row between groups where its key of an index is another one now. */
-  #regroup(slot: Slot<Row>, keys: readonly (string | null)[]): void {
-    for (let i = 0; i < this.#groups.length; i++) {
-      const index = this.#groups[i]
-      const before = groupAt(slot, i)
-      const key = keys[i] ?? undefined
-      if (index === undefined || before?.key === key) continue
-      if (before !== undefined && !leave(before, slot, i)) index.delete(before.key)
-      slot.links[2 * i] = key === undefined ? undefined : enter(index, slot, { i, key })
-    }
-  }
 }
 
 /** The pieces of a row that is one text. */
 export const IN_ONE = { common: '', steady: '' } as const
-
-function groupAt<Row>(slot: Slot<Row>, i: number): Group<Row> | undefined {
-  // Even positions hold groups, odd ones the places in them.
-  return slot.links[2 * i] as Group<Row> | undefined
-}
-
-function groupKeysOf<Row>(slot: Slot<Row>): (string | null)[] {
-  const keys: (string | null)[] = []
-  // A loop: every row of a checkpoint passes here, and a function for each key costs more.
-  for (let i = 0; 2 * i < slot.links.length; i++) keys.push(groupAt(slot, i)?.key ?? null)
-  return keys
-}
-
-/** Puts the row into the group of its key, which is made when it is the first. */
-function enter<Row>(
-  index: Map<string, Group<Row>>,
-  slot: Slot<Row>,
-  { i, key }: { readonly i: number; readonly key: string },
-): Group<Row> {
-  const group = index.get(key)
-  if (group === undefined) {
-    const made = { key, members: slot }
-    index.set(key, made)
-    return made
-  }
-  if (!Array.isArray(group.members)) {
-    group.members.links[2 * i + 1] = 0
-    group.members = [group.members]
-  }
-  slot.links[2 * i + 1] = group.members.push(slot) - 1
-  return group
-}
-
-/** Takes the row out of the group; the last member takes its place. False when nobody is left. */
-function leave<Row>({ members }: Group<Row>, slot: Slot<Row>, i: number): boolean {
-  if (!Array.isArray(members)) return false
-  const last = members.pop()
-  const place = slot.links[2 * i + 1]
-  if (last !== undefined && typeof place === 'number' && last !== slot) {
-    members[place] = last
-    last.links[2 * i + 1] = place
-  }
-  return members.length > 0
-}
 
 /** Two ways to keep the keys of a table in order. */
 type KeyOrder = RandomKeyOrder<OrderKey> | LateKeyOrder<OrderKey>
