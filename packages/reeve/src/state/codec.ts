@@ -1,5 +1,6 @@
 import type { Commit, CommittedRow, EventMark } from './commit.ts'
-import type { EncodedRow, RowHeader, RowIndexes } from './table.ts'
+import type { StoredRow } from './stored-row.ts'
+import type { EncodedRow, RestoredRow, RowHeader, RowIndexes } from './table.ts'
 
 /**
  * Texts of the log and the checkpoint: lines of JSON, so that any tool can read a data directory
@@ -22,12 +23,9 @@ export function encodeRow(row: EncodedRow): string {
   return `${JSON.stringify(row.header)}\n${row.body}`
 }
 
-/** `rest`: the text behind the header, where it is there as a text of its own. */
-export function decodeRow(text: string, rest?: string): EncodedRow {
-  const end = text.indexOf('\n')
+export function decodeRow({ firstLine, rest }: StoredRow): RestoredRow {
   // encodeRow wrote this line from a RowHeader.
-  const header = JSON.parse(text.slice(0, end)) as RowHeader
-  return { header, body: rest ?? text.slice(end + 1) }
+  return { header: JSON.parse(firstLine) as RowHeader, body: rest ?? '' }
 }
 
 export function encodeCommit(commit: Commit): string {

@@ -1,3 +1,5 @@
+import type { StoredRow } from './stored-row.ts'
+
 /**
  * What the store needs of a storage engine. The log of commits is the truth; stored rows are its
  * checkpoint. Engines treat all texts as opaque. One shared suite (test/suites/storage-engine.ts)
@@ -98,17 +100,6 @@ export interface LogEntry {
 export interface BlobChange {
   readonly key: string
   readonly bytes: Uint8Array | undefined
-}
-
-export interface StoredRow {
-  readonly table: string
-  readonly key: string
-  readonly text: string
-  /**
-   * What stands behind the text's first line break, from engines that can give it as a text of its
-   * own: a part that is cut off keeps the whole in memory, and a row is kept without its header.
-   */
-  readonly rest?: string
 }
 
 export interface CheckpointRow {

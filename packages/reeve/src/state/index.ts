@@ -11,7 +11,6 @@ export type {
   MovableEngine,
   StorageEngine,
   StoredBlob,
-  StoredRow,
 } from './engine.ts'
 export { organizationOfEvent } from './events.ts'
 export type { Cause } from './events.ts'
@@ -57,6 +56,8 @@ export type {
 } from './store.ts'
 export { compareCreation } from './order-of-creation.ts'
 export type { OrderKey } from './order-of-creation.ts'
+export { storedTextOf, toStoredRow } from './stored-row.ts'
+export type { HeldText, StoredRow } from './stored-row.ts'
 export type { Table } from './table.ts'
 export {
   dispatchKey,

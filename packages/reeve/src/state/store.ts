@@ -399,8 +399,7 @@ export class Store {
   async #load(): Promise<void> {
     const { checkpoint } = this.#engine.opened
     for await (const rows of this.#engine.load())
-      for (const { table, key, text, rest } of rows)
-        this.#storedTable(table).restore([[key, decodeRow(text, rest)]])
+      for (const row of rows) this.#storedTable(row.table).restore(row.key, decodeRow(row))
     for (const table of this.#allTables) {
       table.restored()
       table.lastIndex = checkpoint.tableIndexes[table.spec.name] ?? 0

@@ -6,6 +6,7 @@ import { CLEAN, DirtyRows } from './dirty-rows.ts'
 import { compareCreation, inOrderOfCreation, type OrderKey } from './order-of-creation.ts'
 import { RowGroups } from './row-groups.ts'
 import { wholeText, type RowPieces, type RowText, type TextedRow } from './row-text.ts'
+import { textOf, type HeldText } from './stored-row.ts'
 
 /** How one table keys, groups, orders and keeps its rows. */
 export interface TableSpec<Row> {
@@ -59,6 +60,12 @@ export interface EncodedRow {
   readonly body: string
 }
 
+/** A row of a checkpoint that is read again. */
+export interface RestoredRow {
+  readonly header: RowHeader
+  readonly body: string | HeldText
+}
+
 /** A row as it is written: its text, and its decoded form where somebody has it. */
 export interface WrittenRow<Row> {
   readonly indexes: RowIndexes
@@ -70,10 +77,11 @@ interface Slot<Row> {
   readonly key: string
   readonly createIndex: number
   modifyIndex: number
-  /** The text of the row (RowText). */
+  /** The text of the row (RowText); empty where somebody else holds it. */
   common: string
   steady: string
   body: string
+  held: HeldText | undefined
   row: Row | undefined
   /** When it was last written, in checkpoints. */
   round: number
@@ -172,13 +180,14 @@ export class Table<Row extends object> {
   /** The row's text as committed; saves encoding it again for events and responses. */
   bodyOf(key: string): string | undefined {
     const slot = this.#slots.get(key)
-    return slot === undefined ? undefined : wholeText(slot)
+    return slot === undefined ? undefined : textIn(slot)
   }
 
-  /** The row and its text as it is kept; undefined when it is not decoded. */
+  /** The row and its text as it is kept; undefined when either is not at hand. */
   decodedText(key: string): TextedRow<Row> | undefined {
     const slot = this.#slots.get(key)
-    return slot?.row === undefined ? undefined : { row: slot.row, text: slot }
+    if (slot?.row === undefined || slot.held !== undefined) return undefined
+    return { row: slot.row, text: slot }
   }
 
   modifyIndexOf(key: string): number | undefined {
@@ -285,11 +294,13 @@ export class Table<Row extends object> {
         undoDelete()
       }
     }
-    const { modifyIndex, common, steady, body } = slot
+    const { modifyIndex, common, steady, body, held } = slot
     this.#dirty.write(slot)
     this.#fillSlot(slot, written)
-    const text = { common, steady, body }
-    return () => this.#fillSlot(slot, { indexes: [createIndex, modifyIndex], text })
+    return () => {
+      const text = held === undefined ? { common, steady, body } : inOne(held.text())
+      this.#fillSlot(slot, { indexes: [createIndex, modifyIndex], text })
+    }
   }
 
   delete(key: string): Undo {
@@ -312,15 +323,16 @@ export class Table<Row extends object> {
     }
   }
 
-  /** Fills an empty table from its checkpoint; the orders are sorted once at the end. */
-  restore(rows: Iterable<readonly [string, EncodedRow]>): void {
-    for (const [key, encoded] of rows) {
-      const [createIndex, modifyIndex] = encoded.header
-      const text = { ...IN_ONE, body: encoded.body }
-      const slot = this.#newSlot(key, { indexes: [createIndex, modifyIndex], text })
-      this.#groups.move(slot.place, this.#groupKeys(encoded))
-      this.#slots.set(key, slot)
-    }
+  /** Fills an empty table from its checkpoint, row by row; `restored` sorts them at the end. */
+  restore(key: string, stored: RestoredRow): void {
+    const { header, body } = stored
+    const [createIndex, modifyIndex] = header
+    const isHeld = typeof body !== 'string'
+    const text = { ...IN_ONE, body: isHeld ? '' : body }
+    const slot = this.#newSlot(key, { indexes: [createIndex, modifyIndex], text })
+    if (isHeld) slot.held = body
+    this.#groups.move(slot.place, this.#groupKeys(stored))
+    this.#slots.set(key, slot)
   }
 
   /** Ends a series of `restore` calls. */
@@ -340,8 +352,8 @@ export class Table<Row extends object> {
 
   #newSlot(key: string, { indexes: [createIndex, modifyIndex], text }: WrittenRow<Row>): Slot<Row> {
     const { common, steady, body } = text
-    const state = { row: undefined, round: CLEAN, place: 0 }
-    const slot = { key, createIndex, modifyIndex, common, steady, body, ...state }
+    const state = { held: undefined, row: undefined, round: CLEAN, place: 0 }
+    const slot: Slot<Row> = { key, createIndex, modifyIndex, common, steady, body, ...state }
     this.#putInPlace(slot)
     return slot
   }
@@ -359,7 +371,7 @@ export class Table<Row extends object> {
         this.#layout,
         ...this.#groups.keysAt(slot.place),
       ],
-      body: wholeText(slot),
+      body: textIn(slot),
     }
   }
 
@@ -375,6 +387,7 @@ export class Table<Row extends object> {
     slot.common = text.common
     slot.steady = text.steady
     slot.body = text.body
+    slot.held = undefined
     // The text was made from a Row of this table, by this version or one before.
     this.#groups.move(slot.place, this.#groupsOf(row ?? (JSON.parse(wholeText(text)) as Row)))
     // One that is kept already stays in its place among those.
@@ -390,7 +403,7 @@ export class Table<Row extends object> {
   #decode(slot: Slot<Row>): Row {
     if (slot.row !== undefined) return slot.row
     // The text was made from a Row of this table, and nothing else writes texts.
-    const row = JSON.parse(wholeText(slot)) as Row
+    const row = JSON.parse(textIn(slot)) as Row
     keepDecoded(this.#decoded, slot, row)
     return row
   }
@@ -404,11 +417,11 @@ export class Table<Row extends object> {
   /**
    * The group keys in a row's header; worked out from the row when the header has another layout.
    */
-  #groupKeys({ header, body }: EncodedRow): readonly (string | null)[] {
+  #groupKeys({ header, body }: RestoredRow): readonly (string | null)[] {
     const [, , layout, ...keys] = header
     if (layout === this.#layout) return keys
     // The text was made from a Row of this table, by this version or one before.
-    return this.#groupsOf(JSON.parse(body) as Row)
+    return this.#groupsOf(JSON.parse(textOf(body)) as Row)
   }
 
   #groupsOf(row: Row): (string | null)[] {
@@ -418,6 +431,14 @@ export class Table<Row extends object> {
 
 /** The pieces of a row that is one text. */
 export const IN_ONE = { common: '', steady: '' } as const
+
+function inOne(body: string): RowText {
+  return { ...IN_ONE, body }
+}
+
+function textIn<Row>(slot: Slot<Row>): string {
+  return slot.held === undefined ? wholeText(slot) : slot.held.text()
+}
 
 /** Two ways to keep the keys of a table in order. */
 type KeyOrder = RandomKeyOrder<OrderKey> | LateKeyOrder<OrderKey>

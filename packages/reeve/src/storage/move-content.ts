@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import type {
-  CheckpointRow,
-  LogEntry,
-  MovableEngine,
-  StoredBlob,
-  StorageEngine,
+import {
+  storedTextOf,
+  type CheckpointRow,
+  type LogEntry,
+  type MovableEngine,
+  type StoredBlob,
+  type StorageEngine,
 } from '../state/index.ts'
 
 /** What is written at once. */
@@ -38,7 +39,9 @@ export async function copyContent(from: MovableEngine, to: MovableEngine): Promi
   for await (const entries of batchesOf(from.read(firstIndex), ({ text }: LogEntry) => text.length))
     await to.append(entries)
   for await (const page of from.load()) {
-    const rows: CheckpointRow[] = page.map(({ table, key, text }) => ({ table, key, text }))
+    const rows: CheckpointRow[] = page.map((row) => {
+      return { table: row.table, key: row.key, text: storedTextOf(row) }
+    })
     // The mark stays until the last of them is there.
     await to.checkpoint(rows, { upTo: firstIndex - 1, tableIndexes: {} })
   }
@@ -69,7 +72,7 @@ export async function summarize(engine: MovableEngine): Promise<ContentSummary> 
   }
   add('position', JSON.stringify(positionOf(engine)))
   for await (const page of engine.load())
-    for (const { table, key, text } of page) add(`table ${table}`, key, text)
+    for (const row of page) add(`table ${row.table}`, row.key, storedTextOf(row))
   for await (const { index, timeMs, text } of engine.read(1))
     add('log', String(index), String(timeMs), text)
   for await (const { key, bytes } of engine.blobs()) add('blobs', key, bytes)

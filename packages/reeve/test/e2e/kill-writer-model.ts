@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { LogEntry, StorageEngine } from '../../src/state/index.ts'
+import { storedTextOf, type LogEntry, type StorageEngine } from '../../src/state/index.ts'
 
 /**
  * What the killed writer writes, as a function of the index alone, so that a reader can say what
@@ -72,7 +72,7 @@ export function rowText(row: AccountRow): string {
 export async function restoredBalances(engine: StorageEngine): Promise<Map<string, number>> {
   const balances = new Map(modelAtStart().balances)
   for await (const page of engine.load()) {
-    for (const { text } of page) setBalance(balances, JSON.parse(text))
+    for (const row of page) setBalance(balances, JSON.parse(storedTextOf(row)))
   }
   for await (const { text } of engine.read(engine.opened.checkpoint.upTo + 1)) {
     const { rows } = JSON.parse(text)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import fc from 'fast-check'
-import type {
-  BlobChange,
-  CheckpointRow,
-  LogEntry,
-  StorageEngine,
-  StoredRow,
+import {
+  storedTextOf,
+  type BlobChange,
+  type CheckpointRow,
+  type LogEntry,
+  type StorageEngine,
 } from '../../src/state/index.ts'
 
 /** One place that keeps data, empty at first. Opening it again is what a restart does. */
@@ -166,7 +166,7 @@ const cases: Readonly<Record<string, (home: EngineHome) => Promise<void>>> = {
         const [read] = await entriesOf(engine, index)
         assert.deepEqual(read, { index, timeMs: 0.5, text, blobs: [] })
         assert.deepEqual(await bytesOf(engine, key), [...bytes])
-        const found = (await rowsOf(engine)).find((row) => row.table === table && row.key === key)
+        const found = (await rowsOf(engine)).find((one) => one.table === table && one.key === key)
         assert.equal(found?.text, text)
       }),
       { numRuns: 60, seed: 1 },
@@ -397,8 +397,6 @@ function blob(key: string, bytes: readonly number[] | undefined): BlobChange {
   return { key, bytes: bytes === undefined ? undefined : Uint8Array.from(bytes) }
 }
 
-function row(table: string, key: string, text: string): StoredRow
-function row(table: string, key: string, text: undefined): CheckpointRow
 function row(table: string, key: string, text: string | undefined): CheckpointRow {
   return { table, key, text }
 }
@@ -455,8 +453,9 @@ async function entriesOf(engine: StorageEngine, from = 1): Promise<LogEntry[]> {
   return await collect(engine.read(from))
 }
 
-async function rowsOf(engine: StorageEngine): Promise<StoredRow[]> {
-  return (await collect(engine.load())).flat()
+async function rowsOf(engine: StorageEngine): Promise<CheckpointRow[]> {
+  const rows = (await collect(engine.load())).flat()
+  return rows.map((one) => row(one.table, one.key, storedTextOf(one)))
 }
 
 async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
@@ -465,6 +464,6 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all
 }
 
-function sorted(rows: readonly StoredRow[]): string[] {
+function sorted(rows: readonly CheckpointRow[]): string[] {
   return rows.map((one) => JSON.stringify([one.table, one.key, one.text])).toSorted()
 }

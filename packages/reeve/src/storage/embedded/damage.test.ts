@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import type { ClassicLevel } from 'classic-level'
 import fc from 'fast-check'
 import {
@@ -21,7 +21,7 @@ import {
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import * as layout from './layout.ts'
 import { readManifest } from './leveldb/manifest.ts'
-import { openEmbeddedEngine } from './open-embedded-engine.ts'
+import { openEmbeddedEngine, type EmbeddedOptions } from './open-embedded-engine.ts'
 
 // Each case damages a directory that was closed properly. Opening must say so and touch nothing.
 const refusals: readonly {
@@ -265,17 +265,25 @@ for (const c of logicalDamage) {
 }
 
 test('a row and a blob that were changed are refused when they are read', async (t) => {
+  await assertReadRefused(t, {})
+})
+
+test('a changed row is refused when a thread reads it', async (t) => {
+  await assertReadRefused(t, { rowThreadBytes: 0 })
+})
+
+async function assertReadRefused(t: TestContext, options: EmbeddedOptions): Promise<void> {
   const directory = await fillDataDirectory(await temporaryDirectory(t))
   await onDatabase(directory, async (level) => {
     await level.put(layout.rowKey('jobs', 'job-7'), layout.seal('another key', 'text'))
     await level.put(layout.blobKey('blob-3'), 'xx')
   })
-  const engine = await openEmbeddedEngine(directory)
+  const engine = await openEmbeddedEngine(directory, options)
   const corrupt = (says: RegExp): object => ({ kind: 'storage-corrupt', message: says })
   await assert.rejects(contentOf(engine.load()), corrupt(/the row under key "rjobs\\u0000job-7"/))
   await assert.rejects(engine.readBlob('blob-3'), corrupt(/the blob under key "bblob-3"/))
   await engine.close()
-})
+}
 
 test('damage to log entries before the checkpoint is refused when they are read', async (t) => {
   const directory = await fillDataDirectory(await temporaryDirectory(t))

@@ -1,15 +1,18 @@
-import { mkdir, rm } from 'node:fs/promises'
-import { ClassicLevel } from 'classic-level'
+import { rm } from 'node:fs/promises'
+import type { ClassicLevel } from 'classic-level'
 import type { DataPaths } from './data-directory.ts'
 import { syncFolder } from './durable-file.ts'
-import { toRowValue } from './layout.ts'
+import { rowRange, toRowValue } from './layout.ts'
+import { keyPages, openLevel, rawRowPages, textPages, type KeyRange } from './level.ts'
 import { memoryBytesMax, RotationGuard, rotationFolder } from './rotation-guard.ts'
+import { packRows, type PackedRows } from './rows/packed-rows.ts'
+import { RowThread } from './rows/row-thread.ts'
 import { codeOf } from './storage-faults.ts'
 
 /** Up to twice this is held in memory. Larger means fewer rewrites of rows, and longer replay. */
 export const WRITE_BUFFER_BYTES = 64 * 1024 * 1024
-const TABLE_BYTES = 32 * 1024 * 1024
-const BLOCK_BYTES = 16 * 1024
+/** Fewer rows than these bytes on disk hold are read before a thread for them has started. */
+export const ROW_THREAD_BYTES = 32 * 1024 * 1024
 
 export type Operation = PutText | PutBytes | PutRow | Delete
 interface PutText {
@@ -40,10 +43,14 @@ interface Delete {
 export class Database {
   readonly #level: ClassicLevel
   readonly #guard: RotationGuard
+  readonly #rowThreadBytes: number
+  /** Those that read rows now. */
+  readonly #threads = new Set<RowThread>()
 
-  constructor(level: ClassicLevel, folder: string, bufferBytes: number) {
+  constructor(level: ClassicLevel, { bufferBytes, rowThreadBytes }: OpenDatabaseOptions) {
     this.#level = level
-    this.#guard = new RotationGuard(rotationFolder(folder), bufferBytes)
+    this.#guard = new RotationGuard(rotationFolder(level.location), bufferBytes)
+    this.#rowThreadBytes = rowThreadBytes
   }
 
   async write(operations: readonly Operation[]): Promise<void> {
@@ -68,49 +75,46 @@ export class Database {
 
   /** Keys and values of a range, in pages, as of the moment of the first page. */
   pages(range: KeyRange): AsyncGenerator<[string, string][]> {
-    return pagesOf(() => this.#level.iterator({ ...range, highWaterMarkBytes: PAGE_BYTES }))
+    return textPages(this.#level, range)
   }
 
   keyPages(range: KeyRange): AsyncGenerator<string[]> {
-    return pagesOf(() => this.#level.keys({ ...range, highWaterMarkBytes: PAGE_BYTES }))
+    return keyPages(this.#level, range)
+  }
+
+  /** All rows, as of the moment of the first page, checked. */
+  async *rows(): AsyncGenerator<PackedRows> {
+    const { gte, lt } = rowRange
+    if ((await this.#level.approximateSize(gte, lt)) < this.#rowThreadBytes)
+      for await (const page of rawRowPages(this.#level)) yield packRows(page)
+    else yield* this.#rowsOfThread()
+  }
+
+  async *#rowsOfThread(): AsyncGenerator<PackedRows> {
+    const thread = new RowThread(this.#level.location)
+    this.#threads.add(thread)
+    try {
+      for (;;) {
+        const page = await thread.next()
+        if (page === undefined) return
+        yield page
+      }
+    } finally {
+      await thread.stop()
+      this.#threads.delete(thread)
+    }
   }
 
   async close(): Promise<void> {
+    await Promise.all(Array.from(this.#threads, (thread) => thread.stop()))
     await this.#level.close()
   }
 }
 
-interface PageSource<T> {
-  nextv(size: number): Promise<T[]>
-  close(): Promise<void>
-}
-
-/** Fetches each page while the one before is worked on: the database has threads of its own. */
-async function* pagesOf<T>(open: () => PageSource<T>): AsyncGenerator<T[]> {
-  const source = open()
-  try {
-    let coming = source.nextv(PAGE_KEYS)
-    for (;;) {
-      const page = await coming
-      if (page.length === 0) return
-      coming = source.nextv(PAGE_KEYS)
-      // Awaited in the next turn; when there is none, its failure concerns nobody.
-      coming.catch(() => undefined)
-      yield page
-    }
-  } finally {
-    await source.close()
-  }
-}
-
-interface KeyRange {
-  readonly gte: string
-  readonly lt?: string
-  readonly lte?: string
-}
-
 interface OpenDatabaseOptions {
   readonly bufferBytes: number
+  /** From how many bytes of rows on a thread reads them. */
+  readonly rowThreadBytes: number
   /** Nothing was ever acknowledged in it: it may be made, and made again when half made. */
   readonly create: boolean
 }
@@ -126,24 +130,7 @@ export async function openDatabase(
   })
   // Opening renames CURRENT and begins a log file; neither name is durable yet.
   await syncFolder(paths.level)
-  return new Database(level, paths.level, options.bufferBytes)
-}
-
-async function openLevel(folder: string, options: OpenDatabaseOptions): Promise<ClassicLevel> {
-  // Not readable by others, whatever the directory above allows: rows hold hashes of secrets.
-  if (options.create) await mkdir(folder, { mode: 0o700 }).catch(ifThere)
-  const level = new ClassicLevel(folder, {
-    createIfMissing: options.create,
-    writeBufferSize: options.bufferBytes,
-    maxFileSize: TABLE_BYTES,
-    blockSize: BLOCK_BYTES,
-  })
-  await level.open()
-  return level
-}
-
-function ifThere(thrown: unknown): void {
-  if (codeOf(thrown) !== 'EEXIST') throw thrown
+  return new Database(level, options)
 }
 
 function isLocked(thrown: unknown): boolean {
@@ -151,8 +138,6 @@ function isLocked(thrown: unknown): boolean {
 }
 
 const binary = { valueEncoding: 'view' } as const
-const PAGE_KEYS = 1_000
-const PAGE_BYTES = 4 * 1024 * 1024
 
 /**
  * One call for each: it takes half as long as to have the database read them from a list. Returns

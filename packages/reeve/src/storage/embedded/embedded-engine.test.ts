@@ -7,8 +7,8 @@ import { storageEngineSuite, type EngineHome } from '../../../test/suites/storag
 import { openEmbeddedEngine } from './open-embedded-engine.ts'
 
 storageEngineSuite('embedded', (t) => embeddedHome(t))
-// So small a buffer that log files and tables change all the time.
-const SMALL = { writeBufferBytes: 64 * 1024, fileBytesMax: 2 * 1024 }
+// So small a buffer that log files and tables change all the time; a thread reads the rows.
+const SMALL = { writeBufferBytes: 64 * 1024, fileBytesMax: 2 * 1024, rowThreadBytes: 0 }
 storageEngineSuite('embedded (with many small files)', (t) => embeddedHome(t, SMALL))
 
 async function embeddedHome(t: TestContext, options = {}): Promise<EngineHome> {

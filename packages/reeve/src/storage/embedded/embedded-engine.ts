@@ -17,6 +17,7 @@ import * as layout from './layout.ts'
 import { newestWal, type WalLength } from './leveldb/inspect-database.ts'
 import { DamagedLog } from './log/log-file.ts'
 import type { LogFiles } from './log/log-files.ts'
+import { unpackRows } from './rows/packed-rows.ts'
 import { storageFault, toStorageFault } from './storage-faults.ts'
 
 /** A checkpoint is put into bytes in pieces of this size: others wait for one of them at most. */
@@ -77,12 +78,8 @@ export class EmbeddedEngine implements MovableEngine {
   }
 
   async *load(): AsyncGenerator<readonly StoredRow[]> {
-    const pages = this.#database.pages(layout.rowRange)
-    for await (const page of this.#paged(pages, 'loading rows')) {
-      yield page.map(([key, value]) =>
-        this.#decoded('row', key, () => layout.fromRowValue(key, value)),
-      )
-    }
+    const pages = this.#database.rows()
+    for await (const page of this.#paged(pages, 'loading rows')) yield unpackRows(page)
   }
 
   read(fromIndex: number): AsyncGenerator<LogEntry> {
@@ -229,6 +226,7 @@ export class EmbeddedEngine implements MovableEngine {
       }
     } catch (thrown) {
       if (thrown instanceof DamagedLog) throw this.#damaged(thrown.message)
+      if (thrown instanceof layout.UnreadableRow) throw this.#unreadable('row', thrown.key, thrown)
       throw toStorageFault(thrown, this.#paths.root, doing)
     } finally {
       await pages.return(undefined)
@@ -240,8 +238,12 @@ export class EmbeddedEngine implements MovableEngine {
       return decode()
     } catch (thrown) {
       if (!(thrown instanceof layout.UnreadableValue)) throw thrown
-      throw this.#damaged(`the ${what} under key ${JSON.stringify(key)}: ${messageOf(thrown)}`)
+      throw this.#unreadable(what, key, thrown)
     }
+  }
+
+  #unreadable(what: string, key: string, thrown: layout.UnreadableValue): Fault {
+    return this.#damaged(`the ${what} under key ${JSON.stringify(key)}: ${messageOf(thrown)}`)
   }
 
   #damaged(what: string): Fault {

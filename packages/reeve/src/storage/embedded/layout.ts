@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib'
-import type { LogEntry, StoredRow } from '../../state/index.ts'
+import type { LogEntry } from '../../state/index.ts'
 import { escapeText, unescapeText } from './text-escape.ts'
 
 /** A key or value is not what was written. The engine makes it a fault that names the place. */
@@ -7,9 +7,19 @@ export class UnreadableValue extends Error {
   override readonly name: string = 'UnreadableValue'
 }
 
+export class UnreadableRow extends UnreadableValue {
+  override readonly name = 'UnreadableRow'
+  readonly key: string
+
+  constructor(key: string) {
+    super('its checksum does not match')
+    this.key = key
+  }
+}
+
 /** Digits of the largest index a number holds exactly: fixed width makes keys sort by index. */
 const INDEX_DIGITS = 16
-const CRC_DIGITS = 8
+export const CRC_DIGITS = 8
 const CRC_BYTES = 4
 const SEPARATOR = '\u0000'
 /** Of one character as JavaScript counts them. */
@@ -108,7 +118,6 @@ function crcDigits(crc: number): string {
   return crc.toString(16).padStart(CRC_DIGITS, '0')
 }
 
-/** Reads the digits by hand: a million rows are checked at every start. */
 function assertChecksum(value: string, crc: number): void {
   let stored = 0
   for (let at = 0; at < CRC_DIGITS; at++) stored = stored * 16 + hexDigit(value.charCodeAt(at))
@@ -120,25 +129,20 @@ function hexDigit(code: number): number {
   return code >= 0x61 && code <= 0x66 ? code - 0x57 : Number.NaN
 }
 
-export function fromRowValue(key: string, value: string): StoredRow {
-  const sealed = unseal(key, value)
-  const separator = key.indexOf(SEPARATOR)
-  const row = {
-    table: unescapeText(key.slice(1, separator)),
-    key: unescapeText(key.slice(separator + 1)),
-    text: unescapeText(sealed),
+/** The table and the key of a row, from its key in the database. */
+export function rowNameOf(stored: string): { readonly table: string; readonly key: string } {
+  const separator = stored.indexOf(SEPARATOR)
+  return {
+    table: unescapeText(stored.slice(1, separator)),
+    key: unescapeText(stored.slice(separator + 1)),
   }
-  const restAt = sealed.indexOf('\n') + 1
-  return restAt === 0 ? row : { ...row, rest: unescapeText(ownText(sealed.slice(restAt))) }
 }
 
-const decoding = Buffer.allocUnsafe(256 * 1024)
-
-/** The same text in memory of its own. It came out of UTF-8, so nothing is lost on the way. */
-function ownText(text: string): string {
-  const isShort = text.length * UTF8_BYTES_MAX <= decoding.length
-  const bytes = isShort ? decoding : Buffer.allocUnsafe(text.length * UTF8_BYTES_MAX)
-  return bytes.toString('utf8', 0, bytes.write(text, 'utf8'))
+/** Throws UnreadableRow where the value is not one that `toRowValue` made for this key. */
+export function assertRowValue(key: string, value: Uint8Array): void {
+  let stored = 0
+  for (let at = 0; at < CRC_DIGITS; at++) stored = stored * 16 + hexDigit(value[at] ?? Number.NaN)
+  if (stored !== checksum(key, value.subarray(CRC_DIGITS))) throw new UnreadableRow(key)
 }
 
 /** The checksum goes last, so that the bytes handed out need not be copied. */

@@ -1,6 +1,6 @@
 import type { CheckpointMark, EnginePosition, LogEntry, MovableEngine } from '../../state/index.ts'
 import * as data from './data-directory.ts'
-import { openDatabase, WRITE_BUFFER_BYTES } from './database.ts'
+import { openDatabase, ROW_THREAD_BYTES, WRITE_BUFFER_BYTES } from './database.ts'
 import { blobOperation, EmbeddedEngine, metaOperation } from './embedded-engine.ts'
 import * as layout from './layout.ts'
 import { DamagedDatabase, inspectDatabase } from './leveldb/inspect-database.ts'
@@ -12,9 +12,11 @@ import { forgetOldLog, inspectOldLog, moveOldLog } from './log/move-log.ts'
 import { toStorageFault } from './storage-faults.ts'
 import { assertReached, readPosition, type Stored } from './stored-position.ts'
 
-interface EmbeddedOptions extends LogFilesOptions {
+export interface EmbeddedOptions extends LogFilesOptions {
   /** How much the database gathers in memory before it sorts it into a table. */
   readonly writeBufferBytes?: number
+  /** From how many bytes of rows on a thread reads them at a start. */
+  readonly rowThreadBytes?: number
 }
 
 /**
@@ -47,7 +49,8 @@ async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<
   const bufferBytes = options.writeBufferBytes ?? WRITE_BUFFER_BYTES
   const create = state !== 'ready'
   const found = create ? await prepareNew(paths) : await inspect(paths)
-  const database = await openDatabase(paths, { bufferBytes, create })
+  const rowThreadBytes = options.rowThreadBytes ?? ROW_THREAD_BYTES
+  const database = await openDatabase(paths, { bufferBytes, rowThreadBytes, create })
   try {
     const stored = { paths, database }
     if (create) await initialise(stored)

@@ -1,9 +1,14 @@
-import type { CheckpointMark, LogEntry, StoredRow } from '../../state/index.ts'
+import type { CheckpointMark, CheckpointRow, LogEntry } from '../../state/index.ts'
+
+/** A row that was not deleted. */
+export interface WrittenRow extends CheckpointRow {
+  readonly text: string
+}
 
 /** What outlives a memory engine: hand it to the next opening and a restart has been simulated. */
 export class MemoryDisk {
   readonly log = new Map<number, LogEntry>()
-  readonly rows = new Map<string, StoredRow>()
+  readonly rows = new Map<string, WrittenRow>()
   readonly blobs = new Map<string, Uint8Array>()
   firstIndex = 1
   lastIndex = 0

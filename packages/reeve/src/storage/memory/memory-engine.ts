@@ -1,11 +1,12 @@
 import { assert, Fault } from '../../kit/fault.ts'
-import type {
-  CheckpointMark,
-  CheckpointRow,
-  EnginePosition,
-  LogEntry,
-  StorageEngine,
-  StoredRow,
+import {
+  toStoredRow,
+  type CheckpointMark,
+  type CheckpointRow,
+  type EnginePosition,
+  type LogEntry,
+  type StorageEngine,
+  type StoredRow,
 } from '../../state/index.ts'
 import { assertAppendable, assertMarkable, trimEnd } from '../log-rules.ts'
 import { RunningCalls } from '../running-calls.ts'
@@ -77,7 +78,7 @@ export class MemoryEngine implements StorageEngine {
   }
 
   async *load(): AsyncGenerator<readonly StoredRow[]> {
-    yield* this.#paged(() => [...this.disk.rows.values()])
+    yield* this.#paged(() => [...this.disk.rows.values()].map(toStoredRow))
   }
 
   read(fromIndex: number): AsyncGenerator<LogEntry> {

@@ -1,4 +1,4 @@
-import type { LogEntry, StoredRow } from '../../state/index.ts'
+import { toStoredRow, type LogEntry, type StoredRow } from '../../state/index.ts'
 import { unescapeText } from '../embedded/text-escape.ts'
 import type { Statement } from './lanes.ts'
 
@@ -55,13 +55,12 @@ export type RowsPageRow = {
   readonly body: string
 }
 
-export function toStoredRow({ table_name: table, key, body }: RowsPageRow): StoredRow {
-  const row = { table: unescapeText(table), key: unescapeText(key), text: unescapeText(body) }
-  const restAt = row.text.indexOf('\n') + 1
-  if (restAt === 0) return row
+export function fromRowsPage({ table_name: table, key, body }: RowsPageRow): StoredRow {
+  const row = toStoredRow({ table: unescapeText(table), key: unescapeText(key), text: body })
+  const firstLine = unescapeText(row.firstLine)
+  if (typeof row.rest !== 'string') return { ...row, firstLine }
   // By way of bytes: a part that is cut off a text keeps the whole of it in memory.
-  const rest = Buffer.from(body.slice(body.indexOf('\n') + 1)).toString()
-  return { ...row, rest: unescapeText(rest) }
+  return { ...row, firstLine, rest: unescapeText(Buffer.from(row.rest).toString()) }
 }
 
 /** A blob may be large, so a page holds one at least and few at most. */

@@ -9,7 +9,7 @@ import { startPostgres, whyNoPostgres, type TestPostgres } from '../../../test/b
 import { SELF_SIGNED } from '../../../test/build/self-signed.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
-import type { LogEntry } from '../../state/index.ts'
+import { storedTextOf, type LogEntry } from '../../state/index.ts'
 import { parseDatabaseUrl } from './database-url.ts'
 import { clientConfig } from './lanes.ts'
 import { openPostgresDatabase, type PostgresDatabase } from './postgres-database.ts'
@@ -333,6 +333,6 @@ async function textsIn(engine: PostgresEngine): Promise<string[]> {
 
 async function rowTexts(engine: PostgresEngine): Promise<string[]> {
   const found: string[] = []
-  for await (const page of engine.load()) found.push(...page.map(({ text }) => text))
+  for await (const page of engine.load()) found.push(...page.map(storedTextOf))
   return found
 }

@@ -19,7 +19,7 @@ import {
   type BlobPageRow,
   rowsPage,
   toLogEntry,
-  toStoredRow,
+  fromRowsPage,
   type LogPageRow,
   type RowsPageRow,
 } from './pages.ts'
@@ -136,7 +136,7 @@ export class PostgresEngine implements MovableEngine {
       // Fetched while the caller works on the one before.
       coming = page(last.id)
       coming.catch(() => undefined)
-      yield rows.map(toStoredRow)
+      yield rows.map(fromRowsPage)
     }
   }
 
