@@ -7,7 +7,7 @@ import { eventMarks, type AppliedRow, type Cause } from './events.ts'
 import { CommitLog } from './commit-log.ts'
 import { RowWriter } from './row-writer.ts'
 import { createTables, type Row, type TableName, type Tables } from './tables.ts'
-import { IN_ONE, type Table, type Undo } from './table.ts'
+import { decodedText, IN_ONE, type Table, type Undo } from './table.ts'
 import { Watches } from './watches.ts'
 
 /**
@@ -236,7 +236,7 @@ export class Store {
     const commits = entries.map((entry) => this.#applyEntry(entry))
     for (const table of this.#allTables) table.forgetDirty()
     this.log.add(commits, entries)
-    this.watches.notify(commits.flatMap((commit) => commit.rows))
+    this.watches.notify(commits)
   }
 
   /**
@@ -292,9 +292,11 @@ export class Store {
         table.lastIndex = lastIndex
       })
     }
-    const observers = this.#observers.get(change.table) ?? []
+    const observers = this.#observers.get(change.table) ?? NO_OBSERVERS
+    const known = table.entry(key)
     // Decoding the old row is worth it only where somebody asks for it.
-    const before = change.row === undefined || observers.length > 0 ? table.find(key) : undefined
+    const isAsked = change.row === undefined || observers.length > 0
+    const before = known !== undefined && isAsked ? table.rowOf(known) : undefined
     if (change.row === undefined) {
       const row = before
       const body = table.bodyOf(key) ?? 'null'
@@ -302,15 +304,15 @@ export class Store {
       tell(observers, before, undefined)
       return { row, committed: { table: change.table, key, header: undefined, body } }
     }
-    const header = [table.createIndexOf(key) ?? stamp.index, stamp.index] as const
+    const header = [known?.createIndex ?? stamp.index, stamp.index] as const
     const { stamped, pieces } = table.spec
     const { row, text, whole } = this.#writer.write(change.row, {
       indexes: header,
       stamped,
       pieces,
-      before: pieces === undefined ? undefined : table.decodedText(key),
+      before: pieces === undefined || known === undefined ? undefined : decodedText(known),
     })
-    undo.push(table.put(key, { indexes: header, text, row }))
+    undo.push(table.put(key, { indexes: header, text, row }, known))
     tell(observers, before, row)
     return { row, committed: { table: change.table, key, header, body: whole } }
   }
@@ -357,7 +359,7 @@ export class Store {
     this.#flush()
     batch.settle()
     this.log.add(batch.commits, batch.entries)
-    this.watches.notify(batch.commits.flatMap((commit) => commit.rows))
+    this.watches.notify(batch.commits)
   }
 
   /** Memory goes back to what is durable: reads stay true, writes are refused until a restart. */

@@ -89,6 +89,9 @@ interface Slot<Row> {
   place: number
 }
 
+/** A row in its table, until the table changes. */
+export type Entry<Row> = Slot<Row>
+
 /** Slots whose rows are kept decoded. */
 interface Ring<S> {
   readonly slots: S[]
@@ -170,6 +173,15 @@ export class Table<Row extends object> {
     return slot === undefined ? undefined : this.#decode(slot)
   }
 
+  /** A row as the table keeps it, for those who ask for several things about it. */
+  entry(key: string): Entry<Row> | undefined {
+    return this.#slots.get(key)
+  }
+
+  rowOf(entry: Entry<Row>): Row {
+    return this.#decode(entry)
+  }
+
   /** The row of a key that is known to be there. */
   get(key: string): Row {
     const row = this.find(key)
@@ -181,13 +193,6 @@ export class Table<Row extends object> {
   bodyOf(key: string): string | undefined {
     const slot = this.#slots.get(key)
     return slot === undefined ? undefined : textIn(slot)
-  }
-
-  /** The row and its text as it is kept; undefined when either is not at hand. */
-  decodedText(key: string): TextedRow<Row> | undefined {
-    const slot = this.#slots.get(key)
-    if (slot?.row === undefined || slot.held !== undefined) return undefined
-    return { row: slot.row, text: slot }
   }
 
   modifyIndexOf(key: string): number | undefined {
@@ -281,10 +286,9 @@ export class Table<Row extends object> {
     this.#dirty.end(isWritten)
   }
 
-  /** Writes a row. */
-  put(key: string, written: WrittenRow<Row>): Undo {
+  /** Writes a row. `slot`: its entry, from whoever has just looked it up. */
+  put(key: string, written: WrittenRow<Row>, slot = this.entry(key)): Undo {
     const [createIndex] = written.indexes
-    const slot = this.#slots.get(key)
     if (slot === undefined) return this.#insert(key, written)
     if (slot.createIndex !== createIndex) {
       const undoDelete = this.delete(key)
@@ -431,6 +435,12 @@ export class Table<Row extends object> {
 
 /** The pieces of a row that is one text. */
 export const IN_ONE = { common: '', steady: '' } as const
+
+/** The row and its text as it is kept; undefined when either is not at hand. */
+export function decodedText<Row>(entry: Entry<Row>): TextedRow<Row> | undefined {
+  if (entry.row === undefined || entry.held !== undefined) return undefined
+  return { row: entry.row, text: entry }
+}
 
 function inOne(body: string): RowText {
   return { ...IN_ONE, body }

@@ -13,13 +13,21 @@ const WAKES_PER_SLICE = 250
 
 type Wake = () => void
 
+/** Those who watch a table. */
+interface TableWatches {
+  /** All of it. */
+  readonly whole: Set<Wake>
+  /** Single rows. */
+  readonly byKey: Map<string, Set<Wake>>
+}
+
 /**
  * One-shot watches. A parked query costs its closure and a set entry; a commit touches only the
  * sets of the tables and rows it wrote.
  */
 export class Watches {
   readonly #clock: Clock
-  readonly #byTarget = new Map<string, Set<Wake>>()
+  readonly #byTable = new Map<string, TableWatches>()
   #due: Wake[] = []
   #draining = false
 
@@ -29,7 +37,10 @@ export class Watches {
 
   /** Number of targets that somebody watches. */
   get size(): number {
-    return this.#byTarget.size
+    let size = 0
+    for (const { whole, byKey } of this.#byTable.values())
+      size += byKey.size + (whole.size > 0 ? 1 : 0)
+    return size
   }
 
   /**
@@ -37,11 +48,10 @@ export class Watches {
    * cancellation.
    */
   watch(targets: readonly WatchTarget[], wake: Wake): () => void {
-    const names = targets.map(nameOf)
     let active = true
     const cancel = (): void => {
       active = false
-      for (const name of names) this.#remove(name, once)
+      for (const target of targets) this.#remove(target, once)
     }
     // A commit that concerns two of the targets collects this twice; a cancelled one may be due
     // already.
@@ -50,37 +60,38 @@ export class Watches {
       cancel()
       wake()
     }
-    for (const name of names) {
-      const set = this.#byTarget.get(name)
-      if (set === undefined) this.#byTarget.set(name, new Set([once]))
-      else set.add(once)
-    }
+    for (const target of targets) this.#add(target, once)
     return cancel
   }
 
-  /** Wakes everybody who watches one of these rows or their tables. */
-  notify(rows: Iterable<{ readonly table: string; readonly key: string }>): void {
-    if (this.#byTarget.size === 0) return
-    const tables = new Set<string>()
-    for (const row of rows) {
-      this.#collect(nameOf(row))
-      tables.add(row.table)
-    }
-    for (const table of tables) this.#collect(nameOf({ table }))
+  /** Wakes everybody who watches a row of these commits, or its table. */
+  notify(commits: readonly WatchedCommit[]): void {
+    for (const { rows } of commits)
+      for (const { table, key } of rows) {
+        const watches = this.#byTable.get(table)
+        if (watches === undefined) continue
+        this.#collect(watches.whole)
+        const ofRow = watches.byKey.get(key)
+        if (ofRow === undefined) continue
+        watches.byKey.delete(key)
+        this.#collect(ofRow)
+      }
     this.#drain()
   }
 
   /** Wakes everybody: the state as a whole was replaced, or the server stops. */
   notifyAll(): void {
-    for (const name of this.#byTarget.keys()) this.#collect(name)
+    for (const { whole, byKey } of this.#byTable.values()) {
+      this.#collect(whole)
+      for (const ofRow of byKey.values()) this.#collect(ofRow)
+      byKey.clear()
+    }
     this.#drain()
   }
 
-  #collect(name: string): void {
-    const set = this.#byTarget.get(name)
-    if (set === undefined) return
-    for (const wake of set) this.#due.push(wake)
-    this.#byTarget.delete(name)
+  #collect(wakes: Set<Wake>): void {
+    for (const wake of wakes) this.#due.push(wake)
+    wakes.clear()
   }
 
   #drain(): void {
@@ -92,14 +103,35 @@ export class Watches {
     if (this.#due.length > 0) this.#clock.after(0, () => this.#drain())
   }
 
-  #remove(name: string, wake: Wake): void {
-    const set = this.#byTarget.get(name)
-    if (set === undefined) return
-    set.delete(wake)
-    if (set.size === 0) this.#byTarget.delete(name)
+  #add({ table, key }: WatchTarget, wake: Wake): void {
+    let watches = this.#byTable.get(table)
+    if (watches === undefined) {
+      watches = { whole: new Set(), byKey: new Map() }
+      this.#byTable.set(table, watches)
+    }
+    if (key === undefined) {
+      watches.whole.add(wake)
+      return
+    }
+    const ofRow = watches.byKey.get(key)
+    if (ofRow === undefined) watches.byKey.set(key, new Set([wake]))
+    else ofRow.add(wake)
+  }
+
+  #remove({ table, key }: WatchTarget, wake: Wake): void {
+    const watches = this.#byTable.get(table)
+    if (watches === undefined) return
+    if (key === undefined) {
+      watches.whole.delete(wake)
+      return
+    }
+    const ofRow = watches.byKey.get(key)
+    ofRow?.delete(wake)
+    if (ofRow?.size === 0) watches.byKey.delete(key)
   }
 }
 
-function nameOf(target: WatchTarget): string {
-  return target.key === undefined ? target.table : `${target.table}\n${target.key}`
+/** What a commit wrote. */
+interface WatchedCommit {
+  readonly rows: readonly { readonly table: string; readonly key: string }[]
 }
