@@ -70,11 +70,12 @@ export class Watches {
       for (const { table, key } of rows) {
         const watches = this.#byTable.get(table)
         if (watches === undefined) continue
-        this.#collect(watches.whole)
         const ofRow = watches.byKey.get(key)
-        if (ofRow === undefined) continue
-        watches.byKey.delete(key)
-        this.#collect(ofRow)
+        if (ofRow !== undefined) {
+          watches.byKey.delete(key)
+          this.#collect(ofRow)
+        }
+        this.#collect(watches.whole)
       }
     this.#drain()
   }
