@@ -37,11 +37,8 @@ const profileDirectory = textFlag('cpu-prof')
 const program = await startProgram({
   directory: join(home, 'server'),
   isServer: true,
-  nodeFlags: [
-    // As bin/reeve starts it.
-    '--max-old-space-size-percentage=75',
-    ...(profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`]),
-  ],
+  nodeFlags:
+    profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`],
   environment: { REEVE_ACL: 'false', REEVE_JOIN_TOKEN: JOIN_TOKEN },
 })
 const agents = fork(fileURLToPath(new URL('./simulated-agents.ts', import.meta.url)))

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { programFlags } from '../../../tools/setup/runtime.cjs'
 import { PROGRAM } from '../test/build/program.ts'
 
 /** A child process that listens on a port of 127.0.0.1. */
@@ -32,6 +33,8 @@ export interface ProgramOptions {
   readonly environment?: Readonly<Record<string, string>>
 }
 
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+
 /** Starts `reeve agent` on any free port. */
 export async function startProgram(options: ProgramOptions): Promise<RunningProgram> {
   const where = ['--data-dir', options.directory, '--http-port', '0']
@@ -39,7 +42,7 @@ export async function startProgram(options: ProgramOptions): Promise<RunningProg
   const flags = ['--log-level', 'warn', ...(options.flags ?? [])]
   const child = await startListening(PROGRAM, {
     flags: ['agent', ...mode, ...where, ...flags],
-    nodeFlags: options.nodeFlags ?? [],
+    nodeFlags: [...programFlags(ROOT, process.execPath), ...(options.nodeFlags ?? [])],
     environment: options.environment ?? {},
   })
   const address = `http://127.0.0.1:${child.port}`

@@ -110,8 +110,6 @@ async function onServer<T>(
   const program = await startProgram({
     directory,
     isServer: true,
-    // As bin/reeve starts it.
-    nodeFlags: ['--max-old-space-size-percentage=75'],
     environment: {
       REEVE_ACL: 'false',
       REEVE_FAILOVER_HEARTBEAT_TTL: '1h',
