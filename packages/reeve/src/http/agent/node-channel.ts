@@ -29,6 +29,9 @@ import {
 import { parseFirstJson } from '../json-text.ts'
 import type { HttpLog } from '../server.ts'
 
+/** Of a message that is JSON, though it is given as bytes. */
+const AS_TEXT = { binary: false } as const
+
 /** A peer that has connected and says nothing is cut off. */
 const HELLO_MS_MAX = 10_000
 /**
@@ -138,7 +141,8 @@ class NodeConnection implements NodeSession {
   }
 
   send(text: string): void {
-    this.#socket.send(text)
+    // As bytes: of a text the socket would count them first, and turn it into bytes after that.
+    this.#socket.send(Buffer.from(text), AS_TEXT)
   }
 
   close(): void {

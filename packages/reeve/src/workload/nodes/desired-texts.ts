@@ -30,42 +30,49 @@ export function desiredTexts(
 ): readonly string[] {
   const parts = partsOf(tables, desired.rows)
   const { full, index, removed } = desired
-  return parts.map((entries, i) => {
+  return parts.map(({ entries }, i) => {
     const more = i < parts.length - 1
     const head = `{"kind":"desired","full":${full},"more":${more},"index":${index}`
     const gone = JSON.stringify(more ? [] : removed)
-    return `${head},"allocations":[${entries.join(',')}],"removed":${gone}}`
+    return `${head},"allocations":[${entries}],"removed":${gone}}`
   })
+}
+
+interface Part {
+  /** One text that grows: a list of texts would be copied once more, to be joined. */
+  entries: string
+  count: number
+  /** Where each job is. */
+  readonly positions: Map<string, number>
+}
+
+function emptyPart(): Part {
+  return { entries: '', count: 0, positions: new Map() }
 }
 
 /** Entries of the messages. An allocation whose version is gone cannot be run, nor told of. */
 function partsOf(
   { job_versions: versions }: Pick<Tables, 'job_versions'>,
   rows: readonly AllocationRow[],
-): readonly (readonly string[])[] {
-  let part: string[] = []
+): readonly Part[] {
+  let part = emptyPart()
   const parts = [part]
-  /** Where in this part each job is. */
-  let positions = new Map<string, number>()
-  let chars = 0
   for (const row of rows) {
     const key = jobVersionKey(row.Namespace, row.JobID, row.JobVersion)
     const job = versions.bodyOf(key)
     if (job === undefined) continue
     const allocation = JSON.stringify(assignedAllocation(row))
-    const isTooLong = chars + allocation.length + job.length > MESSAGE_CHARS_TARGET
-    if (part.length >= ALLOCATIONS_PER_MESSAGE || (part.length > 0 && isTooLong)) {
-      part = []
+    const chars = part.entries.length + allocation.length + job.length
+    const isTooLong = part.count > 0 && chars > MESSAGE_CHARS_TARGET
+    if (part.count >= ALLOCATIONS_PER_MESSAGE || isTooLong) {
+      part = emptyPart()
       parts.push(part)
-      positions = new Map()
-      chars = 0
     }
-    const first = positions.get(key)
+    const first = part.positions.get(key)
     const what = first === undefined ? `"job":${job}` : `"jobOf":${first}`
-    if (first === undefined) positions.set(key, part.length)
-    const entry = `{"allocation":${allocation},${what}}`
-    part.push(entry)
-    chars += entry.length
+    if (first === undefined) part.positions.set(key, part.count)
+    part.entries += `${part.count === 0 ? '' : ','}{"allocation":${allocation},${what}}`
+    part.count += 1
   }
   return parts
 }
