@@ -1,8 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { programFlags } from '../../../tools/setup/runtime.cjs'
 import { PROGRAM } from '../test/build/program.ts'
 
 /** A child process that listens on a port of 127.0.0.1. */
@@ -33,7 +34,11 @@ export interface ProgramOptions {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+/** What `bin/reeve` tells its Node. */
+function flagsOfUsers(): string[] {
+  const script = readFileSync(join(import.meta.dirname, '../../../bin/reeve'), 'utf8')
+  return Array.from(script.matchAll(/--max-[a-z-]+=\d+/g), ([flag]) => flag)
+}
 
 /** Starts `reeve agent` on any free port. */
 export async function startProgram(options: ProgramOptions): Promise<RunningProgram> {
@@ -42,7 +47,7 @@ export async function startProgram(options: ProgramOptions): Promise<RunningProg
   const flags = ['--log-level', 'warn', ...(options.flags ?? [])]
   const child = await startListening(PROGRAM, {
     flags: ['agent', ...mode, ...where, ...flags],
-    nodeFlags: [...programFlags(ROOT, process.execPath), ...(options.nodeFlags ?? [])],
+    nodeFlags: [...flagsOfUsers(), ...(options.nodeFlags ?? [])],
     environment: options.environment ?? {},
   })
   const address = `http://127.0.0.1:${child.port}`
