@@ -6,6 +6,7 @@ import { hostname, tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { programFlags } from './setup/runtime.cjs'
 
 const tools = dirname(fileURLToPath(import.meta.url))
 
@@ -247,6 +248,14 @@ test('bootstrap: bench runs by name, and says the names it knows', async (t) => 
   const unknown = await checkout.run('bench', ['fly'])
   assert.equal(unknown.code, 2)
   assert.match(unknown.stderr, /Known: apply, rank/)
+})
+
+test('bin/reeve: tells its Node what `npm start` tells it', () => {
+  const root = dirname(tools)
+  const script = fs.readFileSync(join(root, 'bin/reeve'), 'utf8')
+  const told = Array.from(script.matchAll(/--[a-z][a-z-]+=\d+/g), ([flag]) => flag)
+  assert.ok(told.length > 0)
+  assert.deepEqual(told, programFlags(root, join(root, 'node_modules/node/bin/node')))
 })
 
 test('bin/reeve: sets up first, then runs the program, also through a link', async (t) => {

@@ -1,6 +1,6 @@
 import type { HeldText, StoredRow } from '../../../state/index.ts'
+import { assertRowValue, CRC_DIGITS, rowNameOf } from '../layout.ts'
 import { unescapeText } from '../text-escape.ts'
-import { CRC_DIGITS, rowNameOf, assertRowValue } from '../layout.ts'
 
 /**
  * Rows of the database in one piece of memory: for each its key, the first line of its text, and

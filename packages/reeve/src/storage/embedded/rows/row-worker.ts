@@ -4,8 +4,6 @@ import { joinLevel, rawRowPages } from '../level.ts'
 import { packRows } from './packed-rows.ts'
 import { PAGES_AHEAD, type RowThreadMessage, type RowThreadOrder } from './row-thread.ts'
 
-/** The thread of a RowThread. The database is open in its process already. */
-
 /** How many pages may still be sent. */
 class Room {
   #pages = PAGES_AHEAD
@@ -31,6 +29,7 @@ const room = new Room()
 // Only RowThread starts the thread, and says nothing else.
 parentPort?.on('message', (order: RowThreadOrder) => room.obey(order))
 
+// The thread of a RowThread: the database is open in its process already.
 const level = await joinLevel(String(workerData))
 try {
   await sendRows()
