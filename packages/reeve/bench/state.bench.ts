@@ -5,6 +5,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { joinedText } from '../src/kit/parted-text.ts'
 import { put, Store, type CheckpointRow, type LogEntry } from '../src/state/index.ts'
 import type { StorageEngine } from '../src/state/index.ts'
 import { systemClock as clock } from '../src/main/system.ts'
@@ -139,7 +140,7 @@ function recorded(engine: StorageEngine, texts: string[]): StorageEngine {
   return {
     opened: engine.opened,
     append(entries) {
-      for (const { text } of entries) if (texts.length < TEXTS_KEPT) texts.push(text)
+      for (const { text } of entries) if (texts.length < TEXTS_KEPT) texts.push(joinedText(text))
       return engine.append(entries)
     },
     load: () => engine.load(),

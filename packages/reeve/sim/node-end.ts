@@ -1,6 +1,7 @@
 import type { AgentMessage, HelloMessage, ServerMessage, StatusMessage } from '@reeve/contract'
 import type { Channel } from '../src/agent/index.ts'
 import { Fault } from '../src/kit/fault.ts'
+import { joinedText, type PartedText } from '../src/kit/parted-text.ts'
 import {
   type NodeReports,
   registerNode,
@@ -45,8 +46,9 @@ export class NodeEnd implements NodeSession {
     return this.#nodeId
   }
 
-  send(text: string): void {
+  send(parted: PartedText): void {
     if (this.#host.isDead()) return
+    const text = joinedText(parted)
     this.#host.sent(text)
     this.#channel.send(text)
   }

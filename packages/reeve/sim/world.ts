@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { DesiredAllocation } from '@reeve/contract'
-import type { Commit } from '../src/state/index.ts'
+import { wholeText, type Commit } from '../src/state/index.ts'
 import { Draws, NumberedIds } from './draws.ts'
 import { CountCheck } from './invariants/counts.ts'
 import { Model } from './invariants/model.ts'
@@ -211,9 +211,9 @@ export class World {
 }
 
 function describe({ index, rows }: Commit): string {
-  const parts = rows.map(({ table, key, header, body }) => {
+  const parts = rows.map(({ table, key, header, text }) => {
     if (header === undefined) return `-${table} ${key}`
-    return `${table} ${key}${summaryOf(table, body)}`
+    return `${table} ${key}${summaryOf(table, wholeText(text))}`
   })
   return `#${index} ${parts.join(' | ')}`
 }

@@ -259,7 +259,7 @@ export class ServerCluster implements Serving, ClusterView {
       const before = this.#told.get(server) ?? 0
       this.#told.set(server, commit.index)
       const isNext = commit.index === before + 1
-      const isWritten = this.#texts[commit.index] === escapeText(encodeCommit(commit))
+      const isWritten = this.#texts[commit.index] === escapeText(encodeCommit(commit).join(''))
       if (isNext && isWritten) continue
       this.world.blame(
         new Violation(

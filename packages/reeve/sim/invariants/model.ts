@@ -1,6 +1,12 @@
 import type { Deployment, Evaluation, Job, JobSummary } from '@reeve/contract'
 import type { AllocationRow, NodeRow } from '../../src/model/index.ts'
-import { namespacedKey, type Commit, type Store, type TableName } from '../../src/state/index.ts'
+import {
+  namespacedKey,
+  wholeText,
+  type Commit,
+  type Store,
+  type TableName,
+} from '../../src/state/index.ts'
 import { Violation } from '../trace.ts'
 
 /** A row before and after a commit; undefined when it was not there. */
@@ -105,14 +111,15 @@ export class Model {
       jobs: [],
       nodes: [],
     }
-    for (const { table, key, header, body } of commit.rows) {
+    for (const { table, key, header, text } of commit.rows) {
       const name = `${table}\n${key}`
+      const whole = wholeText(text)
       if (header === undefined) this.#texts.delete(name)
-      else this.#texts.set(name, told(header, body))
+      else this.#texts.set(name, told(header, whole))
       const followed = FOLLOWED.find((one) => one === table)
       if (followed === undefined) continue
       // The body was encoded from a row of the very table.
-      const after = header === undefined ? undefined : (JSON.parse(body) as object)
+      const after = header === undefined ? undefined : (JSON.parse(whole) as object)
       // As above.
       const before = (this[followed] as Rows<object>).write(key, after)
       changes[followed].push({ key, before, after })

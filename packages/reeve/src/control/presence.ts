@@ -12,6 +12,7 @@ import {
 import {
   nodeEvaluations,
   put,
+  wholeText,
   withJobRows,
   type Commit,
   type CommittedRow,
@@ -168,7 +169,7 @@ export class Presence {
     const awaited = nodeId === undefined ? undefined : this.#returning.get(nodeId)
     if (nodeId === undefined || awaited?.has(row.key) !== true) return
     // The text of a row of that table. What the servers wrote themselves is no word of the node.
-    if ((JSON.parse(row.body) as AllocationRow).AllocModifyIndex === index) return
+    if ((JSON.parse(wholeText(row.text)) as AllocationRow).AllocModifyIndex === index) return
     awaited.delete(row.key)
     if (awaited.size === 0) this.#admitSoon(nodeId)
   }

@@ -6,7 +6,7 @@ import {
   Store,
   type BlobChange,
   type CopiedRow,
-  type LogEntry,
+  type NewLogEntry,
   type StorageEngine,
 } from '../state/index.ts'
 import { systemClock } from './system.ts'
@@ -61,8 +61,8 @@ async function fill(
   }
 }
 
-async function appendAll(engine: StorageEngine, entries: Iterable<LogEntry>): Promise<void> {
-  let batch: LogEntry[] = []
+async function appendAll(engine: StorageEngine, entries: Iterable<NewLogEntry>): Promise<void> {
+  let batch: NewLogEntry[] = []
   for (const entry of entries) {
     batch.push(entry)
     if (batch.length < BATCH_ENTRIES) continue

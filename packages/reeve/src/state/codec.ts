@@ -1,4 +1,5 @@
 import type { Commit, CommittedRow, EventMark } from './commit.ts'
+import { addWholeText, IN_ONE, isSameText } from './row-text.ts'
 import type { StoredRow } from './stored-row.ts'
 import type { EncodedRow, RestoredRow, RowHeader, RowIndexes } from './table.ts'
 
@@ -28,23 +29,23 @@ export function decodeRow({ firstLine, rest }: StoredRow): RestoredRow {
   return { header: JSON.parse(firstLine) as RowHeader, body: rest ?? '' }
 }
 
-export function encodeCommit(commit: Commit): string {
+/** In parts that follow each other: a commit of a thousand rows is never one text in memory. */
+export function encodeCommit(commit: Commit): readonly string[] {
   const { index, timeMs, rows } = commit
-  let text = JSON.stringify({ index, timeMs, events: encodeEvents(commit) })
+  const parts = [JSON.stringify({ index, timeMs, events: encodeEvents(commit) })]
   let before: CommittedRow | undefined
   for (const row of rows) {
-    const { table, key, header, body } = row
+    const { table, key, header, text } = row
     const indexes = header === undefined ? 'null' : `[${header[0]},${header[1]}]`
     // Rows of one table that follow each other are different ones: they need not be compared.
-    const isSame = before !== undefined && before.table !== table && before.body === body
-    text += `\n["${table}",${JSON.stringify(key)},${indexes}]\n${isSame ? SAME : body}`
+    const isSame = before !== undefined && before.table !== table && isSameText(before.text, text)
+    parts.push(`\n["${table}",${JSON.stringify(key)},${indexes}]\n`)
+    // An empty line stands for the text of the row before. No row has an empty text.
+    if (!isSame) addWholeText(parts, text)
     before = row
   }
-  return text
+  return parts
 }
-
-/** Stands for the text of the row before. No row has an empty text. */
-const SAME = ''
 
 export function decodeCommit(text: string): Commit {
   const [headLine = '', ...lines] = text.split('\n')
@@ -52,8 +53,14 @@ export function decodeCommit(text: string): Commit {
   for (let at = 0; at + 1 < lines.length; at += 2) {
     // encodeCommit wrote this line from a CommittedRow; once it told the groups too.
     const [table, key, header] = JSON.parse(lines[at] ?? '') as [string, string, RowIndexes | null]
-    const body = lines[at + 1] || (rows.at(-1)?.body ?? '')
-    rows.push({ table, key, header: header === null ? undefined : [header[0], header[1]], body })
+    const body = lines[at + 1] ?? ''
+    const same = body === '' ? rows.at(-1)?.text : undefined
+    rows.push({
+      table,
+      key,
+      header: header === null ? undefined : [header[0], header[1]],
+      text: same ?? { ...IN_ONE, body },
+    })
   }
   // encodeCommit wrote this line.
   const { index, timeMs, events } = JSON.parse(headLine) as EncodedHead

@@ -1,22 +1,23 @@
 import { decodeCommit } from './codec.ts'
 import type { Commit } from './commit.ts'
-import type { LogEntry, StorageEngine } from './engine.ts'
+import type { StorageEngine } from './engine.ts'
+import { charsIn } from './row-text.ts'
 
 /**
  * Commits kept in memory for stream readers that are nearly up to date; older ones come from the
  * engine.
  */
 const RECENT_COMMITS_MAX = 1_024
-const RECENT_BYTES_MAX = 32 * 1024 * 1024
+const RECENT_CHARS_MAX = 32 * 1024 * 1024
 
 type Listener = (commits: readonly Commit[]) => void
 
 /** The durable commits in order: the recent ones at hand, the older ones in the engine. */
 export class CommitLog {
   readonly #engine: StorageEngine
-  readonly #recent: { readonly commit: Commit; readonly bytes: number }[] = []
+  readonly #recent: { readonly commit: Commit; readonly chars: number }[] = []
   readonly #listeners = new Set<Listener>()
-  #recentBytes = 0
+  #recentChars = 0
   #firstIndex: number
   #lastIndex: number
 
@@ -38,13 +39,14 @@ export class CommitLog {
   }
 
   /** For the store: these commits are durable now. */
-  add(commits: readonly Commit[], entries: readonly LogEntry[]): void {
-    commits.forEach((commit, i) => {
-      const bytes = entries[i]?.text.length ?? 0
-      this.#recent.push({ commit, bytes })
-      this.#recentBytes += bytes
+  add(commits: readonly Commit[]): void {
+    for (const commit of commits) {
+      let chars = 0
+      for (const { text } of commit.rows) chars += charsIn(text)
+      this.#recent.push({ commit, chars })
+      this.#recentChars += chars
       this.#lastIndex = commit.index
-    })
+    }
     this.#forgetOldest()
     for (const listener of this.#listeners) listener(commits)
   }
@@ -89,11 +91,11 @@ export class CommitLog {
   /** In runs, because taking one from the front of an array moves all the others. */
   #forgetOldest(): void {
     let count = 0
-    let bytes = this.#recentBytes
-    while (this.#recent.length - count > RECENT_COMMITS_MAX || bytes > RECENT_BYTES_MAX)
-      bytes -= this.#recent[count++]?.bytes ?? 0
+    let chars = this.#recentChars
+    while (this.#recent.length - count > RECENT_COMMITS_MAX || chars > RECENT_CHARS_MAX)
+      chars -= this.#recent[count++]?.chars ?? 0
     if (count < this.#recent.length / 4) return
     this.#recent.splice(0, count)
-    this.#recentBytes = bytes
+    this.#recentChars = chars
   }
 }

@@ -1,3 +1,4 @@
+import type { RowText } from './row-text.ts'
 import type { RowIndexes } from './table.ts'
 
 /**
@@ -18,7 +19,7 @@ export interface CommittedRow {
   /**
    * The row's text; of a deleted row, its last one, because events show the object before deletion.
    */
-  readonly body: string
+  readonly text: RowText
 }
 
 /** An event without its payload, which is made from the row it points at. */

@@ -1,3 +1,4 @@
+import type { PartedText } from '../kit/parted-text.ts'
 import type { StoredRow } from './stored-row.ts'
 
 /**
@@ -17,7 +18,7 @@ export interface StorageEngine {
    * Fault kinds: `storage-full`, `storage-fenced` (another leader wrote), `storage-closed`,
    * `storage-failed`.
    */
-  append(entries: readonly LogEntry[]): Promise<void>
+  append(entries: readonly NewLogEntry[]): Promise<void>
 
   /** The checkpointed rows, in batches, in no promised order. */
   load(): AsyncIterable<readonly StoredRow[]>
@@ -95,6 +96,11 @@ export interface LogEntry {
   readonly text: string
   /** Large values written beside the log in the same atomic step; undefined deletes. */
   readonly blobs: readonly BlobChange[]
+}
+
+/** A commit that is given to the engine. */
+export interface NewLogEntry extends Omit<LogEntry, 'text'> {
+  readonly text: PartedText
 }
 
 export interface BlobChange {

@@ -9,9 +9,11 @@ export type {
   EnginePosition,
   LogEntry,
   MovableEngine,
+  NewLogEntry,
   StorageEngine,
   StoredBlob,
 } from './engine.ts'
+export { wholeText } from './row-text.ts'
 export { organizationOfEvent } from './events.ts'
 export type { Cause } from './events.ts'
 export {

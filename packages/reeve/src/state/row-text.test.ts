@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { textInPieces, wholeText, type RowPieces, type TextedRow } from './row-text.ts'
+import {
+  addWholeText,
+  textInPieces,
+  wholeText,
+  type RowPieces,
+  type TextedRow,
+} from './row-text.ts'
 
 interface Work {
   readonly job: string
@@ -39,6 +45,9 @@ test('the pieces of a row are together the text of the row', () => {
         const row = { ...rest, job, id }
         const text = textInPieces(row, PIECES, { beside: last })
         assert.deepEqual(JSON.parse(wholeText(text)), JSON.parse(JSON.stringify(row)))
+        const parts: string[] = []
+        addWholeText(parts, text)
+        assert.equal(parts.join(''), wholeText(text))
         last = { row, text }
       }
     }),

@@ -26,14 +26,32 @@ export interface RowPieces<Row> {
   readonly rest: (row: Row) => object
 }
 
+const NO_FIELDS = '{}'
+
+/** The pieces of a row that is one text. */
+export const IN_ONE = { common: '', steady: '' } as const
+
 /** A row as one text. */
 export function wholeText({ common, steady, body }: RowText): string {
   if (common === '') return body
-  const lead = `${common.slice(0, -1)},${steady.slice(1)}`
-  return body === NO_FIELDS ? lead : `${lead.slice(0, -1)},${body.slice(1)}`
+  if (body === NO_FIELDS) return `${common.slice(0, -1)},${steady.slice(1)}`
+  return `${common.slice(0, -1)},${steady.slice(1, -1)},${body.slice(1)}`
 }
 
-const NO_FIELDS = '{}'
+/** The same as parts that follow each other: whoever writes them in a row need not join them. */
+export function addWholeText(parts: string[], { common, steady, body }: RowText): void {
+  if (common === '') parts.push(body)
+  else if (body === NO_FIELDS) parts.push(common.slice(0, -1), ',', steady.slice(1))
+  else parts.push(common.slice(0, -1), ',', steady.slice(1, -1), ',', body.slice(1))
+}
+
+export function isSameText(a: RowText, b: RowText): boolean {
+  return a === b || (a.body === b.body && a.steady === b.steady && a.common === b.common)
+}
+
+export function charsIn({ common, steady, body }: RowText): number {
+  return common.length + steady.length + body.length
+}
 
 /** A row and its text. */
 export interface TextedRow<Row = object> {

@@ -1,27 +1,17 @@
-import {
-  textInPieces,
-  wholeText,
-  type RowPieces,
-  type RowText,
-  type TextedRow,
-} from './row-text.ts'
+import { IN_ONE, textInPieces, type RowPieces, type RowText, type TextedRow } from './row-text.ts'
 import type { RowIndexes, RowStamps } from './table.ts'
 
 /** A row as it was given, as it is stored, and its text. */
 interface WrittenRow extends TextedRow {
   readonly given: object | undefined
   readonly pieces: RowPieces<object> | undefined
-  /** The text as commits carry it. */
-  readonly whole: string
 }
 
-const NO_TEXT: RowText = { common: '', steady: '', body: '' }
 const NOTHING_WRITTEN: WrittenRow = {
   given: undefined,
   pieces: undefined,
   row: {},
-  text: NO_TEXT,
-  whole: '',
+  text: { ...IN_ONE, body: '' },
 }
 
 interface Writing {
@@ -55,7 +45,7 @@ export class RowWriter {
     const row = !stamped || hasStamps(given, stamps) ? given : { ...given, ...stamps }
     if (this.#freezeRows) deepFreeze(row)
     const text = pieces === undefined ? inOne(row) : this.#inPieces(row, pieces, writing.before)
-    this.#last = { given, pieces, row, text, whole: wholeText(text) }
+    this.#last = { given, pieces, row, text }
     return this.#last
   }
 
@@ -72,7 +62,7 @@ export class RowWriter {
 }
 
 function inOne(row: object): RowText {
-  return { ...NO_TEXT, body: JSON.stringify(row) }
+  return { ...IN_ONE, body: JSON.stringify(row) }
 }
 
 /** Whoever knows the stamp may have written it into the row: then it need not be copied. */

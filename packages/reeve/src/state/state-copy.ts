@@ -1,6 +1,7 @@
 import { encodeCommit } from './codec.ts'
 import type { CommittedRow } from './commit.ts'
-import type { BlobChange, LogEntry } from './engine.ts'
+import type { BlobChange, NewLogEntry } from './engine.ts'
+import { IN_ONE } from './row-text.ts'
 import type { Store } from './store.ts'
 import type { RowIndexes, Table } from './table.ts'
 
@@ -44,7 +45,7 @@ const NO_BLOBS: readonly BlobChange[] = []
  * Entries that say nothing, up to an index: rows that are brought into an empty engine carry the
  * indexes of another one, and its own index must not be behind them.
  */
-export function* emptyEntries(upTo: number, timeMs: number): Generator<LogEntry> {
+export function* emptyEntries(upTo: number, timeMs: number): Generator<NewLogEntry> {
   for (let index = 1; index <= upTo; index++) {
     const text = encodeCommit({ index, timeMs, rows: [], events: [] })
     yield { index, timeMs, text, blobs: NO_BLOBS }
@@ -60,12 +61,12 @@ interface CopiedPart {
 export function copiedEntry(
   { rows, blobs }: CopiedPart,
   stamp: { readonly index: number; readonly timeMs: number },
-): LogEntry {
+): NewLogEntry {
   const committed = rows.map(({ table, key, indexes, body }): CommittedRow => ({
     table,
     key,
     header: indexes,
-    body,
+    text: { ...IN_ONE, body },
   }))
   return { ...stamp, text: encodeCommit({ ...stamp, rows: committed, events: [] }), blobs }
 }

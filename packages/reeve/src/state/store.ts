@@ -2,12 +2,13 @@ import type { Clock } from '../kit/clock.ts'
 import { assert, Fault } from '../kit/fault.ts'
 import { decodeCommit, decodeRow, encodeCommit, encodeRow } from './codec.ts'
 import type { Commit, CommittedRow } from './commit.ts'
-import type { BlobChange, CheckpointRow, LogEntry, StorageEngine } from './engine.ts'
+import type { BlobChange, CheckpointRow, LogEntry, NewLogEntry, StorageEngine } from './engine.ts'
 import { eventMarks, type AppliedRow, type Cause } from './events.ts'
 import { CommitLog } from './commit-log.ts'
 import { RowWriter } from './row-writer.ts'
 import { createTables, type Row, type TableName, type Tables } from './tables.ts'
-import { decodedText, IN_ONE, type Table, type Undo } from './table.ts'
+import { IN_ONE } from './row-text.ts'
+import { decodedText, type Table, type Undo } from './table.ts'
 import { Watches } from './watches.ts'
 
 /**
@@ -92,7 +93,7 @@ export interface TableObserver<N extends TableName> {
 }
 
 interface Batch {
-  readonly entries: LogEntry[]
+  readonly entries: NewLogEntry[]
   readonly commits: Commit[]
   readonly undo: Undo[]
   readonly done: Promise<void>
@@ -235,7 +236,7 @@ export class Store {
     assert(this.#follows, 'a leader follows nobody')
     const commits = entries.map((entry) => this.#applyEntry(entry))
     for (const table of this.#allTables) table.forgetDirty()
-    this.log.add(commits, entries)
+    this.log.add(commits)
     this.watches.notify(commits)
   }
 
@@ -299,14 +300,14 @@ export class Store {
     const before = known !== undefined && isAsked ? table.rowOf(known) : undefined
     if (change.row === undefined) {
       const row = before
-      const body = table.bodyOf(key) ?? 'null'
+      const text = { ...IN_ONE, body: table.bodyOf(key) ?? 'null' }
       undo.push(table.delete(key))
       tell(observers, before, undefined)
-      return { row, committed: { table: change.table, key, header: undefined, body } }
+      return { row, committed: { table: change.table, key, header: undefined, text } }
     }
     const header = [known?.createIndex ?? stamp.index, stamp.index] as const
     const { stamped, pieces } = table.spec
-    const { row, text, whole } = this.#writer.write(change.row, {
+    const { row, text } = this.#writer.write(change.row, {
       indexes: header,
       stamped,
       pieces,
@@ -314,7 +315,7 @@ export class Store {
     })
     undo.push(table.put(key, { indexes: header, text, row }, known))
     tell(observers, before, row)
-    return { row, committed: { table: change.table, key, header, body: whole } }
+    return { row, committed: { table: change.table, key, header, text } }
   }
 
   /** Blobs whose last row was removed: nobody who removes rows has to think of them. */
@@ -358,7 +359,7 @@ export class Store {
     this.#durableIndex = batch.entries.at(-1)?.index ?? this.#durableIndex
     this.#flush()
     batch.settle()
-    this.log.add(batch.commits, batch.entries)
+    this.log.add(batch.commits)
     this.watches.notify(batch.commits)
   }
 
@@ -433,10 +434,10 @@ export class Store {
     return this.#storedTable(table).find(key)
   }
 
-  #applyRow({ table: name, key, header, body }: CommittedRow, index: number): void {
+  #applyRow({ table: name, key, header, text }: CommittedRow, index: number): void {
     const table = this.#storedTable(name)
     if (header === undefined) table.delete(key)
-    else table.put(key, { indexes: header, text: { ...IN_ONE, body } })
+    else table.put(key, { indexes: header, text })
     table.lastIndex = index
   }
 

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { decodeRow, encodeRow } from './codec.ts'
 import { toStoredRow } from './stored-row.ts'
-import { IN_ONE, Table, type Undo } from './table.ts'
+import { IN_ONE } from './row-text.ts'
+import { Table, type Undo } from './table.ts'
 
 interface Pet {
   readonly id: string

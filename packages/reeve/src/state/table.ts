@@ -5,7 +5,7 @@ import { compareText, SortedList } from '../kit/sorted-list.ts'
 import { CLEAN, DirtyRows } from './dirty-rows.ts'
 import { compareCreation, inOrderOfCreation, type OrderKey } from './order-of-creation.ts'
 import { RowGroups } from './row-groups.ts'
-import { wholeText, type RowPieces, type RowText, type TextedRow } from './row-text.ts'
+import { IN_ONE, wholeText, type RowPieces, type RowText, type TextedRow } from './row-text.ts'
 import { textOf, type HeldText } from './stored-row.ts'
 
 /** How one table keys, groups, orders and keeps its rows. */
@@ -432,9 +432,6 @@ export class Table<Row extends object> {
     return this.#groupFunctions.map((groupOf) => groupOf(row) ?? null)
   }
 }
-
-/** The pieces of a row that is one text. */
-export const IN_ONE = { common: '', steady: '' } as const
 
 /** The row and its text as it is kept; undefined when either is not at hand. */
 export function decodedText<Row>(entry: Entry<Row>): TextedRow<Row> | undefined {

@@ -1,8 +1,8 @@
 import { assert } from '../kit/fault.ts'
-import type { CheckpointMark, LogEntry } from '../state/index.ts'
+import type { CheckpointMark, NewLogEntry } from '../state/index.ts'
 
 /** What every engine may expect of its one caller. A breach is our bug, never the world's. */
-export function assertAppendable(entries: readonly LogEntry[], lastIndex: number): void {
+export function assertAppendable(entries: readonly NewLogEntry[], lastIndex: number): void {
   for (const [at, entry] of entries.entries()) {
     assert(entry.index === lastIndex + 1 + at, 'log entries follow one another without a gap')
   }

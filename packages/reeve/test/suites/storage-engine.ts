@@ -173,6 +173,21 @@ const cases: Readonly<Record<string, (home: EngineHome) => Promise<void>>> = {
     )
   },
 
+  'keeps a text that is given in parts, wherever it was cut': async (home) => {
+    const engine = await home.open()
+    let index = 0
+    const cuts = fc.array(fc.nat({ max: 60 }), { maxLength: 5 })
+    await fc.assert(
+      fc.asyncProperty(textWithPairs, cuts, async (text, places) => {
+        index++
+        const parts = cutAt(text, places)
+        await engine.append([{ index, timeMs: 0.5, text: parts, blobs: [] }])
+        assert.deepEqual(await entriesOf(engine, index), [{ index, timeMs: 0.5, text, blobs: [] }])
+      }),
+      { numRuns: 60, seed: 1 },
+    )
+  },
+
   'tells keys apart that look alike': async (home) => {
     const engine = await home.open()
     const rows = lookalikes.map(([table, key], at) => ({ table, key, text: String(at) }))
@@ -413,6 +428,16 @@ const anyText = fc
   .chain((text) =>
     fc.constantFrom(text, `${text}\ud800`, `\udc00${text}`, `${text}\u0000`, `\u0001${text}\n`),
   )
+
+/** Also characters of two units, which a cut may part. */
+const textWithPairs = fc
+  .array(fc.oneof(anyText, fc.constantFrom('\u{1f980}', '\u{10ffff}\u{10000}')), { maxLength: 4 })
+  .map((texts) => texts.join(''))
+
+function cutAt(text: string, places: readonly number[]): string[] {
+  const ends = [...places.toSorted((a, b) => a - b), text.length]
+  return ends.map((end, i) => text.slice(i === 0 ? 0 : ends[i - 1], end))
+}
 
 const lookalikes = [
   ['a', 'b\u0000c'],

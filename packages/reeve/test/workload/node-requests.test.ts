@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeRequest, OpenMessage, RequestMessage } from '@reeve/contract'
+import { joinedText } from '../../src/kit/parted-text.ts'
 import { StreamSocket } from '../../src/kit/stream-socket.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
@@ -24,7 +25,7 @@ async function aNodeThatListens() {
   const sent: (Pick<RequestMessage, 'id'> & Pick<OpenMessage, 'stream' | 'secret'>)[] = []
   const session: NodeSession = {
     nodeId: NODE.ID,
-    send: (text) => void sent.push(JSON.parse(text)),
+    send: (text) => void sent.push(JSON.parse(joinedText(text))),
     close: () => undefined,
   }
   sessions.attach(session)

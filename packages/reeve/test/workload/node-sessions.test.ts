@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { DesiredMessage } from '@reeve/contract'
+import { joinedText } from '../../src/kit/parted-text.ts'
 import { put } from '../../src/state/index.ts'
 import { NodeSessions, purgeNode } from '../../src/workload/index.ts'
 import { aJob, anAllocation, anId } from '../build/index.ts'
@@ -29,7 +30,7 @@ test('node sessions: a node that was given up while it said hello has to say it 
   const said: string[] = []
   sessions.attach({
     nodeId,
-    send: (text) => said.push(text),
+    send: (text) => said.push(joinedText(text)),
     close: () => void said.push('closed'),
   })
   assert.deepEqual(said, ['closed'])
@@ -54,7 +55,11 @@ async function someSessions(nodes: number) {
     const nodeId = anId('node', number)
     told.set(nodeId, [])
     await putNode(server, { ID: nodeId })
-    sessions.attach({ nodeId, send: (text) => note(nodeId, text), close: () => undefined })
+    sessions.attach({
+      nodeId,
+      send: (text) => note(nodeId, joinedText(text)),
+      close: () => undefined,
+    })
   }
   const place = (alloc: number, node: number) =>
     store.commit({
@@ -89,7 +94,7 @@ test('node sessions: a listing waits until all of it is durable, and changes wai
   const sessions = new NodeSessions(server.context.store)
   sessions.attach({
     nodeId: anId('node', 2),
-    send: (text) => texts.push(text),
+    send: (text) => texts.push(joinedText(text)),
     close: () => undefined,
   })
   const second = place(2, 2).durable

@@ -14,6 +14,7 @@ import { Compile } from 'typebox/compile'
 import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
 import { messageOf } from '../../kit/fault.ts'
+import type { PartedText } from '../../kit/parted-text.ts'
 import {
   CatalogHub,
   DataMigrations,
@@ -28,9 +29,7 @@ import {
 } from '../../workload/index.ts'
 import { parseFirstJson } from '../json-text.ts'
 import type { HttpLog } from '../server.ts'
-
-/** Of a message that is JSON, though it is given as bytes. */
-const AS_TEXT = { binary: false } as const
+import { MessageSender } from './message-sender.ts'
 
 /** A peer that has connected and says nothing is cut off. */
 const HELLO_MS_MAX = 10_000
@@ -56,6 +55,7 @@ export interface NodeChannelHost {
 /** The servers' end of the nodes' WebSockets (contract: channel.ts). */
 export class NodeChannelServer {
   readonly #host: NodeChannelHost
+  readonly #messages = new MessageSender()
   readonly #reports: NodeReports
   readonly #catalog: CatalogHub
   readonly #migrations: DataMigrations
@@ -80,6 +80,7 @@ export class NodeChannelServer {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const shared = {
+        messages: this.#messages,
         reports: this.#reports,
         catalog: this.#catalog,
         migrations: this.#migrations,
@@ -97,6 +98,7 @@ export class NodeChannelServer {
 
 /** What all connections of a server have in common. */
 interface Shared {
+  readonly messages: MessageSender
   readonly reports: NodeReports
   readonly catalog: CatalogHub
   readonly migrations: DataMigrations
@@ -140,9 +142,8 @@ class NodeConnection implements NodeSession {
     this.#socket.on('error', (error) => this.#host.log.debug({ err: error }, 'node channel broke'))
   }
 
-  send(text: string): void {
-    // As bytes: of a text the socket would count them first, and turn it into bytes after that.
-    this.#socket.send(Buffer.from(text), AS_TEXT)
+  send(text: PartedText): void {
+    this.#shared.messages.send(this.#socket, text)
   }
 
   close(): void {

@@ -6,6 +6,7 @@ import type {
   EnginePosition,
   LogEntry,
   MovableEngine,
+  NewLogEntry,
   StoredBlob,
   StoredRow,
 } from '../../state/index.ts'
@@ -59,7 +60,7 @@ export class EmbeddedEngine implements MovableEngine {
     this.#upTo = parts.opened.checkpoint.upTo
   }
 
-  async append(entries: readonly LogEntry[]): Promise<void> {
+  async append(entries: readonly NewLogEntry[]): Promise<void> {
     await this.#calls.run(async () => {
       assert(!this.#appending, 'an append waits for the one before')
       if (entries.length === 0) return

@@ -8,6 +8,11 @@ export function escapeText(text: string): string {
   return text.replace(unsafe, escapeCharacter)
 }
 
+/** Whether one of the characters is in these bytes of UTF-8. */
+export function needsEscape(bytes: Buffer): boolean {
+  return bytes.includes(0) || bytes.includes(1)
+}
+
 export function unescapeText(text: string): string {
   return text.includes(ESCAPE) ? text.replace(escaped, unescapeCharacter) : text
 }

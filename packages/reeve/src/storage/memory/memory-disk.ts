@@ -1,4 +1,5 @@
-import type { CheckpointMark, CheckpointRow, LogEntry } from '../../state/index.ts'
+import { joinedText } from '../../kit/parted-text.ts'
+import type { CheckpointMark, CheckpointRow, LogEntry, NewLogEntry } from '../../state/index.ts'
 
 /** A row that was not deleted. */
 export interface WrittenRow extends CheckpointRow {
@@ -16,9 +17,9 @@ export class MemoryDisk {
   /** Counts openings. Whoever opened before the last one has been fenced off. */
   openings = 0
 
-  write(entries: readonly LogEntry[]): void {
+  write(entries: readonly NewLogEntry[]): void {
     for (const entry of entries) {
-      this.log.set(entry.index, { ...entry, blobs: [] })
+      this.log.set(entry.index, { ...entry, text: joinedText(entry.text), blobs: [] })
       this.lastIndex = entry.index
       for (const { key, bytes } of entry.blobs) {
         // A copy: the caller may use its buffer again.

@@ -5,6 +5,7 @@ import {
   type CheckpointRow,
   type EnginePosition,
   type LogEntry,
+  type NewLogEntry,
   type StorageEngine,
   type StoredRow,
 } from '../../state/index.ts'
@@ -43,7 +44,7 @@ export class MemoryEngine implements StorageEngine {
     this.#lastIndex = lastIndex
   }
 
-  async append(entries: readonly LogEntry[]): Promise<void> {
+  async append(entries: readonly NewLogEntry[]): Promise<void> {
     await this.#calls.run(async () => {
       assert(!this.#appending, 'an append waits for the one before')
       if (this.#failed !== undefined) throw this.#failed
@@ -61,7 +62,7 @@ export class MemoryEngine implements StorageEngine {
     })
   }
 
-  async #append(entries: readonly LogEntry[]): Promise<void> {
+  async #append(entries: readonly NewLogEntry[]): Promise<void> {
     const fault = this.faults.take()
     if (fault?.kind === 'slow') {
       fault.started()

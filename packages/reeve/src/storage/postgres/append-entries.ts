@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
-import type { BlobChange, LogEntry } from '../../state/index.ts'
+import { joinedText } from '../../kit/parted-text.ts'
+import type { BlobChange, NewLogEntry } from '../../state/index.ts'
 import { escapeText } from '../embedded/text-escape.ts'
 import type { Lane, Statement } from './lanes.ts'
 import { CHANNELS } from './postgres-bell.ts'
@@ -24,7 +25,7 @@ export interface AppendOptions {
  * other finds it moved.
  */
 export async function appendEntries(
-  entries: readonly LogEntry[],
+  entries: readonly NewLogEntry[],
   { lane, retry, term, name }: AppendOptions,
 ): Promise<void> {
   const nonce = randomUUID()
@@ -67,7 +68,7 @@ const WITH_BLOBS = `${MOVE_HEAD}, removed AS (
 const MOVED = `SELECT count(*) AS moved, count(pg_notify('${CHANNELS.log}', '')) AS told FROM head`
 
 function appendStatement(
-  entries: readonly LogEntry[],
+  entries: readonly NewLogEntry[],
   { term, nonce }: { readonly term: number; readonly nonce: string },
 ): Statement {
   const indexes = entries.map(({ index }) => index)
@@ -78,7 +79,7 @@ function appendStatement(
     nonce,
     integerArray(indexes),
     doubleArray(entries.map(({ timeMs }) => timeMs)),
-    textArray(entries.map(({ text }) => escapeText(text))),
+    textArray(entries.map(({ text }) => escapeText(joinedText(text)))),
   ]
   const blobs = entries.flatMap((entry) => entry.blobs)
   if (blobs.length === 0) return { name: 'reeve-append', text: `${MOVE_HEAD} ${MOVED}`, values }

@@ -5,6 +5,7 @@ import type {
   EnginePosition,
   LogEntry,
   MovableEngine,
+  NewLogEntry,
   StoredBlob,
   StoredRow,
 } from '../../state/index.ts'
@@ -107,7 +108,7 @@ export class PostgresEngine implements MovableEngine {
     )
   }
 
-  async append(entries: readonly LogEntry[]): Promise<void> {
+  async append(entries: readonly NewLogEntry[]): Promise<void> {
     await this.#calls.run(async () => {
       assert(!this.#appending, 'an append waits for the one before')
       if (entries.length === 0) return

@@ -24,7 +24,7 @@ import type {
   VariableRow,
   WorkspaceRow,
 } from '../../model/index.ts'
-import type { Commit } from '../../state/index.ts'
+import { wholeText, type Commit } from '../../state/index.ts'
 
 /**
  * Rows that are stored in another form than events show them. The others are shown as their stored
@@ -55,7 +55,7 @@ function viewText(topic: string, body: string): string {
 /** Reference §5.7: the payload is the row under its topic's name; a deleted job says so. */
 export function payloadText(commit: Commit, topic: string, row: number): string {
   const committed = commit.rows[row]
-  const body = committed?.body ?? 'null'
+  const body = committed === undefined ? 'null' : wholeText(committed.text)
   const view = viewText(topic, body)
   if (topic === 'Variable')
     return `{"Metadata":${view},"Deleted":${committed?.header === undefined}}`

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DesiredMessage } from '@reeve/contract'
 import { Value } from 'typebox/value'
+import { joinedText } from '../../kit/parted-text.ts'
 import { put } from '../../state/index.ts'
 import { aJob, anAllocation, anId } from '../../../test/build/index.ts'
 import { aStore } from '../../../test/build/store.ts'
-import { desiredTexts, type Desired } from './desired-texts.ts'
+import { desiredTexts, JobTexts, type Desired } from './desired-texts.ts'
 
 const web = { ...aJob(), ID: 'web' }
 const api = { ...aJob(), ID: 'api' }
@@ -15,8 +16,8 @@ async function read(desired: Partial<Desired>): Promise<readonly DesiredMessage[
   const changes = () => [web, api].map((job) => put('job_versions', job))
   await store.commit({ cause: undefined, changes }).durable
   const whole = { full: false, index: 9, rows: [], removed: [], ...desired }
-  return desiredTexts(store.tables, whole).map((text) => {
-    const message: unknown = JSON.parse(text)
+  return desiredTexts(new JobTexts(store.tables), whole).map((text) => {
+    const message: unknown = JSON.parse(joinedText(text))
     assert.ok(Value.Check(DesiredMessage, message))
     return message
   })

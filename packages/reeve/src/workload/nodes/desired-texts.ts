@@ -1,3 +1,4 @@
+import type { PartedText } from '../../kit/parted-text.ts'
 import { assignedAllocation, type AllocationRow } from '../../model/index.ts'
 import { jobVersionKey, type Tables } from '../../state/index.ts'
 
@@ -19,60 +20,92 @@ const ALLOCATIONS_PER_MESSAGE = 200
 const MESSAGE_CHARS_TARGET = 2 * 1024 * 1024
 
 /**
- * The `desired` messages of the channel (contract: channel.ts), as texts: the text of a job is
- * there already, and made once for all allocations of a message it would still be most of the work
- * of a server that places thousands of them a second. At least one, so that an empty listing is
- * said too.
+ * The `desired` messages of the channel (contract: channel.ts), as texts in parts: the text of a
+ * job is there already, and to write it once more for each allocation would be most of the work of
+ * a server that places thousands of them a second. At least one, so that an empty listing is said
+ * too.
  */
-export function desiredTexts(
-  tables: Pick<Tables, 'job_versions'>,
-  desired: Desired,
-): readonly string[] {
-  const parts = partsOf(tables, desired.rows)
+export function desiredTexts(jobs: JobTexts, desired: Desired): readonly PartedText[] {
+  const messages = messagesOf(jobs, desired.rows)
   const { full, index, removed } = desired
-  return parts.map(({ entries }, i) => {
-    const more = i < parts.length - 1
+  return messages.map(({ entries }, i) => {
+    const more = i < messages.length - 1
     const head = `{"kind":"desired","full":${full},"more":${more},"index":${index}`
-    const gone = JSON.stringify(more ? [] : removed)
-    return `${head},"allocations":[${entries}],"removed":${gone}}`
+    entries[0] = `${head},"allocations":[`
+    entries.push(`],"removed":${JSON.stringify(more ? [] : removed)}}`)
+    return entries
   })
 }
 
-interface Part {
-  /** One text that grows: a list of texts would be copied once more, to be joined. */
-  entries: string
+/**
+ * The texts of jobs, each put together once: allocations of one job go to many nodes at nearly the
+ * same time. Good for one turn.
+ */
+export class JobTexts {
+  readonly #versions: Tables['job_versions']
+  readonly #texts = new Map<string, string>()
+
+  constructor({ job_versions: versions }: Pick<Tables, 'job_versions'>) {
+    this.#versions = versions
+  }
+
+  find(key: string): string | undefined {
+    const known = this.#texts.get(key)
+    if (known !== undefined) return known
+    const text = this.#versions.bodyOf(key)
+    if (text !== undefined) this.#texts.set(key, text)
+    return text
+  }
+}
+
+interface Message {
+  /** Parts of its text. The first is left open for the head. */
+  readonly entries: string[]
+  chars: number
   count: number
   /** Where each job is. */
   readonly positions: Map<string, number>
 }
 
-function emptyPart(): Part {
-  return { entries: '', count: 0, positions: new Map() }
+function emptyMessage(): Message {
+  return { entries: [''], chars: 0, count: 0, positions: new Map() }
 }
 
-/** Entries of the messages. An allocation whose version is gone cannot be run, nor told of. */
-function partsOf(
-  { job_versions: versions }: Pick<Tables, 'job_versions'>,
-  rows: readonly AllocationRow[],
-): readonly Part[] {
-  let part = emptyPart()
-  const parts = [part]
+/** An allocation whose version is gone cannot be run, nor told of. */
+function messagesOf(jobs: JobTexts, rows: readonly AllocationRow[]): readonly Message[] {
+  let message = emptyMessage()
+  const messages = [message]
   for (const row of rows) {
     const key = jobVersionKey(row.Namespace, row.JobID, row.JobVersion)
-    const job = versions.bodyOf(key)
+    const job = jobs.find(key)
     if (job === undefined) continue
     const allocation = JSON.stringify(assignedAllocation(row))
-    const chars = part.entries.length + allocation.length + job.length
-    const isTooLong = part.count > 0 && chars > MESSAGE_CHARS_TARGET
-    if (part.count >= ALLOCATIONS_PER_MESSAGE || isTooLong) {
-      part = emptyPart()
-      parts.push(part)
+    const chars = allocation.length + job.length
+    const isTooLong = message.count > 0 && message.chars + chars > MESSAGE_CHARS_TARGET
+    if (message.count >= ALLOCATIONS_PER_MESSAGE || isTooLong) {
+      message = emptyMessage()
+      messages.push(message)
     }
-    const first = part.positions.get(key)
-    const what = first === undefined ? `"job":${job}` : `"jobOf":${first}`
-    if (first === undefined) part.positions.set(key, part.count)
-    part.entries += `${part.count === 0 ? '' : ','}{"allocation":${allocation},${what}}`
-    part.count += 1
+    addEntry(message, { allocation, key, job })
   }
-  return parts
+  return messages
+}
+
+interface EntryTexts {
+  readonly allocation: string
+  /** Of the job's version. */
+  readonly key: string
+  readonly job: string
+}
+
+function addEntry(message: Message, { allocation, key, job }: EntryTexts): void {
+  const { entries, positions, count } = message
+  const first = positions.get(key)
+  entries.push(count === 0 ? '{"allocation":' : ',{"allocation":', allocation)
+  message.chars += allocation.length
+  message.count += 1
+  if (first !== undefined) return void entries.push(`,"jobOf":${first}}`)
+  positions.set(key, count)
+  entries.push(',"job":', job, '}')
+  message.chars += job.length
 }

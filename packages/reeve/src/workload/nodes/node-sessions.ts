@@ -1,12 +1,13 @@
+import type { PartedText } from '../../kit/parted-text.ts'
 import type { AllocationRow } from '../../model/index.ts'
-import type { Commit, Store } from '../../state/index.ts'
-import { desiredTexts, type Desired } from './desired-texts.ts'
+import { wholeText, type Commit, type CommittedRow, type Store } from '../../state/index.ts'
+import { desiredTexts, JobTexts, type Desired } from './desired-texts.ts'
 
 /** The server's end of one node's channel. */
 export interface NodeSession {
   readonly nodeId: string
   /** A message as the channel carries it (contract: ServerMessage). */
-  send(text: string): void
+  send(text: PartedText): void
   /** Another channel of the same node took over, or the node has to say hello anew. */
   close(): void
 }
@@ -113,11 +114,9 @@ export class NodeSessions {
     return status !== 'ready' && status !== 'initializing'
   }
 
-  #note(commit: Commit, row: Commit['rows'][number]): void {
+  #note(commit: Commit, row: CommittedRow): void {
     const { allocations } = this.#store.tables
-    // A deleted row's last text still names its node; so does that of a row deleted since.
-    const nodeId =
-      allocations.groupOf('node', row.key) ?? (JSON.parse(row.body) as AllocationRow).NodeID
+    const nodeId = allocations.groupOf('node', row.key) ?? lastNodeOf(row)
     if (!this.#sessions.has(nodeId)) return
     if (row.header === undefined) this.#changesOf(nodeId).removed.add(row.key)
     else if (allocations.find(row.key)?.AllocModifyIndex === commit.index)
@@ -140,11 +139,12 @@ export class NodeSessions {
     this.#isDrainDue = false
     let unseen = this.#waiting.size
     let told = 0
+    const jobs = new JobTexts(this.#store.tables)
     for (const [nodeId, changes] of this.#waiting) {
       if (unseen-- === 0 || told === NODES_PER_TURN) break
       if (this.#listing.has(nodeId)) continue
       this.#waiting.delete(nodeId)
-      this.#tell(nodeId, changes)
+      this.#tell(nodeId, changes, jobs)
       told += 1
     }
     if (told < NODES_PER_TURN || this.#waiting.size === 0) return
@@ -152,7 +152,7 @@ export class NodeSessions {
     this.#later(() => this.#drain())
   }
 
-  #tell(nodeId: string, { changed, removed }: NodeChanges): void {
+  #tell(nodeId: string, { changed, removed }: NodeChanges, jobs: JobTexts): void {
     const session = this.#sessions.get(nodeId)
     if (session === undefined) return
     const { tables, durableIndex } = this.#store
@@ -165,12 +165,18 @@ export class NodeSessions {
       else this.#changesOf(nodeId).changed.add(id)
     }
     if (rows.length + removed.size > 0)
-      this.#send(session, { full: false, index: durableIndex, rows, removed: [...removed] })
+      this.#send(session, { full: false, index: durableIndex, rows, removed: [...removed] }, jobs)
   }
 
-  #send(session: NodeSession, desired: Desired): void {
-    for (const text of desiredTexts(this.#store.tables, desired)) session.send(text)
+  #send(session: NodeSession, desired: Desired, jobs = new JobTexts(this.#store.tables)): void {
+    for (const text of desiredTexts(jobs, desired)) session.send(text)
   }
+}
+
+/** A deleted row's last text still names its node; so does that of a row deleted since. */
+function lastNodeOf({ text }: CommittedRow): string {
+  // The text of a row of that table.
+  return (JSON.parse(wholeText(text)) as AllocationRow).NodeID
 }
 
 type Later = (work: () => void) => void

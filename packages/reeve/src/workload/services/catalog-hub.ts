@@ -1,7 +1,7 @@
 import type { FactsMessage, WatchTopic } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import { LIMITS } from '../../model/index.ts'
-import { namespacedKey, type Commit, type Store } from '../../state/index.ts'
+import { namespacedKey, wholeText, type Commit, type Store } from '../../state/index.ts'
 import type { Sealer } from '../sealer.ts'
 import { openItems } from '../variables/variable-items.ts'
 import { WorkloadRights } from '../variables/workload-rights.ts'
@@ -91,9 +91,9 @@ export class CatalogHub {
   #note(commits: readonly Commit[]): void {
     if (this.#bySubject.size === 0) return
     for (const { rows } of commits)
-      for (const { table, body } of rows)
+      for (const { table, text } of rows)
         if (table === 'service_registrations' || table === 'variables')
-          for (const subject of subjectsOf(table, body))
+          for (const subject of subjectsOf(table, wholeText(text)))
             if (this.#bySubject.has(subject)) this.#due.add(subject)
     if (this.#due.size > 0)
       this.#cancelTimer ??= this.#options.clock.after(GATHER_MS, () => this.#tellDue())

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { mkdir, open, rm, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { assert } from '../../../kit/fault.ts'
-import type { LogEntry } from '../../../state/index.ts'
+import type { LogEntry, NewLogEntry } from '../../../state/index.ts'
 import { syncFolder } from '../durable-file.ts'
 import { notePlace, sourceOf, unsound, type InspectedLog, type KnownFile } from './inspect-log.ts'
 import {
@@ -96,7 +96,7 @@ export class LogFiles {
   }
 
   /** Resolves when the entries are durable, all or none. After a failure nothing may follow. */
-  async append(entries: readonly LogEntry[]): Promise<void> {
+  async append(entries: readonly NewLogEntry[]): Promise<void> {
     if (newestOf(this.#files).bytes >= this.#fileBytesMax) await this.#beginNext()
     const file = newestOf(this.#files)
     const record = this.#writer.write(entries, file.head.salt)

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
-import type { BlobChange, LogEntry } from '../../../state/index.ts'
-import { escapeText, unescapeText } from '../text-escape.ts'
+import { ByteScratch } from './byte-scratch.ts'
+import type { BlobChange, LogEntry, NewLogEntry } from '../../../state/index.ts'
+import { escapeText, needsEscape, unescapeText } from '../text-escape.ts'
 
 /**
  * One append as it stands in a log file: all of its entries, or, when its checksum does not match,
@@ -20,76 +21,75 @@ const CHECKED_FROM = 8
 const ENTRY_HEAD_BYTES = 16
 const BLOB_HEAD_BYTES = 8
 const DELETED = 0xffffffff
-const UTF8_BYTES_MAX = 3
-
 const SCRATCH_BYTES = 1024 * 1024
 /** A larger one is let go after the append that needed it. */
 const SCRATCH_BYTES_KEPT = 16 * 1024 * 1024
-/** The bytes of a longer text are counted: what is held for it would be three times as much. */
-const COUNTED_CHARS_MIN = 64 * 1024
 
 /** Puts appends into bytes, in memory that is used again for the next. */
 export class RecordWriter {
-  #bytes = Buffer.allocUnsafe(SCRATCH_BYTES)
-  #end = 0
+  readonly #scratch = new ByteScratch(SCRATCH_BYTES)
   #blobs = 0
 
   /** The bytes are good until the next call. */
-  write(entries: readonly LogEntry[], salt: number): Buffer {
-    if (this.#bytes.length > SCRATCH_BYTES_KEPT) this.#bytes = Buffer.allocUnsafe(SCRATCH_BYTES)
-    this.#end = RECORD_HEAD_BYTES
+  write(entries: readonly NewLogEntry[], salt: number): Buffer {
+    const scratch = this.#scratch
+    scratch.clear(SCRATCH_BYTES_KEPT)
+    scratch.end = RECORD_HEAD_BYTES
     this.#blobs = 0
     for (const entry of entries) this.#entry(entry)
-    const bytes = this.#bytes
+    const { bytes, end } = scratch
     RECORD_MAGIC.copy(bytes)
-    bytes.writeUInt32LE(this.#end - RECORD_HEAD_BYTES, 8)
+    bytes.writeUInt32LE(end - RECORD_HEAD_BYTES, 8)
     bytes.writeUInt32LE(entries.length, 12)
     bytes.writeUInt32LE(this.#blobs, 16)
     bytes.writeDoubleLE(entries[0]?.index ?? 0, 20)
-    bytes.writeUInt32LE(crc32(bytes.subarray(CHECKED_FROM, this.#end), salt), 4)
-    return bytes.subarray(0, this.#end)
+    bytes.writeUInt32LE(crc32(bytes.subarray(CHECKED_FROM, end), salt), 4)
+    return bytes.subarray(0, end)
   }
 
-  #entry({ timeMs, text, blobs }: LogEntry): void {
-    this.#reserve(ENTRY_HEAD_BYTES)
-    const head = this.#end
-    this.#end += ENTRY_HEAD_BYTES
-    const textBytes = this.#text(text)
-    this.#bytes.writeDoubleLE(timeMs, head)
-    this.#bytes.writeUInt32LE(textBytes, head + 8)
-    this.#bytes.writeUInt32LE(blobs.length, head + 12)
+  #entry({ timeMs, text, blobs }: NewLogEntry): void {
+    const head = this.#head(ENTRY_HEAD_BYTES)
+    const textBytes = this.#text(typeof text === 'string' ? [text] : text)
+    const { bytes } = this.#scratch
+    bytes.writeDoubleLE(timeMs, head)
+    bytes.writeUInt32LE(textBytes, head + 8)
+    bytes.writeUInt32LE(blobs.length, head + 12)
     this.#blobs += blobs.length
     for (const blob of blobs) this.#blob(blob)
   }
 
-  #blob({ key, bytes }: BlobChange): void {
-    this.#reserve(BLOB_HEAD_BYTES)
-    const head = this.#end
-    this.#end += BLOB_HEAD_BYTES
-    const keyBytes = this.#text(key)
-    this.#bytes.writeUInt32LE(keyBytes, head)
-    this.#bytes.writeUInt32LE(bytes === undefined ? DELETED : bytes.length, head + 4)
-    if (bytes === undefined) return
-    this.#reserve(bytes.length)
-    this.#bytes.set(bytes, this.#end)
-    this.#end += bytes.length
+  #blob({ key, bytes: value }: BlobChange): void {
+    const head = this.#head(BLOB_HEAD_BYTES)
+    const keyBytes = this.#text([key])
+    const scratch = this.#scratch
+    scratch.bytes.writeUInt32LE(keyBytes, head)
+    scratch.bytes.writeUInt32LE(value === undefined ? DELETED : value.length, head + 4)
+    if (value === undefined) return
+    scratch.reserve(value.length)
+    scratch.bytes.set(value, scratch.end)
+    scratch.end += value.length
   }
 
-  #text(content: string): number {
-    const text = escapeText(content)
-    this.#reserve(
-      text.length < COUNTED_CHARS_MIN ? text.length * UTF8_BYTES_MAX : Buffer.byteLength(text),
-    )
-    const bytes = this.#bytes.write(text, this.#end, 'utf8')
-    this.#end += bytes
-    return bytes
+  /** Room for a head, which is written when what follows it is. Returns where. */
+  #head(bytes: number): number {
+    const scratch = this.#scratch
+    scratch.reserve(bytes)
+    const head = scratch.end
+    scratch.end += bytes
+    return head
   }
 
-  #reserve(bytes: number): void {
-    if (this.#end + bytes <= this.#bytes.length) return
-    const larger = Buffer.allocUnsafe((this.#end + bytes) * 2)
-    this.#bytes.copy(larger, 0, 0, this.#end)
-    this.#bytes = larger
+  /** Nearly no text has to be escaped: the bytes tell it at a fraction of the cost. */
+  #text(parts: readonly string[]): number {
+    const scratch = this.#scratch
+    const begin = scratch.end
+    let isExact = true
+    for (const part of parts) isExact = scratch.add(part) && isExact
+    if (!isExact || needsEscape(scratch.bytes.subarray(begin, scratch.end))) {
+      scratch.end = begin
+      scratch.add(escapeText(parts.join('')))
+    }
+    return scratch.end - begin
   }
 }
 
