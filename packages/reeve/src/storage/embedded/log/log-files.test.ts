@@ -3,10 +3,12 @@ import * as fs from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import fc from 'fast-check'
+import { joinedText } from '../../../kit/parted-text.ts'
 import type { LogEntry } from '../../../state/index.ts'
 import { aLogEntry, contentOf } from '../../../../test/build/data-directory.ts'
 import { temporaryDirectory } from '../../../../test/build/temporary-directory.ts'
 import { inspectLog } from './inspect-log.ts'
+import { ChunkedBytes } from './chunked-bytes.ts'
 import { LogFiles } from './log-files.ts'
 import { entriesIn, isSoundRecord, RecordWriter } from './record.ts'
 
@@ -14,20 +16,23 @@ import { entriesIn, isSoundRecord, RecordWriter } from './record.ts'
 const SMALL = { fileBytesMax: 8 * 1024 }
 
 test('any entries come out of a record as they went in', () => {
-  const writer = new RecordWriter()
+  // Small chunks, so that everything is cut by their borders somewhere.
+  const writer = new RecordWriter(new ChunkedBytes(48))
   const text = fc.string({ unit: 'binary' })
   const blob = fc.record({
     key: text,
     bytes: fc.option(fc.uint8Array(), { nil: undefined }),
   })
-  const entry = fc.record({ timeMs: fc.nat(), text, blobs: fc.array(blob) })
+  const parted = fc.oneof(text, fc.array(text))
+  const entry = fc.record({ timeMs: fc.nat(), text: parted, blobs: fc.array(blob) })
   fc.assert(
     fc.property(fc.array(entry, { minLength: 1 }), fc.nat(), (list, salt) => {
       const entries = list.map((one, at) => ({ index: at + 7, ...one }))
-      const record = writer.write(entries, salt)
+      const record = Buffer.concat(writer.write(entries, salt))
       assert.ok(isSoundRecord(record, salt))
       assert.ok(!isSoundRecord(record, salt + 1))
-      assert.deepEqual(asLists([...entriesIn(record)]), asLists(entries))
+      const whole = entries.map((one) => ({ ...one, text: joinedText(one.text) }))
+      assert.deepEqual(asLists([...entriesIn(record)]), asLists(whole))
     }),
   )
 })
@@ -36,10 +41,36 @@ test('an entry that is larger than what is held for it is written whole', () => 
   const writer = new RecordWriter()
   const large = { index: 1, timeMs: 0, text: 'ü'.repeat(5_000_000), blobs: [] }
   for (const entries of [[large], [aLogEntry(1)]]) {
-    const record = writer.write(entries, 1)
+    const record = Buffer.concat(writer.write(entries, 1))
     assert.ok(isSoundRecord(record, 1))
     assert.deepEqual([...entriesIn(record)], entries)
   }
+})
+
+function shared<T>(some: ReadonlySet<T>, others: ReadonlySet<T>): number {
+  return [...some].filter((one) => others.has(one)).length
+}
+
+test('memory for appends is used again, but not without end', () => {
+  const bytes = new ChunkedBytes(16)
+  const fill = (texts: readonly string[]): Set<ArrayBufferLike> => {
+    bytes.clear()
+    const begin = bytes.place
+    for (const text of texts) bytes.addText(text)
+    const pieces = bytes.since(begin)
+    assert.equal(Buffer.concat(pieces).toString(), texts.join(''))
+    return new Set(pieces.map(({ buffer }) => buffer))
+  }
+  const short = Array.from({ length: 20 }, () => 'abcde')
+  const first = fill(short)
+  assert.deepEqual(fill(short), first)
+  const chunks = fill(Array.from({ length: 500 }, () => 'abcde'))
+  assert.equal(shared(chunks, first), first.size)
+  const long = fill(['a'.repeat(1_000)])
+  assert.equal(long.size, 1)
+  const again = fill(Array.from({ length: 500 }, () => 'abcde'))
+  assert.equal(shared(again, chunks), 32)
+  assert.equal(shared(again, long), 0)
 })
 
 test('entries are read across files, from any of them to any other', async (t) => {
@@ -116,7 +147,7 @@ test('what stands behind the end goes before anything is written there', async (
   const whole = await fs.readFile(file)
   // Half a record, and what looks like a record in it, of another file.
   const other = new RecordWriter().write([aLogEntry(4)], 12_345)
-  await fs.appendFile(file, Buffer.concat([whole.subarray(40, 240), other]))
+  await fs.appendFile(file, Buffer.concat([whole.subarray(40, 240), ...other]))
   const inspected = await inspectLog(folder, 0)
   assert.deepEqual(inspected.end, { index: 4, offset: whole.length, isTorn: true })
   await (await LogFiles.open(folder, inspected)).close()

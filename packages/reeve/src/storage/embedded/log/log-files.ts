@@ -99,11 +99,14 @@ export class LogFiles {
   async append(entries: readonly NewLogEntry[]): Promise<void> {
     if (newestOf(this.#files).bytes >= this.#fileBytesMax) await this.#beginNext()
     const file = newestOf(this.#files)
-    const record = this.#writer.write(entries, file.head.salt)
-    await writeAll(this.#handle, record, file.bytes)
+    let end = file.bytes
+    for (const piece of this.#writer.write(entries, file.head.salt)) {
+      await writeAll(this.#handle, piece, end)
+      end += piece.length
+    }
     await this.#handle.datasync()
     notePlace(file, { index: this.#next, offset: file.bytes })
-    file.bytes += record.length
+    file.bytes = end
     this.#next += entries.length
   }
 

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
-import { ByteScratch } from './byte-scratch.ts'
 import type { BlobChange, LogEntry, NewLogEntry } from '../../../state/index.ts'
 import { escapeText, needsEscape, unescapeText } from '../text-escape.ts'
+import { ChunkedBytes } from './chunked-bytes.ts'
 
 /**
  * One append as it stands in a log file: all of its entries, or, when its checksum does not match,
@@ -21,76 +21,71 @@ const CHECKED_FROM = 8
 const ENTRY_HEAD_BYTES = 16
 const BLOB_HEAD_BYTES = 8
 const DELETED = 0xffffffff
-const SCRATCH_BYTES = 1024 * 1024
-/** A larger one is let go after the append that needed it. */
-const SCRATCH_BYTES_KEPT = 16 * 1024 * 1024
 
 /** Puts appends into bytes, in memory that is used again for the next. */
 export class RecordWriter {
-  readonly #scratch = new ByteScratch(SCRATCH_BYTES)
+  readonly #bytes: ChunkedBytes
   #blobs = 0
 
-  /** The bytes are good until the next call. */
-  write(entries: readonly NewLogEntry[], salt: number): Buffer {
-    const scratch = this.#scratch
-    scratch.clear(SCRATCH_BYTES_KEPT)
-    scratch.end = RECORD_HEAD_BYTES
+  constructor(bytes = new ChunkedBytes()) {
+    this.#bytes = bytes
+  }
+
+  /** The bytes, one piece behind the other, are good until the next call. */
+  write(entries: readonly NewLogEntry[], salt: number): readonly Buffer[] {
+    const bytes = this.#bytes
+    bytes.clear()
     this.#blobs = 0
+    const begin = bytes.place
+    const head = bytes.take(RECORD_HEAD_BYTES)
     for (const entry of entries) this.#entry(entry)
-    const { bytes, end } = scratch
-    RECORD_MAGIC.copy(bytes)
-    bytes.writeUInt32LE(end - RECORD_HEAD_BYTES, 8)
-    bytes.writeUInt32LE(entries.length, 12)
-    bytes.writeUInt32LE(this.#blobs, 16)
-    bytes.writeDoubleLE(entries[0]?.index ?? 0, 20)
-    bytes.writeUInt32LE(crc32(bytes.subarray(CHECKED_FROM, end), salt), 4)
-    return bytes.subarray(0, end)
+    const pieces = bytes.since(begin)
+    RECORD_MAGIC.copy(head)
+    head.writeUInt32LE(bytes.length - RECORD_HEAD_BYTES, 8)
+    head.writeUInt32LE(entries.length, 12)
+    head.writeUInt32LE(this.#blobs, 16)
+    head.writeDoubleLE(entries[0]?.index ?? 0, 20)
+    head.writeUInt32LE(checksumOf(pieces, salt), 4)
+    return pieces
   }
 
   #entry({ timeMs, text, blobs }: NewLogEntry): void {
-    const head = this.#head(ENTRY_HEAD_BYTES)
-    const textBytes = this.#text(typeof text === 'string' ? [text] : text)
-    const { bytes } = this.#scratch
-    bytes.writeDoubleLE(timeMs, head)
-    bytes.writeUInt32LE(textBytes, head + 8)
-    bytes.writeUInt32LE(blobs.length, head + 12)
+    const head = this.#bytes.take(ENTRY_HEAD_BYTES)
+    head.writeDoubleLE(timeMs, 0)
+    head.writeUInt32LE(this.#text(typeof text === 'string' ? [text] : text), 8)
+    head.writeUInt32LE(blobs.length, 12)
     this.#blobs += blobs.length
     for (const blob of blobs) this.#blob(blob)
   }
 
-  #blob({ key, bytes: value }: BlobChange): void {
-    const head = this.#head(BLOB_HEAD_BYTES)
-    const keyBytes = this.#text([key])
-    const scratch = this.#scratch
-    scratch.bytes.writeUInt32LE(keyBytes, head)
-    scratch.bytes.writeUInt32LE(value === undefined ? DELETED : value.length, head + 4)
-    if (value === undefined) return
-    scratch.reserve(value.length)
-    scratch.bytes.set(value, scratch.end)
-    scratch.end += value.length
-  }
-
-  /** Room for a head, which is written when what follows it is. Returns where. */
-  #head(bytes: number): number {
-    const scratch = this.#scratch
-    scratch.reserve(bytes)
-    const head = scratch.end
-    scratch.end += bytes
-    return head
+  #blob({ key, bytes }: BlobChange): void {
+    const head = this.#bytes.take(BLOB_HEAD_BYTES)
+    head.writeUInt32LE(this.#text([key]), 0)
+    head.writeUInt32LE(bytes === undefined ? DELETED : bytes.length, 4)
+    if (bytes !== undefined) this.#bytes.take(bytes.length).set(bytes)
   }
 
   /** Nearly no text has to be escaped: the bytes tell it at a fraction of the cost. */
   #text(parts: readonly string[]): number {
-    const scratch = this.#scratch
-    const begin = scratch.end
+    const bytes = this.#bytes
+    const begin = bytes.place
     let isExact = true
-    for (const part of parts) isExact = scratch.add(part) && isExact
-    if (!isExact || needsEscape(scratch.bytes.subarray(begin, scratch.end))) {
-      scratch.end = begin
-      scratch.add(escapeText(parts.join('')))
+    for (const part of parts) isExact = bytes.addText(part) && isExact
+    if (!isExact || bytes.since(begin).some(needsEscape)) {
+      bytes.goBack(begin)
+      bytes.addText(escapeText(parts.join('')))
     }
-    return scratch.end - begin
+    return bytes.length - begin.length
   }
+}
+
+/** The first piece begins with the head of the record. */
+function checksumOf(pieces: readonly Buffer[], salt: number): number {
+  let checksum = salt
+  pieces.forEach((piece, i) => {
+    checksum = crc32(i === 0 ? piece.subarray(CHECKED_FROM) : piece, checksum)
+  })
+  return checksum
 }
 
 /** What a record says of itself; not to be believed before its checksum is. */
