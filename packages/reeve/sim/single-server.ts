@@ -51,7 +51,7 @@ export class SingleServer implements Serving {
       clock,
       draws: this.#diskDraws,
       trouble: this.#trouble,
-      written: (entry) => world.written(entry.text),
+      written: (text) => world.written(text),
     })
     const leader = await Leader.open({
       ...world.leaderParts,

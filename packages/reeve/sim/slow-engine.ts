@@ -1,8 +1,10 @@
+import { joinedText } from '../src/kit/parted-text.ts'
 import type {
   CheckpointMark,
   CheckpointRow,
   EnginePosition,
   LogEntry,
+  NewLogEntry,
   StorageEngine,
   StoredRow,
 } from '../src/state/index.ts'
@@ -16,8 +18,8 @@ export interface SlowEngineOptions {
   readonly draws: Draws
   /** How bad the disk is just now. */
   readonly trouble: DiskTrouble
-  /** Told of every entry that the disk holds for good, in order. */
-  readonly written: (entry: LogEntry) => void
+  /** Told the text of every entry that the disk holds for good, in order. */
+  readonly written: (text: string) => void
 }
 
 /** What the world does to a disk. It outlives the process. */
@@ -36,7 +38,7 @@ export class SlowEngine implements StorageEngine {
   readonly opened: EnginePosition
   readonly #options: SlowEngineOptions
   readonly #engine
-  #appending: readonly LogEntry[] | undefined
+  #appending: readonly NewLogEntry[] | undefined
   #checkpointing: readonly CheckpointRow[] | undefined
 
   constructor(options: SlowEngineOptions) {
@@ -45,7 +47,7 @@ export class SlowEngine implements StorageEngine {
     this.opened = this.#engine.opened
   }
 
-  async append(entries: readonly LogEntry[]): Promise<void> {
+  async append(entries: readonly NewLogEntry[]): Promise<void> {
     const { clock, draws, trouble, disk } = this.#options
     this.#appending = entries
     await clock.pass(this.#delayMs())
@@ -64,8 +66,8 @@ export class SlowEngine implements StorageEngine {
     if (draws.chance(0.3)) await clock.pass(this.#delayMs())
   }
 
-  #tell(entry: LogEntry): void {
-    if (entry.index <= this.#options.disk.lastIndex) this.#options.written(entry)
+  #tell(entry: NewLogEntry): void {
+    if (entry.index <= this.#options.disk.lastIndex) this.#options.written(joinedText(entry.text))
   }
 
   #delayMs(): number {
@@ -111,7 +113,7 @@ export class SlowEngine implements StorageEngine {
     const entries = this.#appending
     if (entries !== undefined && draws.chance(0.5)) {
       disk.write(entries)
-      for (const entry of entries) this.#options.written(entry)
+      for (const { text } of entries) this.#options.written(joinedText(text))
     }
     const rows = this.#checkpointing
     if (rows !== undefined)

@@ -100,6 +100,7 @@ export interface LogEntry {
 
 /** A commit that is given to the engine. */
 export interface NewLogEntry extends Omit<LogEntry, 'text'> {
+  /** May be made anew whenever it is asked for: to be asked for once, when it is written. */
   readonly text: PartedText
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../kit/clock.ts'
 import { assert, Fault } from '../kit/fault.ts'
-import { decodeCommit, decodeRow, encodeCommit, encodeRow } from './codec.ts'
+import { decodeCommit, decodeRow, encodeRow } from './codec.ts'
+import { CommitEntry } from './commit-entry.ts'
 import type { Commit, CommittedRow } from './commit.ts'
 import type { BlobChange, CheckpointRow, LogEntry, NewLogEntry, StorageEngine } from './engine.ts'
 import { eventMarks, type AppliedRow, type Cause } from './events.ts'
@@ -197,7 +198,7 @@ export class Store {
     this.#index = stamp.index
     batch.commits.push(commit)
     const gone = this.#ownerlessBlobs(applied, blobs)
-    batch.entries.push({ ...stamp, text: encodeCommit(commit), blobs: [...blobs, ...gone] })
+    batch.entries.push(new CommitEntry(commit, [...blobs, ...gone]))
     return { ...stamp, durable: batch.done }
   }
 

@@ -73,13 +73,25 @@ const SMALL_DECODED_ROWS = 1_000_000
 
 /** `!` sorts before every character of a namespace's name, so keys sort by namespace, then id. */
 export function namespacedKey(namespace: string, id: string): string {
-  return `${namespace}!${id}`
+  if (lastKey.id !== id || lastKey.namespace !== namespace)
+    lastKey = { namespace, id, key: `${namespace}!${id}` }
+  return lastKey.key
 }
 
 /** Versions sort as numbers within their job. */
 export function jobVersionKey(namespace: string, id: string, version: number): string {
-  return `${namespacedKey(namespace, id)}!${String(version).padStart(10, '0')}`
+  const job = namespacedKey(namespace, id)
+  if (lastVersionKey.job !== job || lastVersionKey.version !== version)
+    lastVersionKey = { job, version, key: `${job}!${String(version).padStart(10, '0')}` }
+  return lastVersionKey.key
 }
+
+/**
+ * The keys that were made last. A thousand allocations of one plan ask for the same ones several
+ * times each, and to look up a text that is new costs several times as much as one that is not.
+ */
+let lastKey = { namespace: '', id: '', key: '!' }
+let lastVersionKey = { job: '', version: -1, key: '' }
 
 /** The length tells where the group ends: names may hold any character but NUL. */
 export function scalingEventsKey(namespace: string, jobId: string, group: string): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Fault } from '../../src/kit/fault.ts'
-import { put, remove, Store, type LogEntry } from '../../src/state/index.ts'
+import { put, remove, Store, type NewLogEntry } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine } from '../../src/storage/index.ts'
 import { MemoryEngine } from '../../src/storage/memory/memory-engine.ts'
 import { SimulatedClock } from '../build/simulated-clock.ts'
@@ -203,7 +203,7 @@ test('store: the log gives every durable commit in order, from memory and from t
 test('store: the log gives nothing that the engine has not confirmed, though it is on the disk', async () => {
   const confirmed = Promise.withResolvers<void>()
   class LateEngine extends MemoryEngine {
-    override async append(entries: readonly LogEntry[]): Promise<void> {
+    override async append(entries: readonly NewLogEntry[]): Promise<void> {
       await super.append(entries)
       await confirmed.promise
     }
