@@ -74,6 +74,32 @@ test('events: the backlog comes first, then what happens, each commit once and i
   )
 })
 
+for (const { readers, gatherMs } of [
+  { readers: 1, gatherMs: 1 },
+  { readers: 100, gatherMs: 1 },
+  { readers: 250, gatherMs: 3 },
+])
+  test(`events: the first goes out at once, others within ${gatherMs} ms (${readers})`, async () => {
+    const { store, clock, hub } = await aHub()
+    const all = Array.from({ length: readers }, () => aReader())
+    for (const { subscription } of all) hub.open(subscription, 0)
+    await turn()
+    const areTold = (keys: readonly string[]): void => {
+      for (const reader of all) assert.deepEqual(reader.keys(), keys)
+    }
+    await emit(store, 'a').durable
+    areTold(['a'])
+    await emit(store, 'b').durable
+    await emit(store, 'c').durable
+    clock.advance(gatherMs - 1)
+    areTold(['a'])
+    clock.advance(1)
+    areTold(['a', 'b', 'c'])
+    clock.advance(gatherMs)
+    await emit(store, 'd').durable
+    areTold(['a', 'b', 'c', 'd'])
+  })
+
 test('events: a heartbeat comes at once and then every 30 seconds', async () => {
   const { clock, hub } = await aHub()
   const reader = aReader()

@@ -30,8 +30,11 @@ export interface Subscription {
 
 /** Reference §5.2: every 30 s, whatever else is sent. */
 const HEARTBEAT_MS = 30_000
-/** Lines are gathered this long: one write per reader for many commits (architecture §14). */
-const GATHER_MS = 1
+/**
+ * After a write lines are gathered: one write per reader for many commits (architecture §14). For a
+ * millisecond, or longer with many readers: a write takes some 5 µs, and others want their turn.
+ */
+const READERS_PER_MS = 100
 /**
  * A reader that works through the backlog is given this much at a time, and this long to take it.
  */
@@ -177,8 +180,14 @@ export class EventHub {
       if (commit.events.length > 0) this.#gather(new StreamedCommit(commit))
       if (commit.rows.some((row) => ACL_TABLES.has(row.table))) this.#recheck()
     }
-    if (this.#groups.size > 0)
-      this.#cancelFlush ??= this.#clock.after(GATHER_MS, () => this.#flush())
+    // The first goes out at once; what comes right after it is gathered.
+    if (this.#groups.size > 0 && this.#cancelFlush === undefined) this.#flushAndGather()
+  }
+
+  #flushAndGather(): void {
+    if (!this.#flush()) return
+    const gatherMs = Math.ceil(this.#readers.size / READERS_PER_MS)
+    this.#cancelFlush = this.#clock.after(gatherMs, () => this.#flushAndGather())
   }
 
   #gather(streamed: StreamedCommit): void {
@@ -188,15 +197,19 @@ export class EventHub {
     }
   }
 
-  #flush(): void {
+  /** False when there was nothing to send. */
+  #flush(): boolean {
     this.#cancelFlush?.()
     this.#cancelFlush = undefined
+    let hasSent = false
     for (const group of this.#groups.values()) {
       if (group.gathered.length === 0) continue
       const text = group.gathered.join('')
       group.gathered = []
       for (const reader of group.readers) this.#send(reader, text)
+      hasSent = true
     }
+    return hasSent
   }
 
   #send(reader: Reader, text: string): void {
