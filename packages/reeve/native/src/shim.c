@@ -221,7 +221,8 @@ static void finish(shim *self) {
     ending *end = &self->end;
     end->oom_kills = read_oom_kills(self->task.oom_file) - self->oom_before;
     if (end->oom_kills < 0) end->oom_kills = 0;
-    end->oom = end->oom_kills > 0 && signal_of(end->status) == SIGKILL && !end->killed;
+    /* By the signal, or as a shell tells of a child that was ended so. */
+    end->oom = end->oom_kills > 0 && code_of(end->status) == 128 + SIGKILL && !end->killed;
     end->log_bytes = self->logs[0].bytes + self->logs[1].bytes;
     end->log_dropped = self->logs[0].dropped + self->logs[1].dropped;
     fault why;

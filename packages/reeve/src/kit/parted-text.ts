@@ -4,6 +4,9 @@
  */
 export type PartedText = string | readonly string[]
 
+/** The most that one unit of a text takes. */
+export const UTF8_BYTES_MAX = 3
+
 export function joinedText(text: PartedText): string {
   return typeof text === 'string' ? text : text.join('')
 }

@@ -1,8 +1,9 @@
 /** cgroups as this machine has them: made, limited, joined, killed, counted. */
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, rmdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { Session, sessionSpec } from './session.ts'
 import { aLauncher, isolated, isRunning, noRoot, type Launcher, type Spec } from './launcher.ts'
 
@@ -89,6 +90,27 @@ test(
     await launcher.ask({ op: 'removeCgroups', paths: [path] })
   },
 )
+
+/**
+ * A shell may tell of its child's end before anybody else can: that one ends by itself, with the
+ * status of a process that was killed. The counter is a file here, so that it always does.
+ */
+for (const { ends, isOom } of [
+  { ends: 'exit 137', isOom: true },
+  { ends: 'exit 1', isOom: false },
+  { ends: 'exit 0', isOom: false },
+])
+  test(`memory limit: a child is killed, and the task ends with "${ends}"`, options, async (t) => {
+    const launcher = aLauncher(t)
+    const oomFile = join(await temporaryDirectory(t), 'counter')
+    writeFileSync(oomFile, 'oom_kill_disable 0\noom_kill 2\n')
+    await launcher.start({
+      args: ['-c', `printf 'oom_kill_disable 0\\noom_kill 3\\n' > ${oomFile}; ${ends}`],
+      oomFile,
+    })
+    const exit = await launcher.exit()
+    assert.deepEqual([exit.signal, exit.oom, exit.oomKills], [0, isOom, 1])
+  })
 
 test(
   'a SIGKILL by hand under a memory limit is no OOM',

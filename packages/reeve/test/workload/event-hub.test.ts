@@ -79,7 +79,7 @@ for (const { readers, gatherMs } of [
   { readers: 100, gatherMs: 1 },
   { readers: 250, gatherMs: 3 },
 ])
-  test(`events: the first goes out at once, others within ${gatherMs} ms (${readers})`, async () => {
+  test(`events: the first goes out at once, ${readers} readers wait ${gatherMs} ms`, async () => {
     const { store, clock, hub } = await aHub()
     const all = Array.from({ length: readers }, () => aReader())
     for (const { subscription } of all) hub.open(subscription, 0)

@@ -1,12 +1,11 @@
 import type { WebSocket } from 'ws'
-import { charsOf, joinedText, type PartedText } from '../../kit/parted-text.ts'
+import { charsOf, joinedText, UTF8_BYTES_MAX, type PartedText } from '../../kit/parted-text.ts'
 
 /** Of a message that is JSON, though it is given as bytes. */
 const AS_TEXT = { binary: false } as const
 
 /** What a connection that takes its messages slowly may keep, whatever the message has. */
 const SCRATCH_BYTES = 256 * 1024
-const UTF8_BYTES_MAX = 3
 /** Longer texts get memory of their own. */
 const SCRATCH_CHARS_MAX = SCRATCH_BYTES / UTF8_BYTES_MAX
 

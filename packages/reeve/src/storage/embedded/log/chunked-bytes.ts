@@ -1,3 +1,5 @@
+import { UTF8_BYTES_MAX } from '../../../kit/parted-text.ts'
+
 /**
  * Chunks of memory for an append. One that grows would be copied and thrown away every time a plan
  * is large, and after 64 MB of such memory V8 looks through the whole heap for more of it: with a
@@ -7,7 +9,6 @@ const CHUNK_BYTES = 1024 * 1024
 /** What larger appends needed besides is given back. */
 const CHUNKS_KEPT = 32
 
-const UTF8_BYTES_MAX = 3
 /** The bytes of a longer text are counted: what is held for it would be three times as much. */
 const COUNTED_CHARS_MIN = 64 * 1024
 
