@@ -14,6 +14,7 @@ import {
   type LogFileHead,
 } from './log-file.ts'
 import { entriesIn, RecordWriter } from './record.ts'
+import { writePieces } from './write-pieces.ts'
 
 /** A file that is longer is followed by another. Files go when all of their entries are trimmed. */
 const FILE_BYTES_MAX = 64 * 1024 * 1024
@@ -99,11 +100,8 @@ export class LogFiles {
   async append(entries: readonly NewLogEntry[]): Promise<void> {
     if (newestOf(this.#files).bytes >= this.#fileBytesMax) await this.#beginNext()
     const file = newestOf(this.#files)
-    let end = file.bytes
-    for (const piece of this.#writer.write(entries, file.head.salt)) {
-      await writeAll(this.#handle, piece, end)
-      end += piece.length
-    }
+    const pieces = this.#writer.write(entries, file.head.salt)
+    const end = await writePieces(this.#handle, pieces, file.bytes)
     await this.#handle.datasync()
     notePlace(file, { index: this.#next, offset: file.bytes })
     file.bytes = end
@@ -210,7 +208,7 @@ async function beginFile(folder: string, head: LogFileHead) {
   const path = join(folder, logFileName(head.firstIndex))
   const handle = await open(path, 'wx', 0o600)
   try {
-    await writeAll(handle, encodeFileHead(head), 0)
+    await writePieces(handle, [encodeFileHead(head)], 0)
     await handle.sync()
     await syncFolder(folder)
   } catch (thrown) {
@@ -220,13 +218,6 @@ async function beginFile(folder: string, head: LogFileHead) {
   const places = [{ index: head.firstIndex, offset: FILE_HEAD_BYTES }]
   const file: KnownFile = { path, head, bytes: FILE_HEAD_BYTES, places }
   return { file, handle }
-}
-
-async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
-  for (let done = 0; done < bytes.length;) {
-    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done)
-    done += bytesWritten
-  }
 }
 
 function newestOf(files: readonly KnownFile[]): KnownFile {
