@@ -4,15 +4,18 @@ import type { WebSocket } from 'ws'
 import { joinedText, type PartedText } from '../../kit/parted-text.ts'
 import { MessageSender } from './message-sender.ts'
 
-/** A socket that keeps what it was given, or has put it on the wire before `send` returns. */
-function aSocket(isSlow: boolean) {
+/**
+ * A socket that has put what it was given on the wire before `send` returns; from one message on it
+ * keeps it.
+ */
+function aSocket(slowFrom: number) {
   const kept: Uint8Array[] = []
   const wire: string[] = []
   const socket = {
     bufferedAmount: 0,
     send(bytes: Uint8Array, options: object): void {
       assert.deepEqual(options, { binary: false })
-      if (!isSlow) return void wire.push(textOf(bytes))
+      if (wire.length < slowFrom) return void wire.push(textOf(bytes))
       kept.push(bytes)
       socket.bufferedAmount += bytes.length
     },
@@ -36,14 +39,47 @@ const MESSAGES: readonly PartedText[] = [
   'short again',
 ]
 
-for (const isSlow of [false, true])
-  test(`messages: a socket that is ${isSlow ? 'slow' : 'fast'} sends what it was given`, () => {
+for (const { name, slowFrom } of [
+  { name: 'is fast', slowFrom: Infinity },
+  { name: 'is slow', slowFrom: 0 },
+  { name: 'becomes slow', slowFrom: 1 },
+])
+  test(`messages: a socket that ${name} sends what it was given`, () => {
     const sender = new MessageSender()
-    const [one, other] = [aSocket(isSlow), aSocket(isSlow)]
+    const [one, other] = [aSocket(slowFrom), aSocket(Infinity)]
     for (const message of MESSAGES) {
       // Of a WebSocket nothing else is used.
       for (const socket of [one, other]) sender.send(socket as unknown as WebSocket, message)
     }
     assert.deepEqual(one.sent(), MESSAGES.map(joinedText))
     assert.deepEqual(other.sent(), MESSAGES.map(joinedText))
+  })
+
+/** The memory behind what a socket was given, in all. */
+function memoryOf(given: readonly Uint8Array[]): number {
+  const buffers = new Set(given.map(({ buffer }) => buffer))
+  return [...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0)
+}
+
+for (const { name, takesAtOnce, memoryMax } of [
+  { name: 'takes each message at once', takesAtOnce: true, memoryMax: 512 * 1024 },
+  // As with TLS: it takes what it is given a moment later.
+  { name: 'takes each message a moment later', takesAtOnce: false, memoryMax: 1_200 * 1_024 },
+])
+  test(`messages: a socket that ${name} is given no more memory than they need`, () => {
+    const sender = new MessageSender()
+    const given: Uint8Array[] = []
+    const socket = {
+      bufferedAmount: 0,
+      send(bytes: Uint8Array): void {
+        given.push(bytes)
+        if (!takesAtOnce) socket.bufferedAmount = bytes.length
+      },
+    }
+    for (let sent = 0; sent < 100; sent++) {
+      socket.bufferedAmount = 0
+      // Of a WebSocket nothing else is used.
+      sender.send(socket as unknown as WebSocket, ['x'.repeat(5_000), 'y'.repeat(5_000)])
+    }
+    assert.ok(memoryOf(given) <= memoryMax, `${memoryOf(given)} bytes`)
   })

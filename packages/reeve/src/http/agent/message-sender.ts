@@ -4,28 +4,39 @@ import { charsOf, joinedText, UTF8_BYTES_MAX, type PartedText } from '../../kit/
 /** Of a message that is JSON, though it is given as bytes. */
 const AS_TEXT = { binary: false } as const
 
-/** What a connection that takes its messages slowly may keep, whatever the message has. */
+/** What a connection may keep when it stops to take its messages at once. */
 const SCRATCH_BYTES = 256 * 1024
 /** Longer texts get memory of their own. */
 const SCRATCH_CHARS_MAX = SCRATCH_BYTES / UTF8_BYTES_MAX
 
 /**
  * Sends texts as bytes: of a text the socket would count them first, and turn it into bytes after
- * that. A socket nearly always takes a message at once, so the next one goes into the same memory;
- * a filling cluster would otherwise allocate some kilobytes for each allocation.
+ * that. Most sockets take a message at once, so the next one goes into the same memory; a filling
+ * cluster would otherwise allocate some kilobytes for each allocation. One that takes it later, as
+ * every one with TLS does, would keep all of that memory: its messages get their own.
  */
 export class MessageSender {
   #scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
+  /** Sockets that took their last message at once. */
+  readonly #quick = new WeakSet<WebSocket>()
 
   send(socket: WebSocket, text: PartedText): void {
-    // What waits already would keep the memory, with each message that joins it.
-    if (socket.bufferedAmount > 0 || charsOf(text) > SCRATCH_CHARS_MAX)
-      return socket.send(Buffer.from(joinedText(text)), AS_TEXT)
+    const isShared =
+      this.#quick.has(socket) && socket.bufferedAmount === 0 && charsOf(text) <= SCRATCH_CHARS_MAX
+    const bytes = isShared ? this.#inScratch(text) : Buffer.from(joinedText(text))
+    socket.send(bytes, AS_TEXT)
+    if (socket.bufferedAmount === 0) this.#quick.add(socket)
+    else {
+      this.#quick.delete(socket)
+      // The socket still needs what was written.
+      if (isShared) this.#scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
+    }
+  }
+
+  #inScratch(text: PartedText): Buffer {
     let end = 0
     if (typeof text === 'string') end = this.#scratch.write(text)
     else for (const part of text) end += this.#scratch.write(part, end)
-    socket.send(this.#scratch.subarray(0, end), AS_TEXT)
-    // Not taken yet: the socket still needs what was written.
-    if (socket.bufferedAmount > 0) this.#scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
+    return this.#scratch.subarray(0, end)
   }
 }
