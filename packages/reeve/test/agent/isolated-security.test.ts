@@ -208,7 +208,13 @@ cat ${cluster.nodeDirectory}/alloc/*/holder/secrets/key
 grep -rs top-secret /alloc /local /tmp /secrets /dev/shm; echo over; exec sleep 1000`
     const group = { ...aGroup('pair', ''), Tasks: [aTask('holder', holds), aTask('spy', spies)] }
     await cluster.run({ ID: 'pair', TaskGroups: [group] })
-    const { ID } = await cluster.allocation('pair', 'running')
+    // An allocation runs as soon as one of its tasks does; a task has logs when it runs itself.
+    const [pair] = await cluster.allocations(
+      'pair',
+      'the spy to run',
+      ([one]) => one?.TaskStates?.['spy']?.State === 'running',
+    )
+    const ID = pair?.ID ?? assert.fail('there is no allocation')
     await until(
       'the spy to be over',
       async () => ((await cluster.log(ID, 'spy')).includes('over') ? true : undefined),
