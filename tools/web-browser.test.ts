@@ -8,6 +8,8 @@ function aMachine(facts: {
   readonly isRoot?: boolean
   readonly wasTried?: boolean
   readonly complaint?: string
+  /** What `complaint` is about; everything when it is not said. */
+  readonly about?: string
 }): BrowserMachine & { readonly notes: string[] } {
   const notes: string[] = []
   return {
@@ -18,7 +20,8 @@ function aMachine(facts: {
     noteTried: () => notes.push('tried'),
     apt: (args) => {
       notes.push(args.filter((arg) => !arg.startsWith('-') && !arg.includes('=')).join(' '))
-      return Promise.resolve(facts.complaint)
+      const isAbout = facts.about === undefined || args.includes(facts.about)
+      return Promise.resolve(isAbout ? facts.complaint : undefined)
     },
     say: (sentence) => notes.push(sentence),
   }
@@ -32,7 +35,23 @@ const CASES = [
   {
     name: 'it is missing',
     facts: {},
-    notes: [INSTALLING, 'update', 'install chromium', 'install chromium'],
+    notes: [
+      INSTALLING,
+      'update',
+      'install chromium-headless-shell',
+      'install chromium-headless-shell',
+    ],
+  },
+  {
+    name: 'the lighter one has no package here',
+    facts: { complaint: 'no such package', about: 'chromium-headless-shell' },
+    notes: [
+      INSTALLING,
+      'update',
+      'install chromium-headless-shell',
+      'install chromium',
+      'install chromium',
+    ],
   },
   {
     name: 'the network is away',

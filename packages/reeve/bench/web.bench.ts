@@ -3,9 +3,10 @@
  * nodes, and on one with a hundredth of that: until the first content is seen, while it is
  * scrolled, searched and changed. `node packages/reeve/bench/web.bench.ts [--quick]`
  *
- * Needs Chromium (`/usr/bin/chromium`, or `REEVE_CHROMIUM`) and a built web UI. The nodes are rows
- * only: nobody speaks for them, and the server waits an hour before it minds.
+ * Needs Chromium (`REEVE_CHROMIUM`, or one of Debian's packages) and a built web UI. The nodes are
+ * rows only: nobody speaks for them, and the server waits an hour before it minds.
  */
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -80,9 +81,12 @@ function pagesOf({ nodes }: ClusterSize): readonly BenchPage[] {
   ]
 }
 
+/** What people have draws more than the one for tests. */
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-headless-shell'] as const
+
 const home = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
 const browser = await chromium.launch({
-  executablePath: process.env['REEVE_CHROMIUM'] ?? '/usr/bin/chromium',
+  executablePath: findChromium(),
   headless: true,
   args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
 })
@@ -98,6 +102,13 @@ try {
 } finally {
   await browser.close()
   await rm(home, { recursive: true })
+}
+
+function findChromium(): string {
+  const named = process.env['REEVE_CHROMIUM']
+  const found = named ?? CHROMIUM.find((place) => existsSync(place))
+  if (found === undefined) throw new Error(`there is none of ${CHROMIUM.join(', ')}`)
+  return found
 }
 
 async function onServer<T>(

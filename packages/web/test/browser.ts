@@ -13,10 +13,16 @@ const FLAGS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // The tabs of a file share what was compiled of the pages and of axe.
+  '--renderer-process-limit=1',
 ]
+/** The shell is Chromium without a window, and takes a quarter less of processor time. */
+const PROGRAMS = ['chromium-headless-shell', 'chromium']
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 /** WCAG 2.2 AA, as the issue asks. */
 const AXE_RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+/** Of what is right axe need not say where it is. */
+const AXE_OPTIONS = { resultTypes: ['violations'] }
 /** A theme changes nothing but colours: the rest of the rules need not be asked twice. */
 const AXE_RUNS = [
   ['light', AXE_RULES],
@@ -28,17 +34,22 @@ const WAIT_MS_MAX = 45_000
 /** For what a page that is drawn already does by itself. */
 const HOLDS_MS_MAX = 20_000
 
+/** An address of the pages at which there is none. */
+const NOWHERE = '/ui/nowhere'
+const DRAWN = '#main h1, #main [role=alert]'
+
 /** Why the tests of a file cannot run here; false when they can. For `test(name, { skip })`. */
 export const noBrowser: string | false =
-  findChromium() === undefined ? 'there is no Chromium on this machine (Debian: chromium)' : false
+  findChromium() === undefined
+    ? `there is no Chromium on this machine (Debian: ${PROGRAMS[0]})`
+    : false
 
 function findChromium(): string | undefined {
-  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/bin']
   const named = process.env['REEVE_CHROMIUM']
   const places = [
     ...(named === undefined ? [] : [named]),
-    ...folders.map((folder) => join(folder, 'chromium')),
-    '/usr/bin/chromium',
+    ...PROGRAMS.flatMap((program) => folders.map((folder) => join(folder, program))),
   ]
   return places.find((place) => existsSync(place))
 }
@@ -96,6 +107,23 @@ async function openPage(context: BrowserContext, url: string, options: OpenOptio
   return page
 }
 
+/**
+ * Goes there as a link does, and from a page that has no heading: what `settle` finds then is of
+ * the new page, which begins anew however alike the two are.
+ */
+export async function follow(page: Page, href: string): Promise<void> {
+  await go(page, NOWHERE)
+  assert.ok(await holds(page, `document.querySelector('${DRAWN}') === null`), page.url())
+  await go(page, href)
+}
+
+async function go(page: Page, href: string): Promise<void> {
+  await page.evaluate(
+    `history.pushState(null, '', ${JSON.stringify(href)})
+    dispatchEvent(new PopStateEvent('popstate'))`,
+  )
+}
+
 /** Nothing of a page leaves a telephone's screen; charts take a moment to follow it. */
 export async function checkNarrow(page: Page): Promise<void> {
   await page.setViewportSize({ width: 390, height: 844 })
@@ -106,8 +134,13 @@ export async function checkNarrow(page: Page): Promise<void> {
 
 /** The page at rest: drawn or refused, and nothing on its way. */
 export async function settle(page: Page): Promise<void> {
-  await page.locator('#main h1, #main [role=alert]').first().waitFor()
-  const isAtRest = await holds(page, `document.querySelector('#main .loading') === null`)
+  await page.locator(DRAWN).first().waitFor()
+  await finishLoading(page)
+}
+
+/** A part of a drawn page may begin to load later, as a chart does with its first values. */
+async function finishLoading(page: Page): Promise<void> {
+  const isAtRest = await holds(page, `document.querySelector('.loading') === null`)
   assert.ok(isAtRest, `${page.url()} goes on loading`)
 }
 
@@ -145,9 +178,10 @@ export async function findBarriers(
 ): Promise<readonly string[]> {
   if ((await page.evaluate('typeof axe')) === 'undefined')
     await page.evaluate(readFileSync(AXE, 'utf8'))
+  await finishLoading(page)
   const found: unknown = await page.evaluate(
-    `axe.run(document, { runOnly: ${JSON.stringify(rules)} }).then(({ violations }) =>
-      violations.map(({ id, nodes }) =>
+    `axe.run(document, ${JSON.stringify({ ...AXE_OPTIONS, runOnly: rules })})
+      .then(({ violations }) => violations.map(({ id, nodes }) =>
         [id, ...nodes.map(({ html }) => html).slice(0, 3)].join(' ')))`,
   )
   return Array.isArray(found) ? found.map(String) : []

@@ -60,7 +60,8 @@ test('without access control the browser has nothing to complain of', { skip: no
   browser.within({}, async (page) => {
     const faults: string[] = []
     page.on('console', (message) => {
-      if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text())
+      if (message.type() === 'error' || message.type() === 'warning')
+        faults.push(`${message.text()} ${message.location().url}`)
     })
     const secret = `#token=${program.governanceToken}`
     for (const path of ['/jobs', '/access/tokens', '/organizations', `/sign-in${secret}`]) {
@@ -73,6 +74,41 @@ test('without access control the browser has nothing to complain of', { skip: no
     assert.deepEqual(faults, [])
   }),
 )
+
+test('what loads long is said after a moment, in full strength', { skip: noBrowser }, () =>
+  browser.within({}, async (page) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    await page.route(/\/v1\/jobs/, async (route) => {
+      await promise
+      await route.continue()
+    })
+    await page.addInitScript(WATCH_LOADING)
+    await page.goto(here('/jobs'))
+    await page.getByText('Loading the jobs…').waitFor()
+    assert.deepEqual(await page.evaluate('look()'), ['hidden 1', 'visible 1'])
+    resolve()
+    await settle(page)
+  }),
+)
+
+/** How what loads has looked so far: whether it was seen, and how strongly. */
+const WATCH_LOADING = `
+  const looks = []
+  globalThis.look = () => {
+    for (const one of document.querySelectorAll('.loading')) {
+      const { visibility, opacity } = getComputedStyle(one)
+      const seen = visibility + ' ' + opacity
+      if (!looks.includes(seen)) looks.push(seen)
+    }
+    return looks
+  }
+  const frame = () => {
+    look()
+    requestAnimationFrame(frame)
+  }
+  new MutationObserver(look).observe(document, { childList: true, subtree: true })
+  frame()
+`
 
 test('a page that does not exist says so', { skip: noBrowser }, async () => {
   const page = await browser.open(here('/nowhere/at/all'))

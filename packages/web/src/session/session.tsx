@@ -15,8 +15,10 @@ export interface Session {
   readonly tokens: Tokens
   /** Puts other tokens in place and forgets everything that was read with the old ones. */
   readonly setTokens: (tokens: Tokens) => void
-  /** Undefined until the server has said it. */
+  /** Undefined until the server has said it, and when it could not be asked. */
   readonly identity: Identity | undefined
+  /** The server is being asked, and nothing is known yet. */
+  readonly isIdentifying: boolean
   readonly rights: Rights
   /**
    * Whether there is a token that the governance API takes: its own, or a management token.
@@ -52,7 +54,7 @@ function WithTokens({ children }: { readonly children: ReactNode }) {
     },
     [queries],
   )
-  const { data: identity } = useQuery({
+  const { data: identity, isPending: isIdentifying } = useQuery({
     queryKey: ['identity', tokens.workload ?? ''],
     queryFn: ({ signal }) => findIdentity(api, { hasToken: tokens.workload !== undefined, signal }),
     staleTime: 60_000,
@@ -63,10 +65,11 @@ function WithTokens({ children }: { readonly children: ReactNode }) {
       tokens,
       setTokens,
       identity,
+      isIdentifying,
       rights: identity?.rights ?? NO_RIGHTS,
       mayGovern: mayGovern(tokens, identity),
     }),
-    [api, tokens, setTokens, identity],
+    [api, tokens, setTokens, identity, isIdentifying],
   )
   return <SessionContext value={session}>{children}</SessionContext>
 }
