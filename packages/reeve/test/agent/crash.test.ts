@@ -1,5 +1,6 @@
 /** Reference task-drivers §5, §16.2: what becomes of tasks when what watches over them dies. */
 import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
 import { open, readFile, writeFile, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { kill } from 'node:process'
@@ -15,12 +16,16 @@ import {
   textOf,
   WITHIN_MS,
   type AllocationRow,
+  type TaskRecordFile,
 } from './real-cluster.ts'
 
 const COUNT = 50
 const OUTPUT_BYTES = 100_000
 const TASK = 'work'
-const options = { skip: noIsolation, timeout: 120_000 }
+const STORY_MS_MAX = 120_000
+
+/** By what each of them proves. They have jobs of their own, and end them, on one node. */
+const stories = new Map<string, (t: TestContext, cluster: RealCluster) => Promise<void>>()
 
 /**
  * Says that it began, in a file that all its starts append to; waits at a pipe until it is let go;
@@ -85,14 +90,18 @@ class Gates {
   }
 }
 
+/** Looks at sizes alone, for it looks often and there are many. */
+function begun(cluster: RealCluster, rows: readonly AllocationRow[]): number {
+  return rows.filter(({ ID }) => bytesIn(cluster.path(ID, 'alloc/data/starts')) > 0).length
+}
+
+function bytesIn(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
 async function startsOf(cluster: RealCluster, row: AllocationRow): Promise<number> {
   const text = await textOf(cluster.path(row.ID, 'alloc/data/starts'))
   return text.split('\n').length - 1
-}
-
-async function begun(cluster: RealCluster, rows: readonly AllocationRow[]): Promise<number> {
-  const counts = await Promise.all(rows.map((row) => startsOf(cluster, row)))
-  return counts.filter((count) => count > 0).length
 }
 
 async function untilBegun(
@@ -102,7 +111,7 @@ async function untilBegun(
 ): Promise<void> {
   await until(
     `${count} tasks to begin`,
-    async () => ((await begun(cluster, rows)) >= count ? true : undefined),
+    () => (begun(cluster, rows) >= count ? true : undefined),
     WITHIN_MS,
   )
 }
@@ -139,16 +148,15 @@ const isOver = ({ ClientStatus }: AllocationRow): boolean =>
   ClientStatus === 'failed' || ClientStatus === 'complete'
 
 for (const driver of ['raw_exec', 'exec']) {
-  test(
+  stories.set(
     `${driver}: an agent killed at every phase of fifty tasks loses no exit, no byte, and starts none twice`,
-    options,
-    async (t) => {
-      const cluster = await RealCluster.open(t)
+    async (t, cluster) => {
+      const job = `fifty-${driver}`
       const gates = new Gates(t, cluster)
       const drivers = Array.from({ length: COUNT }, () => driver)
-      await cluster.run(aJob('fifty', drivers, (n) => waiting(n + 1)))
+      await cluster.run(aJob(job, drivers, (n) => waiting(n + 1)))
       const placed = await cluster.allocations(
-        'fifty',
+        job,
         'fifty allocations',
         (rows) => rows.length === COUNT,
       )
@@ -159,24 +167,21 @@ for (const driver of ['raw_exec', 'exec']) {
         cluster.launchNode()
       }
       await untilBegun(cluster, placed, COUNT)
-      await cluster.allocations('fifty', 'all to run', (rows) =>
+      await cluster.allocations(job, 'all to run', (rows) =>
         rows.every(({ ClientStatus }) => ClientStatus === 'running'),
       )
       // While they exit: those let go first are at any point between the last byte and the report.
       await gates.release(placed.slice(0, 25))
-      await cluster.allocations('fifty', 'the first end', (rows) => rows.some(isOver))
+      await cluster.allocations(job, 'the first end', (rows) => rows.some(isOver))
       await cluster.killNode()
       // While nobody is there.
       const late = placed.slice(25)
       await gates.release(late)
-      await until('the others to have written', async () => {
-        const texts = await Promise.all(
-          late.map(({ ID }) => textOf(cluster.path(ID, `alloc/logs/${TASK}.stdout.0`))),
-        )
-        return texts.every((text) => text.length === OUTPUT.length) ? true : undefined
-      })
+      const isWritten = ({ ID }: AllocationRow): boolean =>
+        bytesIn(cluster.path(ID, `alloc/logs/${TASK}.stdout.0`)) === OUTPUT.length
+      await until('the others to have written', () => late.every(isWritten) || undefined)
       await cluster.startNode()
-      const ended = await cluster.allocations('fifty', 'all ends', (rows) => rows.every(isOver))
+      const ended = await cluster.allocations(job, 'all ends', (rows) => rows.every(isOver))
       assert.equal(ended.length, COUNT)
       await assertWhole(cluster, ended)
     },
@@ -188,11 +193,9 @@ const BOTH = ['raw_exec', 'exec'] as const
 const areRunning = (rows: readonly AllocationRow[], count: number): boolean =>
   rows.length === count && rows.every(({ ClientStatus }) => ClientStatus === 'running')
 
-test(
+stories.set(
   'the launcher is killed: tasks go on, their ends are known, others start',
-  options,
-  async (t) => {
-    const cluster = await RealCluster.open(t)
+  async (t, cluster) => {
     const gates = new Gates(t, cluster)
     await cluster.run(aJob('old', [...BOTH, ...BOTH], (n) => waiting(n + 1)))
     const rows = await cluster.allocations('old', 'all to run', (all) => areRunning(all, 4))
@@ -215,14 +218,17 @@ test(
   },
 )
 
+/** Those of the story that is told now: the tasks of the others have ended. */
+function runningRecords(cluster: RealCluster): readonly TaskRecordFile[] {
+  return cluster.records().filter(({ shimPid }) => isRunning(shimPid))
+}
+
 const startsTold = (row: AllocationRow): number =>
   eventsOf(row, TASK).filter((type) => type === 'Started').length
 
-test(
+stories.set(
   'a killed shim is told of, nothing of its task stays, and the restart policy goes on',
-  options,
-  async (t) => {
-    const cluster = await RealCluster.open(t)
+  async (_, cluster) => {
     const mark = `7001.${process.pid}`
     // One process that left the session, and the task itself.
     const job = aJob('orphan', BOTH, () => `(setsid sleep ${mark} &); exec sleep ${mark}`)
@@ -233,7 +239,7 @@ test(
     const fourSleepers = (): true | undefined => (sleepers(mark).length === 4 ? true : undefined)
     await until('all processes', fourSleepers, WITHIN_MS)
     const first = sleepers(mark)
-    for (const { shimPid } of cluster.records()) kill(shimPid, 'SIGKILL')
+    for (const { shimPid } of runningRecords(cluster)) kill(shimPid, 'SIGKILL')
     const after = await cluster.allocations('orphan', 'second starts', (rows) =>
       rows.every((row) => startsTold(row) === 2),
     )
@@ -246,46 +252,49 @@ test(
     }
     assert.deepEqual(after.map(({ ID }) => ID).toSorted(), before.map(({ ID }) => ID).toSorted())
     await until('all processes again', fourSleepers, WITHIN_MS)
+    await cluster.client.v1.stopJob({ params: { job_id: 'orphan' } })
+    await cluster.allocations('orphan', 'their ends', (all) => all.every(isOver))
   },
 )
 
-test('tasks that end while the server is away are told of when it is back', options, async (t) => {
-  const cluster = await RealCluster.open(t)
-  const gates = new Gates(t, cluster)
-  await cluster.run(aJob('alone', [...BOTH, ...BOTH], (n) => waiting(n + 1)))
-  const rows = await cluster.allocations('alone', 'all to run', (all) => areRunning(all, 4))
-  await untilBegun(cluster, rows, 4)
-  await cluster.killServer()
-  const [early, late] = [rows.slice(0, 2), rows.slice(2)]
-  await gates.release(early)
-  await untilNoted(cluster, early, '"State":"dead"')
-  // The agent dies too, and comes back before there is a server.
-  await cluster.killNode()
-  cluster.launchNode()
-  await until(
-    'the agent to take over',
-    () => (cluster.node.output().includes('took over allocations') ? true : undefined),
-    WITHIN_MS,
-  )
-  await cluster.startServer()
-  await cluster.allocations('alone', 'both ends', (all) => all.filter(isOver).length === 2)
-  await gates.release(late)
-  const ended = await cluster.allocations('alone', 'the last ends', (all) => all.every(isOver))
-  assert.equal(ended.length, 4)
-  await assertWhole(cluster, ended)
-})
+stories.set(
+  'tasks that end while the server is away are told of when it is back',
+  async (t, cluster) => {
+    const gates = new Gates(t, cluster)
+    await cluster.run(aJob('alone', [...BOTH, ...BOTH], (n) => waiting(n + 1)))
+    const rows = await cluster.allocations('alone', 'all to run', (all) => areRunning(all, 4))
+    await untilBegun(cluster, rows, 4)
+    await cluster.killServer()
+    const [early, late] = [rows.slice(0, 2), rows.slice(2)]
+    await gates.release(early)
+    await untilNoted(cluster, early, '"State":"dead"')
+    // The agent dies too, and comes back before there is a server.
+    await cluster.killNode()
+    cluster.launchNode()
+    await until(
+      'the agent to take over',
+      () => (cluster.node.output().includes('took over allocations') ? true : undefined),
+      WITHIN_MS,
+    )
+    await cluster.startServer()
+    await cluster.allocations('alone', 'both ends', (all) => all.filter(isOver).length === 2)
+    await gates.release(late)
+    const ended = await cluster.allocations('alone', 'the last ends', (all) => all.every(isOver))
+    assert.equal(ended.length, 4)
+    await assertWhole(cluster, ended)
+  },
+)
 
-test(
+stories.set(
   'after a restart of the machine a task counts as lost and begins again once',
-  options,
-  async (t) => {
-    const cluster = await RealCluster.open(t)
+  async (_, cluster) => {
     const script = 'echo $$ >> $REEVE_ALLOC_DIR/data/starts; exec sleep 1000'
     await cluster.run({ ...aJob('booted', BOTH, () => script), Type: 'service' })
     const before = await cluster.allocations('booted', 'both to run', (all) => areRunning(all, 2))
     await untilBegun(cluster, before, 2)
     await untilNoted(cluster, before, '"Type":"Started"')
-    const records = cluster.records()
+    const records = runningRecords(cluster)
+    assert.equal(records.length, 2)
     // What a restart does: everything ends without a word, and the boot has another id.
     await cluster.killNode()
     for (const { shimPid, taskPid } of records) {
@@ -318,3 +327,9 @@ async function anotherBoot(directory: string): Promise<readonly string[]> {
   const script = `mount --bind ${path} /proc/sys/kernel/random/boot_id && exec "$@"`
   return ['unshare', '-m', 'sh', '-c', script, 'sh']
 }
+
+test('what becomes of tasks when what watches over them dies', { skip: noIsolation }, async (t) => {
+  const cluster = await RealCluster.open(t)
+  for (const [name, story] of stories)
+    await t.test(name, { timeout: STORY_MS_MAX }, (own) => story(own, cluster))
+})

@@ -17,7 +17,10 @@ import {
   type AllocationRow,
 } from './real-cluster.ts'
 
-const options = { skip: noIsolation, timeout: 120_000 }
+const STORY_MS_MAX = 120_000
+
+/** By what each of them proves. They have jobs of their own on one node. */
+const stories = new Map<string, (cluster: RealCluster) => Promise<void>>()
 const PIDS_MAX = 40
 const AGENT_SECRET = 'secret-in-the-environment-of-the-agent'
 
@@ -142,16 +145,7 @@ async function outputOf(cluster: RealCluster, { ID }: AllocationRow): Promise<st
   return `${stderr}\n--\n${stdout}`
 }
 
-test('isolated tasks: nothing that they must not do succeeds', options, async (t) => {
-  const path = join(await temporaryDirectory(t), 'file')
-  await writeFile(path, 'a file of-the-agent\n')
-  const descriptor = openSync(path, 'r')
-  t.after(() => closeSync(descriptor))
-  const settings = `plugin "exec" {\n  config {\n    pids_limit = ${PIDS_MAX}\n  }\n}\n`
-  const cluster = await RealCluster.open(t, settings, {
-    environment: { AGENT_SECRET },
-    descriptors: [descriptor, descriptor],
-  })
+stories.set('isolated tasks: nothing that they must not do succeeds', async (cluster) => {
   const cases = attempts(cluster.directory)
   const TaskGroups = cases.map(({ tried }, n) => aGroup(`g${n}`, tried))
   await cluster.run({ ID: 'attempts', Type: 'batch', TaskGroups })
@@ -196,11 +190,9 @@ function aTask(name: string, script: string) {
   }
 }
 
-test(
+stories.set(
   'isolated tasks: the secrets of another task of the same allocation are out of reach',
-  options,
-  async (t) => {
-    const cluster = await RealCluster.open(t)
+  async (cluster) => {
     const holds = 'echo top-secret > /secrets/key; touch /alloc/data/ready; exec sleep 1000'
     const spies = `while ! [ -e /alloc/data/ready ]; do sleep 0.1; done
 cat /secrets/key /alloc/../secrets/key /alloc/../holder/secrets/key /proc/*/root/secrets/key
@@ -231,11 +223,9 @@ grep -rs top-secret /alloc /local /tmp /secrets /dev/shm; echo over; exec sleep 
   },
 )
 
-test(
+stories.set(
   'isolated tasks: a flood of output keeps to its files, and the task is not held up',
-  options,
-  async (t) => {
-    const cluster = await RealCluster.open(t)
+  async (cluster) => {
     const MEGABYTES = 60
     const flood = `head -c ${MEGABYTES << 20} /dev/zero | tr '\\0' y; echo; echo the last line`
     await cluster.run({ ID: 'flood', Type: 'batch', TaskGroups: [aGroup('g0', flood)] })
@@ -248,3 +238,17 @@ test(
     assert.ok((await cluster.log(ID, 'work')).endsWith('\nthe last line\n'))
   },
 )
+
+test('isolated tasks on a real node', { skip: noIsolation }, async (t) => {
+  const path = join(await temporaryDirectory(t), 'file')
+  await writeFile(path, 'a file of-the-agent\n')
+  const descriptor = openSync(path, 'r')
+  t.after(() => closeSync(descriptor))
+  const settings = `plugin "exec" {\n  config {\n    pids_limit = ${PIDS_MAX}\n  }\n}\n`
+  const cluster = await RealCluster.open(t, settings, {
+    environment: { AGENT_SECRET },
+    descriptors: [descriptor, descriptor],
+  })
+  for (const [name, story] of stories)
+    await t.test(name, { timeout: STORY_MS_MAX }, () => story(cluster))
+})

@@ -153,26 +153,24 @@ export class RealCluster {
     areReady: (rows: readonly AllocationRow[]) => boolean,
   ): Promise<readonly AllocationRow[]> {
     let seen: readonly AllocationRow[] = []
-    return await until(
-      what,
-      async () => {
-        const { data } = await this.client.v1.listJobAllocations({ params: { job_id: jobId } })
+    // Told of changes: asking all the time would cost the server more than the tasks do.
+    const call = { params: { job_id: jobId }, signal: AbortSignal.timeout(WITHIN_MS) }
+    try {
+      for await (const { data } of this.client.blocking('listJobAllocations', call)) {
         seen = data
-        return areReady(data) ? data : undefined
-      },
-      WITHIN_MS,
-    ).catch((thrown: unknown) => {
+        if (areReady(data)) return data
+      }
+      throw new Error('there are no more answers')
+    } catch (thrown) {
       const states = seen.map((row) => {
         const events = Object.keys(row.TaskStates ?? {}).flatMap((task) => eventsOf(row, task))
         return `${row.TaskGroup} ${row.ClientStatus}: ${events.join(', ')}`
       })
-      throw new Error(
-        `${String(thrown)}:\n${states.join('\n')}\n${this.node.output().slice(-4_000)}`,
-        {
-          cause: thrown,
-        },
-      )
-    })
+      const story = `waited in vain for ${what}: ${String(thrown)}`
+      throw new Error(`${story}\n${states.join('\n')}\n${this.node.output().slice(-4_000)}`, {
+        cause: thrown,
+      })
+    }
   }
 
   /** The one allocation of a job with one group, once it has this status. */

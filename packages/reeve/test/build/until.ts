@@ -1,3 +1,6 @@
+/** Many looks are requests to the very program that is waited for. */
+const PAUSE_MS = { first: 5, growth: 1.5, max: 50 } as const
+
 /**
  * Waits for something outside the process, such as a file, looking often; fails when it takes too
  * long.
@@ -8,10 +11,12 @@ export async function until<T>(
   withinMs = 20_000,
 ): Promise<T> {
   const endMs = performance.now() + withinMs
+  let pauseMs: number = PAUSE_MS.first
   for (;;) {
     const found = await look()
     if (found !== undefined) return found
     if (performance.now() > endMs) throw new Error(`waited in vain for ${what}`)
-    await new Promise<void>((resolve) => setTimeout(resolve, 5))
+    await new Promise<void>((resolve) => setTimeout(resolve, pauseMs))
+    pauseMs = Math.min(pauseMs * PAUSE_MS.growth, PAUSE_MS.max)
   }
 }

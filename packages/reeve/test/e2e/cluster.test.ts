@@ -2,11 +2,16 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, test, type TestContext } from 'node:test'
 import { HEADERS } from '@reeve/contract'
-import { atEnd } from '../build/at-end.ts'
 import { startPostgres, whyNoPostgres, type TestPostgres } from '../build/postgres.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
-import { leaderOf, startServer, statusOf, type ServerProcess } from './cluster-process.ts'
+import {
+  leaderOf,
+  startServer,
+  statusOf,
+  type ServerPlace,
+  type ServerProcess,
+} from './cluster-process.ts'
 import { startAgent } from './program-process.ts'
 
 const missing = whyNoPostgres()
@@ -32,35 +37,9 @@ function runTests(postgres: TestPostgres): void {
     assert.doesNotMatch(`${first.output()}${third.output()}`, /postgres:\/\/|a key for the servers/)
   })
 
-  test('cluster: a server with another key is refused with a sentence', async (t) => {
-    const place = await aPlace(t, postgres)
-    await startServer(t, { ...place, name: 'a' })
-    const other = startAgent(t, ['--server', '--data-dir', `${place.directory}/b`], {
-      environment: { REEVE_DATABASE: place.url, REEVE_CLUSTER_KEY: 'quite another key than that' },
-    })
-    await until('it to end', () => other.child.exitCode ?? undefined)
-    assert.match(other.output(), /sealed with another key/)
-  })
-
-  test('cluster: a follower answers stale reads itself and passes the rest on', async (t) => {
-    const [leader, follower] = await twoServers(t, postgres)
-    await put(follower, 'by-follower')
-    assert.deepEqual(await namesAt(leader), ['by-follower', 'default'])
-    assert.deepEqual(await namesAt(follower), ['by-follower', 'default'])
-    assert.equal(await leaderOf(follower), leader.address)
-    const stale = await until('the follower to have seen it', async () => {
-      const answer = await fetch(`${follower.address}/v1/namespaces?stale`)
-      return (await answer.text()).includes('by-follower') ? answer : undefined
-    })
-    assert.equal(stale.headers.get(HEADERS.knownLeader), 'true')
-    assert.ok(Number(stale.headers.get(HEADERS.lastContact)) < 2_000)
-    assert.equal(await statusOf(follower.address, '/v1/namespaces?consistent'), 200)
-    assert.equal(await statusOf(leader.address, '/v1/namespaces?consistent'), 200)
-    assert.equal(await statusOf(follower.address, '/v1/namespace/none'), 404)
-  })
-
   test('cluster: what /api/v2 is asked of a follower the leader answers, refusals too', async (t) => {
-    const [leader, follower] = await twoServers(t, postgres, ['--acl'])
+    const place = { ...(await aPlace(t, postgres)), flags: ['--acl'] }
+    const { leader, follower } = await twoServers(t, place)
     const { data } = await follower.client.v1.bootstrapAcl({ body: {} })
     const ask = async (server: ServerProcess, path: string, init: RequestInit = {}) => {
       const headers = {
@@ -101,130 +80,199 @@ function runTests(postgres: TestPostgres): void {
     assert.match(changed, /new@acme\.example/)
   })
 
-  test('cluster: a blocking query and the event stream work by way of a follower', async (t) => {
-    const [leader, follower] = await twoServers(t, postgres)
-    const stream = await fetch(`${follower.address}/v1/event/stream?topic=NodePool`)
-    const { headers } = await fetch(`${follower.address}/v1/namespaces`)
-    const index = headers.get(HEADERS.index)
-    const waiting = fetch(`${follower.address}/v1/namespaces?index=${index}&wait=30s`)
-    const isStale = fetch(`${follower.address}/v1/namespaces?stale&index=${index}&wait=30s`)
-    await put(leader, 'news')
-    await leader.client.v1.writeNodePool({ body: { Name: 'fresh' } })
-    assert.match(await (await waiting).text(), /news/)
-    assert.match(await (await isStale).text(), /news/)
-    const reader = stream.body?.getReader()
-    let text = ''
-    while (!text.includes('"fresh"')) {
-      const { value, done } = (await reader?.read()) ?? { value: undefined, done: true }
-      assert.ok(!done, 'the stream goes on')
-      text += Buffer.from(value ?? []).toString()
-    }
-    await reader?.cancel()
-  })
+  test('cluster: two servers', async (t) => {
+    const place = await aPlace(t, postgres)
+    // Who leads changes from one story to the next.
+    let pair = await twoServers(t, place)
+    const { leader: a, follower: b } = pair
 
-  test('cluster: when the leader is killed the follower leads in less than five seconds', async (t) => {
-    const [leader, follower] = await twoServers(t, postgres)
-    await put(leader, 'before')
-    const killedMs = performance.now()
-    await leader.kill('SIGKILL')
-    assert.equal(await statusOf(follower.address, '/v1/namespaces?stale'), 200)
-    await until('a write to be taken', () => put(follower, 'after').then(yes, no))
-    const tookMs = performance.now() - killedMs
-    t.diagnostic(`took over in ${Math.round(tookMs)} ms`)
-    assert.ok(tookMs < 5_000, `${tookMs} ms`)
-    assert.deepEqual(await namesAt(follower), ['after', 'before', 'default'])
-    assert.equal(await leaderOf(follower), follower.address)
-  })
-
-  test('cluster: when the leader stops the follower leads in less than two seconds', async (t) => {
-    const [leader, follower] = await twoServers(t, postgres)
-    await put(leader, 'before')
-    const stopping = leader.kill('SIGTERM')
-    assert.equal(await stopping, 0, leader.output())
-    const stoppedMs = performance.now()
-    await until('a write to be taken', () => put(follower, 'after').then(yes, no))
-    const tookMs = performance.now() - stoppedMs
-    t.diagnostic(`took over in ${Math.round(tookMs)} ms`)
-    assert.ok(tookMs < 2_000, `${tookMs} ms`)
-  })
-
-  test('cluster: a leader that was paused past its lease neither writes nor answers as leader', async (t) => {
-    const [leader, follower] = await twoServers(t, postgres)
-    await put(leader, 'before')
-    leader.child.kill('SIGSTOP')
-    await until('a write to be taken', () => put(follower, 'during').then(yes, no))
-    // Sent while it sleeps: the first thing it finds when it wakes.
-    const asked = fetch(`${leader.address}/v1/namespaces`).then(textOf200, no)
-    const written = fetch(`${leader.address}/v1/namespace`, {
-      method: 'PUT',
-      body: JSON.stringify({ Name: 'stray' }),
-    }).then(textOf200, no)
-    leader.child.kill('SIGCONT')
-    // It may hang up while it begins anew; what it answers is never the state of before.
-    assert.match((await asked) ?? 'during', /during/)
-    const isTaken = (await written) !== undefined
-    await until('it to follow', async () =>
-      (await leaderOf(leader)) === follower.address ? true : undefined,
-    )
-    const names = await namesAt(follower)
-    // Taken only when it was passed on to the one that leads.
-    assert.deepEqual(names, ['before', 'default', 'during', ...(isTaken ? ['stray'] : [])])
-    assert.deepEqual(await namesAt(leader), names)
-  })
-
-  test('cluster: without a leader writes are refused and stale reads answered', async (t) => {
-    const [leader, follower] = await twoServers(t, postgres)
-    await put(leader, 'before')
-    await until('the follower to have seen it', async () =>
-      (await (await fetch(`${follower.address}/v1/namespaces?stale`)).text()).includes('before')
-        ? true
-        : undefined,
-    )
-    leader.child.kill('SIGSTOP')
-    follower.child.kill('SIGSTOP')
-    await postgres.kill()
-    follower.child.kill('SIGCONT')
-    const refused = await until('a refusal', async () => {
-      const answer = await fetch(`${follower.address}/v1/namespaces`)
-      const text = await answer.text()
-      return answer.status === 503 && /no leader/.test(text) ? text : undefined
+    await t.test('cluster: a server with another key is refused with a sentence', async (own) => {
+      const other = startAgent(own, ['--server', '--data-dir', `${place.directory}/other`], {
+        environment: {
+          REEVE_DATABASE: place.url,
+          REEVE_CLUSTER_KEY: 'quite another key than that',
+        },
+      })
+      await until('it to end', () => other.child.exitCode ?? undefined)
+      assert.match(other.output(), /sealed with another key/)
     })
-    assert.match(refused, /^no leader: /)
-    const stale = await fetch(`${follower.address}/v1/namespaces?stale`)
-    assert.equal(stale.headers.get(HEADERS.knownLeader), 'false')
-    assert.ok(Number(stale.headers.get(HEADERS.lastContact)) > 0)
-    await postgres.start()
-    await until('a write to be taken', () => put(follower, 'after').then(yes, no), 30_000)
-    assert.deepEqual(await namesAt(follower), ['after', 'before', 'default'])
-    leader.child.kill('SIGCONT')
+
+    await t.test(
+      'cluster: a follower answers stale reads itself and passes the rest on',
+      async () => {
+        const { leader, follower } = pair
+        await put(follower, 'by-follower')
+        assert.deepEqual(await namesAt(leader), ['by-follower', 'default'])
+        assert.deepEqual(await namesAt(follower), ['by-follower', 'default'])
+        assert.equal(await leaderOf(follower), leader.address)
+        const stale = await until('the follower to have seen it', async () => {
+          const answer = await fetch(`${follower.address}/v1/namespaces?stale`)
+          return (await answer.text()).includes('by-follower') ? answer : undefined
+        })
+        assert.equal(stale.headers.get(HEADERS.knownLeader), 'true')
+        assert.ok(Number(stale.headers.get(HEADERS.lastContact)) < 2_000)
+        assert.equal(await statusOf(follower.address, '/v1/namespaces?consistent'), 200)
+        assert.equal(await statusOf(leader.address, '/v1/namespaces?consistent'), 200)
+        assert.equal(await statusOf(follower.address, '/v1/namespace/none'), 404)
+      },
+    )
+
+    await t.test(
+      'cluster: a blocking query and the event stream work by way of a follower',
+      async () => {
+        const { leader, follower } = pair
+        const stream = await fetch(`${follower.address}/v1/event/stream?topic=NodePool`)
+        const { headers } = await fetch(`${follower.address}/v1/namespaces`)
+        const index = headers.get(HEADERS.index)
+        const waiting = fetch(`${follower.address}/v1/namespaces?index=${index}&wait=30s`)
+        const isStale = fetch(`${follower.address}/v1/namespaces?stale&index=${index}&wait=30s`)
+        await put(leader, 'news')
+        await leader.client.v1.writeNodePool({ body: { Name: 'fresh' } })
+        assert.match(await (await waiting).text(), /news/)
+        assert.match(await (await isStale).text(), /news/)
+        const reader = stream.body?.getReader()
+        let text = ''
+        while (!text.includes('"fresh"')) {
+          const { value, done } = (await reader?.read()) ?? { value: undefined, done: true }
+          assert.ok(!done, 'the stream goes on')
+          text += Buffer.from(value ?? []).toString()
+        }
+        await reader?.cancel()
+      },
+    )
+
+    await t.test(
+      'cluster: a leader that was paused past its lease neither writes nor answers as leader',
+      async () => {
+        const { leader, follower } = pair
+        const known = await namesAt(leader)
+        await put(leader, 'paused')
+        leader.child.kill('SIGSTOP')
+        await until('a write to be taken', () => put(follower, 'during').then(yes, no))
+        // Sent while it sleeps: the first thing it finds when it wakes.
+        const asked = fetch(`${leader.address}/v1/namespaces`).then(textOf200, no)
+        const written = fetch(`${leader.address}/v1/namespace`, {
+          method: 'PUT',
+          body: JSON.stringify({ Name: 'stray' }),
+        }).then(textOf200, no)
+        leader.child.kill('SIGCONT')
+        // It may hang up while it begins anew; what it answers is never the state of before.
+        assert.match((await asked) ?? 'during', /during/)
+        const isTaken = (await written) !== undefined
+        await until('it to follow', async () =>
+          (await leaderOf(leader)) === follower.address ? true : undefined,
+        )
+        const names = await namesAt(follower)
+        // Taken only when it was passed on to the one that leads.
+        assert.deepEqual(names, named(known, 'paused', 'during', ...(isTaken ? ['stray'] : [])))
+        assert.deepEqual(await namesAt(leader), names)
+      },
+    )
+
+    pair = { leader: b, follower: a }
+    await t.test(
+      'cluster: when the leader stops the follower leads in less than two seconds',
+      async (own) => {
+        const { leader, follower } = pair
+        await put(leader, 'stopped')
+        const stopping = leader.kill('SIGTERM')
+        assert.equal(await stopping, 0, leader.output())
+        const stoppedMs = performance.now()
+        await until('a write to be taken', () => put(follower, 'after-stop').then(yes, no))
+        const tookMs = performance.now() - stoppedMs
+        own.diagnostic(`took over in ${Math.round(tookMs)} ms`)
+        assert.ok(tookMs < 2_000, `${tookMs} ms`)
+      },
+    )
+
+    pair = { leader: a, follower: await startFollower(t, { ...place, name: 'b' }) }
+    await t.test(
+      'cluster: without a leader writes are refused and stale reads answered',
+      async () => {
+        const { leader, follower } = pair
+        const known = await namesAt(leader)
+        await put(leader, 'orphaned')
+        await until('the follower to have seen it', async () =>
+          (await (await fetch(`${follower.address}/v1/namespaces?stale`)).text()).includes(
+            'orphaned',
+          )
+            ? true
+            : undefined,
+        )
+        leader.child.kill('SIGSTOP')
+        follower.child.kill('SIGSTOP')
+        await postgres.kill()
+        follower.child.kill('SIGCONT')
+        const refused = await until('a refusal', async () => {
+          const answer = await fetch(`${follower.address}/v1/namespaces`)
+          const text = await answer.text()
+          return answer.status === 503 && /no leader/.test(text) ? text : undefined
+        })
+        assert.match(refused, /^no leader: /)
+        const stale = await fetch(`${follower.address}/v1/namespaces?stale`)
+        assert.equal(stale.headers.get(HEADERS.knownLeader), 'false')
+        assert.ok(Number(stale.headers.get(HEADERS.lastContact)) > 0)
+        await postgres.start()
+        await until('a write to be taken', () => put(follower, 'after-all').then(yes, no), 30_000)
+        assert.deepEqual(await namesAt(follower), named(known, 'orphaned', 'after-all'))
+        leader.child.kill('SIGCONT')
+      },
+    )
+
+    pair = { leader: pair.follower, follower: a }
+    await until('it to follow', async () =>
+      (await leaderOf(a)) === pair.leader.address ? true : undefined,
+    )
+    await t.test(
+      'cluster: when the leader is killed the follower leads in less than five seconds',
+      async (own) => {
+        const { leader, follower } = pair
+        const known = await namesAt(leader)
+        await put(leader, 'killed')
+        const killedMs = performance.now()
+        await leader.kill('SIGKILL')
+        assert.equal(await statusOf(follower.address, '/v1/namespaces?stale'), 200)
+        await until('a write to be taken', () => put(follower, 'after-kill').then(yes, no))
+        const tookMs = performance.now() - killedMs
+        own.diagnostic(`took over in ${Math.round(tookMs)} ms`)
+        assert.ok(tookMs < 5_000, `${tookMs} ms`)
+        assert.deepEqual(await namesAt(follower), named(known, 'killed', 'after-kill'))
+        assert.equal(await leaderOf(follower), follower.address)
+      },
+    )
+
+    pair = { leader: a, follower: await startFollower(t, { ...place, name: 'b' }) }
+    await t.test(
+      'cluster: tasks go on when the leader is killed, and nodes find the next',
+      async (own) => {
+        const { leader, follower } = pair
+        const directory = await temporaryDirectory(own)
+        const servers = [follower, leader].flatMap(({ address }) => [
+          '--join',
+          new URL(address).host,
+        ])
+        // It dials the follower first, which passes its channel on.
+        startAgent(
+          own,
+          ['--client', '--data-dir', `${directory}/node`, '--node-name', 'n', ...servers],
+          {
+            environment: {
+              REEVE_JOIN_TOKEN: await readFile(`${leader.dataDirectory}/server/join-token`, 'utf8'),
+              REEVE_RAW_EXEC: 'true',
+            },
+          },
+        )
+        await runJob(follower, 'first')
+        const [running] = await allocationsOf(follower, 'first')
+        await leader.kill('SIGKILL')
+        await until('a job to be taken', () => runJob(follower, 'second').then(yes, no), 60_000)
+        const [still] = await allocationsOf(follower, 'first')
+        assert.equal(still?.ID, running?.ID, 'the same allocation')
+        assert.equal(still?.ClientStatus, 'running')
+      },
+    )
   })
 }
-
-test(
-  'cluster: tasks go on when the leader is killed, and nodes find the next',
-  { skip: missing },
-  async (t) => {
-    const postgres = await startPostgres()
-    atEnd(t, () => postgres.stop())
-    const [leader, follower] = await twoServers(t, postgres)
-    const directory = await temporaryDirectory(t)
-    const servers = [follower, leader].flatMap(({ address }) => ['--join', new URL(address).host])
-    // It dials the follower first, which passes its channel on.
-    startAgent(t, ['--client', '--data-dir', `${directory}/node`, '--node-name', 'n', ...servers], {
-      environment: {
-        REEVE_JOIN_TOKEN: await readFile(`${leader.dataDirectory}/server/join-token`, 'utf8'),
-        REEVE_RAW_EXEC: 'true',
-      },
-    })
-    await runJob(follower, 'first')
-    const [running] = await allocationsOf(follower, 'first')
-    await leader.kill('SIGKILL')
-    await until('a job to be taken', () => runJob(follower, 'second').then(yes, no), 60_000)
-    const [still] = await allocationsOf(follower, 'first')
-    assert.equal(still?.ID, running?.ID, 'the same allocation')
-    assert.equal(still?.ClientStatus, 'running')
-  },
-)
 
 async function runJob(server: ServerProcess, id: string): Promise<void> {
   const Config = { command: '/bin/sleep', args: ['300'] }
@@ -250,18 +298,25 @@ async function aPlace(t: TestContext, postgres: TestPostgres) {
   return { url: await postgres.newDatabase(), directory: await temporaryDirectory(t) }
 }
 
-async function twoServers(
-  t: TestContext,
-  postgres: TestPostgres,
-  flags: readonly string[] = [],
-): Promise<readonly [leader: ServerProcess, follower: ServerProcess]> {
-  const place = { ...(await aPlace(t, postgres)), flags }
+interface Pair {
+  readonly leader: ServerProcess
+  readonly follower: ServerProcess
+}
+
+async function twoServers(t: TestContext, place: Omit<ServerPlace, 'name'>): Promise<Pair> {
   const leader = await startServer(t, { ...place, name: 'a' })
   await until('a leader', () => leaderOf(leader))
-  const follower = await startServer(t, { ...place, name: 'b' })
-  await until('the follower to know it', () => leaderOf(follower))
-  return [leader, follower]
+  return { leader, follower: await startFollower(t, { ...place, name: 'b' }) }
 }
+
+async function startFollower(t: TestContext, place: ServerPlace): Promise<ServerProcess> {
+  const follower = await startServer(t, place)
+  await until('the follower to know it', () => leaderOf(follower))
+  return follower
+}
+
+const named = (known: readonly string[], ...more: readonly string[]): readonly string[] =>
+  [...known, ...more].toSorted()
 
 async function put({ client }: ServerProcess, name: string): Promise<void> {
   await client.v1.writeNamespace({ body: { Name: name } })

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import type { CheckpointRow, StorageEngine } from '../../src/state/index.ts'
-import { openEmbeddedEngine } from '../../src/storage/index.ts'
+// Not by the door: every start would load the engines beside this one, and the whole state.
+import { openEmbeddedEngine } from '../../src/storage/embedded/open-embedded-engine.ts'
 import * as model from './kill-writer-model.ts'
 
 /**
@@ -29,7 +30,11 @@ function say(word: WriterWord, index = 0): void {
 }
 
 say('opening')
-const engine = await openEmbeddedEngine(directory, { writeBufferBytes: 128 * 1024 })
+// Small, so that kills also strike while tables are merged, and log files begun and removed.
+const engine = await openEmbeddedEngine(directory, {
+  writeBufferBytes: 128 * 1024,
+  fileBytesMax: 1024 * 1024,
+})
 state = {
   index: engine.opened.lastIndex,
   balances: await model.restoredBalances(engine),

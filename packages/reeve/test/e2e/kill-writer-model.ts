@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { storedTextOf, type LogEntry, type StorageEngine } from '../../src/state/index.ts'
+import type { LogEntry, StorageEngine } from '../../src/state/index.ts'
+import { storedTextOf } from '../../src/state/stored-row.ts'
 
 /**
  * What the killed writer writes, as a function of the index alone, so that a reader can say what

@@ -8,11 +8,11 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { LogEntry } from '../../src/state/index.ts'
-import { openEmbeddedEngine } from '../../src/storage/index.ts'
+import { openEmbeddedEngine } from '../../src/storage/embedded/open-embedded-engine.ts'
 import type { WriterWord } from './kill-writer-child.ts'
 import * as model from './kill-writer-model.ts'
 
-const KILLS = 50
+const KILLS = 30
 /** One kill in eight strikes while the storage is being opened. */
 const KILL_WHILE_OPENING_EVERY = 8
 const ACKNOWLEDGEMENTS_MAX = 60

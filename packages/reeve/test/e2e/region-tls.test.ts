@@ -23,14 +23,13 @@ async function secureRegions<const Name extends string>(
   const known = Object.fromEntries(
     [...ports].map(([name, port]) => [name, [`https://127.0.0.1:${port}`]]),
   )
-  const started: [string, RegionServer][] = []
-  for (const [region, block] of Object.entries<TlsBlock>(regions)) {
-    const place = { region, authoritative: 'global', port: ports.get(region) ?? 0, known }
-    started.push([
-      region,
-      await startRegion(t, { ...place, isSecure: true, lines: tlsBlock(block) }),
-    ])
-  }
+  const started = await Promise.all(
+    Object.entries<TlsBlock>(regions).map(async ([region, block]) => {
+      const place = { region, authoritative: 'global', port: ports.get(region) ?? 0, known }
+      const lines = tlsBlock(block)
+      return [region, await startRegion(t, { ...place, isSecure: true, lines })] as const
+    }),
+  )
   // Every name was started.
   return Object.fromEntries(started) as Record<Name, RegionServer>
 }

@@ -11,6 +11,7 @@ export class ByteReader {
 
   /** The next bytes, all in memory. Undefined at the end of the stream; a Fault in mid-way. */
   async exact(count: number): Promise<Uint8Array | undefined> {
+    if (count > 0 && count <= this.#chunk.length) return this.#take(count)
     const parts: Uint8Array[] = []
     let left = count
     for await (const part of this.pieces(count, { mayEnd: true })) {
@@ -30,11 +31,17 @@ export class ByteReader {
         if (mayEnd) return
         throw cutShort()
       }
-      const piece = this.#chunk.subarray(0, left)
-      this.#chunk = this.#chunk.subarray(piece.length)
+      const piece = this.#take(left)
       left -= piece.length
       yield piece
     }
+  }
+
+  /** From what is here already; may be less. */
+  #take(count: number): Uint8Array {
+    const piece = this.#chunk.subarray(0, count)
+    this.#chunk = this.#chunk.subarray(piece.length)
+    return piece
   }
 
   async skip(count: number): Promise<void> {

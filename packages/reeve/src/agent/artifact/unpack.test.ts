@@ -49,6 +49,19 @@ test('a tar archive is unpacked with its directories, links and long names', asy
   assert.equal(await readFile(join(root, long), 'utf8'), 'pax')
 })
 
+test('files of several directories in turn come to their own, and the root may be named', async (t) => {
+  const root = await temporaryDirectory(t)
+  const paths = ['a/one', 'b/one', 'a/two', 'top', 'a/b/one', 'b/two']
+  await untar(root, [
+    { path: './', type: '5', mode: 0o700 },
+    ...paths.map((path) => ({ path, text: path })),
+    { path: '.', type: '5' },
+  ])
+  for (const path of paths) assert.equal(await readFile(join(root, path), 'utf8'), path)
+  const found = await readdir(root, { recursive: true })
+  assert.deepEqual(found.toSorted(), ['a', 'a/b', 'b', ...paths].toSorted())
+})
+
 test('a zip archive is unpacked, stored and deflated', async (t) => {
   const root = join(await temporaryDirectory(t), 'tree')
   await mkdir(root)

@@ -45,12 +45,14 @@ export async function unpack(
   rules: UnpackRules,
 ): Promise<void> {
   const beneath = await Beneath.open(root)
+  const parents = new Parents(beneath)
   try {
     for await (const member of members) {
       rules.budget.addFile()
-      await place(beneath, member, rules)
+      await place({ root: beneath, parents }, member, rules)
     }
   } finally {
+    await parents.close()
     await beneath.close()
   }
 }
@@ -66,9 +68,45 @@ export interface UnpackRules {
 
 const DIRECTORY = { mode: 0o755 }
 
-async function place(root: Beneath, member: Member, rules: UnpackRules): Promise<void> {
+/**
+ * Keeps the directory of the last member open: the next one mostly lies beside it, and with many
+ * small files it would take longer to find their directory again than to write them.
+ */
+class Parents {
+  readonly #root: Beneath
+  #last: { readonly path: string; readonly directory: Beneath } | undefined
+
+  constructor(root: Beneath) {
+    this.#root = root
+  }
+
+  async get(parts: readonly string[]): Promise<Beneath> {
+    const path = parts.join('/')
+    if (this.#last?.path === path) return this.#last.directory
+    await this.close()
+    const directory = await this.#root.directory(parts, DIRECTORY)
+    this.#last = { path, directory }
+    return directory
+  }
+
+  async close(): Promise<void> {
+    const last = this.#last
+    this.#last = undefined
+    await last?.directory.close()
+  }
+}
+
+interface Target {
+  readonly root: Beneath
+  readonly parents: Parents
+}
+
+async function place(target: Target, member: Member, rules: UnpackRules): Promise<void> {
+  const { root, parents } = target
   const parts = safeParts(member.path)
   if (member.kind === 'directory') {
+    // Most archives name their root, which is there.
+    if (parts.length === 0) return
     const { mode, owner } = member
     const make = rules.keepsRights === true ? { mode: mode & 0o1777, owner } : DIRECTORY
     await (await root.directory(parts, make)).close()
@@ -76,7 +114,7 @@ async function place(root: Beneath, member: Member, rules: UnpackRules): Promise
   }
   const name = parts.at(-1)
   if (name === undefined) throw badArchive(`${JSON.stringify(member.path)} is no name of a file`)
-  const parent = await root.directory(parts.slice(0, -1), DIRECTORY)
+  const parent = await parents.get(parts.slice(0, -1))
   try {
     if (member.kind === 'symlink')
       await placeLink(parent, name, { member, depth: parts.length - 1, rules })
@@ -85,8 +123,6 @@ async function place(root: Beneath, member: Member, rules: UnpackRules): Promise
   } catch (thrown) {
     if (errorCode(thrown) !== 'EEXIST') throw thrown
     throw badArchive(`${JSON.stringify(member.path)} is in the archive twice`)
-  } finally {
-    await parent.close()
   }
 }
 
