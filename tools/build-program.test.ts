@@ -114,6 +114,31 @@ test('the bundle runs as the sources do: late parts, threads, files and stacks',
   }
 })
 
+test('the bundle holds what the sources of plain data come to, and of the present ones', async (t) => {
+  const checkout = aCheckout(t)
+  checkout.write(SOURCE, PRINTS_DATA)
+  const write = (word: string) =>
+    checkout.write('packages/sdk/src/called-routes.ts', aDataSource(word))
+  for (const word of ['first', 'second']) {
+    write(word)
+    await bundleProgram(checkout.root)
+    const { words, madeBy } = checkout.run('')
+    assert.deepEqual(words, [word])
+    assert.notEqual(madeBy, 'the program')
+  }
+})
+
+const PRINTS_DATA = `globalThis.isProgram = true
+const { words, madeBy } = await import('../../../sdk/src/called-routes.ts')
+console.log(JSON.stringify({ words, madeBy }))
+`
+
+function aDataSource(word: string): string {
+  return `export const words: readonly string[] = ['${word}']
+export const madeBy = Reflect.get(globalThis, 'isProgram') === true ? 'the program' : 'the bundler'
+`
+}
+
 const CHANGES: readonly {
   readonly name: string
   readonly change: (checkout: Checkout) => void

@@ -24,8 +24,11 @@ const ALSO_FROM = [
   'tools/program/own-sources.ts',
 ]
 
-/** Packages that are bundled: hundreds of small files each. All others are loaded as they are. */
-const BUNDLED_PACKAGE = /^(?:@reeve\/\w+|typebox)(?:\/|$)/
+/**
+ * Packages that are bundled: of hundreds of small files, or loaded by every command. All others are
+ * loaded as they are.
+ */
+const BUNDLED_PACKAGE = /^(?:@reeve\/\w+|commander|typebox)(?:\/|$)/
 
 /**
  * Makes one bundle of the sources in the checkout and gives its entry, seen from the root. From

@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Plugin } from 'rolldown'
 import { hashOf } from '../setup/program.cjs'
 
@@ -24,6 +26,12 @@ const NO_TIME = 0
 
 /** The one source that may ask where it lies. */
 const PRODUCT_ROOT = 'packages/reeve/src/main/product-root.ts'
+
+/**
+ * Plain data that takes a while to make, from sources that are all bundled too: the bundle holds
+ * what it comes to.
+ */
+const MADE_BEFORE = 'packages/sdk/src/called-routes.ts'
 
 /** Before the file with which a thread or a process begins. */
 const START = 'start:'
@@ -53,7 +61,9 @@ export function openOwnSources(root: string): OwnSources {
         handler(id) {
           if (id.startsWith(START)) return startText(id.slice(START.length))
           const name = relative(root, id)
-          return withStarts(read(name), {
+          const text = read(name)
+          if (name === MADE_BEFORE) return valuesText(id)
+          return withStarts(text, {
             name,
             emit: (specifier) => {
               const file = resolve(id, '..', specifier)
@@ -87,6 +97,25 @@ setSourceMapsSupport(true)
 await import(${JSON.stringify(file)})
 `
 }
+
+/** The values of a module as another module; made by a process, which knows no older sources. */
+function valuesText(file: string): string {
+  const program = `import * as values from ${JSON.stringify(pathToFileURL(file).href)}
+process.stdout.write(JSON.stringify(values))`
+  const made = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+    encoding: 'utf8',
+    maxBuffer: VALUES_BYTES_MAX,
+  })
+  const values: Readonly<Record<string, unknown>> = JSON.parse(made)
+  // Text that is parsed as data is read faster than the same as a program.
+  const lines = Object.entries(values).map(([name, value]) => {
+    const text = JSON.stringify(JSON.stringify(value))
+    return `export const ${name} = JSON.parse(${text})\n`
+  })
+  return lines.join('')
+}
+
+const VALUES_BYTES_MAX = 16 * 1024 * 1024
 
 interface Started {
   readonly name: string

@@ -1,5 +1,6 @@
-import { v1Routes, v2, type Route, type V1Routes } from '@reeve/contract'
+import type { V1Routes, v2 } from '@reeve/contract'
 import { watchRoute } from './blocking.ts'
+import { v1Calls, v2Calls, type CalledRoute } from './called-routes.ts'
 import { connect, type AnyRequest, type ClientOptions, type Connection } from './call/connection.ts'
 import { followEvents, type EventsRequest, type EventStreamLine } from './stream/events.ts'
 import { openSession } from './exec/session.ts'
@@ -66,11 +67,11 @@ export interface Client {
 /** A client of one server. It holds no connection: nothing has to be closed. */
 export function createClient(options: ClientOptions): Client {
   const connection = connect(options)
-  const callOf = (id: RouteId, request: AnyRequest = {}) => ({ route: routes[id], request })
+  const callOf = (id: RouteId, request: AnyRequest = {}) => ({ route: routeOf(id), request })
   const client = {
     address: connection.address,
-    v1: methodsOf(connection, v1Routes),
-    v2: methodsOf(connection, v2.v2Routes),
+    v1: methodsOf(connection, v1Calls),
+    v2: methodsOf(connection, v2Calls),
     open: (id: RouteId, request?: AnyRequest) => openRoute(connection, callOf(id, request)),
     blocking: (id: RouteId, request: AnyRequest & RetryOptions = {}) =>
       watchRoute(connection, callOf(id, request), request),
@@ -84,19 +85,25 @@ export function createClient(options: ClientOptions): Client {
   return client as unknown as Client
 }
 
-const routes: Readonly<Record<RouteId, Route>> = { ...v1Routes, ...v2.v2Routes }
+const routes: Readonly<Record<string, CalledRoute>> = { ...v1Calls, ...v2Calls }
+
+function routeOf(id: RouteId): CalledRoute {
+  const route = routes[id]
+  if (route === undefined) throw new TypeError(`there is no route "${id}"`)
+  return route
+}
 
 type Method = (request?: AnyRequest) => Promise<unknown>
 
 function methodsOf(
   connection: Connection,
-  table: Readonly<Record<string, Route>>,
+  table: Readonly<Record<string, CalledRoute>>,
 ): Readonly<Record<string, Method>> {
   const methods = Object.entries(table).map(([id, route]) => [id, methodOf(connection, route)])
   return Object.fromEntries(methods)
 }
 
-function methodOf(connection: Connection, route: Route): Method {
+function methodOf(connection: Connection, route: CalledRoute): Method {
   const send = route.answers[101] ? openSession : route.streams ? openRoute : callRoute
   return (request = {}) => send(connection, { route, request })
 }

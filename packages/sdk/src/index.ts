@@ -1,5 +1,6 @@
 export { createClient, type Client, type V1Methods, type V2Methods } from './client.ts'
-export type { ClientOptions } from './call/connection.ts'
+export { governance, v1Calls, v2Calls, type CalledRoute } from './called-routes.ts'
+export type { Answered, ClientOptions, Fetch, FetchInit } from './call/connection.ts'
 export { ApiError, ConnectionError, ExecError, type ConnectionFailure } from './errors.ts'
 export {
   isEventOf,
@@ -21,6 +22,7 @@ export {
 } from './json-api.ts'
 export type { RetryOptions } from './retry.ts'
 export type {
+  AnswerHeaders,
   BlockingRouteId,
   CallOptions,
   DataOf,

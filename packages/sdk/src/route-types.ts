@@ -52,12 +52,17 @@ type BodyPart<R extends Route> = R extends { readonly body: infer B extends Sche
         : { readonly body: Shape<B> }
   : unknown
 
+/** What is asked of the headers of an answer: a platform's `Headers` are such. */
+export interface AnswerHeaders {
+  get(name: string): string | null
+}
+
 /** The answer of a call. */
 export interface Reply<Data> {
   /** The body; undefined when it is empty. */
   readonly data: Data
   readonly status: number
-  readonly headers: Headers
+  readonly headers: AnswerHeaders
   /** Workload API: what to block on next. */
   readonly index: number | undefined
   /** Workload API: where the next page starts; undefined on the last one. */

@@ -1,4 +1,4 @@
-import type { Client } from '@reeve/sdk'
+import type { Client, Fetch } from '@reeve/sdk'
 import type { Flags } from './flags.ts'
 import type { CliHost } from './host.ts'
 import type { Output } from './output/output.ts'
@@ -26,7 +26,14 @@ export interface CommandSpec {
 
 /** What shells can be told to offer. */
 export type Completes =
-  'allocation' | 'deployment' | 'evaluation' | 'file' | 'job' | 'namespace' | 'node' | 'node-pool'
+  | 'allocation'
+  | 'deployment'
+  | 'evaluation'
+  | 'file'
+  | 'job'
+  | 'namespace'
+  | 'node'
+  | 'node-pool'
 
 export interface ArgumentSpec {
   /** `<FILE>`, `[JOB]`, `<COMMAND...>`. */
@@ -49,7 +56,7 @@ export type CommandRun = (invocation: Invocation) => Promise<number>
 
 /** How servers are reached: with certificates where some were named. */
 export interface Ways {
-  readonly fetch: typeof fetch
+  readonly fetch: Fetch
   readonly openSocket?: (url: string) => WebSocket
 }
 

@@ -19,9 +19,14 @@ import { tlsSettings } from './settings/tls-settings.ts'
 type Node = CommandLine['root']
 
 /**
- * Adds the commands that talk to a server. Gives the group of a path, for what else belongs there.
+ * Adds the commands that talk to a server, as far as what was typed can lead to them. Gives the
+ * group of a path, for what else belongs there.
  */
-export function addCommands(line: CommandLine, host: CliHost): (path: string) => Node {
+export function addCommands(
+  line: CommandLine,
+  host: CliHost,
+  typed: readonly string[],
+): (path: string) => Node {
   const groups = new Map<string, Node>([['', line.root]])
   const groupAt = (path: readonly string[]): Node => {
     const key = path.join(' ')
@@ -31,7 +36,7 @@ export function addCommands(line: CommandLine, host: CliHost): (path: string) =>
     groups.set(key, made)
     return made
   }
-  for (const spec of [...COMMANDS, ...completionCommands]) {
+  for (const spec of reachable(typed)) {
     const words = spec.path.split(' ')
     const command = line.add(groupAt(words.slice(0, -1)), words.at(-1) ?? '', {
       ...spec,
@@ -42,6 +47,16 @@ export function addCommands(line: CommandLine, host: CliHost): (path: string) =>
     if (spec.passesRest === true) command.passThroughOptions()
   }
   return (path) => groupAt(path.split(' '))
+}
+
+/**
+ * Those that begin with the first word, when that is one of theirs: nothing then tells of others,
+ * and all two hundred with their flags take as long as many a command. Else all of them.
+ */
+function reachable([first = '']: readonly string[]): readonly CommandSpec[] {
+  const all = [...COMMANDS, ...completionCommands]
+  const named = all.filter(({ path }) => path === first || path.startsWith(`${first} `))
+  return named.length === 0 ? all : named
 }
 
 function groupText(path: string) {
@@ -109,21 +124,20 @@ async function invocationOf(parts: InvocationParts): Promise<Invocation> {
     createClient({
       ...settings,
       ...ways,
-      fetch: (input, init) => {
-        const signals = [signal, init?.signal].filter((one) => one instanceof AbortSignal)
-        return ways.fetch(input, { ...init, signal: AbortSignal.any(signals) })
-      },
+      fetch: (url, init) =>
+        ways.fetch(url, { ...init, signal: AbortSignal.any([signal, init.signal]) }),
     }),
   )
   return { args: call.args, flags, client, settings, ways, output, host, signal }
 }
 
-/** How servers are reached: as the platform does, unless certificates were named. */
+/** How servers are reached. */
 async function waysOf(flags: Flags, host: CliHost): Promise<Ways> {
   const tls = await tlsSettings(flags, host)
-  if (tls === undefined) return { fetch }
-  const { secureFetch, secureSocket } = await import('./secure-fetch.ts')
-  return { fetch: secureFetch(tls), openSocket: secureSocket(tls) }
+  const { nodeFetch } = await import('./node-fetch.ts')
+  if (tls === undefined) return { fetch: nodeFetch() }
+  const { secureSocket } = await import('./secure-socket.ts')
+  return { fetch: nodeFetch(tls), openSocket: secureSocket(tls) }
 }
 
 /** An address or token that cannot be one is a mistake of whoever wrote it. */

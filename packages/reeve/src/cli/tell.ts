@@ -1,5 +1,11 @@
-import { v1Routes, v2, type Route } from '@reeve/contract'
-import { ApiError, ConnectionError } from '@reeve/sdk'
+import {
+  ApiError,
+  ConnectionError,
+  governance,
+  v1Calls,
+  v2Calls,
+  type CalledRoute,
+} from '@reeve/sdk'
 import { EXIT_CODES } from './exit-code.ts'
 import { CommandFailure, UsageError } from './failure.ts'
 import type { ConnectionSettings } from './settings/settings.ts'
@@ -102,13 +108,13 @@ function deniedHint(error: ApiError, settings: ConnectionSettings): string {
 }
 
 function isGovernance({ message }: ApiError): boolean {
-  return message.includes(` ${v2.BASE_PATH}/`)
+  return message.includes(` ${governance.path}/`)
 }
 
 /** What the route of the call asks for; its message begins with method and path. */
 function needsOf({ message }: ApiError): string | undefined {
   const [, method, path] = /^([A-Z]+) (\/\S+): /.exec(message) ?? []
-  const routes: readonly Route[] = [...Object.values(v1Routes), ...Object.values(v2.v2Routes)]
+  const routes: readonly CalledRoute[] = [...Object.values(v1Calls), ...Object.values(v2Calls)]
   const route = routes.find((one) => one.path === path && one.methods.some((m) => m === method))
   // The rest tells what further fields of the request would need.
   const [needs = ''] = route?.needs.split(';') ?? []

@@ -22,7 +22,7 @@ export async function runCommandLine(
   const agentFlags = args.includes('agent') ? await import('./agent-flags.ts') : undefined
   addAgent(line, host, agentFlags?.addAgentFlags)
   addDevCluster(line, host)
-  const groupAt = addCommands(line, host)
+  const groupAt = addCommands(line, host, args)
   addConfig(line, host)
   addPolicy(line, host, groupAt('policy'))
   addRestore(line, host, groupAt('operator snapshot'))

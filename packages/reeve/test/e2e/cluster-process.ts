@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
-import { secureFetch } from '../../src/cli/secure-fetch.ts'
 import {
   AUTHORITY_FILE,
   certificate,
@@ -9,6 +8,7 @@ import {
   type Holder,
 } from '../build/certificates.ts'
 import { freePort } from '../build/free-port.ts'
+import { secureFetch } from '../build/secure-fetch.ts'
 import { until } from '../build/until.ts'
 import { startAgent, type AgentProcess } from './program-process.ts'
 

@@ -2,13 +2,13 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
-import { secureFetch } from '../../src/cli/secure-fetch.ts'
 import {
   AUTHORITY_FILE,
   certificate,
   certificateFiles,
   type Holder,
 } from '../build/certificates.ts'
+import { secureFetch } from '../build/secure-fetch.ts'
 import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
 import { startAgent, type AgentProcess } from './program-process.ts'

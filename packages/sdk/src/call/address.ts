@@ -1,4 +1,4 @@
-import type { Route } from '@reeve/contract'
+import type { CalledRoute } from '../called-routes.ts'
 
 /** Where a server is: scheme, host and, behind a proxy, the path below which it is mounted. */
 export function parseAddress(text: string): string {
@@ -21,7 +21,7 @@ export type QueryValues = Readonly<Record<string, QueryValue>>
 export type PathValues = Readonly<Record<string, string | undefined>>
 
 /** The path and query of a call, to be put behind an address. */
-export function targetOf(route: Route, params: PathValues, query: QueryValues): string {
+export function targetOf(route: CalledRoute, params: PathValues, query: QueryValues): string {
   const path = route.path.replaceAll(/:(\w+)/g, (_match, name: string) =>
     segmentOf(route, name, params[name]),
   )
@@ -30,7 +30,7 @@ export function targetOf(route: Route, params: PathValues, query: QueryValues): 
 }
 
 /** Reference §1.2: an id that holds slashes stays one segment, as `%2F`. */
-function segmentOf(route: Route, name: string, value: string | undefined): string {
+function segmentOf(route: CalledRoute, name: string, value: string | undefined): string {
   if (value === undefined || value === '') throw new TypeError(`${route.id} needs params.${name}`)
   // A URL drops these two, even when encoded, so that the call would reach another route.
   if (value === '.' || value === '..') {
@@ -39,7 +39,7 @@ function segmentOf(route: Route, name: string, value: string | undefined): strin
   return encode(value)
 }
 
-function queryTextOf(route: Route, query: QueryValues): string {
+function queryTextOf(route: CalledRoute, query: QueryValues): string {
   const parts: string[] = []
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined || value === null || isSilentFlag(route, name, value)) continue
@@ -49,7 +49,7 @@ function queryTextOf(route: Route, query: QueryValues): string {
 }
 
 /** A flag that is as by default is not sent: reference §1.1, `pretty=false` would indent. */
-function isSilentFlag(route: Route, name: string, value: QueryValue): boolean {
+function isSilentFlag(route: CalledRoute, name: string, value: QueryValue): boolean {
   if (typeof value !== 'boolean') return false
   const schema: unknown = route.query?.properties[name]
   return typeof schema === 'object' && schema !== null && Reflect.get(schema, 'default') === value

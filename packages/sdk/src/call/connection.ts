@@ -1,7 +1,7 @@
-import { HEADERS, v2, type Route } from '@reeve/contract'
+import { governance, headers as HEADERS, type CalledRoute } from '../called-routes.ts'
 import { parseAddress, type PathValues, type QueryValues } from './address.ts'
 import { LIMITS } from '../limits.ts'
-import type { CallOptions, RawBody } from '../route-types.ts'
+import type { AnswerHeaders, CallOptions, RawBody } from '../route-types.ts'
 import { systemTiming, type Timing } from '../timing.ts'
 
 export interface ClientOptions {
@@ -21,11 +21,36 @@ export interface ClientOptions {
    */
   readonly timeoutMs?: number | undefined
   /** In place of the platform's, for proxies and certificates of one's own. */
-  readonly fetch?: typeof fetch | undefined
+  readonly fetch?: Fetch | undefined
   /** Likewise, for `exec`. */
   readonly openSocket?: ((url: string) => WebSocket) | undefined
   /** In place of the platform's timers and chance, for tests and simulation. */
   readonly timing?: Timing | undefined
+}
+
+/** `fetch` as far as it is asked here; the platform's is one. */
+export type Fetch = (url: string, init: FetchInit) => Promise<Answered>
+
+export interface FetchInit {
+  readonly method: string
+  /** Names in small letters. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly redirect: 'manual'
+  readonly signal: AbortSignal
+  readonly body?: SentBody
+  /** Asked for by the standard when the body is a stream. */
+  readonly duplex?: 'half'
+}
+
+/** What is asked of a Response. */
+export interface Answered {
+  readonly status: number
+  readonly ok: boolean
+  /** `opaqueredirect` where the platform hides the status. */
+  readonly type: string
+  readonly headers: AnswerHeaders
+  readonly body: ReadableStream<Uint8Array> | null
+  arrayBuffer(): Promise<ArrayBuffer>
 }
 
 /** The options of a client, checked and complete. */
@@ -35,14 +60,14 @@ export interface Connection {
   readonly defaults: Readonly<{ namespace?: string | undefined; region?: string | undefined }>
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
-  readonly fetch: typeof fetch
+  readonly fetch: Fetch
   readonly openSocket: (url: string) => WebSocket
   readonly timing: Timing
 }
 
 /** A call after its types have done their work. */
 export interface Call {
-  readonly route: Route
+  readonly route: CalledRoute
   readonly request: AnyRequest
 }
 
@@ -87,8 +112,8 @@ function checkedHeaders(headers: Readonly<Record<string, string>>): Record<strin
   return { ...headers }
 }
 
-export function isGovernance(route: Route): boolean {
-  return route.path.startsWith(`${v2.BASE_PATH}/`)
+export function isGovernance(route: CalledRoute): boolean {
+  return route.path.startsWith(`${governance.path}/`)
 }
 
 /** The namespace and region of the client, where the route takes them and the call names none. */
@@ -103,18 +128,19 @@ export function definedIn(query: QueryValues = {}): QueryValues {
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined))
 }
 
-export function headersOf(connection: Connection, { route, request }: Call): Headers {
-  const headers = new Headers(connection.headers)
-  for (const [name, value] of Object.entries(checkedHeaders(request.headers ?? {}))) {
-    headers.set(name, value)
-  }
-  const jsonType = isGovernance(route) ? v2.JSON_API_TYPE : 'application/json'
+/** Not as `Headers`, which in Node bring all of `fetch`, whoever makes the call. */
+export function headersOf(connection: Connection, call: Call): Readonly<Record<string, string>> {
+  const { route, request } = call
+  const headers = new Map<string, string>()
+  for (const given of [connection.headers, checkedHeaders(request.headers ?? {})])
+    for (const [name, value] of Object.entries(given)) headers.set(name.toLowerCase(), value)
+  const jsonType = isGovernance(route) ? governance.jsonType : 'application/json'
   if (isGovernance(route)) headers.set('accept', jsonType)
   if (sentBody(request) !== undefined) headers.set('content-type', route.bodyType ?? jsonType)
   const { token } = connection
   if (token !== undefined && isGovernance(route)) headers.set('authorization', `Bearer ${token}`)
-  else if (token !== undefined) headers.set(HEADERS.token, token)
-  return headers
+  else if (token !== undefined) headers.set(HEADERS.token.toLowerCase(), token)
+  return Object.fromEntries(headers)
 }
 
 /** An optional body of the governance API is null when there is none; empty says the same. */

@@ -3,9 +3,10 @@ import {
   bodyOf,
   headersOf,
   queryOf,
+  type Answered,
   type Call,
   type Connection,
-  type SentBody,
+  type FetchInit,
 } from './connection.ts'
 import { heldMs, startDeadline } from './deadline.ts'
 import { ApiError, ConnectionError } from '../errors.ts'
@@ -20,7 +21,7 @@ import type { Reply } from '../route-types.ts'
 export async function exchange<T>(
   connection: Connection,
   call: Call,
-  take: (response: Response) => Promise<T>,
+  take: (response: Answered) => Promise<T>,
 ): Promise<Reply<T>> {
   const { params = {}, signal, timeoutMs = connection.timeoutMs } = call.request
   signal?.throwIfAborted()
@@ -30,7 +31,7 @@ export async function exchange<T>(
   const limitMs = timeoutMs === 0 ? 0 : timeoutMs + heldMs(query)
   const deadline = startDeadline(connection.timing, limitMs)
   const signals = signal === undefined ? [deadline.signal] : [deadline.signal, signal]
-  let response: Response | undefined
+  let response: Answered | undefined
   try {
     response = await connection.fetch(url, { ...init, signal: AbortSignal.any(signals) })
     if (isRedirect(response)) {
@@ -54,16 +55,7 @@ export async function exchange<T>(
 
 const NOT_MODIFIED = 304
 
-interface Init {
-  readonly method: string
-  readonly headers: Headers
-  readonly redirect: 'manual'
-  readonly body?: SentBody
-  /** Asked for by the standard when the body is a stream. */
-  readonly duplex?: 'half'
-}
-
-function initOf(connection: Connection, call: Call): Init {
+function initOf(connection: Connection, call: Call): Omit<FetchInit, 'signal'> {
   const [method = 'GET'] = call.route.methods
   const body = bodyOf(call)
   const headers = headersOf(connection, call)
@@ -74,6 +66,6 @@ function initOf(connection: Connection, call: Call): Init {
 }
 
 /** Browsers hide the status of a redirect that is not followed. */
-function isRedirect({ status, type }: Response): boolean {
+function isRedirect({ status, type }: Answered): boolean {
   return type === 'opaqueredirect' || (status >= 300 && status < 400 && status !== NOT_MODIFIED)
 }

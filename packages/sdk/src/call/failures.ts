@@ -1,16 +1,18 @@
-import type { Route, v2 } from '@reeve/contract'
-import { isGovernance, type Connection } from './connection.ts'
+import type { v2 } from '@reeve/contract'
+import type { CalledRoute } from '../called-routes.ts'
+import { isGovernance, type Answered, type Connection } from './connection.ts'
 import { ApiError, ConnectionError, type ConnectionFailure } from '../errors.ts'
 import { stateIn } from './headers.ts'
 import { LIMITS } from '../limits.ts'
+import type { AnswerHeaders } from '../route-types.ts'
 import { chunksOf } from '../stream/chunks.ts'
 
 /** Turns what went wrong into what a person can act on. No message holds a value of the request. */
 
 export async function apiErrorOf(
   connection: Connection,
-  route: Route,
-  response: Response,
+  route: CalledRoute,
+  response: Answered,
 ): Promise<ApiError> {
   const { status, headers } = response
   const { requestId, index } = stateIn(headers)
@@ -33,7 +35,7 @@ function withoutToken({ token }: Connection, text: string): string {
   return token === undefined ? text : text.replaceAll(token, '<token>')
 }
 
-async function shortText({ body }: Response): Promise<string> {
+async function shortText({ body }: Answered): Promise<string> {
   if (body === null) return ''
   const decoder = new TextDecoder()
   let text = ''
@@ -72,7 +74,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** Seconds, whole or not. The other form of `Retry-After`, a date, is not used by servers. */
-function retryAfterMsOf(headers: Headers): number | undefined {
+function retryAfterMsOf(headers: AnswerHeaders): number | undefined {
   const text = headers.get('retry-after') ?? headers.get('x-ratelimit-reset') ?? ''
   if (!/^\d{1,9}(?:\.\d+)?$/.test(text)) return undefined
   return Math.min(Number(text) * 1_000, LIMITS.retryAfterMsMax)
@@ -101,7 +103,7 @@ export function silentError(connection: Connection, silenceMs: number) {
   return connectionError(connection, { reason: 'timeout', says: [happened, attempt] })
 }
 
-export function redirectError(connection: Connection, { headers }: Response) {
+export function redirectError(connection: Connection, { headers }: Answered) {
   const place = withoutToken(connection, headers.get('location') ?? 'another address')
   const happened = `${connection.address} redirects to ${place}; the token is not sent there.`
   const attempt = 'Use the address of the server itself.'

@@ -1,5 +1,5 @@
-import type { Answer, Route } from '@reeve/contract'
-import type { Call, Connection } from './connection.ts'
+import type { CalledAnswer, CalledRoute } from '../called-routes.ts'
+import type { Answered, Call, Connection } from './connection.ts'
 import { exchange } from './exchange.ts'
 import { unreadableError } from './failures.ts'
 import type { Reply } from '../route-types.ts'
@@ -21,7 +21,11 @@ function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() })
 }
 
-async function dataOf(connection: Connection, route: Route, response: Response): Promise<unknown> {
+async function dataOf(
+  connection: Connection,
+  route: CalledRoute,
+  response: Answered,
+): Promise<unknown> {
   const { schema, contentType = JSON_TYPE } = answerOf(route, response.status)
   // The body is read to its end all the same: only then is the connection free for the next call.
   const bytes = new Uint8Array(await response.arrayBuffer())
@@ -41,7 +45,7 @@ async function dataOf(connection: Connection, route: Route, response: Response):
 const JSON_TYPE = 'application/json'
 
 /** A success that the route does not declare is read like the one it does. */
-function answerOf({ answers }: Route, status: number): Answer {
+function answerOf({ answers }: CalledRoute, status: number): CalledAnswer {
   const declared = Object.entries(answers).find(([each]) => each.startsWith('2'))
-  return answers[status] ?? declared?.[1] ?? { description: '' }
+  return answers[status] ?? declared?.[1] ?? {}
 }

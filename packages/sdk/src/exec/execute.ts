@@ -1,5 +1,6 @@
-import { v1Routes, type TtySize } from '@reeve/contract'
+import type { TtySize } from '@reeve/contract'
 import type { Connection } from '../call/connection.ts'
+import { execAllocation } from '../called-routes.ts'
 import { openSession } from './session.ts'
 import type { ExecSession } from './types.ts'
 
@@ -26,7 +27,7 @@ export async function execute(connection: Connection, request: ExecRequest): Pro
   const { allocId, task, command, tty, size, namespace, region, signal, timeoutMs } = request
   const query = { task, command: JSON.stringify(command), tty, namespace, region }
   const session = await openSession(connection, {
-    route: v1Routes.execAllocation,
+    route: execAllocation,
     request: { params: { alloc_id: allocId }, query, signal, timeoutMs },
   })
   if (size !== undefined) session.resize(size)

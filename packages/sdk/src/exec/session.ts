@@ -1,13 +1,8 @@
-import {
-  EXEC_HANDSHAKE_VERSION,
-  type ExecHandshake,
-  type ExecRequestFrame,
-  type ExecResponseFrame,
-  type TtySize,
-} from '@reeve/contract'
+import type { ExecHandshake, ExecRequestFrame, ExecResponseFrame, TtySize } from '@reeve/contract'
 import { targetOf } from '../call/address.ts'
 import { base64FromBytes, bytesFromBase64 } from '../base64.ts'
 import { queryOf, type Call, type Connection } from '../call/connection.ts'
+import { execVersion } from '../called-routes.ts'
 import { startDeadline } from '../call/deadline.ts'
 import { ExecError } from '../errors.ts'
 import { ExecOutput } from './output.ts'
@@ -104,7 +99,7 @@ class Session implements ExecSession {
     this.#isOpen = true
     const { token } = this.#connection
     if (token !== undefined) {
-      const handshake: ExecHandshake = { version: EXEC_HANDSHAKE_VERSION, auth_token: token }
+      const handshake: ExecHandshake = { version: execVersion, auth_token: token }
       this.#socket.send(JSON.stringify(handshake))
     }
     this.#scheduleHeartbeat()

@@ -1,13 +1,13 @@
-import {
-  v1Routes,
-  type ANY_TOPIC,
-  type Event,
-  type EventLine,
-  type EventOf,
-  type EventTopic,
-  type EVENT_TOPIC_ALIASES,
+import type {
+  ANY_TOPIC,
+  Event,
+  EventLine,
+  EventOf,
+  EventTopic,
+  EVENT_TOPIC_ALIASES,
 } from '@reeve/contract'
 import type { Call, Connection } from '../call/connection.ts'
+import { streamEvents } from '../called-routes.ts'
 import { ConnectionError } from '../errors.ts'
 import { jsonObjects } from './json-stream.ts'
 import { LIMITS } from '../limits.ts'
@@ -93,7 +93,7 @@ async function* linesOnce(
 function callOf(request: EventsRequest, index: number): Call {
   const { topics, namespace, region, signal } = request
   const query = { topic: topics, namespace, region, index }
-  return { route: v1Routes.streamEvents, request: { query, signal } }
+  return { route: streamEvents, request: { query, signal } }
 }
 
 function nextIndexAfter({ Index, Closed }: EventStreamLine, index: number): number {

@@ -1,6 +1,15 @@
 /** What a person wants. */
 export type Key =
-  'up' | 'down' | 'page-up' | 'page-down' | 'first' | 'last' | 'open' | 'back' | 'help' | 'quit'
+  | 'up'
+  | 'down'
+  | 'page-up'
+  | 'page-down'
+  | 'first'
+  | 'last'
+  | 'open'
+  | 'back'
+  | 'help'
+  | 'quit'
 
 /** As terminals send them, in both of their modes, and as people of other programs know them. */
 const KEYS: Readonly<Record<string, Key>> = {

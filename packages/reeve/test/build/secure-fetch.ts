@@ -3,12 +3,11 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ConnectionOptions } from 'node:tls'
-import { WebSocket as SecureSocket } from 'ws'
 
 /** Answers without a body, which a Response must not be given. */
 const EMPTY: ReadonlySet<number> = new Set([101, 204, 205, 304])
 
-/** `fetch` with certificates of one's own, which the platform's cannot be given. */
+/** All of `fetch` with certificates of one's own, which the platform's cannot be given. */
 export function secureFetch(tls: ConnectionOptions): typeof fetch {
   const agent = new Agent({ keepAlive: true, ...tls })
   return async (input, init) => {
@@ -57,13 +56,4 @@ function toResponse(answer: IncomingMessage): Response {
 function toStream(answer: IncomingMessage): ReadableStream<Uint8Array> {
   // Bytes of a message are Buffers, and so Uint8Arrays; the types of Node leave it open.
   return Readable.toWeb(answer) as ReadableStream<Uint8Array>
-}
-
-/** The same for `exec`. */
-export function secureSocket(tls: ConnectionOptions): (url: string) => WebSocket {
-  return (url) => {
-    const socket = new SecureSocket(url, { ...tls, perMessageDeflate: false })
-    // It does what the platform's does as far as the client asks: listeners, send, close.
-    return socket as unknown as WebSocket
-  }
 }

@@ -1,0 +1,65 @@
+import { EXEC_HANDSHAKE_VERSION, HEADERS, v1Routes, v2, type Route } from '@reeve/contract'
+
+/**
+ * What a call needs to know of the contract: all but the shapes. Nothing else here takes a value
+ * from the contract, and this is plain data, because the bundle of the program holds the values of
+ * this module in its place (tools/program): to make every schema takes longer than most commands.
+ */
+export interface CalledRoute {
+  readonly id: string
+  readonly methods: readonly string[]
+  readonly path: string
+  readonly needs: string
+  readonly bodyType?: string
+  readonly streams?: boolean
+  readonly query?: { readonly properties: Readonly<Record<string, unknown>> }
+  readonly answers: { readonly [status: number]: CalledAnswer }
+}
+
+export interface CalledAnswer {
+  /** No schema: the body is empty. */
+  readonly schema?: unknown
+  /** Defaults to the dialect's JSON type. */
+  readonly contentType?: string
+}
+
+export const v1Calls: Readonly<Record<string, CalledRoute>> = calledOf(v1Routes)
+export const v2Calls: Readonly<Record<string, CalledRoute>> = calledOf(v2.v2Routes)
+export const streamEvents: CalledRoute = calledRoute(v1Routes.streamEvents)
+export const execAllocation: CalledRoute = calledRoute(v1Routes.execAllocation)
+export const headers: typeof HEADERS = HEADERS
+export const governance = { path: v2.BASE_PATH, jsonType: v2.JSON_API_TYPE }
+export const execVersion: typeof EXEC_HANDSHAKE_VERSION = EXEC_HANDSHAKE_VERSION
+
+function calledOf(table: Readonly<Record<string, Route>>): Record<string, CalledRoute> {
+  return mapped(table, calledRoute)
+}
+
+function calledRoute(route: Route): CalledRoute {
+  const { id, methods, path, needs, bodyType, streams, query, answers } = route
+  return {
+    id,
+    methods,
+    path,
+    needs,
+    ...(bodyType === undefined ? {} : { bodyType }),
+    ...(streams === undefined ? {} : { streams }),
+    ...(query === undefined ? {} : { query: { properties: mapped(query.properties, defaultOf) } }),
+    answers: mapped(answers, ({ schema, contentType }) => ({
+      ...(schema === undefined ? {} : { schema: {} }),
+      ...(contentType === undefined ? {} : { contentType }),
+    })),
+  }
+}
+
+function defaultOf(schema: object): { readonly default?: unknown } {
+  const value: unknown = Reflect.get(schema, 'default')
+  return value === undefined ? {} : { default: value }
+}
+
+function mapped<From, To>(
+  table: Readonly<Record<string, From>>,
+  map: (value: From) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(table).map(([key, value]) => [key, map(value)]))
+}
