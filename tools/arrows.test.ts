@@ -39,8 +39,8 @@ const manifests = {
 }
 
 /** The complaints about `files` in a repository that is otherwise in order. */
-async function complaintsAbout(files: Readonly<Record<string, string>>): Promise<string[]> {
-  const findings = await checkArrows(repositoryFrom({ ...manifests, ...files }), areas)
+function complaintsAbout(files: Readonly<Record<string, string>>): string[] {
+  const findings = checkArrows(repositoryFrom({ ...manifests, ...files }), areas)
   return findings.map(({ path, line, message }) => `${path}:${line} ${message}`)
 }
 
@@ -68,8 +68,8 @@ const allowed: readonly [name: string, path: string, text: string][] = [
   ['anything in test/', 'packages/app/test/a.ts', "import 'node:fs'; import '../src/kit/clock.ts'"],
 ]
 for (const [name, path, text] of allowed)
-  test(`arrows: allow ${name}`, async () => {
-    assert.deepEqual(await complaintsAbout({ [path]: text }), [])
+  test(`arrows: allow ${name}`, () => {
+    assert.deepEqual(complaintsAbout({ [path]: text }), [])
   })
 
 const forbidden: readonly [name: string, path: string, text: string, complaint: RegExp][] = [
@@ -98,19 +98,19 @@ const forbidden: readonly [name: string, path: string, text: string, complaint: 
   ['text that does not parse', model, 'const = 1', /Unexpected/],
 ]
 for (const [name, path, text, complaint] of forbidden)
-  test(`arrows: forbid ${name}`, async () => {
-    const found = await complaintsAbout({ 'packages/app/src/main/b.ts': '', [path]: text })
+  test(`arrows: forbid ${name}`, () => {
+    const found = complaintsAbout({ 'packages/app/src/main/b.ts': '', [path]: text })
     assert.equal(found.length, 1, found.join('\n'))
     assert.match(found[0] ?? '', complaint)
   })
 
-test('arrows: the line of the import is named', async () => {
-  const [found] = await complaintsAbout({ [model]: "// first\n\nimport 'node:fs'\n" })
+test('arrows: the line of the import is named', () => {
+  const [found] = complaintsAbout({ [model]: "// first\n\nimport 'node:fs'\n" })
   assert.match(found ?? '', /a\.ts:3 /)
 })
 
-test('arrows: a cycle is shown by its shortest way, type-only imports included', async () => {
-  const found = await complaintsAbout({
+test('arrows: a cycle is shown by its shortest way, type-only imports included', () => {
+  const found = complaintsAbout({
     [model]: "import './b.ts'\n",
     'packages/app/src/model/b.ts': "import type { C } from './c.ts'\nimport './job.ts'\n",
     'packages/app/src/model/c.ts': "import './a.ts'\nimport './b.ts'\n",
@@ -119,8 +119,8 @@ test('arrows: a cycle is shown by its shortest way, type-only imports included',
   assert.deepEqual(found, [`${at('a')}:1 ${['a', 'b', 'c', 'a'].map(at).join(' ► ')}`])
 })
 
-test('arrows: a worker that names its own starter is no cycle', async () => {
-  const found = await complaintsAbout({
+test('arrows: a worker that names its own starter is no cycle', () => {
+  const found = complaintsAbout({
     [model]: "new URL('./b.ts', import.meta.url)\n",
     'packages/app/src/model/b.ts': "import './a.ts'\n",
   })

@@ -10,9 +10,9 @@ import { loadAreas, report, REPOSITORY_ROOT } from './source/run.ts'
 import { readSources, type Source } from './source/tree.ts'
 
 /** Checks every import of `packages/` against the areas of `arrows.config.mjs`. */
-export async function checkArrows(repository: Repository, areas: Areas): Promise<Finding[]> {
+export function checkArrows(repository: Repository, areas: Areas): Finding[] {
   const findings: Finding[] = []
-  const sources = await readSources(repository, (path, { line, message }) =>
+  const sources = readSources(repository, (path, { line, message }) =>
     findings.push({ path, line, rule: 'syntax', message }),
   )
   const graph = createGraph(repository, sources)
@@ -153,4 +153,4 @@ function checkCycles(paths: readonly string[], graph: Graph): Finding[] {
 }
 
 if (import.meta.main)
-  report('arrows', await checkArrows(openRepository(REPOSITORY_ROOT), await loadAreas()))
+  report('arrows', checkArrows(openRepository(REPOSITORY_ROOT), await loadAreas()))

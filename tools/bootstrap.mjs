@@ -19,9 +19,7 @@ const commands = {
   bench: (args) => findBenches(args),
   sim: (args) => [['packages/reeve/sim/run.ts', ...args]],
   faults: (args) => [['packages/reeve/test/e2e/cluster-faults.test.ts', ...args]],
-  format: (args) => [
-    ['node_modules/prettier/bin/prettier.cjs', '--write', ...(args.length > 0 ? args : ['.'])],
-  ],
+  format: (args) => [['node_modules/oxfmt/bin/oxfmt', ...args]],
 }
 
 function findBenches(names) {

@@ -1,4 +1,4 @@
-// tidy-allow default-export, dead-export: the test runner loads a reporter's default export
+// tidy-allow default-export: the test runner loads a reporter's default export
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'

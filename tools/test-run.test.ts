@@ -24,7 +24,7 @@ describe('numbers', () => {
 function runTests(t: TestContext, files: Readonly<Record<string, string>>, args: string[] = []) {
   const root = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'reeve-test-run-')))
   t.after(() => fs.rmSync(root, { recursive: true, force: true }))
-  for (const name of ['test.mjs', 'reporter.mjs', 'run'])
+  for (const name of ['test.mjs', 'test-files.mjs', 'reporter.mjs', 'run'])
     fs.cpSync(join(tools, name), join(root, 'tools', name), { recursive: true })
   for (const [name, text] of Object.entries(files)) {
     fs.mkdirSync(dirname(join(root, name)), { recursive: true })

@@ -22,14 +22,14 @@ const specs = {
 type Files = Readonly<Record<string, string>>
 
 /** Where the rule complains, as `path:line`. */
-async function placesOf(rule: string, files: Files): Promise<string[]> {
-  const findings = await tidy(repositoryFrom(files), areas, specs)
+function placesOf(rule: string, files: Files): string[] {
+  const findings = tidy(repositoryFrom(files), areas, specs)
   return findings.filter((one) => one.rule === rule).map(({ path, line }) => `${path}:${line}`)
 }
 
 /** The lines of one source file where the rule complains. */
-async function linesOf(rule: string, text: string, path = 'packages/reeve/src/model/a.ts') {
-  const places = await placesOf(rule, { [path]: text })
+function linesOf(rule: string, text: string, path = 'packages/reeve/src/model/a.ts') {
+  const places = placesOf(rule, { [path]: text })
   return places.map((place) => Number(place.slice(path.length + 1)))
 }
 
@@ -44,8 +44,8 @@ interface Case {
 
 function table(rule: string, cases: readonly Case[]): void {
   for (const { name, text, lines, path } of cases)
-    test(`tidy ${rule}: ${name}`, async () => {
-      assert.deepEqual(await linesOf(rule, text, path), lines)
+    test(`tidy ${rule}: ${name}`, () => {
+      assert.deepEqual(linesOf(rule, text, path), lines)
     })
 }
 
@@ -248,16 +248,16 @@ table('citation', [
   { name: 'in a document', text: 'a\nSpec W: Nothing.\n', lines: [2], path: 'docs/a.md' },
 ])
 
-test('tidy citation: without the specs nothing is checked', async () => {
+test('tidy citation: without the specs nothing is checked', () => {
   const files = { 'tools/a.ts': '// Spec W: Nothing' }
-  assert.deepEqual(await tidy(repositoryFrom(files), areas, undefined), [])
+  assert.deepEqual(tidy(repositoryFrom(files), areas, undefined), [])
 })
 
-test('tidy syntax: a file that does not parse is a finding', async () => {
-  assert.deepEqual(await linesOf('syntax', 'f()\nconst = 1'), [2])
+test('tidy syntax: a file that does not parse is a finding', () => {
+  assert.deepEqual(linesOf('syntax', 'f()\nconst = 1'), [2])
 })
 
-test('tidy dead-file: what no entry leads to', async () => {
+test('tidy dead-file: what no entry leads to', () => {
   const files = {
     'packages/reeve/src/main/reeve.ts': "import '../http/a.ts'\nawait import('../http/lazy.ts')",
     'packages/reeve/src/http/a.ts': "new Worker(new URL('./worker.ts', import.meta.url))",
@@ -276,14 +276,14 @@ test('tidy dead-file: what no entry leads to', async () => {
     'tools/a.mjs': "require('./b/c.cjs')",
     'tools/b/c.cjs': '',
   }
-  assert.deepEqual(await placesOf('dead-file', files), [
+  assert.deepEqual(placesOf('dead-file', files), [
     'packages/reeve/src/http/dead-too.ts:1',
     'packages/reeve/src/http/dead.ts:1',
     'packages/reeve/test/build/unused.ts:1',
   ])
 })
 
-test('tidy dead-export: what nobody imports', async () => {
+test('tidy dead-export: what nobody imports', () => {
   const files = {
     'packages/reeve/src/main/reeve.ts': [
       "import { used, type Used, viaStar } from '../http/index.ts'",
@@ -308,7 +308,7 @@ test('tidy dead-export: what nobody imports', async () => {
     'packages/sdk/src/index.ts': "export * from './client.ts'",
     'packages/sdk/src/client.ts': 'export const client = 1',
   }
-  assert.deepEqual((await placesOf('dead-export', files)).toSorted(), [
+  assert.deepEqual(placesOf('dead-export', files).toSorted(), [
     'packages/reeve/src/http/a.ts:4',
     'packages/reeve/src/http/a.ts:4',
     'packages/reeve/src/http/a.ts:5',
@@ -336,8 +336,8 @@ const links: readonly [link: string, isBroken: boolean][] = [
   ['[a]: gone.md', true],
 ]
 for (const [link, isBroken] of links)
-  test(`tidy link: ${link} is ${isBroken ? 'broken' : 'sound'}`, async () => {
-    const found = await placesOf('link', {
+  test(`tidy link: ${link} is ${isBroken ? 'broken' : 'sound'}`, () => {
+    const found = placesOf('link', {
       'docs/a.md': `# Here\n\`\`\`\n[a](gone.md)\n\`\`\`\n${link}\n`,
       'docs/b.md': '# `Second` part\n# Second: part\n',
       'tools/a.ts': '',
@@ -354,13 +354,13 @@ const allows: readonly [name: string, first: string, left: string[]][] = [
   ['and one that is not needed', '// tidy-allow file-length, todo: why', ['tidy-allow']],
 ]
 for (const [name, first, left] of allows)
-  test(`tidy tidy-allow: ${name}`, async () => {
+  test(`tidy tidy-allow: ${name}`, () => {
     const text = first.includes('any') ? `let a: any\n${longFile}` : longFile
-    const found = await tidy(repositoryFrom({ 'tools/a.ts': `${first}\n${text}` }), areas, specs)
+    const found = tidy(repositoryFrom({ 'tools/a.ts': `${first}\n${text}` }), areas, specs)
     assert.deepEqual(found.map(({ rule }) => rule).toSorted(), left.toSorted())
   })
 
-test('tidy tidy-allow: below the first line it is only a comment', async () => {
+test('tidy tidy-allow: below the first line it is only a comment', () => {
   const text = `\n// tidy-allow file-length: why\n${longFile}`
-  assert.deepEqual(await linesOf('file-length', text), [1])
+  assert.deepEqual(linesOf('file-length', text), [1])
 })

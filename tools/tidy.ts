@@ -33,13 +33,9 @@ const TREE_RULES = ['syntax', 'vendor', 'dead-file', 'dead-export', 'link', 'cit
 const RULES: ReadonlySet<string> = new Set([...Object.keys(FILE_RULES), ...TREE_RULES])
 
 /** Every finding of every rule. Without specs the citations are not checked. */
-export async function tidy(
-  repository: Repository,
-  areas: Areas,
-  specs: Specs | undefined,
-): Promise<Finding[]> {
+export function tidy(repository: Repository, areas: Areas, specs: Specs | undefined): Finding[] {
   const findings: Finding[] = []
-  const sources = await readSources(repository, (path, { line, message }) =>
+  const sources = readSources(repository, (path, { line, message }) =>
     findings.push({ path, line, rule: 'syntax', message }),
   )
   for (const source of sources.values())
@@ -68,5 +64,5 @@ function readSpecs(root: string): Specs | undefined {
 if (import.meta.main) {
   const specs = readSpecs(REPOSITORY_ROOT)
   if (specs === undefined) console.log('tidy: no ../shared/spec, so citations are not checked')
-  report('tidy', await tidy(openRepository(REPOSITORY_ROOT), await loadAreas(), specs))
+  report('tidy', tidy(openRepository(REPOSITORY_ROOT), await loadAreas(), specs))
 }

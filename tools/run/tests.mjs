@@ -13,6 +13,22 @@ const CONCURRENCY = 2
 /** A test that takes longer hangs; the run must end and say which one. */
 const TEST_MS_MAX = 5 * 60_000
 
+/** What takes longest, in that order: begun last, it would run on alone while a core idles. */
+const LONGEST = [
+  'cli/every-command.test.ts',
+  'e2e/cluster.test.ts',
+  'sim/seeds.test.ts',
+  'sim/cluster-seeds.test.ts',
+  'web/test/pages-cluster.test.ts',
+  'web/test/pages-governance.test.ts',
+  'web/test/governance.test.ts',
+  'web/test/cluster.test.ts',
+  'agent/crash.test.ts',
+  'e2e/kill-writer.test.ts',
+  'native/hostile.test.ts',
+  'e2e/dev-cluster.test.ts',
+]
+
 export function findTests(patterns) {
   return globSync(patterns, { cwd: root, exclude: (name) => name === 'node_modules' }).toSorted()
 }
@@ -91,14 +107,7 @@ async function runGroup(files, options) {
   try {
     const countsFile = path.join(folder, 'counts.json')
     const { isOk } = await runScript(
-      [
-        '--test',
-        '--test-reporter=./tools/reporter.mjs',
-        ...(isShared ? ['--test-isolation=none'] : [`--test-concurrency=${concurrency}`]),
-        `--test-timeout=${TEST_MS_MAX}`,
-        ...names.map((name) => `--test-name-pattern=${name}`),
-        ...files,
-      ],
+      isShared ? inOneProcess(files, names) : inProcesses(files, { names, concurrency }),
       {
         env: {
           REEVE_TEST_COUNTS: countsFile,
@@ -112,6 +121,35 @@ async function runGroup(files, options) {
   } finally {
     rmSync(folder, { recursive: true })
   }
+}
+
+function inOneProcess(files, names) {
+  return [
+    '--test',
+    '--test-reporter=./tools/reporter.mjs',
+    '--test-isolation=none',
+    `--test-timeout=${TEST_MS_MAX}`,
+    ...names.map((name) => `--test-name-pattern=${name}`),
+    ...files,
+  ]
+}
+
+function inProcesses(files, { names, concurrency }) {
+  const options = {
+    files: longestFirst(files).map((file) => path.join(root, file)),
+    testNamePatterns: names,
+    concurrency,
+    timeout: TEST_MS_MAX,
+  }
+  return ['tools/test-files.mjs', JSON.stringify(options)]
+}
+
+function longestFirst(files) {
+  const rank = (file) => {
+    const at = LONGEST.findIndex((end) => file.endsWith(end))
+    return at < 0 ? LONGEST.length : at
+  }
+  return files.toSorted((a, b) => rank(a) - rank(b))
 }
 
 /** A runner that failed without a failed test, or that left no counts, is a failure itself. */

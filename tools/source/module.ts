@@ -1,4 +1,4 @@
-import { lineOf, nodeAt, nodesAt, textAt, walk, type Source, type SyntaxNode } from './tree.ts'
+import { lineOf, nodeAt, nodesAt, textAt, type Source, type SyntaxNode } from './tree.ts'
 
 /** What a file takes from others and offers to them. */
 export interface Module {
@@ -29,7 +29,7 @@ export function readModule(source: Source): Module {
   const uses: ModuleUse[] = []
   const exports: ExportedName[] = []
   const stars: string[] = []
-  walk(source.program, (node) => {
+  for (const { node } of source.nodes) {
     const use = useOf(node)
     if (use !== undefined) uses.push(use)
     exports.push(...exportsOf(node))
@@ -37,7 +37,7 @@ export function readModule(source: Source): Module {
       const specifier = stringOf(nodeAt(node, 'source'))
       if (specifier !== undefined) stars.push(specifier)
     }
-  })
+  }
   return { uses, exports, stars }
 }
 

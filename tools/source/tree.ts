@@ -1,17 +1,24 @@
-import type { ParserOptions } from 'prettier'
-import { parsers } from 'prettier/plugins/babel'
+import { parse, type ParserPlugin } from '@babel/parser'
 import type { Repository } from './repository.ts'
 
 /**
- * Source text as a syntax tree. The parser is the one inside the pinned formatter: it knows all of
- * TypeScript, so that no tool has to guess where a string, a template or a regular expression ends.
+ * Source text as a syntax tree. The parser knows all of TypeScript, so that no tool has to guess
+ * where a string, a template or a regular expression ends.
  */
 export interface Source {
   readonly path: string
   readonly text: string
   readonly lines: readonly string[]
   readonly program: SyntaxNode
+  /** The program and all nodes below it, outermost first. Many rules look at them: found once. */
+  readonly nodes: readonly PlacedNode[]
   readonly comments: readonly Comment[]
+}
+
+/** A node with what is around it. */
+export interface PlacedNode {
+  readonly node: SyntaxNode
+  readonly around: PlacedNode | undefined
 }
 
 export interface SyntaxNode {
@@ -42,14 +49,14 @@ class SyntaxFault extends Error {
 }
 
 /** Every source of the repository that parses, by path; the others are handed to `onFault`. */
-export async function readSources(
+export function readSources(
   repository: Repository,
   onFault: (path: string, fault: SyntaxFault) => void,
-): Promise<ReadonlyMap<string, Source>> {
+): ReadonlyMap<string, Source> {
   const sources = new Map<string, Source>()
   for (const path of repository.files.filter(isSource)) {
     try {
-      sources.set(path, await parseSource(path, repository.read(path)))
+      sources.set(path, parseSource(path, repository.read(path)))
     } catch (error) {
       if (!(error instanceof SyntaxFault)) throw error
       onFault(path, error)
@@ -62,16 +69,8 @@ function isSource(path: string): boolean {
   return /\.(?:tsx?|[cm]js)$/.test(path) || /^bin\/[^./]+$/.test(path)
 }
 
-async function parseSource(path: string, text: string): Promise<Source> {
-  const parser = /\.tsx?$/.test(path) ? parsers['babel-ts'] : parsers.babel
-  // Parsing reads only the path of the many printing options.
-  const options = { filepath: path } as ParserOptions
-  let file: unknown
-  try {
-    file = await parser.parse(text, options)
-  } catch (error) {
-    throw faultFrom(error)
-  }
+function parseSource(path: string, text: string): Source {
+  const file = parseFile(path, text)
   if (!isNode(file)) throw new SyntaxFault('the parser gave no tree', 1)
   const program = nodeAt(file, 'program')
   if (program === undefined) throw new SyntaxFault('the parser gave no program', 1)
@@ -80,48 +79,51 @@ async function parseSource(path: string, text: string): Promise<Source> {
     text,
     lines: text.split('\n'),
     program,
+    nodes: placedNodes(program),
     comments: nodesAt(file, 'comments').filter(isComment),
+  }
+}
+
+function parseFile(path: string, text: string): unknown {
+  const plugins: ParserPlugin[] = [
+    ...(/\.tsx?$/.test(path) ? ['typescript' as const] : []),
+    ...(path.endsWith('.tsx') ? ['jsx' as const] : []),
+  ]
+  try {
+    return parse(text, { sourceType: 'unambiguous', attachComment: false, plugins })
+  } catch (error) {
+    throw faultFrom(error)
   }
 }
 
 function faultFrom(error: unknown): SyntaxFault {
   if (!(error instanceof SyntaxError)) throw error
   const place: unknown = 'loc' in error ? error.loc : undefined
-  return new SyntaxFault(error.message.split('\n')[0] ?? 'does not parse', startLine(place) ?? 1)
+  return new SyntaxFault(error.message.split('\n')[0] ?? 'does not parse', lineIn(place) ?? 1)
 }
 
-function startLine(place: unknown): number | undefined {
-  if (typeof place !== 'object' || place === null || !('start' in place)) return undefined
-  const { start } = place
-  if (typeof start !== 'object' || start === null || !('line' in start)) return undefined
-  return typeof start.line === 'number' ? start.line : undefined
-}
-
-/** Calls `visit` for the node and all below it, outermost first, with the nodes around it. */
-export function walk(
-  node: SyntaxNode,
-  visit: (node: SyntaxNode, ancestors: readonly SyntaxNode[]) => void,
-): void {
-  const ancestors: SyntaxNode[] = []
-  const step = (at: SyntaxNode) => {
-    visit(at, ancestors)
-    ancestors.push(at)
-    for (const child of childrenOf(at)) step(child)
-    ancestors.pop()
-  }
-  step(node)
+function lineIn(place: unknown): number | undefined {
+  if (typeof place !== 'object' || place === null || !('line' in place)) return undefined
+  return typeof place.line === 'number' ? place.line : undefined
 }
 
 /** Fields that hold no part of the program, or hold it a second time. */
 const NOT_SYNTAX = new Set(['loc', 'extra', 'comments', 'tokens', 'errors', 'range'])
 
-function childrenOf(node: SyntaxNode): SyntaxNode[] {
-  return Object.keys(node)
-    .filter((field) => !NOT_SYNTAX.has(field))
-    .flatMap((field) => {
+function placedNodes(program: SyntaxNode): PlacedNode[] {
+  const placed: PlacedNode[] = []
+  const step = (node: SyntaxNode, around: PlacedNode | undefined): void => {
+    const here = { node, around }
+    placed.push(here)
+    for (const field in node) {
+      if (NOT_SYNTAX.has(field)) continue
       const value = node[field]
-      return isNode(value) ? [value] : nodesAt(node, field)
-    })
+      if (isNode(value)) step(value, here)
+      else if (Array.isArray(value)) for (const one of value) if (isNode(one)) step(one, here)
+    }
+  }
+  step(program, undefined)
+  return placed
 }
 
 export function nodeAt(node: SyntaxNode, field: string): SyntaxNode | undefined {

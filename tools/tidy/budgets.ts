@@ -4,7 +4,7 @@ import {
   nodeAt,
   nodesAt,
   textAt,
-  walk,
+  type PlacedNode,
   type Source,
   type SyntaxNode,
 } from '../source/tree.ts'
@@ -30,23 +30,23 @@ export function* checkLineLength(source: Source): Iterable<Complaint> {
 }
 
 /** The columns of the longest text on each line that begins and ends there. */
-function literalColumns({ program }: Source): ReadonlyMap<number, number> {
+function literalColumns({ nodes }: Source): ReadonlyMap<number, number> {
   const columns = new Map<number, number>()
-  walk(program, ({ type, loc }) => {
-    if (!/^(String|Template|RegExp)Literal$/.test(type) || loc.start.line !== loc.end.line) return
-    const known = columns.get(loc.start.line) ?? 0
-    columns.set(loc.start.line, Math.max(known, loc.end.column - loc.start.column))
-  })
+  for (const { node } of nodes) {
+    const { start, end } = node.loc
+    if (!/^(String|Template|RegExp)Literal$/.test(node.type) || start.line !== end.line) continue
+    columns.set(start.line, Math.max(columns.get(start.line) ?? 0, end.column - start.column))
+  }
   return columns
 }
 
 /** Lines that begin inside a template literal. */
-function templateLines({ program }: Source): ReadonlySet<number> {
+function templateLines({ nodes }: Source): ReadonlySet<number> {
   const lines = new Set<number>()
-  walk(program, ({ type, loc }) => {
-    if (type !== 'TemplateElement') return
-    for (let line = loc.start.line + 1; line <= loc.end.line; line++) lines.add(line)
-  })
+  for (const { node } of nodes) {
+    if (node.type !== 'TemplateElement') continue
+    for (let line = node.loc.start.line + 1; line <= node.loc.end.line; line++) lines.add(line)
+  }
   return lines
 }
 
@@ -59,7 +59,7 @@ export function* checkFileLength({ lines }: Source): Iterable<Complaint> {
 export function* checkFunctionLength(source: Source): Iterable<Complaint> {
   const { path } = source
   if (isTest(path) || isTestSupport(path) || path.startsWith('packages/contract/')) return
-  for (const { node, name } of functionsOf(source.program)) {
+  for (const { node, name } of functionsOf(source)) {
     const count = node.loc.end.line - lineOf(node) + 1
     if (count <= FUNCTION_LINES_MAX || isTable(node)) continue
     yield {
@@ -84,8 +84,8 @@ function isLiteral(node: SyntaxNode | undefined): boolean {
   return node?.type === 'ObjectExpression' || node?.type === 'ArrayExpression'
 }
 
-export function* checkParameters({ program }: Source): Iterable<Complaint> {
-  for (const { node, name } of functionsOf(program)) {
+export function* checkParameters(source: Source): Iterable<Complaint> {
+  for (const { node, name } of functionsOf(source)) {
     const parameters = nodesAt(node, 'params').length > 0 ? 'params' : 'parameters'
     const count = nodesAt(node, parameters).filter((one) => textAt(one, 'name') !== 'this').length
     if (count <= PARAMETERS_MAX) continue
@@ -116,15 +116,14 @@ interface NamedFunction {
 }
 
 /** Every function and every signature, with the name a reader knows it by. */
-function functionsOf(program: SyntaxNode): NamedFunction[] {
-  const found: NamedFunction[] = []
-  walk(program, (node, ancestors) => {
-    if (FUNCTION_TYPES.has(node.type)) found.push({ node, name: nameOf(node, ancestors.at(-1)) })
-  })
-  return found
+function functionsOf({ nodes }: Source): NamedFunction[] {
+  return nodes
+    .filter(({ node }) => FUNCTION_TYPES.has(node.type))
+    .map((placed) => ({ node: placed.node, name: nameOf(placed) }))
 }
 
-function nameOf(node: SyntaxNode, parent: SyntaxNode | undefined): string {
+function nameOf({ node, around }: PlacedNode): string {
+  const parent = around?.node
   const own = nodeAt(node, 'id') ?? nodeAt(node, 'key')
   const given = parent === undefined ? undefined : (nodeAt(parent, 'id') ?? nodeAt(parent, 'key'))
   const label = [own, given].flatMap((one) => textAt(one, 'name') ?? [])[0]

@@ -5,7 +5,7 @@ import {
   nodeAt,
   nodesAt,
   textAt,
-  walk,
+  type PlacedNode,
   type Source,
   type SyntaxNode,
 } from '../source/tree.ts'
@@ -13,18 +13,18 @@ import type { Complaint } from './file.ts'
 
 /** Rules about forms of the language that the style guide forbids. */
 
-export function* checkAny({ program }: Source): Iterable<Complaint> {
-  for (const { node } of nodesOf(program, ['TSAnyKeyword']))
+export function* checkAny(source: Source): Iterable<Complaint> {
+  for (const { node } of nodesOf(source, ['TSAnyKeyword']))
     yield { line: lineOf(node), message: 'no any: use unknown and find out, or say the type' }
 }
 
-export function* checkAssertion({ program }: Source): Iterable<Complaint> {
-  for (const { node } of nodesOf(program, ['TSNonNullExpression']))
+export function* checkAssertion(source: Source): Iterable<Complaint> {
+  for (const { node } of nodesOf(source, ['TSNonNullExpression']))
     yield {
       line: node.loc.end.line,
       message: 'no "!": handle the absence, or assert why it cannot be',
     }
-  for (const { node } of nodesOf(program, ['VariableDeclarator', 'ClassProperty']))
+  for (const { node } of nodesOf(source, ['VariableDeclarator', 'ClassProperty']))
     if (node['definite'] === true)
       yield { line: lineOf(node), message: 'no "!:": give it a value where it is declared' }
 }
@@ -32,14 +32,12 @@ export function* checkAssertion({ program }: Source): Iterable<Complaint> {
 export function* checkCasts(source: Source): Iterable<Complaint> {
   const explained = explainedLines(source)
   const reported = new Set<number>()
-  for (const { node, ancestors } of nodesOf(source.program, [
-    'TSAsExpression',
-    'TSTypeAssertion',
-  ])) {
+  for (const placed of nodesOf(source, ['TSAsExpression', 'TSTypeAssertion'])) {
+    const { node } = placed
     const type = nodeAt(node, 'typeAnnotation')
     if (type === undefined || isConst(type)) continue
     const line = node.type === 'TSAsExpression' ? lineOf(type) : lineOf(node)
-    const places = [line, lineOf(node), lineOf(statementAround(node, ancestors))]
+    const places = [line, lineOf(node), lineOf(statementAround(placed))]
     if (places.some((place) => explained.has(place)) || reported.has(line)) continue
     reported.add(line)
     yield { line, message: 'a cast needs its proof in a comment on the same or the previous line' }
@@ -51,27 +49,30 @@ function isConst(type: SyntaxNode): boolean {
 }
 
 /** The innermost statement, member or table row that holds the node. */
-function statementAround(node: SyntaxNode, ancestors: readonly SyntaxNode[]): SyntaxNode {
-  return ancestors.findLast(({ type }) => /(?:Statement|Declaration|Property)$/.test(type)) ?? node
+function statementAround({ node, around }: PlacedNode): SyntaxNode {
+  let at = around
+  while (at !== undefined && !/(?:Statement|Declaration|Property)$/.test(at.node.type))
+    at = at.around
+  return at?.node ?? node
 }
 
 /** Lines that carry a comment or follow one. Orders to a tool prove nothing. */
 function explainedLines({ comments }: Source): ReadonlySet<number> {
   const lines = new Set<number>()
   for (const { value, loc } of comments) {
-    if (/^\s*(?:oxlint|eslint|prettier|@ts)-/.test(value)) continue
+    if (/^\s*(?:oxlint|oxfmt|@ts)-/.test(value)) continue
     for (let line = loc.start.line; line <= loc.end.line + 1; line++) lines.add(line)
   }
   return lines
 }
 
 /** Configuration files are read by tools that ask for a default export. */
-export function* checkDefaultExport({ path, program }: Source): Iterable<Complaint> {
-  if (/\.config\.(?:mjs|ts)$/.test(path)) return
+export function* checkDefaultExport(source: Source): Iterable<Complaint> {
+  if (/\.config\.(?:mjs|ts)$/.test(source.path)) return
   const message = 'no default export: a name that every importer shares can be searched for'
-  for (const { node } of nodesOf(program, ['ExportDefaultDeclaration']))
+  for (const { node } of nodesOf(source, ['ExportDefaultDeclaration']))
     yield { line: lineOf(node), message }
-  for (const { node } of nodesOf(program, ['ExportSpecifier']))
+  for (const { node } of nodesOf(source, ['ExportSpecifier']))
     if (textAt(nodeAt(node, 'exported'), 'name') === 'default')
       yield { line: lineOf(node), message }
 }
@@ -83,9 +84,9 @@ const IMPURE = new Map([
   ['localeCompare', 'compare by code unit: the answer must not depend on the machine'],
 ])
 
-export function* checkPurity({ path, program }: Source, areas: Areas): Iterable<Complaint> {
-  if (areas.areaOf(path)?.pure !== true) return
-  for (const { node } of nodesOf(program, ['MemberExpression', 'OptionalMemberExpression'])) {
+export function* checkPurity(source: Source, areas: Areas): Iterable<Complaint> {
+  if (areas.areaOf(source.path)?.pure !== true) return
+  for (const { node } of nodesOf(source, ['MemberExpression', 'OptionalMemberExpression'])) {
     const property = textAt(nodeAt(node, 'property'), 'name') ?? ''
     const name = `${textAt(nodeAt(node, 'object'), 'name') ?? ''}.${property}`
     const instead = IMPURE.get(name) ?? IMPURE.get(property)
@@ -95,7 +96,7 @@ export function* checkPurity({ path, program }: Source, areas: Areas): Iterable<
         message: `no ${IMPURE.has(name) ? name : property}: ${instead}`,
       }
   }
-  for (const { node } of nodesOf(program, ['NewExpression', 'CallExpression']))
+  for (const { node } of nodesOf(source, ['NewExpression', 'CallExpression']))
     if (readsClock(node))
       yield { line: lineOf(node), message: `no current Date: ${IMPURE.get('Date.now') ?? ''}` }
 }
@@ -112,7 +113,7 @@ const TEST_FUNCTIONS = new Set(['test', 'it', 'describe', 'suite', 't'])
 export function* checkSkippedTests(source: Source): Iterable<Complaint> {
   if (!isTest(source.path)) return
   const explained = explainedLines(source)
-  for (const { node } of nodesOf(source.program, ['CallExpression'])) {
+  for (const { node } of nodesOf(source, ['CallExpression'])) {
     const skip = skipOf(node)
     if (skip === undefined) continue
     const line = lineOf(node)
@@ -152,15 +153,6 @@ function skipOption(call: SyntaxNode): Skip | undefined {
   return undefined
 }
 
-interface Found {
-  readonly node: SyntaxNode
-  readonly ancestors: readonly SyntaxNode[]
-}
-
-function nodesOf(program: SyntaxNode, types: readonly string[]): Found[] {
-  const found: Found[] = []
-  walk(program, (node, ancestors) => {
-    if (types.includes(node.type)) found.push({ node, ancestors: [...ancestors] })
-  })
-  return found
+function nodesOf({ nodes }: Source, types: readonly string[]): PlacedNode[] {
+  return nodes.filter(({ node }) => types.includes(node.type))
 }

@@ -47,7 +47,8 @@ test('dirty rows: a checkpoint holds the rows of the moment in which it began, w
       const world = new World()
       const stored = new Map<string, string>()
       let open:
-        { rows: Iterator<readonly [string, string | undefined]>; wanted: object } | undefined
+        | { rows: Iterator<readonly [string, string | undefined]>; wanted: object }
+        | undefined
       const take = (): boolean => {
         const next = open?.rows.next()
         if (next === undefined || next.done === true) return false

@@ -4,7 +4,8 @@ import { Fault } from '../kit/fault.ts'
 
 /** What a thread says: that it can take tasks, then one outcome for each. */
 export type ThreadMessage<Outcome> =
-  { readonly kind: 'ready' } | { readonly kind: 'done'; readonly outcome: Outcome }
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'done'; readonly outcome: Outcome }
 
 /** What became of a task. */
 export type ThreadResult<Outcome> =

@@ -2,7 +2,12 @@ import type { TaskState } from '@reeve/contract'
 
 /** Reference scheduling §27: when in the life of its group a task runs. */
 export type Stage =
-  'prestart' | 'prestart-sidecar' | 'main' | 'poststart' | 'poststart-sidecar' | 'poststop'
+  | 'prestart'
+  | 'prestart-sidecar'
+  | 'main'
+  | 'poststart'
+  | 'poststart-sidecar'
+  | 'poststop'
 
 /** What the decision needs to know of one task. */
 export interface TaskInGroup {

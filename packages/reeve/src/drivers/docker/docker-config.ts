@@ -13,7 +13,8 @@ export interface DockerConfig {
   readonly labels: Readonly<Record<string, string>>
   /** The engine's own log settings, in place of ours. */
   readonly logging:
-    { readonly type: string; readonly config: Readonly<Record<string, string>> } | undefined
+    | { readonly type: string; readonly config: Readonly<Record<string, string>> }
+    | undefined
   readonly isHealthcheckDisabled: boolean
 }
 

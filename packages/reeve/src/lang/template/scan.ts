@@ -6,7 +6,14 @@ export interface Delimiters {
 }
 
 export type TokenKind =
-  'identifier' | 'field' | 'variable' | 'dot' | 'number' | 'string' | 'character' | 'mark'
+  | 'identifier'
+  | 'field'
+  | 'variable'
+  | 'dot'
+  | 'number'
+  | 'string'
+  | 'character'
+  | 'mark'
 
 export interface Token {
   readonly kind: TokenKind

@@ -11,7 +11,10 @@ import { Slice } from './slice.ts'
 
 /** Where a collection goes on. */
 export type GarbageCursor =
-  ListCursor<'jobs'> | WalkCursor<'evaluations'> | WalkCursor<'deployments'> | ListCursor<'nodes'>
+  | ListCursor<'jobs'>
+  | WalkCursor<'evaluations'>
+  | WalkCursor<'deployments'>
+  | ListCursor<'nodes'>
 
 /** Few rows, known by an index: their keys, and how far the collection is. */
 interface ListCursor<S extends string> {

@@ -154,7 +154,19 @@ export interface UnaryExpression {
 }
 
 export type BinaryOperator =
-  '||' | '&&' | '==' | '!=' | '<' | '>' | '<=' | '>=' | '+' | '-' | '*' | '/' | '%'
+  | '||'
+  | '&&'
+  | '=='
+  | '!='
+  | '<'
+  | '>'
+  | '<='
+  | '>='
+  | '+'
+  | '-'
+  | '*'
+  | '/'
+  | '%'
 
 /** Leans to the left without limit: a reader follows `left` in a loop, not by recursion. */
 export interface BinaryExpression {

@@ -47,7 +47,8 @@ export function readQuoted(text: string, start: number): Quoted {
 }
 
 type Escape =
-  { readonly part: string | number; readonly end: number } | { readonly problem: string }
+  | { readonly part: string | number; readonly end: number }
+  | { readonly problem: string }
 
 /** A number stands for one byte. */
 function readEscape(text: string, at: number): Escape {

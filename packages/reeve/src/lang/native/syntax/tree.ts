@@ -12,10 +12,19 @@ export type UnaryOperator = '+' | '-' | 'not'
 export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%'
 export type ComparisonOperator = 'is' | 'is not' | '<' | '<=' | '>' | '>='
 export type MembershipOperator =
-  'in' | 'not in' | 'contains' | 'not contains' | 'matches' | 'not matches'
+  | 'in'
+  | 'not in'
+  | 'contains'
+  | 'not contains'
+  | 'matches'
+  | 'not matches'
 export type LogicOperator = 'and' | 'or' | 'xor'
 export type BinaryOperator =
-  ArithmeticOperator | ComparisonOperator | MembershipOperator | LogicOperator | 'else'
+  | ArithmeticOperator
+  | ComparisonOperator
+  | MembershipOperator
+  | LogicOperator
+  | 'else'
 export type StateTest = 'empty' | 'defined'
 export type QuantifierKind = 'any' | 'all' | 'filter' | 'map'
 

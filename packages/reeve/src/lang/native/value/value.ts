@@ -112,7 +112,16 @@ export function toNumber(value: number | bigint | Float): number {
 }
 
 export type TypeName =
-  'bool' | 'int' | 'float' | 'string' | 'null' | 'undefined' | 'list' | 'map' | 'func' | 'rule'
+  | 'bool'
+  | 'int'
+  | 'float'
+  | 'string'
+  | 'null'
+  | 'undefined'
+  | 'list'
+  | 'map'
+  | 'func'
+  | 'rule'
 
 /** Reference §1.5. */
 export function typeOf(value: Value): TypeName {

@@ -8,7 +8,13 @@ import { BigNumber, compareNumbers, type NumberValue } from './number.ts'
  * Values never change once anybody else can see them.
  */
 export type Value =
-  null | boolean | NumberValue | string | readonly Value[] | ObjectValue | SetValue
+  | null
+  | boolean
+  | NumberValue
+  | string
+  | readonly Value[]
+  | ObjectValue
+  | SetValue
 
 export type Kind = 'null' | 'boolean' | 'number' | 'string' | 'array' | 'object' | 'set'
 
