@@ -31,8 +31,15 @@ export default async function* report(events) {
   clearInterval(heartbeat)
   if (usesDots() && run.ended % DOTS_PER_LINE !== 0) yield '\n'
   const target = process.env.REEVE_TEST_COUNTS
-  if (target !== undefined)
-    writeFileSync(target, JSON.stringify({ ...run.totals, failedFiles: run.failedFiles }))
+  const failedFiles = sharesProcess() ? failedAmong(run) : run.failedFiles
+  if (target !== undefined) writeFileSync(target, JSON.stringify({ ...run.totals, failedFiles }))
+}
+
+/** Of files that share this process, nobody says when one has ended. */
+function failedAmong({ running }) {
+  return [...running]
+    .filter(([, { counts }]) => counts.failed > 0)
+    .map(([file, { counts }]) => ({ file: path.relative(root, file), ...counts }))
 }
 
 function emptyCounts() {

@@ -43,6 +43,8 @@ function runTests(t: TestContext, files: Readonly<Record<string, string>>, args:
 
 const unit = 'packages/a/src/a.test.ts'
 const api = 'packages/a/test/api/b.test.ts'
+/** In one process with others of its kind. */
+const shared = 'packages/reeve/test/api/b.test.ts'
 
 test('test run: the last line sums all runs', (t) => {
   const { status, stdout, lastLine } = runTests(t, { [unit]: PASSING, [api]: PASSING })
@@ -74,12 +76,14 @@ test('waits', () => {
 })
 `
 
-test('test run: a file that failed beside others counts as it ends by itself', (t) => {
-  const { status, stdout, lastLine } = runTests(t, { [unit]: PASSING, [api]: BUSY })
-  assert.equal(lastLine, '2 passed, 0 failed')
-  assert.equal(status, 0)
-  assert.match(stdout, /too late[^]*Failed beside others; again, one by one: packages\/a\/test/)
-})
+for (const file of [api, shared])
+  test(`test run: ${file}, failed beside others, counts as it ends by itself`, (t) => {
+    const { status, stdout, lastLine } = runTests(t, { [unit]: PASSING, [file]: BUSY })
+    assert.equal(lastLine, '2 passed, 0 failed')
+    assert.equal(status, 0)
+    assert.match(stdout, /too late/)
+    assert.ok(stdout.includes(`Failed beside others; again, one by one: ${file}\n`), stdout)
+  })
 
 test('test run: a file that does not load is a failure', (t) => {
   const { status, stdout, lastLine } = runTests(t, {

@@ -78,12 +78,12 @@ export async function runTests(files, options = {}) {
     runGroup(shared, { ...options, isShared: true }),
     runGroup(own, { ...options, isShared: false }),
   ])
-  return addCounts(first, await failedAgain(second, options))
+  return await failedAgain(addCounts(first, second), options)
 }
 
 /**
- * Tests with processes of their own wait for them by the clock of a busy machine. A file that
- * failed beside others is run once more by itself, in the open, and that counts.
+ * Tests wait for processes and files by the clock of a busy machine. A file that failed beside
+ * others is run once more by itself, in the open, and that counts.
  */
 async function failedAgain(counts, options) {
   const { failedFiles = [] } = counts
@@ -169,6 +169,7 @@ export function addCounts(a, b) {
     passed: a.passed + b.passed,
     failed: a.failed + b.failed,
     skipped: a.skipped + b.skipped,
+    failedFiles: [...(a.failedFiles ?? []), ...(b.failedFiles ?? [])],
     again: [...(a.again ?? []), ...(b.again ?? [])],
   }
 }

@@ -1,5 +1,5 @@
 /** Many looks are requests to the very program that is waited for. */
-const PAUSE_MS = { first: 5, growth: 1.5, max: 50 } as const
+const PAUSE_MS = { first: 5, growth: 1.5, max: 25 } as const
 
 /**
  * Waits for something outside the process, such as a file, looking often; fails when it takes too
@@ -8,7 +8,7 @@ const PAUSE_MS = { first: 5, growth: 1.5, max: 50 } as const
 export async function until<T>(
   what: string,
   look: () => T | undefined | Promise<T | undefined>,
-  withinMs = 20_000,
+  withinMs = 60_000,
 ): Promise<T> {
   const endMs = performance.now() + withinMs
   let pauseMs: number = PAUSE_MS.first

@@ -77,7 +77,7 @@ async function aBench(
     read: (path) => readFile(join(taskDir, path), 'utf8'),
     async until(isMet) {
       await until('the task', async () => {
-        await pass(bench.clock, 10, 10)
+        await pass(bench.clock, 100, 10)
         return isMet() ? true : undefined
       })
     },
