@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import test, { type TestContext } from 'node:test'
 import { text as readText } from 'node:stream/consumers'
 import { constants, createGzip, gzipSync } from 'node:zlib'
 import type { FetchInit } from '@reeve/sdk'
+import { certificate } from '../../test/build/certificates.ts'
 import { nodeFetch } from './node-fetch.ts'
 
 const ask = nodeFetch()
@@ -12,8 +14,12 @@ const ask = nodeFetch()
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
 
 /** The address of a server that answers like this. */
-async function aServer(t: TestContext, handle: Handler): Promise<string> {
-  const server = createServer((request, response) => void handle(request, response))
+async function aServer(t: TestContext, handle: Handler, isSecure = false): Promise<string> {
+  const answer = (request: IncomingMessage, response: ServerResponse) =>
+    void handle(request, response)
+  const server = isSecure
+    ? createSecureServer({ ...certificate('server'), requestCert: true }, answer)
+    : createServer(answer)
   t.after(() => {
     server.close()
     server.closeAllConnections()
@@ -22,7 +28,7 @@ async function aServer(t: TestContext, handle: Handler): Promise<string> {
   await once(server, 'listening')
   const place = server.address()
   assert.ok(typeof place === 'object' && place !== null)
-  return `http://127.0.0.1:${place.port}`
+  return `${isSecure ? 'https' : 'http'}://127.0.0.1:${place.port}`
 }
 
 function anInit(fields: Partial<FetchInit> = {}): FetchInit {
@@ -41,18 +47,23 @@ const bodies = [
   { name: 'bytes', body: () => new TextEncoder().encode('grün'), length: '5' },
   { name: 'a stream', body: () => new Response('grün').body ?? '', length: undefined },
 ]
-for (const method of ['POST', 'DELETE'])
-  for (const { name, body, length } of bodies)
-    test(`fetch: ${name} as the body of a ${method} arrives whole`, async (t) => {
-      const address = await aServer(t, echo)
-      const init = anInit({ method, headers: { 'x-a': '1' }, body: body() })
-      const answer = await ask(address, init)
-      const seen = JSON.parse(Buffer.from(await answer.arrayBuffer()).toString())
-      assert.deepEqual(
-        [seen.method, seen.body, seen.headers['x-a'], seen.headers['content-length']],
-        [method, 'grün', '1', length],
-      )
-    })
+const ways = [
+  { over: 'http', isSecure: false, ask },
+  { over: 'https with certificates', isSecure: true, ask: nodeFetch(certificate('user')) },
+]
+for (const way of ways)
+  for (const method of ['POST', 'DELETE'])
+    for (const { name, body, length } of bodies)
+      test(`fetch: ${name} as the body of a ${method} over ${way.over} arrives whole`, async (t) => {
+        const address = await aServer(t, echo, way.isSecure)
+        const init = anInit({ method, headers: { 'x-a': '1' }, body: body() })
+        const answer = await way.ask(address, init)
+        const seen = JSON.parse(Buffer.from(await answer.arrayBuffer()).toString())
+        assert.deepEqual(
+          [seen.method, seen.body, seen.headers['x-a'], seen.headers['content-length']],
+          [method, 'grün', '1', length],
+        )
+      })
 
 test('fetch: an answer is read with its status and headers, whatever their case', async (t) => {
   const address = await aServer(t, (_request, response) => {
@@ -90,8 +101,9 @@ test('fetch: what a compressed stream has said is there before it goes on', asyn
     gzip.write('first')
     gzip.flush(constants.Z_SYNC_FLUSH)
   })
-  const { body } = await ask(address, anInit())
-  const reader = body?.getReader()
+  const answer = await ask(address, anInit())
+  assert.equal(answer.body, answer.body)
+  const reader = answer.body?.getReader()
   const first = await reader?.read()
   assert.equal(Buffer.from(first?.value ?? []).toString(), 'first')
   await reader?.cancel()
@@ -108,7 +120,7 @@ test('fetch: what is not reached fails with the code of the system in its cause'
   await assert.rejects(ask(address, anInit()), causedBy('ECONNRESET'))
 })
 
-test('fetch: a signal ends it with its reason, before and after the answer began', async (t) => {
+test('fetch: a signal ends it, with its reason until the answer begins', async (t) => {
   const address = await aServer(t, ({ url }, response) => {
     if (url === '/begun') response.writeHead(200).write('half')
   })

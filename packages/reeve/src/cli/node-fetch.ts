@@ -76,17 +76,19 @@ function limitConnecting(asked: ClientRequest, socket: Socket): void {
 function toAnswer(answer: IncomingMessage): Answered {
   const { statusCode: status = 502 } = answer
   const content = contentOf(answer)
+  let stream: ReadableStream<Uint8Array> | undefined
   return {
     status,
     ok: status >= 200 && status < 300,
     type: 'default',
     headers: headersOf(answer),
     get body() {
-      if (!EMPTY.has(status)) return toStream(content)
+      // One for all who look: a second would compete for the same bytes.
+      if (!EMPTY.has(status)) return (stream ??= toStream(content))
       answer.resume()
       return null
     },
-    arrayBuffer: () => bytesOf(content),
+    arrayBuffer: () => process.getBuiltinModule('node:stream/consumers').arrayBuffer(content),
   }
 }
 
@@ -108,18 +110,6 @@ function contentOf(answer: IncomingMessage): Readable {
   const plain = createGunzip({ flush: constants.Z_SYNC_FLUSH })
   // Either end's failure is that of the other.
   return pipeline(answer, plain, () => undefined)
-}
-
-async function bytesOf(content: Readable): Promise<ArrayBuffer> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of content) chunks.push(chunk)
-  const bytes = new Uint8Array(chunks.reduce((total, { length }) => total + length, 0))
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
-  }
-  return bytes.buffer
 }
 
 function toStream(content: Readable): ReadableStream<Uint8Array> {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
+import { nodeFetch } from '../../src/cli/node-fetch.ts'
 import {
   AUTHORITY_FILE,
   certificate,
@@ -58,7 +59,7 @@ export async function startServer(t: TestContext, place: ServerPlace): Promise<S
     },
     60_000,
   )
-  const client = createClient({ address, fetch: fetchAny })
+  const client = createClient({ address, fetch: nodeFetch(BELIEVED) })
   return { ...agent, address, client, dataDirectory: data }
 }
 
@@ -83,7 +84,8 @@ export function tlsEnvironment(
 }
 
 /** Believes the authority of the tests, and what is not encrypted. */
-const fetchAny = secureFetch({ ca: certificate('user').ca })
+const BELIEVED = { ca: certificate('user').ca }
+const fetchAny = secureFetch(BELIEVED)
 
 export async function statusOf(address: string, path: string): Promise<number> {
   const answer = await fetchAny(`${address}${path}`, { signal: AbortSignal.timeout(5_000) })

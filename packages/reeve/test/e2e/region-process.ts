@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { createClient, type Client } from '@reeve/sdk'
+import { nodeFetch } from '../../src/cli/node-fetch.ts'
 import {
   AUTHORITY_FILE,
   certificate,
@@ -58,12 +59,13 @@ export async function startRegion(t: TestContext, place: RegionPlace): Promise<R
     return answer?.status === 200 || undefined
   }
   await until(`${place.region} to answer`, answers, START_MS_MAX)
-  const client = createClient({ address, token: SECRET, fetch: fetchBlindly })
+  const client = createClient({ address, token: SECRET, fetch: nodeFetch(BLINDLY) })
   return { ...agent, address, client }
 }
 
 /** Also from a server whose certificate nobody has signed: what it says is what tests are about. */
-export const fetchBlindly = secureFetch({ ...certificate('user'), rejectUnauthorized: false })
+const BLINDLY = { ...certificate('user'), rejectUnauthorized: false }
+export const fetchBlindly = secureFetch(BLINDLY)
 
 function configurationOf(place: RegionPlace, dataDirectory: string): string {
   const known = Object.entries(place.known).map(
