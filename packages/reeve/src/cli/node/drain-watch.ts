@@ -8,12 +8,16 @@ import type { NodeStub } from './find-node.ts'
 export async function watchDrain(invocation: Invocation, { ID }: NodeStub): Promise<number> {
   const over = new AbortController()
   const signal = AbortSignal.any([invocation.signal, over.signal])
-  const leaving = tellLeaving(invocation, ID, signal)
-  const ended = drainEnd(invocation, ID, signal)
+  const tell = teller(invocation)
   // Without allocations to tell of, the drain can still be awaited: the token may see no job.
-  leaving.catch(() => undefined)
+  const leaving = tellLeaving({ invocation, nodeId: ID, tell }, signal).catch(() => undefined)
   try {
-    return tellEnd(invocation, await ended)
+    const node = await drainEnd(invocation, ID, signal)
+    over.abort()
+    await leaving
+    // The last one may have ended in the same moment: the drain's end is told after it.
+    await tellNow({ invocation, nodeId: ID, tell }).catch(() => undefined)
+    return tellEnd(invocation, node)
   } catch (thrown) {
     if (!invocation.signal.aborted) throw thrown
     const again = `reeve node drain --monitor ${shortId(ID)}`
@@ -50,15 +54,31 @@ function tellEnd({ output }: Invocation, { ID, Name, LastDrain }: Node): number 
   }
 }
 
-async function tellLeaving(
-  { client, output }: Invocation,
-  nodeId: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const told = new Map<string, string>()
+type Tell = (allocations: readonly Allocation[]) => void
+
+interface Telling {
+  readonly invocation: Invocation
+  readonly nodeId: string
+  readonly tell: Tell
+}
+
+async function tellLeaving(telling: Telling, signal: AbortSignal): Promise<void> {
+  const { invocation, nodeId, tell } = telling
   const request = { params: { node_id: nodeId }, signal }
-  for await (const { data } of client.blocking('listNodeAllocations', request)) {
-    for (const allocation of data) {
+  for await (const { data } of invocation.client.blocking('listNodeAllocations', request))
+    tell(data)
+}
+
+async function tellNow({ invocation, nodeId, tell }: Telling): Promise<void> {
+  const { client, signal } = invocation
+  tell((await client.v1.listNodeAllocations({ params: { node_id: nodeId }, signal })).data)
+}
+
+/** Says of each allocation what is new about it. */
+function teller({ output }: Invocation): Tell {
+  const told = new Map<string, string>()
+  return (allocations) => {
+    for (const allocation of allocations) {
       const now = stepOf(allocation)
       const before = told.get(allocation.ID)
       told.set(allocation.ID, now)
