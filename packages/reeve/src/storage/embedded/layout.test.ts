@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import * as layout from './layout.ts'
+import { escapeText } from './text-escape.ts'
 
 test('log keys sort as their indexes do', () => {
   const indexes = [1, 2, 9, 10, 99, 100, 4_294_967_296, Number.MAX_SAFE_INTEGER]
@@ -41,4 +43,19 @@ test('a blob is refused when it is cut short or changed', () => {
   assert.throws(() => layout.fromBlobValue('b', value.subarray(1)), layout.UnreadableValue)
   assert.throws(() => layout.fromBlobValue('b', Uint8Array.of(1)), layout.UnreadableValue)
   assert.throws(() => layout.fromBlobValue('c', value), layout.UnreadableValue)
+})
+
+test('the value of a row is its sealed text, whatever that holds, and is found sound', () => {
+  const anyUnits = fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 30 })
+  const anyText = fc.oneof(
+    anyUnits.map((units) => String.fromCharCode(...units)),
+    fc.string(),
+  )
+  fc.assert(
+    fc.property(fc.string(), anyText, (key, text) => {
+      const value = layout.toRowValue(key, text)
+      assert.equal(Buffer.from(value).toString(), layout.seal(key, escapeText(text)))
+      assert.doesNotThrow(() => layout.assertRowValue(key, value))
+    }),
+  )
 })

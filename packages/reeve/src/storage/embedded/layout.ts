@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { LogEntry } from '../../state/index.ts'
-import { escapeText, unescapeText } from './text-escape.ts'
+import { escapeText, needsEscape, unescapeText } from './text-escape.ts'
 
 /** A key or value is not what was written. The engine makes it a fault that names the place. */
 export class UnreadableValue extends Error {
@@ -82,14 +82,27 @@ const SCRATCH_BYTES_KEPT = 4 * 1024 * 1024
  * over, and the checksum a third time. Good until the next call.
  */
 export function toRowValue(key: string, content: string): Uint8Array {
-  const text = escapeText(content)
+  let text = textInScratch(content)
+  if (!isPlain(content, text)) text = textInScratch(escapeText(content))
+  writeCrcDigits(scratch, checksum(key, text))
+  return scratch.subarray(0, CRC_DIGITS + text.length)
+}
+
+/** Writes a text behind the place of the checksum. */
+function textInScratch(text: string): Buffer {
   const bytesMax = CRC_DIGITS + text.length * UTF8_BYTES_MAX
   if (bytesMax > scratch.length || scratch.length > SCRATCH_BYTES_KEPT)
     scratch = Buffer.allocUnsafe(Math.max(bytesMax, SCRATCH_BYTES_MIN))
-  const end = CRC_DIGITS + scratch.write(text, CRC_DIGITS, 'utf8')
-  const crc = checksum(key, scratch.subarray(CRC_DIGITS, end))
-  scratch.write(crcDigits(crc), 0, 'latin1')
-  return scratch.subarray(0, end)
+  const { written } = encoder.encodeInto(text, scratch.subarray(CRC_DIGITS))
+  return scratch.subarray(CRC_DIGITS, CRC_DIGITS + written)
+}
+
+const encoder = new TextEncoder()
+
+/** Whether a text is in its bytes exactly, with nothing that is to be escaped. */
+function isPlain(text: string, bytes: Buffer): boolean {
+  // As many bytes as units: all of it is ASCII.
+  return (bytes.length === text.length || text.isWellFormed()) && !needsEscape(bytes)
 }
 
 export function fromLogValue(key: string, value: string): LogEntry {
@@ -116,6 +129,14 @@ function checksum(key: string, content: string | Uint8Array): number {
 
 function crcDigits(crc: number): string {
   return crc.toString(16).padStart(CRC_DIGITS, '0')
+}
+
+const HEX_DIGITS = Buffer.from('0123456789abcdef')
+
+/** The same as bytes, without a text in between. */
+function writeCrcDigits(bytes: Uint8Array, crc: number): void {
+  for (let at = CRC_DIGITS - 1, rest = crc; at >= 0; at--, rest >>>= 4)
+    bytes[at] = HEX_DIGITS[rest & 0xf] ?? 0
 }
 
 function assertChecksum(value: string, crc: number): void {
