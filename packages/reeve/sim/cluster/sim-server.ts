@@ -134,7 +134,6 @@ export class SimServer {
       },
       database,
       secrets: SECRETS,
-      directory: '',
       openServer: ({ engine, gate }) => this.#open({ process, engine, gate }),
       timing: { clock: process, monotonicMs: () => process.monotonicMs(), ids: this.#ids },
     })

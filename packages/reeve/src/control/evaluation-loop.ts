@@ -166,7 +166,7 @@ export class EvaluationLoop {
       nowMs: clock.nowMs(),
       ids,
       random,
-      settles: superseded,
+      settles: superseded.flatMap((id) => store.tables.evaluations.find(id) ?? []),
       elapsedNs: this.#elapsedNs,
     })
     store.commit({

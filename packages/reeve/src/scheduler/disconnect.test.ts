@@ -56,6 +56,10 @@ test('disconnect: on a silent node an allocation becomes unknown, and is not sto
   const row = world.rows.get(id)
   assert.deepEqual([plan.stops, plan.placements, plan.updates.map((one) => one.ID)], [[], [], [id]])
   assert.deepEqual([row?.ClientStatus, row?.DesiredStatus], ['unknown', 'run'])
+  assert.deepEqual(
+    [row?.DesiredDescription, row?.ClientDescription],
+    ['allocation is unknown: its node is disconnected', 'Node is disconnected'],
+  )
   assert.deepEqual(row?.AllocStates, [
     { Field: 'ClientStatus', Value: 'unknown', Time: isoFromMs(world.nowMs) },
   ])

@@ -252,7 +252,7 @@ test('schedule: a follow-up that another evaluation settles has its turn all the
   const plan = (settles: readonly string[]) =>
     schedule(aCluster({ nodes: 2, job, allocations: [row] }), anEvaluation(job), {
       ...seeded(1),
-      settles,
+      settles: settles.map((ID) => ({ ID, TriggeredBy: 'alloc-reschedule' })),
     })
   assert.equal(plan([]).placements.length, 0)
   assert.equal(plan([follow]).placements.length, 1)

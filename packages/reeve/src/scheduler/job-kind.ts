@@ -4,3 +4,8 @@ import type { Job } from '@reeve/contract'
 export function isSystemJob(job: Job): boolean {
   return job.Type === 'system' || job.Type === 'sysbatch'
 }
+
+/** Whether all that is missing of the job is placed at once or nothing; not so on every node. */
+export function isPlacedAtOnce(job: Job): boolean {
+  return job.AllAtOnce && !isSystemJob(job)
+}

@@ -38,6 +38,25 @@ test('lost: a policy that never reschedules does not keep it away', () => {
   assert.equal(loseFirst(running(aJob({ groups: [group] }))).plan.placements.length, 1)
 })
 
+const fates = [
+  { name: 'is down', status: 'down' },
+  { name: 'is disconnected', status: 'disconnected' },
+  { name: 'is gone', status: undefined },
+] as const
+for (const { name, status } of fates)
+  test(`lost: it is said that the node ${name}`, () => {
+    const world = running(aJob({ groups: [aGroup()] }), 2)
+    const [row] = world.live
+    assert.ok(row)
+    if (status === undefined) world.nodes = world.nodes.filter((node) => node.ID !== row.NodeID)
+    else world.setNode(row.NodeID, { Status: status })
+    const [lost] = world.evaluate({ TriggeredBy: 'node-update' }).stops
+    assert.deepEqual(
+      [lost?.DesiredDescription, lost?.ClientDescription],
+      [`allocation is lost: its node ${name}`, `Node ${name}`],
+    )
+  })
+
 const stoppedJobs = [
   { name: 'a service', type: 'service', node: 'down', status: 'lost' },
   { name: 'a system job', type: 'system', node: 'down', status: 'lost' },

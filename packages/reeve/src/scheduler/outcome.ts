@@ -57,7 +57,7 @@ export class Outcome {
   readonly #placements: AllocationRow[] = []
   readonly #victims = new Map<string, AllocationRow>()
   readonly #preempting = new Map<string, number>()
-  readonly #withdrawn = new Map<string, number>()
+  readonly #withheld: AllocationRow[] = []
   readonly #followUps: Evaluation[] = []
   readonly #failures = new Map<string, Failure>()
   readonly #desired = new Map<string, DesiredUpdates>()
@@ -117,8 +117,7 @@ export class Outcome {
   begin(): () => void {
     const before = new Map(this.#changed)
     return () => {
-      for (const { TaskGroup: group } of this.#placements.splice(0))
-        this.#withdrawn.set(group, (this.#withdrawn.get(group) ?? 0) + 1)
+      for (const row of this.#placements.splice(0)) this.#withheld.push(row)
       this.#victims.clear()
       this.#preempting.clear()
       this.#changed.clear()
@@ -226,6 +225,7 @@ export class Outcome {
     return {
       evaluation: reblocked ? { ...done, ...waitingAgain(blocked) } : done,
       placements: this.#placements,
+      withheld: this.#withheld,
       stops: this.#rowsOf('stop'),
       updates: this.#rowsOf('update'),
       notes: this.#rowsOf('note'),
@@ -315,15 +315,12 @@ export class Outcome {
 
   /** Groups that are complete are named too, with zero. */
   #queued(job: Job | undefined): Readonly<Record<string, number>> {
-    const groups = (job?.TaskGroups ?? []).map((group) => group.Name)
-    return this.#sorted(
-      new Map(
-        groups.map((name) => [
-          name,
-          (this.#failures.get(name)?.unplaced ?? 0) + (this.#withdrawn.get(name) ?? 0),
-        ]),
-      ),
+    const queued = new Map(
+      (job?.TaskGroups ?? []).map(({ Name }) => [Name, this.#failures.get(Name)?.unplaced ?? 0]),
     )
+    for (const { TaskGroup: group } of this.#withheld)
+      queued.set(group, (queued.get(group) ?? 0) + 1)
+    return this.#sorted(queued)
   }
 
   #sorted<T>(map: ReadonlyMap<string, T>): Readonly<Record<string, T>> {

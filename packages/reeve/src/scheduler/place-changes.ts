@@ -82,7 +82,10 @@ export class Placing {
       return
     }
     this.#accept(placed, { ...this.#membership(placement), PreviousAllocation: previous.ID })
-    run.outcome.stop(previous, { ...stopped(REASONS.updating), NextAllocation: placed.row.ID })
+    run.outcome.stop(previous, {
+      ...stopped({ reason: REASONS.updating }),
+      NextAllocation: placed.row.ID,
+    })
   }
 
   #add(group: TaskGroup, placement: Placement, tryAll: boolean): void {
@@ -181,7 +184,8 @@ export class Placing {
     const { outcome } = this.#options.run
     const link = { NextAllocation: row.ID }
     if (why === 'stranded') outcome.note(previous, link)
-    else if (why === 'failed') outcome.stop(previous, { ...stopped(REASONS.rescheduled), ...link })
+    else if (why === 'failed')
+      outcome.stop(previous, { ...stopped({ reason: REASONS.rescheduled }), ...link })
     else outcome.stop(previous, link)
   }
 

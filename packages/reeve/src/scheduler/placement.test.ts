@@ -401,6 +401,18 @@ test('placement: cores are given one by one, and never twice', () => {
     { CpuShares: 2_000, ReservedCores: [2, 3] },
   ])
   assert.deepEqual(evaluation.QueuedAllocations, { app: 1 })
+  const failed = evaluation.FailedTGAllocs?.['app']
+  assert.deepEqual([failed?.DimensionExhausted, failed?.ResourcesExhausted], [{ cores: 1 }, null])
+})
+
+test('placement: free cores whose share others use are missing processor', () => {
+  const other = aJob({
+    ID: 'other',
+    groups: [aGroup({ Tasks: [aTask({ Resources: { CPU: 3_000 } })] })],
+  })
+  const job = aJob({ groups: [aGroup({ Tasks: [aTask({ Resources: { Cores: 2 } })] })] })
+  const { evaluation } = planFor({ job, allocations: [anAllocation({ job: other })] })
+  assert.deepEqual(evaluation.FailedTGAllocs?.['app']?.DimensionExhausted, { cpu: 1 })
 })
 
 test('placement: cores that the node keeps are passed over', () => {

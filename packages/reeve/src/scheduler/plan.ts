@@ -11,6 +11,8 @@ export interface Plan {
   readonly evaluation: Evaluation
   /** New allocations. */
   readonly placements: readonly AllocationRow[]
+  /** What found room and is not placed, because all of the job is placed at once or nothing. */
+  readonly withheld: readonly AllocationRow[]
   /** Allocations that should end, or that are marked as replaced or lost. */
   readonly stops: readonly AllocationRow[]
   /**

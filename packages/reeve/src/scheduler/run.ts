@@ -10,7 +10,8 @@ import { NO_UPDATES, type Outcome } from './outcome.ts'
 import { taskLifecycles } from './rank/assign.ts'
 import { lostAtMs } from './reconcile/disconnect.ts'
 import { isGone } from './reconcile/gone.ts'
-import { REASONS } from './reconcile/reasons.ts'
+import { lostStop, type Stop } from './reconcile/placement.ts'
+import { fateOf, REASONS } from './reconcile/reasons.ts'
 import { decideDeployment, type GroupRollout, type Rollout } from './reconcile/rollout.ts'
 import { sortByName } from './reconcile/row-order.ts'
 import { withStatus } from './reconcile/state-history.ts'
@@ -28,13 +29,22 @@ export interface Run {
   readonly outcome: Outcome
 }
 
-/** What a stop writes into an allocation. The end of a lost one nobody else can report. */
-export function stopped(reason: string, lost = false): Partial<AllocationRow> {
-  return { DesiredDescription: reason, ...(lost ? LOST : {}) }
+/**
+ * What a stop writes into an allocation. The end of one that is lost with its node nobody else can
+ * report.
+ */
+export function stopped({ reason, lost }: Omit<Stop, 'row'>): Partial<AllocationRow> {
+  return { DesiredDescription: reason, ...(lost === undefined ? {} : lostWith(lost)) }
 }
 
 /** What its node said last does not hold any more. */
-const LOST = { ClientStatus: 'lost', ClientDescription: 'Node is down' } as const
+function lostWith(fate: string): Partial<AllocationRow> {
+  return { ClientStatus: 'lost', ClientDescription: nodeText(fate) }
+}
+
+function nodeText(fate: string): string {
+  return `Node ${fate}`
+}
 
 export interface StopAllOptions {
   readonly reason: string
@@ -50,8 +60,8 @@ export function stopAll(
   const live = rows.filter((row) => !isServerTerminal(row) && !isClientTerminal(row))
   const counts = new Map<string, number>()
   for (const row of sortByName(live)) {
-    const lost = isGone(findNode(row.NodeID))
-    outcome.stop(row, stopped(lost ? REASONS.lost : reason, lost))
+    const node = findNode(row.NodeID)
+    outcome.stop(row, stopped(isGone(node) ? lostStop(row, node) : { reason }))
     counts.set(row.TaskGroup, (counts.get(row.TaskGroup) ?? 0) + 1)
   }
   for (const [group, count] of counts) outcome.desire(group, { ...NO_UPDATES, Stop: count })
@@ -69,7 +79,7 @@ export function loseStopped(
   const leaving = rows.filter((row) => isServerTerminal(row) && !isClientTerminal(row))
   for (const row of sortByName(leaving)) {
     const node = findNode(row.NodeID)
-    if (node === undefined || node.Status === 'down') outcome.note(row, LOST)
+    if (node === undefined || node.Status === 'down') outcome.note(row, lostWith(fateOf(node)))
   }
 }
 
@@ -121,7 +131,7 @@ export function updateInPlace(
 export function markUnknown(
   rows: readonly AllocationRow[],
   group: TaskGroup,
-  { job, context, outcome }: Run,
+  { view, job, context, outcome }: Run,
 ): void {
   if (rows.length === 0) return
   const { nowMs } = context
@@ -134,13 +144,16 @@ export function markUnknown(
           dueMs,
           text: 'waits for a disconnected node to come back',
         })
-  for (const row of rows)
+  for (const row of rows) {
+    const fate = fateOf(view.findNode(row.NodeID))
     outcome.update(row, {
       ClientStatus: 'unknown',
-      DesiredDescription: REASONS.unknown,
+      ClientDescription: nodeText(fate),
+      DesiredDescription: REASONS.unknown(fate),
       ...withStatus(row, 'unknown', nowMs),
       ...(followUpId === undefined ? {} : { FollowupEvalID: followUpId }),
     })
+  }
 }
 
 /** They were unknown, are back, and stay: nothing of their absence is left but its record. */

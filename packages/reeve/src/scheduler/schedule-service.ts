@@ -63,7 +63,7 @@ function reconcileJob(run: Run, placer: Placer): readonly GroupChanges[] {
     canStay: (row, group) => placer.canStay(row, group),
   })
   const byGroup = rowsByGroup(rows)
-  const evaluationIds = new Set([evaluation.ID, ...(context.settles ?? [])])
+  const evaluationIds = new Set([evaluation, ...(context.settles ?? [])].map(({ ID }) => ID))
   return job.TaskGroups.map((group) =>
     reconcileGroup(group, byGroup.get(group.Name) ?? [], {
       job,
@@ -96,9 +96,9 @@ interface ApplyContext {
 function applyChanges(changes: GroupChanges, { run, proposed, deployment }: ApplyContext): void {
   const { job, outcome } = run
   const { group } = changes
-  for (const { row, reason, lost } of changes.stop) {
+  for (const { row, ...stop } of changes.stop) {
     proposed.stop(row)
-    outcome.stop(row, stopped(reason, lost))
+    outcome.stop(row, stopped(stop))
   }
   waitForLost(changes, run)
   for (const row of changes.update) updateInPlace(row, run, { group, deployment })
@@ -118,7 +118,7 @@ function waitForLost({ stop, lostDueMs }: GroupChanges, { job, context, outcome 
     text: 'waits until a disconnected node has stopped its allocations',
   })
   for (const { row, lost } of stop)
-    if (lost === true)
+    if (lost !== undefined)
       outcome.stop(row, {
         FollowupEvalID: followUpId,
         ...withStatus(row, 'lost', context.nowMs),

@@ -1,4 +1,4 @@
-import type { Deployment, TaskGroup } from '@reeve/contract'
+import type { Deployment, TaskGroup, Trigger } from '@reeve/contract'
 import type { PublicNode } from '../model/index.ts'
 import { desiredUpdates } from './annotations.ts'
 import { isInBaseSet } from './feasible/base-set.ts'
@@ -61,12 +61,24 @@ function reconcileJob(run: Run, placer: Placer): readonly GroupChanges[] {
       nowMs: context.nowMs,
       rollout,
       kinds,
+      revives: revives(run),
       nodes: placer.base.nodes,
       findNode: (id) => view.findNode(id),
       isInBase: (node) => isInBaseSet(node, job),
       isFeasible: (node, one) => placer.isFeasible(node, one),
     }),
   )
+}
+
+/**
+ * What may follow from the very end of an allocation: it left room, or its deployment heard of it.
+ * Placed again for that, a job that always fails would go round without a pause.
+ */
+const ECHOES: readonly Trigger[] = ['queued-allocs', 'deployment-watcher']
+
+function revives({ evaluation, context }: Run): boolean {
+  const causes = [evaluation, ...(context.settles ?? [])]
+  return causes.some(({ TriggeredBy }) => !ECHOES.includes(TriggeredBy))
 }
 
 /** Groups that the job had before and no longer has. */
@@ -86,9 +98,9 @@ interface ApplyContext {
 
 function applyChanges(changes: GroupChanges, { run, proposed, deployment }: ApplyContext): void {
   const { group } = changes
-  for (const { row, reason, lost } of changes.stop) {
+  for (const { row, ...stop } of changes.stop) {
     proposed.stop(row)
-    run.outcome.stop(row, stopped(reason, lost))
+    run.outcome.stop(row, stopped(stop))
   }
   for (const row of changes.update) updateInPlace(row, run, { group, deployment })
   markUnknown(changes.disconnect, group, run)

@@ -61,9 +61,7 @@ const SYSTEM_TRIGGERS: readonly Trigger[] = [
   'failed-follow-up',
   'job-scaling',
   'reconnect',
-  // Beyond the reference: whoever reports a failure asks for an evaluation whatever the job's type,
-  'alloc-failure',
-  // and what is unknown on a silent node has to be given up some time.
+  // Beyond the reference: what is unknown on a silent node has to be given up some time.
   'max-disconnect-timeout',
 ]
 

@@ -1,15 +1,19 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import {
+  aCluster,
   aGroup,
   aJob,
   anAllocation,
+  anEvaluation,
   anId,
   aNode,
   aTask,
   nodes,
   planFor,
+  seeded,
 } from '../../test/build/index.ts'
+import { schedule } from './schedule.ts'
 
 const system = aJob({ Type: 'system' })
 const on = (number: number, job = system) =>
@@ -110,6 +114,37 @@ test('system: one that failed is placed again, and one that must move is stopped
   )
 })
 
+const causes = [
+  { cause: 'a node', TriggeredBy: 'node-update', places: 1 },
+  { cause: 'the job', TriggeredBy: 'job-register', places: 1 },
+  { cause: 'room that came free', TriggeredBy: 'queued-allocs', places: 0 },
+  { cause: 'its deployment', TriggeredBy: 'deployment-watcher', places: 0 },
+] as const
+for (const { cause, TriggeredBy, places } of causes)
+  for (const ClientStatus of ['failed', 'complete'] as const)
+    test(`system: ${cause} ${places > 0 ? 'places' : 'does not place'} again what is ${ClientStatus}`, () => {
+      const cluster = { job: system, nodes: nodes(1), allocations: [{ ...on(1), ClientStatus }] }
+      assert.equal(planFor(cluster, { TriggeredBy }).placements.length, places)
+    })
+
+test('system: one run for several reasons places again what one of them places again', () => {
+  const settled = { ID: anId('eval', 7), TriggeredBy: 'node-update' } as const
+  const allocations = [{ ...on(1), ClientStatus: 'failed' as const }]
+  const plan = schedule(
+    aCluster({ job: system, nodes: 1, allocations }),
+    { ...anEvaluation(system), TriggeredBy: 'deployment-watcher' },
+    { ...seeded(1), settles: [settled] },
+  )
+  assert.equal(plan.placements.length, 1)
+})
+
+test('system: a new version runs again where the old one failed, whatever asks for it', () => {
+  const allocations = [{ ...on(1), ClientStatus: 'failed' as const }]
+  const job = { ...system, Version: 1 }
+  const { placements } = planFor({ job, allocations }, { TriggeredBy: 'deployment-watcher' })
+  assert.equal(placements.length, 1)
+})
+
 test('system: a new version replaces on the same node, or updates in place', () => {
   const before = { ...system, CreateIndex: 1 }
   const job = { ...before, Version: 1 }
@@ -174,6 +209,8 @@ test('sysbatch: finished work stays done until there is a new version', () => {
 })
 
 test('system: triggers of other schedulers are refused', () => {
-  const { evaluation } = planFor({ job: system }, { TriggeredBy: 'alloc-reschedule' })
-  assert.equal(evaluation.Status, 'failed')
+  for (const TriggeredBy of ['alloc-reschedule', 'alloc-failure'] as const) {
+    const { evaluation } = planFor({ job: system }, { TriggeredBy })
+    assert.equal(evaluation.Status, 'failed')
+  }
 })

@@ -1,4 +1,10 @@
-import type { Deployment, Job, PreemptionConfig, SchedulerAlgorithm } from '@reeve/contract'
+import type {
+  Deployment,
+  Evaluation,
+  Job,
+  PreemptionConfig,
+  SchedulerAlgorithm,
+} from '@reeve/contract'
 import type { IdSource, Random } from '../kit/clock.ts'
 import type { AllocationRow, NodeUsage, PublicNode, UsageColumns } from '../model/index.ts'
 
@@ -60,7 +66,7 @@ export interface SchedulingContext {
   readonly ids: IdSource
   readonly random: Random
   /** Other evaluations of the job that the same run settles: what waits for them has its turn. */
-  readonly settles?: readonly string[]
+  readonly settles?: readonly Pick<Evaluation, 'ID' | 'TriggeredBy'>[]
   /** Nanoseconds that only ever grow, for `AllocationTime`. Absent where plans must be equal. */
   readonly elapsedNs?: () => number
 }

@@ -153,6 +153,36 @@ test('explain: what failed for the last time is held', async () => {
   assert.equal(instance?.Text, 'the one before it is failed and is not placed again')
 })
 
+test('explain: what failed of a system job is held until something else asks for it', async () => {
+  const { server, run, report, allocationsOf } = await aScheduled()
+  await run({ Type: 'system', TaskGroups: [aGroup({ Update: { MaxParallel: 0 } })] })
+  const [row] = allocationsOf('web')
+  await report(row ?? assert.fail(), 'failed')
+  const [instance] = only(await explain(server)).Instances
+  assert.deepEqual(
+    [instance?.State, instance?.PreviousAllocation, instance?.Text],
+    ['held', row?.ID, 'the one before it is failed and is not placed again'],
+  )
+})
+
+test('explain: work that an older version has done says nothing of this one', async () => {
+  const { server, run, report, allocationsOf } = await aScheduled()
+  const ReschedulePolicy = { Attempts: 0, Unlimited: false }
+  const batch = (command: string) => ({
+    Type: 'batch',
+    TaskGroups: [aGroup({ ReschedulePolicy, Tasks: [aTask({ Config: { command } })] })],
+  })
+  await run(batch('/bin/true'))
+  for (const row of allocationsOf('web')) await report(row, 'complete')
+  assert.deepEqual((await explain(server)).Groups, [])
+  await run(batch('/bin/false'))
+  for (const row of allocationsOf('web'))
+    if (row.ClientStatus === 'pending') await report(row, 'failed')
+  const explanation = await explain(server)
+  assert.equal(only(explanation).Unplaced, 1)
+  assert.match(explanation.Text, /the one before it is failed and is not placed again/)
+})
+
 test('explain: what a deployment holds back is held', async () => {
   const { server, run, report, allocationsOf } = await aScheduled()
   await run({ TaskGroups: [aGroup({ Count: 2, Update: { MaxParallel: 0 } })] })
@@ -165,6 +195,78 @@ test('explain: what a deployment holds back is held', async () => {
     group.Instances.map(() => ['held', 'its deployment waits until its canaries are promoted']),
   )
   assert.deepEqual(group.Refusals, [])
+})
+
+/** A node of the builders has 4,000 MHz. */
+function sized(Name: string, Count: number, CPU: number): Input<TaskGroup> {
+  return aGroup({ Name, Count, Tasks: [aTask({ Resources: { CPU, MemoryMB: 10 } })] })
+}
+
+test('explain: what has room and waits for all of its job is held', async () => {
+  const { server, run } = await aScheduled(2)
+  await run({ AllAtOnce: true, TaskGroups: [sized('a', 3, 3_000)] })
+  const explanation = await explain(server)
+  const group = only(explanation)
+  assert.deepEqual(
+    group.Instances.map(({ State, Text }) => [State, Text]),
+    [
+      ['held', 'there is room for it on node node-1; it waits until all of the job finds room'],
+      ['held', 'there is room for it on node node-2; it waits until all of the job finds room'],
+      ['refused', 'no node takes it'],
+    ],
+  )
+  // Nothing runs on the nodes, so there is nothing to free.
+  assert.deepEqual(
+    group.Changes.map(({ Text, Places }) => [Text, Places]),
+    [
+      ['lower TaskGroups[a].Tasks[main].Resources.CPU from 3000 to 1000 MHz', 3],
+      ['add a node like node-1', 3],
+    ],
+  )
+  assert.match(explanation.Text, /; its instances are placed all at once or not at all$/)
+})
+
+test('explain: a change that places some of what comes all at once places nothing', async () => {
+  const { server, run } = await aScheduled(1)
+  await run({ AllAtOnce: true, TaskGroups: [sized('a', 5, 3_000)] })
+  assert.deepEqual(only(await explain(server)).Changes, [])
+})
+
+test('explain: a group that has room waits for the group of its job that has none', async () => {
+  const { server, run } = await aScheduled(1)
+  await run({ AllAtOnce: true, TaskGroups: [sized('a', 1, 3_000), sized('b', 1, 2_000)] })
+  const { Groups } = await explain(server)
+  assert.deepEqual(
+    Groups.map(({ TaskGroup, Instances }) => [TaskGroup, Instances[0]?.State]),
+    [
+      ['a', 'held'],
+      ['b', 'refused'],
+    ],
+  )
+})
+
+test('explain: what has ended well is placed again when the job is evaluated next', async () => {
+  const { server, run, report, allocationsOf } = await aScheduled()
+  await run({ TaskGroups: [aGroup({ Update: { MaxParallel: 0 } })] })
+  const [row] = allocationsOf('web')
+  await report(row ?? assert.fail(), 'complete')
+  const [instance] = only(await explain(server)).Instances
+  assert.deepEqual([instance?.State, instance?.PreviousAllocation], ['held', row?.ID])
+  assert.equal(
+    instance?.Text,
+    'the one before it is complete; it is placed again at the next evaluation of the job',
+  )
+})
+
+test('explain: where no evaluation is to come, nothing is said to wait for one', async () => {
+  const { server, run } = await aScheduled()
+  await run({ Type: 'sysbatch' })
+  await putNode(server, { ID: anId('node', 2), Name: 'later' })
+  const [instance] = only(await explain(server)).Instances
+  assert.deepEqual(
+    [instance?.State, instance?.Text],
+    ['held', 'it is placed at the next evaluation of the job'],
+  )
 })
 
 test('explain: a job on every node is explained node by node', async () => {

@@ -168,13 +168,42 @@ test('deployment loop: a system job is rolled out by the same rules', async () =
   assert.deepEqual([world.latest().Status, stableOf(world, 0)], ['successful', true])
   await world.run(system('/bin/two'))
   assert.deepEqual([world.live(0).length, world.live(1).length], [0, 1])
-  const [row] = world.live(1)
-  await world.report(row ?? assert.fail(), 'failed')
-  await world.pass()
-  const [again] = world.live(1)
-  assert.ok(again !== undefined && again.ID !== row?.ID, 'it came again')
-  await world.health([again], true)
+  await world.health(world.live(1), true)
   assert.deepEqual([world.latest().Status, stableOf(world, 1)], ['successful', true])
+})
+
+test('deployment loop: a system job that always fails is placed once, and its deployment fails', async () => {
+  const world = await aRolloutServer()
+  await world.run({ ...aRollout({ count: 1 }), Type: 'system' })
+  for (let round = 0; round < 10; round++) {
+    for (const row of world.live()) await world.report(row, 'failed')
+    await world.pass(1_000)
+  }
+  assert.equal(world.allocationsOf('web').length, 1)
+  assert.deepEqual(
+    [world.latest().Status, world.latest().StatusDescription],
+    ['failed', 'Failed due to unhealthy allocations'],
+  )
+  assert.ok(evaluations(world).length <= 2)
+})
+
+test('deployment loop: a version of a system job that fails is taken back', async () => {
+  const world = await aRolloutServer()
+  const system = (command: string) => ({
+    ...aRollout({ ...REVERTING, command, count: 1 }),
+    Type: 'system',
+  })
+  await world.run(system('/bin/one'))
+  await world.health(world.live(0), true)
+  await world.run(system('/bin/two'))
+  await world.report(world.live(1)[0] ?? assert.fail(), 'failed')
+  await world.pass()
+  assert.deepEqual(
+    world.job().TaskGroups[0]?.Tasks[0]?.Config,
+    { command: '/bin/one' },
+    'the version that was well is back',
+  )
+  assert.equal(world.live(2).length, 1, 'and runs')
 })
 
 // Time

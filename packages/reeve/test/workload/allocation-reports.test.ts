@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Evaluation } from '@reeve/contract'
+import { isTerminal } from '../../src/model/index.ts'
 import { jobVersionKey, namespacedKey, put, remove } from '../../src/state/index.ts'
 import { withScheduler, type ScheduledServer } from '../api/cluster.ts'
 import { createTestServer } from '../api/harness.ts'
@@ -140,4 +141,53 @@ test('blocked: a node with room again takes the system job that waited for it', 
   const nodes = allocationsOf('everywhere').map((row) => row.NodeID)
   assert.deepEqual(nodes.toSorted(), [anId('node', 1), anId('node', 2)])
   assert.equal(tables.evaluations.countIn('status', 'blocked'), 0)
+})
+
+/** Everything of the job that has not ended fails, again and again. */
+async function failAll({ server, report, allocationsOf, settle }: ScheduledServer, jobId: string) {
+  for (let round = 0; round < 10; round++) {
+    for (const row of allocationsOf(jobId)) if (!isTerminal(row)) await report(row, 'failed')
+    server.clock.advance(1_000)
+    await settle()
+  }
+}
+
+test('reports: a system job that always fails is not placed again by its own failures', async () => {
+  const world = await withScheduler(await createTestServer({ aclEnabled: false }), 2)
+  const { server, run, allocationsOf, settle } = world
+  await run({ Type: 'system', TaskGroups: [aGroup({ Update: null })] })
+  await failAll(world, 'web')
+  assert.equal(allocationsOf('web').length, 2, 'one on each node')
+  assert.deepEqual(evaluationsOf(world, 'alloc-failure'), [])
+  await server.ok('evaluateJob', { params: { job_id: 'web' }, body: { JobID: 'web' } })
+  await settle()
+  assert.equal(allocationsOf('web').length, 4, 'another reason places it again')
+})
+
+test('reports: a failed system allocation is not placed again by the room that it leaves', async () => {
+  const world = await withScheduler(await createTestServer({ aclEnabled: false }), 2)
+  const { server, run, allocationsOf } = world
+  const Tasks = [{ Name: 'main', Driver: 'raw_exec', Resources: { CPU: 3_000, MemoryMB: 10 } }]
+  await run({ ID: 'big', Priority: 100, TaskGroups: [aGroup({ Count: 1, Tasks, Update: null })] })
+  await run({ Type: 'system', TaskGroups: [aGroup({ Tasks, Update: null })] })
+  const { evaluations } = server.context.store.tables
+  assert.equal(evaluations.countIn('status', 'blocked'), 1, 'the other node is full')
+  await failAll(world, 'web')
+  assert.equal(allocationsOf('web').length, 1)
+  assert.equal(evaluations.countIn('status', 'blocked'), 1, 'it waits for the other node')
+})
+
+test('reports: a failure asks for an evaluation only where the group is placed again', async () => {
+  const world = await aWorld()
+  const policies = {
+    again: { Unlimited: true, Delay: 5e9 },
+    never: { Attempts: 0, Unlimited: false },
+  }
+  for (const [ID, ReschedulePolicy] of Object.entries(policies)) {
+    await world.run({ ID, TaskGroups: [aGroup({ Update: null, ReschedulePolicy })] })
+    const [row] = world.allocationsOf(ID)
+    await world.report(row ?? assert.fail(), 'failed')
+  }
+  const asked = evaluationsOf(world, 'alloc-failure').map((row) => row.JobID)
+  assert.deepEqual(asked, ['again'])
 })

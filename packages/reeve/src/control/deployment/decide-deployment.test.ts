@@ -205,9 +205,9 @@ for (const { name, situation, want } of cases)
     )
   })
 
-test('deployment: a system job has no policy, and its failed ones come again by themselves', () => {
-  const job = aJob({ Type: 'system' })
-  assert.equal(decide({ job, rows: [row(false)] }).marks.length, 1)
+test('deployment: nothing replaces an unhealthy one of a system job, so it fails', () => {
+  const decision = decide({ job: aJob({ Type: 'system' }), rows: [row(false)] })
+  assert.equal(decision.failure?.text, 'Failed due to unhealthy allocations')
 })
 
 // Reverts

@@ -113,10 +113,10 @@ function failureByHealth(
   return failureOf(deployment, groups, DEPLOYMENT_TEXTS.unhealthy)
 }
 
-/** System jobs have no policy: whatever failed is placed again by the next evaluation (§13). */
+/** System jobs have no policy: nothing places again by itself what failed in them (§13). */
 function hasAttemptsLeft(job: Job, row: AllocationRow, nowMs: number): boolean {
   const policy = job.TaskGroups.find(({ Name }) => Name === row.TaskGroup)?.ReschedulePolicy ?? null
-  return policy === null || mayReschedule(row, policy, nowMs)
+  return policy !== null && mayReschedule(row, policy, nowMs)
 }
 
 function failureByDeadline(

@@ -1,5 +1,5 @@
 import type { ChangeStep, Constraint, Job, PlacementReason, Task, TaskGroup } from '@reeve/contract'
-import type { PublicNode } from '../../model/index.ts'
+import type { NodeUsage, PublicNode } from '../../model/index.ts'
 import type { World } from './trial.ts'
 
 /** A step of a change, and what it would make of the world. */
@@ -20,6 +20,7 @@ export interface RemedyOptions {
   readonly job: Job
   readonly group: TaskGroup
   readonly node: PublicNode
+  readonly usageOn: (nodeId: string) => NodeUsage
 }
 
 export function remediesFor(reason: PlacementReason, options: RemedyOptions): Remedies {
@@ -121,12 +122,15 @@ function lowered(
   }
 }
 
-/** Only where the node is large enough at all. */
-function freeAmount(reason: PlacementReason, { node }: RemedyOptions): TriedStep | undefined {
+/** Only where the node is large enough at all, and as much as is missing runs there. */
+function freeAmount(
+  reason: PlacementReason,
+  { node, usageOn }: RemedyOptions,
+): TriedStep | undefined {
   const { column } = amountOf(reason)
   const short = reason.Shortfall
-  if (short === null || short.Capacity < short.Asked) return undefined
-  const used = short.Capacity - short.Free
+  const used = usageOn(node.ID)[column]
+  if (short === null || short.Capacity < short.Asked || used < short.Missing) return undefined
   const what = `${short.Missing} ${short.Unit} of ${reason.Rule}`
   return {
     step: {

@@ -1,6 +1,6 @@
 import type { Job, PlacementChange, TaskGroup } from '@reeve/contract'
 import { compareText } from '../../kit/sorted-list.ts'
-import type { AllocationRow, PublicNode } from '../../model/index.ts'
+import type { AllocationRow, NodeUsage, PublicNode } from '../../model/index.ts'
 import { remediesFor, type Remedies, type TriedStep } from './change-steps.ts'
 import type { RefusingNode } from './refusals.ts'
 import { bothWorlds, type World } from './trial.ts'
@@ -18,7 +18,9 @@ export interface ChangeOptions {
   readonly group: TaskGroup
   /** The nearest to fitting first. */
   readonly refusing: readonly RefusingNode[]
-  /** How many of the missing instances find a node as things are. */
+  /** What runs on a node now, without what was tried. */
+  readonly usageOn: (nodeId: string) => NodeUsage
+  /** How many of the missing instances would be placed as things are. */
   readonly placedNow: number
   /** What would be placed of the missing instances in another world. */
   readonly tryIn: (world: World) => readonly AllocationRow[]

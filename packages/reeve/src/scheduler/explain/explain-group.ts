@@ -14,11 +14,13 @@ import {
   isClientTerminal,
   isServerTerminal,
   type AllocationRow,
+  type NodeUsage,
   type PublicNode,
 } from '../../model/index.ts'
-import { isSystemJob } from '../job-kind.ts'
+import { isPlacedAtOnce, isSystemJob } from '../job-kind.ts'
 import { Placer } from '../placer.ts'
 import { Proposed } from '../proposed.ts'
+import { isDone } from '../reconcile/classify.ts'
 import type { ClusterView, PlacementView, SchedulingContext } from '../view.ts'
 import { smallestChanges } from './changes.ts'
 import { nodeReasons } from './node-reasons.ts'
@@ -44,6 +46,8 @@ export interface ExplainOptions {
    * its deployment holds it back. The node is empty except in jobs that run on every node.
    */
   readonly knownOf?: (name: string, nodeId: string) => KnownInstance | undefined
+  /** What an evaluation would find room for and not place: see `Plan`. */
+  readonly withheld?: readonly AllocationRow[]
 }
 
 export type KnownInstance = Partial<
@@ -63,14 +67,15 @@ interface Missing {
  * found out by the very search that places allocations, in the cluster as it is and as it would be.
  */
 export function explainGroup(group: TaskGroup, options: ExplainOptions): GroupExplanation {
-  const { job, nodes, by = 'class', limit = LIMIT_DEFAULT } = options
+  const { job, nodes, by = 'class', limit = LIMIT_DEFAULT, withheld = [] } = options
   const rows = options.view.allocationsOf(job.Namespace, job.ID)
   const present = rows.filter((row) => row.TaskGroup === group.Name && isPresent(row, job))
   const missing = missingInstances(group, present, options)
   const known = new Map(
     missing.map((one) => [one, options.knownOf?.(one.name, one.nodeId ?? '')] as const),
   )
-  const tried = missing.filter((one) => !isHeldBack(known.get(one)))
+  const roomy = new Set(withheld.map((row) => row.Name))
+  const tried = missing.filter((one) => roomy.has(one.name) || !isHeldBack(known.get(one)))
   const search = placeAll({ view: options.view, job, group, tried, rows }, options)
   const refusing = search.failed === undefined ? [] : search.refusing(nodes)
   const refused = refusals(refusing, by)
@@ -91,9 +96,10 @@ export function explainGroup(group: TaskGroup, options: ExplainOptions): GroupEx
 }
 
 /** What runs or will run, and what has done its work. */
-function isPresent(row: AllocationRow, { Type: type }: Job): boolean {
-  const isDone = row.ClientStatus === 'complete' && (type === 'batch' || type === 'sysbatch')
-  return isDone || (!isServerTerminal(row) && !isClientTerminal(row))
+function isPresent(row: AllocationRow, job: Job): boolean {
+  if (job.Type === 'batch' && isDone(row, job)) return true
+  if (isServerTerminal(row)) return false
+  return !isClientTerminal(row) || (job.Type === 'sysbatch' && isDone(row, job))
 }
 
 function isHeldBack(known: KnownInstance | undefined): boolean {
@@ -139,9 +145,11 @@ interface Search {
 /** Places one after the other, as an evaluation would. */
 function placeAll(
   { view, job, group, tried, rows }: SearchOptions,
-  { context, evaluation }: ExplainOptions,
+  { context, evaluation, withheld = [] }: ExplainOptions,
 ): Search {
   const proposed = new Proposed(view, rows)
+  // What comes all at once needs room beside the other groups.
+  for (const row of withheld) if (row.TaskGroup !== group.Name) proposed.place(row)
   const placer = new Placer({ view, job, evaluation, context, proposed })
   const placed = new Map<Missing, AllocationRow>()
   let failed: Search['failed']
@@ -189,6 +197,9 @@ interface ChangesOptions extends ExplainOptions {
 function changesFor(group: TaskGroup, options: ChangesOptions) {
   const { view, job, nodes, tried, rows, search, refusing } = options
   if (search.failed === undefined) return []
+  const isAtOnce = isPlacedAtOnce(job)
+  // Whether all of them find room, a part of them does not tell.
+  if (isAtOnce && tried.length > TRIED_INSTANCES_MAX) return []
   const some = tried.slice(0, TRIED_INSTANCES_MAX)
   const tryIn = (world: World): readonly AllocationRow[] => {
     const changed = world.job?.(job) ?? job
@@ -199,10 +210,11 @@ function changesFor(group: TaskGroup, options: ChangesOptions) {
       { view: there, job: changed, group: changedGroup, tried: some, rows },
       options,
     )
-    return [...found.placed.values()]
+    return isAtOnce && found.failed !== undefined ? [] : [...found.placed.values()]
   }
-  const placedNow = some.filter((one) => search.placed.has(one)).length
-  return smallestChanges({ job, group, refusing, placedNow, tryIn })
+  const placedNow = isAtOnce ? 0 : some.filter((one) => search.placed.has(one)).length
+  const usageOn = (id: string): NodeUsage => view.usageOn(id)
+  return smallestChanges({ job, group, refusing, usageOn, placedNow, tryIn })
 }
 
 function instanceOf(

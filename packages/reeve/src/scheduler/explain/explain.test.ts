@@ -359,6 +359,21 @@ for (const { name, job, text } of named)
     assert.equal(refusal?.Reasons[0]?.Text, text)
   })
 
+const works: readonly { name: string; fields: Partial<AllocationRow>; placed: number }[] = [
+  { name: 'of this version is done', fields: {}, placed: 1 },
+  { name: 'of an older version is not done', fields: { JobVersion: 1 }, placed: 0 },
+  { name: 'of a purged job of that ID is not done', fields: { CreateIndex: 4 }, placed: 0 },
+  { name: 'that was killed is not done', fields: { DesiredStatus: 'stop' }, placed: 0 },
+]
+for (const { name, fields, placed } of works)
+  for (const Type of ['batch', 'sysbatch'])
+    test(`explain: ${Type} work ${name}`, () => {
+      const job = { ...jobOf({}, { Type }), Version: 2, CreateIndex: 5 }
+      const row = anAllocation({ job, ClientStatus: 'complete', CreateIndex: 6 })
+      const allocations = [{ ...row, JobVersion: 2, ...fields }]
+      assert.equal(explain({ job, nodes: [aNode()], allocations }).Placed, placed)
+    })
+
 test('explain: the sentence says what an instance waits for that no node refuses', () => {
   const job = jobOf(asking({ CPU: 100 }))
   const knownOf = () => ({ State: 'held' as const, Text: 'its deployment is paused' })

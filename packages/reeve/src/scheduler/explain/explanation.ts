@@ -1,4 +1,5 @@
 import type { Evaluation, Explanation, GroupExplanation, Job } from '@reeve/contract'
+import { isPlacedAtOnce } from '../job-kind.ts'
 
 export interface ExplanationOptions {
   readonly job: Job
@@ -21,10 +22,18 @@ export function explanationOf(
     EvalID: evaluation.ID,
     EvalStatus: evaluation.Status,
     Index: index,
-    Text: groups.length === 0 ? 'every instance is placed' : groups.map(sentence).join('; '),
+    Text: groups.length === 0 ? 'every instance is placed' : textOf(groups, job),
     Groups: groups,
     GroupsOmitted: omitted,
   }
+}
+
+function textOf(groups: readonly GroupExplanation[], job: Job): string {
+  const text = groups.map(sentence).join('; ')
+  const isRefused = groups.some(({ Metrics }) => Metrics !== null)
+  return isRefused && isPlacedAtOnce(job)
+    ? `${text}; its instances are placed all at once or not at all`
+    : text
 }
 
 function sentence(group: GroupExplanation): string {

@@ -9,7 +9,7 @@ import type { PlacementSettings, PlacementView } from '../view.ts'
 import { capacityOf, demandOn, isParticular, type GroupAsk } from './group-ask.ts'
 import { NodeScores } from './node-scores.ts'
 import type { NodeTable, NodeUse } from './node-table.ts'
-import { particularMissing } from './room.ts'
+import { missingCores, particularMissing } from './room.ts'
 import { storedScore } from './score.ts'
 import { Tally } from './tally.ts'
 import { insertRanked, type Ranked } from './top-nodes.ts'
@@ -198,6 +198,10 @@ export class Candidates {
 
   #missing(at: number): string | undefined {
     const { ask } = this.#options
+    if (ask.cores > 0) {
+      const cores = missingCores(this.nodeAt(at), ask, this.#usageAt(at))
+      if (cores !== undefined) return cores
+    }
     const [table, use] = [this.#table, this.#use]
     const { cpuShares, memoryMB } = ask.fixed ?? demandOn(ask, capacityOf(this.nodeAt(at)))
     if ((use.cpuShares[at] ?? 0) + cpuShares > (table.cpuShares[at] ?? 0)) return 'cpu'

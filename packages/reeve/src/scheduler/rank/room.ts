@@ -17,15 +17,18 @@ export interface Shortage {
 
 /** The first dimension in which the node has too little; undefined when the ask fits. */
 export function missingOn(node: PublicNode, ask: GroupAsk, usage: NodeUsage): string | undefined {
-  const amounts = amountShortages(node, ask, usage)
-  return amounts[0]?.dimension ?? particularMissing(node, ask, usage)
+  return (
+    missingCores(node, ask, usage) ??
+    amountShortages(node, ask, usage)[0]?.dimension ??
+    particularMissing(node, ask, usage)
+  )
 }
 
 /** Every dimension in which the node has too little. */
 export function shortages(node: PublicNode, ask: GroupAsk, usage: NodeUsage): readonly Shortage[] {
   return [
-    ...amountShortages(node, ask, usage),
     ...coreShortages(node, ask, usage),
+    ...amountShortages(node, ask, usage),
     ...portShortages(node, ask, usage),
     ...deviceShortages(node, ask, usage),
   ]
@@ -53,17 +56,23 @@ function amountShortages(node: PublicNode, ask: GroupAsk, usage: NodeUsage): rea
     }))
 }
 
-/** Cores, ports and devices: things, of which the node must have the right ones. */
+/** Asked before the amounts: where cores are missing, so are the shares that come with them. */
+export function missingCores(
+  node: PublicNode,
+  ask: GroupAsk,
+  usage: NodeUsage,
+): string | undefined {
+  return coreShortages(node, ask, usage)[0]?.dimension
+}
+
+/** Ports and devices: things, of which the node must have the right ones. */
 export function particularMissing(
   node: PublicNode,
   ask: GroupAsk,
   usage: NodeUsage,
 ): string | undefined {
-  const [core] = coreShortages(node, ask, usage)
-  if (core !== undefined) return core.dimension
   const port = ask.ports.length === 0 ? undefined : portProblem(ask.ports, portTable(node), usage)
-  if (port !== undefined) return port
-  return deviceShortages(node, ask, usage)[0]?.dimension
+  return port ?? deviceShortages(node, ask, usage)[0]?.dimension
 }
 
 function coreShortages(node: PublicNode, ask: GroupAsk, usage: NodeUsage): readonly Shortage[] {

@@ -121,22 +121,22 @@ function fateOf(row: AllocationRow, context: ClassifyContext): Verdict {
   }
 }
 
-/**
- * Told to stop. Of batch jobs, work that ended well before the stop reached it is done all the
- * same.
- */
+/** Told to stop. */
 function fateOfStopped(row: AllocationRow, { job, group, nowMs }: ClassifyContext): Fate {
   if (leavesForGood(row)) return leavesItsPlace(row, job) ? 'forget' : 'keep'
   const lost = replacementOfLost(row, group, nowMs)
   if (lost !== 'none') return lost === 'wait' ? 'wait' : 'lostBefore'
-  const done =
-    job.Type === 'batch' &&
-    row.ClientStatus === 'complete' &&
-    row.DesiredTransition?.Reschedule !== true &&
-    !isReplaced(row) &&
-    !isOlder(row, job) &&
-    !wasKilled(row)
-  return done ? 'keep' : 'forget'
+  return job.Type === 'batch' && isDone(row, job) ? 'keep' : 'forget'
+}
+
+/**
+ * Work of this version of a batch job that ended well. Told to stop, it is done all the same if it
+ * ended before the stop reached it.
+ */
+export function isDone(row: AllocationRow, job: Job): boolean {
+  if (row.ClientStatus !== 'complete' || isReplaced(row) || isOlder(row, job)) return false
+  if (!isServerTerminal(row)) return true
+  return row.DesiredTransition?.Reschedule !== true && !wasKilled(row)
 }
 
 /** A task that is killed ends without failing too, so what became of it is in its events. */

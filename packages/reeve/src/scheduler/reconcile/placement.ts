@@ -1,4 +1,5 @@
-import type { AllocationRow } from '../../model/index.ts'
+import type { AllocationRow, PublicNode } from '../../model/index.ts'
+import { fateOf, REASONS } from './reasons.ts'
 
 /** Why an allocation is to be placed. */
 export type PlacementReason =
@@ -32,6 +33,11 @@ export interface Placement {
 export interface Stop {
   readonly row: AllocationRow
   readonly reason: string
-  /** Its node cannot say how it ended, so the servers do. */
-  readonly lost?: boolean | undefined
+  /** What became of its node: that cannot say how it ended, so the servers do. */
+  readonly lost?: string | undefined
+}
+
+export function lostStop(row: AllocationRow, node: PublicNode | undefined): Stop {
+  const fate = fateOf(node)
+  return { row, reason: REASONS.lost(fate), lost: fate }
 }

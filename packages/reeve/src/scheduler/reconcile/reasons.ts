@@ -1,3 +1,5 @@
+import type { PublicNode } from '../../model/index.ts'
+
 /** Why the servers ended an allocation: its `DesiredDescription` (scheduling reference §1.3). */
 export const REASONS = {
   jobStopped: 'allocation is not needed: its job was stopped',
@@ -5,11 +7,18 @@ export const REASONS = {
   canaryGivenUp: 'allocation is not needed: it is a canary of a deployment that was given up',
   migrating: 'allocation is being migrated',
   updating: 'allocation is being updated with its job',
-  lost: 'allocation is lost: its node is down',
-  unknown: 'allocation is unknown: its node is disconnected',
+  lost: (fate: string) => `allocation is lost: its node ${fate}`,
+  unknown: (fate: string) => `allocation is unknown: its node ${fate}`,
   rescheduled: 'allocation was rescheduled because it failed',
   reconnected: 'allocation is not needed: the one that it stood in for is back',
   stoodIn: 'allocation is not needed: another took its place while its node was disconnected',
   nodeUnfit: 'allocation is not needed: its node no longer takes the job',
   preempted: (winnerId: string) => `allocation was preempted by allocation ${winnerId}`,
 } as const
+
+/** What became of a node, for the descriptions of what is lost or unknown with it. */
+export function fateOf(node: PublicNode | undefined): string {
+  if (node === undefined) return 'is gone'
+  const isHeard = node.Status !== 'down' && node.Status !== 'disconnected'
+  return isHeard ? 'was disconnected for too long' : `is ${node.Status}`
+}

@@ -10,7 +10,7 @@ import { classify, type Classified, type Deferred } from './classify.ts'
 import { leavesForGood, leavesItsPlace } from './drain.ts'
 import { lostWaitMs } from './lost.ts'
 import { NameIndex } from './names.ts'
-import type { Placement, Stop } from './placement.ts'
+import { lostStop, type Placement, type Stop } from './placement.ts'
 import { REASONS } from './reasons.ts'
 import { resolveReturns } from './reconnect.ts'
 import { isDeployed, isRolledOut, type GroupRollout, type Rollout } from './rollout.ts'
@@ -76,7 +76,7 @@ export function reconcileGroup(
     stop: [
       ...split.unneeded.map((row) => ({ row, reason: REASONS.canaryGivenUp })),
       ...canaries.migrate.map((row) => ({ row, reason: REASONS.migrating })),
-      ...canaries.lost.map((row) => ({ row, reason: REASONS.lost, lost: true })),
+      ...canaries.lost.map((row) => lostStop(row, context.findNode(row.NodeID))),
       ...returns.stops,
       ...settled.stop,
     ],
@@ -165,7 +165,7 @@ function settle(group: TaskGroup, classified: Classified, context: ReconcileCont
       ...failed
         .filter((row) => !chosen.has(row))
         .map((row) => ({ row, reason: REASONS.notNeeded })),
-      ...lost.map((row) => ({ row, reason: REASONS.lost, lost: true })),
+      ...lost.map((row) => lostStop(row, context.findNode(row.NodeID))),
     ],
   }
 }

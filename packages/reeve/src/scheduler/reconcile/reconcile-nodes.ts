@@ -11,11 +11,11 @@ import { isOnTrial } from './canary.ts'
 import { contactWith, hasReturned } from './disconnect.ts'
 import { mustLeave } from './drain.ts'
 import { NameIndex } from './names.ts'
-import type { Placement, Stop } from './placement.ts'
+import { lostStop, type Placement, type Stop } from './placement.ts'
 import { REASONS } from './reasons.ts'
 import type { GroupChanges } from './reconcile-group.ts'
 import { isDeployed, isRolledOut, type GroupRollout, type Rollout } from './rollout.ts'
-import { indexOf, isOlder, sortByName } from './row-order.ts'
+import { endedByItself, indexOf, isOlder, sortByName } from './row-order.ts'
 import type { UpdateKinds } from './update-kind.ts'
 import { updateLimit } from './update-limit.ts'
 
@@ -24,6 +24,8 @@ export interface NodesContext {
   readonly nowMs: number
   readonly rollout: Rollout
   readonly kinds: UpdateKinds
+  /** Whether what ended by itself is placed again; else it stays as it is. */
+  readonly revives: boolean
   /** The nodes of the job's pool and datacenters that take work, in order. */
   readonly nodes: readonly PublicNode[]
   readonly findNode: (id: string) => PublicNode | undefined
@@ -44,7 +46,10 @@ export function reconcileNodes(
 ): GroupChanges {
   const survey = new Survey(group, context)
   for (const row of sortByName(rows)) survey.take(row)
-  const missing = missingOn(group, survey, context)
+  const lacking = missingOn(group, survey, context)
+  const ended = context.revives ? [] : rows.filter((row) => endedByItself(row, context.job))
+  const left = new Set(ended.map((row) => row.NodeID))
+  const missing = lacking.filter(({ nodeId }) => !left.has(nodeId ?? ''))
   const trial = planTrial(group, { rows, survey, missing, context })
   const { job, rollout } = context
   const limit = updateLimit({
@@ -52,7 +57,8 @@ export function reconcileNodes(
     rollout,
     isDeployed: isDeployed(job, group),
     isOnTrial: trial.isOn,
-    staying: survey.unchanged,
+    // A node that has another one by now has its say with that.
+    staying: [...survey.unchanged, ...ended.filter((row) => survey.on(row.NodeID).length === 0)],
   })
   const admitted = rollout.isPaused ? [] : missing
   const room = Math.max(0, limit - admitted.length)
@@ -81,7 +87,14 @@ export function reconcileNodes(
     strandedLater: [],
     lostDueMs: undefined,
     ignored: survey.held - survey.inPlace.length - replaced.length,
-    rollout: nodesRollout(group, { rows, survey, missing: missing.length, trial, context }),
+    rollout: nodesRollout(group, {
+      rows,
+      survey,
+      lacking: lacking.length,
+      missing: missing.length,
+      trial,
+      context,
+    }),
   }
 }
 
@@ -120,8 +133,8 @@ class Survey {
     }
     const node = findNode(row.NodeID)
     const contact = contactWith(row, { node, nowMs, disconnect: this.#group.Disconnect })
-    if (node === undefined || contact === 'lost') this.#end(row, REASONS.lost, true)
-    else if (this.#isUnwanted(row)) this.#end(row, REASONS.notNeeded, false)
+    if (node === undefined || contact === 'lost') this.stop.push(lostStop(row, node))
+    else if (this.#isUnwanted(row)) this.#end(row, REASONS.notNeeded)
     else if (contact === 'here') this.#takeReachable(row, node)
     else {
       this.#hold(row)
@@ -136,11 +149,10 @@ class Survey {
 
   #takeReachable(row: AllocationRow, node: PublicNode): void {
     const { isInBase, kinds } = this.#context
-    if (mustLeave(row)) return this.#end(row, REASONS.migrating, false)
-    if (!isInBase(node)) return this.#end(row, REASONS.nodeUnfit, false)
+    if (mustLeave(row)) return this.#end(row, REASONS.migrating)
+    if (!isInBase(node)) return this.#end(row, REASONS.nodeUnfit)
     const kind = kinds.of(row, this.#group)
-    if (kind === 'destructive' && !this.#takesNew(node))
-      return this.#end(row, REASONS.nodeUnfit, false)
+    if (kind === 'destructive' && !this.#takesNew(node)) return this.#end(row, REASONS.nodeUnfit)
     this.#hold(row)
     if (hasReturned(row)) this.returned.push(row)
     if (kind === 'in-place') this.inPlace.push(row)
@@ -162,8 +174,8 @@ class Survey {
     this.held += 1
   }
 
-  #end(row: AllocationRow, reason: string, lost: boolean): void {
-    this.stop.push({ row, reason, lost })
+  #end(row: AllocationRow, reason: string): void {
+    this.stop.push({ row, reason })
   }
 }
 
@@ -239,6 +251,8 @@ function planTrial(group: TaskGroup, parts: NodesTrialParts): NodesTrial {
 interface NodesRolloutParts {
   readonly rows: readonly AllocationRow[]
   readonly survey: Survey
+  /** How many nodes have none, and how many of those may get one. */
+  readonly lacking: number
   readonly missing: number
   readonly trial: NodesTrial
   readonly context: NodesContext
@@ -260,7 +274,7 @@ function nodesRollout(group: TaskGroup, parts: NodesRolloutParts): GroupRollout 
 function newState(
   group: TaskGroup,
   state: DeploymentGroupState | undefined,
-  { rows, survey, missing, trial, context }: NodesRolloutParts,
+  { rows, survey, lacking, trial, context }: NodesRolloutParts,
 ): DeploymentGroupState | undefined {
   const { job, rollout } = context
   if (!isDeployed(job, group) || group.Update === null) return undefined
@@ -268,10 +282,10 @@ function newState(
   const changing = survey.destructive.length + survey.inPlace.length
   // Nodes come and go while it is rolled out, so the total is counted anew each time.
   const current = survey.unchanged.filter((row) => !isOlder(row, job)).length
-  const total = missing + changing + current
+  const total = lacking + changing + current
   if (state !== undefined)
     return state.DesiredTotal === total ? undefined : { ...state, DesiredTotal: total }
   const isFirst = !rows.some((row) => row.JobVersion === job.Version && !isOlder(row, job))
-  if (missing + changing === 0 || !(isFirst || changing > 0)) return undefined
+  if (lacking + changing === 0 || !(isFirst || changing > 0)) return undefined
   return { ...newGroupState(group.Update), DesiredTotal: total, DesiredCanaries: trial.desired }
 }

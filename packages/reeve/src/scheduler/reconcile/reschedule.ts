@@ -45,6 +45,11 @@ export function decideReschedule(
   return isItsTurn || dueMs <= nowMs + SOON_MS ? { when: 'now' } : { when: 'later', dueMs }
 }
 
+/** Whether a group with this policy places failed ones again at all. */
+export function reschedules(policy: ReschedulePolicy | null): policy is ReschedulePolicy {
+  return policy !== null && (policy.Unlimited || policy.Attempts > 0)
+}
+
 /** Whether the policy leaves it another attempt. */
 export function mayReschedule(
   row: AllocationRow,
@@ -52,7 +57,7 @@ export function mayReschedule(
   failedMs: number,
 ): boolean {
   if (policy.Unlimited) return true
-  if (policy.Attempts <= 0) return false
+  if (!reschedules(policy)) return false
   const events = eventsOf(row)
   if (events.length === 0) return true
   const recent = recentEvents(events, policy, failedMs)

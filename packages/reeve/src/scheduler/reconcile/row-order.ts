@@ -1,6 +1,11 @@
 import type { Job } from '@reeve/contract'
 import { compareText } from '../../kit/sorted-list.ts'
-import { allocationIndex, type AllocationRow } from '../../model/index.ts'
+import {
+  allocationIndex,
+  isClientTerminal,
+  isServerTerminal,
+  type AllocationRow,
+} from '../../model/index.ts'
 
 /** By index, then by age, then by ID: a total order. Each name is read once. */
 export function sortByName(rows: readonly AllocationRow[]): readonly AllocationRow[] {
@@ -37,6 +42,11 @@ export function indexOf(row: AllocationRow): number {
  */
 export function isOlder(row: AllocationRow, job: Job): boolean {
   return row.CreateIndex < job.CreateIndex || row.JobVersion < job.Version
+}
+
+/** Of this version, and ended though nobody told it to. */
+export function endedByItself(row: AllocationRow, job: Job): boolean {
+  return isClientTerminal(row) && !isServerTerminal(row) && !isOlder(row, job)
 }
 
 export function isReplaced(row: AllocationRow): boolean {

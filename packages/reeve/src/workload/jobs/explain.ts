@@ -106,11 +106,11 @@ async function explain(context: WorkloadContext, explained: Explained): Promise<
     return { ...explanationOf([], { job, evaluation, index }), Text: waiting }
   const planning = planningContext(clock.nowMs())
   const nodes = [...store.tables.nodes.rows()]
-  const knownOf = knownInstances(context, job)
+  const known = knownInstances(context, job)
   const groups: GroupExplanation[] = []
   for (const group of job.TaskGroups.slice(0, LIMITS.explainedGroupsMax)) {
     if (groups.length > 0) await setImmediate()
-    const options = { view, job, nodes, evaluation, context: planning, by, limit, knownOf }
+    const options = { view, job, nodes, evaluation, context: planning, by, limit, ...known }
     groups.push(explainGroup(group, options))
   }
   const omitted = job.TaskGroups.length - groups.length

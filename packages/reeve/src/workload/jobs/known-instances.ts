@@ -7,40 +7,68 @@ import {
   newEvaluation,
   type AllocationRow,
 } from '../../model/index.ts'
-import { schedule, type KnownInstance, type Plan } from '../../scheduler/index.ts'
+import {
+  schedule,
+  type ExplainOptions,
+  type KnownInstance,
+  type Plan,
+} from '../../scheduler/index.ts'
+import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { planningContext } from './plan.ts'
 
-type KnownOf = (name: string, nodeId: string) => KnownInstance | undefined
+type Known = Required<Pick<ExplainOptions, 'knownOf' | 'withheld'>>
 
 /**
  * What is known of instances besides whether a node takes them: an evaluation of the job now, tried
  * and not carried out, says which of them it would place; what it would neither place nor find
  * without room waits for something else.
  */
-export function knownInstances(context: WorkloadContext, job: Job): KnownOf {
+export function knownInstances(context: WorkloadContext, job: Job): Known {
   const { view, clock } = context
   const nowMs = clock.nowMs()
   const { JobModifyIndex: jobModifyIndex } = job
-  const options = { id: '', trigger: 'job-register', timeMs: nowMs, jobModifyIndex } as const
+  // Nobody asks for it: so what only somebody's word places again is not said to be placed.
+  const options = { id: '', trigger: 'queued-allocs', timeMs: nowMs, jobModifyIndex } as const
   const plan = schedule(view, newEvaluation(job, options), planningContext(nowMs))
   const isOnEveryNode = job.Type === 'system' || job.Type === 'sysbatch'
   const keyOf = (row: AllocationRow): string => keyFor(row.Name, isOnEveryNode ? row.NodeID : '')
-  const placed = new Map(plan.placements.map((row) => [keyOf(row), row]))
+  const roomOf = roomFinder(context, { job, plan, keyOf })
   const ended = endedRows(context, job, keyOf)
   const due = dueTimes(context, plan)
   const failed = plan.evaluation.FailedTGAllocs ?? {}
   const deployment = view.latestDeployment(job.Namespace, job.ID)
-  return (name, nodeId) => {
+  const knownOf = (name: string, nodeId: string): KnownInstance | undefined => {
     const key = keyFor(name, nodeId)
-    const row = placed.get(key)
-    if (row !== undefined) return willBePlaced(row)
     const before = ended.get(key)
+    const roomy = roomOf(key, before)
+    if (roomy !== undefined) return roomy
     const dueIso = before === undefined ? undefined : due(before)
     if (before !== undefined && dueIso !== undefined) return delayed(before, dueIso)
     if (Object.hasOwn(failed, groupOf(job, name))) return undefined
-    return held(before, ownDeployment(deployment, job))
+    return held(before, deploymentText(ownDeployment(deployment, job)) ?? endText(before))
   }
+  return { knownOf, withheld: plan.withheld }
+}
+
+/** What is known of an instance that finds room: what it waits for all the same. */
+function roomFinder({ store }: WorkloadContext, { job, plan, keyOf }: RoomOptions) {
+  const placed = new Map(plan.placements.map((row) => [keyOf(row), row]))
+  const withheld = new Map(plan.withheld.map((row) => [keyOf(row), row]))
+  const jobKey = namespacedKey(job.Namespace, job.ID)
+  const isOpen = store.tables.evaluations.countIn('open', jobKey) > 0
+  return (key: string, before: AllocationRow | undefined): KnownInstance | undefined => {
+    const row = placed.get(key)
+    if (row !== undefined) return isOpen ? willBePlaced(row) : awaitsEvaluation(before)
+    const waiting = withheld.get(key)
+    return waiting === undefined ? undefined : awaitsOthers(waiting, before)
+  }
+}
+
+interface RoomOptions {
+  readonly job: Job
+  readonly plan: Plan
+  readonly keyOf: (row: AllocationRow) => string
 }
 
 function keyFor(name: string, nodeId: string): string {
@@ -102,15 +130,26 @@ function delayed({ ID }: AllocationRow, dueIso: string): KnownInstance {
   }
 }
 
-function held(
+function held(before: AllocationRow | undefined, Text: string): KnownInstance {
+  return { State: 'held', PreviousAllocation: before?.ID ?? '', Text }
+}
+
+/** Scheduling reference §11, `AllAtOnce`. */
+function awaitsOthers(
+  { NodeName }: AllocationRow,
   before: AllocationRow | undefined,
-  deployment: Deployment | undefined,
 ): KnownInstance {
-  return {
-    State: 'held',
-    PreviousAllocation: before?.ID ?? '',
-    Text: deploymentText(deployment) ?? endText(before),
-  }
+  const text = `there is room for it on node ${NodeName}; it waits until all of the job finds room`
+  return held(before, text)
+}
+
+/** Scheduling reference §2: that an allocation ended well is no cause to evaluate its job. */
+function awaitsEvaluation(before: AllocationRow | undefined): KnownInstance {
+  const text =
+    before === undefined
+      ? 'it is placed at the next evaluation of the job'
+      : `the one before it is ${before.ClientStatus}; it is placed again at the next evaluation of the job`
+  return held(before, text)
 }
 
 function endText(before: AllocationRow | undefined): string {

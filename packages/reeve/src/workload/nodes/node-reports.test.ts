@@ -43,6 +43,24 @@ test('node reports: of two words on one allocation the later one counts, once', 
   assert.deepEqual([summary?.Starting, summary?.Running, summary?.Complete], [0, 0, 1])
 })
 
+test('node reports: what is known already writes nothing', async () => {
+  const { server, store, rows } = await aRunningJob(2)
+  const [one = assert.fail(), two = assert.fail()] = rows
+  const reports = new NodeReports(server.context)
+  const state = { State: 'running', StartedAt: '2026-01-01T00:00:00Z', Restarts: 0 } as const
+  const said = { ...update(one.ID, 'running'), TaskStates: { main: state } }
+  await reports.report(one.NodeID, [said])
+  await reports.report(two.NodeID, [update(two.ID, 'pending')])
+  const { index } = store
+  const ofTwo = store.tables.allocations.get(two.ID)
+  await reports.report(one.NodeID, [said])
+  assert.equal(store.index, index)
+  await reports.report(one.NodeID, [{ ...said, ClientStatus: 'complete' }])
+  await reports.report(two.NodeID, [update(two.ID, 'failed'), update(two.ID, 'pending')])
+  assert.equal(store.index, index + 1)
+  assert.deepEqual(store.tables.allocations.get(two.ID), ofTwo)
+})
+
 test('node reports: what a node says of the allocations of another is ignored', async () => {
   const { server, statuses, rows } = await aRunningJob(1)
   const [row = assert.fail()] = rows

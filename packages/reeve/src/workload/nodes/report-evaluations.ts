@@ -1,6 +1,7 @@
 import type { Evaluation, Job } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
 import { isClientTerminal, newEvaluation, type AllocationRow } from '../../model/index.ts'
+import { reschedules } from '../../scheduler/index.ts'
 import {
   isOpenEvaluation,
   jobVersionKey,
@@ -75,18 +76,25 @@ function wakeFor(tables: Tables, { before, row }: ReportedChange): Wake | undefi
     const isOver = isOrphaned(tables, { ...row, DesiredStatus: before.DesiredStatus })
     return last !== undefined && isOver ? { job: last, trigger: 'job-deregister' } : undefined
   }
-  const trigger = triggerOf(tables, { before, row })
+  const trigger = triggerOf(tables, job, { before, row })
   return trigger === undefined ? undefined : { job, trigger }
 }
 
 function triggerOf(
   tables: Tables,
+  job: Job,
   { before, row }: ReportedChange,
 ): 'alloc-failure' | 'reconnect' | undefined {
   if (before.ClientStatus === 'unknown' && row.ClientStatus !== 'unknown') return 'reconnect'
   if (isClientTerminal(before)) return undefined
-  if (row.ClientStatus === 'failed') return 'alloc-failure'
+  if (row.ClientStatus === 'failed') return isPlacedAgain(job, row) ? 'alloc-failure' : undefined
   return endedAlone(tables, row) ? 'reconnect' : undefined
+}
+
+/** Where nothing is, an evaluation could only place what fails again and again, or do nothing. */
+function isPlacedAgain({ TaskGroups }: Job, { TaskGroup }: AllocationRow): boolean {
+  const group = TaskGroups.find(({ Name }) => Name === TaskGroup)
+  return reschedules(group?.ReschedulePolicy ?? null)
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { AllocationUpdate } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
-import { reportedHealth, storeTaskStates, type AllocationRow } from '../../model/index.ts'
+import { isEqual, reportedHealth, storeTaskStates, type AllocationRow } from '../../model/index.ts'
 import { put, withJobRows, type Stamp, type Tables } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { isOrphaned, reportEvaluations, type ReportedChange } from './report-evaluations.ts'
@@ -25,7 +25,8 @@ export async function updateAllocations(
     changes: (stamp) => {
       const changed = reports.flatMap((report) => reportedChanges(tables, report, stamp))
       // Of two words on one allocation the later one counts: each row is written once.
-      const latest = [...new Map(changed.map((change) => [change.row.ID, change])).values()]
+      const words = new Map(changed.map((change) => [change.row.ID, change]))
+      const latest = [...words.values()].filter(isNews)
       const allocations = latest.map(({ row }) => put('allocations', row))
       const evaluations = reportEvaluations(context, latest, stamp)
       return withJobRows(tables, [...allocations, ...evaluations])
@@ -48,6 +49,21 @@ function reportedChanges(
     const row = reported(before, update, stamp)
     return { before, row: isOrphaned(tables, row) ? stoppedOrphan(row, stamp) : row }
   })
+}
+
+/** What a report may change, beside when it did. */
+const REPORTED = [
+  'ClientStatus',
+  'ClientDescription',
+  'TaskStates',
+  'NetworkStatus',
+  'DeploymentStatus',
+  'DesiredStatus',
+] as const satisfies readonly (keyof AllocationRow)[]
+
+/** A node that comes back tells of everything: what is known already is written by nobody. */
+function isNews({ before, row }: ReportedChange): boolean {
+  return REPORTED.some((name) => !isEqual(before[name] ?? null, row[name] ?? null))
 }
 
 /** Scheduling reference §2: nobody will ask for it again. */
