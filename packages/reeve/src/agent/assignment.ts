@@ -3,6 +3,7 @@ import {
   DisconnectStrategy,
   Job,
   MigrateStrategy,
+  ParameterizedJobConfig,
   Resources,
   Service,
   ServiceCheck,
@@ -107,6 +108,10 @@ export type AgentTaskGroup = Shape<typeof AgentTaskGroup>
 
 const AgentJob = Type.Object({
   ...Type.Pick(Job, ['ID', 'Name', 'ParentID', 'Type', 'Region', 'Payload', 'Meta']).properties,
+  // Not in what an older agent left on the disk.
+  ParameterizedJob: Type.Optional(
+    Type.Union([Type.Pick(ParameterizedJobConfig, ['MetaOptional']), Type.Null()]),
+  ),
   TaskGroups: Type.Array(AgentTaskGroup),
 })
 export type AgentJob = Shape<typeof AgentJob>

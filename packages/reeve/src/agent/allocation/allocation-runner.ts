@@ -1,7 +1,7 @@
 import type { AllocationNetworkStatus, TaskState } from '@reeve/contract'
 import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
-import { isServerTerminal } from '../../model/index.ts'
+import { isEqual, isServerTerminal } from '../../model/index.ts'
 import type { AgentTask, AgentTaskGroup, Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
 import { AGENT_LIMITS } from '../limits.ts'
@@ -32,7 +32,10 @@ interface AllocationRunnerOptions {
   readonly assignment: Assignment
   /** What was saved by an agent before this one; empty for an allocation never seen here. */
   readonly records: TaskRecords
-  /** Called with every change that the servers should know. */
+  /**
+   * Called with every change that the servers should know, and not again with the same: on a new
+   * channel `currentReport` is told whatever was said before.
+   */
   report(report: AllocationReport): void
   /** Settles when the other allocation has ended on this node, at once when it never was here. */
   endOf(allocationId: string): Promise<void>
@@ -59,6 +62,7 @@ export class AllocationRunner {
   #assignment: Assignment
   /** What the store has of the tasks. */
   #written: TaskRecords = {}
+  #reported: AllocationReport | undefined
   #cancelSave: (() => void) | undefined
   #ending: Promise<void> | undefined
   #isHalted = false
@@ -319,8 +323,16 @@ export class AllocationRunner {
     if (decision.end !== undefined) void this.#end(decision.end)
     this.#judgeHealth()
     this.#saveSoon()
-    this.#options.report(this.currentReport())
+    this.#report()
     if (decision.done) this.#finish()
+  }
+
+  /** Each look of a check comes here, and most find everything as it was. */
+  #report(): void {
+    const report = this.currentReport()
+    if (isEqual(report, this.#reported)) return
+    this.#reported = report
+    this.#options.report(report)
   }
 
   #judgeHealth(): void {

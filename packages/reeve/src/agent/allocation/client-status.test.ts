@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ZERO_TIME } from '../../kit/duration.ts'
 import { summarize } from './client-status.ts'
 
-const pending = { State: 'pending', Failed: false } as const
-const running = { State: 'running', Failed: false } as const
-const dead = { State: 'dead', Failed: false } as const
-const failed = { State: 'dead', Failed: true } as const
+const STARTED = '2030-01-01T00:00:00Z'
+const pending = { State: 'pending', Failed: false, StartedAt: ZERO_TIME } as const
+const restarting = { ...pending, StartedAt: STARTED }
+const running = { State: 'running', Failed: false, StartedAt: STARTED } as const
+const dead = { State: 'dead', Failed: false, StartedAt: STARTED } as const
+const failed = { ...dead, Failed: true }
 
 const cases = [
   {
@@ -20,3 +23,13 @@ const cases = [
 for (const c of cases) {
   test(`summarize: ${c.name}`, () => assert.equal(summarize(c.states).ClientStatus, c.status))
 }
+
+test('summarize: what waits to be started again has started before', () => {
+  const told = (...states: Parameters<typeof summarize>[0][]) =>
+    states.map((one) => summarize(one).ClientDescription)
+  assert.deepEqual(told([pending, pending], [restarting], [pending, dead]), [
+    'No tasks have started',
+    'No tasks are running',
+    'No tasks are running',
+  ])
+})

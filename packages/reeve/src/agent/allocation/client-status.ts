@@ -1,4 +1,5 @@
 import type { ClientStatus, TaskState } from '@reeve/contract'
+import { ZERO_TIME } from '../../kit/duration.ts'
 
 export interface StatusSummary {
   readonly ClientStatus: ClientStatus
@@ -11,9 +12,13 @@ const DESCRIPTIONS = {
   complete: 'All tasks have completed',
   failed: 'Failed tasks',
 } as const
+/** Of what waits to be started again, or for the next stage of its lifecycle. */
+const BETWEEN_STARTS = 'No tasks are running'
 
 /** Reference scheduling §1.3: the status of an allocation follows from its tasks, in this order. */
-export function summarize(states: Iterable<Pick<TaskState, 'State' | 'Failed'>>): StatusSummary {
+export function summarize(
+  states: Iterable<Pick<TaskState, 'State' | 'Failed' | 'StartedAt'>>,
+): StatusSummary {
   const tasks = [...states]
   const some = (state: TaskState['State']) => tasks.some((task) => task.State === state)
   const status = tasks.some((task) => task.State === 'dead' && task.Failed)
@@ -23,5 +28,9 @@ export function summarize(states: Iterable<Pick<TaskState, 'State' | 'Failed'>>)
       : some('pending')
         ? 'pending'
         : 'complete'
-  return { ClientStatus: status, ClientDescription: DESCRIPTIONS[status] }
+  const isBetween = status === 'pending' && tasks.some((task) => task.StartedAt !== ZERO_TIME)
+  return {
+    ClientStatus: status,
+    ClientDescription: isBetween ? BETWEEN_STARTS : DESCRIPTIONS[status],
+  }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anAssignment, aTask, pass, restartPolicy, turn } from '../../../test/build/agent.ts'
 import { aRunner, type RunnerBench } from '../../../test/build/runner.ts'
-import { nsFromMs } from '../../kit/duration.ts'
+import { nsFromMs, ZERO_TIME } from '../../kit/duration.ts'
 import { Fault } from '../../kit/fault.ts'
 import { freshTaskState } from '../task/task-state.ts'
 import { restartTasks } from './task-actions.ts'
@@ -103,6 +103,7 @@ test('all tasks start over from their gates, those that have ended too', async (
       Config: { run_for: '5s' },
     }),
     aTask({ Name: 'web' }),
+    aTask({ Name: 'late', Lifecycle: { Hook: 'poststop', Sidecar: false } }),
   ]
   const bench = await aRunner(anAssignment({ tasks }))
   await pass(bench.clock, 5_000)
@@ -111,7 +112,10 @@ test('all tasks start over from their gates, those that have ended too', async (
   await turn()
   assert.deepEqual(running(bench), ['init'])
   assert.equal(bench.runner.task('web').state.State, 'pending')
-  assert.ok(bench.events('init').includes('Restart Signaled'))
+  assert.deepEqual(bench.events('init').slice(-3), ['Restart Signaled', 'Restarting', 'Started'])
+  const { Restarts, FinishedAt } = bench.runner.task('init').state
+  assert.deepEqual([Restarts, FinishedAt], [1, ZERO_TIME])
+  assert.deepEqual(bench.events('late'), ['Received'], 'what never ran is not restarted')
   await pass(bench.clock, 5_000)
   assert.deepEqual(running(bench), ['web'])
   assert.equal(bench.runner.task('web').state.Restarts, 1)

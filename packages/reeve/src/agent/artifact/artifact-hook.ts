@@ -1,12 +1,12 @@
 import type { Clock } from '../../kit/clock.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { Owner } from '../store/beneath.ts'
-import { placeInTask } from '../store/task-place.ts'
+import { placeInTask, type PlaceBelow } from '../store/task-place.ts'
 import type { TaskHook, TaskHookContext } from '../task/task-hook.ts'
 import { findUser } from '../user.ts'
 import { pause, Slots } from '../wait.ts'
 import { fetchArtifact, type ArtifactRequest } from './fetch-artifact.ts'
+import { artifactFault } from './source.ts'
 
 type Artifact = NonNullable<TaskHookContext['task']['Artifacts']>[number]
 
@@ -35,16 +35,12 @@ async function fetchAll(context: TaskHookContext, allowsFiles: boolean): Promise
   try {
     await Promise.all(
       requests.map((request) =>
-        slots.run(async () => {
-          signal.throwIfAborted()
-          await fetchArtifact(request, { stagingRoot, allowsFiles, signal })
-        }),
+        slots.run(() => fetchArtifact(request, { stagingRoot, allowsFiles, signal })),
       ),
     )
   } catch (thrown) {
     stop.abort(thrown)
-    if (thrown instanceof Fault && thrown.kind !== 'path-escape') throw thrown
-    throw new Fault('task-artifact', messageOf(thrown), { cause: thrown })
+    throw thrown
   } finally {
     stop.abort()
     await late
@@ -74,13 +70,22 @@ function resolve(
       Object.entries(values ?? {}).map(([key, value]) => [key, text(value)]),
     )
   }
+  const source = text(artifact.GetterSource)
   return {
-    source: text(artifact.GetterSource),
+    source,
     options: texts(artifact.GetterOptions),
     headers: texts(artifact.GetterHeaders),
     mode: artifact.GetterMode === '' ? 'any' : artifact.GetterMode,
     insecure: artifact.GetterInsecure,
-    destination: placeInTask(text(artifact.RelativeDest || 'local/'), context),
+    destination: destinationOf(source, text(artifact.RelativeDest || 'local/'), context),
     owner: artifact.Chown ? owner : undefined,
+  }
+}
+
+function destinationOf(source: string, path: string, context: TaskHookContext): PlaceBelow {
+  try {
+    return placeInTask(path, context)
+  } catch (thrown) {
+    throw artifactFault(source, thrown)
   }
 }

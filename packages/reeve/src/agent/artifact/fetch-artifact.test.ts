@@ -9,6 +9,7 @@ import { test, type TestContext } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { aTar, aZip } from '../../../test/build/archive.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
+import type { Fault } from '../../kit/fault.ts'
 import { fetchArtifact, type ArtifactRequest } from './fetch-artifact.ts'
 
 const TREE = aTar([
@@ -113,6 +114,30 @@ test('a checksum is checked, also one out of a list', async (t) => {
   })
 })
 
+test('what goes wrong is told with the source, and without its credentials', async (t) => {
+  const bench = await aBench(t)
+  const at = (path: string): string => bench.url.replace('//', '//user:secret@') + path
+  const cases: readonly (readonly [Partial<ArtifactRequest>, string])[] = [
+    [{ source: at('/plain'), options: { checksum: `md5:${'0'.repeat(32)}` } }, '/plain'],
+    [{ source: at('/plain?archive=rar') }, '/plain'],
+    [{ source: at('/plain'), mode: 'dir' }, '/plain'],
+    [{ source: at('/evil.tar') }, '/evil.tar'],
+    [{ source: at('/absent?token=secret') }, '/absent'],
+    [{ source: `s3::${at('/bucket')}` }, '/bucket'],
+    [{ source: '/etc/hostname' }, '/etc/hostname'],
+  ]
+  for (const [request, shown] of cases)
+    await assert.rejects(bench.fetch(request), ({ kind, message }: Fault) => {
+      const times = message.split(shown).length - 1
+      assert.deepEqual(
+        [kind, times, message.includes('secret')],
+        ['task-artifact', 1, false],
+        message,
+      )
+      return true
+    })
+})
+
 test('headers are sent, but not to another server', async (t) => {
   const [here, there] = [await aBench(t), await aBench(t)]
   const headers = { authorization: 'Bearer secret' }
@@ -154,7 +179,8 @@ test('a link that the task planted is not followed', async (t) => {
   const outside = await temporaryDirectory(t)
   await symlink(outside, join(bench.taskDir, 'local', 'bin'))
   await assert.rejects(bench.fetch({ source: `${bench.url}/tree.tar.gz` }), {
-    kind: 'path-escape',
+    kind: 'task-artifact',
+    message: /in the way/,
   })
   const parts = ['local', 'bin', 'deeper']
   const destination = { root: bench.taskDir, parts }

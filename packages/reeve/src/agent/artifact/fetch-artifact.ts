@@ -22,7 +22,7 @@ import { decompress, packingOf, type Packing } from './compression.ts'
 import { fetchGit } from './fetch-git.ts'
 import { fetchHttp } from './fetch-http.ts'
 import { badArchive } from './member.ts'
-import { parseSource, type ArtifactSource } from './source.ts'
+import { artifactFault, parseSource, type ArtifactSource } from './source.ts'
 import { checkTree, giveTree, mergeTree, moveFile } from './staged-tree.ts'
 import { readTar } from './tar.ts'
 import { unpack, UnpackBudget } from './unpack.ts'
@@ -50,9 +50,18 @@ export interface ArtifactPlace {
 
 /**
  * Fetches one artifact: everything happens in a directory of the agent's own, and only what was
- * checked is moved to the task's. Fault `task-artifact` says what failed.
+ * checked is moved to the task's. Fault `task-artifact` says what failed, and names the source.
  */
 export async function fetchArtifact(request: ArtifactRequest, place: ArtifactPlace): Promise<void> {
+  try {
+    await fetchAndDeliver(request, place)
+  } catch (thrown) {
+    throw artifactFault(request.source, thrown)
+  }
+}
+
+async function fetchAndDeliver(request: ArtifactRequest, place: ArtifactPlace): Promise<void> {
+  place.signal.throwIfAborted()
   const source = parseSource(request.source, request.options)
   const scratch = await mkdtemp(join(place.stagingRoot, '.fetch-'))
   try {

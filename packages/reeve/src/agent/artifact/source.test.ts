@@ -36,6 +36,7 @@ for (const text of ['s3::https://h/b', 'hg::x', 'ftp://h/a', 'host.name/x', ''])
 
 test('what people see of an address has no password and no query', () => {
   assert.equal(shownAddress('https://u:p@h/a?token=1'), 'https://h/a')
+  assert.equal(shownAddress('https://u:p@ss@h/a@b'), 'https://h/a@b', 'nor a part of one')
 })
 
 const MD5 = 'd41d8cd98f00b204e9800998ecf8427e'

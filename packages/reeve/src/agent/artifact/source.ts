@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import { Fault } from '../../kit/fault.ts'
+import { Fault, messageOf } from '../../kit/fault.ts'
 
 /** Where something is to be fetched from, read from the text of the job. */
 export interface ArtifactSource {
@@ -101,5 +101,17 @@ function safeName(name: string): string {
 
 /** For texts that people see: no password, no token of a query. */
 export function shownAddress(address: string): string {
-  return address.replace(/\/\/[^/@]*@/, '//').replace(/\?.*$/s, '')
+  return address.replace(/\?.*$/s, '').replace(/\/\/[^/]*@/, '//')
+}
+
+/** What went wrong with an artifact, and with which: a task may have many. */
+export function artifactFault(source: string, thrown: unknown): Fault {
+  const shown = shownAddress(source.replace(/^[a-z0-9]+::/i, ''))
+  const message = messageOf(thrown)
+  const isOwn = thrown instanceof Fault && thrown.kind !== 'path-escape'
+  return new Fault(
+    isOwn ? thrown.kind : 'task-artifact',
+    message.includes(shown) ? message : `artifact ${shown}: ${message}`,
+    { cause: thrown },
+  )
 }

@@ -1,5 +1,6 @@
 import { ExecRequestFrame, type ExecResponseFrame } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
+import { decodeBase64 } from '../../kit/base64.ts'
 import { messageOf } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { TerminalSize } from '../task-session.ts'
@@ -28,8 +29,11 @@ export function readExecFrame(data: Uint8Array): Result<ExecInput, string> {
     return err(`a frame is wrong: ${first?.instancePath ?? ''} ${first?.message ?? ''}`)
   }
   const { stdin, tty_size: size } = value
+  const typed = stdin?.data === undefined ? undefined : decodeBase64(stdin.data)
+  if (stdin?.data !== undefined && typed === undefined)
+    return err('a frame is wrong: /stdin/data is not base64')
   return ok({
-    stdin: stdin?.data === undefined ? undefined : Buffer.from(stdin.data, 'base64'),
+    stdin: typed === undefined ? undefined : Buffer.from(typed),
     closesStdin: stdin?.close === true,
     size: size === undefined ? undefined : sizeOf(size.height, size.width),
   })

@@ -22,6 +22,8 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants
  */
 export async function openBelow(root: string, path: string): Promise<OpenedFile> {
   const wanted = lexically(path)
+  // Before anything is looked for: whether it is there is a secret too.
+  requireVisible(wanted, path)
   try {
     const realRoot = await realpath(root)
     const target = await realpath(join(realRoot, wanted))
@@ -74,11 +76,15 @@ export const HIDDEN: ReadonlySet<string> = new Set(['secrets', 'private'])
 function requireAllowed(realRoot: string, target: string, path: string): string {
   if (target !== realRoot && !target.startsWith(`${realRoot}${sep}`)) throw escapes(path)
   const inside = target.slice(realRoot.length + 1)
+  requireVisible(inside, path)
+  return inside
+}
+
+function requireVisible(inside: string, path: string): void {
   const [task = '', directory = ''] = inside.split(sep)
   // `alloc` is shared by the tasks and has no such directories.
   if (task !== 'alloc' && HIDDEN.has(directory))
     throw new RemoteRefusal(403, `Reading secret file prohibited: ${path}`)
-  return inside
 }
 
 /** A pipe would wait for its writer; a device may act when it is opened. */

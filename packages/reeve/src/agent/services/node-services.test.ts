@@ -189,6 +189,31 @@ test('checks: looked at once at the start, then at each interval, until the task
   await sim.agent.stop()
 })
 
+test('checks: a look that changes nothing of the allocation is not reported', async (t) => {
+  const target = await aTarget(t)
+  const sim = await aSimulation({
+    assignments: [checked(target, { Interval: nsFromMs(10_000) })],
+  })
+  const reports = (): number =>
+    sim.server.received.filter((message) => message['kind'] === 'status').length
+  await untilAsked(target, 1)
+  const before = reports()
+  for (const [times, code] of [
+    [2, 200],
+    [3, 500],
+    [4, 200],
+  ] as const) {
+    target.code = code
+    sim.clock.advance(10_000)
+    await untilAsked(target, times)
+  }
+  assert.equal(reports(), before)
+  sim.server.channel?.close()
+  await pass(sim.clock, 5_000)
+  assert.ok(reports() > before, 'a new channel is told everything')
+  await sim.agent.stop()
+})
+
 /** The rules of a deployment that goes by checks. */
 function byChecks(fields: object = {}): AssignmentFields {
   const times = { MinHealthyTime: nsFromMs(10_000), HealthyDeadline: nsFromMs(300_000) }

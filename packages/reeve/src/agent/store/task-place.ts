@@ -25,6 +25,19 @@ export function placeInTask(
   return { root: paths.taskDir, parts: below(text, text) }
 }
 
+/** Whether a path begins with a directory as the task sees it. */
+export function isSeenByTask(
+  text: string,
+  { paths, isolation }: { readonly paths: TaskPaths; readonly isolation: TaskIsolation },
+): boolean {
+  const seen = seenDirectories(paths, isolation).map(([directory]) => directory)
+  const own = isolation === 'none' ? [] : OWN_DIRECTORIES
+  return [...seen, ...own].some((directory) => text.startsWith(`${directory}/`))
+}
+
+/** In the task's own directory, which is the root of a task that is isolated. */
+const OWN_DIRECTORIES = ['/local', '/secrets'] as const
+
 function seenDirectories(
   paths: TaskPaths,
   isolation: TaskIsolation,

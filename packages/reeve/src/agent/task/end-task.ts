@@ -50,7 +50,10 @@ async function knownExit(running: RunningTask, clock: Clock): Promise<EndOutcome
 /** How the process ended, as the driver tells. */
 export function terminatedEvent(exit: TaskExit): TaskEvent {
   const details: Record<string, string> = { oom_killed: String(exit.oomKilled) }
-  if (exit.message !== '') details['exit_message'] = exit.message
-  const fields = { ExitCode: exit.exitCode, Signal: exit.signal, Message: exit.message, details }
+  // In the peer's words, which people search for.
+  const words = [exit.oomKilled ? 'OOM Killed' : '', exit.message]
+  const message = words.filter((word) => word !== '').join(': ')
+  if (message !== '') details['exit_message'] = message
+  const fields = { ExitCode: exit.exitCode, Signal: exit.signal, Message: message, details }
   return taskEvent('Terminated', exit.atMs, fields)
 }

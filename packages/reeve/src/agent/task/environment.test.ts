@@ -97,6 +97,18 @@ test('meta of task, group and job are merged in that order, also in capitals', (
   assert.equal(env['REEVE_META_A_B.C'], 'd')
 })
 
+test('optional meta that a dispatch did not bring is there, and empty', () => {
+  const ParameterizedJob = { MetaOptional: ['given', 'c-d', 'grouped'] }
+  const { env } = environment(
+    {},
+    { group: { Meta: { grouped: 'g' } }, job: { Meta: { given: '1' }, ParameterizedJob } },
+  )
+  assert.equal(env['REEVE_META_given'], '1')
+  assert.equal(env['REEVE_META_grouped'], 'g')
+  assert.equal(env['REEVE_META_c_d'], '')
+  assert.equal(env['REEVE_META_C_D'], '')
+})
+
 test('ports are given as address, host port and the port to listen on', () => {
   const Ports = [
     { Label: 'http', Value: 25_000, To: 8_080, HostIP: '10.0.0.1' },

@@ -208,7 +208,10 @@ function addressOf({ hostIp, hostPort }: PortGrant): string {
 }
 
 function mergedMeta({ assignment, task }: EnvironmentInput): Readonly<Record<string, string>> {
-  return { ...assignment.job.Meta, ...assignment.group.Meta, ...task.Meta }
+  const { job, group } = assignment
+  // Scheduling reference §15: what a dispatch could have brought and did not is there, and empty.
+  const optional = (job.ParameterizedJob?.MetaOptional ?? []).map((key) => [key, ''] as const)
+  return { ...Object.fromEntries(optional), ...job.Meta, ...group.Meta, ...task.Meta }
 }
 
 function addMeta(vars: Vars, meta: Readonly<Record<string, string>>): void {

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { TaskEvent } from '@reeve/contract'
 import { Value } from 'typebox/value'
 import { nsFromMs } from '../../kit/duration.ts'
+import { terminatedEvent } from './end-task.ts'
 import { taskEvent, WITHIN_POLICY } from './task-event.ts'
 
 const NOW = Date.parse('2026-01-01T00:00:00Z')
@@ -13,6 +14,8 @@ test('an event has every field of the contract and its time in nanoseconds', () 
   assert.equal(event.Time, NOW * 1_000_000)
   assert.deepEqual(event.Details, {})
 })
+
+const KILLED = { exitCode: 137, signal: 9, oomKilled: true, atMs: NOW }
 
 const cases = [
   {
@@ -30,6 +33,30 @@ const cases = [
     event: taskEvent('Terminated', NOW, { ExitCode: 137, Signal: 9, Message: 'out of memory' }),
     message: 'Exit Code: 137, Signal: 9, Exit Message: "out of memory"',
     details: { exit_code: '137', signal: '9', message: 'out of memory' },
+  },
+  {
+    name: 'an end for want of memory',
+    event: terminatedEvent({ ...KILLED, message: '' }),
+    message: 'Exit Code: 137, Signal: 9, Exit Message: "OOM Killed"',
+    details: {
+      exit_code: '137',
+      signal: '9',
+      oom_killed: 'true',
+      exit_message: 'OOM Killed',
+      message: 'OOM Killed',
+    },
+  },
+  {
+    name: 'an end for want of memory of which the driver says more',
+    event: terminatedEvent({ ...KILLED, message: '2 processes survived' }),
+    message: 'Exit Code: 137, Signal: 9, Exit Message: "OOM Killed: 2 processes survived"',
+    details: {
+      exit_code: '137',
+      signal: '9',
+      oom_killed: 'true',
+      exit_message: 'OOM Killed: 2 processes survived',
+      message: 'OOM Killed: 2 processes survived',
+    },
   },
   {
     name: 'a restart within policy does not repeat the reason',
@@ -52,7 +79,7 @@ const cases = [
   {
     name: 'a kill names the grace period',
     event: taskEvent('Killing', NOW, { KillTimeout: nsFromMs(5_000) }),
-    message: 'Kill signal sent; force follows after 5s',
+    message: 'Task is being stopped; force follows 5s after the kill signal',
     details: { kill_timeout: '5s' },
   },
   {

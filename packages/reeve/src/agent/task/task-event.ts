@@ -153,9 +153,11 @@ function terminated(event: TaskEvent): string {
   return parts.join(', ')
 }
 
+/** It comes before the signal, which waits for `ShutdownDelay` (reference scheduling §28). */
 function killing(event: TaskEvent): string {
   const grace = formatDurationNs(event.KillTimeout)
-  return `${prefixed(event.KillReason)}Kill signal sent; force follows after ${grace}`
+  const text = `Task is being stopped; force follows ${grace} after the kill signal`
+  return `${prefixed(event.KillReason)}${text}`
 }
 
 function restarting(event: TaskEvent): string {

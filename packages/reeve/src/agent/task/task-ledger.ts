@@ -1,5 +1,6 @@
 import type { TaskEvent, TaskEventType, TaskState } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
+import { ZERO_TIME } from '../../kit/duration.ts'
 import type { TaskRecord } from '../store/store.ts'
 import { FRESH_TRACKER } from './restart-policy.ts'
 import { taskEvent, type TaskEventFields } from './task-event.ts'
@@ -46,9 +47,11 @@ export class TaskLedger {
   }
 
   /** A dead task lives again: what it failed at before is forgiven. */
-  revive(): void {
+  revive(reason: string): void {
+    this.note('Restarting', { RestartReason: reason, StartDelay: 0 })
     const state = moved(this.#record.state, 'pending', this.#options.clock.nowMs())
-    this.change({ state: { ...state, Failed: false }, restarts: FRESH_TRACKER })
+    const alive = { ...state, Failed: false, FinishedAt: ZERO_TIME }
+    this.change({ state: alive, restarts: FRESH_TRACKER })
   }
 
   change(part: Partial<TaskRecord>): void {

@@ -130,13 +130,13 @@ export class TaskRunner implements TaskControl {
    */
   startOver(reason: string): Promise<void> {
     if (this.#kill !== undefined || this.#isHalted) return Promise.reject(notRunning(this.name))
+    // What waits at its gate has nothing to begin again.
+    if (this.state.State === 'pending' && !this.#isAdmitted) return Promise.resolve()
     this.#ledger.note('Restart Signaled', { RestartReason: reason })
     this.#isAdmitted = false
     this.#admission = Promise.withResolvers<void>()
-    if (this.state.State !== 'dead') {
-      return this.#restarts.make({ reason, manner: 'from-gate' })
-    }
-    this.#ledger.revive()
+    if (this.state.State !== 'dead') return this.#restarts.make({ reason, manner: 'from-gate' })
+    this.#ledger.revive(reason)
     this.#ended = Promise.withResolvers<void>()
     void this.#run({ at: 'gate' })
     return Promise.resolve()

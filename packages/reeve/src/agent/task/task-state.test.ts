@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { nsFromMs } from '../../kit/duration.ts'
 import { taskEvent } from './task-event.ts'
 import { freshTaskState, moved, withEvent } from './task-state.ts'
 
@@ -34,6 +35,17 @@ test('each run sets its start, the end sets the finish, and staying is no move',
   assert.equal(second.FinishedAt, '0001-01-01T00:00:00Z')
   assert.equal(moved(second, 'running', NOW + 9_000), second)
   assert.equal(moved(second, 'dead', NOW + 3_000).FinishedAt, '2026-01-01T00:00:03.000Z')
+})
+
+test('a process that ended before its start was noticed ends at that time', () => {
+  const started = withEvent(moved(freshTaskState(), 'running', NOW), taskEvent('Started', NOW))
+  const ended = withEvent(started, taskEvent('Terminated', NOW - 7))
+  const dead = moved(ended, 'dead', NOW - 7)
+  assert.deepEqual(
+    dead.Events.map(({ Time }) => Time),
+    [nsFromMs(NOW), nsFromMs(NOW)],
+  )
+  assert.equal(dead.FinishedAt, dead.StartedAt)
 })
 
 test('a dead task does not run', () => {

@@ -30,11 +30,25 @@ export function freshTaskState(): TaskState {
 /**
  * Adds what happened. Spec W: Limits. Only the latest 10 events are kept; the oldest goes first.
  */
-export function withEvent(state: TaskState, event: TaskEvent): TaskState {
+export function withEvent(state: TaskState, told: TaskEvent): TaskState {
+  const event = { ...told, Time: Math.max(told.Time, lastEventNs(state)) }
   const noted = { ...state, Events: [...state.Events, event].slice(-LIMITS.taskEventsMax) }
   if (event.FailsTask) return { ...noted, Failed: true }
   if (event.Type !== 'Restarting') return noted
   return { ...noted, Restarts: state.Restarts + 1, LastRestart: isoFromMs(msFromNs(event.Time)) }
+}
+
+/**
+ * Times never go back. A driver knows when a process ended; that it was started is known here only
+ * when the driver has said so, which for a short one may be later.
+ */
+function lastEventNs({ Events }: TaskState): number {
+  return Events.at(-1)?.Time ?? 0
+}
+
+/** Negative when it never began. */
+function startMs({ StartedAt }: TaskState): number {
+  return Date.parse(StartedAt)
 }
 
 /** Moves the task along the table; staying where it is is no move. */
@@ -46,7 +60,7 @@ export function moved(state: TaskState, to: TaskStateName, timeMs: number): Task
     case 'running':
       return { ...state, State: to, StartedAt: isoFromMs(timeMs) }
     case 'dead':
-      return { ...state, State: to, FinishedAt: isoFromMs(timeMs) }
+      return { ...state, State: to, FinishedAt: isoFromMs(Math.max(timeMs, startMs(state))) }
     case 'pending':
       return { ...state, State: to }
   }

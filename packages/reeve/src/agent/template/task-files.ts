@@ -1,8 +1,9 @@
+import { Fault } from '../../kit/fault.ts'
 import type { TaskIsolation } from '../driver.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, type Owner } from '../store/beneath.ts'
 import { errorCode } from '../store/state-file.ts'
-import { placeInTask, type PlaceBelow } from '../store/task-place.ts'
+import { isSeenByTask, placeInTask, type PlaceBelow } from '../store/task-place.ts'
 import type { TaskPaths } from '../store/workspace.ts'
 
 /** The files of one task, reached so that nothing it plants leads elsewhere. */
@@ -31,6 +32,20 @@ export class TaskFiles {
       if (errorCode(thrown) === 'ENOENT') return undefined
       throw thrown
     }
+  }
+
+  /**
+   * What a template names; undefined while it is not there. A path of the machine is taken as one
+   * below the task's own directory, where nobody waits for it: Fault `task-invalid`.
+   */
+  async include(path: string): Promise<string | undefined> {
+    const text = await this.read(this.place(path))
+    if (text !== undefined || !path.startsWith('/') || isSeenByTask(path, this.#place)) return text
+    const where = "the task's directory and the alloc directory"
+    throw new Fault(
+      'task-invalid',
+      `${JSON.stringify(path)} is not there: files come from ${where}`,
+    )
   }
 
   async write(place: PlaceBelow, text: string, options: WriteOptions): Promise<void> {

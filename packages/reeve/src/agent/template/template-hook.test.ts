@@ -115,6 +115,14 @@ test('the source may be a file of the task, and files may be included', async (t
   assert.equal(await bench.read('sub/dir/out'), 'got more')
 })
 
+test('a file may be named as an isolated task sees it', async (t) => {
+  const EmbeddedTmpl = '{{ file "/local/more" }}'
+  const prepare = (dir: string): Promise<void> => writeFile(join(dir, 'local/more'), 'more')
+  const bench = await aBench(t, [aTemplate({ EmbeddedTmpl })], { prepare })
+  await bench.until(() => isRunning(bench))
+  assert.equal(await bench.read('local/out'), 'more')
+})
+
 test('variables of a rendered file come last', async (t) => {
   const EmbeddedTmpl = '# c\nA=1\nexport B="two words"\nC=\'$x\'\nREEVE_ALLOC_ID=forged\n'
   const bench = await aBench(t, [aTemplate({ EmbeddedTmpl, Envvars: true })], {
@@ -287,6 +295,11 @@ const refusals: {
     name: 'a file outside',
     template: { EmbeddedTmpl: '{{ file "../../../../etc/passwd" }}' },
     message: /leads out/,
+  },
+  {
+    name: 'a file of the machine',
+    template: { EmbeddedTmpl: '{{ file "/etc/passwd" }}' },
+    message: /"\/etc\/passwd" is not there: .* the task's directory/,
   },
   {
     name: 'a file behind a planted link',

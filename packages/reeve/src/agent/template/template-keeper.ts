@@ -161,7 +161,7 @@ export class TemplateKeeper {
       throw templateFault('the templates include too many files')
     }
     for (const path of this.#wanted) {
-      this.#included.set(path, await this.#files.read(this.#files.place(path)))
+      this.#included.set(path, await this.#files.include(path))
     }
   }
 
