@@ -60,7 +60,7 @@ export class CommandLine {
 
   async run(args: readonly string[]): Promise<number> {
     try {
-      await this.root.parseAsync(args, { from: 'user' })
+      await this.root.parseAsync(understood(this.root, args), { from: 'user' })
       return this.#code
     } catch (thrown) {
       // Help was asked for, or the arguments were not understood; either has been written already.
@@ -68,6 +68,23 @@ export class CommandLine {
       return thrown.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage
     }
   }
+}
+
+/**
+ * Without the wish for help where a word leads nowhere: the library would show the help of the
+ * words before it, as if that were what there is to say.
+ */
+function understood(root: Command, args: readonly string[]): readonly string[] {
+  let at = root
+  for (const word of args) {
+    const isFlag = word.startsWith('-')
+    const leadsOn = at.commands.length > 0 && at.registeredArguments.length === 0
+    if (isFlag || !leadsOn || word === 'help') return args
+    const next = at.commands.find((command) => command.name() === word)
+    if (next === undefined) return args.filter((one) => one !== '--help' && one !== '-h')
+    at = next
+  }
+  return args
 }
 
 function describe(command: Command, { summary, details, examples }: CommandText): Command {

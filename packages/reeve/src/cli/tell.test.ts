@@ -11,13 +11,13 @@ const SETTINGS: ConnectionSettings = {
   token: undefined,
   namespace: undefined,
   region: undefined,
-  sources: { address: 'REEVE_ADDR', token: 'nowhere' },
+  sources: { address: 'REEVE_ADDR', token: 'nowhere', region: 'nowhere' },
 }
 const WITH_TOKEN: ConnectionSettings = {
   ...SETTINGS,
   token: 'secret',
   namespace: 'prod',
-  sources: { address: 'REEVE_ADDR', token: '--token' },
+  sources: { ...SETTINGS.sources, token: '--token' },
 }
 
 function refusal(status: number, text: string, call = 'POST /v1/jobs'): ApiError {
@@ -26,6 +26,10 @@ function refusal(status: number, text: string, call = 'POST /v1/jobs'): ApiError
 }
 
 const NO_TOKEN = 'No token was sent: "reeve login" keeps one, --token or REEVE_TOKEN name one.'
+
+const STAT_FILE = 'GET /v1/client/fs/stat/:alloc_id'
+const PATHS =
+  'Paths begin at the directory of the allocation: "reeve alloc fs ALLOC" shows what is in it.'
 
 const cases = [
   {
@@ -79,6 +83,42 @@ const cases = [
     },
   },
   {
+    name: 'a secret of a task, which no right opens',
+    thrown: refusal(403, 'Reading secret file prohibited: t/secrets', STAT_FILE),
+    settings: WITH_TOKEN,
+    told: {
+      code: EXIT_CODES.failed,
+      what: 'Reading secret file prohibited: t/secrets',
+      next: 'No token opens what a task keeps for itself; "reeve alloc exec" reads it inside the task.',
+    },
+  },
+  {
+    name: 'a path that leads out of the allocation',
+    thrown: refusal(403, 'Path escapes the alloc directory: ../x', STAT_FILE),
+    settings: SETTINGS,
+    told: {
+      code: EXIT_CODES.failed,
+      what: 'Path escapes the alloc directory: ../x',
+      next: PATHS,
+    },
+  },
+  {
+    name: 'a path that is not in the allocation',
+    thrown: refusal(404, 'open nosuch: no such file or directory', STAT_FILE),
+    settings: SETTINGS,
+    told: {
+      code: EXIT_CODES.missing,
+      what: 'open nosuch: no such file or directory',
+      next: PATHS,
+    },
+  },
+  {
+    name: 'a right that reading files needs',
+    thrown: refusal(403, 'Permission denied', STAT_FILE),
+    settings: SETTINGS,
+    told: { code: EXIT_CODES.denied, what: 'Permission denied', next: NO_TOKEN },
+  },
+  {
     name: 'policies that may be overridden',
     thrown: refusal(
       403,
@@ -112,13 +152,29 @@ const cases = [
     },
   },
   {
-    name: 'a region that the server does not know',
+    name: 'a region that the server does not know, by where it was named',
     thrown: refusal(404, 'No path to region'),
-    settings: WITH_TOKEN,
+    settings: {
+      ...SETTINGS,
+      region: 'mars',
+      sources: { ...SETTINGS.sources, region: 'REEVE_REGION' },
+    },
     told: {
       code: EXIT_CODES.missing,
       what: 'No path to region',
-      next: '--region and REEVE_REGION name a region that this server knows; without them it is its own.',
+      next: 'Region "mars" comes from REEVE_REGION; without it the server takes its own.',
+    },
+  },
+  {
+    name: 'a region that the server does not know, named by the job file alone',
+    thrown: refusal(404, 'No path to region'),
+    settings: SETTINGS,
+    told: {
+      code: EXIT_CODES.missing,
+      what: 'No path to region',
+      next:
+        'The job file names the region; --region sends the job to another one. ' +
+        '"reeve server members" shows which regions this server knows.',
     },
   },
   {
@@ -141,6 +197,16 @@ const cases = [
       code: EXIT_CODES.conflict,
       what: 'index is 5',
       next: 'Somebody changed it meanwhile: look again, then repeat the command.',
+    },
+  },
+  {
+    name: 'errors inside errors, without the empty lines between them',
+    thrown: refusal(400, '1 error occurred:\n\t* a: 1 error occurred:\n\t* b\n\n\n\n\t* c\n\n'),
+    settings: SETTINGS,
+    told: {
+      code: EXIT_CODES.failed,
+      what: '1 error occurred:\n\t* a: 1 error occurred:\n\t* b\n\t* c',
+      next: '',
     },
   },
   {

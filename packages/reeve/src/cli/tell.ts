@@ -50,7 +50,10 @@ function tlsHint({ message }: ConnectionError): string {
 }
 
 function tellRefusal(error: ApiError, settings: ConnectionSettings): Told {
-  const what = error.text.trim() === '' ? error.message : error.text.trim()
+  // Errors inside errors each end with empty lines.
+  const text = error.text.trim().replaceAll(/\n{2,}/g, '\n')
+  const what = text === '' ? error.message : text
+  if (isAboutPath(error)) return tellPath(error, what)
   switch (error.status) {
     case 401:
       return { code: EXIT_CODES.denied, what, next: tokenHint(settings) }
@@ -67,6 +70,24 @@ function tellRefusal(error: ApiError, settings: ConnectionSettings): Told {
   }
 }
 
+/** Of calls that read files of an allocation: what the node says of the path, not the token. */
+function isAboutPath({ message, text }: ApiError): boolean {
+  return message.includes(' /v1/client/fs/') && PATH_REFUSAL.test(text)
+}
+
+const PATH_REFUSAL = /^(?:open .*: |Path escapes|Reading secret file)/
+
+function tellPath({ status, text }: ApiError, what: string): Told {
+  const code = status === 404 ? EXIT_CODES.missing : EXIT_CODES.failed
+  return { code, what, next: text.startsWith('Reading secret') ? SECRET_HINT : PATH_HINT }
+}
+
+const PATH_HINT =
+  'Paths begin at the directory of the allocation: "reeve alloc fs ALLOC" shows what is in it.'
+
+const SECRET_HINT =
+  'No token opens what a task keeps for itself; "reeve alloc exec" reads it inside the task.'
+
 /** Refusals that people meet most, though their status says little. */
 function otherHint(said: string): string {
   if (/nonexistent namespace/.test(said)) return 'See which there are with "reeve namespace list".'
@@ -77,9 +98,6 @@ function otherHint(said: string): string {
 const ACL_HINT =
   'This server asks nobody for a token, so it has no tokens, access policies and roles. ' +
   'Start it with --acl (acl.enabled), then run "reeve acl bootstrap".'
-
-const REGION_HINT =
-  '--region and REEVE_REGION name a region that this server knows; without them it is its own.'
 
 const CONFLICT_HINT = 'Somebody changed it meanwhile: look again, then repeat the command.'
 
@@ -128,10 +146,18 @@ function tokenHint({ token, sources }: ConnectionSettings): string {
         '"reeve login" takes another one.'
 }
 
-function missingHint(error: ApiError, { namespace }: ConnectionSettings): string {
+function missingHint(error: ApiError, settings: ConnectionSettings): string {
   // Governance does not tell what is not there from what the token may not see.
   if (isGovernance(error)) return 'It does not exist, or the token may not see it.'
-  if (error.text.startsWith('No path to region')) return REGION_HINT
-  const where = `Looked in namespace "${namespace ?? 'default'}"`
+  if (error.text.startsWith('No path to region')) return regionHint(settings)
+  const where = `Looked in namespace "${settings.namespace ?? 'default'}"`
   return `${where}: --namespace or REEVE_NAMESPACE choose another.`
+}
+
+/** Only the command line, the environment and a job file name regions. */
+function regionHint({ region, sources }: ConnectionSettings): string {
+  return region === undefined
+    ? 'The job file names the region; --region sends the job to another one. ' +
+        '"reeve server members" shows which regions this server knows.'
+    : `Region "${region}" comes from ${sources.region}; without it the server takes its own.`
 }

@@ -52,6 +52,26 @@ for (const [syntax, read] of [
     assert.deepEqual(missing, [], found.join('\n'))
   })
 
+test('placeProblems: problems come in the order of the file', () => {
+  const text = `job "j" {
+  group "a" {
+    task "main" {
+      kill_timeout = "-1s"
+    }
+    count = -1
+  }
+  datacenters = [""]
+}
+`
+  const found = problemsOf(parseJobFile({ ...request, text }))
+  const lines = found.map((line) => Number(/^web\.hcl:(\d+),/.exec(line)?.[1]))
+  assert.ok(lines.length > 3, found.join('\n'))
+  assert.deepEqual(
+    lines,
+    lines.toSorted((a, b) => a - b),
+  )
+})
+
 test('placeProblems: what a dynamic block made is at that block', () => {
   const text = `job "j" {
   dynamic "group" {

@@ -15,7 +15,9 @@ export function placeProblems(
   problems: readonly JobProblem[],
   positions: Positions,
 ): readonly PlacedProblem[] {
-  return problems.map(({ path, message }) => ({ path, message, range: positions.find(path) }))
+  const placed = problems.map((problem) => ({ ...problem, range: positions.find(problem.path) }))
+  // As a person goes through the file; those of one place stay as they were found.
+  return placed.toSorted((a, b) => a.range.start.offset - b.range.start.offset)
 }
 
 /** One line: `web.hcl:12,5-11: TaskGroups[0].Tasks[0].Driver: Missing task driver`. */

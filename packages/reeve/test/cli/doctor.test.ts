@@ -16,6 +16,20 @@ test('doctor', async (t) => {
     assert.doesNotMatch(out, /✗/)
   })
 
+  await t.test(
+    'a token that the governance API does not know is not one that is missing',
+    async () => {
+      // The token of a dev agent is kept in the home of its person.
+      const without = await reeve.ok('doctor', { environment: { HOME: '/nowhere' } })
+      assert.match(
+        without,
+        /! No token is sent, and the governance API answers nobody without one\./,
+      )
+      const unknown = await reeve.ok('doctor --token 6ba7b810-9dad-11d1-80b4-00c04fd430c8')
+      assert.match(unknown, /! The governance API does not know the token\./)
+    },
+  )
+
   await t.test('findings are data for machines', async () => {
     const findings: unknown = JSON.parse(await reeve.ok('doctor --json'))
     assert.ok(Array.isArray(findings))

@@ -43,5 +43,11 @@ test('help: a word that is not there is told what is meant, in a group and at th
   assert.match(inGroup.err, /unknown command 'statu'\. Did you mean status\?/)
   const atRoot = await line.run('jobb status')
   assert.match(atRoot.err, /unknown command 'jobb'\. Did you mean job\?/)
+  for (const asked of ['job statu --help', 'job statu -h', 'jobb --help']) {
+    const { code, out, err } = await line.run(asked)
+    assert.deepEqual([code, out], [2, ''], asked)
+    assert.match(err, /unknown command '(?:statu|jobb)'\./)
+  }
+  assert.match(await line.ok('job status --help'), /^Usage: reeve job status /)
   assert.match(await line.ok('--help'), /\n {2}job [^]*\n {2}alloc [^]*\n {2}version /)
 })

@@ -196,12 +196,18 @@ test('jobs from their first version to their end', async (t) => {
       const second = JSON.parse(await reeve.ok(line, { input: 'payload\n' }))
       assert.equal(first.DispatchedJobID, second.DispatchedJobID)
       const id = first.DispatchedJobID
+      const third = await reeve.ok(line.replace('--json ', ''), { input: 'payload\n' })
+      const before = 'was dispatched with this token before; nothing new was made.'
+      assert.equal(third, `Job "${id}" ${before}\n`)
       await until(`${id} to end`, async () => {
         const { data } = await reeve.client.v1.readJob({ params: { job_id: id } })
         return data.Status === 'dead' ? true : undefined
       })
       const logs = await reeve.run(['job', 'logs', id])
       assert.deepEqual(logs, { code: EXIT_CODES.ok, out: 'Hello Ada\npayload\n', err: 'oops\n' })
+      assert.match(await reeve.ok('job status greet'), /^Parameterized = payload optional$/m)
+      const child = await reeve.ok(['job', 'status', id])
+      assert.doesNotMatch(child, /^Parameterized|^Instances/m)
       const wrong = await reeve.run('job dispatch --meta colour=red greet')
       assert.match(wrong.err, /^reeve job dispatch: .*colour/)
       const large = await reeve.run('job dispatch greet -', { input: 'x'.repeat(20_000) })

@@ -90,6 +90,9 @@ test('mistakes: what the server refuses', async (t) => {
   await guard(client)
   await bench.file('web.hcl', jobFile('web'))
   await bench.file('large.hcl', jobFile('large', 9_000_000))
+  await bench.file('away.hcl', jobFile('away').replace('{', '{\n  region = "mars"'))
+  await bench.file('wrong.hcl', jobFile('wrong', 5).replace('"app" {', '"app" {\n count = -1'))
+  await bench.file('api.json', '{"ID": "api", "Datacenters": ["*"], "TaskGroupz": []}')
   for (const id of ['web', 'web-two', 'web-three'])
     await bench.ok(['job', 'run', '--detach', '-'], { ...asRoot, input: jobFile(id) })
   const inGuarded = ['job', 'run', '--detach', '--namespace', 'guarded', '-']
@@ -186,6 +189,36 @@ test('mistakes: what the server refuses', async (t) => {
       ],
     },
     {
+      name: 'the region of the file is not known',
+      line: 'job plan away.hcl',
+      options: asRoot,
+      code: EXIT_CODES.missing,
+      err: [
+        'reeve job plan: No path to region',
+        'The job file names the region; --region sends the job to another one. ' +
+          '"reeve server members" shows which regions this server knows.',
+      ],
+    },
+    ...['run', 'plan'].map((verb) => ({
+      name: `job ${verb}: what the server finds wrong is told with its place in the file`,
+      line: `job ${verb} wrong.hcl`,
+      options: asRoot,
+      code: EXIT_CODES.failed,
+      err: [
+        `reeve job ${verb}: 2 problems in wrong.hcl:`,
+        '',
+        "wrong.hcl:3,10-12: TaskGroups[0].Count: Task group count can't be negative",
+        'wrong.hcl:12,18-19: TaskGroups[0].Tasks[0].Resources.MemoryMB: minimum MemoryMB value is 10; got 5',
+      ],
+    })),
+    {
+      name: 'a job as the API has it, with a name that is wrong',
+      line: 'job run api.json',
+      options: asRoot,
+      code: EXIT_CODES.failed,
+      err: ['reeve job run: 1 problem in api.json:', '', 'TaskGroups: Missing job task groups'],
+    },
+    {
       name: 'the namespace does not exist',
       line: 'job run --namespace nowhere web.hcl',
       options: asRoot,
@@ -218,6 +251,9 @@ test('mistakes: what the server refuses', async (t) => {
       '',
       '  reeve job explain large',
     ])
+    const planned = await bench.run('job plan large.hcl', asRoot)
+    assert.equal(planned.code, EXIT_CODES.unplaced)
+    assert.ok(!planned.out.includes('started'), planned.out)
     const explained = await bench.run('job explain large', asRoot)
     assert.equal(explained.code, EXIT_CODES.unplaced)
     assert.match(explained.out, /What would place it:/)
@@ -255,6 +291,9 @@ test('mistakes: the file', async (t) => {
   await reeve.file('broken.hcl', BROKEN)
   await reeve.file('agent.hcl', 'datacenter = "dc1"\n')
   await reeve.file('empty.hcl', '')
+  await reeve.file('count.hcl', `variable "count" {\n  type = number\n}\n${jobFile('web')}`)
+  await reeve.file('broken.vars', 'count = lots\n')
+  await reeve.file('api.json', '{"Job": {"TaskGroups": []}}')
   const cases = [
     {
       name: 'what is wrong in it is shown with its place, before a server is asked',
@@ -296,6 +335,32 @@ test('mistakes: the file', async (t) => {
         '    | ^',
         ...UNSENT,
       ],
+    },
+    {
+      name: 'there is no variable file of the name',
+      line: 'job run --var-file nofile.hcl count.hcl',
+      err: [
+        'reeve job run: There is no file nofile.hcl here.',
+        '--var-file names a file with values of variables, such as: count = 3',
+      ],
+    },
+    {
+      name: 'a variable file is wrong, and not the job file',
+      line: 'job run --var-file broken.vars count.hcl',
+      err: [
+        'reeve job run: One thing is wrong in broken.vars:',
+        '',
+        /^broken\.vars:1,9-\d+: /,
+        '  1 | count = lots',
+        '    |         ^~~~',
+        '',
+        'Nothing was sent to the server.',
+      ],
+    },
+    {
+      name: 'a job as the API has it needs an ID',
+      line: 'job run api.json',
+      err: ['reeve job run: The job in api.json has no ID.'],
     },
     {
       name: 'it is empty',

@@ -208,6 +208,16 @@ test('job files', async (t) => {
       const { code, err } = await reeve.run('job run -', { input: broken })
       assert.equal(code, EXIT_CODES.failed)
       assert.match(err, new RegExp(`^Allocation ${ID} is failed: task "main": .*/does/not/exist`))
+      // What never started wrote nothing.
+      const [look = ''] = /\n\n {2}reeve (alloc status [0-9a-f]{8})\n$/.exec(err)?.slice(1) ?? []
+      const logs = await reeve.run('job logs broken')
+      assert.deepEqual(logs, {
+        code: EXIT_CODES.missing,
+        out: '',
+        err:
+          'reeve job logs: No task of job "broken" has started yet.\n' +
+          `To see why: reeve ${look}\n`,
+      })
       const out = await reeve.ok('job run -', { input: aJobText({ id: 'working', type: 'batch' }) })
       assert.match(out, / is running\.\n$/)
     },

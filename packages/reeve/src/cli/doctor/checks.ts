@@ -96,14 +96,18 @@ function tokenFinding(token: string | undefined, source: string): Finding {
       }
 }
 
-async function governanceAnswers({ client }: Invocation): Promise<readonly Finding[]> {
+async function governanceAnswers({ client, settings }: Invocation): Promise<readonly Finding[]> {
   try {
     const { data } = await client.v2.readAccount()
     return [well(`The governance API knows the token as "${data.data.attributes.username}".`)]
   } catch (thrown) {
     if (!(thrown instanceof ApiError) || thrown.status !== 401) throw thrown
     const next = 'For organizations and policies take a token of "reeve token create".'
-    return [{ state: 'warning', what: 'The governance API does not know the token.', next }]
+    const what =
+      settings.token === undefined
+        ? 'No token is sent, and the governance API answers nobody without one.'
+        : 'The governance API does not know the token.'
+    return [{ state: 'warning', what, next }]
   }
 }
 

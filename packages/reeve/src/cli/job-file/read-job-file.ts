@@ -22,9 +22,13 @@ const FILE_BYTES_MAX = 32 * 1024 * 1024
 /** Reads a job file on this machine: HCL, its JSON form, or a job as the API has it. */
 export async function readJobFile(invocation: Invocation, path: string): Promise<ReadJob> {
   const { host, flags } = invocation
-  const text = await readText(invocation, path)
+  const text = await readText(invocation, path, JOB_FILE)
   const apiJob = findApiJob(text)
-  if (apiJob !== undefined) return { ...apiJob, positions: undefined }
+  if (apiJob !== undefined) {
+    // The server holds every field of it to the contract, with texts that say what is wrong.
+    const submission = { Source: text, Format: 'json' }
+    return { job: withId(apiJob, path), submission, positions: undefined }
+  }
   const name = path === '-' ? '<stdin>' : basename(path)
   const variableTexts = await readVariableFiles(invocation)
   // The language is large; commands that read no file start without it.
@@ -42,7 +46,14 @@ export async function readJobFile(invocation: Invocation, path: string): Promise
     isLegacy,
   })
   const texts = new Map([{ file: name, text }, ...variableTexts].map((one) => [one.file, one.text]))
-  if (!parsed.ok) throw wrongFile(path, describeProblems(texts, parsed.error), parsed.error.length)
+  if (!parsed.ok) {
+    const files = new Set(parsed.error.map(({ range }) => range.file))
+    const paths = [...files].map((file) => (file === name ? path : file))
+    throw wrongFiles(paths, describeProblems(texts, parsed.error), {
+      count: parsed.error.length,
+      isJobFile: files.has(name),
+    })
+  }
   const { job, positions, warnings } = parsed.value
   if (warnings.length > 0) invocation.output.note(describeProblems(texts, warnings))
   const submission = {
@@ -54,10 +65,16 @@ export async function readJobFile(invocation: Invocation, path: string): Promise
   return { job: withId(job, path), submission, positions }
 }
 
-function wrongFile(path: string, problems: string, count: number): CommandFailure {
+function wrongFiles(
+  paths: readonly string[],
+  problems: string,
+  { count, isJobFile }: { readonly count: number; readonly isJobFile: boolean },
+): CommandFailure {
   const things = count === 1 ? 'One thing is' : `${count} things are`
-  return new CommandFailure(`${things} wrong in ${shownPath(path)}:\n\n${problems}\n`, {
-    hint: 'Nothing was sent to the server. "reeve job init" writes a file that is right.',
+  const where = paths.map(shownPath).join(' and ')
+  const example = isJobFile ? ' "reeve job init" writes a file that is right.' : ''
+  return new CommandFailure(`${things} wrong in ${where}:\n\n${problems}\n`, {
+    hint: `Nothing was sent to the server.${example}`,
   })
 }
 
@@ -71,29 +88,45 @@ function shownPath(path: string): string {
   return path === '-' ? 'standard input' : path
 }
 
-async function readText(invocation: Invocation, path: string): Promise<string> {
+/** What is said of a file that cannot be read, by what it was to be. */
+interface FileKind {
+  readonly noun: string
+  readonly missing: string
+}
+
+const JOB_FILE: FileKind = {
+  noun: 'job file',
+  missing: '"reeve job init" writes a first job file; "-" reads standard input.',
+}
+
+const VARIABLE_FILE: FileKind = {
+  noun: 'variable file',
+  missing: '--var-file names a file with values of variables, such as: count = 3',
+}
+
+async function readText(invocation: Invocation, path: string, kind: FileKind): Promise<string> {
   const bytes = await fileBytes(invocation, path, {
     bytesMax: FILE_BYTES_MAX,
-    unreadable: (thrown) => unreadable(path, thrown),
-    tooLong: () => new CommandFailure(`${path} is too large for a job file.`),
+    unreadable: (thrown) => unreadable(path, kind, thrown),
+    tooLong: () => new CommandFailure(`${path} is too large for a ${kind.noun}.`),
   })
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new CommandFailure(`${shownPath(path)} is not text in UTF-8: is it a job file?`)
+    throw new CommandFailure(`${shownPath(path)} is not text in UTF-8: is it a ${kind.noun}?`)
   }
 }
 
 /** A file that was named and cannot be read. */
-function unreadable(path: string, thrown: unknown): CommandFailure {
+function unreadable(path: string, kind: FileKind, thrown: unknown): CommandFailure {
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
   if (code === 'ENOENT') {
     return new CommandFailure(`There is no file ${path} here.`, {
-      hint: '"reeve job init" writes a first job file; "-" reads standard input.',
+      hint: kind.missing,
     })
   }
   if (code === 'EISDIR') {
-    return new CommandFailure(`${path} is a directory.`, { hint: 'Name a job file in it.' })
+    return new CommandFailure(`${path} is a directory.`, { hint: `Name a ${kind.noun} in it.` })
   }
   return new CommandFailure(`${path} cannot be read: ${messageOf(thrown)}.`)
 }
@@ -101,20 +134,24 @@ function unreadable(path: string, thrown: unknown): CommandFailure {
 async function readVariableFiles(invocation: Invocation) {
   const paths = invocation.flags.texts('var-file')
   return await Promise.all(
-    paths.map(async (path) => ({ file: path, text: await readText(invocation, path) })),
+    paths.map(async (path) => ({
+      file: path,
+      text: await readText(invocation, path, VARIABLE_FILE),
+    })),
   )
 }
 
+/** The names that the API's job begins with; a job file in JSON has `job`, `variable`, `locals`. */
+const API_NAMES = ['ID', 'TaskGroups'] as const
+
 /** Jobspec reference §11: `{"Job": {…}}`, or the job itself; anything else is a job file. */
-function findApiJob(text: string): Omit<ReadJob, 'positions'> | undefined {
+function findApiJob(text: string): ParsedJob | undefined {
   if (!/^\uFEFF?\s*\{/.test(text)) return undefined
   const read = parseJson(text)
-  const job = memberOf(read, 'Job') ?? read
-  const ID = memberOf(job, 'ID')
-  const isApiJob = typeof ID === 'string' && memberOf(job, 'TaskGroups') !== undefined
-  if (!isApiJob) return undefined
-  // The server holds every field of it to the contract, with texts that say what is wrong.
-  return { job: job as ReadJob['job'], submission: { Source: text, Format: 'json' } }
+  const isJob = API_NAMES.some((name) => memberOf(read, name) !== undefined)
+  const job = memberOf(read, 'Job') ?? (isJob ? read : undefined)
+  if (typeof job !== 'object' || job === null) return undefined
+  return job
 }
 
 function memberOf(value: unknown, name: string): unknown {

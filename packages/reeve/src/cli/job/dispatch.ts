@@ -31,8 +31,15 @@ export async function runJobDispatch(invocation: Invocation): Promise<number> {
   return await finishSubmission(invocation, {
     data,
     rollout: { namespace: Namespace, jobId: DispatchedJobID, evalId: EvalID },
-    done: `Job "${DispatchedJobID}" is dispatched.`,
+    done: isRepeated(invocation, EvalID)
+      ? `Job "${DispatchedJobID}" was dispatched with this token before; nothing new was made.`
+      : `Job "${DispatchedJobID}" is dispatched.`,
   })
+}
+
+/** API reference: a token that a child has is answered with that child, and no evaluation. */
+function isRepeated({ flags }: Invocation, evalId: string): boolean {
+  return evalId === '' && flags.text('idempotency-token') !== undefined
 }
 
 async function readPayload(

@@ -36,7 +36,8 @@ export function jobText(known: KnownJob, invocation: Invocation): string {
 }
 
 function overview(job: Job, { host, output }: Invocation): string {
-  const { Periodic, ParameterizedJob } = job
+  const { Periodic } = job
+  const parameters = parametersOf(job)
   const status = job.Stop ? 'stopped' : job.Status
   return knownFields([
     ['ID', job.ID],
@@ -55,9 +56,14 @@ function overview(job: Job, { host, output }: Invocation): string {
         ? ''
         : `${Periodic.Spec || (Periodic.Specs ?? []).join('; ')} ${Periodic.TimeZone}`,
     ],
-    ['Parameterized', ParameterizedJob === null ? '' : `payload ${ParameterizedJob.Payload}`],
+    ['Parameterized', parameters === null ? '' : `payload ${parameters.Payload}`],
     ['Made by', job.ParentID],
   ])
+}
+
+/** A dispatched instance carries the block but takes no dispatches itself. */
+function parametersOf({ ParameterizedJob, Dispatched }: Job): Job['ParameterizedJob'] {
+  return Dispatched ? null : ParameterizedJob
 }
 
 function groupText({ Summary }: JobSummary, paint: Invocation['output']['paint']): string {
@@ -85,8 +91,8 @@ function groupText({ Summary }: JobSummary, paint: Invocation['output']['paint']
   return table(heading, rows)
 }
 
-function childText({ Periodic, ParameterizedJob }: Job, { Children }: JobSummary): string {
-  if (Periodic === null && ParameterizedJob === null) return ''
+function childText(job: Job, { Children }: JobSummary): string {
+  if (job.Periodic === null && parametersOf(job) === null) return ''
   const { Pending, Running, Dead } = Children
   return `Instances: ${Pending} pending, ${Running} running, ${Dead} dead\n`
 }

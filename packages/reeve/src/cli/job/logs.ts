@@ -1,10 +1,12 @@
 import type { AllocationStub } from '@reeve/contract'
 import { gatheredFrames } from '../alloc/copy.ts'
+import { startedTasks } from '../alloc/started-tasks.ts'
 import { lastLines } from '../alloc/tail.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure, UsageError } from '../failure.ts'
 import { shortId } from '../output/table.ts'
+import { nextCommand } from '../plan/next-command.ts'
 import { findJob } from './find-job.ts'
 import { JobLogLines } from './log-lines.ts'
 
@@ -67,7 +69,9 @@ async function choose(invocation: Invocation, wish: Wish): Promise<Chosen> {
       .flatMap((task) => wish.types.map((type) => ({ allocation, task, type }))),
   )
   // What is followed may be yet to come.
-  if (sources.length === 0 && !invocation.flags.has('follow')) throw nothingWritten(wish, all)
+  if (sources.length === 0 && !invocation.flags.has('follow')) {
+    throw nothingWritten(invocation, wish, all)
+  }
   const hidden = all.filter((one) => !allocations.includes(one)).map(({ ID }) => ID)
   return { sources, hidden: new Set(hidden) }
 }
@@ -88,14 +92,9 @@ async function allocationsOf(
   return wanted.toSorted((a, b) => a.CreateIndex - b.CreateIndex || (a.ID < b.ID ? -1 : 1))
 }
 
-/** A task that has not started has no output yet. */
-function startedTasks({ TaskStates }: AllocationStub): readonly string[] {
-  const states = Object.entries(TaskStates ?? {})
-  return states.filter(([, { StartedAt }]) => Date.parse(StartedAt) > 0).map(([name]) => name)
-}
-
 function nothingWritten(
-  { jobId, group, task }: Wish,
+  invocation: Invocation,
+  { jobId, namespace, group, task }: Wish,
   all: readonly AllocationStub[],
 ): CommandFailure {
   const known = [...new Set(all.flatMap(({ TaskStates }) => Object.keys(TaskStates ?? {})))]
@@ -106,9 +105,13 @@ function nothingWritten(
     })
   }
   const where = group === undefined ? '' : ` in group "${group}"`
+  const newest = all.at(-1)
+  // What has a place waits for something on its node, or failed there: only its events tell.
+  const words =
+    newest === undefined ? ['job', 'explain', jobId] : ['alloc', 'status', shortId(newest.ID)]
   return new CommandFailure(`No task of job "${jobId}"${where} has started yet.`, {
     code: EXIT_CODES.missing,
-    hint: `To see why: reeve job explain ${jobId}`,
+    hint: `To see why: ${nextCommand(invocation, words, namespace)}`,
   })
 }
 

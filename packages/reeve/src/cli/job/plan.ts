@@ -5,23 +5,29 @@ import { EXIT_CODES } from '../exit-code.ts'
 import { readJobFile } from '../job-file/read-job-file.ts'
 import { sections } from '../output/known-fields.ts'
 import { diffText } from '../plan/diff-text.ts'
-import { metricsText } from '../plan/metrics-text.ts'
+import { metricsText, unplacedCount } from '../plan/metrics-text.ts'
 import { fileWords, nextCommand } from '../plan/next-command.ts'
 import { isChanging, updatesText } from '../plan/updates-text.ts'
 import { isDenied, verdictsText } from '../plan/verdicts-text.ts'
 import { jobNamespace } from './job-namespace.ts'
+import { withPlaces } from './problems.ts'
 
 type Plan = DataOf<V1Routes['planJob']>
 
 /** `job plan`: what a registration would do, decided by the scheduler itself. */
 export async function runJobPlan(invocation: Invocation): Promise<number> {
   const { client, output, args, flags } = invocation
-  const { job } = await readJobFile(invocation, args[0] ?? '')
-  const { data } = await client.v1.planJob({
-    params: { job_id: job.ID },
-    query: { namespace: jobNamespace(invocation, job) },
-    body: { Job: job, Diff: !flags.isOff('diff'), PolicyOverride: flags.has('policy-override') },
-  })
+  const read = await readJobFile(invocation, args[0] ?? '')
+  const { job } = read
+  const { data } = await client.v1
+    .planJob({
+      params: { job_id: job.ID },
+      query: { namespace: jobNamespace(invocation, job) },
+      body: { Job: job, Diff: !flags.isOff('diff'), PolicyOverride: flags.has('policy-override') },
+    })
+    .catch(async (thrown: unknown) => {
+      throw await withPlaces(thrown, invocation, read)
+    })
   output.show(data, () => planText(data, invocation))
   return codeOf(data)
 }
@@ -64,7 +70,9 @@ function happeningText(plan: Plan, { output: { paint } }: Invocation): string {
   const launch =
     Date.parse(NextPeriodicLaunch) > 0 ? [`It is launched next at ${NextPeriodicLaunch}.`] : []
   const lines = [
-    ...groups.map(([name, updates]) => updatesText(name, updates, paint)),
+    ...groups.flatMap(([name, updates]) =>
+      updatesText(name, updates, { paint, unplaced: unplacedCount(FailedTGAllocs?.[name]) }),
+    ),
     ...displaced,
     ...failed.map(([name, metrics]) => metricsText(name, metrics, paint)),
     ...launch,

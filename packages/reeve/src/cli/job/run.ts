@@ -6,6 +6,7 @@ import { readJobFile, type ReadJob } from '../job-file/read-job-file.ts'
 import { fileWords, nextCommand } from '../plan/next-command.ts'
 import { shortId } from '../output/table.ts'
 import { jobNamespace } from './job-namespace.ts'
+import { withPlaces } from './problems.ts'
 import { finishSubmission } from './submitted.ts'
 
 /** `job run`: registers a job and watches it until it runs, or does not. */
@@ -20,8 +21,8 @@ export async function runJobRun(invocation: Invocation): Promise<number> {
   const namespace = jobNamespace(invocation, read.job)
   const { data } = await client.v1
     .registerJob({ query: { namespace }, body })
-    .catch((thrown: unknown) => {
-      throw told(thrown, invocation)
+    .catch(async (thrown: unknown) => {
+      throw told(await withPlaces(thrown, invocation, read), invocation)
     })
   const { EvalID, Warnings } = data
   if (Warnings !== '') output.note(`${output.paint('warning', 'Warnings')}\n${Warnings.trimEnd()}`)

@@ -3,21 +3,35 @@ import type { Paint } from '../output/style.ts'
 
 /** Why instances of a group have no place, as the scheduler counted it. */
 export function metricsText(group: string, metrics: PlacementMetrics, paint: Paint): string {
-  const count = metrics.CoalescedFailures + 1
+  const count = unplacedCount(metrics)
   const head = `Group "${group}": ${counted(count, 'instance')} ${count === 1 ? 'has' : 'have'} no place.`
   return [paint('bad', head), ...reasonsOf(metrics).map((reason) => `  * ${reason}`)].join('\n')
+}
+
+/** How many instances of a group have no place; without metrics all have one. */
+export function unplacedCount(metrics: PlacementMetrics | undefined): number {
+  return metrics === undefined ? 0 : metrics.CoalescedFailures + 1
 }
 
 function reasonsOf(metrics: PlacementMetrics): readonly string[] {
   const { NodesInPool, NodePool, NodesAvailable, NodesEvaluated } = metrics
   if (NodesInPool === 0 || NodesEvaluated === 0) return [noNodes(NodePool, NodesAvailable)]
   return [
-    ...perNodes(metrics.ClassFiltered, (name) => `node class "${name}" is refused by a constraint`),
-    ...perNodes(metrics.ConstraintFiltered, (name) => `not met: ${name}`),
-    ...perNodes(metrics.ClassExhausted, (name) => `node class "${name}" is full`),
-    ...perNodes(metrics.DimensionExhausted, (name) => `not enough: ${name}`),
+    ...firstOf(
+      perNodes(metrics.ConstraintFiltered, (name) => `not met: ${name}`),
+      perNodes(metrics.ClassFiltered, (name) => `node class "${name}" is refused`),
+    ),
+    ...firstOf(
+      perNodes(metrics.DimensionExhausted, (name) => `not enough: ${name}`),
+      perNodes(metrics.ClassExhausted, (name) => `node class "${name}" is full`),
+    ),
     ...(metrics.QuotaExhausted ?? []).map((name) => `the quota is used up: ${name}`),
   ]
+}
+
+/** The same nodes are counted by reason and by class: a class tells only of which kind they are. */
+function firstOf(reasons: readonly string[], classes: readonly string[]): readonly string[] {
+  return reasons.length > 0 ? reasons : classes
 }
 
 function noNodes(pool: string, available: PlacementMetrics['NodesAvailable']): string {

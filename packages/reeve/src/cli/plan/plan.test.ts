@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import test from 'node:test'
-import type { Explanation, JobDiff, JobPolicyOutcome, PlacementMetrics } from '@reeve/contract'
+import type {
+  DesiredUpdates,
+  Explanation,
+  JobDiff,
+  JobPolicyOutcome,
+  PlacementMetrics,
+} from '@reeve/contract'
 import { Flags } from '../flags.ts'
 import { plainPaint } from '../output/style.ts'
 import { diffText } from './diff-text.ts'
@@ -93,15 +99,39 @@ const NONE = {
   RescheduleLater: 0,
 }
 
+function updatesOf(updates: DesiredUpdates, unplaced = 0): string {
+  return updatesText('app', updates, { paint: plainPaint, unplaced }).join('\n')
+}
+
 test('updatesText: says what happens to instances, what stays last', () => {
   const updates = { ...NONE, Ignore: 2, Place: 1, Stop: 3 }
-  assert.equal(
-    updatesText('app', updates, plainPaint),
-    'Group "app": 1 started, 3 stopped, 2 left as they are.',
-  )
-  assert.equal(updatesText('app', NONE, plainPaint), 'Group "app": nothing to do.')
+  assert.equal(updatesOf(updates), 'Group "app": 1 started, 3 stopped, 2 left as they are.')
+  assert.equal(updatesOf(NONE), 'Group "app": nothing to do.')
   assert.deepEqual([isChanging(updates), isChanging({ ...NONE, Ignore: 2 })], [true, false])
 })
+
+const unplacedCases = [
+  { name: 'those with a place are left', updates: { Place: 3 }, unplaced: 2, says: '1 started' },
+  { name: 'none has a place', updates: { Place: 1 }, unplaced: 1, says: undefined },
+  {
+    name: 'a replacement has no place',
+    updates: { DestructiveUpdate: 2 },
+    unplaced: 2,
+    says: undefined,
+  },
+  {
+    name: 'what is started again is one of those that are started',
+    updates: { Place: 1, RescheduleNow: 1, Ignore: 1 },
+    unplaced: 1,
+    says: '1 left as they are',
+  },
+]
+
+for (const { name, updates, unplaced, says } of unplacedCases)
+  test(`updatesText: what has no place is not counted: ${name}`, () => {
+    const wanted = says === undefined ? '' : `Group "app": ${says}.`
+    assert.equal(updatesOf({ ...NONE, ...updates }, unplaced), wanted)
+  })
 
 const METRICS: PlacementMetrics = {
   NodesEvaluated: 3,
@@ -137,6 +167,18 @@ test('metricsText: names each reason and how many nodes it concerns', () => {
     'Group "app": 1 instance has no place.\n' +
       '  * No node is ready in pool "default" and the datacenters of the job. There are nodes in dc1 (3 nodes).',
   )
+})
+
+test('metricsText: nodes are told once, by the reason, else by their class', () => {
+  const gpu = { ClassFiltered: { gpu: 1 }, ClassExhausted: { gpu: 2 } }
+  const unexplained = { ConstraintFiltered: null, DimensionExhausted: null }
+  const lines = (metrics: PlacementMetrics) =>
+    metricsText('app', metrics, plainPaint).split('\n').slice(1)
+  assert.deepEqual(lines({ ...METRICS, ...gpu }), lines(METRICS))
+  assert.deepEqual(lines({ ...METRICS, ...gpu, ...unexplained }), [
+    '  * node class "gpu" is refused (1 node)',
+    '  * node class "gpu" is full (2 nodes)',
+  ])
 })
 
 const OUTCOME: JobPolicyOutcome = {

@@ -12,7 +12,7 @@ export interface ConnectionSettings {
   readonly namespace: string | undefined
   readonly region: string | undefined
   /** Where each came from, for errors that should say so. */
-  readonly sources: { readonly address: string; readonly token: string }
+  readonly sources: Readonly<Record<'address' | 'token' | 'region', string>>
 }
 
 /** What this machine knows of servers and tokens. */
@@ -40,12 +40,20 @@ export function connectionSettings(
     ['"reeve login"', saved.login?.tokens[address.value]],
     ['the dev agent of this machine', saved.devTokens[address.value]],
   ])
+  const region = firstOf([
+    ['--region', flags.text('region')],
+    ['REEVE_REGION', environment['REEVE_REGION']],
+  ])
   return {
     address: address.value,
     token: token?.value,
     namespace: nonEmpty(flags.text('namespace')) ?? nonEmpty(environment['REEVE_NAMESPACE']),
-    region: nonEmpty(flags.text('region')) ?? nonEmpty(environment['REEVE_REGION']),
-    sources: { address: address.from, token: token?.from ?? 'nowhere' },
+    region: region?.value,
+    sources: {
+      address: address.from,
+      token: token?.from ?? 'nowhere',
+      region: region?.from ?? 'nowhere',
+    },
   }
 }
 

@@ -1,4 +1,5 @@
 import type { AllocationStub, Deployment, Evaluation } from '@reeve/contract'
+import { startedTasks } from '../alloc/started-tasks.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { metricsText } from '../plan/metrics-text.ts'
@@ -250,8 +251,12 @@ class RolloutWatch {
     }
     const [first] = allocations
     if (first === undefined) return
-    const logs = this.#next('alloc', 'logs', '--stderr', shortId(first.ID))
-    output.note(`What it wrote:\n\n  ${logs}`)
+    const id = shortId(first.ID)
+    output.note(
+      startedTasks(first).length === 0
+        ? `It never started. What happened to it:\n\n  ${this.#next('alloc', 'status', id)}`
+        : `What it wrote:\n\n  ${this.#next('alloc', 'logs', '--stderr', id)}`,
+    )
   }
 
   #next(...words: readonly string[]): string {
