@@ -26,7 +26,7 @@ function refused<const T extends Texts>(texts: T) {
 const always = refused({
   400: 'A query parameter is malformed, or names something unknown.',
   401: 'The token is absent, malformed, expired or revoked.',
-  429: 'Too many requests; `X-RateLimit-Reset` says how many seconds to wait.',
+  429: 'Too many requests; `X-RateLimit-Reset` and `Retry-After` say how many seconds to wait.',
   500: 'A fault of the service; the detail holds the request id.',
   503: 'The service is not ready; `Retry-After` says when to try again.',
 })

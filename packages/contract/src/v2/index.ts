@@ -25,6 +25,7 @@ export {
   RESERVED_TAG_KEY_PATTERN,
   TAG_KEY_PATTERN,
   TAG_VALUE_PATTERN,
+  isRuledTogether,
   refusalText,
   type PrefixedType,
   type RefusalTexts,

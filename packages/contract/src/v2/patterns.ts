@@ -98,6 +98,14 @@ export function refusalText(schema: TSchema, keyword: string): string | undefine
   return typeof found?.[1] === 'string' ? found[1] : undefined
 }
 
+/** Marks words of which other members of the request decide which may be said. */
+export const RULED_TOGETHER = { 'x-ruled-together': true } as const
+
+/** Whoever knows those members refuses what may not be said, and names what may. */
+export function isRuledTogether(schema: TSchema): boolean {
+  return 'x-ruled-together' in schema
+}
+
 function refusalTexts(texts: RefusalTexts['x-refusals']): RefusalTexts {
   return { 'x-refusals': texts }
 }

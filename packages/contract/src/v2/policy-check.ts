@@ -36,7 +36,9 @@ const count = Type.Integer({ minimum: 0 })
 /** What all `native` policies said about one run. */
 export const PolicyCheckResult = Type.Object(
   {
-    result: Type.Boolean({ description: 'True when the run may go on.' }),
+    result: Type.Boolean({
+      description: 'True when no mandatory policy failed; an override leaves it.',
+    }),
     passed: count,
     'total-failed': count,
     'hard-failed': count,

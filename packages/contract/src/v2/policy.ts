@@ -24,7 +24,7 @@ import {
   POLICY_UPLOAD_BYTES_MAX,
 } from './limits.ts'
 import { OrganizationPath, PolicyPath } from './paths.ts'
-import { Name, PrefixedId } from './patterns.ts'
+import { Name, PrefixedId, RULED_TOGETHER } from './patterns.ts'
 import { fieldsQuery, includeQuery, pageQuery } from './query.ts'
 
 /** Spec G: Policy. The two policy-as-code frameworks. */
@@ -136,18 +136,22 @@ export type CreatedRunPolicyDocument = Shape<typeof CreatedRunPolicyDocument>
 export const RunPolicyPage = PageOf('RunPolicyPage', RunPolicy)
 export type RunPolicyPage = Shape<typeof RunPolicyPage>
 
+/** Spec G: Policy. Which of them may be said depends on the kind. */
+const GivenLevel = () =>
+  Type.Enum([...ALL_ENFORCEMENT_LEVELS], { type: 'string', ...RULED_TOGETHER })
+
 const writable = {
   description: Type.Optional(Nullable(Type.String({ maxLength: DESCRIPTION_LENGTH_MAX }))),
   // Needed for `opa`, ignored for `native` (reference §3.1): a rule across fields, so not one of
   // this schema.
   query: Type.Optional(Nullable(Type.String({ maxLength: POLICY_QUERY_LENGTH_MAX }))),
   // One of enforcement-level and enforce is needed on create (reference §3.2).
-  'enforcement-level': Type.Optional(OneOf(ALL_ENFORCEMENT_LEVELS)),
+  'enforcement-level': Type.Optional(GivenLevel()),
   enforce: Type.Optional(
     Type.Array(
       Type.Object({
         path: Type.Optional(Nullable(Type.String({ maxLength: LINE_LENGTH_MAX }))),
-        mode: OneOf(ALL_ENFORCEMENT_LEVELS),
+        mode: GivenLevel(),
       }),
       { maxItems: ENFORCE_ENTRIES_MAX, deprecated: true },
     ),

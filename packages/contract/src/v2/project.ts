@@ -234,7 +234,7 @@ export const projectRoutes = {
         422: 'A rule on an attribute or tag binding is broken, or the name is taken.',
       }),
     },
-    needs: `${managers} Also teams that may update the project.`,
+    needs: `${managers} Also teams that may update the project; removing tags needs admin access.`,
   }),
   deleteProject: route({
     id: 'deleteProject',

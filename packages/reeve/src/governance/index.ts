@@ -58,7 +58,12 @@ export {
   type SeenPolicy,
 } from './policies/find-policy.ts'
 export { listPolicies } from './policies/list-policies.ts'
-export { createPolicy, deletePolicy, updatePolicy } from './policies/policies.ts'
+export {
+  createPolicy,
+  deletePolicy,
+  draftPolicyProblems,
+  updatePolicy,
+} from './policies/policies.ts'
 export { findPolicyCode, policyVersions, uploadPolicyCode } from './policies/policy-code.ts'
 export { findPolicySet, type SeenPolicySet } from './policy-sets/find-policy-set.ts'
 export { listPolicySets } from './policy-sets/list-policy-sets.ts'
@@ -100,6 +105,7 @@ export {
 } from './projects/projects.ts'
 export {
   projectEffectiveTags,
+  tagKeyProblems,
   tagsOf,
   workspaceEffectiveTags,
   type EffectiveTag,

@@ -51,7 +51,9 @@ const PROJECT_CASES = [
   { level: 'maintain', holds: 'read createWorkspace manageTags' },
   {
     level: 'admin',
-    holds: 'read update destroy createWorkspace moveWorkspace manageTags readTeams manageTeams',
+    holds:
+      'read update destroy createWorkspace moveWorkspace manageTags replaceTags readTeams ' +
+      'manageTeams',
   },
 ] as const
 for (const { level, holds } of PROJECT_CASES)
@@ -59,8 +61,18 @@ for (const { level, holds } of PROJECT_CASES)
     assert.equal(rightsIn(projectRights(holding(), projectFacts(level))), holds)
   })
 
+test('project rights: who may change everything by a custom access takes no tags away', () => {
+  const custom = projectFacts('custom')
+  const accesses = custom.accesses.map((one) => ({
+    ...one,
+    projectAccess: { ...one.projectAccess, settings: 'delete' as const },
+  }))
+  const rights = projectRights(holding(), { ...custom, accesses })
+  assert.equal(rightsIn(rights), 'read update destroy manageTags')
+})
+
 const EVERYTHING =
-  'read update destroy createWorkspace moveWorkspace manageTags readTeams manageTeams'
+  'read update destroy createWorkspace moveWorkspace manageTags replaceTags readTeams manageTeams'
 const ACCESS_CASES = [
   { access: 'manage-projects', isDefault: false, holds: EVERYTHING },
   { access: 'read-projects', isDefault: false, holds: 'read' },

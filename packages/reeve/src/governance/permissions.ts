@@ -76,8 +76,9 @@ export interface ProjectRights {
   readonly forceDestroy: boolean
   readonly createWorkspace: boolean
   readonly moveWorkspace: boolean
-  /** Add bindings and change values; to take away is a matter of `update`. */
+  /** Add bindings and change values. */
   readonly manageTags: boolean
+  readonly replaceTags: boolean
   readonly readTeams: boolean
   readonly manageTeams: boolean
 }
@@ -110,6 +111,8 @@ export function projectRights(standing: Standing, facts: ProjectFacts): ProjectR
       (facts.isDefault && access.has('manage-workspaces')),
     moveWorkspace: any(({ workspaceAccess }) => workspaceAccess.move),
     manageTags: any(isWriter),
+    // Reference §4.5: the admin level, whatever a custom access may change.
+    replaceTags: any(({ access: level }) => level === 'admin'),
     readTeams: any(({ projectAccess }) => projectAccess.teams !== 'none'),
     manageTeams: any(({ projectAccess }) => projectAccess.teams === 'manage'),
   }

@@ -1,9 +1,8 @@
 import { randomInt } from 'node:crypto'
-import { ok, type Result } from '../kit/result.ts'
+import type { Result } from '../kit/result.ts'
 import {
+  inspectPlan,
   Judge,
-  planCounts,
-  planHasChanges,
   readPlan,
   sensitiveTexts,
   withoutSecrets,
@@ -70,7 +69,8 @@ export class JudgingDesk {
   run({ codes, forget, question }: JudgingTask): JudgingOutcome {
     for (const hash of forget) this.#codes.delete(hash)
     for (const [hash, code] of codes) this.#codes.set(hash, code)
-    if (question.kind === 'inspect') return { kind: 'inspected', facts: inspect(question.plan) }
+    if (question.kind === 'inspect')
+      return { kind: 'inspected', facts: inspectPlan(question.plan, decode) }
     if (question.kind === 'diagnose')
       return {
         kind: 'diagnosed',
@@ -123,13 +123,6 @@ function readSubject(text: string, plan: Uint8Array | undefined): Subject {
 function storedPlan(bytes: Uint8Array): PlainObject {
   const plan = readPlan(bytes, decode)
   return plan.ok ? plan.value : {}
-}
-
-function inspect(bytes: Uint8Array): Result<PlanFacts, string> {
-  const plan = readPlan(bytes, decode)
-  if (!plan.ok) return plan
-  const counts = planCounts(plan.value)
-  return ok({ counts, hasChanges: planHasChanges(plan.value, counts) })
 }
 
 function decode(bytes: Uint8Array): string {

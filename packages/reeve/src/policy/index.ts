@@ -1,6 +1,6 @@
 // tidy-allow dead-export: enforcement on jobs and runs is its next reader
 export type { AskedSubject, PlanFacts, PolicyAsker } from './asker.ts'
-export { isObject, planCounts, planHasChanges, planOf, readPlan } from './plan-document.ts'
+export { inspectPlan, isObject, newPlanOf, planOf, readPlan } from './plan-document.ts'
 export { redactPlan, sensitiveTexts, withoutSecrets } from './redact-plan.ts'
 export { writeBundle, type PolicyBundle } from './bundle.ts'
 export { Judge } from './judge.ts'

@@ -97,7 +97,7 @@ export function judgeOpa(
   const findings = outcome.output
     .slice(0, FINDINGS_MAX)
     .map((item) => findingOf(item, { places, query: policy.query, name: text.name }))
-  return { status: 'failed', output: outcome.output.map(storable), findings }
+  return { ...outcome, output: outcome.output.map(storable), findings }
 }
 
 const NOWHERE = { line: null, column: null }
@@ -125,11 +125,18 @@ function inputOf(subject: Subject): Parameters<typeof fromPlain>[0] {
 function outcomeOf(value: Value | undefined, query: string): Judgement {
   if (value === undefined) return errored(`${query} is undefined: nothing in the policy defines it`)
   if (typeof value === 'boolean')
-    return value ? PASSED : { status: 'failed', output: [false], findings: [] }
+    return value
+      ? PASSED
+      : { status: 'failed', output: [false], findings: [], warning: falseOf(query) }
   const found = collected(value)
   if (found === undefined)
     return errored(`${query} is ${formatValue(value).slice(0, 100)}: an array or a set is needed`)
   return found.length === 0 ? PASSED : { status: 'failed', output: found, findings: [] }
+}
+
+/** Reference policy-languages §9.3. */
+function falseOf(query: string): string {
+  return `${query} is false: an array or a set of messages is expected`
 }
 
 const PASSED: Judgement = { status: 'passed', output: [], findings: [] }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { v2 } from '@reeve/contract'
 import { writeBundle } from './bundle.ts'
 import { Judge } from './judge.ts'
 import type { JudgeOptions, Judgement, PolicyText } from './judgement.ts'
@@ -252,6 +253,35 @@ describe('what an opa query gives', () => {
     it(`${rule}: ${status}`, () => {
       const code = `package q\n\n${rule}\n`
       assert.equal(judge(JOB, { kind: 'opa', code, query: 'data.q.v' }).status, status)
+    })
+})
+
+it('an opa query that is false fails with a warning that messages are expected', () => {
+  const code = 'package q\n\nv := false\n'
+  const { warning } = judge(JOB, { kind: 'opa', code, query: 'data.q.v' })
+  assert.equal(warning, 'data.q.v is false: an array or a set of messages is expected')
+  const said = judge(JOB, { kind: 'opa', code: 'package q\n\nv := ["no"]\n', query: 'data.q.v' })
+  assert.equal(said.warning, undefined)
+})
+
+describe('a policy as long as an upload may be can be evaluated', () => {
+  const filled = (head: string): string => {
+    const line = '# what people write about it\n'
+    const lines = Math.floor((v2.POLICY_UPLOAD_BYTES_MAX - head.length) / line.length)
+    const text = head + line.repeat(lines)
+    return text.padEnd(v2.POLICY_UPLOAD_BYTES_MAX, '#')
+  }
+  const cases = {
+    native: 'main = rule { true }\n',
+    opa: 'package p\n\ndeny contains "no" if false\n',
+  } as const
+  for (const kind of ['native', 'opa'] as const)
+    it(kind, () => {
+      const policy = { name: 'p', kind, query: null, code: filled(cases[kind]) }
+      const judgeOnce = new Judge()
+      assert.deepEqual(judgeOnce.diagnose(policy), [])
+      const [said] = judgeOnce.judge(JOB, [{ policy, params: {} }], OPTIONS)
+      assert.equal(said?.status, 'passed')
     })
 })
 

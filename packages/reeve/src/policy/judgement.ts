@@ -20,6 +20,8 @@ export interface Judgement {
   readonly status: 'passed' | 'failed' | 'errored'
   readonly output: readonly unknown[]
   readonly findings: readonly v2.PolicyFinding[]
+  /** What is odd about the policy itself, whatever it says of the subject. */
+  readonly warning?: string
 }
 
 export interface JudgeOptions extends StandardSettings {

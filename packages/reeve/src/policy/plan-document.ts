@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '../kit/result.ts'
 import type { PlanCounts } from '../model/index.ts'
 import { plainJson } from '../lang/native/index.ts'
+import type { PlanFacts } from './asker.ts'
 import type { PlainObject } from './subject.ts'
 
 /** Deeper plans do not come from a planning tool, and walking them would not end well. */
@@ -74,8 +75,44 @@ export function planOf(value: unknown): Result<PlainObject, string> {
   return ok(value as PlainObject)
 }
 
+/**
+ * A plan that somebody brings: its resource changes must be such, or what it does would be counted
+ * wrongly. What is stored is taken as it was taken then.
+ */
+export function newPlanOf(value: unknown): Result<PlainObject, string> {
+  const plan = planOf(value)
+  if (!plan.ok) return plan
+  const problem = changesProblem(listOf(plan.value['resource_changes']))
+  return problem === undefined ? plan : err(problem)
+}
+
+function changesProblem(entries: readonly unknown[]): string | undefined {
+  for (const [i, entry] of entries.entries()) {
+    const at = `resource_changes[${i}]`
+    if (!isObject(entry)) return `The plan must have an object at ${at}`
+    const { change = {} } = entry
+    if (!isObject(change)) return `The plan must have an object at ${at}.change`
+    const { actions = [] } = change
+    if (!Array.isArray(actions) || actions.some((action) => typeof action !== 'string'))
+      return `The plan must have a list of texts at ${at}.change.actions`
+  }
+  return undefined
+}
+
+/** What a new plan does, or why it is none. */
+export function inspectPlan(
+  bytes: Uint8Array,
+  decode: (bytes: Uint8Array) => string,
+): Result<PlanFacts, string> {
+  const read = readPlan(bytes, decode)
+  const plan = read.ok ? newPlanOf(read.value) : read
+  if (!plan.ok) return plan
+  const counts = planCounts(plan.value)
+  return ok({ counts, hasChanges: planHasChanges(plan.value, counts) })
+}
+
 /** Reference §4.8: what the plan does, from the actions of its resource changes. */
-export function planCounts(plan: PlainObject): PlanCounts {
+function planCounts(plan: PlainObject): PlanCounts {
   const counts = { additions: 0, changes: 0, destructions: 0, imports: 0 }
   for (const change of changesIn(plan)) {
     const actions = listOf(change['actions'])
@@ -88,7 +125,7 @@ export function planCounts(plan: PlainObject): PlanCounts {
 }
 
 /** Whether carrying it out would do anything; outputs count too. */
-export function planHasChanges(plan: PlainObject, counts: PlanCounts): boolean {
+function planHasChanges(plan: PlainObject, counts: PlanCounts): boolean {
   const { additions, changes, destructions, imports } = counts
   if (additions + changes + destructions + imports > 0) return true
   return Object.values(objectOf(plan['output_changes'])).some((change) =>

@@ -6,8 +6,14 @@ import type { AttributeProblem } from '../../model/index.ts'
 export interface LevelWish {
   readonly name: string
   readonly kind: v2.PolicyKind
-  readonly level: v2.EnforcementLevel | undefined
-  readonly enforce: NonNullable<v2.RunPolicyUpdateRequest['data']['attributes']>['enforce']
+  /** As it was given: which levels there are depends on the kind. */
+  readonly level: string | undefined
+  readonly enforce: readonly GivenEnforce[] | undefined
+}
+
+export interface GivenEnforce {
+  readonly path?: string | null
+  readonly mode: string
 }
 
 /** Spec G: Policy, deprecated `enforce` rules: the level when its path is not the policy's file. */
@@ -52,8 +58,8 @@ function enforcedLevel({
   return err({ pointer, detail: `Mode must be one of ${allowedText(kind)}` })
 }
 
-function isAllowed(kind: v2.PolicyKind, level: v2.EnforcementLevel): boolean {
-  const levels: readonly v2.EnforcementLevel[] = v2.ENFORCEMENT_LEVELS[kind]
+function isAllowed(kind: v2.PolicyKind, level: string): level is v2.EnforcementLevel {
+  const levels: readonly string[] = v2.ENFORCEMENT_LEVELS[kind]
   return levels.includes(level)
 }
 

@@ -30,8 +30,8 @@ export async function createPolicy(
   if (!seat.ok) return seat
   const { attributes } = data
   const { id: organizationId } = seat.value.organization
-  const { name, kind = 'native', enforce } = attributes
-  const level = decideLevel({ name, kind, enforce, level: attributes['enforcement-level'] })
+  const { name, kind = 'native' } = attributes
+  const level = levelOf(attributes)
   const sets = setsOf(context.store.tables, {
     organizationId,
     kind,
@@ -39,7 +39,7 @@ export async function createPolicy(
   })
   const problems = [
     ...nameProblems(context.store.tables, organizationId, name),
-    ...(kind === 'opa' ? queryProblems(attributes.query ?? '') : []),
+    ...neededQueryProblems(attributes),
     ...levelProblems(level),
     ...sets.problems,
   ]
@@ -67,6 +67,32 @@ export async function createPolicy(
     changes: [put('run_policies', policy), ...joinChanges(sets.rows, policy.id, nowMs)],
   })
   return ok({ ...seat.value, policy })
+}
+
+type NewAttributes = v2.RunPolicyCreateRequest['data']['attributes']
+
+/** Reference §3.2, for a new policy. */
+function levelOf({ name, kind = 'native', enforce, ...rest }: NewAttributes) {
+  return decideLevel({ name, kind, enforce, level: rest['enforcement-level'] })
+}
+
+/** What of a new policy can be said to be wrong although other attributes of it are. */
+export function draftPolicyProblems(
+  attributes: Partial<NewAttributes>,
+  isSound: (...names: readonly (keyof NewAttributes)[]) => boolean,
+): readonly AttributeProblem[] {
+  // Without a name there is no file that a path could be.
+  const draft = { ...attributes, name: attributes.name ?? '' }
+  const isFileKnown = attributes.enforce === undefined || isSound('name')
+  const isLevelled = isSound('kind', 'enforcement-level', 'enforce') && isFileKnown
+  return [
+    ...(isSound('kind', 'query') ? neededQueryProblems(draft) : []),
+    ...(isLevelled ? levelProblems(levelOf(draft)) : []),
+  ]
+}
+
+function neededQueryProblems({ kind, query }: NewAttributes): readonly AttributeProblem[] {
+  return kind === 'opa' ? queryProblems(query ?? '') : []
 }
 
 function nameProblems(

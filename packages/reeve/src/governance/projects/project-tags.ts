@@ -15,9 +15,9 @@ export function findTaggableProject(
 ): Result<SeenProject, GovernanceRefusal> {
   const seen = findProject(context, caller, projectId)
   if (!seen.ok) return seen
-  const { manageTags, update } = seen.value.rights
+  const { manageTags, replaceTags } = seen.value.rights
   // Reference §4.5: who may add may not always take away.
-  return (isWholeSet ? update : manageTags) ? seen : err(UNSEEN)
+  return (isWholeSet ? replaceTags : manageTags) ? seen : err(UNSEEN)
 }
 
 /**

@@ -16,7 +16,7 @@ import { organizationPermissions } from '../permissions.ts'
 import { findProject, findSeat, rightsOnProject, type Seat, type SeenProject } from '../standing.ts'
 import { inheritDuration } from './auto-destroy.ts'
 import { projectEnd } from './project-end.ts'
-import { planTags, tagProblems, type NewTags } from './tags.ts'
+import { mayBind, planTags, tagProblems, type NewTags } from './tags.ts'
 
 const TAGS_POINTER = '/data/relationships/tag-bindings/data'
 
@@ -122,10 +122,12 @@ export async function updateProject(
 ): Promise<Result<SeenProject, GovernanceRefusal>> {
   const seen = findChangeableProject(context, caller, request.projectId)
   if (!seen.ok) return seen
-  const { project: before } = seen.value
+  const { project: before, rights } = seen.value
   const { attributes = {}, relationships } = request.data
   const given = relationships?.['tag-bindings']?.data
   const { organizationId, id: projectId } = before
+  if (given !== undefined && !mayBind(context.store.tables, projectId, { tags: given, rights }))
+    return err(UNSEEN)
   const wish = { organizationId, projectId, attributes, tags: given ?? [] }
   const problems = projectProblems(context, wish)
   if (problems.length > 0) return err({ code: 'invalid', problems })

@@ -53,6 +53,22 @@ export function planTags(
   }
 }
 
+/** Reference §4.5: who may add may not always take away. */
+export function mayBind(
+  tables: Tables,
+  ownerId: string,
+  { tags, rights }: { readonly tags: NewTags; readonly rights: TagRights },
+): boolean {
+  const left = new Set(tags.map(({ attributes }) => attributes.key))
+  const takesAway = tagsOf(tables, ownerId).some(({ key }) => !left.has(key))
+  return takesAway ? rights.replaceTags : rights.manageTags
+}
+
+export interface TagRights {
+  readonly manageTags: boolean
+  readonly replaceTags: boolean
+}
+
 /**
  * What the schema cannot say of tags: reserved prefixes, a key given twice, too many in all
  * (Spec G: Tag binding; reference §2.4). `pointer` is where the list stands in the request.
@@ -63,14 +79,9 @@ export function tagProblems(
   request: { readonly tags: NewTags; readonly isWholeSet: boolean; readonly pointer: string },
 ): readonly AttributeProblem[] {
   const { tags, isWholeSet, pointer } = request
-  const problems: AttributeProblem[] = []
-  const keys = new Set<string>()
-  tags.forEach(({ attributes: { key } }, i) => {
-    const at = `${pointer}/${i}/attributes/key`
-    if (isReserved(key)) problems.push({ pointer: at, detail: 'Key uses a reserved prefix' })
-    if (keys.has(key)) problems.push({ pointer: at, detail: 'Key has been given more than once' })
-    keys.add(key)
-  })
+  const given = tags.map(({ attributes: { key } }) => key)
+  const problems = [...tagKeyProblems(given, pointer)]
+  const keys = new Set(given)
   const kept = isWholeSet || owner.ownerId === undefined ? [] : tagsOf(tables, owner.ownerId)
   for (const { key } of kept) keys.add(key)
   if (keys.size > v2.TAG_BINDINGS_MAX)
@@ -79,6 +90,24 @@ export function tagProblems(
       detail: `Tag bindings cannot exceed ${v2.TAG_BINDINGS_MAX} bindings per resource`,
     })
   return problems
+}
+
+/** The part of it that is about the keys alone; those that are undefined are not looked at. */
+export function tagKeyProblems(
+  keys: readonly (string | undefined)[],
+  pointer: string,
+): readonly AttributeProblem[] {
+  const known = new Set<string>()
+  return keys.flatMap((key, i) => {
+    if (key === undefined) return []
+    const at = `${pointer}/${i}/attributes/key`
+    const isTwice = known.has(key)
+    known.add(key)
+    return [
+      ...(isReserved(key) ? [{ pointer: at, detail: 'Key uses a reserved prefix' }] : []),
+      ...(isTwice ? [{ pointer: at, detail: 'Key has been given more than once' }] : []),
+    ]
+  })
 }
 
 function isReserved(key: string): boolean {

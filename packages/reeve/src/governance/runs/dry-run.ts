@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../kit/result.ts'
 import { invalid, UNSEEN, type GovernanceRefusal, type JudgedSetRow } from '../../model/index.ts'
-import { planOf, type PlainObject } from '../../policy/index.ts'
+import { newPlanOf, type PlainObject } from '../../policy/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { organizationPermissions } from '../permissions.ts'
@@ -33,7 +33,7 @@ export async function evaluateWorkspacePolicies(
     right: 'queuePlan',
   })
   if (!seen.ok) return seen
-  const plan = planOf(question.plan)
+  const plan = newPlanOf(question.plan)
   if (!plan.ok) return err(invalid('/data/attributes/plan', plan.error))
   const sets = chosenSets(context, seen.value, question.policySets)
   if (!sets.ok) return sets

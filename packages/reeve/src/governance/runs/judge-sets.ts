@@ -106,7 +106,7 @@ function judgedSet(
   return { id, name, description, overridable, toolVersion, error: '', warnings, outcomes }
 }
 
-/** What is kept of a judgement, and what of it was left out. */
+/** What is kept of a judgement; what is odd about it, and what of it was left out. */
 export function bounded(judgement: Judgement): {
   readonly judgement: Judgement
   readonly warning: string
@@ -122,6 +122,7 @@ export function bounded(judgement: Judgement): {
   const left = judgement.output.length - output.length
   const unfound = judgement.findings.length - findings.length
   const parts = [
+    ...(judgement.warning === undefined ? [] : [judgement.warning]),
     ...(left > 0 ? [`${left} more outputs are not kept`] : []),
     ...(unfound > 0 ? [`${unfound} more findings are not kept`] : []),
   ]

@@ -9,10 +9,13 @@ export function checkStatusOf(sets: readonly JudgedSetRow[]): PolicyCheckRow['st
   return denials.length > 0 ? 'soft_failed' : 'passed'
 }
 
-/** The counters of a check. What errored counts as failed at its level. */
+/**
+ * The counters of a check. What errored counts as failed at its level. An override passes over the
+ * result and does not change it (reference §7.8, E3).
+ */
 export function checkResultOf(
   sets: readonly JudgedSetRow[],
-  { durationMs, isOverridden }: { readonly durationMs: number; readonly isOverridden: boolean },
+  durationMs: number,
 ): v2.PolicyCheckResult {
   const all = sets.flatMap(({ outcomes, overridable }) =>
     outcomes.map(({ status, enforcement_level: level }) => ({
@@ -26,7 +29,7 @@ export function checkResultOf(
   const hardFailed = count('final')
   const softFailed = count('overridable')
   return {
-    result: hardFailed === 0 && (softFailed === 0 || isOverridden),
+    result: hardFailed === 0 && softFailed === 0,
     passed: all.length - failed.length,
     'total-failed': failed.length,
     'hard-failed': hardFailed,

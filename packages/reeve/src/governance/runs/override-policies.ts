@@ -16,12 +16,13 @@ import {
   evaluationsOf,
   findCheck,
   findStage,
+  outcomesOf,
   type SeenCheck,
   type SeenRun,
   type SeenStage,
 } from './find-run.ts'
-import { checkStatusOf } from './judged-set.ts'
-import { afterCheck, afterStage } from './run-progress.ts'
+import { checkStatusOf, stageStatusOf } from './judged-set.ts'
+import { afterCheck, afterStage, mayGoOn } from './run-progress.ts'
 import { movedRun, stamped } from './run-states.ts'
 
 /** Whether somebody with the right could override the check now. */
@@ -42,11 +43,10 @@ export async function overrideCheck(
   const seen = findCheck(context, caller, { checkId, right: 'overridePolicies' })
   if (!seen.ok) return seen
   const { check: before } = seen.value
-  if (!isCheckOverridable(seen.value))
-    return err({
-      code: 'conflict',
-      detail: `The policy check is ${before.status}: there is nothing to override`,
-    })
+  if (!isCheckOverridable(seen.value)) {
+    const reason = before.status === 'soft_failed' ? closedBy(seen.value.run) : NOTHING
+    return err({ code: 'conflict', detail: `The policy check is ${before.status}: ${reason}` })
+  }
   const record = recordOf(context, caller, { seen: seen.value, comment })
   if (!record.ok) return record
   const { atMs } = record.value
@@ -62,6 +62,21 @@ export async function overrideCheck(
   return ok({ ...seen.value, check, run })
 }
 
+const NOTHING = 'there is nothing to override'
+
+/** Why a failure that can be overridden is closed in this run (reference §5.3). */
+function closedBy(run: RunRow): string {
+  if (run.planOnly) return 'its run is plan-only, and nothing follows that an override could allow'
+  if (!mayGoOn(run)) return 'its plan has no changes, which takes a run with allow-empty-apply'
+  return `its run is ${run.status}`
+}
+
+/** Whether the stage would wait for an override if anything could follow it. */
+function wouldWait({ store }: GovernanceContext, { id, override }: TaskStageRow): boolean {
+  const sets = evaluationsOf(store.tables, id).flatMap((one) => outcomesOf(store.tables, one.id))
+  return override === null && stageStatusOf(sets, true) === 'awaiting_override'
+}
+
 /** The same for the sets of a stage; then it is the check's turn. */
 export async function overrideStage(
   context: GovernanceContext,
@@ -71,11 +86,10 @@ export async function overrideStage(
   const seen = findStage(context, caller, { stageId, right: 'overridePolicies' })
   if (!seen.ok) return seen
   const { stage: before } = seen.value
-  if (!isStageOverridable(seen.value))
-    return err({
-      code: 'conflict',
-      detail: `The task stage is ${before.status}: there is nothing to override`,
-    })
+  if (!isStageOverridable(seen.value)) {
+    const reason = wouldWait(context, before) ? closedBy(seen.value.run) : NOTHING
+    return err({ code: 'conflict', detail: `The task stage is ${before.status}: ${reason}` })
+  }
   const record = recordOf(context, caller, { seen: seen.value, comment })
   if (!record.ok) return record
   const { atMs } = record.value

@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../kit/result.ts'
 import { invalid, type GovernanceRefusal, type RunPolicyRow } from '../../model/index.ts'
 import {
   isObject,
-  planOf,
+  newPlanOf,
   type PlainObject,
   type PolicyText,
   type Subject,
@@ -69,7 +69,7 @@ export async function triedText(
 function subjectOf(input: PolicyTrial['input']): Result<Subject, GovernanceRefusal> {
   const { job, plan, run, namespace } = input
   if (plan !== undefined) {
-    const document = planOf(plan)
+    const document = newPlanOf(plan)
     if (!document.ok) return err(invalid('/data/attributes/input/plan', document.error))
     return ok({ kind: 'plan', plan: document.value, run: plain(isObject(run) ? run : {}) })
   }

@@ -10,7 +10,7 @@ import type {
   RunRow,
   TaskStageRow,
 } from '../../model/index.ts'
-import { planCounts, planHasChanges, readPlan, type PlanFacts } from '../../policy/index.ts'
+import { inspectPlan, type PlanFacts } from '../../policy/index.ts'
 import { planKey, put, type Change } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
@@ -107,10 +107,7 @@ async function inspected(
 ): Promise<Result<PlanFacts, string>> {
   if (bytes.length > READ_HERE_BYTES_MAX && policyAsker.inspectPlan !== undefined)
     return await policyAsker.inspectPlan(bytes)
-  const plan = readPlan(bytes, decode)
-  if (!plan.ok) return plan
-  const counts = planCounts(plan.value)
-  return ok({ counts, hasChanges: planHasChanges(plan.value, counts) })
+  return inspectPlan(bytes, decode)
 }
 
 function decode(bytes: Uint8Array): string {

@@ -14,7 +14,7 @@ import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import { inProject, movedAccesses } from '../projects/move-workspaces.ts'
-import { planTags, tagsOf, type NewTags } from '../projects/tags.ts'
+import { mayBind, planTags } from '../projects/tags.ts'
 import { findProject, findSeat, projectsWith, rightsOnProject, type Seat } from '../standing.ts'
 import {
   findWorkspaceWith,
@@ -167,9 +167,10 @@ export async function updateWorkspace(
 ): Promise<Result<WrittenWorkspace, GovernanceRefusal>> {
   const found = findWorkspaceWith(context, caller, { address, right: 'update' })
   if (!found.ok) return found
-  const { workspace: before } = found.value
+  const { workspace: before, rights } = found.value
+  const { tables } = context.store
   const tags = data.relationships?.['tag-bindings']?.data
-  if (tags !== undefined && !mayBind(context, found.value, tags)) return err(UNSEEN)
+  if (tags !== undefined && !mayBind(tables, before.id, { tags, rights })) return err(UNSEEN)
   const project = findNewProject(context, caller, { from: found.value, data })
   if (!project.ok) return project
   const planned = planSettings(
@@ -181,7 +182,7 @@ export async function updateWorkspace(
   const problems = [
     ...nameProblems(context, planned.workspace),
     ...planned.problems,
-    ...workspaceTagProblems(context.store.tables, planned.workspace, wanted),
+    ...workspaceTagProblems(tables, planned.workspace, wanted),
   ]
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const isSame = isEqual(before, planned.workspace)
@@ -198,17 +199,6 @@ export async function updateWorkspace(
     ],
   })
   return ok({ seen: seenWorkspace(context, found.value, workspace), notices: planned.notices })
-}
-
-/** Reference §4.5: who may add may not always take away. */
-function mayBind(
-  { store }: GovernanceContext,
-  { workspace, rights }: SeenWorkspace,
-  tags: NewTags,
-): boolean {
-  const left = new Set(tags.map(({ attributes }) => attributes.key))
-  const takesAway = tagsOf(store.tables, workspace.id).some(({ key }) => !left.has(key))
-  return takesAway ? rights.replaceTags : rights.manageTags
 }
 
 /** The project that the workspace is in afterwards; its own when the request names none. */

@@ -4,6 +4,7 @@ import type { TSchema } from 'typebox'
 import type { GovernanceCaller } from '../../governance/index.ts'
 import type { Result } from '../../kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
+import type { DraftRule } from './draft.ts'
 import type { PageWish } from './query.ts'
 
 type Part<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends TSchema
@@ -81,6 +82,8 @@ export interface EndpointOptions<R extends Route> {
    * with a request about it.
    */
   readonly guard?: (request: V2Request<R>) => Result<unknown, GovernanceRefusal>
+  /** What else is told of a body that its schema refuses. */
+  readonly draftRule?: DraftRule
 }
 
 export interface V2Endpoint {

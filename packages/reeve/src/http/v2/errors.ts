@@ -72,7 +72,8 @@ function errorsOf(refusal: GovernanceRefusal, status: number): readonly v2.Error
         detail,
         source: { pointer },
       }))
-    case 'malformed': {
+    case 'malformed':
+    case 'unprocessable': {
       const { parameter } = refusal
       const source = parameter === undefined ? {} : { source: { parameter } }
       return [{ ...errorObject(status, refusal.detail), ...source }]
@@ -87,11 +88,17 @@ function errorObject(status: number, detail: string): v2.ErrorObject {
   return { status: String(status), title: TITLE_OF[status] ?? other, detail }
 }
 
+/** Reference §1.3: what passes says when to try again; whoever refuses may know it better. */
+const PASSING: ReadonlySet<number> = new Set([429, 503])
+const RETRY_SECONDS = 1
+
 function sendErrors(
   reply: FastifyReply,
   status: number,
   errors: readonly v2.ErrorObject[],
 ): FastifyReply {
+  if (PASSING.has(status) && !reply.hasHeader('retry-after'))
+    void reply.header('retry-after', String(RETRY_SECONDS))
   return reply
     .code(status)
     .type(JSON_API_TYPE)

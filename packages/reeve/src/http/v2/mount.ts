@@ -11,6 +11,7 @@ import { findJsonProblem } from '../json-problem.ts'
 import { parseWholeJson } from '../json-text.ts'
 import type { RawQuery } from '../query.ts'
 import { withFields } from './documents.ts'
+import { draftProblems } from './draft.ts'
 import type { Address, Outcome, V2Answer, V2Endpoint, V2Request } from './endpoint.ts'
 import { asIs, sendGovernanceRefusal, sendV2Error, statusOf } from './errors.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -74,20 +75,18 @@ interface MountedPath {
 
 function mountPath(app: FastifyInstance, host: V2Host, { path, ofPath }: MountedPath): void {
   const bytesMax = Math.max(...[...ofPath.values()].map(bodyBytesMax))
-  // Reference §1.1: a slash at the end is tolerated.
-  for (const url of [path, `${path}/`])
-    app.route({
-      method: [...EVERY_METHOD],
-      url,
-      bodyLimit: bytesMax,
-      errorHandler: (error, request, reply) => {
-        // Anything else is for the shell.
-        if (error.statusCode !== 413) throw error
-        leaveUnread(request, reply)
-        sendGovernanceRefusal(reply, { code: 'too-large', bytesMax })
-      },
-      handler: (request, reply) => serve(host, ofPath, { request, reply }),
-    })
+  app.route({
+    method: [...EVERY_METHOD],
+    url: path,
+    bodyLimit: bytesMax,
+    errorHandler: (error, request, reply) => {
+      // Anything else is for the shell.
+      if (error.statusCode !== 413) throw error
+      leaveUnread(request, reply)
+      sendGovernanceRefusal(reply, { code: 'too-large', bytesMax })
+    },
+    handler: (request, reply) => serve(host, ofPath, { request, reply }),
+  })
 }
 
 function compileEndpoint(endpoint: V2Endpoint): Mounted {
@@ -155,10 +154,14 @@ function isWithinRate(
   void reply.headers({
     'x-ratelimit-limit': String(rateLimit.perSecond),
     'x-ratelimit-remaining': String(remaining),
-    'x-ratelimit-reset': resetSeconds.toFixed(3),
+    // Rounded up: who waits that long is answered.
+    'x-ratelimit-reset': (Math.ceil(resetSeconds * MS_PER_SECOND) / MS_PER_SECOND).toFixed(3),
   })
+  if (!isAllowed) void reply.header('retry-after', String(Math.max(1, Math.ceil(resetSeconds))))
   return isAllowed
 }
+
+const MS_PER_SECOND = 1_000
 
 /** Who calls where nobody is asked for. */
 const NOBODY: GovernanceCaller = {
@@ -319,7 +322,10 @@ async function readBody(
   const parsed = parseJson(bytes)
   if (!parsed.ok) return parsed
   const { value, problems } = validate(parsed.value)
-  if (problems.length > 0) return err({ code: 'invalid', problems })
+  if (problems.length > 0) {
+    const { draftRule } = mounted.options
+    return err({ code: 'invalid', problems: draftProblems(value, problems, draftRule) })
+  }
   const differs = idDiffers(route, value, request)
   return differs === undefined ? ok(value) : err({ code: 'conflict', detail: differs })
 }

@@ -2,6 +2,7 @@ import { v2 } from '@reeve/contract'
 import {
   createPolicy,
   deletePolicy,
+  draftPolicyProblems,
   findPolicy,
   findPolicyCode,
   findPolicySeat,
@@ -16,6 +17,7 @@ import {
 import { err, ok } from '../../kit/result.ts'
 import { UNSEEN } from '../../model/index.ts'
 import { answer, NO_CONTENT, paged, single, whole, windowOf } from './documents.ts'
+import { memberAt, type DraftRule } from './draft.ts'
 import {
   endpoint,
   type Outcome,
@@ -32,6 +34,17 @@ import {
 import { policySetResource } from './resources/policy-set.ts'
 
 const { v2Routes, POLICY_INCLUDES } = v2
+
+const newPolicyRule: DraftRule = ({ body, isSound }) => {
+  const at = '/data/attributes'
+  // The members that are read are sound, and so as the schema says.
+  const attributes = (memberAt(body, at) ?? {}) as Partial<NewPolicyAttributes>
+  return draftPolicyProblems(attributes, (...names) =>
+    names.every((name) => isSound(`${at}/${name}`)),
+  )
+}
+
+type NewPolicyAttributes = v2.RunPolicyCreateRequest['data']['attributes']
 
 /** Spec G: Policies. */
 export function policyEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
@@ -55,6 +68,7 @@ export function policyEndpoints(context: GovernanceContext): readonly V2Endpoint
             organizationName: params.organization_name,
             right: 'update',
           }),
+        draftRule: newPolicyRule,
       },
     ),
     endpoint(

@@ -8,6 +8,7 @@ import {
   type GovernanceContext,
 } from '../../governance/index.ts'
 import { answer, NO_CONTENT, whole } from './documents.ts'
+import { tagsRule } from './draft.ts'
 import { endpoint, type V2Endpoint } from './endpoint.ts'
 import {
   changedTagBindingResource,
@@ -20,6 +21,7 @@ const { v2Routes } = v2
 /** Spec G: Projects. Their tag bindings, and the aliases of reference §2.3. */
 export function projectTagEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
   const { tables } = context.store
+  const draftRule = tagsRule('/data')
   const guards = {
     add: { isWholeSet: false },
     replace: { isWholeSet: true },
@@ -51,6 +53,7 @@ export function projectTagEndpoints(context: GovernanceContext): readonly V2Endp
       {
         guard: ({ caller, params }) =>
           findTaggableProject(context, caller, { ...guards.add, projectId: params.project_id }),
+        draftRule,
       },
     ),
     ...(['addProjectTagBindings', 'replaceProjectTagBindings'] as const).map((id) => {
@@ -69,6 +72,7 @@ export function projectTagEndpoints(context: GovernanceContext): readonly V2Endp
         {
           guard: ({ caller, params }) =>
             findTaggableProject(context, caller, { ...mode, projectId: params.project_id }),
+          draftRule,
         },
       )
     }),

@@ -17,6 +17,7 @@ import {
   type SeenProject,
 } from '../../governance/index.ts'
 import { answer, created, NO_CONTENT, single, paged, whole, windowOf } from './documents.ts'
+import { RELATED_TAGS_RULE } from './draft.ts'
 import { endpoint, type V2Endpoint, type V2Request } from './endpoint.ts'
 import { split } from './query.ts'
 import { createdProjectResource, projectResource } from './resources/project.ts'
@@ -40,6 +41,7 @@ export function projectEndpoints(context: GovernanceContext): readonly V2Endpoin
         ),
       {
         guard: ({ caller, params }) => findProjectMaker(context, caller, params.organization_name),
+        draftRule: RELATED_TAGS_RULE,
       },
     ),
     endpoint(v2Routes.listProjects, (request) => answerList(context, request), {
@@ -61,7 +63,10 @@ export function projectEndpoints(context: GovernanceContext): readonly V2Endpoin
           await updateProject(context, caller, { projectId: params.project_id, data: body.data }),
           (seen) => single(projectResource(context.store.tables, seen)),
         ),
-      { guard: ({ caller, params }) => findChangeableProject(context, caller, params.project_id) },
+      {
+        guard: ({ caller, params }) => findChangeableProject(context, caller, params.project_id),
+        draftRule: RELATED_TAGS_RULE,
+      },
     ),
     endpoint(v2Routes.deleteProject, async ({ caller, params, query }) =>
       answer(
@@ -100,11 +105,13 @@ const RIGHT_FILTERS = [
 function answerList(context: GovernanceContext, request: ListRequest) {
   const { caller, params, query, page, includes } = request
   const names = query['filter[names]']
+  const tags = tagFilters(query)
+  if (!tags.ok) return tags
   const result = listProjects(context, caller, {
     organizationName: params.organization_name,
     part: query.q,
     names: names === undefined ? undefined : split(names),
-    tags: tagFilters(query),
+    tags: tags.value,
     rights: RIGHT_FILTERS.flatMap(([name, right]) => (query[name] === true ? [right] : [])),
     // Reference §1.4: newest first, so that pages are stable while projects are added.
     order: query.sort ?? 'newest',

@@ -1,6 +1,6 @@
 import { v2, type Route } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
-import { invalid, type GovernanceRefusal } from '../../model/index.ts'
+import type { GovernanceRefusal } from '../../model/index.ts'
 import type { JsonSchema } from '../decode.ts'
 import type { RawQuery } from '../query.ts'
 
@@ -30,7 +30,7 @@ interface Parameter extends JsonSchema {
 /**
  * Compiles the query of a route. A name that no route has is ignored, as clients may be newer; one
  * that begins like a filter, search or page is refused, because ignoring it would answer another
- * question than the one asked.
+ * question than the one asked; so is `q`, by which other lists are searched.
  */
 export function compileQuery(route: Route, includes: readonly string[]): QueryParser {
   const schema: {
@@ -48,20 +48,21 @@ export function compileQuery(route: Route, includes: readonly string[]): QueryPa
       if (type !== undefined) fields.set(type, new Set(split(text)))
       else if (parameter !== undefined) {
         const value = read(parameter, text)
-        if (value === undefined) return refuse(name, `${name} cannot be ${JSON.stringify(text)}`)
+        if (value === undefined) return refuseValue(name, text, choiceOf(parameter))
         values[name] = value
-      } else if (/^(?:filter|search|page)\[/.test(name))
-        return refuse(name, `${name} is not known here`)
+      } else if (ASKING.test(name)) return refuse(name, `${name} is not known here`)
     }
     for (const name of schema.required ?? [])
       if (values[name] === undefined || values[name] === '')
         // Reference §4.4: a filter that must be there is 422, not 400.
-        return err(invalid(`/${name}`, `${name} must be given`))
+        return err({ code: 'unprocessable', detail: `${name} must be given`, parameter: name })
     const included = readIncludes(values['include'], includes)
     if (!included.ok) return included
     return ok({ values, page: pageOf(values), includes: included.value, fields })
   }
 }
+
+const ASKING = /^(?:q$|(?:q|filter|search|page)\[)/
 
 function read(parameter: Parameter, text: string): string | number | boolean | undefined {
   if (parameter.enum !== undefined) return parameter.enum.includes(text) ? text : undefined
@@ -75,6 +76,16 @@ function read(parameter: Parameter, text: string): string | number | boolean | u
     return isWhole && value >= (parameter.minimum ?? 0) ? value : undefined
   }
   return text
+}
+
+/** What `read` takes, in words. */
+function choiceOf({ enum: words, type, minimum = 0 }: Parameter): string {
+  if (words !== undefined) return oneOf(words)
+  return type === 'integer' ? `a whole number from ${minimum}` : 'true or false'
+}
+
+function oneOf(words: readonly unknown[]): string {
+  return `one of ${words.join(', ')}`
 }
 
 function pageOf(values: ParsedQuery['values']): PageWish {
@@ -98,7 +109,7 @@ function readIncludes(
   const unknown = names.find((name) => !known.includes(name))
   if (unknown === undefined) return ok(new Set(names))
   // Clients know this refusal by the words `include parameter` (reference §1.3).
-  const choice = known.length === 0 ? 'nothing can be included here' : `one of ${known.join(', ')}`
+  const choice = known.length === 0 ? 'nothing can be included here' : oneOf(known)
   return refuse('include', `Invalid include parameter ${JSON.stringify(unknown)}: ${choice}`)
 }
 
@@ -110,6 +121,26 @@ export function split(text: string): readonly string[] {
     .filter((part) => part !== '')
 }
 
-function refuse(parameter: string, detail: string): Result<never, GovernanceRefusal> {
+/** The parts of a comma-separated list, all of which must be one of these. */
+export function splitKnown(
+  parameter: string,
+  text: string,
+  known: readonly string[],
+): Result<readonly string[], GovernanceRefusal> {
+  const parts = split(text)
+  const unknown = parts.find((part) => !known.includes(part))
+  return unknown === undefined ? ok(parts) : refuseValue(parameter, unknown, oneOf(known))
+}
+
+function refuseValue(
+  parameter: string,
+  text: string,
+  choice: string,
+): Result<never, GovernanceRefusal> {
+  return refuse(parameter, `${parameter} cannot be ${JSON.stringify(text)}: ${choice}`)
+}
+
+/** 400: the parameter is not one that can be answered. */
+export function refuse(parameter: string, detail: string): Result<never, GovernanceRefusal> {
   return err({ code: 'malformed', detail, parameter })
 }

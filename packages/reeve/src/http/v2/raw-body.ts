@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
+import { isNotInflatable } from '../compression.ts'
 import { HttpError } from '../http-error.ts'
 
 /**
@@ -57,14 +58,9 @@ export async function readRawBody(
     return await collect(payload, limits)
   } catch (thrown) {
     // The shell tells what is wrong with a compressed body; all else is that the caller went.
-    if (isZlibError(thrown)) throw thrown
+    if (isNotInflatable(thrown)) throw thrown
     throw new HttpError(400, `The body ended early: ${messageOf(thrown)}`)
   }
-}
-
-function isZlibError(thrown: unknown): boolean {
-  const code: unknown = thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined
-  return typeof code === 'string' && code.startsWith('Z_')
 }
 
 async function collect(

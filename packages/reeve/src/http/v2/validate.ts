@@ -43,7 +43,8 @@ type Check = (value: unknown, pointer: string, problems: AttributeProblem[]) => 
 function compile(schema: BodySchema): Check {
   if (schema.anyOf !== undefined) return anyOf(schema.anyOf)
   if (schema.const !== undefined) return oneOf([schema.const])
-  if (schema.enum !== undefined) return oneOf(schema.enum)
+  // An empty schema of texts: which one it is, is not decided here.
+  if (schema.enum !== undefined) return v2.isRuledTogether(schema) ? text({}) : oneOf(schema.enum)
   switch (schema.type) {
     case 'object':
       return schema.properties === undefined ? freeForm : object(schema, schema.properties)
@@ -213,7 +214,7 @@ function refusalOf(schema: BodySchema, keyword: string): string | undefined {
 }
 
 function problem(pointer: string, words: string): AttributeProblem {
-  return { pointer: pointer === '' ? '/' : pointer, detail: `${inWords(pointer)} ${words}` }
+  return { pointer, detail: `${inWords(pointer)} ${words}` }
 }
 
 /** Reference §1.3: details begin with the attribute in words: `Auto destroy activity duration`. */

@@ -12,9 +12,11 @@ import {
   type SeenWorkspace,
   type WorkspaceOrder,
 } from '../../governance/index.ts'
+import { ok, type Result } from '../../kit/result.ts'
+import type { GovernanceRefusal } from '../../model/index.ts'
 import { answer, paged, windowOf } from './documents.ts'
 import { endpoint, type Resource, type V2Endpoint, type V2Request } from './endpoint.ts'
-import { split } from './query.ts'
+import { split, splitKnown } from './query.ts'
 import { organizationResource } from './resources/organization.ts'
 import { projectResource } from './resources/project.ts'
 import { runResource } from './resources/run.ts'
@@ -31,14 +33,18 @@ export function workspaceList(context: GovernanceContext): V2Endpoint {
     v2Routes.listWorkspaces,
     (request) => {
       const { caller, params, query, page } = request
+      const tags = tagFilters(query)
+      if (!tags.ok) return tags
+      const runStatuses = runStatusesOf(query)
+      if (!runStatuses.ok) return runStatuses
       const result = listWorkspaces(context, caller, {
         organizationName: params.organization_name,
         part: query['search[name]'],
         wildcard: query['search[wildcard-name]'],
         projectId: query['filter[project][id]'],
-        tags: [...tagFilters(query), ...keysOf(query['search[tags]']).map(anyValue)],
+        tags: [...tags.value, ...keysOf(query['search[tags]']).map(anyValue)],
         withoutKeys: keysOf(query['search[exclude-tags]']),
-        runStatuses: statusesOf(query['filter[current-run][status]']),
+        runStatuses: runStatuses.value,
         order: query.sort === undefined ? 'newest' : ORDERS[query.sort],
         ...windowOf(page),
       })
@@ -51,7 +57,8 @@ export function workspaceList(context: GovernanceContext): V2Endpoint {
   )
 }
 
-type Sort = NonNullable<V2Request<typeof v2Routes.listWorkspaces>['query']['sort']>
+type ListQuery = V2Request<typeof v2Routes.listWorkspaces>['query']
+type Sort = NonNullable<ListQuery['sort']>
 
 /** Reference §4.6. */
 const ORDERS: Readonly<Record<Sort, WorkspaceOrder>> = {
@@ -71,8 +78,10 @@ function anyValue(key: string) {
   return { key, value: '' }
 }
 
-function statusesOf(text: string | undefined): readonly string[] | undefined {
-  return text === undefined ? undefined : split(text)
+function runStatusesOf(query: ListQuery): Result<readonly string[] | undefined, GovernanceRefusal> {
+  const name = 'filter[current-run][status]'
+  const text = query[name]
+  return text === undefined ? ok(undefined) : splitKnown(name, text, v2.RUN_STATUSES)
 }
 
 type Including = Pick<V2Request<typeof v2Routes.readWorkspace>, 'caller' | 'includes'>

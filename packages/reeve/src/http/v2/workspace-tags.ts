@@ -8,6 +8,7 @@ import {
   type GovernanceContext,
 } from '../../governance/index.ts'
 import { answer, NO_CONTENT, whole } from './documents.ts'
+import { tagsRule } from './draft.ts'
 import { endpoint, type V2Endpoint } from './endpoint.ts'
 import { pathOf } from './resources/links.ts'
 import {
@@ -51,6 +52,7 @@ export function workspaceTagEndpoints(context: GovernanceContext): readonly V2En
         {
           guard: ({ caller, params }) =>
             findTaggableWorkspace(context, caller, { ...idOf(params), isWholeSet }),
+          draftRule: tagsRule('/data'),
         },
       ),
     ),

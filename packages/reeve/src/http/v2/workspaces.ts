@@ -17,6 +17,7 @@ import {
   type WrittenWorkspace,
 } from '../../governance/index.ts'
 import { answer, created, NO_CONTENT, single } from './documents.ts'
+import { RELATED_TAGS_RULE } from './draft.ts'
 import { endpoint, type Outcome, type V2Endpoint, type V2Request } from './endpoint.ts'
 import { workspaceResource } from './resources/workspace.ts'
 import { includedWorkspaces, workspaceList } from './workspace-list.ts'
@@ -40,6 +41,7 @@ export function workspaceEndpoints(context: GovernanceContext): readonly V2Endpo
       {
         guard: ({ caller, params }) =>
           findWorkspaceMaker(context, caller, params.organization_name),
+        draftRule: RELATED_TAGS_RULE,
       },
     ),
     ...twins(context),
@@ -77,9 +79,11 @@ function twins(context: GovernanceContext): readonly V2Endpoint[] {
     endpoint(v2Routes.readNamedWorkspace, (one) => read(one, byName(one.params)), included),
     endpoint(v2Routes.updateWorkspace, (one) => update(context, one, byId(one.params)), {
       guard: ({ caller, params }) => findUpdatable(context, caller, byId(params)),
+      draftRule: RELATED_TAGS_RULE,
     }),
     endpoint(v2Routes.updateNamedWorkspace, (one) => update(context, one, byName(one.params)), {
       guard: ({ caller, params }) => findUpdatable(context, caller, byName(params)),
+      draftRule: RELATED_TAGS_RULE,
     }),
     ...[deleteWorkspace, safeDeleteWorkspace].flatMap((end) => {
       const isForce = end === deleteWorkspace

@@ -15,7 +15,7 @@ export type GovernanceRefusal =
   /** Rules on attributes or relationships, each told by itself. */
   | { readonly code: 'invalid'; readonly problems: readonly AttributeProblem[] }
   /** It parses and cannot be done. */
-  | { readonly code: 'unprocessable'; readonly detail: string }
+  | { readonly code: 'unprocessable'; readonly detail: string; readonly parameter?: string }
   | { readonly code: 'too-large'; readonly bytesMax: number }
 
 export type GovernanceRefusalCode = GovernanceRefusal['code']

@@ -31,12 +31,25 @@ test('B3 retry: one too many is 429, with the seconds to wait; after them it is 
   assert.deepEqual([(await ask()).status, (await ask()).status], [200, 200])
   const refused = await ask()
   assert.deepEqual(rateOf(refused), ['2', '0', '0.500'])
+  assert.equal(refused.headers['retry-after'], '1')
   assert.deepEqual(refusedBy(refused), [
     429,
     'Too many requests: Too many requests; X-RateLimit-Reset says how long to wait.',
   ])
   server.clock.advance(500)
   assert.equal((await ask()).status, 200)
+})
+
+test('B3 retry: the time to wait is rounded up, and never nothing', async () => {
+  const { server } = await aGovernanceServer({ requestsPerSecond: 3 })
+  const ask = () => server.send('GET', PING)
+  for (let i = 0; i < 3; i++) assert.equal((await ask()).status, 204)
+  assert.deepEqual(rateOf(await ask()), ['3', '0', '0.334'])
+  server.clock.advance(333)
+  const early = await ask()
+  assert.equal(early.status, 429)
+  assert.deepEqual(rateOf(early), ['3', '0', '0.001'])
+  assert.equal(early.headers['retry-after'], '1')
 })
 
 test('B3 retry: tokens of one user count together, those of others and addresses apart', async () => {

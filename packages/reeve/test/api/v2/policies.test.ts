@@ -126,6 +126,7 @@ test('L7 create: an opa policy has its query', async () => {
   assert.deepEqual(made.attributes.enforce, [{ path: 'o.rego', mode: 'advisory' }])
 })
 
+const NATIVE_LEVELS = 'hard-mandatory, soft-mandatory, advisory'
 const NAME_RULE = 'invalid attribute: Name may only contain letters, numbers, - and _'
 const REFUSED: readonly { readonly attributes: object; readonly says: readonly string[] }[] = [
   { attributes: { ...HARD, name: 'a/b' }, says: [NAME_RULE] },
@@ -159,6 +160,49 @@ const REFUSED: readonly { readonly attributes: object; readonly says: readonly s
   {
     attributes: { ...HARD, name: 'TAKEN' },
     says: ['invalid attribute: Name has already been taken'],
+  },
+  {
+    attributes: { name: 'n', 'enforcement-level': 'x' },
+    says: [`invalid attribute: Enforcement level must be one of ${NATIVE_LEVELS}`],
+  },
+  {
+    attributes: { name: 'n', kind: 'opa', query: DENY, 'enforcement-level': 'soft-mandatory' },
+    says: ['invalid attribute: Enforcement level must be one of mandatory, advisory'],
+  },
+  {
+    attributes: { name: 'n', 'enforcement-level': null },
+    says: ["invalid attribute: Enforcement level can't be blank"],
+  },
+  {
+    attributes: { name: 'n', enforce: [{ path: 'n.native', mode: 'x' }] },
+    says: [`invalid attribute: Mode must be one of ${NATIVE_LEVELS}`],
+  },
+  {
+    attributes: {},
+    says: [
+      "invalid attribute: Name can't be blank",
+      "invalid attribute: Enforcement level can't be blank",
+    ],
+  },
+  {
+    attributes: { name: 'a b', kind: 'opa' },
+    says: [
+      NAME_RULE,
+      "invalid attribute: Query can't be blank",
+      "invalid attribute: Enforcement level can't be blank",
+    ],
+  },
+  {
+    attributes: { name: 'a b', enforce: [{ path: 'a b.native', mode: 'x' }] },
+    says: [NAME_RULE],
+  },
+  {
+    attributes: { name: 'a b', kind: 7, query: 7 },
+    says: [
+      NAME_RULE,
+      'invalid attribute: Kind must be one of native, opa',
+      'invalid attribute: Query must be text',
+    ],
   },
   {
     attributes: { name: 'taken', kind: 'opa' },
@@ -314,6 +358,20 @@ test('update: name and kind cannot be changed, and a query cannot be cleared', a
   const other = { data: { type: 'policies', id: 'pol-other' } }
   const [status] = await it.refusal('updatePolicy', { params: { policy_id: id }, body: other })
   assert.equal(status, 409)
+})
+
+test('update: a level that the kind does not have is refused with those that it has', async () => {
+  const it = await withPolicies()
+  const { id } = await aPolicy(it, { name: 'p' })
+  const refusal = (level: unknown) =>
+    it.refusal('updatePolicy', {
+      params: { policy_id: id },
+      body: aBody('policies', { 'enforcement-level': level }),
+    })
+  const rule = `invalid attribute: Enforcement level must be one of ${NATIVE_LEVELS}`
+  for (const level of ['x', '', 'mandatory']) assert.deepEqual(await refusal(level), [422, rule])
+  const blank = "invalid attribute: Enforcement level can't be blank"
+  assert.deepEqual(await refusal(null), [422, blank])
 })
 
 test('update: another query is held against the code again', async () => {

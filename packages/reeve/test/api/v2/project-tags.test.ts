@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { v2 } from '@reeve/contract'
 import {
   aBody,
   aGovernanceServer,
@@ -8,6 +9,7 @@ import {
   someTags,
   type GovernanceServer,
 } from './harness.ts'
+import { accessBody } from './permission-world.ts'
 import { giveProject } from './rows.ts'
 
 const ACME = { organization_name: 'acme' }
@@ -148,6 +150,23 @@ for (const { name, data, says } of BAD_TAGS)
     assert.equal((await it.ok('listProjectTagBindings', { params })).data.length, 1)
   })
 
+test('add: each key that breaks a rule is told, whichever rule it is', async () => {
+  const { it, params } = await withProject()
+  const tags = someTags({ 'sys:a': '1', 'a b': '2', c: '3' })
+  const body = { data: [...tags, ...someTags({ c: '4' })] }
+  const reply = await it.call('updateProjectTagBindings', { params, body })
+  // The answer was held against the contract.
+  const { errors } = reply.json as v2.ErrorDocument
+  assert.deepEqual(
+    errors.map(({ detail, source }) => [source?.pointer, detail]),
+    [
+      ['/data/1/attributes/key', 'Key may only contain letters, numbers and _ . = + - @ :'],
+      ['/data/0/attributes/key', 'Key uses a reserved prefix'],
+      ['/data/3/attributes/key', 'Key has been given more than once'],
+    ],
+  )
+})
+
 test('add: ten tags fit, and the limits of key and value themselves', async () => {
   const { it, params } = await withProject()
   const body = { data: someTags({ ['k'.repeat(128)]: 'v'.repeat(256), 'a_.=+-@:Z': 'b_.=+-@:9' }) }
@@ -183,6 +202,32 @@ test('aliases: list, add without answer, and replace', async () => {
   assert.deepEqual(
     data.map(({ attributes }) => attributes.key),
     ['c'],
+  )
+})
+
+test('rights: who may change a project and does not administer it takes no tag away', async () => {
+  const { it, params } = await withProject({ a: '1' })
+  const { id: teamId, token: as } = await it.team('acme', 'settings')
+  const custom = { access: 'custom', 'project-access': { settings: 'update' } }
+  await it.created('createTeamProjectAccess', {
+    body: accessBody('project', [teamId, params.project_id, custom]),
+  })
+  const bound = (tags: Record<string, string>) => ({
+    params,
+    body: aBody('projects', {}, aTagged(tags)),
+    as,
+  })
+  assert.deepEqual(await it.refusal('updateProject', bound({})), NOT_FOUND)
+  const whole = { params, body: { data: [] }, as }
+  assert.deepEqual(await it.refusal('replaceProjectTagBindings', whole), NOT_FOUND)
+  await it.ok('updateProject', bound({ a: '2', b: '3' }))
+  const { data } = await it.ok('listProjectTagBindings', { params, as })
+  assert.deepEqual(
+    data.map(({ attributes: { key, value } }) => [key, value]),
+    [
+      ['a', '2'],
+      ['b', '3'],
+    ],
   )
 })
 

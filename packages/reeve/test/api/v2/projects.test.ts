@@ -103,7 +103,7 @@ const BAD_DOCUMENTS = [
   { body: { data: { type: 'teams', attributes: { name: 'abc' } } }, pointer: '/data/type' },
   { body: { data: { attributes: { name: 'abc' } } }, pointer: '/data/type' },
   { body: {}, pointer: '/data/type' },
-  { body: '[]', pointer: '/' },
+  { body: '[]', pointer: '' },
   { body: { data: { type: 'projects' } }, pointer: '/data/attributes/name' },
 ]
 for (const { body, pointer } of BAD_DOCUMENTS)

@@ -78,7 +78,8 @@ describe('native policies on runs', () => {
       body: { comment: 'agreed with security' },
     })
     assert.equal(data.attributes.status, 'overridden')
-    assert.equal(data.attributes.result?.['soft-failed'], 1)
+    assert.deepEqual(data.attributes.result, failed.attributes.result)
+    assert.equal(data.attributes.result?.result, false)
     assert.equal(data.attributes.override?.comment, 'agreed with security')
     assert.equal(data.attributes.override?.username, 'administrator')
     assert.equal((await world.read(run.id)).data.attributes.status, 'policy_checked')
@@ -115,7 +116,27 @@ describe('native policies on runs', () => {
     const { id, attributes } = await world.check(run)
     assert.deepEqual(attributes.actions, { 'is-overridable': false })
     const call = { params: { policy_check_id: id } }
-    assert.equal((await world.it.refusal('overridePolicyCheck', call))[0], 409)
+    assert.deepEqual(await world.it.refusal('overridePolicyCheck', call), [
+      409,
+      'conflict: The policy check is soft_failed: its run is plan-only, and nothing follows that ' +
+        'an override could allow',
+    ])
+  })
+
+  test('a plan without changes is overridden only where it may be applied', async () => {
+    const set = { name: 'strict', policies: [{ name: 'strict', code: FAILS }] }
+    const id = await world.set('native', set)
+    const run = await world.judged({}, NO_CHANGES)
+    assert.equal(run.attributes.status, 'policy_soft_failed')
+    const call = { params: { policy_check_id: (await world.check(run)).id } }
+    assert.deepEqual(await world.it.refusal('overridePolicyCheck', call), [
+      409,
+      'conflict: The policy check is soft_failed: its plan has no changes, which takes a run with ' +
+        'allow-empty-apply',
+    ])
+    const open = await world.judged({ 'allow-empty-apply': true }, NO_CHANGES)
+    assert.equal(open.attributes.status, 'policy_override')
+    await world.it.done('deletePolicySet', { params: { policy_set_id: id } })
   })
 
   test('an override needs the right to it, and a comment where the organization wants one', async () => {
@@ -146,7 +167,10 @@ describe('native policies on runs', () => {
     const check = await world.check(run)
     await world.it.call('discardRun', { params: { run_id: run.id } })
     const call = { params: { policy_check_id: check.id } }
-    assert.equal((await world.it.refusal('overridePolicyCheck', call))[0], 409)
+    assert.deepEqual(await world.it.refusal('overridePolicyCheck', call), [
+      409,
+      'conflict: The policy check is soft_failed: its run is discarded',
+    ])
     assert.deepEqual((await world.check(run)).attributes.actions, { 'is-overridable': false })
   })
 
@@ -344,8 +368,12 @@ describe('opa policies on runs', () => {
 
   test('a speculative run tells of the failure and does not pause', async () => {
     const run = await world.judged({ 'plan-only': true })
-    assert.equal((await world.stage(run)).attributes.status, 'failed')
+    const stage = await world.stage(run)
+    assert.equal(stage.attributes.status, 'failed')
     assert.equal(run.attributes.status, 'policy_soft_failed')
+    const call = { params: { task_stage_id: stage.id } }
+    const [, said] = await world.it.refusal('overrideTaskStage', call)
+    assert.match(said ?? '', /: its run is plan-only,/)
   })
 
   test('a plan without changes passes', async () => {
@@ -360,7 +388,11 @@ test('a mandatory opa policy ends the run, and the check is not reached', async 
   await world.set('native', { name: 'after', policies: [{ name: 'two', code: PASSES }] })
   const run = await world.judged()
   assert.equal(run.attributes.status, 'errored')
-  assert.equal((await world.stage(run)).attributes.status, 'failed')
+  const stage = await world.stage(run)
+  assert.equal(stage.attributes.status, 'failed')
+  const call = { params: { task_stage_id: stage.id } }
+  const [, said] = await world.it.refusal('overrideTaskStage', call)
+  assert.match(said ?? '', /nothing to override/)
   assert.equal((await world.check(run)).attributes.status, 'unreachable')
   await world.close()
 })

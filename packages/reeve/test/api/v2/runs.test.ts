@@ -62,6 +62,29 @@ describe('runs without policies', () => {
     assert.equal((await world.it.refusal('cancelRun', { params: { run_id: run.id } }))[0], 409)
   })
 
+  const changes = (...entries: readonly unknown[]): string =>
+    JSON.stringify({ format_version: '1.2', resource_changes: entries })
+  const wrongChanges = [
+    { entries: [{ address: 'a' }, 5], place: 'an object at resource_changes[1]' },
+    { entries: [null], place: 'an object at resource_changes[0]' },
+    { entries: [{ change: [] }], place: 'an object at resource_changes[0].change' },
+    {
+      entries: [{ address: 'x', change: { actions: 'create' } }],
+      place: 'a list of texts at resource_changes[0].change.actions',
+    },
+    {
+      entries: [{ change: { actions: ['create', 1] } }],
+      place: 'a list of texts at resource_changes[0].change.actions',
+    },
+  ]
+  for (const { entries, place } of wrongChanges)
+    test(`a plan must have ${place}, not ${JSON.stringify(entries)}`, async () => {
+      const reply = await world.upload(await world.newRun(), changes(...entries))
+      const [status, text] = refusedBy(reply)
+      assert.equal(status, 422)
+      assert.equal(text, `unprocessable entity: The plan must have ${place}`)
+    })
+
   const uploads = [
     { name: 'text that is no JSON', plan: '{"format_version":', status: 422 },
     { name: 'a list', plan: '[]', status: 422 },

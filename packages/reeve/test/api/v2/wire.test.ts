@@ -179,6 +179,88 @@ test('paths: raw and encoded brackets name the same parameter', async () => {
   }
 })
 
+const BAD_QUERIES: readonly {
+  readonly route: v2.V2RouteId
+  readonly query: Readonly<Record<string, string>>
+  readonly status?: number
+  readonly parameter: string
+  readonly says: string
+}[] = [
+  {
+    route: 'listProjects',
+    query: { sort: 'foo' },
+    parameter: 'sort',
+    says: 'sort cannot be "foo": one of name, -name',
+  },
+  {
+    route: 'listProjects',
+    query: { 'page[size]': '0' },
+    parameter: 'page[size]',
+    says: 'page[size] cannot be "0": a whole number from 1',
+  },
+  {
+    route: 'listOrganizationPolicies',
+    query: { 'filter[kind]': 'OPA' },
+    parameter: 'filter[kind]',
+    says: 'filter[kind] cannot be "OPA": one of native, opa',
+  },
+  {
+    route: 'listOrganizationPolicies',
+    query: { q: 'x' },
+    parameter: 'q',
+    says: 'q is not known here',
+  },
+  ...(['listProjects', 'listWorkspaces'] as const).flatMap((route) =>
+    [{}, { 'filter[tagged][3][key]': '' }].map((key) => ({
+      route,
+      query: { 'filter[tagged][3][value]': 'x', ...key },
+      parameter: 'filter[tagged][3][key]',
+      says: 'filter[tagged][3][key] must be given',
+    })),
+  ),
+  {
+    route: 'listWorkspaces',
+    query: { 'filter[current-run][status]': 'applied,bogus' },
+    parameter: 'filter[current-run][status]',
+    says: `filter[current-run][status] cannot be "bogus": one of ${v2.RUN_STATUSES.join(', ')}`,
+  },
+  {
+    route: 'listTeamProjectAccesses',
+    query: {},
+    status: 422,
+    parameter: 'filter[project][id]',
+    says: 'filter[project][id] must be given',
+  },
+]
+for (const { route, query, status = 400, parameter, says } of BAD_QUERIES)
+  test(`query: ${route} ${JSON.stringify(query)} is refused, and what can be asked is told`, async () => {
+    const it = await withAcme()
+    const reply = await it.call(route, { params: { organization_name: 'acme' }, query })
+    // The answer was held against the contract.
+    const { errors } = reply.json as v2.ErrorDocument
+    assert.deepEqual(
+      [reply.status, errors.map(({ detail, source }) => [detail, source])],
+      [status, [[says, { parameter }]]],
+    )
+  })
+
+test('body: one that is not what its encoding says is refused, whatever is sent', async () => {
+  const it = await withAcme()
+  const headers = { 'content-encoding': 'gzip', 'content-type': v2.JSON_API_TYPE }
+  const refused = [400, 'bad request: the body is not what its content-encoding says']
+  assert.deepEqual(refusedBy(await post(it, headers)), refused)
+  const attributes = { name: 'p', 'enforcement-level': 'advisory' }
+  const { data } = await it.ok('createPolicy', {
+    params: { organization_name: 'acme' },
+    body: aBody('policies', attributes),
+  })
+  const raw = await it.server.send('PUT', data.links.upload, {
+    body: 'main = true',
+    headers: { authorization: `Bearer ${it.root}`, 'content-encoding': 'gzip' },
+  })
+  assert.deepEqual(refusedBy(raw), refused)
+})
+
 test('restart: what was answered is still there, searched and sorted', async () => {
   const disk = new MemoryDisk()
   const before = await aGovernanceServer({ disk })

@@ -23,15 +23,11 @@ import { timesOf } from './run.ts'
 export function policyCheckResource(context: GovernanceContext, seen: SeenCheck): v2.PolicyCheck {
   const { check, rights } = seen
   const sets = shownSetsOf(seen)
-  const isOverridden = check.status === 'overridden'
   return {
     id: check.id,
     type: 'policy-checks',
     attributes: {
-      result:
-        sets === undefined
-          ? null
-          : checkResultOf(sets, { durationMs: check.durationMs, isOverridden }),
+      result: sets === undefined ? null : checkResultOf(sets, check.durationMs),
       scope: 'organization',
       status: check.status,
       'status-timestamps': timesOf(check.statusMs),

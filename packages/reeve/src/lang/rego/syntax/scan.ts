@@ -54,7 +54,8 @@ class Scanner {
     for (;;) {
       const isSpaced = this.#skipSpace()
       const token = this.#next(isSpaced, depth)
-      if (++this.#tokenCount > TOKEN_COUNT_MAX) this.fail(token.at, 'the text has too many tokens')
+      if (++this.#tokenCount > TOKEN_COUNT_MAX)
+        this.fail(token.at, `the text has more than ${TOKEN_COUNT_MAX} tokens`)
       if (token.kind === 'end' && end === 'brace')
         this.fail(token.at, 'the template expression is not closed')
       if (end === 'brace' && token.kind === 'mark') {
