@@ -57,7 +57,6 @@ async function openServer(): Promise<Server> {
     log: { debug: say, info: say, warn: say, error: say },
     engine: await openEmbeddedEngine(join(folder, 'storage')),
     secrets: await loadServerSecrets(folder, undefined),
-    directory: folder,
     version: '0.0.0',
     agent: describeAgent(config, '0.0.0'),
   })

@@ -58,7 +58,7 @@ export const AclTokenRequest = Type.Object(
     Roles: Type.Array(AclTokenRoleLink, { description: 'By id or by name.' }),
     Global: Type.Boolean(),
     ExpirationTime: Timestamp(),
-    ExpirationTTL: Type.Union([Type.String(), Type.Integer()], {
+    ExpirationTTL: Type.Union([Type.String(), Type.Integer({ format: 'int64' })], {
       description: 'A duration such as `8h`, or nanoseconds.',
     }),
   },

@@ -83,6 +83,7 @@ export const agentRoutes = {
     }),
     answers: {
       200: ok(AgentHealth, 'Every part asked for is well.'),
+      400: refused('`type` is neither `client` nor `server`.'),
       500: { description: 'One is not.', schema: AgentHealth, contentType: TEXT_TYPE },
     },
     needs: 'none',

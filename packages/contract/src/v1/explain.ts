@@ -123,8 +123,9 @@ export const UnplacedInstance = Type.Object(
     NodeID: Type.String({ description: 'The node it is meant for; only for system jobs.' }),
     State: Type.Enum(INSTANCE_STATES, {
       description:
-        '`refused`: no node takes it. `delayed`: it waits until `WaitUntil`. `held`: its ' +
-        'deployment does not let it start yet. `queued`: its evaluation has not run.',
+        '`refused`: no node takes it. `delayed`: it waits until `WaitUntil`. `held`: ' +
+        'something other than its own room holds it back, as `Text` says: its deployment, others ' +
+        'of its job. `queued`: its evaluation has not run.',
     }),
     WaitUntil: Timestamp('The zero time when it waits for no time.'),
     PreviousAllocation: Type.String({ description: 'The allocation that it replaces.' }),

@@ -111,7 +111,10 @@ export type JobPlanRequest = Input<Shape<typeof JobPlanRequest>>
 /** Spec W: Scale task group. `Error` may be text or a flag (choices.md). */
 export const JobScaleRequest = Type.Object(
   {
-    Count: Nullable(Type.Integer({ description: 'Absent: only the event is recorded.' })),
+    // Of 64 bits, so that the use case tells what is too large for a count.
+    Count: Nullable(
+      Type.Integer({ format: 'int64', description: 'Absent: only the event is recorded.' }),
+    ),
     Target: MapOf(Type.String({ description: '`Group` names the task group.' })),
     Message: Type.String(),
     Error: Type.Union([Type.Boolean(), Type.String()], {

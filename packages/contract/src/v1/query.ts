@@ -71,7 +71,7 @@ export const filter = Text('Only what this filter expression is true for.')
 export const paging = {
   per_page: Type.Optional(
     Type.Integer({
-      description: 'Items on one page; 0 means all of them.',
+      description: 'Items on one page, at most 100,000; 0 means all of them.',
       minimum: 0,
       default: 0,
     }),

@@ -33,6 +33,7 @@ import { docsPage } from './docs/page.ts'
 import { FRESH, type Gate } from './gate.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { Metrics, type MetricSources } from './metrics/metrics.ts'
+import { PageGuard } from './page-guard.ts'
 import type { PortSecurity } from './port-security.ts'
 import type { RegionGate } from './region-gate.ts'
 import { QuickAnswers } from './quick-answer.ts'
@@ -100,8 +101,10 @@ export function createApp(options: AppOptions): App {
   const nodeHost = { ...options, requests, audit, clock: context.clock }
   const nodeChannels = [new NodeChannelServer(nodeHost), new StreamChannelServer(nodeHost)]
   const channels = [new ExecChannelServer(nodeHost), ...nodeChannels]
+  const pageGuard = pageGuardOf(options)
   const app = createShell({
     ...options,
+    pageGuard,
     upgrades: (request) => channels.some((channel) => channel.serves(request)),
     isDraining: () => lifecycle.isDraining,
     observerOf: (route) => metrics.observerOf(route),
@@ -124,11 +127,7 @@ export function createApp(options: AppOptions): App {
       lifecycle,
       audit,
       freshness: () => options.gate?.freshness() ?? FRESH,
-      quick: new QuickAnswers({
-        headers: sharedHeaders(options),
-        isDraining: () => lifecycle.isDraining,
-        stands: (request) => options.gate?.stands(request) ?? true,
-      }),
+      quick: quickAnswers(options, lifecycle),
       ...(options.regions !== undefined && { regions: options.regions }),
     },
     endpoints,
@@ -150,7 +149,7 @@ export function createApp(options: AppOptions): App {
   mountDocs(app, routes, options.version)
   mountUi(app, options.webFolder)
   const forget = followCertificates(app.server, options.security)
-  takeUpgrades(app, options, { channels, nodeChannels })
+  takeUpgrades(app, options, { channels, nodeChannels, pageGuard })
   return {
     app,
     routes,
@@ -162,6 +161,14 @@ export function createApp(options: AppOptions): App {
   }
 }
 
+function quickAnswers(options: AppOptions, lifecycle: Lifecycle): QuickAnswers {
+  return new QuickAnswers({
+    headers: sharedHeaders(options),
+    isDraining: () => lifecycle.isDraining,
+    stands: (request) => options.gate?.stands(request) ?? true,
+  })
+}
+
 interface Channel {
   serves(request: IncomingMessage): boolean
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
@@ -171,15 +178,27 @@ interface Channels {
   readonly channels: readonly Channel[]
   /** Those of them that only nodes dial. */
   readonly nodeChannels: readonly Channel[]
+  readonly pageGuard: PageGuard | undefined
+}
+
+/** A server with ACLs asks for a token, which no browser sends by itself. */
+function pageGuardOf({
+  context,
+  corsOrigins,
+  externalUrl = '',
+}: AppOptions): PageGuard | undefined {
+  return context.aclEnabled ? undefined : new PageGuard({ corsOrigins, externalUrl })
 }
 
 function takeUpgrades(
   { server }: FastifyInstance,
   { security, regions, gate }: AppOptions,
-  { channels, nodeChannels }: Channels,
+  { channels, nodeChannels, pageGuard }: Channels,
 ): void {
   server.on('upgrade', (request, socket, head) => {
     const isNodes = nodeChannels.some((channel) => channel.serves(request))
+    const problem = isNodes ? undefined : pageGuard?.nameProblem(request)
+    if (problem !== undefined) return refuseUpgrade(socket, 403, problem)
     // Before anything is passed on: behind a hop every connection is a server's.
     if (isNodes && security?.mayBeNode(request.socket) === false)
       return refuseUpgrade(socket, 403, NO_NODE)

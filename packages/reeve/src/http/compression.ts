@@ -40,6 +40,12 @@ export function inflated(request: FastifyRequest, payload: Readable): Readable {
   return payload.pipe(inflate)
 }
 
+/** Whether reading a body failed because it is not what its content-encoding says: zlib's codes. */
+export function isNotInflatable(error: unknown): boolean {
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined
+  return typeof code === 'string' && code.startsWith('Z_')
+}
+
 /** Smaller answers are not worth compressing: they fit one packet. */
 const COMPRESS_BYTES_MIN = 1_400
 /** The fastest: most of the gain for a small part of the time. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Nanoseconds } from '@reeve/contract'
 import { Type } from 'typebox'
 import { LIMITS } from '../model/index.ts'
 import { compileDecoder, ShapeError, type JsonSchema } from './decode.ts'
@@ -15,6 +16,7 @@ const Request = Type.Object({
   Status: Type.Enum(['on', 'off']),
   Error: Type.Union([Type.Boolean(), Type.String()]),
   Config: Type.Record(Type.String(), Type.Unknown()),
+  Delay: Nanoseconds(),
   Lists: Type.Array(Type.Record(Type.String(), Type.Array(Type.String()))),
 })
 // TypeBox schemas are JSON Schema objects.
@@ -37,6 +39,12 @@ const accepted: readonly [string, unknown, unknown][] = [
     { TaskGroups: [{ Name: 'g', Count: 2 }] },
   ],
   ['either type of a union', { Error: 'why' }, { Error: 'why' }],
+  [
+    'the largest whole number',
+    { Priority: Number.MAX_SAFE_INTEGER },
+    { Priority: Number.MAX_SAFE_INTEGER },
+  ],
+  ['nanoseconds of 290 years', { Delay: 9e18 }, { Delay: 9e18 }],
   ['one of a closed set', { Status: 'on' }, { Status: 'on' }],
   [
     'free-form values as they are',
@@ -84,7 +92,25 @@ const refused: readonly [string, unknown, string][] = [
     { Status: 'maybe' },
     'json: cannot unmarshal string into field Status of type "on" or "off"',
   ],
-  ['a list as the whole', [], 'json: cannot unmarshal array into field  of type object'],
+  ['a list as the whole', [], 'json: cannot unmarshal array into a value of type object'],
+  [
+    'a whole number that is rounded',
+    { Priority: 2 ** 53 },
+    'json: cannot unmarshal number 9007199254740992 into field Priority of type integer: ' +
+      'it is too large, beyond ±9007199254740991',
+  ],
+  [
+    'a whole number far below',
+    { TaskGroups: [{ Count: -1e30 }] },
+    'json: cannot unmarshal number -1e+30 into field TaskGroups[0].Count of type integer: ' +
+      'it is too large, beyond ±9007199254740991',
+  ],
+  [
+    'nanoseconds of more than 64 bits',
+    { Delay: 2 ** 63 },
+    'json: cannot unmarshal number 9223372036854776000 into field Delay of type integer: ' +
+      'it is too large, beyond ±9223372036854774784',
+  ],
 ]
 for (const [name, body, message] of refused)
   test(`decode refuses ${name}`, () => {

@@ -3,6 +3,7 @@ import { LIMITS } from '../model/index.ts'
 /** The part of JSON Schema that the contract's TypeBox schemas use. */
 export interface JsonSchema {
   readonly type?: string
+  readonly format?: string
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly patternProperties?: Readonly<Record<string, JsonSchema>>
   readonly items?: JsonSchema
@@ -19,7 +20,8 @@ export class ShapeError extends Error {
   readonly #wanted: string
 
   constructor(found: string, wanted: string, path = '') {
-    super(`json: cannot unmarshal ${found} into field ${path} of type ${wanted}`)
+    const place = path === '' ? 'a value' : `field ${path}`
+    super(`json: cannot unmarshal ${found} into ${place} of type ${wanted}`)
     this.path = path
     this.#found = found
     this.#wanted = wanted
@@ -68,7 +70,7 @@ export function compileDecoder(schema: JsonSchema): Decoder {
     case 'number':
       return decodePlain('number')
     case 'integer':
-      return decodeInteger
+      return schema.format === undefined ? decodeInteger : decodeLongInteger
     default:
       return decodeAnything
   }
@@ -172,9 +174,22 @@ function decodePlain(type: 'string' | 'boolean' | 'number'): Decoder {
   }
 }
 
-function decodeInteger(value: unknown): unknown {
-  if (typeof value !== 'number' || !Number.isInteger(value)) throw shapeError(value, 'integer')
-  return value
+/** Beyond these a number stands for its neighbours too: another one would be kept than was sent. */
+const decodeInteger = integerWithin(Number.MAX_SAFE_INTEGER)
+
+/**
+ * 64 bits, for what is marked with a format. Nanoseconds need them: those of 105 days, and those
+ * since the epoch in a job that is sent as it was read.
+ */
+const decodeLongInteger = integerWithin(2 ** 63 - 1024)
+
+function integerWithin(max: number): Decoder {
+  return (value) => {
+    if (typeof value !== 'number' || !Number.isInteger(value)) throw shapeError(value, 'integer')
+    if (Math.abs(value) > max)
+      throw new ShapeError(`number ${value}`, `integer: it is too large, beyond ±${BigInt(max)}`)
+    return value
+  }
 }
 
 function decodeAnything(value: unknown): unknown {

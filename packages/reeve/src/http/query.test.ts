@@ -12,6 +12,10 @@ const accepted: readonly [Record<string, string>, object][] = [
     { index: '12', wait: '5s' },
     { index: 12, wait: '5s' },
   ],
+  [{ index: '18446744073709551615' }, { index: 2 ** 64 }],
+  [{ per_page: '-1' }, { per_page: -1 }],
+  [{ next_token: 'default.a%C3%A9' }, { next_token: 'default.aé' }],
+  [{ next_token: 'default.100%' }, { next_token: 'default.100%' }],
   [{ stale: '' }, { stale: true }],
   [{ stale: 'false' }, { stale: false }],
   [{ pretty: '' }, { pretty: true }],
@@ -27,6 +31,7 @@ for (const [raw, wanted] of accepted)
 const refused: readonly [Record<string, string>, string][] = [
   [{ index: '-1' }, 'Invalid index'],
   [{ index: 'x' }, 'Invalid index'],
+  [{ index: '18446744073709551616' }, 'Invalid index'],
   [{ per_page: 'x' }, 'Expect a number for `per_page` query string parameter'],
   [{ stale: 'x' }, 'Expect `true` or `false` for `stale` query string parameter'],
   [

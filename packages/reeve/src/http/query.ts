@@ -1,5 +1,6 @@
 import { parseDurationMs } from '../kit/duration.ts'
 import type { JsonSchema } from './decode.ts'
+import { tokenFromHeader } from './page-token.ts'
 
 /** A query parameter that does not parse. Answered 400 with this text (reference §1.1, §2.2). */
 export class QueryError extends Error {}
@@ -24,9 +25,10 @@ const SPECIAL: Readonly<Record<string, Reader>> = {
   per_page: (text) =>
     text === ''
       ? undefined
-      : parseWhole(text, 'Expect a number for `per_page` query string parameter'),
+      : parseWhole(text, 'Expect a number for `per_page` query string parameter', true),
+  next_token: tokenFromHeader,
   wait: (text) => parseWait(text, 'Invalid wait time'),
-  index: (text) => (text === '' ? undefined : parseWhole(text, 'Invalid index')),
+  index: (text) => (text === '' ? undefined : parseIndex(text, 'Invalid index')),
   pretty: (text) => text !== '0',
   // Older clients send it in any form; it changes nothing while there is one server.
   consistent: (text) => text === '' || (BOOLS.get(text) ?? false),
@@ -111,6 +113,14 @@ function parseWhole(text: string, message: string, signed = false): number {
   const shape = signed ? /^[+-]?\d+$/ : /^\d+$/
   if (!shape.test(text) || !Number.isSafeInteger(value)) throw new QueryError(message)
   return value
+}
+
+const INDEX_MAX = 2n ** 64n - 1n
+
+/** Unsigned 64 bits. One that a number cannot tell from its neighbours is just never reached. */
+function parseIndex(text: string, message: string): number {
+  if (!/^\d+$/.test(text) || BigInt(text) > INDEX_MAX) throw new QueryError(message)
+  return Number(text)
 }
 
 function parseError(text: string, parser: string): string {

@@ -1,15 +1,16 @@
 // tidy-allow parameters: Fastify calls the hooks of a request's body and an answer with four
-import type { IncomingMessage, ServerOptions } from 'node:http'
+import { validateHeaderValue, type IncomingMessage, type ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Fault, messageOf, OVERLOADED } from '../kit/fault.ts'
 import { LIMITS } from '../model/index.ts'
 import { TEXT_TYPE } from './answer.ts'
-import { compressed, inflated, isCompressed, mayCompress } from './compression.ts'
+import { compressed, inflated, isCompressed, isNotInflatable, mayCompress } from './compression.ts'
 import { allowOrigin } from './cors.ts'
 import { addGate, type Gate } from './gate.ts'
 import { addRegionGate, REGION_UNREACHED, type RegionGate } from './region-gate.ts'
 import { HttpError } from './http-error.ts'
+import type { PageGuard } from './page-guard.ts'
 import type { PortSecurity } from './port-security.ts'
 import { requestId } from './request-id.ts'
 import { sendV2Error } from './v2/errors.ts'
@@ -43,6 +44,8 @@ export interface ShellOptions {
   readonly regions?: RegionGate
   /** HTTPS in place of HTTP. */
   readonly security?: PortSecurity
+  /** Where whoever reaches the server may do everything. */
+  readonly pageGuard?: PageGuard | undefined
 }
 
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
@@ -68,6 +71,7 @@ export function createShell(options: ShellOptions): FastifyInstance {
     routerOptions: { maxParamLength: LIMITS.pathParamCharsMax },
     genReqId: (request) => requestId(request.headers['x-request-id']),
     return503OnClosing: false,
+    rewriteUrl: ({ url = '' }) => (isV2({ url }) ? withoutLastSlash(url) : url),
     // Paths that cannot be routed at all: refused in the dialect like everything else.
     frameworkErrors: (error, request, reply) => {
       setHeaders(options, request, reply)
@@ -80,6 +84,7 @@ export function createShell(options: ShellOptions): FastifyInstance {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   const prepare = (request: FastifyRequest, reply: FastifyReply): void =>
     setHeaders(options, request, reply)
+  if (options.pageGuard !== undefined) addPageGuard(app, options.pageGuard, prepare)
   if (options.regions !== undefined) addRegionGate(app, options.regions, prepare)
   if (options.gate !== undefined) addGate(app, options.gate, prepare)
   addHooks(app, options)
@@ -88,6 +93,20 @@ export function createShell(options: ShellOptions): FastifyInstance {
   )
   app.setErrorHandler((error, request, reply) => sendError(options.log, { error, request, reply }))
   return app
+}
+
+/** First of all: what is refused here is not passed on either. */
+function addPageGuard(
+  app: FastifyInstance,
+  guard: PageGuard,
+  prepare: (request: FastifyRequest, reply: FastifyReply) => void,
+): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const problem = guard.problemOf(request.raw)
+    if (problem === undefined) return done()
+    prepare(request, reply)
+    done(new HttpError(403, problem))
+  })
 }
 
 interface Transport {
@@ -157,8 +176,17 @@ function observeRoutes(app: FastifyInstance, { observerOf }: ShellOptions): void
 }
 
 /** Everything below this speaks JSON:API (spec G). */
-function isV2(request: FastifyRequest): boolean {
-  return request.url.startsWith('/api/v2/')
+function isV2({ url }: { readonly url: string }): boolean {
+  return url.startsWith('/api/v2/')
+}
+
+/**
+ * Governance reference §1.1: a slash at the end of a path is tolerated. To mount every path twice
+ * would be a quarter of what it takes to make a server.
+ */
+function withoutLastSlash(url: string): string {
+  const [path = ''] = url.split('?', 1)
+  return path.endsWith('/') ? path.slice(0, -1) + url.slice(path.length) : url
 }
 
 /** The headers of every answer; an id of its own comes on top. */
@@ -187,8 +215,7 @@ interface Failure {
  */
 function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyReply {
   const status = statusOf(error)
-  const message =
-    status === 500 ? 'internal error; the server logged it with this request id' : messageOf(error)
+  const message = textOf(error, status)
   // Nobody leads for a moment, or a region is away: every request of that time would write a line.
   const isExpected = error instanceof Fault && EXPECTED.has(error.kind)
   if (status >= 500 && !isExpected)
@@ -196,8 +223,20 @@ function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyRep
       { err: error, requestId: request.id, method: request.method, url: request.url },
       'request failed',
     )
+  removeUnwritable(reply)
   if (isV2(request)) return sendV2Error(reply, status, message)
   return reply.code(status).type(TEXT_TYPE).send(message)
+}
+
+/** A header that no answer can be sent with: the answer may have failed for it. */
+function removeUnwritable(reply: FastifyReply): void {
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    try {
+      for (const one of [value].flat()) validateHeaderValue(name, String(one))
+    } catch (thrown) {
+      if (!(thrown instanceof TypeError)) throw thrown
+      reply.removeHeader(name)
+    }
 }
 
 const EXPECTED: ReadonlySet<string> = new Set(['no-leader', REGION_UNREACHED])
@@ -206,9 +245,15 @@ function statusOf(error: unknown): number {
   if (error instanceof Fault) return error.kind === OVERLOADED ? 429 : 503
   const given: unknown = error instanceof Error ? Reflect.get(error, 'statusCode') : undefined
   if (typeof given === 'number' && given >= 400 && given < 500) return given
-  // zlib says Z_DATA_ERROR for a body that is not what its content-encoding claims.
-  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined
-  return typeof code === 'string' && code.startsWith('Z_') ? 400 : 500
+  return isNotInflatable(error) ? 400 : 500
+}
+
+/** What the caller is told: nothing of our mistakes, and of zlib's findings what they mean. */
+function textOf(error: unknown, status: number): string {
+  if (status === 500) return 'internal error; the server logged it with this request id'
+  return isNotInflatable(error)
+    ? 'the body is not what its content-encoding says'
+    : messageOf(error)
 }
 
 const UNREADABLE: Readonly<Record<string, string>> = {

@@ -12,7 +12,6 @@ export async function apiDocument(config: AgentConfig, version: string): Promise
     log,
     engine: openMemoryEngine(),
     secrets: { sealingKey: Buffer.alloc(32), joinToken: '' },
-    directory: '',
     version,
     agent: describeAgent(config, version),
   })

@@ -36,8 +36,6 @@ export interface ClusterMemberOptions {
   readonly self: MemberSelf
   readonly database: ClusterDatabase
   readonly secrets: ClusterSecrets
-  /** `<data>/server`. */
-  readonly directory: string
   /** Undefined where nothing is encrypted. */
   readonly tls?: Tls | undefined
   /** Makes the server that follows and leads; a simulation hands in one without HTTP. */
@@ -183,7 +181,7 @@ export class ClusterMember {
   }
 
   async #open(): Promise<void> {
-    const { config, log, database, secrets, self, version, directory, tls } = this.#options
+    const { config, log, database, secrets, self, version, tls } = this.#options
     // What is loaded from here on is at least as new as this moment.
     const seenMs = this.#timing.monotonicMs()
     const engine = await database.openEngine()
@@ -196,7 +194,7 @@ export class ClusterMember {
       ...(tls !== undefined && peerSecurity(tls)),
       nowMs: () => this.#timing.clock.nowMs(),
     })
-    const shared = { config, log, engine, secrets, directory, version, agent: self, tls }
+    const shared = { config, log, engine, secrets, version, agent: self, tls }
     const openServer = this.#options.openServer ?? ((options) => Server.open(options))
     const server = await openServer({ ...shared, follows: true, gate })
     const failed = (thrown: unknown): void => this.#failed(opened, thrown)

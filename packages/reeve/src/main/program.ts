@@ -109,7 +109,6 @@ async function startServer(parts: PartOptions): Promise<Served> {
     log,
     engine,
     secrets,
-    directory,
     version,
     agent: self,
     tls,
@@ -132,7 +131,7 @@ async function startMember(parts: PartOptions, directory: string): Promise<Serve
   })
   const database = await openPostgresDatabase(url?.reveal() ?? '')
   started.push(() => database.close())
-  const member = await ClusterMember.start({ ...parts, database, secrets, directory })
+  const member = await ClusterMember.start({ ...parts, database, secrets })
   started.push(() => member.stop())
   const { httpAddress } = member
   return { httpAddress, governanceToken: undefined, joinToken: secrets.joinToken }

@@ -46,8 +46,6 @@ export interface ServerOptions {
   readonly log: ProgramLog
   readonly engine: StorageEngine
   readonly secrets: ServerSecrets
-  /** `<data>/server`: where the operator puts the bootstrap reset file. */
-  readonly directory: string
   readonly version: string
   /** What the agent as a whole says about itself; made after the server, so asked late. */
   readonly agent: AgentInfo
@@ -206,8 +204,11 @@ interface Loop {
   stop(): void | Promise<void>
 }
 
+/** Where the operator writes the reset index (reference §6.2). */
+const BOOTSTRAP_RESET_FILE = 'acl-bootstrap-reset'
+
 function createContext(
-  { config, secrets, directory }: ServerOptions,
+  { config, secrets }: ServerOptions,
   { store, policyAsker, regions }: Omit<Opened, 'context'> & { readonly store: Store },
 ): WorkloadContext {
   const sealer = createSealer(secrets.sealingKey)
@@ -226,7 +227,7 @@ function createContext(
     offsetAt: createZoneOffsets(),
     aclEnabled: config.acl.enabled,
     joinToken: secrets.joinToken,
-    readBootstrapReset: () => readOptional(join(directory, 'acl-bootstrap-reset')),
+    readBootstrapReset: () => readOptional(join(config.dataDirectory, BOOTSTRAP_RESET_FILE)),
   }
 }
 

@@ -43,7 +43,7 @@ export const LIMITS = {
   taskEventsMax: 10,
   /** Reference §4.8: a node keeps its latest 10 events. */
   nodeEventsMax: 10,
-  /** Reference §2.3: versions of a job that are kept, and so its sources (Spec W: Limits). */
+  /** Reference §2.3: versions of a job that are kept. */
   jobVersionsMax: 6,
   /** Spec W: Limits. Sources of a job that are kept. */
   jobSourcesMax: 6,

@@ -16,7 +16,7 @@ export interface VersionOptions {
 
 /**
  * The job, its new version, its summary and its companions; versions that nobody can ask for any
- * more go, and their sources with them.
+ * more go.
  */
 export function versionRows(
   tables: Tables,
@@ -28,18 +28,20 @@ export function versionRows(
   const { job, changes } = companionRows(tables, version, { ids, nowMs })
   const first = { ...newSummary(job), Children: countChildren(tables, key) }
   const summary = tables.job_summaries.find(key)
-  const gone = surplusVersions(tables, key)
   return [
     put('jobs', job),
     put('job_versions', job),
-    ...gone.map((surplus) => remove('job_versions', surplus)),
+    ...surplusVersions(tables, key).map((surplus) => remove('job_versions', surplus)),
     put('job_summaries', summary === undefined ? first : withGroupsOf(summary, job)),
     ...changes,
-    ...sourceRows(tables, job, { gone, sourceBlob }),
+    ...sourceRows(tables, job, sourceBlob),
   ]
 }
 
-/** The number of the next version: 0, or after those of a purged job that still run. */
+/**
+ * The number of the next version: 0, or after those of a purged job that its allocations keep, also
+ * when they have ended: else they would show a job that they never ran (Spec W: Allocation, Job).
+ */
 export function nextVersionNumber(tables: Tables, job: Pick<Job, 'Namespace' | 'ID'>): number {
   const { jobs, job_versions } = tables
   const key = namespacedKey(job.Namespace, job.ID)
@@ -62,30 +64,18 @@ function surplusVersions({ job_versions, allocations }: Tables, key: string): re
     .filter((version) => allocations.countIn('version', version) === 0)
 }
 
-interface SourceChange {
-  /** Versions that go. */
-  readonly gone: readonly string[]
-  readonly sourceBlob: string | undefined
-}
-
-/**
- * Spec W: Limits. The latest six sources are kept, whichever versions they belong to; a source goes
- * with its version.
- */
+/** Spec W: Limits. The latest six sources are kept, whether or not their versions still are. */
 function sourceRows(
   { job_submissions }: Tables,
   job: Job,
-  { gone, sourceBlob }: SourceChange,
+  sourceBlob: string | undefined,
 ): Change[] {
+  if (sourceBlob === undefined) return []
   const keys = [...job_submissions.keysIn('job', namespacedKey(job.Namespace, job.ID))]
-  const kept = keys.filter((version) => !gone.includes(version)).toSorted(compareText)
-  const room = LIMITS.jobSourcesMax - (sourceBlob === undefined ? 0 : 1)
-  const surplus = [
-    ...keys.filter((version) => gone.includes(version)),
-    ...kept.slice(0, Math.max(0, kept.length - room)),
-  ]
+  const surplus = keys
+    .toSorted(compareText)
+    .slice(0, Math.max(0, keys.length + 1 - LIMITS.jobSourcesMax))
   const removals = surplus.map((version) => remove('job_submissions', version))
-  if (sourceBlob === undefined) return removals
   const row: JobSubmissionRow = {
     Namespace: job.Namespace,
     JobID: job.ID,

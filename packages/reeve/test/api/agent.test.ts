@@ -43,6 +43,13 @@ const HEALTH = [
     body: { client: WELL, server: WELL },
   },
   {
+    name: 'a type that is empty',
+    health: { server: WELL, client: WELL },
+    query: '?type=',
+    status: 200,
+    body: { client: WELL, server: WELL },
+  },
+  {
     name: 'a part that is not well',
     health: { server: NO_LEADER },
     query: '',
@@ -81,6 +88,13 @@ for (const { name, health, query, status, body } of HEALTH)
     // Reference §2.1: the refusal is JSON text under the type of every refusal.
     const type = status === 200 ? 'application/json' : 'text/plain; charset=utf-8'
     assert.equal(reply.headers['content-type'], type)
+  })
+
+for (const query of ['?type=servr', '?type=client&type=Server'])
+  test(`agent health: ${query} names no part and is refused`, async () => {
+    const server = await aServer({ agent: { health: () => ({ server: WELL, client: WELL }) } })
+    const reply = await server.send('GET', `/v1/agent/health${query}`)
+    assert.deepEqual([reply.status, reply.text], [400, 'type must be client or server'])
   })
 
 test('agent health: answers while the storage is slow', async () => {

@@ -96,6 +96,7 @@ test('signal and restart: what cannot be done is told with its text', async (t) 
       'task name cannot be set when restarting all tasks',
     ],
     [at(ended.id, 'restart'), {}, 400, 'restart of an alloc that should not run'],
+    [at(ended.id, 'restart'), 'null', 400, 'restart of an alloc that should not run'],
   ]
   for (const [path, body, status, text] of cases) {
     const got = await get(path, { ...POST, body })

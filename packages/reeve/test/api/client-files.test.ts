@@ -58,6 +58,8 @@ test('files: nothing that leads out of the allocation, waits or is secret can be
     ['web/local/dev-link/zero', escape('web/local/dev-link/zero')],
     ['web/secrets/key', secret('web/secrets/key')],
     ['web/secrets', secret('web/secrets')],
+    ['web/secrets/absent', secret('web/secrets/absent')],
+    ['/web/local/../private/absent', secret('/web/local/../private/absent')],
     ['web/local/secret-link', secret('web/local/secret-link')],
     ['web/local/secrets-link/key', secret('web/local/secrets-link/key')],
     ['/etc/passwd', [404, 'open /etc/passwd: no such file or directory']],

@@ -146,7 +146,7 @@ test('exec: what cannot be done closes the channel with the reason', async (t) =
       1011,
       /^failed to marshal command into json: json: cannot unmarshal/,
     ],
-    [execPath(id, { task: 'web' }), 1011, /^failed to marshal command into json: /],
+    [execPath(id, { task: 'web' }), 1008, 'command is not present'],
     [execPath(id, { ...right, tty: 'x' }), 1011, `tty value is not a boolean: ${syntax}`],
     [execPath(unknown, right), 1008, `Unknown allocation "${unknown}"`],
     [execPath('x', right), 1008, 'alloc lookup failed: UUID must be 36 characters'],
@@ -189,6 +189,7 @@ test('exec: frames that are none close the channel', async (t) => {
   const bad: readonly (readonly [string, number, RegExp])[] = [
     ['no json', 1008, /^a frame is no JSON: /],
     ['{"stdin":{"data":1}}', 1008, /^a frame is wrong: \/stdin\/data/],
+    ['{"stdin":{"data":"#"}}', 1008, /^a frame is wrong: \/stdin\/data is not base64$/],
     ['{"tty_size":{"height":1}}', 1008, /^a frame is wrong: \/tty_size/],
     ['[]', 1008, /^a frame is wrong/],
     [`{"x":"${'x'.repeat(200_000)}"}`, 1009, /^/],

@@ -13,6 +13,15 @@ async function aServer(...jobs: readonly string[]): Promise<TestServer> {
 
 // Request ids and headers of every answer
 
+test('headers: an answer that cannot be sent is told of in plain text', async () => {
+  const server = await createTestServer({ aclEnabled: false, responseHeaders: { 'x-team': '€' } })
+  const reply = await server.send('GET', '/v1/jobs')
+  assert.deepEqual(
+    [reply.status, reply.headers['content-type'], reply.text],
+    [500, 'text/plain; charset=utf-8', 'internal error; the server logged it with this request id'],
+  )
+})
+
 test('request id: one that the caller gives comes back', async () => {
   const headers = { 'x-request-id': 'trace-1.a:b_c' }
   const reply = await (await aServer()).send('GET', '/v1/jobs', { headers })

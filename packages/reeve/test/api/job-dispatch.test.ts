@@ -67,6 +67,19 @@ test('dispatch: the child is the parent with what the dispatch brought', async (
   assert.equal(child.SubmitTime, START_SECONDS * 1e9)
 })
 
+test('dispatch: the parent is listed as parameterized, the child is not', async () => {
+  const server = await aServer(PARAMETERIZED)
+  const { DispatchedJobID } = await server.ok('dispatchJob', dispatchOf())
+  const jobs = await server.ok('listJobs')
+  assert.deepEqual(
+    jobs.map(({ ID, ParameterizedJob }) => [ID, ParameterizedJob]),
+    [
+      ['web', true],
+      [DispatchedJobID, false],
+    ],
+  )
+})
+
 test('dispatch: an empty body is a dispatch without anything', async () => {
   const server = await aServer(PARAMETERIZED)
   const { DispatchedJobID } = await server.ok('dispatchJob', ofJob())

@@ -111,6 +111,40 @@ for (const { name, fields, policy = {}, marked } of cases)
     assert.equal(after.AllocModifyIndex === EvalCreateIndex, marked)
   })
 
+const warned: readonly { name: string; fields: object; policy: object; text: string }[] = [
+  {
+    name: 'a group with failed ones that places nothing again',
+    fields: { ClientStatus: 'failed' },
+    policy: { Attempts: 0, Unlimited: false },
+    text:
+      '1 warning:\n\n* Group "app" has rescheduling disabled: ' +
+      'its failed allocations are not placed again',
+  },
+  {
+    name: 'not one without failed ones',
+    fields: { ClientStatus: 'running' },
+    policy: { Attempts: 0, Unlimited: false },
+    text: '',
+  },
+  {
+    name: 'not one that places failed ones again',
+    fields: { ClientStatus: 'failed' },
+    policy: {},
+    text: '',
+  },
+]
+for (const { name, fields, policy, text } of warned)
+  test(`force reschedule: warns of ${name}`, async () => {
+    const server = await aServer({ TaskGroups: [aGroup({ ReschedulePolicy: policy })] })
+    const { store } = server.context
+    const job = store.tables.jobs.get(namespacedKey('default', 'web'))
+    const row = anAllocation({ job, ...fields })
+    await store.commit({ cause: undefined, changes: () => [put('allocations', row)] }).durable
+    const body = { JobID: 'web', EvalOptions: { ForceReschedule: true } }
+    assert.equal((await server.ok('evaluateJob', { ...ofJob(), body })).Warnings, text)
+    assert.equal((await server.ok('evaluateJob', ofJob())).Warnings, '')
+  })
+
 test('force reschedule: nothing is marked unless it is asked for', async () => {
   const server = await aServer({})
   const { store } = server.context

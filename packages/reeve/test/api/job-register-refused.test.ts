@@ -40,6 +40,11 @@ const REFUSED: readonly { name: string; call: CallOptions; text: string }[] = [
     text: 'Eval priority must be between 1 and 100 inclusively',
   },
   {
+    name: 'a source in a format that nobody knows',
+    call: register({}, { Submission: { Source: 'job: web', Format: 'yaml' } }),
+    text: 'Submission.Format must be one of hcl2, hcl1, json',
+  },
+  {
     name: 'a system job with scaling',
     call: register({ Type: 'system', TaskGroups: [{ ...GROUP, Scaling: { Min: 0, Max: 1 } }] }),
     text: 'Task groups with job type system do not support scaling blocks',

@@ -91,8 +91,25 @@ test('scale: to the count it has is an evaluation and an event, and no version',
   const job = await server.ok('readJob', ofJob())
   assert.equal(job.Version, 0)
   assert.notEqual(body.EvalID, undefined)
-  assert.deepEqual([body.EvalCreateIndex, body.JobModifyIndex], [3, job.ModifyIndex])
+  assert.deepEqual([body.EvalCreateIndex, body.JobModifyIndex], [3, job.JobModifyIndex])
 })
+
+for (const [name, fields] of [
+  ['to the count it has', { Count: 1 }],
+  ['without a count', { Count: undefined }],
+] as const)
+  test(`scale: ${name} answers with the index that check-and-set takes`, async () => {
+    const server = await aServer({})
+    const { store } = server.context
+    const row = store.tables.jobs.get(namespacedKey('default', 'web'))
+    // As a status does that changes: the specification stays.
+    const started = put('jobs', { ...row, Status: 'running' })
+    await store.commit({ cause: undefined, changes: () => [started] }).durable
+    const { JobModifyIndex } = await server.ok('scaleJob', scaleTo(fields))
+    assert.notEqual(store.tables.jobs.get(namespacedKey('default', 'web')).ModifyIndex, 2)
+    assert.equal(JobModifyIndex, 2)
+    await server.ok('scaleJob', scaleTo({ JobModifyIndex }))
+  })
 
 const errors: readonly { Error: unknown; Message?: string; want: string }[] = [
   { Error: true, want: '' },
@@ -188,7 +205,7 @@ const refusals: readonly {
     call: scaleTo({ Target: {} }),
     want: [400, 'missing task group name for scaling action'],
   },
-  { name: 'no body', call: ofJob(), want: [400, 'missing task group name for scaling action'] },
+  { name: 'no body', call: ofJob(), want: [400, 'Request body is empty'] },
   {
     name: 'a negative count',
     call: scaleTo({ Count: -1 }),

@@ -146,13 +146,19 @@ test('submission: versions without one do not count', async () => {
   assert.deepEqual(await withSource(server, 7), [0, 1, 2, 3])
 })
 
-test('submission: goes with its version, also when that is pushed out by a stop', async () => {
+test('submission: outlives its version until there are six newer ones', async () => {
   const server = await withVersions(1)
   for (let version = 1; version < 6; version++)
     await server.ok('registerJob', register(ofVersion(version)))
   assert.deepEqual([await withSource(server, 6), blobs(server)], [[0], 1])
   await server.ok('stopJob', ofJob())
-  assert.deepEqual([await withSource(server, 7), blobs(server)], [[], 0])
+  assert.deepEqual([await withSource(server, 7), blobs(server)], [[0], 1])
+  await addVersions(server, 7, 12)
+  assert.deepEqual(await withSource(server, 12), [0, 7, 8, 9, 10, 11])
+  await addVersions(server, 12, 13)
+  assert.deepEqual(await withSource(server, 13), [7, 8, 9, 10, 11, 12])
+  await server.ok('stopJob', ofJob('web', { purge: true }))
+  assert.deepEqual([await withSource(server, 13), blobs(server)], [[], 0])
 })
 
 test('submission: a tag keeps the version and not more than six sources', async () => {

@@ -123,6 +123,16 @@ for (const id of ['a/b', 'deep/er/and/deeper'])
     assert.equal((await server.ok('readJob', ofJob(id))).Stop, true)
   })
 
+test('job ids: one that ends like an action is named by its encoded form', async () => {
+  const server = await aServer({ ID: 'b' })
+  await server.ok('registerJob', register({ ID: 'b/summary' }))
+  assert.equal((await server.ok('readJob', ofJob('b/summary'))).ID, 'b/summary')
+  assert.equal((await server.ok('readJobSummary', ofJob('b/summary'))).JobID, 'b/summary')
+  assert.equal((await server.ok('readJobSummary', ofJob('b'))).JobID, 'b')
+  assert.notEqual((await server.ok('stopJob', ofJob('b/summary'))).EvalID, '')
+  assert.equal((await server.ok('readJob', ofJob('b'))).Stop, false)
+})
+
 test('job ids: a path below a job that means nothing is an id of nobody', async () => {
   const server = await aServer({})
   for (const path of ['/v1/job/web/nope', '/v1/job/web/', '/v1/job//', '/v1/job/']) {

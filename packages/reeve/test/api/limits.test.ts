@@ -133,7 +133,7 @@ test('limits: a body that says it is too long is refused before it is sent', LIM
   const { server, port } = await aListening(t)
   const answer = await raw(
     port,
-    `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: ${LIMITS.bodyBytesMax + 1}\r\n\r\n{`,
+    `POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${LIMITS.bodyBytesMax + 1}\r\n\r\n{`,
   )
   assert.match(answer, /^HTTP\/1\.1 413 /)
   await goesOn(server)
@@ -275,7 +275,7 @@ test('limits: a URL may be as long as the limit, and no longer', LIMIT, async (t
 
 test('limits: headers beyond the limit are refused in plain text', LIMIT, async (t) => {
   const { server, port } = await aListening(t)
-  const head = `GET /v1/jobs HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(90_000)}\r\n\r\n`
+  const head = `GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'a'.repeat(90_000)}\r\n\r\n`
   const answer = await raw(port, head)
   assert.match(answer, /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/)
   assert.match(answer, /content-type: text\/plain; charset=utf-8\r\n/)
@@ -348,7 +348,7 @@ for (const path of ODD_PATHS)
 test('limits: a client that offers another protocol is answered in this one', LIMIT, async (t) => {
   const { port } = await aListening(t)
   for (const upgrade of ['h2c', 'websocket']) {
-    const head = `GET /v1/jobs HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: ${upgrade}\r\n\r\n`
+    const head = `GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: ${upgrade}\r\n\r\n`
     assert.match(await raw(port, head), /^HTTP\/1\.1 200 OK\r\n/, upgrade)
   }
 })
@@ -358,8 +358,8 @@ test(
   LIMIT,
   async (t) => {
     const { port } = await aListening(t)
-    const one = 'GET /v1/status/leader HTTP/1.1\r\nHost: x\r\n\r\n'
-    const last = 'GET /v1/job/gone HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+    const one = 'GET /v1/status/leader HTTP/1.1\r\nHost: localhost\r\n\r\n'
+    const last = 'GET /v1/job/gone HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
     const answer = await raw(port, one.repeat(20) + last)
     assert.equal(answer.match(/HTTP\/1\.1 200 OK/g)?.length, 20)
     assert.match(answer, /HTTP\/1\.1 404 Not Found[^]*job not found$/)
@@ -371,7 +371,7 @@ test('limits: a caller that goes in the middle of its body harms nobody', LIMIT,
   for (const encoding of ['identity', 'gzip']) {
     const socket = connect({ port, host: '127.0.0.1' })
     socket.write(
-      `POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Encoding: ${encoding}\r\nContent-Length: 1000\r\n\r\n{"Job"`,
+      `POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: ${encoding}\r\nContent-Length: 1000\r\n\r\n{"Job"`,
     )
     await once(socket, 'connect')
     socket.resetAndDestroy()

@@ -157,6 +157,25 @@ test('pages: the token is that of the first item of the next page', async () => 
   assert.equal(page.nextToken, 'a-b.Web')
 })
 
+const ODD_IDS = ['z!', 'z%41', 'z%', 'zA', 'zÅ', 'zé', 'z\n', 'ü€', '😀', 'x/y']
+
+for (const reverse of [false, true])
+  test(`pages: ids of any characters are walked, reverse ${reverse}`, async () => {
+    const server = await createTestServer({ aclEnabled: false })
+    for (const ID of ODD_IDS) await server.ok('registerJob', register({ ID }))
+    const found: string[] = []
+    let next: string | undefined = ''
+    while (next !== undefined && found.length <= ODD_IDS.length) {
+      assert.match(next, /^[!-~]*$/)
+      const search = new URLSearchParams({ per_page: '1', next_token: next, reverse: `${reverse}` })
+      const page = await server.send('GET', `/v1/jobs?${search.toString()}`)
+      found.push(...itemsOf(page).map(({ ID }) => ID))
+      next = page.nextToken
+    }
+    const ordered = ODD_IDS.toSorted()
+    assert.deepEqual(found, reverse ? ordered.toReversed() : ordered)
+  })
+
 test('pages: a page begins after an item that is gone', async () => {
   const server = await aWorld()
   await server.ok('stopJob', {
@@ -199,6 +218,10 @@ test('pages: the size is a number from 0 to the limit', async () => {
   const server = await aWorld()
   for (const per_page of [0, 100_000])
     assert.equal((await names(server, '/v1/jobs', { namespace: '*', per_page })).length, 5)
+  assert.deepEqual(await server.refusal('listJobs', { query: { per_page: -1 } }), [
+    400,
+    'per_page must be between 0 and 100000',
+  ])
   for (const per_page of ['-1', 'x', '1.5', '100001', '99999999999'])
     assert.equal((await server.refusal('listJobs', { query: { per_page } }))[0], 400, per_page)
 })
@@ -272,6 +295,7 @@ const FILTERS = [
     wanted: JOBS,
   },
   { url: '/v1/jobs', filter: 'Periodic is not nil', wanted: [] },
+  { url: '/v1/jobs', filter: 'Payload is not empty', wanted: [] },
   { url: '/v1/jobs', filter: 'ID matches "^[A-Z]"', wanted: ['a-b.Web'] },
   {
     url: '/v1/allocations',

@@ -92,6 +92,22 @@ for (const url of ['/v1', '/v1/', '/v1/nope', '/v1/jobs/nope/more', '/v1/node/a/
     assert.deepEqual([reply.status, reply.text, typeOf(reply)], [404, '', undefined])
   })
 
+for (const url of [
+  '/v1/allocation/a/foo',
+  '/v1/allocation/a/stop/x',
+  '/v1/client/allocation/a',
+  '/v1/client/allocation/a/foo',
+  '/v1/client/allocation/a/pause',
+  '/v1/client/allocation/a/snapshot',
+  '/v1/client/allocation/a/signal/x',
+])
+  test(`${url} is no action of an allocation`, async () => {
+    for (const method of ['GET', 'POST']) {
+      const reply = await (await aServer()).send(method, url)
+      assert.deepEqual([reply.status, reply.text, typeOf(reply)], [404, 'resource not found', TEXT])
+    }
+  })
+
 const V2_ERRORS = [
   {
     name: 'a missing token',
@@ -277,6 +293,16 @@ test('bodies: null leaves a field at its default', async () => {
   )
 })
 
+test('bodies: a job is taken as it was read, and with a delay of years', async () => {
+  const years = 10 * 365 * 24 * 3_600 * 1e9
+  const first = await registered(
+    register({ TaskGroups: [aGroup({ MaxClientDisconnect: years })] }).body,
+  )
+  assert.ok(!Number.isSafeInteger(first.SubmitTime))
+  const again = await registered({ Job: first })
+  assert.equal(again.TaskGroups[0]?.MaxClientDisconnect, years)
+})
+
 test('bodies: only the first JSON value is read', async () => {
   const text = JSON.stringify(register().body)
   for (const rest of ['\n', '{"Job":null}', ' garbage', ']'])
@@ -327,6 +353,13 @@ const WRONG_TYPES = [
     text: wrong('string', 'Job.TaskGroups[0].Tasks[0].Config', 'object'),
   },
   { body: { EnforceIndex: 'yes' }, text: wrong('string', 'EnforceIndex', 'boolean') },
+  {
+    body: { Job: { Priority: 1e30 } },
+    text: `${wrong('number 1e+30', 'Job.Priority', 'integer')}: it is too large, beyond ±9007199254740991`,
+  },
+  { body: [], text: 'json: cannot unmarshal array into a value of type object' },
+  { body: '"x"', text: 'json: cannot unmarshal string into a value of type object' },
+  { body: 'null', text: 'Job must be specified' },
 ]
 
 for (const { body, text } of WRONG_TYPES)
@@ -383,6 +416,15 @@ test('compression: an encoding that nobody knows is refused by its name', async 
   assert.deepEqual(
     [reply.status, reply.text],
     [415, 'content-encoding "br" is not supported; use gzip or deflate'],
+  )
+})
+
+test('compression: a body that is not what its encoding says is refused', async () => {
+  const headers = { 'content-encoding': 'gzip' }
+  const reply = await (await aServer()).send('POST', '/v1/jobs', { body: '{}', headers })
+  assert.deepEqual(
+    [reply.status, reply.text],
+    [400, 'the body is not what its content-encoding says'],
   )
 })
 

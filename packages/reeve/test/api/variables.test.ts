@@ -62,7 +62,7 @@ test('variables: values are neither in the log nor in the rows nor in events', a
 
 const refused = [
   { name: 'no items', path: 'a', body: {}, text: 'variable missing required Items object' },
-  { name: 'no body', path: 'a', body: undefined, text: 'variable missing required Items object' },
+  { name: 'no body', path: 'a', body: undefined, text: 'Request body is empty' },
   { name: 'empty items', path: 'a', body: { Items: {} }, text: 'empty variables are invalid' },
   {
     name: 'a reserved path',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { ApiError, createClient, type Client } from '@reeve/sdk'
@@ -154,4 +154,17 @@ test('program', async (t) => {
       assert.match(await text, /"Closed":"the server is shutting down"/)
     },
   )
+})
+
+test('program: the reset file in its data directory allows another bootstrap, once', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const { client } = await startProgram(t, directory, ['--acl'])
+  const bootstrap = async () => (await client.v1.bootstrapAcl({ body: {} })).data
+  const first = await bootstrap()
+  const says = (text: RegExp) => (thrown: unknown) =>
+    thrown instanceof ApiError && thrown.status === 400 && text.test(thrown.text)
+  await assert.rejects(bootstrap, says(/^ACL bootstrap already done \(reset index: \d+\)$/))
+  await writeFile(join(directory, 'acl-bootstrap-reset'), `${first.CreateIndex}\n`)
+  assert.notEqual((await bootstrap()).SecretID, first.SecretID)
+  await assert.rejects(bootstrap, says(/^Invalid bootstrap reset index/))
 })

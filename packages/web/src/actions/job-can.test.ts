@@ -8,6 +8,7 @@ const JOB = {
   Stop: false,
   Type: 'service',
   ParameterizedJob: null,
+  Dispatched: false,
   Periodic: null,
   ParentID: '',
 }
@@ -34,6 +35,21 @@ const CASES = [
   },
   { action: 'dispatch', job: JOB, reason: 'Only a parameterized job is dispatched.' },
   { action: 'dispatch', job: { ...JOB, ParameterizedJob: PARAMETERS }, reason: undefined },
+  {
+    action: 'dispatch',
+    job: { ...JOB, ParameterizedJob: PARAMETERS, Dispatched: true },
+    reason: 'Only a parameterized job is dispatched.',
+  },
+  {
+    action: 'evaluate',
+    job: { ...JOB, ParameterizedJob: PARAMETERS },
+    reason: 'A parameterized job itself never runs.',
+  },
+  {
+    action: 'evaluate',
+    job: { ...JOB, ParameterizedJob: PARAMETERS, Dispatched: true },
+    reason: undefined,
+  },
   { action: 'forcePeriodic', job: { ...JOB, Periodic: PERIODIC }, reason: undefined },
   {
     action: 'edit',

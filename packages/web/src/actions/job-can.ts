@@ -4,9 +4,14 @@ import { firstReason, needs, type Verdict } from './verdict.ts'
 
 type JobState = Pick<
   Job,
-  'Namespace' | 'Stop' | 'Type' | 'ParameterizedJob' | 'Periodic' | 'ParentID'
+  'Namespace' | 'Stop' | 'Type' | 'ParameterizedJob' | 'Dispatched' | 'Periodic' | 'ParentID'
 >
 type JobCan = (job: JobState, rights: Rights) => Verdict
+
+/** A job of which children are dispatched; such a child carries the block but is none itself. */
+export function isParameterized(job: Pick<Job, 'ParameterizedJob' | 'Dispatched'>): boolean {
+  return job.ParameterizedJob !== null && !job.Dispatched
+}
 
 const STOPPED = 'The job is stopped. Start it first.'
 
@@ -42,7 +47,7 @@ export const jobCan = {
   /** Spec W: Dispatch. */
   dispatch: (job, rights) =>
     firstReason(
-      job.ParameterizedJob === null && 'Only a parameterized job is dispatched.',
+      !isParameterized(job) && 'Only a parameterized job is dispatched.',
       needs(rights, job.Namespace, 'dispatch-job'),
       job.Stop && STOPPED,
     ),
@@ -57,7 +62,7 @@ export const jobCan = {
   evaluate: (job, rights) =>
     firstReason(
       needs(rights, job.Namespace, 'submit-job', 'evaluate-job'),
-      job.ParameterizedJob !== null && 'A parameterized job itself never runs.',
+      isParameterized(job) && 'A parameterized job itself never runs.',
       job.Periodic !== null && 'A periodic job itself never runs.',
     ),
   /** Spec W: Revert. */

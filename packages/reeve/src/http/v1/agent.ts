@@ -1,5 +1,6 @@
 import { v1Routes, type AgentHealth, type AgentMember } from '@reeve/contract'
-import { ok, type Result } from '../../kit/result.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
 import { json, TEXT_TYPE, type Answer } from '../answer.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import type { Metrics } from '../metrics/metrics.ts'
@@ -35,9 +36,10 @@ export function agentEndpoints(
   metrics: Metrics,
 ): readonly Endpoint[] {
   return [
-    read(v1Routes.readAgentHealth, anyone, ({ query }) =>
-      now(() => health(agent, query.type ?? [])),
-    ),
+    read(v1Routes.readAgentHealth, anyone, ({ query }) => {
+      const types = (query.type ?? []).filter((type) => type !== '')
+      return types.every(isHealthPart) ? now(() => health(agent, types)) : err(NO_HEALTH_PART)
+    }),
     read(v1Routes.readAgentSelf, agentRead, () =>
       now(() => json({ config: agent.config(), stats: agent.stats(), member: agent.member() })),
     ),
@@ -71,12 +73,25 @@ function now(answer: () => Answer | Promise<Answer>): Result<ReadPlan, never> {
   return ok(plan)
 }
 
+const HEALTH_PARTS = ['client', 'server'] as const
+type HealthPart = (typeof HEALTH_PARTS)[number]
+
+// A misspelt one would name nothing, and nothing is always well.
+const NO_HEALTH_PART: Refusal = refusal(
+  'invalid-input',
+  `type must be ${HEALTH_PARTS.join(' or ')}`,
+)
+
+function isHealthPart(text: string): text is HealthPart {
+  return HEALTH_PARTS.some((part) => part === text)
+}
+
 /** Reference §8.6: the parts asked for; 500 when one of them is not well. */
-function health(agent: AgentInfo, types: readonly string[]): Answer {
+function health(agent: AgentInfo, types: readonly HealthPart[]): Answer {
   const all = agent.health()
-  const wants = (part: string): boolean => types.length === 0 || types.includes(part)
+  const wants = (part: HealthPart): boolean => types.length === 0 || types.includes(part)
   const body: Record<string, { ok: boolean; message: string }> = {}
-  for (const part of ['client', 'server'] as const) {
+  for (const part of HEALTH_PARTS) {
     if (!wants(part)) continue
     const found = all[part]
     if (found !== undefined) body[part] = found

@@ -9,6 +9,7 @@ import { refuseUpgrade, wantsWebSocket } from '../agent/upgrade.ts'
 import { streamSocket } from '../agent/web-socket.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Gate } from '../gate.ts'
+import { isOwnPage } from '../page-guard.ts'
 import type { RegionGate } from '../region-gate.ts'
 import type { HttpLog } from '../server.ts'
 import { noteRefusedSession, recordSession } from './exec-audit.ts'
@@ -86,7 +87,7 @@ export class ExecChannelServer {
 function isOwnOrigin({ headers }: IncomingMessage, allowed: readonly string[]): boolean {
   const { origin } = headers
   if (origin === undefined || allowed.includes(origin) || allowed.includes('*')) return true
-  return URL.canParse(origin) && new URL(origin).host === headers.host
+  return isOwnPage(headers)
 }
 
 interface Asked {

@@ -88,7 +88,9 @@ function closing<T>(result: Result<T, Refusal>): Result<T, Closing> {
   return result.ok ? result : err(closingOf(result.error))
 }
 
+/** One that is not given is empty, which the use case refuses. */
 function parseCommand(text: string): Result<readonly string[], string> {
+  if (text === '') return ok([])
   try {
     const value = parseFirstJson(text)
     if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return ok(value)

@@ -16,6 +16,10 @@ const cases: readonly [string, string, Record<string, string>][] = [
   ['web/versions/gold/tag', '/versions/:tag_name/tag', { job_id: 'web', tag_name: 'gold' }],
   ['web/unknown', '', { job_id: 'web/unknown' }],
   ['summary', '', { job_id: 'summary' }],
+  ['web%2Fsummary', '', { job_id: 'web/summary' }],
+  ['web%2fsummary/summary', '/summary', { job_id: 'web/summary' }],
+  ['a%2Fb%20c/%73ummary', '/summary', { job_id: 'a/b c' }],
+  ['versions%2Fx%2Ftag', '', { job_id: 'versions/x/tag' }],
 ]
 for (const [rest, suffix, params] of cases)
   test(`job path ${rest} is the job ${params['job_id']} ${suffix}`, () =>

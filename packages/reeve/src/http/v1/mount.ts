@@ -19,8 +19,8 @@ import type { QuickAnswers } from '../quick-answer.ts'
 import { passOn, type RegionGate } from '../region-gate.ts'
 import type { Hold, Lifecycle } from '../lifecycle.ts'
 import type { Endpoint, ReadPlan, RequestOf } from './endpoint.ts'
-import { compileJobPaths, isJobRoute, JOB_PREFIX } from './job-path.ts'
-import { refuseMethod, sendAnswer, sendRefusal } from './send.ts'
+import { afterJobPrefix, compileJobPaths, isJobRoute, JOB_PREFIX } from './job-path.ts'
+import { refuseMethod, refuseResource, sendAnswer, sendRefusal } from './send.ts'
 import { STATUS_OF } from './statuses.ts'
 
 /** What the shell needs to serve `/v1`. */
@@ -64,7 +64,16 @@ export function mountV1(app: FastifyInstance, host: V1Host, endpoints: readonly 
     })
   }
   mountJobPaths(app, host, byPath)
+  for (const url of UNKNOWN_ACTIONS)
+    app.route({ method: [...EVERY_METHOD], url, handler: (_, reply) => refuseResource(reply) })
 }
+
+/** Reference §1.2: below these an unknown path is told of; anywhere else it is an empty 404. */
+const UNKNOWN_ACTIONS = [
+  '/v1/allocation/:alloc_id/*',
+  '/v1/client/allocation/:alloc_id',
+  '/v1/client/allocation/:alloc_id/*',
+]
 
 /** A parameter that takes the rest of the path, slashes and all: paths of variables. */
 const REST_PARAM = '/:path'
@@ -91,7 +100,7 @@ function mountJobPaths(
     method: [...EVERY_METHOD],
     url: '/v1/job/*',
     handler: (request, reply) => {
-      const { path, params } = match(paramsOf(request)['*'] ?? '')
+      const { path, params } = match(afterJobPrefix(request.url))
       const ofPath = byPath.get(path) ?? byPath.get(JOB_PREFIX) ?? new Map<Method, Mounted>()
       handle(host, ofPath, { request, reply, params })
     },
@@ -415,7 +424,8 @@ function decode(decoder: Decoder, body: unknown): unknown {
   // Which routes need a body is each use case's rule, with its own text.
   if (text.trim() === '') return undefined
   try {
-    return decoder(parseFirstJson(text))
+    // Reference §0.2: null leaves everything at its default.
+    return decoder(parseFirstJson(text) ?? {})
   } catch (thrown) {
     if (thrown instanceof Error) throw new BodyError(thrown.message, { cause: thrown })
     throw thrown

@@ -20,6 +20,7 @@ import {
   type Requirement,
   type Written,
 } from './endpoint.ts'
+import { requiredBody } from './required-body.ts'
 import { anyone, inNamespace } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
 import { listRows, readRow } from './row-reads.ts'
@@ -55,9 +56,12 @@ export function scalingEndpoints(context: WorkloadContext): readonly Endpoint[] 
 
 async function scale(
   context: WorkloadContext,
-  { caller, namespace, params, body }: RequestOf<typeof v1Routes.scaleJob>,
+  { caller, namespace, params, body: given }: RequestOf<typeof v1Routes.scaleJob>,
 ): Promise<Result<Written, Refusal>> {
-  const scaled = await scaleJob(context, caller, { namespace, jobId: params.job_id, body })
+  const body = requiredBody(given)
+  if (!body.ok) return body
+  const request = { namespace, jobId: params.job_id, body: body.value }
+  const scaled = await scaleJob(context, caller, request)
   if (!scaled.ok) return scaled
   const { evalId, jobModifyIndex, index, warnings } = scaled.value
   const answer: JobScaleResponse = {

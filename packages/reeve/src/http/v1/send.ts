@@ -3,6 +3,7 @@ import { HEADERS } from '@reeve/contract'
 import type { FastifyReply } from 'fastify'
 import type { Refusal } from '../../model/index.ts'
 import { TEXT_TYPE, type Answer } from '../answer.ts'
+import { tokenToHeader } from '../page-token.ts'
 import type { QuickAnswers } from '../quick-answer.ts'
 import { STATUS_OF } from './statuses.ts'
 
@@ -14,6 +15,11 @@ export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply
 /** A path that exists, called by a method it has not. */
 export function refuseMethod(reply: FastifyReply, allowed: readonly string[]): FastifyReply {
   return reply.code(405).header('allow', allowed.join(', ')).type(TEXT_TYPE).send('Invalid method')
+}
+
+/** A path below something that has actions, of which it names none. */
+export function refuseResource(reply: FastifyReply): FastifyReply {
+  return reply.code(404).type(TEXT_TYPE).send('resource not found')
 }
 
 /**
@@ -51,7 +57,8 @@ export function sendAnswer(reply: FastifyReply, answer: Answer, sending: Sending
 }
 
 function toldHeaders({ nextToken }: Answer, headers: Sending['headers']): Sending['headers'] {
-  return nextToken === undefined ? headers : { ...headers, [HEADERS.nextToken]: nextToken }
+  if (nextToken === undefined) return headers
+  return { ...headers, [HEADERS.nextToken]: tokenToHeader(nextToken) }
 }
 
 /** The JSON text of an answer that has one; undefined also of a list that is too long for one. */

@@ -28,6 +28,7 @@ import {
   type Requirement,
   type Written,
 } from './endpoint.ts'
+import { requiredBody } from './required-body.ts'
 import { listRows, readRow } from './row-reads.ts'
 import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
 
@@ -98,13 +99,16 @@ function shown({ sealer }: WorkloadContext, caller: Caller, row: VariableRow): o
 
 async function change(
   context: WorkloadContext,
-  { caller, params, query, body }: RequestOf<typeof v1Routes.writeVariable>,
+  { caller, params, query, body: given }: RequestOf<typeof v1Routes.writeVariable>,
 ): Promise<Result<Written, Refusal>> {
   const cas = casOf(query.cas)
   if (!cas.ok) return cas
   const lock = lockOf(query)
   if (!lock.ok) return lock
-  const namespace = query.namespace || body?.Namespace || 'default'
+  const required = requiredBody(given)
+  if (!required.ok) return required
+  const body = required.value
+  const namespace = query.namespace || body.Namespace || 'default'
   const target = { namespace, path: params.path, cas: cas.value }
   const written = await writeVariable(context, caller, { ...target, body, lock: lock.value })
   if (!written.ok) return written
@@ -117,8 +121,8 @@ async function change(
   return ok({ index, answer: json({ ...metadataFor(caller, row), Items }) })
 }
 
-function hasItems(body: VariableRequest | undefined): boolean {
-  return body?.Items !== undefined && body.Items !== null
+function hasItems({ Items }: VariableRequest): boolean {
+  return Items !== undefined && Items !== null
 }
 
 async function destroy(

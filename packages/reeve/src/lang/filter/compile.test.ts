@@ -25,6 +25,8 @@ const kinds = fieldKindsFromSchema(
     NullMap: nullable(mapOf(text)),
     Struct: nullable(record({ Text: text })),
     NullStruct: nullable(record({ Text: text })),
+    Bytes: { type: 'string', contentEncoding: 'base64' },
+    NullBytes: nullable({ type: 'string', contentEncoding: 'base64' }),
     NullTime: nullable({ type: 'string', format: 'date-time' }),
     NullBoolean: nullable({ type: 'boolean' }),
     SetBoolean: nullable({ type: 'boolean' }),
@@ -47,6 +49,8 @@ const row = {
   NullMap: null,
   Struct: { Text: 'x' },
   NullStruct: null,
+  Bytes: 'aGVsbG8=',
+  NullBytes: null,
   NullTime: null,
   NullBoolean: null,
   SetBoolean: false,
@@ -107,6 +111,8 @@ const columnsMore = [
   'NullMap',
   'NullBoolean',
   'SetBoolean',
+  'Bytes',
+  'NullBytes',
 ] as const
 const E = 'error'
 const table: readonly {
@@ -117,52 +123,52 @@ const table: readonly {
   {
     operator: '== `0`',
     wanted: [false, false, false, false, E, E, E, E],
-    wantedMore: [E, E, E, E, E, true],
+    wantedMore: [E, E, E, E, E, true, false, E],
   },
   {
     operator: '!= `0`',
     wanted: [true, true, true, true, E, E, E, E],
-    wantedMore: [E, E, E, E, E, false],
+    wantedMore: [E, E, E, E, E, false, true, E],
   },
   {
     operator: 'contains `dc1`',
     wanted: [false, E, E, E, true, false, E, E],
-    wantedMore: [E, E, false, false, E, E],
+    wantedMore: [E, E, false, false, E, E, false, false],
   },
   {
     operator: 'not contains `dc1`',
     wanted: [true, E, E, E, false, true, E, E],
-    wantedMore: [E, E, true, true, E, E],
+    wantedMore: [E, E, true, true, E, E, true, true],
   },
   {
     operator: 'is empty',
     wanted: [false, E, E, E, false, false, E, E],
-    wantedMore: [E, E, true, true, E, E],
+    wantedMore: [E, E, true, true, E, E, false, true],
   },
   {
     operator: 'is not empty',
     wanted: [true, E, E, E, true, true, E, E],
-    wantedMore: [E, E, false, false, E, E],
+    wantedMore: [E, E, false, false, E, E, true, false],
   },
   {
     operator: 'is nil',
     wanted: [E, E, E, E, false, false, false, true],
-    wantedMore: [false, true, true, true, true, false],
+    wantedMore: [false, true, true, true, true, false, false, true],
   },
   {
     operator: 'is not nil',
     wanted: [E, E, E, E, true, true, true, false],
-    wantedMore: [true, false, false, false, false, true],
+    wantedMore: [true, false, false, false, false, true, true, false],
   },
   {
     operator: 'matches `^web-[0-9]$`',
     wanted: [true, E, E, E, E, E, E, E],
-    wantedMore: [E, E, E, E, E, E],
+    wantedMore: [E, E, E, E, E, E, false, E],
   },
   {
     operator: 'not matches `^web-[0-9]$`',
     wanted: [false, E, E, E, E, E, E, E],
-    wantedMore: [E, E, E, E, E, E],
+    wantedMore: [E, E, E, E, E, E, true, E],
   },
 ]
 for (const { operator, wanted, wantedMore } of table)
@@ -288,6 +294,7 @@ for (const c of cases)
 const errors: readonly { filter: string; message: string }[] = [
   { filter: 'any Text as x { x == 1 }', message: 'Text is not a list or a map' },
   { filter: 'all "/Struct/Text" as x { x == 1 }', message: '/Struct/Text is not a list or a map' },
+  { filter: 'any NullBytes as x { x == 1 }', message: 'NullBytes is not a list or a map' },
   { filter: 'any NullStruct as x { x == 1 }', message: 'NullStruct is not a list or a map' },
   {
     filter: 'Integer == "abc"',

@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import { Type } from 'typebox'
 import { fieldKindsFromSchema, type FieldKinds } from './field-kinds.ts'
 
-const leaf = (kind: 'string' | 'integer' | 'float' | 'boolean' | 'time' | 'json'): FieldKinds => ({
+const leaf = (
+  kind: 'string' | 'integer' | 'float' | 'boolean' | 'time' | 'bytes' | 'json',
+): FieldKinds => ({
   kind,
   nullable: false,
 })
@@ -22,6 +24,11 @@ const cases: readonly { name: string; schema: unknown; kinds: FieldKinds }[] = [
   { name: 'a number', schema: Type.Number(), kinds: leaf('float') },
   { name: 'a boolean', schema: Type.Boolean(), kinds: leaf('boolean') },
   { name: 'a time', schema: Type.String({ format: 'date-time' }), kinds: leaf('time') },
+  {
+    name: 'bytes, as base64',
+    schema: Type.String({ contentEncoding: 'base64' }),
+    kinds: leaf('bytes'),
+  },
   {
     name: 'a string of another format',
     schema: Type.String({ format: 'uuid' }),

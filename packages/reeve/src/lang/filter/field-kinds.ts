@@ -3,7 +3,7 @@ import { assert } from '../../kit/fault.ts'
 /**
  * What is known of a value before it is seen. A row is plain JSON, but an operator's meaning
  * depends on declared types that JSON does not show: an object may be a record or a map, a text may
- * be a time, and null may be an empty list (reference §3.5, table of semantics).
+ * be a time or bytes, and null may be an empty list (reference §3.5, table of semantics).
  */
 export type FieldKinds = LeafKinds | CollectionKinds | StructKinds
 
@@ -13,6 +13,8 @@ export type LeafKind =
   | 'float'
   | 'boolean'
   | 'time'
+  /** Base64 in JSON; null is none (reference §0.2). */
+  | 'bytes'
   /** Free-form JSON: the value decides, and objects are maps. */
   | 'json'
   /** Nothing is declared: the value decides, and objects are records. */
@@ -48,6 +50,7 @@ export function zeroOf(kinds: FieldKinds): unknown {
   if (kinds.nullable) return null
   switch (kinds.kind) {
     case 'string':
+    case 'bytes':
       return ''
     case 'integer':
     case 'float':
@@ -88,7 +91,7 @@ function kindsOf(schema: unknown, depth: number): FieldKinds {
     return joined(type.map((one) => kindsOf({ ...schema, type: one }, depth + 1)))
   switch (type) {
     case 'string':
-      return { kind: schema['format'] === 'date-time' ? 'time' : 'string', nullable: false }
+      return { kind: kindOfText(schema), nullable: false }
     case 'integer':
       return INTEGER
     case 'number':
@@ -104,6 +107,11 @@ function kindsOf(schema: unknown, depth: number): FieldKinds {
     default:
       return kindsOfConstants(schema)
   }
+}
+
+function kindOfText(schema: Readonly<Record<string, unknown>>): LeafKind {
+  if (schema['format'] === 'date-time') return 'time'
+  return schema['contentEncoding'] === 'base64' ? 'bytes' : 'string'
 }
 
 /** Marks the null variant of a union until `joined` folds it into the others. */

@@ -49,6 +49,11 @@ export function isAbsentCollection(value: unknown, kinds: FieldKinds): boolean {
   return value === null && (kinds.kind === 'list' || kinds.kind === 'map')
 }
 
+/** What may hold something, and is null: a byte array as well, though it has no elements here. */
+function holdsNothing(value: unknown, kinds: FieldKinds): boolean {
+  return isAbsentCollection(value, kinds) || (value === null && kinds.kind === 'bytes')
+}
+
 /** Records look like maps in JSON; only the declared kind tells them apart. */
 export function isMap(
   value: unknown,
@@ -105,7 +110,7 @@ function contains(match: ValueMatch, kinds: FieldKinds): Test {
       return containsElement(value)
     }
     if (isMap(value, kinds)) return Object.hasOwn(value, text)
-    return isAbsentCollection(value, kinds) ? false : refuse(value)
+    return holdsNothing(value, kinds) ? false : refuse(value)
   }
 }
 
@@ -155,7 +160,7 @@ function isEmpty(match: Match, kinds: FieldKinds): Test {
     if (typeof value === 'string' && kinds.kind !== 'time') return value === ''
     if (Array.isArray(value)) return value.length === 0
     if (isMap(value, kinds)) return Object.keys(value).length === 0
-    return isAbsentCollection(value, kinds) ? true : refuse(value)
+    return holdsNothing(value, kinds) ? true : refuse(value)
   }
 }
 
@@ -164,8 +169,8 @@ function isNil(match: Match, kinds: FieldKinds): Test {
   const refuse = unsuited('is nil', match, kinds)
   return (value) => {
     if (value === null) return true
-    const mayBeNull = typeof value === 'object' || kinds.nullable || kinds.kind === 'time'
-    return mayBeNull ? false : refuse(value)
+    const isNoScalar = typeof value === 'object' || kinds.kind === 'time' || kinds.kind === 'bytes'
+    return isNoScalar || kinds.nullable ? false : refuse(value)
   }
 }
 

@@ -98,6 +98,7 @@ function stepInto(container: FieldKinds, part: string, scope: Scope): Step | str
     case 'integer':
     case 'float':
     case 'boolean':
+    case 'bytes':
       return `invalid value kind: ${SCALAR_NAMES[container.kind]}`
   }
 }
@@ -157,6 +158,7 @@ const SCALAR_NAMES = {
   integer: 'int',
   float: 'float64',
   boolean: 'bool',
+  bytes: 'slice',
 } as const
 
 /** The name of a value's type in error messages. */

@@ -1,4 +1,5 @@
 import type { Job, JobStub, JobSummary } from '@reeve/contract'
+import { isParameterized } from './job-change.ts'
 import { newSummary } from './job-summary.ts'
 
 /** Reference §3.6. `Meta` is listed only on demand, and then only when there is any. */
@@ -18,7 +19,7 @@ export function jobStub(
     Type: job.Type,
     Priority: job.Priority,
     Periodic: job.Periodic !== null,
-    ParameterizedJob: job.ParameterizedJob !== null,
+    ParameterizedJob: isParameterized(job),
     Stop: job.Stop,
     Status: job.Status,
     StatusDescription: job.StatusDescription,

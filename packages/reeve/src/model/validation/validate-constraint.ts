@@ -121,7 +121,22 @@ function checkSides(
         !isTarget(left) &&
         finding(`${path}.LTarget`, `LTarget ${quote(left)} is not a property that can be compared`),
     ),
+    when(
+      left !== '' &&
+        operand !== 'distinct_hosts' &&
+        ![left, right].some((side) => side.startsWith('${')) &&
+        finding(`${path}.LTarget`, plainText(left, isTarget)),
+    ),
   )
+}
+
+/** Two plain texts ask nothing of a node: the author forgot that one of them is to be looked up. */
+function plainText(left: string, isTarget: IsTarget): string {
+  const reference = (prefix: string): string => `\${${prefix}${left}}`
+  const bare = reference('')
+  const prefixes = ['attr.', 'meta.', 'device.', 'device.attr.']
+  const meant = isTarget(bare) ? [bare] : prefixes.map(reference).filter(isTarget)
+  return `LTarget ${quote(left)} is plain text; write ${meant.map(quote).join(' or ')}`
 }
 
 function checkRight(operand: string, right: string): readonly string[] {

@@ -140,6 +140,39 @@ const cases: readonly Case[] = [
     ],
   },
   {
+    name: 'constraints that ask nothing of a node',
+    job: aJob({
+      Constraints: [
+        { LTarget: 'foo', RTarget: 'bar' },
+        { LTarget: 'node.class', RTarget: 'gpu' },
+        { LTarget: 'rack', Operand: 'distinct_property' },
+        { LTarget: 'rack', Operand: 'is_set' },
+        { LTarget: 'linux', RTarget: '${attr.kernel.name}' },
+        { LTarget: 'any', Operand: 'distinct_hosts' },
+      ],
+      Affinities: [{ LTarget: 'rack', RTarget: 'r1', Weight: 10 }],
+    }),
+    want: [
+      [
+        'Constraints[0].LTarget',
+        'LTarget "foo" is plain text; write "${attr.foo}" or "${meta.foo}"',
+      ],
+      ['Constraints[1].LTarget', 'LTarget "node.class" is plain text; write "${node.class}"'],
+      [
+        'Constraints[2].LTarget',
+        'LTarget "rack" is plain text; write "${attr.rack}" or "${meta.rack}"',
+      ],
+      [
+        'Constraints[3].LTarget',
+        'LTarget "rack" is plain text; write "${attr.rack}" or "${meta.rack}"',
+      ],
+      [
+        'Affinities[0].LTarget',
+        'LTarget "rack" is plain text; write "${attr.rack}" or "${meta.rack}"',
+      ],
+    ],
+  },
+  {
     name: 'affinities',
     job: aJob({
       Affinities: [

@@ -8,6 +8,7 @@ import {
   type AllocationRow,
   type Refusal,
 } from '../../model/index.ts'
+import { reschedules } from '../../scheduler/index.ts'
 import { namespacedKey, put, withJobRows, type Change, type Stamp } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import type { JobWritten } from './register.ts'
@@ -31,10 +32,11 @@ export async function evaluateJob(
   if (job === undefined) return err(refusal('job-not-found', 'job not found'))
   if (job.Periodic !== null) return invalid("can't evaluate periodic job")
   if (isParameterized(job)) return invalid("can't evaluate parameterized job")
-  const forced =
+  const failed =
     body?.EvalOptions?.ForceReschedule === true
-      ? store.tables.allocations.rowsIn('job', key).filter((row) => mayBeForced(job, row))
+      ? store.tables.allocations.rowsIn('job', key).filter(isLeftFailed)
       : []
+  const forced = failed.filter((row) => mayBeForced(job, row))
   const evalId = ids.uuid()
   const { index, durable } = store.commit({
     cause: forced.length > 0 ? 'AllocationUpdateDesiredStatus' : 'EvaluationUpdated',
@@ -50,23 +52,37 @@ export async function evaluateJob(
     evalCreateIndex: index,
     jobModifyIndex: job.JobModifyIndex,
     index,
-    warnings: [],
+    warnings: rescheduleWarnings(job, failed),
   })
 }
 
+/** Failed, and not yet replaced. */
+function isLeftFailed(row: AllocationRow): boolean {
+  return row.ClientStatus === 'failed' && (row.NextAllocation ?? '') === ''
+}
+
 /**
- * Scheduling reference §12: failed and not yet replaced, of a group that places failed ones again
- * at all. Its limit and its delay are what the caller wants to pass over.
+ * Scheduling reference §12: only of a group that places failed ones again at all. Its limit and its
+ * delay are what the caller wants to pass over.
  */
 function mayBeForced(job: Job, row: AllocationRow): boolean {
   const group = job.TaskGroups.find(({ Name }) => Name === row.TaskGroup)
-  const policy = group?.ReschedulePolicy ?? null
   return (
-    policy !== null &&
-    (policy.Unlimited || policy.Attempts > 0) &&
-    row.ClientStatus === 'failed' &&
-    (row.NextAllocation ?? '') === '' &&
-    row.DesiredTransition?.ForceReschedule !== true
+    reschedules(group?.ReschedulePolicy ?? null) && row.DesiredTransition?.ForceReschedule !== true
+  )
+}
+
+/** Groups that leave their failed ones as they are, whatever the caller asks for. */
+function rescheduleWarnings(job: Job, failed: readonly AllocationRow[]): readonly string[] {
+  const names = new Set(failed.map((row) => row.TaskGroup))
+  return job.TaskGroups.filter(
+    ({ Name, ReschedulePolicy: policy }) =>
+      // Without a policy it is a system job: that places again what failed whenever it is asked.
+      names.has(Name) && policy !== null && !reschedules(policy),
+  ).map(
+    ({ Name }) =>
+      `Group ${JSON.stringify(Name)} has rescheduling disabled: ` +
+      'its failed allocations are not placed again',
   )
 }
 

@@ -33,7 +33,7 @@ import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
 import { examineJob } from './examine.ts'
 import { namespaceProblem } from './namespace-rules.ts'
 import { placesInSource } from './placed-problems.ts'
-import { storedSource, takeSource } from './submissions.ts'
+import { storedSource, submissionProblem, takeSource } from './submissions.ts'
 import { betweenSteps } from './turns.ts'
 import { versionRows } from './versions.ts'
 
@@ -135,7 +135,7 @@ function checkRequest({ body, pathJobId }: RegisterRequest): Result<Input<Job>, 
   if (job.ID === undefined || job.ID === null || job.ID === '')
     return invalid("Job ID hasn't been provided")
   if (pathJobId !== undefined && pathJobId !== job.ID) return invalid('Job ID does not match name')
-  const problem = submittedProblem(job)
+  const problem = submittedProblem(job) ?? submissionProblem(body.Submission)
   if (problem !== undefined) return invalid(problem)
   const priority = body.EvalPriority ?? 0
   if (priority !== 0 && (priority < 1 || priority > 100))

@@ -36,8 +36,7 @@ import { versionRows } from './versions.ts'
 export interface ScaleRequest {
   readonly namespace: string
   readonly jobId: string
-  /** Undefined when the request has none. */
-  readonly body: JobScaleRequest | undefined
+  readonly body: JobScaleRequest
 }
 
 export interface JobScaled {
@@ -55,7 +54,7 @@ export async function scaleJob(
   request: ScaleRequest,
 ): Promise<Result<JobScaled, Refusal>> {
   const { store } = context
-  const { namespace, body = {} } = request
+  const { namespace, body } = request
   const passes = checkOverride(caller, namespace, body)
   if (passes !== undefined) return err(passes)
   const disabled = checkRegistrationEnabled(store, caller)
@@ -92,7 +91,7 @@ interface PreparedScale extends Prepared {
 
 function prepareScale(
   context: WorkloadContext,
-  { namespace, jobId, body = {} }: ScaleRequest,
+  { namespace, jobId, body }: ScaleRequest,
   wish: ScaleWish,
 ): Result<PreparedScale, Refusal> {
   const job = context.store.tables.jobs.find(namespacedKey(namespace, jobId))
@@ -105,7 +104,7 @@ function prepareScale(
   return ok({ job: withCount(job, wish), existing: job, jobId, key: specificationKey(job) })
 }
 
-function wishOf({ namespace, jobId, body = {} }: ScaleRequest): Result<ScaleWish, string> {
+function wishOf({ namespace, jobId, body }: ScaleRequest): Result<ScaleWish, string> {
   const target = body.Target ?? {}
   if ((target['Job'] ?? '') !== '' && target['Job'] !== jobId)
     return err('job ID in payload did not match URL')
@@ -170,7 +169,7 @@ async function commitScale(
     },
   })
   await durable
-  return { evalId, jobModifyIndex: isNewVersion ? index : job.ModifyIndex, index, warnings }
+  return { evalId, jobModifyIndex: isNewVersion ? index : job.JobModifyIndex, index, warnings }
 }
 
 function scaledVersion(job: Job, wish: ScaleWish, { index, timeMs }: Stamp): Job {

@@ -1,4 +1,4 @@
-import type { Input, JobSubmission } from '@reeve/contract'
+import { SUBMISSION_FORMATS, type Input, type JobSubmission } from '@reeve/contract'
 import { LIMITS, type JobSubmissionRow } from '../../model/index.ts'
 import { jobVersionKey, namespacedKey, type BlobChange, type Store } from '../../state/index.ts'
 import type { VersionName } from './versions.ts'
@@ -13,6 +13,16 @@ export interface TakenSource {
 }
 
 const NO_SOURCE: TakenSource = { bytes: undefined, warnings: [] }
+
+/** Spec W: Resources, Job submission. A format that is not given is nobody's claim. */
+export function submissionProblem(
+  submission: Input<JobSubmission> | null | undefined,
+): string | undefined {
+  const format = submission?.Format ?? ''
+  const known: readonly string[] = SUBMISSION_FORMATS
+  if (format === '' || known.includes(format)) return undefined
+  return `Submission.Format must be one of ${known.join(', ')}`
+}
 
 /** Reference §2.3: a source that is too large does not keep the job from being registered. */
 export function takeSource(submission: Input<JobSubmission> | null | undefined): TakenSource {

@@ -34,7 +34,7 @@ export interface VariableTarget {
 }
 
 export interface VariableWrite extends VariableTarget {
-  readonly body: VariableRequest | undefined
+  readonly body: VariableRequest
   readonly lock: LockOperation | undefined
 }
 
@@ -58,7 +58,7 @@ export async function writeVariable(
   if (lock === 'renew' || lock === 'release') return touchLock(context, request)
   const items = itemsOf(request)
   if (!items.ok) return err(refusal('invalid-input', items.error))
-  const times = lock === 'acquire' ? lockTimes(request.body?.Lock ?? {}) : ok(undefined)
+  const times = lock === 'acquire' ? lockTimes(request.body.Lock ?? {}) : ok(undefined)
   if (!times.ok) return err(refusal('invalid-input', times.error))
   const present = presentOf(context, request)
   if (isConflict(request, present)) return ok(await conflict(context, present.row))
@@ -114,7 +114,7 @@ function heldId(lock: LockState): string | undefined {
 /** Somebody else holds it, or it is not the one that the caller knows. */
 function isConflict({ cas, body, lock }: VariableWrite, present: Present): boolean {
   if (cas !== undefined && cas !== (present.row?.ModifyIndex ?? 0)) return true
-  if (present.lock.kind === 'held') return present.lock.id !== body?.Lock?.ID
+  if (present.lock.kind === 'held') return present.lock.id !== body.Lock?.ID
   return lock === 'acquire' && present.lock.kind === 'resting'
 }
 
@@ -134,7 +134,7 @@ async function touchLock(
 ): Promise<Result<VariableOutcome, Refusal>> {
   const { row, lock } = presentOf(context, request)
   if (row === undefined) return err(VARIABLE_NOT_FOUND)
-  const isHolder = lock.kind === 'held' && lock.id === request.body?.Lock?.ID
+  const isHolder = lock.kind === 'held' && lock.id === request.body.Lock?.ID
   if (!isHolder || row.Lock === null) return ok(await conflict(context, row))
   const { Lock } = row
   return ok(
@@ -199,7 +199,7 @@ function itemsOf({
   body,
   lock,
 }: VariableWrite): Result<Readonly<Record<string, string>> | undefined, string> {
-  const items = textMap(body?.Items)
+  const items = textMap(body.Items)
   if (items === null)
     return lock === undefined ? err('variable missing required Items object') : ok(undefined)
   const entries = Object.entries(items)
@@ -214,7 +214,6 @@ function itemsOf({
 
 function targetProblem({ store }: WorkloadContext, request: VariableWrite): string | undefined {
   const { namespace, path, body } = request
-  if (body === undefined) return 'variable missing required Items object'
   const given = body.Path ?? ''
   if (given !== '' && given !== path)
     return `variable path "${given.slice(0, 128)}" does not match the path of the request`

@@ -1,6 +1,6 @@
 import type { Job } from '@reeve/contract'
 import { lazy, Suspense, useState } from 'react'
-import { jobCan } from '../../actions/job-can.ts'
+import { isParameterized, jobCan } from '../../actions/job-can.ts'
 import { useAct } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
@@ -19,7 +19,7 @@ export function JobActions({ job }: { readonly job: Job }) {
   const does = useJobDeeds(job)
   return (
     <>
-      {job.ParameterizedJob !== null && !job.Dispatched && (
+      {isParameterized(job) && (
         <ActionButton
           kind="primary"
           refusal={jobCan.dispatch(job, rights)}
