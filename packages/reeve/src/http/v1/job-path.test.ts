@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { v1Routes } from '@reeve/contract'
-import { compileJobPaths, isJobRoute } from './job-path.ts'
+import { afterJobPrefix, compileJobPaths, isJobRoute } from './job-path.ts'
 
 const match = compileJobPaths(Object.values(v1Routes).filter(isJobRoute))
 
@@ -24,3 +24,7 @@ const cases: readonly [string, string, Record<string, string>][] = [
 for (const [rest, suffix, params] of cases)
   test(`job path ${rest} is the job ${params['job_id']} ${suffix}`, () =>
     assert.deepEqual(match(rest), { path: `/v1/job/:job_id${suffix}`, params }))
+
+for (const url of ['/v1/job/a%2Fb/plan', 'http://reeve.example:4646/v1/job/a%2Fb/plan'])
+  test(`job path: what follows the prefix of ${url}`, () =>
+    assert.equal(afterJobPrefix(`${url}?namespace=x/y`), 'a%2Fb/plan'))

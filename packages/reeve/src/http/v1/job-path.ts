@@ -16,10 +16,14 @@ export function isJobRoute(route: Route): boolean {
   return route.path === JOB_PREFIX || route.path.startsWith(`${JOB_PREFIX}/`)
 }
 
-/** What follows `/v1/job/` in the address of a request, as it was sent. */
+/**
+ * What follows `/v1/job/` in the address of a request, as it was sent. Clients of proxies send whole
+ * addresses, which the router takes too.
+ */
 export function afterJobPrefix(url: string): string {
   const [path = ''] = url.split(/[?#]/, 1)
   return path
+    .replace(/^https?:\/\/[^/]*/, '')
     .split('/')
     .slice(JOB_PREFIX.split('/').length - 1)
     .join('/')
