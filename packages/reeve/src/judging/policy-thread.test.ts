@@ -154,3 +154,16 @@ describe('stored plans', () => {
     assert.equal((await thread.inspectPlan(Uint8Array.of(0xff))).ok, false)
   })
 })
+
+describe('the memory of the thread', () => {
+  it('is not filled by long codes', async () => {
+    const small = { msMax: 60_000, megabytesMax: 64, waitingMax: 10 }
+    const narrow = new PolicyThread({ clock: patient, version: '', limits: small })
+    const comment = '#'.repeat(4 * 1024 * 1024)
+    for (let i = 0; i < 20; i++) {
+      const code = `${comment}\nmain = ${i} is ${i}`
+      assert.deepEqual(await narrow.diagnose(native(code)), [], `policy ${i}`)
+    }
+    await narrow.stop()
+  })
+})

@@ -32,6 +32,9 @@ const QUESTION_MS_MAX = 60_000
 
 /** Codes that the thread keeps; the oldest go first. */
 const CODES_MAX = 500
+/** Of its memory, what they may take together. */
+const CODES_SHARE = 1 / 8
+const BYTES_PER_MEGABYTE = 1024 * 1024
 
 export interface PolicyThreadOptions {
   readonly clock: Clock
@@ -47,8 +50,8 @@ export class PolicyThread implements PolicyAsker {
   readonly #queue: ThreadQueue<JudgingTask, JudgingOutcome>
   readonly #limits: ThreadLimits
   readonly #clock: Pick<Clock, 'nowMs'>
-  /** Hashes of the code that the thread has, the least recently used first. */
-  readonly #known = new Set<string>()
+  /** Hashes and lengths of the codes that the thread has, the least recently used first. */
+  readonly #known = new Map<string, number>()
 
   constructor({ clock, version, limits = JUDGING_LIMITS }: PolicyThreadOptions) {
     this.#limits = limits
@@ -142,16 +145,29 @@ export class PolicyThread implements PolicyAsker {
     const sent = policies.map(sentPolicy)
     const codes: [string, string][] = []
     for (const [index, { codeHash }] of sent.entries()) {
+      const code = policies[index]?.code ?? ''
       const isNew = !this.#known.delete(codeHash)
-      this.#known.add(codeHash)
-      if (isNew) codes.push([codeHash, policies[index]?.code ?? ''])
+      this.#known.set(codeHash, code.length)
+      if (isNew) codes.push([codeHash, code])
     }
     const needed = new Set(sent.map(({ codeHash }) => codeHash))
-    const forget = [...this.#known]
-      .slice(0, Math.max(0, this.#known.size - CODES_MAX))
-      .filter((hash) => !needed.has(hash))
-    for (const hash of forget) this.#known.delete(hash)
-    return { codes, forget, question: question(sent) }
+    return { codes, forget: this.#forgotten(needed), question: question(sent) }
+  }
+
+  /** The oldest of those that are too many, or too long together. */
+  #forgotten(needed: ReadonlySet<string>): readonly string[] {
+    const charsMax = this.#limits.megabytesMax * BYTES_PER_MEGABYTE * CODES_SHARE
+    let chars = 0
+    for (const length of this.#known.values()) chars += length
+    const forgotten: string[] = []
+    for (const [hash, length] of this.#known) {
+      if (this.#known.size <= CODES_MAX && chars <= charsMax) break
+      if (needed.has(hash)) continue
+      this.#known.delete(hash)
+      chars -= length
+      forgotten.push(hash)
+    }
+    return forgotten
   }
 
   #complaint(

@@ -418,3 +418,29 @@ it('diagnostics name the place', () => {
     [['warning', 2]],
   )
 })
+
+describe('Judge keeps what it compiled', () => {
+  const policy = (name: string, comment = ''): PolicyText => {
+    return { name, kind: 'native', query: null, code: `# ${comment}\nmain = (` }
+  }
+  const long = 'x'.repeat(3 * 1024 * 1024)
+
+  it('while all of it together is short', () => {
+    const judge = new Judge()
+    const first = judge.diagnose(policy('a'))
+    for (let i = 0; i < 100; i++) judge.diagnose(policy(`b${i}`))
+    judge.diagnose(policy('c', long))
+    assert.equal(judge.diagnose(policy('a')), first)
+  })
+
+  it('until long ones need its room; the longest is kept alone', () => {
+    const judge = new Judge()
+    const first = judge.diagnose(policy('a', long))
+    assert.equal(judge.diagnose(policy('a', long)), first)
+    const second = judge.diagnose(policy('b', long))
+    assert.equal(judge.diagnose(policy('b', long)), second)
+    assert.notEqual(judge.diagnose(policy('a', long)), first)
+    const longest = judge.diagnose(policy('c', long + long))
+    assert.equal(judge.diagnose(policy('c', long + long)), longest)
+  })
+})

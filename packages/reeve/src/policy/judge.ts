@@ -1,5 +1,5 @@
 import type { Result } from '../kit/result.ts'
-import { COMPILED_POLICIES_MAX } from './limits.ts'
+import { COMPILED_CHARS_MAX, COMPILED_POLICIES_MAX } from './limits.ts'
 import { compileNative, judgeNative, type NativePolicy } from './judge-native.ts'
 import { compileOpa, judgeOpa, type OpaPolicy } from './judge-opa.ts'
 import type {
@@ -19,7 +19,10 @@ type Compiled =
 
 /** Compiles policies, keeps what it compiled, and asks them. Knows neither levels nor overrides. */
 export class Judge {
+  /** By kind, query, name and code; the least recently used first. */
   readonly #compiled = new Map<string, Compiled>()
+  /** Of all keys together. */
+  #chars = 0
 
   /** What is wrong with a policy's code; empty when it can be evaluated. */
   diagnose(policy: PolicyText): readonly Diagnostic[] {
@@ -50,15 +53,24 @@ export class Judge {
       this.#compiled.set(key, known)
       return known
     }
+    // Before it is compiled, which takes the most.
+    this.#makeRoom(key.length)
     const made: Compiled =
       policy.kind === 'native'
         ? { kind: 'native', policy: compileNative(policy) }
         : { kind: 'opa', policy: compileOpa(policy) }
     this.#compiled.set(key, made)
-    const [oldest] = this.#compiled.keys()
-    if (this.#compiled.size > COMPILED_POLICIES_MAX && oldest !== undefined)
-      this.#compiled.delete(oldest)
+    this.#chars += key.length
     return made
+  }
+
+  #makeRoom(chars: number): void {
+    for (const oldest of this.#compiled.keys()) {
+      const isFull = this.#compiled.size >= COMPILED_POLICIES_MAX
+      if (!isFull && this.#chars + chars <= COMPILED_CHARS_MAX) return
+      this.#compiled.delete(oldest)
+      this.#chars -= oldest.length
+    }
   }
 }
 

@@ -6,6 +6,12 @@ export const POLICY_STEPS_MAX = 20_000_000
 /** Policies whose code is kept compiled. */
 export const COMPILED_POLICIES_MAX = 500
 
+/**
+ * Characters of them together: the densest code takes sixty times as much memory when it is
+ * compiled, and what is kept must leave the others room.
+ */
+export const COMPILED_CHARS_MAX = 4 * 1024 * 1024
+
 /** Findings reported for one policy. */
 export const FINDINGS_MAX = 50
 
