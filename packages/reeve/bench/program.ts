@@ -108,7 +108,8 @@ function nameOf({ spawnargs }: ChildProcess): string {
   return spawnargs.find((argument) => argument.endsWith('.ts')) ?? 'the child'
 }
 
-const STOP_MS_MAX = 30_000
+/** With a million rows the last checkpoint of a slow disk takes half a minute. */
+const STOP_MS_MAX = 90_000
 
 /** A program that does not stop is a finding, and must not be left behind. */
 async function stop(child: ChildProcess): Promise<void> {
