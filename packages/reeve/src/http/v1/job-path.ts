@@ -17,8 +17,8 @@ export function isJobRoute(route: Route): boolean {
 }
 
 /**
- * What follows `/v1/job/` in the address of a request, as it was sent. Clients of proxies send whole
- * addresses, which the router takes too.
+ * What follows `/v1/job/` in the address of a request, as it was sent. Clients of proxies send
+ * whole addresses, which the router takes too.
  */
 export function afterJobPrefix(url: string): string {
   const [path = ''] = url.split(/[?#]/, 1)
