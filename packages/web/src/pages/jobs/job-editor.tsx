@@ -7,7 +7,7 @@ import { ActionButton } from '../../parts/action-button.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
-import { readSource, registrationOf, type JobSource } from './job-source.ts'
+import { isSameSource, readSource, registrationOf, type JobSource } from './job-source.ts'
 import { PlanView } from './plan-view.tsx'
 import { useProblems } from './use-problems.ts'
 
@@ -29,7 +29,8 @@ interface Planned {
 export function JobEditor({ source, onChange, namespace }: JobEditorProps) {
   const problems = useProblems(source, namespace)
   const [planned, setPlanned] = useState<Planned>()
-  const current = planned?.source === source ? planned : undefined
+  const isPlanned = planned !== undefined && isSameSource(planned.source, source)
+  const current = isPlanned ? planned : undefined
   const deeds = useEditorDeeds({ source, namespace, onPlanned: setPlanned })
   const { rights } = useSession()
   const refusal =

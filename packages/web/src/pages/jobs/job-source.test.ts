@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readJson } from './job-source.ts'
+import { isSameSource, readJson, type JobSource } from './job-source.ts'
 
 test('a job may be alone or in a request', () => {
   assert.deepEqual(readJson('{"ID":"a"}').job, { ID: 'a' })
@@ -15,4 +15,11 @@ test('what is no JSON has a place', () => {
 
 test('what is no object is no job', () => {
   assert.equal(readJson('12').problems[0]?.message, 'A job is an object.')
+})
+
+test('a plan stands while the definition says the same, whichever object says it', () => {
+  const planned: JobSource = { text: 'job "a" {}', format: 'hcl2', variables: 'x = 1' }
+  assert.ok(isSameSource(planned, { ...planned }))
+  for (const other of [{ text: '' }, { format: 'json' }, { variables: '' }] as const)
+    assert.ok(!isSameSource(planned, { ...planned, ...other }))
 })

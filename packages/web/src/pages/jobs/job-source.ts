@@ -11,6 +11,11 @@ export interface JobSource {
   readonly variables: string
 }
 
+/** A job that changes while its definition does not, as one that ends, is shown by a new object. */
+export function isSameSource(a: JobSource, b: JobSource): boolean {
+  return a.text === b.text && a.format === b.format && a.variables === b.variables
+}
+
 export type ReadSource =
   | { readonly job: ParsedJob; readonly problems: readonly [] }
   | { readonly job: undefined; readonly problems: readonly Problem[] }
