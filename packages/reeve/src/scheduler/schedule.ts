@@ -1,5 +1,5 @@
-import type { Evaluation, Job, Trigger } from '@reeve/contract'
-import { isParameterized } from '../model/index.ts'
+import type { Evaluation, Trigger } from '@reeve/contract'
+import { isParent } from '../model/index.ts'
 import { isSystemJob } from './job-kind.ts'
 import { Outcome } from './outcome.ts'
 import type { Plan } from './plan.ts'
@@ -40,11 +40,6 @@ export function schedule(
   const rollout = rolloutOf(job, latest, context.nowMs)
   const run = { view, evaluation, context, job, rows, rollout, outcome }
   return isSystemJob(job) ? scheduleSystem(run) : scheduleService(run)
-}
-
-/** Only the children of such a job run (scheduling reference §14, §15). */
-function isParent(job: Job): boolean {
-  return job.Periodic !== null || isParameterized(job)
 }
 
 /** Scheduling reference §1.2. */
