@@ -9,6 +9,7 @@ import { jobVersionKey, namespacedKey, type Tables } from './tables.ts'
  * is stable. Costs nothing per row that belongs to no deployment.
  */
 export function withDeploymentRows(tables: Tables, changes: readonly Change[]): readonly Change[] {
+  if (!changes.some(isOfDeployment)) return changes
   const moved = movedAllocations(tables, changes)
   const written = writtenDeployments(changes)
   if (moved.size === 0 && written.size === 0) return changes
@@ -22,6 +23,12 @@ export function withDeploymentRows(tables: Tables, changes: readonly Change[]): 
   const rest = changes.filter(({ table, row }) => table !== 'deployments' || row === undefined)
   const stable = [...written.values()].flatMap((row) => stableRows(tables, rest, row))
   return [...rest, ...[...written.values()].map((row) => put('deployments', row)), ...stable]
+}
+
+/** A deployment, or an allocation of one: most commits write neither. */
+function isOfDeployment(change: Change): boolean {
+  if (change.table === 'deployments') return true
+  return change.table === 'allocations' && (change.row?.DeploymentID ?? '') !== ''
 }
 
 /** Allocations that joined a deployment or whose health changed, by deployment. */

@@ -24,9 +24,8 @@ import {
 /**
  * Completes changes of jobs, evaluations, allocations and deployments by the rows that follow from
  * them: the counters of deployments, the status of each job concerned and its summary, and services
- * that go. Whoever
- * commits such changes passes them through here, so that status and counts are never wrong by
- * omission. Costs nothing per row that stays.
+ * that go. Whoever commits such changes passes them through here, so that status and counts are
+ * never wrong by omission. Costs nothing per row that stays.
  */
 export function withJobRows(tables: Tables, changes: readonly Change[]): Change[] {
   const all = withDeploymentRows(tables, changes)
@@ -35,33 +34,40 @@ export function withJobRows(tables: Tables, changes: readonly Change[]): Change[
   return withServiceRows(tables, work.result())
 }
 
-interface JobDelta {
+/** What the changes mean for one job. */
+interface JobWork {
   readonly key: string
+  /** The job and its summary as they will be, where they are written. */
+  job: Job | undefined
+  summary: JobSummary | undefined
+  isRemoved: boolean
+  /** Something has changed that its status follows from. */
+  isConcerned: boolean
   /** Live allocations and the like that the changes add or take away. */
   deployments: number
   live: number
   open: number
   evaluations: number
+  /** What happened to its allocations and is not in its summary yet. */
+  statuses: StatusChange[]
 }
+
+const NO_STATUSES: StatusChange[] = []
 
 class Completion {
   readonly #tables: Tables
   readonly #changes: readonly Change[]
-  readonly #deltas = new Map<string, JobDelta>()
-  readonly #jobs = new Map<string, Job>()
+  readonly #works = new Map<string, JobWork>()
   readonly #versions = new Map<string, Job>()
-  readonly #summaries = new Map<string, JobSummary>()
-  readonly #removed = new Set<string>()
-  /** What happened to allocations of each job and is not in its summary yet. */
-  readonly #statuses = new Map<string, StatusChange[]>()
 
   constructor(tables: Tables, changes: readonly Change[]) {
     this.#tables = tables
     this.#changes = changes
     for (const change of changes)
-      if (change.table === 'jobs' && change.row === undefined) this.#removed.add(change.key)
+      if (change.table === 'jobs' && change.row === undefined)
+        this.#workOf(change.key).isRemoved = true
       else if (change.table === 'jobs' && change.row !== undefined)
-        this.#jobs.set(namespacedKey(change.row.Namespace, change.row.ID), change.row)
+        this.#workOf(namespacedKey(change.row.Namespace, change.row.ID)).job = change.row
       else if (change.table === 'job_versions' && change.row !== undefined)
         this.#versions.set(versionKeyOf(change.row), change.row)
   }
@@ -75,34 +81,36 @@ class Completion {
     if (change.table === 'allocations') this.#takeAllocation(change.row)
     else if (change.table === 'evaluations') this.#takeEvaluation(change.row)
     else if (change.table === 'deployments') this.#takeDeployment(change.row)
-    else if (change.table === 'jobs') this.#deltaOf(change.row, change.row.ID)
+    else if (change.table === 'jobs') this.#concern(change.row, change.row.ID)
     else if (change.table === 'job_summaries')
-      this.#summaries.set(namespacedKey(change.row.Namespace, change.row.JobID), change.row)
+      this.#workOf(namespacedKey(change.row.Namespace, change.row.JobID)).summary = change.row
   }
 
   result(): Change[] {
-    for (const key of this.#statuses.keys()) this.#takeStatuses(key)
-    for (const delta of this.#deltas.values()) this.#settle(delta)
-    const kept = this.#changes.filter(({ table, row }) => row === undefined || !isOwn(table))
-    return [
-      ...this.#jobChanges(),
-      ...kept,
-      ...[...this.#summaries.values()].map((summary) => put('job_summaries', summary)),
-    ]
+    const works = [...this.#works.values()]
+    for (const work of works) this.#takeStatuses(work)
+    for (const work of works) if (work.isConcerned) this.#settle(work)
+    const changes = this.#jobChanges()
+    for (const change of this.#changes)
+      if (change.row === undefined || !isOwn(change.table)) changes.push(change)
+    // With those of parents that were added meanwhile.
+    for (const { summary } of this.#works.values())
+      if (summary !== undefined) changes.push(put('job_summaries', summary))
+    return changes
   }
 
   /** Each job followed by its version: the two are mostly one row, which is encoded once then. */
   #jobChanges(): Change[] {
-    const rest = new Map(this.#versions)
     const changes: Change[] = []
-    for (const job of this.#jobs.values()) {
+    for (const { job } of this.#works.values()) {
+      if (job === undefined) continue
       const key = versionKeyOf(job)
-      const version = rest.get(key)
+      const version = this.#versions.get(key)
       changes.push(put('jobs', job))
       if (version !== undefined) changes.push(put('job_versions', version))
-      rest.delete(key)
+      this.#versions.delete(key)
     }
-    for (const version of rest.values()) changes.push(put('job_versions', version))
+    for (const version of this.#versions.values()) changes.push(put('job_versions', version))
     return changes
   }
 
@@ -110,8 +118,8 @@ class Completion {
   #takeRemoved(key: string): void {
     const job = this.#tables.jobs.find(key)
     if (job === undefined || job.ParentID === '') return
-    const parent = namespacedKey(job.Namespace, job.ParentID)
-    if (!this.#isRemoved(parent))
+    const parent = this.#workOf(namespacedKey(job.Namespace, job.ParentID))
+    if (!parent.isRemoved)
       this.#summarize(parent, (summary) => withChild(summary, job.Status, undefined))
   }
 
@@ -119,78 +127,99 @@ class Completion {
   #takeRemovedEvaluation(id: string): void {
     const before = this.#tables.evaluations.find(id)
     if (before !== undefined && isOpenEvaluation(before))
-      this.#deltaOf(before, before.JobID).open -= 1
+      this.#concern(before, before.JobID).open -= 1
   }
 
   #takeAllocation(row: AllocationRow): void {
     const before = this.#tables.allocations.find(row.ID)
-    const delta = this.#deltaOf(row, row.JobID)
-    delta.live += Number(!isTerminal(row)) - Number(before !== undefined && !isTerminal(before))
-    if (before?.ClientStatus === row.ClientStatus || this.#isEarlier(delta.key, before)) return
+    const work = this.#concern(row, row.JobID)
+    work.live += Number(!isTerminal(row)) - Number(before !== undefined && !isTerminal(before))
+    if (before?.ClientStatus === row.ClientStatus || this.#isEarlier(work, before)) return
     const change = {
       group: row.TaskGroup,
       before: before?.ClientStatus,
       after: row.ClientStatus,
     }
-    const known = this.#statuses.get(delta.key)
-    if (known === undefined) this.#statuses.set(delta.key, [change])
-    else known.push(change)
+    if (work.statuses === NO_STATUSES) work.statuses = [change]
+    else work.statuses.push(change)
   }
 
   /** One summary for all of them: a job may have a thousand in one commit. */
-  #takeStatuses(key: string): void {
-    const changes = this.#statuses.get(key)
-    if (changes === undefined) return
-    this.#statuses.delete(key)
-    this.#summarize(key, (summary) => summarize(summary, changes))
+  #takeStatuses(work: JobWork): void {
+    const { statuses } = work
+    if (statuses === NO_STATUSES) return
+    work.statuses = NO_STATUSES
+    this.#summarize(work, (summary) => summarize(summary, statuses))
   }
 
   #takeDeployment(row: Deployment): void {
     const before = this.#tables.deployments.find(row.ID)
     const wasActive = before !== undefined && isActiveDeployment(before)
     const delta = Number(isActiveDeployment(row)) - Number(wasActive)
-    if (delta !== 0) this.#deltaOf(row, row.JobID).deployments += delta
+    if (delta !== 0) this.#concern(row, row.JobID).deployments += delta
   }
 
   /** Of a registration that was purged: the summary of the next one begins without it. */
-  #isEarlier(key: string, before: AllocationRow | undefined): boolean {
-    const job = this.#jobs.get(key) ?? this.#tables.jobs.find(key)
-    return before !== undefined && job !== undefined && before.CreateIndex < job.CreateIndex
+  #isEarlier(work: JobWork, before: AllocationRow | undefined): boolean {
+    if (before === undefined) return false
+    const job = this.#jobOf(work)
+    return job !== undefined && before.CreateIndex < job.CreateIndex
   }
 
   #takeEvaluation(row: Evaluation): void {
     const before = this.#tables.evaluations.find(row.ID)
-    const delta = this.#deltaOf(row, row.JobID)
+    const work = this.#concern(row, row.JobID)
     const wasOpen = before !== undefined && isOpenEvaluation(before)
-    delta.open += Number(isOpenEvaluation(row)) - Number(wasOpen)
-    delta.evaluations += before === undefined ? 1 : 0
+    work.open += Number(isOpenEvaluation(row)) - Number(wasOpen)
+    work.evaluations += before === undefined ? 1 : 0
     // One that was given up no longer says what waits.
     const queued = row.Status === 'canceled' ? null : row.QueuedAllocations
-    if (queued !== null) this.#summarize(delta.key, (summary) => withQueued(summary, queued))
+    if (queued !== null) this.#summarize(work, (summary) => withQueued(summary, queued))
   }
 
-  #deltaOf(row: { readonly Namespace: string }, jobId: string): JobDelta {
-    const key = namespacedKey(row.Namespace, jobId)
-    const known = this.#deltas.get(key)
+  #concern(row: { readonly Namespace: string }, jobId: string): JobWork {
+    const work = this.#workOf(namespacedKey(row.Namespace, jobId))
+    work.isConcerned = true
+    return work
+  }
+
+  #workOf(key: string): JobWork {
+    const known = this.#works.get(key)
     if (known !== undefined) return known
-    const delta = { key, deployments: 0, live: 0, open: 0, evaluations: 0 }
-    this.#deltas.set(key, delta)
-    return delta
+    const work: JobWork = {
+      key,
+      job: undefined,
+      summary: undefined,
+      isRemoved: false,
+      isConcerned: false,
+      deployments: 0,
+      live: 0,
+      open: 0,
+      evaluations: 0,
+      statuses: NO_STATUSES,
+    }
+    this.#works.set(key, work)
+    return work
   }
 
-  #summarize(key: string, change: (summary: JobSummary) => JobSummary): void {
-    this.#takeStatuses(key)
-    const job = this.#jobs.get(key) ?? this.#tables.jobs.find(key)
+  #jobOf({ job, key }: JobWork): Job | undefined {
+    return job ?? this.#tables.jobs.find(key)
+  }
+
+  #summarize(work: JobWork, change: (summary: JobSummary) => JobSummary): void {
+    this.#takeStatuses(work)
+    const job = this.#jobOf(work)
     if (job === undefined) return // purged: nobody can ask any more
-    const known = this.#summaries.get(key) ?? this.#tables.job_summaries.find(key)
+    const known = work.summary ?? this.#tables.job_summaries.find(work.key)
     const before = known ?? newSummary(job)
     const after = change(before)
-    if (after !== before || known === undefined) this.#summaries.set(key, after)
+    if (after !== before || known === undefined) work.summary = after
   }
 
-  #settle({ key, deployments, live, open, evaluations }: JobDelta): void {
-    const job = this.#jobs.get(key) ?? this.#tables.jobs.find(key)
-    if (job === undefined || this.#isRemoved(key)) return
+  #settle(work: JobWork): void {
+    const { key, deployments, live, open, evaluations } = work
+    const job = this.#jobOf(work)
+    if (job === undefined || work.isRemoved) return
     const tables = this.#tables
     const status = jobStatus(job, {
       hasActiveDeployment: tables.deployments.countIn('active', key) + deployments > 0,
@@ -202,10 +231,10 @@ class Completion {
     })
     const before = tables.jobs.find(key)?.Status
     const settled = status === job.Status ? job : { ...job, Status: status }
-    if (settled !== job) this.#jobs.set(key, settled)
+    if (settled !== job) work.job = settled
     if (settled !== job || status !== before) this.#settleVersion(settled)
     if (job.ParentID !== '' && status !== before)
-      this.#summarize(namespacedKey(job.Namespace, job.ParentID), (summary) =>
+      this.#summarize(this.#workOf(namespacedKey(job.Namespace, job.ParentID)), (summary) =>
         withChild(summary, before, status),
       )
   }
@@ -218,10 +247,6 @@ class Completion {
     const key = versionKeyOf(job)
     const version = this.#versions.get(key) ?? this.#tables.job_versions.find(key)
     if (version !== undefined && version.Status !== job.Status) this.#versions.set(key, job)
-  }
-
-  #isRemoved(key: string): boolean {
-    return this.#removed.has(key)
   }
 }
 

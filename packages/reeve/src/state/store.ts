@@ -321,6 +321,7 @@ export class Store {
 
   /** Blobs whose last row was removed: nobody who removes rows has to think of them. */
   #ownerlessBlobs(applied: readonly AppliedRow[], given: readonly BlobChange[]): BlobChange[] {
+    if (applied.every(({ committed }) => committed.header !== undefined)) return []
     const keys = new Set<string>()
     for (const { committed, row } of applied) {
       if (committed.header !== undefined || row === undefined) continue

@@ -36,7 +36,7 @@ import {
   unchangedJob,
   type JobSubmitted,
 } from './register.ts'
-import { betweenSteps } from './turns.ts'
+import { turnsFor } from './turns.ts'
 
 export interface PlanRequest extends JobSubmitted {
   readonly body: JobPlanRequest | undefined
@@ -62,10 +62,11 @@ export async function planJob(
   if (!isOwnRegion(context, request)) return err(NO_PATH_TO_REGION)
   const part = partHere(context, request, submitted.value)
   if (!part.ok) return part
-  await betweenSteps(part.value)
+  const betweenSteps = turnsFor(part.value)
+  await betweenSteps()
   const job = acceptJob(context, part.value, namespace)
   if (!job.ok) return job
-  await betweenSteps(part.value)
+  await betweenSteps()
   const next = { ...job.value, ServiceTokenID: caller.accessorId }
   const planned =
     request.isPart === true
@@ -177,14 +178,15 @@ async function responseOf(
   const plan = dryRun(context, next, current)
   const { annotations, blocked } = plan
   // From here on only the two jobs are compared, which stay as they are.
-  await betweenSteps(next)
+  const betweenSteps = turnsFor(next)
+  await betweenSteps()
   const created = [...plan.followUps, ...(blocked === undefined ? [] : [blocked])]
   const diff = withDiff
     ? annotateDiff(diffJobs(current, next, { contextual: true }), {
         desiredUpdates: annotations.DesiredTGUpdates,
       })
     : null
-  await betweenSteps(next)
+  await betweenSteps()
   const index = current?.JobModifyIndex ?? 0
   return {
     Index: index,

@@ -34,7 +34,7 @@ import { examineJob } from './examine.ts'
 import { namespaceProblem } from './namespace-rules.ts'
 import { placesInSource } from './placed-problems.ts'
 import { storedSource, submissionProblem, takeSource } from './submissions.ts'
-import { betweenSteps } from './turns.ts'
+import { turnsFor } from './turns.ts'
 import { versionRows } from './versions.ts'
 
 /** A job that is submitted, to be registered or for a dry run. */
@@ -82,10 +82,11 @@ export async function registerHere(
   const submitted = checkRequest(request)
   if (!submitted.ok) return submitted
   if (!isOwnRegion(context, request)) return err(NO_PATH_TO_REGION)
-  await betweenSteps(submitted.value)
+  const betweenSteps = turnsFor(submitted.value)
+  await betweenSteps()
   const job = acceptJob(context, submitted.value, namespace)
   if (!job.ok) return await placedInSource(context, job, { namespace, body })
-  await betweenSteps(submitted.value)
+  await betweenSteps()
   const next = { ...job.value, ServiceTokenID: caller.accessorId }
   const source = takeSource(body.Submission)
   return await submitGuarded(

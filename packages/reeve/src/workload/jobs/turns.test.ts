@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { Input, Job } from '@reeve/contract'
-import { betweenSteps } from './turns.ts'
+import { turnsFor } from './turns.ts'
 
 function withGroups(count: number): Input<Job> {
   return { ID: 'j', TaskGroups: Array.from({ length: count }, () => ({ Tasks: [{}] })) }
@@ -16,6 +16,6 @@ for (const [name, job, waits] of [
     setImmediate(() => {
       others = true
     })
-    await betweenSteps(job)
+    await turnsFor(job)()
     assert.equal(others, waits)
   })
