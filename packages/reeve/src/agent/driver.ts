@@ -18,6 +18,9 @@ export interface TaskDriver {
    */
   readonly isolation: TaskIsolation
 
+  /** Who a task runs as that names no user; undefined: the agent's own, or what its image says. */
+  readonly defaultUser?: string
+
   /**
    * Probes for real whether tasks could run here. Does not throw: what is wrong is in the answer.
    */

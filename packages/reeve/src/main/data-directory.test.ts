@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
 import { prepareDataDirectory } from './data-directory.ts'
 
 test('data directory: a new one is made, with its parents', async (t) => {
-  const path = join(await temporaryDirectory(t), 'a', 'b')
+  const root = await temporaryDirectory(t)
+  const path = join(root, 'a', 'b')
   await prepareDataDirectory(path)
   assert.deepEqual(await readdir(path), [])
+  // Tasks of other users reach what is theirs, and nobody sees what else there is.
+  for (const made of [join(root, 'a'), path]) assert.equal((await stat(made)).mode & 0o777, 0o711)
 })
 
 test('data directory: one of ours is taken, whatever else lies there', async (t) => {

@@ -10,7 +10,7 @@ const OWN_NAMES: readonly string[] = ['server', 'client']
  * before anything is written to it.
  */
 export async function prepareDataDirectory(path: string): Promise<void> {
-  await makeDirectory(path)
+  await makeDirectory(path, PASSED_THROUGH)
   const names = await readdir(path)
   if (names.length === 0 || names.some((name) => OWN_NAMES.includes(name))) return
   throw new Fault(
@@ -19,18 +19,22 @@ export async function prepareDataDirectory(path: string): Promise<void> {
   )
 }
 
+/** Tasks that run as other users have their directories below; what is private is so itself. */
+const PASSED_THROUGH = 0o711
+const PRIVATE = 0o700
+
 /**
  * Level by level: Node's recursive mkdir never returns below /proc (seen with 24.21.0).
  */
-export async function makeDirectory(path: string): Promise<void> {
+export async function makeDirectory(path: string, mode = PRIVATE): Promise<void> {
   const isThere = await stat(path).then(
     (found) => found.isDirectory(),
     () => false,
   )
   if (isThere) return
   const parent = dirname(path)
-  if (parent !== path) await makeDirectory(parent)
-  await mkdir(path, { mode: 0o700 }).catch((thrown: NodeJS.ErrnoException) => {
+  if (parent !== path) await makeDirectory(parent, mode)
+  await mkdir(path, { mode }).catch((thrown: NodeJS.ErrnoException) => {
     const why = thrown.code === 'EEXIST' ? 'it is a file' : thrown.message
     const kind = thrown.code === 'ENOSPC' ? 'storage-full' : 'storage-unwritable'
     throw new Fault(kind, `The data directory ${path} cannot be made: ${why}.`, { cause: thrown })

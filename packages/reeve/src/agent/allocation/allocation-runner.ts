@@ -71,6 +71,8 @@ export class AllocationRunner {
   #isOpen = false
   #areTasksStarted = false
   #isReviewDue = false
+  /** Calls to start everything over whose old processes still end: meanwhile gates stay shut. */
+  #startOvers = 0
   /** Fires when the allocation need not be set up any more: it is to end, or the agent is. */
   readonly #setUpOver = new AbortController()
   /** Fires when the servers want no delay before the end. */
@@ -173,9 +175,14 @@ export class AllocationRunner {
    */
   async restart(request: AllocationRestart): Promise<void> {
     this.#requireLive()
+    const startOvers = request.allTasks ? 1 : 0
+    this.#startOvers += startOvers
     const restarted = restartTasks(this.#runners, request)
     this.#changed()
-    await restarted
+    await restarted.finally(() => {
+      this.#startOvers -= startOvers
+      this.#changed()
+    })
   }
 
   /** An empty name means all tasks that run. */
@@ -319,7 +326,8 @@ export class AllocationRunner {
         admitted: runner.isAdmitted,
       })),
     )
-    for (const { runner } of this.#members) if (decision.admit.includes(runner.name)) runner.admit()
+    const admit = this.#startOvers === 0 ? decision.admit : []
+    for (const { runner } of this.#members) if (admit.includes(runner.name)) runner.admit()
     if (decision.end !== undefined) void this.#end(decision.end)
     this.#judgeHealth()
     this.#saveSoon()

@@ -124,6 +124,34 @@ test('all tasks start over from their gates, those that have ended too', async (
   assert.deepEqual(running(bench), [])
 })
 
+test('nothing starts over beside a process that still ends', async () => {
+  const tasks = [
+    aTask({
+      Name: 'init',
+      Lifecycle: { Hook: 'prestart', Sidecar: false },
+      Config: { run_for: '1s' },
+    }),
+    aTask({ Name: 'web', Config: { kill_after: '2s' } }),
+    aTask({
+      Name: 'after',
+      Lifecycle: { Hook: 'poststart', Sidecar: false },
+      Config: { run_for: '1s' },
+    }),
+  ]
+  const bench = await aRunner(anAssignment({ tasks }))
+  await pass(bench.clock, 3_000)
+  assert.deepEqual(running(bench), ['web'])
+  const restarted = bench.runner.restart(ALL)
+  await pass(bench.clock, 1_900)
+  assert.deepEqual(running(bench), ['web'], 'the old process ends')
+  await pass(bench.clock, 200)
+  await restarted
+  assert.deepEqual(running(bench), ['init'])
+  await pass(bench.clock, 1_100)
+  assert.deepEqual(running(bench), ['web', 'after'])
+  await end(bench)
+})
+
 test('a task that waits for its next run starts over as well', async () => {
   const policy = restartPolicy({ Attempts: 3, Delay: nsFromMs(60_000) })
   const task = aTask({ Config: { run_for: '1s', exit_code: 1 }, RestartPolicy: policy })

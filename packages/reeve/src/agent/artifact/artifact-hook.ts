@@ -53,9 +53,9 @@ async function abortLate(clock: Clock, stop: AbortController, signal: AbortSigna
 }
 
 /** Who gets the files of artifacts with `chown`. */
-async function ownerOf({ task, user }: TaskHookContext): Promise<Owner | undefined> {
+async function ownerOf({ task, runsAs }: TaskHookContext): Promise<Owner | undefined> {
   const isAsked = (task.Artifacts ?? []).some(({ Chown }) => Chown)
-  return isAsked && user !== '' ? findUser(user) : undefined
+  return isAsked && runsAs !== '' ? findUser(runsAs) : undefined
 }
 
 function resolve(

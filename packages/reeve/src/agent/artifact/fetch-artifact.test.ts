@@ -22,6 +22,7 @@ const FILES: Readonly<Record<string, Buffer>> = {
   '/tree.tar.gz': gzipSync(TREE),
   '/tree.tar.zst': zstdCompressSync(TREE),
   '/tree.zip': aZip([{ path: 'readme', text: 'hello' }]),
+  '/folder.tar': aTar([{ path: 'folder/inner', text: 'x' }]),
   '/one.gz': gzipSync('one'),
   '/evil.tar': aTar([{ path: '../../evil', text: 'x' }]),
   '/sums': Buffer.from(`${createHash('sha256').update('plain text').digest('hex')}  plain\n`),
@@ -99,9 +100,14 @@ test('mode file makes the destination the file, mode dir wants an archive', asyn
   await bench.fetch({ source: `${bench.url}/plain`, mode: 'file', destination })
   assert.equal(await bench.read('local/sub/config.txt'), 'plain text')
   await assert.rejects(bench.fetch({ source: `${bench.url}/plain`, mode: 'dir' }))
-  await assert.rejects(
-    bench.fetch({ source: `${bench.url}/tree.tar.gz`, mode: 'file', destination }),
-  )
+  const tree = `${bench.url}/tree.tar.gz`
+  const whole = { source: tree, mode: 'file', destination } as const
+  await assert.rejects(bench.fetch(whole), { message: /one file is wanted, not several/ })
+  const folder = { ...whole, source: `${bench.url}/folder.tar` }
+  await assert.rejects(bench.fetch(folder), { message: /wanted, and "folder" is none/ })
+  const run = { source: `${tree}//bin`, mode: 'file', destination } as const
+  await bench.fetch(run)
+  assert.equal(await bench.read('local/sub/config.txt'), 'run')
 })
 
 test('a checksum is checked, also one out of a list', async (t) => {

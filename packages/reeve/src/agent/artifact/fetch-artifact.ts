@@ -3,6 +3,7 @@ import {
   chmod,
   copyFile,
   cp,
+  lstat,
   mkdir,
   mkdtemp,
   readdir,
@@ -201,6 +202,8 @@ async function deliver(work: Work, isFile: boolean): Promise<void> {
     if (only === undefined || others.length > 0 || name === undefined) {
       throw badArchive(isFile ? 'the destination is no file' : 'one file is wanted, not several')
     }
+    if (!(await lstat(join(from, only))).isFile())
+      throw badArchive(`one file is wanted, and ${JSON.stringify(only)} is none`)
     const parts = destination.parts.slice(0, -1)
     await root.within({ parts, make }, (parent) => moveFile(join(from, only), parent, name))
   } finally {

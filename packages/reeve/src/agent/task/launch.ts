@@ -25,11 +25,13 @@ export function prepareContext(host: AgentHost, input: ContextInput): TaskHookCo
   const { workspace, clock, random, log } = host
   const node = host.node()
   const paths = workspace.paths({ allocationId: assignment.allocation.ID, task: task.Name })
-  const isolation = host.drivers.get(task.Driver)?.isolation ?? 'none'
+  const driver = host.drivers.get(task.Driver)
+  const isolation = driver?.isolation ?? 'none'
   const network = host.networks?.find(assignment.allocation.ID)
   const environment = buildEnvironment({ assignment, task, node, paths, isolation, network })
   const user = environment.interpolator.text(task.User, 'User')
-  const own = { user, workspace, paths, isolation, network, environment, node }
+  const runsAs = user === '' ? (driver?.defaultUser ?? '') : user
+  const own = { user, runsAs, workspace, paths, isolation, network, environment, node }
   return { ...input, ...own, clock, random, log }
 }
 

@@ -53,6 +53,8 @@ export interface TaskHookContext {
   readonly task: AgentTask
   /** The user to run as, with references resolved; empty: the driver's default. */
   readonly user: string
+  /** The same, with the driver's default in its place; empty where the driver has none. */
+  readonly runsAs: string
   readonly workspace: Workspace
   /** As the machine names them. */
   readonly paths: TaskPaths

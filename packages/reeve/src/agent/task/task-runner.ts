@@ -257,6 +257,7 @@ export class TaskRunner implements TaskControl {
     const recovery = await recoverTask(this.#options.host.drivers, handle)
     switch (recovery.kind) {
       case 'attached':
+        this.#running = recovery.task
         // The agent may have ended between the start and the event that tells of it.
         if (state.State !== 'running') this.#started()
         await this.#resumeHooks(recovery.task)
@@ -355,10 +356,10 @@ export class TaskRunner implements TaskControl {
     })
     const driver = getDriver(host.drivers, launch.handle.driver)
     await this.#options.save()
-    const running = await host.starts.run(() => driver.start(launch))
+    this.#running = await host.starts.run(() => driver.start(launch))
     this.#started()
-    await this.#hooks.afterStart(running)
-    return running
+    await this.#hooks.afterStart(this.#running)
+    return this.#running
   }
 
   #started(): void {
@@ -367,7 +368,6 @@ export class TaskRunner implements TaskControl {
   }
 
   async #watch(running: RunningTask): Promise<Step> {
-    this.#running = running
     const { exited } = running
     const exit = await Promise.race([exited, this.#interrupted.promise, this.#restarts.made])
     if (this.#isHalted) {

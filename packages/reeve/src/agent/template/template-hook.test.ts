@@ -218,6 +218,20 @@ test('a signal is sent once for several changes; noop and once do nothing', asyn
   ])
 })
 
+test('a script of the first rendering runs inside the task that has just started', async (t) => {
+  const script = { Command: '/check', Args: null, Timeout: 0, FailOnError: false }
+  const template = aTemplate({
+    ChangeMode: 'script',
+    ChangeScript: { ...script, RunOnFirstRender: true },
+  })
+  const bench = await aBench(t, [template], {
+    task: { Config: { exec_command: [{ exit_code: 7 }] } },
+  })
+  await bench.until(() => bench.events('web').includes('Template'))
+  const told = bench.runner.task('web').state.Events.map(({ Message }) => Message)
+  assert.ok(told.includes('Template ran script "/check": it ended with code 7'), told.join('\n'))
+})
+
 test('a restart wins over a signal', async (t) => {
   const catalog = new FakeCatalog()
   catalog.variables.set('v', { k: '1' })

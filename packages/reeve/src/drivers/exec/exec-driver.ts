@@ -58,11 +58,13 @@ export interface ExecDriverOptions {
 export class ExecDriver implements SweepingDriver {
   readonly name = 'exec'
   readonly isolation = 'chroot'
+  readonly defaultUser: string
   readonly #options: ExecDriverOptions
   #wasTried = false
 
   constructor(options: ExecDriverOptions) {
     this.#options = options
+    this.defaultUser = options.policy.defaultUser ?? DEFAULT_USER
   }
 
   async fingerprint(): Promise<DriverHealth> {
@@ -105,8 +107,8 @@ export class ExecDriver implements SweepingDriver {
   }
 
   async #userOf(launch: TaskLaunch): Promise<HostUser> {
-    const { denyUsers, defaultUser = DEFAULT_USER } = this.#options.policy
-    const user = await findUser(launch.user === '' ? defaultUser : launch.user)
+    const { denyUsers } = this.#options.policy
+    const user = await findUser(launch.user === '' ? this.defaultUser : launch.user)
     const isDenied = denyUsers.some((denied) => denied === user.name || denied === String(user.uid))
     if (!isDenied) return user
     throw new Fault('task-config', `user ${JSON.stringify(user.name)} is not allowed on this node`)
