@@ -4,6 +4,7 @@ import { plainJson, type PlainValue, type StandardSettings } from '../lang/nativ
 import type { Answer } from './answer.ts'
 import { evaluateNative } from './evaluate-native.ts'
 import { evaluateRego } from './evaluate-rego.ts'
+import { exactJson } from './exact-json.ts'
 import { readText } from './files.ts'
 import { fileProblem, formatProblem, toJsonProblem, type ToolProblem } from './problem.ts'
 import type { RegoTesting } from './rego-tests.ts'
@@ -94,7 +95,7 @@ function told({ isJson, terminal }: EvaluateRequest, answers: readonly Answer[])
       trace,
     }))
     const result = code === TOOL_CODES.pass
-    terminal.out(`${JSON.stringify({ result, policies })}\n`)
+    terminal.out(`${exactJson({ result, policies })}\n`)
     return code
   }
   for (const { policy, outcome, lines, problems, printed } of answers) {

@@ -268,6 +268,22 @@ test('policy eval: parameters are JSON or text, and the answer may be JSON', asy
   assert.equal(policies[0].trace.rules.main.value, true)
 })
 
+test('policy eval: large whole numbers keep their digits in JSON', async (t) => {
+  const folder = await aFolder(t, { 'p.rego': 'package p\nlarge := 9007199254740993 + 0\n' })
+  const { written, terminal } = aTerminal()
+  await evaluatePolicies({
+    paths: [join(folder, 'p.rego')],
+    input: undefined,
+    query: 'data.p',
+    params: [],
+    isJson: true,
+    ...SETTINGS,
+    terminal,
+  })
+  assert.ok(written.out.includes('"value":{"large":9007199254740993}'), written.out)
+  assert.doesNotThrow(() => JSON.parse(written.out))
+})
+
 test('policy fmt: files are changed once, and left alone when they are only checked', async (t) => {
   const folder = await aFolder(t, { 'ugly.native': 'main=1  is 1' })
   const { written, terminal } = aTerminal()

@@ -46,7 +46,7 @@ test('governance commands: members, versions and decisions', async (t) => {
     const removed = await reeve.ok('policy-set remove base --workspace api --jobs-of default')
     assert.match(removed, /Guards\s+= 1 project\n/)
     assert.match((await reeve.run('policy-set add base')).err, /Name what is meant: --policy/)
-    assert.match(await reeve.ok('policy-set update base --global'), /Guards\s+= everything/)
+    assert.match(await reeve.ok('policy-set update base --global'), /Guards\s+= every project/)
     const updated = await reeve.ok('policy-set update base --no-global --name basis')
     assert.match(updated, /^Name\s+= basis/)
   })

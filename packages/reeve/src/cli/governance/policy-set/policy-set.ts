@@ -24,7 +24,8 @@ export async function runPolicySetList(invocation: Invocation): Promise<number> 
 }
 
 function guardsText({ attributes, relationships }: PolicySet): string {
-  if (attributes.global) return 'everything'
+  // Not everything: jobs of namespaces that belong to no project are beside it.
+  if (attributes.global) return 'every project'
   const parts = [
     countText(attributes['project-count'], 'project'),
     countText(attributes['workspace-count'], 'workspace'),

@@ -7,6 +7,7 @@ import {
   isNumeric,
   toNumber,
   typeOf,
+  Undefined,
   type CallContext,
   type FunctionValue,
   type MapValue,
@@ -125,9 +126,19 @@ function fieldsOf(number: Number100): Readonly<Record<string, Value>> {
     coefficient: coefficient.toFixed(0),
     exponent,
     float: floatOf(number.toNumber()),
-    int: isFinite && number.abs().lt('1e30') ? wrapInt(BigInt(number.trunc().toFixed(0))) : 0,
+    int: wholePart(number),
   }
 }
+
+/** Without its fraction; undefined beyond 64 bits, where another number would pass for it. */
+function wholePart(number: Number100): Value {
+  const whole = number.trunc()
+  const isInt64 = whole.gte(INT64_MIN) && whole.lte(INT64_MAX)
+  return isInt64 ? wrapInt(BigInt(whole.toFixed(0))) : new Undefined(undefined)
+}
+
+const INT64_MIN = '-9223372036854775808'
+const INT64_MAX = '9223372036854775807'
 
 function methodsOf(number: Number100): readonly (readonly [string, FunctionValue])[] {
   const unary = UNARY.flatMap(([names, cost, operate]) =>

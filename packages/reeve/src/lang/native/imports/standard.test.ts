@@ -51,6 +51,7 @@ const CASES: Readonly<Record<string, readonly string[]>> = {
   'import "strings"': [
     'strings.has_prefix("abc", "ab") and strings.has_suffix("abc", "bc")',
     'strings.join(["a", ["b", 1], true], "-") is "a-b-1-true"',
+    'strings.join([2.0, 1.5, float(3)], " ") is "2 1.5 3"',
     'strings.replace("aaa", "a", "b", 2) is "bba" and strings.replace("aaa", "a", "b") is "bbb"',
     'strings.split("a,b", ",") is ["a", "b"] and strings.split("añ", "") is ["a", "ñ"]',
     'strings.split(["x"], ",") is ["x"]',
@@ -111,6 +112,9 @@ const CASES: Readonly<Record<string, readonly string[]>> = {
     'decimal.new(-3).abs().is(3) and decimal.new("2.7").floor().is(2)',
     'decimal.is_nan(decimal.nan) and decimal.is_inf(decimal.inf(-1))',
     'decimal.new("1.9").int is 1 and decimal.new(-1).sign is -1',
+    'decimal.new("9223372036854775807").int is 9223372036854775807',
+    '(decimal.new("9223372036854775808").int else "none") is "none"',
+    '(decimal.inf(1).int else decimal.new("-1e30").int else "none") is "none"',
   ],
   'import "time"': [
     'time.now.year is 2023 and time.now.month is 11 and time.now.day is 14',

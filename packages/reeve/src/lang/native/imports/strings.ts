@@ -1,4 +1,5 @@
 import { CHARACTERS_PER_STEP, STRING_LENGTH_MAX } from '../limits.ts'
+import { Float } from '../value/int.ts'
 import { mapOf } from '../value/map.ts'
 import {
   isInt,
@@ -47,6 +48,7 @@ function flatTexts(list: ListValue, context: CallContext): readonly string[] {
 
 function scalarText(value: Value): string | undefined {
   if (typeof value === 'string') return value
+  if (value instanceof Float) return String(value.value)
   return typeof value === 'boolean' || typeof value === 'number' || typeof value === 'bigint'
     ? String(value)
     : undefined
