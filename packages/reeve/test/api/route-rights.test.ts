@@ -212,6 +212,35 @@ for (const route of guarded.filter((one) => kindOf(one) === undefined))
     assert.notEqual(status, 403, text)
   })
 
+/** Reference §2.5 and §6.8: no existence leak. */
+const HIDDEN = [
+  { id: 'readEvaluation', param: 'eval_id' },
+  { id: 'readAllocation', param: 'alloc_id' },
+  { id: 'readDeployment', param: 'deployment_id' },
+  { id: 'readScalingPolicy', param: 'policy_id' },
+] as const
+
+for (const { id, param } of HIDDEN)
+  test(`${id}: the index of what may not be seen is that of what is not there`, async () => {
+    const { server, options } = await aWorld()
+    const other = anId('any', 50)
+    const job = aJob()
+    server.context.store.commit({
+      cause: undefined,
+      changes: () => [
+        put('evaluations', { ...anEvaluation(job), ID: other }),
+        put('allocations', { ...anAllocation({ job }), ID: other }),
+        put('deployments', newDeployment(job, { id: other, timeMs: 0, priority: 50 })),
+        put('scaling_policies', { ...SCALING_POLICY, ID: other }),
+      ],
+    })
+    const { params = {} } = options(v1Routes[id])
+    const hidden = await server.call(id, { params })
+    const unknown = await server.call(id, { params: { ...params, [param]: anId('any', 99) } })
+    assert.deepEqual([hidden.status, hidden.text], [unknown.status, unknown.text])
+    assert.equal(hidden.index, unknown.index)
+  })
+
 test('stopJob: purging needs more than deregister-job', async () => {
   const { server, as, client } = await aWorld()
   const call = { params: { job_id: 'web' }, query: { purge: true } }

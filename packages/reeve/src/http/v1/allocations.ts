@@ -17,6 +17,7 @@ import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.t
 import { listAnswer } from './list-answer.ts'
 import { RecentTexts } from './recent-texts.ts'
 import { anyone, inNamespace } from './requirements.ts'
+import { watchRow } from './row-reads.ts'
 import { visible, walkGroup, walkIds, type Walk } from './walks.ts'
 
 /** Ten kilobytes each, mostly. */
@@ -141,12 +142,12 @@ function readAllocation(
   const id = checkUuid('alloc', params.alloc_id)
   if (!id.ok) return err(refusal('invalid-input', id.error))
   const { allocations } = store.tables
+  const isVisible = (row: AllocationRow): boolean => caller.grants.allows(row.Namespace, 'read-job')
   return ok({
-    index: () => allocations.modifyIndexOf(id.value) ?? allocations.lastIndex,
-    watch: [{ table: 'allocations', key: id.value }],
+    ...watchRow(allocations, { key: id.value, isVisible }),
     answer: () => {
       const row = allocations.find(id.value)
-      if (row === undefined || !caller.grants.allows(row.Namespace, 'read-job'))
+      if (row === undefined || !isVisible(row))
         return err(refusal('alloc-not-found', 'alloc not found'))
       return ok(jsonText(toldText(store, row, records.of(row))))
     },

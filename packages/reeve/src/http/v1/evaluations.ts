@@ -27,7 +27,7 @@ import {
 } from './endpoint.ts'
 import { anyone, inNamespace, management } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
-import { listRows } from './row-reads.ts'
+import { listRows, watchRow } from './row-reads.ts'
 import { visible, walkIds, type Walk } from './walks.ts'
 
 const EVALUATION_FILTER = { kinds: fieldKindsFromSchema(Evaluation) }
@@ -138,13 +138,12 @@ function readEvaluation(
   const id = checkUuid('eval', params.eval_id)
   if (!id.ok) return invalid(id.error)
   const { evaluations } = store.tables
+  const isVisible = (row: Evaluation): boolean => caller.grants.allows(row.Namespace, 'read-job')
   return ok({
-    index: () => evaluations.modifyIndexOf(id.value) ?? evaluations.lastIndex,
-    watch: [{ table: 'evaluations', key: id.value }],
+    ...watchRow(evaluations, { key: id.value, isVisible }),
     answer: () => {
       const row = evaluations.find(id.value)
-      if (row === undefined || !caller.grants.allows(row.Namespace, 'read-job'))
-        return err(EVAL_NOT_FOUND)
+      if (row === undefined || !isVisible(row)) return err(EVAL_NOT_FOUND)
       return ok(json(query.related === true ? { ...row, RelatedEvals: related(store, row) } : row))
     },
   })

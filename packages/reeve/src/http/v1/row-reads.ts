@@ -15,14 +15,11 @@ export interface RowOptions<Row> {
   readonly isVisible?: (row: Row) => boolean
 }
 
-/**
- * One row by its key. Reference §1.5: its own index when it is there, the table's when it is not.
- */
+/** One row by its key. */
 export function readRow<Row extends object>(table: Table<Row>, options: RowOptions<Row>): ReadPlan {
   const { key, missing, show, isVisible } = options
   return {
-    index: () => table.modifyIndexOf(key) ?? table.lastIndex,
-    watch: [{ table: table.spec.name, key }],
+    ...watchRow(table, { key, isVisible }),
     answer: () => {
       const body = table.bodyOf(key)
       if (body === undefined || isVisible?.(table.get(key)) === false) return err(missing)
@@ -30,6 +27,30 @@ export function readRow<Row extends object>(table: Table<Row>, options: RowOptio
     },
   }
 }
+
+interface WatchedRow<Row> {
+  readonly key: string
+  readonly isVisible: ((row: Row) => boolean) | undefined
+}
+
+/**
+ * Reference §1.5: a row's own index when it is there, the table's when it is not. One that the
+ * caller may not see is not there for it: neither its index nor the moment of a change tells of it.
+ */
+export function watchRow<Row extends object>(
+  table: Table<Row>,
+  { key, isVisible }: WatchedRow<Row>,
+): Pick<ReadPlan, 'index' | 'watch'> {
+  const isHidden = (): boolean =>
+    isVisible !== undefined && table.has(key) && !isVisible(table.get(key))
+  return {
+    index: () => (isHidden() ? undefined : table.modifyIndexOf(key)) ?? table.lastIndex,
+    watch: [{ table: table.spec.name, key: isHidden() ? NO_KEY : key }],
+  }
+}
+
+/** No row has it, so that nothing wakes who waits for it. */
+const NO_KEY = ''
 
 /** A list of a table's rows. `list` is asked for each answer: rights may change meanwhile. */
 export function listRows<Row extends object>(

@@ -37,6 +37,7 @@ import {
   type JobSubmitted,
 } from './register.ts'
 import { turnsFor } from './turns.ts'
+import { mayUseVolumes } from './volume-rights.ts'
 
 export interface PlanRequest extends JobSubmitted {
   readonly body: JobPlanRequest | undefined
@@ -149,7 +150,8 @@ function mayPlan(
   const { grants } = caller
   const right = isPart === true ? 'register-job' : 'plan-job'
   const plans = grants.allows(namespace, 'submit-job') || grants.allows(namespace, right)
-  return plans && checkOverride(caller, namespace, body) === undefined
+  if (!plans || checkOverride(caller, namespace, body) !== undefined) return false
+  return mayUseVolumes(grants, namespace, body.Job)
 }
 
 /** Reference §2.3: the texts are those of plan. */

@@ -36,6 +36,7 @@ import { placesInSource } from './placed-problems.ts'
 import { storedSource, submissionProblem, takeSource } from './submissions.ts'
 import { turnsFor } from './turns.ts'
 import { versionRows } from './versions.ts'
+import { mayUseVolumes } from './volume-rights.ts'
 
 /** A job that is submitted, to be registered or for a dry run. */
 export interface JobSubmitted {
@@ -175,7 +176,8 @@ export const NO_PATH_TO_REGION: Refusal = refusal('region-unknown', 'No path to 
 function mayRegister(caller: Caller, namespace: string, body: JobRegisterRequest): boolean {
   const { grants } = caller
   const submits = grants.allows(namespace, 'submit-job') || grants.allows(namespace, 'register-job')
-  return submits && checkOverride(caller, namespace, body) === undefined
+  if (!submits || checkOverride(caller, namespace, body) !== undefined) return false
+  return mayUseVolumes(grants, namespace, body.Job)
 }
 
 /** The job in its canonical form, or every reason why it is none. */

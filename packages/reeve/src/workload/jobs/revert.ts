@@ -1,7 +1,7 @@
 import type { JobRevertRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
-import { jobUpdateRefusal, refusal, type Refusal } from '../../model/index.ts'
+import { jobUpdateRefusal, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { checkOverride, submitGuarded, type Prepared } from '../guarding/submit-guarded.ts'
@@ -9,6 +9,7 @@ import { acceptJob, commitJob, specificationKey, type JobWritten } from './regis
 import { namesJob } from './named-job.ts'
 import { findSubmission } from './submissions.ts'
 import { findVersion, versionNotFound, type VersionName } from './versions.ts'
+import { mayUseVolumes } from './volume-rights.ts'
 
 export interface RevertRequest {
   readonly namespace: string
@@ -60,6 +61,7 @@ function prepareRevert(
   if (name.version === current.Version) return invalid("can't revert to current version")
   const target = findVersion(context, name)
   if (target === undefined) return err(versionNotFound(name))
+  if (!mayUseVolumes(caller.grants, namespace, target)) return err(PERMISSION_DENIED)
   const prior = body.EnforcePriorVersion ?? current.Version
   if (prior !== current.Version)
     return err(

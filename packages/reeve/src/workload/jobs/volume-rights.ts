@@ -1,0 +1,30 @@
+import type { Input, Job, TaskGroup } from '@reeve/contract'
+import type { Grants } from '../../acl/index.ts'
+
+/**
+ * Reference §6.8: who submits a job needs the right to mount what its groups ask for, and to make
+ * a task a storage plugin. A read-only mount is within the right to write.
+ */
+export function mayUseVolumes(
+  grants: Grants,
+  namespace: string,
+  job: Pick<Input<Job>, 'TaskGroups'> | null | undefined,
+): boolean {
+  return (job?.TaskGroups ?? []).every(
+    (group) => mayMount(grants, namespace, group) && mayProvide(grants, namespace, group),
+  )
+}
+
+function mayMount(grants: Grants, namespace: string, { Volumes }: Input<TaskGroup>): boolean {
+  return Object.values(Volumes ?? {}).every((volume) => {
+    if (volume?.Type === 'csi') return grants.allows(namespace, 'csi-mount-volume')
+    const source = volume?.Source ?? ''
+    if (grants.hostVolume(source, 'mount-readwrite')) return true
+    return volume?.ReadOnly === true && grants.hostVolume(source, 'mount-readonly')
+  })
+}
+
+function mayProvide(grants: Grants, namespace: string, { Tasks }: Input<TaskGroup>): boolean {
+  const isPlugin = (Tasks ?? []).some((task) => Boolean(task.CSIPluginConfig))
+  return !isPlugin || grants.allows(namespace, 'csi-register-plugin')
+}
