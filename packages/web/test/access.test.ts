@@ -102,6 +102,7 @@ test('who may only read is told why not, on every page', { skip }, async () => {
   for (const path of ['/nodes', '/topology', '/access/tokens']) {
     const page = await open(path)
     await page.getByRole('alert').getByText('Permission denied').waitFor()
+    assert.equal(await page.getByText('0 nodes').count(), 0, path)
     await page.close()
   }
   const page = await open('/allocations')

@@ -114,6 +114,8 @@ test('the terminal runs a shell in the task, follows its size and lets go', { sk
   await page.locator('.xterm-helper-textarea').focus()
   await page.keyboard.type('exit 7\n')
   await page.getByText('ended with exit code 7').waitFor()
+  await page.getByRole('button', { name: 'Connect again' }).click()
+  await page.getByText('Connected to main').waitFor()
   await page.close()
 })
 
@@ -360,7 +362,7 @@ test('an allocation that is stopped is replaced and says by which', { skip }, as
   await page.getByRole('button', { name: 'Stop…' }).click()
   await page.getByRole('button', { name: 'Stop the allocation' }).click()
   await page.getByText('complete', { exact: true }).first().waitFor()
-  await page.getByText('Replaced by').waitFor()
+  await page.getByText(/\. Replaced by/).waitFor()
   const stop = page.getByRole('button', { name: 'Stop…' })
   assert.equal(await stop.getAttribute('aria-disabled'), 'true')
   await page.getByRole('link', { name: 'Terminal', exact: true }).click()

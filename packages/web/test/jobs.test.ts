@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { checkAccess, noBrowser, startBrowser, type Browser } from './browser.ts'
+import { checkAccess, checkNarrow, noBrowser, startBrowser, type Browser } from './browser.ts'
 import { runFile, serviceFile } from './jobs.ts'
 import { startProgram, type Program } from './program.ts'
 
@@ -78,6 +78,38 @@ test('a group is scaled from the page', { skip }, async () => {
   await page.close()
 })
 
+test('an empty count is no number to scale to', { skip }, async () => {
+  await runFile(program.client, serviceFile('keeps', { count: 1 }))
+  const page = await browser.open(here('/jobs/keeps?namespace=default'))
+  await page.getByText('1 running').waitFor()
+  const count = page.getByLabel('Count of the group app')
+  await count.fill('')
+  const scale = group(page).getByRole('button', { name: 'Scale' })
+  await scale.hover()
+  await group(page).getByText('Type another number first.').waitFor()
+  assert.equal(await scale.getAttribute('aria-disabled'), 'true')
+  await count.press('Enter')
+  await count.fill('0')
+  await scale.click()
+  await page.getByText('app is scaled to 0.').waitFor()
+  const { data } = await program.client.v1.readJob({ params: { job_id: 'keeps' } })
+  assert.equal(data.Version, 1, 'scaled once')
+  await page.close()
+})
+
+test('long names do not make the page wide', { skip }, async () => {
+  const name = 'n'.repeat(120)
+  const file = serviceFile(`wide-${name}`, { count: 1 })
+    .replace('group "app"', `group "${name}"`)
+    .replace('task "main"', `task "${name}"`)
+    .replace('update {', `meta {\n      ${name} = "${name}"\n    }\n    update {`)
+  await runFile(program.client, file)
+  const page = await browser.open(here(`/jobs/wide-${name}?namespace=default`))
+  await page.getByText('1 running').waitFor()
+  await checkNarrow(page)
+  await page.close()
+})
+
 test('versions are compared side by side, and one comes back', { skip }, async () => {
   await runFile(program.client, serviceFile('reverts', { words: 'old' }))
   await runFile(program.client, serviceFile('reverts', { words: 'new' }))
@@ -109,6 +141,46 @@ test('a definition is edited, planned and run', { skip }, async () => {
   await checkAccess(page)
   await page.getByRole('button', { name: 'Run', exact: true }).click()
   await page.getByText('2 running').waitFor()
+  await page.close()
+})
+
+test('what is typed stays when somebody else changes the job', { skip }, async () => {
+  await runFile(program.client, serviceFile('shared', { count: 1 }))
+  const page = await browser.open(here('/jobs/shared/definition?namespace=default&edit=yes'))
+  const editor = page.getByRole('textbox', { name: 'Definition of the job' })
+  await editor.click()
+  await page.keyboard.press('Control+End')
+  await page.keyboard.type('# mine')
+  await page.getByRole('button', { name: 'Plan' }).click()
+  await page.getByText('This is what would happen.').waitFor()
+  await editor.click()
+  await page.keyboard.press('Control+End')
+  await runFile(program.client, serviceFile('shared', { count: 1, words: 'theirs' }))
+  await page.getByText('version 0 is now version 1').waitFor()
+  await page.getByRole('heading', { name: 'What would happen' }).waitFor({ state: 'detached' })
+  await checkAccess(page)
+  await page.keyboard.type(' gj')
+  await editor.getByText('# mine gj').waitFor()
+  await page.keyboard.press('Control+z')
+  await editor.getByText('# mine gj').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Take theirs' }).click()
+  await editor.getByText('echo theirs').waitFor()
+  await page.getByText('version 0 is now version 1').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Leave it as it is' }).waitFor()
+  await page.close()
+})
+
+test('what was run is no draft any more', { skip }, async () => {
+  const page = await browser.open(here('/run'))
+  const editor = page.getByRole('textbox', { name: 'Definition of the job' })
+  await editor.fill(serviceFile('drafted', { count: 1 }))
+  await page.getByRole('button', { name: 'Begin with the example' }).waitFor()
+  await page.getByRole('button', { name: 'Plan' }).click()
+  await page.getByText('This is what would happen.').waitFor()
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+  await page.getByRole('heading', { name: 'drafted', level: 1 }).waitFor()
+  await page.getByRole('link', { name: 'Run a job' }).first().click()
+  await editor.getByText('job "hello"').waitFor()
   await page.close()
 })
 
@@ -217,6 +289,39 @@ test('a job is stopped after a question, started again and purged', { skip }, as
   await page.getByRole('button', { name: 'Purge…' }).click()
   await page.getByRole('button', { name: 'Purge the job' }).click()
   await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
+  await page.close()
+})
+
+test('a job that somebody purged is not shown as if it were there', { skip }, async () => {
+  const purge = () =>
+    program.client.v1.stopJob({ params: { job_id: 'vanishes' }, query: { purge: true } })
+  await runFile(program.client, serviceFile('vanishes', { count: 1 }))
+  const page = await browser.open(here('/jobs/vanishes?namespace=default'))
+  await page.getByText('1 running').waitFor()
+  await purge()
+  await page.getByText('There is no such thing here.').waitFor()
+  await page.getByRole('button', { name: 'Stop…' }).waitFor({ state: 'detached' })
+  await runFile(program.client, serviceFile('vanishes', { count: 1 }))
+  await page.getByText('1 running').waitFor()
+  await page.close()
+})
+
+test('what is typed stays when the job is purged, and makes it anew', { skip }, async () => {
+  await runFile(program.client, serviceFile('returns', { count: 1 }))
+  const page = await browser.open(here('/jobs/returns/definition?namespace=default&edit=yes'))
+  const editor = page.getByRole('textbox', { name: 'Definition of the job' })
+  await editor.click()
+  await page.keyboard.press('Control+End')
+  await page.keyboard.type('# mine')
+  await program.client.v1.stopJob({ params: { job_id: 'returns' }, query: { purge: true } })
+  await page.getByText('There is no such thing here.').waitFor()
+  await checkAccess(page)
+  await page.keyboard.type(' gj')
+  await editor.getByText('# mine gj').waitFor()
+  await page.getByRole('button', { name: 'Plan' }).click()
+  await page.getByText('This is what would happen.').waitFor()
+  await page.getByRole('button', { name: 'Run', exact: true }).click()
+  await page.getByText('1 running').waitFor()
   await page.close()
 })
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,13 +15,50 @@ export interface Program {
   readonly client: Client
   /** The bearer of the governance API that a program without access control prints. */
   readonly governanceToken: string
+  /** Ends it as a fault of the machine does; what it runs goes on. */
+  crash(): Promise<void>
+  /** After a crash: the same data at the same address. */
+  restart(): Promise<void>
   stop(): Promise<void>
+}
+
+interface Started {
+  readonly child: ChildProcess
+  readonly address: string
+  readonly output: () => string
 }
 
 export async function startProgram(flags: readonly string[] = []): Promise<Program> {
   const folder = mkdtempSync(join(tmpdir(), 'reeve-web-'))
-  const args = ['agent', '--dev', '--http-port', '0', '--data-dir', folder, ...flags]
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+  const start = (port: string) =>
+    spawnProgram(['--http-port', port, '--data-dir', folder, ...flags])
+  let running = await start('0')
+  const { address, output } = running
+  return {
+    address,
+    client: createClient({ address }),
+    governanceToken: /Bearer (\S+)/.exec(output())?.[1] ?? '',
+    crash: () => end(running, 'SIGKILL'),
+    restart: async () => {
+      running = await start(new URL(address).port)
+    },
+    stop: async () => {
+      await end(running, 'SIGTERM')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function end({ child }: Started, signal: NodeJS.Signals): Promise<void> {
+  // A test that failed in between has not started it again.
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = once(child, 'exit')
+  child.kill(signal)
+  await gone
+}
+
+async function spawnProgram(flags: readonly string[]): Promise<Started> {
+  const child = spawn(process.execPath, [PROGRAM, 'agent', '--dev', ...flags], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let output = ''
@@ -36,15 +73,5 @@ export async function startProgram(flags: readonly string[] = []): Promise<Progr
   child.stderr.on('data', collect)
   child.once('exit', (code) => reject(new Error(`it ended with ${code}: ${output}`)))
   const address = await promise.finally(() => clearTimeout(timer))
-  return {
-    address,
-    client: createClient({ address }),
-    governanceToken: /Bearer (\S+)/.exec(output)?.[1] ?? '',
-    stop: async () => {
-      const gone = once(child, 'exit')
-      child.kill('SIGTERM')
-      await gone
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
+  return { child, address, output: () => output }
 }

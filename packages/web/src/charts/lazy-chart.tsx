@@ -1,8 +1,9 @@
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
+import { lazyPart } from '../parts/lazy-part.ts'
 import { Loading } from '../parts/loading.tsx'
 import type { LineChartProps } from './line-chart.tsx'
 
-const LineChart = lazy(async () => ({ default: (await import('./line-chart.tsx')).LineChart }))
+const LineChart = lazyPart(async () => (await import('./line-chart.tsx')).LineChart)
 
 /** A chart, loaded when it is first drawn. */
 export function Chart(props: LineChartProps) {

@@ -2,6 +2,7 @@ import type { Query, QueryClient } from '@tanstack/react-query'
 import type { Event, EventTopic } from '@reeve/contract'
 import { ApiError, type EventsRequest } from '@reeve/sdk'
 import type { Api } from '../session/api.ts'
+import { pause } from './pause.ts'
 import { isWatched, type Watch } from './watch.ts'
 
 /**
@@ -111,7 +112,8 @@ export class LiveFeed {
     for (const attempt of ATTEMPTS) {
       try {
         const index = this.#next ?? (await this.#findIndex(signal))
-        const request = { ...attempt, index, reconnect: true, heartbeats: true, signal }
+        // Not with `reconnect`: the pages would go on as if live while the server is away.
+        const request = { ...attempt, index, heartbeats: true, signal }
         for await (const line of this.#api.events(request)) {
           this.#setStatus('live')
           if (line.Gap !== undefined) void this.#queries.invalidateQueries()
@@ -186,14 +188,4 @@ function watchesOf(meta: Query['meta']): readonly Watch[] {
   const watches = meta?.['watches']
   // Only `use-read.ts` and `use-list.ts` write this member, and they write this type.
   return Array.isArray(watches) ? (watches as readonly Watch[]) : []
-}
-
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, delayMs)
-  signal.addEventListener('abort', () => {
-    clearTimeout(timer)
-    resolve()
-  })
-  return promise
 }

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { describeFailure } from '../parts/failure.tsx'
+import { openForm } from '../parts/form-failure.ts'
 import { useToast } from '../parts/toasts.tsx'
 import type { Api } from '../session/api.ts'
 import { useSession } from '../session/session.tsx'
@@ -21,6 +22,7 @@ export function useAct(): <Data>(act: Act<Data>) => Promise<Data | undefined> {
   const toast = useToast()
   const queries = useQueryClient()
   return async ({ call, done, isShown }) => {
+    const form = openForm()
     try {
       const data = await call(api)
       toast({ kind: 'good', text: typeof done === 'string' ? done : done(data) })
@@ -29,9 +31,15 @@ export function useAct(): <Data>(act: Act<Data>) => Promise<Data | undefined> {
       return data
     } catch (error) {
       if (isShown?.(error) === true) return undefined
-      const { title, text } = describeFailure(error)
-      toast({ kind: 'bad', text: text === '' ? title : `${title} ${text}` })
+      // A form that was closed meanwhile shows nothing any more.
+      if (form !== undefined && form === openForm()) form(error)
+      else toast({ kind: 'bad', text: sentencesOf(error) })
       return undefined
     }
   }
+}
+
+function sentencesOf(error: unknown): string {
+  const { title, text } = describeFailure(error)
+  return text === '' ? title : `${title} ${text}`
 }

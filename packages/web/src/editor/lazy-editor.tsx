@@ -1,8 +1,9 @@
-import { lazy, Suspense } from 'react'
+import { Suspense } from 'react'
+import { lazyPart } from '../parts/lazy-part.ts'
 import { Loading } from '../parts/loading.tsx'
 import type { CodeEditorProps } from './code-editor.tsx'
 
-const CodeEditor = lazy(async () => ({ default: (await import('./code-editor.tsx')).CodeEditor }))
+const CodeEditor = lazyPart(async () => (await import('./code-editor.tsx')).CodeEditor)
 
 /** The editor, loaded when it is first drawn. */
 export function Editor(props: CodeEditorProps) {

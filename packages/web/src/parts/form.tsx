@@ -1,14 +1,15 @@
 import { useId, type ReactNode } from 'react'
-import type { Verdict } from '../actions/verdict.ts'
-import { ActionButton } from './action-button.tsx'
+import { DialogForm, type DialogFormProps } from './dialog-form.tsx'
 import { Dialog } from './dialog.tsx'
-import { Field } from './field.tsx'
+import { Field, useNotes } from './field.tsx'
 
 interface ControlProps<Value> {
   readonly label: string
   readonly value: Value
   readonly onChange: (value: Value) => void
   readonly hint?: ReactNode
+  /** What it is called in the request: what the server has against it is said here then. */
+  readonly attribute?: string
 }
 
 interface TextFieldProps extends ControlProps<string> {
@@ -62,8 +63,10 @@ export function ChoiceField<Value extends string>(props: ChoiceFieldProps<Value>
   )
 }
 
-export function CheckField({ label, value, onChange, hint }: ControlProps<boolean>) {
+export function CheckField(props: ControlProps<boolean>) {
+  const { label, value, onChange, ...notes } = props
   const id = useId()
+  const { notes: drawn, ...described } = useNotes({ id, ...notes })
   return (
     <div className="field">
       <span className="check">
@@ -71,46 +74,30 @@ export function CheckField({ label, value, onChange, hint }: ControlProps<boolea
           id={id}
           type="checkbox"
           checked={value}
-          aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+          {...described}
           onChange={(event) => onChange(event.target.checked)}
         />
         <label htmlFor={id}>{label}</label>
       </span>
-      {hint !== undefined && <small id={`${id}-hint`}>{hint}</small>}
+      {drawn}
     </div>
   )
 }
 
-interface FormDialogProps {
+interface FormDialogProps extends Omit<DialogFormProps, 'onSubmit'> {
   readonly title: string
-  /** The verb on the button. */
-  readonly action: string
-  readonly refusal?: Verdict
   /** Whether it was done: the window closes then. */
   readonly onSubmit: () => Promise<boolean>
-  readonly onClose: () => void
-  readonly children: ReactNode
 }
 
-/** A form in a window above the page. Enter sends it. */
-export function FormDialog(props: FormDialogProps) {
-  const { title, action, refusal, onSubmit, onClose, children } = props
+/** A window above the page with nothing but a form. */
+export function FormDialog({ title, onSubmit, ...form }: FormDialogProps) {
   const submit = async () => {
-    if (await onSubmit()) onClose()
+    if (await onSubmit()) form.onClose()
   }
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form className="stack" onSubmit={(event) => event.preventDefault()}>
-        {children}
-        <div className="row dialog-actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <ActionButton kind="primary" refusal={refusal} onAct={submit} isSubmit>
-            {action}
-          </ActionButton>
-        </div>
-      </form>
+    <Dialog title={title} onClose={form.onClose}>
+      <DialogForm {...form} onSubmit={submit} />
     </Dialog>
   )
 }

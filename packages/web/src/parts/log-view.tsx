@@ -14,7 +14,7 @@ interface LogViewProps {
 export function LogView({ label, stream, search }: LogViewProps) {
   const box = useRef<HTMLDivElement>(null)
   const [isAtEnd, setAtEnd] = useState(true)
-  const { log, isOpen, error } = stream
+  const { log, isOpen, error, retry } = stream
   const wanted = search.toLowerCase()
   const lines =
     wanted === '' ? log.lines : log.lines.filter((line) => line.toLowerCase().includes(wanted))
@@ -28,7 +28,7 @@ export function LogView({ label, stream, search }: LogViewProps) {
   }
   return (
     <>
-      {error !== undefined && <Failure error={error} />}
+      {error !== undefined && <Failure error={error} retry={retry} />}
       <div ref={box} className="log" role="log" aria-label={label} tabIndex={0} onScroll={onScroll}>
         {log.dropped > 0 && <p className="quiet">{log.dropped} earlier lines are not shown.</p>}
         {lines.map((line, index) => (

@@ -1,3 +1,4 @@
+import { ApiError } from '@reeve/sdk'
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Failure } from './failure.tsx'
@@ -8,12 +9,31 @@ interface QueryViewProps<Data> {
   /** What is loaded, for the words while it is. */
   readonly what: string
   readonly children: (data: Data) => ReactNode
+  /** Something is typed into it, which must not go with what it is about. */
+  readonly isEdited?: boolean
 }
 
-/** Draws what was read, or why it was not. Old data stays while new data is on its way. */
-export function QueryView<Data>({ query, what, children }: QueryViewProps<Data>) {
-  if (query.data !== undefined) return children(query.data)
-  if (query.error !== null)
-    return <Failure error={query.error} retry={() => void query.refetch()} />
-  return <Loading what={what} />
+/**
+ * Draws what was read, or why it was not. Old data stays while new data is on its way, also when
+ * the server is not reached; but what is gone is not shown as if it were there.
+ */
+export function QueryView<Data>(props: QueryViewProps<Data>) {
+  const { query, what, children, isEdited = false } = props
+  const isGone = isWithdrawn(query.error)
+  const failure = <Failure error={query.error} retry={() => void query.refetch()} />
+  if (query.data !== undefined && (isEdited || !isGone))
+    return (
+      <>
+        {isGone && failure}
+        {children(query.data)}
+      </>
+    )
+  return query.error === null ? <Loading what={what} /> : failure
+}
+
+const WITHDRAWN: readonly number[] = [401, 403, 404]
+
+/** What was shown is not there any more, or not for this token. */
+function isWithdrawn(error: unknown): boolean {
+  return error instanceof ApiError && WITHDRAWN.includes(error.status)
 }

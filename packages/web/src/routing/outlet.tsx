@@ -1,5 +1,6 @@
-import { lazy, Suspense, useEffect, type ComponentType } from 'react'
+import { Suspense, useEffect, type ComponentType } from 'react'
 import { FailureBoundary } from '../parts/failure-boundary.tsx'
+import { lazyPart } from '../parts/lazy-part.ts'
 import { Loading } from '../parts/loading.tsx'
 import { BASE } from '../paths.ts'
 import { NotFound } from '../shell/not-found.tsx'
@@ -13,7 +14,7 @@ const components = new Map<string, ComponentType<AnyPageProps>>()
 function componentOf(route: PageRoute): ComponentType<AnyPageProps> {
   const known = components.get(route.path)
   if (known !== undefined) return known
-  const made = lazy(async () => ({ default: await route.load() }))
+  const made = lazyPart(route.load)
   components.set(route.path, made)
   return made
 }

@@ -3,9 +3,7 @@ import { useState } from 'react'
 import { accessCan } from '../../actions/access-can.ts'
 import { useAct } from '../../data/use-act.ts'
 import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
+import { FormDialog, TextField } from '../../parts/form.tsx'
 import { useSession } from '../../session/session.tsx'
 import { Choices } from './choices.tsx'
 
@@ -42,41 +40,25 @@ export function RoleForm({ role, onClose }: RoleFormProps) {
           : api.v1.updateAclRole({ params: { role_id: role.ID }, body: { ...body, ID: role.ID } }),
       done: `The role ${body.Name} is stored.`,
     })
-    if (done !== undefined) onClose()
+    return done !== undefined
   }
   return (
-    <Dialog title={role === undefined ? 'New role' : `Edit ${role.Name}`} onClose={onClose}>
-      <form className="stack" onSubmit={(event) => event.preventDefault()}>
-        <Field label="Name">
-          {(attributes) => (
-            <input {...attributes} value={name} onChange={(event) => setName(event.target.value)} />
-          )}
-        </Field>
-        <Field label="Description" isOptional>
-          {(attributes) => (
-            <input
-              {...attributes}
-              value={description}
-              onChange={(event) => setDescription(event.target.value)}
-            />
-          )}
-        </Field>
-        <Choices
-          label="Policies"
-          none="There are no policies yet: write one first."
-          options={(known.data ?? []).map(({ Name }) => ({ id: Name, text: Name }))}
-          chosen={policies}
-          onChange={setPolicies}
-        />
-        <div className="row dialog-actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <ActionButton kind="primary" refusal={refusal} onAct={store} isSubmit>
-            Store
-          </ActionButton>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={role === undefined ? 'New role' : `Edit ${role.Name}`}
+      action="Store"
+      refusal={refusal}
+      onSubmit={store}
+      onClose={onClose}
+    >
+      <TextField label="Name" value={name} onChange={setName} />
+      <TextField label="Description" isOptional value={description} onChange={setDescription} />
+      <Choices
+        label="Policies"
+        none="There are no policies yet: write one first."
+        options={(known.data ?? []).map(({ Name }) => ({ id: Name, text: Name }))}
+        chosen={policies}
+        onChange={setPolicies}
+      />
+    </FormDialog>
   )
 }

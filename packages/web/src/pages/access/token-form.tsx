@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { accessCan } from '../../actions/access-can.ts'
 import { useAct } from '../../data/use-act.ts'
 import { useRead } from '../../data/use-read.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
+import { DialogForm } from '../../parts/dialog-form.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { SecretOnce } from '../../parts/secret-once.tsx'
@@ -70,7 +70,12 @@ function Form({ token, onClose, onMade }: FormProps) {
     else onClose()
   }
   return (
-    <form className="stack" onSubmit={(event) => event.preventDefault()}>
+    <DialogForm
+      action={token === undefined ? 'Make the token' : 'Store'}
+      refusal={refusal}
+      onSubmit={store}
+      onClose={onClose}
+    >
       <Field label="Name" isOptional hint="Who or what holds it.">
         {(attributes) => (
           <input {...attributes} value={name} onChange={(event) => setName(event.target.value)} />
@@ -94,15 +99,7 @@ function Form({ token, onClose, onMade }: FormProps) {
       </Field>
       {isClient && <Grants {...{ policies, setPolicies, roles, setRoles }} />}
       {token === undefined && <Lifetime value={lifetime} onChange={setLifetime} />}
-      <div className="row dialog-actions">
-        <button type="button" className="button" onClick={onClose}>
-          Cancel
-        </button>
-        <ActionButton kind="primary" refusal={refusal} onAct={store} isSubmit>
-          {token === undefined ? 'Make the token' : 'Store'}
-        </ActionButton>
-      </div>
-    </form>
+    </DialogForm>
   )
 }
 

@@ -92,11 +92,16 @@ function Replacement({ allocation }: { readonly allocation: Allocation }) {
   const { PreemptedByAllocation } = allocation
   return (
     <>
-      {ClientDescription} <Other id={PreviousAllocation} words="In place of" />
+      {sentence(ClientDescription)} <Other id={PreviousAllocation} words="In place of" />
       <Other id={NextAllocation} words="Replaced by" />
       <Other id={PreemptedByAllocation} words="Preempted by" />
     </>
   )
+}
+
+/** What the agent says has a stop at its end, or not. */
+function sentence(text: string): string {
+  return text === '' || text.endsWith('.') ? text : `${text}.`
 }
 
 function Other({ id, words }: { readonly id: string; readonly words: string }) {

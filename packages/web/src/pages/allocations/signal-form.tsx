@@ -2,9 +2,8 @@ import type { Allocation } from '@reeve/contract'
 import { useState } from 'react'
 import { allocationCan, runningTasks } from '../../actions/allocation-can.ts'
 import { useAct } from '../../data/use-act.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormDialog } from '../../parts/form.tsx'
 import { useSession } from '../../session/session.tsx'
 
 /** Those that programs listen to; any other one can be typed. */
@@ -31,55 +30,46 @@ export function SignalForm({ allocation, onClose }: SignalFormProps) {
         }),
       done: `${signal} was sent.`,
     })
-    if (sent !== undefined) onClose()
+    return sent !== undefined
   }
   return (
-    <Dialog title={`Send a signal to ${allocation.Name}`} onClose={onClose}>
-      <form className="stack" onSubmit={(event) => event.preventDefault()}>
-        <Field label="Signal">
-          {(attributes) => (
-            <>
-              <input
-                {...attributes}
-                list="signals"
-                value={signal}
-                onChange={(event) => setSignal(event.target.value)}
-              />
-              <datalist id="signals">
-                {SIGNALS.map((one) => (
-                  <option key={one} value={one} />
-                ))}
-              </datalist>
-            </>
-          )}
-        </Field>
-        <Field label="Task">
-          {(attributes) => (
-            <select {...attributes} value={task} onChange={(event) => setTask(event.target.value)}>
-              <option value="">All that run</option>
-              {runningTasks(allocation).map((one) => (
-                <option key={one}>{one}</option>
+    <FormDialog
+      title={`Send a signal to ${allocation.Name}`}
+      action="Send"
+      refusal={
+        allocationCan.signal(allocation, rights) ??
+        (signal.trim() === '' ? 'Name a signal.' : undefined)
+      }
+      onSubmit={send}
+      onClose={onClose}
+    >
+      <Field label="Signal">
+        {(attributes) => (
+          <>
+            <input
+              {...attributes}
+              list="signals"
+              value={signal}
+              onChange={(event) => setSignal(event.target.value)}
+            />
+            <datalist id="signals">
+              {SIGNALS.map((one) => (
+                <option key={one} value={one} />
               ))}
-            </select>
-          )}
-        </Field>
-        <div className="row dialog-actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <ActionButton
-            kind="primary"
-            refusal={
-              allocationCan.signal(allocation, rights) ??
-              (signal.trim() === '' ? 'Name a signal.' : undefined)
-            }
-            onAct={send}
-            isSubmit
-          >
-            Send
-          </ActionButton>
-        </div>
-      </form>
-    </Dialog>
+            </datalist>
+          </>
+        )}
+      </Field>
+      <Field label="Task">
+        {(attributes) => (
+          <select {...attributes} value={task} onChange={(event) => setTask(event.target.value)}>
+            <option value="">All that run</option>
+            {runningTasks(allocation).map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        )}
+      </Field>
+    </FormDialog>
   )
 }

@@ -1,16 +1,17 @@
 import type { Allocation } from '@reeve/contract'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { allocationCan, runningTasks } from '../../actions/allocation-can.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { EmptyState } from '../../parts/empty-state.tsx'
 import { Field } from '../../parts/field.tsx'
+import { lazyPart } from '../../parts/lazy-part.ts'
 import { Loading } from '../../parts/loading.tsx'
 import { useSession } from '../../session/session.tsx'
 import { chosenTask, type AllocationView } from './allocation-view.ts'
 import { splitCommand } from './split-command.ts'
 import { TaskSelect } from './task-select.tsx'
 
-const Terminal = lazy(async () => ({ default: (await import('./terminal.tsx')).Terminal }))
+const Terminal = lazyPart(async () => (await import('./terminal.tsx')).Terminal)
 
 /** A shell, or any other command, inside a task. */
 export function TerminalTab({ allocation, search }: AllocationView) {
@@ -28,6 +29,12 @@ export function TerminalTab({ allocation, search }: AllocationView) {
   return <TerminalPanel allocation={allocation} task={chosenTask(allocation, search)} />
 }
 
+interface Session {
+  readonly id: number
+  readonly command: string[]
+  readonly hasEnded: boolean
+}
+
 interface TerminalPanelProps {
   readonly allocation: Allocation
   readonly task: string
@@ -35,12 +42,12 @@ interface TerminalPanelProps {
 
 function TerminalPanel({ allocation, task }: TerminalPanelProps) {
   const [text, setText] = useState('/bin/sh')
-  const [session, setSession] = useState<{ readonly id: number; readonly command: string[] }>()
+  const [session, setSession] = useState<Session>()
   const command = splitCommand(text)
   const refusal =
     (runningTasks(allocation).includes(task) ? undefined : 'The task does not run.') ??
     (command.length === 0 ? 'Say what to run.' : undefined)
-  const connect = () => setSession({ id: (session?.id ?? 0) + 1, command })
+  const connect = () => setSession({ id: (session?.id ?? 0) + 1, command, hasEnded: false })
   return (
     <>
       <form className="row terminal-bar" onSubmit={(event) => event.preventDefault()}>
@@ -58,9 +65,9 @@ function TerminalPanel({ allocation, task }: TerminalPanelProps) {
             />
           )}
         </Field>
-        {session === undefined ? (
+        {session === undefined || session.hasEnded ? (
           <ActionButton kind="primary" refusal={refusal} onAct={connect} isSubmit>
-            Connect
+            {session === undefined ? 'Connect' : 'Connect again'}
           </ActionButton>
         ) : (
           <ActionButton onAct={() => setSession(undefined)}>Disconnect</ActionButton>
@@ -78,6 +85,7 @@ function TerminalPanel({ allocation, task }: TerminalPanelProps) {
             allocation={allocation}
             task={task}
             command={session.command}
+            onEnd={() => setSession({ ...session, hasEnded: true })}
           />
         </Suspense>
       )}

@@ -11,6 +11,7 @@ interface TerminalProps {
   readonly allocation: Allocation
   readonly task: string
   readonly command: readonly string[]
+  readonly onEnd: () => void
 }
 
 type Phase = 'connecting' | 'open' | 'ended'
@@ -19,7 +20,7 @@ type Phase = 'connecting' | 'open' | 'ended'
 const SCROLLBACK = 5_000
 
 /** A terminal whose other end is a command inside a task. */
-export function Terminal({ allocation, task, command }: TerminalProps) {
+export function Terminal({ allocation, task, command, onEnd }: TerminalProps) {
   const { api } = useSession()
   const place = useRef<HTMLDivElement>(null)
   const [phase, setPhase] = useState<Phase>('connecting')
@@ -42,6 +43,10 @@ export function Terminal({ allocation, task, command }: TerminalProps) {
     const code = await session.exit
     setEnding(`The command ended with exit code ${code}.`)
   })
+  const end = useEffectEvent(() => {
+    setPhase('ended')
+    onEnd()
+  })
   useEffect(() => {
     const { current: parent } = place
     if (parent === null) return undefined
@@ -50,7 +55,7 @@ export function Terminal({ allocation, task, command }: TerminalProps) {
     run(screen, stopper.signal)
       .catch((error: unknown) => setEnding(wordsOf(error)))
       .finally(() => {
-        if (!stopper.signal.aborted) setPhase('ended')
+        if (!stopper.signal.aborted) end()
       })
     return () => {
       stopper.abort()
@@ -76,7 +81,8 @@ export function Terminal({ allocation, task, command }: TerminalProps) {
 }
 
 function wordsOf(error: unknown): string {
-  if (error instanceof ExecError) return `The session ended: ${error.reason}`
+  if (error instanceof ExecError)
+    return `The session ended: ${error.reason === '' ? 'the connection broke off' : error.reason}.`
   const { title, text } = describeFailure(error)
   return `${title} ${text}`
 }

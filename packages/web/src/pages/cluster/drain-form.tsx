@@ -2,9 +2,8 @@ import type { Node } from '@reeve/contract'
 import { useState } from 'react'
 import { nodeCan } from '../../actions/node-can.ts'
 import { useAct } from '../../data/use-act.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormDialog } from '../../parts/form.tsx'
 import { useSession } from '../../session/session.tsx'
 
 interface DrainFormProps {
@@ -39,47 +38,44 @@ export function DrainForm({ node, onClose }: DrainFormProps) {
         }),
       done: 'The node drains.',
     })
-    if (done !== undefined) onClose()
+    return done !== undefined
   }
   return (
-    <Dialog title={`Drain ${node.Name}`} onClose={onClose}>
-      <form className="stack" onSubmit={(event) => event.preventDefault()}>
-        <p>
-          The node takes no more work and its allocations move to other nodes, as many at once as
-          the <code>migrate</code> block of their job says.
-        </p>
-        <Field label="Deadline" hint="What is still there then is stopped.">
-          {(attributes) => (
-            <select
-              {...attributes}
-              value={deadline}
-              onChange={(event) => setDeadline(event.target.value)}
-            >
-              {DEADLINES.map(({ id, text }) => (
-                <option key={id} value={id}>
-                  {text}
-                </option>
-              ))}
-            </select>
-          )}
-        </Field>
-        <label className="check">
-          <input
-            type="checkbox"
-            checked={isIgnoringSystem}
-            onChange={(event) => setIgnoringSystem(event.target.checked)}
-          />
-          Leave system jobs running
-        </label>
-        <div className="row dialog-actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <ActionButton kind="danger" refusal={nodeCan.drain(node, rights)} onAct={drain} isSubmit>
-            Drain the node
-          </ActionButton>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={`Drain ${node.Name}`}
+      action="Drain the node"
+      kind="danger"
+      refusal={nodeCan.drain(node, rights)}
+      onSubmit={drain}
+      onClose={onClose}
+    >
+      <p>
+        The node takes no more work and its allocations move to other nodes. How many at once is in
+        the <code>migrate</code> block of their job.
+      </p>
+      <Field label="Deadline" hint="What is still there then is stopped.">
+        {(attributes) => (
+          <select
+            {...attributes}
+            value={deadline}
+            onChange={(event) => setDeadline(event.target.value)}
+          >
+            {DEADLINES.map(({ id, text }) => (
+              <option key={id} value={id}>
+                {text}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={isIgnoringSystem}
+          onChange={(event) => setIgnoringSystem(event.target.checked)}
+        />
+        Leave system jobs running
+      </label>
+    </FormDialog>
   )
 }

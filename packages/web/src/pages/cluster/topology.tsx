@@ -26,7 +26,7 @@ export function TopologyPage({ search }: PageProps<'/topology'>) {
   const node = selection === undefined ? undefined : model.node(selection.nodeId)
   return (
     <>
-      <PageHead title="Topology" lead={leadOf(topology, by)} />
+      <PageHead title="Topology" lead={error === undefined ? leadOf(topology, by) : undefined} />
       <Tabs
         label="Drawn by"
         current={by}

@@ -26,10 +26,14 @@ const POLL_MS = 15_000
 /** The nodes with what lies on them, page by page; afterwards only the nodes that change. */
 export function useTopology(): Topology {
   const { api } = useSession()
-  const isPolling = useLiveStatus() === 'polling'
+  const liveStatus = useLiveStatus()
+  const isPolling = liveStatus === 'polling'
+  const isLost = liveStatus === 'lost'
   const [state, setState] = useState<Topology>(() => empty())
   const changed = useRef(new Set<string>())
   useEffect(() => {
+    // What was drawn stays until there is a server to ask.
+    if (isLost) return undefined
     const stopper = new AbortController()
     const { signal } = stopper
     const model = new TopologyModel()
@@ -48,7 +52,7 @@ export function useTopology(): Topology {
     }
     work().catch((error: unknown) => show(false, error))
     return () => stopper.abort()
-  }, [api, isPolling])
+  }, [api, isPolling, isLost])
   useEventBatch((events) => {
     for (const id of nodesOf(events)) changed.current.add(id)
   })

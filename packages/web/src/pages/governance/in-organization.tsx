@@ -69,6 +69,35 @@ function Loaded({ name, children }: InOrganizationProps) {
   )
 }
 
+interface OfOrganizationProps {
+  /** The organization that the address names. */
+  readonly name: string
+  /** The organization of what is drawn; undefined when the server does not say. */
+  readonly owner: string | undefined
+  readonly hrefIn: (organization: string) => string
+  readonly children: ReactNode
+}
+
+/** An id is known in every organization: what has one is drawn only where it belongs. */
+export function OfOrganization({ name, owner = name, hrefIn, children }: OfOrganizationProps) {
+  if (owner === name) return children
+  return (
+    <>
+      <PageHead title="Not here" crumbs={crumbsOf(name)} />
+      <EmptyState
+        title={`There is no such thing in ${name}`}
+        action={
+          <Link className="button" href={hrefIn(owner)}>
+            Open it in {owner}
+          </Link>
+        }
+      >
+        <p>It is of another organization.</p>
+      </EmptyState>
+    </>
+  )
+}
+
 /** The pages above one inside of an organization. */
 export function crumbsOf(organization: string) {
   return [

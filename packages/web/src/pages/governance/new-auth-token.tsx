@@ -2,7 +2,7 @@ import type { v2 } from '@reeve/contract'
 import type { Reply } from '@reeve/sdk'
 import { useState } from 'react'
 import { useAct } from '../../data/use-act.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
+import { DialogForm } from '../../parts/dialog-form.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { TextField } from '../../parts/form.tsx'
@@ -46,10 +46,16 @@ export function NewAuthToken({ title, hasDescription, create, onClose }: NewAuth
       {secret !== undefined ? (
         <SecretOnce secret={secret} onClose={onClose} />
       ) : (
-        <form className="stack" onSubmit={(event) => event.preventDefault()}>
+        <DialogForm
+          action="Make the token"
+          refusal={isMissing ? 'Say who or what holds it.' : undefined}
+          onSubmit={make}
+          onClose={onClose}
+        >
           {hasDescription && (
             <TextField
               label="Description"
+              attribute="description"
               value={description}
               onChange={setDescription}
               hint="Who or what holds it."
@@ -57,6 +63,7 @@ export function NewAuthToken({ title, hasDescription, create, onClose }: NewAuth
           )}
           <Field
             label="Last day"
+            attribute="expired-at"
             isOptional
             hint="Without one it lasts as long as the server lets it."
           >
@@ -69,20 +76,7 @@ export function NewAuthToken({ title, hasDescription, create, onClose }: NewAuth
               />
             )}
           </Field>
-          <div className="row dialog-actions">
-            <button type="button" className="button" onClick={onClose}>
-              Cancel
-            </button>
-            <ActionButton
-              kind="primary"
-              refusal={isMissing ? 'Say who or what holds it.' : undefined}
-              onAct={make}
-              isSubmit
-            >
-              Make the token
-            </ActionButton>
-          </div>
-        </form>
+        </DialogForm>
       )}
     </Dialog>
   )

@@ -114,11 +114,12 @@ function NewOrganization({ onClose }: { readonly onClose: () => void }) {
     >
       <TextField
         label="Name"
+        attribute="name"
         value={name}
         onChange={setName}
         hint="Letters, digits, dashes and underscores. It is in every address."
       />
-      <TextField label="Email" kind="email" value={email} onChange={setEmail} />
+      <TextField label="Email" attribute="email" kind="email" value={email} onChange={setEmail} />
     </FormDialog>
   )
 }

@@ -16,7 +16,7 @@ import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { DeleteButton } from './deletion.tsx'
 import { findWorkspaces } from './find.ts'
-import { crumbsOf, InOrganization } from './in-organization.tsx'
+import { crumbsOf, InOrganization, OfOrganization } from './in-organization.tsx'
 import { NamespacesPanel } from './namespaces-panel.tsx'
 import { ProjectAccessPanel } from './project-access.tsx'
 import { WorkspaceList } from './tab-workspaces.tsx'
@@ -29,7 +29,7 @@ export function ProjectPage({
 }: PageProps<'/organizations/:organization/projects/:projectId'>) {
   return (
     <InOrganization name={params.organization}>
-      {() => <LoadedProject {...params} search={search} />}
+      {({ id }) => <LoadedProject {...params} organization={id} search={search} />}
     </InOrganization>
   )
 }
@@ -49,7 +49,11 @@ function LoadedProject({ organization, projectId, search }: LoadedProjectProps) 
   return (
     <QueryView query={project} what="the project">
       {({ data }) => (
-        <>
+        <OfOrganization
+          name={organization}
+          owner={data.relationships.organization.data.id}
+          hrefIn={(name) => paths.project(name, data.id)}
+        >
           <ProjectHead organization={organization} project={data} />
           <div className="columns">
             <TagsPanel organization={organization} project={data} />
@@ -68,7 +72,7 @@ function LoadedProject({ organization, projectId, search }: LoadedProjectProps) 
             cli={`reeve project show --organization ${quoted(organization)} ${quoted(data.attributes.name)}`}
             call={{ path: `/api/v2/projects/${data.id}` }}
           />
-        </>
+        </OfOrganization>
       )}
     </QueryView>
   )
@@ -143,10 +147,17 @@ function EditProject({ project, onClose }: EditProjectProps) {
   }
   return (
     <FormDialog title="Edit the project" action="Save" onSubmit={save} onClose={onClose}>
-      <TextField label="Name" value={name} onChange={setName} />
-      <TextField label="Description" isOptional value={description} onChange={setDescription} />
+      <TextField label="Name" attribute="name" value={name} onChange={setName} />
+      <TextField
+        label="Description"
+        attribute="description"
+        isOptional
+        value={description}
+        onChange={setDescription}
+      />
       <TextField
         label="Destroy workspaces after no activity for"
+        attribute="auto-destroy-activity-duration"
         isOptional
         value={duration}
         onChange={setDuration}

@@ -16,13 +16,15 @@ import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { ChecksPanel } from '../policies/run-checks.tsx'
 import { StagesPanel } from '../policies/run-stages.tsx'
-import { crumbsOf, InOrganization } from './in-organization.tsx'
+import { crumbsOf, InOrganization, OfOrganization } from './in-organization.tsx'
 import { runStateText } from './run-words.ts'
 
 /** A run: one plan on its way through the policies, and what they said. */
 export function RunPage({ params }: PageProps<'/organizations/:organization/runs/:runId'>) {
   return (
-    <InOrganization name={params.organization}>{() => <LoadedRun {...params} />}</InOrganization>
+    <InOrganization name={params.organization}>
+      {({ id }) => <LoadedRun {...params} organization={id} />}
+    </InOrganization>
   )
 }
 
@@ -45,7 +47,11 @@ function LoadedRun({ organization, runId }: LoadedRunProps) {
   return (
     <QueryView query={run} what="the run">
       {(document) => (
-        <>
+        <OfOrganization
+          name={organization}
+          owner={workspaceOf(document)?.relationships.organization.data.id}
+          hrefIn={(name) => paths.run(name, runId)}
+        >
           <RunHead organization={organization} document={document} />
           <RunFacts document={document} />
           <ChecksPanel organization={organization} runId={runId} />
@@ -54,10 +60,14 @@ function LoadedRun({ organization, runId }: LoadedRunProps) {
             cli={`reeve run show ${runId}`}
             call={{ path: `/api/v2/runs/${runId}`, query: { include: 'policy_checks' } }}
           />
-        </>
+        </OfOrganization>
       )}
     </QueryView>
   )
+}
+
+function workspaceOf(document: v2.RunDocument) {
+  return findIncluded(document, document.data.relationships.workspace.data)
 }
 
 interface RunHeadProps {
@@ -68,8 +78,8 @@ interface RunHeadProps {
 function RunHead({ organization, document }: RunHeadProps) {
   const act = useAct()
   const confirm = useConfirm()
-  const { id, attributes, relationships } = document.data
-  const workspace = findIncluded(document, relationships.workspace.data)?.attributes.name
+  const { id, attributes } = document.data
+  const workspace = workspaceOf(document)?.attributes.name
   const params = { run_id: id }
   const decide = async (verb: 'apply' | 'discard' | 'cancel') => {
     const isSure = await confirm({

@@ -156,7 +156,7 @@ function Invite({ organization, onClose }: InviteProps) {
       onSubmit={invite}
       onClose={onClose}
     >
-      <TextField label="Email" kind="email" value={email} onChange={setEmail} />
+      <TextField label="Email" attribute="email" kind="email" value={email} onChange={setEmail} />
     </FormDialog>
   )
 }

@@ -127,8 +127,14 @@ function NewProject({ organization, onClose }: NewProjectProps) {
       onSubmit={create}
       onClose={onClose}
     >
-      <TextField label="Name" value={name} onChange={setName} />
-      <TextField label="Description" isOptional value={description} onChange={setDescription} />
+      <TextField label="Name" attribute="name" value={name} onChange={setName} />
+      <TextField
+        label="Description"
+        attribute="description"
+        isOptional
+        value={description}
+        onChange={setDescription}
+      />
       <TextField
         label="Tags"
         isOptional

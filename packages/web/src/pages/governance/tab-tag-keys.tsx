@@ -146,9 +146,10 @@ function TagKeyForm({ organization, tagKey, onClose }: TagKeyFormProps) {
       onSubmit={save}
       onClose={onClose}
     >
-      <TextField label="Key" value={key} onChange={setKey} />
+      <TextField label="Key" attribute="key" value={key} onChange={setKey} />
       <CheckField
         label="Workspaces have the value of their project"
+        attribute="disable-overrides"
         value={isFixed}
         onChange={setFixed}
         hint="Values of their own that are there already stay until they are removed."

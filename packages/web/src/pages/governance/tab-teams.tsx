@@ -105,9 +105,10 @@ function NewTeam({ organization, onClose }: NewTeamProps) {
       onSubmit={create}
       onClose={onClose}
     >
-      <TextField label="Name" value={name} onChange={setName} />
+      <TextField label="Name" attribute="name" value={name} onChange={setName} />
       <ChoiceField
         label="Seen by"
+        attribute="visibility"
         value={visibility}
         onChange={setVisibility}
         choices={VISIBILITIES}

@@ -151,11 +151,18 @@ function NewWorkspace({ organization, project, onClose }: NewWorkspaceProps) {
     >
       <TextField
         label="Name"
+        attribute="name"
         value={name}
         onChange={setName}
         hint="Unique in the organization: letters, digits, dashes and underscores."
       />
-      <TextField label="Description" isOptional value={description} onChange={setDescription} />
+      <TextField
+        label="Description"
+        attribute="description"
+        isOptional
+        value={description}
+        onChange={setDescription}
+      />
     </FormDialog>
   )
 }

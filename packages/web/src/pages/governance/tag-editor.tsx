@@ -25,7 +25,7 @@ export function tagBindingsOf(tags: readonly Tag[]) {
 function TagList({ tags }: { readonly tags: readonly Tag[] }) {
   if (tags.length === 0) return <p className="quiet">No tags.</p>
   return (
-    <ul className="row" aria-label="Tags">
+    <ul className="row tags" aria-label="Tags">
       {tags.map((tag) => (
         <li key={tag.key} className="tag">
           {textOf(tag)}

@@ -15,7 +15,7 @@ import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { DeleteButton } from './deletion.tsx'
 import { findMembers } from './find.ts'
-import { crumbsOf, InOrganization } from './in-organization.tsx'
+import { crumbsOf, InOrganization, OfOrganization } from './in-organization.tsx'
 import { MemberPanel } from './member-panel.tsx'
 import { TeamTokens } from './team-tokens.tsx'
 import { VISIBILITIES, VISIBILITY_TEXTS, wordsOf } from './team-words.ts'
@@ -23,7 +23,9 @@ import { VISIBILITIES, VISIBILITY_TEXTS, wordsOf } from './team-words.ts'
 /** A team: who is in it, and what it may do in the whole organization. */
 export function TeamPage({ params }: PageProps<'/organizations/:organization/teams/:teamId'>) {
   return (
-    <InOrganization name={params.organization}>{() => <LoadedTeam {...params} />}</InOrganization>
+    <InOrganization name={params.organization}>
+      {({ id }) => <LoadedTeam {...params} organization={id} />}
+    </InOrganization>
   )
 }
 
@@ -43,7 +45,11 @@ function LoadedTeam({ organization, teamId }: LoadedTeamProps) {
   return (
     <QueryView query={team} what="the team">
       {(document) => (
-        <>
+        <OfOrganization
+          name={organization}
+          owner={document.data.relationships.organization.data.id}
+          hrefIn={(name) => paths.team(name, teamId)}
+        >
           <PageHead
             title={document.data.attributes.name}
             crumbs={[
@@ -75,7 +81,7 @@ function LoadedTeam({ organization, teamId }: LoadedTeamProps) {
             cli={`reeve team show --organization ${quoted(organization)} ${quoted(document.data.attributes.name)}`}
             call={{ path: `/api/v2/teams/${teamId}`, query: { include: 'users' } }}
           />
-        </>
+        </OfOrganization>
       )}
     </QueryView>
   )
@@ -121,9 +127,10 @@ function EditTeam({ team, onClose }: EditTeamProps) {
   }
   return (
     <FormDialog title="Edit the team" action="Save" onSubmit={save} onClose={onClose}>
-      <TextField label="Name" value={name} onChange={setName} />
+      <TextField label="Name" attribute="name" value={name} onChange={setName} />
       <ChoiceField
         label="Seen by"
+        attribute="visibility"
         value={visibility}
         onChange={setVisibility}
         choices={VISIBILITIES}
@@ -131,6 +138,7 @@ function EditTeam({ team, onClose }: EditTeamProps) {
       />
       <CheckField
         label="Members make and revoke its tokens"
+        attribute="allow-member-token-management"
         value={mayManage}
         onChange={setMayManage}
       />

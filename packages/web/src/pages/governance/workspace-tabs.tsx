@@ -69,7 +69,7 @@ function Inherited({ organization, tags }: InheritedProps) {
   if (tags.length === 0) return null
   return (
     <Panel title="From its project">
-      <ul className="row">
+      <ul className="row tags">
         {tags.map(({ id, attributes, relationships }) => (
           <li key={id}>
             <Link

@@ -2,9 +2,8 @@ import type { Job } from '@reeve/contract'
 import { useState } from 'react'
 import { jobCan } from '../../actions/job-can.ts'
 import { useAct } from '../../data/use-act.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
+import { FormDialog } from '../../parts/form.tsx'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
@@ -40,51 +39,47 @@ export function DispatchForm({ job, onClose }: DispatchFormProps) {
         }),
       done: ({ data }) => `${data.DispatchedJobID} was dispatched.`,
     })
-    if (done === undefined) return
-    onClose()
-    navigate(paths.job({ namespace: job.Namespace, id: done.data.DispatchedJobID }))
+    if (done !== undefined)
+      navigate(paths.job({ namespace: job.Namespace, id: done.data.DispatchedJobID }))
+    return done !== undefined
   }
   return (
-    <Dialog title={`Dispatch ${job.Name}`} onClose={onClose}>
-      <form className="stack" onSubmit={(event) => event.preventDefault()}>
-        {[...required, ...optional].map((key) => (
-          <Field key={key} label={key} isOptional={!required.includes(key)}>
-            {(attributes) => (
-              <input
-                {...attributes}
-                required={required.includes(key)}
-                value={meta[key] ?? ''}
-                onChange={(event) => setMeta({ ...meta, [key]: event.target.value })}
-              />
-            )}
-          </Field>
-        ))}
-        {config?.Payload !== 'forbidden' && (
-          <Field
-            label="Payload"
-            isOptional={config?.Payload !== 'required'}
-            hint={`${bytes.length} of ${PAYLOAD_BYTES_MAX} bytes`}
-          >
-            {(attributes) => (
-              <textarea
-                {...attributes}
-                rows={5}
-                value={payload}
-                onChange={(event) => setPayload(event.target.value)}
-              />
-            )}
-          </Field>
-        )}
-        <div className="row dialog-actions">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <ActionButton kind="primary" refusal={refusal} onAct={dispatch} isSubmit>
-            Dispatch
-          </ActionButton>
-        </div>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={`Dispatch ${job.Name}`}
+      action="Dispatch"
+      refusal={refusal}
+      onSubmit={dispatch}
+      onClose={onClose}
+    >
+      {[...required, ...optional].map((key) => (
+        <Field key={key} label={key} isOptional={!required.includes(key)}>
+          {(attributes) => (
+            <input
+              {...attributes}
+              required={required.includes(key)}
+              value={meta[key] ?? ''}
+              onChange={(event) => setMeta({ ...meta, [key]: event.target.value })}
+            />
+          )}
+        </Field>
+      ))}
+      {config?.Payload !== 'forbidden' && (
+        <Field
+          label="Payload"
+          isOptional={config?.Payload !== 'required'}
+          hint={`${bytes.length} of ${PAYLOAD_BYTES_MAX} bytes`}
+        >
+          {(attributes) => (
+            <textarea
+              {...attributes}
+              rows={5}
+              value={payload}
+              onChange={(event) => setPayload(event.target.value)}
+            />
+          )}
+        </Field>
+      )}
+    </FormDialog>
   )
 }
 

@@ -1,16 +1,15 @@
 import type { Job } from '@reeve/contract'
-import { lazy, Suspense, useState } from 'react'
+import { Suspense, useState } from 'react'
 import { isParameterized, jobCan } from '../../actions/job-can.ts'
 import { useAct } from '../../data/use-act.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
+import { lazyPart } from '../../parts/lazy-part.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
 
-const DispatchForm = lazy(async () => ({
-  default: (await import('./dispatch-form.tsx')).DispatchForm,
-}))
+const DispatchForm = lazyPart(async () => (await import('./dispatch-form.tsx')).DispatchForm)
 
 /** What may be done with the whole job. */
 export function JobActions({ job }: { readonly job: Job }) {

@@ -14,24 +14,30 @@ import { useProblems } from './use-problems.ts'
 interface JobEditorProps {
   readonly source: JobSource
   readonly onChange: (source: JobSource) => void
+  /** Called when it was run: it is no draft any more. */
+  readonly onRun: () => void
   /** Where a job goes that names no namespace. */
   readonly namespace: string
+  /** The version that the job has by now; absent where there may be no job yet. */
+  readonly version?: number
 }
 
-/** A plan, and what it was made from: a change of the text makes it old. */
+/** A plan, and what it was made from: a change of the text or of the job makes it old. */
 interface Planned {
   readonly plan: JobPlanResponse
   readonly job: ParsedJob
   readonly source: JobSource
+  readonly version: number | undefined
 }
 
 /** A definition: edited, then planned, then run. */
-export function JobEditor({ source, onChange, namespace }: JobEditorProps) {
+export function JobEditor({ source, onChange, onRun, namespace, version }: JobEditorProps) {
   const problems = useProblems(source, namespace)
   const [planned, setPlanned] = useState<Planned>()
-  const isPlanned = planned !== undefined && isSameSource(planned.source, source)
+  const isPlanned =
+    planned !== undefined && planned.version === version && isSameSource(planned.source, source)
   const current = isPlanned ? planned : undefined
-  const deeds = useEditorDeeds({ source, namespace, onPlanned: setPlanned })
+  const deeds = useEditorDeeds({ source, namespace, version, onPlanned: setPlanned, onRun })
   const { rights } = useSession()
   const refusal =
     needs(rights, namespace, 'submit-job', 'register-job') ??
@@ -150,13 +156,12 @@ function Override({ planned, onRun }: OverrideProps) {
   )
 }
 
-interface DeedOptions {
-  readonly source: JobSource
-  readonly namespace: string
+interface DeedOptions extends Pick<JobEditorProps, 'source' | 'namespace' | 'onRun'> {
+  readonly version: number | undefined
   readonly onPlanned: (planned: Planned) => void
 }
 
-function useEditorDeeds({ source, namespace, onPlanned }: DeedOptions) {
+function useEditorDeeds({ source, namespace, version, onPlanned, onRun }: DeedOptions) {
   const act = useAct()
   const run = async ({ plan, job, source: text }: Planned, PolicyOverride: boolean) => {
     const body = {
@@ -170,7 +175,9 @@ function useEditorDeeds({ source, namespace, onPlanned }: DeedOptions) {
       call: (api) => api.v1.registerJob({ query, body }),
       done: ({ data }) => (data.Warnings === '' ? 'The job is registered.' : data.Warnings),
     })
-    if (done !== undefined) navigate(paths.job({ namespace: query.namespace, id: job.ID ?? '' }))
+    if (done === undefined) return
+    onRun()
+    navigate(paths.job({ namespace: query.namespace, id: job.ID ?? '' }))
   }
   return {
     plan: async () => {
@@ -181,7 +188,7 @@ function useEditorDeeds({ source, namespace, onPlanned }: DeedOptions) {
           const params = { job_id: job.ID ?? '' }
           const query = { namespace: job.Namespace ?? namespace }
           const { data } = await api.v1.planJob({ params, query, body: { Job: job, Diff: true } })
-          return { plan: data, job, source }
+          return { plan: data, job, source, version }
         },
         done: 'This is what would happen.',
       })

@@ -14,7 +14,16 @@ test('what is no JSON has a place', () => {
 })
 
 test('what is no object is no job', () => {
-  assert.equal(readJson('12').problems[0]?.message, 'A job is an object.')
+  for (const text of ['12', 'null', '[{"ID":"a"}]', '{"Job":[]}'])
+    assert.equal(readJson(text).problems[0]?.message, 'A job is an object.', text)
+})
+
+test('what has no name is no job', () => {
+  for (const text of ['{}', '{"ID":""}', '{"Job":{"ID":5}}', '{"ID":null}']) {
+    const { job, problems } = readJson(text)
+    assert.equal(job, undefined, text)
+    assert.equal(problems[0]?.message, 'A job has an ID, a text that is not empty.', text)
+  }
 })
 
 test('a plan stands while the definition says the same, whichever object says it', () => {

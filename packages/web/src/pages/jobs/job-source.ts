@@ -35,7 +35,7 @@ export async function readSource(
   const body = { JobHCL: text, Variables: variables, Canonicalize: true }
   try {
     const { data } = await api.v1.parseJob({ query: { namespace }, body, signal })
-    return { job: data, problems: [] }
+    return namedJob(data)
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 400) throw error
     return { job: undefined, problems: problemsIn(error.text) }
@@ -48,14 +48,21 @@ export function readJson(text: string): ReadSource {
     const value: unknown = JSON.parse(text)
     const inner: unknown =
       typeof value === 'object' && value !== null && 'Job' in value ? value.Job : value
-    if (typeof inner !== 'object' || inner === null)
+    if (typeof inner !== 'object' || inner === null || Array.isArray(inner))
       return { job: undefined, problems: problemsIn('A job is an object.') }
     // The server holds it against the schema when it is planned or registered.
-    return { job: inner, problems: [] }
+    return namedJob(inner)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     return { job: undefined, problems: [jsonProblem(text, error.message)] }
   }
+}
+
+/** Its ID is in the address of each request about it. */
+function namedJob(job: ParsedJob): ReadSource {
+  const id: unknown = job.ID
+  if (typeof id === 'string' && id !== '') return { job, problems: [] }
+  return { job: undefined, problems: problemsIn('A job has an ID, a text that is not empty.') }
 }
 
 /** Engines name the position of most faults; where they do not, the first line stands for it. */

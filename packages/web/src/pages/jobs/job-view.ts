@@ -7,3 +7,8 @@ export interface JobView {
   readonly name: JobName
   readonly search: URLSearchParams
 }
+
+/** Whether the definition is being edited: the address says so, as it does of all. */
+export function isEditing(search: URLSearchParams): boolean {
+  return search.get('edit') === 'yes'
+}

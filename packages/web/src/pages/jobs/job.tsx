@@ -16,7 +16,7 @@ import '../../style/jobs.css'
 import { healthOf, isLarge } from './allocation-counts.ts'
 import { JobActions } from './job-actions.tsx'
 import { useJob, useJobStatus } from './job-data.ts'
-import type { JobView } from './job-view.ts'
+import { isEditing, type JobView } from './job-view.ts'
 import { AllocationsTab } from './tab-allocations.tsx'
 import { DefinitionTab } from './tab-definition.tsx'
 import { DeploymentsTab } from './tab-deployments.tsx'
@@ -48,7 +48,7 @@ function JobPage({ jobId, tab, search }: JobPageProps) {
   const { rights } = useSession()
   const job = useJob(name)
   return (
-    <QueryView query={job} what="the job">
+    <QueryView query={job} what="the job" isEdited={isEditing(search)}>
       {(data) => (
         <>
           <JobHead job={data} name={name} />

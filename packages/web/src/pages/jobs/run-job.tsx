@@ -58,7 +58,12 @@ export function RunJobPage({ search }: PageProps<'/run'>) {
           )
         }
       >
-        <JobEditor source={draft.source} onChange={draft.change} namespace={namespace} />
+        <JobEditor
+          source={draft.source}
+          onChange={draft.change}
+          onRun={draft.discard}
+          namespace={namespace}
+        />
       </Panel>
       <CommandLine
         cli="reeve job plan job.hcl && reeve job run job.hcl"

@@ -17,7 +17,7 @@ export function ScaleControl({ job, group }: ScaleControlProps) {
   const { rights } = useSession()
   const act = useAct()
   const [typed, setTyped] = useState<string>()
-  const count = typed === undefined ? group.Count : Number(typed)
+  const count = typed === undefined ? group.Count : countIn(typed)
   const isNew = Number.isInteger(count) && count >= 0 && count <= COUNT_MAX && count !== group.Count
   const refusal = jobCan.scale(job, rights) ?? (isNew ? undefined : 'Type another number first.')
   const scale = async () => {
@@ -48,4 +48,9 @@ export function ScaleControl({ job, group }: ScaleControlProps) {
       </ActionButton>
     </form>
   )
+}
+
+/** An empty field is no number, though it converts to 0. */
+function countIn(typed: string): number {
+  return typed.trim() === '' ? Number.NaN : Number(typed)
 }

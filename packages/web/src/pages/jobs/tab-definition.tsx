@@ -1,34 +1,27 @@
 import type { Job, JobSubmission } from '@reeve/contract'
+import { useState } from 'react'
+import { jobCan } from '../../actions/job-can.ts'
 import { useOptional } from '../../data/use-read.ts'
 import { Editor } from '../../editor/lazy-editor.tsx'
+import { ActionButton } from '../../parts/action-button.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { hrefWith, navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
-import { jobCan } from '../../actions/job-can.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
 import { useDraft } from './draft.ts'
 import { JobEditor } from './job-editor.tsx'
 import { jobAsJson, type JobSource } from './job-source.ts'
-import type { JobView } from './job-view.ts'
+import { isEditing, type JobView } from './job-view.ts'
 
 /** The definition as it was written, and the way to a new version. */
-export function DefinitionTab({ job, name, search }: JobView) {
-  // Spec W: Read job submission: only where a text was sent, and only the latest six.
-  const submission = useOptional(
-    ['job-submission', name.namespace, name.id, job.Version],
-    (api, signal) =>
-      api.v1.readJobSubmission({
-        params: { job_id: name.id },
-        query: { namespace: name.namespace, version: job.Version },
-        signal,
-      }),
-  )
-  const isEditing = search.get('edit') === 'yes'
-  return (
-    <QueryView query={submission} what="the definition">
-      {(found) => <Definition job={job} source={sourceOf(job, found)} isEditing={isEditing} />}
-    </QueryView>
+export function DefinitionTab({ job, search }: JobView) {
+  return isEditing(search) ? <EditedDefinition job={job} /> : <Definition job={job} />
+}
+
+/** Spec W: Read job submission: only where a text was sent, and only the latest six. */
+function useSubmission({ Namespace: namespace, ID: job_id, Version: version }: Job) {
+  return useOptional(['job-submission', namespace, job_id, version], (api, signal) =>
+    api.v1.readJobSubmission({ params: { job_id }, query: { namespace, version }, signal }),
   )
 }
 
@@ -43,32 +36,22 @@ function sourceOf(job: Job, submission: JobSubmission | null): JobSource {
   }
 }
 
-interface DefinitionProps {
-  readonly job: Job
-  readonly source: JobSource
-  readonly isEditing: boolean
+function Definition({ job }: { readonly job: Job }) {
+  const submission = useSubmission(job)
+  return (
+    <QueryView query={submission} what="the definition">
+      {(found) => <DefinitionText job={job} source={sourceOf(job, found)} />}
+    </QueryView>
+  )
 }
 
-function Definition({ job, source, isEditing }: DefinitionProps) {
+interface DefinitionTextProps {
+  readonly job: Job
+  readonly source: JobSource
+}
+
+function DefinitionText({ job, source }: DefinitionTextProps) {
   const { rights } = useSession()
-  const draft = useDraft(`${job.Namespace}/${job.ID}`, source)
-  const leave = () => {
-    draft.discard()
-    navigate(hrefWith({ edit: undefined }))
-  }
-  if (isEditing)
-    return (
-      <Panel
-        title="Edit the definition"
-        actions={
-          <button type="button" className="button" onClick={leave}>
-            {draft.isChanged ? 'Throw the changes away' : 'Leave it as it is'}
-          </button>
-        }
-      >
-        <JobEditor source={draft.source} onChange={draft.change} namespace={job.Namespace} />
-      </Panel>
-    )
   return (
     <Panel
       title={source.format === 'json' ? 'Definition, as JSON' : 'Definition'}
@@ -89,5 +72,84 @@ function Definition({ job, source, isEditing }: DefinitionProps) {
         isReadOnly
       />
     </Panel>
+  )
+}
+
+function EditedDefinition({ job }: { readonly job: Job }) {
+  // What the editing began with: the job itself follows what others do, and another text would
+  // take the place of the one that is typed into.
+  const [begun, setBegun] = useState(job)
+  const submission = useSubmission(begun)
+  return (
+    <QueryView query={submission} what="the definition">
+      {(found) => (
+        <DefinitionEditor
+          job={job}
+          begun={begun}
+          source={sourceOf(begun, found)}
+          onTakeTheirs={() => setBegun(job)}
+        />
+      )}
+    </QueryView>
+  )
+}
+
+interface DefinitionEditorProps {
+  readonly job: Job
+  readonly begun: Job
+  readonly source: JobSource
+  readonly onTakeTheirs: () => void
+}
+
+function DefinitionEditor({ job, begun, source, onTakeTheirs }: DefinitionEditorProps) {
+  const draft = useDraft(`${job.Namespace}/${job.ID}`, source)
+  const leave = () => {
+    draft.discard()
+    navigate(hrefWith({ edit: undefined }))
+  }
+  const takeTheirs = () => {
+    draft.discard()
+    onTakeTheirs()
+  }
+  return (
+    <Panel
+      title="Edit the definition"
+      actions={
+        <button type="button" className="button" onClick={leave}>
+          {draft.isChanged ? 'Throw the changes away' : 'Leave it as it is'}
+        </button>
+      }
+    >
+      {job.Version !== begun.Version && (
+        <ChangedNote from={begun.Version} to={job.Version} onTakeTheirs={takeTheirs} />
+      )}
+      <JobEditor
+        source={draft.source}
+        onChange={draft.change}
+        onRun={draft.discard}
+        namespace={job.Namespace}
+        version={job.Version}
+      />
+    </Panel>
+  )
+}
+
+interface ChangedNoteProps {
+  readonly from: number
+  readonly to: number
+  readonly onTakeTheirs: () => void
+}
+
+function ChangedNote({ from, to, onTakeTheirs }: ChangedNoteProps) {
+  return (
+    <div className="note tone-warn" role="alert">
+      <p>
+        The job was changed while you edited: version {from} is now version {to}. Nothing of yours
+        is lost. Plan it to see what would change of theirs.
+      </p>
+      <div className="row">
+        <ActionButton onAct={onTakeTheirs}>Take theirs</ActionButton>
+      </div>
+    </div>
   )
 }

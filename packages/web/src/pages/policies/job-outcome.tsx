@@ -20,7 +20,7 @@ export function JobOutcomes({ outcomes }: { readonly outcomes: readonly JobPolic
 }
 
 function JobOutcome({ outcome }: { readonly outcome: JobPolicyOutcome }) {
-  const { Status, Description, Findings: findings, FindingsOmitted } = outcome
+  const { Status, Description, Skipped, Findings: findings, FindingsOmitted } = outcome
   // Who passed has said nothing that a line of its code would explain.
   const policy = usePlaceOf(Status === 'passed' ? undefined : outcome.PolicyID)
   const code = useCode(policy?.id)
@@ -38,6 +38,7 @@ function JobOutcome({ outcome }: { readonly outcome: JobPolicyOutcome }) {
         <span className="tag">{outcome.Level}</span>
         <span className="quiet">of {outcome.PolicySet}</span>
       </div>
+      {Skipped !== undefined && <p className="quiet">It was not asked: {Skipped}.</p>}
       {Description !== null && Status !== 'passed' && <p className="quiet">{Description}</p>}
       <Findings
         findings={findings.map(({ Rule, Line, File, Message }) => ({

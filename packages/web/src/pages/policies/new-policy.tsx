@@ -14,31 +14,20 @@ interface NewPolicyProps {
 
 /** Spec G: Policies, Create policy. Its code is written afterwards. */
 export function NewPolicy({ organization, onClose }: NewPolicyProps) {
-  const act = useAct()
+  const createPolicy = useCreatePolicy(organization)
   const [name, setName] = useState('')
   const [description, setDescription] = useState('')
   const [kind, setKind] = useState<v2.PolicyKind>('native')
   const [query, setQuery] = useState(QUERY_EXAMPLE)
   const [level, setLevel] = useState<v2.EnforcementLevel>('advisory')
-  const create = async () => {
-    const attributes = {
+  const create = () =>
+    createPolicy({
       name,
       kind,
       description,
       query: kind === 'opa' ? query : null,
       'enforcement-level': level,
-    }
-    const made = await act({
-      call: (api) =>
-        api.v2.createPolicy({
-          params: { organization_name: organization },
-          body: resource('policies', attributes),
-        }),
-      done: `The policy ${name} was made. Write its code.`,
     })
-    if (made !== undefined) navigate(paths.policy(organization, made.data.data.id))
-    return made !== undefined
-  }
   const choose = (next: v2.PolicyKind) => {
     setKind(next)
     setLevel('advisory')
@@ -51,11 +40,24 @@ export function NewPolicy({ organization, onClose }: NewPolicyProps) {
       onSubmit={create}
       onClose={onClose}
     >
-      <TextField label="Name" value={name} onChange={setName} hint="It cannot be changed later." />
-      <ChoiceField label="Kind" value={kind} onChange={choose} choices={v2.POLICY_KINDS} />
+      <TextField
+        label="Name"
+        attribute="name"
+        value={name}
+        onChange={setName}
+        hint="It cannot be changed later."
+      />
+      <ChoiceField
+        label="Kind"
+        attribute="kind"
+        value={kind}
+        onChange={choose}
+        choices={v2.POLICY_KINDS}
+      />
       {kind === 'opa' && (
         <TextField
           label="Query"
+          attribute="query"
           value={query}
           onChange={setQuery}
           hint="What is asked: what it gives is what is denied."
@@ -63,11 +65,37 @@ export function NewPolicy({ organization, onClose }: NewPolicyProps) {
       )}
       <ChoiceField<v2.EnforcementLevel>
         label="Enforcement level"
+        attribute="enforcement-level"
         value={level}
         onChange={setLevel}
         choices={v2.ENFORCEMENT_LEVELS[kind]}
       />
-      <TextField label="Description" isOptional value={description} onChange={setDescription} />
+      <TextField
+        label="Description"
+        attribute="description"
+        isOptional
+        value={description}
+        onChange={setDescription}
+      />
     </FormDialog>
   )
+}
+
+type PolicyAttributes = v2.RunPolicyCreateRequest['data']['attributes']
+
+/** Makes it and goes to it; gives whether it was made. */
+function useCreatePolicy(organization: string) {
+  const act = useAct()
+  return async (attributes: PolicyAttributes) => {
+    const made = await act({
+      call: (api) =>
+        api.v2.createPolicy({
+          params: { organization_name: organization },
+          body: resource('policies', attributes),
+        }),
+      done: `The policy ${attributes.name} was made. Write its code.`,
+    })
+    if (made !== undefined) navigate(paths.policy(organization, made.data.data.id))
+    return made !== undefined
+  }
 }

@@ -79,11 +79,14 @@ interface VerdictProps {
 }
 
 function Verdict({ trial, policy, place }: VerdictProps) {
-  const { status, output, findings, warnings } = trial
+  const { status, output, findings, warnings, skipped } = trial
   return (
     <Panel title="Verdict" actions={<StateBadge state={status} />}>
       <div className="stack" role="status">
-        {status === 'passed' && <p>The policy has nothing against this input.</p>}
+        {skipped !== undefined && <p className="warn">The policy was not asked: {skipped}.</p>}
+        {status === 'passed' && skipped === undefined && (
+          <p>The policy has nothing against this input.</p>
+        )}
         {warnings.map((warning) => (
           <p key={warning} className="warn">
             {warning}

@@ -160,10 +160,11 @@ function ParameterForm({ set, parameter, onClose }: ParameterFormProps) {
       onSubmit={save}
       onClose={onClose}
     >
-      <TextField label="Key" value={key} onChange={setKey} />
-      <TextField label="Value" isOptional value={value} onChange={setValue} />
+      <TextField label="Key" attribute="key" value={key} onChange={setKey} />
+      <TextField label="Value" attribute="value" isOptional value={value} onChange={setValue} />
       <CheckField
         label="Sensitive"
+        attribute="sensitive"
         value={isSensitive}
         onChange={setSensitive}
         hint="The value is never shown again. It cannot be turned off."

@@ -13,7 +13,7 @@ import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { DeleteButton } from '../governance/deletion.tsx'
-import { crumbsOf, InOrganization } from '../governance/in-organization.tsx'
+import { crumbsOf, InOrganization, OfOrganization } from '../governance/in-organization.tsx'
 import { ParametersPanel } from './parameters-panel.tsx'
 import { scopeText } from './scope-text.ts'
 import { SetMembers } from './set-members.tsx'
@@ -49,7 +49,11 @@ function LoadedSet({ organization, id }: LoadedSetProps) {
   return (
     <QueryView query={set} what="the policy set">
       {(document) => (
-        <>
+        <OfOrganization
+          name={organization.id}
+          owner={document.data.relationships.organization.data.id}
+          hrefIn={(name) => paths.policySet(name, id)}
+        >
           <SetHead organization={organization} set={document.data} />
           <SetMembers organization={organization} document={document} />
           <ParametersPanel
@@ -61,7 +65,7 @@ function LoadedSet({ organization, id }: LoadedSetProps) {
             cli={`reeve policy-set show --organization ${quoted(organization.id)} ${quoted(document.data.attributes.name)}`}
             call={{ path: `/api/v2/policy-sets/${id}`, query: { include: 'policies' } }}
           />
-        </>
+        </OfOrganization>
       )}
     </QueryView>
   )
@@ -143,10 +147,17 @@ function EditSet({ set, onClose }: EditSetProps) {
   }
   return (
     <FormDialog title="Edit the policy set" action="Save" onSubmit={save} onClose={onClose}>
-      <TextField label="Name" value={name} onChange={setName} />
-      <TextField label="Description" isOptional value={description} onChange={setDescription} />
+      <TextField label="Name" attribute="name" value={name} onChange={setName} />
+      <TextField
+        label="Description"
+        attribute="description"
+        isOptional
+        value={description}
+        onChange={setDescription}
+      />
       <CheckField
         label="Applies to every workspace of the organization"
+        attribute="global"
         value={isGlobal}
         onChange={setGlobal}
         hint="Turning it on drops its projects, workspaces and namespaces."
@@ -154,6 +165,7 @@ function EditSet({ set, onClose }: EditSetProps) {
       {attributes.overridable !== null && (
         <CheckField
           label="Its policies may be passed over"
+          attribute="overridable"
           value={isOverridable}
           onChange={setOverridable}
         />

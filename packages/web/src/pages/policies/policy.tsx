@@ -1,6 +1,7 @@
 import type { v2 } from '@reeve/contract'
 import { useEffect, useState } from 'react'
 import { organizationCan } from '../../actions/governance-can.ts'
+import type { Verdict } from '../../actions/verdict.ts'
 import { useAct } from '../../data/use-act.ts'
 import { useRead } from '../../data/use-read.ts'
 import { Editor } from '../../editor/lazy-editor.tsx'
@@ -15,7 +16,7 @@ import { Tabs } from '../../parts/tabs.tsx'
 import { paths, POLICY_PANES, type PolicyPane } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { DeleteButton } from '../governance/deletion.tsx'
-import { crumbsOf, InOrganization } from '../governance/in-organization.tsx'
+import { crumbsOf, InOrganization, OfOrganization } from '../governance/in-organization.tsx'
 import { CODE_EXAMPLES } from './examples.ts'
 import type { PaneProps } from './pane-props.ts'
 import { ReplayPane } from './pane-replay.tsx'
@@ -65,11 +66,15 @@ function LoadedPolicy({ organization, policyId, pane, line }: LoadedPolicyProps)
   return (
     <QueryView query={policy} what="the policy">
       {({ data }) => (
-        <>
+        <OfOrganization
+          name={organization.id}
+          owner={data.relationships.organization.data.id}
+          hrefIn={(name) => paths.policy(name, policyId)}
+        >
           <PolicyHead organization={organization} policy={data} />
           <Workbench organization={organization} policy={data} pane={pane} line={line} />
           <CommandLine {...commandOf(pane, organization.id, data)} />
-        </>
+        </OfOrganization>
       )}
     </QueryView>
   )
@@ -125,29 +130,36 @@ function Workbench({ organization, policy, pane, line }: WorkbenchProps) {
   const stored = useCode(hasCode ? policy.id : undefined)
   const [draft, setDraft] = useDraft(policy.id)
   const [failing, setFailing] = useState<readonly number[]>()
-  const isStored = draft !== undefined && draft === stored.data
+  const sha = policy.attributes['code-sha256']
+  // Of what was saved here: it is not somebody else's when it comes back.
+  const [savedSha, setSavedSha] = useState<string | null>()
+  const isStored = draft !== undefined && draft.code === stored.data
   useEffect(() => {
     if (isStored) setDraft(undefined)
   }, [isStored, setDraft])
   if (hasCode && stored.data === undefined && stored.error === null)
     return <Loading what="the code" />
-  const code = draft ?? stored.data ?? CODE_EXAMPLES[policy.attributes.kind]
-  const isChanged = !hasCode || (draft !== undefined && draft !== stored.data)
+  const code = draft?.code ?? stored.data ?? CODE_EXAMPLES[policy.attributes.kind]
+  const isChanged = !hasCode || (draft !== undefined && draft.code !== stored.data)
   const shared = { organization, policy, code, isChanged, onFailing: setFailing }
+  const isTheirs = draft !== undefined && sha !== draft.begunSha && sha !== savedSha
+  const change = (text: string) => {
+    setDraft({ code: text, begunSha: draft === undefined ? sha : draft.begunSha })
+    setFailing(undefined)
+  }
   return (
     <div className="workbench">
       <CodePanel
         {...shared}
         onDiscard={draft === undefined ? undefined : () => setDraft(undefined)}
         marked={failing ?? (line === undefined ? NO_LINES : [line])}
-        onChange={(text) => {
-          setDraft(text)
-          setFailing(undefined)
-        }}
+        isOvertaken={isTheirs && isChanged}
+        onChange={change}
+        onSaved={setSavedSha}
       />
       <div className="workbench-side">
         <Tabs label="Beside the code" current={pane} tabs={tabsOf(organization.id, policy.id)} />
-        <PaneView pane={pane} view={shared} onCode={setDraft} />
+        <PaneView pane={pane} view={shared} onCode={change} />
       </div>
     </div>
   )
@@ -177,23 +189,28 @@ function PaneView({ pane, view, onCode }: PaneViewProps) {
 interface CodePanelProps extends PaneProps {
   readonly marked: readonly number[]
   readonly onChange: (code: string) => void
+  /** Whether somebody else uploaded code since the draft was begun. */
+  readonly isOvertaken: boolean
+  readonly onSaved: (sha: string | null) => void
   /** Absent when there is nothing to throw away. */
   readonly onDiscard: (() => void) | undefined
 }
 
 function CodePanel(props: CodePanelProps) {
   const { organization, policy, code, isChanged, marked, onChange, onDiscard } = props
+  const { isOvertaken, onSaved } = props
   const act = useAct()
   const refusal = organizationCan.updatePolicies(organization)
   const problems = useDiagnostics({ policy, code, isChanged, mayTry: refusal === undefined })
   const save = async () => {
-    await act({
+    const saved = await act({
       call: (api) => api.v2.uploadPolicy({ params: { policy_id: policy.id }, body: code }),
       done: ({ data }) =>
         data.data.attributes.diagnostics.length === 0
           ? 'The code is saved.'
           : 'The code is saved, and does not read: see its marks.',
     })
+    if (saved !== undefined) onSaved(saved.data.data.attributes['code-sha256'])
   }
   return (
     <Panel
@@ -206,7 +223,11 @@ function CodePanel(props: CodePanelProps) {
           )}
           <ActionButton
             kind="primary"
-            refusal={refusal ?? (isChanged ? undefined : 'Nothing was changed.')}
+            refusal={
+              refusal ??
+              (isChanged ? undefined : 'Nothing was changed.') ??
+              (isOvertaken ? 'Somebody uploaded other code: see below.' : undefined)
+            }
             onAct={save}
           >
             Save
@@ -214,6 +235,9 @@ function CodePanel(props: CodePanelProps) {
         </>
       }
     >
+      {isOvertaken && (
+        <OvertakenNote refusal={refusal} onTake={() => onDiscard?.()} onSave={save} />
+      )}
       <Editor
         label="Code of the policy"
         language={policy.attributes.kind === 'opa' ? 'rego' : 'native'}
@@ -237,6 +261,26 @@ function CodePanel(props: CodePanelProps) {
         </ul>
       )}
     </Panel>
+  )
+}
+
+interface OvertakenNoteProps {
+  readonly refusal: Verdict
+  readonly onTake: () => void
+  readonly onSave: () => Promise<void>
+}
+
+function OvertakenNote({ refusal, onTake, onSave }: OvertakenNoteProps) {
+  return (
+    <div className="note tone-warn" role="alert">
+      <p>Somebody uploaded other code while you edited. Nothing of yours is lost.</p>
+      <div className="row">
+        <ActionButton onAct={onTake}>Take theirs</ActionButton>
+        <ActionButton kind="danger" refusal={refusal} onAct={onSave}>
+          Save mine over theirs
+        </ActionButton>
+      </div>
+    </div>
   )
 }
 

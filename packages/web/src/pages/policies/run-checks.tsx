@@ -36,6 +36,7 @@ interface CheckProps {
 
 function Check({ organization, check }: CheckProps) {
   const { status, result, override } = check.attributes
+  const isWaiting = status === 'pending' || status === 'queued'
   return (
     <Panel
       title="Native policies"
@@ -55,14 +56,18 @@ function Check({ organization, check }: CheckProps) {
       }
     >
       <OverrideNote override={override} />
-      <SetVerdicts organization={organization} sets={setsIn(result)} />
+      {result === null ? (
+        <p className="quiet">{isWaiting ? 'It is not their turn yet.' : 'They were not asked.'}</p>
+      ) : (
+        <SetVerdicts organization={organization} sets={setsIn(result)} />
+      )}
     </Panel>
   )
 }
 
 /** The sets of a check are as those of an evaluation; its schema leaves them open. */
-function setsIn(result: v2.PolicyCheckResult | null): readonly v2.PolicySetVerdict[] {
-  const sets = result?.native?.['policy-sets']
+function setsIn(result: v2.PolicyCheckResult): readonly v2.PolicySetVerdict[] {
+  const sets = result.native?.['policy-sets']
   // The server writes them with the renderer of `PolicySetVerdict` (http/v2, policy results).
   return Array.isArray(sets) ? (sets as readonly v2.PolicySetVerdict[]) : []
 }

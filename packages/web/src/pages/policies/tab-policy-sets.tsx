@@ -108,9 +108,10 @@ function NewPolicySet({ organization, onClose }: NewPolicySetProps) {
       onSubmit={create}
       onClose={onClose}
     >
-      <TextField label="Name" value={name} onChange={setName} />
+      <TextField label="Name" attribute="name" value={name} onChange={setName} />
       <ChoiceField
         label="Kind"
+        attribute="kind"
         value={kind}
         onChange={setKind}
         choices={v2.POLICY_KINDS}
@@ -118,10 +119,17 @@ function NewPolicySet({ organization, onClose }: NewPolicySetProps) {
       />
       <CheckField
         label="Applies to every workspace of the organization"
+        attribute="global"
         value={isGlobal}
         onChange={setGlobal}
       />
-      <TextField label="Description" isOptional value={description} onChange={setDescription} />
+      <TextField
+        label="Description"
+        attribute="description"
+        isOptional
+        value={description}
+        onChange={setDescription}
+      />
     </FormDialog>
   )
 }

@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState, type SubmitEvent } from 'react'
+import { ApiError } from '@reeve/sdk'
+import { useEffect, useRef, useState, type ReactNode, type SubmitEvent } from 'react'
 import { CommandLine } from '../../parts/command-line.tsx'
 import { Failure } from '../../parts/failure.tsx'
 import { Field } from '../../parts/field.tsx'
@@ -59,11 +60,35 @@ function LinkSignIn({ exchange }: LinkSignInProps) {
   if (error === undefined) return <Loading what="your session" />
   return (
     <>
-      <Failure error={error} />
+      <SignInFailure error={error} title="The link does not sign in any more.">
+        It works once, and not for long. <code>reeve ui</code> prints another one.
+      </SignInFailure>
       <TokenForm />
     </>
   )
 }
+
+interface SignInFailureProps {
+  readonly error: unknown
+  /** What a refusal means here: the way to sign in would lead to this page. */
+  readonly title: string
+  readonly children: ReactNode
+}
+
+function SignInFailure({ error, title, children }: SignInFailureProps) {
+  const isRefused = error instanceof ApiError && UNKNOWN.includes(error.status)
+  if (!isRefused) return <Failure error={error} />
+  return (
+    <div className="note tone-bad" role="alert">
+      <p>
+        <b>{title}</b> {children}
+      </p>
+    </div>
+  )
+}
+
+/** How the two APIs answer to a secret that they do not know. */
+const UNKNOWN: readonly number[] = [401, 403, 404]
 
 function TokenForm() {
   const { api, tokens, setTokens, identity } = useSession()
@@ -101,7 +126,12 @@ function TokenForm() {
               />
             )}
           </Field>
-          {error !== undefined && <Failure error={error} />}
+          {error !== undefined && (
+            <SignInFailure error={error} title="The server knows no such token.">
+              It may be mistyped, too old or deleted. What is asked for is its secret, not its
+              accessor.
+            </SignInFailure>
+          )}
           <button type="submit" className="button primary">
             Sign in
           </button>

@@ -33,7 +33,7 @@ export function VariablePage({ params, search }: PageProps<'/variables/:path'>) 
   const { rights } = useSession()
   const isAsked = search.get('edit') === 'yes'
   return (
-    <QueryView query={variable} what="the variable">
+    <QueryView query={variable} what="the variable" isEdited={isAsked}>
       {(data) => (
         <>
           <VariableHead variable={data} />

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError } from '@reeve/sdk'
+import { isSaidAt } from './form-failure.ts'
+
+/** A refusal of the governance API with an error for each pointer. */
+function refusal(...pointers: readonly (string | undefined)[]): ApiError {
+  const errors = pointers.map((pointer) => ({
+    status: '422',
+    title: 'Invalid Attribute',
+    detail: 'It has already been taken',
+    ...(pointer === undefined ? {} : { source: { pointer } }),
+  }))
+  const none = { requestId: undefined, index: undefined, retryAfterMs: undefined }
+  return new ApiError({ call: 'POST /', status: 422, text: '', errors, ...none })
+}
+
+const FIELDS = new Set(['name', 'email'])
+
+test('what names only attributes that have a field is said at the fields', () => {
+  assert.ok(isSaidAt(FIELDS, refusal('/data/attributes/name')))
+  assert.ok(isSaidAt(FIELDS, refusal('/data/attributes/name', '/data/attributes/email')))
+})
+
+test('what names anything else is said of the whole form', () => {
+  for (const pointer of ['/data/attributes/kind', '/data/attributes/name/0', '/data', undefined]) {
+    assert.equal(isSaidAt(FIELDS, refusal(pointer)), false, pointer)
+    assert.equal(isSaidAt(FIELDS, refusal('/data/attributes/name', pointer)), false, pointer)
+  }
+})
+
+test('what names nothing, as the workload API and a lost connection do, is too', () => {
+  assert.equal(isSaidAt(FIELDS, refusal()), false)
+  assert.equal(isSaidAt(FIELDS, new Error('no answer')), false)
+})

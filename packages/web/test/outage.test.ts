@@ -1,0 +1,48 @@
+import { after, before, test } from 'node:test'
+import { noBrowser, startBrowser, type Browser } from './browser.ts'
+import { runFile, serviceFile } from './jobs.ts'
+import { startProgram, type Program } from './program.ts'
+
+let program: Program
+let browser: Browser
+
+before(async () => {
+  if (noBrowser !== false) return
+  ;[program, browser] = await Promise.all([startProgram(), startBrowser()])
+})
+after(async () => {
+  if (noBrowser !== false) return
+  await browser.close()
+  await program.stop()
+})
+
+const here = (path: string) => `${program.address}/ui${path}`
+const AWAY = 'The server was not reached.'
+
+test(
+  'pages say that the server is away, and go on when it is back',
+  { skip: noBrowser },
+  async () => {
+    await runFile(program.client, serviceFile('lasts', { count: 1, words: 'still-here' }))
+    const logs = await browser.open(here('/jobs/lasts/logs?namespace=default'))
+    await logs.getByRole('log').getByText('still-here').first().waitFor()
+    const topology = await browser.open(here('/topology'))
+    await topology.getByText('1 node, 1 allocations').waitFor()
+    const jobs = await browser.open(here('/jobs'))
+    await jobs.getByRole('row', { name: /lasts/ }).waitFor()
+    await program.crash()
+    for (const page of [logs, topology, jobs]) await page.getByText('Offline').waitFor()
+    await logs.getByText(AWAY).waitFor()
+    await jobs.getByRole('link', { name: 'Nodes', exact: true }).click()
+    await jobs.getByText(AWAY).waitFor()
+    await program.restart()
+    for (const page of [logs, topology, jobs])
+      await page.getByText('Live', { exact: true }).waitFor()
+    await logs.getByText(AWAY).waitFor({ state: 'detached' })
+    await logs.getByRole('heading', { name: 'Output, followed' }).waitFor()
+    await topology.getByText(AWAY).waitFor({ state: 'detached' })
+    await jobs.getByRole('button', { name: 'Try again' }).click()
+    await jobs.getByRole('heading', { name: 'Nodes', level: 1 }).waitFor()
+    await jobs.getByRole('table').getByText('ready').first().waitFor()
+  },
+)
