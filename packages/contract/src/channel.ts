@@ -85,6 +85,9 @@ export const HelloMessage = Type.Object({
   joinToken: Type.Optional(
     Type.String({ description: 'Lets a node in that the servers do not know.' }),
   ),
+  region: Type.Optional(
+    Type.String({ description: 'Where the node belongs: to servers of that region alone.' }),
+  ),
 })
 export type HelloMessage = Shape<typeof HelloMessage>
 

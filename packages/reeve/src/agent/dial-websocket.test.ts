@@ -87,6 +87,23 @@ for (const c of [
   })
 }
 
+test('the reason of a server that does not let the node in is told', async (t) => {
+  const http = createServer()
+  http.on('upgrade', (_request, socket) => {
+    const why = 'the certificate does not name a node'
+    socket.end(`HTTP/1.1 403 Forbidden\r\ncontent-length: ${why.length}\r\n\r\n${why}`)
+  })
+  http.listen(0, '127.0.0.1')
+  await once(http, 'listening')
+  t.after(() => http.close())
+  // A server on a TCP port has an address of this form.
+  const { port } = http.address() as AddressInfo
+  await assert.rejects(websocketDial([`http://127.0.0.1:${port}`])(), {
+    kind: 'dial',
+    message: /:\d+: it answered 403: the certificate does not name a node$/,
+  })
+})
+
 test('servers are dialled in turn, and one that is not there is a fault', async (t) => {
   const { url, paths } = await listen(t, () => undefined)
   const dial = websocketDial(['http://127.0.0.1:1', url])

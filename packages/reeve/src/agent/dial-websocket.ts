@@ -4,6 +4,7 @@ import {
   NODE_STREAM_PATH,
   STREAM_MESSAGE_BYTES_MAX,
 } from '@reeve/contract'
+import type { IncomingMessage } from 'node:http'
 import type { ConnectionOptions } from 'node:tls'
 import { WebSocket } from 'ws'
 import type { Clock } from '../kit/clock.ts'
@@ -128,7 +129,10 @@ class SocketChannel implements Channel {
       else this.#deliver(textOf(data))
     })
     socket.on('error', (error) => {
-      this.#error = error.message
+      this.#error ||= error.message
+    })
+    socket.on('unexpected-response', (_request, answer) => {
+      void refusalIn(answer).then((refusal) => this.#fail(refusal))
     })
     socket.on('close', (code, reason) => {
       this.#end(this.#error || reason.toString('utf8') || `closed with code ${code}`)
@@ -170,6 +174,21 @@ class SocketChannel implements Channel {
     this.#reason = reason
     for (const closed of this.#closed) closed(reason)
   }
+}
+
+/** A server that lets nobody in says why, in a sentence. */
+async function refusalIn(answer: IncomingMessage): Promise<string> {
+  let text = ''
+  try {
+    for await (const chunk of answer.setEncoding('utf8')) {
+      text += String(chunk)
+      if (text.length >= AGENT_LIMITS.refusalCharsMax) break
+    }
+  } catch {
+    // What has come of it is told.
+  }
+  const said = text.slice(0, AGENT_LIMITS.refusalCharsMax).trim()
+  return `it answered ${answer.statusCode}${said === '' ? '' : `: ${said}`}`
 }
 
 function textOf(data: WebSocket.RawData): string {

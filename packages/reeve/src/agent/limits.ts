@@ -31,6 +31,8 @@ export const AGENT_LIMITS = {
   reconnectMsMax: 30_000,
   /** How long a server may take to be reached, and then to answer the greeting. */
   dialMsMax: 10_000,
+  /** What is read of the answer of a server that does not let the node in. */
+  refusalCharsMax: 1_024,
   greetingMsMax: 10_000,
   /** How long a status report may stay without its receipt before the channel counts as broken. */
   receiptMsMax: 30_000,
@@ -57,6 +59,8 @@ export const AGENT_LIMITS = {
   followSweepMs: 1_000,
   /** Reference §7.2: frames of an exec session that only say that its end is there. */
   execHeartbeatMs: 10_000,
+  /** How long a terminal waits for its size: callers say it at once, if they do. */
+  execSizeMsMax: 500,
   /** How long a command waits for a task that an agent which came back has yet to find again. */
   reattachMsMax: 5_000,
   reattachLookMs: 50,

@@ -18,6 +18,7 @@ import {
   turn,
 } from '../../test/build/agent.ts'
 import { SimulatedClock } from '../../test/build/simulated-clock.ts'
+import { nsFromMs } from '../kit/duration.ts'
 import { Fault } from '../kit/fault.ts'
 import type { AgentStore } from './store/store.ts'
 
@@ -34,6 +35,7 @@ test('the greeting tells who the node is, what it has and which drivers it probe
   assert.ok(Value.Check(AgentMessage, hello))
   assert.equal(hello?.version, 1)
   assert.equal(hello?.joinToken, 'let-me-in')
+  assert.equal(hello?.region, undefined, 'nobody told it one')
   assert.equal(hello?.node.ID, NODE_ID)
   assert.equal(hello?.node.Attributes['driver.mock'], '1')
   assert.equal(hello?.node.Drivers['mock']?.Healthy, true)
@@ -97,6 +99,32 @@ test('tasks go on without a server, and the next connection is told how they sta
   await pass(sim.clock, 31_000)
   assert.equal(sim.server.statusOf(ID), 'complete')
   assert.equal(sim.driver.running.length, 0)
+  await sim.agent.stop()
+})
+
+test('tasks that the servers had given up for unknown tell that they are back, once', async () => {
+  const done = aTask({ Name: 'init', Lifecycle: { Hook: 'prestart', Sidecar: false } })
+  const init = { ...done, Config: { run_for: '1s' } }
+  const assignment = anAssignment({ tasks: [init, aTask()] })
+  const sim = await aSimulation({ assignments: [assignment] })
+  await pass(sim.clock, 5_000)
+  const before = sim.server.eventsOf(ID, 'init')
+  sim.server.isReachable = false
+  sim.server.channel?.close()
+  const unknown = {
+    ...assignment,
+    allocation: { ...assignment.allocation, ClientStatus: 'unknown' as const },
+  }
+  sim.server.assign(unknown)
+  await pass(sim.clock, 5_000)
+  sim.server.isReachable = true
+  await pass(sim.clock, 31_000)
+  assert.equal(sim.server.eventsOf(ID, 'web').at(-1), 'Reconnected')
+  assert.deepEqual(sim.server.eventsOf(ID, 'init'), before)
+  const count = sim.server.eventsOf(ID, 'web').length
+  sim.server.assign(unknown)
+  await pass(sim.clock, 1_000)
+  assert.equal(sim.server.eventsOf(ID, 'web').length, count)
   await sim.agent.stop()
 })
 
@@ -289,6 +317,33 @@ test('an agent that ends between two runs waits only the rest of the delay', asy
   assert.equal(sim.driver.running.length, 0)
   await pass(sim.clock, 1_100)
   assert.equal(sim.driver.running.length, 1)
+  await next.agent.stop()
+})
+
+test('an agent that starts while a task is being ended goes on with that end', async () => {
+  const storage = someMemoryStorage()
+  const task = aTask({ ShutdownDelay: nsFromMs(10_000) })
+  const assignment = anAssignment({ tasks: [task] })
+  const sim = await aSimulation({ assignments: [assignment], storage })
+  const StartedAt = sim.server.updates.get(ID)?.TaskStates?.['web']?.StartedAt
+  sim.server.assign(stopped(assignment))
+  await pass(sim.clock, 4_000)
+  await sim.agent.stop()
+  await pass(sim.clock, 2_000)
+  const next = await aSimulation({ ...sim, storage })
+  await pass(sim.clock, 3_900)
+  assert.equal(sim.driver.running.length, 1)
+  await pass(sim.clock, 200)
+  assert.equal(sim.driver.running.length, 0)
+  const state = next.server.updates.get(ID)?.TaskStates?.['web']
+  assert.equal(state?.StartedAt, StartedAt)
+  assert.deepEqual(next.server.eventsOf(ID, 'web').slice(2), [
+    'Started',
+    'Killing',
+    'Waiting for shutdown delay',
+    'Terminated',
+    'Killed',
+  ])
   await next.agent.stop()
 })
 

@@ -6,7 +6,7 @@ import type {
   NodeRegistration,
   WelcomeMessage,
 } from '@reeve/contract'
-import { CHANNEL_VERSION } from '@reeve/contract'
+import { CHANNEL_VERSION, GLOBAL_REGION } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import { isoFromMs } from '../kit/duration.ts'
 import { assert, messageOf } from '../kit/fault.ts'
@@ -35,6 +35,7 @@ import { diskFill } from './store/disk-fill.ts'
 import type { AgentStorage, StorageIdentity } from './store/storage.ts'
 import type { TaskRecords } from './store/store.ts'
 import { sweepDrivers } from './sweep-drivers.ts'
+import type { TaskControl } from './task/task-control.ts'
 import { taskHooks } from './task/task-hooks.ts'
 import { pause, Slots, withDeadline } from './wait.ts'
 
@@ -287,12 +288,14 @@ export class NodeAgent {
   }
 
   #hello(): HelloMessage {
-    const { joinToken } = this.#options
+    const { joinToken, settings } = this.#options
     return {
       kind: 'hello',
       version: CHANNEL_VERSION,
       node: this.#registration(),
       secret: this.#known().secret,
+      // Most nodes are told no region, and have the default one.
+      ...(settings.Region === GLOBAL_REGION ? {} : { region: settings.Region }),
       ...(joinToken === undefined ? {} : { joinToken }),
     }
   }
@@ -317,7 +320,7 @@ export class NodeAgent {
     if (this.#stopping.signal.aborted) return
     for (const entry of message.allocations) {
       const assignment = readAssignment(entry)
-      if (assignment.ok) this.#assign(assignment.value)
+      if (assignment.ok) this.#assign(assignment.value, message.full)
       else this.#reject(assignment.error.id, assignment.error.message)
       const id = assignment.ok ? assignment.value.allocation.ID : assignment.error.id
       if (id !== undefined) this.#listed.add(id)
@@ -337,10 +340,12 @@ export class NodeAgent {
     }))
   }
 
-  #assign(assignment: Assignment): void {
+  /** `isListed`: it is part of what a server says to a node that has come to it. */
+  #assign(assignment: Assignment, isListed: boolean): void {
     const { allocation } = assignment
     const runner = this.#runners.get(allocation.ID)
     if (runner !== undefined) {
+      if (isListed && allocation.ClientStatus === 'unknown') tellReturn(runner.tasks)
       runner.update(assignment).catch((thrown: unknown) => {
         const fields = { allocation: allocation.ID, error: messageOf(thrown) }
         this.#options.log.error(fields, 'change of an allocation not saved')
@@ -478,6 +483,12 @@ export class NodeAgent {
     if (known !== undefined && JSON.stringify(known) === JSON.stringify(info)) return known
     return { ...info, UpdateTime: isoFromMs(clock.nowMs()) }
   }
+}
+
+/** Reference scheduling §1.4: the servers did not know for a while how these tasks were. */
+function tellReturn(tasks: readonly TaskControl[]): void {
+  const living = tasks.filter(({ state }) => state.State !== 'dead')
+  for (const task of living) task.tell('Reconnected', 'The node has reached its servers again')
 }
 
 /** A larger difference between the clocks of node and server is worth a word. */

@@ -148,3 +148,9 @@ test('pass: a slow reader makes the writer wait, and messages stay what they are
   await Promise.resolve()
   assert.equal(from.socket.isPaused, false)
 })
+
+test('stream socket: a reason that is too long is cut between characters', () => {
+  const { socket, stream } = aStream()
+  stream.close(1011, `${'x'.repeat(122)}äöü`)
+  assert.deepEqual(socket.closed, [1011, 'x'.repeat(122)])
+})

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import { encodeUtf8 } from './utf8.ts'
 
 /** What is used of a WebSocket. */
 export interface SocketLike {
@@ -117,13 +118,16 @@ export class StreamSocket {
     else closed(this.#end.code, this.#end.reason)
   }
 
-  /** Ends the stream after everything that was sent. Safe to call twice. */
+  /**
+   * Ends the stream after everything that was sent. Safe to call twice. A reason that is too long
+   * for a WebSocket is cut.
+   */
   close(code = 1000, reason = ''): void {
     if (this.isClosed || this.#isClosing) return
     this.#isClosing = true
     // The other side's answer to it is not seen by a socket that does not read.
     this.resume()
-    this.#socket.close(code, reason)
+    this.#socket.close(code, closeReason(reason))
   }
 
   /** Ends it now. */
@@ -171,6 +175,20 @@ export class StreamSocket {
       this.#pingLater()
     })
   }
+}
+
+const CLOSE_BYTES_MAX = 123
+
+/** RFC 6455 §5.5 leaves 123 bytes for the reason; a character is not cut in half. */
+function closeReason(text: string): string {
+  let bytes = 0
+  let kept = ''
+  for (const character of text.toWellFormed()) {
+    bytes += encodeUtf8(character).length
+    if (bytes > CLOSE_BYTES_MAX) break
+    kept += character
+  }
+  return kept
 }
 
 /** Passes every message on, each side no faster than the other takes them, until either ends. */

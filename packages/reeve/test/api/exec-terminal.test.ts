@@ -14,8 +14,8 @@ import { aNodeWorld, shell } from './node-world.ts'
 const program = join(import.meta.dirname, '../../../../node_modules/.cache/reeve/reeve-task')
 const skip = existsSync(program) ? false : 'the native helper was not built'
 
-/** A shell in a terminal inside a task. */
-async function aTerminal(t: TestContext): Promise<ExecClient> {
+/** A command in a terminal inside a task. */
+async function execInTerminal(t: TestContext, command: readonly string[]): Promise<ExecClient> {
   const stateDir = await temporaryDirectory(t)
   const helper = new NativeRuntime({ program, stateDir, clock: systemClock })
   const { run, webSocket } = await aNodeWorld(t, {
@@ -23,8 +23,12 @@ async function aTerminal(t: TestContext): Promise<ExecClient> {
   })
   t.after(() => helper.close())
   const { id } = await run([shell('exec sleep 300')])
-  const query = { task: 'web', command: ['/bin/sh'], tty: 'true' }
-  const client = execClient(webSocket(execPath(id, query)))
+  return execClient(webSocket(execPath(id, { task: 'web', command, tty: 'true' })))
+}
+
+/** A shell in one, ready for what is typed. */
+async function aTerminal(t: TestContext): Promise<ExecClient> {
+  const client = await execInTerminal(t, ['/bin/sh'])
   client.type("PS1=; printf 're%s\\n' ady\n")
   await client.says('ready\r\n')
   return client
@@ -48,6 +52,13 @@ test(
     assert.equal(client.stderr(), '')
   },
 )
+
+test('terminal: what runs in it finds the size that its caller said', { skip }, async (t) => {
+  const client = await execInTerminal(t, ['stty', 'size'])
+  client.send({ tty_size: { height: 41, width: 99 } })
+  assert.deepEqual(await client.closed, [1000, ''])
+  assert.equal(client.stdout(), '41 99\r\n')
+})
 
 test('terminal: Ctrl-C ends what runs in it, and Ctrl-D the shell', { skip }, async (t) => {
   const client = await aTerminal(t)

@@ -107,6 +107,30 @@ test('exec: a terminal has its size, and follows it (mock)', async (t) => {
   ])
 })
 
+test('exec: a terminal begins with the size that its caller says first (mock)', async (t) => {
+  const { run, webSocket, driver } = await aNodeWorld(t)
+  const { id } = await run([{ Driver: 'mock', Config: {} }])
+  const client = execClient(webSocket(execPath(id, { task: 'web', command: ['sh'], tty: 'true' })))
+  client.send({ tty_size: { height: 40, width: 132 } })
+  client.type('hello')
+  await client.says('hello')
+  client.send({ stdin: { close: true } })
+  assert.deepEqual(await client.closed, [1000, ''])
+  const [session] = driver.running.flatMap((task) => task.sessions)
+  assert.deepEqual(session?.request.tty, { rows: 40, columns: 132 })
+})
+
+test('exec: a terminal whose caller says no size begins all the same (mock)', async (t) => {
+  const { run, webSocket, driver } = await aNodeWorld(t)
+  const { id } = await run([{ Driver: 'mock', Config: {} }])
+  const client = execClient(webSocket(execPath(id, { task: 'web', command: ['sh'], tty: 'true' })))
+  const sessions = () => driver.running.flatMap((task) => task.sessions)
+  const session = await until('the command', () => sessions()[0])
+  assert.deepEqual(session.request.tty, { rows: 24, columns: 80 })
+  client.socket.terminate()
+  assert.equal(await session.exited, 129)
+})
+
 test('exec: the command ends with its task (mock)', async (t) => {
   const { run, webSocket, driver } = await aNodeWorld(t)
   const { id } = await run([{ Driver: 'mock', Config: {} }])
@@ -160,6 +184,11 @@ test('exec: what cannot be done closes the channel with the reason', async (t) =
     [execPath(id, { ...right, task: 'other' }), 1008, 'unknown task name "other"'],
     [execPath(waiting.id, { ...right, task: 'second' }), 1008, 'task "second" not started yet.'],
     [execPath(id, { ...right, command: ['/no/such/program'] }), 1011, /\/no\/such\/program/],
+    [
+      execPath(id, { ...right, tty: 'true' }),
+      1011,
+      'this node cannot make terminals: its native helper is missing',
+    ],
     [execPath(id, { ...right, region: 'mars' }), 1008, 'No path to region'],
   ]
   for (const [path, code, reason] of cases) {

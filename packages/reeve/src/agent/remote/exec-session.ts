@@ -37,7 +37,7 @@ export async function serveExec(
     beat.heard()
     const frame = readExecFrame(data)
     if (frame.ok) input(stream, session, frame.value)
-    else stream.close(1008, frame.error.slice(0, REASON_CHARS_MAX))
+    else stream.close(1008, frame.error)
   })
   const output = Promise.all([
     forward(stream, session.stdout, 'stdout'),
@@ -46,9 +46,6 @@ export async function serveExec(
   ])
   await Promise.race([output.then(([, , exitCode]) => finish(stream, exitCode)), left])
 }
-
-/** RFC 6455 leaves 123 bytes; the texts here are ASCII. */
-const REASON_CHARS_MAX = 123
 
 function finish(stream: StreamSocket, exitCode: number): void {
   stream.send(exitFrame(exitCode))

@@ -14,8 +14,10 @@ import { LIMITS } from '../../model/index.ts'
 import type { Log } from '../log.ts'
 import type { Migrations } from '../migrate/migrations.ts'
 import { packData } from '../migrate/snapshot.ts'
+import type { ExecSession, TerminalSize } from '../task-session.ts'
 import { framedSink, plainSink } from './byte-sink.ts'
 import { serveExec } from './exec-session.ts'
+import { serveTerminal } from './exec-terminal.ts'
 import { execWhenAttached, isNotRunning } from './exec-when-attached.ts'
 import { copyFile, followFile, requireFile } from './follow-file.ts'
 import { followLog } from './follow-log.ts'
@@ -134,7 +136,7 @@ export class Remote {
 
   #fail(stream: StreamSocket, thrown: unknown): void {
     this.#host.log.warn({ error: messageOf(thrown) }, 'a stream for a server failed')
-    stream.close(1011, messageOf(thrown).slice(0, 40))
+    stream.close(1011, messageOf(thrown))
   }
 
   async #answer(request: NodeRequest): Promise<unknown> {
@@ -197,10 +199,16 @@ export class Remote {
     const found = this.#started(allocation, task, '')
     const notRunning = new RemoteRefusal(400, `task ${JSON.stringify(task)} is not running.`)
     if (found.state.State !== 'running') throw notRunning
-    const request = { command, tty: tty ? DEFAULT_SIZE : undefined }
-    const session = await execWhenAttached(found, request, clock).catch((thrown: unknown) => {
-      throw isNotRunning(thrown) ? notRunning : thrown
-    })
+    const start = (size: TerminalSize | undefined): Promise<ExecSession> => {
+      return execWhenAttached(found, { command, tty: size }, clock).catch((thrown: unknown) => {
+        throw isNotRunning(thrown) ? notRunning : thrown
+      })
+    }
+    if (tty) {
+      const begin = (stream: StreamSocket): Promise<void> => serveTerminal(stream, { clock, start })
+      return { begin, release: () => Promise.resolve() }
+    }
+    const session = await start(undefined)
     return {
       begin: (stream) => serveExec(stream, session, clock),
       // Nothing to a command that has ended.
@@ -311,9 +319,6 @@ export class Remote {
     return found
   }
 }
-
-/** Reference task-drivers §10: until the caller says how large its terminal is. */
-const DEFAULT_SIZE = { rows: 24, columns: 80 }
 
 const REPLY_BYTES_MAX = CHANNEL_MESSAGE_BYTES_MAX / 2
 

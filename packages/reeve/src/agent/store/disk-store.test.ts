@@ -76,3 +76,24 @@ for (const c of damages) {
     assert.equal(await readFile(path, 'utf8'), c.text)
   })
 }
+
+test('every file that cannot be used is named, with the way out', async (t) => {
+  const root = await temporaryDirectory(t)
+  const store = new DiskStore(root)
+  const paths = []
+  for (const n of [1, 2, 3]) {
+    await store.saveAssignment(anAssignment({ allocation: { ID: allocationId(n) } }))
+    await store.saveTasks(allocationId(n), {})
+    paths.push(join(root, allocationId(n), 'tasks.json'))
+  }
+  const [first = '', sound = '', third = ''] = paths
+  await writeFile(first, '{')
+  await writeFile(third, '{"v":1,"tasks":1}')
+  await assert.rejects(store.load(), (thrown: Error) => {
+    assert.ok(thrown.message.includes(first), thrown.message)
+    assert.ok(thrown.message.includes(third), thrown.message)
+    assert.ok(!thrown.message.includes(sound), thrown.message)
+    assert.match(thrown.message, /remove the directory of each/)
+    return true
+  })
+})

@@ -50,10 +50,17 @@ export class DiskStore implements AgentStore {
 
   async load(): Promise<readonly StoredAllocation[]> {
     const stored: StoredAllocation[] = []
+    const complaints: string[] = []
     for (const id of await this.#list()) {
-      const found = await this.#loadOne(id)
-      if (found !== undefined) stored.push(found)
+      try {
+        const found = await this.#loadOne(id)
+        if (found !== undefined) stored.push(found)
+      } catch (thrown) {
+        if (!(thrown instanceof Fault)) throw thrown
+        complaints.push(thrown.message)
+      }
     }
+    if (complaints.length > 0) throw unusable(complaints)
     return stored
   }
 
@@ -109,5 +116,13 @@ export class DiskStore implements AgentStore {
 }
 
 function unreadable(path: string, why: string): Fault {
-  return new Fault('agent-state', `cannot use ${path}: ${why}. Nothing was changed.`)
+  return new Fault('agent-state', `cannot use ${path}: ${why}`)
+}
+
+/** All at once: who mends one file should not meet the next one at the next start. */
+function unusable(complaints: readonly string[]): Fault {
+  const remedy =
+    'Nothing was changed. Put these files back, or remove the directory of each: what runs of ' +
+    'its allocation is ended then, and begins again if the servers still want it.'
+  return new Fault('agent-state', `${complaints.join('; ')}. ${remedy}`)
 }

@@ -9,8 +9,8 @@ import type { RestartTracker } from '../task/restart-policy.ts'
  */
 export interface AgentStore {
   /**
-   * Everything saved, in no promised order. Fault `agent-state` when something cannot be read:
-   * nothing is guessed.
+   * Everything saved, in no promised order. Fault `agent-state` that names everything that cannot
+   * be read, when something cannot: nothing is guessed.
    */
   load(): Promise<readonly StoredAllocation[]>
   /** Writes for one allocation are made one after the other by their caller. */

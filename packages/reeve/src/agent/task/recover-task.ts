@@ -2,6 +2,7 @@ import type { TaskState } from '@reeve/contract'
 import { msFromNs } from '../../kit/duration.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import type { Recovery, TaskDriver, TaskHandle } from '../driver.ts'
+import type { KillRequest } from './task-control.ts'
 
 type Drivers = ReadonlyMap<string, TaskDriver>
 
@@ -31,3 +32,15 @@ export function restOfDelayMs({ Events }: TaskState, nowMs: number): number | un
   if (last?.Type !== 'Restarting') return undefined
   return Math.max(0, msFromNs(last.Time) + msFromNs(last.StartDelay) - nowMs)
 }
+
+/** The kill that the agent ended in the middle of; undefined when there was none. */
+export function begunKill(
+  { Events }: TaskState,
+  skipShutdownDelay: boolean,
+): KillRequest | undefined {
+  const last = Events.findLast(({ Type }) => BOUNDS_OF_KILLS.includes(Type))
+  return last?.Type === 'Killing' ? { reason: last.KillReason, skipShutdownDelay } : undefined
+}
+
+/** What begins a kill, what ends it, and what a task that was killed goes on with, if it does. */
+const BOUNDS_OF_KILLS: readonly string[] = ['Killing', 'Killed', 'Restarting']

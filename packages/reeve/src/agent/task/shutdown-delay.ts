@@ -1,3 +1,4 @@
+import type { TaskState } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
 import type { Assignment } from '../assignment.ts'
@@ -21,11 +22,24 @@ export async function waitShutdownDelay(ledger: TaskLedger, options: ShutdownDel
     ledger.note('Skipping shutdown delay', { Message: `Shutdown delay of ${delay} skipped` })
     return
   }
-  ledger.note('Waiting for shutdown delay', { Message: `Waiting ${delay} before the kill signal` })
-  ledger.move('pending')
+  const begunMs = begunWaitMs(ledger.state)
+  if (begunMs === undefined) {
+    ledger.note(WAITING, { Message: `Waiting ${delay} before the kill signal` })
+    ledger.move('pending')
+  }
+  const nowMs = clock.nowMs()
+  const leftMs = (begunMs ?? nowMs) + msFromNs(delayNs) - nowMs
   const enough = new AbortController()
-  await Promise.race([pause(clock, msFromNs(delayNs), enough.signal), ...cutShort])
+  await Promise.race([pause(clock, leftMs, enough.signal), ...cutShort])
   enough.abort()
+}
+
+const WAITING = 'Waiting for shutdown delay'
+
+/** Since when an agent before this one waited, in the kill that this one goes on with. */
+function begunWaitMs({ Events }: TaskState): number | undefined {
+  const last = Events.findLast(({ Type }) => Type === 'Killing' || Type === WAITING)
+  return last?.Type === WAITING ? msFromNs(last.Time) : undefined
 }
 
 /** Spec W, Jobs, `no_shutdown_delay`; it may be said when the delay is already being waited. */

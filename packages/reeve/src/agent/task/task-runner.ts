@@ -19,14 +19,10 @@ import { failedStart } from './failed-start.ts'
 import { HookChain } from './hook-chain.ts'
 import { handleFor, planLaunch, prepareContext } from './launch.ts'
 import { notRunning } from './not-running.ts'
-import { getDriver, recoverTask, restOfDelayMs } from './recover-task.ts'
+import { begunKill, getDriver, recoverTask, restOfDelayMs } from './recover-task.ts'
 import { RestartCall } from './restart-call.ts'
-import {
-  decideRestart,
-  restartsOnSuccess,
-  trackerAtStart,
-  type EndCause,
-} from './restart-policy.ts'
+import { trackerAtStart, type EndCause } from './restart-policy.ts'
+import { settle } from './settle.ts'
 import { skipsDelays, waitShutdownDelay } from './shutdown-delay.ts'
 import type { KillRequest, RestartRequest, TaskControl } from './task-control.ts'
 import type { TaskEventFields } from './task-event.ts'
@@ -254,13 +250,15 @@ export class TaskRunner implements TaskControl {
       const delayMs = restOfDelayMs(state, this.#options.host.clock.nowMs())
       return delayMs === undefined ? { at: 'gate' } : { at: 'delay', delayMs }
     }
+    const isEnding = this.#resumeKill()
     const recovery = await recoverTask(this.#options.host.drivers, handle)
     switch (recovery.kind) {
       case 'attached':
         this.#running = recovery.task
         // The agent may have ended between the start and the event that tells of it.
-        if (state.State !== 'running') this.#started()
-        await this.#resumeHooks(recovery.task)
+        if (state.State !== 'running' && !isEnding) this.#started()
+        this.#resumeHooks()
+        if (!isEnding) await this.#hooks.afterStart(recovery.task)
         return { at: 'watch', running: recovery.task }
       case 'never-started':
         this.#ledger.change({ handle: null })
@@ -270,14 +268,22 @@ export class TaskRunner implements TaskControl {
     }
   }
 
+  /** An end that an agent before this one had begun goes on, whoever wanted it; true if so. */
+  #resumeKill(): boolean {
+    const begun = begunKill(this.state, skipsDelays(this.#assignment))
+    if (begun === undefined || this.#kill !== undefined) return false
+    this.#kill = begun
+    this.#interrupt()
+    return true
+  }
+
   /** A task that runs goes on, whatever its texts resolve to today. */
-  async #resumeHooks(running: RunningTask): Promise<void> {
+  #resumeHooks(): void {
     try {
       this.#hooks.resume(this.#context())
     } catch (thrown) {
       this.#complain('hooks of a running task not resumed', thrown)
     }
-    await this.#hooks.afterStart(running)
   }
 
   /**
@@ -450,29 +456,9 @@ export class TaskRunner implements TaskControl {
     return next
   }
 
-  /** Reference scheduling §25, step 8. */
   #settle(cause: EndCause): Step {
-    const { clock, random } = this.#options.host
-    const { tracker, verdict } = decideRestart({
-      policy: this.#task.RestartPolicy,
-      tracker: this.record.restarts,
-      cause,
-      onSuccess: restartsOnSuccess(this.#assignment.job.Type, this.#task.Lifecycle),
-      nowMs: clock.nowMs(),
-      draw: random.next(),
-    })
-    this.#ledger.change({ restarts: tracker })
-    if (verdict.kind === 'restart') {
-      const { reason, delayMs } = verdict
-      this.#ledger.note('Restarting', { RestartReason: reason, StartDelay: nsFromMs(delayMs) })
-      this.#ledger.move('pending')
-      return { at: 'delay', delayMs }
-    }
-    if (verdict.kind === 'failed') {
-      this.#ledger.note('Not Restarting', { RestartReason: verdict.reason, FailsTask: true })
-    }
-    this.#ledger.move('dead', cause.kind === 'exited' ? cause.exit.atMs : undefined)
-    return END
+    const { host } = this.#options
+    return settle(this.#ledger, { host, assignment: this.#assignment, task: this.#task, cause })
   }
 
   async #delay(delayMs: number): Promise<Step> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { rename, writeFile } from 'node:fs/promises'
+import { readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pid } from 'node:process'
 import { test, type TestContext } from 'node:test'
@@ -65,4 +65,14 @@ test('exits: half a record is none', async (t) => {
   const watch = await open(t)
   await writeFile(watch.pathOf('a'), '{"v":1,"code')
   assert.equal(await watch.wait('a', dead, new AbortController().signal), undefined)
+})
+
+test('exits: those that nobody will ask for are removed, and nothing is when there are none', async (t) => {
+  const watch = await open(t)
+  await leave(watch, 'wanted', 1)
+  await leave(watch, 'left', 2)
+  for (const id of ['left-2', 'wanted-2']) await writeFile(`${watch.pathOf(id)}.tmp`, '{')
+  await watch.keep(new Set(['wanted', 'wanted-2']))
+  assert.deepEqual((await readdir(watch.dir)).toSorted(), ['wanted', 'wanted-2.tmp'])
+  await new ExitWatch(join(watch.dir, 'not-there'), systemClock).keep(new Set())
 })

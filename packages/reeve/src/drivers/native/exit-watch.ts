@@ -1,5 +1,5 @@
 import { watch, type FSWatcher } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pause } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -38,6 +38,17 @@ export class ExitWatch {
   /** Makes the directory; safe to repeat. */
   async open(): Promise<void> {
     await mkdir(this.dir, { recursive: true, mode: 0o700 })
+  }
+
+  /**
+   * Removes the exits of all other tasks: they are of starts that were given up for lost, as after
+   * a restart of the machine.
+   */
+  async keep(ids: ReadonlySet<string>): Promise<void> {
+    const names = await readdir(this.dir).catch(() => [])
+    // A shim that is just writing has a draft here, which must not go from under it.
+    const left = names.filter((name) => !ids.has(name.replace(/\.tmp$/, '')))
+    for (const name of left) await rm(join(this.dir, name), { force: true })
   }
 
   /**

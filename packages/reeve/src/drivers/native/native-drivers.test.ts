@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { chown, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { chown, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getuid, kill } from 'node:process'
@@ -10,7 +10,7 @@ import { ProgramBench } from '../../../test/build/shell-bench.ts'
 import { until } from '../../../test/build/until.ts'
 import { shellTaskDriverSuite, written } from '../../../test/suites/shell-task-driver.ts'
 import { taskDriverSuite } from '../../../test/suites/task-driver.ts'
-import type { RunningTask, TaskDriver } from '../../agent/index.ts'
+import type { Recovery, RunningTask, TaskDriver, TaskHandle } from '../../agent/index.ts'
 import { ExecDriver, type ExecPolicy } from '../exec/exec-driver.ts'
 import { RawExecDriver } from '../raw-exec/raw-exec-driver.ts'
 import { readProcess } from '../raw-exec/processes.ts'
@@ -77,6 +77,29 @@ async function shimOf({ handle }: RunningTask): Promise<number> {
   const record = await readHandle(join(handle.dir, 'handle.json'))
   return record?.shim.pid ?? 0
 }
+
+/** What may become of the records of a start while no agent is there. */
+const damages: readonly {
+  readonly name: string
+  readonly damage: (handle: TaskHandle) => Promise<void>
+  readonly wanted: Recovery['kind']
+}[] = [
+  {
+    name: 'is damaged',
+    damage: ({ dir }) => writeFile(join(dir, 'handle.json'), '{'),
+    wanted: 'lost',
+  },
+  {
+    name: 'does not say how it was started',
+    damage: ({ dir }) => rm(join(dir, 'spec.json')),
+    wanted: 'lost',
+  },
+  {
+    name: 'is gone',
+    damage: ({ dir }) => rm(dir, { recursive: true }),
+    wanted: 'never-started',
+  },
+]
 
 const why = await trouble()
 if (why === '') {
@@ -249,6 +272,26 @@ function ownTests(): void {
       assert.notDeepEqual(await groupsOf(next, next.groupOf(kept.handle)), [])
       await going.stop({ signal: 'SIGTERM', timeoutMs: 0 })
     })
+
+    for (const { name, damage, wanted } of damages) {
+      test(`${kind}: nothing of a task runs on whose record ${name}`, async (t) => {
+        const { bench, helper, stateDir } = await openBench(t, kind)
+        const launch = bench.script('(setsid sleep 1000 &); echo on; sleep 1000')
+        const { handle } = launch
+        const task = await bench.driver.start(launch)
+        await helper.close()
+        await damage(handle)
+        const next = new NativeRuntime({ program, stateDir, clock: systemClock })
+        t.after(() => next.close())
+        const { kind: outcome } = await makeDriver(kind, next, stateDir).recover(handle)
+        assert.equal(outcome, wanted)
+        assert.equal((await task.exited).signal, 9)
+        await until('its groups to go', async () => {
+          return (await groupsOf(next, next.groupOf(handle))).length === 0 || undefined
+        })
+        await task.forget()
+      })
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMissing, pause, type Recovery, type TaskHandle } from '../../agent/index.ts'
@@ -12,7 +13,7 @@ import { ExitWatch } from './exit-watch.ts'
 import { NativeTask, killTree, removeCgroups } from './native-task.ts'
 import { Launcher, type LauncherAnswer } from './launcher.ts'
 import { readExit, readHandle, type HandleRecord } from './records.ts'
-import { sweepCgroups } from './sweep-cgroups.ts'
+import { findCgroups, sweepCgroups } from './sweep-cgroups.ts'
 import { taskSpec, type TaskPlan, type TaskSpec } from './task-spec.ts'
 
 const BOOT_ID = '/proc/sys/kernel/random/boot_id'
@@ -103,26 +104,29 @@ export class NativeRuntime {
     if (handle.bootId !== bootId) return { kind: 'lost', reason: 'the machine was restarted' }
     await this.#exits.open()
     const record = (await readHandle(handlePath(handle))) ?? (await this.#withdraw(handle))
-    if (record === undefined) {
-      await rm(handle.dir, { recursive: true, force: true })
-      return { kind: 'never-started' }
-    }
+    if (record === undefined) return this.#endUnrecorded(handle)
     const spec = await readSpec(handle)
-    if (spec === undefined) return { kind: 'lost', reason: 'the record of its start is gone' }
+    if (spec === undefined) {
+      await this.#end(record)
+      return { kind: 'lost', reason: 'the record of its start is gone' }
+    }
     const isSupervised = isAlive(record.shim)
     // Read after the look at the shim: it writes before it ends.
     const exit = await readExit(this.#exits.pathOf(handle.id))
     if (isSupervised || exit !== undefined) {
       return { kind: 'attached', task: this.#task(handle, record, spec) }
     }
-    await killTree(this.#launcher, record)
-    await removeCgroups(this.#launcher, record)
+    await this.#end(record)
     return { kind: 'lost', reason: 'its supervisor ended without a record' }
   }
 
-  /** Whether this start was made through the helper. */
+  /** Whether this start was made through the helper; its groups tell where its records do not. */
   async knows(handle: TaskHandle): Promise<boolean> {
-    return (await readSpec(handle)) !== undefined
+    if ((await readSpec(handle)) !== undefined || existsSync(handlePath(handle))) return true
+    const facts = await this.facts().catch(() => undefined)
+    if (facts === undefined) return false
+    const groups = await findCgroups(facts.layout, (name) => name === this.groupOf(handle))
+    return groups.length > 0
   }
 
   /**
@@ -135,12 +139,10 @@ export class NativeRuntime {
 
   /** As `SweepingDriver.sweep`; both drivers of this runtime may ask. */
   async sweep(known: ReadonlySet<string>): Promise<void> {
-    const facts = await this.facts().catch(() => undefined)
-    if (facts === undefined) return
+    // First: who is ended below still writes how.
+    await this.#exits.keep(known)
     const prefix = `${this.#owner}.`
-    await sweepCgroups(this.#launcher, facts.layout, (name) => {
-      return name.startsWith(prefix) && !known.has(name.slice(prefix.length))
-    })
+    await this.#sweep((name) => name.startsWith(prefix) && !known.has(name.slice(prefix.length)))
   }
 
   /** Ends the launcher; tasks go on. */
@@ -152,6 +154,26 @@ export class NativeRuntime {
     const { program, clock } = this.#options
     const { launcher, exits } = { launcher: this.#launcher, exits: this.#exits }
     return new NativeTask({ handle, record, spec, program, launcher, exits, clock })
+  }
+
+  async #end(record: HandleRecord): Promise<void> {
+    await killTree(this.#launcher, record)
+    await removeCgroups(this.#launcher, record)
+  }
+
+  /** A start that nothing readable tells of: whatever of it runs all the same is in its groups. */
+  async #endUnrecorded(handle: TaskHandle): Promise<Recovery> {
+    const wasRecorded = existsSync(handlePath(handle))
+    const group = this.groupOf(handle)
+    await this.#sweep((name) => name === group)
+    await rm(handle.dir, { recursive: true, force: true })
+    if (!wasRecorded) return { kind: 'never-started' }
+    return { kind: 'lost', reason: 'the record of its start is damaged' }
+  }
+
+  async #sweep(isLeft: (name: string) => boolean): Promise<void> {
+    const facts = await this.facts().catch(() => undefined)
+    if (facts !== undefined) await sweepCgroups(this.#launcher, facts.layout, isLeft)
   }
 
   async #probe(): Promise<NativeFacts> {

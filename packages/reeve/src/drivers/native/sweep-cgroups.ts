@@ -22,17 +22,26 @@ export async function sweepCgroups(
   layout: CgroupLayout,
   isLeft: (name: string) => boolean,
 ): Promise<void> {
-  const dirs = new Set([layout.v2?.dir ?? [], Object.values(layout.v1)].flat())
-  const paths: string[] = []
-  for (const dir of dirs) {
-    // A hierarchy in which nothing was ever made has no directory of ours.
-    const entries = await readdir(dir, { withFileTypes: true }).catch(() => [])
-    const left = entries.filter((entry) => entry.isDirectory() && isLeft(entry.name))
-    paths.push(...left.map(({ name }) => join(dir, name)))
-  }
+  const paths = await findCgroups(layout, isLeft)
   for (const killCgroup of paths) {
     const request = { ...NOBODY, killCgroup, timeoutMs: GONE_MS_MAX }
     await launcher.ask('killTree', request, 3 * GONE_MS_MAX)
   }
   if (paths.length > 0) await launcher.ask('removeCgroups', { paths })
+}
+
+/** The groups with such names, in all hierarchies. */
+export async function findCgroups(
+  layout: CgroupLayout,
+  isWanted: (name: string) => boolean,
+): Promise<readonly string[]> {
+  const dirs = new Set([layout.v2?.dir ?? [], Object.values(layout.v1)].flat())
+  const paths: string[] = []
+  for (const dir of dirs) {
+    // A hierarchy in which nothing was ever made has no directory of ours.
+    const entries = await readdir(dir, { withFileTypes: true }).catch(() => [])
+    const found = entries.filter((entry) => entry.isDirectory() && isWanted(entry.name))
+    paths.push(...found.map(({ name }) => join(dir, name)))
+  }
+  return paths
 }

@@ -13,7 +13,7 @@ import { isOwnPage } from '../page-guard.ts'
 import type { RegionGate } from '../region-gate.ts'
 import type { HttpLog } from '../server.ts'
 import { noteRefusedSession, recordSession } from './exec-audit.ts'
-import { closeReason, closingOf, type Closing } from './exec-closing.ts'
+import { closingOf, type Closing } from './exec-closing.ts'
 import { readHandshake } from './exec-handshake.ts'
 import { watchRights } from './exec-rights.ts'
 import { prepareTarget, readTarget, type ExecTarget } from './exec-target.ts'
@@ -98,7 +98,7 @@ interface Asked {
 async function serve(host: ExecChannelHost, client: StreamSocket, asked: Asked): Promise<void> {
   const secret = await readHandshake(client, { ...asked, clock: host.clock })
   const opened = secret.ok ? await open(host, secret.value, asked) : secret.error
-  if ('code' in opened) return client.close(opened.code, closeReason(opened.reason))
+  if ('code' in opened) return client.close(opened.code, opened.reason)
   join(client, opened)
   const end = watchRights({
     ...host,
@@ -108,7 +108,7 @@ async function serve(host: ExecChannelHost, client: StreamSocket, asked: Asked):
       return prepared.ok ? undefined : prepared.error
     },
     lost: ({ code, reason }) => {
-      client.close(code, closeReason(reason))
+      client.close(code, reason)
       // A caller that does not answer the close must not keep the command.
       opened.close(1001, 'the caller has lost its right')
     },
@@ -151,7 +151,7 @@ const PASSED_ON: ReadonlySet<number> = new Set([1000, 1008, 1011])
 function join(client: StreamSocket, node: StreamSocket): void {
   client.onClose(() => node.close(1001, 'the caller has gone'))
   node.onClose((code, reason) => {
-    if (PASSED_ON.has(code)) client.close(code, closeReason(reason))
+    if (PASSED_ON.has(code)) client.close(code, reason)
     else client.close(1011, 'the connection to the node was lost')
   })
   pass(node, client)

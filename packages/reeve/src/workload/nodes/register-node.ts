@@ -22,15 +22,17 @@ import { computedClass } from './computed-class.ts'
 import { mattersToJobs } from './node-changes.ts'
 
 /**
- * A node says hello. A known one proves itself by its secret; an unknown one is let in by the join
- * token (architecture §9). Either is ready afterwards, unless it was away and has yet to say how
- * its allocations are (scheduling reference §1.6).
+ * A node of this region says hello. A known one proves itself by its secret; an unknown one is let
+ * in by the join token (architecture §9). Either is ready afterwards, unless it was away and has
+ * yet to say how its allocations are (scheduling reference §1.6).
  */
 export async function registerNode(
   context: WorkloadContext,
   hello: HelloMessage,
 ): Promise<Result<void, Refusal>> {
-  const { store, sealer } = context
+  const { store, sealer, region } = context
+  if (hello.region !== undefined && hello.region !== region)
+    return err(refusal('permission-denied', otherRegion(hello.region, region)))
   const secretHash = sealer.hash(hello.secret)
   const known = store.tables.nodes.find(hello.node.ID)
   if (known !== undefined && known.SecretHash !== secretHash)
@@ -50,6 +52,11 @@ export async function registerNode(
   })
   await durable
   return ok(undefined)
+}
+
+function otherRegion(given: string, own: string): string {
+  const what = `this node is of region "${given}" and these servers are of "${own}"`
+  return `${what}: start it with region = "${own}", or let it join servers of its own region`
 }
 
 /** Compared by hash, so that the time it takes tells nothing about the token. */

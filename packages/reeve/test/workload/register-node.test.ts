@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CHANNEL_VERSION, type HelloMessage } from '@reeve/contract'
+import { registerNode } from '../../src/workload/index.ts'
+import { createTestServer } from '../api/harness.ts'
+import { aNode, anId } from '../build/index.ts'
+
+function aHello(fields: Partial<HelloMessage> = {}): HelloMessage {
+  return {
+    kind: 'hello',
+    version: CHANNEL_VERSION,
+    node: aNode(),
+    secret: anId('node', 99),
+    joinToken: 'join',
+    ...fields,
+  }
+}
+
+const cases = [
+  { name: 'one with the join token is let in', fields: {} },
+  { name: 'one of this region is let in', fields: { region: 'us' } },
+  {
+    name: 'one without the join token is refused',
+    fields: { joinToken: 'another' },
+    says: /^this node is unknown and its join token is not the servers’ one$/,
+  },
+  {
+    name: 'one of another region is refused, whatever it has',
+    fields: { region: 'eu' },
+    says: /^this node is of region "eu" and these servers are of "us": .*region = "us"/,
+  },
+]
+for (const { name, fields, says } of cases)
+  test(`a node says hello: ${name}`, async () => {
+    const server = await createTestServer({ region: 'us' })
+    const registered = await registerNode(server.context, aHello(fields))
+    if (says === undefined) assert.ok(registered.ok)
+    else assert.match(registered.ok ? '' : registered.error.message, says)
+    assert.equal(server.context.store.tables.nodes.size, registered.ok ? 1 : 0)
+    await server.close()
+  })
