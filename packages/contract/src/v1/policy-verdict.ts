@@ -38,6 +38,9 @@ export const JobPolicyOutcome = Type.Object(
       description: 'Whether `PolicyOverride` passes over it when it does not pass.',
     }),
     Description: Nullable(Type.String()),
+    Skipped: Type.Optional(
+      Type.String({ description: 'Why it passes without being asked; absent when it was asked.' }),
+    ),
     Findings: Type.Array(JobPolicyFinding),
     FindingsOmitted: Type.Integer({ description: 'Findings beyond those that are listed.' }),
   },

@@ -82,6 +82,12 @@ export const PolicyFinding = Type.Object(
 )
 export type PolicyFinding = Shape<typeof PolicyFinding>
 
+/** Ours: a policy about plans has nothing to say about a job, and the reverse. */
+export function PolicySkipped() {
+  const description = 'Why it passed without being asked; absent when it was asked.'
+  return Type.String({ description })
+}
+
 /** One policy's verdict. Members are snake_case here and nowhere else (reference §4.8). */
 export const PolicyOutcome = Type.Object(
   {
@@ -95,6 +101,7 @@ export const PolicyOutcome = Type.Object(
     description: Nullable(Type.String()),
     output: Type.Array(Type.Unknown({ description: '`{ "print": text }`, or what a query gave.' })),
     findings: Type.Array(PolicyFinding),
+    skipped: Type.Optional(PolicySkipped()),
   },
   { $id: 'PolicyOutcome' },
 )

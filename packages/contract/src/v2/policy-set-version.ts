@@ -16,6 +16,7 @@ import {
 import { POLICY_SET_ARCHIVE_BYTES_MAX } from './limits.ts'
 import { PolicySetPath, PolicySetVersionPath } from './paths.ts'
 import { PrefixedId } from './patterns.ts'
+import { ALL_ENFORCEMENT_LEVELS } from './policy.ts'
 import { fieldsQuery, pageQuery } from './query.ts'
 
 /** Reference §4.7. */
@@ -26,6 +27,12 @@ export const POLICY_SET_VERSION_STATUSES = [
   'errored',
   'canceled',
 ] as const
+
+/** A policy that an archive lists. */
+const VersionedPolicy = Type.Object({
+  name: Type.String(),
+  'enforcement-level': OneOf(ALL_ENFORCEMENT_LEVELS),
+})
 
 /**
  * The policies of a set as one archive. A set with a ready version no longer uses policy records.
@@ -40,6 +47,9 @@ export const PolicySetVersion = ResourceOf({
       status: OneOf(POLICY_SET_VERSION_STATUSES),
       'status-timestamps': StatusTimestamps(),
       error: Nullable(Type.String()),
+      policies: Type.Array(VersionedPolicy, {
+        description: 'Ours: what the archive lists; empty unless the version is ready.',
+      }),
       'created-at': Timestamp(),
       'updated-at': Timestamp(),
     }),

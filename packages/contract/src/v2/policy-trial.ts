@@ -11,7 +11,7 @@ import {
   REPLAY_PAGE_MAX,
 } from './limits.ts'
 import { PolicyPath } from './paths.ts'
-import { POLICY_OUTCOME_STATUSES, PolicyFinding } from './policy-evaluation.ts'
+import { POLICY_OUTCOME_STATUSES, PolicyFinding, PolicySkipped } from './policy-evaluation.ts'
 import { PolicyDiagnostic } from './policy.ts'
 
 /** What may differ from the policy as it is stored: it is tried before it is enforced. */
@@ -53,6 +53,7 @@ export const PolicyTrial = Type.Object(
       findings: Type.Array(PolicyFinding),
       diagnostics: Type.Array(PolicyDiagnostic),
       warnings: Type.Array(Type.String()),
+      skipped: Type.Optional(PolicySkipped()),
     }),
   },
   { $id: 'PolicyTrial' },

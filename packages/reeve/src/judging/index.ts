@@ -1,1 +1,2 @@
 export { PolicyThread, type PolicyThreadOptions } from './policy-thread.ts'
+export { openPolicyThreads, PolicyThreads } from './policy-threads.ts'

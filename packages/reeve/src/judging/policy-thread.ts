@@ -21,7 +21,7 @@ import {
 } from './judging-task.ts'
 
 /** Reference governance §5.2: time for a policy, memory of the engine. */
-const JUDGING_LIMITS: ThreadLimits = {
+export const JUDGING_LIMITS: ThreadLimits = {
   msMax: 10_000,
   megabytesMax: 512,
   waitingMax: 256,

@@ -81,7 +81,7 @@ export function addPolicy(
         return await formatPolicies({ paths, checks: flags['check'] === true, terminal })
       },
     })
-    .argument('<PATH...>', 'native policies, or directories with *.native')
+    .argument('<PATH...>', 'policies of both languages, or directories of them')
     .option('--check', 'change nothing; end with 1 when something would change')
 }
 

@@ -1,4 +1,5 @@
 import { compilePolicies } from '../lang/rego/index.ts'
+import { withData } from '../policy/index.ts'
 import type { TextFile } from './files.ts'
 import { fileProblem, formatProblem, fromNative, fromRego, toJsonProblem } from './problem.ts'
 import type { ToolProblem } from './problem.ts'
@@ -44,7 +45,7 @@ function checkRego({ rego, queries }: Targets): readonly ToolProblem[] {
   const compiled = compilePolicies({ modules: rego, version: 'detect' })
   if (!compiled.ok) return compiled.error.map((problem) => fromRego(problem, texts))
   return queries.flatMap(({ name, query }) => {
-    const asked = compiled.value.query(`answer = ${query}`)
+    const asked = compiled.value.query(`answer = ${withData(query)}`)
     return asked.ok ? [] : [fileProblem(`query of "${name}"`, asked.error.message)]
   })
 }

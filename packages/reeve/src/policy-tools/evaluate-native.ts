@@ -1,12 +1,19 @@
 import {
   show,
+  type CompiledPolicy,
   type Evaluation,
   type PlainValue,
   type ProgramText,
   type RuleReport,
   type StandardSettings,
 } from '../lang/native/index.ts'
-import { NativeData, type PlainObject, type Subject } from '../policy/index.ts'
+import {
+  concernOf,
+  NativeData,
+  skipReason,
+  type PlainObject,
+  type Subject,
+} from '../policy/index.ts'
 import type { Answer } from './answer.ts'
 import { SHOWN_MAX } from './limits.ts'
 import { toPlain } from './plain-value.ts'
@@ -32,9 +39,25 @@ export function evaluateNative(policy: ProgramText, asking: NativeAsking): Answe
       printed: '',
       trace: {},
     }
+  const skipped = skippedFor(compiled.value, input)
+  if (skipped !== undefined)
+    return {
+      policy: policy.file,
+      outcome: 'pass',
+      lines: [`skipped: ${skipped}`],
+      problems: [],
+      printed: '',
+      trace: { description: compiled.value.description, result: true, skipped },
+    }
   const options = optionsOf(policy, { ...asking, surroundings: given })
   const evaluation = compiled.value.evaluate({ ...options, explains: true })
   return answerOf(policy.file, compiled.value.description, evaluation)
+}
+
+/** As on the server: a policy about plans has nothing to say about a job, and the reverse. */
+function skippedFor(compiled: CompiledPolicy, input: PlainValue): string | undefined {
+  const subject = subjectOf(input)
+  return subject === undefined ? undefined : skipReason(concernOf(compiled), subject)
 }
 
 /** What is judged, when the document is one as policies of kind `opa` get it. */

@@ -10,6 +10,7 @@ import {
   type CompiledPolicies,
   type Value,
 } from '../lang/rego/index.ts'
+import { opaQuery, withData } from '../policy/index.ts'
 import { textsOf } from './check-command.ts'
 import type { Answer } from './answer.ts'
 import { SHOWN_MAX, STEPS_MAX } from './limits.ts'
@@ -40,16 +41,9 @@ export function evaluateRego(targets: Targets, asking: RegoAsking): readonly Ans
 }
 
 function queriesOf({ rego, queries }: Targets, given: string | undefined): readonly string[] {
-  if (given !== undefined) return [withData(given)]
-  if (queries.length > 0) return queries.map(({ query }) => withData(query))
+  if (given === undefined && queries.length > 0) return queries.map(({ query }) => withData(query))
   const first = rego.find(({ file }) => !file.endsWith('_test.rego')) ?? rego[0]
-  const name = /^\s*package\s+([^\s;]+)/m.exec(first?.text ?? '')?.[1] ?? ''
-  return [`data.${name}.deny`]
-}
-
-/** Reference policy-languages §9.3: `data.` may be left out. */
-function withData(query: string): string {
-  return /^[a-z_][\w.]*$/i.test(query) && !/^(?:data|input)\b/.test(query) ? `data.${query}` : query
+  return [opaQuery(given, first?.text ?? '')]
 }
 
 interface Asked {

@@ -9,6 +9,7 @@ import {
   type StandardSettings,
   type Value,
 } from '../lang/native/index.ts'
+import { importSpellings } from '../policy/index.ts'
 import type { Coverage } from './coverage.ts'
 import { namesIn } from './files.ts'
 import { SHOWN_MAX } from './limits.ts'
@@ -20,11 +21,12 @@ import {
   surroundingsOf,
   type Surroundings,
 } from './surroundings.ts'
-import { errored, type TestResult } from './test-result.ts'
+import { errored, type TestChoice, type TestResult } from './test-result.ts'
 
 export interface NativeTesting {
   readonly settings: StandardSettings
   readonly coverage: Coverage | undefined
+  readonly isWanted: TestChoice
   /** What the set's file says. */
   readonly base: Surroundings
 }
@@ -38,10 +40,10 @@ export async function testNative(
   const folder = join(dirname(policy.file), 'test', name)
   const files = (await namesIn(folder)).filter((file) => /\.(?:hcl|json)$/.test(file))
   const results: TestResult[] = []
-  for (const file of files)
-    results.push(
-      await runCase(policy, { policy: name, name: file, path: join(folder, file) }, testing),
-    )
+  for (const file of files) {
+    const test = { policy: name, name: file, path: join(folder, file) }
+    if (testing.isWanted(test)) results.push(await runCase(policy, test, testing))
+  }
   return results
 }
 
@@ -69,7 +71,7 @@ async function runCase(
   coverage?.addNative(policy)
   for (const name of compiled.value.imports) {
     const module = surroundings.value.modules.get(name)
-    const isMocked = loaded.value.manifest.mocks.has(name)
+    const isMocked = importSpellings(name).some((one) => loaded.value.manifest.mocks.has(one))
     if (module !== undefined && !isMocked) coverage?.addNative(module)
   }
   const options = evaluationOptions(surroundings.value, settings)

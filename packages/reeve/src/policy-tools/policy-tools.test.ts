@@ -334,6 +334,14 @@ test('policy test: other files of the same language are left alone', async (t) =
   assert.equal(code, 0)
 })
 
+test('policy check: the query of a set may leave out `data.`', async (t) => {
+  const folder = await aFolder(t, {
+    'policies.hcl': 'policy "deny" {\n  query = "jobs.deny"\n}\n',
+  })
+  const { written, terminal } = aTerminal()
+  assert.equal(await checkPolicies({ paths: [folder], isJson: false, terminal }), 0, written.err)
+})
+
 test('policy check: the query of a set must be one', async (t) => {
   const folder = await aFolder(t, {
     'policies.hcl': 'policy "deny" {\n  query = "data.jobs["\n}\n',

@@ -12,31 +12,35 @@ import type { Coverage } from './coverage.ts'
 import type { TextFile } from './files.ts'
 import { SHOWN_MAX, STEPS_MAX } from './limits.ts'
 import { fileProblem, fromRego, type ToolProblem } from './problem.ts'
-import { errored, type TestResult } from './test-result.ts'
+import { errored, type TestChoice, type TestResult } from './test-result.ts'
 
 export interface RegoTesting {
   readonly options: Pick<EvaluateOptions, 'nowNs' | 'offsetAt' | 'random'>
   readonly coverage: Coverage | undefined
+  readonly isWanted: TestChoice
 }
 
 /** Runs the rules `test_…` of all modules, which are compiled together. */
 export function testRego(
   modules: readonly TextFile[],
-  { options, coverage }: RegoTesting,
+  { options, coverage, isWanted }: RegoTesting,
 ): Result<readonly TestResult[], readonly ToolProblem[]> {
   const texts = new Map(modules.map(({ file, text }) => [file, text]))
   const compiled = compilePolicies({ modules, version: 'detect' })
   if (!compiled.ok) return err(compiled.error.map((problem) => fromRego(problem, texts)))
   const { versions } = compiled.value
   for (const module of modules) coverage?.addRego(module, versions.get(module.file) ?? 1)
-  const results: TestResult[] = []
-  for (const test of modules.flatMap((module) => testsIn(module, versions.get(module.file) ?? 1)))
-    results.push(
-      test.isSkipped
-        ? { policy: test.policy, name: test.name, ...SKIPPED }
-        : runTest(test, { policies: compiled.value, texts, options, coverage }),
-    )
-  return ok(results)
+  const tests = modules.flatMap((module) => testsIn(module, versions.get(module.file) ?? 1))
+  const running = { policies: compiled.value, texts, options, coverage }
+  return ok(
+    tests
+      .filter(isWanted)
+      .map((test) =>
+        test.isSkipped
+          ? { policy: test.policy, name: test.name, ...SKIPPED }
+          : runTest(test, running),
+      ),
+  )
 }
 
 const SKIPPED = { status: 'skipped', reasons: [], problems: [], printed: '' } as const
@@ -59,7 +63,7 @@ function testsIn({ file, text }: TextFile, version: 0 | 1): readonly RegoTest[] 
   return [...new Set(tests)].map((name) => ({ policy, name, isSkipped: name.startsWith('todo_') }))
 }
 
-interface Running extends RegoTesting {
+interface Running extends Omit<RegoTesting, 'isWanted'> {
   readonly policies: CompiledPolicies
   readonly texts: ReadonlyMap<string, string>
 }

@@ -17,10 +17,12 @@ import {
 import {
   adviceForImport,
   globalsIn,
+  importSpellings,
   isKnownImport,
   MANIFEST_FILES,
   readManifest,
   type Manifest,
+  type ManifestMock,
 } from '../policy/index.ts'
 import { namesIn, readText } from './files.ts'
 import { STEPS_MAX } from './limits.ts'
@@ -86,8 +88,8 @@ export async function surroundingsOf(
   for (const [name, source] of manifest.modules) await loader.module(name, source)
   for (const [name, source] of manifest.statics) await loader.data(name, source)
   for (const [name, mock] of manifest.mocks)
-    if (mock.kind === 'data') loader.mocks.set(name, mock.value)
-    else await loader.module(name, mock.source)
+    for (const path of importSpellings(name))
+      if (path === name || !manifest.mocks.has(path)) await loader.mock(path, mock)
   if (loader.problems.length > 0) return err(loader.problems)
   return ok({
     modules: loader.modules,
@@ -115,6 +117,14 @@ class Loader {
   async module(name: string, source: string): Promise<void> {
     const file = await this.#read(source)
     if (file !== undefined) this.modules.set(name, file)
+  }
+
+  /** Takes the place of whatever was imported by that path before. */
+  async mock(path: string, mock: ManifestMock): Promise<void> {
+    this.mocks.delete(path)
+    this.modules.delete(path)
+    if (mock.kind === 'data') this.mocks.set(path, mock.value)
+    else await this.module(path, mock.source)
   }
 
   async data(name: string, source: string): Promise<void> {

@@ -5,7 +5,7 @@ import { formatProblem, toJsonProblem, type ToolProblem } from './problem.ts'
 import { testRego, type RegoTesting } from './rego-tests.ts'
 import { findTargets } from './targets.ts'
 import { plural, TOOL_CODES, type ToolTerminal } from './terminal.ts'
-import type { TestResult } from './test-result.ts'
+import type { TestChoice, TestResult } from './test-result.ts'
 
 export interface TestRequest {
   readonly paths: readonly string[]
@@ -20,22 +20,21 @@ export interface TestRequest {
 
 /** `reeve policy test`. */
 export async function testPolicies(request: TestRequest): Promise<number> {
+  const { only, settings, rego } = request
   const coverage = request.covers ? new Coverage() : undefined
+  const isWanted: TestChoice = ({ policy, name }) =>
+    only === undefined || `${policy}/${name}`.includes(only)
   const targets = await findTargets(request.paths)
   if (!targets.ok) return refused(request, targets.error)
   const results: TestResult[] = []
   for (const { policy, base } of targets.value.native)
-    results.push(...(await testNative(policy, { settings: request.settings, coverage, base })))
+    results.push(...(await testNative(policy, { settings, coverage, isWanted, base })))
   if (targets.value.rego.length > 0) {
-    const found = testRego(targets.value.rego, { options: request.rego, coverage })
+    const found = testRego(targets.value.rego, { options: rego, coverage, isWanted })
     if (!found.ok) return refused(request, found.error)
     results.push(...found.value)
   }
-  const { only } = request
-  const wanted = results.filter(
-    ({ policy, name }) => only === undefined || `${policy}/${name}`.includes(only),
-  )
-  return reported(request, wanted, coverage)
+  return reported(request, results, coverage)
 }
 
 function refused({ isJson, terminal }: TestRequest, problems: readonly ToolProblem[]): number {

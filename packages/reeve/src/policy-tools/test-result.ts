@@ -12,6 +12,9 @@ export interface TestResult {
   readonly printed: string
 }
 
+/** Whether a test is to be run. */
+export type TestChoice = (test: Pick<TestResult, 'policy' | 'name'>) => boolean
+
 export function errored(
   test: Pick<TestResult, 'policy' | 'name'>,
   problems: readonly ToolProblem[],

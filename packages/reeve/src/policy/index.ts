@@ -1,12 +1,22 @@
 // tidy-allow dead-export: enforcement on jobs and runs is its next reader
-export type { AskedSubject, PlanFacts, PolicyAsker } from './asker.ts'
+export type { AskedSubject, AskingPurpose, PlanFacts, PolicyAsker } from './asker.ts'
 export { inspectPlan, isObject, newPlanOf, planOf, readPlan } from './plan-document.ts'
 export { redactPlan, sensitiveTexts, withoutSecrets } from './redact-plan.ts'
 export { writeBundle, type PolicyBundle } from './bundle.ts'
 export { Judge } from './judge.ts'
 export type { AskedPolicy, Diagnostic, JudgeOptions, Judgement, PolicyText } from './judgement.ts'
-export { readManifest, type Manifest, type ManifestPolicy } from './manifest.ts'
-export { adviceForImport, globalsIn, isKnownImport, NativeData } from './native-data.ts'
+export { POLICY_STEPS_MAX } from './limits.ts'
+export { readManifest, type Manifest, type ManifestMock, type ManifestPolicy } from './manifest.ts'
+export {
+  adviceForImport,
+  concernOf,
+  globalsIn,
+  importSpellings,
+  isKnownImport,
+  NativeData,
+  skipReason,
+} from './native-data.ts'
+export { opaQuery, withData } from './opa-query.ts'
 export type { JobSubject, PlainObject, PlanSubject, Subject } from './subject.ts'
 export {
   effectiveLevel,

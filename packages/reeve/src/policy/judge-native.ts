@@ -17,7 +17,7 @@ import {
 import { readBundle } from './bundle.ts'
 import type { AskedPolicy, Asking, Diagnostic, Judgement, PolicyText } from './judgement.ts'
 import { FINDINGS_MAX, POLICY_STEPS_MAX, VALUE_LENGTH_MAX } from './limits.ts'
-import { adviceForImport, concernOf, globalsIn, isKnownImport } from './native-data.ts'
+import { adviceForImport, concernOf, globalsIn, isKnownImport, skipReason } from './native-data.ts'
 import type { Subject } from './subject.ts'
 
 export interface NativePolicy {
@@ -70,8 +70,8 @@ export function judgeNative(
   { policy, params }: AskedPolicy,
   { subject, data, options }: Asking,
 ): Judgement {
-  if (concern !== undefined && concern !== subject.kind)
-    return { status: 'passed', output: [{ skipped: `it is about a ${concern}` }], findings: [] }
+  const skipped = skipReason(concern, subject)
+  if (skipped !== undefined) return { status: 'passed', output: [], findings: [], skipped }
   const evaluate = (explains: boolean): Evaluation =>
     compiled.evaluate({
       importValue: (path) => data.importValue(path) ?? statics.value(path),

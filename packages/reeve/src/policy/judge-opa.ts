@@ -19,6 +19,7 @@ import {
 import { readBundle } from './bundle.ts'
 import type { AskedPolicy, Asking, Diagnostic, Judgement, PolicyText } from './judgement.ts'
 import { FINDINGS_MAX, POLICY_STEPS_MAX, VALUE_LENGTH_MAX } from './limits.ts'
+import { opaQuery } from './opa-query.ts'
 import type { Subject } from './subject.ts'
 
 export interface OpaPolicy {
@@ -36,7 +37,7 @@ export function compileOpa(policy: PolicyText): Result<OpaPolicy, readonly Diagn
   const others = libraries.map(([file, text]) => ({ file, text }))
   const compiled = compilePolicies({ modules: [...main, ...others], version: 'detect' })
   if (!compiled.ok) return err(compiled.error.map((problem) => problemDiagnostic(problem, own)))
-  const query = queryOf(policy.query, code)
+  const query = opaQuery(policy.query, code)
   const asked = compiled.value.query(`answer = ${query}`)
   if (!asked.ok)
     return err([
@@ -56,13 +57,6 @@ function problemDiagnostic({ message, location }: RegoProblem, own: string): Dia
     line: Math.max(1, location.row),
     column: Math.max(1, location.column),
   }
-}
-
-/** Reference governance §5.2: `data.` is added where it is absent; without a query it is `deny`. */
-function queryOf(query: string | null, code: string): string {
-  if (query !== null && query !== '') return query.startsWith('data.') ? query : `data.${query}`
-  const name = /^\s*package\s+([^\s;]+)/m.exec(code)?.[1] ?? ''
-  return `data.${name}.deny`
 }
 
 /** Reference policy-languages §9.3; the parameters of the set are data (governance §4.7). */
@@ -195,7 +189,7 @@ function findingOf(
   const known = places.get(formatValue(fromPlain(plainOf(item)))) ?? soleOf(places)
   const message = typeof item === 'string' ? item : toJsonText(fromPlain(plainOf(item)))
   return {
-    rule: known?.rule ?? query.split('.').at(-1) ?? name,
+    rule: known?.rule ?? /\.(\w+)$/.exec(query)?.[1] ?? name,
     line: known?.line ?? null,
     column: known?.column ?? null,
     ...(known?.file === undefined ? {} : { file: known.file }),

@@ -256,6 +256,36 @@ describe('what an opa query gives', () => {
     })
 })
 
+const QUERY_TEXTS = [
+  'data.q.deny',
+  'q.deny',
+  ' data.q.deny\n',
+  'q["deny"]',
+  'q.deny | set()',
+  '[m | some m in data.q.deny]',
+  'object.get(data, ["q", "deny"], set())',
+  '{"q": data}.q.q.deny',
+  'data["q"].deny',
+  'data.q.deny with input.job as {}',
+  'q.deny with input.job as {}',
+] as const
+
+describe('an opa query is a reference with or without `data.`, or any other term', () => {
+  const code = 'package q\n\ndeny contains "no"\n'
+  for (const query of QUERY_TEXTS)
+    it(query.trim(), () => {
+      const { output, findings } = judge(JOB, { kind: 'opa', code, query })
+      assert.deepEqual([output, findings[0]?.message], [['no'], 'no'])
+    })
+
+  it('data and input are themselves', () => {
+    const { output } = judge(JOB, { kind: 'opa', code, query: 'data' }, { a: 1 })
+    assert.deepEqual(output, [{ parameters: { a: 1 }, q: { deny: ['no'] } }])
+    assert.equal(judge(JOB, { kind: 'opa', code, query: 'input.job.Meta' }).status, 'failed')
+    assert.equal(judge(JOB, { kind: 'opa', code, query: 'true' }).status, 'passed')
+  })
+})
+
 it('an opa query that is false fails with a warning that messages are expected', () => {
   const code = 'package q\n\nv := false\n'
   const { warning } = judge(JOB, { kind: 'opa', code, query: 'data.q.v' })
@@ -313,8 +343,9 @@ describe('a policy that cannot be evaluated fails closed', () => {
 it('a native policy about plans has nothing to say about a job, and the reverse', () => {
   const skipped = (concern: string) => ({
     status: 'passed',
-    output: [{ skipped: `it is about a ${concern}` }],
+    output: [],
     findings: [],
+    skipped: `it is about a ${concern}`,
   })
   const plan = 'import "plan/v2" as plan\nmain = plan.variables is empty'
   assert.deepEqual(judge(JOB, { code: plan }), skipped('plan'))

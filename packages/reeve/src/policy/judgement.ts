@@ -22,6 +22,8 @@ export interface Judgement {
   readonly findings: readonly v2.PolicyFinding[]
   /** What is odd about the policy itself, whatever it says of the subject. */
   readonly warning?: string
+  /** Why it was not asked, and so passed. */
+  readonly skipped?: string
 }
 
 export interface JudgeOptions extends StandardSettings {

@@ -1,7 +1,7 @@
 /** What policies may cost (reference governance §5.2). */
 
-/** Steps of one policy: ends a loop long before its time is over. */
-export const POLICY_STEPS_MAX = 20_000_000
+/** Steps of one policy, on the server and with the tools (reference policy-languages §1.15). */
+export const POLICY_STEPS_MAX = 50_000_000
 
 /** Policies whose code is kept compiled. */
 export const COMPILED_POLICIES_MAX = 500

@@ -27,11 +27,19 @@ const DATA_IMPORTS: ReadonlyMap<string, 'plan' | 'state' | 'config' | 'run'> = n
 
 /** Other systems put their own name before `_var` and `_acl_token`: both mean the same here. */
 const VARIABLE_IMPORT = /^[a-z]+_var$/
-const TOKEN_GLOBAL = /\b[a-z]+_acl_token\b/g
+const TOKEN_GLOBAL = /^[a-z]+_acl_token$/
+const TOKEN_GLOBALS = /\b[a-z]+_acl_token\b/g
 
 /** Every import that some policy may use. */
 export function isKnownImport(path: string): boolean {
   return STANDARD_IMPORTS.has(path) || DATA_IMPORTS.has(path) || VARIABLE_IMPORT.test(path)
+}
+
+/** Every spelling of what a path imports, the path itself included. */
+export function importSpellings(path: string): readonly string[] {
+  const kind = DATA_IMPORTS.get(path)
+  if (kind === undefined) return [path]
+  return [...DATA_IMPORTS].flatMap(([spelling, other]) => (other === kind ? [spelling] : []))
 }
 
 /** What to use instead of an import that there is not. */
@@ -43,8 +51,8 @@ export function adviceForImport(path: string): string | undefined {
   return `there are ${names.toSorted().join(', ')}`
 }
 
-/** Variables that only jobs bring; a loop over plans may well call something `namespace`. */
-const JOB_GLOBALS: readonly string[] = ['job', 'existing_job', 'job_exists']
+/** Variables that only jobs bring, beside the token. */
+const JOB_GLOBALS: readonly string[] = ['job', 'existing_job', 'job_exists', 'namespace']
 
 /**
  * What kind of subject a policy is about, told by what it reads; undefined when that does not tell.
@@ -56,16 +64,21 @@ export function concernOf(policy: {
 }): Subject['kind'] | undefined {
   const readsPlan = policy.imports.some((path) => DATA_IMPORTS.has(path))
   const readsJob =
-    policy.globals.some((name) => JOB_GLOBALS.includes(name)) ||
+    policy.globals.some((name) => JOB_GLOBALS.includes(name) || TOKEN_GLOBAL.test(name)) ||
     policy.imports.some((path) => VARIABLE_IMPORT.test(path))
   if (readsPlan === readsJob) return undefined
   return readsPlan ? 'plan' : 'job'
 }
 
+/** Why a policy has nothing to say about a subject; undefined when it is to be asked. */
+export function skipReason(concern: Subject['kind'] | undefined, subject: Subject) {
+  return concern === undefined || concern === subject.kind ? undefined : `it is about a ${concern}`
+}
+
 /** The variables that a policy finds in its file, whatever it judges. */
 export function globalsIn(code: string): readonly string[] {
-  const tokens = new Set(code.match(TOKEN_GLOBAL))
-  return [...JOB_GLOBALS, 'namespace', ...tokens]
+  const tokens = new Set(code.match(TOKEN_GLOBALS))
+  return [...JOB_GLOBALS, ...tokens]
 }
 
 /** One subject as native policies see it; made once and shared by all policies. */
@@ -105,7 +118,7 @@ export class NativeData {
       ['job_exists', existingJob !== undefined],
       ['namespace', namespace],
     ])
-    for (const name of code.match(TOKEN_GLOBAL) ?? [])
+    for (const name of code.match(TOKEN_GLOBALS) ?? [])
       globals.set(name, token === undefined ? new Undefined(undefined) : viewOf(token, JOB_SHAPE))
     return globals
   }

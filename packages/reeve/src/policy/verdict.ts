@@ -62,6 +62,7 @@ export function outcomeOf(
     description: policy.description,
     output: [...judgement.output],
     findings: [...judgement.findings],
+    ...(judgement.skipped === undefined ? {} : { skipped: judgement.skipped }),
   }
 }
 

@@ -63,6 +63,10 @@ test('governance commands: members, versions and decisions', async (t) => {
     await reeve.ok('policy-set create packed')
     const out = await reeve.ok('policy-set upload packed set.tgz')
     assert.match(out, /now has the policies of set\.tgz/)
+    assert.match(
+      await reeve.ok('policy-set show packed'),
+      /\nPolicies\s+= few \(advisory\)\nVersion\s+= polsetver-\w+ of \d{4}-/,
+    )
     const { code, err } = await reeve.run('policy-set upload packed native.hcl')
     assert.deepEqual([code, err], [1, 'reeve policy-set upload: The archive is not gzipped\n'])
   })

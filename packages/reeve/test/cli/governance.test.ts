@@ -147,6 +147,11 @@ test('governance commands', async (t) => {
     assert.match(tried.out, /^Policy "limits" failed\./)
     await reeve.file('open.native', 'main = rule { true }\n')
     assert.match(await reeve.ok('policy try limits job.json --code open.native'), /passed/)
+    await reeve.file('plans.native', 'import "plan/v2" as plan\nmain = false\n')
+    assert.match(
+      await reeve.ok('policy try limits job.json --code plans.native'),
+      /^Policy "limits" was not asked: it is about a plan\.$/m,
+    )
     await reeve.file('broken.native', 'main = rule {\n')
     assert.equal((await reeve.run('policy upload limits broken.native --strict')).code, 1)
     assert.match(
@@ -159,6 +164,12 @@ test('governance commands', async (t) => {
       /cannot be read: no such/,
     )
     assert.match(await reeve.ok('policy-set param jobs cpu=4 --sensitive'), /cpu\s+\(sensitive\)/)
+    await reeve.ok('policy-set param jobs most=20')
+    assert.match(
+      await reeve.ok('policy-set show jobs'),
+      /\nParameters\s+= cpu=\(sensitive\), most=20\n/,
+    )
+    await reeve.ok('policy-set param jobs --remove most')
     assert.match(await reeve.ok('policy-set param jobs --remove cpu'), /has no parameters/)
   })
 

@@ -16,6 +16,8 @@ function setText(set: v2.PolicySetVerdict, paint: Paint): string {
 function outcomeLines(outcome: v2.PolicyOutcome, paint: Paint): readonly string[] {
   const isPassed = outcome.status === 'passed'
   const tone = isPassed ? 'good' : outcome.effective_level === 'advisory' ? 'warning' : 'bad'
-  const head = `  "${outcome.policy_name}" (${outcome.enforcement_level}) ${outcome.status}`
+  const name = `  "${outcome.policy_name}" (${outcome.enforcement_level})`
+  if (outcome.skipped !== undefined) return [`${name} was not asked: ${outcome.skipped}`]
+  const head = `${name} ${outcome.status}`
   return [paint(tone, head), ...outcome.findings.map((finding) => `    * ${findingText(finding)}`)]
 }

@@ -205,14 +205,22 @@ test('verdictsText: those that object come first, with their findings', () => {
     Status: 'passed',
     Effect: 'passes',
   }
+  const skipped: JobPolicyOutcome = {
+    ...passing,
+    Policy: 'plans',
+    Skipped: 'it is about a plan',
+    Findings: [],
+    FindingsOmitted: 0,
+  }
   assert.equal(
-    verdictsText([passing, OUTCOME], plainPaint),
+    verdictsText([passing, skipped, OUTCOME], plainPaint),
     [
       'Policy "small" of set "limits" (soft-mandatory) denies it.',
       '  * main: too much memory (line 3, column 5)',
       '  * no owner',
       '  * and 2 more',
       'Policy "names" of set "limits" (soft-mandatory) passes.',
+      'Policy "plans" of set "limits" (soft-mandatory) was not asked: it is about a plan.',
     ].join('\n'),
   )
   assert.deepEqual(

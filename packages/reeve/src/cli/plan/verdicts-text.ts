@@ -16,9 +16,11 @@ export function verdictsText(outcomes: readonly JobPolicyOutcome[], paint: Paint
 }
 
 function outcomeText(outcome: JobPolicyOutcome, paint: Paint): string {
-  const { Policy, PolicySet, Level, Effect, Findings, FindingsOmitted } = outcome
+  const { Policy, PolicySet, Level, Effect, Skipped, Findings, FindingsOmitted } = outcome
   const [word, tone] = EFFECTS[Effect]
-  const head = `Policy "${Policy}" of set "${PolicySet}" (${Level}) ${paint(tone, word)}.`
+  const name = `Policy "${Policy}" of set "${PolicySet}" (${Level})`
+  if (Skipped !== undefined) return `${name} was not asked: ${Skipped}.`
+  const head = `${name} ${paint(tone, word)}.`
   if (Effect === 'passes') return head
   const more = FindingsOmitted > 0 ? [`  * and ${FindingsOmitted} more`] : []
   return [head, ...Findings.map((finding) => `  * ${findingText(finding)}`), ...more].join('\n')

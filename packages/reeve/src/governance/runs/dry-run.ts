@@ -38,7 +38,7 @@ export async function evaluateWorkspacePolicies(
   const sets = chosenSets(context, seen.value, question.policySets)
   if (!sets.ok) return sets
   const run = askedRun(context, caller, { seen: seen.value, given: question.run ?? {} })
-  return ok(await judgeSets(context, sets.value, { plan: plan.value, run }))
+  return ok(await judgeSets(context, sets.value, { plan: plan.value, run, purpose: 'trial' }))
 }
 
 /** Sets that do not apply to the workspace are for those who may read policies. */
@@ -111,5 +111,6 @@ export async function evaluatePolicySet(
   if (plan === undefined) return err({ code: 'conflict', detail: 'The run has no plan yet' })
   const asked = frozenSet(context, appliedSet(context, set.value.set))
   const versioned = toolVersion === undefined ? asked : { ...asked, toolVersion }
-  return ok(await judgeSets(context, [versioned], { plan, run: runSubject(context, run) }))
+  const judged = { plan, run: runSubject(context, run), purpose: 'trial' } as const
+  return ok(await judgeSets(context, [versioned], judged))
 }

@@ -6,6 +6,7 @@ import {
   withoutSecrets,
   type AskedPolicy,
   type AskedSubject,
+  type AskingPurpose,
   type Judgement,
   type PlainObject,
 } from '../../policy/index.ts'
@@ -26,20 +27,22 @@ export interface JudgedPlan {
   readonly plan: Uint8Array | PlainObject
   /** What policies may ask of the run (reference §5.2). */
   readonly run: PlainObject
+  /** `guard` unless given. */
+  readonly purpose?: AskingPurpose
 }
 
 /** Asks every policy of every set about a plan. A policy in two sets is asked twice. */
 export async function judgeSets(
   context: Judging,
   sets: readonly FrozenSet[],
-  { plan, run }: JudgedPlan,
+  { plan, run, purpose = 'guard' }: JudgedPlan,
 ): Promise<readonly JudgedSetRow[]> {
   const said = new Map<AppliedPolicy, Judgement>()
   for (const kind of ['opa', 'native'] as const) {
     const policies = sets.flatMap((set) => (set.kind === kind ? set.policies : []))
     if (policies.length === 0) continue
     const subject = subjectOf(plan, kind === 'opa' ? withoutUnset(run) : run)
-    const judgements = await askAll(context, policies, subject)
+    const judgements = await askAll(context, policies, { subject, purpose })
     for (const [at, policy] of policies.entries()) said.set(policy, judgements[at] ?? UNASKED)
   }
   // Of what is stored they are taken out where policies are asked.
@@ -65,7 +68,7 @@ function withoutUnset(run: PlainObject): PlainObject {
 async function askAll(
   { store, policyAsker }: Judging,
   policies: readonly AppliedPolicy[],
-  subject: AskedSubject,
+  { subject, purpose }: { readonly subject: AskedSubject; readonly purpose: AskingPurpose },
 ): Promise<readonly Judgement[]> {
   const codes = new Map<string, string | undefined>()
   // A blob can be read when it is durable.
@@ -77,7 +80,7 @@ async function askAll(
     const code = codes.get(codeHash)
     if (code !== undefined) asked.push({ policy: { name, kind, query, code }, params })
   }
-  const judgements = (await policyAsker.ask(subject, asked)).values()
+  const judgements = (await policyAsker.ask(subject, asked, purpose)).values()
   return policies.map(({ codeHash }) =>
     codes.get(codeHash) === undefined ? CODE_GONE : (judgements.next().value ?? UNASKED),
   )

@@ -68,7 +68,7 @@ async function judgePage(
     const loaded = await loadSubject(context, past)
     if (loaded === undefined) continue
     bytes += loaded.bytes
-    const [said] = await context.policyAsker.ask(loaded.subject, [policy])
+    const [said] = await context.policyAsker.ask(loaded.subject, [policy], 'trial')
     if (said !== undefined) results.push(replayed(row, loaded, said))
   }
   return {

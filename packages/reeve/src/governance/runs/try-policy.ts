@@ -40,12 +40,19 @@ export async function tryPolicy(
   const policy = await triedText(context, seen.value.policy, trial)
   if (!policy.ok) return policy
   const asked = { policy: policy.value, params: plain(trial.params ?? {}) }
-  const diagnostics = await diagnosePolicy(context, policy.value)
-  const [said] = await context.policyAsker.ask(subject.value, [asked])
+  const diagnostics = await diagnosePolicy(context, policy.value, 'trial')
+  const [said] = await context.policyAsker.ask(subject.value, [asked], 'trial')
   if (said === undefined) return err({ code: 'unprocessable', detail: 'The policy was not asked' })
   const { judgement, warning } = bounded(said)
-  const { status, output, findings } = judgement
-  return ok({ status, output, findings, diagnostics, warnings: warning === '' ? [] : [warning] })
+  const { status, output, findings, skipped } = judgement
+  return ok({
+    status,
+    output,
+    findings,
+    diagnostics,
+    warnings: warning === '' ? [] : [warning],
+    ...(skipped === undefined ? {} : { skipped }),
+  })
 }
 
 /** The policy as it is to be tried. */

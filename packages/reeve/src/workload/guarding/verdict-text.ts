@@ -63,6 +63,7 @@ export function shownOutcomes(
         Effect: effectOf(outcome, weight, isOverriding),
         Overridable: weight === 'overridable',
         Description: outcome.description,
+        ...(outcome.skipped === undefined ? {} : { Skipped: outcome.skipped }),
         Findings: outcome.findings.slice(0, LIMITS.verdictFindingsMax).map(shownFinding),
         FindingsOmitted: Math.max(0, outcome.findings.length - LIMITS.verdictFindingsMax),
       }

@@ -85,6 +85,11 @@ test('S22 version: pending when it is made, ready after the upload', async () =>
   assert.deepEqual([reply.status, reply.text], [200, ''])
   const { attributes, links } = await show(it, made.id)
   assert.deepEqual([attributes.status, attributes.error], ['ready', null])
+  assert.deepEqual(made.attributes.policies, [])
+  assert.deepEqual(
+    attributes.policies.map(({ name }) => name),
+    ['named', 'small'],
+  )
   assert.deepEqual(Object.keys(attributes['status-timestamps']), ['pending-at', 'ready-at'])
   assert.deepEqual(links, { self })
   assert.deepEqual(refusedBy(await upload(it, made.id, archive(...GOOD))), [

@@ -63,8 +63,10 @@ export interface RunWorld {
   close(): Promise<void>
 }
 
-export async function aRunWorld(): Promise<RunWorld> {
-  const it = await aGovernanceServer()
+export async function aRunWorld(
+  options: Parameters<typeof aGovernanceServer>[0] = {},
+): Promise<RunWorld> {
+  const it = await aGovernanceServer(options)
   await it.organization('acme')
   const params = { organization_name: 'acme' }
   const { data: workspace } = await it.created('createWorkspace', {

@@ -35,12 +35,19 @@ export async function runPolicySetParam(invocation: Invocation): Promise<number>
   const parameters = client.pages('listPolicySetParameters', { params: { policy_set_id } })
   return await showList(invocation, parameters, {
     heading: ['Key', 'Value'],
-    row: ({ attributes }) => [
-      attributes.key,
-      attributes.sensitive ? '(sensitive)' : (attributes.value ?? ''),
-    ],
+    row: (parameter) => [parameter.attributes.key, valueText(parameter)],
     empty: 'The set has no parameters. "reeve policy-set param SET KEY=VALUE" sets one.',
   })
+}
+
+/** `most=20, key=(sensitive)`; empty for none. */
+export async function parametersText(invocation: Invocation, setId: string): Promise<string> {
+  const known = await parametersOf(invocation, setId)
+  return [...known].map(([key, parameter]) => `${key}=${valueText(parameter)}`).join(', ')
+}
+
+function valueText({ attributes }: Parameter): string {
+  return attributes.sensitive ? '(sensitive)' : (attributes.value ?? '')
 }
 
 async function parametersOf(

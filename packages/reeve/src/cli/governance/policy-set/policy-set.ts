@@ -1,3 +1,4 @@
+import type { v2 } from '@reeve/contract'
 import { included, type ItemOf } from '@reeve/sdk'
 import type { Invocation } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
@@ -5,6 +6,7 @@ import { knownFields } from '../../output/known-fields.ts'
 import { findPolicySet } from '../find.ts'
 import { organizationOf } from '../organization.ts'
 import { showList } from '../texts.ts'
+import { parametersText } from './parameters.ts'
 
 type PolicySet = ItemOf<'listPolicySets'>
 
@@ -43,7 +45,8 @@ export async function runPolicySetShow(invocation: Invocation): Promise<number> 
   return await showPolicySet(invocation, id)
 }
 
-const INCLUDED = 'policies,workspaces,projects,workspace_exclusions,project_exclusions'
+const INCLUDED =
+  'policies,current_version,workspaces,projects,workspace_exclusions,project_exclusions'
 
 /** As it is now, with the names of its members. */
 export async function showPolicySet(invocation: Invocation, setId: string): Promise<number> {
@@ -62,6 +65,9 @@ export async function showPolicySet(invocation: Invocation, setId: string): Prom
   )
   const namesOf = (members: { readonly data: readonly { readonly id: string }[] } | undefined) =>
     (members?.data ?? []).map(({ id }) => named.get(id) ?? id).join(', ')
+  // Once there is an archive its policies are those of the set.
+  const [version] = included(data, 'policy-set-versions')
+  const parameters = await parametersText(invocation, setId)
   output.show(data, () =>
     knownFields([
       ['Name', attributes.name],
@@ -69,7 +75,9 @@ export async function showPolicySet(invocation: Invocation, setId: string): Prom
       ['Kind', attributes.kind],
       ['Description', attributes.description ?? ''],
       ['Guards', guardsText(data.data)],
-      ['Policies', namesOf(relationships.policies)],
+      ['Policies', version === undefined ? namesOf(relationships.policies) : policiesOf(version)],
+      ['Version', version === undefined ? '' : versionText(version)],
+      ['Parameters', parameters],
       ['Projects', namesOf(relationships.projects)],
       ['Workspaces', namesOf(relationships.workspaces)],
       ['Jobs of namespaces', namesOf(relationships.namespaces)],
@@ -79,6 +87,16 @@ export async function showPolicySet(invocation: Invocation, setId: string): Prom
     ]),
   )
   return EXIT_CODES.ok
+}
+
+function policiesOf({ attributes }: v2.PolicySetVersion): string {
+  return attributes.policies
+    .map(({ name, 'enforcement-level': level }) => `${name} (${level})`)
+    .join(', ')
+}
+
+function versionText({ id, attributes }: v2.PolicySetVersion): string {
+  return `${id} of ${attributes['created-at']}`
 }
 
 /** Null: the levels of its policies decide. */

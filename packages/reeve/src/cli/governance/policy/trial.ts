@@ -18,10 +18,11 @@ export async function runPolicyTry(invocation: Invocation): Promise<number> {
     params: { policy_id: id },
     body: resource('policy-trials', { input, ...(await changesOf(invocation)) }),
   })
-  const { status, findings, diagnostics, warnings } = data.data.attributes
+  const { status, skipped, findings, diagnostics, warnings } = data.data.attributes
+  const verdict = output.paint(status === 'passed' ? 'good' : 'bad', status)
   output.show(data, () =>
     [
-      `Policy "${attributes.name}" ${output.paint(status === 'passed' ? 'good' : 'bad', status)}.`,
+      `Policy "${attributes.name}" ${skipped === undefined ? verdict : `was not asked: ${skipped}`}.`,
       ...findings.map((finding) => `  * ${findingText(finding)}`),
       ...diagnostics.map((one) => `  ${one.severity} ${one.line},${one.column}: ${one.message}`),
       ...warnings.map((warning) => `  warning: ${warning}`),

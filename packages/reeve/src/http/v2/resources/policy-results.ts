@@ -76,8 +76,11 @@ export function checkLog(seen: SeenCheck): string | undefined {
 }
 
 function outcomeLines(outcome: v2.PolicyOutcome): readonly string[] {
+  const { skipped } = outcome
+  const state = skipped === undefined ? outcome.status.toUpperCase() : 'SKIPPED'
+  const why = skipped === undefined ? '' : `: ${skipped}`
   return [
-    `  ${outcome.status.toUpperCase()}  ${outcome.policy_name} (${outcome.enforcement_level})`,
+    `  ${state}  ${outcome.policy_name} (${outcome.enforcement_level})${why}`,
     ...outcome.findings.map((finding) => `    ${findingLine(finding)}`),
     ...outcome.output.flatMap((item) => printedLines(item)),
   ]

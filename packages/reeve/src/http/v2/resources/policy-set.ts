@@ -82,6 +82,10 @@ export function policySetVersionResource(row: PolicySetVersionRow): v2.PolicySet
       status,
       'status-timestamps': Object.fromEntries(times),
       error: row.error,
+      policies: row.policies.map(({ name, enforcementLevel }) => ({
+        name,
+        'enforcement-level': enforcementLevel,
+      })),
       'created-at': timeText(row.createdMs),
       'updated-at': timeText(row.updatedMs),
     },

@@ -15,7 +15,7 @@ import {
   type MapValue,
   type Value,
 } from '../value/value.ts'
-import { predeclared, type Program } from './program.ts'
+import { predeclared, type Program, type ProgramImport } from './program.ts'
 import { Recorder, type RuleReport } from './recorder.ts'
 import { Run, Stop } from './run.ts'
 import type { Frame } from './scope.ts'
@@ -168,17 +168,18 @@ class Execution {
   #frameOf(program: Program): Frame {
     const universe = program.universe.frame(undefined)
     for (const { slot, value } of predeclared(program.universe)) universe.slots[slot] = value
-    for (const { path, slot } of program.imports) universe.slots[slot] = this.#import(program, path)
+    for (const wanted of program.imports)
+      universe.slots[wanted.slot] = this.#import(program, wanted)
     return program.file.frame(universe)
   }
 
-  #import(program: Program, path: string): Value {
+  #import(program: Program, { path, at }: ProgramImport): Value {
     const module = this.#linked.modules.get(path)
     if (module !== undefined) return this.#module(path, module)
     const value = this.#options.importValue(path)
     if (value !== undefined) return value
     return this.#run.fail(
-      { source: program.source, at: 0 },
+      { source: program.source, at },
       `the import "${path}" is not there in this evaluation`,
     )
   }

@@ -331,6 +331,16 @@ describe('modules and params', () => {
     assert.equal(evaluate(text, {}, { modules }).result, 'pass')
   })
 
+  it('an import that an evaluation does not bring is told where it stands', () => {
+    const text = '# on top\n\nimport "time"\n  import "run"\nmain = run.id is time.now'
+    const importValue = (path: string) => (path === 'time' ? 1 : undefined)
+    const { error } = evaluate(text, { importValue }, { isImport: () => true })
+    assert.deepEqual(
+      [error?.message, error?.position.line, error?.position.column],
+      ['the import "run" is not there in this evaluation', 4, 3],
+    )
+  })
+
   it('a module that imports itself is a problem', () => {
     const modules = new Map([['m', { file: 'm.native', text: 'import "m"' }]])
     assert.match(problemOf('import "m"\nmain = true', { modules }), /imports itself/)

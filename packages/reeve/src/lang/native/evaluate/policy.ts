@@ -2,7 +2,7 @@ import { err, ok, type Result } from '../../../kit/result.ts'
 import { PROBLEM_COUNT_MAX } from '../limits.ts'
 import type { NativeProblem, Position } from '../syntax/source.ts'
 import { execute, type EvaluateOptions, type Evaluation } from './execute.ts'
-import { assignedNames } from './scope.ts'
+import { freeNames } from './free-names.ts'
 import { compileProgram, type Program, type ProgramText } from './program.ts'
 
 export interface PolicyOptions {
@@ -24,7 +24,7 @@ export interface CompiledPolicy {
   readonly params: readonly { readonly name: string; readonly isRequired: boolean }[]
   /** The imports that it and its modules use. */
   readonly imports: readonly string[]
-  /** The variables of the host that its text mentions and never assigns itself. */
+  /** The variables of the host that its text reads: a name of its own is none of them. */
   readonly globals: readonly string[]
   /** Where the file assigns its verdict last; undefined when only a function does. */
   readonly mainAt: Position | undefined
@@ -63,8 +63,8 @@ function mainPosition({ tree, source }: Program): Position | undefined {
 }
 
 function globalsOf({ tree }: Program, globals: readonly string[]): readonly string[] {
-  const assigned = assignedNames(tree.statements)
-  return globals.filter((name) => tree.names.has(name) && !assigned.has(name))
+  const free = freeNames(tree)
+  return globals.filter((name) => free.has(name))
 }
 
 function warningsOf({ tree, source }: Program): readonly NativeProblem[] {

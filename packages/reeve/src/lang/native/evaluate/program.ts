@@ -14,13 +14,19 @@ import { assignedNames, Scope } from './scope.ts'
 export interface Program {
   readonly source: Source
   readonly tree: Tree
-  readonly imports: readonly { readonly path: string; readonly slot: number }[]
+  readonly imports: readonly ProgramImport[]
   readonly params: readonly ProgramParam[]
   /** Imports and predeclared functions. */
   readonly universe: Scope
   readonly file: Scope
   /** The code; one that explains is made when it is first asked for. */
   body(explains: boolean): Step
+}
+
+export interface ProgramImport {
+  readonly path: string
+  readonly slot: number
+  readonly at: number
 }
 
 export interface ProgramParam {
@@ -76,7 +82,11 @@ function makeProgram(source: Source, tree: Tree, { globals }: ProgramOptions): P
     tree,
     universe,
     file,
-    imports: tree.imports.map(({ path, name }) => ({ path, slot: universe.declare(name ?? path) })),
+    imports: tree.imports.map(({ path, name, spot }) => ({
+      path,
+      slot: universe.declare(name ?? path),
+      at: spot.start,
+    })),
     params: tree.params.map(({ name, spot, fallback }) => ({
       name,
       slot: file.declare(name),

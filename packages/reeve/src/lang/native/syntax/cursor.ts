@@ -7,8 +7,6 @@ import type { Spot, Statement, Warning } from './tree.ts'
 export class Cursor {
   readonly source: Source
   readonly warnings: Warning[] = []
-  /** Every name that an expression mentions. */
-  readonly names = new Set<string>()
   readonly #tokens: readonly Token[]
   #at = 0
   #depth = 0

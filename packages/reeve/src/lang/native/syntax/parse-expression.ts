@@ -187,7 +187,6 @@ function parseOperand(cursor: Cursor): Expression {
       return { kind: 'string', spot: cursor.spotFrom(start), value: token.text }
     case 'identifier':
       cursor.advance()
-      cursor.names.add(token.text)
       return { kind: 'name', spot: cursor.spotFrom(start), name: token.text }
     default:
       return parseReserved(cursor)

@@ -24,14 +24,7 @@ export function parse(source: Source): Tree {
   }
   const statements = parseStatements(cursor)
   if (!cursor.isKind('end-of-text')) cursor.fail('a statement is expected')
-  return {
-    description,
-    imports,
-    params,
-    statements,
-    warnings: cursor.warnings,
-    names: cursor.names,
-  }
+  return { description, imports, params, statements, warnings: cursor.warnings }
 }
 
 function parseImport(cursor: Cursor): ImportDeclaration {

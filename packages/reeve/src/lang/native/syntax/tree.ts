@@ -224,8 +224,6 @@ export interface Tree {
   readonly params: readonly ParamDeclaration[]
   readonly statements: readonly Statement[]
   readonly warnings: readonly Warning[]
-  /** Every name that an expression mentions. */
-  readonly names: ReadonlySet<string>
 }
 
 export interface Warning {

@@ -1,4 +1,4 @@
-import { add, multiply } from '../value/arithmetic.ts'
+import { addAll, multiplyAll } from '../value/arithmetic.ts'
 import { compare, isArray, isNumber, kindOf, type SetValue, type Value } from '../value/value.ts'
 import type { NumberValue } from '../value/number.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
@@ -23,12 +23,8 @@ export const AGGREGATE_BUILTINS: readonly Builtin[] = [
       return count
     },
   ),
-  define({ name: 'sum', operands: [LIST], result: 'number' }, (context, list) =>
-    fold(context, list, { start: 0, combine: add }),
-  ),
-  define({ name: 'product', operands: [LIST], result: 'number' }, (context, list) =>
-    fold(context, list, { start: 1, combine: multiply }),
-  ),
+  folding('sum', addAll),
+  folding('product', multiplyAll),
   define({ name: 'max', operands: [LIST], result: 'any' }, (context, list) =>
     extreme(context, list, (order) => order > 0),
   ),
@@ -42,27 +38,21 @@ export const AGGREGATE_BUILTINS: readonly Builtin[] = [
   }),
 ]
 
-interface Folding {
-  readonly start: NumberValue
-  readonly combine: (a: NumberValue, b: NumberValue) => NumberValue | undefined
-}
-
-function fold(context: CallContext, list: List, { start, combine }: Folding): Value | undefined {
-  let total = start
-  const members = membersOf(list)
-  context.charge(members.length)
-  for (const member of members) {
-    if (!isNumber(member)) {
-      const kind = isArray(list) ? 'array' : 'set'
-      return context.failType(
-        `operand 1 must be ${kind} of numbers but got ${kind} containing ${kindOf(member)}`,
-      )
-    }
-    const next = combine(total, member)
-    if (next === undefined) return context.fail('the number has too many digits')
-    total = next
-  }
-  return total
+function folding(
+  name: string,
+  combine: (numbers: readonly NumberValue[]) => NumberValue | undefined,
+): Builtin {
+  return define({ name, operands: [LIST], result: 'number' }, (context, list) => {
+    const members = membersOf(list)
+    context.charge(members.length)
+    if (members.every(isNumber))
+      return combine(members) ?? context.fail('the number has too many digits')
+    const kind = isArray(list) ? 'array' : 'set'
+    const other = members.find((member) => !isNumber(member)) ?? null
+    return context.failType(
+      `operand 1 must be ${kind} of numbers but got ${kind} containing ${kindOf(other)}`,
+    )
+  })
 }
 
 function extreme(

@@ -64,12 +64,11 @@ function globPattern(glob: string, separators: string): Result<string, string> {
   let depth = 0
   while (reader.at < reader.characters.length) {
     const sign = reader.characters[reader.at++] ?? ''
-    if (sign === '{') depth++
-    if (sign === '}' && depth > 0) depth--
-    else if (sign === '}') return err('unexpected end of terms: "}"')
     const piece = piecePattern(reader, sign, depth)
     if (!piece.ok) return piece
     pattern += piece.value
+    if (sign === '{') depth++
+    if (sign === '}' && depth > 0) depth--
   }
   return depth === 0 ? ok(`${pattern}\\z`) : err('unexpected end of input: "}" is missing')
 }
@@ -79,7 +78,7 @@ function piecePattern(reader: Reader, sign: string, depth: number): Result<strin
     case '{':
       return ok('(?:')
     case '}':
-      return ok(')')
+      return ok(depth > 0 ? ')' : literal(sign))
     case ',':
       return ok(depth > 0 ? '|' : ',')
     case '?':

@@ -44,12 +44,13 @@ function ruleValue(rule: Rule): ObjectValue {
 }
 
 function headValue({ path, parameters, member, value }: Rule): ObjectValue {
-  const [name, ...more] = path
+  const [first, ...rest] = path
+  const name = first?.type === 'scalar' ? first.value : ''
   const entries: Entry[] = [
-    ['ref', path.map(termValue)],
+    ['ref', [typed('var', name), ...rest.map(termValue)]],
     [member === undefined ? 'value' : 'key', termValue(member ?? value)],
   ]
-  if (name?.type === 'var' && more.length === 0) entries.push(['name', name.name])
+  if (rest.length === 0) entries.push(['name', name])
   if (parameters !== undefined) entries.push(['args', parameters.map(termValue)])
   return objectOf(entries)
 }

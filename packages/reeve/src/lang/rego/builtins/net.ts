@@ -1,4 +1,4 @@
-import { formatAddress, parseAddress } from '../../../kit/ip-address.ts'
+import { formatAddress } from '../../../kit/ip-address.ts'
 import {
   isArray,
   kindOf,
@@ -14,6 +14,7 @@ import {
   containsNetwork,
   mergeNetworks,
   networkOf,
+  parseHost,
   parseNetwork,
   type Network,
 } from './network.ts'
@@ -68,7 +69,7 @@ function useNetwork(context: CallContext, text: string): Network | undefined {
 function contains(context: CallContext, outer: string, inner: string): boolean | undefined {
   const network = useNetwork(context, outer)
   if (network === undefined) return undefined
-  const address = parseAddress(inner)
+  const address = parseHost(inner)
   if (address !== undefined) return containsAddress(network, address.address, address.bits)
   const other = parseNetwork(inner)
   return other === undefined

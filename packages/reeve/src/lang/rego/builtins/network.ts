@@ -16,10 +16,29 @@ export function parseNetwork(text: string): Network | undefined {
   const [addressText = ''] = text.split('/')
   const isV4 = !text.includes(':')
   if (isV4 && AMBIGUOUS.test(addressText)) return undefined
-  const prefix = parsePrefix(text)
-  if (!prefix.ok || /\/0[0-9]/.test(text)) return undefined
-  const { address, bits, length } = prefix.value
-  return networkFrom(address, bits, { length })
+  // Zeros before the length mean nothing.
+  const prefix = parsePrefix(text.replace(/\/0+(?=[0-9])/, '/'))
+  if (!prefix.ok) return undefined
+  const { bits, length } = prefix.value
+  const plain = unmapped(prefix.value)
+  return networkFrom(plain.address, plain.bits, { length: length - (bits - plain.bits) })
+}
+
+interface Address {
+  readonly address: bigint
+  readonly bits: 32 | 128
+}
+
+/** RFC 4291, section 2.5.5.2: `::ffff:10.0.0.1` is the address 10.0.0.1 of version 4. */
+function unmapped({ address, bits }: Address): Address {
+  return bits === 128 && address >> 32n === 0xffffn
+    ? { address: address & 0xffffffffn, bits: 32 }
+    : { address, bits }
+}
+
+export function parseHost(text: string): Address | undefined {
+  const found = parseAddress(text)
+  return found === undefined ? undefined : unmapped(found)
 }
 
 function networkFrom(
@@ -39,11 +58,12 @@ function networkFrom(
 
 /** A network, or an address of version 4, which stands for the network of its class. */
 export function networkOf(text: string): Network | 'no-length' | undefined {
-  const address = AMBIGUOUS.test(text) ? undefined : parseAddress(text)
+  const address = AMBIGUOUS.test(text) ? undefined : parseHost(text)
   if (address === undefined) return parseNetwork(text)
   if (address.bits === 128) return 'no-length'
   const length = classLength(address.address)
-  return networkFrom(address.address, 32, { length, text: `${text}/${length}` })
+  const shown = formatAddress(address.address, 32)
+  return networkFrom(address.address, 32, { length, text: `${shown}/${length}` })
 }
 
 /** RFC 791, section 3.2: the leading bits of an address said how long its network was. */

@@ -78,7 +78,7 @@ export const STRING_BUILTINS: readonly Builtin[] = [
       return text.ok ? text.value : context.fail(`template: ${text.error}`)
     },
   ),
-  ...cases('lower', (text) => text.toLowerCase()),
+  ...cases('lower', (text) => text.replaceAll('İ', 'i').toLowerCase()),
   ...cases('upper', (text) => text.toUpperCase()),
   affixes('strings.any_prefix_match', (text) => text),
   affixes('strings.any_suffix_match', (text) => Array.from(text).toReversed().join('')),
@@ -94,7 +94,7 @@ function splitText(context: CallContext, text: string, separator: string): reado
 
 /**
  * Character by character: whole words would change by their neighbours, and one character must not
- * become several.
+ * become several. Only `İ` is one of those and has a small letter of one character.
  */
 function cases(name: string, change: (text: string) => string): readonly Builtin[] {
   return [

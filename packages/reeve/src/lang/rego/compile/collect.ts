@@ -1,7 +1,8 @@
 import { NESTING_DEPTH_MAX } from '../limits.ts'
-import type { Rule, Term } from '../syntax/tree.ts'
+import type { Rule } from '../syntax/tree.ts'
+import { checkConflicts } from './conflicts.ts'
 import type { Group, RuleIR, TreeNode } from './ir.ts'
-import { growTo } from './tree.ts'
+import { growTo, staticPath } from './tree.ts'
 import { packageKey, refuse, type Compilation, type Unit } from './unit.ts'
 
 /** Puts the rules of all modules into the tree, each with the others of its document. */
@@ -9,7 +10,7 @@ export function collectRules(compilation: Compilation, units: readonly Unit[]): 
   for (const unit of units) collectNames(compilation, unit)
   for (const unit of units)
     for (const rule of unit.module?.rules ?? []) collectRule(compilation, unit, rule)
-  for (const group of compilation.groups) checkGroup(group)
+  checkConflicts(compilation)
   absorb(compilation.root, [])
 }
 
@@ -20,15 +21,6 @@ function collectNames(compilation: Compilation, unit: Unit): void {
   for (const rule of unit.module?.rules ?? []) names.add(staticPath(rule.path)[0] ?? '')
   // A package without rules is still an empty document.
   growTo(compilation.root, unit.package)
-}
-
-function staticPath(path: readonly Term[]): string[] {
-  const names: string[] = []
-  for (const term of path) {
-    if (term.type !== 'scalar' || typeof term.value !== 'string') break
-    names.push(term.value)
-  }
-  return names
 }
 
 function collectRule(compilation: Compilation, unit: Unit, rule: Rule): void {
@@ -102,21 +94,6 @@ function setKind(group: Group, kind: Group['kind'], ir: RuleIR): void {
 
 function isObjectMix(a: Group['kind'], b: Group['kind']): boolean {
   return (a === 'object' && b === 'object') || (a === 'object') !== (b === 'object')
-}
-
-function checkGroup(group: Group): void {
-  const mixed = group.rules.find(
-    ({ rule }) => group.kind === 'object' && rule.member === undefined && isWhole(group, rule),
-  )
-  if (mixed !== undefined)
-    refuse(
-      { source: mixed.source, at: mixed.rule.at, code: 'rego_type_error' },
-      `conflicting rules ${group.name} found`,
-    )
-}
-
-function isWhole(group: Group, rule: Rule): boolean {
-  return group.kind === 'object' && staticPath(rule.path).length === rule.path.length
 }
 
 /** Documents below an object are its entries. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compilePolicies } from '../evaluate/policies.ts'
+import { toPlain } from '../value/json.ts'
 
 const cases = [
   {
@@ -45,6 +46,36 @@ const cases = [
     code: 'rego_compile_error',
     at: [2, 13],
   },
+  {
+    name: 'a name of every that is not used',
+    text: 'p if every x in [1] { true }',
+    code: 'rego_compile_error',
+    at: [2, 12],
+  },
+  {
+    name: 'a key of every that is not used',
+    text: 'p if every k, v in [1] { v == 1 }',
+    code: 'rego_compile_error',
+    at: [2, 12],
+  },
+  {
+    name: 'imports of one name',
+    text: 'import data.a\nimport data.b as a',
+    code: 'rego_compile_error',
+    at: [3, 1],
+  },
+  {
+    name: 'an import twice',
+    text: 'import data.a\nimport data.a',
+    code: 'rego_compile_error',
+    at: [3, 1],
+  },
+  {
+    name: 'an import called input',
+    text: 'import data.a as input',
+    code: 'rego_parse_error',
+    at: [2, 18],
+  },
   { name: 'rules in a circle', text: 'p if q\nq if p', code: 'rego_recursion_error', at: [3, 6] },
   {
     name: 'a function that nobody defines',
@@ -64,6 +95,48 @@ const cases = [
     text: 'p contains 1\np := 2',
     code: 'rego_type_error',
     at: [3, 1],
+  },
+  {
+    name: 'a set with entries of an object',
+    text: 'p contains 1\np[2] := 3',
+    code: 'rego_type_error',
+    at: [2, 1],
+  },
+  {
+    name: 'a rule inside the value of another',
+    text: 'p.a.b := 1\np.a := {"c": 2}',
+    code: 'rego_type_error',
+    at: [3, 1],
+  },
+  {
+    name: 'a set inside the value of another rule',
+    text: 'p.a contains 1\np := 5',
+    code: 'rego_type_error',
+    at: [3, 1],
+  },
+  {
+    name: 'a rule inside a set',
+    text: 'p.a.b := 1\np.a contains 5',
+    code: 'rego_type_error',
+    at: [3, 1],
+  },
+  {
+    name: 'a rule inside a function',
+    text: 'p.a(x) := x\np.a.b := 1',
+    code: 'rego_type_error',
+    at: [2, 1],
+  },
+  {
+    name: 'a rule with a computed key inside the value of another',
+    text: 'p.a[x] := 1 if some x in ["k"]\np := {}',
+    code: 'rego_type_error',
+    at: [3, 1],
+  },
+  {
+    name: 'a rule inside a default',
+    text: 'default p := 1\np.q := 2',
+    code: 'rego_type_error',
+    at: [2, 9],
   },
   {
     name: 'two defaults',
@@ -97,6 +170,18 @@ const cases = [
     code: 'rego_parse_error',
     at: [2, 1],
   },
+  {
+    name: 'metadata of an unknown scope',
+    text: '# METADATA\n# scope: nope\np := 1',
+    code: 'rego_parse_error',
+    at: [2, 1],
+  },
+  {
+    name: 'metadata of a package at a rule',
+    text: '# METADATA\n# scope: package\np := 1',
+    code: 'rego_parse_error',
+    at: [2, 1],
+  },
 ] as const
 
 for (const c of cases)
@@ -111,6 +196,16 @@ for (const c of cases)
     const { location } = problem
     assert.deepEqual([location.file, location.row, location.column], ['a.rego', ...c.at])
   })
+
+test('compile takes an import twice in version 0', () => {
+  const text = 'package a\nimport data.b\nimport data.c as b\np { b }'
+  assert.ok(compilePolicies({ modules: [{ file: 'a.rego', text }], version: 0 }).ok)
+})
+
+test('compile takes every without names', () => {
+  const text = 'package a\np if every _, _ in input.xs { input.ok }'
+  assert.ok(compilePolicies({ modules: [{ file: 'a.rego', text }], version: 1 }).ok)
+})
 
 test('compile detects the version of each module', () => {
   const compiled = compilePolicies({
@@ -137,6 +232,37 @@ test('compile reports the problem of version 1 when neither version can read a m
   })
   assert.ok(!compiled.ok)
   assert.equal(compiled.error[0]?.location.row, 2)
+})
+
+test('compile names both rules of a conflict, whichever package they are in', () => {
+  const compiled = compilePolicies({
+    modules: [
+      { file: 'a.rego', text: 'package a\nb := 1' },
+      { file: 'b.rego', text: 'package a.b.c\n\nd := 2' },
+    ],
+    version: 1,
+  })
+  assert.ok(!compiled.ok)
+  assert.equal(
+    compiled.error[0]?.message,
+    'rule data.a.b conflicts with rule data.a.b.c.d at b.rego:3',
+  )
+})
+
+test('compile takes rules inside what has computed keys', () => {
+  const compiled = compilePolicies({
+    modules: [
+      { file: 'a.rego', text: 'package a\nb[x] := 1 if some x in ["u"]\nb.v.w := 2' },
+      { file: 'b.rego', text: 'package a.b\nc := 3' },
+    ],
+    version: 1,
+  })
+  assert.ok(compiled.ok)
+  const document = compiled.value.document('data.a.b')
+  assert.ok(document.ok)
+  const value = document.value.evaluate({})
+  assert.ok(value.ok && value.value !== undefined)
+  assert.deepEqual(toPlain(value.value), { u: 1, v: { w: 2 }, c: 3 })
 })
 
 test('compile joins modules of one package', () => {

@@ -5,13 +5,13 @@ import { PROBLEM_COUNT_MAX } from '../limits.ts'
 import type { RegoVersion } from '../syntax/cursor.ts'
 import { parseModule } from '../syntax/parse.ts'
 import { ProblemFound, Source, type RegoProblem } from '../syntax/problem.ts'
-import type { Module } from '../syntax/tree.ts'
+import type { Import, Module } from '../syntax/tree.ts'
 import { collectRules } from './collect.ts'
 import { lowerRule } from './lower-rule.ts'
 import { makeMetadataReader } from './metadata.ts'
 import { checkRecursion } from './recursion.ts'
 import { makeNode } from './tree.ts'
-import type { Compilation, Unit } from './unit.ts'
+import { refuse, type Compilation, type Unit } from './unit.ts'
 
 export interface ModuleText {
   readonly file: string
@@ -58,8 +58,25 @@ function readUnit(source: Source, version: CompileOptions['version']): Result<Un
 
 function makeUnit(source: Source, version: RegoVersion, module: Module): Unit {
   const imports = new Map<string, readonly string[]>()
-  for (const { path, alias } of module.imports) imports.set(alias ?? path.at(-1) ?? '', path)
+  for (const item of module.imports) imports.set(importName(item), item.path)
   return { source, version, package: module.package, module, imports }
+}
+
+function importName({ path, alias }: Import): string {
+  return alias ?? path.at(-1) ?? ''
+}
+
+/** Version 0: the last import of a name is meant. */
+function checkImports({ source, version, module }: Unit): void {
+  if (version === 0) return
+  const known = new Map<string, Import>()
+  for (const item of module?.imports ?? []) {
+    const name = importName(item)
+    const before = known.get(name)
+    if (before !== undefined)
+      refuse({ source, at: item.at }, `import must not shadow import ${before.path.join('.')}`)
+    known.set(name, item)
+  }
 }
 
 function checkUnits(
@@ -76,6 +93,8 @@ function checkUnits(
       return undefined
     }
   }
+  for (const unit of units) attempt(() => checkImports(unit))
+  if (problems.length > 0) return err(problems.slice(0, PROBLEM_COUNT_MAX))
   const metadata = attempt(() => makeMetadataReader(units))
   if (metadata === undefined) return err(problems)
   const compilation: Compilation = {

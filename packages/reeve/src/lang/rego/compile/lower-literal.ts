@@ -1,4 +1,4 @@
-import type { CallTerm, Literal, NotLiteral, Term, UnifyLiteral } from '../syntax/tree.ts'
+import type { CallTerm, Literal, NotLiteral, Term, UnifyLiteral, VarTerm } from '../syntax/tree.ts'
 import type { Expression, Goal } from './ir.ts'
 import { lowerCallee } from './lower-call.ts'
 import {
@@ -11,7 +11,7 @@ import {
   type Sink,
 } from './lower-term.ts'
 import { lowerWith } from './lower-with.ts'
-import { declare, findGlobal, findLocal, patternNames } from './scope.ts'
+import { declare, findGlobal, findLocal, isWildcard, patternNames } from './scope.ts'
 import { refuse } from './unit.ts'
 
 export function lowerBody(sink: Sink, body: readonly Literal[]): void {
@@ -35,17 +35,9 @@ function lowerLiteral(sink: Sink, literal: Literal): void {
       return
     case 'some-in':
       return lowerSomeIn(sink, literal)
-    case 'every': {
-      const domain = lowerTerm(sink, literal.domain)
-      const inner = innerSink(sink)
-      const own = (name: string, at: number) =>
-        declare(sink.lowering, inner.scope, { name, at, isAssigned: true })
-      const key = literal.key === undefined ? undefined : own(literal.key.name, literal.key.at)
-      const value = own(literal.value.name, literal.value.at)
-      inner.lowerBody(inner, literal.body)
-      sink.goals.push({ ...base, type: 'every', key, value, domain, body: inner.goals })
+    case 'every':
+      sink.goals.push(lowerEvery(sink, literal))
       return
-    }
     case 'not':
       sink.goals.push({
         ...base,
@@ -71,6 +63,21 @@ function lowerLiteral(sink: Sink, literal: Literal): void {
     case 'expression':
       sink.goals.push(...lowerExpression(sink, literal.term, literal.at))
   }
+}
+
+function lowerEvery(sink: Sink, literal: Literal & { type: 'every' }): Goal {
+  const domain = lowerTerm(sink, literal.domain)
+  const inner = innerSink(sink)
+  const own = ({ name, at }: VarTerm) => {
+    const variable = declare(sink.lowering, inner.scope, { name, at, isAssigned: true })
+    if (!isWildcard(name)) sink.lowering.declared.push(variable)
+    return variable
+  }
+  const key = literal.key === undefined ? undefined : own(literal.key)
+  const value = own(literal.value)
+  inner.lowerBody(inner, literal.body)
+  const { at } = literal
+  return { type: 'every', key, value, domain, body: inner.goals, at, with: sink.with }
 }
 
 /** Goals of the negated expression; what they need stands before, unless the scope is its own. */

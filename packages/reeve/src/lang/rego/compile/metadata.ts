@@ -9,6 +9,7 @@ import {
   ObjectValue,
   type Value,
 } from '../value/value.ts'
+import { staticPath } from './tree.ts'
 import { packageKey, refuse, type Metadata, type Unit } from './unit.ts'
 
 export type MetadataScope = 'rule' | 'document' | 'package' | 'subpackages'
@@ -39,7 +40,7 @@ export function makeMetadataReader(
     const ruleScope = own.find(({ scope }) => scope === 'rule')
     const document = findDocument(units, annotations, { unit, rule })
     const chain: Value[] = []
-    const path = [...unit.package, ...(rule === undefined ? [] : rulePath(rule))]
+    const path = [...unit.package, ...(rule === undefined ? [] : staticPath(rule.path))]
     if (rule !== undefined) chain.push(link(path, ruleScope))
     if (document !== undefined) chain.push(link(path, document))
     const inPackage = packages.get(packageKey(unit.package)) ?? []
@@ -58,15 +59,6 @@ function link(path: readonly string[], annotation: Annotation | undefined): Valu
   const entries: [string, Value][] = [['path', path]]
   if (annotation !== undefined) entries.push(['annotations', annotation.value])
   return objectOf(entries)
-}
-
-function rulePath(rule: Rule): string[] {
-  const names: string[] = []
-  for (const term of rule.path) {
-    if (term.type !== 'scalar' || typeof term.value !== 'string') break
-    names.push(term.value)
-  }
-  return names
 }
 
 function isOfPackage(unit: Unit, { scope, lastRow }: Annotation): boolean {
@@ -89,10 +81,10 @@ function findDocument(
   of: { readonly unit: Unit; readonly rule: Rule | undefined },
 ): Annotation | undefined {
   if (of.rule === undefined) return undefined
-  const wanted = packageKey([...of.unit.package, ...rulePath(of.rule)])
+  const wanted = packageKey([...of.unit.package, ...staticPath(of.rule.path)])
   for (const unit of units)
     for (const rule of unit.module?.rules ?? []) {
-      if (packageKey([...unit.package, ...rulePath(rule)]) !== wanted) continue
+      if (packageKey([...unit.package, ...staticPath(rule.path)]) !== wanted) continue
       const found = annotationsOf(unit, rule, annotations.get(unit) ?? []).find(
         ({ scope }) => scope === 'document',
       )
@@ -135,7 +127,11 @@ function readBlock(
   const value = fromPlain(plain)
   if (!(value instanceof ObjectValue)) refuse(trouble, 'metadata must be a map')
   const isPackage = (unit.module?.packageRow ?? 0) > row
-  const scope = readScope(value.get('scope'), isPackage)
+  const scope = readScope(value, isPackage)
+  if (scope === undefined) {
+    const fitting = SCOPES[isPackage ? 'package' : 'rule'].join(' or ')
+    refuse(trouble, `invalid metadata: its scope must be ${fitting} here`)
+  }
   return { scope, value: canonical(value, scope) }
 }
 
@@ -145,10 +141,16 @@ function rowStart(unit: Unit, row: number): number {
   return at
 }
 
-const SCOPES = ['rule', 'document', 'package', 'subpackages'] as const
+/** By what the metadata stands before. */
+const SCOPES = { rule: ['rule', 'document'], package: ['package', 'subpackages'] } as const
 
-function readScope(value: Value | undefined, isPackage: boolean): MetadataScope {
-  return SCOPES.find((scope) => scope === value) ?? (isPackage ? 'package' : 'rule')
+/** Nothing when there is none like it. An entrypoint is a document, whichever rule is its first. */
+function readScope(value: ObjectValue, isPackage: boolean): MetadataScope | undefined {
+  const given = value.get('scope') ?? null
+  if (given !== null && given !== '')
+    return SCOPES[isPackage ? 'package' : 'rule'].find((scope) => scope === given)
+  if (isPackage) return 'package'
+  return value.get('entrypoint') === true ? 'document' : 'rule'
 }
 
 /** Authors and links may be written in short. */

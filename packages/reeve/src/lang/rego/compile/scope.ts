@@ -11,7 +11,7 @@ export interface Lowering {
   readonly used: Set<Variable>
   /** Undeclared names: one variable each for the whole rule. */
   readonly implicit: Map<string, Variable>
-  /** `some` without `in`: each must be used. */
+  /** Of `every`, and of `some` without `in`: each must be used. */
   readonly declared: Variable[]
   slotCount: number
 }
@@ -52,7 +52,11 @@ export function declare(
 }
 
 export function shown(name: string): string {
-  return name.startsWith('_$') ? '_' : name
+  return isWildcard(name) ? '_' : name
+}
+
+export function isWildcard(name: string): boolean {
+  return name.startsWith('_$')
 }
 
 export function findLocal(scope: Scope | undefined, name: string): Variable | undefined {

@@ -1,3 +1,4 @@
+import type { Term } from '../syntax/tree.ts'
 import type { Group, TreeNode } from './ir.ts'
 
 export function makeNode(path: readonly string[]): TreeNode {
@@ -29,4 +30,14 @@ export function groupsUnder(node: TreeNode): Group[] {
   const groups = node.group === undefined ? [] : [node.group]
   for (const child of node.children.values()) groups.push(...groupsUnder(child))
   return groups
+}
+
+/** The names a rule's path begins with, up to the first key that is none. */
+export function staticPath(path: readonly Term[]): string[] {
+  const names: string[] = []
+  for (const term of path) {
+    if (term.type !== 'scalar' || typeof term.value !== 'string') break
+    names.push(term.value)
+  }
+  return names
 }

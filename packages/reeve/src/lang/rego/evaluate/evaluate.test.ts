@@ -31,6 +31,24 @@ const cases: readonly Case[] = [
     rules: 'p contains x if some x in [1, 1.0, 2]',
     gives: '[1,2]',
   },
+  {
+    name: 'a minus turns references, variables and calls',
+    rules: 'p := [-input.n, [-y | some y in [1, -2]], 2*-input.a[0], -count([1]) + 3]',
+    input: { n: 5, a: [7] },
+    gives: '[-5,[-1,2],-14,2]',
+  },
+  {
+    name: 'a minus before what is no number is undefined',
+    rules: 'p := -input.n',
+    input: { n: 'a' },
+    gives: 'undefined',
+  },
+  {
+    name: 'metadata of an entrypoint is that of the document',
+    rules:
+      '# METADATA\n# entrypoint: true\np := [m.annotations.scope | some m in rego.metadata.chain()]',
+    gives: '["document"]',
+  },
   { name: 'a set without members is defined', rules: 'p contains 1 if false', gives: '[]' },
   { name: 'not succeeds on what is undefined', rules: 'p if not input.missing', gives: 'true' },
   {

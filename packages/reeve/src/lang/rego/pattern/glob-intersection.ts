@@ -13,7 +13,10 @@ interface Token {
 
 const ANY: readonly Range[] = [[0, 0x10ffff]]
 
-/** Whether some text matches both: `.`, `[a-z]`, `+`, `*` and `\` mean something in them. */
+/**
+ * Whether some text that is not empty matches both: `.`, `[a-z]`, `+`, `*` and `\` mean something
+ * in them.
+ */
 export function findIntersection(
   context: CallContext,
   first: string,
@@ -27,34 +30,38 @@ export function findIntersection(
 }
 
 /**
- * Walks through both at the same time: a state is a place in each, and a step takes a character
- * that both allow. Every state is visited once.
+ * Walks through both at the same time: a state is a place in each and whether there was a character
+ * yet, and a step takes a character that both allow. Every state is visited once.
  */
 function haveCommonText(
   context: CallContext,
   left: readonly Token[],
   right: readonly Token[],
 ): boolean {
-  context.charge((left.length + 1) * (right.length + 1))
   const width = right.length + 1
-  const seen = new Uint8Array((left.length + 1) * width)
+  const placeCount = (left.length + 1) * width
+  context.charge(placeCount)
+  const seen = new Uint8Array(2 * placeCount)
   const waiting: number[] = []
-  const visit = (at: number, other: number) => {
-    const state = at * width + other
+  const visit = (at: number, other: number, hasText: boolean) => {
+    const state = at * width + other + (hasText ? placeCount : 0)
     if (seen[state] === 1) return
     seen[state] = 1
     waiting.push(state)
   }
-  visit(0, 0)
+  // Two that are empty are the same, and nothing has to be found.
+  visit(0, 0, left.length + right.length === 0)
   for (let state = waiting.pop(); state !== undefined; state = waiting.pop()) {
-    const [at, other] = [Math.floor(state / width), state % width]
+    const hasText = state >= placeCount
+    const place = state % placeCount
+    const [at, other] = [Math.floor(place / width), place % width]
     const [one, two] = [left[at], right[other]]
-    if (one === undefined && two === undefined) return true
-    if (one?.times === '*') visit(at + 1, other)
-    if (two?.times === '*') visit(at, other + 1)
+    if (one === undefined && two === undefined && hasText) return true
+    if (one?.times === '*') visit(at + 1, other, hasText)
+    if (two?.times === '*') visit(at, other + 1, hasText)
     if (one === undefined || two === undefined || !overlap(one, two)) continue
     for (const nextAt of nextPlaces(one, at))
-      for (const nextOther of nextPlaces(two, other)) visit(nextAt, nextOther)
+      for (const nextOther of nextPlaces(two, other)) visit(nextAt, nextOther, true)
   }
   return false
 }

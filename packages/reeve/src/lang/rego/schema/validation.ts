@@ -38,6 +38,6 @@ export function report(
   path: readonly string[],
   { type, description }: { readonly type: string; readonly description: string },
 ): void {
-  const field = path.length === 0 ? '(root)' : path.join('.')
+  const field = path.length === 0 ? '(Root)' : path.join('.')
   validation.problems.push({ field, type, description: description.replaceAll('%field%', field) })
 }

@@ -11,6 +11,7 @@ import { Source } from './problem.ts'
 const CASES: readonly (readonly [name: string, text: string, formatted: string])[] = [
   ['spaces stand around operators', 'p:=1+2*-3', 'p := 1 + 2 * -3'],
   ['a minus before a name is an operator', 'p := a -b', 'p := a - b'],
+  ['a minus with nothing before it is a sign', 'p:=- a*- f( 1 )', 'p := -a * -f(1)'],
   ['no spaces inside brackets', 'p := [ 1,{ "a":2 } ]', 'p := [1, {"a": 2}]'],
   ['empty brackets are close', 'p := [ { }, set( ) ]', 'p := [{}, set()]'],
   ['calls and references are close', 'p := f( x )[ y ].z', 'p := f(x)[y].z'],

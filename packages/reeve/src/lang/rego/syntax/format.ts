@@ -122,7 +122,7 @@ class Printer {
     if (this.#line === '') this.#begin(token)
     else if (this.#hasSpaceBefore(token)) this.#line += ' '
     this.#line += text
-    this.#track(piece, token)
+    this.#track(token)
   }
 
   #isNewLine({ token, breaks, next }: Piece): boolean {
@@ -204,10 +204,9 @@ class Printer {
     return !isOpening(token) || !isAttached(token, previous)
   }
 
-  #track({ next }: Piece, token: Token): void {
+  #track(token: Token): void {
     const level = this.#levels.at(-1)
-    this.#isSign =
-      token.text === '-' && token.kind === 'mark' && next?.kind === 'number' && this.#wantsOperand()
+    this.#isSign = token.text === '-' && token.kind === 'mark' && this.#wantsOperand()
     this.#opened = undefined
     this.#mustBreak = false
     const bracket = isOpening(token) ? this.#brackets.get(token.at) : undefined

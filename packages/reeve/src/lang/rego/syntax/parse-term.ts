@@ -207,12 +207,18 @@ function parseMarked(cursor: Cursor): Term {
   }
 }
 
+/** `-1` is a number; `-x`, `-a.b` and `-f(x)` are taken from nothing. */
 function parseNegative(cursor: Cursor): Term {
   const { at } = cursor.take()
   const { token } = cursor
-  if (token.kind !== 'number' || token.number === undefined) cursor.failHere('expected a number')
-  cursor.take()
-  return { type: 'scalar', at, value: negate(token.number) }
+  if (token.kind === 'number' && token.number !== undefined) {
+    cursor.take()
+    return { type: 'scalar', at, value: negate(token.number) }
+  }
+  if (token.kind !== 'name' || Object.hasOwn(CONSTANTS, token.text))
+    cursor.failHere('expected a number, a name or a call')
+  const zero: Term = { type: 'scalar', at, value: 0 }
+  return { type: 'call', at, name: ['minus'], operands: [zero, parsePrimary(cursor)] }
 }
 
 function parseArray(cursor: Cursor): Term {

@@ -56,6 +56,9 @@ const refused = [
   { name: 'a name and nothing else', text: 'p', at: [2, 1] },
   { name: 'a number with letters', text: 'p := 1a', at: [2, 6] },
   { name: 'else on a set', text: 'p contains 1 if false else := 2', at: [2, 23] },
+  { name: 'a minus before a text', text: 'p := -"a"', at: [2, 7] },
+  { name: 'a minus before true', text: 'p := -true', at: [2, 7] },
+  { name: 'two minuses', text: 'p := --x', at: [2, 7] },
   { name: 'not before some', text: 'p if not some x', at: [2, 10] },
 ] as const
 for (const c of refused)

@@ -116,7 +116,10 @@ function parseImports(cursor: Cursor): readonly Import[] {
 }
 
 function parseAlias(cursor: Cursor): string {
-  if (cursor.token.kind !== 'name' || cursor.isAnyKeyword()) cursor.failHere('expected a name')
+  const { kind, text } = cursor.token
+  if (kind !== 'name' || cursor.isAnyKeyword()) cursor.failHere('expected a name')
+  if (text === 'input' || text === 'data')
+    cursor.failHere('expected a name other than `input` and `data`')
   return cursor.take().text
 }
 

@@ -1,4 +1,12 @@
-import { fromBigInt, fromDecimal, toBigInt, toDecimal, type NumberValue } from './number.ts'
+import { NUMBER_DIGITS_MAX } from '../limits.ts'
+import {
+  fromBigInt,
+  fromDecimal,
+  isInteger,
+  toBigInt,
+  toDecimal,
+  type NumberValue,
+} from './number.ts'
 
 /**
  * Whole numbers are exact. Fractions are rounded to this many binary digits at every step, as the
@@ -6,6 +14,12 @@ import { fromBigInt, fromDecimal, toBigInt, toDecimal, type NumberValue } from '
  * so `0.1 + 0.2` is `0.3`.
  */
 const MANTISSA_BITS = 64
+
+/** What a product of a list is rounded to when one of its numbers is a fraction. */
+const PRODUCT_BITS = 53
+
+/** Beyond it a number has too many digits: a digit has less than four bits. */
+const PRODUCT_EXPONENT_MAX = 4 * NUMBER_DIGITS_MAX
 
 export function add(a: NumberValue, b: NumberValue): NumberValue | undefined {
   if (typeof a === 'number' && typeof b === 'number') {
@@ -57,11 +71,45 @@ export function negate(value: NumberValue): NumberValue {
   return fromDecimal(-value.digits, value.exponent) ?? value
 }
 
+export function addAll(values: readonly NumberValue[]): NumberValue | undefined {
+  return fold(values, 0, add)
+}
+
+/** Exact when all are whole, otherwise with the digits of a double after every number. */
+export function multiplyAll(values: readonly NumberValue[]): NumberValue | undefined {
+  if (values.every(isInteger)) return fold(values, 1, multiply)
+  let product: Binary = { mantissa: 1n, exponent: 0 }
+  for (const value of values) {
+    product = multiplyBinary(product, roundDecimal(value))
+    if (Math.abs(product.exponent) > PRODUCT_EXPONENT_MAX) return undefined
+  }
+  return shortest(product, PRODUCT_BITS)
+}
+
+function fold(
+  values: readonly NumberValue[],
+  start: NumberValue,
+  combine: (a: NumberValue, b: NumberValue) => NumberValue | undefined,
+): NumberValue | undefined {
+  let total = start
+  for (const value of values) {
+    const next = combine(total, value)
+    if (next === undefined) return undefined
+    total = next
+  }
+  return total
+}
+
+function multiplyBinary(a: Binary, b: Binary): Binary {
+  const { mantissa, exponent } = round({ over: a.mantissa * b.mantissa, under: 1n }, PRODUCT_BITS)
+  return { mantissa, exponent: exponent + a.exponent + b.exponent }
+}
+
 interface Fraction {
   readonly over: bigint
   readonly under: bigint
 }
-/** `mantissa × 2^exponent`, the mantissa of at most 64 bits. */
+/** `mantissa × 2^exponent`, the mantissa of at most as many bits as it was rounded to. */
 interface Binary {
   readonly mantissa: bigint
   readonly exponent: number
@@ -102,12 +150,13 @@ function compute(a: NumberValue, b: NumberValue, operation: Operation): NumberVa
   return shortest(round(result))
 }
 
-function roundDecimal(value: NumberValue): Binary {
+function roundDecimal(value: NumberValue, bits = MANTISSA_BITS): Binary {
   const { digits, exponent } = toDecimal(value)
   return round(
     exponent >= 0
       ? { over: digits * 10n ** BigInt(exponent), under: 1n }
       : { over: digits, under: 10n ** BigInt(-exponent) },
+    bits,
   )
 }
 
@@ -118,14 +167,14 @@ function fractionOf({ mantissa, exponent }: Binary): Fraction {
 }
 
 /** To the nearest, ties to even. */
-function round({ over, under }: Fraction): Binary {
+function round({ over, under }: Fraction, bits = MANTISSA_BITS): Binary {
   if (over === 0n) return { mantissa: 0n, exponent: 0 }
   const isNegative = over < 0n !== under < 0n
   const top = over < 0n ? -over : over
   const bottom = under < 0n ? -under : under
-  let exponent = bitLength(top) - bitLength(bottom) - MANTISSA_BITS
+  let exponent = bitLength(top) - bitLength(bottom) - bits
   let mantissa = quotientAt(top, bottom, exponent)
-  if (bitLength(mantissa) > MANTISSA_BITS) {
+  if (bitLength(mantissa) > bits) {
     exponent++
     mantissa = quotientAt(top, bottom, exponent)
   }
@@ -145,7 +194,7 @@ function bitLength(value: bigint): number {
 }
 
 /** The shortest decimal that rounds to the same binary number. */
-function shortest(binary: Binary): NumberValue | undefined {
+function shortest(binary: Binary, bits = MANTISSA_BITS): NumberValue | undefined {
   if (binary.mantissa === 0n) return 0
   const { over, under } = fractionOf(binary)
   const top = over < 0n ? -over : over
@@ -156,7 +205,7 @@ function shortest(binary: Binary): NumberValue | undefined {
     const digits = nearest(top, under, exponent)
     const candidate = fromDecimal(over < 0n ? -digits : digits, exponent)
     if (candidate === undefined) return undefined
-    const back = roundDecimal(candidate)
+    const back = roundDecimal(candidate, bits)
     if (sameBinary(back, binary)) return candidate
   }
   return undefined

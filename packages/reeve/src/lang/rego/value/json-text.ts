@@ -2,7 +2,6 @@ import { STRING_LENGTH_MAX, VALUE_DEPTH_MAX } from '../limits.ts'
 import { compareStrings, isArray, isNumber, type Value } from './value.ts'
 import { LimitReached } from './limit-reached.ts'
 import { numberText } from './number.ts'
-import { formatValue } from './format.ts'
 
 export interface JsonLayout {
   /** In front of every line but the first. */
@@ -12,7 +11,7 @@ export interface JsonLayout {
 }
 
 /**
- * JSON text: sets become arrays, keys that are no strings become the text of the term. The signs of
+ * JSON text: sets become arrays, keys that are no strings become JSON text themselves. The signs of
  * HTML are escaped, as the other implementations of the language do.
  */
 export function jsonText(value: Value, layout?: JsonLayout): string {
@@ -67,7 +66,7 @@ function enclose(
 
 /** The name of a key in JSON. */
 export function keyText(key: Value): string {
-  return typeof key === 'string' ? key : formatValue(key)
+  return typeof key === 'string' ? key : jsonText(key)
 }
 
 /** Shared parts are written out at every use, so the text may be far larger than the value. */

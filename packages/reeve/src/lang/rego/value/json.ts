@@ -55,7 +55,8 @@ function isPlainList(plain: PlainValue): plain is readonly PlainValue[] {
  * JSON text as a value, all digits of its numbers kept. The host's parser reads it; only a text
  * with a number that a double may not hold is read with the reviver, which is far slower.
  */
-export function parseJson(text: string): Result<Value, string> {
+export function parseJson(given: string): Result<Value, string> {
+  const text = given.includes('\\u') ? given.replace(ESCAPES, wellFormed) : given
   try {
     if (!MAYBE_LONG_NUMBER.test(text)) return ok(fromPlain(asPlain(JSON.parse(text))))
     return ok(readExact(text))
@@ -64,6 +65,14 @@ export function parseJson(text: string): Result<Value, string> {
     if (error instanceof RangeError) return err('the value is nested too deeply')
     throw error
   }
+}
+
+/** Two escapes that are one character together, or one of anything. */
+const ESCAPES = /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)/g
+
+/** Half a character is none. */
+function wellFormed(escape: string): string {
+  return /^\\u[dD][89a-fA-F]..$/.test(escape) ? '\\ufffd' : escape
 }
 
 const MAYBE_LONG_NUMBER = /[0-9.]{15}|[0-9][eE]/

@@ -1,0 +1,91 @@
+import { childrenOf } from '../check/children.ts'
+import type { Expression, LoopVariables, Statement, Tree } from '../syntax/tree.ts'
+import { assignedNames } from './scope.ts'
+
+/**
+ * The names that a text reads and nothing in it gives a value to: neither the file, a parameter or
+ * an import, nor, where they are read, a loop, a quantifier or a function.
+ */
+export function freeNames({ imports, params, statements }: Tree): ReadonlySet<string> {
+  const reader = new Reader()
+  const imported = imports.flatMap(({ name }) => (name === undefined ? [] : [name]))
+  const own = [...imported, ...params.map(({ name }) => name), ...assignedNames(statements)]
+  reader.within(own, () => reader.statements(statements))
+  return reader.found
+}
+
+class Reader {
+  readonly found = new Set<string>()
+  /** How many of the scopes around hold a name. */
+  readonly #bound = new Map<string, number>()
+
+  /** Reads what stands in a scope that holds these names. */
+  within(names: readonly string[], read: () => void): void {
+    for (const name of names) this.#bound.set(name, (this.#bound.get(name) ?? 0) + 1)
+    read()
+    for (const name of names) this.#bound.set(name, (this.#bound.get(name) ?? 0) - 1)
+  }
+
+  statements(statements: readonly Statement[]): void {
+    for (const statement of statements) this.#statement(statement)
+  }
+
+  #statement(statement: Statement): void {
+    switch (statement.kind) {
+      case 'assign':
+        return this.#expressions([...statement.path, statement.value])
+      case 'if':
+        this.#expression(statement.condition)
+        this.statements(statement.consequence)
+        return this.statements(statement.otherwise)
+      case 'case':
+        if (statement.subject !== undefined) this.#expression(statement.subject)
+        for (const { values, body } of statement.clauses) {
+          this.#expressions(values)
+          this.statements(body)
+        }
+        return this.statements(statement.otherwise ?? [])
+      case 'for':
+        this.#expression(statement.collection)
+        return this.#block(variableNames(statement.variables), statement.body)
+      case 'named-function':
+      case 'return':
+      case 'expression':
+        return this.#expression(statement.value)
+      case 'break':
+      case 'continue':
+        return
+    }
+  }
+
+  /** A loop or a function: what it assigns is its own as well. */
+  #block(names: readonly string[], body: readonly Statement[]): void {
+    this.within([...names, ...assignedNames(body)], () => this.statements(body))
+  }
+
+  #expressions(nodes: readonly Expression[]): void {
+    for (const node of nodes) this.#expression(node)
+  }
+
+  #expression(node: Expression): void {
+    switch (node.kind) {
+      case 'name':
+        if ((this.#bound.get(node.name) ?? 0) === 0) this.found.add(node.name)
+        return
+      case 'function':
+        return this.#block(
+          node.parameters.map(({ name }) => name),
+          node.body,
+        )
+      case 'quantifier':
+        this.#expression(node.collection)
+        return this.within(variableNames(node.variables), () => this.#expression(node.body))
+      default:
+        return this.#expressions(childrenOf(node))
+    }
+  }
+}
+
+function variableNames({ key, value }: LoopVariables): readonly string[] {
+  return key === undefined ? [value.name] : [key.name, value.name]
+}

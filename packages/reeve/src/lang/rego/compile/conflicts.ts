@@ -1,0 +1,41 @@
+import type { Group, RuleIR, TreeNode } from './ir.ts'
+import { groupsUnder, staticPath } from './tree.ts'
+import { refuse, type Compilation } from './unit.ts'
+
+/** Refuses rules of which one would hide what another says. */
+export function checkConflicts({ groups, root }: Compilation): void {
+  for (const group of groups) checkMixed(group)
+  checkExtent(root)
+}
+
+/** What has entries from rules with computed keys has no rule for all of it. */
+function checkMixed(group: Group): void {
+  const whole = group.kind === 'object' ? findWhole(group) : undefined
+  if (whole !== undefined) refuse(troubleOf(whole), `conflicting rules ${group.name} found`)
+}
+
+/** No rule lies inside the value of another. Below computed keys that is found when it happens. */
+function checkExtent(node: TreeNode): void {
+  const children = [...node.children.values()]
+  const whole = node.group === undefined ? undefined : findWhole(node.group)
+  const inner = whole === undefined ? undefined : children.flatMap(groupsUnder)[0]
+  if (whole !== undefined && inner !== undefined)
+    refuse(troubleOf(whole), `rule ${whole.group.name} conflicts with ${describe(inner)}`)
+  for (const child of children) checkExtent(child)
+}
+
+/** A rule for all of the document, not for one of its entries. */
+function findWhole({ rules, default: fallback }: Group): RuleIR | undefined {
+  const all = fallback === undefined ? rules : [...rules, fallback]
+  return all.find(({ rule }) => staticPath(rule.path).length === rule.path.length)
+}
+
+function troubleOf({ source, rule }: RuleIR) {
+  return { source, at: rule.at, code: 'rego_type_error' } as const
+}
+
+function describe({ name, rules, default: fallback }: Group): string {
+  const first = rules[0] ?? fallback
+  const place = first?.source.locate(first.rule.at)
+  return place === undefined ? `rule ${name}` : `rule ${name} at ${place.file}:${place.row}`
+}
