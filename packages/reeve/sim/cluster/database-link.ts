@@ -84,7 +84,7 @@ export class DatabaseLink implements ClusterDatabase {
     return new PostgresEngine({ lanes: this.#lanes, retry, opened: position })
   }
 
-  async claimKey(): Promise<void> {}
+  async claim(): Promise<void> {}
 
   async close(): Promise<void> {}
 

@@ -26,7 +26,7 @@ const CONNECTION_FLAGS: readonly FlagSpec[] = [
 ]
 const READ_FLAGS: readonly FlagSpec[] = [
   { usage: '--json', help: 'answer with JSON' },
-  { usage: '-t, --template <TEXT>', help: 'answer through a template such as {{ .ID }}' },
+  { usage: '-t, --template <TEXT>', help: 'answer with a template of the fields --json shows' },
 ]
 
 /** The flags of a command, with those that all have. */

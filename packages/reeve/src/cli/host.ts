@@ -1,5 +1,6 @@
 import type { Terminal } from './command-line.ts'
 import { EXIT_CODES } from './exit-code.ts'
+import { reasonOf } from './reason.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -44,7 +45,7 @@ const ROWS_DEFAULT = 24
 /** This process. */
 export function processHost(): CliHost {
   const { stdout, stderr } = process
-  stdout.on('error', endUnread)
+  stdout.on('error', endUnwritten)
   return {
     out: (text) => void stdout.write(text),
     err: (text) => void stderr.write(text),
@@ -103,10 +104,11 @@ function rawTerminal(): () => void {
   return () => void stdin.setRawMode(false)
 }
 
-/** `reeve … | head -1`: whoever has read enough is no failure to be told of. */
-function endUnread(thrown: NodeJS.ErrnoException): void {
-  if (thrown.code !== 'EPIPE') throw thrown
-  process.exit(EXIT_CODES.unread)
+/** `reeve … | head -1`: whoever has read enough is no failure to be told of. A full disk is. */
+function endUnwritten(thrown: NodeJS.ErrnoException): void {
+  if (thrown.code === 'EPIPE') process.exit(EXIT_CODES.unread)
+  process.stderr.write(`reeve: the output cannot be written: ${reasonOf(thrown)}.\n`)
+  process.exit(EXIT_CODES.failed)
 }
 
 async function written(stream: NodeJS.WriteStream, bytes: Uint8Array): Promise<void> {

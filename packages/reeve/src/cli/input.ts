@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type { Invocation } from './command.ts'
 import { CommandFailure } from './failure.ts'
+import { reasonOf } from './reason.ts'
 
 /** All of standard input, up to a limit. */
 export async function inputBytes(
@@ -84,10 +85,4 @@ export async function fileJson(
     throw new CommandFailure(`"${path}" is no JSON: ${reason}`)
   }
   throw new CommandFailure(`"${path}" holds no JSON object.`)
-}
-
-/** Of `ENOENT: no such file or directory, open '…'` only the words say something to a person. */
-function reasonOf(thrown: unknown): string {
-  const message = thrown instanceof Error ? thrown.message : String(thrown)
-  return message.replace(/^[A-Z]+: /, '').replace(/, \w+( '.*')?$/, '')
 }

@@ -141,6 +141,21 @@ const cases = [
       next: 'Looked in namespace "prod": --namespace or REEVE_NAMESPACE choose another.',
     },
   },
+  ...[
+    ['a node pool', 'GET /v1/node/pool/:pool_name/jobs', 'node pool list'],
+    ['a node', 'GET /v1/node/:node_id', 'node status'],
+    ['a namespace', 'DELETE /v1/namespace/:namespace_name', 'namespace list'],
+    ['an access policy', 'GET /v1/acl/policy/:policy_name', 'acl policy list'],
+  ].map(([what, call, list]) => ({
+    name: `${what}, which lies in no namespace`,
+    thrown: refusal(404, 'not found', call),
+    settings: WITH_TOKEN,
+    told: {
+      code: EXIT_CODES.missing,
+      what: 'not found',
+      next: `See which there are with "reeve ${list}".`,
+    },
+  })),
   {
     name: 'something of the governance API, which has no namespaces',
     thrown: refusal(404, 'not found', 'GET /api/v2/projects/:project_id'),

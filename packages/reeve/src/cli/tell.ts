@@ -90,7 +90,7 @@ const SECRET_HINT =
 
 /** Refusals that people meet most, though their status says little. */
 function otherHint(said: string): string {
-  if (/nonexistent namespace/.test(said)) return 'See which there are with "reeve namespace list".'
+  if (/nonexistent namespace/.test(said)) return listHint('namespace list')
   if (/ACL support disabled/i.test(said)) return ACL_HINT
   return ''
 }
@@ -150,8 +150,24 @@ function missingHint(error: ApiError, settings: ConnectionSettings): string {
   // Governance does not tell what is not there from what the token may not see.
   if (isGovernance(error)) return 'It does not exist, or the token may not see it.'
   if (error.text.startsWith('No path to region')) return regionHint(settings)
+  const list = OUTSIDE_NAMESPACES.find(([path]) => error.message.includes(` ${path}`))?.[1]
+  if (list !== undefined) return listHint(list)
   const where = `Looked in namespace "${settings.namespace ?? 'default'}"`
   return `${where}: --namespace or REEVE_NAMESPACE choose another.`
+}
+
+/** Things that lie in no namespace, by their path: which command lists them. The longer first. */
+const OUTSIDE_NAMESPACES = [
+  ['/v1/node/pool/', 'node pool list'],
+  ['/v1/node/', 'node status'],
+  ['/v1/namespace/', 'namespace list'],
+  ['/v1/acl/policy/', 'acl policy list'],
+  ['/v1/acl/role/', 'acl role list'],
+  ['/v1/acl/token/', 'acl token list'],
+] as const
+
+function listHint(command: string): string {
+  return `See which there are with "reeve ${command}".`
 }
 
 /** Only the command line, the environment and a job file name regions. */

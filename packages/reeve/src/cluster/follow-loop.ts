@@ -34,6 +34,8 @@ export interface FollowLoopOptions {
   readonly seenMs?: number
   /** The log could not be read or applied. */
   readonly failed: (thrown: unknown) => void
+  /** It could, to its end. */
+  readonly followed?: () => void
   /**
    * Called after each look and during long ones, with `host:port` of whoever leads; empty when
    * nobody does.
@@ -125,11 +127,12 @@ export class FollowLoop {
   }
 
   async #lookAtLog(): Promise<void> {
-    await this.catchUp().catch(this.#options.failed)
+    const { followed, failed } = this.#options
+    await this.catchUp().then(followed, failed)
   }
 
   async #look(): Promise<void> {
-    const { lease, monotonicMs, failed } = this.#options
+    const { lease, monotonicMs, failed, followed } = this.#options
     const askedMs = monotonicMs()
     this.#askedMs = askedMs
     try {
@@ -137,6 +140,7 @@ export class FollowLoop {
       await this.catchUp()
       this.#leader = leader
       if (leader.leftMs > 0) this.#seenMs = askedMs
+      followed?.()
     } catch (thrown) {
       failed(thrown)
     }

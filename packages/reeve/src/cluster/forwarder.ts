@@ -12,7 +12,7 @@ import { pipeline, type Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import { messageOf } from '../kit/fault.ts'
 import { HOP_HEADER, signHop } from './hop.ts'
-import { endToEnd, headText, limitConnect, onConnect } from './wire.ts'
+import { endToEnd, headText, limitConnect, onConnect, onGone } from './wire.ts'
 
 const CONNECTIONS_MAX = 1_024
 /** Connections that wait for the next request. */
@@ -70,7 +70,7 @@ export class Forwarder {
       if (isAnswered) response.destroy()
       else to.failed(unreached(address, thrown, { method, hasLeft }))
     })
-    response.on('close', () => asked.destroy())
+    onGone(response, () => asked.destroy())
     if (hasBody) pipeline(request, asked, () => undefined)
     else asked.end()
   }

@@ -24,6 +24,8 @@ export interface LeaseKeeperOptions {
   readonly changed: (leadership: Leadership) => void
   /** The storage did not answer. */
   readonly failed: (thrown: unknown) => void
+  /** It did, whatever it said. */
+  readonly answered?: () => void
 }
 
 /**
@@ -138,7 +140,9 @@ export class LeaseKeeper {
 
   async #ask<T>(question: () => Promise<T>): Promise<T | typeof NO_ANSWER> {
     try {
-      return await question()
+      const answer = await question()
+      this.#options.answered?.()
+      return answer
     } catch (thrown) {
       this.#options.failed(thrown)
       return NO_ANSWER

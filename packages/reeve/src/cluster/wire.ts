@@ -1,4 +1,4 @@
-import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 
 /** Servers reach each other quickly: who takes longer is not there. */
 const CONNECT_MS_MAX = 2_000
@@ -55,4 +55,15 @@ export function onConnect(asked: ClientRequest, call: () => void): void {
     if (socket.connecting) socket.once('connect', call)
     else call()
   })
+}
+
+/**
+ * Calls when the caller has gone before it had its answer: nothing is asked for it any more. One
+ * that has all of it may still be sending what was refused, and is not cut off for that: it might
+ * never come to read the answer. Returns how to take it back.
+ */
+export function onGone(response: ServerResponse, call: () => void): () => void {
+  const closed = (): void => void (response.writableFinished || call())
+  response.on('close', closed)
+  return () => response.off('close', closed)
 }

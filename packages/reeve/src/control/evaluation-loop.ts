@@ -18,7 +18,7 @@ import {
 import { Broker, type Due } from './broker.ts'
 import type { ControlLog } from './control-log.ts'
 import { FreedRoom } from './freed-room.ts'
-import { isChange, planRows } from './plan-rows.ts'
+import { isChange, isSameWait, planRows } from './plan-rows.ts'
 
 /**
  * Many things free up at once; what is blocked is looked at again this long after the first of
@@ -171,11 +171,15 @@ export class EvaluationLoop {
     })
     store.commit({
       cause: isChange(plan) ? 'PlanResult' : 'EvaluationUpdated',
-      changes: (stamp) =>
-        withJobRows(store.tables, [
+      changes: (stamp) => {
+        const rows = [
           ...planRows(store.tables, plan, stamp),
           ...supersededRows(store.tables, { ids: superseded, by: evaluation.ID }, stamp),
-        ]),
+        ]
+        // Itself alone, and nothing new of it: nobody has to be told.
+        if (rows.length === 1 && isSameWait(evaluation, plan)) return []
+        return withJobRows(store.tables, rows)
+      },
     })
   }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Evaluation } from '@reeve/contract'
 import { nsFromMs } from '../kit/duration.ts'
 import type { AllocationRow } from '../model/index.ts'
@@ -29,6 +30,25 @@ export function planRows(tables: Tables, plan: Plan, stamp: Stamp): Change[] {
 export function isChange(plan: Plan): boolean {
   const isDeploying = plan.deployment !== undefined || plan.deploymentUpdates.length > 0
   return isDeploying || allocationsOf(plan).length > 0
+}
+
+/**
+ * Whether what waits for room waits on as it did, for the same reasons: it was looked at once more,
+ * and that is all. Every leader looks at all of them when it begins.
+ */
+export function isSameWait(before: Evaluation, { evaluation }: Plan): boolean {
+  const isWaiting = before.Status === 'blocked' && evaluation.Status === 'blocked'
+  return isWaiting && isDeepStrictEqual(reasonsOf(before), reasonsOf(evaluation))
+}
+
+/** Without what differs from look to look. */
+function reasonsOf({ FailedTGAllocs, ...evaluation }: Evaluation): object {
+  const { SnapshotIndex: _snapshot, ModifyIndex: _index, ModifyTime: _time, ...rest } = evaluation
+  const failed = Object.entries(FailedTGAllocs ?? {}).map(([group, metrics]) => {
+    const { AllocationTime: _took, ...found } = metrics
+    return [group, found] as const
+  })
+  return { ...rest, failed: Object.fromEntries(failed) }
 }
 
 function allocationsOf(plan: Plan): readonly AllocationRow[] {

@@ -58,6 +58,7 @@ export class Presence {
   #cancelTimer: () => void = () => undefined
   #cancelAdmission: (() => void) | undefined
   #unsubscribe: () => void = () => undefined
+  #isStopped = false
 
   constructor(options: PresenceOptions) {
     this.#options = options
@@ -76,7 +77,9 @@ export class Presence {
     this.#arm()
   }
 
+  /** Nobody is given up from here on: whoever stops hangs up on nodes that are well. */
   stop(): void {
+    this.#isStopped = true
     this.#unsubscribe()
     this.#cancelTimer()
     this.#cancelAdmission?.()
@@ -89,6 +92,7 @@ export class Presence {
 
   /** The node said something. */
   seen(nodeId: string): void {
+    if (this.#isStopped) return
     const dueMs = this.#options.clock.nowMs() + this.heartbeatMs + this.#settings.graceMs
     this.#deadlines.set(nodeId, dueMs)
     this.#arm()

@@ -13,7 +13,7 @@ import {
   siteCaller,
   type GovernanceContext,
 } from '../governance/index.ts'
-import type { Random } from '../kit/clock.ts'
+import type { Clock, Random } from '../kit/clock.ts'
 import {
   NodeRequests,
   type Authenticator,
@@ -38,7 +38,7 @@ import type { PortSecurity } from './port-security.ts'
 import type { RegionGate } from './region-gate.ts'
 import { QuickAnswers } from './quick-answer.ts'
 import { createShell, sharedHeaders, type HttpLog } from './server.ts'
-import { logTurnedAway } from './turned-away.ts'
+import { TurnedAway } from './turned-away.ts'
 import { mountUi, wantsPage } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
 import { ExecChannelServer } from './v1/exec-channel.ts'
@@ -88,12 +88,13 @@ export interface App {
   /** The routes that exist, as the documentation lists them. */
   readonly routes: readonly Route[]
   isNodeConnected(nodeId: string): boolean
-  /** Answers parked queries, ends streams, then waits for running requests. */
+  /** Answers parked queries, ends streams, then waits for running requests, though not for long. */
   close(): Promise<void>
 }
 
 export function createApp(options: AppOptions): App {
   const { context, hub, sessions } = options
+  const { clock } = context
   const lifecycle = new Lifecycle()
   const requests = new NodeRequests({ ...context, sessions })
   const metrics = new Metrics(context.clock, metricSources(options, requests))
@@ -114,7 +115,8 @@ export function createApp(options: AppOptions): App {
   void warmer.warm()
   lifecycle.follow(app.server)
   followConnections(app.server)
-  logTurnedAway(app.server, { log: options.log, clock: context.clock })
+  const turnedAway = new TurnedAway({ log: options.log, clock: context.clock })
+  turnedAway.follow(app.server)
   const endpoints = workloadEndpoints({ ...options, requests, metrics, audit })
   mountV1(
     app,
@@ -149,14 +151,14 @@ export function createApp(options: AppOptions): App {
   mountDocs(app, routes, options.version)
   mountUi(app, options.webFolder)
   const forget = followCertificates(app.server, options.security)
-  takeUpgrades(app, options, { channels, nodeChannels, pageGuard })
+  takeUpgrades(app, options, { channels, nodeChannels, pageGuard, turnedAway })
   return {
     app,
     routes,
     isNodeConnected: (nodeId) => sessions.isConnected(nodeId),
     close: async () => {
       forget()
-      await close({ app, lifecycle, hub, sessions, requests, channels, audit, warmer })
+      await close({ app, clock, lifecycle, hub, sessions, requests, channels, audit, warmer })
     },
   }
 }
@@ -179,6 +181,7 @@ interface Channels {
   /** Those of them that only nodes dial. */
   readonly nodeChannels: readonly Channel[]
   readonly pageGuard: PageGuard | undefined
+  readonly turnedAway: TurnedAway
 }
 
 /** A server with ACLs asks for a token, which no browser sends by itself. */
@@ -193,22 +196,26 @@ function pageGuardOf({
 function takeUpgrades(
   { server }: FastifyInstance,
   { security, regions, gate }: AppOptions,
-  { channels, nodeChannels, pageGuard }: Channels,
+  { channels, nodeChannels, pageGuard, turnedAway }: Channels,
 ): void {
   server.on('upgrade', (request, socket, head) => {
     const isNodes = nodeChannels.some((channel) => channel.serves(request))
     const problem = isNodes ? undefined : pageGuard?.nameProblem(request)
     if (problem !== undefined) return refuseUpgrade(socket, 403, problem)
     // Before anything is passed on: behind a hop every connection is a server's.
-    if (isNodes && security?.mayBeNode(request.socket) === false)
+    if (isNodes && security?.mayBeNode(request.socket) === false) {
+      turnedAway.tell(request.socket, NO_NODE)
       return refuseUpgrade(socket, 403, NO_NODE)
+    }
     if (regions?.takeUpgrade(request, socket, head) === true) return
     if (gate?.takeUpgrade(request, socket, head) === true) return
     channels.find((one) => one.serves(request))?.handleUpgrade(request, socket, head)
   })
 }
 
-const NO_NODE = 'nodes of this cluster prove themselves with a certificate (tls.rpc)'
+const NO_NODE =
+  'nodes of this cluster prove themselves with a certificate (tls.rpc) that names them ' +
+  'client.<region>.reeve, with the region of its servers'
 
 /** Connections that are open keep what they began with. */
 function followCertificates(server: Server, security: PortSecurity | undefined): () => void {
@@ -326,6 +333,7 @@ function metricSources(
 
 interface Closing {
   readonly app: FastifyInstance
+  readonly clock: Clock
   readonly lifecycle: Lifecycle
   readonly hub: EventHub
   readonly sessions: NodeSessions
@@ -337,6 +345,7 @@ interface Closing {
 
 async function close({
   app,
+  clock,
   lifecycle,
   hub,
   sessions,
@@ -355,6 +364,6 @@ async function close({
   // What was parked is read once more in this turn; until then its connections look unused to the
   // runtime, which closes those at once.
   await setImmediate()
-  await app.close()
+  await lifecycle.close(app, clock)
   audit.flush()
 }

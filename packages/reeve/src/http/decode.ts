@@ -186,8 +186,9 @@ const decodeLongInteger = integerWithin(2 ** 63 - 1024)
 function integerWithin(max: number): Decoder {
   return (value) => {
     if (typeof value !== 'number' || !Number.isInteger(value)) throw shapeError(value, 'integer')
+    // Without the number: its digits are not those that were sent.
     if (Math.abs(value) > max)
-      throw new ShapeError(`number ${value}`, `integer: it is too large, beyond ±${BigInt(max)}`)
+      throw shapeError(value, `integer: it is too large, beyond ±${BigInt(max)}`)
     return value
   }
 }

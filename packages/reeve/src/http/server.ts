@@ -13,6 +13,7 @@ import { HttpError } from './http-error.ts'
 import type { PageGuard } from './page-guard.ts'
 import type { PortSecurity } from './port-security.ts'
 import { requestId } from './request-id.ts'
+import { EVERY_METHOD } from './v1/mount.ts'
 import { sendV2Error } from './v2/errors.ts'
 
 /** A place to write structured lines; pino in production, silence in tests. */
@@ -48,6 +49,10 @@ export interface ShellOptions {
   readonly pageGuard?: PageGuard | undefined
 }
 
+const TOO_LARGE = 413
+/** How long the rest of a refused body is read. */
+const LINGER_MS_MAX = 2_000
+
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -71,7 +76,7 @@ export function createShell(options: ShellOptions): FastifyInstance {
     routerOptions: { maxParamLength: LIMITS.pathParamCharsMax },
     genReqId: (request) => requestId(request.headers['x-request-id']),
     return503OnClosing: false,
-    rewriteUrl: ({ url = '' }) => (isV2({ url }) ? withoutLastSlash(url) : url),
+    rewriteUrl: readdressed,
     // Paths that cannot be routed at all: refused in the dialect like everything else.
     frameworkErrors: (error, request, reply) => {
       setHeaders(options, request, reply)
@@ -149,11 +154,26 @@ function addHooks(app: FastifyInstance, options: ShellOptions): void {
   })
   app.addHook('onSend', (request, reply, payload, done) => {
     if (options.isDraining()) void reply.header('connection', 'close')
+    else if (reply.statusCode === TOO_LARGE && !isCompressed(request)) keepUntilSent(request, reply)
     if (!mayCompress(request, reply, payload)) return done(null, payload)
     // Fastify takes a promise as well as the call.
     return compressed(request, reply, payload)
   })
   observeRoutes(app, options)
+}
+
+/**
+ * Fastify hangs up on whoever sends a body that it refuses. The rest of it then meets a closed
+ * connection, and many a sender, such as a server that passes a request on, takes that for the
+ * answer. So it is read on for a while, but where it would be inflated.
+ */
+function keepUntilSent({ raw }: FastifyRequest, reply: FastifyReply): void {
+  void reply.removeHeader('connection')
+  reply.raw.once('finish', () => {
+    if (raw.complete) return
+    const timer = setTimeout(() => raw.destroy(), LINGER_MS_MAX)
+    raw.once('close', () => clearTimeout(timer))
+  })
 }
 
 /** Each route knows its own name: to ask a request for it makes an object of a dozen fields. */
@@ -179,6 +199,18 @@ function observeRoutes(app: FastifyInstance, { observerOf }: ShellOptions): void
 function isV2({ url }: { readonly url: string }): boolean {
   return url.startsWith('/api/v2/')
 }
+
+/** What the router is asked for. */
+function readdressed(request: IncomingMessage): string {
+  const { url = '', method = '' } = request
+  if (isV2({ url })) return withoutLastSlash(url)
+  // The router takes a path for unknown when it does not know the method: a path that is known
+  // refuses it (reference §2.2) like another that none of them has.
+  if (!METHODS_ROUTED.has(method)) request.method = 'PATCH'
+  return url
+}
+
+const METHODS_ROUTED: ReadonlySet<string> = new Set(['HEAD', ...EVERY_METHOD])
 
 /**
  * Governance reference §1.1: a slash at the end of a path is tolerated. To mount every path twice

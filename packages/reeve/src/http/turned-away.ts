@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Clock } from '../kit/clock.ts'
 import type { HttpLog } from './server.ts'
@@ -7,32 +8,42 @@ import type { HttpLog } from './server.ts'
 const TOLD_AGAIN_MS = 60_000
 const TOLD_MAX = 20
 
-/**
- * Says in the log who was turned away before anything was asked: nothing can be said to them, and
- * an operator would look for the reason on the wrong side.
- */
-export function logTurnedAway(
-  server: Server,
-  { log, clock }: { readonly log: HttpLog; readonly clock: Clock },
-): void {
-  const told = new Set<string>()
-  let sinceMs = 0
-  server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: unknown) => {
-    if (!(socket instanceof TLSSocket)) return
-    const why = reasonOf(error, socket)
-    if (why === undefined) return
-    const nowMs = clock.nowMs()
-    if (nowMs - sinceMs >= TOLD_AGAIN_MS) {
-      told.clear()
-      sinceMs = nowMs
+/** Says in the log who was turned away, and why: those who knock may not be able to read it. */
+export class TurnedAway {
+  readonly #log: HttpLog
+  readonly #clock: Clock
+  readonly #told = new Set<string>()
+  #sinceMs = 0
+
+  constructor({ log, clock }: { readonly log: HttpLog; readonly clock: Clock }) {
+    this.#log = log
+    this.#clock = clock
+  }
+
+  /**
+   * Before anything was asked nothing can be said to them, and an operator would look for the
+   * reason on the wrong side.
+   */
+  follow(server: Server): void {
+    server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: unknown) => {
+      if (!(socket instanceof TLSSocket)) return
+      const why = reasonOf(error, socket)
+      if (why !== undefined) this.tell(socket, why)
+    })
+  }
+
+  /** The address is not known any more where the connection is gone already. */
+  tell({ remoteAddress: address }: Socket, why: string): void {
+    const nowMs = this.#clock.nowMs()
+    if (nowMs - this.#sinceMs >= TOLD_AGAIN_MS) {
+      this.#told.clear()
+      this.#sinceMs = nowMs
     }
-    // Not known any more where the connection is gone already.
-    const { remoteAddress: address } = socket
     const key = `${address} ${why}`
-    if (told.has(key) || told.size >= TOLD_MAX) return
-    told.add(key)
-    log.info?.({ address, why }, 'a connection was turned away')
-  })
+    if (this.#told.has(key) || this.#told.size >= TOLD_MAX) return
+    this.#told.add(key)
+    this.#log.info?.({ address, why }, 'a connection was turned away')
+  }
 }
 
 /** Undefined for those who left by themselves. */

@@ -16,20 +16,17 @@ export function recordsOf(value: Json | undefined): readonly JsonRecord[] {
   return Array.isArray(value) ? value.filter(isRecord) : []
 }
 
-export interface ToJsonOptions {
-  /** Told when a whole number has more digits than a number of JSON keeps. */
-  readonly onRounded: () => void
+/** Always a copy, so that every object of a job has one place in it. */
+export function toJson(value: Value): Json {
+  if (typeof value === 'bigint') return Number(value)
+  if (isList(value)) return value.map(toJson)
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, toJson(one)]))
 }
 
-/** Always a copy, so that every object of a job has one place in it. */
-export function toJson(value: Value, options: ToJsonOptions): Json {
-  if (typeof value === 'bigint') {
-    options.onRounded()
-    return Number(value)
-  }
-  if (isList(value)) return value.map((element) => toJson(element, options))
-  if (!isObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [name, toJson(one, options)]),
-  )
+/** Whether a whole number in it has more digits than a number of JSON keeps. */
+export function isRounded(value: Value): boolean {
+  if (typeof value === 'bigint') return true
+  if (isList(value)) return value.some(isRounded)
+  return isObject(value) && Object.values(value).some(isRounded)
 }

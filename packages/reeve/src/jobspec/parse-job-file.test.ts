@@ -213,6 +213,17 @@ test('parseJobFile: a number that JSON cannot hold is rounded with a warning', (
   )
 })
 
+test('parseJobFile: a rounded number is told of where it is written', () => {
+  const { warnings } = read(
+    task('config {\n  a = 12345678901234567890\n  nested { b = [1, 9007199254740993] }\n}'),
+  )
+  const places = warnings.map(({ range }) => [range.start.line, range.start.column])
+  assert.deepEqual(places, [
+    [5, 7],
+    [6, 16],
+  ])
+})
+
 test('parseJobFile: the answer has every field of the contract, null where unset', () => {
   const { job } = read(task('driver = "mock"'))
   assert.ok(Value.Check(ParsedJob, job))

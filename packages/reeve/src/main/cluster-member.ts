@@ -10,7 +10,7 @@ import {
 import type { LeaseStore, LogBell, RollStore } from '../cluster/index.ts'
 import type { Clock, IdSource } from '../kit/clock.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
-import type { PostgresEngine } from '../storage/index.ts'
+import type { DatabaseClaim, PostgresEngine } from '../storage/index.ts'
 import type { AgentInfo } from '../http/index.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
@@ -22,6 +22,7 @@ import type { AgentSelf } from './self.ts'
 import { Server, type ServerOptions } from './server.ts'
 import type { ClusterSecrets } from './server-secrets.ts'
 import { systemClock, systemIds } from './system.ts'
+import { TroubleTeller } from './trouble-teller.ts'
 
 /** A database that is away, or a port that is not free yet: looked at again after this time. */
 const REOPEN_MS = 1_000
@@ -52,7 +53,8 @@ export interface ClusterDatabase {
   readonly bell: LogBell
   readonly roll: RollStore
   openEngine(): Promise<PostgresEngine>
-  claimKey(check: string): Promise<void>
+  /** Rejects with a Fault when a server like this one must not share it. */
+  claim(claim: DatabaseClaim): Promise<void>
   close(): Promise<void>
 }
 
@@ -95,6 +97,8 @@ export class ClusterMember {
   readonly #options: ClusterMemberOptions
   readonly #timing: MemberTiming
   readonly #roll: RollKeeper
+  readonly #following: TroubleTeller
+  readonly #leasing: TroubleTeller
   #opened: Opened | undefined
   /** Begins when this server has taken over all that a leader does. */
   #isServing = false
@@ -109,13 +113,15 @@ export class ClusterMember {
     this.#timing = options.timing ?? SYSTEM_TIMING
     this.#httpPort = options.config.ports.http
     this.#roll = this.#newRoll()
+    this.#following = this.#newTeller('the log of the cluster', 'followed')
+    this.#leasing = this.#newTeller('the lease of the cluster', 'asked for')
   }
 
   /** Resolves when requests are answered, by this server or another. */
   static async start(options: ClusterMemberOptions): Promise<ClusterMember> {
     const member = new ClusterMember(options)
-    const { database, secrets, self } = options
-    await database.claimKey(secrets.keyCheck)
+    const { config, database, secrets, self } = options
+    await database.claim({ keyCheck: secrets.keyCheck, region: config.region })
     self.join({
       leader: () => member.leader,
       isLeading: () => member.isLeading,
@@ -168,6 +174,15 @@ export class ClusterMember {
     })
   }
 
+  #newTeller(what: string, done: string): TroubleTeller {
+    const { log } = this.#options
+    return new TroubleTeller({
+      monotonicMs: this.#timing.monotonicMs,
+      tell: (err) => log.warn({ err }, `${what} could not be ${done}`),
+      over: (lastedMs) => log.info({ lastedMs }, `${what} can be ${done} again`),
+    })
+  }
+
   /** Gives the lease back last: nobody leads before everything of this server is written. */
   async stop(): Promise<void> {
     this.#isStopped = true
@@ -202,14 +217,17 @@ export class ClusterMember {
     const { lease, bell } = database
     const looked = (leader: string): void => gate.leadBy(leader)
     const { store } = server
-    const follow = new FollowLoop({ engine, store, lease, bell, ...timing, seenMs, failed, looked })
+    const followed = (): void => this.#following.worked()
+    const heard = { failed, followed, looked }
+    const follow = new FollowLoop({ engine, store, lease, bell, ...timing, seenMs, ...heard })
     const keeper = new LeaseKeeper({
       store: lease,
       holder: `${config.name} ${ids.uuid()}`,
       address: () => this.#advertised,
       ...timing,
       changed: (leadership) => this.#changed(opened, leadership),
-      failed: (thrown) => log.debug({ err: messageOf(thrown) }, 'the lease could not be asked for'),
+      failed: (thrown) => this.#leasing.failed(messageOf(thrown)),
+      answered: () => this.#leasing.worked(),
     })
     const opened: Opened = { engine, server, gate, follow, keeper }
     server.onFault((fault) => this.#reopen(opened, fault))
@@ -245,10 +263,7 @@ export class ClusterMember {
   }
 
   #failed(opened: Opened, thrown: unknown): void {
-    this.#options.log.warn(
-      { err: messageOf(thrown) },
-      'the log of the cluster could not be followed',
-    )
+    this.#following.failed(messageOf(thrown))
     if (thrown instanceof Fault && thrown.kind === 'follower-behind') this.#reopen(opened, thrown)
   }
 
@@ -282,7 +297,7 @@ export class ClusterMember {
     this.#isServing = false
     log.warn({ kind: fault.kind }, `${fault.message}; this server begins anew as a follower`)
     opened.engine.abandon()
-    opened.server.store.abandon(fault)
+    opened.server.store.abandon(inDoubt(fault))
     this.#turn(async () => {
       this.#keepPort()
       await this.#close(opened)
@@ -334,4 +349,10 @@ export class ClusterMember {
     await engine.close().catch(note)
     await keeper.stop().catch(note)
   }
+}
+
+/** What callers are told whose commits were under way. */
+function inDoubt(fault: Fault): Fault {
+  const message = `${fault.message}; try again. What was asked for may or may not have happened.`
+  return new Fault('no-leader', message, { cause: fault })
 }

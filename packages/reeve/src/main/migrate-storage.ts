@@ -1,12 +1,6 @@
 import { EXIT_CODES, type Terminal } from '../cli/index.ts'
 import { Fault } from '../kit/fault.ts'
-import {
-  copyContent,
-  differencesOf,
-  isEmptyEngine,
-  summarize,
-  type ContentSummary,
-} from '../storage/index.ts'
+import { copyContent, differencesOf, summarize, type ContentSummary } from '../storage/index.ts'
 import { openPlace, type StoragePlace } from './storage-place.ts'
 
 export interface MigrateRequest {
@@ -48,7 +42,6 @@ async function move({ from, to, isJson, terminal }: MigrateRequest): Promise<Mov
   try {
     const target = await openPlace(to, 'to')
     try {
-      await assertEmpty(target)
       tell(`Copying ${source.name} to ${target.name}…`)
       await copyContent(source.engine, target.engine)
       tell('Comparing them row by row…')
@@ -63,15 +56,6 @@ async function move({ from, to, isJson, terminal }: MigrateRequest): Promise<Mov
   }
 }
 
-async function assertEmpty(target: StoragePlace): Promise<void> {
-  if (await isEmptyEngine(target.engine)) return
-  await target.complete()
-  throw new Fault(
-    'storage-foreign',
-    `${target.name} is not empty. Nothing was changed. Give an empty database or directory.`,
-  )
-}
-
 /** From what both have stored: neither is believed for having been told. */
 async function compare(source: StoragePlace, target: StoragePlace): Promise<ContentSummary> {
   const wanted = await summarize(await source.reopen())
@@ -81,7 +65,7 @@ async function compare(source: StoragePlace, target: StoragePlace): Promise<Cont
   throw new Fault(
     'storage-corrupt',
     `${target.name} does not hold what ${source.name} holds: ${differences.join(', ')} differ. ` +
-      'The source is as it was; empty the target and try again.',
+      'The source is as it was; try again.',
   )
 }
 

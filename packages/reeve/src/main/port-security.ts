@@ -4,10 +4,11 @@ import { loadTls, peerRoles, type Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 
 /** What the settings say about encryption; undefined where nothing is encrypted. */
-export async function openTls({ tls, region }: AgentConfig): Promise<Tls | undefined> {
+export async function openTls({ tls, region, server }: AgentConfig): Promise<Tls | undefined> {
   if (!tls.http && !tls.rpc) return undefined
   return await loadTls({
     region,
+    isServer: server.enabled,
     isMutual: tls.rpc,
     caFile: tls.caFile,
     certFile: tls.certFile,

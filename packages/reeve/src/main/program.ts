@@ -13,6 +13,7 @@ import { openTls } from './port-security.ts'
 import { describeAgent, type AgentSelf } from './self.ts'
 import { Server } from './server.ts'
 import { loadClusterSecrets, loadServerSecrets } from './server-secrets.ts'
+import { assertNothingMoving } from './storage-place.ts'
 
 export interface RunningProgram {
   /** `http://host:port`, with the port that was really taken; empty for a node alone. */
@@ -102,6 +103,7 @@ async function startServer(parts: PartOptions): Promise<Served> {
   const directory = join(config.dataDirectory, 'server')
   await makeDirectory(directory)
   if (config.server.database !== undefined) return await startMember(parts, directory)
+  await assertNothingMoving(config.dataDirectory)
   const engine = await openEmbeddedEngine(join(directory, 'storage'))
   const secrets = await loadServerSecrets(directory, config.server.joinToken?.reveal())
   const server = await Server.open({

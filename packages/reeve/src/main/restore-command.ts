@@ -10,8 +10,6 @@ import { Fault } from '../kit/fault.ts'
 import type { StorageEngine } from '../state/index.ts'
 
 const COMMAND = 'reeve operator snapshot restore'
-/** Longer than any restore takes; it is given back at the end. */
-const LEASE_MS = 24 * 60 * 60 * 1_000
 
 /** `reeve operator snapshot restore`: works on a storage that no server has open. */
 export function addRestore(line: CommandLine, host: CliHost, snapshot: CommandLine['root']): void {
@@ -55,16 +53,10 @@ async function told(host: CliHost, run: () => Promise<void>): Promise<number> {
     return EXIT_CODES.ok
   } catch (thrown) {
     if (!(thrown instanceof CommandFailure) && !(thrown instanceof Fault)) throw thrown
-    const hint = thrown instanceof CommandFailure ? thrown.hint : hintOf(thrown)
+    const hint = thrown instanceof CommandFailure ? thrown.hint : undefined
     host.err(`${COMMAND}: ${thrown.message}\n${hint === undefined ? '' : `${hint}\n`}`)
     return thrown instanceof CommandFailure ? thrown.code : EXIT_CODES.failed
   }
-}
-
-function hintOf({ kind }: Fault): string | undefined {
-  return kind === 'storage-foreign'
-    ? 'Give an empty one: nothing is ever restored over a state that is there.'
-    : undefined
 }
 
 interface RestoreWish {
@@ -84,66 +76,31 @@ async function restore(host: CliHost, { file, directory, database }: RestoreWish
   // Read to its end before anything is written: half a snapshot is no state.
   const { Index: upTo, Rows } = await inspectSnapshot(fileChunks(path), file)
   const { restoreSnapshot } = await import('./restore-snapshot.ts')
-  const storage =
-    database === undefined
-      ? await directoryStorage(resolve(host.directory, directory ?? ''))
-      : await databaseStorage(database)
+  const { openDatabasePlace, openTargetDirectory } = await import('./storage-place.ts')
+  const data = resolve(host.directory, directory ?? '')
+  const place = await (database === undefined
+    ? openTargetDirectory(data)
+    : openDatabasePlace(database, 'to'))
   try {
     const lines = snapshotLines(fileChunks(path), file)
-    const { index, rows } = await restoreSnapshot({ open: storage.open, lines, upTo })
+    const { engine } = place
+    const reopen = (): Promise<StorageEngine> => place.reopen()
+    const { index, rows } = await restoreSnapshot({ engine, reopen, lines, upTo })
     if (rows !== Rows) throw new CommandFailure(`Only ${rows} of ${Rows} rows were restored.`)
-    host.out(`Restored ${rows} rows into ${storage.name}; its index is ${index}.\n`)
+    await place.complete()
+    const name = database === undefined ? data : `the database ${place.name}`
+    host.out(`Restored ${rows} rows into ${name}; its index is ${index}.\n`)
   } finally {
-    await storage.release()
+    await place.close()
   }
-  host.err(`${storage.next}\n`)
+  host.err(`${database === undefined ? nextInDirectory(data) : NEXT_IN_DATABASE}\n`)
 }
 
-interface RestoreStorage {
-  readonly name: string
-  readonly open: () => Promise<StorageEngine>
-  readonly release: () => Promise<void>
-  /** What the operator has to do before a server starts. */
-  readonly next: string
+/** What the operator has to do before a server starts. */
+function nextInDirectory(data: string): string {
+  const key = join(data, 'server', 'sealing-key')
+  return `Copy the sealing key of the old server to ${key} if it has secrets.`
 }
 
-async function directoryStorage(directory: string): Promise<RestoreStorage> {
-  const { openEmbeddedEngine } = await import('../storage/index.ts')
-  const { makeDirectory, prepareDataDirectory } = await import('./data-directory.ts')
-  const server = join(directory, 'server')
-  await prepareDataDirectory(directory)
-  await makeDirectory(server)
-  return {
-    name: directory,
-    open: () => openEmbeddedEngine(join(server, 'storage')),
-    release: async () => undefined,
-    next: `Copy the sealing key of the old server to ${join(server, 'sealing-key')} if it has secrets.`,
-  }
-}
-
-/** Whoever restores leads: no server writes meanwhile. */
-async function databaseStorage(url: string): Promise<RestoreStorage> {
-  const { openPostgresDatabase } = await import('../storage/index.ts')
-  const database = await openPostgresDatabase(url)
-  const claim = { holder: `restore-${process.pid}`, address: '', ttlMs: LEASE_MS }
-  const held = await database.lease.acquire(claim)
-  if (held === undefined) {
-    await database.close()
-    throw new CommandFailure(`A server is running on the database ${database.name}.`, {
-      hint: 'Stop it, or give an empty database.',
-    })
-  }
-  return {
-    name: `the database ${database.name}`,
-    open: async () => {
-      const engine = await database.openEngine()
-      await engine.lead(held.term)
-      return engine
-    },
-    release: async () => {
-      await database.lease.release(held)
-      await database.close()
-    },
-    next: 'Give the servers the server.cluster_key, or the sealing key, of the old ones.',
-  }
-}
+const NEXT_IN_DATABASE =
+  'Give the servers the server.cluster_key, or the sealing key, of the old ones.'

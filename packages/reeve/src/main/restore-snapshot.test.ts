@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { SnapshotLine } from '@reeve/contract'
 import { copyState, put, remove, Store, type StateCopy } from '../state/index.ts'
-import { MemoryDisk, openMemoryEngine } from '../storage/index.ts'
+import { MemoryDisk, openMemoryEngine, type MemoryEngine } from '../storage/index.ts'
 import { aNamespace, aStore, write } from '../../test/build/store.ts'
 import { SimulatedClock } from '../../test/build/simulated-clock.ts'
 import { restoreSnapshot } from './restore-snapshot.ts'
@@ -21,6 +21,10 @@ async function* linesOf(
   yield { Blobs: 0, Checksum: '' }
 }
 
+async function opened(reopen: () => Promise<MemoryEngine>) {
+  return { engine: await reopen(), reopen }
+}
+
 test('restore: rows keep their indexes, and the index of the storage is not behind them', async () => {
   const { store } = await aStore()
   for (let round = 0; round < 50; round++) write(store, [aNamespace(`n${round % 20}`, `${round}`)])
@@ -30,7 +34,11 @@ test('restore: rows keep their indexes, and the index of the storage is not behi
   assert.deepEqual([copy.index, copy.rows.length], [51, 19])
   const disk = new MemoryDisk()
   const open = async () => openMemoryEngine({ disk })
-  const { index, rows } = await restoreSnapshot({ open, lines: linesOf(copy), upTo: copy.index })
+  const { index, rows } = await restoreSnapshot({
+    ...(await opened(open)),
+    lines: linesOf(copy),
+    upTo: copy.index,
+  })
   assert.equal(rows, 19)
   assert.ok(index >= copy.index)
   const restored = await Store.open({ engine: await open(), clock: new SimulatedClock() })
@@ -54,7 +62,11 @@ test('restore: many rows and blobs are written in pieces', async () => {
   const disk = new MemoryDisk()
   const open = async () => openMemoryEngine({ disk })
   const blobs = { a: 'first', b: 'second' }
-  const { rows } = await restoreSnapshot({ open, lines: linesOf(copy, blobs), upTo: copy.index })
+  const { rows } = await restoreSnapshot({
+    ...(await opened(open)),
+    lines: linesOf(copy, blobs),
+    upTo: copy.index,
+  })
   assert.equal(rows, 2_500)
   const engine = await open()
   assert.equal(Buffer.from((await engine.readBlob('b')) ?? []).toString(), 'second')
@@ -66,7 +78,9 @@ test('restore: a storage that holds a state is left as it is', async () => {
   await store.close()
   const open = async () => openMemoryEngine({ disk })
   const lines = linesOf({ index: 9, rows: [], blobKeys: new Set() })
-  await assert.rejects(restoreSnapshot({ open, lines, upTo: 9 }), { kind: 'storage-foreign' })
+  await assert.rejects(restoreSnapshot({ ...(await opened(open)), lines, upTo: 9 }), {
+    kind: 'storage-foreign',
+  })
   const again = await Store.open({ engine: await open(), clock: new SimulatedClock() })
   assert.deepEqual([...again.tables.namespaces.keys()], ['mine'])
 })
@@ -76,5 +90,7 @@ test('restore: rows of a table that is not known are refused', async () => {
   const open = async () => openMemoryEngine({ disk })
   const row = { table: 'moons', key: 'a', indexes: [1, 1], body: '{}' } as const
   const lines = linesOf({ index: 1, rows: [row], blobKeys: new Set() })
-  await assert.rejects(restoreSnapshot({ open, lines, upTo: 1 }), { kind: 'storage-version' })
+  await assert.rejects(restoreSnapshot({ ...(await opened(open)), lines, upTo: 1 }), {
+    kind: 'storage-version',
+  })
 })

@@ -22,8 +22,10 @@ interface Restored {
 }
 
 interface Restoring {
-  /** Opens the storage to be written; it is opened a second time to see what became of it. */
-  readonly open: () => Promise<StorageEngine>
+  /** Of the storage to be written. */
+  readonly engine: StorageEngine
+  /** Opens it a second time, to see what became of it. */
+  readonly reopen: () => Promise<StorageEngine>
   /** Of a snapshot that was found to be whole. */
   readonly lines: AsyncIterable<SnapshotLine>
   /** The index that the snapshot reaches to. */
@@ -34,17 +36,14 @@ interface Restoring {
  * Brings a snapshot into an empty storage, then opens it as a server would: what cannot be loaded
  * is found now. Rejects with a Fault: `storage-foreign` when the storage is not empty.
  */
-export async function restoreSnapshot({ open, lines, upTo }: Restoring): Promise<Restored> {
-  const engine = await open()
-  try {
-    if (engine.opened.lastIndex > 0) {
-      throw new Fault('storage-foreign', 'The storage is not empty: it holds a state already.')
-    }
-    await fill(engine, lines, upTo)
-  } finally {
-    await engine.close()
+export async function restoreSnapshot(restoring: Restoring): Promise<Restored> {
+  const { engine, reopen, lines, upTo } = restoring
+  if (engine.opened.lastIndex > 0) {
+    throw new Fault('storage-foreign', 'The storage is not empty: it holds a state already.')
   }
-  return await lookAt(await open())
+  await fill(engine, lines, upTo)
+  await engine.close()
+  return await lookAt(await reopen())
 }
 
 async function fill(

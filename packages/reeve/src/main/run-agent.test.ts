@@ -154,7 +154,8 @@ test('agent: a stop that fails is told, with exit code 1', async () => {
 
 test('agent: SIGHUP reads the certificates again and goes on, right or wrong', async () => {
   const stage = new Stage()
-  stage.config = anAgentConfig({ flags: { server: true, dataDirectory: '/data' } })
+  const config = anAgentConfig({ flags: { server: true, dataDirectory: '/data' } })
+  stage.config = { ...config, tls: { ...config.tls, http: true } }
   stage.started.resolve(stage.program)
   stage.stopped.resolve()
   const code = stage.run()
@@ -173,6 +174,20 @@ test('agent: SIGHUP reads the certificates again and goes on, right or wrong', a
     'reload',
     'error: the certificates stay as they were',
   ])
+})
+
+test('agent: SIGHUP to one without certificates says that there are none', async () => {
+  const stage = new Stage()
+  stage.config = anAgentConfig({ flags: { server: true, dataDirectory: '/data' } })
+  stage.started.resolve(stage.program)
+  stage.stopped.resolve()
+  const code = stage.run()
+  await turns()
+  stage.signals.emit('SIGHUP')
+  await turns()
+  assert.match(stage.events.at(-1) ?? '', /^info: nothing is read again: .* no certificates/)
+  stage.signals.emit('SIGTERM')
+  await code
 })
 
 test('agent: one that is tried out leaves SIGHUP to the system', async () => {

@@ -46,15 +46,19 @@ export async function runAgent(run: AgentRun): Promise<number> {
   }
 }
 
+const READ_AGAIN = 'the certificates were read again'
+const NOTHING_TO_READ = 'nothing is read again: this agent has no certificates (tls)'
+
 /**
  * Certificates are read again at SIGHUP, as habit has it. An agent that is tried out in a terminal
  * still ends with that terminal.
  */
 function reloadOnSignal({ config, log, signals }: AgentRun, program: RunningProgram): () => void {
   if (config.dev) return () => undefined
+  const said = config.tls.http || config.tls.rpc ? READ_AGAIN : NOTHING_TO_READ
   const reload = (): void => {
     program.reload().then(
-      () => log.info({}, 'the certificates were read again'),
+      () => log.info({}, said),
       (thrown: unknown) =>
         log.error({ err: messageOf(thrown) }, 'the certificates stay as they were'),
     )

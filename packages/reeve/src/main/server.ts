@@ -16,7 +16,7 @@ import {
 } from '../control/index.ts'
 import { RunLoop } from '../governance/index.ts'
 import { createApp, type App } from '../http/index.ts'
-import { PolicyThread } from '../judging/index.ts'
+import { openPolicyThreads, type PolicyThreads } from '../judging/index.ts'
 import type { Fault } from '../kit/fault.ts'
 import { Store, type StorageEngine } from '../state/index.ts'
 import {
@@ -65,7 +65,7 @@ export class Server {
   /** Undefined where no other region is known. */
   readonly regions: ServerRegions | undefined
   readonly #options: ServerOptions
-  readonly #policyAsker: PolicyThread
+  readonly #policyAsker: PolicyThreads
   /** What a leader does by itself; a follower has none. */
   #loops: readonly Loop[] = []
   #presence: Presence
@@ -73,7 +73,7 @@ export class Server {
   static async open(options: ServerOptions): Promise<Server> {
     const { engine, follows = false } = options
     const store = await Store.open({ engine, clock: systemClock, follows, atEndOfTurn })
-    const policyAsker = new PolicyThread({ clock: systemClock, version: options.version })
+    const policyAsker = openPolicyThreads({ clock: systemClock, version: options.version })
     const regions = ServerRegions.open(options.config, options.tls)
     const context = createContext(options, { store, policyAsker, regions })
     if (!follows) await ensureBuiltIns(context)
@@ -171,16 +171,21 @@ export class Server {
   }
 
   /**
-   * Requests first, then the loops, then the storage: nobody is answered from a store that is
+   * Nothing is decided from here on, before anybody is hung up on: a node that cannot be heard any
+   * more is no node that is silent. The storage goes last: nobody is answered from a store that is
    * closing.
    */
   async stop(): Promise<void> {
+    const deciding = this.#loops.map(async (loop) => await loop.stop())
+    await Promise.all([...deciding, this.#stopAnswering()])
+    await this.store.close()
+  }
+
+  async #stopAnswering(): Promise<void> {
     this.regions?.close()
     await this.app.close()
     await this.context.jobFiles.stop()
-    for (const loop of this.#loops) await loop.stop()
     await this.#policyAsker.stop()
-    await this.store.close()
   }
 }
 
@@ -195,7 +200,7 @@ function regionParts(regions: ServerRegions | undefined): Pick<AppOptions, 'regi
 
 interface Opened {
   readonly context: WorkloadContext
-  readonly policyAsker: PolicyThread
+  readonly policyAsker: PolicyThreads
   readonly regions: ServerRegions | undefined
 }
 

@@ -46,7 +46,8 @@ export class RegionConnections {
       port: port === '' ? (isSecure ? 443 : 80) : Number(port),
       method,
       path: url,
-      headers: { ...copied(headers), host },
+      // Also of a connection of its own: who means to close hangs up on a body that it refuses.
+      headers: { connection: 'keep-alive', ...copied(headers), host },
     }
     const asked = isSecure
       ? askSecurely({ ...options, ...this.#tls(region), agent: isAlone ? false : this.#secure })

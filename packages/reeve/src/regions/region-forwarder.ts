@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline, type Duplex } from 'node:stream'
-import { endToEnd, headText, HOP_HEADER } from '../cluster/index.ts'
+import { endToEnd, headText, HOP_HEADER, onGone } from '../cluster/index.ts'
 import { LIMITS } from '../model/index.ts'
 import { limitAnswer, whenConnected, type RegionConnections } from './region-connection.ts'
 import type { RegionDirectory } from './region-directory.ts'
@@ -93,10 +93,9 @@ export class RegionForwarder {
       // Whichever side goes first ends the other.
       pipeline(answer, response, () => undefined)
     })
-    const gone = (): void => void asked.destroy()
-    response.on('close', gone)
+    const forget = onGone(response, () => asked.destroy())
     asked.on('error', (thrown) => {
-      response.off('close', gone)
+      forget()
       // Who asked may have gone, which is no fault of the server.
       if (!response.destroyed) this.#directory.failed(region, address)
       // After the head of an answer there is no way to say it but to end.

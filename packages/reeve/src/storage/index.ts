@@ -1,9 +1,14 @@
-export { openEmbeddedEngine } from './embedded/open-embedded-engine.ts'
+export { syncFolder } from './embedded/durable-file.ts'
+export { assertUnused, openEmbeddedEngine } from './embedded/open-embedded-engine.ts'
 export { MemoryDisk } from './memory/memory-disk.ts'
 export { openMemoryEngine, type MemoryEngine } from './memory/memory-engine.ts'
 export { MemoryLease } from './memory/memory-lease.ts'
 export { MemoryRoll } from './memory/memory-roll.ts'
-export { openPostgresDatabase, type PostgresDatabase } from './postgres/postgres-database.ts'
+export {
+  openPostgresDatabase,
+  type DatabaseClaim,
+  type PostgresDatabase,
+} from './postgres/postgres-database.ts'
 export type { PostgresEngine } from './postgres/postgres-engine.ts'
 export { copyContent, differencesOf, isEmptyEngine, summarize } from './move-content.ts'
 export type { ContentSummary } from './move-content.ts'

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,6 +14,7 @@ import {
   type Holder,
 } from '../../test/build/certificates.ts'
 import { temporaryDirectory } from '../../test/build/temporary-directory.ts'
+import { assertOwnCertificate } from './own-certificate.ts'
 import { namesOf, peerRoles } from './peer-role.ts'
 import { loadTls, type Tls, type TlsSettings } from './tls.ts'
 
@@ -102,17 +104,11 @@ test('tls: where callers are verified nobody gets in without a certificate', asy
 
 test('tls: files are read again, and what is wrong with them changes nothing', async (t) => {
   const directory = await temporaryDirectory(t)
-  const files = { certFile: join(directory, 'a.pem'), keyFile: join(directory, 'a.key') }
-  const put = async (holder: Holder): Promise<void> => {
-    const { certFile, keyFile } = certificateFiles(holder)
-    await copyFile(certFile, files.certFile)
-    await copyFile(keyFile, files.keyFile)
-  }
-  await put('server')
+  const files = await putCertificate(directory, 'server')
   const tls = await aTls('server', files)
   const server = await listen(t, tls)
   const before = await server.serial()
-  await put('server-renewed')
+  await putCertificate(directory, 'server-renewed')
   await tls.reload()
   const renewed = await server.serial()
   assert.notEqual(renewed, before)
@@ -131,11 +127,44 @@ for (const { name, says, ...files } of mistakes)
     await assert.rejects(aTls('server', files), { name: 'Fault', kind: 'tls', message: says })
   })
 
+const strangers: readonly Holder[] = ['client', 'server-eu', 'plain']
+for (const holder of strangers)
+  test(`tls: a server with the certificate of ${holder} is told at the start`, async () => {
+    await assert.rejects(aTls(holder, { isServer: true }), {
+      kind: 'tls',
+      message: /\.pem does not name this server server\.global\.reeve, but .* Others would not/,
+    })
+    await aTls(holder, { isServer: true, verifiesServerName: false })
+    await aTls(holder, { isServer: true, isMutual: false })
+  })
+
+test('tls: a server keeps its certificate when the new one does not name it', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const files = await putCertificate(directory, 'server')
+  const tls = await aTls('server', { ...files, isServer: true })
+  const { cert } = tls.listenOptions()
+  await putCertificate(directory, 'client')
+  await assert.rejects(tls.reload(), /does not name this server/)
+  assert.equal(tls.listenOptions().cert, cert)
+})
+
+test('tls: a certificate is refused before its time and after it', () => {
+  const found = new X509Certificate(certificate('server').cert)
+  const certFile = '/a.pem'
+  const own = { region: 'global', isServer: true, verifiesServerName: true, certFile }
+  const at = (date: Date, ms: number) => () =>
+    assertOwnCertificate(found, { ...own, nowMs: date.getTime() + ms })
+  assert.throws(at(found.validToDate, 1), /^Fault: The certificate of \/a\.pem is valid only until/)
+  assert.throws(at(found.validFromDate, -1), /is valid only from/)
+  assert.doesNotThrow(at(found.validToDate, 0))
+})
+
 test('tls: without files of its own an agent believes whom the system believes', async () => {
   const nothing = { caFile: undefined, certFile: undefined, keyFile: undefined }
   const tls = await loadTls({
     ...nothing,
     region: 'global',
+    isServer: true,
     isMutual: false,
     verifiesServerName: true,
     verifiesCaller: false,
@@ -148,6 +177,15 @@ test('tls: names are read from a certificate as it wrote them', () => {
   const text = 'DNS:a.example, IP Address:10.0.0.1, DNS:B.example, DNS:"x, DNS:server.global.reeve"'
   assert.deepEqual(namesOf({ subjectaltname: text }), ['a.example', 'b.example'])
 })
+
+/** As somebody exchanges the files of an agent. */
+async function putCertificate(directory: string, holder: Holder) {
+  const files = { certFile: join(directory, 'a.pem'), keyFile: join(directory, 'a.key') }
+  const { certFile, keyFile } = certificateFiles(holder)
+  await copyFile(certFile, files.certFile)
+  await copyFile(keyFile, files.keyFile)
+  return files
+}
 
 /** A port that says who it is and sees who comes. */
 async function listen(t: TestContext, tls: Tls) {

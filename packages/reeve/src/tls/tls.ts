@@ -8,10 +8,13 @@ import {
   type TlsOptions,
 } from 'node:tls'
 import { Fault, messageOf } from '../kit/fault.ts'
+import { assertOwnCertificate } from './own-certificate.ts'
 import { namesOf, roleName } from './peer-role.ts'
 
 export interface TlsSettings {
   readonly region: string
+  /** Others dial this agent as a server of its region. */
+  readonly isServer: boolean
   /** Servers and nodes show each other certificates that name their role. */
   readonly isMutual: boolean
   readonly caFile: string | undefined
@@ -125,7 +128,8 @@ function isServerName(names: readonly string[], region: string | undefined): boo
   return names.some((name) => /^server\.[^.]+(?:\.[^.]+)*\.reeve$/.test(name))
 }
 
-async function readMaterial({ caFile, certFile, keyFile }: TlsSettings): Promise<Material> {
+async function readMaterial(settings: TlsSettings): Promise<Material> {
+  const { caFile, certFile, keyFile } = settings
   const [ca, cert, key] = await Promise.all([caFile, certFile, keyFile].map(readPem))
   const material: Material = {
     ...(ca !== undefined && { ca }),
@@ -138,6 +142,8 @@ async function readMaterial({ caFile, certFile, keyFile }: TlsSettings): Promise
     const files = [caFile, certFile, keyFile].filter((file) => file !== undefined).join(', ')
     throw new Fault('tls', `The certificates cannot be used (${files}): ${messageOf(thrown)}.`)
   }
+  if (cert !== undefined && settings.isMutual)
+    assertOwnCertificate(new X509Certificate(cert), { ...settings, nowMs: Date.now() })
   return material
 }
 

@@ -171,16 +171,19 @@ test('metrics: the text format of Prometheus', async () => {
 
 // Who may
 
-test('agent: health, status, regions and metrics need no token', async () => {
+test('agent: health, status, regions and metrics need no token, and an unknown one does no harm', async () => {
   const { server } = await aSecuredServer()
+  const token = '11111111-2222-4333-8444-555555555555'
   for (const route of [
     'readAgentHealth',
     'readLeader',
     'listPeers',
     'listRegions',
     'readMetrics',
-  ] as const)
+  ] as const) {
     await server.ok(route)
+    await server.ok(route, { token })
+  }
 })
 
 const GUARDED = [

@@ -129,6 +129,30 @@ test('limits: a bomb whose sender goes harms nobody', LIMIT, async (t) => {
   await goesOn(server)
 })
 
+for (const how of ['content-length', 'transfer-encoding'] as const)
+  test(`limits: who sends a body that is too long is told so (${how})`, LIMIT, async (t) => {
+    const { server, address } = await aListening(t)
+    const body = Buffer.alloc(LIMITS.bodyBytesMax + 1024 * 1024, 'a')
+    const sent = { 'content-length': String(body.length), 'transfer-encoding': 'chunked' }[how]
+    // One after the other: a connection that is cut while the body is under way tells nothing.
+    for (let round = 0; round < 4; round++) {
+      const request = httpRequest(new URL('/v1/jobs', address), {
+        method: 'POST',
+        headers: { [how]: sent },
+      })
+      const response = responseTo(request)
+      for (let at = 0; at < body.length; at += 65_536) {
+        request.write(body.subarray(at, at + 65_536))
+        await new Promise(setImmediate)
+      }
+      request.end()
+      assert.equal((await response).statusCode, 413)
+      ;(await response).resume()
+      await once(request, 'close')
+    }
+    await goesOn(server)
+  })
+
 test('limits: a body that says it is too long is refused before it is sent', LIMIT, async (t) => {
   const { server, port } = await aListening(t)
   const answer = await raw(

@@ -5,6 +5,8 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { aGroup } from '../build/index.ts'
 import { atEnd } from '../build/at-end.ts'
+import { postInPieces } from '../build/post-in-pieces.ts'
+import { LIMITS } from '../../src/model/index.ts'
 import { writeToken } from '../../src/workload/index.ts'
 import { aRegionWorld } from './region-world.ts'
 
@@ -66,6 +68,14 @@ test('regions: a compressed job for elsewhere arrives', async (t) => {
   })
   assert.equal(answer.status, 200, await answer.text())
   assert.equal((await eu.server.ok('listJobs')).length, 1)
+})
+
+test('regions: a body that is refused there before all of it is sent is answered so', async (t) => {
+  const { us } = await aRegionWorld(t, ['us', 'eu'], { aclEnabled: false })
+  for (let round = 0; round < 6; round++) {
+    const status = await postInPieces(`${us.address}/v1/jobs?region=eu`, 3 * LIMITS.bodyBytesMax)
+    assert.equal(status, 413)
+  }
 })
 
 test('regions: a plan is made where the job would run', async (t) => {

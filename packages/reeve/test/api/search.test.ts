@@ -308,3 +308,13 @@ test('search: in all namespaces, only what the token may read', async () => {
   const names = (await server.ok('fuzzySearch', as(token, text))).Matches
   assert.deepEqual(names['jobs'], [{ ID: 'web-cache', Scope: ['other', 'web-cache'] }])
 })
+
+test('search: namespaces lie in no namespace, and are found from any', async () => {
+  const { server, as, client, root } = await aSecuredServer()
+  await server.ok('writeNamespace', as(root, { body: { Name: 'other' } }))
+  const token = await client('namespace "other" { policy = "write" }')
+  for (const Context of ['namespaces', 'all']) {
+    const { Matches } = await server.ok('search', as(token, { body: { Prefix: 'o', Context } }))
+    assert.deepEqual(Matches, { namespaces: ['other'] })
+  }
+})

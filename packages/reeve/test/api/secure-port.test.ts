@@ -49,6 +49,19 @@ test('secure port: a stop waits for nobody who says nothing', async (t) => {
   assert.equal((await waiting).status, 200, 'who waited is answered')
 })
 
+test('secure port: a stop waits for nobody who has sent half a request', async (t) => {
+  const { server, port } = await aSecureServer(t)
+  const slow = connect({ port, host: '127.0.0.1', ca, servername: 'localhost' })
+  slow.on('error', () => undefined)
+  slow.write('POST /v1/jobs HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n')
+  slow.write('expect: 100-continue\r\n\r\n{"Job"')
+  const [answer]: Buffer[] = await once(slow, 'data')
+  assert.match(String(answer), /^HTTP\/1\.1 100/)
+  const closed = once(slow, 'close')
+  await server.close()
+  await closed
+})
+
 async function aSecureServer(t: TestContext) {
   const security = portSecurity(await aTls('server'))
   const server = await createTestServer({ aclEnabled: false, security })

@@ -78,6 +78,8 @@ const ALLOWED = [
   { method: 'PATCH', url: '/v1/job/a/b', allow: 'POST, PUT, GET, HEAD, DELETE' },
   { method: 'POST', url: '/v1/job/web/summary', allow: 'GET, HEAD' },
   { method: 'POST', url: '/v1/event/stream', allow: 'GET' },
+  { method: 'PROPFIND', url: '/v1/agent/self', allow: 'GET, HEAD' },
+  { method: 'TRACE', url: '/v1/job/a/evaluate', allow: 'POST, PUT' },
 ]
 
 for (const { method, url, allow } of ALLOWED)
@@ -88,8 +90,10 @@ for (const { method, url, allow } of ALLOWED)
 
 for (const url of ['/v1', '/v1/', '/v1/nope', '/v1/jobs/nope/more', '/v1/node/a/b/c', '/nope'])
   test(`${url} is 404 with an empty body`, async () => {
-    const reply = await (await aServer()).send('GET', url)
-    assert.deepEqual([reply.status, reply.text, typeOf(reply)], [404, '', undefined])
+    for (const method of ['GET', 'PROPFIND']) {
+      const reply = await (await aServer()).send(method, url)
+      assert.deepEqual([reply.status, reply.text, typeOf(reply)], [404, '', undefined])
+    }
   })
 
 for (const url of [
@@ -355,7 +359,7 @@ const WRONG_TYPES = [
   { body: { EnforceIndex: 'yes' }, text: wrong('string', 'EnforceIndex', 'boolean') },
   {
     body: { Job: { Priority: 1e30 } },
-    text: `${wrong('number 1e+30', 'Job.Priority', 'integer')}: it is too large, beyond ±9007199254740991`,
+    text: `${wrong('number', 'Job.Priority', 'integer')}: it is too large, beyond ±9007199254740991`,
   },
   { body: [], text: 'json: cannot unmarshal array into a value of type object' },
   { body: '"x"', text: 'json: cannot unmarshal string into a value of type object' },

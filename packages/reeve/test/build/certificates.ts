@@ -36,6 +36,7 @@ export function certificate(holder: Holder): { ca: string; cert: string; key: st
 export function aTls(holder: Holder, settings: Partial<TlsSettings> = {}): Promise<Tls> {
   return loadTls({
     region: 'global',
+    isServer: false,
     isMutual: true,
     caFile: AUTHORITY_FILE,
     ...certificateFiles(holder),

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import { test } from 'node:test'
+import { atEnd } from '../build/at-end.ts'
 import { aCommandLine } from '../build/cli.ts'
 
 test('doctor', async (t) => {
@@ -45,6 +48,29 @@ test('doctor', async (t) => {
     assert.match(out, /✗ No node can take work\./)
     assert.match(out, /! 1 node is ineligible: "[^"]+"\.\n {2}"reeve node eligibility --enable/)
     await reeve.client.v1.setNodeEligibility({ params, body: { Eligibility: 'eligible' } })
+  })
+
+  await t.test('a server without a leader says so, and nothing is said of the token', async () => {
+    const answers: Readonly<Record<string, readonly [number, string]>> = {
+      '/v1/agent/health': [500, '{"server":{"ok":false,"message":"no leader"}}'],
+      '/v1/status/leader': [200, '""'],
+    }
+    const server = createServer(({ url = '' }, response) => {
+      const [status, text] = answers[url] ?? [503, 'no leader: try again']
+      response.writeHead(status).end(text)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    atEnd(t, () => server.close())
+    const address = server.address()
+    const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+    const { code, out } = await reeve.run(
+      `doctor --token sesame --address http://127.0.0.1:${port}`,
+    )
+    assert.equal(code, 1)
+    assert.match(out, /^✗ The server of the agent at \S+ says: no leader\n/)
+    assert.equal(out.split('✗ no leader: try again\n').length, 2, 'it is said once')
+    assert.doesNotMatch(out, /The token/)
   })
 
   await t.test('a server that does not answer ends the checks', async () => {

@@ -61,6 +61,8 @@ test('jobs from their first version to their end', async (t) => {
       'Evaluations',
     ])
     assert.ok(!(await reeve.ok('job status --short web')).includes('Allocations'))
+    const id = await reeve.ok(['job', 'status', 'web', '-t', '{{ .Job.ID }}'])
+    assert.equal(id.trim(), 'web')
   })
 
   await t.test('job status: says that a template is wrong before it asks', async () => {

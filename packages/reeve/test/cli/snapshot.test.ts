@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { copyFile, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
+import { promisify } from 'node:util'
 import type { Client } from '@reeve/sdk'
 import { aCommandLine, commandLineAt } from '../build/cli.ts'
 import { shellTask } from '../build/cli-jobs.ts'
+import { until } from '../build/until.ts'
 import { startProgram } from '../e2e/program-process.ts'
 
 const SOURCE = 'job "web" {}\n'
@@ -121,14 +124,32 @@ test('operator snapshot', { timeout: 110_000 }, async (t) => {
     await reeve.run('operator snapshot restore --data-dir third b.snapshot')
     const again = await reeve.run('operator snapshot restore --data-dir third a.snapshot')
     assert.equal(again.code, 1)
-    assert.equal(
+    assert.match(
       again.err,
-      'reeve operator snapshot restore: The storage is not empty: it holds a state already.\n' +
-        'Give an empty one: nothing is ever restored over a state that is there.\n',
+      /^reeve operator snapshot restore: \S+storage is not empty\. Nothing was changed\. /,
     )
     const locked = await reeve.run('operator snapshot restore --data-dir data a.snapshot')
     assert.equal(locked.code, 1)
     assert.equal((await reeve.run('operator snapshot restore a.snapshot')).code, 2)
+  })
+
+  await t.test('a restore that is killed leaves no state; the next one begins anew', async () => {
+    const directory = join(reeve.directory, 'killed')
+    const pipe = join(reeve.directory, 'pipe')
+    await promisify(execFile)('mkfifo', [pipe])
+    const restoring = reeve.start('operator snapshot restore --data-dir killed pipe')
+    // Found to be whole; what it would be restored from never comes.
+    await writeFile(pipe, await readFile(join(reeve.directory, 'a.snapshot')))
+    const half = join(directory, 'server', 'storage.moving', 'FORMAT')
+    await until('it to begin', () => stat(half).catch(() => undefined))
+    restoring.kill('SIGKILL')
+    await restoring.ended
+    await assert.rejects(startProgram(t, directory, ['--server']), /holds half a state/)
+    const again = await reeve.run('operator snapshot restore --data-dir killed a.snapshot')
+    assert.equal(again.code, 0, again.err)
+    const { client } = await startProgram(t, directory, ['--server'])
+    const { data } = await client.v1.listNamespaces()
+    assert.ok(data.some(({ Name }) => Name === 'prod'))
   })
 })
 

@@ -5,7 +5,9 @@ import { connect, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { RequestGate } from '../../src/cluster/index.ts'
 import { createShell } from '../../src/http/server.ts'
+import { LIMITS } from '../../src/model/index.ts'
 import { atEnd } from '../build/at-end.ts'
+import { postInPieces } from '../build/post-in-pieces.ts'
 
 const key = Buffer.alloc(32, 3)
 
@@ -61,6 +63,16 @@ test('a write that a leader took and did not answer is told of as in doubt', asy
     await answer.text(),
     /; try again\. What was asked for may or may not have happened\.$/,
   )
+})
+
+test('a body that the leader refuses before it has all of it is answered with that refusal', async (t) => {
+  const leader = aShell()
+  leader.post('/v1/jobs', () => 'read')
+  atEnd(t, () => leader.close())
+  const { host } = new URL(await leader.listen({ host: '127.0.0.1', port: 0 }))
+  const { address } = await aFollower(t, () => host)
+  for (let round = 0; round < 6; round++)
+    assert.equal(await postInPieces(`${address}/v1/jobs`, 3 * LIMITS.bodyBytesMax), 413)
 })
 
 test('what waits for a leader that sleeps ends when another leads', async (t) => {
@@ -164,15 +176,7 @@ async function aFollower(t: TestContext, leader: () => string) {
     key,
     nowMs: () => Date.now(),
   })
-  const app = createShell({
-    log: { error: () => undefined, debug: () => undefined },
-    corsOrigins: [],
-    responseHeaders: {},
-    isDraining: () => false,
-    observerOf: () => () => undefined,
-    upgrades: () => true,
-    gate,
-  })
+  const app = aShell(gate)
   app.server.on('upgrade', (request, socket, head) => gate.takeUpgrade(request, socket, head))
   atEnd(t, async () => {
     gate.close()
@@ -180,6 +184,18 @@ async function aFollower(t: TestContext, leader: () => string) {
     await app.close()
   })
   return { gate, address: await app.listen({ host: '127.0.0.1', port: 0 }) }
+}
+
+function aShell(gate?: RequestGate) {
+  return createShell({
+    log: { error: () => undefined, debug: () => undefined },
+    corsOrigins: [],
+    responseHeaders: {},
+    isDraining: () => false,
+    observerOf: () => () => undefined,
+    upgrades: () => true,
+    ...(gate !== undefined && { gate }),
+  })
 }
 
 async function listen(t: TestContext, server: Server): Promise<void> {

@@ -19,13 +19,17 @@ async function aLoop() {
   }
   const view = new StateView(store)
   const [ids, random] = [countedIds(), seededRandom(1)]
-  const loop = new EvaluationLoop({ store, view, clock, ids, random, log })
+  let elapsedNs = 0
+  const newLoop = (): EvaluationLoop =>
+    // A stopwatch that never says the same: how long a look took is no news.
+    new EvaluationLoop({ store, view, clock, ids, random, log, elapsedNs: () => (elapsedNs += 7) })
+  const loop = newLoop()
   const write = (...changes: readonly Change[]): Promise<void> =>
     store.commit({ cause: undefined, changes: () => changes }).durable
   const statusOf = (id: string): string | undefined => store.tables.evaluations.find(id)?.Status
   const reached = (id: string, status: string): Promise<true> =>
     until(`${id} to be ${status}`, () => statusOf(id) === status || undefined)
-  return { store, clock, loop, errors, write, statusOf, reached }
+  return { store, clock, loop, newLoop, errors, write, statusOf, reached }
 }
 
 function node(i: number, fields: Partial<NodeRow> = {}): Change {
@@ -127,6 +131,34 @@ test('evaluation loop: a node of a class that was refused leaves it asleep', asy
   await reached(anId('eval', 7), 'complete')
   assert.equal(snapshot(), seen)
   await loop.stop()
+})
+
+test('evaluation loop: what is still blocked for the same reasons is not written again', async () => {
+  const { store, clock, loop, write, reached, blockedId, newLoop } = await aBlockedJob()
+  const blocked = (): Evaluation => store.tables.evaluations.get(blockedId)
+  // Its first look tells of the deployment that was made with it.
+  await write(node(1))
+  clock.advance(20)
+  await until('a first look', () => blocked().DeploymentID !== '' || undefined)
+  const { ModifyIndex } = blocked()
+  // Another leader looks at all that waits, and then at what a node that dials again may take.
+  await loop.stop()
+  const next = newLoop()
+  next.start()
+  clock.advance(20)
+  await write(node(1))
+  clock.advance(20)
+  await write(
+    ...submitted(aJob({ ID: 'probe', Priority: 1 }), { ID: anId('eval', 7), Priority: 1 }),
+  )
+  await reached(anId('eval', 7), 'complete')
+  assert.equal(blocked().ModifyIndex, ModifyIndex)
+  // A node more is news, though it has no room either: what was looked at is told.
+  await write(node(2, { ComputedClass: 'v1:2' }))
+  clock.advance(20)
+  const looked = (): unknown => blocked().FailedTGAllocs?.['app']?.NodesEvaluated
+  await until('it to tell of it', () => looked() === 2 || undefined)
+  await next.stop()
 })
 
 test('evaluation loop: a mistake of ours fails the evaluation and is tried again later', async () => {

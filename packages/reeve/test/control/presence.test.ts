@@ -128,6 +128,15 @@ test('presence: a node that speaks stays, one that is silent is down and its wor
   assert.deepEqual(rows.toSorted(), [`${row.Name} ${NODE} lost`, `${row.Name} ${OTHER} pending`])
 })
 
+test('presence: once stopped it gives nobody up, also who speaks until the channels are closed', async () => {
+  const { presence, beating, hello, pass, statusOf } = await aWorld()
+  presence.stop()
+  await hello(NODE)
+  beating.clear()
+  await pass(2 * SILENT_MS)
+  assert.equal(statusOf(NODE), 'ready')
+})
+
 test('presence: a node that comes back after its work was given up is ready at once', async () => {
   const { beating, pass, hello, statusOf, eventsOf } = await withOneAllocation({})
   beating.delete(NODE)

@@ -52,7 +52,9 @@ test('cluster: servers and nodes that prove themselves by certificates', { skip 
     async () => (await nodesAt(leader)).includes('client') || undefined,
     PATIENT_MS,
   )
-  await until('a refusal', () => /403/.test(stranger.output()) || undefined, PATIENT_MS)
+  const why = /it answered 403: nodes of this cluster prove themselves with a certificate/
+  await until('a refusal', () => why.test(stranger.output()) || undefined, PATIENT_MS)
+  assert.match(follower.output(), /a connection was turned away/)
   assert.deepEqual(await nodesAt(leader), ['client'])
 
   // Certificates are renewed while it runs.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { after, test, type TestContext } from 'node:test'
 import { HEADERS } from '@reeve/contract'
 import { startPostgres, whyNoPostgres, type TestPostgres } from '../build/postgres.ts'
@@ -171,10 +172,13 @@ function runTests(postgres: TestPostgres): void {
 
     pair = { leader: b, follower: a }
     await t.test(
-      'cluster: when the leader stops the follower leads in less than two seconds',
+      'cluster: when the leader stops, also amid a request, the follower leads in two seconds',
       async (own) => {
         const { leader, follower } = pair
         await put(leader, 'stopped')
+        const slow = connect(Number(new URL(leader.address).port), '127.0.0.1')
+        slow.on('error', () => undefined)
+        slow.write('PUT /v1/jobs HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 99\r\n\r\n{')
         const stopping = leader.kill('SIGTERM')
         assert.equal(await stopping, 0, leader.output())
         const stoppedMs = performance.now()

@@ -89,11 +89,13 @@ export interface TlsBlock {
   /** The file with the authority that it believes; that of the tests unless given. */
   readonly authority?: string
   readonly verifiesCallers?: boolean
+  /** Its certificate names another region; it starts, because it looks for no names itself. */
+  readonly isMisnamed?: boolean
 }
 
 /** The `tls` block of a server with this certificate. */
 export function tlsBlock(block: TlsBlock): string {
-  const { holder, authority = AUTHORITY_FILE, verifiesCallers = false } = block
+  const { holder, authority = AUTHORITY_FILE, verifiesCallers = false, isMisnamed = false } = block
   const { certFile, keyFile } = certificateFiles(holder)
   return `tls {
   http = true
@@ -102,6 +104,7 @@ export function tlsBlock(block: TlsBlock): string {
   cert_file = "${certFile}"
   key_file = "${keyFile}"
   verify_https_client = ${verifiesCallers}
+  verify_server_hostname = ${!isMisnamed}
 }
 `
 }

@@ -46,16 +46,17 @@ async function jobsOf(asked: RegionServer, region: string, method = 'GET') {
 }
 
 test('regions: servers of regions prove themselves to each other by certificates', async (t) => {
+  const foreign = { holder: 'foreign-server', isMisnamed: true } as const
   const servers = await secureRegions(t, {
     // Takes only callers with a certificate; `eu` has one that it believes.
     global: { holder: 'server', verifiesCallers: true },
     eu: { holder: 'server-eu' },
     // Of another authority, which is the only one that it believes.
-    asia: { holder: 'foreign-server', authority: certificateFiles('foreign-server').certFile },
+    asia: { ...foreign, authority: certificateFiles('foreign-server').certFile },
     // Of another authority too, but it believes the one of the others.
-    mars: { holder: 'foreign-server' },
+    mars: foreign,
     // With the certificate of another region.
-    venus: { holder: 'server-eu' },
+    venus: { holder: 'server-eu', isMisnamed: true },
   })
   const { global: home, eu } = servers
   const bootstrap = await bootstrapAt(eu)

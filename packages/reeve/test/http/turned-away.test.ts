@@ -4,7 +4,7 @@ import { get } from 'node:http'
 import { createServer, get as getSecurely } from 'node:https'
 import { connect } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { logTurnedAway } from '../../src/http/turned-away.ts'
+import { TurnedAway } from '../../src/http/turned-away.ts'
 import { atEnd } from '../build/at-end.ts'
 import { certificate } from '../build/certificates.ts'
 import { SimulatedClock } from '../build/simulated-clock.ts'
@@ -20,7 +20,7 @@ async function aPickyPort(t: TestContext) {
     debug: () => assert.fail('it is told to everybody'),
     info: (fields: object) => void told.push(String(Reflect.get(fields, 'why'))),
   }
-  logTurnedAway(server, { log, clock })
+  new TurnedAway({ log, clock }).follow(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   atEnd(t, () => void server.close())
   const at = server.address()

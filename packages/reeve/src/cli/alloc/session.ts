@@ -109,8 +109,16 @@ async function sent(writing: Promise<void>): Promise<void> {
   })
 }
 
+/** The connection ended without a word (RFC 6455 §7.1.5). */
+const LOST = 1006
+
 /** Reference §7.1: the reason of the close is the refusal. */
-function refusalOf({ reason, message }: ExecError): CommandFailure {
+export function refusalOf({ code, reason, message }: ExecError): CommandFailure {
+  if (code === LOST)
+    return new CommandFailure('The connection was lost before the command ended.', {
+      code: EXIT_CODES.unreachable,
+      hint: 'Try again. What it ran may have ended with it, or go on: look before doing it twice.',
+    })
   const what = reason === '' ? message : reason
   const isDenied = /permission denied|token/i.test(what)
   return new CommandFailure(what, {

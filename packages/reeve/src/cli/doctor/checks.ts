@@ -1,7 +1,9 @@
+import type { AgentHealth } from '@reeve/contract'
 import { ApiError } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { copiesAreFresh } from './copies-check.ts'
 import type { Finding } from './finding.ts'
+import { readHealth } from './health.ts'
 import { serversAreThere } from './servers-check.ts'
 
 type Check = (invocation: Invocation) => Promise<readonly Finding[]>
@@ -10,6 +12,7 @@ type Check = (invocation: Invocation) => Promise<readonly Finding[]>
 const SKEW_MS_MAX = 10_000
 const NODES_MAX = 1_000
 const NAMED_MAX = 5
+const UNKNOWN_TOKEN = 403
 
 /** In the order in which one depends on the other. */
 export const CHECKS: readonly Check[] = [
@@ -25,15 +28,25 @@ export const CHECKS: readonly Check[] = [
 
 async function serverAnswers({ client, host, settings }: Invocation): Promise<readonly Finding[]> {
   const before = host.nowMs()
-  const { data, headers } = await client.v1.readAgentHealth()
-  const after = host.nowMs()
-  const parts = Object.entries(data).map(([part, { ok: isWell, message }]): Finding => {
-    const what = `The ${part} of the agent at ${settings.address} says: ${message}`
+  try {
+    const { data, headers } = await client.v1.readAgentHealth()
+    const clock = clockFinding(headers.get('date'), { before, after: host.nowMs() })
+    return [...partFindings(data, settings.address), clock]
+  } catch (thrown) {
+    // Where a part is not well, the same is told as a refusal.
+    const health = thrown instanceof ApiError ? readHealth(thrown.text) : undefined
+    if (health === undefined) throw thrown
+    return partFindings(health, settings.address)
+  }
+}
+
+function partFindings(health: AgentHealth, address: string): readonly Finding[] {
+  return Object.entries(health).map(([part, { ok: isWell, message }]): Finding => {
+    const what = `The ${part} of the agent at ${address} says: ${message}`
     return isWell
       ? { state: 'ok', what, next: undefined }
       : { state: 'bad', what, next: 'Its log says more: "reeve agent --log-level debug".' }
   })
-  return [...parts, clockFinding(headers.get('date'), { before, after })]
 }
 
 interface Between {
@@ -78,6 +91,7 @@ async function tokenIsKnown({ client, settings }: Invocation): Promise<readonly 
   } catch (thrown) {
     if (!(thrown instanceof ApiError)) throw thrown
     if (/disabled/i.test(thrown.text)) return [well('ACLs are off: /v1 does whatever it is asked.')]
+    if (thrown.status !== UNKNOWN_TOKEN) throw thrown
     return [tokenFinding(token, sources.token)]
   }
 }

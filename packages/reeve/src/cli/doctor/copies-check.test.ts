@@ -20,6 +20,11 @@ const cases = [
     states: ['warning'],
   },
   {
+    name: 'nor are copies that this leader has not compared yet',
+    stats: { authoritative_region: 'us', tokens_index: '0' },
+    states: ['warning'],
+  },
+  {
     name: 'nor are copies that cannot be kept',
     stats: { authoritative_region: 'us', lag_ms: '900', tokens_error: 'it answered 403' },
     states: ['warning'],

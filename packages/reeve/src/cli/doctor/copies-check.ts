@@ -20,21 +20,27 @@ export async function copiesAreFresh({ client }: Invocation): Promise<readonly F
 export function copiesFindings(
   stats: Readonly<Record<string, string>> | undefined,
 ): readonly Finding[] {
-  if (stats === undefined || stats['lag_ms'] === undefined) return []
+  // The leader knows.
+  if (stats === undefined || stats['role'] !== undefined) return []
   const region = stats['authoritative_region'] ?? ''
-  const lagMs = Number(stats['lag_ms'])
+  const lagMs = Number(stats['lag_ms'] ?? Number.POSITIVE_INFINITY)
   const [error] = Object.entries(stats).filter(([name]) => name.endsWith('_error'))
   if (error === undefined && lagMs <= LAG_MS_MAX) {
     const what = `Policies, roles and global tokens are those of region "${region}".`
     return [{ state: 'ok', what, next: undefined }]
   }
-  const seconds = Math.round(lagMs / 1_000)
   const why = error === undefined ? '' : `: ${error[1]}`
   return [
     {
       state: 'warning',
-      what: `The copies of region "${region}" may be ${seconds} s old${why}.`,
+      what: `The copies of region "${region}" ${ageText(lagMs)}${why}.`,
       next: 'Look whether that region answers, and at acl.replication_token (docs/regions.md).',
     },
   ]
+}
+
+function ageText(lagMs: number): string {
+  return Number.isFinite(lagMs)
+    ? `may be ${Math.round(lagMs / 1_000)} s old`
+    : 'may be of any age, for they were not compared since this server leads'
 }

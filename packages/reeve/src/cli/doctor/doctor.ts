@@ -17,7 +17,9 @@ export async function runDoctor(invocation: Invocation): Promise<number> {
   const findings: Finding[] = []
   for (const check of CHECKS) {
     const found = await attempt(check, invocation)
-    findings.push(...found.findings)
+    // Several checks may be refused for one reason.
+    const isNews = ({ what }: Finding): boolean => findings.every((told) => told.what !== what)
+    findings.push(...found.findings.filter(isNews))
     if (found.isLast) break
   }
   output.show(findings, () =>

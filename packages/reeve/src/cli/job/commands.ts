@@ -23,6 +23,7 @@ const jobReadCommands: readonly CommandSpec[] = [
       { line: 'reeve job status web', says: 'one job: its groups, allocations, last deployment' },
       { line: 'reeve job status --watch web', says: 'watch its deployment until it has ended' },
       { line: 'reeve job status --namespace "*" --json', says: 'all namespaces, for machines' },
+      { line: `reeve job status web -t '{{ .Job.Status }}'`, says: 'one field, for scripts' },
     ],
     args: [{ ...JOB, usage: '[JOB]' }],
     flags: [
@@ -176,6 +177,7 @@ const jobReadCommands: readonly CommandSpec[] = [
     examples: [
       { line: 'reeve job inspect web', says: 'as JSON, with all defaults' },
       { line: 'reeve job inspect --hcl web > web.hcl', says: 'the file it was made from' },
+      { line: `reeve job inspect web -t '{{ toJSON .Job.Meta }}'`, says: 'a part of it' },
     ],
     args: [JOB],
     flags: [

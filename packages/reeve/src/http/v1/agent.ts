@@ -36,10 +36,7 @@ export function agentEndpoints(
   metrics: Metrics,
 ): readonly Endpoint[] {
   return [
-    read(v1Routes.readAgentHealth, anyone, ({ query }) => {
-      const types = (query.type ?? []).filter((type) => type !== '')
-      return types.every(isHealthPart) ? now(() => health(agent, types)) : err(NO_HEALTH_PART)
-    }),
+    ...openEndpoints(agent, metrics),
     read(v1Routes.readAgentSelf, agentRead, () =>
       now(() => json({ config: agent.config(), stats: agent.stats(), member: agent.member() })),
     ),
@@ -55,6 +52,16 @@ export function agentEndpoints(
         })
       }),
     ),
+  ]
+}
+
+/** Reference §6.8: they need nothing, so whoever comes with a token that has ended may ask too. */
+function openEndpoints(agent: AgentInfo, metrics: Metrics): readonly Endpoint[] {
+  const endpoints = [
+    read(v1Routes.readAgentHealth, anyone, ({ query }) => {
+      const types = (query.type ?? []).filter((type) => type !== '')
+      return types.every(isHealthPart) ? now(() => health(agent, types)) : err(NO_HEALTH_PART)
+    }),
     read(v1Routes.readLeader, anyone, () => now(() => json(agent.leader()))),
     read(v1Routes.listPeers, anyone, () => now(() => json(agent.peers()))),
     read(v1Routes.listRegions, anyone, () => now(() => json(agent.regions?.() ?? [agent.region]))),
@@ -65,6 +72,7 @@ export function agentEndpoints(
       }),
     ),
   ]
+  return endpoints.map((endpoint) => ({ ...endpoint, token: 'ignored' }))
 }
 
 /** About the agent itself, not about state: no index to wait for. */

@@ -42,7 +42,7 @@ interface Mounted {
   readonly readBody: ((body: unknown) => unknown) | undefined
 }
 
-const EVERY_METHOD = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+export const EVERY_METHOD = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 /** Mounts endpoints: one path answers every method, so that a wrong one is 405 and not 404. */
 export function mountV1(app: FastifyInstance, host: V1Host, endpoints: readonly Endpoint[]): void {

@@ -8,10 +8,9 @@ import {
   type DecodedBody,
   type Expression,
   type Span,
-  type Value,
 } from '../../lang/hcl/index.ts'
 import { note } from '../findings.ts'
-import { isRecord, toJson, type Json, type JsonRecord } from '../json.ts'
+import { isRecord, isRounded, toJson, type Json, type JsonRecord } from '../json.ts'
 import type { Mark } from '../places.ts'
 import type { Nested, BlockTable } from '../schema/table.ts'
 import type { Building, Draft } from './draft.ts'
@@ -58,15 +57,16 @@ function addAttribute(draft: Draft, attribute: DecodedAttribute, table: BlockTab
   if (field === undefined || attribute.value === null) return
   const { expression } = attribute
   const { span } = expression
-  const value = jsonOf(attribute.value, span, draft.building)
+  noteRounded(attribute, draft.building)
+  const value = toJson(attribute.value)
   if (isRecord(value)) markMembers(draft.building, value, expression)
   set(draft, field.to, { value, span, expression })
 }
 
-function jsonOf(value: Value, span: Span, { findings }: Building): Json {
+function noteRounded({ value, expression }: DecodedAttribute, { findings }: Building): void {
+  if (!isRounded(value)) return
   const detail = 'Whole numbers beyond 2^53 lose digits in a job; write them as strings.'
-  const onRounded = () => note(findings, () => warningAt(span, 'Number rounded', detail))
-  return toJson(value, { onRounded })
+  note(findings, () => warningAt(expression.span, 'Number rounded', detail))
 }
 
 /** The members of a map that is written out have places of their own. */
@@ -130,7 +130,8 @@ function addMapBlock(draft: Draft, block: DecodedBlock, table: BlockTable): void
  */
 function buildValue(block: DecodedBlock, building: Building): Json {
   const { body, headerSpan } = block
-  const value = jsonOf(decodedToValue(body), headerSpan, building)
+  noteAllRounded(body, building)
+  const value = toJson(decodedToValue(body))
   if (!isRecord(value)) return value
   const fields = new Map<string, Mark>()
   for (const inner of body.blocks)
@@ -139,4 +140,9 @@ function buildValue(block: DecodedBlock, building: Building): Json {
     fields.set(name, { span: expression.span, expression })
   building.places.set(value, { span: headerSpan, fields })
   return value
+}
+
+function noteAllRounded({ attributes, blocks }: DecodedBody, building: Building): void {
+  for (const attribute of attributes.values()) noteRounded(attribute, building)
+  for (const { body } of blocks) noteAllRounded(body, building)
 }

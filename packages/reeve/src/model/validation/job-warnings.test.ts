@@ -48,6 +48,21 @@ const cases = [
     ],
   },
   {
+    name: 'whole numbers that lose digits, the first of each map',
+    job: aJob({
+      groups: [
+        aGroup({
+          Scaling: { Policy: { check: [{ target: 2 ** 60 }] } },
+          Tasks: [aTask({ Config: { port: 80, n: 2 ** 53, more: -(2 ** 60), part: 0.1 } })],
+        }),
+      ],
+    }),
+    want: [
+      'Group "app": scaling policy check[0].target: whole numbers beyond 2^53 lose digits, and 1152921504606847000 is kept; write it as a string',
+      'Group "app": Task "main": config n: whole numbers beyond 2^53 lose digits, and 9007199254740992 is kept; write it as a string',
+    ],
+  },
+  {
     name: 'services that end at once',
     job: aJob({ groups: [aGroup({ Services: [{ Name: 'api' }] })] }),
     want: [

@@ -1,4 +1,5 @@
 import type { Job, NetworkResource, Task, TaskGroup } from '@reeve/contract'
+import { findRounded } from './rounded-number.ts'
 
 /**
  * What is accepted but probably not meant (jobspec reference §10). `Periodic.Spec` is not among
@@ -33,6 +34,7 @@ function groupWarnings(group: TaskGroup): readonly string[] {
     ...olderNames(group),
     ...networkWarnings(group.Networks),
     ...shutdownWarnings(group),
+    ...roundedWarnings('scaling policy', group.Scaling?.Policy),
     ...group.Tasks.flatMap((task) =>
       taskWarnings(task).map((text) => `Task "${task.Name}": ${text}`),
     ),
@@ -79,7 +81,19 @@ function taskWarnings(task: Task): readonly string[] {
       ? []
       : ['task network resources are deprecated, use the network of the group']),
     ...networkWarnings(networks),
+    ...roundedWarnings('config', task.Config),
+    ...(task.ScalingPolicies ?? []).flatMap(({ Policy }) =>
+      roundedWarnings('scaling policy', Policy),
+    ),
   ]
+}
+
+/** Digits are lost where the body is read: what was sent cannot be told any more. */
+function roundedWarnings(place: string, settings: object | null | undefined): readonly string[] {
+  const found = findRounded(settings)
+  if (found === undefined) return []
+  const lost = `whole numbers beyond 2^53 lose digits, and ${found.value} is kept`
+  return [`${place} ${found.path}: ${lost}; write it as a string`]
 }
 
 /** Jobspec reference §5: a bare word in a job file is a reference, not a driver's name. */

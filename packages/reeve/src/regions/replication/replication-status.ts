@@ -3,8 +3,8 @@ import type { Clock } from '../../kit/clock.ts'
 interface CollectionStatus {
   /** Of the authoritative region, up to which everything is copied; 0 before the first round. */
   index: number
-  /** When it was last known that the copies are right. */
-  knownMs: number
+  /** When it was last known that the copies are right; undefined before the first round. */
+  knownMs: number | undefined
   error: string
   /** What is gone there and still used here, with the reason. */
   readonly kept: Map<string, string>
@@ -23,9 +23,8 @@ export class ReplicationStatus {
 
   /** This server leads: it keeps the copies from now on. */
   begin(names: readonly string[]): void {
-    const knownMs = this.#clock.nowMs()
     this.#collections = new Map(
-      names.map((name) => [name, { index: 0, knownMs, error: '', kept: new Map() }]),
+      names.map((name) => [name, { index: 0, knownMs: undefined, error: '', kept: new Map() }]),
     )
   }
 
@@ -61,17 +60,25 @@ export class ReplicationStatus {
     return (this.#collections.get(name)?.kept.size ?? 0) > 0
   }
 
-  /** Milliseconds since the copies were last known to be right; 0 where another server knows. */
+  /**
+   * Milliseconds since the copies were last known to be right; 0 where another server knows.
+   * Infinite while a leader has not compared them yet: however long that takes, nobody remembers
+   * how old they were when it began.
+   */
   get lagMs(): number {
     const nowMs = this.#clock.nowMs()
-    return Math.max(0, ...[...this.#collections.values()].map(({ knownMs }) => nowMs - knownMs))
+    const ages = [...this.#collections.values()].map(({ knownMs }) =>
+      knownMs === undefined ? Number.POSITIVE_INFINITY : nowMs - knownMs,
+    )
+    return Math.max(0, ...ages)
   }
 
   /** Reference §8.6, `/v1/agent/self`: texts only. */
   stats(): Readonly<Record<string, string>> {
     const stats: Record<string, string> = { authoritative_region: this.#region }
     if (this.#collections.size === 0) return { ...stats, role: 'the leader of this region copies' }
-    stats['lag_ms'] = String(this.lagMs)
+    const { lagMs } = this
+    if (Number.isFinite(lagMs)) stats['lag_ms'] = String(lagMs)
     for (const [name, { index, error, kept }] of this.#collections) {
       stats[`${name}_index`] = String(index)
       if (error !== '') stats[`${name}_error`] = error

@@ -29,7 +29,7 @@ export async function openEmbeddedEngine(
   options: EmbeddedOptions = {},
 ): Promise<MovableEngine> {
   const paths = data.dataPathsOf(directory)
-  if (openHere.has(paths.root)) throw data.lockedFault(paths, 'this process already')
+  assertNotHere(paths)
   openHere.add(paths.root)
   try {
     return await openAt(paths, options)
@@ -37,6 +37,17 @@ export async function openEmbeddedEngine(
     openHere.delete(paths.root)
     throw toStorageFault(thrown, paths.root, 'opening it')
   }
+}
+
+/** Rejects with `storage-locked` when somebody has the storage in a directory open. */
+export async function assertUnused(directory: string): Promise<void> {
+  const paths = data.dataPathsOf(directory)
+  assertNotHere(paths)
+  await data.assertUnlocked(paths)
+}
+
+function assertNotHere(paths: data.DataPaths): void {
+  if (openHere.has(paths.root)) throw data.lockedFault(paths, 'this process already')
 }
 
 /** The database's lock does not tell two openings by one process apart: see directory-lock.ts. */

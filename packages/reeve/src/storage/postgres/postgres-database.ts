@@ -1,6 +1,7 @@
 import { Fault } from '../../kit/fault.ts'
 import { parseDatabaseUrl } from './database-url.ts'
 import { clientConfig, openLanes, type Lanes } from './lanes.ts'
+import { PostgresMarks } from './marks.ts'
 import { readPosition } from './position.ts'
 import { PostgresBell } from './postgres-bell.ts'
 import { PostgresEngine } from './postgres-engine.ts'
@@ -13,6 +14,13 @@ import { migrateSchema } from './schema.ts'
 interface DatabaseOptions {
   /** How long a database that is away is waited for before an engine gives up. */
   readonly giveUpMs?: number
+}
+
+/** What a server has to have in common with the others on a database. */
+export interface DatabaseClaim {
+  /** Tells whether two servers have the same key, without telling it. */
+  readonly keyCheck: string
+  readonly region: string
 }
 
 /**
@@ -41,6 +49,8 @@ export class PostgresDatabase {
   readonly roll: PostgresRoll
   /** Rings when another writes. */
   readonly bell: PostgresBell
+  /** What it says of itself. */
+  readonly marks: PostgresMarks
   readonly #lanes: Lanes
   readonly #options: DatabaseOptions
   #closing: Promise<void> | undefined
@@ -52,24 +62,32 @@ export class PostgresDatabase {
     this.lease = new PostgresLease(lanes)
     this.roll = new PostgresRoll(lanes)
     this.bell = new PostgresBell(lanes.target)
+    this.marks = new PostgresMarks({ lanes, makeRetry: () => this.#makeRetry() })
   }
 
   /** An engine that follows; its `lead` makes it one that writes. */
   async openEngine(): Promise<PostgresEngine> {
-    const retry = new Retry({ name: this.name, ...this.#options })
+    const retry = this.#makeRetry()
     const { position } = await retry.run('opening it', () =>
       readPosition(this.#lanes.read, this.name),
     )
     return new PostgresEngine({ lanes: this.#lanes, retry, opened: position })
   }
 
+  /** A server may share this state when all of it is there, of its region and sealed by its key. */
+  async claim({ keyCheck, region }: DatabaseClaim): Promise<void> {
+    await this.marks.assertFinished()
+    await this.#claimKey(keyCheck)
+    // Last: who has not the key must not note a region.
+    await this.marks.claimRegion(region)
+  }
+
   /**
    * Notes a check value of the key that seals secrets in this database, at the first time. Rejects
    * with `storage-foreign` when another was noted: what one server sealed the other could not open.
    */
-  async claimKey(check: string): Promise<void> {
-    const retry = new Retry({ name: this.name, ...this.#options })
-    const found = await retry.run('checking the key of the cluster', async () => {
+  async #claimKey(check: string): Promise<void> {
+    const found = await this.#makeRetry().run('checking the key of the cluster', async () => {
       const { keep: lane } = this.#lanes
       const values = [check]
       const text = `INSERT INTO reeve_cluster (id, key_check) VALUES (1, $1) ON CONFLICT (id) DO NOTHING`
@@ -84,6 +102,10 @@ export class PostgresDatabase {
         'Give every server of a cluster the same server.cluster_key, or the same file ' +
         'server/sealing-key in its data directory.',
     )
+  }
+
+  #makeRetry(): Retry {
+    return new Retry({ name: this.name, ...this.#options })
   }
 
   /** Closes the connections. Engines are to be closed before. Safe to call twice. */

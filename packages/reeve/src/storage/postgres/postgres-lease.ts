@@ -1,5 +1,6 @@
 import type { LeaseStore, LeaseClaim, LeaseFound, LeaseHeld } from '../../cluster/index.ts'
 import type { Lanes } from './lanes.ts'
+import { IS_UNFINISHED } from './marks.ts'
 import { CHANNELS } from './postgres-bell.ts'
 import { toPostgresFault } from './postgres-faults.ts'
 
@@ -27,19 +28,23 @@ export class PostgresLease implements LeaseStore {
   /**
    * The same holder may take it again: the answer to its first claim may have been lost.
    * A new term moves into the rows that guard the log and the checkpoint, in the same
-   * statement.
+   * statement. Nobody leads half a state: while it is marked so, only who fills it gets the lease.
    */
-  async acquire({ holder, address, ttlMs }: LeaseClaim): Promise<LeaseHeld | undefined> {
+  async acquire(
+    { holder, address, ttlMs }: LeaseClaim,
+    { isToFill = false }: { readonly isToFill?: boolean } = {},
+  ): Promise<LeaseHeld | undefined> {
     const [taken] = await this.#query<{ readonly term: string }>('taking the lease', {
       text: `WITH leader AS (
           UPDATE reeve_leader SET term = term + 1, holder = $1, address = $3, expires_at = ${EXPIRY}
-          WHERE id = 1 AND (expires_at <= clock_timestamp() OR holder = $1) RETURNING term
+          WHERE id = 1 AND (expires_at <= clock_timestamp() OR holder = $1)
+            AND ($4 OR NOT ${IS_UNFINISHED}) RETURNING term
         ), head AS (
           UPDATE reeve_head SET term = leader.term FROM leader WHERE id = 1 RETURNING leader.term
         )
         UPDATE reeve_checkpoint SET term = head.term, step = 0 FROM head WHERE id = 1
         RETURNING head.term, ${TOLD}`,
-      values: [holder, ttlMs, address],
+      values: [holder, ttlMs, address, isToFill],
     })
     return taken === undefined ? undefined : { term: Number(taken.term) }
   }

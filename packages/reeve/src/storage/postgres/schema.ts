@@ -43,6 +43,10 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        datacenter text NOT NULL, build text NOT NULL, state text NOT NULL,
        seen_at timestamptz NOT NULL)`,
   ],
+  [
+    // What the database says of itself: see marks.ts.
+    'CREATE TABLE reeve_marks (name text PRIMARY KEY, value text NOT NULL)',
+  ],
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.length

@@ -1,7 +1,14 @@
 import type { NamespaceCapability, SearchContext } from '@reeve/contract'
 import { looseUuidPrefix } from '../../model/index.ts'
 import { namespacedKey, type TableName } from '../../state/index.ts'
-import { holds, isInScope, keysFrom, namespacesOf, type SearchScope } from './scope.ts'
+import {
+  holds,
+  isInScope,
+  keysFrom,
+  namespacesOf,
+  seesNamespaces,
+  type SearchScope,
+} from './scope.ts'
 
 /** Everything but `all`, which is all of them. */
 export type OneContext = Exclude<SearchContext, 'all'>
@@ -68,10 +75,7 @@ const nodePools: ContextSource = {
 }
 
 const namespaces: ContextSource = {
-  isOpen: ({ caller, tables, namespace }) =>
-    namespace === '*'
-      ? [...tables.namespaces.keys()].some((name) => caller.grants.seesNamespace(name))
-      : caller.grants.seesNamespace(namespace),
+  isOpen: seesNamespaces,
   tables: ['namespaces'],
   *find({ tables, caller }, prefix) {
     for (const name of keysFrom(tables.namespaces, prefix))

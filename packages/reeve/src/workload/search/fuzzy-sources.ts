@@ -2,7 +2,7 @@ import type { FuzzyContext, Job, Task } from '@reeve/contract'
 import { looseUuidPrefix } from '../../model/index.ts'
 import { namespacedKey, type Table } from '../../state/index.ts'
 import type { OneContext } from './contexts.ts'
-import { holds, isInScope, namespacesOf, type SearchScope } from './scope.ts'
+import { holds, isInScope, namespacesOf, seesNamespaces, type SearchScope } from './scope.ts'
 
 export type AnyContext = OneContext | FuzzyContext
 
@@ -91,8 +91,7 @@ const allocations: FuzzySource = {
 const namespaces: FuzzySource = {
   table: 'namespaces',
   contexts: ['namespaces'],
-  isOpen: ({ caller, tables }) =>
-    [...tables.namespaces.keys()].some((name) => caller.grants.seesNamespace(name)),
+  isOpen: seesNamespaces,
   ranges: () => EVERYTHING,
   isInScope: ({ caller }, key) => caller.grants.seesNamespace(key),
   candidates: (_scope, name) => [{ context: 'namespaces', name, scope: null }],

@@ -23,6 +23,11 @@ export function holds(
   )
 }
 
+/** Whether there is a namespace that the caller may see: they lie in none, so it asks from any. */
+export function seesNamespaces({ caller, tables }: SearchScope): boolean {
+  return [...tables.namespaces.keys()].some((name) => caller.grants.seesNamespace(name))
+}
+
 /** The namespaces that are searched, of those that exist. */
 export function namespacesOf(
   { tables, caller, namespace }: SearchScope,
