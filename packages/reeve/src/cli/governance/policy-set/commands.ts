@@ -24,7 +24,10 @@ const MEMBERS: readonly FlagSpec[] = [
 
 const SETTINGS: readonly FlagSpec[] = [
   { usage: '--description <TEXT>', help: 'what it is for' },
-  { usage: '--global', help: 'guard every project of the organization: its workspaces and its namespaces' },
+  {
+    usage: '--global',
+    help: 'guard every project of the organization: its workspaces and its namespaces',
+  },
   { usage: '--no-global', help: 'guard only what is named' },
   { usage: '--overridable', help: 'let overrides pass what it denies' },
   { usage: '--no-overridable', help: 'let no override pass what it denies' },
