@@ -112,7 +112,7 @@ export const governanceStory: Story = {
     { line: 'policy-set upload packed set.tgz', says: /now has the policies of set\.tgz/ },
     {
       line: 'policy-set create buckets --kind opa --global --overridable',
-      says: /\nGuards += everything/,
+      says: /\nGuards += every project/,
     },
     {
       line: 'policy create buckets.rego --query data.buckets.deny --level mandatory --set buckets',
