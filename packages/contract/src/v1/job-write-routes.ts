@@ -39,7 +39,10 @@ const registerAnswers = {
   409: refused('`EnforceIndex` is set and the job has another index.'),
 }
 const overrideNeeds = 'namespace:policy-override if PolicyOverride is set'
-const registerNeeds = `namespace:submit-job or namespace:register-job; ${overrideNeeds}`
+/** Whoever submits a job may mount what its groups ask for. */
+const volumeNeeds = 'host_volume:mount-readonly or host_volume:mount-readwrite for its host volumes'
+const submitNeeds = `${overrideNeeds}; ${volumeNeeds}`
+const registerNeeds = `namespace:submit-job or namespace:register-job; ${submitNeeds}`
 const dispatchAnswers = {
   200: ok(JobDispatchResponse, 'An instance was made.'),
   400: refused('The job cannot be dispatched, or payload or metadata do not match its rules.'),
@@ -154,7 +157,7 @@ export const jobWriteRoutes = {
       404: refused('The job or the version is unknown.'),
       409: refused('`EnforcePriorVersion` is not the current version.'),
     },
-    needs: `namespace:submit-job or namespace:revert-job; ${overrideNeeds}`,
+    needs: `namespace:submit-job or namespace:revert-job; ${submitNeeds}`,
   }),
   setJobStability: route({
     id: 'setJobStability',
@@ -205,7 +208,7 @@ export const jobWriteRoutes = {
       403: denied,
       404: refused('`No path to region`'),
     },
-    needs: `namespace:submit-job or namespace:plan-job; ${overrideNeeds}`,
+    needs: `namespace:submit-job or namespace:plan-job; ${submitNeeds}`,
   }),
   forcePeriodicJob: route({
     id: 'forcePeriodicJob',
