@@ -3,6 +3,7 @@ import test from 'node:test'
 import { EXIT_CODES } from '../../src/cli/index.ts'
 import { aCommandLine } from '../build/cli.ts'
 import { runShellJob, shellTask } from '../build/cli-jobs.ts'
+import { aJobText } from '../build/job-text.ts'
 import { until } from '../build/until.ts'
 
 /** Lines 1 to 9 of a task, and the same on its standard error; one more at each SIGHUP. */
@@ -73,4 +74,23 @@ test('job logs: the last lines of several tasks', { timeout: 100_000 }, async (t
     await following
     assert.deepEqual(written.trimEnd().split('\n').toSorted(), ['short bad 9', 'short more'])
   })
+})
+
+test('job logs: what has done its work is told beside what still runs', async (t) => {
+  const reeve = await aCommandLine(t)
+  const script = 'echo "from $REEVE_ALLOC_INDEX"; [ "$REEVE_ALLOC_INDEX" = 0 ] || sleep 600'
+  await reeve.ok('job run --detach -', {
+    input: aJobText({ id: 'parts', type: 'batch', count: 2, script }),
+  })
+  await until('one of them to be done', async () => {
+    const { data } = await reeve.client.v1.listJobAllocations({ params: { job_id: 'parts' } })
+    const statuses = data.map(({ ClientStatus }) => ClientStatus).toSorted()
+    return statuses.join() === 'complete,running' || undefined
+  })
+  const told = async () => (await reeve.ok('job logs --stdout parts')).match(/from \d/g)?.toSorted()
+  await until('what the other writes', async () =>
+    (await told())?.length === 2 ? true : undefined,
+  )
+  assert.deepEqual(await told(), ['from 0', 'from 1'])
+  await reeve.ok('job stop --purge --detach --yes parts')
 })

@@ -62,7 +62,7 @@ async function choose(invocation: Invocation, wish: Wish): Promise<Chosen> {
   // Of a job that has ended, those that were placed last, together.
   const last = all.filter(({ CreateIndex }) => CreateIndex === newestIndex)
   const isAll = invocation.flags.has('all-allocs')
-  const allocations = isAll ? all : current.length > 0 ? current : last
+  const allocations = isAll ? all : current.length > 0 ? withDone(all, current) : last
   const sources = allocations.flatMap((allocation) =>
     startedTasks(allocation)
       .filter((task) => wish.task === undefined || task === wish.task)
@@ -74,6 +74,22 @@ async function choose(invocation: Invocation, wish: Wish): Promise<Chosen> {
   }
   const hidden = all.filter((one) => !allocations.includes(one)).map(({ ID }) => ID)
   return { sources, hidden: new Set(hidden) }
+}
+
+/**
+ * With those that were placed beside them and have done their work already: of a batch job, some
+ * end while others run on.
+ */
+function withDone(
+  all: readonly AllocationStub[],
+  current: readonly AllocationStub[],
+): readonly AllocationStub[] {
+  const since = Math.min(...current.map(({ CreateIndex }) => CreateIndex))
+  return all.filter((one) => current.includes(one) || (isDone(one) && one.CreateIndex >= since))
+}
+
+function isDone({ DesiredStatus, ClientStatus }: AllocationStub): boolean {
+  return DesiredStatus === 'run' && ClientStatus === 'complete'
 }
 
 function isCurrent({ DesiredStatus, ClientStatus }: AllocationStub): boolean {
