@@ -40,7 +40,9 @@ const registerAnswers = {
 }
 const overrideNeeds = 'namespace:policy-override if PolicyOverride is set'
 /** Whoever submits a job may mount what its groups ask for. */
-const volumeNeeds = 'host_volume:mount-readonly or host_volume:mount-readwrite for its host volumes'
+const volumeNeeds =
+  'host_volume:mount-readonly or host_volume:mount-readwrite for its host volumes, ' +
+  'namespace:csi-mount-volume for others, namespace:csi-register-plugin for storage plugins'
 const submitNeeds = `${overrideNeeds}; ${volumeNeeds}`
 const registerNeeds = `namespace:submit-job or namespace:register-job; ${submitNeeds}`
 const dispatchAnswers = {

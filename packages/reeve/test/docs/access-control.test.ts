@@ -39,6 +39,17 @@ test('docs/access-control.md: every capability stands on it', () => {
   )
 })
 
+test('docs/access-control.md: what is said to allow something is asked for by an operation', async () => {
+  const openapi = await readFile(join(import.meta.dirname, '../../../../openapi.json'), 'utf8')
+  const [, rows = ''] = /^\| Capability \| Allows \|\n.*\n((?:\|.*\n)+)/m.exec(PAGE) ?? []
+  const names = [...rows.matchAll(/`([a-z]+-[a-z-]+)`/g)].map(([, name = '']) => name)
+  assert.ok(names.length > 10)
+  assert.deepEqual(
+    names.filter((name) => !openapi.includes(`namespace:${name}`)),
+    [],
+  )
+})
+
 for (const policy of ['read', 'scale', 'write'])
   test(`docs/access-control.md: what ${policy} stands for in a namespace`, () => {
     const rules = parseAclRules(`namespace "a" { policy = "${policy}" }`)
