@@ -23,12 +23,16 @@ interface HttpSocket extends Socket {
   /** Ours: the bytes read when the latest request and the one before it were complete. */
   [READ]?: number
   [READ_BEFORE]?: number
+  /** Ours: how many requests have come. */
+  [REQUESTS]?: number
   /** Ours: the next request was asked before and must not wait again. */
   [ASKED_AGAIN]?: boolean
 }
 
 const READ = Symbol('bytes read')
 const READ_BEFORE = Symbol('bytes read before')
+const REQUESTS = Symbol('requests')
+const NUMBER = Symbol('number')
 const ASKED_AGAIN = Symbol('asked again')
 
 const HTTP_EVENTS = [
@@ -44,11 +48,17 @@ const HTTP_EVENTS = [
 /** Bytes that may arrive behind a request that waits: more than any client sends unasked. */
 const EARLY_BYTES_MAX = 64 * 1024
 
+interface NumberedRequest extends IncomingMessage {
+  /** Ours: which one of its connection it is. */
+  [NUMBER]?: number
+}
+
 /** Remembers where each request of a connection began. */
 export function followConnections(server: Server): void {
-  server.prependListener('request', (request: IncomingMessage) => {
+  server.prependListener('request', (request: NumberedRequest) => {
     // Every socket of an HTTP server is one that speaks HTTP.
     const socket = request.socket as HttpSocket
+    request[NUMBER] = socket[REQUESTS] = (socket[REQUESTS] ?? 0) + 1
     socket[READ_BEFORE] = socket[READ] ?? 0
     socket[READ] = socket.bytesRead
     if (socket[ASKED_AGAIN] === true) askedAgain.add(request)
@@ -75,7 +85,7 @@ export interface ParkedConnection {
  * `gone` is called when the caller hangs up.
  */
 export function takeOver(
-  request: IncomingMessage,
+  request: NumberedRequest,
   response: ServerResponse,
   gone: () => void,
 ): ParkedConnection | undefined {
@@ -84,6 +94,8 @@ export function takeOver(
   if (socket instanceof TLSSocket) return undefined
   const { parser } = socket
   if (!isKnown(parser) || !mayWaitAlone(request, response)) return undefined
+  // Another one came behind it, in the same turn.
+  if (request[NUMBER] !== socket[REQUESTS]) return undefined
   const text = textOf(request)
   // Anything more or less than its own text: something of another request is with the parser.
   if (socket.bytesRead - (socket[READ_BEFORE] ?? 0) !== text.length) return undefined

@@ -1,6 +1,5 @@
 // tidy-allow parameters: Fastify calls the hooks of a request's body and an answer with four
 import { validateHeaderValue, type IncomingMessage, type ServerOptions } from 'node:http'
-import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Fault, messageOf, OVERLOADED } from '../kit/fault.ts'
 import { LIMITS } from '../model/index.ts'
@@ -10,9 +9,12 @@ import { allowOrigin } from './cors.ts'
 import { addGate, type Gate } from './gate.ts'
 import { addRegionGate, REGION_UNREACHED, type RegionGate } from './region-gate.ts'
 import { HttpError } from './http-error.ts'
+import { goInStep } from './in-step.ts'
 import type { PageGuard } from './page-guard.ts'
 import type { PortSecurity } from './port-security.ts'
 import { requestId } from './request-id.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
+import { refuseUnreadable } from './unreadable.ts'
 import { EVERY_METHOD } from './v1/mount.ts'
 import { sendV2Error } from './v2/errors.ts'
 
@@ -53,13 +55,6 @@ const TOO_LARGE = 413
 /** How long the rest of a refused body is read. */
 const LINGER_MS_MAX = 2_000
 
-const SECURITY_HEADERS: Readonly<Record<string, string>> = {
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-store',
-}
-
 /** Room for headers beside the longest path. */
 const HEADER_BYTES_MAX = 16 * 1024
 
@@ -89,6 +84,7 @@ export function createShell(options: ShellOptions): FastifyInstance {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   const prepare = (request: FastifyRequest, reply: FastifyReply): void =>
     setHeaders(options, request, reply)
+  goInStep(app)
   if (options.pageGuard !== undefined) addPageGuard(app, options.pageGuard, prepare)
   if (options.regions !== undefined) addRegionGate(app, options.regions, prepare)
   if (options.gate !== undefined) addGate(app, options.gate, prepare)
@@ -286,24 +282,4 @@ function textOf(error: unknown, status: number): string {
   return isNotInflatable(error)
     ? 'the body is not what its content-encoding says'
     : messageOf(error)
-}
-
-const UNREADABLE: Readonly<Record<string, string>> = {
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-}
-
-/** What came is no request, or is one no longer: there is no path, and so no dialect but text. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed) return
-  const line = UNREADABLE[error.code ?? ''] ?? '400 Bad Request'
-  const body = line.slice(4)
-  const headers = Object.entries({
-    ...SECURITY_HEADERS,
-    'content-type': TEXT_TYPE,
-    connection: 'close',
-  })
-  const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  socket.write(`HTTP/1.1 ${line}\r\n${head}content-length: ${body.length}\r\n\r\n${body}`)
-  socket.destroySoon()
 }

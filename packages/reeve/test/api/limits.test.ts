@@ -323,6 +323,25 @@ for (const text of NO_REQUESTS)
     await goesOn(server)
   })
 
+test('limits: what came whole before something unreadable is answered first', LIMIT, async (t) => {
+  const { server, port } = await aListening(t)
+  const answers = await raw(
+    port,
+    `${'GET /v1/jobs HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(2)}{"a":1}`,
+  )
+  const statuses = Array.from(answers.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)
+  assert.deepEqual(statuses, ['200', '200', '400'])
+  await goesOn(server)
+})
+
+test('limits: an answer that goes on does not keep an unreadable connection', LIMIT, async (t) => {
+  const { server, port } = await aListening(t)
+  const answer = await raw(port, 'GET /v1/event/stream HTTP/1.1\r\nHost: localhost\r\n\r\n{"a":1}')
+  assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
+  assert.doesNotMatch(answer, /400/)
+  await goesOn(server)
+})
+
 test('limits: an id that is longer than a path may have is refused', async () => {
   const server = await aServer()
   const reply = await server.send(

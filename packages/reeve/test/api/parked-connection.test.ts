@@ -181,6 +181,20 @@ for (const [what, behind, rest] of BEHIND) {
   )
 }
 
+/** The runtime reads this much at once: what is longer comes in several pieces of one turn. */
+const READ_BYTES = 65_536
+
+test('parked connection: of two that came in one turn neither is lost', patience, async (t) => {
+  const { server, line } = await aLine(t)
+  const bare = requestText('/v1/jobs?index=2', 'X-Long: \r\n')
+  const long = `X-Long: ${'a'.repeat(READ_BYTES - bare.length)}\r\n`
+  line.socket.write(requestText('/v1/jobs?index=2', long).repeat(2))
+  await untilParked(2)
+  const index = await change(server)
+  assert.equal((await line.answer()).index, index)
+  assert.equal((await line.answer()).index, index)
+})
+
 test('parked connection: a flood behind a waiting query ends it', patience, async (t) => {
   const { server, line } = await aLine(t)
   line.ask('/v1/jobs?index=2')

@@ -1,0 +1,46 @@
+import { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { TEXT_TYPE } from './answer.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
+
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+}
+
+/** How long an answer may take that was asked for before what cannot be read came. */
+const ANSWER_MS_MAX = 2_000
+
+/**
+ * What came is no request, or is one no longer: there is no path, and so no dialect but text. What
+ * came whole before it is answered first: many a client sends a body that it has not announced.
+ */
+export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || refused.has(socket)) return
+  refused.add(socket)
+  const line = UNREADABLE[error.code ?? ''] ?? '400 Bad Request'
+  const cut = setTimeout(() => socket.destroy(), ANSWER_MS_MAX)
+  socket.once('close', () => clearTimeout(cut))
+  // Requests of this turn are begun when all of them have come (in-step.ts).
+  setImmediate(refuseInTurn, socket, line)
+}
+
+/** Every piece that such a connection sends is told of. */
+const refused = new WeakSet<Socket>()
+
+function refuseInTurn(socket: Socket, line: string): void {
+  if (socket.destroyed) return
+  // The runtime keeps there what the connection is written by now.
+  const running: unknown = Reflect.get(socket, '_httpMessage')
+  if (running instanceof ServerResponse)
+    return void running.once('finish', () => refuseInTurn(socket, line))
+  const body = line.slice(4)
+  const headers = Object.entries({
+    ...SECURITY_HEADERS,
+    'content-type': TEXT_TYPE,
+    connection: 'close',
+  })
+  const head = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  socket.write(`HTTP/1.1 ${line}\r\n${head}content-length: ${body.length}\r\n\r\n${body}`)
+  socket.destroySoon()
+}
