@@ -4,7 +4,7 @@ import { setUpBrowser, type BrowserMachine } from './setup/web-browser.mjs'
 
 /** A machine that only notes what is done to it. */
 function aMachine(facts: {
-  readonly has?: boolean
+  readonly has?: string
   readonly isRoot?: boolean
   readonly wasTried?: boolean
   readonly complaint?: string
@@ -14,7 +14,7 @@ function aMachine(facts: {
   const notes: string[] = []
   return {
     notes,
-    has: () => facts.has ?? false,
+    has: (programs) => programs.some((program) => program === facts.has),
     canInstall: () => facts.isRoot ?? true,
     wasTried: () => facts.wasTried ?? false,
     noteTried: () => notes.push('tried'),
@@ -29,7 +29,7 @@ function aMachine(facts: {
 
 const INSTALLING = 'Installing chromium for the tests of the web UI…'
 const CASES = [
-  { name: 'there is one', facts: { has: true }, notes: [] },
+  { name: 'there is one', facts: { has: 'chromium-headless-shell' }, notes: [] },
   { name: 'nobody may install it', facts: { isRoot: false }, notes: [] },
   { name: 'it failed today', facts: { wasTried: true }, notes: [] },
   {
@@ -52,6 +52,21 @@ const CASES = [
       'install chromium',
       'install chromium',
     ],
+  },
+  {
+    name: 'there is the heavier one',
+    facts: { has: 'chromium' },
+    notes: [
+      INSTALLING,
+      'update',
+      'install chromium-headless-shell',
+      'install chromium-headless-shell',
+    ],
+  },
+  {
+    name: 'there is the heavier one, and the lighter one has no package here',
+    facts: { has: 'chromium', complaint: 'no such package', about: 'chromium-headless-shell' },
+    notes: [INSTALLING, 'update', 'install chromium-headless-shell', 'tried'],
   },
   {
     name: 'the network is away',

@@ -1,6 +1,6 @@
 /** What the set-up may do to the machine; a test gives one that only notes it. */
 export interface BrowserMachine {
-  has(): boolean
+  has(programs: readonly string[]): boolean
   canInstall(): boolean
   wasTried(): boolean
   noteTried(): void
