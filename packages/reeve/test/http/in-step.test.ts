@@ -1,19 +1,37 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type AddressInfo } from 'node:net'
-import test from 'node:test'
+import { test, type TestContext } from 'node:test'
 import fastify from 'fastify'
-import { goInStep } from '../../src/http/in-step.ts'
+import { goInStep, REQUESTS_IN_STEP } from '../../src/http/in-step.ts'
 
-test('requests that came together are worked on step by step, and answered in their order', async (t) => {
+const EVERY_STEP = ['goes on', 'was read', 'is answered']
+
+test('requests that came together are worked on step by step, so many at a time', async (t) => {
+  const { port, steps } = await aServer(t)
+  const urls = Array.from({ length: REQUESTS_IN_STEP + 2 }, (_, i) => `/${i}`)
+
+  assert.deepEqual(await sendTogether(port, urls), urls, 'they are answered in their order')
+
+  const groups = [urls.slice(0, REQUESTS_IN_STEP), urls.slice(REQUESTS_IN_STEP)]
+  assert.deepEqual(steps, [
+    ...urls.map((url) => `${url} came`),
+    ...groups.flatMap((group) =>
+      EVERY_STEP.flatMap((step) => group.map((url) => `${url} ${step}`)),
+    ),
+  ])
+})
+
+/** Notes the steps of every request. */
+async function aServer(t: TestContext) {
   const steps: string[] = []
-  const app = fastify()
   const note =
     (step: string) =>
     ({ url }: { readonly url: string }, _: unknown, done: () => void): void => {
       steps.push(`${url} ${step}`)
       done()
     }
+  const app = fastify()
   app.addHook('onRequest', note('came'))
   goInStep(app)
   app.addHook('onRequest', note('goes on'))
@@ -25,19 +43,10 @@ test('requests that came together are worked on step by step, and answered in th
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.after(() => app.close())
-
-  const urls = ['/a', '/b', '/c']
   // A TCP port was taken, so the address is one with a port.
   const { port } = app.server.address() as AddressInfo
-  const answers = await sendTogether(port, urls)
-
-  assert.deepEqual(answers, urls)
-  const everyStep = ['came', 'goes on', 'was read', 'is answered']
-  assert.deepEqual(
-    steps,
-    everyStep.flatMap((step) => urls.map((url) => `${url} ${step}`)),
-  )
-})
+  return { port, steps }
+}
 
 /** Sends requests in one piece; the bodies of their answers, in the order in which they come. */
 async function sendTogether(port: number, urls: readonly string[]): Promise<string[]> {
@@ -51,5 +60,5 @@ async function sendTogether(port: number, urls: readonly string[]): Promise<stri
   let text = ''
   socket.on('data', (chunk) => (text += String(chunk)))
   await once(socket, 'close')
-  return Array.from(text.matchAll(/\r\n\r\n(\/\w)/g), ([, body = '']) => body)
+  return Array.from(text.matchAll(/\r\n\r\n(\/\d+)/g), ([, body = '']) => body)
 }
