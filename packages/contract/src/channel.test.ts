@@ -5,6 +5,7 @@ import { AgentMessage, ServerMessage } from './channel.ts'
 
 const fromServer = [
   { kind: 'welcome', heartbeatMs: 10_000, serverTimeMs: 1_767_225_600_000 },
+  { kind: 'welcome', heartbeatMs: 10_000, serverTimeMs: 1_767_225_600_000, region: 'eu' },
   { kind: 'heartbeat', heartbeatMs: 10_000 },
   { kind: 'desired', full: true, index: 7, allocations: [], removed: [] },
   { kind: 'desired', full: true, more: true, index: 7, allocations: [], removed: ['a'] },

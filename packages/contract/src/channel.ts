@@ -150,6 +150,9 @@ export const WelcomeMessage = Type.Object({
   kind: Type.Literal('welcome'),
   heartbeatMs: Type.Integer({ minimum: 1, description: 'Time between two heartbeats.' }),
   serverTimeMs: Type.Integer({ description: 'To notice a clock that is wrong.' }),
+  region: Type.Optional(
+    Type.String({ description: 'Of the servers; a node that was told none is in it.' }),
+  ),
 })
 export type WelcomeMessage = Shape<typeof WelcomeMessage>
 

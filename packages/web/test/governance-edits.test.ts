@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createClient, resource, toMany, toOne, type Client } from '@reeve/sdk'
 import { checkAccess, checkNarrow, noBrowser, startBrowser, type Browser } from './browser.ts'
@@ -110,12 +111,36 @@ test('a long tag does not make the page wide', { skip }, async () => {
   }
 })
 
+test('a policy that was not asked is not shown as passed', { skip }, async () => {
+  const small = 'main = rule { all job.task_groups as g { g.count <= 3 } }\n'
+  const aboutJobs = await makePolicy('small-jobs', 'native', small)
+  await makeSet('job-rules', 'native', aboutJobs)
+  const page = await open(`/runs/${await makeRun('unasked')}`)
+  const outcome = page.getByRole('listitem').filter({ hasText: 'small-jobs' })
+  await outcome.getByText('It was not asked: it is about a job.').waitFor()
+  await outcome.getByText('not asked', { exact: true }).waitFor()
+  assert.equal(await outcome.getByText('passed').count(), 0)
+  await checkAccess(page)
+  await page.close()
+})
+
+test('what a policy was not asked about is counted apart in a replay', { skip }, async () => {
+  const aboutJobs = await makePolicy('few-jobs', 'native', 'main = rule { job.id is "a" }\n')
+  await makeRun('replayed')
+  const page = await open(`/policies/${aboutJobs}?pane=replay`)
+  await page.getByRole('button', { name: 'Replay', exact: true }).click()
+  const said = page.getByRole('status').filter({ hasText: 'would have been denied' })
+  await said.getByText(/^0 judged, 0 did not pass, 0 would have been denied\.$/).waitFor()
+  await said.getByText(/^\d+ more not asked about: it is about a job\.$/).waitFor()
+  await page.close()
+})
+
 test('policies whose turn has not come are not told as none', { skip }, async () => {
   const denying = await makePolicy('never', 'opa', DENYING)
   const native = await makePolicy('always', 'native', 'main = rule { true }\n')
   await makeSet('opa-rules', 'opa', denying)
   await makeSet('native-rules', 'native', native)
-  const run = await makeRun()
+  const run = await makeRun('judged')
   const page = await open(`/runs/${run}`)
   await page.getByText('It is not their turn yet.').waitFor()
   await page.close()
@@ -130,10 +155,10 @@ async function makeSet(name: string, kind: 'native' | 'opa', policy: string): Pr
   await admin.v2.createPolicySet({ params: ACME, body })
 }
 
-async function makeRun(): Promise<string> {
+async function makeRun(name: string): Promise<string> {
   const workspace = await admin.v2.createWorkspace({
     params: ACME,
-    body: resource('workspaces', { name: 'judged' }, { project: toOne('projects', project) }),
+    body: resource('workspaces', { name }, { project: toOne('projects', project) }),
   })
   const { data } = await admin.v2.createRun({
     body: resource(

@@ -1,6 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient, type Client } from '@reeve/sdk'
@@ -19,6 +19,7 @@ export interface Program {
   crash(): Promise<void>
   /** After a crash: the same data at the same address. */
   restart(): Promise<void>
+  /** Ends it with everything that it runs. */
   stop(): Promise<void>
 }
 
@@ -44,6 +45,7 @@ export async function startProgram(flags: readonly string[] = []): Promise<Progr
     },
     stop: async () => {
       await end(running, 'SIGTERM')
+      endTasks(folder)
       rmSync(folder, { recursive: true, force: true })
     },
   }
@@ -55,6 +57,23 @@ async function end({ child }: Started, signal: NodeJS.Signals): Promise<void> {
   const gone = once(child, 'exit')
   child.kill(signal)
   await gone
+}
+
+/** Tasks outlive their program; each has the names of its directories in its environment. */
+function endTasks(folder: string): void {
+  const find = () => readdirSync('/proc').filter((name) => environmentOf(name).includes(folder))
+  // Again for those that are on their way out, and for what they started meanwhile.
+  for (let tasks = find(); tasks.length > 0; tasks = find())
+    spawnSync('kill', ['-KILL', ...tasks], { stdio: 'ignore' })
+}
+
+/** Empty for what is no process, or none any more. */
+export function environmentOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'latin1')
+  } catch {
+    return ''
+  }
 }
 
 async function spawnProgram(flags: readonly string[]): Promise<Started> {

@@ -105,6 +105,7 @@ export const ReplayedSubject = Type.Object(
     status: OneOf(POLICY_OUTCOME_STATUSES),
     'would-deny': Type.Boolean(),
     findings: Type.Array(PolicyFinding),
+    skipped: Type.Optional(PolicySkipped()),
   },
   { $id: 'ReplayedSubject' },
 )
@@ -114,8 +115,15 @@ export const PolicyReplay = Type.Object(
   {
     type: Type.Literal('policy-replays'),
     attributes: Type.Object({
-      judged: Type.Integer({ minimum: 0, description: 'Subjects on this page.' }),
+      judged: Type.Integer({
+        minimum: 0,
+        description: 'Subjects on this page that the policy was asked about.',
+      }),
       'would-deny': Type.Integer({ minimum: 0 }),
+      skipped: Type.Integer({
+        minimum: 0,
+        description: 'Subjects on this page that it was not asked about.',
+      }),
       results: Type.Array(ReplayedSubject),
       'next-cursor': Nullable(Type.String({ description: 'Null when everything was judged.' })),
     }),

@@ -6,7 +6,7 @@ import type {
   NodeRegistration,
   WelcomeMessage,
 } from '@reeve/contract'
-import { CHANNEL_VERSION, GLOBAL_REGION } from '@reeve/contract'
+import { CHANNEL_VERSION } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import { isoFromMs } from '../kit/duration.ts'
 import { assert, messageOf } from '../kit/fault.ts'
@@ -26,6 +26,7 @@ import type { Log } from './log.ts'
 import { Migrations } from './migrate/migrations.ts'
 import type { AllocationNetworks } from './network/allocation-network.ts'
 import type { NodeFacts } from './node-facts.ts'
+import { NodeRegion } from './node-region.ts'
 import { agentRemote } from './remote/agent-remote.ts'
 import type { Remote } from './remote/remote.ts'
 import { CatalogClient } from './services/catalog-client.ts'
@@ -101,6 +102,7 @@ export class NodeAgent {
   readonly #services: NodeServices
   readonly #catalog: CatalogClient
   readonly #migrations: Migrations
+  readonly #region: NodeRegion
   #listed = new Set<string>()
   #identity: StorageIdentity | undefined
   #fingerprint: Fingerprint | undefined
@@ -110,7 +112,8 @@ export class NodeAgent {
 
   constructor(options: NodeAgentOptions) {
     this.#options = options
-    const { clock, random, log, dial } = options
+    const { clock, random, log, dial, storage, settings } = options
+    this.#region = new NodeRegion({ setting: settings.Region, storage, log })
     this.#link = new ServerLink({
       clock,
       random,
@@ -131,7 +134,7 @@ export class NodeAgent {
     })
     const say = (message: object): void => this.#link.say(message)
     this.#catalog = new CatalogClient(say)
-    const { workspace } = options.storage
+    const { workspace } = storage
     const isHere = (id: string): boolean => this.#runners.has(id)
     this.#migrations = new Migrations({ clock, workspace, say, isHere })
     this.#services = new NodeServices({
@@ -159,7 +162,8 @@ export class NodeAgent {
   async start(): Promise<void> {
     const { storage, ids, clock, drivers, log } = this.#options
     this.#identity = await storage.open(ids)
-    const { secretsComplaint: reason } = this.#identity
+    const { region, secretsComplaint: reason } = this.#identity
+    this.#region.recall(region)
     if (reason !== undefined) log.warn({ reason }, 'secrets of tasks are kept on the disk')
     try {
       this.#fingerprint = await this.#withNetworks(await this.#options.probe())
@@ -288,14 +292,14 @@ export class NodeAgent {
   }
 
   #hello(): HelloMessage {
-    const { joinToken, settings } = this.#options
+    const { joinToken } = this.#options
+    const { told } = this.#region
     return {
       kind: 'hello',
       version: CHANNEL_VERSION,
       node: this.#registration(),
       secret: this.#known().secret,
-      // Most nodes are told no region, and have the default one.
-      ...(settings.Region === GLOBAL_REGION ? {} : { region: settings.Region }),
+      ...(told === undefined ? {} : { region: told }),
       ...(joinToken === undefined ? {} : { joinToken }),
     }
   }
@@ -305,8 +309,9 @@ export class NodeAgent {
     return [...running, ...this.#answers.values()]
   }
 
-  #welcomed({ serverTimeMs }: WelcomeMessage): void {
+  #welcomed({ serverTimeMs, region }: WelcomeMessage): void {
     const { clock, log } = this.#options
+    this.#region.welcomed(region)
     this.#listed = new Set()
     this.#services.welcomed()
     this.#catalog.welcomed()
@@ -421,8 +426,8 @@ export class NodeAgent {
 
   #facts(): NodeFacts {
     const { ID, Name, Datacenter, NodePool, NodeClass, Attributes } = this.#registration()
-    const { Region, Meta, CgroupParent = '' } = this.#options.settings
-    const own = { Region, Meta, CgroupParent }
+    const { Meta, CgroupParent = '' } = this.#options.settings
+    const own = { Region: this.#region.name, Meta, CgroupParent }
     return { ID, Name, Datacenter, NodePool, NodeClass, Attributes, ...own }
   }
 

@@ -105,7 +105,7 @@ function rawTerminal(): () => void {
 }
 
 /** `reeve … | head -1`: whoever has read enough is no failure to be told of. A full disk is. */
-function endUnwritten(thrown: NodeJS.ErrnoException): void {
+export function endUnwritten(thrown: NodeJS.ErrnoException): void {
   if (thrown.code === 'EPIPE') process.exit(EXIT_CODES.unread)
   process.stderr.write(`reeve: the output cannot be written: ${reasonOf(thrown)}.\n`)
   process.exit(EXIT_CODES.failed)

@@ -1,6 +1,6 @@
 export { CommandLine, type CommandFlags, type Terminal } from './command-line.ts'
 export { EXIT_CODES } from './exit-code.ts'
-export { processHost, type CliHost } from './host.ts'
+export { endUnwritten, processHost, type CliHost } from './host.ts'
 export { addCommands } from './invoke.ts'
 export { forgetDevToken, keepDevToken } from './settings/dev-tokens.ts'
 export { CommandFailure } from './failure.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, open, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text as readText } from 'node:stream/consumers'
@@ -19,11 +19,13 @@ interface Ended {
   readonly err: string
 }
 
-/** Starts the program as a user would, without the settings of whoever runs the tests. */
+/** Without the settings of whoever runs the tests. */
+const env = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith('REEVE_')),
+)
+
+/** Starts the program as a user would. */
 function start(args: readonly string[], options: { cwd?: string } = {}) {
-  const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !name.startsWith('REEVE_')),
-  )
   const stdio = ['ignore', 'pipe', 'pipe'] as const
   return spawn(process.execPath, [PROGRAM, ...args], { ...options, env, stdio: [...stdio] })
 }
@@ -53,6 +55,26 @@ for (const { args, out } of saidCases)
   test(`reeve ${args.join(' ')}: is answered on standard output`, async () => {
     assert.deepEqual(await reeve(args), { code: 0, out, err: '' })
   })
+
+for (const args of [['version'], ['version', '--json'], ['--help'], ['help']]) {
+  test(`reeve ${args.join(' ')}: a full disk is told in one line, exit code 1`, async (t) => {
+    const full = await open('/dev/full', 'w')
+    t.after(() => full.close())
+    const stdio = ['ignore', full.fd, 'pipe'] as const
+    const child = spawn(process.execPath, [PROGRAM, ...args], { env, stdio: [...stdio] })
+    assert.ok(child.stderr)
+    const [err, [code]] = await Promise.all([readText(child.stderr), once(child, 'close')])
+    assert.equal(err, 'reeve: the output cannot be written: no space left on device.\n')
+    assert.equal(code, 1)
+  })
+
+  test(`reeve ${args.join(' ')}: ends without a word when nobody reads, exit code 141`, async () => {
+    const child = start(args)
+    child.stdout.destroy()
+    const [err, [code]] = await Promise.all([readText(child.stderr), once(child, 'close')])
+    assert.deepEqual([code, err], [141, ''])
+  })
+}
 
 for (const path of [
   [],

@@ -29,11 +29,17 @@ async function run(args: readonly string[]): Promise<number> {
   const isJson = rest.length === 1 && rest[0] === '--json'
   if (['version', '--version'].includes(command) && (rest.length === 0 || isJson)) {
     const { describeVersion } = await import('./version.ts')
+    process.stdout.once('error', endUnwritten)
     process.stdout.write(`${describeVersion(isJson)}\n`)
     return 0
   }
   const { runCommandLine } = await import('./commands.ts')
   return await runCommandLine(args)
+}
+
+/** As commands do; only who needs it waits for them to be loaded. */
+function endUnwritten(thrown: Error): void {
+  void import('../cli/index.ts').then((cli) => cli.endUnwritten(thrown))
 }
 
 /** The package or file that an import did not find. */

@@ -51,8 +51,8 @@ async function connect(t: TestContext, address: string) {
   }
 }
 
-async function aWorld(t: TestContext) {
-  const server = await createTestServer({ aclEnabled: false })
+async function aWorld(t: TestContext, region = 'global') {
+  const server = await createTestServer({ aclEnabled: false, region })
   t.after(() => server.close())
   const job = aJob({ ID: 'web' })
   const allocation = { ...anAllocation({ job }), ID: anId('alloc', 1), NodeID: NODE }
@@ -73,6 +73,13 @@ function offered(allocation: string, Port: number) {
   const services = [{ ID, ServiceName: 'web', Tags: [], Address: '127.0.0.1', Port }]
   return { allocation, services }
 }
+
+test('node channel: a node is told the region of the servers that let it in', async (t) => {
+  const { address } = await aWorld(t, 'eu')
+  const node = await connect(t, address)
+  const welcome = await node.next('welcome')
+  assert.equal(welcome.kind === 'welcome' && welcome.region, 'eu')
+})
 
 test('node channel: what a node offers is acknowledged when it is in the catalogue', async (t) => {
   const { server, allocation, address } = await aWorld(t)

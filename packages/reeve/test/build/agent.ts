@@ -211,6 +211,8 @@ export class FakeServer {
   acknowledges = true
   answersHeartbeats = true
   refusal = ''
+  /** What its welcome says of it; nothing, as a server of an earlier version does. */
+  region: string | undefined
   #unacknowledged: number[] = []
 
   readonly dial: Dial = () => {
@@ -314,7 +316,8 @@ export class FakeServer {
       channel.close()
       return
     }
-    this.send({ kind: 'welcome', heartbeatMs: 10_000, serverTimeMs: Date.parse('2026-01-01') })
+    const serverTimeMs = Date.parse('2026-01-01')
+    this.send({ kind: 'welcome', heartbeatMs: 10_000, serverTimeMs, region: this.region })
     const allocations = [...this.#desired.values()].map(entry)
     this.send({ kind: 'desired', full: true, index: 1, allocations, removed: [] })
   }

@@ -136,7 +136,12 @@ test('governance commands', async (t) => {
     assert.equal((await reeve.run('job run --detach big.hcl')).code, 0)
     assert.match(
       await reeve.ok('policy replay limits'),
-      /^Of 3 it would have denied 0, and warned of 3\.[^]*job\s+default\/big/,
+      /^Of 3 it would have denied 0, and warned of 3\.\n[^]*job\s+default\/big/,
+    )
+    await reeve.file('plans.native', 'import "plan/v2" as plan\nmain = false\n')
+    assert.match(
+      await reeve.ok('policy replay limits --code plans.native'),
+      /^Of 0 it would have denied 0, and warned of 0\. It was not asked about 3 more: it is about a plan\.\n/,
     )
   })
 
@@ -147,7 +152,6 @@ test('governance commands', async (t) => {
     assert.match(tried.out, /^Policy "limits" failed\./)
     await reeve.file('open.native', 'main = rule { true }\n')
     assert.match(await reeve.ok('policy try limits job.json --code open.native'), /passed/)
-    await reeve.file('plans.native', 'import "plan/v2" as plan\nmain = false\n')
     assert.match(
       await reeve.ok('policy try limits job.json --code plans.native'),
       /^Policy "limits" was not asked: it is about a plan\.$/m,

@@ -38,6 +38,7 @@ const LOOKS: Readonly<Record<string, StateLook>> = {
   canceled: { tone: 'idle', icon: 'stopped' },
   cancelled: { tone: 'idle', icon: 'stopped' },
   discarded: { tone: 'idle', icon: 'stopped' },
+  skipped: { tone: 'idle', icon: 'stopped' },
   failed: { tone: 'bad', icon: 'failed' },
   errored: { tone: 'bad', icon: 'failed' },
   denied: { tone: 'bad', icon: 'failed' },

@@ -22,6 +22,17 @@ test('a node keeps its identity and its secret, which only it may read', async (
   assert.equal(mode & 0o777, 0o600)
 })
 
+test('a node keeps the region of its servers', async (t) => {
+  const dir = await temporaryDirectory(t)
+  const storage = diskStorage(dir)
+  assert.equal((await storage.open(countingIds())).region, undefined)
+  await storage.keepRegion('eu')
+  await storage.close()
+  const again = diskStorage(dir)
+  assert.equal((await again.open(countingIds())).region, 'eu')
+  await again.close()
+})
+
 test('a second agent on the same directory is turned away until the first is gone', async (t) => {
   const dir = await temporaryDirectory(t)
   const first = diskStorage(dir)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { IdSource } from '../../kit/clock.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { assert, Fault, messageOf } from '../../kit/fault.ts'
 import { DiskStore } from './disk-store.ts'
 import { errorCode, isMissing, readStateFile, writeStateFile } from './state-file.ts'
 import { MemoryStore, type AgentStore } from './store.ts'
@@ -19,15 +19,22 @@ export interface AgentStorage {
   readonly recordsDir: string
   /** Takes the place for this agent alone. Fault `agent-locked` when another one has it. */
   open(ids: IdSource): Promise<StorageIdentity>
+  /** Only while it is open. */
+  keepRegion(region: string): Promise<void>
   /** Removes the drivers' records of starts that are over. */
   sweepRecords(keep: ReadonlySet<string>): Promise<void>
   close(): Promise<void>
 }
 
-export interface StorageIdentity {
+interface KeptIdentity {
   /** Made at the first start and the same ever after. */
   readonly nodeId: string
   readonly secret: string
+  /** Of the servers that have let the node in. */
+  readonly region?: string
+}
+
+export interface StorageIdentity extends KeptIdentity {
   /** The current boot of the machine. */
   readonly bootId: string
   /** Why secrets are on the disk, where they should not be. */
@@ -44,7 +51,9 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
   const own = join(dataDir, 'agent')
   const recordsDir = join(own, 'tasks')
   const workspace = new DiskWorkspace(join(dataDir, 'alloc'))
+  const identityPath = join(own, 'node.json')
   let lock: Server | undefined
+  let kept: KeptIdentity | undefined
   return {
     store: new DiskStore(join(own, 'allocations')),
     workspace,
@@ -57,7 +66,8 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
       try {
         await mkdir(join(own, 'allocations'), { recursive: true, mode: 0o700 })
         const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
-        const identity = { ...(await loadIdentity(join(own, 'node.json'), ids)), bootId }
+        kept = await loadIdentity(identityPath, ids)
+        const identity = { ...kept, bootId }
         if (options.keepsSecretsInMemory !== true) return identity
         const secretsComplaint = await workspace.keepSecretsInMemory()
         return secretsComplaint === undefined ? identity : { ...identity, secretsComplaint }
@@ -65,6 +75,10 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
         lock.close()
         throw thrown
       }
+    },
+    async keepRegion(region) {
+      assert(kept !== undefined, 'a storage is opened before anything is kept in it')
+      await saveIdentity(identityPath, { ...kept, region })
     },
     async sweepRecords(keep) {
       for (const name of await namesIn(recordsDir)) {
@@ -81,11 +95,16 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
 
 /** Nothing on a disk: for tests and simulated agents. */
 export function memoryStorage(identity: StorageIdentity): AgentStorage {
+  let kept = identity
   return {
     store: new MemoryStore(),
     workspace: new PathsOnlyWorkspace(),
     recordsDir: '/nowhere/tasks',
-    open: () => Promise.resolve(identity),
+    open: () => Promise.resolve(kept),
+    keepRegion: (region) => {
+      kept = { ...kept, region }
+      return Promise.resolve()
+    },
     sweepRecords: () => Promise.resolve(),
     close: () => Promise.resolve(),
   }
@@ -131,24 +150,31 @@ async function lockMark(path: string): Promise<string> {
 const LOCK_MARK_LENGTH = 36
 
 const identityFile = Compile(
-  Type.Object({ v: Type.Literal(1), nodeId: Type.String(), secret: Type.String() }),
+  Type.Object({
+    v: Type.Literal(1),
+    nodeId: Type.String(),
+    secret: Type.String(),
+    region: Type.Optional(Type.String()),
+  }),
 )
 
-async function loadIdentity(
-  path: string,
-  ids: IdSource,
-): Promise<{ readonly nodeId: string; readonly secret: string }> {
+async function loadIdentity(path: string, ids: IdSource): Promise<KeptIdentity> {
   const file = await readStateFile(path)
   if (file === undefined) {
-    const made = { v: 1, nodeId: ids.uuid(), secret: ids.uuid() } as const
-    await writeStateFile(path, JSON.stringify(made))
+    const made = { nodeId: ids.uuid(), secret: ids.uuid() }
+    await saveIdentity(path, made)
     return made
   }
   // A new identity would orphan everything that the servers know of this node, so a bad file is not
   // replaced.
   if (!identityFile.Check(file))
     throw new Fault('agent-state', `cannot use ${path}: not an identity`)
-  return { nodeId: file.nodeId, secret: file.secret }
+  const { v: _, ...identity } = file
+  return identity
+}
+
+async function saveIdentity(path: string, identity: KeptIdentity): Promise<void> {
+  await writeStateFile(path, JSON.stringify({ v: 1, ...identity }))
 }
 
 async function namesIn(path: string): Promise<readonly string[]> {

@@ -71,9 +71,11 @@ async function judgePage(
     const [said] = await context.policyAsker.ask(loaded.subject, [policy], 'trial')
     if (said !== undefined) results.push(replayed(row, loaded, said))
   }
+  const skipped = results.filter((one) => one.skipped !== undefined).length
   return {
-    judged: results.length,
+    judged: results.length - skipped,
     'would-deny': results.filter((one) => one['would-deny']).length,
+    skipped,
     results,
     'next-cursor': next === undefined ? null : cursorOf(next),
   }
@@ -85,13 +87,15 @@ function replayed(
   said: Judgement,
 ): v2.ReplayedSubject {
   const level = row.enforcementLevel
-  const { status, findings } = outcomeOf({ ...row, level }, bounded(said).judgement, false)
+  const outcome = outcomeOf({ ...row, level }, bounded(said).judgement, false)
+  const { status, findings, skipped } = outcome
   return {
     ...shown,
     'created-at': createdMs === null ? null : new Date(createdMs).toISOString(),
     status,
     'would-deny': status !== 'passed' && level !== 'advisory',
     findings,
+    ...(skipped === undefined ? {} : { skipped }),
   }
 }
 

@@ -188,7 +188,12 @@ class NodeConnection implements NodeSession {
     this.#cancelHello()
     this.#nodeId = hello.node.ID
     this.#host.seen(this.#nodeId)
-    this.#say({ kind: 'welcome', heartbeatMs: heartbeatMs(), serverTimeMs: clock.nowMs() })
+    this.#say({
+      kind: 'welcome',
+      heartbeatMs: heartbeatMs(),
+      serverTimeMs: clock.nowMs(),
+      region: context.region,
+    })
     sessions.attach(this)
   }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
+import type { Caller } from '../../acl/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { pass, type StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
@@ -12,11 +13,12 @@ import type { Gate } from '../gate.ts'
 import { isOwnPage } from '../page-guard.ts'
 import type { RegionGate } from '../region-gate.ts'
 import type { HttpLog } from '../server.ts'
-import { noteRefusedSession, recordSession } from './exec-audit.ts'
+import { noteRefusedSession, recordSession, type ExecAsked } from './exec-audit.ts'
 import { closingOf, type Closing } from './exec-closing.ts'
 import { readHandshake } from './exec-handshake.ts'
 import { watchRights } from './exec-rights.ts'
 import { prepareTarget, readTarget, type ExecTarget } from './exec-target.ts'
+import { secretOf } from './mount.ts'
 
 export interface ExecChannelHost {
   readonly context: WorkloadContext
@@ -56,8 +58,10 @@ export class ExecChannelServer {
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const target = readTarget(request.url ?? '')
     if (target === undefined) return refuseUpgrade(socket, 404, '')
-    if (!isOwnOrigin(request, this.#host.corsOrigins))
-      return refuseUpgrade(socket, 403, 'the page that asks comes from another origin')
+    if (!isOwnOrigin(request, this.#host.corsOrigins)) {
+      noteForeignPage(this.#host, { target, request })
+      return refuseUpgrade(socket, FOREIGN_PAGE.status, FOREIGN_PAGE.reason)
+    }
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const client = streamSocket(webSocket, this.#host.clock)
       serve(this.#host, client, { target, request }).catch((thrown: unknown) => {
@@ -90,9 +94,31 @@ function isOwnOrigin({ headers }: IncomingMessage, allowed: readonly string[]): 
   return isOwnPage(headers)
 }
 
+const FOREIGN_PAGE = {
+  code: 1008,
+  reason: 'the page that asks comes from another origin',
+  status: 403,
+} as const satisfies Closing
+
 interface Asked {
   readonly target: ExecTarget
   readonly request: IncomingMessage
+}
+
+/** By the header alone: no page can send one, so none fills the log for its visitors. */
+function noteForeignPage(host: ExecChannelHost, asked: Asked): void {
+  const secret = secretOf(asked.request)
+  const caller = host.authenticator.authenticate(secret)
+  if (secret === undefined || !caller.ok) return
+  noteRefusedSession(auditedOf(host, caller.value, asked), FOREIGN_PAGE)
+}
+
+/** What the records of a session are made of. */
+function auditedOf(host: ExecChannelHost, caller: Caller, { target, request }: Asked): ExecAsked {
+  const { audit, context } = host
+  const address = host.gate?.callerOf(request) ?? request.socket.remoteAddress ?? ''
+  const via = host.regions?.viaOf(request)
+  return { audit, store: context.store, caller, target, request, address, via }
 }
 
 async function serve(host: ExecChannelHost, client: StreamSocket, asked: Asked): Promise<void> {
@@ -119,17 +145,13 @@ async function serve(host: ExecChannelHost, client: StreamSocket, asked: Asked):
 async function open(
   host: ExecChannelHost,
   secret: string | undefined,
-  { target, request }: Asked,
+  channel: Asked,
 ): Promise<StreamSocket | Closing> {
   const caller = host.authenticator.authenticate(secret)
   // Reference §9, choice 14.
   if (!caller.ok) return { code: 1008, reason: 'Permission denied' }
-  const prepared = prepareTarget(host.context, caller.value, target)
-  const { audit, context } = host
-  const address = host.gate?.callerOf(request) ?? request.socket.remoteAddress ?? ''
-  const via = host.regions?.viaOf(request)
-  const shown = { caller: caller.value, target, request, address, via }
-  const asked = { audit, store: context.store, ...shown }
+  const prepared = prepareTarget(host.context, caller.value, channel.target)
+  const asked = auditedOf(host, caller.value, channel)
   if (!prepared.ok) {
     noteRefusedSession(asked, prepared.error)
     return prepared.error
@@ -138,6 +160,7 @@ async function open(
   const { nodeId, request: wanted } = prepared.value
   const { accessorId } = caller.value
   const { allocation, task, command, tty } = wanted
+  const { address } = asked
   host.log.info?.({ allocation, task, command, tty, accessorId, nodeId, address }, 'exec')
   const stream = await host.requests.open(nodeId, { request: wanted, accessorId })
   if (stream.ok) return stream.value

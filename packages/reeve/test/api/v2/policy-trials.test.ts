@@ -201,4 +201,21 @@ describe('policies that are asked without enforcing them', () => {
       ],
     )
   })
+
+  test('a replay counts apart what the policy is not about', async () => {
+    const { it } = world
+    const { data } = await it.ok('replayPolicy', {
+      params: { policy_id: nativePolicy },
+      body: aBody('policy-replays', { code: 'import "plan/v2" as plan\nmain = false\n' }),
+    })
+    const { judged, skipped, results, 'would-deny': denied } = data.attributes
+    const of = (type: string) => results.filter((one) => one.type === type)
+    assert.deepEqual([of('runs').length > 0, of('jobs').length > 0], [true, true])
+    assert.deepEqual(
+      [judged, denied, skipped],
+      [of('runs').length, of('runs').length, of('jobs').length],
+    )
+    for (const one of of('jobs')) assert.equal(one.skipped, 'it is about a plan')
+    for (const one of of('runs')) assert.equal('skipped' in one, false)
+  })
 })

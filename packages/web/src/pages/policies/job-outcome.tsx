@@ -1,11 +1,11 @@
 import type { JobPolicyOutcome } from '@reeve/contract'
 import { useRead } from '../../data/use-read.ts'
-import { StateBadge } from '../../parts/state-badge.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useSession } from '../../session/session.tsx'
 import '../../style/governance.css'
 import { Findings } from './findings.tsx'
+import { OutcomeBadge } from './outcome-badge.tsx'
 import { useCode } from './use-code.ts'
 
 /** What policies said of a job, each with the lines that gave the reasons. */
@@ -27,7 +27,7 @@ function JobOutcome({ outcome }: { readonly outcome: JobPolicyOutcome }) {
   return (
     <li>
       <div className="row">
-        <StateBadge state={Status} />
+        <OutcomeBadge status={Status} skipped={Skipped} />
         {policy === undefined ? (
           <strong>{outcome.Policy}</strong>
         ) : (

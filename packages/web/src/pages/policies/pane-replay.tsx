@@ -83,12 +83,18 @@ interface ResultsProps {
 function Results({ organization, judged: { results } }: ResultsProps) {
   const denied = results.filter((one) => one['would-deny']).length
   const failed = results.filter(({ status }) => status !== 'passed')
+  const reasons = results.flatMap(({ skipped }) => skipped ?? [])
   return (
     <div role="status" className="stack">
       <p>
-        {results.length} judged, {failed.length} did not pass,{' '}
+        {results.length - reasons.length} judged, {failed.length} did not pass,{' '}
         <strong>{denied} would have been denied</strong>.
       </p>
+      {reasons.length > 0 && (
+        <p className="quiet">
+          {reasons.length} more not asked about: {[...new Set(reasons)].join(', ')}.
+        </p>
+      )}
       <ul className="verdicts">
         {failed.map((one) => (
           <li key={`${one.type}/${one.id}/${one.version ?? ''}/${one['created-at'] ?? ''}`}>

@@ -1,9 +1,9 @@
 import type { v2 } from '@reeve/contract'
 import { useRead } from '../../data/use-read.ts'
-import { StateBadge } from '../../parts/state-badge.tsx'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { Findings } from './findings.tsx'
+import { OutcomeBadge } from './outcome-badge.tsx'
 import { useCode } from './use-code.ts'
 
 interface SetVerdictsProps {
@@ -45,13 +45,13 @@ interface OutcomeProps {
 }
 
 function Outcome({ organization, outcome }: OutcomeProps) {
-  const { policy_name: name, status, description } = outcome
+  const { policy_name: name, status, description, skipped } = outcome
   const id = usePolicyId(organization, status === 'passed' ? undefined : name)
   const code = useCode(id)
   return (
     <li>
       <div className="row">
-        <StateBadge state={status} />
+        <OutcomeBadge status={status} skipped={skipped} />
         {id === undefined ? (
           <strong>{name}</strong>
         ) : (
@@ -61,6 +61,7 @@ function Outcome({ organization, outcome }: OutcomeProps) {
         )}
         <span className="tag">{outcome.effective_level}</span>
       </div>
+      {skipped !== undefined && <p className="quiet">It was not asked: {skipped}.</p>}
       {description !== null && status !== 'passed' && <p className="quiet">{description}</p>}
       <Findings
         findings={outcome.findings.map(({ rule, line, file, message }) => ({

@@ -51,9 +51,15 @@ export async function runPolicyReplay(invocation: Invocation): Promise<number> {
     ])
     const warned = objections.length - count
     const head = `Of ${judged} it would have denied ${count}, and warned of ${warned}.`
-    return `${head}\n${table(['', 'What', 'When', 'Why'], rows)}`
+    return `${head}${skippedText(results)}\n${table(['', 'What', 'When', 'Why'], rows)}`
   })
   return EXIT_CODES.ok
+}
+
+function skippedText(results: readonly v2.ReplayedSubject[]): string {
+  const reasons = results.flatMap(({ skipped }) => skipped ?? [])
+  if (reasons.length === 0) return ''
+  return ` It was not asked about ${reasons.length} more: ${[...new Set(reasons)].join(', ')}.`
 }
 
 /** What differs from the policy as it is stored. */
