@@ -139,6 +139,7 @@ function sourceOf(policies: readonly AskedPolicy[]): PolicySource {
     id: 'polset-bench',
     name: 'bench',
     overridable: false,
+    secrets: [],
     policies: policies.map(({ policy: { name, kind, query }, params }) => ({
       id: name,
       name,
@@ -153,7 +154,7 @@ function sourceOf(policies: readonly AskedPolicy[]): PolicySource {
   return {
     hasPolicies: () => true,
     setsFor: (namespace) => (namespace === 'default' ? [set] : []),
-    secretsOf: () => [],
+    needsComment: () => false,
     readCode: async (codeHash) => codes.get(codeHash),
   }
 }

@@ -101,7 +101,7 @@ export const JobPlanRequest = Type.Object(
   {
     Job: Job,
     Diff: Type.Boolean({ description: 'Compare with the job that the servers hold.' }),
-    PolicyOverride: Type.Boolean(),
+    ...override,
     ...target,
   },
   { $id: 'JobPlanRequest' },

@@ -88,7 +88,8 @@ async function invoke(spec: CommandSpec, host: CliHost, call: Call): Promise<num
   } catch (thrown) {
     if (interruption.signal.aborted) return EXIT_CODES.interrupted
     const { tell } = await import('./tell.ts')
-    const { code, what, next } = tell(thrown, settings)
+    const about = { overridesPolicies: flags.has('policy-override') }
+    const { code, what, next } = tell(thrown, settings, about)
     host.err(`reeve ${spec.path}: ${what}\n${next === '' ? '' : `${next}\n`}`)
     return code
   } finally {

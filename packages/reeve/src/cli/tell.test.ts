@@ -237,6 +237,20 @@ for (const { name, thrown, settings, told } of cases)
     assert.deepEqual(tell(thrown, settings), told)
   })
 
+test('tell: where policies are to be passed over, the right to do so may be the one', () => {
+  const thrown = refusal(403, 'Permission denied', 'POST /v1/job/:job_id/scale')
+  const { next } = tell(thrown, WITH_TOKEN, { overridesPolicies: true })
+  assert.equal(
+    next,
+    'The token (from --token) lacks namespace:scale-job or namespace:submit-job, or ' +
+      'namespace:policy-override for --policy-override, in namespace "prod", or is not known ' +
+      'there: "reeve acl token self" shows what it may do.',
+  )
+  // Commands call others too, which policies have no say in.
+  const list = refusal(403, 'Permission denied', 'GET /v1/jobs')
+  assert.deepEqual(tell(list, WITH_TOKEN, { overridesPolicies: true }), tell(list, WITH_TOKEN))
+})
+
 test('tell: what is wrong with the program itself is thrown on', () => {
   const bug = new Error('invariant broken')
   assert.throws(() => tell(bug, SETTINGS), bug)

@@ -18,8 +18,17 @@ interface Told {
   readonly next: string
 }
 
+/** What the command line asked for that takes a right of its own. */
+export interface ToldAbout {
+  readonly overridesPolicies: boolean
+}
+
 /** Anything that ended a command; what is no answer to the person is thrown on. */
-export function tell(thrown: unknown, settings: ConnectionSettings): Told {
+export function tell(
+  thrown: unknown,
+  settings: ConnectionSettings,
+  about: ToldAbout = { overridesPolicies: false },
+): Told {
   if (thrown instanceof UsageError) {
     return { code: EXIT_CODES.usage, what: thrown.message, next: '' }
   }
@@ -27,7 +36,7 @@ export function tell(thrown: unknown, settings: ConnectionSettings): Told {
     return { code: thrown.code, what: thrown.message, next: thrown.hint ?? '' }
   }
   if (thrown instanceof ConnectionError) return tellConnection(thrown, settings)
-  if (thrown instanceof ApiError) return tellRefusal(thrown, settings)
+  if (thrown instanceof ApiError) return tellRefusal(thrown, settings, about)
   throw thrown
 }
 
@@ -49,7 +58,7 @@ function tlsHint({ message }: ConnectionError): string {
         'REEVE_TLS_SERVER_NAME the name it was signed for.'
 }
 
-function tellRefusal(error: ApiError, settings: ConnectionSettings): Told {
+function tellRefusal(error: ApiError, settings: ConnectionSettings, about: ToldAbout): Told {
   // Errors inside errors each end with empty lines.
   const text = error.text.trim().replaceAll(/\n{2,}/g, '\n')
   const what = text === '' ? error.message : text
@@ -60,7 +69,7 @@ function tellRefusal(error: ApiError, settings: ConnectionSettings): Told {
     case 403:
       return isPolicyDenial(what)
         ? { code: EXIT_CODES.refusedByPolicy, what, next: policyHint(what) }
-        : { code: EXIT_CODES.denied, what, next: deniedHint(error, settings) }
+        : { code: EXIT_CODES.denied, what, next: deniedHint(error, settings, about) }
     case 404:
       return { code: EXIT_CODES.missing, what, next: missingHint(error, settings) }
     case 409:
@@ -92,6 +101,7 @@ const SECRET_HINT =
 function otherHint(said: string): string {
   if (/nonexistent namespace/.test(said)) return listHint('namespace list')
   if (/ACL support disabled/i.test(said)) return ACL_HINT
+  if (said.includes('(PolicyOverrideComment)')) return 'Say why with --override-comment.'
   return ''
 }
 
@@ -114,9 +124,9 @@ function policyHint(said: string): string {
     : `${change}: these cannot be overridden.`
 }
 
-function deniedHint(error: ApiError, settings: ConnectionSettings): string {
+function deniedHint(error: ApiError, settings: ConnectionSettings, about: ToldAbout): string {
   if (settings.token === undefined) return tokenHint(settings)
-  const needs = needsOf(error) ?? 'a right that this needs'
+  const needs = needsOf(error, about) ?? 'a right that this needs'
   const isInNamespace = needs.includes('namespace:')
   const where = isInNamespace ? `, in namespace "${settings.namespace ?? 'default'}"` : ''
   const who = `The token (from ${settings.sources.token})`
@@ -130,14 +140,18 @@ function isGovernance({ message }: ApiError): boolean {
 }
 
 /** What the route of the call asks for; its message begins with method and path. */
-function needsOf({ message }: ApiError): string | undefined {
+function needsOf({ message }: ApiError, { overridesPolicies }: ToldAbout): string | undefined {
   const [, method, path] = /^([A-Z]+) (\/\S+): /.exec(message) ?? []
   const routes: readonly CalledRoute[] = [...Object.values(v1Calls), ...Object.values(v2Calls)]
   const route = routes.find((one) => one.path === path && one.methods.some((m) => m === method))
   // The rest tells what further fields of the request would need.
-  const [needs = ''] = route?.needs.split(';') ?? []
-  return needs === '' || needs === 'none' ? undefined : needs
+  const [needs = '', ...further] = route?.needs.split('; ') ?? []
+  if (needs === '' || needs === 'none') return undefined
+  const isOverride = overridesPolicies && further.some((one) => one.startsWith(OVERRIDE))
+  return isOverride ? `${needs}, or ${OVERRIDE} for --policy-override` : needs
 }
+
+const OVERRIDE = 'namespace:policy-override'
 
 function tokenHint({ token, sources }: ConnectionSettings): string {
   return token === undefined

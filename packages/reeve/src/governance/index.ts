@@ -88,6 +88,7 @@ export {
   readPolicyCode,
   setsForNamespace,
   type AppliedPolicy,
+  needsOverrideComment,
   type AppliedSet,
   type PolicySource,
 } from './policy-sets/applying-sets.ts'

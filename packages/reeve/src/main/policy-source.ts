@@ -1,4 +1,9 @@
-import { hasPolicies, readPolicyCode, setsForNamespace } from '../governance/index.ts'
+import {
+  hasPolicies,
+  needsOverrideComment,
+  readPolicyCode,
+  setsForNamespace,
+} from '../governance/index.ts'
 import { Fault } from '../kit/fault.ts'
 import type { PolicySource, WorkloadContext } from '../workload/index.ts'
 
@@ -7,11 +12,7 @@ export function createPolicySource(host: Pick<WorkloadContext, 'store' | 'sealer
   return {
     hasPolicies: () => hasPolicies(host.store.tables),
     setsFor: (namespace) => setsForNamespace(host, namespace),
-    secretsOf: (setId) =>
-      host.store.tables.policy_set_parameters
-        .rowsIn('set', setId)
-        .filter(({ sensitive }) => sensitive)
-        .map(({ value }) => host.sealer.open(value)),
+    needsComment: (setId) => needsOverrideComment(host.store.tables, setId),
     readCode: (codeHash) => readCode(host, codeHash),
   }
 }

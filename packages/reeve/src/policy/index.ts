@@ -1,7 +1,8 @@
 // tidy-allow dead-export: enforcement on jobs and runs is its next reader
 export type { AskedSubject, AskingPurpose, PlanFacts, PolicyAsker } from './asker.ts'
 export { inspectPlan, isObject, newPlanOf, planOf, readPlan } from './plan-document.ts'
-export { redactPlan, sensitiveTexts, withoutSecrets } from './redact-plan.ts'
+export { Secrets, withoutSecrets } from './mask-secrets.ts'
+export { redactPlan, sensitiveTexts } from './redact-plan.ts'
 export { writeBundle, type PolicyBundle } from './bundle.ts'
 export { Judge } from './judge.ts'
 export type { AskedPolicy, Diagnostic, JudgeOptions, Judgement, PolicyText } from './judgement.ts'

@@ -1,12 +1,6 @@
-import type { v2 } from '@reeve/contract'
+import { MASK, Secrets } from './mask-secrets.ts'
 import { isObject, listOf, objectOf } from './plan-document.ts'
 import type { PlainObject } from './subject.ts'
-
-/** What stands where a sensitive value was. */
-export const MASK = '(sensitive value)'
-
-/** Shorter ones are in every text. */
-const SECRET_CHARS_MIN = 4
 
 /** Values that are looked for in what policies say. */
 const SECRETS_MAX = 1_000
@@ -21,15 +15,15 @@ export function redactPlan(plan: PlainObject): Plain {
   return new Redaction().plan(plan)
 }
 
-/** The values that `redactPlan` hides, as texts. The longest first: one may be in another. */
+/** The values that `redactPlan` hides, as texts. */
 export function sensitiveTexts(plan: PlainObject): readonly string[] {
   const redaction = new Redaction()
   redaction.plan(plan)
-  return [...redaction.found].toSorted((a, b) => b.length - a.length)
+  return redaction.found.texts()
 }
 
 class Redaction {
-  readonly found = new Set<string>()
+  readonly found = new Secrets(SECRETS_MAX)
 
   plan(plan: Plain): Plain {
     return {
@@ -148,16 +142,8 @@ class Redaction {
   #hidden(value: unknown): unknown {
     // That there is nothing is no secret.
     if (value === null || value === undefined) return null
-    this.#note(value)
+    this.found.add(value)
     return MASK
-  }
-
-  #note(value: unknown): void {
-    if (this.found.size >= SECRETS_MAX) return
-    if (typeof value === 'object' && value !== null)
-      for (const part of Object.values(value)) this.#note(part)
-    else if (typeof value !== 'boolean' && String(value).length >= SECRET_CHARS_MIN)
-      this.found.add(String(value))
   }
 }
 
@@ -165,38 +151,4 @@ function eachOf(map: unknown, change: (value: unknown) => unknown): unknown {
   return Object.fromEntries(
     Object.entries(objectOf(map)).map(([name, value]): [string, unknown] => [name, change(value)]),
   )
-}
-
-interface Spoken {
-  readonly output: readonly unknown[]
-  readonly findings: readonly v2.PolicyFinding[]
-}
-
-/** What a policy said, without the sensitive values of the plan that it may have repeated. */
-export function withoutSecrets<Said extends Spoken>(
-  outcome: Said,
-  secrets: readonly string[],
-): Said {
-  if (secrets.length === 0) return outcome
-  return {
-    ...outcome,
-    output: outcome.output.map((item) => maskedValue(item, secrets)),
-    findings: outcome.findings.map((finding) => ({
-      ...finding,
-      message: maskedText(finding.message, secrets),
-      ...(finding.value === undefined ? {} : { value: maskedValue(finding.value, secrets) }),
-    })),
-  }
-}
-
-function maskedValue(value: unknown, secrets: readonly string[]): unknown {
-  if (typeof value === 'string') return maskedText(value, secrets)
-  if (typeof value === 'number') return secrets.includes(String(value)) ? MASK : value
-  if (Array.isArray(value)) return value.map((item: unknown) => maskedValue(item, secrets))
-  if (!isObject(value)) return value
-  return eachOf(value, (part) => maskedValue(part, secrets))
-}
-
-function maskedText(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((left, secret) => left.replaceAll(secret, MASK), text)
 }

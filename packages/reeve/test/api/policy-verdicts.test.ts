@@ -156,3 +156,24 @@ test('verdicts outlive a restart, with the job that was judged', async () => {
   assert.deepEqual([job.ID, job.TaskGroups[0]?.Count], ['web', 3])
   await again.close()
 })
+
+test('a denial in spite of an override says which policies were passed over', async () => {
+  const { server, register, as, policy, set } = await aGuardedServer()
+  const code = 'main = rule { false }'
+  await set([
+    await policy({ code, name: 'hard' }),
+    await policy({ code, name: 'soft', level: 'soft-mandatory' }),
+  ])
+  const [, text] = await server.refusal('registerJob', register({}, { PolicyOverride: true }))
+  assert.doesNotMatch(text, /"soft"/)
+  const [verdict] = await server.ok('listPolicyVerdicts', as({}))
+  assert.equal(verdict?.Result, 'denied')
+  assert.deepEqual(
+    verdict?.Outcomes.map(({ Policy, Effect }) => [Policy, Effect]),
+    [
+      ['hard', 'denies'],
+      ['soft', 'overridden'],
+    ],
+  )
+  await server.close()
+})

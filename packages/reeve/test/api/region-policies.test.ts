@@ -10,7 +10,7 @@ import { until } from '../build/until.ts'
 import { disableRegistration } from './disable-registration.ts'
 import { guardedAt, type GuardedServer, type SetFields } from './guarded.ts'
 import { aRegionWorld, bootstrap, replicate, type TestRegion } from './region-world.ts'
-import { governanceAt } from './v2/harness.ts'
+import { aBody, governanceAt } from './v2/harness.ts'
 
 /** Denies more than two instances. */
 const SMALL = 'main = rule { job.task_groups[0].count <= 2 }'
@@ -98,6 +98,39 @@ test('multiregion: a policy that is passed over is so in every region', async (t
   assert.equal((await post(us, root, { Job }))[0], 403)
   assert.equal((await post(us, root, { Job, PolicyOverride: true }))[0], 200)
   assert.deepEqual([countIn(us), countIn(eu)], [1, 3])
+})
+
+test('multiregion: a comment that an organization requires comes to every region', async (t) => {
+  const { us, eu, root, guard } = await twoRegions(t)
+  const { it } = await guard(eu, 'soft-mandatory')
+  await it.ok('updateOrganization', {
+    params: { organization_name: 'acme' },
+    body: aBody('organizations', { 'require-override-comment': true }),
+  })
+  const request = { Job: aJob({ us: 1, eu: 3 }), PolicyOverride: true }
+  const [status, text] = await post(us, root, request)
+  assert.equal(status, 400)
+  assert.match(text, /^region "eu": the override needs a comment /)
+  assert.deepEqual([countIn(us), countIn(eu)], [undefined, undefined])
+  const [answer] = await post(us, root, { ...request, PolicyOverrideComment: 'a fair' })
+  assert.equal(answer, 200)
+  const [verdict] = [...eu.server.context.store.tables.policy_verdicts.rows()]
+  assert.equal(verdict?.Comment, 'a fair')
+})
+
+test('multiregion: who may register elsewhere learns nothing of the job that is there', async (t) => {
+  const { us, root } = await twoRegions(t)
+  const Rules = 'namespace "other" { capabilities = ["submit-job"] }'
+  const policy = { params: { policy_name: 'others' }, body: { Name: 'others', Rules } }
+  await us.server.ok('writeAclPolicy', { ...policy, token: root.SecretID })
+  const body = { Type: 'client', Policies: ['others'] }
+  const token = await us.server.ok('createAclToken', { body, token: root.SecretID })
+  const Job = aJob({ us: 1, eu: 1 })
+  assert.equal((await post(us, root, { Job }))[0], 200)
+  for (const JobModifyIndex of [0, 1]) {
+    const answer = await post(us, token, { Job, EnforceIndex: true, JobModifyIndex })
+    assert.deepEqual(answer, [403, 'Permission denied'])
+  }
 })
 
 test('multiregion: where registration is disabled for the caller, nothing is registered elsewhere', async (t) => {

@@ -136,7 +136,7 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     summary: 'Start a stopped job again, as it was.',
     examples: [{ line: 'reeve job start web', says: 'start it and watch it' }],
     args: [JOB],
-    flags: [...WATCHING, ...OVERRIDE],
+    flags: [...WATCHING, ...OVERRIDE_WITH_REASON],
     isRead: true,
     load: async () => (await import('./start.ts')).runJobStart,
   },

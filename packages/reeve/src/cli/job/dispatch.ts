@@ -1,7 +1,7 @@
 import type { Invocation } from '../command.ts'
 import { CommandFailure } from '../failure.ts'
 import { fileBytes } from '../input.ts'
-import { findJob } from './find-job.ts'
+import { findJobOrTakeId } from './find-job.ts'
 import { finishSubmission } from './submitted.ts'
 
 /** Spec W: Limits. The server refuses more; a larger file is not even read. */
@@ -12,7 +12,7 @@ export async function runJobDispatch(invocation: Invocation): Promise<number> {
   const { client, args, flags, output } = invocation
   const [given = '', operand] = args
   const payload = await readPayload(invocation, flags.text('payload') ?? operand)
-  const { ID, Namespace } = await findJob(invocation, given)
+  const { ID, Namespace } = await findJobOrTakeId(invocation, given)
   const { data } = await client.v1.dispatchJob({
     params: { job_id: ID },
     query: { namespace: Namespace, idempotency_token: flags.text('idempotency-token') },

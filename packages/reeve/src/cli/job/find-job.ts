@@ -1,4 +1,4 @@
-import type { ItemOf } from '@reeve/sdk'
+import { ApiError, type ItemOf } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure } from '../failure.ts'
@@ -21,6 +21,22 @@ export async function findJob(invocation: Invocation, given: string): Promise<Jo
     describe: (job) => (namespace === '*' ? `${job.ID} (namespace ${job.Namespace})` : job.ID),
     where: namespace === '*' ? 'in any namespace' : `in namespace "${namespace}"`,
     lists: 'reeve job status',
+  })
+}
+
+/**
+ * The same for commands whose right comes without that to list jobs: where it is missing, what was
+ * given is the id.
+ */
+export async function findJobOrTakeId(
+  invocation: Invocation,
+  given: string,
+): Promise<Pick<JobStub, 'ID' | 'Namespace'>> {
+  const { namespace = 'default' } = invocation.settings
+  return await findJob(invocation, given).catch((thrown: unknown) => {
+    if (thrown instanceof ApiError && thrown.status === 403 && namespace !== '*')
+      return { ID: given, Namespace: namespace }
+    throw thrown
   })
 }
 

@@ -2,13 +2,13 @@ import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure, UsageError } from '../failure.ts'
 import { table } from '../output/table.ts'
-import { findJob } from './find-job.ts'
+import { findJobOrTakeId } from './find-job.ts'
 import { finishSubmission } from './submitted.ts'
 
 /** `job scale JOB [GROUP] [COUNT]`: changes the count of a group, or shows the counts. */
 export async function runJobScale(invocation: Invocation): Promise<number> {
   const { client, args, flags, output } = invocation
-  const { ID, Namespace } = await findJob(invocation, args[0] ?? '')
+  const { ID, Namespace } = await findJobOrTakeId(invocation, args[0] ?? '')
   const at = { params: { job_id: ID }, query: { namespace: Namespace } }
   const { data: scale } = await client.v1.readJobScale(at)
   const groups = Object.entries(scale.TaskGroups).toSorted(([a], [b]) => (a < b ? -1 : 1))

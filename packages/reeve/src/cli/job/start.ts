@@ -28,6 +28,7 @@ export async function runJobStart(invocation: Invocation): Promise<number> {
       EnforceIndex: true,
       JobModifyIndex: job.JobModifyIndex,
       PolicyOverride: flags.has('policy-override'),
+      PolicyOverrideComment: flags.text('override-comment'),
     },
   })
   if (data.Warnings !== '') output.note(data.Warnings.trimEnd())

@@ -1,5 +1,7 @@
+import { ApiError } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
+import { CommandFailure } from '../failure.ts'
 import { nextCommand } from '../plan/next-command.ts'
 import { watchRollout, type Rollout } from '../watch/watch-rollout.ts'
 
@@ -9,6 +11,15 @@ interface Submitted {
   readonly rollout: Rollout
   /** What was done, for people. */
   readonly done: string
+}
+
+/** To who may not read it an evaluation is not there; what was asked for is done all the same. */
+function unseen({ status, text }: ApiError): CommandFailure | undefined {
+  if (status !== 403 && status !== 404) return undefined
+  return new CommandFailure(`It was accepted, and cannot be watched: ${text}.`, {
+    code: status === 403 ? EXIT_CODES.denied : EXIT_CODES.missing,
+    hint: 'Watching takes namespace:read-job; --detach does not watch.',
+  })
 }
 
 /** After a change was accepted: watches what becomes of it, unless that is not wanted. */
@@ -28,7 +39,9 @@ export async function finishSubmission(
     return EXIT_CODES.ok
   }
   output.say(done)
-  const { code, state } = await watchRollout(invocation, rollout)
+  const { code, state } = await watchRollout(invocation, rollout).catch((thrown: unknown) => {
+    throw thrown instanceof ApiError ? (unseen(thrown) ?? thrown) : thrown
+  })
   const { evaluation, deployment, allocations } = state
   if (output.isForMachines) {
     const found = { Evaluation: evaluation ?? null, Deployment: deployment ?? null }

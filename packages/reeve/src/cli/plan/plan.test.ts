@@ -193,6 +193,7 @@ const OUTCOME: JobPolicyOutcome = {
   Description: null,
   Findings: [
     { Rule: 'main', Line: 3, Column: 5, Message: 'too much memory' },
+    { Rule: 'own', File: 'groups.native', Line: 9, Column: 1, Message: 'not its own' },
     { Rule: null, Line: null, Column: null, Message: 'no owner' },
   ],
   FindingsOmitted: 2,
@@ -217,6 +218,7 @@ test('verdictsText: those that object come first, with their findings', () => {
     [
       'Policy "small" of set "limits" (soft-mandatory) denies it.',
       '  * main: too much memory (line 3, column 5)',
+      '  * own: not its own (groups.native, line 9, column 1)',
       '  * no owner',
       '  * and 2 more',
       'Policy "names" of set "limits" (soft-mandatory) passes.',

@@ -26,9 +26,14 @@ function outcomeText(outcome: JobPolicyOutcome, paint: Paint): string {
   return [head, ...Findings.map((finding) => `  * ${findingText(finding)}`), ...more].join('\n')
 }
 
-function findingText({ Rule, Line, Column, Message }: JobPolicyFinding): string {
-  const place = Line === null ? '' : ` (line ${Line}${Column === null ? '' : `, column ${Column}`})`
-  return `${Rule === null ? '' : `${Rule}: `}${Message}${place}`
+function findingText({ Rule, File, Line, Column, Message }: JobPolicyFinding): string {
+  const place = [
+    ...(File === undefined ? [] : [File]),
+    ...(Line === null ? [] : [`line ${Line}`]),
+    ...(Column === null ? [] : [`column ${Column}`]),
+  ]
+  const where = Line === null ? '' : ` (${place.join(', ')})`
+  return `${Rule === null ? '' : `${Rule}: `}${Message}${where}`
 }
 
 export function isDenied(outcomes: readonly JobPolicyOutcome[] | null): boolean {

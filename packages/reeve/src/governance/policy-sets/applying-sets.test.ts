@@ -281,6 +281,7 @@ test('applying sets: sets by name, policies by name, each once; without code non
     kind: 'native',
     overridable: false,
     params: {},
+    secrets: [],
     policies: [
       {
         id: 'y',
@@ -337,6 +338,7 @@ for (const [text, value] of VALUES)
     )
     const [set] = setsForWorkspace(source, WORKSPACE)
     assert.deepEqual(set?.params, { plain: value, secret: value })
+    assert.deepEqual(set?.secrets, [value])
   })
 
 test('hasPolicies: only where there is a set', async () => {

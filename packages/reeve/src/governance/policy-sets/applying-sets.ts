@@ -38,6 +38,8 @@ export interface AppliedSet {
   readonly kind: v2.PolicyKind
   readonly overridable: boolean
   readonly params: PlainObject
+  /** Values of sensitive parameters: nobody is shown them. */
+  readonly secrets: readonly PlainObject[string][]
   /** By name. */
   readonly policies: readonly AppliedPolicy[]
 }
@@ -78,6 +80,13 @@ export function setsForWorkspace(source: PolicySource, workspaceId: string): rea
   const tags = workspaceEffectiveTags(tables, workspace).map(({ binding }) => binding)
   const place = { organizationId, projectId, workspaceId, tags }
   return applied(source, place, membersOf(tables, 'workspaces', workspaceId))
+}
+
+/** Whether the organization of a set wants to be told why its policies are passed over. */
+export function needsOverrideComment(tables: Tables, setId: string): boolean {
+  const set = tables.policy_sets.find(setId)
+  if (set === undefined) return false
+  return tables.organizations.find(set.organizationId)?.requireOverrideComment ?? false
 }
 
 /** Where something is that sets can apply to. */
@@ -163,13 +172,11 @@ function matches(set: PolicySetRow, tags: readonly TagBindingRow[], isExclude: b
 /** A set as it would apply, wherever it does. */
 export function appliedSet({ store, sealer }: PolicySource, set: PolicySetRow): AppliedSet {
   const { tables } = store
-  const own = tables.policy_set_parameters
-    .rowsIn('set', set.id)
-    .map(({ key, value, sensitive }): [string, PlainObject[string]] => [
-      key,
-      parameterValue(sensitive ? sealer.open(value) : value),
-    ])
-  const given = Object.fromEntries(own)
+  const own = tables.policy_set_parameters.rowsIn('set', set.id).map((row) => ({
+    ...row,
+    value: parameterValue(row.sensitive ? sealer.open(row.value) : row.value),
+  }))
+  const given = Object.fromEntries(own.map(({ key, value }) => [key, value]))
   const { id, organizationId, name, description, kind } = set
   const known = {
     id,
@@ -178,6 +185,7 @@ export function appliedSet({ store, sealer }: PolicySource, set: PolicySetRow): 
     description,
     kind,
     overridable: set.overridable === true,
+    secrets: own.filter(({ sensitive }) => sensitive).map(({ value }) => value),
   }
   const version =
     set.currentVersionId === null ? undefined : tables.policy_set_versions.get(set.currentVersionId)

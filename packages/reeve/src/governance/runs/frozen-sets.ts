@@ -42,7 +42,9 @@ export function openSets(
   { sealer }: Pick<GovernanceContext, 'sealer'>,
   sealed: string,
 ): readonly FrozenSet[] {
-  return JSON.parse(sealer.open(sealed))
+  const sets: readonly FrozenSet[] = JSON.parse(sealer.open(sealed))
+  // A server of an earlier version froze them without.
+  return sets.map((set) => ({ ...set, secrets: set.secrets ?? [] }))
 }
 
 /**

@@ -2,6 +2,7 @@ import type { v2 } from '@reeve/contract'
 import type { JudgedSetRow } from '../../model/index.ts'
 import {
   outcomeOf,
+  Secrets,
   sensitiveTexts,
   withoutSecrets,
   type AskedPolicy,
@@ -46,8 +47,19 @@ export async function judgeSets(
     for (const [at, policy] of policies.entries()) said.set(policy, judgements[at] ?? UNASKED)
   }
   // Of what is stored they are taken out where policies are asked.
-  const secrets = isStored(plan) ? [] : sensitiveTexts(plan)
-  return sets.map((set) => judgedSet(set, said, secrets))
+  const ofPlan = isStored(plan) ? [] : sensitiveTexts(plan)
+  return sets.map((set) => {
+    // The longest first: one may be in another.
+    const secrets = [...secretsOf(set), ...ofPlan].toSorted((a, b) => b.length - a.length)
+    return judgedSet(set, said, secrets)
+  })
+}
+
+/** Whoever reads a run may not be one who knows the sensitive parameters of its sets. */
+function secretsOf(set: FrozenSet): readonly string[] {
+  const secrets = new Secrets()
+  secrets.add(set.secrets)
+  return secrets.texts()
 }
 
 function isStored(plan: JudgedPlan['plan']): plan is Uint8Array {
@@ -102,9 +114,10 @@ function judgedSet(
   const { id, name, description, overridable, toolVersion } = set
   const warnings: string[] = []
   const outcomes = set.policies.map((policy) => {
-    const { judgement, warning } = bounded(said.get(policy) ?? UNASKED)
+    const told = withoutSecrets(said.get(policy) ?? UNASKED, secrets)
+    const { judgement, warning } = bounded(told)
     if (warning !== '') warnings.push(`${policy.name}: ${warning}`)
-    return withoutSecrets(outcomeOf(policy, judgement, overridable), secrets)
+    return outcomeOf(policy, judgement, overridable)
   })
   return { id, name, description, overridable, toolVersion, error: '', warnings, outcomes }
 }

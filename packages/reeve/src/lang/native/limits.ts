@@ -42,6 +42,9 @@ export const PRINT_LENGTH_MAX = 64 * 1024
 /** Characters of a value in a report; the rest is cut and the cut is shown. */
 export const SHOWN_LENGTH_MAX = 2000
 
+/** Where less of a text would be left, none is: the beginning of a secret is not known for one. */
+export const CUT_LENGTH_MIN = 100
+
 /** Characters of a quoted expression in a report. */
 export const QUOTED_LENGTH_MAX = 200
 

@@ -1,8 +1,7 @@
 import type { v2 } from '@reeve/contract'
-import type { JobSubject } from '../../policy/index.ts'
+import { Secrets, withoutSecrets, type JobSubject } from '../../policy/index.ts'
+import type { GuardingSet } from './policy-source.ts'
 
-/** Shorter ones are in every text, and hiding them would tell what they are. */
-const SECRET_CHARS_MIN = 4
 const MASK = '(hidden)'
 
 /**
@@ -10,28 +9,13 @@ const MASK = '(hidden)'
  * sensitive parameters: their values are taken out of the findings.
  */
 export function hideSecrets(
-  outcome: v2.PolicyOutcome,
-  secrets: readonly string[],
-): v2.PolicyOutcome {
-  if (secrets.length === 0 || outcome.findings.length === 0) return outcome
-  const findings = outcome.findings.map(({ rule, line, column, message }) => ({
-    rule,
-    line,
-    column,
-    message: secrets.reduce((text, secret) => text.replaceAll(secret, MASK), message),
-  }))
-  return { ...outcome, output: [], findings }
-}
-
-/** The values of the variables that policies were given, and of parameters; longest first. */
-export function secretTexts(
+  outcomes: readonly v2.PolicyOutcome[],
   { variables }: Pick<JobSubject, 'variables'>,
-  sensitive: readonly string[],
-): readonly string[] {
-  const texts = new Set(sensitive)
-  for (const items of variables.values())
-    for (const value of Object.values(items)) if (typeof value === 'string') texts.add(value)
-  return [...texts]
-    .filter(({ length }) => length >= SECRET_CHARS_MIN)
-    .toSorted((a, b) => b.length - a.length)
+  { secrets: sensitive }: Pick<GuardingSet, 'secrets'>,
+): readonly v2.PolicyOutcome[] {
+  const secrets = new Secrets()
+  secrets.add(sensitive)
+  for (const items of variables.values()) secrets.add(items)
+  const texts = secrets.texts()
+  return outcomes.map((outcome) => withoutSecrets(outcome, texts, MASK))
 }

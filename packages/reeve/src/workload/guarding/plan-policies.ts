@@ -4,6 +4,7 @@ import { LIMITS } from '../../model/index.ts'
 import { verdictOf } from '../../policy/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { jobSubject, type JudgedJob } from './job-subject.ts'
+import { commentProblem, type OverrideWish } from './override-comment.ts'
 import { plannedWarnings, shownOutcomes } from './verdict-text.ts'
 
 /** What policies would say of a registration. */
@@ -17,15 +18,20 @@ export interface PlannedVerdicts {
 export async function planPolicies(
   context: WorkloadContext,
   caller: Caller,
-  { isOverriding, ...judged }: JudgedJob & { readonly isOverriding: boolean },
+  { override, ...judged }: JudgedJob & { readonly override: OverrideWish },
 ): Promise<PlannedVerdicts> {
   const sets = context.guard.setsFor(judged.job.Namespace)
   if (sets.length === 0) return { outcomes: null, warnings: [] }
   const verdicts = await context.guard.judge(sets, (needs) =>
     jobSubject(context, caller, { ...judged, ...needs }),
   )
+  const isOverriding = override.PolicyOverride === true
+  const problem = commentProblem(context.guard, verdicts, override)
   return {
     outcomes: shownOutcomes(verdicts, isOverriding).slice(0, LIMITS.plannedOutcomesMax),
-    warnings: plannedWarnings(verdictOf(verdicts, isOverriding)),
+    warnings: [
+      ...(problem === undefined ? [] : [`would be refused: ${problem}`]),
+      ...plannedWarnings(verdictOf(verdicts, isOverriding)),
+    ],
   }
 }

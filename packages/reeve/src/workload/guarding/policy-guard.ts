@@ -6,7 +6,7 @@ import {
   type Judgement,
   type PolicyAsker,
 } from '../../policy/index.ts'
-import { hideSecrets, secretTexts } from './hide-secrets.ts'
+import { hideSecrets } from './hide-secrets.ts'
 import type { GuardingPolicy, GuardingSet, PolicySource } from './policy-source.ts'
 import { PolicyTexts } from './policy-texts.ts'
 
@@ -43,6 +43,11 @@ export class PolicyGuard {
     return this.#source.setsFor(namespace).filter(({ policies }) => policies.length > 0)
   }
 
+  /** Whether it is to be said why the policies of a set are passed over. */
+  needsComment({ id }: GuardingSet): boolean {
+    return this.#source.needsComment(id)
+  }
+
   /** All policies of all sets at once: what they see of the job is made once. */
   async judge(
     sets: readonly GuardingSet[],
@@ -63,8 +68,7 @@ export class PolicyGuard {
     return sets.map((set) => {
       const verdict = verdictOfSet(set, said)
       if (verdict.outcomes.every(({ findings }) => findings.length === 0)) return verdict
-      const secrets = secretTexts(subject, this.#source.secretsOf(set.id))
-      return { ...verdict, outcomes: verdict.outcomes.map((one) => hideSecrets(one, secrets)) }
+      return { ...verdict, outcomes: hideSecrets(verdict.outcomes, subject, set) }
     })
   }
 }

@@ -18,6 +18,8 @@ export interface GuardingSet {
   readonly id: string
   readonly name: string
   readonly overridable: boolean
+  /** Values of parameters that nobody is shown. */
+  readonly secrets: readonly unknown[]
   readonly policies: readonly GuardingPolicy[]
 }
 
@@ -30,8 +32,8 @@ export interface PolicySource {
   hasPolicies(): boolean
   /** The sets that guard a namespace now, in the order in which they are told. */
   setsFor(namespace: string): readonly GuardingSet[]
-  /** Values of parameters of a set that nobody is shown. */
-  secretsOf(setId: string): readonly string[]
+  /** Whether the organization of a set wants to be told why its policies are passed over. */
+  needsComment(setId: string): boolean
   /** Undefined when it is not stored any more: somebody has replaced it. */
   readCode(codeHash: string): Promise<string | undefined>
 }
@@ -40,6 +42,6 @@ export interface PolicySource {
 export const NO_POLICIES: PolicySource = {
   hasPolicies: () => false,
   setsFor: () => [],
-  secretsOf: () => [],
+  needsComment: () => false,
   readCode: async () => undefined,
 }

@@ -5,16 +5,11 @@ import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/in
 import { verdictOf } from '../../policy/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { jobSubject, type JudgedJob } from './job-subject.ts'
+import { commentProblem, type OverrideWish } from './override-comment.ts'
 import type { GuardVerdict } from './policy-guard.ts'
 import type { GuardingSet } from './policy-source.ts'
 import { NOTHING_WRITTEN, verdictWrite, type VerdictWrite } from './verdict-record.ts'
 import { denialText, policyWarnings } from './verdict-text.ts'
-
-/** What a request says about policies (Spec W: Create job, `PolicyOverride`). */
-export interface OverrideWish {
-  readonly PolicyOverride?: boolean | null | undefined
-  readonly PolicyOverrideComment?: string | null | undefined
-}
 
 /** Reference policy-languages §4: the flag needs its capability, whatever policies say. */
 export function checkOverride(
@@ -118,13 +113,14 @@ async function conclude<P extends Prepared, T>(
 ): Promise<Result<T, Refusal>> {
   const verdict = verdictOf(verdicts, override.PolicyOverride === true)
   const { job, jobId } = prepared
-  const comment = override.PolicyOverrideComment ?? ''
   const record = (result: 'denied' | 'overridden'): VerdictWrite =>
-    verdictWrite(context, { result, operation, caller, comment, jobId, job, verdicts })
+    verdictWrite(context, { result, operation, caller, override, jobId, job, verdicts })
   if (!verdict.isAllowed) {
     await context.store.commit({ cause: 'PolicyDenied', ...record('denied') }).durable
     return err(refusal('policy-denied', denialText(jobId, verdict)))
   }
+  const problem = commentProblem(context.guard, verdicts, override)
+  if (problem !== undefined) return err(refusal('invalid-input', problem))
   return ok(
     await write(prepared, {
       warnings: policyWarnings(verdict),

@@ -13,6 +13,7 @@ import {
   type Tables,
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import type { OverrideWish } from './override-comment.ts'
 import type { GuardVerdict } from './policy-guard.ts'
 import { shownOutcomes } from './verdict-text.ts'
 
@@ -29,7 +30,7 @@ export interface RecordedVerdict {
   readonly result: PolicyVerdict['Result']
   readonly operation: GuardedOperation
   readonly caller: Caller
-  readonly comment: string
+  readonly override: OverrideWish
   readonly jobId: string
   /** As policies saw it. */
   readonly job: Job
@@ -65,9 +66,9 @@ interface RowOptions {
 }
 
 function verdictRow(recorded: RecordedVerdict, options: RowOptions): PolicyVerdict {
-  const { caller, verdicts, result } = recorded
+  const { caller, verdicts, result, override } = recorded
   const { index, timeMs } = options.stamp
-  const outcomes = shownOutcomes(verdicts, result === 'overridden').filter(
+  const outcomes = shownOutcomes(verdicts, override.PolicyOverride === true).filter(
     ({ Effect }) => Effect !== 'passes',
   )
   return {
@@ -78,7 +79,7 @@ function verdictRow(recorded: RecordedVerdict, options: RowOptions): PolicyVerdi
     Result: result,
     AccessorID: caller.accessorId,
     TokenName: caller.name,
-    Comment: recorded.comment.slice(0, LIMITS.overrideCommentCharsMax),
+    Comment: (override.PolicyOverrideComment ?? '').slice(0, LIMITS.overrideCommentCharsMax),
     Time: nsFromMs(timeMs),
     SubjectHash: options.hash,
     HasSubject: options.isKept,

@@ -1,4 +1,10 @@
-import type { Input, Job, JobPlanResponse, JobRegisterRequest } from '@reeve/contract'
+import type {
+  Input,
+  Job,
+  JobPlanRequest,
+  JobPlanResponse,
+  JobRegisterRequest,
+} from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
 import { assert, Fault } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
@@ -87,6 +93,14 @@ export async function registerEverywhere<Written>(
   return written ?? err(refusal('region-unknown', 'No path to region'))
 }
 
+/** Asks a region whether it would take its part, as it would be registered. */
+export function partQuestion(
+  job: Input<Job>,
+  { PolicyOverride, PolicyOverrideComment }: JobRegisterRequest,
+): JobPlanRequest {
+  return { Job: job, Diff: false, PolicyOverride, PolicyOverrideComment }
+}
+
 async function planHere(
   region: string,
   job: Input<Job>,
@@ -108,7 +122,7 @@ async function planThere(
     method: 'POST',
     url: `${jobUrl(job.ID ?? '')}/plan?${namespaceQuery(namespace)}`,
     token: secret,
-    body: { Job: job, Diff: false, PolicyOverride: body.PolicyOverride ?? false },
+    body: partQuestion(job, body),
     isRead: true,
   }
   try {

@@ -93,8 +93,11 @@ async function planWhole(
   const existing = jobs.find(key)
   const conflict = checkUpdate(next, existing)
   if (conflict !== undefined) return err(conflict)
-  const isOverriding = body?.PolicyOverride === true
-  const policies = await planPolicies(context, caller, { job: next, existing, isOverriding })
+  const policies = await planPolicies(context, caller, {
+    job: next,
+    existing,
+    override: body ?? {},
+  })
   // The plan is made on the state as it is after policies were asked.
   const current = jobs.find(key)
   const withDiff = body?.Diff === true

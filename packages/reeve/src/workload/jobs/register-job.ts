@@ -1,13 +1,14 @@
 import type { Input, Job } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { err, type Result } from '../../kit/result.ts'
-import type { Refusal } from '../../model/index.ts'
+import { PERMISSION_DENIED, type Refusal } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { partsOf, registerEverywhere, type RegionParts } from './everywhere.ts'
+import { partQuestion, partsOf, registerEverywhere, type RegionParts } from './everywhere.ts'
 import { planJob } from './plan.ts'
 import {
   checkIndex,
+  mayRegister,
   namespaceOf,
   registerHere,
   type JobWritten,
@@ -41,6 +42,9 @@ async function registerParts(
 ): Promise<Result<JobWritten, Refusal>> {
   const { body = {}, secret = '' } = request
   const { regions, clock, store } = context
+  const namespace = namespaceOf(request)
+  // An index tells of the job that is there.
+  if (!mayRegister(caller, namespace, body)) return err(PERMISSION_DENIED)
   const part = (job: Input<Job>): RegisterRequest => ({
     ...request,
     body: { ...body, Job: job },
@@ -50,7 +54,6 @@ async function registerParts(
   // The list names this region alone.
   if (regions === undefined || parts.jobs.size === 1)
     return await registerHere(context, caller, part(only ?? {}))
-  const namespace = namespaceOf(request)
   const conflict = checkIndex(
     body,
     store.tables.jobs.find(namespacedKey(namespace, body.Job?.ID ?? '')),
@@ -67,7 +70,7 @@ async function registerParts(
         ...request,
         pathJobId: job.ID ?? '',
         isPart: true,
-        body: { Job: job, Diff: false, PolicyOverride: body.PolicyOverride ?? false },
+        body: partQuestion(job, body),
       }),
     registerHere: (job) => registerHere(context, caller, part(job)),
   })

@@ -173,7 +173,7 @@ export function isOwnRegion(
 
 export const NO_PATH_TO_REGION: Refusal = refusal('region-unknown', 'No path to region')
 
-function mayRegister(caller: Caller, namespace: string, body: JobRegisterRequest): boolean {
+export function mayRegister(caller: Caller, namespace: string, body: JobRegisterRequest): boolean {
   const { grants } = caller
   const submits = grants.allows(namespace, 'submit-job') || grants.allows(namespace, 'register-job')
   if (!submits || checkOverride(caller, namespace, body) !== undefined) return false

@@ -1,4 +1,4 @@
-import { VALUE_DEPTH_MAX } from '../limits.ts'
+import { CUT_LENGTH_MIN, VALUE_DEPTH_MAX } from '../limits.ts'
 import { Float } from './int.ts'
 import { isFunction, isMap, ListValue, Undefined, type Key, type Value } from './value.ts'
 
@@ -22,7 +22,13 @@ class Writer {
     if (depth > VALUE_DEPTH_MAX) return this.#add('…')
     if (value instanceof ListValue) return this.#list(value, depth)
     if (isMap(value)) return this.#map(value, depth)
-    this.#add(scalar(value))
+    this.#scalar(value)
+  }
+
+  #scalar(value: Value): void {
+    const text = scalar(value)
+    const room = this.#lengthMax - this.text.length
+    this.#add(text.length > room && room < CUT_LENGTH_MIN ? '…' : text)
   }
 
   #list(list: ListValue, depth: number): void {

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { MASK, Secrets, withoutSecrets } from './mask-secrets.ts'
+
+test('withoutSecrets hides what a policy repeats, the longer secret first', () => {
+  const outcome = {
+    policy_name: 'p',
+    enforcement_level: 'advisory',
+    effective_level: 'advisory',
+    query: null,
+    status: 'failed',
+    description: null,
+    output: [{ print: 'a secret and a secret-two', many: ['x secret'] }, 12345],
+    findings: [
+      {
+        rule: null,
+        file: 'a.native',
+        line: 1,
+        column: 1,
+        message: 'is "secret-two"',
+        value: 'secret',
+      },
+    ],
+  } as const
+  const hidden = withoutSecrets(outcome, ['secret-two', 'secret', '12345'])
+  assert.deepEqual(hidden.output, [{ print: `a ${MASK} and a ${MASK}`, many: [`x ${MASK}`] }, MASK])
+  assert.deepEqual(hidden.findings, [
+    { rule: null, file: 'a.native', line: 1, column: 1, message: `is "${MASK}"`, value: MASK },
+  ])
+})
+
+test('Secrets are every text and number of a value, in every spelling', () => {
+  const secrets = new Secrets()
+  secrets.add({ a: ['plain', 'abc', null, true], b: { c: 12345 } })
+  assert.deepEqual(secrets.texts(), ['plain', '12345'])
+  secrets.add('a"<b>')
+  assert.deepEqual(secrets.texts().slice(0, 5), [
+    'a\\\\\\"\\\\u003cb\\\\u003e',
+    'a\\"\\u003cb\\u003e',
+    'a\\\\\\"<b>',
+    'a\\"<b>',
+    'plain',
+  ])
+})
+
+test('withoutSecrets hides the beginning of a secret that was cut, and no other text', () => {
+  const secret = Array.from({ length: 40 }, (_, i) => `part-${i}`).join(' ')
+  const told = (message: string): string => {
+    const findings = [{ rule: null, line: 1, column: 1, message }]
+    const [finding] = withoutSecrets({ output: [], findings }, [secret]).findings
+    return finding?.message ?? ''
+  }
+  assert.equal(told(`is "${secret}", "${secret}"`), `is "${MASK}", "${MASK}"`)
+  assert.equal(told(`is "${secret.slice(0, 100)}…, x is 1`), `is "${MASK}…, x is 1`)
+  const few = `is "${secret.slice(0, 60)}"`
+  assert.equal(told(few), few)
+})

@@ -1,0 +1,26 @@
+import { verdictOf } from '../../policy/index.ts'
+import type { GuardVerdict, PolicyGuard } from './policy-guard.ts'
+
+/** What a request says about policies (Spec W: Create job, `PolicyOverride`). */
+export interface OverrideWish {
+  readonly PolicyOverride?: boolean | null | undefined
+  readonly PolicyOverrideComment?: string | null | undefined
+}
+
+/**
+ * An organization may want to be told why its policies are passed over (reference governance §5.3),
+ * for jobs as for runs. Undefined when nothing is missing.
+ */
+export function commentProblem(
+  guard: Pick<PolicyGuard, 'needsComment'>,
+  verdicts: readonly GuardVerdict[],
+  { PolicyOverride, PolicyOverrideComment }: OverrideWish,
+): string | undefined {
+  if (PolicyOverride !== true || (PolicyOverrideComment ?? '').trim() !== '') return undefined
+  const demanding = verdicts.find(
+    (one) => verdictOf([one], true).overridden.length > 0 && guard.needsComment(one.set),
+  )
+  if (demanding === undefined) return undefined
+  const set = JSON.stringify(demanding.name)
+  return `the override needs a comment (PolicyOverrideComment): the organization of policy set ${set} requires one`
+}
