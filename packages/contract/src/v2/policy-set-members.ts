@@ -135,6 +135,9 @@ export const policySetMemberRoutes = {
     summary: 'Apply a policy set to job submissions in workload namespaces.',
     body: PolicySetNamespacesRequest,
     ...attach,
+    needs:
+      `${change.needs} For a namespace that belongs to no project of the organization: ` +
+      'the site administrator.',
   }),
   removePolicySetNamespaces: route({
     id: 'removePolicySetNamespaces',

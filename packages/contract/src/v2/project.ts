@@ -301,10 +301,10 @@ export const projectRoutes = {
       204: emptyAnswer('Added.'),
       ...bodyRefusals({
         404: 'Project not found, or the caller may not update it.',
-        422: 'A namespace does not exist, or belongs to another project.',
+        422: 'A namespace does not exist or belongs to another project, or the caller may not add it.',
       }),
     },
-    needs: managers,
+    needs: 'The site administrator.',
   }),
   removeProjectNamespaces: route({
     id: 'removeProjectNamespaces',

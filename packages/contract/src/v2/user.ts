@@ -97,13 +97,17 @@ export type AdminUserDocument = Shape<typeof AdminUserDocument>
 export const AdminUserPage = PageOf('AdminUserPage', AdminUser)
 export type AdminUserPage = Shape<typeof AdminUserPage>
 
+const NEW_USERNAME =
+  'Unique everywhere, case ignored. `administrator` and names that begin with `api-org-` or ' +
+  '`api-team_` are reserved.'
+
 export const AccountUpdateRequest = RequestOf({
   $id: 'AccountUpdateRequest',
   type: 'users',
   members: {
     attributes: Type.Optional(
       Type.Object({
-        username: Type.Optional(Name('Unique everywhere, case ignored.')),
+        username: Type.Optional(Name(NEW_USERNAME)),
         email: Type.Optional(Email()),
       }),
     ),
@@ -116,7 +120,7 @@ export const UserCreateRequest = RequestOf({
   type: 'users',
   members: {
     attributes: Type.Object({
-      username: Name('Unique everywhere, case ignored.'),
+      username: Name(NEW_USERNAME),
       email: Email(),
       'is-admin': Type.Optional(Type.Boolean({ default: false })),
     }),

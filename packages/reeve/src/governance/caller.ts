@@ -1,4 +1,5 @@
 import type { ApiTokenRow, UserRow } from '../model/index.ts'
+import { foldName } from '../state/index.ts'
 import type { GovernanceContext } from './context.ts'
 import { suffixOf, suffixPart } from './ids.ts'
 
@@ -79,6 +80,40 @@ function serviceUserId(ownerId: string): string {
   return `user-${suffixPart(ownerId)}`
 }
 
+/** What the site's own administrator is called: it is no user. */
+const SITE_USERNAME = 'administrator'
+const TEAM_USERNAME_PREFIX = 'api-team_'
+const ORGANIZATION_USERNAME_PREFIX = 'api-org-'
+
+/** Whether it is, or looks like, the name of somebody who is no user. */
+export function isReservedUsername(username: string): boolean {
+  const folded = foldName(username)
+  return (
+    folded === SITE_USERNAME ||
+    folded.startsWith(TEAM_USERNAME_PREFIX) ||
+    folded.startsWith(ORGANIZATION_USERNAME_PREFIX)
+  )
+}
+
+/** What whoever calls is called, also for records that outlast them. */
+export function callerName(
+  context: Pick<GovernanceContext, 'store'>,
+  { kind, userId }: GovernanceCaller,
+): string {
+  return kind === 'site' ? SITE_USERNAME : usernameOf(context, { userId })
+}
+
+/** What somebody is called; once they are gone, what they were called then. */
+export function usernameOf(
+  context: Pick<GovernanceContext, 'store'>,
+  {
+    userId,
+    nameThen = userId,
+  }: { readonly userId: string; readonly nameThen?: string | undefined },
+): string {
+  return findShownUser(context, userId)?.username ?? nameThen
+}
+
 /** Somebody as documents show it: a user, or one who only acts for a team or organization. */
 export type ShownUser = Pick<UserRow, 'id' | 'username'> & {
   readonly isServiceAccount: boolean
@@ -100,10 +135,15 @@ export function findShownUser(
   const suffix = suffixPart(userId)
   const team = tables.teams.find(`team-${suffix}`)
   if (team !== undefined)
-    return { ...service, username: `api-team_${suffix}`, organizationId: team.organizationId }
+    return {
+      ...service,
+      username: TEAM_USERNAME_PREFIX + suffix,
+      organizationId: team.organizationId,
+    }
   const organization = tables.organizations.find(`org-${suffix}`)
   if (organization === undefined) return undefined
-  return { ...service, username: `api-org-${organization.name}`, organizationId: organization.id }
+  const username = ORGANIZATION_USERNAME_PREFIX + organization.name
+  return { ...service, username, organizationId: organization.id }
 }
 
 /** Reference §1.7: written at most once a minute for each token. */

@@ -1,8 +1,10 @@
 export {
+  callerName,
   findCaller,
   findShownUser,
   isSiteAdministrator,
   siteCaller,
+  usernameOf,
   type GovernanceCaller,
   type ShownUser,
 } from './caller.ts'
@@ -196,7 +198,6 @@ export {
 export { replayPolicy } from './runs/replay-policy.ts'
 export { RunLoop } from './runs/run-loop.ts'
 export { isCancelable, isConfirmable, isDiscardable, isResting } from './runs/run-states.ts'
-export { usernameOf } from './runs/run-subject.ts'
 export { tryPolicy } from './runs/try-policy.ts'
 export { readShownPlan } from './runs/shown-plan.ts'
 export { uploadPlan } from './runs/upload-plan.ts'

@@ -8,7 +8,7 @@ import {
   type UserRow,
 } from '../../model/index.ts'
 import { foldName, put, scopedKey } from '../../state/index.ts'
-import { isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
+import { isReservedUsername, isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
@@ -128,8 +128,10 @@ function teamProblems(
 ): readonly AttributeProblem[] {
   return teamIds.flatMap((id, i) => {
     const team = store.tables.teams.find(id)
-    const isOurs = team?.organizationId === organization.id
-    if (isOurs && teamRights(standing, team).updateMembers) return []
+    if (team?.organizationId === organization.id) {
+      const { read, updateMembers } = teamRights(standing, team)
+      if (read && updateMembers) return []
+    }
     const pointer = `/data/relationships/teams/data/${i}`
     return [{ pointer, detail: `Team ${id} does not exist` }]
   })
@@ -144,7 +146,10 @@ function invitedUser({ ids, clock, store }: GovernanceContext, email: string): U
     .replaceAll(/[^A-Za-z0-9_-]/g, '-')
     .slice(0, USERNAME_STEM_CHARS)
   const id = newId(ids, 'users')
-  const isFree = stem !== '' && store.tables.users.countIn('username', foldName(stem)) === 0
+  const isFree =
+    stem !== '' &&
+    !isReservedUsername(stem) &&
+    store.tables.users.countIn('username', foldName(stem)) === 0
   const username = isFree ? stem : `${stem}-${id.slice('user-'.length)}`
   return { id, username, email, isAdmin: false, createdMs: clock.nowMs() }
 }

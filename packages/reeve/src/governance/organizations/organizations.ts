@@ -9,7 +9,7 @@ import {
   type ProjectRow,
   type TeamRow,
 } from '../../model/index.ts'
-import { foldName, put, type Change } from '../../state/index.ts'
+import { foldName, put, type Change, type Tables } from '../../state/index.ts'
 import { isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import { SITE_SCOPE, type GovernanceContext } from '../context.ts'
@@ -267,16 +267,28 @@ function organizationsOf(
   { store }: GovernanceContext,
   caller: GovernanceCaller,
 ): ReadonlySet<string> | undefined {
-  if (isSiteAdministrator(caller)) return undefined
-  if (caller.kind !== 'user')
-    return new Set('organizationId' in caller ? [caller.organizationId] : [])
-  const { organization_memberships: memberships, organizations } = store.tables
-  const seats = memberships.rowsIn('user', caller.userId)
-  const open = seats.filter(
-    ({ status, organizationId }) =>
-      status === 'active' && organizations.find(organizationId)?.userTokensEnabled === true,
-  )
-  return new Set(open.map(({ organizationId }) => organizationId))
+  switch (caller.kind) {
+    case 'site':
+      return undefined
+    case 'user':
+      return organizationsOfUser(store.tables, caller)
+    case 'audit-trails':
+      // It reads the trail, and nothing else of the organization.
+      return new Set()
+    default:
+      return new Set([caller.organizationId])
+  }
+}
+
+/** Those that take tokens of users: of the ones that it is in, or of all for an administrator. */
+function organizationsOfUser(
+  { organizations, organization_memberships: memberships }: Tables,
+  { userId, isAdmin }: Extract<GovernanceCaller, { kind: 'user' }>,
+): ReadonlySet<string> | undefined {
+  const seats = memberships.rowsIn('user', userId).filter(({ status }) => status === 'active')
+  const ids = isAdmin ? organizations.keys() : seats.map(({ organizationId }) => organizationId)
+  const open = [...ids].filter((id) => organizations.find(id)?.userTokensEnabled === true)
+  return open.length === organizations.size ? undefined : new Set(open)
 }
 
 function narrowed(

@@ -43,7 +43,7 @@ export async function createPolicySet(
   const named = namedMembers(relationships)
   const problems = [
     ...(set.ok ? [] : set.error),
-    ...named.flatMap((one) => memberProblems(tables, set.ok ? set.value : empty, one)),
+    ...named.flatMap((one) => memberProblems({ tables, caller }, set.ok ? set.value : empty, one)),
   ]
   if (problems.length > 0 || !set.ok) return err({ code: 'invalid', problems })
   await commitWrite(context, {
@@ -112,7 +112,7 @@ export async function updatePolicySet(
   const replaced = new Set(named.map(({ relation }) => relation))
   const problems = [
     ...(set.ok ? mixedProblems(tables, set.value, { pointer, replaced }) : set.error),
-    ...named.flatMap((one) => memberProblems(tables, set.ok ? set.value : before, one)),
+    ...named.flatMap((one) => memberProblems({ tables, caller }, set.ok ? set.value : before, one)),
   ]
   if (problems.length > 0 || !set.ok) return err({ code: 'invalid', problems })
   const members = named.flatMap((one) => replaceMembers(tables, set.value, one))
@@ -156,7 +156,8 @@ export async function changeSetMembers(
   if (!seen.ok) return seen
   const { set, organization } = seen.value
   const { tables } = context.store
-  const problems = isRemoval ? [] : memberProblems(tables, set, { relation, ids, pointer: '/data' })
+  const named = { relation, ids, pointer: '/data' }
+  const problems = isRemoval ? [] : memberProblems({ tables, caller }, set, named)
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const changes = (isRemoval ? removeMembers : addMembers)(tables, set, { relation, ids })
   const touched = put('policy_sets', { ...set, updatedMs: context.clock.nowMs() })

@@ -1,4 +1,5 @@
 import type { AttributeProblem, PolicySetRelation, PolicySetRow } from '../../model/index.ts'
+import { isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
 import { policySetMemberGroup, put, remove, type Change, type Tables } from '../../state/index.ts'
 
 /** The relationships that say where a set applies; a global one has none of them. */
@@ -40,9 +41,15 @@ export function countMembers(
   return tables.policy_set_members.countIn('relation', policySetMemberGroup(policySetId, relation))
 }
 
+/** Who names members, and where they are looked for. */
+interface Naming {
+  readonly tables: Tables
+  readonly caller: GovernanceCaller
+}
+
 /** What the set's own state forbids, and what each id lacks (reference §4.7). */
 export function memberProblems(
-  tables: Tables,
+  { tables, caller }: Naming,
   set: PolicySetRow,
   { relation, ids, pointer }: NamedMembers,
 ): readonly AttributeProblem[] {
@@ -52,7 +59,7 @@ export function memberProblems(
   return ids.flatMap((id, i) => {
     // Who is a member already may stay one.
     if (tables.policy_set_members.has(memberKey(set.id, relation, id))) return []
-    const detail = ID_CHECKS[relation]({ tables, set, id })
+    const detail = ID_CHECKS[relation]({ tables, caller, set, id })
     return detail === undefined ? [] : [{ pointer: `${pointer}/${i}`, detail }]
   })
 }
@@ -74,8 +81,7 @@ function isAttachment(relation: PolicySetRelation): relation is Attachment {
   return attachments.includes(relation)
 }
 
-interface IdCheck {
-  readonly tables: Tables
+interface IdCheck extends Naming {
   readonly set: PolicySetRow
   readonly id: string
 }
@@ -92,12 +98,20 @@ const ID_CHECKS: Readonly<Record<PolicySetRelation, (check: IdCheck) => string |
   'project-exclusions': projectProblem,
   workspaces: workspaceProblem,
   'workspace-exclusions': workspaceProblem,
-  namespaces: ({ tables, set, id }) => {
-    if (!tables.namespaces.has(id)) return `Namespace ${id} does not exist`
-    const owner = tables.project_namespaces.find(id)?.organizationId
-    const isElsewhere = owner !== undefined && owner !== set.organizationId
-    return isElsewhere ? `Namespace ${id} belongs to another organization` : undefined
-  },
+  namespaces: namespaceProblem,
+}
+
+/** One that was given to the organization, see `addProjectNamespaces`; the others are not told. */
+function namespaceProblem({ tables, caller, set, id }: IdCheck): string | undefined {
+  const owner = tables.project_namespaces.find(id)?.organizationId
+  if (owner === set.organizationId) return undefined
+  if (!isSiteAdministrator(caller))
+    return (
+      `Namespace ${id} belongs to no project of the organization; ` +
+      'the site administrator adds it to one'
+    )
+  if (!tables.namespaces.has(id)) return `Namespace ${id} does not exist`
+  return owner === undefined ? undefined : `Namespace ${id} belongs to another organization`
 }
 
 function projectProblem({ tables, set, id }: IdCheck): string | undefined {

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { AttributeProblem, GovernanceRefusal } from '../../model/index.ts'
 import { put, remove } from '../../state/index.ts'
-import type { GovernanceCaller } from '../caller.ts'
+import { isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { findChangeableProject } from './projects.ts'
@@ -11,7 +11,11 @@ interface NamespaceChange {
   readonly namespaces: readonly string[]
 }
 
-/** Architecture §8: the policy sets of the project guard the namespaces that belong to it. */
+/**
+ * Architecture §8: the policy sets of the project guard the namespaces that belong to it. Policies
+ * read the jobs that they guard and can refuse them, and anybody may have an organization: so it is
+ * given a namespace by the site administrator, who also says who may use it on `/v1`.
+ */
 export async function addProjectNamespaces(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -25,9 +29,16 @@ export async function addProjectNamespaces(
   namespaces.forEach((name, i) => {
     const pointer = `/data/${i}/id`
     const owner = tables.project_namespaces.find(name)?.projectId
-    if (!tables.namespaces.has(name))
+    if (owner === projectId) return
+    // Which namespaces there are is not told to who may not add them.
+    if (!isSiteAdministrator(caller))
+      problems.push({
+        pointer,
+        detail: `Namespace ${name} can only be added by the site administrator`,
+      })
+    else if (!tables.namespaces.has(name))
       problems.push({ pointer, detail: `Namespace ${name} does not exist` })
-    else if (owner !== undefined && owner !== projectId)
+    else if (owner !== undefined)
       problems.push({ pointer, detail: `Namespace ${name} belongs to another project` })
   })
   if (problems.length > 0) return err({ code: 'invalid', problems })

@@ -2,7 +2,7 @@ import { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { GovernanceRefusal, RunPlanRow, RunRow } from '../../model/index.ts'
 import { put, type Change } from '../../state/index.ts'
-import type { GovernanceCaller } from '../caller.ts'
+import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
@@ -71,10 +71,11 @@ interface NewRun {
 }
 
 function newRun(
-  { ids, clock }: GovernanceContext,
+  context: GovernanceContext,
   caller: GovernanceCaller,
   { seen: { workspace, rights }, attributes }: NewRun,
 ): { readonly run: RunRow; readonly plan: RunPlanRow } {
+  const { ids, clock } = context
   const { id: workspaceId, organizationId } = workspace
   const runId = newId(ids, 'runs')
   const planId = newId(ids, 'plans')
@@ -102,6 +103,7 @@ function newRun(
     variableNames: [...new Set((attributes.variables ?? []).map(({ key }) => key))],
     createdMs: nowMs,
     createdById: caller.userId,
+    createdByName: callerName(context, caller),
     decision: null,
   }
   const plan: RunPlanRow = {

@@ -2,7 +2,7 @@ import type { v2 } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { GovernanceRefusal, RunDecision, RunRow } from '../../model/index.ts'
 import { put, type Change, type Tables } from '../../state/index.ts'
-import type { GovernanceCaller } from '../caller.ts'
+import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { afterApply } from '../projects/auto-destroy.ts'
@@ -40,7 +40,8 @@ export async function decideRun(
     return err({ code: 'conflict', detail })
   }
   const nowMs = context.clock.nowMs()
-  const decision: RunDecision = { action, byId: caller.userId, atMs: nowMs, comment }
+  const byName = callerName(context, caller)
+  const decision: RunDecision = { action, byId: caller.userId, byName, atMs: nowMs, comment }
   const run = { ...movedRun(before, [to], nowMs), decision }
   await commitWrite(context, {
     action: 'RunDecided',

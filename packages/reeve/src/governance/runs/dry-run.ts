@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../kit/result.ts'
 import { invalid, UNSEEN, type GovernanceRefusal, type JudgedSetRow } from '../../model/index.ts'
 import { newPlanOf, type PlainObject } from '../../policy/index.ts'
-import type { GovernanceCaller } from '../caller.ts'
+import { callerName, type GovernanceCaller } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { organizationPermissions } from '../permissions.ts'
 import { appliedSet } from '../policy-sets/applying-sets.ts'
@@ -10,7 +10,7 @@ import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-worksp
 import { findRun } from './find-run.ts'
 import { freezeSets, frozenSet, type FrozenSet } from './frozen-sets.ts'
 import { judgeSets } from './judge-sets.ts'
-import { runSubject, usernameOf, workspaceSubject } from './run-subject.ts'
+import { runSubject, workspaceSubject } from './run-subject.ts'
 import { readStoredBytes } from './upload-plan.ts'
 
 export interface PlanQuestion {
@@ -73,7 +73,7 @@ function askedRun(
   const assumed: PlainObject = {
     id: '',
     created_at: new Date(context.clock.nowMs()).toISOString(),
-    created_by: usernameOf(context, caller.userId),
+    created_by: callerName(context, caller),
     message: '',
     commit_sha: '',
     is_destroy: false,

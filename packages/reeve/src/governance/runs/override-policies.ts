@@ -8,7 +8,7 @@ import {
   type TaskStageRow,
 } from '../../model/index.ts'
 import { put, type Change } from '../../state/index.ts'
-import type { GovernanceCaller } from '../caller.ts'
+import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import {
@@ -144,14 +144,19 @@ function afterOverride(
 
 /** Who, when and why; an organization may want the last from everybody. */
 function recordOf(
-  { clock }: GovernanceContext,
+  context: GovernanceContext,
   caller: GovernanceCaller,
   { seen, comment }: { readonly seen: SeenRun; readonly comment: string | null },
 ): Result<OverrideRecord, GovernanceRefusal> {
   const text = comment?.trim() ?? ''
   if (seen.organization.requireOverrideComment && text === '')
     return err(invalid('/comment', "Comment can't be blank: the organization requires one"))
-  return ok({ byId: caller.userId, atMs: clock.nowMs(), comment: text === '' ? null : text })
+  return ok({
+    byId: caller.userId,
+    byName: callerName(context, caller),
+    atMs: context.clock.nowMs(),
+    comment: text === '' ? null : text,
+  })
 }
 
 async function write(

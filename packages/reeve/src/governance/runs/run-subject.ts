@@ -1,6 +1,6 @@
 import type { RunRow, WorkspaceRow } from '../../model/index.ts'
 import type { PlainObject } from '../../policy/index.ts'
-import { findShownUser } from '../caller.ts'
+import { usernameOf } from '../caller.ts'
 import type { GovernanceContext } from '../context.ts'
 import { workspaceEffectiveTags } from '../projects/tags.ts'
 
@@ -9,7 +9,7 @@ export function runSubject(context: Pick<GovernanceContext, 'store'>, run: RunRo
   return {
     id: run.id,
     created_at: new Date(run.createdMs).toISOString(),
-    created_by: usernameOf(context, run.createdById),
+    created_by: usernameOf(context, { userId: run.createdById, nameThen: run.createdByName }),
     message: run.message ?? '',
     commit_sha: run.commitSha ?? '',
     is_destroy: run.isDestroy,
@@ -24,11 +24,6 @@ export function runSubject(context: Pick<GovernanceContext, 'store'>, run: RunRo
     ),
     ...workspaceSubject(context, context.store.tables.workspaces.get(run.workspaceId)),
   }
-}
-
-/** The name of whoever did something; the site's own administrator is no user. */
-export function usernameOf(context: Pick<GovernanceContext, 'store'>, userId: string): string {
-  return findShownUser(context, userId)?.username ?? 'administrator'
 }
 
 /** Where a run is: its project, organization and workspace. */

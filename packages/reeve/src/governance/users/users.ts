@@ -10,6 +10,7 @@ import {
 import { foldName, put, remove, scopedKey, type Change } from '../../state/index.ts'
 import {
   findShownUser,
+  isReservedUsername,
   isSiteAdministrator,
   type GovernanceCaller,
   type ShownUser,
@@ -58,13 +59,15 @@ function userProblems({ store }: GovernanceContext, wish: UserWish): readonly At
   const problems: AttributeProblem[] = []
   for (const name of ['username', 'email'] as const) {
     const value = wish[name]
-    const [taken] = value === undefined ? [] : store.tables.users.keysIn(name, foldName(value))
-    if (taken === undefined || taken === wish.id) continue
+    if (value === undefined) continue
+    const [taken] = store.tables.users.keysIn(name, foldName(value))
+    // What somebody is called already stays possible.
+    if (taken !== undefined && taken === wish.id) continue
     const word = name === 'email' ? 'Email' : 'Username'
-    problems.push({
-      pointer: `/data/attributes/${name}`,
-      detail: `${word} has already been taken`,
-    })
+    const pointer = `/data/attributes/${name}`
+    if (taken !== undefined) problems.push({ pointer, detail: `${word} has already been taken` })
+    else if (name === 'username' && isReservedUsername(value))
+      problems.push({ pointer, detail: `${word} is reserved` })
   }
   return problems
 }

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { GovernanceRefusal, WorkspaceLock, WorkspaceRow } from '../../model/index.ts'
 import { put } from '../../state/index.ts'
-import { findShownUser, type GovernanceCaller } from '../caller.ts'
+import { callerName, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { teamRights, type WorkspaceRight } from '../permissions.ts'
@@ -71,8 +71,7 @@ function holderOf(
     const byName = context.store.tables.teams.get(caller.teamId).name
     return { byType: 'teams', byId: caller.teamId, byName }
   }
-  const byName = findShownUser(context, caller.userId)?.username ?? 'administrator'
-  return { byType: 'users', byId: caller.userId, byName }
+  return { byType: 'users', byId: caller.userId, byName: callerName(context, caller) }
 }
 
 /** Reference §1.3: clients look for `is locked by User`, `Team` or `Run`. */

@@ -6,6 +6,8 @@ export type StatusTimes = Readonly<Record<string, number>>
 /** Who passed over policies, when and why. */
 export interface OverrideRecord {
   readonly byId: string
+  /** As they were called then; absent in rows of earlier versions. */
+  readonly byName?: string
   readonly atMs: number
   readonly comment: string | null
 }
@@ -39,6 +41,8 @@ export interface RunRow {
   readonly variableNames: readonly string[]
   readonly createdMs: number
   readonly createdById: string
+  /** As they were called then; absent in rows of earlier versions. */
+  readonly createdByName?: string
   readonly decision: RunDecision | null
 }
 

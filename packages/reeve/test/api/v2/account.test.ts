@@ -134,3 +134,24 @@ test('users: the last owner of an organization cannot be deleted', async () => {
     'unprocessable entity: The user is the last owner of acme.',
   ])
 })
+
+const RESERVED = ['administrator', 'Administrator', 'api-org-acme', 'API-team_1111111111111111']
+test('users: nobody is called as the server calls others', async () => {
+  const it = await aGovernanceServer()
+  const ann = await it.user('ann')
+  for (const username of RESERVED) {
+    const refused = [422, 'invalid attribute: Username is reserved']
+    const rename = { body: aBody('users', { username }), as: ann.token }
+    assert.deepEqual(await it.refusal('updateAccount', rename), refused)
+    const body = aBody('users', { username, email: 'new@example.com' })
+    assert.deepEqual(await it.refusal('createUser', { body }), refused)
+  }
+  await it.organization('acme')
+  const { data } = await it.created('createOrganizationMembership', {
+    params: ACME,
+    body: aBody('organization-memberships', { email: 'administrator@example.com' }),
+  })
+  const { id } = data.relationships.user.data
+  const invited = await it.ok('readUser', { params: { user_id: id } })
+  assert.equal(invited.data.attributes.username, id.replace('user-', 'administrator-'))
+})

@@ -88,6 +88,21 @@ test('invite: a team that is not there, or not the caller’s to fill, is refuse
   }
 })
 
+test('invite: into a secret team only by those who may know of it', async () => {
+  const { it, devs } = await aWorld()
+  const { token: as } = await it.team('acme', 'people', { 'manage-membership': true })
+  const teams = { teams: { data: [{ type: 'teams', id: devs.id }] } }
+  const call = {
+    params: ACME,
+    body: aBody('organization-memberships', { email: 'x@y.z' }, teams),
+  }
+  assert.deepEqual(await it.refusal('createOrganizationMembership', { ...call, as }), [
+    422,
+    `invalid attribute: Team ${devs.id} does not exist`,
+  ])
+  await it.created('createOrganizationMembership', call)
+})
+
 const SEARCHES = [
   { query: {}, finds: ['ann', 'bob'] },
   { query: { q: 'BO' }, finds: ['bob'] },

@@ -235,3 +235,31 @@ test('organizations: the organization token may change but not delete it', async
   assert.equal(shown.data.attributes.permissions['can-destroy'], false)
   assert.deepEqual(await it.refusal('deleteOrganization', { params, as }), NOT_FOUND)
 })
+
+test('list: what a token may not read is not counted', async () => {
+  const it = await aGovernanceServer()
+  await it.organization('acme')
+  await it.organization('zeta')
+  const params = named('acme')
+  const audit = await it.created('createOrganizationToken', {
+    params,
+    query: { token: 'audit-trails' },
+  })
+  const attributes = { username: 'root', email: 'root@example.com', 'is-admin': true }
+  const { data: root } = await it.created('createUser', { body: aBody('users', attributes) })
+  const own = await it.created('createUserToken', {
+    params: { user_id: root.id },
+    body: aBody('authentication-tokens'),
+  })
+  const off = aBody('organizations', { 'user-tokens-enabled': false })
+  await it.ok('updateOrganization', { params, body: off })
+  const seen = async (as: string, more: object = {}) => {
+    const query = { 'page[size]': 1, ...more }
+    const { data, meta } = await it.ok('listOrganizations', { as, query })
+    return [data.map(({ id }) => id), meta?.pagination['total-count']]
+  }
+  assert.deepEqual(await seen(audit.data.attributes.token), [[], 0])
+  assert.deepEqual(await seen(own.data.attributes.token), [['zeta'], 1])
+  assert.deepEqual(await seen(own.data.attributes.token, { 'q[name]': 'a' }), [['zeta'], 1])
+  assert.deepEqual(await seen(it.root), [['acme'], 2])
+})

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aBody, NOT_FOUND } from './harness.ts'
 import {
+  ACME,
   aMember,
   aPolicySet,
   idsOf,
@@ -120,6 +121,51 @@ test('members: a namespace of another organization cannot be guarded from here',
     }),
     [422, 'invalid attribute: Namespace default belongs to another organization'],
   )
+})
+
+test('members: an organization is given namespaces by the site administrator, and takes none', async () => {
+  const it = await withSets()
+  const access = { 'manage-policies': true, 'manage-projects': true }
+  const { token: as } = await it.team('acme', 'rules', access)
+  const { id } = await aPolicySet(it, { name: 's' })
+  const [set, project] = [{ policy_set_id: id }, { project_id: it.projectId }]
+  // Whether there is one of the name is not told either.
+  for (const name of ['default', 'nowhere']) {
+    const body = members('namespaces', name)
+    const relationships = { namespaces: body }
+    const unclaimed = [
+      422,
+      `invalid attribute: Namespace ${name} belongs to no project of the organization; ` +
+        'the site administrator adds it to one',
+    ]
+    assert.deepEqual(
+      [
+        await it.refusal('addPolicySetNamespaces', { params: set, body, as }),
+        await it.refusal('updatePolicySet', {
+          params: set,
+          body: aBody('policy-sets', {}, relationships),
+          as,
+        }),
+        await it.refusal('createPolicySet', {
+          params: ACME,
+          body: aBody('policy-sets', { name: 'n' }, relationships),
+          as,
+        }),
+        await it.refusal('addProjectNamespaces', { params: project, body, as }),
+      ],
+      [
+        unclaimed,
+        unclaimed,
+        unclaimed,
+        [422, `invalid attribute: Namespace ${name} can only be added by the site administrator`],
+      ],
+    )
+  }
+  const body = members('namespaces', 'default')
+  await it.done('addProjectNamespaces', { params: project, body })
+  await it.done('addProjectNamespaces', { params: project, body, as })
+  await it.done('addPolicySetNamespaces', { params: set, body, as })
+  assert.deepEqual(idsOf((await showSet(it, id)).relationships.namespaces), ['default'])
 })
 
 test('S16 delete: gone for good, and the policies stay', async () => {

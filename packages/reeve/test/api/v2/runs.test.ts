@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { v2 } from '@reeve/contract'
 import { untilParked } from '../harness.ts'
-import { NOT_FOUND, refusedBy } from './harness.ts'
+import { aBody, NOT_FOUND, refusedBy } from './harness.ts'
 import { giveWorkspace } from './rows.ts'
 import { aRunWorld, BUCKETS, NO_CHANGES, PASSWORD, type RunWorld } from './run-world.ts'
 
@@ -32,6 +32,40 @@ describe('runs without policies', () => {
       headers: { authorization: `Bearer ${world.it.root}` },
     })
     assert.equal(output.status, 204)
+  })
+
+  test('a run keeps the name of who made it, also when they are gone', async () => {
+    const { it } = world
+    const team = await it.team('acme', 'leaving', { 'manage-workspaces': true })
+    const user = await it.user('ann')
+    const invited = await it.created('createOrganizationMembership', {
+      params: { organization_name: 'acme' },
+      body: aBody(
+        'organization-memberships',
+        { email: 'ann@example.com' },
+        { teams: { data: [{ type: 'teams', id: team.id }] } },
+      ),
+    })
+    await it.ok('acceptOrganizationMembership', {
+      params: { organization_membership_id: invited.data.id },
+      as: user.token,
+    })
+    const made = [
+      await world.newRun({}, { as: team.token }),
+      await world.newRun({}, { as: user.token }),
+      await world.newRun(),
+    ]
+    const makers = async () => {
+      const all = await Promise.all(made.map(({ id }) => world.read(id, { include: 'created_by' })))
+      return all.map(({ included = [] }) => included[0]?.attributes?.['username'])
+    }
+    const names = [team.id.replace('team-', 'api-team_'), 'ann', 'administrator']
+    assert.deepEqual(await makers(), names)
+    await it.ok('updateAccount', { body: aBody('users', { username: 'anna' }), as: user.token })
+    assert.deepEqual(await makers(), [names[0], 'anna', names[2]])
+    await it.done('deleteTeam', { params: { team_id: team.id } })
+    await it.done('deleteUser', { params: { user_id: user.id } })
+    assert.deepEqual(await makers(), names)
   })
 
   test('an uploaded plan is counted, and the run waits for its confirmation', async () => {
@@ -285,5 +319,31 @@ test('a run goes with its workspace, and so does its plan', async () => {
   assert.deepEqual(await it.refusal('readRun', { params: { run_id: run.id } }), NOT_FOUND)
   assert.equal(await store.readBlob(`plan/${run.relationships.plan.data.id}`), undefined)
   assert.deepEqual([store.tables.runs.size, store.tables.run_plans.size], [0, 0])
+  await world.close()
+})
+
+test('a run that is canceled while policies are asked stays canceled', async () => {
+  const asking = Promise.withResolvers<void>()
+  const canceled = Promise.withResolvers<void>()
+  const world = await aRunWorld({
+    policyAsker: {
+      ask: async (_subject, policies) => {
+        asking.resolve()
+        await canceled.promise
+        return policies.map(() => ({ status: 'passed', output: [], findings: [] }) as const)
+      },
+      diagnose: async () => [],
+    },
+  })
+  await world.set('native', { name: 'one', policies: [{ name: 'one', code: 'main = true' }] })
+  const run = await world.newRun()
+  await world.upload(run, BUCKETS)
+  const judged = world.loop.judge()
+  await asking.promise
+  await world.it.call('cancelRun', { params: { run_id: run.id } })
+  canceled.resolve()
+  await judged
+  assert.equal((await world.read(run.id)).data.attributes.status, 'canceled')
+  assert.equal((await world.check(run)).attributes.status, 'canceled')
   await world.close()
 })

@@ -57,7 +57,7 @@ function overrideOf(
   if (record === null) return null
   return {
     'user-id': record.byId,
-    username: usernameOf(context, record.byId),
+    username: usernameOf(context, { userId: record.byId, nameThen: record.byName }),
     'overridden-at': timeText(record.atMs),
     comment: record.comment,
   }

@@ -100,9 +100,9 @@ export function planResource({ plan }: Pick<SeenRun, 'plan'>): v2.RunPlan {
   }
 }
 
-/** Whoever made a run; the site's own administrator is no user. */
+/** Whoever made a run; the site's own administrator is no user, and others may be gone. */
 export function creatorResource(context: GovernanceContext, { run }: SeenRun): v2.User {
-  const id = run.createdById
-  const shown = findShownUser(context, id)
-  return userResource(shown ?? { id, username: usernameOf(context, id), isServiceAccount: true })
+  const { createdById: id, createdByName: nameThen } = run
+  const username = usernameOf(context, { userId: id, nameThen })
+  return userResource(findShownUser(context, id) ?? { id, username, isServiceAccount: true })
 }

@@ -1,5 +1,6 @@
 import type { v2 } from '@reeve/contract'
 import {
+  callerName,
   findShownUser,
   isSiteAdministrator,
   mayCreateOrganizations,
@@ -47,7 +48,8 @@ export function adminUserResource(user: UserRow): v2.AdminUser {
 export function accountResource(context: GovernanceContext, caller: GovernanceCaller): v2.Account {
   const shown = findShownUser(context, caller.userId)
   // The site's own administrator is no row: it is the holder of the management token.
-  const user = shown ?? { username: 'administrator', isServiceAccount: true, email: null }
+  const username = callerName(context, caller)
+  const user = shown ?? { username, isServiceAccount: true, email: null }
   const isPerson = caller.kind === 'user'
   const { userId: id } = caller
   return {
