@@ -137,7 +137,7 @@ export const policySetMemberRoutes = {
     ...attach,
     needs:
       `${change.needs} For a namespace that belongs to no project of the organization: ` +
-      'the site administrator.',
+      'the site administrator, where `/v1` asks for rights.',
   }),
   removePolicySetNamespaces: route({
     id: 'removePolicySetNamespaces',

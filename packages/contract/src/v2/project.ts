@@ -304,7 +304,7 @@ export const projectRoutes = {
         422: 'A namespace does not exist or belongs to another project, or the caller may not add it.',
       }),
     },
-    needs: 'The site administrator.',
+    needs: `The site administrator. Where \`/v1\` asks for no rights also: ${managers}`,
   }),
   removeProjectNamespaces: route({
     id: 'removeProjectNamespaces',

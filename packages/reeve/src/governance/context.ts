@@ -19,6 +19,8 @@ export interface GovernanceHost {
   readonly sealer: SecretKeeper
   /** Reads and asks policies on a thread of its own. */
   readonly policyAsker: PolicyAsker
+  /** Whether somebody has to have a right to what they do on `/v1`. */
+  readonly aclEnabled: boolean
 }
 
 /** What every governance use case may use. Made once, by `openGovernance`. */
@@ -43,13 +45,14 @@ const WORKSPACE_FILTERS_MAX = 8
 export type GovernanceLists = ReturnType<typeof openLists>
 
 export function openGovernance(host: GovernanceHost): GovernanceContext {
-  const { store, clock, ids, sealer, policyAsker } = host
+  const { store, clock, ids, sealer, policyAsker, aclEnabled } = host
   return {
     store,
     clock,
     ids,
     sealer,
     policyAsker,
+    aclEnabled,
     lists: openLists(store),
     projectScopes: new Remembered(),
     workspaceScopes: new Remembered(WORKSPACE_SCOPES_MAX),

@@ -7,6 +7,7 @@ import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import { findPolicySeat } from '../policies/find-policy.ts'
+import { mayGiveNamespaces } from '../projects/project-namespaces.ts'
 import { findPolicySet, type SeenPolicySet } from './find-policy-set.ts'
 import { withAttributes } from './set-attributes.ts'
 import {
@@ -41,9 +42,10 @@ export async function createPolicySet(
   const { tables } = context.store
   const set = withAttributes(tables, empty, attributes)
   const named = namedMembers(relationships)
+  const naming = { tables, givesNamespaces: mayGiveNamespaces(context, caller) }
   const problems = [
     ...(set.ok ? [] : set.error),
-    ...named.flatMap((one) => memberProblems({ tables, caller }, set.ok ? set.value : empty, one)),
+    ...named.flatMap((one) => memberProblems(naming, set.ok ? set.value : empty, one)),
   ]
   if (problems.length > 0 || !set.ok) return err({ code: 'invalid', problems })
   await commitWrite(context, {
@@ -110,9 +112,10 @@ export async function updatePolicySet(
   const named = namedMembers(data.relationships ?? {})
   const pointer = '/data/attributes/tag-selectors'
   const replaced = new Set(named.map(({ relation }) => relation))
+  const naming = { tables, givesNamespaces: mayGiveNamespaces(context, caller) }
   const problems = [
     ...(set.ok ? mixedProblems(tables, set.value, { pointer, replaced }) : set.error),
-    ...named.flatMap((one) => memberProblems({ tables, caller }, set.ok ? set.value : before, one)),
+    ...named.flatMap((one) => memberProblems(naming, set.ok ? set.value : before, one)),
   ]
   if (problems.length > 0 || !set.ok) return err({ code: 'invalid', problems })
   const members = named.flatMap((one) => replaceMembers(tables, set.value, one))
@@ -157,7 +160,8 @@ export async function changeSetMembers(
   const { set, organization } = seen.value
   const { tables } = context.store
   const named = { relation, ids, pointer: '/data' }
-  const problems = isRemoval ? [] : memberProblems({ tables, caller }, set, named)
+  const naming = { tables, givesNamespaces: mayGiveNamespaces(context, caller) }
+  const problems = isRemoval ? [] : memberProblems(naming, set, named)
   if (problems.length > 0) return err({ code: 'invalid', problems })
   const changes = (isRemoval ? removeMembers : addMembers)(tables, set, { relation, ids })
   const touched = put('policy_sets', { ...set, updatedMs: context.clock.nowMs() })

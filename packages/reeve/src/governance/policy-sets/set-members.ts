@@ -1,5 +1,4 @@
 import type { AttributeProblem, PolicySetRelation, PolicySetRow } from '../../model/index.ts'
-import { isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
 import { policySetMemberGroup, put, remove, type Change, type Tables } from '../../state/index.ts'
 
 /** The relationships that say where a set applies; a global one has none of them. */
@@ -41,15 +40,16 @@ export function countMembers(
   return tables.policy_set_members.countIn('relation', policySetMemberGroup(policySetId, relation))
 }
 
-/** Who names members, and where they are looked for. */
+/** Where members are looked for, and what whoever names them may. */
 interface Naming {
   readonly tables: Tables
-  readonly caller: GovernanceCaller
+  /** See `mayGiveNamespaces`. */
+  readonly givesNamespaces: boolean
 }
 
 /** What the set's own state forbids, and what each id lacks (reference §4.7). */
 export function memberProblems(
-  { tables, caller }: Naming,
+  { tables, givesNamespaces }: Naming,
   set: PolicySetRow,
   { relation, ids, pointer }: NamedMembers,
 ): readonly AttributeProblem[] {
@@ -59,7 +59,7 @@ export function memberProblems(
   return ids.flatMap((id, i) => {
     // Who is a member already may stay one.
     if (tables.policy_set_members.has(memberKey(set.id, relation, id))) return []
-    const detail = ID_CHECKS[relation]({ tables, caller, set, id })
+    const detail = ID_CHECKS[relation]({ tables, givesNamespaces, set, id })
     return detail === undefined ? [] : [{ pointer: `${pointer}/${i}`, detail }]
   })
 }
@@ -102,10 +102,10 @@ const ID_CHECKS: Readonly<Record<PolicySetRelation, (check: IdCheck) => string |
 }
 
 /** One that was given to the organization, see `addProjectNamespaces`; the others are not told. */
-function namespaceProblem({ tables, caller, set, id }: IdCheck): string | undefined {
+function namespaceProblem({ tables, givesNamespaces, set, id }: IdCheck): string | undefined {
   const owner = tables.project_namespaces.find(id)?.organizationId
   if (owner === set.organizationId) return undefined
-  if (!isSiteAdministrator(caller))
+  if (!givesNamespaces)
     return (
       `Namespace ${id} belongs to no project of the organization; ` +
       'the site administrator adds it to one'

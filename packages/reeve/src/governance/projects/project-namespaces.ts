@@ -12,10 +12,18 @@ interface NamespaceChange {
 }
 
 /**
- * Architecture §8: the policy sets of the project guard the namespaces that belong to it. Policies
- * read the jobs that they guard and can refuse them, and anybody may have an organization: so it is
- * given a namespace by the site administrator, who also says who may use it on `/v1`.
+ * Policies read the jobs that they guard and can refuse them, and anybody may have an organization:
+ * so it is given a namespace by the site administrator, who also says who may use it on `/v1`.
+ * Where everybody may use everything there, nothing is won by that.
  */
+export function mayGiveNamespaces(
+  { aclEnabled }: Pick<GovernanceContext, 'aclEnabled'>,
+  caller: GovernanceCaller,
+): boolean {
+  return !aclEnabled || isSiteAdministrator(caller)
+}
+
+/** Architecture §8: the policy sets of the project guard the namespaces that belong to it. */
 export async function addProjectNamespaces(
   context: GovernanceContext,
   caller: GovernanceCaller,
@@ -31,7 +39,7 @@ export async function addProjectNamespaces(
     const owner = tables.project_namespaces.find(name)?.projectId
     if (owner === projectId) return
     // Which namespaces there are is not told to who may not add them.
-    if (!isSiteAdministrator(caller))
+    if (!mayGiveNamespaces(context, caller))
       problems.push({
         pointer,
         detail: `Namespace ${name} can only be added by the site administrator`,

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { siteCaller, type GovernanceCaller } from '../caller.ts'
+import { mayGiveNamespaces } from './project-namespaces.ts'
+
+const site = siteCaller('3f1f0ab5-0000-4000-8000-000000000001')
+const team: GovernanceCaller = {
+  kind: 'team',
+  tokenId: 'at-1',
+  userId: 'user-1',
+  organizationId: 'org-1',
+  teamId: 'team-1',
+}
+
+const cases = [
+  { name: 'the site administrator', caller: site, aclEnabled: true, may: true },
+  { name: 'a team, where /v1 asks for rights', caller: team, aclEnabled: true, may: false },
+  { name: 'a team, where /v1 asks for none', caller: team, aclEnabled: false, may: true },
+]
+
+for (const { name, caller, aclEnabled, may } of cases)
+  test(`who gives namespaces to organizations: ${name}`, () => {
+    assert.equal(mayGiveNamespaces({ aclEnabled }, caller), may)
+  })
