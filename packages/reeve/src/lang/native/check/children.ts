@@ -1,4 +1,4 @@
-import type { Expression } from '../syntax/tree.ts'
+import type { Expression, Statement } from '../syntax/tree.ts'
 
 /** The expressions directly inside one; the body of a function is not one. */
 export function childrenOf(node: Expression): readonly Expression[] {
@@ -30,4 +30,33 @@ export function childrenOf(node: Expression): readonly Expression[] {
     case 'call':
       return [node.callee, ...node.args]
   }
+}
+
+/** The expressions and blocks directly inside a statement, in the order of the text. */
+export function partsOf(statement: Statement): readonly (Expression | readonly Statement[])[] {
+  switch (statement.kind) {
+    case 'assign':
+      return [...statement.path, statement.value]
+    case 'if':
+      return [statement.condition, statement.consequence, statement.otherwise]
+    case 'case':
+      return [
+        ...(statement.subject === undefined ? [] : [statement.subject]),
+        ...statement.clauses.flatMap(({ values, body }) => [...values, body]),
+        statement.otherwise ?? [],
+      ]
+    case 'for':
+      return [statement.collection, statement.body]
+    case 'named-function':
+    case 'return':
+    case 'expression':
+      return [statement.value]
+    case 'break':
+    case 'continue':
+      return []
+  }
+}
+
+export function isBlock(part: Expression | readonly Statement[]): part is readonly Statement[] {
+  return Array.isArray(part)
 }

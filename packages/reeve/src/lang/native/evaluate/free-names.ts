@@ -1,4 +1,4 @@
-import { childrenOf } from '../check/children.ts'
+import { childrenOf, isBlock, partsOf } from '../check/children.ts'
 import type { Expression, LoopVariables, Statement, Tree } from '../syntax/tree.ts'
 import { assignedNames } from './scope.ts'
 
@@ -31,31 +31,13 @@ class Reader {
   }
 
   #statement(statement: Statement): void {
-    switch (statement.kind) {
-      case 'assign':
-        return this.#expressions([...statement.path, statement.value])
-      case 'if':
-        this.#expression(statement.condition)
-        this.statements(statement.consequence)
-        return this.statements(statement.otherwise)
-      case 'case':
-        if (statement.subject !== undefined) this.#expression(statement.subject)
-        for (const { values, body } of statement.clauses) {
-          this.#expressions(values)
-          this.statements(body)
-        }
-        return this.statements(statement.otherwise ?? [])
-      case 'for':
-        this.#expression(statement.collection)
-        return this.#block(variableNames(statement.variables), statement.body)
-      case 'named-function':
-      case 'return':
-      case 'expression':
-        return this.#expression(statement.value)
-      case 'break':
-      case 'continue':
-        return
+    if (statement.kind === 'for') {
+      this.#expression(statement.collection)
+      return this.#block(variableNames(statement.variables), statement.body)
     }
+    for (const part of partsOf(statement))
+      if (isBlock(part)) this.statements(part)
+      else this.#expression(part)
   }
 
   /** A loop or a function: what it assigns is its own as well. */

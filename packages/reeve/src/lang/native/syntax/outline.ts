@@ -1,5 +1,5 @@
 import { err, ok, type Result } from '../../../kit/result.ts'
-import { childrenOf } from '../check/children.ts'
+import { childrenOf, isBlock, partsOf } from '../check/children.ts'
 import { parse } from './parse.ts'
 import { Source, SyntaxProblem, type NativeProblem, type Position } from './source.ts'
 import type { Expression, Statement } from './tree.ts'
@@ -35,35 +35,9 @@ class Collector implements Outline {
   block(statements: readonly Statement[]): void {
     for (const statement of statements) {
       this.statements.push(this.#source.positionAt(statement.spot.start))
-      this.#statement(statement)
-    }
-  }
-
-  #statement(statement: Statement): void {
-    switch (statement.kind) {
-      case 'assign':
-        for (const index of statement.path) this.#expression(index)
-        return this.#expression(statement.value)
-      case 'if':
-        this.#expression(statement.condition)
-        this.block(statement.consequence)
-        return this.block(statement.otherwise)
-      case 'case':
-        if (statement.subject !== undefined) this.#expression(statement.subject)
-        for (const { values, body } of statement.clauses) {
-          for (const value of values) this.#expression(value)
-          this.block(body)
-        }
-        return this.block(statement.otherwise ?? [])
-      case 'for':
-        this.#expression(statement.collection)
-        return this.block(statement.body)
-      case 'named-function':
-      case 'return':
-      case 'expression':
-        return this.#expression(statement.value)
-      case 'break':
-      case 'continue':
+      for (const part of partsOf(statement))
+        if (isBlock(part)) this.block(part)
+        else this.#expression(part)
     }
   }
 
