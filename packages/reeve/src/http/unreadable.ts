@@ -16,7 +16,7 @@ const ANSWER_MS_MAX = 2_000
  * came whole before it is answered first: many a client sends a body that it has not announced.
  */
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || refused.has(socket)) return
+  if (error.code === 'ECONNRESET' || socket.destroyed || refused.has(socket)) return
   refused.add(socket)
   const line = UNREADABLE[error.code ?? ''] ?? '400 Bad Request'
   const cut = setTimeout(() => socket.destroy(), ANSWER_MS_MAX)

@@ -18,7 +18,7 @@ import {
 } from '../lang/rego/index.ts'
 import { readBundle } from './bundle.ts'
 import type { AskedPolicy, Asking, Diagnostic, Judgement, PolicyText } from './judgement.ts'
-import { FINDINGS_MAX, POLICY_STEPS_MAX } from './limits.ts'
+import { FINDINGS_MAX, MESSAGE_LENGTH_MAX, POLICY_STEPS_MAX } from './limits.ts'
 import { opaQuery } from './opa-query.ts'
 import type { Subject } from './subject.ts'
 
@@ -193,8 +193,7 @@ function findingOf(
     line: known?.line ?? null,
     column: known?.column ?? null,
     ...(known?.file === undefined ? {} : { file: known.file }),
-    // It is cut where secrets were taken out of it: part of one would not be known.
-    message,
+    message: message.slice(0, MESSAGE_LENGTH_MAX),
     ...(typeof item === 'string' ? {} : { value: storable(item) }),
   }
 }

@@ -4,6 +4,7 @@ import { v2 } from '@reeve/contract'
 import { writeBundle } from './bundle.ts'
 import { Judge } from './judge.ts'
 import type { JudgeOptions, Judgement, PolicyText } from './judgement.ts'
+import { MESSAGE_LENGTH_MAX } from './limits.ts'
 import type { JobSubject, PlainObject, PlanSubject, Subject } from './subject.ts'
 
 const OPTIONS: JudgeOptions = {
@@ -284,6 +285,15 @@ describe('an opa query is a reference with or without `data.`, or any other term
     assert.equal(judge(JOB, { kind: 'opa', code, query: 'input.job.Meta' }).status, 'failed')
     assert.equal(judge(JOB, { kind: 'opa', code, query: 'true' }).status, 'passed')
   })
+})
+
+it('a message of an opa policy is cut before it leaves the thread of policies', () => {
+  const code = `package q\n\nv contains concat("", [ "0123456789" | some _ in numbers.range(1, 2000) ])\n`
+  const { findings } = judge(JOB, { kind: 'opa', code, query: 'data.q.v' })
+  assert.deepEqual(
+    findings.map(({ message }) => message.length),
+    [MESSAGE_LENGTH_MAX],
+  )
 })
 
 it('an opa query that is false fails with a warning that messages are expected', () => {

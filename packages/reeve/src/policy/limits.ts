@@ -15,5 +15,11 @@ export const COMPILED_CHARS_MAX = 4 * 1024 * 1024
 /** Findings reported for one policy. */
 export const FINDINGS_MAX = 50
 
+/**
+ * Characters of a message that leaves the thread of policies, where a text may have millions. Shown
+ * is less, cut when secrets were taken out of it: part of one would not be known.
+ */
+export const MESSAGE_LENGTH_MAX = 8 * 1024
+
 /** Characters of a value in a finding. */
 export const VALUE_LENGTH_MAX = 2000

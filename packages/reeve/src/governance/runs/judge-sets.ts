@@ -114,8 +114,7 @@ function judgedSet(
   const { id, name, description, overridable, toolVersion } = set
   const warnings: string[] = []
   const outcomes = set.policies.map((policy) => {
-    const told = withoutSecrets(said.get(policy) ?? UNASKED, secrets)
-    const { judgement, warning } = bounded(told)
+    const { judgement, warning } = bounded(said.get(policy) ?? UNASKED, secrets)
     if (warning !== '') warnings.push(`${policy.name}: ${warning}`)
     return outcomeOf(policy, judgement, overridable)
   })
@@ -123,7 +122,10 @@ function judgedSet(
 }
 
 /** What is kept of a judgement; what is odd about it, and what of it was left out. */
-export function bounded(judgement: Judgement): {
+export function bounded(
+  judgement: Judgement,
+  secrets: readonly string[] = [],
+): {
   readonly judgement: Judgement
   readonly warning: string
 } {
@@ -134,7 +136,10 @@ export function bounded(judgement: Judgement): {
     if (chars > OUTPUT_CHARS_MAX) break
     output.push(item)
   }
-  const findings = judgement.findings.slice(0, FINDINGS_MAX).map(boundedFinding)
+  const kept = { ...judgement, output, findings: judgement.findings.slice(0, FINDINGS_MAX) }
+  const told = withoutSecrets(kept, secrets)
+  // Cut after secrets were taken out: part of one would not be known.
+  const findings = told.findings.map(boundedFinding)
   const left = judgement.output.length - output.length
   const unfound = judgement.findings.length - findings.length
   const parts = [
@@ -142,7 +147,7 @@ export function bounded(judgement: Judgement): {
     ...(left > 0 ? [`${left} more outputs are not kept`] : []),
     ...(unfound > 0 ? [`${unfound} more findings are not kept`] : []),
   ]
-  return { judgement: { ...judgement, output, findings }, warning: parts.join('; ') }
+  return { judgement: { ...told, findings }, warning: parts.join('; ') }
 }
 
 function boundedFinding({ value, ...finding }: v2.PolicyFinding): v2.PolicyFinding {
