@@ -1,3 +1,4 @@
+import { cutText } from '../kit/cut-text.ts'
 import { SHOWN_LENGTH_MAX } from './limits.ts'
 
 /** A caller's text in a message: quoted, and not longer than a message should be. */
@@ -7,5 +8,5 @@ export function shown(text: string): string {
 
 /** The same without quotes, for texts that the reference shows bare. */
 export function clipped(text: string): string {
-  return text.length > SHOWN_LENGTH_MAX ? `${text.slice(0, SHOWN_LENGTH_MAX)}…` : text
+  return cutText(text, SHOWN_LENGTH_MAX)
 }

@@ -1,4 +1,5 @@
 import type { v2 } from '@reeve/contract'
+import { cutText } from '../kit/cut-text.ts'
 import { err, ok, type Result } from '../kit/result.ts'
 import {
   compilePolicies,
@@ -193,7 +194,7 @@ function findingOf(
     line: known?.line ?? null,
     column: known?.column ?? null,
     ...(known?.file === undefined ? {} : { file: known.file }),
-    message: message.slice(0, MESSAGE_LENGTH_MAX),
+    message: cutText(message, MESSAGE_LENGTH_MAX),
     ...(typeof item === 'string' ? {} : { value: storable(item) }),
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { v2 } from '@reeve/contract'
+import { CUT_MARK } from '../kit/cut-text.ts'
 import { writeBundle } from './bundle.ts'
 import { Judge } from './judge.ts'
 import type { JudgeOptions, Judgement, PolicyText } from './judgement.ts'
@@ -291,8 +292,8 @@ it('a message of an opa policy is cut before it leaves the thread of policies', 
   const code = `package q\n\nv contains concat("", [ "0123456789" | some _ in numbers.range(1, 2000) ])\n`
   const { findings } = judge(JOB, { kind: 'opa', code, query: 'data.q.v' })
   assert.deepEqual(
-    findings.map(({ message }) => message.length),
-    [MESSAGE_LENGTH_MAX],
+    findings.map(({ message }) => [message.length, message.at(-1)]),
+    [[MESSAGE_LENGTH_MAX + 1, CUT_MARK]],
   )
 })
 

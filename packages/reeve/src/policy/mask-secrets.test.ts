@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { cutText } from '../kit/cut-text.ts'
 import { MASK, Secrets, withoutSecrets } from './mask-secrets.ts'
 
 test('withoutSecrets hides what a policy repeats, the longer secret first', () => {
@@ -55,3 +56,18 @@ test('withoutSecrets hides the beginning of a secret that was cut, and no other 
   const few = `is "${secret.slice(0, 60)}"`
   assert.equal(told(few), few)
 })
+
+const CUTS: readonly (readonly [left: number, shown: string])[] = [
+  [0, 'it is …'],
+  [3, 'it is hun…'],
+  [4, `it is ${MASK}…`],
+  [6, `it is ${MASK}…`],
+  [7, `it is ${MASK}…`],
+  [9, `it is ${MASK} a…`],
+]
+for (const [left, shown] of CUTS)
+  test(`withoutSecrets hides a secret that was cut after ${left} of 7 characters`, () => {
+    const said = cutText('it is hunter2 and more', 'it is '.length + left)
+    const { output } = withoutSecrets({ output: [said], findings: [] }, ['hunters', 'hunter2'])
+    assert.deepEqual(output, [shown])
+  })

@@ -1,4 +1,5 @@
 import type { v2 } from '@reeve/contract'
+import { CUT_MARK } from '../kit/cut-text.ts'
 import { isObject } from './plan-document.ts'
 
 /** What stands where a sensitive value was. */
@@ -91,13 +92,28 @@ function maskedValue(value: unknown, secrets: readonly string[], mask: string): 
 }
 
 function maskedText(text: string, secrets: readonly string[], mask: string): string {
-  return secrets.reduce(
+  const whole = secrets.reduce(
     (left, secret) =>
       secret.length <= HEAD_CHARS
         ? left.replaceAll(secret, mask)
         : withoutBeginnings(left, secret, mask),
     text,
   )
+  return whole.endsWith(CUT_MARK) ? withoutCutSecret(whole, secrets, mask) : whole
+}
+
+/** Where a text was cut within a secret, the rest of the secret is hidden too. */
+function withoutCutSecret(text: string, secrets: readonly string[], mask: string): string {
+  const kept = text.slice(0, -CUT_MARK.length)
+  const rest = Math.max(...secrets.map((secret) => beginningAtEnd(kept, secret)))
+  return rest < SECRET_CHARS_MIN ? text : kept.slice(0, -rest) + mask + CUT_MARK
+}
+
+/** How many characters at the end of the text are the first ones of the secret. */
+function beginningAtEnd(text: string, secret: string): number {
+  let length = Math.min(secret.length, HEAD_CHARS) - 1
+  while (length > 0 && !text.endsWith(secret.slice(0, length))) length--
+  return length
 }
 
 /** As much of the secret as there is, wherever it begins. */

@@ -1,3 +1,4 @@
+import { cutText } from '../../../kit/cut-text.ts'
 import { QUOTED_LENGTH_MAX } from '../limits.ts'
 
 /**
@@ -31,8 +32,7 @@ export function didYouMean(name: string, candidates: Iterable<string>): string {
 
 /** Quoted for a message, cut when it is long. */
 export function quoteText(text: string): string {
-  const shown = text.length > QUOTED_LENGTH_MAX ? `${text.slice(0, QUOTED_LENGTH_MAX)}…` : text
-  return JSON.stringify(shown)
+  return JSON.stringify(cutText(text, QUOTED_LENGTH_MAX))
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn one into the other. */

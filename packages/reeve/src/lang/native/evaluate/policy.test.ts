@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { CUT_MARK } from '../../../kit/cut-text.ts'
+import { PRINT_LENGTH_MAX } from '../limits.ts'
 import { show } from '../value/show.ts'
 import { compilePolicy, type PolicyOptions } from './policy.ts'
 import type { EvaluateOptions, Evaluation } from './execute.ts'
@@ -351,4 +353,10 @@ describe('modules and params', () => {
     assert.equal(evaluate('param p default "y"\nmain = p is "x"', { params }).result, 'pass')
     assert.equal(evaluate('param p default "y"\nmain = p is "y"').result, 'pass')
   })
+})
+
+it('what is printed is cut once, and the cut is shown', () => {
+  const { printed } = evaluate('for range(0, 9000) as n { print("0123456789") }\nmain = true')
+  assert.equal(printed.length, PRINT_LENGTH_MAX + CUT_MARK.length)
+  assert.equal(printed.indexOf(CUT_MARK), PRINT_LENGTH_MAX)
 })

@@ -1,3 +1,4 @@
+import { cutText } from '../../../kit/cut-text.ts'
 import { FAILURES_PER_RULE_MAX, QUOTED_LENGTH_MAX, SHOWN_LENGTH_MAX } from '../limits.ts'
 import type { Position, Source } from '../syntax/source.ts'
 import type { Spot } from '../syntax/tree.ts'
@@ -69,5 +70,5 @@ export class Recorder {
 
 export function quoteOf(source: Source, spot: Spot): string {
   const text = source.text.slice(spot.start, spot.end).replaceAll(/\s+/g, ' ')
-  return text.length > QUOTED_LENGTH_MAX ? `${text.slice(0, QUOTED_LENGTH_MAX)}…` : text
+  return cutText(text, QUOTED_LENGTH_MAX)
 }

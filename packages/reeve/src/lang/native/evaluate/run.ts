@@ -8,6 +8,7 @@ import {
   PRINT_LENGTH_MAX,
   SEARCH_WORK_PER_STEP,
 } from '../limits.ts'
+import { cutText } from '../../../kit/cut-text.ts'
 import { patternSize } from '../../../kit/pattern-size.ts'
 import type { NativeProblem, Position, Source } from '../syntax/source.ts'
 import type { CallContext, FunctionValue, Undefined, Value } from '../value/value.ts'
@@ -120,8 +121,9 @@ export class Run {
   }
 
   print(text: string): void {
-    const room = PRINT_LENGTH_MAX - this.#printed.length
-    this.#printed += `${text}\n`.slice(0, Math.max(0, room))
+    // What is longer was cut, and has the mark of that at its end.
+    if (this.#printed.length > PRINT_LENGTH_MAX) return
+    this.#printed = cutText(`${this.#printed}${text}\n`, PRINT_LENGTH_MAX)
   }
 
   matches(text: string, pattern: string, site: Site): boolean {
