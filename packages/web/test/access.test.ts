@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createClient, type Client } from '@reeve/sdk'
+import { createClient, resource, type Client } from '@reeve/sdk'
 import { after, before, test } from 'node:test'
 import { checkAccess, noBrowser, startBrowser, type Browser } from './browser.ts'
 import { runFile, serviceFile } from './jobs.ts'
@@ -156,4 +156,39 @@ test('a node is drained: what is left is counted, and then nothing is', { skip }
   await page.getByRole('button', { name: 'Take work again' }).click()
   await page.getByText('ready', { exact: true }).first().waitFor()
   await page.close()
+})
+
+const ATTACHED = { state: 'attached' } as const
+
+test('namespaces are given by the site administrator alone', { skip }, async () => {
+  const { v2 } = manager
+  const params = { organization_name: 'acme' }
+  await v2.createOrganization({
+    body: resource('organizations', { name: 'acme', email: 'ops@acme.example' }),
+  })
+  const project = await v2.createProject({ params, body: resource('projects', { name: 'Shop' }) })
+  const set = await v2.createPolicySet({
+    params,
+    body: resource('policy-sets', { name: 'rules', kind: 'native' }),
+  })
+  const { data: owner } = await v2.createOrganizationToken({ params })
+  const addresses = [
+    `/organizations/acme/projects/${project.data.data.id}`,
+    `/organizations/acme/policy-sets/${set.data.data.id}`,
+  ]
+  for (const address of addresses)
+    for (const may of [false, true]) {
+      const governance = owner.data.attributes.token ?? ''
+      const tokens = may ? { workload } : { workload, governance }
+      const page = await browser.open(here(address), tokens)
+      const panel = page.locator('section', {
+        has: page.getByRole('heading', { name: 'Namespaces', exact: true }),
+      })
+      const field = panel.getByPlaceholder('Namespace')
+      await field.waitFor()
+      if (may) await field.fill('default')
+      else await panel.getByText('it takes the site administrator').waitFor(ATTACHED)
+      assert.equal(await field.isEnabled(), may)
+      await page.close()
+    }
 })

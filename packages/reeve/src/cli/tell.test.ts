@@ -131,6 +131,19 @@ const cases = [
       next: 'Change it so that the policies pass, or repeat the command with --policy-override.',
     },
   },
+  ...[
+    ['a policy', 'Change it so that the policy passes: it cannot be overridden.'],
+    ['2 policies', 'Change it so that the policies pass: not all of these can be overridden.'],
+  ].map(([count = '', next = '']) => ({
+    name: `${count} that may not be overridden`,
+    thrown: refusal(403, `job "web" is denied by ${count}:\n\t* a`),
+    settings: WITH_TOKEN,
+    told: {
+      code: EXIT_CODES.refusedByPolicy,
+      what: `job "web" is denied by ${count}:\n\t* a`,
+      next,
+    },
+  })),
   {
     name: 'something that is not there',
     thrown: refusal(404, 'job not found'),

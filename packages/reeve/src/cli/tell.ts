@@ -118,10 +118,11 @@ function isPolicyDenial(text: string): boolean {
 
 /** The server says when every denial may be passed over. */
 function policyHint(said: string): string {
-  const change = 'Change it so that the policies pass'
-  return said.includes('PolicyOverride passes over')
-    ? `${change}, or repeat the command with --policy-override.`
-    : `${change}: these cannot be overridden.`
+  if (said.includes('PolicyOverride passes over'))
+    return 'Change it so that the policies pass, or repeat the command with --policy-override.'
+  return said.includes('is denied by a policy:')
+    ? 'Change it so that the policy passes: it cannot be overridden.'
+    : 'Change it so that the policies pass: not all of these can be overridden.'
 }
 
 function deniedHint(error: ApiError, settings: ConnectionSettings, about: ToldAbout): string {

@@ -175,7 +175,7 @@ test('mistakes: what the server refuses', async (t) => {
         `${DENIAL} line 3, column 31: task.resources.memory_mb <= 100 is false (task.resources.memory_mb is 9000000)`,
         `${DENIAL} line 3, column 5: all group.tasks as task { task.resources.memory_mb <= 100 } is false (element of group.tasks is 0)`,
         `${DENIAL} line 2, column 3: all job.task_groups as group { all group.tasks as task { task.resources.memory_mb <= 100 } } is false (element of job.task_groups is 0)`,
-        'Change it so that the policies pass: these cannot be overridden.',
+        'Change it so that the policy passes: it cannot be overridden.',
       ],
     },
     {

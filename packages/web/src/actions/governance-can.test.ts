@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { organizationCan, overrideCan, projectCan, runCan, workspaceCan } from './governance-can.ts'
+import {
+  mayGiveNamespaces,
+  organizationCan,
+  overrideCan,
+  projectCan,
+  runCan,
+  workspaceCan,
+} from './governance-can.ts'
 
 /** Only what the test is about. */
 function aThing(attributes: object): { readonly attributes: never } {
@@ -57,3 +64,16 @@ test('who may not pass over policies is told what it takes', () => {
   })
   assert.match(overrideCan.check(check) ?? '', /Manage policy overrides/)
 })
+
+const givers = [
+  { isAclEnabled: true, isSiteAdministrator: true, may: true },
+  { isAclEnabled: true, isSiteAdministrator: false, may: false },
+  { isAclEnabled: false, isSiteAdministrator: false, may: true },
+  // The server decides meanwhile.
+  { isAclEnabled: undefined, isSiteAdministrator: false, may: true },
+  { isAclEnabled: true, isSiteAdministrator: undefined, may: true },
+]
+for (const { may, ...giver } of givers)
+  test(`namespaces: ${JSON.stringify(giver)}`, () => {
+    assert.equal(mayGiveNamespaces(giver) === undefined, may)
+  })

@@ -69,6 +69,19 @@ export const projectCan = {
   manageTeams: (project) => may(project, 'can-manage-teams', PROJECT_MANAGERS),
 } as const satisfies Record<string, ProjectCan>
 
+/** Of whom the server is to give a namespace to; undefined of what is not known yet. */
+interface NamespaceGiver {
+  readonly isAclEnabled: boolean | undefined
+  readonly isSiteAdministrator: boolean | undefined
+}
+
+/** Where there is access control, policies see jobs only where the administrator lets them. */
+export function mayGiveNamespaces(giver: NamespaceGiver): Verdict {
+  return giver.isAclEnabled === true && giver.isSiteAdministrator === false
+    ? 'Your token may not: it takes the site administrator.'
+    : undefined
+}
+
 type WorkspaceCan = (workspace: Attributes<v2.Workspace>) => Verdict
 const WORKSPACE_MANAGERS = 'it takes access to the workspace or its project'
 const WORKSPACE_ADMINS = 'it takes Admin access to the workspace'

@@ -18,6 +18,8 @@ interface MemberPanelProps {
   /** Said when there are none. */
   readonly none: ReactNode
   readonly refusal: Verdict
+  /** Where adding takes more than removing. */
+  readonly addRefusal?: Verdict
   readonly queryKey: readonly unknown[]
   readonly find: (api: Api, text: string, signal: AbortSignal) => Promise<readonly Choice[]>
   readonly onAdd: (choice: Choice) => Promise<void>
@@ -26,7 +28,8 @@ interface MemberPanelProps {
 
 /** What belongs to something, with a way in and a way out. */
 export function MemberPanel(props: MemberPanelProps) {
-  const { title, label, members, none, refusal, queryKey, find, onAdd, onRemove } = props
+  const { title, label, members, none, refusal, addRefusal, queryKey, find, onAdd, onRemove } =
+    props
   return (
     <Panel title={title}>
       <div className="stack">
@@ -55,7 +58,7 @@ export function MemberPanel(props: MemberPanelProps) {
           queryKey={queryKey}
           find={find}
           action="Add"
-          refusal={refusal}
+          refusal={refusal ?? addRefusal}
           onPick={onAdd}
         />
       </div>

@@ -7,10 +7,12 @@ import { QueryView } from '../../parts/query-view.tsx'
 import { paths } from '../../paths.ts'
 import { findNamespaces } from './find.ts'
 import { MemberPanel } from './member-panel.tsx'
+import { useNamespaceGiving } from './use-namespace-giving.ts'
 
 /** Namespaces of the workload API whose jobs the policy sets of the project guard. */
 export function NamespacesPanel({ project }: { readonly project: v2.Project }) {
   const act = useAct()
+  const addRefusal = useNamespaceGiving()
   const params = { project_id: project.id }
   const namespaces = useRead(['project-namespaces', project.id], (api, signal) =>
     api.v2.listProjectNamespaces({ params, signal }),
@@ -28,6 +30,7 @@ export function NamespacesPanel({ project }: { readonly project: v2.Project }) {
           }))}
           none="None. The policy sets of this project judge the jobs of the namespaces that are added here."
           refusal={projectCan.update(project)}
+          addRefusal={addRefusal}
           queryKey={['namespaces']}
           find={(api, _text, signal) => findNamespaces(api, signal)}
           onAdd={async ({ id }) => {

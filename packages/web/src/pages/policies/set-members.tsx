@@ -8,6 +8,7 @@ import { paths } from '../../paths.ts'
 import type { Api } from '../../session/api.ts'
 import { findNamespaces, findPolicies, findProjects, findWorkspaces } from '../governance/find.ts'
 import { MemberPanel, type Member } from '../governance/member-panel.tsx'
+import { useNamespaceGiving } from '../governance/use-namespace-giving.ts'
 import { changeMembers, MEMBER_KINDS, type MemberKind } from './change-members.ts'
 import { SelectorsPanel } from './selectors-panel.tsx'
 
@@ -19,6 +20,7 @@ interface SetMembersProps {
 /** What is in the set and where it applies, each changed member by member. */
 export function SetMembers({ organization, document }: SetMembersProps) {
   const act = useAct()
+  const namespaceRefusal = useNamespaceGiving()
   const { id, attributes } = document.data
   const manage = organizationCan.updatePolicies(organization)
   const attach = manage ?? (attributes.global ? 'The set applies everywhere already.' : undefined)
@@ -40,6 +42,7 @@ export function SetMembers({ organization, document }: SetMembersProps) {
             none={none}
             members={membersOf(organization.id, document, kind)}
             refusal={refusalOf(document.data, kind, { manage, attach })}
+            addRefusal={kind === 'namespaces' ? namespaceRefusal : undefined}
             queryKey={[group, organization.id, kind === 'policies' ? attributes.kind : '']}
             find={(api, text, signal) =>
               findOf(group, { api, organization: organization.id, text, signal }, attributes.kind)
