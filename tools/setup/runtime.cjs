@@ -11,10 +11,15 @@ function isNewEnough() {
 /**
  * All state is in memory: the heap may take most of the machine's, where Node would stop at 4 GB.
  * And many requests are under way at once: in a young generation of twice Node's size more of them
- * end before the collector comes (decision 0001). Said to the pinned runtime, which knows the
- * flags; `bin/reeve` says the same.
+ * end before the collector comes (decision 0001). The collector has as many threads as there are
+ * cores beside the main thread's (0), where Node would take four on every machine. Said to the
+ * pinned runtime, which knows the flags; `bin/reeve` says the same.
  */
-const PROGRAM_FLAGS = ['--max-old-space-size-percentage=75', '--max-semi-space-size=64']
+const PROGRAM_FLAGS = [
+  '--max-old-space-size-percentage=75',
+  '--max-semi-space-size=64',
+  '--v8-pool-size=0',
+]
 
 function programFlags(root, runtime) {
   return runtime === pinnedRuntime(root) ? PROGRAM_FLAGS : []

@@ -15,7 +15,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openConnections, requestText, sendOk, type HttpConnection } from './http-connection.ts'
 import { fixed, isQuick, machineMs, megabytes, printTable, summary, whole } from './measure.ts'
-import { startProgram, type RunningProgram } from './program.ts'
+import { flagsOfUsers, startProgram, type RunningProgram } from './program.ts'
 import type { AgentsCommand, AgentsReport } from './simulated-agents.ts'
 
 const JOBS = numberFlag('jobs') ?? (isQuick ? 100 : 1_000)
@@ -41,7 +41,9 @@ const program = await startProgram({
     profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`],
   environment: { REEVE_ACL: 'false', REEVE_JOIN_TOKEN: JOIN_TOKEN },
 })
-const agents = fork(fileURLToPath(new URL('./simulated-agents.ts', import.meta.url)))
+const agents = fork(fileURLToPath(new URL('./simulated-agents.ts', import.meta.url)), {
+  execArgv: flagsOfUsers(),
+})
 try {
   await fill()
 } finally {

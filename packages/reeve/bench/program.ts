@@ -35,9 +35,9 @@ export interface ProgramOptions {
 }
 
 /** What `bin/reeve` tells its Node. */
-function flagsOfUsers(): string[] {
+export function flagsOfUsers(): string[] {
   const script = readFileSync(join(import.meta.dirname, '../../../bin/reeve'), 'utf8')
-  return Array.from(script.matchAll(/--max-[a-z-]+=\d+/g), ([flag]) => flag)
+  return Array.from(script.matchAll(/--[a-z][a-z\d-]+=\d+/g), ([flag]) => flag)
 }
 
 /** Starts `reeve agent` on any free port. */
