@@ -105,15 +105,17 @@ function maskedText(text: string, secrets: readonly string[], mask: string): str
 /** Where a text was cut within a secret, the rest of the secret is hidden too. */
 function withoutCutSecret(text: string, secrets: readonly string[], mask: string): string {
   const kept = text.slice(0, -CUT_MARK.length)
-  const rest = Math.max(...secrets.map((secret) => beginningAtEnd(kept, secret)))
+  const rest = secrets.reduce((most, secret) => Math.max(most, beginningAtEnd(kept, secret)), 0)
   return rest < SECRET_CHARS_MIN ? text : kept.slice(0, -rest) + mask + CUT_MARK
 }
 
 /** How many characters at the end of the text are the first ones of the secret. */
 function beginningAtEnd(text: string, secret: string): number {
-  let length = Math.min(secret.length, HEAD_CHARS) - 1
-  while (length > 0 && !text.endsWith(secret.slice(0, length))) length--
-  return length
+  const last = text.at(-1)
+  for (let length = Math.min(secret.length, HEAD_CHARS) - 1; length > 0; length--)
+    // Most lengths end here, before a text is made: there may be thousands of secrets.
+    if (secret[length - 1] === last && text.endsWith(secret.slice(0, length))) return length
+  return 0
 }
 
 /** As much of the secret as there is, wherever it begins. */
