@@ -1,3 +1,5 @@
+import { StaggeredMap } from '../kit/staggered-map.ts'
+
 /** The rows of one group: a chain of places. */
 interface Group {
   readonly id: number
@@ -9,7 +11,7 @@ interface Group {
 
 /** One secondary index. */
 interface Index {
-  readonly byKey: Map<string, Group>
+  readonly byKey: StaggeredMap<Group>
   /** The group of an id; nobody has id 0. */
   readonly byId: (Group | undefined)[]
   readonly freeIds: number[]
@@ -52,7 +54,7 @@ export class RowGroups {
   constructor(indexes: number) {
     this.#width = indexes * CELLS
     this.#indexes = Array.from({ length: indexes }, (_, i) => {
-      return { byKey: new Map(), byId: [undefined], freeIds: [], at: i * CELLS }
+      return { byKey: new StaggeredMap(), byId: [undefined], freeIds: [], at: i * CELLS }
     })
     this.#cells = new Int32Array(PLACES_MIN * this.#width)
   }

@@ -2,6 +2,7 @@ import { assert } from '../kit/fault.ts'
 import { LateKeyOrder } from '../kit/late-key-order.ts'
 import { RandomKeyOrder } from '../kit/random-key-order.ts'
 import { compareText, SortedList } from '../kit/sorted-list.ts'
+import { StaggeredMap } from '../kit/staggered-map.ts'
 import { CLEAN, DirtyRows } from './dirty-rows.ts'
 import { compareCreation, inOrderOfCreation, type OrderKey } from './order-of-creation.ts'
 import { RowGroups } from './row-groups.ts'
@@ -119,7 +120,7 @@ export type Undo = () => void
  */
 export class Table<Row extends object> {
   readonly spec: TableSpec<Row>
-  readonly #slots = new Map<string, Slot<Row>>()
+  readonly #slots = new StaggeredMap<Slot<Row>>()
   readonly #byKey: KeyOrder
   readonly #byCreation: SortedList<OrderKey> | undefined
   readonly #groups: RowGroups
@@ -341,7 +342,7 @@ export class Table<Row extends object> {
 
   /** Ends a series of `restore` calls. */
   restored(): void {
-    const slots = [...this.#slots.values()]
+    const slots = this.#placed.filter((slot) => slot !== undefined)
     this.#byKey.assign(slots)
     this.#byCreation?.assignSorted(inOrderOfCreation(slots))
   }
