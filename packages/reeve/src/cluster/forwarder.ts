@@ -12,7 +12,7 @@ import { pipeline, type Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
 import { messageOf } from '../kit/fault.ts'
 import { HOP_HEADER, signHop } from './hop.ts'
-import { endToEnd, headText, limitConnect, onConnect, onGone } from './wire.ts'
+import { endToEnd, headText, limitConnect, onConnect, onGone, passBody } from './wire.ts'
 
 const CONNECTIONS_MAX = 1_024
 /** Connections that wait for the next request. */
@@ -66,12 +66,14 @@ export class Forwarder {
       pipeline(answer, response, () => undefined)
     })
     asked.on('error', (thrown) => {
+      // It has said all: that it hung up on the rest of the question is nothing to the caller.
+      if (response.writableEnded) return
       // After the head of an answer there is no way to say it but to end.
       if (isAnswered) response.destroy()
       else to.failed(unreached(address, thrown, { method, hasLeft }))
     })
     onGone(response, () => asked.destroy())
-    if (hasBody) pipeline(request, asked, () => undefined)
+    if (hasBody) passBody(request, asked)
     else asked.end()
   }
 

@@ -3,6 +3,9 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 /** Servers reach each other quickly: who takes longer is not there. */
 const CONNECT_MS_MAX = 2_000
 
+/** How long the rest of a body is read that who was asked wants no more of. */
+const LINGER_MS_MAX = 10_000
+
 /** Headers that are about one connection only (RFC 9110 §7.6.1). */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
@@ -66,4 +69,17 @@ export function onGone(response: ServerResponse, call: () => void): () => void {
   const closed = (): void => void (response.writableFinished || call())
   response.on('close', closed)
   return () => response.off('close', closed)
+}
+
+/**
+ * Sends the body of a request on. Who is asked may answer and hang up before it has all of it: the
+ * caller is not cut off for that, and has the answer, or is told why there is none.
+ */
+export function passBody(request: IncomingMessage, asked: ClientRequest): void {
+  asked.once('close', () => {
+    if (request.complete) return
+    request.unpipe(asked).resume()
+    setTimeout(() => request.destroy(), LINGER_MS_MAX).unref()
+  })
+  request.pipe(asked)
 }

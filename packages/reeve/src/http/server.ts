@@ -53,7 +53,7 @@ export interface ShellOptions {
 
 const TOO_LARGE = 413
 /** How long the rest of a refused body is read. */
-const LINGER_MS_MAX = 2_000
+const LINGER_MS_MAX = 10_000
 
 /** Room for headers beside the longest path. */
 const HEADER_BYTES_MAX = 16 * 1024
@@ -166,9 +166,7 @@ function addHooks(app: FastifyInstance, options: ShellOptions): void {
 function keepUntilSent({ raw }: FastifyRequest, reply: FastifyReply): void {
   void reply.removeHeader('connection')
   reply.raw.once('finish', () => {
-    if (raw.complete) return
-    const timer = setTimeout(() => raw.destroy(), LINGER_MS_MAX)
-    raw.once('close', () => clearTimeout(timer))
+    if (!raw.complete) setTimeout(() => raw.destroy(), LINGER_MS_MAX).unref()
   })
 }
 

@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline, type Duplex } from 'node:stream'
-import { endToEnd, headText, HOP_HEADER, onGone } from '../cluster/index.ts'
+import { endToEnd, headText, HOP_HEADER, onGone, passBody } from '../cluster/index.ts'
 import { LIMITS } from '../model/index.ts'
 import { limitAnswer, whenConnected, type RegionConnections } from './region-connection.ts'
 import type { RegionDirectory } from './region-directory.ts'
@@ -96,6 +96,8 @@ export class RegionForwarder {
     const forget = onGone(response, () => asked.destroy())
     asked.on('error', (thrown) => {
       forget()
+      // It has said all: that it hung up on the rest of the question is nothing to the caller.
+      if (response.writableEnded) return
       // Who asked may have gone, which is no fault of the server.
       if (!response.destroyed) this.#directory.failed(region, address)
       // After the head of an answer there is no way to say it but to end.
@@ -215,7 +217,7 @@ function hasBodyOf(headers: IncomingMessage['headers']): boolean {
 
 function sendBody({ request, body }: Exchange, asked: ClientRequest): void {
   if (body !== undefined) return void asked.end(body)
-  if (hasBodyOf(request.headers)) pipeline(request, asked, () => undefined)
+  if (hasBodyOf(request.headers)) passBody(request, asked)
   else asked.end()
 }
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, request as ask, type IncomingMessage, type Server } from 'node:http'
-import { connect, type AddressInfo } from 'node:net'
+import { connect, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { RequestGate } from '../../src/cluster/index.ts'
 import { createShell } from '../../src/http/server.ts'
 import { LIMITS } from '../../src/model/index.ts'
@@ -73,6 +74,31 @@ test('a body that the leader refuses before it has all of it is answered with th
   const { address } = await aFollower(t, () => host)
   for (let round = 0; round < 6; round++)
     assert.equal(await postInPieces(`${address}/v1/jobs`, 3 * LIMITS.bodyBytesMax), 413)
+})
+
+test('a leader that hangs up on a body that it refused cuts nobody off who still sends it', async (t) => {
+  const taken = Promise.withResolvers<Socket>()
+  const leader = createServer((request, response) => {
+    response.writeHead(413).end('too much')
+    taken.resolve(request.socket)
+  })
+  const { address } = await aFollower(t, () => hostOf(leader))
+  await listen(t, leader)
+  const asked = ask(`${address}/v1/jobs`, { method: 'POST' })
+  const piece = Buffer.alloc(65_536, 'a')
+  asked.write(piece)
+  // Node's documentation: this event has one argument, the answer.
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  assert.equal(answer.statusCode, 413)
+  const hungUp = await taken.promise
+  hungUp.resetAndDestroy()
+  for (let sent = 0; sent < 3 * LIMITS.bodyBytesMax; sent += piece.length) {
+    asked.write(piece)
+    await setImmediate()
+  }
+  asked.end()
+  await once(asked, 'finish')
+  await once(answer.resume(), 'close')
 })
 
 test('what waits for a leader that sleeps ends when another leads', async (t) => {
