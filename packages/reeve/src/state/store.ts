@@ -1,14 +1,16 @@
 import type { Clock } from '../kit/clock.ts'
 import { assert, Fault } from '../kit/fault.ts'
 import { decodeCommit, decodeRow, encodeRow } from './codec.ts'
+import { newBatch, type Batch } from './batch.ts'
 import { CommitEntry } from './commit-entry.ts'
 import type { Commit, CommittedRow } from './commit.ts'
-import type { BlobChange, CheckpointRow, LogEntry, NewLogEntry, StorageEngine } from './engine.ts'
+import type { BlobChange, CheckpointRow, LogEntry, StorageEngine } from './engine.ts'
 import { eventMarks, type AppliedRow, type Cause } from './events.ts'
 import { CommitLog } from './commit-log.ts'
+import { LogTail } from './log-tail.ts'
 import { RowWriter } from './row-writer.ts'
 import { createTables, type Row, type TableName, type Tables } from './tables.ts'
-import { IN_ONE } from './row-text.ts'
+import { IN_ONE, wholeText, type RowText, type TextedRow } from './row-text.ts'
 import { decodedText, type Table, type Undo } from './table.ts'
 import { Watches } from './watches.ts'
 
@@ -93,14 +95,6 @@ export interface TableObserver<N extends TableName> {
   reset(): void
 }
 
-interface Batch {
-  readonly entries: NewLogEntry[]
-  readonly commits: Commit[]
-  readonly undo: Undo[]
-  readonly done: Promise<void>
-  readonly settle: (fault?: Fault) => void
-}
-
 /**
  * All current state, and the only way to change it. A change is applied in memory at once, so the
  * next decision sees it, and revealed when the engine has made it durable. While one write is in
@@ -123,6 +117,8 @@ export class Store {
   readonly #atEndOfTurn: (work: () => void) => void
   #tellFault: (fault: Fault) => void = () => undefined
   #checkpointing: Promise<void> | undefined
+  /** What was decoded last: a job and its version have one text. */
+  #decoded: TextedRow | undefined
   readonly #observers = new Map<TableName, TableObserver<never>[]>()
   #companion: Companion = () => NO_CHANGES
 
@@ -409,12 +405,11 @@ export class Store {
       table.restored()
       table.lastIndex = checkpoint.tableIndexes[table.spec.name] ?? 0
     }
-    for await (const entry of this.#engine.read(checkpoint.upTo + 1)) this.#replay(entry)
-  }
-
-  #replay(entry: LogEntry): void {
-    const commit = decodeCommit(entry.text)
-    for (const row of commit.rows) this.#applyRow(row, commit.index)
+    const tail = new LogTail()
+    for await (const entry of this.#engine.read(checkpoint.upTo + 1))
+      tail.add(decodeCommit(entry.text))
+    for (const row of tail.rows()) this.#applyRow(row)
+    for (const [name, index] of tail.tableIndexes()) this.#storedTable(name).lastIndex = index
   }
 
   #applyEntry(entry: LogEntry): Commit {
@@ -424,7 +419,8 @@ export class Store {
       // A table that is not known is refused by applyRow.
       const observers = this.#observers.get(row.table as TableName) ?? NO_OBSERVERS
       const before = observers.length === 0 ? undefined : this.#find(row)
-      this.#applyRow(row, commit.index)
+      this.#applyRow(row)
+      this.#storedTable(row.table).lastIndex = commit.index
       if (observers.length > 0) tell(observers, before, this.#find(row))
     }
     this.#index = commit.index
@@ -436,11 +432,17 @@ export class Store {
     return this.#storedTable(table).find(key)
   }
 
-  #applyRow({ table: name, key, header, text }: CommittedRow, index: number): void {
+  #applyRow({ table: name, key, header, text }: CommittedRow): void {
     const table = this.#storedTable(name)
     if (header === undefined) table.delete(key)
-    else table.put(key, { indexes: header, text })
-    table.lastIndex = index
+    else table.put(key, { indexes: header, text, row: this.#rowOf(text) })
+  }
+
+  #rowOf(text: RowText): object {
+    if (this.#decoded?.text !== text)
+      // The store wrote this text from a row.
+      this.#decoded = { text, row: JSON.parse(wholeText(text)) as object }
+    return this.#decoded.row
   }
 
   #storedTable(name: string): Table<object> {
@@ -481,15 +483,4 @@ function tell(
 ): void {
   // Rows of the table the observers asked for.
   for (const observer of observers) observer.changed(before as never, after as never)
-}
-
-function newBatch(): Batch {
-  let settle: (fault?: Fault) => void = () => undefined
-  const done = new Promise<void>((resolve, reject) => {
-    settle = (fault) => (fault === undefined ? resolve() : reject(fault))
-  })
-  // Readers that wait on it handle the rejection; a batch nobody waits for must not end the
-  // process.
-  done.catch(() => undefined)
-  return { entries: [], commits: [], undo: [], done, settle }
 }

@@ -1,0 +1,24 @@
+import type { Fault } from '../kit/fault.ts'
+import type { Commit } from './commit.ts'
+import type { NewLogEntry } from './engine.ts'
+import type { Undo } from './table.ts'
+
+/** Commits that become durable with one write. */
+export interface Batch {
+  readonly entries: NewLogEntry[]
+  readonly commits: Commit[]
+  readonly undo: Undo[]
+  readonly done: Promise<void>
+  readonly settle: (fault?: Fault) => void
+}
+
+export function newBatch(): Batch {
+  let settle: (fault?: Fault) => void = () => undefined
+  const done = new Promise<void>((resolve, reject) => {
+    settle = (fault) => (fault === undefined ? resolve() : reject(fault))
+  })
+  // Readers that wait on it handle the rejection; a batch nobody waits for must not end the
+  // process.
+  done.catch(() => undefined)
+  return { entries: [], commits: [], undo: [], done, settle }
+}
