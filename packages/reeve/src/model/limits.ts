@@ -110,7 +110,7 @@ export const LIMITS = {
   servicesPerAllocationMax: 1_000,
   /** Services and variables that one node follows at once for its templates. Decision 0025. */
   nodeWatchesMax: 10_000,
-  /** Denials and overrides that are kept of each namespace. Decision 0028. */
+  /** Denials, and as many overrides, that are kept of each namespace. Decision 0028. */
   verdictsMax: 200,
   /** A larger job that was judged is not kept with its verdict. Decision 0028. */
   judgedJobBytesMax: 1_000_000,

@@ -68,6 +68,7 @@ export {
   jobVersionKey,
   namespacedKey,
   scalingEventsKey,
+  verdictGroup,
 } from './tables.ts'
 export type { Row, TableName, Tables } from './tables.ts'
 export { nextVersionNumber, versionRows } from './version-rows.ts'

@@ -108,6 +108,11 @@ function verdictKey(namespace: string, index: number, id: string): string {
   return `${namespace}!${String(index).padStart(16, '0')}!${id}`
 }
 
+/** The verdicts of a namespace that ended alike. */
+export function verdictGroup(namespace: string, result: PolicyVerdict['Result']): string {
+  return `${namespace} ${result}`
+}
+
 /** The blob that holds a job as policies saw it. */
 export function judgedJobKey(sha256: string): string {
   return `judged-job/${sha256}`
@@ -286,6 +291,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     groups: {
       job: jobKey,
       namespace: (row) => row.Namespace,
+      result: (row) => verdictGroup(row.Namespace, row.Result),
       // Several verdicts on one job share it.
       blob: (row) => (row.HasSubject ? judgedJobKey(row.SubjectHash) : undefined),
     },

@@ -121,6 +121,18 @@ test('verdicts: a namespace keeps the latest, and a judged job goes with the las
   await server.close()
 })
 
+test('verdicts: however many denials do not push an override out', async () => {
+  const { server, register } = await guardedBy({ ...SMALL, level: 'soft-mandatory' })
+  const { store } = server.context
+  await server.ok('registerJob', register(count(3), { PolicyOverride: true }))
+  for (let i = 0; i <= LIMITS.verdictsMax; i++)
+    await server.refusal('registerJob', register({ ...count(4), ID: `web-${i % 2}` }))
+  const results = [...store.tables.policy_verdicts.rows()].map(({ Result }) => Result)
+  assert.equal(results.filter((result) => result === 'denied').length, LIMITS.verdictsMax)
+  assert.equal(results.filter((result) => result === 'overridden').length, 1)
+  await server.close()
+})
+
 test('verdicts are events, and those that are forgotten are none', async () => {
   const { server, register } = await guardedBy({ ...SMALL, level: 'soft-mandatory' })
   const { store } = server.context

@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import type { GuardedOperation, Job, PolicyVerdict } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { nsFromMs } from '../../kit/duration.ts'
+import { compareText } from '../../kit/sorted-list.ts'
 import { LIMITS } from '../../model/index.ts'
 import {
   judgedJobKey,
   put,
   remove,
+  verdictGroup,
   type BlobChange,
   type Change,
   type Stamp,
@@ -37,7 +39,7 @@ export interface RecordedVerdict {
   readonly verdicts: readonly GuardVerdict[]
 }
 
-/** Issue 7: who, why, when and what. The oldest of the namespace make room. */
+/** Issue 7: who, why, when and what. The oldest of the namespace that ended alike make room. */
 export function verdictWrite(
   { store, ids }: WorkloadContext,
   recorded: RecordedVerdict,
@@ -53,7 +55,7 @@ export function verdictWrite(
     blobs: isKept && !isStored ? [{ key, bytes }] : [],
     changes: (stamp) => [
       put('policy_verdicts', verdictRow(recorded, { id, hash, isKept, stamp })),
-      ...forgotten(store.tables, recorded.job.Namespace),
+      ...forgotten(store.tables, verdictGroup(recorded.job.Namespace, recorded.result)),
     ],
   }
 }
@@ -92,13 +94,10 @@ function verdictRow(recorded: RecordedVerdict, options: RowOptions): PolicyVerdi
   }
 }
 
-/** One more is coming. */
-function forgotten({ policy_verdicts: verdicts }: Tables, namespace: string): readonly Change[] {
-  let extra = verdicts.countIn('namespace', namespace) - (LIMITS.verdictsMax - 1)
-  const changes: Change[] = []
-  for (const key of verdicts.keys(`${namespace}!`)) {
-    if (extra-- <= 0) break
-    changes.push(remove('policy_verdicts', key))
-  }
-  return changes
+/** One more is coming. Keys of one namespace are in the order of time. */
+function forgotten({ policy_verdicts: verdicts }: Tables, group: string): readonly Change[] {
+  const extra = verdicts.countIn('result', group) - (LIMITS.verdictsMax - 1)
+  if (extra <= 0) return []
+  const keys = [...verdicts.keysIn('result', group)].toSorted(compareText)
+  return keys.slice(0, extra).map((key) => remove('policy_verdicts', key))
 }
