@@ -138,6 +138,7 @@ function sourceOf(policies: readonly AskedPolicy[]): PolicySource {
   const set = {
     id: 'polset-bench',
     name: 'bench',
+    organizationId: 'org-bench',
     overridable: false,
     secrets: [],
     policies: policies.map(({ policy: { name, kind, query }, params }) => ({
@@ -154,6 +155,7 @@ function sourceOf(policies: readonly AskedPolicy[]): PolicySource {
   return {
     hasPolicies: () => true,
     setsFor: (namespace) => (namespace === 'default' ? [set] : []),
+    ownerOf: () => undefined,
     needsComment: () => false,
     readCode: async (codeHash) => codes.get(codeHash),
   }

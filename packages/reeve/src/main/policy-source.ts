@@ -12,6 +12,7 @@ export function createPolicySource(host: Pick<WorkloadContext, 'store' | 'sealer
   return {
     hasPolicies: () => hasPolicies(host.store.tables),
     setsFor: (namespace) => setsForNamespace(host, namespace),
+    ownerOf: (namespace) => host.store.tables.project_namespaces.find(namespace)?.organizationId,
     needsComment: (setId) => needsOverrideComment(host.store.tables, setId),
     readCode: (codeHash) => readCode(host, codeHash),
   }

@@ -45,7 +45,7 @@ function checkRego({ rego, queries }: Targets): readonly ToolProblem[] {
   const compiled = compilePolicies({ modules: rego, version: 'detect' })
   if (!compiled.ok) return compiled.error.map((problem) => fromRego(problem, texts))
   return queries.flatMap(({ name, query }) => {
-    const asked = compiled.value.query(`answer = ${withData(query)}`)
+    const asked = compiled.value.document(withData(query))
     return asked.ok ? [] : [fileProblem(`query of "${name}"`, asked.error.message)]
   })
 }

@@ -54,7 +54,7 @@ interface Asked {
 
 function ask(query: string, { policies, texts, asking }: Asked): Answer {
   const empty = { policy: query, lines: [], problems: [], printed: '', trace: {} }
-  const asked = policies.query(`answer = ${query}`)
+  const asked = policies.document(query)
   if (!asked.ok)
     return { ...empty, outcome: 'refused', problems: [fileProblem(query, asked.error.message)] }
   const lines: string[] = []
@@ -72,8 +72,7 @@ function ask(query: string, { policies, texts, asking }: Asked): Answer {
       location === undefined ? fileProblem(query, message) : fromRego({ message, location }, texts)
     return { ...empty, outcome: 'error', problems: [problem], printed }
   }
-  const value = answer.value[0]?.get('answer')
-  return { ...empty, ...judged(value), printed }
+  return { ...empty, ...judged(answer.value), printed }
 }
 
 /** Reference policy-languages §9.3: what is found fails; a bool is the verdict itself. */

@@ -11,8 +11,8 @@ import {
   toJsonText,
   toPlain,
   type CompiledPolicies,
+  type DocumentQuery,
   type Location,
-  type Query,
   type RegoProblem,
   type TraceEvent,
   type Value,
@@ -26,7 +26,7 @@ import type { Subject } from './subject.ts'
 export interface OpaPolicy {
   readonly compiled: CompiledPolicies
   readonly query: string
-  readonly asked: Query
+  readonly asked: DocumentQuery
   readonly warnings: readonly Diagnostic[]
 }
 
@@ -39,7 +39,7 @@ export function compileOpa(policy: PolicyText): Result<OpaPolicy, readonly Diagn
   const compiled = compilePolicies({ modules: [...main, ...others], version: 'detect' })
   if (!compiled.ok) return err(compiled.error.map((problem) => problemDiagnostic(problem, own)))
   const query = opaQuery(policy.query, code)
-  const asked = compiled.value.query(`answer = ${query}`)
+  const asked = compiled.value.document(query)
   if (!asked.ok)
     return err([
       { severity: 'error', line: 1, column: 1, message: `query: ${asked.error.message}` },
@@ -84,8 +84,7 @@ export function judgeOpa(
     const place = location === undefined ? NOWHERE : placeOf(location, fileOf(text))
     return { status: 'errored', output: [], findings: [{ rule: null, ...place, message }] }
   }
-  const value = answer.value[0]?.get('answer')
-  const outcome = outcomeOf(value, policy.query)
+  const outcome = outcomeOf(answer.value, policy.query)
   if (outcome.status !== 'failed')
     return { ...outcome, output: [...outcome.output, ...lines(printed)] }
   const places = placesOf(policy, fileOf(text), options)
@@ -167,10 +166,10 @@ type Places = ReadonlyMap<string, Place>
 function placesOf(
   policy: OpaPolicy,
   own: string,
-  options: Parameters<Query['evaluate']>[0],
+  options: Parameters<DocumentQuery['evaluate']>[0],
 ): Places {
   const places = new Map<string, Place>()
-  const asked = policy.compiled.query(`answer = ${policy.query}`, { explains: true })
+  const asked = policy.compiled.document(policy.query, { explains: true })
   if (!asked.ok) return places
   const path = policy.query.replace(/^data\./, '')
   const trace = (event: TraceEvent) => {

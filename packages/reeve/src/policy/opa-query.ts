@@ -13,4 +13,4 @@ export function withData(query: string): string {
 
 /** A name that is not called: a query declares none, so it must be a document's. */
 const BARE_REFERENCE =
-  /^(?!(?:data|input|true|false|null)\b)[a-z_]\w*(?:\.\w+|\[[^[\]]*\])*(?![\w.[(])/i
+  /^(?!(?:data|input|true|false|null|not|some|every)\b)[a-z_]\w*(?:\.\w+|\[[^[\]]*\])*(?![\w.[(])/i

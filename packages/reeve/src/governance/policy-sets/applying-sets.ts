@@ -58,12 +58,14 @@ export function hasPolicies(tables: Tables): boolean {
 /**
  * The sets that guard job submissions in a namespace, by name (architecture §8): those that name
  * it, and those of the project that it belongs to. A namespace in no project is in no organization,
- * so no global set reaches it.
+ * so no global set reaches it; of one that was given to an organization no other has a say.
  */
 export function setsForNamespace(source: PolicySource, namespace: string): readonly AppliedSet[] {
   const { tables } = source.store
-  const direct = membersOf(tables, 'namespaces', namespace)
   const owner = tables.project_namespaces.find(namespace)
+  const direct = membersOf(tables, 'namespaces', namespace).filter(
+    ({ organizationId }) => (owner?.organizationId ?? organizationId) === organizationId,
+  )
   const place =
     owner === undefined
       ? undefined
@@ -115,15 +117,10 @@ function applied(
     for (const set of broadSets(tables, place, 'tag'))
       if (matches(set, place.tags, false)) found.set(set.id, set)
   }
-  return (
-    [...found.values()]
-      // Another organization has no say about the exclusions of a set that names its namespace.
-      .filter(
-        (set) => set.organizationId !== place?.organizationId || !isExcluded(tables, set, place),
-      )
-      .toSorted((a, b) => compareText(a.name, b.name) || compareText(a.id, b.id))
-      .map((set) => appliedSet(source, set))
-  )
+  return [...found.values()]
+    .filter((set) => place === undefined || !isExcluded(tables, set, place))
+    .toSorted((a, b) => compareText(a.name, b.name) || compareText(a.id, b.id))
+    .map((set) => appliedSet(source, set))
 }
 
 function membersOf(

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { AttributeProblem, GovernanceRefusal } from '../../model/index.ts'
-import { put, remove } from '../../state/index.ts'
+import { put, remove, scopedKey, type Change, type Tables } from '../../state/index.ts'
 import { isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
@@ -55,12 +55,24 @@ export async function addProjectNamespaces(
     action: 'ProjectNamespacesChanged',
     caller,
     organizationId,
-    subjects: [projectId],
-    changes: [...added].map((namespace) =>
+    subjects: [projectId, ...added],
+    changes: [...added].flatMap((namespace) => [
       put('project_namespaces', { namespace, projectId, organizationId }),
-    ),
+      ...foreignMembers(tables, namespace, organizationId),
+    ]),
   })
   return ok(undefined)
+}
+
+/** Sets of other organizations that named a namespace while it was nobody's, or theirs. */
+function foreignMembers(
+  { policy_set_members: members }: Tables,
+  namespace: string,
+  organizationId: string,
+): readonly Change[] {
+  return [...members.keysIn('member', scopedKey('namespaces', namespace))]
+    .filter((key) => members.get(key).organizationId !== organizationId)
+    .map((key) => remove('policy_set_members', key))
 }
 
 /** Namespaces that were not members are ignored. */
@@ -77,7 +89,7 @@ export async function removeProjectNamespaces(
     action: 'ProjectNamespacesChanged',
     caller,
     organizationId: seen.value.project.organizationId,
-    subjects: [projectId],
+    subjects: [projectId, ...gone],
     changes: [...gone].map((name) => remove('project_namespaces', name)),
   })
   return ok(undefined)

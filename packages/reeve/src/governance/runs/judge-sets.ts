@@ -1,4 +1,5 @@
 import type { v2 } from '@reeve/contract'
+import { cutText } from '../../kit/cut-text.ts'
 import type { JudgedSetRow } from '../../model/index.ts'
 import {
   outcomeOf,
@@ -18,7 +19,7 @@ import type { FrozenSet } from './frozen-sets.ts'
 /** Of what one policy gives so much is kept. */
 const OUTPUTS_MAX = 100
 const FINDINGS_MAX = 100
-const OUTPUT_CHARS_MAX = 64 * 1024
+export const OUTPUT_CHARS_MAX = 64 * 1024
 const MESSAGE_CHARS_MAX = 2_000
 
 type Judging = Pick<GovernanceContext, 'store' | 'policyAsker'>
@@ -132,9 +133,14 @@ export function bounded(
   const output: unknown[] = []
   let chars = 0
   for (const item of judgement.output.slice(0, OUTPUTS_MAX)) {
-    chars += JSON.stringify(item)?.length ?? 0
+    const room = OUTPUT_CHARS_MAX - chars
+    // What was printed is one text: its beginning is kept, and counts as it is.
+    const fitting = isPrinted(item) ? { print: cutText(item.print, room) } : item
+    chars += isPrinted(item)
+      ? Math.min(item.print.length, room)
+      : (JSON.stringify(item)?.length ?? 0)
     if (chars > OUTPUT_CHARS_MAX) break
-    output.push(item)
+    output.push(fitting)
   }
   const kept = { ...judgement, output, findings: judgement.findings.slice(0, FINDINGS_MAX) }
   const told = withoutSecrets(kept, secrets)
@@ -148,6 +154,12 @@ export function bounded(
     ...(unfound > 0 ? [`${unfound} more findings are not kept`] : []),
   ]
   return { judgement: { ...told, findings }, warning: parts.join('; ') }
+}
+
+function isPrinted(item: unknown): item is { readonly print: string } {
+  return (
+    typeof item === 'object' && item !== null && 'print' in item && typeof item.print === 'string'
+  )
 }
 
 function boundedFinding({ value, ...finding }: v2.PolicyFinding): v2.PolicyFinding {

@@ -61,8 +61,10 @@ function namespacesOf(tables: Tables, organizationId: string): ReadonlySet<strin
   const found = new Set(tables.project_namespaces.keysIn('organization', organizationId))
   for (const setId of tables.policy_sets.keysIn('organization', organizationId)) {
     const group = policySetMemberGroup(setId, 'namespaces')
-    for (const { memberId } of tables.policy_set_members.rowsIn('relation', group))
-      found.add(memberId)
+    for (const { memberId } of tables.policy_set_members.rowsIn('relation', group)) {
+      const owner = tables.project_namespaces.find(memberId)?.organizationId
+      if ((owner ?? organizationId) === organizationId) found.add(memberId)
+    }
   }
   return found
 }

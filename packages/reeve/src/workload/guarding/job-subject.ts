@@ -21,7 +21,7 @@ export interface JudgedJob {
 export function jobSubject(
   context: WorkloadContext,
   caller: Caller,
-  { job, existing, readsVariables }: JudgedJob & SubjectNeeds,
+  { job, existing, readsVariables, mayReadOf }: JudgedJob & SubjectNeeds,
 ): JobSubject {
   return {
     kind: 'job',
@@ -29,7 +29,7 @@ export function jobSubject(
     existingJob: existing === undefined ? undefined : plain(existing),
     namespace: job.Namespace,
     token: tokenOf(context, caller),
-    variables: readsVariables ? policyVariables(context, job.Namespace) : new Map(),
+    variables: readsVariables ? policyVariables(context, job.Namespace, mayReadOf) : new Map(),
   }
 }
 
@@ -44,13 +44,20 @@ function tokenOf(context: WorkloadContext, { accessorId, type }: Caller): PlainO
   return plain(row === undefined ? ANONYMOUS_TOKEN : tokenFilterView(context, row))
 }
 
-/** `<namespace>@<path>` to items: those of the job's namespace first, then those of the others. */
-function policyVariables(context: WorkloadContext, own: string): ReadonlyMap<string, PlainObject> {
+/**
+ * `<namespace>@<path>` to items: those of the job's namespace first, then those of the others that
+ * belong to no other organization than that of the policies.
+ */
+function policyVariables(
+  context: WorkloadContext,
+  own: string,
+  mayReadOf: SubjectNeeds['mayReadOf'],
+): ReadonlyMap<string, PlainObject> {
   const { namespaces, variables } = context.store.tables
   const found = new Map<string, PlainObject>()
   let chars = 0
-  const others = [...namespaces.keys()].filter((name) => name !== own).toSorted(compareText)
-  for (const namespace of [own, ...others]) {
+  const others = [...namespaces.keys()].filter((name) => name !== own && mayReadOf(name))
+  for (const namespace of [own, ...others.toSorted(compareText)]) {
     const prefix = namespacedKey(namespace, `${POLICY_VARIABLE_PREFIX}/`)
     for (const key of variables.keys(prefix)) {
       if (!key.startsWith(prefix)) break

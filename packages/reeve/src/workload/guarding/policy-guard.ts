@@ -18,6 +18,8 @@ export interface GuardVerdict extends JudgedSet {
 /** What policies want to see of a submission beside the job. */
 export interface SubjectNeeds {
   readonly readsVariables: boolean
+  /** Whether those who wrote the policies may read what is in a namespace. */
+  readonly mayReadOf: (namespace: string) => boolean
 }
 
 export interface PolicyGuardOptions {
@@ -48,11 +50,25 @@ export class PolicyGuard {
     return this.#source.needsComment(id)
   }
 
-  /** All policies of all sets at once: what they see of the job is made once. */
+  /** Each organization's sets by themselves: they do not see the same. */
   async judge(
     sets: readonly GuardingSet[],
     subjectFor: (needs: SubjectNeeds) => JobSubject,
   ): Promise<readonly GuardVerdict[]> {
+    const owned = Map.groupBy(sets, ({ organizationId }) => organizationId).values()
+    const verdicts = await Promise.all(
+      Array.from(owned, async (own) => await this.#judgeOwn(own, subjectFor)),
+    )
+    const found = new Map(verdicts.flat().map((verdict) => [verdict.set, verdict]))
+    return sets.flatMap((set) => found.get(set) ?? [])
+  }
+
+  /** All policies at once: what they see of the job is made once. */
+  async #judgeOwn(
+    sets: readonly GuardingSet[],
+    subjectFor: (needs: SubjectNeeds) => JobSubject,
+  ): Promise<readonly GuardVerdict[]> {
+    const organizationId = sets[0]?.organizationId
     const policies = sets.flatMap((set) => set.policies)
     const texts = await Promise.all(policies.map((policy) => this.#texts.find(policy)))
     const readsVariables = texts.some((text) => text?.readsVariables === true)
@@ -60,7 +76,9 @@ export class PolicyGuard {
       const policy = texts[at]?.text
       return policy === undefined ? [] : [{ policy, params }]
     })
-    const subject = subjectFor({ readsVariables })
+    const mayReadOf = (namespace: string): boolean =>
+      (this.#source.ownerOf(namespace) ?? organizationId) === organizationId
+    const subject = subjectFor({ readsVariables, mayReadOf })
     const judgements = (await this.#asker.ask(subject, asked)).values()
     const said = new Map<GuardingPolicy, Judgement>()
     for (const [at, policy] of policies.entries())

@@ -16,6 +16,8 @@ export interface GuardingPolicy {
 /** A policy set that guards a namespace. */
 export interface GuardingSet {
   readonly id: string
+  /** Whose it is. */
+  readonly organizationId: string
   readonly name: string
   readonly overridable: boolean
   /** Values of parameters that nobody is shown. */
@@ -32,6 +34,8 @@ export interface PolicySource {
   hasPolicies(): boolean
   /** The sets that guard a namespace now, in the order in which they are told. */
   setsFor(namespace: string): readonly GuardingSet[]
+  /** The organization that a namespace was given to; undefined when it is nobody's. */
+  ownerOf(namespace: string): string | undefined
   /** Whether the organization of a set wants to be told why its policies are passed over. */
   needsComment(setId: string): boolean
   /** Undefined when it is not stored any more: somebody has replaced it. */
@@ -42,6 +46,7 @@ export interface PolicySource {
 export const NO_POLICIES: PolicySource = {
   hasPolicies: () => false,
   setsFor: () => [],
+  ownerOf: () => undefined,
   needsComment: () => false,
   readCode: async () => undefined,
 }

@@ -13,9 +13,16 @@ export interface CompiledPolicies {
   /** The version in which each module was read, by file. */
   readonly versions: ReadonlyMap<string, RegoVersion>
   /** `data.a.b = x`: any body. With `explains`, `trace` hears why rules have no answer. */
-  query(text: string, options?: { readonly explains?: boolean }): Result<Query, RegoProblem>
-  /** One document, such as `data.a.deny`. */
-  document(reference: string): Result<DocumentQuery, RegoProblem>
+  query(text: string, options?: QueryOptions): Result<Query, RegoProblem>
+  /**
+   * One document, such as `data.a.deny`, or any other expression. What asks for several things, or
+   * has several answers, is refused: the first of them would say nothing of the others.
+   */
+  document(reference: string, options?: QueryOptions): Result<DocumentQuery, RegoProblem>
+}
+
+interface QueryOptions {
+  readonly explains?: boolean
 }
 
 export interface DocumentQuery {
@@ -43,16 +50,27 @@ function makePolicies({ compilation, units }: Compiled): CompiledPolicies {
   return {
     versions: new Map(units.map((unit) => [unit.source.file, unit.version])),
     query,
-    document: (reference) => {
-      const asked = query(`answer = ${reference}`)
+    document: (reference, options) => {
+      const asked = query(`answer = ${reference}`, options)
       if (!asked.ok) return err(asked.error)
-      return ok({ evaluate: (given) => first(asked.value.evaluate(given)) })
+      if (asked.value.expressions > 1) return err(SEVERAL_EXPRESSIONS)
+      return ok({ evaluate: (given) => onlyAnswer(asked.value.evaluate(given)) })
     },
   }
 }
 
-function first(
+const SEVERAL_EXPRESSIONS: RegoProblem = {
+  code: 'rego_parse_error',
+  message: 'it asks for several things: a query is one expression',
+  location: { file: 'query', row: 1, column: 1 },
+}
+
+function onlyAnswer(
   result: ReturnType<Query['evaluate']>,
 ): Result<Value | undefined, EvaluationProblem> {
-  return result.ok ? ok(result.value[0]?.get('answer')) : result
+  if (!result.ok) return result
+  const [answer, ...others] = result.value
+  if (others.length === 0) return ok(answer?.get('answer'))
+  const message = `there are ${result.value.length} answers: ask for one document`
+  return err({ code: 'eval_conflict_error', message, location: undefined })
 }

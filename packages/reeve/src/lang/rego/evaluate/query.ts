@@ -39,6 +39,8 @@ export interface EvaluateOptions {
 }
 
 export interface Query {
+  /** How many it consists of. */
+  readonly expressions: number
   evaluate(options: EvaluateOptions): Result<readonly Bindings[], EvaluationProblem>
 }
 
@@ -63,7 +65,8 @@ export function compileQuery(context: QueryContext, text: string): Result<Query,
   try {
     const { goals, slotCount, names } = lowerQuery(context.compilation, unit, body.value)
     const step = compileGoals(queryCoder(context.program, source), goals, () => record(names))
-    return ok({ evaluate: (options) => run({ step, slotCount }, options) })
+    const expressions = body.value.length
+    return ok({ expressions, evaluate: (options) => run({ step, slotCount }, options) })
   } catch (error) {
     if (error instanceof ProblemFound) return err(error.problem)
     throw error
