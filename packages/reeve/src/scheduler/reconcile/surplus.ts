@@ -21,9 +21,11 @@ export function chooseSurplus(
   const seen = new Set<number>()
   const ranked = present.map((row, position) => {
     const index = indexOf(row)
-    const isSecond = seen.has(index)
-    seen.add(index)
     const isSucceeded = !promoted.has(row.ID) && canaryIndexes.has(index)
+    const leaves = isSucceeded || mustMove.has(row) || row.ClientStatus === 'failed'
+    const isSecond = seen.has(index)
+    // One that leaves before the others holds no name: who has it as well is the only one.
+    if (!leaves) seen.add(index)
     const rank = rankOf(row, { isSecond, isSucceeded, mustMove: mustMove.has(row) })
     return { row, index, position, rank }
   })
