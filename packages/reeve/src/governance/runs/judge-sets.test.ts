@@ -19,3 +19,8 @@ test('judge sets: any other output that is too long is left out, and that is sai
   assert.deepEqual(judgement.output, ['first'])
   assert.equal(warning, '2 more outputs are not kept')
 })
+
+test('judge sets: an answer with a field called print is kept as it is', () => {
+  const output = [{ print: 'no', severity: 'high' }]
+  assert.deepEqual(bounded({ ...PASSED, output }).judgement.output, output)
+})

@@ -156,10 +156,10 @@ export function bounded(
   return { judgement: { ...told, findings }, warning: parts.join('; ') }
 }
 
+/** Nothing but what was printed: an answer of a policy may have a field of that name too. */
 function isPrinted(item: unknown): item is { readonly print: string } {
-  return (
-    typeof item === 'object' && item !== null && 'print' in item && typeof item.print === 'string'
-  )
+  if (typeof item !== 'object' || item === null || !('print' in item)) return false
+  return typeof item.print === 'string' && Object.keys(item).length === 1
 }
 
 function boundedFinding({ value, ...finding }: v2.PolicyFinding): v2.PolicyFinding {
