@@ -124,6 +124,19 @@ test('a caller that goes ends what was asked for it', async (t) => {
   await gone.promise
 })
 
+test('a caller that goes before all of its body is sent ends what was asked for it', async (t) => {
+  const gone = Promise.withResolvers<void>()
+  const silent = createServer((request) => request.on('close', () => gone.resolve()))
+  const { address } = await aFollower(t, () => hostOf(silent))
+  await listen(t, silent)
+  const asked = ask(`${address}/v1/jobs`, { method: 'POST' })
+  asked.on('error', () => undefined)
+  asked.write('{')
+  await once(silent, 'request')
+  asked.destroy()
+  await gone.promise
+})
+
 test('an upgraded connection is joined to the leader, both ways', async (t) => {
   const leader = createServer()
   leader.on('upgrade', (request, socket) => {
