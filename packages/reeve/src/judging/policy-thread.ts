@@ -70,33 +70,38 @@ export class PolicyThread implements PolicyAsker {
     subject: AskedSubject,
     policies: readonly AskedPolicy[],
   ): Promise<readonly Judgement[]> {
-    if (policies.length === 0) return []
-    const plan = subject.kind === 'stored-plan' ? subject.bytes : undefined
-    const text = { subject: writeSubject(subject), plan }
-    const all = await this.#judge(text, policies)
-    if (typeof all.said !== 'string') return all.said
+    return (await this.askTimed(subject, policies)).said
+  }
+
+  /** With the time that it took, without the time that it waited for others. */
+  async askTimed(subject: AskedSubject, policies: readonly AskedPolicy[]): Promise<Answer> {
+    if (policies.length === 0) return { said: [], ms: 0 }
+    const text = sentSubject(subject)
+    const { said: all, ms } = await this.#judge(text, policies)
+    if (typeof all !== 'string') return { said: all, ms }
     // One of them was too much: asked one by one, only that one suffers.
-    if (policies.length === 1) return [errored(all.said)]
-    const judgements: Judgement[] = []
-    let spentMs = all.ms
-    for (const asked of policies)
-      if (spentMs >= QUESTION_MS_MAX)
-        judgements.push(errored(`all policies together take longer than ${QUESTION_MS_MAX} ms`))
-      else {
-        const { said, ms } = await this.#judge(text, [asked])
-        judgements.push(...(typeof said === 'string' ? [errored(said)] : said))
-        spentMs += ms
-      }
-    return judgements
+    if (policies.length === 1) return { said: [errored(all)], ms }
+    return await this.#askOneByOne(text, policies, ms)
+  }
+
+  /** All policies in one go, or why they say nothing: one of them may have been too much. */
+  askTogether(subject: AskedSubject, policies: readonly AskedPolicy[]): Promise<Attempt> {
+    return this.#judge(sentSubject(subject), policies)
   }
 
   async diagnose(policy: PolicyText): Promise<readonly Diagnostic[]> {
+    const said = await this.tryDiagnose(policy)
+    if (typeof said !== 'string') return said
+    return [{ severity: 'error', line: 1, column: 1, message: said }]
+  }
+
+  /** What is wrong with the policy, or why nobody could tell. */
+  async tryDiagnose(policy: PolicyText): Promise<readonly Diagnostic[] | string> {
     const result = await this.#queue.run(() =>
       this.#task([policy], ([sent]) => ({ kind: 'diagnose', policy: sent ?? sentPolicy(policy) })),
     )
-    if (result.kind === 'done')
-      return result.outcome.kind === 'diagnosed' ? result.outcome.diagnostics : []
-    return [{ severity: 'error', line: 1, column: 1, message: this.#complaint(result) }]
+    if (result.kind !== 'done') return this.#complaint(result)
+    return result.outcome.kind === 'diagnosed' ? result.outcome.diagnostics : []
   }
 
   async inspectPlan(plan: Uint8Array): Promise<Result<PlanFacts, string>> {
@@ -115,7 +120,25 @@ export class PolicyThread implements PolicyAsker {
     return this.#queue.stop()
   }
 
-  async #judge(text: SentSubject, policies: readonly AskedPolicy[]): Promise<Asked> {
+  async #askOneByOne(
+    text: SentSubject,
+    policies: readonly AskedPolicy[],
+    alreadyMs: number,
+  ): Promise<Answer> {
+    const judgements: Judgement[] = []
+    let spentMs = alreadyMs
+    for (const asked of policies)
+      if (spentMs >= QUESTION_MS_MAX)
+        judgements.push(errored(`all policies together take longer than ${QUESTION_MS_MAX} ms`))
+      else {
+        const { said, ms } = await this.#judge(text, [asked])
+        judgements.push(...(typeof said === 'string' ? [errored(said)] : said))
+        spentMs += ms
+      }
+    return { said: judgements, ms: spentMs }
+  }
+
+  async #judge(text: SentSubject, policies: readonly AskedPolicy[]): Promise<Attempt> {
     let startMs = 0
     const result = await this.#queue.run(() => {
       // To wait for others costs nothing.
@@ -192,20 +215,36 @@ interface SentSubject {
   readonly plan: Uint8Array | undefined
 }
 
-interface Asked {
-  /** The judgements, or why there are none. */
+interface Answer {
+  readonly said: readonly Judgement[]
+  readonly ms: number
+}
+
+/** The judgements, or why there are none. */
+interface Attempt {
   readonly said: readonly Judgement[] | string
   readonly ms: number
 }
 
-const hashes = new WeakMap<PolicyText, string>()
+function sentSubject(subject: AskedSubject): SentSubject {
+  const plan = subject.kind === 'stored-plan' ? subject.bytes : undefined
+  return { subject: writeSubject(subject), plan }
+}
 
 function sentPolicy(policy: PolicyText): SentPolicy {
-  const { name, kind, query, code } = policy
+  const { name, kind, query } = policy
+  return { name, kind, query, codeHash: codeHashOf(policy) }
+}
+
+const hashes = new WeakMap<PolicyText, string>()
+
+/** The name of a code among threads. */
+export function codeHashOf(policy: PolicyText): string {
   const known = hashes.get(policy)
-  const codeHash = known ?? createHash('sha256').update(code).digest('base64')
-  if (known === undefined) hashes.set(policy, codeHash)
-  return { name, kind, query, codeHash }
+  if (known !== undefined) return known
+  const codeHash = createHash('sha256').update(policy.code).digest('base64')
+  hashes.set(policy, codeHash)
+  return codeHash
 }
 
 /** Fails closed. */

@@ -10,6 +10,7 @@ import type {
   PolicyAsker,
   PolicyText,
 } from '../policy/index.ts'
+import { openGuardThreads } from './guard-threads.ts'
 import { JUDGING_LIMITS, PolicyThread } from './policy-thread.ts'
 
 /**
@@ -21,10 +22,10 @@ const TRIALS_WAITING_MAX = 32
 type StoppableAsker = Required<PolicyAsker> & { stop(): Promise<void> }
 
 /**
- * Asks what guards on one thread and what is only tried on another: a trial may take all the time
- * that a policy has, and no submission waits for it. One queue with the trials at its end would
- * still let a submission wait for the trial that runs, or cost the thread with all that it has
- * compiled. A thread takes about 45 MB; the second one starts with the first trial.
+ * Asks what guards on other threads than what is only tried: a trial may take all the time that a
+ * policy has, and no submission waits for it. One queue with the trials at its end would still let
+ * a submission wait for the trial that runs, or cost the thread with all that it has compiled. A
+ * thread takes about 45 MB; the one of the trials starts with the first trial.
  */
 export class PolicyThreads implements PolicyAsker {
   readonly #askers: Readonly<Record<AskingPurpose, StoppableAsker>>
@@ -55,14 +56,14 @@ export class PolicyThreads implements PolicyAsker {
   }
 }
 
-/** Both threads, each with the limits of a policy: a trial says what the guard would say. */
+/** All with the limits of a policy: a trial says what the guard would say. */
 export function openPolicyThreads(options: {
   readonly clock: Clock
   readonly version: string
 }): PolicyThreads {
   const limits = { ...JUDGING_LIMITS, waitingMax: TRIALS_WAITING_MAX }
   return new PolicyThreads({
-    guard: new PolicyThread(options),
+    guard: openGuardThreads(options),
     trial: new PolicyThread({ ...options, limits }),
   })
 }

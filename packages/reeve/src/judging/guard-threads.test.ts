@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { describe, it, test } from 'node:test'
+import type { Clock } from '../kit/clock.ts'
+import { ok } from '../kit/result.ts'
+import type { AskedPolicy, AskedSubject, Judgement, Subject } from '../policy/index.ts'
+import { GuardThreads, openGuardThreads } from './guard-threads.ts'
+
+const JOB: Subject = {
+  kind: 'job',
+  namespace: 'default',
+  token: undefined,
+  existingJob: undefined,
+  variables: new Map(),
+  job: { ID: 'web' },
+}
+const PLAN: AskedSubject = { kind: 'stored-plan', bytes: Uint8Array.of(), run: {} }
+const PASSED: Judgement = { status: 'passed', output: [], findings: [] }
+const COUNTS = { additions: 0, changes: 0, destructions: 0, imports: 0, resources: 0 }
+
+function asked(...codes: readonly string[]): readonly AskedPolicy[] {
+  return codes.map((code) => ({
+    policy: { name: 'p', kind: 'native', query: null, code },
+    params: {},
+  }))
+}
+
+/** Threads that write down who was asked; the time that a code takes is its text. */
+function someThreads() {
+  const calls: string[] = []
+  const msOf = (policies: readonly AskedPolicy[]) =>
+    policies.reduce((sum, { policy }) => sum + Number(policy.code), 0)
+  const answer = (who: string, policies: readonly AskedPolicy[]) => {
+    calls.push(who)
+    return { said: policies.map(() => PASSED), ms: msOf(policies) }
+  }
+  const quick = {
+    async askTogether(_subject: AskedSubject, policies: readonly AskedPolicy[]) {
+      const { said, ms } = answer('quick', policies)
+      return ms > 1_000 ? { said: 'too slow', ms: 1_000 } : { said, ms }
+    },
+    async tryDiagnose({ code }: { code: string }) {
+      calls.push('quick')
+      return Number(code) > 1_000 ? 'too slow' : []
+    },
+    stop: async () => void calls.push('stop quick'),
+  }
+  const patient = {
+    ask: async (_subject: AskedSubject, policies: readonly AskedPolicy[]) =>
+      answer('patient', policies).said,
+    askTimed: async (_subject: AskedSubject, policies: readonly AskedPolicy[]) =>
+      answer('patient', policies),
+    async diagnose() {
+      calls.push('patient')
+      return []
+    },
+    async inspectPlan() {
+      calls.push('patient')
+      return ok({ counts: COUNTS, hasChanges: false })
+    },
+    stop: async () => void calls.push('stop patient'),
+  }
+  return { calls, patient, threads: new GuardThreads({ quick, patient }) }
+}
+
+describe('GuardThreads', () => {
+  /** Each line: what the policies take, one question after the other, and who answers. */
+  const LINES: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+    ['quick policies stay where they are', ['5', '5'], ['quick', 'quick']],
+    ['one cold start makes nobody slow', ['390', '390', '390'], ['quick', 'quick', 'patient']],
+    ['what was given up is asked again', ['10000'], ['quick', 'patient']],
+    ['and not tried quickly the next time', ['2000', '2000'], ['quick', 'patient', 'patient']],
+    ['what takes half a second moves on', ['500', '500'], ['quick', 'patient']],
+    ['others are not touched by it', ['2000', '7'], ['quick', 'patient', 'quick']],
+  ]
+  for (const [what, takes, who] of LINES)
+    it(what, async () => {
+      const { calls, threads } = someThreads()
+      for (const ms of takes) await threads.ask(JOB, asked(ms))
+      assert.deepEqual(calls, who)
+    })
+
+  it('what becomes quick again is asked quickly again', async () => {
+    const { calls, threads, patient } = someThreads()
+    await threads.ask(JOB, asked('2000'))
+    patient.askTimed = async () => ({ said: [PASSED], ms: 1 })
+    for (let i = 0; i < 8; i++) await threads.ask(JOB, asked('2000'))
+    calls.length = 0
+    await threads.ask(JOB, asked('2000'))
+    assert.equal(calls[0], 'quick')
+  })
+
+  it('plans are read by the patient one, and of a policy it is asked as of a question', async () => {
+    const { calls, threads } = someThreads()
+    await threads.ask(PLAN, asked('1'))
+    await threads.inspectPlan(Uint8Array.of())
+    await threads.diagnose({ name: 'p', kind: 'native', query: null, code: '1' })
+    await threads.diagnose({ name: 'p', kind: 'native', query: null, code: '2000' })
+    assert.deepEqual(calls, ['patient', 'patient', 'quick', 'quick', 'patient'])
+    await threads.stop()
+    assert.deepEqual(calls.slice(5), ['stop quick', 'stop patient'])
+  })
+
+  it('asks nobody when there are no policies', async () => {
+    const { calls, threads } = someThreads()
+    assert.deepEqual([await threads.ask(JOB, []), calls], [[], []])
+  })
+
+  it('only so many wait for the same slow policies', async () => {
+    const { threads, patient } = someThreads()
+    await threads.ask(JOB, asked('2000'))
+    const answers: (() => void)[] = []
+    patient.askTimed = () =>
+      new Promise((settle) => answers.push(() => settle({ said: [PASSED], ms: 2_000 })))
+    const waiting = Array.from({ length: 8 }, () => threads.ask(JOB, asked('2000')))
+    await assert.rejects(threads.ask(JOB, asked('2000')), { kind: 'overloaded' })
+    const other = threads.ask(JOB, asked('3000'))
+    while (answers.length < 9) await Promise.resolve()
+    for (const answer of answers.splice(0)) answer()
+    for (const said of await Promise.all([...waiting, other])) assert.deepEqual(said, [PASSED])
+    const again = threads.ask(JOB, asked('2000'))
+    while (answers.length === 0) await Promise.resolve()
+    answers[0]?.()
+    assert.deepEqual(await again, [PASSED])
+  })
+})
+
+test('policies that take their time leave others their answers', async () => {
+  // The quick thread's time is over as soon as it has begun; the patient one has all of it.
+  const clock: Clock = {
+    nowMs: () => 0,
+    after(ms, wake) {
+      if (ms <= 1_000 && isOver) queueMicrotask(wake)
+      isOver = false
+      return () => undefined
+    },
+  }
+  let isOver = true
+  const threads = openGuardThreads({ clock, version: '' })
+  const loop = 'l = range(1000000)\nfor range(49) as a { if l contains -1 { break } }\nmain = true'
+  let isAnswered = false
+  const slow = threads.ask(JOB, asked(...Array.from({ length: 20 }, () => loop)))
+  void slow.then(() => (isAnswered = true)).catch(() => undefined)
+  const [quick] = await threads.ask(JOB, asked('main = false'))
+  assert.deepEqual([quick?.status, isAnswered], ['failed', false])
+  await threads.stop()
+  await assert.rejects(slow, { kind: 'thread-stopped' })
+})

@@ -1,0 +1,28 @@
+/** A question that takes longer holds up others more than it may. */
+const SLOW_MS = 100
+/** Of the pace, how much the newest answer is; one cold start alone makes nobody slow. */
+const NEWEST_SHARE = 1 / 4
+/** A pace below this is as good as none. */
+const FORGET_MS = 10
+/** Paces that are kept; the ones that were measured longest ago go first. */
+const PACES_MAX = 1_000
+
+/** How long what was asked before took: a mean in which each answer weighs less than the next. */
+export class Paces {
+  readonly #msOf = new Map<string, number>()
+
+  isSlow(key: string): boolean {
+    return (this.#msOf.get(key) ?? 0) > SLOW_MS
+  }
+
+  measure(key: string, ms: number): void {
+    const before = this.#msOf.get(key) ?? 0
+    const pace = before + (ms - before) * NEWEST_SHARE
+    this.#msOf.delete(key)
+    if (pace < FORGET_MS) return
+    this.#msOf.set(key, pace)
+    if (this.#msOf.size <= PACES_MAX) return
+    const [oldest] = this.#msOf.keys()
+    if (oldest !== undefined) this.#msOf.delete(oldest)
+  }
+}
