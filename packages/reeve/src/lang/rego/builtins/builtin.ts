@@ -44,6 +44,8 @@ export interface CallContext {
   fail(message: string): undefined
   /** The same for an operand of the wrong type, such as a bad element of an array. */
   failType(message: string): undefined
+  /** An error wherever builtins are called: without an answer the policy could let all pass. */
+  refuse(message: string): undefined
 }
 
 export interface Builtin {

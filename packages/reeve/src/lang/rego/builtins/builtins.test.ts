@@ -252,6 +252,36 @@ failing([
   ['strings.render_template("{{if}}", {})', 'template: missing value for command'],
 ])
 
+table('what needs the network and can do without', [
+  ['net.lookup_ip_addr("127.0.0.1")', ['127.0.0.1']],
+  [
+    'http.send({"method": "get", "url": "http://127.0.0.1", "raise_error": false})',
+    {
+      status_code: 0,
+      error: { code: 'eval_http_send_network_error', message: 'policies have no network' },
+    },
+  ],
+])
+
+test('what needs the network ends with an error also where builtins are not strict', () => {
+  const calls = ['http.send({"method": "get", "url": "http://a"})', 'net.lookup_ip_addr("a")']
+  for (const call of calls) {
+    const compiled = compilePolicies({
+      modules: [{ file: 'p.rego', text: `package p\n\ndeny contains "x" if ${call}.a == 1\n` }],
+      version: 1,
+    })
+    assert.ok(compiled.ok)
+    const query = compiled.value.query('x = data.p.deny')
+    assert.ok(query.ok)
+    const asked = query.value.evaluate({})
+    assert.ok(!asked.ok)
+    const { code, message, location } = asked.error
+    assert.equal(code, 'eval_builtin_error')
+    assert.match(message, /^(http\.send|net\.lookup_ip_addr): policies have no network$/)
+    assert.equal(location?.row, 3)
+  }
+})
+
 // Each would take years or all memory if it were not paid for beforehand.
 const HOSTILE = [
   'numbers.range(0, 1000000000000000)',

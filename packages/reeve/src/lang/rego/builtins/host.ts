@@ -1,12 +1,13 @@
 import { formatAddress, parseAddress } from '../../../kit/ip-address.ts'
 import { formatValue } from '../value/format.ts'
-import { EMPTY_OBJECT, type ObjectValue, setOf } from '../value/value.ts'
+import { EMPTY_OBJECT, objectOf, type ObjectValue, setOf } from '../value/value.ts'
 import { define, type Builtin, type CallContext } from './builtin.ts'
 
 /**
  * What reaches beyond the evaluation. Policies have no network: their verdict must not depend on
  * who answers, and must be the same when it is asked for again. The names exist so that a policy
- * written elsewhere loads, and `with` can replace them.
+ * written elsewhere loads, and `with` can replace them. Who asks all the same ends with an error:
+ * without a value, a rule that denies by what the network says would deny nothing.
  */
 export const HOST_BUILTINS: readonly Builtin[] = [
   define(
@@ -18,10 +19,12 @@ export const HOST_BUILTINS: readonly Builtin[] = [
     // An address needs no look-up.
     const address = parseAddress(name)
     return address === undefined
-      ? context.fail('policies have no network')
+      ? context.refuse(NO_NETWORK)
       : setOf([formatAddress(address.address, address.bits)])
   }),
 ]
+
+const NO_NETWORK = 'policies have no network'
 
 const REQUIRED = ['method', 'url'] as const
 const ALLOWED: ReadonlySet<string> = new Set([
@@ -54,16 +57,28 @@ const ALLOWED: ReadonlySet<string> = new Set([
   'tls_use_system_certs',
 ])
 
-function refuseRequest(context: CallContext, request: ObjectValue): undefined {
+function refuseRequest(context: CallContext, request: ObjectValue): ObjectValue | undefined {
   const strange = request.keys().filter((key) => typeof key !== 'string' || !ALLOWED.has(key))
   if (strange.length > 0)
     return context.failType(
       `operand 1 invalid request parameters(s): ${formatValue(setOf(strange))}`,
     )
   const missing = REQUIRED.filter((name) => !request.has(name))
-  return missing.length > 0
-    ? context.failType(
-        `operand 1 missing required request parameters(s): ${formatValue(setOf(missing))}`,
-      )
-    : context.fail('policies have no network')
+  if (missing.length > 0)
+    return context.failType(
+      `operand 1 missing required request parameters(s): ${formatValue(setOf(missing))}`,
+    )
+  return request.get('raise_error') === false ? unanswered() : context.refuse(NO_NETWORK)
+}
+
+/** What a policy gets that asked for an answer also where there is none. */
+function unanswered(): ObjectValue {
+  const error = objectOf([
+    ['code', 'eval_http_send_network_error'],
+    ['message', NO_NETWORK],
+  ])
+  return objectOf([
+    ['status_code', 0],
+    ['error', error],
+  ])
 }

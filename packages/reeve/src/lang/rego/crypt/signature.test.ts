@@ -27,6 +27,7 @@ const context = {
   charge: () => undefined,
   fail: () => undefined,
   failType: () => undefined,
+  refuse: () => undefined,
 }
 
 function jwkOf(key: KeyObject): ObjectValue {

@@ -84,7 +84,7 @@ function callBuiltin(env: Env, builtin: Builtin, call: Invocation): Value | unde
   if (value === undefined) {
     const { failure } = shared
     shared.failure = undefined
-    if (failure !== undefined && shared.options.isStrict)
+    if (failure !== undefined && (failure.isRefusal || shared.options.isStrict))
       throw new Halt({
         code: failure.code,
         message: `${builtin.name}: ${failure.message}`,

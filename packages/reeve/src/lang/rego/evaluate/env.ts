@@ -31,12 +31,17 @@ export interface EvaluationOptions {
 
 const STEPS_PER_CANCEL_CHECK = 4096
 
+interface BuiltinFailure extends Pick<EvaluationProblem, 'code' | 'message'> {
+  /** Ends the evaluation also where builtins are not strict. */
+  readonly isRefusal: boolean
+}
+
 /** What all scopes of one evaluation share: the meter, the caller's sources, builtins' failures. */
 export class Shared implements CallContext {
   readonly options: EvaluationOptions
   readonly memory = new Map<string, unknown>()
   depth = 0
-  failure: Pick<EvaluationProblem, 'code' | 'message'> | undefined
+  failure: BuiltinFailure | undefined
   #steps = 0
   #stepsNext: number
 
@@ -83,12 +88,17 @@ export class Shared implements CallContext {
   }
 
   fail(message: string): undefined {
-    this.failure = { code: 'eval_builtin_error', message }
+    this.failure = { code: 'eval_builtin_error', message, isRefusal: false }
     return undefined
   }
 
   failType(message: string): undefined {
-    this.failure = { code: 'eval_type_error', message }
+    this.failure = { code: 'eval_type_error', message, isRefusal: false }
+    return undefined
+  }
+
+  refuse(message: string): undefined {
+    this.failure = { code: 'eval_builtin_error', message, isRefusal: true }
     return undefined
   }
 

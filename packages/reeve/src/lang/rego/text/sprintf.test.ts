@@ -13,6 +13,7 @@ const context = {
   charge: () => undefined,
   fail: () => undefined,
   failType: () => undefined,
+  refuse: () => undefined,
 }
 
 function format(text: string, values: readonly PlainValue[]): string {
