@@ -240,20 +240,24 @@ export const projectRoutes = {
     id: 'deleteProject',
     methods: ['DELETE'],
     path: '/api/v2/projects/:project_id',
-    summary: 'Delete a project. It must not contain workspaces, unless the deletion is forced.',
+    summary:
+      'Delete a project. It must contain no workspaces and no namespaces, unless it is forced.',
     section,
     params: ProjectPath,
     query: Type.Object({
       force: Type.Optional(
-        Type.Boolean({ description: 'Delete the contained workspaces too.', default: false }),
+        Type.Boolean({
+          description: 'Delete the contained workspaces too, and let the namespaces go.',
+          default: false,
+        }),
       ),
     }),
     answers: {
       204: emptyAnswer('Deleted.'),
       ...refusals({
-        403: 'The caller may not force-delete the project.',
+        403: 'The caller may not force-delete the project, or not let its namespaces go.',
         404: 'Project not found, or the caller may not delete it.',
-        422: 'The project contains workspaces, or is the default project of its organization.',
+        422: 'The project contains workspaces or namespaces, or is the default project.',
       }),
     },
     needs: `${managers} Also teams that may delete the project.`,
@@ -317,10 +321,11 @@ export const projectRoutes = {
     answers: {
       204: emptyAnswer('Removed; namespaces that were not members are ignored.'),
       ...bodyRefusals({
+        403: 'The caller may not manage the policies of the organization.',
         404: 'Project not found, or the caller may not update it.',
         422: 'The list is empty, too long, or an item has no id or another type.',
       }),
     },
-    needs: managers,
+    needs: `${managers} With access control on, also the permission to manage policies.`,
   }),
 } as const

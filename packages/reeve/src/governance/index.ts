@@ -34,7 +34,14 @@ export {
   listWorkspaceAccesses,
   updateWorkspaceAccess,
 } from './access/team-workspaces.ts'
-export { findProject, findSeat, seatIn, type Seat, type SeenProject } from './standing.ts'
+export {
+  findChangeableProject,
+  findProject,
+  findSeat,
+  seatIn,
+  type Seat,
+  type SeenProject,
+} from './standing.ts'
 export {
   createOrganization,
   deleteOrganization,
@@ -102,7 +109,6 @@ export { changeProjectTags, findTaggableProject } from './projects/project-tags.
 export {
   createProject,
   deleteProject,
-  findChangeableProject,
   findProjectMaker,
   updateProject,
 } from './projects/projects.ts'

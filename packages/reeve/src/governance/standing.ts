@@ -207,3 +207,13 @@ export function findProject(
   const rights = rightsOnProject(context, seat.value, project)
   return rights.read ? ok({ ...seat.value, project, rights }) : err(UNSEEN)
 }
+
+/** The project, for somebody who may change it. */
+export function findChangeableProject(
+  context: GovernanceContext,
+  caller: GovernanceCaller,
+  projectId: string,
+): Result<SeenProject, GovernanceRefusal> {
+  const seen = findProject(context, caller, projectId)
+  return seen.ok && !seen.value.rights.update ? err(UNSEEN) : seen
+}

@@ -4,7 +4,8 @@ import { put, remove, scopedKey, type Change, type Tables } from '../../state/in
 import { isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
-import { findChangeableProject } from './projects.ts'
+import { organizationPermissions, type Standing } from '../permissions.ts'
+import { findChangeableProject } from '../standing.ts'
 
 interface NamespaceChange {
   readonly projectId: string
@@ -21,6 +22,21 @@ export function mayGiveNamespaces(
   caller: GovernanceCaller,
 ): boolean {
   return !aclEnabled || isSiteAdministrator(caller)
+}
+
+/**
+ * Jobs of a namespace that leaves are guarded by no policy of the organization any more: that is
+ * for who manages its policies, and for whom the namespace came from. Who manages projects alone
+ * could else pass by every set.
+ */
+export function mayReleaseNamespaces(
+  context: Pick<GovernanceContext, 'aclEnabled'>,
+  caller: GovernanceCaller,
+  standing: Standing,
+): boolean {
+  return (
+    mayGiveNamespaces(context, caller) || organizationPermissions(standing)['can-update-policies']
+  )
 }
 
 /** Architecture §8: the policy sets of the project guard the namespaces that belong to it. */
@@ -75,6 +91,13 @@ function foreignMembers(
     .map((key) => remove('policy_set_members', key))
 }
 
+/** The project is no secret to who may change it, so this is no 404. */
+export const NOT_RELEASED: GovernanceRefusal = {
+  code: 'forbidden',
+  detail:
+    'Not authorized to take namespaces out of the project: it takes the permission to manage policies',
+}
+
 /** Namespaces that were not members are ignored. */
 export async function removeProjectNamespaces(
   context: GovernanceContext,
@@ -83,6 +106,7 @@ export async function removeProjectNamespaces(
 ): Promise<Result<void, GovernanceRefusal>> {
   const seen = findChangeableProject(context, caller, projectId)
   if (!seen.ok) return seen
+  if (!mayReleaseNamespaces(context, caller, seen.value.standing)) return err(NOT_RELEASED)
   const { project_namespaces: members } = context.store.tables
   const gone = new Set(namespaces.filter((name) => members.find(name)?.projectId === projectId))
   await commitWrite(context, {

@@ -13,9 +13,17 @@ import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import { organizationPermissions } from '../permissions.ts'
-import { findProject, findSeat, rightsOnProject, type Seat, type SeenProject } from '../standing.ts'
+import {
+  findChangeableProject,
+  findProject,
+  findSeat,
+  rightsOnProject,
+  type Seat,
+  type SeenProject,
+} from '../standing.ts'
 import { inheritDuration } from './auto-destroy.ts'
 import { projectEnd } from './project-end.ts'
+import { mayReleaseNamespaces, NOT_RELEASED } from './project-namespaces.ts'
 import { mayBind, planTags, tagProblems, type NewTags } from './tags.ts'
 
 const TAGS_POINTER = '/data/relationships/tag-bindings/data'
@@ -101,16 +109,6 @@ function projectProblems(
   ]
 }
 
-/** The project, for somebody who may change it. */
-export function findChangeableProject(
-  context: GovernanceContext,
-  caller: GovernanceCaller,
-  projectId: string,
-): Result<SeenProject, GovernanceRefusal> {
-  const seen = findProject(context, caller, projectId)
-  return seen.ok && !seen.value.rights.update ? err(UNSEEN) : seen
-}
-
 /**
  * Spec G: Update project. What is omitted stays; tag bindings that are there replace the whole set
  * (reference §2.4); a new duration goes to the workspaces in the same commit.
@@ -169,8 +167,8 @@ function changed(
 }
 
 /**
- * Spec G: Delete project. A project with workspaces stays, unless it is deleted by force; who may
- * not force is told so (403), because the project is no secret to who may delete it.
+ * Spec G: Delete project. A project with workspaces or namespaces stays, unless it is deleted by
+ * force; who may not force is told so (403), because the project is no secret to who may delete it.
  */
 export async function deleteProject(
   context: GovernanceContext,
@@ -186,11 +184,15 @@ export async function deleteProject(
   if (project.isDefault)
     return err({ code: 'unprocessable', detail: 'The default project cannot be deleted.' })
   const { tables } = context.store
-  const workspaces = tables.workspaces.countIn('project', projectId)
-  if (workspaces > 0 && !force) {
-    const detail = `Project contains ${workspaces} workspace(s); move or delete them first`
-    return err({ code: 'invalid', problems: [{ pointer: '/data', detail }] })
-  }
+  const namespaces = tables.project_namespaces.countIn('project', projectId)
+  if (force && namespaces > 0 && !mayReleaseNamespaces(context, caller, seen.value.standing))
+    return err(NOT_RELEASED)
+  const details = force ? [] : contents(tables.workspaces.countIn('project', projectId), namespaces)
+  if (details.length > 0)
+    return err({
+      code: 'invalid',
+      problems: details.map((detail) => ({ pointer: '/data', detail })),
+    })
   await commitWrite(context, {
     action: 'ProjectDeleted',
     caller,
@@ -199,4 +201,13 @@ export async function deleteProject(
     changes: projectEnd(tables, projectId),
   })
   return ok(undefined)
+}
+
+function contents(workspaces: number, namespaces: number): readonly string[] {
+  return [
+    ...(workspaces > 0
+      ? [`Project contains ${workspaces} workspace(s); move or delete them first`]
+      : []),
+    ...(namespaces > 0 ? [`Project contains ${namespaces} namespace(s); remove them first`] : []),
+  ]
 }

@@ -418,3 +418,31 @@ test('namespaces: they belong to one project, and leave it', async () => {
   await it.done('removeProjectNamespaces', { params: one, body })
   assert.deepEqual((await it.ok('listProjectNamespaces', { params: one })).data, [])
 })
+
+test('namespaces: they leave with who manages policies, not with who manages projects', async () => {
+  const it = await withAcme()
+  const { id } = await it.project('acme', { name: 'one' })
+  const params = { project_id: id }
+  const body = { data: [{ type: 'namespaces', id: 'default' }] }
+  await it.done('addProjectNamespaces', { params, body })
+  const projects = await it.team('acme', 'projects', { 'manage-projects': true })
+  const force = { params, query: { force: true } }
+  const allowed = aBody('organizations', { 'allow-force-delete-workspaces': true })
+  await it.ok('updateOrganization', { params: ACME, body: allowed })
+  const NOT_RELEASED = [
+    403,
+    'forbidden: Not authorized to take namespaces out of the project: it takes the permission to manage policies',
+  ]
+  const as = projects.token
+  assert.deepEqual(await it.refusal('removeProjectNamespaces', { params, body, as }), NOT_RELEASED)
+  assert.deepEqual(await it.refusal('deleteProject', { ...force, as }), NOT_RELEASED)
+  assert.deepEqual(await it.refusal('deleteProject', { params, as }), [
+    422,
+    'invalid attribute: Project contains 1 namespace(s); remove them first',
+  ])
+  const both = await it.team('acme', 'both', { 'manage-projects': true, 'manage-policies': true })
+  await it.done('removeProjectNamespaces', { params, body, as: both.token })
+  await it.done('addProjectNamespaces', { params, body })
+  await it.done('deleteProject', { ...force, as: both.token })
+  assert.equal(it.server.context.store.tables.project_namespaces.size, 0)
+})
