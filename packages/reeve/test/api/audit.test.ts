@@ -105,6 +105,28 @@ test('audit: refusals are written a little later, many in one commit', async () 
   assert.equal((await records(it, { actor: reader.AccessorID })).length, 20)
 })
 
+test('audit: a refusal stands before what was written after it', async () => {
+  const it = await aSecuredServer()
+  const { server, as, root } = it
+  const reader = await it.client('namespace "default" { policy = "read" }')
+  server.clock.advance(1_000)
+  const sinceMs = server.clock.nowMs()
+  await server.refusal('registerJob', as(reader, { body: { Job: aJob() } }))
+  server.clock.advance(10)
+  await server.ok('registerJob', as(root, { body: { Job: aJob() } }))
+  server.clock.advance(100)
+  const since = new Date(sinceMs).toISOString()
+  const found = await records(it, { since })
+  assert.deepEqual(
+    found.map(({ Status, Time }) => [Status, Date.parse(Time) - sinceMs]),
+    [
+      [200, 10],
+      [403, 0],
+    ],
+  )
+  assert.equal((await records(it, { since, until: new Date(sinceMs + 1).toISOString() })).length, 1)
+})
+
 test('audit: refusals beyond what is held are not kept', async () => {
   const it = await aSecuredServer()
   const { server, as } = it

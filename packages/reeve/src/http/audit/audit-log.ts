@@ -53,8 +53,8 @@ export interface AuditLogOptions {
 export class AuditLog {
   readonly #options: AuditLogOptions
   readonly #scopes = new AsyncLocalStorage<Scope>()
-  /** Without their ids, which are those of the commit to come. */
-  #held: AuditRecord[] = []
+  /** Without their ids, which end with the commit to come. */
+  #held: { readonly record: AuditRecord; readonly timeMs: number }[] = []
   #dropped = 0
   #cancelFlush: (() => void) | undefined
 
@@ -79,7 +79,8 @@ export class AuditLog {
       this.#dropped++
       return
     }
-    this.#held.push(this.#recordOfEnd(write, end))
+    const timeMs = this.#options.clock.nowMs()
+    this.#held.push({ record: recordOfEnd(write, end, timeMs), timeMs })
     this.#cancelFlush ??= this.#options.clock.after(GATHER_MS, () => this.flush())
   }
 
@@ -88,8 +89,8 @@ export class AuditLog {
    * durable: a session inside a task does not begin without its record.
    */
   async record(write: AuditedWrite, end: AuditedEnd): Promise<void> {
-    const { store } = this.#options
-    const record = this.#recordOfEnd(write, end)
+    const { store, clock } = this.#options
+    const record = recordOfEnd(write, end, clock.nowMs())
     store.commit({
       cause: undefined,
       changes: ({ timeMs, index }) => [
@@ -97,18 +98,6 @@ export class AuditLog {
       ],
     })
     await store.settled()
-  }
-
-  #recordOfEnd(write: AuditedWrite, { status, organizationId, command }: AuditedEnd): AuditRecord {
-    const record = recordOf(write, {
-      ID: '',
-      timeMs: this.#options.clock.nowMs(),
-      namespace: write.namespace,
-      organizationId: organizationId ?? '',
-      resources: [],
-      status,
-    })
-    return command === undefined ? record : { ...record, Command: shortened(command) }
   }
 
   /** Writes what is held. Before a list, and when the server stops. */
@@ -125,8 +114,9 @@ export class AuditLog {
     try {
       store.commit({
         cause: undefined,
-        changes: ({ timeMs, index }) =>
-          held.map((record, place) =>
+        // Filed under the time of the refusal: between what was written before and after it.
+        changes: ({ index }) =>
+          held.map(({ record, timeMs }, place) =>
             put('audit_records', { ...record, ID: auditKey(timeMs, index, place) }),
           ),
       })
@@ -157,6 +147,22 @@ export class AuditLog {
 }
 
 const NOTHING: readonly Change[] = []
+
+function recordOfEnd(
+  write: AuditedWrite,
+  { status, organizationId, command }: AuditedEnd,
+  timeMs: number,
+): AuditRecord {
+  const record = recordOf(write, {
+    ID: '',
+    timeMs,
+    namespace: write.namespace,
+    organizationId: organizationId ?? '',
+    resources: [],
+    status,
+  })
+  return command === undefined ? record : { ...record, Command: shortened(command) }
+}
 
 interface Recorded {
   readonly ID: string
