@@ -130,7 +130,10 @@ export type JobScaleRequest = Input<Shape<typeof JobScaleRequest>>
 
 /** Reference §2.3, job version tag. */
 export const JobTagRequest = Type.Object(
-  { Version: Type.Integer(), Description: Type.String() },
+  {
+    Version: Type.Integer({ description: 'Without it: the newest.' }),
+    Description: Type.String(),
+  },
   { $id: 'JobTagRequest' },
 )
 export type JobTagRequest = Input<Shape<typeof JobTagRequest>>

@@ -357,6 +357,17 @@ test('tag: names a version and is shown wherever the version is', async () => {
   assert.deepEqual([job.VersionTag, job.Version, job.JobModifyIndex], [wanted, 1, 3])
 })
 
+test('tag: without a version it is the newest, and 0 is the first', async () => {
+  const server = await withVersions(3)
+  await server.ok('tagJobVersion', toJob({ Description: '' }, { tag_name: 'gold' }))
+  await server.ok('tagJobVersion', tag('silver', 0))
+  const { Versions } = await server.ok('listJobVersions', ofJob())
+  assert.deepEqual(
+    Versions.map((job) => job.VersionTag?.Name),
+    ['gold', undefined, 'silver'],
+  )
+})
+
 test('tag: a version tagged again has the new tag alone', async () => {
   const server = await withVersions(1)
   await server.ok('tagJobVersion', tag('gold', 0))

@@ -18,7 +18,7 @@ export interface VersionTagged {
 
 /**
  * Reference §2.3, job version tag. A version has one tag, and a tag one version of its job. To tag
- * a version again changes its tag.
+ * a version again changes its tag. Who names no version means the newest.
  */
 export async function tagVersion(
   context: WorkloadContext,
@@ -28,8 +28,8 @@ export async function tagVersion(
   const Description = body.Description ?? ''
   const unfit = checkTag(name.tag, Description)
   if (unfit !== undefined) return invalid(unfit)
-  const wanted = { ...name, version: body.Version ?? 0 }
   const versions = versionsOf(context, name)
+  const wanted = { ...name, version: body.Version ?? versions.at(-1)?.Version ?? 0 }
   const version = versions.find((row) => row.Version === wanted.version)
   if (version === undefined) return err(versionNotFound(wanted))
   const taken = checkOthers(
