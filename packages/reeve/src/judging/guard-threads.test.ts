@@ -62,6 +62,17 @@ function someThreads() {
   return { calls, patient, threads: new GuardThreads({ quick, patient }) }
 }
 
+/** Gives the answers that are waited for until there is this one. */
+async function answered<T>(answers: (() => void)[], asking: Promise<T>): Promise<T> {
+  let isOver = false
+  void asking.then(() => (isOver = true))
+  while (!isOver) {
+    answers.shift()?.()
+    await Promise.resolve()
+  }
+  return await asking
+}
+
 describe('GuardThreads', () => {
   /** Each line: what the policies take, one question after the other, and who answers. */
   const LINES: readonly (readonly [string, readonly string[], readonly string[]])[] = [
@@ -83,10 +94,28 @@ describe('GuardThreads', () => {
     const { calls, threads, patient } = someThreads()
     await threads.ask(JOB, asked('2000'))
     patient.askTimed = async () => ({ said: [PASSED], ms: 1 })
-    for (let i = 0; i < 8; i++) await threads.ask(JOB, asked('2000'))
+    for (let i = 0; i < 7; i++) await threads.ask(JOB, asked('2000'))
     calls.length = 0
     await threads.ask(JOB, asked('2000'))
     assert.equal(calls[0], 'quick')
+  })
+
+  it('many at once go one after the other, and the rest follows the first', async () => {
+    const { calls, threads } = someThreads()
+    const slow = Array.from({ length: 5 }, () => threads.ask(JOB, asked('900')))
+    const quick = threads.ask(JOB, asked('1'))
+    await Promise.all([...slow, quick])
+    assert.deepEqual(calls, ['quick', 'quick', 'patient', 'patient', 'patient', 'patient'])
+  })
+
+  it('a question that fails gives its turn to the next', async () => {
+    const { threads, patient } = someThreads()
+    await threads.ask(JOB, asked('2000'))
+    const { askTimed } = patient
+    patient.askTimed = () => Promise.reject(new Error('stopped'))
+    await assert.rejects(threads.ask(JOB, asked('2000')), { message: 'stopped' })
+    patient.askTimed = askTimed
+    assert.deepEqual(await threads.ask(JOB, asked('2000')), [PASSED])
   })
 
   it('plans are read by the patient one, and of a policy it is asked as of a question', async () => {
@@ -105,22 +134,21 @@ describe('GuardThreads', () => {
     assert.deepEqual([await threads.ask(JOB, []), calls], [[], []])
   })
 
-  it('only so many wait for the same slow policies', async () => {
+  it('of slow policies, no more wait than are answered in a minute', async () => {
     const { threads, patient } = someThreads()
-    await threads.ask(JOB, asked('2000'))
     const answers: (() => void)[] = []
     patient.askTimed = () =>
-      new Promise((settle) => answers.push(() => settle({ said: [PASSED], ms: 2_000 })))
-    const waiting = Array.from({ length: 8 }, () => threads.ask(JOB, asked('2000')))
-    await assert.rejects(threads.ask(JOB, asked('2000')), { kind: 'overloaded' })
-    const other = threads.ask(JOB, asked('3000'))
-    while (answers.length < 9) await Promise.resolve()
-    for (const answer of answers.splice(0)) answer()
-    for (const said of await Promise.all([...waiting, other])) assert.deepEqual(said, [PASSED])
-    const again = threads.ask(JOB, asked('2000'))
-    while (answers.length === 0) await Promise.resolve()
-    answers[0]?.()
-    assert.deepEqual(await again, [PASSED])
+      new Promise((settle) => answers.push(() => settle({ said: [PASSED], ms: 20_000 })))
+    const first = threads.ask(JOB, asked('10000'))
+    await answered(answers, first)
+    // The pace is 5,188 ms by now.
+    const waiting = Array.from({ length: 11 }, () => threads.ask(JOB, asked('10000')))
+    await assert.rejects(threads.ask(JOB, asked('10000')), {
+      kind: 'overloaded',
+      message: '11 questions wait for the same policies; try again',
+    })
+    for (const one of waiting) assert.deepEqual(await answered(answers, one), [PASSED])
+    assert.deepEqual(await answered(answers, threads.ask(JOB, asked('10000'))), [PASSED])
   })
 })
 

@@ -1,5 +1,4 @@
 import type { Clock } from '../kit/clock.ts'
-import { Fault, OVERLOADED } from '../kit/fault.ts'
 import type { Result } from '../kit/result.ts'
 import type {
   AskedPolicy,
@@ -12,14 +11,14 @@ import type {
 } from '../policy/index.ts'
 import { Paces } from './paces.ts'
 import { codeHashOf, JUDGING_LIMITS, PolicyThread } from './policy-thread.ts'
+import { Turns } from './turns.ts'
 
 /** What takes longer than this is asked anew where it holds up nobody who is quick. */
 const QUICK_MS_MAX = 1_000
-/**
- * Questions to the same slow policies that wait or are asked. Each may take ten seconds: with more
- * of them the last would wait longer than anybody stays, and others with it.
- */
-const SLOW_WAITING_MAX = 8
+/** Questions to the same policies that wait or are asked. */
+const WAITING_MAX = 256
+/** As long as somebody stays who waits for slow policies; who would wait longer is told at once. */
+const STAY_MS = 60_000
 
 /** The threads as `GuardThreads` uses them. */
 interface Threads {
@@ -36,7 +35,8 @@ interface Threads {
 export class GuardThreads implements PolicyAsker {
   readonly #threads: Threads
   readonly #paces = new Paces()
-  readonly #slowWaiting = new Map<string, number>()
+  readonly #quickTurns = new Turns()
+  readonly #patientTurns = new Turns()
 
   constructor(threads: Threads) {
     this.#threads = threads
@@ -49,14 +49,14 @@ export class GuardThreads implements PolicyAsker {
     if (policies.length === 0) return []
     if (subject.kind === 'stored-plan') return await this.#threads.patient.ask(subject, policies)
     const key = keyOf(policies)
-    if (!this.#paces.isSlow(key)) {
-      const { said, ms } = await this.#threads.quick.askTogether(subject, policies)
-      if (typeof said !== 'string') {
-        this.#paces.measure(key, ms)
-        return said
-      }
-    }
-    return await this.#askPatiently(key, subject, policies)
+    const said = await this.#quickTurns.take(key, WAITING_MAX, () =>
+      this.#askQuickly(key, subject, policies),
+    )
+    if (said !== undefined) return said
+    const most = Math.min(WAITING_MAX, Math.floor(STAY_MS / this.#paces.msOf(key)))
+    return await this.#patientTurns.take(key, most, () =>
+      this.#askPatiently(key, subject, policies),
+    )
   }
 
   async diagnose(policy: PolicyText): Promise<readonly Diagnostic[]> {
@@ -72,31 +72,26 @@ export class GuardThreads implements PolicyAsker {
     await Promise.all([this.#threads.quick.stop(), this.#threads.patient.stop()])
   }
 
+  /** Nothing when that is not for the quick thread, as its policies have shown by now. */
+  async #askQuickly(
+    key: string,
+    subject: AskedSubject,
+    policies: readonly AskedPolicy[],
+  ): Promise<readonly Judgement[] | undefined> {
+    if (this.#paces.isSlow(key)) return undefined
+    const { said, ms } = await this.#threads.quick.askTogether(subject, policies)
+    this.#paces.measure(key, ms)
+    return typeof said === 'string' ? undefined : said
+  }
+
   async #askPatiently(
     key: string,
     subject: AskedSubject,
     policies: readonly AskedPolicy[],
   ): Promise<readonly Judgement[]> {
-    const waiting = this.#slowWaiting.get(key) ?? 0
-    if (waiting >= SLOW_WAITING_MAX)
-      throw new Fault(
-        OVERLOADED,
-        `${waiting} questions wait for policies that are slow to answer; try again`,
-      )
-    this.#slowWaiting.set(key, waiting + 1)
-    try {
-      const { said, ms } = await this.#threads.patient.askTimed(subject, policies)
-      this.#paces.measure(key, ms)
-      return said
-    } finally {
-      this.#leave(key)
-    }
-  }
-
-  #leave(key: string): void {
-    const others = (this.#slowWaiting.get(key) ?? 0) - 1
-    if (others > 0) this.#slowWaiting.set(key, others)
-    else this.#slowWaiting.delete(key)
+    const { said, ms } = await this.#threads.patient.askTimed(subject, policies)
+    this.#paces.measure(key, ms)
+    return said
   }
 }
 

@@ -11,12 +11,16 @@ const PACES_MAX = 1_000
 export class Paces {
   readonly #msOf = new Map<string, number>()
 
+  msOf(key: string): number {
+    return this.#msOf.get(key) ?? 0
+  }
+
   isSlow(key: string): boolean {
-    return (this.#msOf.get(key) ?? 0) > SLOW_MS
+    return this.msOf(key) > SLOW_MS
   }
 
   measure(key: string, ms: number): void {
-    const before = this.#msOf.get(key) ?? 0
+    const before = this.msOf(key)
     const pace = before + (ms - before) * NEWEST_SHARE
     this.#msOf.delete(key)
     if (pace < FORGET_MS) return
