@@ -64,12 +64,10 @@ function someThreads() {
 
 /** Gives the answers that are waited for until there is this one. */
 async function answered<T>(answers: (() => void)[], asking: Promise<T>): Promise<T> {
-  let isOver = false
-  void asking.then(() => (isOver = true))
-  while (!isOver) {
-    answers.shift()?.()
-    await Promise.resolve()
-  }
+  const over = asking.then(() => 'over')
+  const nextTurn = () => new Promise((resume) => setImmediate(resume))
+  do answers.shift()?.()
+  while ((await Promise.race([over, nextTurn()])) !== 'over')
   return await asking
 }
 
