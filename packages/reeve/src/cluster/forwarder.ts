@@ -62,6 +62,8 @@ export class Forwarder {
         answer.statusMessage,
         endToEnd(answer.rawHeaders),
       )
+      // A stream may have nothing to say for long; what has a length goes with its head.
+      if (answer.headers['content-length'] === undefined) response.flushHeaders()
       // Whichever side goes first ends the other.
       pipeline(answer, response, () => undefined)
     })

@@ -62,6 +62,7 @@ export interface CommitSubject {
 
 /** A commit that is about to be made, as a companion sees it. */
 export interface PlannedCommit extends Stamp {
+  readonly cause: Cause | undefined
   readonly changes: readonly Change[]
   readonly about: CommitSubject | undefined
 }
@@ -183,12 +184,12 @@ export class Store {
     const blobs = request.blobs ?? []
     if (asked.length === 0 && blobs.length === 0)
       return { index: this.#index, timeMs: stamp.timeMs, durable: this.settled() }
-    const added = this.#companion({ ...stamp, changes: asked, about: request.about })
+    const { cause, about } = request
+    const added = this.#companion({ ...stamp, cause, changes: asked, about })
     const changes = added.length === 0 ? asked : [...asked, ...added]
     const batch = this.#gather()
     const applied = changes.map((change) => this.#apply(change, stamp, batch.undo))
     this.#writer.forget()
-    const { cause } = request
     const events = cause === undefined ? [] : eventMarks(cause, applied, stamp.index)
     const commit: Commit = { ...stamp, rows: applied.map((one) => one.committed), events }
     this.#index = stamp.index

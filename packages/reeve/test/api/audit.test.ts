@@ -48,6 +48,14 @@ test('audit: a write is recorded with who, when, from where and what', async () 
   })
 })
 
+test('audit: a job that is registered again as it was is named as well', async () => {
+  const it = await aSecuredServer()
+  await registerJob(it, 'web')
+  await registerJob(it, 'web')
+  const named = (await records(it, { action: 'registerJob' })).map(({ Resources }) => Resources)
+  assert.deepEqual(named, [['web'], ['web']])
+})
+
 test('audit: a record is in the commit of its write', async () => {
   const it = await aSecuredServer()
   await registerJob(it, 'web')

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { test } from 'node:test'
+import type { AclToken } from '@reeve/contract'
 import { execClient, execPath } from './exec-client.ts'
 import { aNodeWorld, shell, type NodeWorld } from './node-world.ts'
 
@@ -160,6 +162,20 @@ test('rights: a stream can be dialled only by who was asked for it', async (t) =
   assert.deepEqual(await stranger.closed, [403, 'nobody waits for this stream'])
 })
 
+/** A token that may do one thing for a minute, by a policy of its own. */
+async function holder({ server }: NodeWorld, token: string, may: string): Promise<AclToken> {
+  const Rules = `namespace "default" { capabilities = ["${may}"] }`
+  await server.ok('writeAclPolicy', {
+    token,
+    params: { policy_name: 'may-go-on' },
+    body: { Name: 'may-go-on', Rules },
+  })
+  return await server.ok('createAclToken', {
+    token,
+    body: { Type: 'client', Policies: ['may-go-on'], ExpirationTTL: '60s' },
+  })
+}
+
 interface OpenSession {
   readonly world: NodeWorld
   readonly root: string
@@ -185,8 +201,8 @@ const LOSSES: readonly (readonly [string, (open: OpenSession) => Promise<unknown
     ({ world, root }) =>
       world.server.ok('writeAclPolicy', {
         token: root,
-        params: { policy_name: 'may-exec' },
-        body: { Name: 'may-exec', Rules: 'namespace "default" { capabilities = ["read-job"] }' },
+        params: { policy_name: 'may-go-on' },
+        body: { Name: 'may-go-on', Rules: 'namespace "default" { capabilities = ["read-job"] }' },
       }),
     'Permission denied',
   ],
@@ -196,16 +212,7 @@ for (const [name, lose, reason] of LOSSES) {
     const world = await aNodeWorld(t, { aclEnabled: true })
     const { root, client } = await tokens(world)
     const { id } = await world.run([{ Driver: 'mock', Config: {} }], { token: root })
-    const Rules = 'namespace "default" { capabilities = ["alloc-exec"] }'
-    await world.server.ok('writeAclPolicy', {
-      token: root,
-      params: { policy_name: 'may-exec' },
-      body: { Name: 'may-exec', Rules },
-    })
-    const made = await world.server.ok('createAclToken', {
-      token: root,
-      body: { Type: 'client', Policies: ['may-exec'], ExpirationTTL: '60s' },
-    })
+    const made = await holder(world, root, 'alloc-exec')
     const headers = { 'X-Service-Token': made.SecretID }
     const path = execPath(id, { task: 'web', command: ['sh'] })
     const session = execClient(world.webSocket(path, headers))
@@ -219,5 +226,31 @@ for (const [name, lose, reason] of LOSSES) {
     assert.deepEqual(await session.closed, [1008, reason])
     const [command] = world.driver.running.flatMap((task) => task.sessions)
     assert.equal(await command?.exited, 129)
+  })
+}
+
+const FOLLOWED: readonly (readonly [string, (id: string) => string])[] = [
+  ['read-logs', (id) => `/v1/client/fs/logs/${id}?task=web&type=stdout&follow=true`],
+  ['read-fs', (id) => `/v1/client/fs/stream/${id}?path=alloc/logs/web.stdout.0`],
+  ['read-logs', () => '/v1/job/job-1/logs?follow=true'],
+]
+for (const [name, lose] of LOSSES) {
+  test(`rights: what is followed breaks off when ${name}`, async (t) => {
+    const world = await aNodeWorld(t, { aclEnabled: true })
+    const { root, client } = await tokens(world)
+    const task = shell('while :; do echo hello; sleep 0.05; done')
+    const { id } = await world.run([task], { token: root })
+    for (const [may, path] of FOLLOWED) {
+      const { AccessorID, SecretID } = await holder(world, root, may)
+      const response = await world.open(path(id), { token: SecretID })
+      await once(response, 'data')
+      // Somebody else's token, and a policy that has nothing to do with it.
+      await client('read-job')
+      await once(response, 'data')
+      const broken = once(response, 'error')
+      await lose({ world, root, AccessorID })
+      const [error] = await broken
+      assert.equal(error.code, 'ECONNRESET', path(id))
+    }
   })
 }

@@ -211,3 +211,24 @@ test('where no set applies nobody is asked and nothing is awaited before the com
   assert.equal(asker.asked.length, 0)
   await server.close()
 })
+
+test('a token that goes while policies are asked writes nothing', async () => {
+  const { server, root, register, as, asker } = await aRace()
+  const rules = { Name: 'submits', Rules: 'namespace "default" { policy = "write" }' }
+  const params = { policy_name: 'submits' }
+  await server.ok('writeAclPolicy', as({ params, body: rules }))
+  const body = { Type: 'client', Policies: ['submits'], ExpirationTTL: '60s' }
+  const losses: readonly ((accessor_id: string) => Promise<unknown>)[] = [
+    (accessor_id) => server.ok('deleteAclToken', as({ params: { accessor_id } })),
+    async () => server.clock.advance(60_000),
+  ]
+  for (const lose of losses) {
+    const { AccessorID, SecretID } = await server.ok('createAclToken', as({ body }))
+    asker.meanwhile = async () => void (await lose(AccessorID))
+    const refused = await server.refusal('registerJob', as(register(count(1)), SecretID))
+    assert.deepEqual(refused, [403, 'Permission denied'])
+  }
+  const reply = await server.call('readJob', { ...ofJob(), token: root })
+  assert.equal(reply.status, 404)
+  await server.close()
+})

@@ -33,7 +33,7 @@ export interface NodeWorld {
   /** A request over the network. */
   readonly get: (path: string, options?: GetOptions) => Promise<Got>
   /** The same, while its body is still coming. */
-  readonly open: (path: string) => Promise<IncomingMessage>
+  readonly open: (path: string, options?: GetOptions) => Promise<IncomingMessage>
   readonly webSocket: (path: string, headers?: Readonly<Record<string, string>>) => WebSocket
 }
 
@@ -126,7 +126,7 @@ export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Pr
       const type = response.headers['content-type'] ?? ''
       return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString(), type }
     },
-    open: (path) => send(address, path, {}),
+    open: (path, open = {}) => send(address, path, open),
     webSocket: (path, headers = {}) =>
       new WebSocket(`${address.replace('http', 'ws')}${path}`, { headers }),
   }

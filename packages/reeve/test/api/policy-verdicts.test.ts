@@ -189,3 +189,18 @@ test('a denial in spite of an override says which policies were passed over', as
   )
   await server.close()
 })
+
+test('a denial has one audit record, which says that it was refused', async () => {
+  const { server, as, register } = await guardedBy(SMALL)
+  await server.refusal('registerJob', register(count(3)))
+  await server.ok('registerJob', register(count(1)))
+  const refused = { body: { Count: 3, Target: { Group: 'app' }, Message: 'more' } }
+  await server.refusal('scaleJob', as({ ...ofJob(), ...refused }))
+  const records = await server.ok('listAuditRecords', as({}))
+  const seen = records.map(({ Action, Status }) => `${Action} ${Status}`)
+  assert.deepEqual(seen.filter((one) => one.includes('Job ')).toSorted(), [
+    'registerJob 200',
+    'registerJob 403',
+    'scaleJob 403',
+  ])
+})

@@ -29,6 +29,16 @@ test('a request goes to the leader as it came, and its answer comes back as it i
   assert.equal(seen?.headers.host, new URL(address).host, 'the server that was asked')
 })
 
+test('the head of a stream that says nothing yet comes at once', async (t) => {
+  const leader = createServer((_, response) => response.writeHead(200).flushHeaders())
+  await listen(t, leader)
+  const { address } = await aFollower(t, () => hostOf(leader))
+  const signal = AbortSignal.timeout(5_000)
+  const answer = await fetch(`${address}/v1/job/web/logs?follow=true`, { signal })
+  assert.equal(answer.status, 200)
+  await answer.body?.cancel()
+})
+
 test('a request that was passed on is refused by whoever does not lead', async (t) => {
   // Each takes the other for the leader.
   const hosts: string[] = []

@@ -130,9 +130,11 @@ export class AuditLog {
   #accompany(commit: PlannedCommit): readonly Change[] {
     const scope = this.#scopes.getStore()
     if (scope === undefined || !scope.isOpen) return NOTHING
+    const { timeMs, index, cause, about, changes } = commit
+    // It remembers why the write was refused, and is not the write: that is noted as a refusal.
+    if (cause === 'PolicyDenied') return NOTHING
     scope.isOpen = false
     const { write } = scope
-    const { timeMs, index, about, changes } = commit
     const written = about?.subjects ?? writtenIds(changes)
     const record = recordOf(write, {
       ID: auditKey(timeMs, index),

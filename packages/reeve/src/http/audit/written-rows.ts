@@ -17,9 +17,14 @@ const NAMED_BY: { readonly [N in TableName]?: string } = {
   variables: 'Path',
 }
 
-/** Ids of what a commit of `/v1` writes; what it deletes is named by the path. */
+/**
+ * Ids of what a commit of `/v1` writes; what it deletes is named by the path. A job that is
+ * registered again as it was is only evaluated: what follows names it then.
+ */
 export function writtenIds(changes: readonly Change[]): readonly string[] {
-  return changes.flatMap((change) => textIn(change, NAMED_BY[change.table]) ?? [])
+  const ids = changes.flatMap((change) => textIn(change, NAMED_BY[change.table]) ?? [])
+  if (ids.length > 0) return ids
+  return changes.flatMap((one) => (one.table === 'evaluations' ? (textIn(one, 'JobID') ?? []) : []))
 }
 
 /** The namespace that a job or variable is in, which its body may say and the query not. */

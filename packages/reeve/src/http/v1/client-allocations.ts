@@ -11,6 +11,7 @@ import { err, ok, type Result } from '../../kit/result.ts'
 import { LIMITS, refusal, type AllocationRow, type Refusal } from '../../model/index.ts'
 import {
   findAllocationOnNode,
+  type Authenticator,
   type NodeGateway,
   type WorkloadContext,
 } from '../../workload/index.ts'
@@ -26,6 +27,11 @@ const askChecks = nodeAnswer(MapOf(CheckResult))
 export interface ClientHost {
   readonly context: WorkloadContext
   readonly gateway: NodeGateway
+}
+
+/** The same for what is read for a while. */
+export interface StreamingHost extends ClientHost {
+  readonly authenticator: Authenticator
 }
 
 /** Spec W: Allocations, what the node does that runs one. Reference §7.4 and §8.5. */

@@ -6,6 +6,7 @@ import {
   type LogType,
   type NamespaceCapability,
   type NodeStreamRequest,
+  type Route,
   type StreamOrigin,
 } from '@reeve/contract'
 import { Type } from 'typebox'
@@ -14,11 +15,12 @@ import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, type AllocationRow, type Refusal } from '../../model/index.ts'
 import { findAllocationOnNode } from '../../workload/index.ts'
 import { TEXT_TYPE, type Answer } from '../answer.ts'
-import type { ClientHost } from './client-allocations.ts'
+import type { StreamingHost } from './client-allocations.ts'
 import { nodeBytes } from './node-bytes.ts'
 import { read, type Endpoint, type RequestOf } from './endpoint.ts'
 import { asked, jsonOf, nodeAnswer } from './node-answer.ts'
 import { somewhere } from './requirements.ts'
+import { whileAllowed } from './stream-rights.ts'
 
 const askList = nodeAnswer(Type.Array(FileInfo))
 const askStat = nodeAnswer(FileInfo)
@@ -26,7 +28,7 @@ const FILES = ['read-fs'] as const
 const LOGS = ['read-logs', 'read-fs'] as const
 
 /** Reference §8.5: files and logs of an allocation. */
-export function clientFileEndpoints(host: ClientHost): readonly Endpoint[] {
+export function clientFileEndpoints(host: StreamingHost): readonly Endpoint[] {
   return [
     read(v1Routes.listFiles, somewhere(...FILES), ({ caller, params, query }) =>
       asked(async () => {
@@ -58,29 +60,29 @@ export function clientFileEndpoints(host: ClientHost): readonly Endpoint[] {
   ]
 }
 
-function contentEndpoints(host: ClientHost): readonly Endpoint[] {
+function contentEndpoints(host: StreamingHost): readonly Endpoint[] {
   return [
-    read(v1Routes.readFile, somewhere(...FILES), ({ caller, params, query }) =>
+    read(v1Routes.readFile, somewhere(...FILES), (told) =>
       asked(() =>
-        send(host, caller, {
-          allocId: params.alloc_id,
+        send(host, told, {
+          allocId: told.params.alloc_id,
           anyOf: FILES,
           contentType: BYTES_TYPE,
           request: (allocation) => {
-            const path = filePath(query.path)
+            const path = filePath(told.query.path)
             if (!path.ok) return path
             return ok({ verb: 'read', allocation, path: path.value, offset: 0 })
           },
         }),
       ),
     ),
-    read(v1Routes.readFileAt, somewhere(...FILES), ({ caller, params, query }) =>
+    read(v1Routes.readFileAt, somewhere(...FILES), (told) =>
       asked(() =>
-        send(host, caller, {
-          allocId: params.alloc_id,
+        send(host, told, {
+          allocId: told.params.alloc_id,
           anyOf: FILES,
           contentType: BYTES_TYPE,
-          request: (allocation) => partRequest(allocation, query),
+          request: (allocation) => partRequest(allocation, told.query),
         }),
       ),
     ),
@@ -102,10 +104,11 @@ function partRequest(
 }
 
 async function streamFile(
-  host: ClientHost,
-  { caller, params, query }: RequestOf<typeof v1Routes.streamFile>,
+  host: StreamingHost,
+  told: RequestOf<typeof v1Routes.streamFile>,
 ): Promise<Result<Answer, Refusal>> {
-  return await send(host, caller, {
+  const { params, query } = told
+  return await send(host, told, {
     allocId: params.alloc_id,
     anyOf: FILES,
     contentType: 'application/json',
@@ -121,11 +124,12 @@ async function streamFile(
 }
 
 async function streamLogs(
-  host: ClientHost,
-  { caller, params, query }: RequestOf<typeof v1Routes.streamLogs>,
+  host: StreamingHost,
+  told: RequestOf<typeof v1Routes.streamLogs>,
 ): Promise<Result<Answer, Refusal>> {
+  const { params, query } = told
   const { follow = false, plain = false } = query
-  return await send(host, caller, {
+  return await send(host, told, {
     allocId: params.alloc_id,
     anyOf: LOGS,
     contentType: plain ? TEXT_TYPE : 'application/json',
@@ -153,23 +157,26 @@ interface Sending {
 }
 
 async function send(
-  host: ClientHost,
-  caller: Caller,
+  host: StreamingHost,
+  { caller, secret }: Pick<RequestOf<Route>, 'caller' | 'secret'>,
   { contentType, request, ...wanted }: Sending,
 ): Promise<Result<Answer, Refusal>> {
   const found = find(host, caller, wanted)
   if (!found.ok) return found
-  const { ID, NodeID } = found.value
+  const { ID, NodeID, Namespace: namespace } = found.value
   const wish = request(ID)
   if (!wish.ok) return wish
   const { accessorId } = caller
   const stream = await host.gateway.open(NodeID, { request: wish.value, accessorId })
   if (!stream.ok) return stream
-  return ok({ body: { kind: 'stream', stream: nodeBytes(stream.value), contentType } })
+  const { context, authenticator } = host
+  const reader = { context, authenticator, secret, namespace, anyOf: wanted.anyOf }
+  const bytes = whileAllowed(nodeBytes(stream.value), reader)
+  return ok({ body: { kind: 'stream', stream: bytes, contentType } })
 }
 
 function find(
-  { context }: ClientHost,
+  { context }: StreamingHost,
   caller: Caller,
   wanted: Pick<Sending, 'allocId' | 'anyOf'>,
 ): Result<AllocationRow, Refusal> {

@@ -4,28 +4,31 @@ import { refusal, type Refusal } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import { EVERY_LOG_TYPE, isJobOver, jobLogSources } from '../../workload/index.ts'
 import { TEXT_TYPE, type Answer } from '../answer.ts'
-import type { ClientHost } from './client-allocations.ts'
+import type { StreamingHost } from './client-allocations.ts'
 import { isLogType, position } from './client-files.ts'
 import { read, type Endpoint, type RequestOf } from './endpoint.ts'
 import { LogMerge } from './log-merge.ts'
 import { asked } from './node-answer.ts'
 import { inNamespace } from './requirements.ts'
+import { whileAllowed } from './stream-rights.ts'
 
 /** How long changes of allocations are gathered before new ones among them are looked for. */
 const LOOK_MS = 250
 
+const LOGS = ['read-logs', 'read-fs'] as const
+
 /** Ours: the output of a whole job, as its allocations come and go. */
-export function jobLogEndpoints(host: ClientHost): readonly Endpoint[] {
+export function jobLogEndpoints(host: StreamingHost): readonly Endpoint[] {
   return [
-    read(v1Routes.streamJobLogs, inNamespace('read-logs', 'read-fs'), (request) =>
+    read(v1Routes.streamJobLogs, inNamespace(...LOGS), (request) =>
       asked(async () => stream(host, request)),
     ),
   ]
 }
 
 function stream(
-  { context, gateway }: ClientHost,
-  { caller, namespace, params, query }: RequestOf<typeof v1Routes.streamJobLogs>,
+  { context, gateway, authenticator }: StreamingHost,
+  { caller, secret, namespace, params, query }: RequestOf<typeof v1Routes.streamJobLogs>,
 ): Result<Answer, Refusal> {
   const { store, clock } = context
   const types = typesOf(query.type ?? '')
@@ -57,7 +60,9 @@ function stream(
     },
   })
   merge.start()
-  return ok({ body: { kind: 'stream', stream: merge.output, contentType: TEXT_TYPE } })
+  const reader = { context, authenticator, secret, namespace, anyOf: LOGS }
+  const output = whileAllowed(merge.output, reader)
+  return ok({ body: { kind: 'stream', stream: output, contentType: TEXT_TYPE } })
 }
 
 function hasTask({ TaskGroups }: Job, name: string): boolean {

@@ -20,7 +20,7 @@ export interface RequestOf<R extends Route> {
   /** `namespace`, `default` when empty; `*` on lists. */
   readonly namespace: string
   readonly caller: Caller
-  /** The secret the caller presented; only the token routes and other regions look at it. */
+  /** What the caller presented; only the token routes, streams and other regions look at it. */
   readonly secret: string | undefined
   /** It is one region's part of a multi-region job: another region sees to the rest. */
   readonly isPart: boolean

@@ -1,4 +1,4 @@
-import type { NodeGateway, WorkloadContext } from '../../workload/index.ts'
+import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload/index.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { aclEndpoints } from './acl.ts'
@@ -37,6 +37,7 @@ import type { Endpoint } from './endpoint.ts'
 
 export interface WorkloadHost {
   readonly context: WorkloadContext
+  readonly authenticator: Authenticator
   readonly requests: NodeGateway
   readonly agent: AgentInfo
   readonly metrics: Metrics
@@ -45,7 +46,8 @@ export interface WorkloadHost {
 
 /** Every route of `/v1` with what answers it; streams and channels are mounted on their own. */
 export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
-  const { context, requests, agent, metrics, audit } = host
+  const { context, authenticator, requests, agent, metrics, audit } = host
+  const streaming = { context, authenticator, gateway: requests }
   return [
     ...jobEndpoints(context),
     ...jobVersionEndpoints(context),
@@ -60,9 +62,9 @@ export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
     ...allocationEndpoints(context),
     ...allocationWriteEndpoints(context),
     ...clientAllocationEndpoints({ context, gateway: requests }),
-    ...clientFileEndpoints({ context, gateway: requests }),
+    ...clientFileEndpoints(streaming),
     ...clientNodeEndpoints({ context, gateway: requests }, agent),
-    ...jobLogEndpoints({ context, gateway: requests }),
+    ...jobLogEndpoints(streaming),
     ...execEndpoints(),
     ...evaluationEndpoints(context),
     ...deploymentEndpoints(context),

@@ -77,6 +77,9 @@ export async function submitGuarded<P extends Prepared, T>(
     const sets = context.guard.setsFor(prepared.value.job.Namespace)
     if (sets.length === 0) return ok(await write(prepared.value, UNGUARDED))
     const key = questionKey(prepared.value, sets)
+    // Policies take up to a minute: who takes a token away means what it has asked for as well.
+    if (asked !== undefined && !isTokenValid(context, submission.caller))
+      return err(PERMISSION_DENIED)
     if (asked?.key === key)
       return await conclude(context, submission, {
         prepared: prepared.value,
@@ -92,6 +95,15 @@ export async function submitGuarded<P extends Prepared, T>(
   return err(
     refusal('index-conflict', 'the job or its policies change while policies are asked; try again'),
   )
+}
+
+function isTokenValid(
+  { store, clock }: WorkloadContext,
+  { type, accessorId, expiresMs }: Caller,
+): boolean {
+  if (type === 'anonymous' || type === 'disabled') return true
+  const isThere = store.tables.acl_tokens.find(accessorId) !== undefined
+  return isThere && (expiresMs ?? Infinity) > clock.nowMs()
 }
 
 /** Everything that policies were asked, and which policies. */

@@ -292,6 +292,22 @@ describe('explanations', () => {
     )
   })
 
+  it('quote what begins with a parenthesis with it', () => {
+    const quoted = [
+      '(x.y else "") is not "z"',
+      '(x).y is "a"',
+      '(x.y + "") in ["a"]',
+      '(x.y) is empty',
+      '(1 + 2) * 3 > 9',
+    ]
+    for (const text of quoted) {
+      const code = `x = {"y": "z"}\nmain = rule { ${text} }`
+      const { rules } = evaluate(code, { explains: true })
+      const [failure] = rules[0]?.failures ?? []
+      assert.deepEqual([failure?.text, failure?.position.column], [text, 15])
+    }
+  })
+
   it('leave out what was false on the way to true', () => {
     const { rules } = evaluate('main = rule { (1 is 2 or 3 is 3) and 4 is 5 }', { explains: true })
     assert.deepEqual(

@@ -43,20 +43,28 @@ export function parseExpression(cursor: Cursor): Expression {
 
 function parseLevel(cursor: Cursor, level: number): Expression {
   if (level === LEVELS.length) return parseUnary(cursor)
+  const { start } = cursor.token
   let left = parseLevel(cursor, level + 1)
   for (let count = 0; ; count++) {
     if (count >= OPERATOR_CHAIN_MAX)
       cursor.fail(`at most ${OPERATOR_CHAIN_MAX} operators may follow each other`)
-    const next = parseOperation(cursor, level, left)
+    const next = parseOperation(cursor, level, { left, start })
     if (next === undefined) return left
     left = next
   }
 }
 
-function parseOperation(cursor: Cursor, level: number, left: Expression): Expression | undefined {
-  const { start } = left.spot
+/** What stands before an operator. */
+interface Begun {
+  readonly left: Expression
+  /** Of its parenthesis, where it has one: what begins with it is told with it. */
+  readonly start: number
+}
+
+function parseOperation(cursor: Cursor, level: number, begun: Begun): Expression | undefined {
+  const { left, start } = begun
   const at = cursor.token.start
-  if (level === COMPARISON_LEVEL && cursor.is('is')) return parseIs(cursor, left)
+  if (level === COMPARISON_LEVEL && cursor.is('is')) return parseIs(cursor, begun)
   const operator = takeOperator(cursor, level)
   if (operator === undefined) return undefined
   const right = parseLevel(cursor, level + 1)
@@ -80,10 +88,9 @@ function takeOperator(cursor: Cursor, level: number): BinaryOperator | undefined
 }
 
 /** `is`, `is not`, and what may stand instead of an operand: `empty`, `defined`. */
-function parseIs(cursor: Cursor, left: Expression): Expression {
+function parseIs(cursor: Cursor, { left, start }: Begun): Expression {
   const at = cursor.advance().start
   const isNegated = cursor.take('not') !== undefined
-  const { start } = left.spot
   const test = takeStateTest(cursor)
   if (test !== undefined)
     return { kind: 'state', spot: cursor.spotFrom(start, at), test, isNegated, operand: left }
@@ -134,31 +141,31 @@ function warnAboutNot(cursor: Cursor, start: number): void {
 }
 
 function parsePostfix(cursor: Cursor): Expression {
+  const { start } = cursor.token
   let operand = parseOperand(cursor)
   for (let count = 0; ; count++) {
     if (count >= OPERATOR_CHAIN_MAX)
       cursor.fail(`at most ${OPERATOR_CHAIN_MAX} selectors may follow each other`)
-    const next = parseSuffix(cursor, operand)
+    const next = parseSuffix(cursor, { left: operand, start })
     if (next === undefined) return operand
     operand = next
   }
 }
 
-function parseSuffix(cursor: Cursor, operand: Expression): Expression | undefined {
-  const { start } = operand.spot
+function parseSuffix(cursor: Cursor, begun: Begun): Expression | undefined {
+  const { left: operand, start } = begun
   const at = cursor.token.start
   if (cursor.take('.') !== undefined) {
     const name = cursor.expectKind('identifier', 'a name after "."').text
     return { kind: 'select', spot: cursor.spotFrom(start, at), operand, name }
   }
-  if (cursor.take('[') !== undefined) return parseBrackets(cursor, operand, at)
+  if (cursor.take('[') !== undefined) return parseBrackets(cursor, begun, at)
   if (cursor.take('(') === undefined) return undefined
   const args = parseList(cursor, ')', () => parseExpression(cursor))
   return { kind: 'call', spot: cursor.spotFrom(start, at), callee: operand, args }
 }
 
-function parseBrackets(cursor: Cursor, operand: Expression, at: number): Expression {
-  const { start } = operand.spot
+function parseBrackets(cursor: Cursor, { left: operand, start }: Begun, at: number): Expression {
   const from = cursor.is(':') ? undefined : parseExpression(cursor)
   if (cursor.take(':') !== undefined) {
     const to = cursor.is(']') ? undefined : parseExpression(cursor)
