@@ -64,6 +64,30 @@ const cases = [
     settings: SETTINGS,
     told: { code: EXIT_CODES.unreachable, what: 'It took too long.', next: '' },
   },
+  ...[
+    'job "web" in namespace "prod" at version 9 not found',
+    'version 9 not found',
+    'tag "v9" not found',
+  ].map((text) => ({
+    name: `a version that is not there: ${text}`,
+    thrown: refusal(404, text),
+    settings: WITH_TOKEN,
+    told: {
+      code: EXIT_CODES.missing,
+      what: text,
+      next: 'See which there are with "reeve job history JOB".',
+    },
+  })),
+  {
+    name: 'a token that is not known, and so cannot show what it may do',
+    thrown: refusal(403, 'Permission denied', 'GET /v1/acl/token/self'),
+    settings: WITH_TOKEN,
+    told: {
+      code: EXIT_CODES.denied,
+      what: 'Permission denied',
+      next: 'The token (from --token) is not known there, or it has expired: "reeve login" takes another one.',
+    },
+  },
   {
     name: 'a token that is missing',
     thrown: refusal(403, 'Permission denied'),
@@ -248,6 +272,16 @@ const cases = [
 for (const { name, thrown, settings, told } of cases)
   test(`tell: ${name}`, () => {
     assert.deepEqual(tell(thrown, settings), told)
+  })
+
+for (const { text, next } of [
+  { text: 'Failed to signal task: x, err: unknown signal "hup"', next: /^Signals have names/ },
+  { text: 'Task not running', next: /^"reeve alloc status ALLOC" shows/ },
+  { text: 'ACL bootstrap already done (reset index: 3)', next: /^Who has that token / },
+  { text: "Query can't be blank", next: /^Give --query/ },
+])
+  test(`tell: a refusal with a next step: ${text}`, () => {
+    assert.match(tell(refusal(400, text), SETTINGS).next, next)
   })
 
 test('tell: where policies are to be passed over, the right to do so may be the one', () => {

@@ -102,8 +102,22 @@ function otherHint(said: string): string {
   if (/nonexistent namespace/.test(said)) return listHint('namespace list')
   if (/ACL support disabled/i.test(said)) return ACL_HINT
   if (said.includes('(PolicyOverrideComment)')) return 'Say why with --override-comment.'
-  return ''
+  return FURTHER_HINTS.find(([about]) => about.test(said))?.[1] ?? ''
 }
+
+const FURTHER_HINTS = [
+  [
+    /^Dispatch .* meta(?:data)? keys: /,
+    'Metadata is given with --meta KEY=VALUE; "reeve job inspect JOB" shows the keys of the job.',
+  ],
+  [/unknown signal "/, 'Signals have names such as SIGHUP, SIGTERM or SIGUSR1.'],
+  [/^Task not running$/, '"reeve alloc status ALLOC" shows what its tasks do.'],
+  [
+    /^ACL bootstrap already done/,
+    'Who has that token makes others with "reeve acl token create"; "reeve login" keeps one.',
+  ],
+  [/^Query can't be blank$/, 'Give --query, such as data.jobs.deny.'],
+] as const
 
 const ACL_HINT =
   'This server asks nobody for a token, so it has no tokens, access policies and roles. ' +
@@ -128,6 +142,8 @@ function policyHint(said: string): string {
 function deniedHint(error: ApiError, settings: ConnectionSettings, about: ToldAbout): string {
   if (settings.token === undefined) return tokenHint(settings)
   const needs = needsOf(error, about) ?? 'a right that this needs'
+  // What would show the rights of the token has just been refused.
+  if (needs === ANY_TOKEN) return tokenHint(settings)
   const isInNamespace = needs.includes('namespace:')
   const where = isInNamespace ? `, in namespace "${settings.namespace ?? 'default'}"` : ''
   const who = `The token (from ${settings.sources.token})`
@@ -135,6 +151,9 @@ function deniedHint(error: ApiError, settings: ConnectionSettings, about: ToldAb
   // Servers do not tell a token that they do not know from one that may not.
   return `${who} lacks ${needs}${where}, or is not known there${shows}.`
 }
+
+/** What the contract says of the routes that any token may use. */
+const ANY_TOKEN = 'any valid ACL token'
 
 function isGovernance({ message }: ApiError): boolean {
   return message.includes(` ${governance.path}/`)
@@ -165,11 +184,15 @@ function missingHint(error: ApiError, settings: ConnectionSettings): string {
   // Governance does not tell what is not there from what the token may not see.
   if (isGovernance(error)) return 'It does not exist, or the token may not see it.'
   if (error.text.startsWith('No path to region')) return regionHint(settings)
+  if (NO_VERSION.test(error.text)) return listHint('job history JOB')
   const list = OUTSIDE_NAMESPACES.find(([path]) => error.message.includes(` ${path}`))?.[1]
   if (list !== undefined) return listHint(list)
   const where = `Looked in namespace "${settings.namespace ?? 'default'}"`
   return `${where}: --namespace or REEVE_NAMESPACE choose another.`
 }
+
+/** The job is there, and what is missing is one of its versions or their names. */
+const NO_VERSION = /(?:^| at )version \d+ not found$|^tag ".*" not found$/
 
 /** Things that lie in no namespace, by their path: which command lists them. The longer first. */
 const OUTSIDE_NAMESPACES = [

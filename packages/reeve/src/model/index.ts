@@ -63,6 +63,8 @@ export type { ProgressDue } from './deployment/deadline.ts'
 export { pauseDeployment, resumeDeployment } from './deployment/pause.ts'
 export {
   completeInRegion,
+  holdInRegion,
+  needsUnblocking,
   newRegionDeployment,
   unblockDeployment,
 } from './deployment/region-deployment.ts'

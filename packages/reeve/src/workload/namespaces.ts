@@ -77,7 +77,7 @@ export async function deleteNamespace(
   const { index, durable } = store.commit({
     // Whoever follows those records hears of it; a namespace itself has no topic.
     cause: forgotten.length > 0 ? 'OrganizationUpdated' : undefined,
-    changes: () => [...forgotten, remove('namespaces', name)],
+    changes: () => [...forgotten, ...verdictsEnd(store, name), remove('namespaces', name)],
   })
   await durable
   return ok({ index })
@@ -95,6 +95,12 @@ function governanceEnd({ tables }: Store, namespace: string): readonly Change[] 
     ends.push(remove('policy_set_members', key), put('policy_sets', set))
   }
   return ends
+}
+
+/** A few hundred at most. Jobs that were denied may hold what only their people should see. */
+function verdictsEnd({ tables }: Store, namespace: string): readonly Change[] {
+  const keys = tables.policy_verdicts.keysIn('namespace', namespace)
+  return [...keys].map((key) => remove('policy_verdicts', key))
 }
 
 function usesOf(store: Store, namespace: string): readonly string[] {

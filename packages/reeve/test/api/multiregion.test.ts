@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Input, Job, Multiregion } from '@reeve/contract'
+import { createClient } from '@reeve/sdk'
+import { EXIT_CODES } from '../../src/cli/index.ts'
 import { namespacedKey } from '../../src/state/index.ts'
+import { commandLineAt } from '../build/cli.ts'
+import { temporaryDirectory } from '../build/temporary-directory.ts'
 import { until } from '../build/until.ts'
 import { aRegionWorld, bootstrap, replicate, takeTurns, type TestRegion } from './region-world.ts'
 import { aRollout, aRolloutServer, type RolloutServer } from './rollout.ts'
@@ -202,6 +206,38 @@ test('multiregion: with fail_all those that are complete fail too', async (t) =>
   await reach(east, 'running')
   await east.server.call('failDeployment', { params: { deployment_id: east.latest().ID } })
   await reach(west, 'failed')
+})
+
+test('multiregion: one that is complete beside one that failed says that it has to be unblocked', async (t) => {
+  const { us, west, east, reach } = await takingTurns(t, { MaxParallel: 1 })
+  await west.health(west.live(), true)
+  await reach(east, 'running')
+  await east.server.call('failDeployment', { params: { deployment_id: east.latest().ID } })
+  const text = 'Deployment is complete, failed in another region and waits to be unblocked'
+  await until('told', async () => {
+    for (const each of [west, east]) await each.pass(500)
+    return west.latest().StatusDescription === text || undefined
+  })
+  const held = west.latest()
+  assert.equal(held.Status, 'blocked')
+  for (let round = 0; round < 4; round++) await west.pass(500)
+  assert.equal(west.latest().ModifyIndex, held.ModifyIndex)
+  const { address } = us
+  const directory = await temporaryDirectory(t)
+  const reeve = commandLineAt({ address, client: createClient({ address }), directory })
+  const watched = await reeve.run('job status --watch web')
+  assert.deepEqual(
+    [watched.code, watched.err],
+    [
+      EXIT_CODES.failed,
+      'It is complete here and failed in another region. To end it here without the others:\n\n' +
+        `  reeve deployment unblock ${held.ID.slice(0, 8)}\n`,
+    ],
+  )
+  const DeploymentID = held.ID
+  const call = { params: { deployment_id: DeploymentID }, body: { DeploymentID } }
+  await west.server.ok('unblockDeployment', call)
+  await reach(west, 'successful')
 })
 
 test('multiregion: unblocking ends a deployment that waits for others', async (t) => {

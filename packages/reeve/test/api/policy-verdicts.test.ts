@@ -204,3 +204,25 @@ test('a denial has one audit record, which says that it was refused', async () =
     'scaleJob 403',
   ])
 })
+
+test('verdicts end with their namespace, and with them the jobs that were judged', async () => {
+  const { server, as, register, policy, set } = await aGuardedServer()
+  const shop = { params: { namespace_name: 'shop' } }
+  const make = () => server.ok('writeNamespace', as({ ...shop, body: { Name: 'shop' } }))
+  await make()
+  await set([await policy(SMALL)], { namespaces: ['shop'] })
+  await server.refusal('registerJob', register({ ...count(3), Namespace: 'shop' }))
+  const listed = async () => {
+    const found = await server.ok('listPolicyVerdicts', as({ query: { namespace: 'shop' } }))
+    return found.length
+  }
+  assert.equal(await listed(), 1)
+  const [verdict] = server.context.store.tables.policy_verdicts.rows()
+  const blob = judgedJobKey(verdict?.SubjectHash ?? '')
+  assert.notEqual(await server.context.store.readBlob(blob), undefined)
+  await server.ok('deleteNamespace', as(shop))
+  await make()
+  assert.equal(await listed(), 0)
+  assert.equal(await server.context.store.readBlob(blob), undefined)
+  await server.close()
+})

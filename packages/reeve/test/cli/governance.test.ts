@@ -109,6 +109,13 @@ test('governance commands', async (t) => {
     assert.match(await reeve.ok(line), /acme/)
     assert.match(await reeve.ok('token list --teams'), /at-/)
     assert.match((await reeve.run('token create --ttl soon')).err, /--ttl needs a time/)
+    const nobody = await reeve.run('token create')
+    assert.equal(nobody.code, 5)
+    assert.match(nobody.err, /is not that of a person, .*\n--team TEAM makes a token of a team/)
+    assert.match(
+      (await reeve.run('token list')).err,
+      /\n--teams lists the tokens of the teams\.\n$/,
+    )
     const id = /^at-\w+/m.exec(await reeve.ok('token list --teams'))?.[0] ?? ''
     assert.match(await reeve.ok(['token', 'delete', id]), /is deleted/)
     assert.equal((await reeve.run(line)).code, 5)
@@ -195,6 +202,14 @@ test('governance commands', async (t) => {
     await reeve.ok(['run', 'override', id, '--comment', 'known'])
     assert.equal((await reeve.run(['run', 'override', id])).code, 1)
     assert.match(await reeve.ok(['run', 'apply', id]), /Status\s+= confirmed/)
+    await reeve.file('empty.json', '{}')
+    const refused = await reeve.run('run create api empty.json')
+    assert.equal(refused.code, 1)
+    assert.match(
+      refused.err,
+      /Its plan is refused, and run run-\w+ is canceled\.\nreeve run create: The plan must have/,
+    )
+    assert.doesNotMatch(await reeve.ok('run list api'), /pending/)
     await reeve.file('bad.json', '{')
     assert.match((await reeve.run('run evaluate api bad.json')).err, /"bad\.json" is no JSON/)
   })

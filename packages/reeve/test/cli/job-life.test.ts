@@ -193,6 +193,16 @@ test('jobs from their first version to their end', async (t) => {
         registered,
         'Job "greet" is registered. Start an instance of it with:\n\n  reeve job dispatch greet\n',
       )
+      const asks = input
+        .replace('"greet"', '"asks"')
+        .replace('"optional"', '"required"')
+        .replace('meta_optional', 'meta_required')
+      assert.match(
+        await reeve.ok('job run -', { input: asks }),
+        /\n {2}reeve job dispatch --meta name=VALUE asks FILE\n$/,
+      )
+      const without = await reeve.run('job dispatch asks -', { input: 'x' })
+      assert.match(without.err, /required meta keys: \[name\]\nMetadata is given with --meta /)
       const line = 'job dispatch --json --meta name=Ada --idempotency-token one greet -'
       const first = JSON.parse(await reeve.ok(line, { input: 'payload\n' }))
       const second = JSON.parse(await reeve.ok(line, { input: 'payload\n' }))

@@ -198,6 +198,11 @@ test('job files', async (t) => {
     assert.match(err, /^The deployment is failed: /)
     assert.match(err, new RegExp(`^Allocation ${ID} is failed: task "main": .*Exit Code: 3`, 'm'))
     assert.match(err, new RegExp(`\\n  reeve alloc logs --stderr ${ID}\\n$`))
+    // Nothing is rolled out again, and a pipeline that is repeated must not take that for success.
+    const again = await reeve.run('job run -', { input })
+    assert.equal(again.code, EXIT_CODES.failed)
+    assert.match(again.err, /^The deployment is failed: /)
+    assert.match(again.err, /\nNothing was rolled out: .*\n\n {2}reeve job history failing\n$/)
   })
 
   await t.test(

@@ -4,7 +4,8 @@ import { chmod, lstat, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
-import { listFiles, modeText } from './list-files.ts'
+import { RemoteRefusal } from './remote-refusal.ts'
+import { listFiles, modeText, statFile } from './list-files.ts'
 
 test('modes: are told as the peers write them', async (t) => {
   const root = await temporaryDirectory(t)
@@ -19,6 +20,49 @@ test('modes: are told as the peers write them', async (t) => {
     ['directory', 'file', 'link', 'pipe'].map(async (name) => modeText(await lstat(at(name)))),
   )
   assert.deepEqual(modes, ['dtrwxrwxrwx', 'urwxr-x---', 'Lrwxrwxrwx', 'prw-------'])
+})
+
+test('stat: of a link it is what it leads to, under the name that was asked for', async (t) => {
+  const root = await temporaryDirectory(t)
+  await mkdir(join(root, 'directory'))
+  await symlink('directory', join(root, 'link'))
+  for (const [path, Name] of [
+    ['link', 'link'],
+    ['/link/', 'link'],
+    ['directory/../link', 'link'],
+    ['/', '/'],
+  ] as const) {
+    const { Name: told, IsDir } = await statFile(root, path)
+    assert.deepEqual({ told, IsDir }, { told: Name, IsDir: true })
+  }
+})
+
+test('stat: whether something is there is not told of what links must not reach', async (t) => {
+  const [root, outside] = [await temporaryDirectory(t), await temporaryDirectory(t)]
+  await writeFile(join(outside, 'there'), '')
+  await mkdir(join(root, 'main', 'secrets'), { recursive: true })
+  await writeFile(join(root, 'main', 'secrets', 'there'), '')
+  await symlink(outside, join(root, 'out'))
+  await symlink(join(outside, 'gone'), join(root, 'dangling'))
+  await symlink('main/secrets', join(root, 'hidden'))
+  await symlink(join(root, 'main'), join(root, 'inside'))
+  const refusal = async (path: string): Promise<string> =>
+    await statFile(root, path).then(
+      () => 'read',
+      (thrown: unknown) => (thrown instanceof RemoteRefusal ? thrown.message : String(thrown)),
+    )
+  const cases = [
+    ['out/there', 'Path escapes the alloc directory: out/there'],
+    ['out/gone', 'Path escapes the alloc directory: out/gone'],
+    ['out/there/gone', 'Path escapes the alloc directory: out/there/gone'],
+    ['dangling', 'Path escapes the alloc directory: dangling'],
+    ['hidden/there', 'Reading secret file prohibited: hidden/there'],
+    ['hidden/gone', 'Reading secret file prohibited: hidden/gone'],
+    ['inside/secrets/gone', 'Reading secret file prohibited: inside/secrets/gone'],
+    ['inside/gone', 'open inside/gone: no such file or directory'],
+    ['gone', 'open gone: no such file or directory'],
+  ] as const
+  for (const [path, said] of cases) assert.equal(await refusal(path), said)
 })
 
 test('list: a directory of very many files is cut', async (t) => {

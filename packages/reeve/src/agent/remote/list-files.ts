@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs'
 import { lstat, opendir, type FileHandle } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename, join, normalize } from 'node:path'
 import type { FileInfo } from '@reeve/contract'
 import { compareText } from '../../kit/sorted-list.ts'
 import { isMissing } from '../store/state-file.ts'
@@ -29,8 +29,10 @@ export async function listFiles(root: string, path: string): Promise<readonly Fi
 
 /** Reference §8.5, `stat`. */
 export async function statFile(root: string, path: string): Promise<FileInfo> {
-  return await usingFile(root, path, async ({ handle, stats, inside }) => {
-    const info = infoOf(basename(inside) || '/', stats)
+  // The name that was asked for, as the peers do: of a link it is not that of what it leads to.
+  const name = basename(normalize(`/${path}`)) || '/'
+  return await usingFile(root, path, async ({ handle, stats }) => {
+    const info = infoOf(name, stats)
     return stats.isFile() ? { ...info, ContentType: await contentType(handle) } : info
   })
 }

@@ -1,6 +1,6 @@
 import { constants, type Stats } from 'node:fs'
 import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises'
-import { join, posix, sep } from 'node:path'
+import { isAbsolute, join, posix, sep } from 'node:path'
 import { errorCode } from '../store/state-file.ts'
 import { RemoteRefusal } from './remote-refusal.ts'
 
@@ -40,8 +40,36 @@ export async function openBelow(root: string, path: string): Promise<OpenedFile>
       throw thrown
     }
   } catch (thrown) {
+    if (NOT_THERE.has(errorCode(thrown) ?? '')) await requireAllowedPlace(root, wanted, path)
     throw refusalOf(thrown, path)
   }
+}
+
+const NOT_THERE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR'])
+const LINKS_MAX = 40
+
+/**
+ * Of what is not there: where its links lead. Else whoever can plant a link would learn which names
+ * the host and the hidden directories have, by which of two refusals comes.
+ */
+async function requireAllowedPlace(root: string, wanted: string, path: string): Promise<void> {
+  const realRoot = await realpath(root).catch(() => undefined)
+  if (realRoot === undefined) return
+  let at = realRoot
+  let links = 0
+  for (let names = wanted.split(sep); names.length > 0;) {
+    const [name = '', ...rest] = names
+    const next = join(at, name)
+    const link = await readlink(next).catch(() => undefined)
+    if (link === undefined || links++ >= LINKS_MAX) {
+      at = next
+      names = rest
+    } else {
+      at = isAbsolute(link) ? sep : at
+      names = [...link.split(sep), ...rest]
+    }
+  }
+  requireAllowed(realRoot, at, path)
 }
 
 /** Opens for the time of one use. */

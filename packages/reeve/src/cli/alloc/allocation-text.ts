@@ -43,6 +43,7 @@ function overview(allocation: Allocation, { flags, host, output }: Invocation): 
     ['Deployment', deploymentText(allocation, isVerbose)],
     ['Replaces', id(allocation.PreviousAllocation)],
     ['Replaced by', id(allocation.NextAllocation)],
+    ['Displaces', (allocation.PreemptedAllocations ?? []).map(id).join(', ')],
     ['Displaced by', id(allocation.PreemptedByAllocation)],
     ['Tried again by', id(allocation.FollowupEvalID)],
     ['Created', agoFromNs(allocation.CreateTime, host.nowMs())],

@@ -121,10 +121,12 @@ export function refusalOf({ code, reason, message }: ExecError): CommandFailure 
     })
   const what = reason === '' ? message : reason
   const isDenied = /permission denied|token/i.test(what)
+  const hint = isDenied ? RIGHTS : what.endsWith('is not running') ? NOT_RUNNING : undefined
   return new CommandFailure(what, {
     code: isDenied ? EXIT_CODES.denied : EXIT_CODES.failed,
-    ...(isDenied
-      ? { hint: 'It needs namespace:alloc-exec, and namespace:alloc-node-exec for raw_exec tasks.' }
-      : {}),
+    ...(hint === undefined ? {} : { hint }),
   })
 }
+
+const RIGHTS = 'It needs namespace:alloc-exec, and namespace:alloc-node-exec for raw_exec tasks.'
+const NOT_RUNNING = '"reeve alloc status ALLOC" shows what its tasks do.'

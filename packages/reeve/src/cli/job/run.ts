@@ -68,13 +68,22 @@ type WaitingJob = Pick<ReadJob['job'], 'ID' | 'Periodic' | 'ParameterizedJob'> &
 function waitingText(invocation: Invocation, job: WaitingJob): string {
   const { ID, Namespace, Periodic, ParameterizedJob } = job
   const next = (...words: readonly string[]): string =>
-    nextCommand(invocation, ['job', ...words, ID], Namespace)
+    nextCommand(invocation, ['job', ...words], Namespace)
   const registered = `Job "${ID}" is registered.`
   if (ParameterizedJob !== null && ParameterizedJob !== undefined) {
-    return `${registered} Start an instance of it with:\n\n  ${next('dispatch')}`
+    return `${registered} Start an instance of it with:\n\n  ${next('dispatch', ...dispatchWords(ID, ParameterizedJob))}`
   }
   if (Periodic !== null && Periodic !== undefined) {
-    return `${registered} It is launched by its schedule; to launch it now:\n\n  ${next('periodic', 'force')}`
+    return `${registered} It is launched by its schedule; to launch it now:\n\n  ${next('periodic', 'force', ID)}`
   }
   return `${registered} There was nothing to do.`
+}
+
+/** With a place for everything that a dispatch is refused without. */
+function dispatchWords(
+  jobId: string,
+  { MetaRequired, Payload }: NonNullable<WaitingJob['ParameterizedJob']>,
+): readonly string[] {
+  const meta = (MetaRequired ?? []).flatMap((key) => ['--meta', `${key}=VALUE`])
+  return [...meta, jobId, ...(Payload === 'required' ? ['FILE'] : [])]
 }

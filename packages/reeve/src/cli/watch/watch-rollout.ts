@@ -1,5 +1,6 @@
 import type { AllocationStub, Deployment, Evaluation } from '@reeve/contract'
 import { startedTasks } from '../alloc/started-tasks.ts'
+import { needsUnblocking } from '../../model/index.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { metricsText } from '../plan/metrics-text.ts'
@@ -129,10 +130,30 @@ class RolloutWatch {
       this.#update({ allocations: placed })
       if (!placed.some(isBeginning)) break
     }
+    if (this.state.allocations.length === 0) {
+      const code = await this.#endFailedBefore(evaluation)
+      if (code !== undefined) return code
+    }
     this.leave()
     const failed = this.state.allocations.filter(({ ClientStatus }) => ClientStatus === 'failed')
     this.#tellFailed(failed)
     return failed.length === 0 ? EXIT_CODES.ok : EXIT_CODES.failed
+  }
+
+  /** A version whose roll-out failed is not rolled out again: repeating it does nothing. */
+  async #endFailedBefore({ JobModifyIndex }: Evaluation): Promise<number | undefined> {
+    const { output, client } = this.#invocation
+    const { data } = await client.v1.readLatestDeployment(this.#ofJob())
+    if (data?.Status !== 'failed' || data.JobModifyIndex !== JobModifyIndex) return undefined
+    this.#update({ deployment: data })
+    await this.#readDeploymentAllocations(data.ID)
+    const code = this.#endDeployment(data)
+    output.note(
+      'Nothing was rolled out: this version has failed before, and is the same as then. ' +
+        'Change the job, or run an earlier version:\n\n' +
+        `  ${this.#next('job', 'history', this.#rollout.jobId)}`,
+    )
+    return code
   }
 
   /** The evaluation itself; of what waits for room, all until nothing waits any more. */
@@ -182,7 +203,7 @@ class RolloutWatch {
     const params = { deployment_id: id }
     for await (const { data } of client.blocking('readDeployment', { params, query, signal })) {
       this.#update({ deployment: data })
-      if (hasEnded(data)) return data
+      if (hasEnded(data) || needsUnblocking(data)) return data
       await this.#readDeploymentAllocations(id)
       if (waitsForPromotion(data, this.state.allocations)) return data
     }
@@ -232,6 +253,13 @@ class RolloutWatch {
     const { output } = this.#invocation
     const { jobId } = this.#rollout
     if (deployment.Status === 'successful') return EXIT_CODES.ok
+    if (needsUnblocking(deployment)) {
+      output.note(
+        'It is complete here and failed in another region. To end it here without the others:\n\n' +
+          `  ${this.#next('deployment', 'unblock', shortId(deployment.ID))}`,
+      )
+      return EXIT_CODES.failed
+    }
     if (!hasEnded(deployment)) {
       output.note(
         `The canaries are healthy and wait to be promoted:\n\n  ${this.#next('job', 'promote', jobId)}`,

@@ -16,6 +16,7 @@ export const DEPLOYMENT_TEXTS = {
   // Of jobs in several regions; the reference has no texts for them.
   pending: 'Deployment waits until other regions are done',
   blocked: 'Deployment is complete and waits for other regions',
+  needsUnblocking: 'Deployment is complete, failed in another region and waits to be unblocked',
   unblocking: 'Deployment ends without waiting for other regions',
   failedElsewhere: 'Failed because it failed in another region',
 } as const

@@ -32,6 +32,22 @@ export function completeInRegion(deployment: Deployment, timeMs: number): Deploy
   }
 }
 
+/** It cannot end well by itself any more: another region failed, and only a person goes on. */
+export function holdInRegion(deployment: Deployment, timeMs: number): Deployment {
+  return {
+    ...deployment,
+    StatusDescription: DEPLOYMENT_TEXTS.needsUnblocking,
+    ModifyTime: nsFromMs(timeMs),
+  }
+}
+
+/** Whether it waits for a person to unblock it. */
+export function needsUnblocking({ Status, StatusDescription }: HeldDeployment): boolean {
+  return Status === 'blocked' && StatusDescription === DEPLOYMENT_TEXTS.needsUnblocking
+}
+
+type HeldDeployment = Pick<Deployment, 'Status' | 'StatusDescription'>
+
 /** Reference §8.3: one that waits for other regions ends without them; the scheduler sees to it. */
 export function unblockDeployment(deployment: Deployment, timeMs: number): Deployment {
   return {

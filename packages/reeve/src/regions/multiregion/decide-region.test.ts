@@ -78,6 +78,13 @@ const cases: readonly {
     name: 'holds when it is complete and another failed',
     status: 'blocked',
     peers: '- failed failed failed',
+    want: 'hold',
+  },
+  {
+    name: 'does not hold for one that failed under fail_local while another rolls',
+    status: 'blocked',
+    peers: '- failed rolls done',
+    onFailure: 'fail_local',
     want: 'wait',
   },
   {

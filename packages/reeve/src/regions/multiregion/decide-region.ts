@@ -15,8 +15,11 @@ export interface RegionView {
   readonly peers: ReadonlyMap<string, PeerStanding>
 }
 
-/** What a region does with its deployment; `wait` also when nothing has to be done. */
-export type RegionDecision = 'wait' | 'start' | 'succeed' | 'fail'
+/**
+ * What a region does with its deployment; `wait` also when nothing has to be done. `hold`: it is
+ * complete, and only a person can end it.
+ */
+export type RegionDecision = 'wait' | 'start' | 'succeed' | 'fail' | 'hold'
 
 /**
  * Each region looks at the others and decides about itself alone, so that nobody writes anywhere
@@ -32,7 +35,10 @@ export function decideRegion({ status, region, multiregion, peers }: RegionView)
     standing === 'complete' ||
     standing === 'done' ||
     (standing === 'failed' && OnFailure === 'fail_local')
-  if (status === 'blocked') return [...peers.values()].every(isOver) ? 'succeed' : 'wait'
+  if (status === 'blocked') {
+    if ([...peers.values()].every(isOver)) return 'succeed'
+    return failed && OnFailure === '' ? 'hold' : 'wait'
+  }
   if (status !== 'pending') return 'wait'
   if (failed && OnFailure === '') return 'fail'
   const names = multiregion.Regions.map(({ Name }) => Name)

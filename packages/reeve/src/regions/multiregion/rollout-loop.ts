@@ -5,9 +5,11 @@ import { Fault, messageOf } from '../../kit/fault.ts'
 import {
   DEPLOYMENT_TEXTS,
   endDeployment,
+  holdInRegion,
   isActiveDeployment,
   isCoordinated,
   isRolledOutBy,
+  needsUnblocking,
   resumeDeployment,
 } from '../../model/index.ts'
 import {
@@ -173,7 +175,8 @@ export class RolloutLoop {
   }
 
   #carryOut(deployment: Deployment, decision: RegionDecision): void {
-    if (decision === 'wait') return
+    // What is held stays so until a person or a new version comes: it is written once.
+    if (decision === 'wait' || (decision === 'hold' && needsUnblocking(deployment))) return
     const { context, log } = this.#options
     const { tables } = context.store
     const rows: Record<Exclude<RegionDecision, 'wait'>, (write: RolloutWrite) => Change[]> = {
@@ -185,13 +188,15 @@ export class RolloutLoop {
         const end = { status: 'successful', text: DEPLOYMENT_TEXTS.successful, timeMs } as const
         return [put('deployments', endDeployment(deployment, end))]
       },
+      hold: ({ stamp: { timeMs } }) => [put('deployments', holdInRegion(deployment, timeMs))],
       fail: (write) => {
         const reverts = Object.values(deployment.TaskGroups).some(({ AutoRevert }) => AutoRevert)
         const text = DEPLOYMENT_TEXTS.failedElsewhere
         return failureRows(tables, planFailure(tables, deployment, { text, reverts }), write)
       },
     }
-    const evalId = decision === 'succeed' ? '' : context.ids.uuid()
+    const isEvaluated = decision === 'start' || decision === 'fail'
+    const evalId = isEvaluated ? context.ids.uuid() : ''
     try {
       context.store.commit({
         cause: 'DeploymentStatusUpdate',

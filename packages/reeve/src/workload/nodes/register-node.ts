@@ -41,7 +41,8 @@ export async function registerNode(
     return err(
       refusal(
         'permission-denied',
-        'this node is unknown and its join token is not the servers’ one',
+        'this node is unknown and its join token is not the servers’ one: ' +
+          'join_token or REEVE_JOIN_TOKEN give it (docs/configuration.md)',
       ),
     )
   const status = statusAfterHello(store.tables, known)

@@ -1,5 +1,5 @@
 import { v2 } from '@reeve/contract'
-import { resource, toOne } from '@reeve/sdk'
+import { ApiError, resource, toOne } from '@reeve/sdk'
 import type { Invocation } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
 import { fileBytes } from '../../input.ts'
@@ -34,7 +34,7 @@ export async function runRunCreate(invocation: Invocation): Promise<number> {
   })
   const run = data.data
   output.note(`Run ${run.id} is made; its plan is judged.`)
-  await client.v2.uploadPlan({ params: { plan_id: run.relationships.plan.data.id }, body: plan })
+  await upload(invocation, { runId: run.id, planId: run.relationships.plan.data.id, plan })
   for (;;) {
     const { data: seen } = await client.v2.readRun({
       params: { run_id: run.id },
@@ -49,4 +49,26 @@ export async function runRunCreate(invocation: Invocation): Promise<number> {
     return EXIT_CODES.refusedByPolicy
   }
   return judged.status === 'errored' ? EXIT_CODES.refusedByPolicy : EXIT_CODES.ok
+}
+
+/** A run whose plan is refused would wait for another one for ever, and nobody means to send it. */
+async function upload(
+  { client, output }: Invocation,
+  { runId, planId, plan }: { runId: string; planId: string; plan: Uint8Array },
+): Promise<void> {
+  try {
+    await client.v2.uploadPlan({ params: { plan_id: planId }, body: plan })
+  } catch (thrown) {
+    if (!(thrown instanceof ApiError)) throw thrown
+    const isCanceled = await client.v2.cancelRun({ params: { run_id: runId }, body: {} }).then(
+      () => true,
+      () => false,
+    )
+    output.note(
+      isCanceled
+        ? `Its plan is refused, and run ${runId} is canceled.`
+        : `Its plan is refused. "reeve run cancel ${runId}" ends run ${runId}, which waits for one.`,
+    )
+    throw thrown
+  }
 }

@@ -1,7 +1,7 @@
 import { resource } from '@reeve/sdk'
 import type { Invocation } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
-import { UsageError } from '../../failure.ts'
+import { CommandFailure, UsageError } from '../../failure.ts'
 import { isoFromMs, parseDurationMs } from '../../../kit/duration.ts'
 import { findTeam } from '../find.ts'
 import { organizationOf } from '../organization.ts'
@@ -11,7 +11,7 @@ export async function runTokenList(invocation: Invocation): Promise<number> {
   const { client, flags } = invocation
   const tokens = flags.has('teams')
     ? client.pages('listTeamTokens', { params: await organizationOf(invocation) })
-    : client.pages('listUserTokens', { params: { user_id: await ownId(invocation) } })
+    : client.pages('listUserTokens', { params: { user_id: await ownId(invocation, LIST_INSTEAD) } })
   return await showList(invocation, tokens, {
     heading: ['ID', 'Description', 'Created', 'Last used', 'Expires'],
     row: ({ id, attributes }) => [
@@ -50,7 +50,10 @@ async function create(invocation: Invocation) {
       body,
     })
   }
-  return await client.v2.createUserToken({ params: { user_id: await ownId(invocation) }, body })
+  return await client.v2.createUserToken({
+    params: { user_id: await ownId(invocation, CREATE_INSTEAD) },
+    body,
+  })
 }
 
 function attributesOf({ flags, host }: Invocation) {
@@ -69,8 +72,17 @@ function expiry(ttl: string, nowMs: number): string {
   return isoFromMs(nowMs + ms)
 }
 
-async function ownId({ client }: Invocation): Promise<string> {
-  return (await client.v2.readAccount()).data.data.id
+const LIST_INSTEAD = '--teams lists the tokens of the teams.'
+const CREATE_INSTEAD = '--team TEAM makes a token of a team, --org that of the organization.'
+
+/** Only people have tokens of their own; servers, teams and organizations are none. */
+async function ownId({ client }: Invocation, instead: string): Promise<string> {
+  const { id, attributes } = (await client.v2.readAccount()).data.data
+  if (attributes.permissions['can-manage-user-tokens']) return id
+  throw new CommandFailure('The token that asks is not that of a person, who may have others.', {
+    code: EXIT_CODES.denied,
+    hint: instead,
+  })
 }
 
 export async function runTokenDelete(invocation: Invocation): Promise<number> {
