@@ -90,9 +90,32 @@ bool join_cgroup(const char *path, fault *why) {
     return joined;
 }
 
-void try_cgroup(const char *path) {
+/* Where this process, or the one that forked it, has settled. */
+#define SETTLED_MAX 8
+static char *settled[SETTLED_MAX];
+
+static bool is_settled(const char *path) {
+    for (size_t i = 0; i < SETTLED_MAX && settled[i] != NULL; i++)
+        if (strcmp(settled[i], path) == 0) return true;
+    return false;
+}
+
+static bool make_and_join(const char *path) {
     fault ignored;
-    if (make_directories(path, &ignored)) (void)join_cgroup(path, &ignored);
+    return make_directories(path, &ignored) && join_cgroup(path, &ignored);
+}
+
+void try_cgroup(const char *path) {
+    if (!is_settled(path)) (void)make_and_join(path);
+}
+
+void settle_in_cgroup(const char *path) {
+    if (!make_and_join(path) || is_settled(path)) return;
+    for (size_t i = 0; i < SETTLED_MAX; i++) {
+        if (settled[i] != NULL) continue;
+        settled[i] = strdup(path);
+        return;
+    }
 }
 
 bool remove_cgroup(const char *path, fault *why) {

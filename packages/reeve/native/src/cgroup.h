@@ -13,8 +13,16 @@ bool is_unified(const char *path);
 /* The calling process joins. */
 bool join_cgroup(const char *path, fault *why);
 
-/* Makes the group when it is missing and joins it; for the shim, which can do without. */
+/* Makes the group when it is missing and joins it, unless it was born there; for the shim, which
+ * can do without. */
 void try_cgroup(const char *path);
+
+/*
+ * The same for the launcher, which remembers it: what it forks is born there. To move costs
+ * milliseconds when nothing has moved for a while (the kernel waits until all processors have
+ * looked up), and what moves next has it for nothing: so this is worth repeating before a start.
+ */
+void settle_in_cgroup(const char *path);
 
 /* Removes a group, waiting for the kernel to let go of it. */
 bool remove_cgroup(const char *path, fault *why);

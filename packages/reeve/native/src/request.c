@@ -71,7 +71,7 @@ static const field probe_fields[] = {COMMON, LAST};
 static const field write_fields[] = {
     COMMON, PLACE, {"from", read_path_field, offsetof(request, place.from), true}, LAST};
 static const field mkdir_fields[] = {COMMON, PLACE, LAST};
-static const field remove_fields[] = {
+static const field paths_fields[] = {
     COMMON, {"paths", read_paths_field, offsetof(request, paths), true}, LAST};
 
 static const struct {
@@ -86,7 +86,8 @@ static const struct {
     {"probe", OP_PROBE, probe_fields},
     {"write", OP_WRITE, write_fields},
     {"mkdir", OP_MKDIR, mkdir_fields},
-    {"removeCgroups", OP_REMOVE, remove_fields},
+    {"removeCgroups", OP_REMOVE, paths_fields},
+    {"settle", OP_SETTLE, paths_fields},
 };
 
 static bool is_owner(int64_t id) { return id >= -1 && id < UINT32_MAX; }
@@ -123,7 +124,8 @@ bool read_request(arena *memory, const char *text, size_t length, request *out, 
     return fail(why, KIND_CONFIG, "op is not known");
 }
 
-bool is_quick(request_op op) { return op == OP_KILL || op == OP_ALIVE; }
+/* To settle is for the launcher itself, and quick when something has just moved. */
+bool is_quick(request_op op) { return op == OP_KILL || op == OP_ALIVE || op == OP_SETTLE; }
 
 /* True when the process has ended within the time. */
 static bool await_end(int pidfd, int64_t deadline) {
@@ -175,6 +177,10 @@ static bool remove_groups(const text_list *paths, fault *why) {
     return done;
 }
 
+static void settle(const text_list *paths) {
+    for (size_t i = 0; i < paths->count; i++) settle_in_cgroup(paths->items[i]);
+}
+
 static bool is_alive(process which) {
     int fd = open_process(which);
     if (fd >= 0) (void)close(fd);
@@ -189,6 +195,7 @@ void do_request(const request *what, line *out) {
     else if (what->op == OP_WRITE) done = place_file(&what->place, &why);
     else if (what->op == OP_MKDIR) done = place_directory(&what->place, &why);
     else if (what->op == OP_REMOVE) done = remove_groups(&what->paths, &why);
+    else if (what->op == OP_SETTLE) settle(&what->paths);
     if (!done) {
         line_fault(out, &why);
         return;

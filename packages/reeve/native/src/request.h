@@ -14,7 +14,8 @@ typedef enum {
     OP_PROBE,
     OP_WRITE,
     OP_MKDIR,
-    OP_REMOVE
+    OP_REMOVE,
+    OP_SETTLE
 } request_op;
 
 typedef struct {

@@ -26,6 +26,9 @@ export interface TaskDriver {
    */
   fingerprint(): Promise<DriverHealth>
 
+  /** A start is coming, in milliseconds or never: what can be made ready for it may be. */
+  expectStart?(): void
+
   /**
    * Starts the task; resolves when it really runs. The caller has made `launch.handle` durable
    * before, and never uses one handle twice. Rejects with a Fault whose kind says whether another

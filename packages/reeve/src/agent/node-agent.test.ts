@@ -54,6 +54,20 @@ test('every message that an agent sends fits the contract', async () => {
   await sim.agent.stop()
 })
 
+test('drivers are told of starts to come: of a new task at once, and of each further one', async () => {
+  const clock = new SimulatedClock()
+  let expected = 0
+  const driver = Object.assign(mockDriver(clock), { expectStart: () => (expected += 1) })
+  const task = aTask({ Config: { run_for: '5s' }, RestartPolicy: restartPolicy({ Attempts: 1 }) })
+  const sim = await aSimulation({ clock, driver, assignments: [anAssignment({ tasks: [task] })] })
+  await turn()
+  assert.equal(expected, 2, 'when it came, and when it started')
+  await pass(clock, 60_000)
+  assert.equal(sim.server.eventsOf(ID, 'web').filter((type) => type === 'Started').length, 2)
+  assert.equal(expected, 3)
+  await sim.agent.stop()
+})
+
 test('while a report is on its way, what happens is merged into the next one', async () => {
   const sim = await aSimulation()
   sim.server.acknowledges = false

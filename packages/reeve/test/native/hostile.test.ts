@@ -214,6 +214,7 @@ test(
       'write',
       'mkdir',
       'removeCgroups',
+      'settle',
       'fly',
       7,
     ]) {
@@ -239,6 +240,7 @@ test('requests: odd members are refused by name', options, async (t) => {
       says: /paths\[0\] must be an absolute path/,
     },
     { request: { op: 'removeCgroups', paths: ['/proc'] }, says: /rmdir \/proc/ },
+    { request: { op: 'settle', paths: ['a/../b'] }, says: /paths\[0\] must be an absolute path/ },
   ]) {
     const answer = await launcher.ask(request)
     assert.equal(answer.ok, false)

@@ -244,6 +244,33 @@ test(
 )
 
 test(
+  'where the launcher has settled, shims are born',
+  { ...options, skip: without('pids') },
+  async (t) => {
+    const launcher = aLauncher(t)
+    const path = aGroup(t, launcher, join(V1, 'pids'))
+    const { pid = 0 } = launcher.process
+    const settled = join(V1, 'pids', `reeve-test-settled-${pid}`)
+    t.after(() => rmdirSync(settled))
+    const settle = { op: 'settle', paths: ['/proc/none', settled, '/etc/hosts'] }
+    // What is no group is no error, and to repeat it changes nothing.
+    for (let i = 0; i < 20; i++) assert.equal((await launcher.ask(settle)).ok, true)
+    const groupOf = (one: number) =>
+      /pids:(.*)/.exec(readFileSync(`/proc/${one}/cgroup`, 'utf8'))?.[1]
+    const shims = settled.slice(join(V1, 'pids').length)
+    assert.equal(groupOf(pid), shims)
+    const task = { command: 'sleep', args: ['300'] }
+    const born = await launcher.start({ ...task, cgroups: [{ path }], shimCgroups: [settled] })
+    assert.equal(groupOf(born.shimPid), shims)
+    assert.equal(groupOf(born.taskPid), path.slice(join(V1, 'pids').length))
+    await launcher.killTree(born)
+    assert.equal((await launcher.ask({ op: 'removeCgroups', paths: [path] })).ok, true)
+    // Back to where it came from, so that the group can go.
+    writeFileSync(join(V1, 'pids', 'cgroup.procs'), String(pid))
+  },
+)
+
+test(
   'the score of the OOM killer and a CPU share are what was asked',
   { ...options, skip: without('cpu') },
   async (t) => {

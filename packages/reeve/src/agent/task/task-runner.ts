@@ -76,6 +76,8 @@ export class TaskRunner implements TaskControl {
     this.#ledger = new TaskLedger({ clock: host.clock, record, changed })
     this.#hooks = new HookChain(host.taskHooks, this.#ledger)
     this.#isAdmitted = this.record.attempt > 0
+    // What is saved and set up before the start takes as long as the driver needs to get ready.
+    if (record === undefined) this.#expectStart()
   }
 
   get record(): TaskRecord {
@@ -312,6 +314,7 @@ export class TaskRunner implements TaskControl {
 
   async #prepare(): Promise<Step> {
     try {
+      this.#expectStart()
       const launch = await this.#readyToLaunch()
       return this.#afterInterruption() ?? { at: 'watch', running: await this.#launch(launch) }
     } catch (thrown) {
@@ -366,6 +369,10 @@ export class TaskRunner implements TaskControl {
     this.#started()
     await this.#hooks.afterStart(this.#running)
     return this.#running
+  }
+
+  #expectStart(): void {
+    this.#options.host.drivers.get(this.#task.Driver)?.expectStart?.()
   }
 
   #started(): void {

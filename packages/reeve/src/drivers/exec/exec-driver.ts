@@ -89,6 +89,10 @@ export class ExecDriver implements SweepingDriver {
     }
   }
 
+  expectStart(): void {
+    this.#options.helper.expectStart()
+  }
+
   async start(launch: TaskLaunch): Promise<RunningTask> {
     const { helper } = this.#options
     const config = readExecConfig(launch.config)

@@ -200,7 +200,7 @@ function oomFile({ v1, v2 }: CgroupLayout, id: string): string | undefined {
 }
 
 /** Out of the agent's own group, which a service manager may kill as a whole. */
-function shimGroups({ v1, v2 }: CgroupLayout): readonly string[] {
+export function shimGroups({ v1, v2 }: CgroupLayout): readonly string[] {
   const dirs = [v2?.dir, v1['pids'], v1['memory']]
   return dirs.flatMap((dir) => (dir === undefined ? [] : [`${dir}/shims`]))
 }

@@ -138,6 +138,20 @@ function suitesOf(kind: Kind): void {
 }
 
 function ownTests(): void {
+  test('the launcher goes where its shims belong, and they are born there', async (t) => {
+    const { bench, stateDir } = await openBench(t, 'raw_exec')
+    const task = await bench.driver.start(bench.script('sleep 300'))
+    const launcher = JSON.parse(await readFile(join(stateDir, 'launcher.json'), 'utf8'))
+    const shimGroupsOf = async (pid: number) =>
+      (await readFile(`/proc/${pid}/cgroup`, 'utf8'))
+        .split('\n')
+        .filter((one) => one.endsWith('shims'))
+    const groups = await shimGroupsOf(launcher.pid)
+    assert.notEqual(groups.length, 0)
+    assert.deepEqual(await shimGroupsOf(await shimOf(task)), groups)
+    await task.stop({ signal: 'SIGKILL', timeoutMs: 0 })
+  })
+
   test('exec: a node says what isolation it has, after a trial task', async (t) => {
     const { bench } = await openBench(t, 'exec')
     const { attributes, healthy } = await bench.driver.fingerprint()

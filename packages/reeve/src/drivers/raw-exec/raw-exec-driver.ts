@@ -43,6 +43,10 @@ export class RawExecDriver implements SweepingDriver {
     return { ...health, attributes }
   }
 
+  expectStart(): void {
+    this.#helper?.expectStart()
+  }
+
   async start(launch: TaskLaunch): Promise<RunningTask> {
     const facts = await this.#facts()
     if (this.#helper === undefined || facts === undefined) return this.#shell.start(launch)
