@@ -58,6 +58,15 @@ const cases = [
       next: 'Start one with "reeve agent --dev", or name another with --address or REEVE_ADDR.',
     },
   },
+  ...[
+    'cannot reach http://127.0.0.1:4646: the connection was cut. Does the server want https?',
+    'cannot reach https://127.0.0.1:4646: the server does not speak https. Use http.',
+  ].map((message) => ({
+    name: `something else that listens there, in its own words: ${message}`,
+    thrown: new ConnectionError({ reason: 'unreachable', address: '', message }),
+    settings: SETTINGS,
+    told: { code: EXIT_CODES.unreachable, what: message, next: '' },
+  })),
   {
     name: 'a server that does not answer in time, in its own words',
     thrown: new ConnectionError({ reason: 'timeout', address: '', message: 'It took too long.' }),
@@ -250,6 +259,22 @@ const cases = [
       what: 'index is 5',
       next: 'Somebody changed it meanwhile: look again, then repeat the command.',
     },
+  },
+  {
+    name: 'a workspace that is locked already',
+    thrown: refusal(409, 'Workspace is locked already'),
+    settings: WITH_TOKEN,
+    told: {
+      code: EXIT_CODES.conflict,
+      what: 'Workspace is locked already',
+      next: '"reeve workspace show WORKSPACE" tells by whom and why.',
+    },
+  },
+  {
+    name: 'a workspace that is not locked',
+    thrown: refusal(409, 'Workspace is not locked'),
+    settings: WITH_TOKEN,
+    told: { code: EXIT_CODES.conflict, what: 'Workspace is not locked', next: '' },
   },
   {
     name: 'errors inside errors, without the empty lines between them',

@@ -44,12 +44,16 @@ function tellConnection(error: ConnectionError, { address, sources }: Connection
   const code = EXIT_CODES.unreachable
   if (error.reason !== 'unreachable') return { code, what: error.message, next: '' }
   if (/certificate/.test(error.message)) return { code, what: error.message, next: tlsHint(error) }
+  if (SOMETHING_THERE.test(error.message)) return { code, what: error.message, next: '' }
   return {
     code,
     what: `No server answers at ${address} (from ${sources.address}).`,
     next: 'Start one with "reeve agent --dev", or name another with --address or REEVE_ADDR.',
   }
 }
+
+/** The client says what was wrong with it, and what to try. */
+const SOMETHING_THERE = /: (?:the server does not speak https|the connection was cut)\. /
 
 function tlsHint({ message }: ConnectionError): string {
   return message.includes('asks for a certificate')
@@ -73,7 +77,7 @@ function tellRefusal(error: ApiError, settings: ConnectionSettings, about: ToldA
     case 404:
       return { code: EXIT_CODES.missing, what, next: missingHint(error, settings) }
     case 409:
-      return { code: EXIT_CODES.conflict, what, next: CONFLICT_HINT }
+      return { code: EXIT_CODES.conflict, what, next: conflictHint(what) }
     default:
       return { code: EXIT_CODES.failed, what, next: otherHint(what) }
   }
@@ -123,7 +127,12 @@ const ACL_HINT =
   'This server asks nobody for a token, so it has no tokens, access policies and roles. ' +
   'Start it with --acl (acl.enabled), then run "reeve acl bootstrap".'
 
-const CONFLICT_HINT = 'Somebody changed it meanwhile: look again, then repeat the command.'
+function conflictHint(said: string): string {
+  if (/ is locked/.test(said)) return '"reeve workspace show WORKSPACE" tells by whom and why.'
+  return / is not locked$/.test(said)
+    ? ''
+    : 'Somebody changed it meanwhile: look again, then repeat the command.'
+}
 
 /** Choices: the denial of a policy is a 403 whose text lists the policies. */
 function isPolicyDenial(text: string): boolean {

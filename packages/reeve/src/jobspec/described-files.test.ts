@@ -195,7 +195,7 @@ test('file 4: a validation that fails, at the value that was given', () => {
   const result = parseJobFile({ ...request, text: VARIABLES, flags })
   assert.ok(!result.ok)
   assert.deepEqual(result.error.map(formatDiagnostic), [
-    '-var count:1,1-3: Invalid value for variable; The value of "count" is refused: The count must be between 1 and 10. (Checked at input.hcl:6,3-13.)',
+    '--var count:1,1-3: Invalid value for variable; The value of "count" is refused: The count must be between 1 and 10. (Checked at input.hcl:6,3-13.)',
   ])
 })
 

@@ -157,6 +157,7 @@ const UNKNOWN: Advice = [
   'Is the server running, and does it allow the origin of this page if this is one?',
 ]
 const CUT: Advice = ['the connection was cut', 'Does the server want https, or a proxy between?']
+const PLAIN: Advice = ['the server does not speak https', 'Use http.']
 const NO_WAY: Advice = ['there is no way to the host', 'Is the network up?']
 const NO_ANSWER: Advice = ['the host does not answer', 'Is it right, or is a firewall between?']
 const UNTRUSTED: Advice = ['its certificate is not trusted', 'Trust the authority that signed it.']
@@ -171,8 +172,9 @@ const ADVICE: Readonly<Record<string, Advice>> = {
   ENETUNREACH: NO_WAY,
   ETIMEDOUT: NO_ANSWER,
   UND_ERR_CONNECT_TIMEOUT: NO_ANSWER,
-  EPROTO: ['the server does not speak https', 'Use http.'],
-  ERR_SSL_WRONG_VERSION_NUMBER: ['the server does not speak https', 'Use http.'],
+  EPROTO: PLAIN,
+  ERR_SSL_WRONG_VERSION_NUMBER: PLAIN,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: PLAIN,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,

@@ -61,7 +61,7 @@ export function collectFlags(
   collecting: Collecting,
 ): void {
   for (const [name, text] of Object.entries(flags)) {
-    const file = `-var ${name}`
+    const file = `--var ${name}`
     const declaration = findDeclaration(name, wholeSpan(file, text), collecting)
     if (declaration !== undefined) collectText(declaration, { text, file }, collecting)
   }

@@ -223,27 +223,27 @@ const errors: readonly {
     name: 'a flag of another type',
     given: { text: x('type = number'), flags: { x: 'a' } },
     all: [
-      '-var x:1,1-2: Invalid value for variable; The value of "x" does not fit the type: a number is required, but "a" is not one.',
+      '--var x:1,1-2: Invalid value for variable; The value of "x" does not fit the type: a number is required, but "a" is not one.',
     ],
   },
   {
     name: 'a flag that does not parse',
     given: { text: x('type = list(string)'), flags: { x: '[' } },
     all: [
-      '-var x:1,2-2: Invalid expression; Expected the start of an expression, but found the end of the text.',
+      '--var x:1,2-2: Invalid expression; Expected the start of an expression, but found the end of the text.',
     ],
   },
   {
     name: 'a flag that refers',
     given: { text: x('type = bool\ndefault = true'), flags: { x: 'yes' } },
     all: [
-      '-var x:1,1-4: References not allowed; Only a literal value may be written here, but it refers to "yes".',
+      '--var x:1,1-4: References not allowed; Only a literal value may be written here, but it refers to "yes".',
     ],
   },
   {
     name: 'an undeclared flag',
     given: { text: x('default = 1'), flags: { y: '1' } },
-    all: ['-var y:1,1-2: Undeclared variable; The job file declares no variable named "y".'],
+    all: ['--var y:1,1-2: Undeclared variable; The job file declares no variable named "y".'],
   },
   {
     name: 'an undeclared name in a file',
@@ -291,7 +291,7 @@ test('variables: undeclared names are warnings when not strict', () => {
     result.value.warnings.map((warning) => [warning.severity, warning.range.file]),
     [
       ['warning', 'f'],
-      ['warning', '-var z'],
+      ['warning', '--var z'],
     ],
   )
 })

@@ -340,7 +340,7 @@ const named: readonly { name: string; job: Job; text: string }[] = [
   {
     name: 'driver',
     job: jobOf({ Tasks: [aTask({ Driver: 'vm' })] }),
-    text: 'missing drivers (vm); the node has none',
+    text: 'missing drivers (vm); the node has raw_exec',
   },
   {
     name: 'device',

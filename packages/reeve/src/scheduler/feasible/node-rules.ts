@@ -80,10 +80,9 @@ export function constraintText({ LTarget, Operand, RTarget }: Constraint): strin
  * class.
  */
 function driverRule({ Name: task, Driver: name }: Task): NodeRule {
-  const found = (node: PublicNode): string => {
-    const driver = Object.hasOwn(node.Drivers, name) ? node.Drivers[name] : undefined
-    if (driver === undefined || !driver.Detected) return ''
-    return driver.Healthy ? name : `${name} (unhealthy)`
+  const find = ({ Drivers }: PublicNode) => {
+    const driver = Object.hasOwn(Drivers, name) ? Drivers[name] : undefined
+    return driver?.Detected === true ? driver : undefined
   }
   return {
     ...PLAIN_RULE,
@@ -91,10 +90,18 @@ function driverRule({ Name: task, Driver: name }: Task): NodeRule {
     level: 'task',
     task,
     ofClass: true,
-    check: (node) => (found(node) === name ? undefined : 'missing drivers'),
+    check: (node) => (find(node)?.Healthy === true ? undefined : 'missing drivers'),
     asks: name,
-    found,
+    found: (node) => {
+      const driver = find(node)
+      if (driver === undefined) return healthyDrivers(node).join(', ')
+      return driver.Healthy ? name : `${name} (unhealthy)`
+    },
   }
+}
+
+function healthyDrivers({ Drivers }: PublicNode): readonly string[] {
+  return Object.keys(Drivers).filter((name) => Drivers[name]?.Healthy === true)
 }
 
 /** Whether the node would have the devices if nobody held any: all that are well. */
