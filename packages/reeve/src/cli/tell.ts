@@ -129,7 +129,7 @@ const ACL_HINT =
 
 function conflictHint(said: string): string {
   if (/ is locked/.test(said)) return '"reeve workspace show WORKSPACE" tells by whom and why.'
-  return / is not locked$/.test(said)
+  return said.endsWith(' is not locked')
     ? ''
     : 'Somebody changed it meanwhile: look again, then repeat the command.'
 }
