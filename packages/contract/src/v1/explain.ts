@@ -42,7 +42,13 @@ export const RULE_LEVELS = ['job', 'group', 'task', 'node'] as const
 export type RuleLevel = (typeof RULE_LEVELS)[number]
 
 /** What a step of a change does. */
-export const CHANGE_KINDS = ['edit-job', 'edit-node', 'free-capacity', 'add-node'] as const
+export const CHANGE_KINDS = [
+  'edit-job',
+  'edit-node',
+  'free-capacity',
+  'set-scheduler',
+  'add-node',
+] as const
 export type ChangeKind = (typeof CHANGE_KINDS)[number]
 
 export const NodeName = Type.Object({ ID: Type.String(), Name: Type.String() }, { $id: 'NodeName' })
@@ -95,7 +101,9 @@ export const ChangeStep = Type.Object(
   {
     Kind: Type.Enum(CHANGE_KINDS),
     Path: Type.String({
-      description: 'Field of the job, such as `TaskGroups[web].Tasks[api].Resources.MemoryMB`.',
+      description:
+        'Field of the job, such as `TaskGroups[web].Tasks[api].Resources.MemoryMB`, or of the ' +
+        'scheduler configuration.',
     }),
     NodeID: Type.String({ description: 'The node to change; empty for a change of the job.' }),
     From: Type.String(),

@@ -301,6 +301,10 @@ for (const { name, thrown, settings, told } of cases)
 
 for (const { text, next } of [
   { text: 'Failed to signal task: x, err: unknown signal "hup"', next: /^Signals have names/ },
+  {
+    text: 'Project contains 1 namespace(s); remove them first',
+    next: /^"reeve project move" and /,
+  },
   { text: 'Task not running', next: /^"reeve alloc status ALLOC" shows/ },
   { text: 'ACL bootstrap already done (reset index: 3)', next: /^Who has that token / },
   { text: "Query can't be blank", next: /^Give --query/ },

@@ -114,6 +114,10 @@ const FURTHER_HINTS = [
     /^Dispatch .* meta(?:data)? keys: /,
     'Metadata is given with --meta KEY=VALUE; "reeve job inspect JOB" shows the keys of the job.',
   ],
+  [
+    /^Project contains \d+ (?:workspace|namespace)/,
+    '"reeve project move" and "reeve project namespaces" take them out; --force lets all go.',
+  ],
   [/unknown signal "/, 'Signals have names such as SIGHUP, SIGTERM or SIGUSR1.'],
   [/^Task not running$/, '"reeve alloc status ALLOC" shows what its tasks do.'],
   [

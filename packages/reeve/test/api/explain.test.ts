@@ -197,6 +197,26 @@ test('explain: what a deployment holds back is held', async () => {
   assert.deepEqual(group.Refusals, [])
 })
 
+const ENDS: readonly (readonly ['pauseDeployment' | 'failDeployment', object, string])[] = [
+  ['pauseDeployment', { Pause: true }, 'its deployment is paused, and goes on when resumed'],
+  ['failDeployment', {}, 'its deployment is failed: another version of the job begins a new one'],
+]
+for (const [route, body, text] of ENDS)
+  test(`explain: what a deployment holds back says how it goes on: ${route}`, async () => {
+    const { server, run, settle, report, allocationsOf } = await aScheduled()
+    await run({ TaskGroups: [aGroup({ Count: 2, Update: { MaxParallel: 0 } })] })
+    for (const row of allocationsOf('web')) await report(row, 'running')
+    const Tasks = [aTask({ Config: { command: '/bin/false' } })]
+    await run({ TaskGroups: [aGroup({ Count: 4, Tasks, Update: { MaxParallel: 1, Canary: 1 } })] })
+    const deployment = await server.ok('readLatestDeployment', ofJob())
+    assert.ok(deployment !== null)
+    const params = { deployment_id: deployment.ID }
+    await server.ok(route, { params, body: { ...body, DeploymentID: deployment.ID } })
+    await settle()
+    const group = only(await explain(server))
+    assert.deepEqual([...new Set(group.Instances.map(({ Text }) => Text))], [text])
+  })
+
 /** A node of the builders has 4,000 MHz. */
 function sized(Name: string, Count: number, CPU: number): Input<TaskGroup> {
   return aGroup({ Name, Count, Tasks: [aTask({ Resources: { CPU, MemoryMB: 10 } })] })

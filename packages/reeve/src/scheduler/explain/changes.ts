@@ -1,6 +1,8 @@
 import type { Job, PlacementChange, TaskGroup } from '@reeve/contract'
 import { compareText } from '../../kit/sorted-list.ts'
 import type { AllocationRow, NodeUsage, PublicNode } from '../../model/index.ts'
+import { canPreempt, preemptionSetting, withPreemption } from '../preempt/can-preempt.ts'
+import type { PlacementSettings } from '../view.ts'
 import { remediesFor, type Remedies, type TriedStep } from './change-steps.ts'
 import type { RefusingNode } from './refusals.ts'
 import { bothWorlds, type World } from './trial.ts'
@@ -11,6 +13,7 @@ const CHANGES_TOLD = 5
 const NODES_NAMED = 5
 /** A new machine is more than any edit. */
 const ADD_NODE_SIZE = 2
+const PREEMPTION_SIZE = 1.5
 const NEW_NODE_ID = 'ffffffff-ffff-4fff-bfff-ffffffffffff'
 
 export interface ChangeOptions {
@@ -22,6 +25,7 @@ export interface ChangeOptions {
   readonly usageOn: (nodeId: string) => NodeUsage
   /** How many of the missing instances would be placed as things are. */
   readonly placedNow: number
+  readonly settings: PlacementSettings
   /** What would be placed of the missing instances in another world. */
   readonly tryIn: (world: World) => readonly AllocationRow[]
 }
@@ -56,6 +60,7 @@ function candidateChanges(options: ChangeOptions): readonly Candidate[] {
     if (!known.has(name)) known.set(name, candidate)
   }
   add(addNode(options))
+  add(allowPreemption(options))
   for (const one of options.refusing) {
     if (known.size >= CHANGES_TRIED) break
     const remedies = one.reasons.map((reason) => {
@@ -101,6 +106,20 @@ function addNode({ refusing }: ChangeOptions): readonly TriedStep[] | undefined 
       size: ADD_NODE_SIZE,
     },
   ]
+}
+
+/** For all jobs of the type: that is more than an edit of one. */
+function allowPreemption({ job, settings }: ChangeOptions): readonly TriedStep[] | undefined {
+  if (canPreempt(job, settings)) return undefined
+  const step = {
+    Kind: 'set-scheduler' as const,
+    Path: `PreemptionConfig.${preemptionSetting(job)}`,
+    NodeID: '',
+    From: 'false',
+    To: 'true',
+    Text: `let ${job.Type} jobs displace others of lower priority (preemption)`,
+  }
+  return [{ step, world: { preemption: withPreemption(job, settings) }, size: PREEMPTION_SIZE }]
 }
 
 function changeOf(

@@ -214,7 +214,8 @@ function changesFor(group: TaskGroup, options: ChangesOptions) {
   }
   const placedNow = isAtOnce ? 0 : some.filter((one) => search.placed.has(one)).length
   const usageOn = (id: string): NodeUsage => view.usageOn(id)
-  return smallestChanges({ job, group, refusing, usageOn, placedNow, tryIn })
+  const settings = view.settingsFor(job.NodePool)
+  return smallestChanges({ job, group, refusing, usageOn, settings, placedNow, tryIn })
 }
 
 function instanceOf(

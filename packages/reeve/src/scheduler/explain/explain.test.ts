@@ -63,6 +63,13 @@ function asking(resources: { readonly CPU?: number; readonly MemoryMB?: number }
   return { Tasks: [aTask({ Resources: resources })] }
 }
 
+const PREEMPTION = {
+  SystemSchedulerEnabled: true,
+  SysBatchSchedulerEnabled: false,
+  BatchSchedulerEnabled: false,
+  ServiceSchedulerEnabled: false,
+}
+
 const keeping = aNode({
   ReservedResources: { ...aNode().ReservedResources, Memory: { MemoryMB: 4_096 } },
 })
@@ -267,6 +274,39 @@ test('explain: another node is a change too', () => {
   const added = Changes.find((change) => change.Steps[0]?.Kind === 'add-node')
   assert.equal(added?.Places, 1)
 })
+
+const small = aJob({
+  ID: 'small',
+  Priority: 20,
+  groups: [aGroup({ Tasks: [aTask({ Resources: { CPU: 3_000, MemoryMB: 500 } })] })],
+})
+const urgency: readonly { name: string; priority: number; on: boolean; places: number }[] = [
+  { name: 'those who run are less urgent', priority: 80, on: false, places: 1 },
+  { name: 'those who run are as urgent', priority: 25, on: false, places: 0 },
+  { name: 'it is on already', priority: 25, on: true, places: 0 },
+]
+for (const { name, priority, on, places } of urgency)
+  test(`explain: preemption is a change where it would help: ${name}`, () => {
+    const job = jobOf(asking({ CPU: 2_000 }), { ID: 'urgent', Priority: priority })
+    const preemption = { ...PREEMPTION, ServiceSchedulerEnabled: on }
+    const view = aCluster({
+      job,
+      versions: [small],
+      nodes: [aNode()],
+      allocations: [anAllocation({ job: small, NodeID: aNode().ID })],
+      settings: { preemption },
+    })
+    const found = explain({ job, nodes: [aNode()] }, { view }).Changes
+    const told = found.filter((change) => change.Steps[0]?.Kind === 'set-scheduler')
+    assert.deepEqual(
+      told.map((change) => change.Places),
+      places === 0 ? [] : [places],
+    )
+    if (places > 0)
+      assert.partialDeepStrictEqual(told[0]?.Steps, [
+        { Path: 'PreemptionConfig.ServiceSchedulerEnabled', From: 'false', To: 'true' },
+      ])
+  })
 
 test('explain: several reasons of a node need several steps', () => {
   const job = jobOf(asking({ CPU: 4_100 }), { Datacenters: ['dc9'] })

@@ -1,4 +1,4 @@
-import { ALL_NODE_POOL, type Job, type TaskGroup } from '@reeve/contract'
+import { ALL_NODE_POOL, type Job, type PreemptionConfig, type TaskGroup } from '@reeve/contract'
 import { NO_USAGE, type NodeUsage, type PublicNode } from '../../model/index.ts'
 import type { PlacementView } from '../view.ts'
 
@@ -9,6 +9,8 @@ export interface World {
   readonly node?: { readonly id: string; readonly change: (node: PublicNode) => PublicNode }
   readonly usage?: { readonly id: string; readonly change: (usage: NodeUsage) => NodeUsage }
   readonly added?: PublicNode
+  /** Who may displace others. */
+  readonly preemption?: PreemptionConfig
 }
 
 /** Both changes, one after the other. */
@@ -17,11 +19,13 @@ export function bothWorlds(a: World, b: World): World {
   const node = onOneNode(a.node, b.node)
   const usage = onOneNode(a.usage, b.usage)
   const added = b.added ?? a.added
+  const preemption = b.preemption ?? a.preemption
   return {
     ...(job === undefined ? {} : { job }),
     ...(node === undefined ? {} : { node }),
     ...(usage === undefined ? {} : { usage }),
     ...(added === undefined ? {} : { added }),
+    ...(preemption === undefined ? {} : { preemption }),
   }
 }
 
@@ -52,7 +56,7 @@ function chain<T>(
 export function changedView(
   view: PlacementView,
   nodes: readonly PublicNode[],
-  { node, usage, added }: World,
+  { node, usage, added, preemption }: World,
 ): PlacementView {
   const changed = nodes.map((one) => (one.ID === node?.id ? node.change(one) : one))
   const all = added === undefined ? changed : [...changed, added]
@@ -69,7 +73,10 @@ export function changedView(
     },
     allocationsOn: (id) => (id === added?.ID ? [] : view.allocationsOn(id)),
     findJobOf: (row) => view.findJobOf(row),
-    settingsFor: (pool) => view.settingsFor(pool),
+    settingsFor: (pool) => {
+      const settings = view.settingsFor(pool)
+      return preemption === undefined ? settings : { ...settings, preemption }
+    },
   }
 }
 

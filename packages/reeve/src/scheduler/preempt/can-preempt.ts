@@ -1,4 +1,4 @@
-import type { Job } from '@reeve/contract'
+import type { Job, PreemptionConfig } from '@reeve/contract'
 import type { PlacementSettings } from '../view.ts'
 
 /** Scheduling reference §10: what the settings allow when they say nothing else. */
@@ -9,17 +9,24 @@ const DEFAULTS = {
   ServiceSchedulerEnabled: false,
 }
 
+/** The setting that jobs of a type go by. */
+const SETTINGS: Readonly<Record<string, keyof PreemptionConfig>> = {
+  system: 'SystemSchedulerEnabled',
+  sysbatch: 'SysBatchSchedulerEnabled',
+  batch: 'BatchSchedulerEnabled',
+  service: 'ServiceSchedulerEnabled',
+}
+
+export function preemptionSetting({ Type: type }: Pick<Job, 'Type'>): keyof PreemptionConfig {
+  return SETTINGS[type] ?? 'ServiceSchedulerEnabled'
+}
+
 /** Whether jobs of this type may displace others of lower priority. */
-export function canPreempt({ Type: type }: Job, { preemption }: PlacementSettings): boolean {
-  const allowed = preemption ?? DEFAULTS
-  switch (type) {
-    case 'system':
-      return allowed.SystemSchedulerEnabled
-    case 'sysbatch':
-      return allowed.SysBatchSchedulerEnabled
-    case 'batch':
-      return allowed.BatchSchedulerEnabled
-    default:
-      return allowed.ServiceSchedulerEnabled
-  }
+export function canPreempt(job: Job, { preemption }: PlacementSettings): boolean {
+  return (preemption ?? DEFAULTS)[preemptionSetting(job)]
+}
+
+/** The settings with which they may. */
+export function withPreemption(job: Job, { preemption }: PlacementSettings): PreemptionConfig {
+  return { ...DEFAULTS, ...preemption, [preemptionSetting(job)]: true }
 }

@@ -161,8 +161,9 @@ function endText(before: AllocationRow | undefined): string {
 /** What a deployment has to do with it; undefined when that is done with. */
 function deploymentText(deployment: Deployment | undefined): string | undefined {
   if (deployment === undefined || deployment.Status === 'successful') return undefined
-  if (deployment.Status === 'paused') return 'its deployment is paused'
-  if (!isActiveDeployment(deployment)) return `its deployment is ${deployment.Status}`
+  if (deployment.Status === 'paused') return 'its deployment is paused, and goes on when resumed'
+  if (!isActiveDeployment(deployment))
+    return `its deployment is ${deployment.Status}: another version of the job begins a new one`
   return awaitsPromotion(deployment)
     ? 'its deployment waits until its canaries are promoted'
     : 'its deployment lets it start when those before it are healthy'

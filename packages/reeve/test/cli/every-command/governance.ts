@@ -143,7 +143,12 @@ export const governanceStory: Story = {
     { line: 'policy delete buckets --yes', says: /^Policy "buckets" is deleted/ },
     { line: 'policy-set delete buckets --yes', says: /^Policy set "buckets" is deleted/ },
     { line: 'workspace delete api --yes', says: /^Workspace "api" is deleted/ },
-    { line: 'project delete payments --yes', says: /^Project "payments" is deleted/ },
+    {
+      line: 'project delete payments --yes',
+      code: 1,
+      warns: /contains 1 namespace\(s\); remove them first\n"reeve project move" and /,
+    },
+    { line: 'project delete payments --force --yes', says: /^Project "payments" is deleted/ },
     { line: 'org delete acme --yes', says: /^Organization "acme" is deleted\.\n$/ },
   ],
 }

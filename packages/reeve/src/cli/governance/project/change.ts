@@ -38,10 +38,12 @@ function settingsOf({ flags }: Invocation) {
 }
 
 export async function runProjectDelete(invocation: Invocation): Promise<number> {
-  const { client, output } = invocation
+  const { client, flags, output } = invocation
   const { id, attributes } = await findProject(invocation, invocation.args[0] ?? '')
-  await confirm(invocation, `Delete project "${attributes.name}"?`)
-  await client.v2.deleteProject({ params: { project_id: id } })
+  const force = flags.has('force')
+  const what = `project "${attributes.name}"${force ? ' with its workspaces' : ''}`
+  await confirm(invocation, `Delete ${what}?`)
+  await client.v2.deleteProject({ params: { project_id: id }, query: { force } })
   output.say(`Project "${attributes.name}" is deleted.`)
   return EXIT_CODES.ok
 }

@@ -58,10 +58,17 @@ export const projectCommands: readonly CommandSpec[] = [
   },
   {
     path: 'project delete',
-    summary: 'Delete a project that has no workspaces.',
-    examples: [{ line: 'reeve project delete payments', says: 'after asking' }],
+    summary: 'Delete a project that has no workspaces and no namespaces.',
+    examples: [
+      { line: 'reeve project delete payments', says: 'after asking' },
+      { line: 'reeve project delete payments --force', says: 'with all that is in it' },
+    ],
     args: [PROJECT],
-    flags: [{ usage: '-y, --yes', help: 'do not ask' }, ORGANIZATION_FLAG],
+    flags: [
+      { usage: '--force', help: 'delete its workspaces too, and let its namespaces go' },
+      { usage: '-y, --yes', help: 'do not ask' },
+      ORGANIZATION_FLAG,
+    ],
     load: async () => (await import('./change.ts')).runProjectDelete,
   },
   {
