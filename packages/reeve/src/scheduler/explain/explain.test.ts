@@ -275,8 +275,8 @@ test('explain: another node is a change too', () => {
   assert.equal(added?.Places, 1)
 })
 
-const small = aJob({
-  ID: 'small',
+const lesser = aJob({
+  ID: 'lesser',
   Priority: 20,
   groups: [aGroup({ Tasks: [aTask({ Resources: { CPU: 3_000, MemoryMB: 500 } })] })],
 })
@@ -291,9 +291,9 @@ for (const { name, priority, on, places } of urgency)
     const preemption = { ...PREEMPTION, ServiceSchedulerEnabled: on }
     const view = aCluster({
       job,
-      versions: [small],
+      versions: [lesser],
       nodes: [aNode()],
-      allocations: [anAllocation({ job: small, NodeID: aNode().ID })],
+      allocations: [anAllocation({ job: lesser, NodeID: aNode().ID })],
       settings: { preemption },
     })
     const found = explain({ job, nodes: [aNode()] }, { view }).Changes
