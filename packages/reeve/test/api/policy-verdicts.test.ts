@@ -197,11 +197,11 @@ test('a denial has one audit record, which says that it was refused', async () =
   const refused = { body: { Count: 3, Target: { Group: 'app' }, Message: 'more' } }
   await server.refusal('scaleJob', as({ ...ofJob(), ...refused }))
   const records = await server.ok('listAuditRecords', as({}))
-  const seen = records.map(({ Action, Status }) => `${Action} ${Status}`)
+  const seen = records.map(({ Action, Status, Resources }) => [Action, Status, Resources].join(' '))
   assert.deepEqual(seen.filter((one) => one.includes('Job ')).toSorted(), [
-    'registerJob 200',
-    'registerJob 403',
-    'scaleJob 403',
+    'registerJob 200 web',
+    'registerJob 403 web',
+    'scaleJob 403 web',
   ])
 })
 

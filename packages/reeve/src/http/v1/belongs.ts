@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { GLOBAL_REGION } from '@reeve/contract'
 import type { Store } from '../../state/index.ts'
+import { fieldOf, textOf } from '../json-field.ts'
 import type { RawQuery } from '../query.ts'
 import type { RegionGate, RegionRoute } from '../region-gate.ts'
 
@@ -53,14 +54,4 @@ export function tokenBelongs({ tables }: Store): Belongs {
     const row = tables.acl_tokens.find((params['accessor_id'] ?? '').toLowerCase())
     return row === undefined || row.Global ? gate.routeToAuthority(raw) : HERE
   }
-}
-
-function fieldOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? Reflect.get(value, name)
-    : undefined
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }

@@ -7,6 +7,7 @@ import { Fault } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import type { Answer } from '../answer.ts'
+import { aboutJob } from '../audit/about-job.ts'
 import { workloadActor } from '../audit/actors.ts'
 import type { AuditedWrite, AuditLog } from '../audit/audit-log.ts'
 import { runBlocking, wouldWait, type BlockingHost, type Wait } from '../blocking.ts'
@@ -202,7 +203,7 @@ async function runWrite(host: V1Host, { endpoint, parsed, exchange }: WriteExcha
   const { audit } = host
   const write = auditedWrite(host, { endpoint, exchange, parsed })
   const written = await audit.run(write, () => endpoint.run(parsed))
-  if (!written.ok) noteRefusal(audit, write, written.error)
+  if (!written.ok) noteRefusal(audit, aboutJob(write, parsed.body), written.error)
   else if (endpoint.isAct === true) audit.note(write, { status: 200 })
   return written
 }
