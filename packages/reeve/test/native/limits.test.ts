@@ -37,6 +37,11 @@ function aGroup(t: TestContext, launcher: Launcher, where: string): string {
   return path
 }
 
+/** The group of a process, below the hierarchy of the controller. */
+function pidsGroupOf(pid: number): string | undefined {
+  return /pids:(.*)/.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8'))?.[1]
+}
+
 for (const kind of ['raw', 'isolated'] as const) {
   test(
     `memory limit: an OOM kill is told as one, ${kind}`,
@@ -226,10 +231,8 @@ test(
       killCgroup: path,
       shimCgroups: [shims],
     })
-    const groupOf = (pid: number) =>
-      /pids:(.*)/.exec(readFileSync(`/proc/${pid}/cgroup`, 'utf8'))?.[1]
-    assert.equal(groupOf(handle.shimPid), shims.slice(join(V1, 'pids').length))
-    assert.equal(groupOf(handle.taskPid), path.slice(join(V1, 'pids').length))
+    assert.equal(pidsGroupOf(handle.shimPid), shims.slice(join(V1, 'pids').length))
+    assert.equal(pidsGroupOf(handle.taskPid), path.slice(join(V1, 'pids').length))
     const spec: Spec = sessionSpec(handle, {
       cgroups: [path],
       args: ['-c', 'grep pids: /proc/self/cgroup; sleep 300'],
@@ -255,14 +258,12 @@ test(
     const settle = { op: 'settle', paths: ['/proc/none', settled, '/etc/hosts'] }
     // What is no group is no error, and to repeat it changes nothing.
     for (let i = 0; i < 20; i++) assert.equal((await launcher.ask(settle)).ok, true)
-    const groupOf = (one: number) =>
-      /pids:(.*)/.exec(readFileSync(`/proc/${one}/cgroup`, 'utf8'))?.[1]
     const shims = settled.slice(join(V1, 'pids').length)
-    assert.equal(groupOf(pid), shims)
+    assert.equal(pidsGroupOf(pid), shims)
     const task = { command: 'sleep', args: ['300'] }
     const born = await launcher.start({ ...task, cgroups: [{ path }], shimCgroups: [settled] })
-    assert.equal(groupOf(born.shimPid), shims)
-    assert.equal(groupOf(born.taskPid), path.slice(join(V1, 'pids').length))
+    assert.equal(pidsGroupOf(born.shimPid), shims)
+    assert.equal(pidsGroupOf(born.taskPid), path.slice(join(V1, 'pids').length))
     await launcher.killTree(born)
     assert.equal((await launcher.ask({ op: 'removeCgroups', paths: [path] })).ok, true)
     // Back to where it came from, so that the group can go.
