@@ -284,6 +284,11 @@ test('a job is stopped after a question, started again and purged', { skip }, as
   await page.getByText('stopped', { exact: true }).first().waitFor()
   await page.getByRole('button', { name: 'Start' }).click()
   await page.getByText('1 running').waitFor()
+  const params = { job_id: 'stops' }
+  const { data: job } = await program.client.v1.readJob({ params })
+  const query = { version: job.Version }
+  const { data: source } = await program.client.v1.readJobSubmission({ params, query })
+  assert.match(source.Source, /job "stops"/)
   await page.getByRole('button', { name: 'Stop…' }).click()
   await page.getByRole('button', { name: 'Stop the job' }).click()
   await page.getByRole('button', { name: 'Purge…' }).click()

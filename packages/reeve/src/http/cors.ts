@@ -10,6 +10,10 @@ const READ_HEADERS = [
   HEADERS.lastContact,
   HEADERS.nextToken,
   'X-Request-Id',
+  'Retry-After',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
 ].join(', ')
 const PREFLIGHT_SECONDS = '600'
 

@@ -79,7 +79,7 @@ function nextSteps({ config, program }: BannerFacts): readonly Row[] {
   if (server.enabled && acl.enabled)
     steps.push(
       ['Make the first token, once; it may do everything, on both APIs:', 'reeve acl bootstrap'],
-      ['Keep its SecretID for the commands that follow:', 'reeve login'],
+      ['Keep its secret for the commands that follow:', 'reeve login'],
     )
   // Only here is it certain that a node takes the job.
   if (server.enabled && client.enabled && client.rawExec)

@@ -108,7 +108,7 @@ function addEval(line: CommandLine, parent: CommandLine['root'], terminal: Termi
     .option('--query <QUERY>', 'what *.rego is asked (default: deny of the first package)')
     .option(
       '--param <NAME=VALUE>',
-      'a parameter of native policies, as JSON or text; may be repeated',
+      'a parameter of the policies, as JSON or text; may be repeated',
       (text: string, earlier: readonly string[] | undefined) => [...(earlier ?? []), text],
     )
     .option('--json', 'answer with one JSON object')

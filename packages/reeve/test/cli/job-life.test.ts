@@ -178,6 +178,16 @@ test('jobs from their first version to their end', async (t) => {
     assert.match(await reeve.ok('job stop --purge web'), /^Job "web" is stopped and forgotten/)
     assert.equal((await reeve.run('job status web')).code, EXIT_CODES.missing)
   })
+
+  await t.test('job start: the text that a job was made from comes back with it', async () => {
+    await run(reeve, { id: 'written', count: 1 })
+    const source = await reeve.ok('job inspect --hcl written')
+    await reeve.ok('job stop written')
+    await reeve.ok('job start written')
+    assert.equal(await reeve.ok('job inspect --hcl written'), source)
+    await reeve.ok('job stop --purge written')
+  })
+
   await t.test(
     'job dispatch: makes instances with payload and metadata, once for a token',
     async () => {

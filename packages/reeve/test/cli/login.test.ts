@@ -32,6 +32,12 @@ test('login', async (t) => {
     assert.match(err, /nobody to ask for a token: pipe it in and add "-"/)
   })
 
+  await t.test('a token among the arguments is not passed over in silence', async () => {
+    const { code, err } = await reeve.run(`login ${reeve.address} ${token.SecretID}`)
+    assert.equal(code, 2)
+    assert.equal(err, 'reeve login: A token is no argument: pipe it in and add "-".\n')
+  })
+
   await t.test('what is no token is refused before it is sent', async () => {
     assert.match((await reeve.run('login -', { input: ' \n' })).err, /No token was given/)
     assert.match((await reeve.run('login -', { input: 'a b' })).err, /no spaces/)

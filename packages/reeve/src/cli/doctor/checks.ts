@@ -116,12 +116,22 @@ async function governanceAnswers({ client, settings }: Invocation): Promise<read
     return [well(`The governance API knows the token as "${data.data.attributes.username}".`)]
   } catch (thrown) {
     if (!(thrown instanceof ApiError) || thrown.status !== 401) throw thrown
-    const next = 'For organizations and policies take a token of "reeve token create".'
-    const what =
+    return [
       settings.token === undefined
-        ? 'No token is sent, and the governance API answers nobody without one.'
-        : 'The governance API does not know the token.'
-    return [{ state: 'warning', what, next }]
+        ? {
+            state: 'warning',
+            what: 'No token is sent, and the governance API answers nobody without one.',
+            // Without ACLs there is no bootstrap: only an agent with --dev has made a token.
+            next:
+              'Keep one with "reeve login": an agent with --dev prints it, else ' +
+              '"reeve acl bootstrap", with ACLs on, makes the first one.',
+          }
+        : {
+            state: 'warning',
+            what: 'The governance API does not know the token.',
+            next: 'For organizations and policies take a token of "reeve token create".',
+          },
+    ]
   }
 }
 

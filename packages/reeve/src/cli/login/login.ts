@@ -12,7 +12,9 @@ const TOKEN_BYTES_MAX = 4096
 export async function runLogin(invocation: Invocation): Promise<number> {
   const { args, host, output, settings } = invocation
   const isPiped = args.at(-1) === '-'
-  const [given] = isPiped ? args.slice(0, -1) : args
+  const [given, extra] = isPiped ? args.slice(0, -1) : args
+  // A secret among the arguments would be seen by every user of the machine: it is not taken.
+  if (extra !== undefined) throw new UsageError('A token is no argument: pipe it in and add "-".')
   const address = given === undefined ? settings.address : addressOf(given)
   const token = await tokenOf(invocation, { isPiped, address })
   const who = await whoIs(createClient({ address, token, ...invocation.ways }))

@@ -388,7 +388,9 @@ export const options = {
     file: ['http_api_external_url'],
     environment: 'REEVE_HTTP_API_EXTERNAL_URL',
     byDefault: always('', 'none: as each request says'),
-    help: 'How callers reach this server through a proxy; links in lists of `/api/v2` begin with it.',
+    help:
+      'How callers reach this server through a proxy, without a path; links in lists of ' +
+      '`/api/v2` begin with it.',
     read: (config) => config.http.externalUrl,
   }),
 }

@@ -8,6 +8,7 @@ import { lazyPart } from '../../parts/lazy-part.ts'
 import { paths } from '../../paths.ts'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
+import { startJob } from './start-job.ts'
 
 const DispatchForm = lazyPart(async () => (await import('./dispatch-form.tsx')).DispatchForm)
 
@@ -78,7 +79,7 @@ function useJobDeeds(job: Job) {
     },
     start: async () => {
       await act({
-        call: (api) => api.v1.updateJob({ params, query, body: { Job: { ...job, Stop: false } } }),
+        call: (api) => startJob(api, job),
         done: 'The job starts.',
       })
     },
