@@ -28,6 +28,8 @@ import { DEFAULT_PRESENCE, heartbeatMsFor, type PresenceSettings } from './prese
 export const HEARTBEAT_MS = DEFAULT_PRESENCE.heartbeatMsMin
 /** Between two looks at whose time has come. */
 const CHECK_MS_MIN = 50
+/** A look that comes later than this says of the server, not of nodes, that it was not there. */
+const LATE_MS_MAX = 1_000
 /** Nodes given up in one turn; when a network breaks, others must get theirs in between. */
 const NODES_PER_TURN = 50
 /** How often a disconnected node is asked whether anything on it can still come back. */
@@ -107,10 +109,28 @@ export class Presence {
     this.#cancelTimer()
     this.#armedMs = Math.max(nextMs, nowMs + CHECK_MS_MIN)
     this.#cancelTimer = this.#options.clock.after(this.#armedMs - nowMs, () => {
+      const lateMs = this.#options.clock.nowMs() - this.#armedMs
       this.#armedMs = Infinity
-      this.#giveUpSilent()
+      if (lateMs > LATE_MS_MAX) this.#hearAgain(lateMs)
+      else this.#giveUpSilent()
       this.#arm()
     })
+  }
+
+  /**
+   * This server was paused, or had no processor: nodes spoke meanwhile and were not heard. What
+   * they said is read after this turn, and whoever hung up dials again; all get time for that.
+   */
+  #hearAgain(lateMs: number): void {
+    const { clock, log } = this.#options
+    const nowMs = clock.nowMs()
+    const dueMs = nowMs + this.heartbeatMs + this.#settings.graceMs
+    let count = 0
+    for (let id = this.#deadlines.take(nowMs); id !== undefined; id = this.#deadlines.take(nowMs)) {
+      this.#deadlines.set(id, dueMs)
+      count += 1
+    }
+    if (count > 0) log.warn({ lateMs, nodes: count }, 'this server was paused; nodes get more time')
   }
 
   #giveUpSilent(): void {

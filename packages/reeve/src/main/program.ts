@@ -12,7 +12,7 @@ import { createNode } from './node.ts'
 import { openTls } from './port-security.ts'
 import { describeAgent, type AgentSelf } from './self.ts'
 import { Server } from './server.ts'
-import { loadClusterSecrets, loadServerSecrets } from './server-secrets.ts'
+import { assertKeyKept, loadClusterSecrets, loadServerSecrets } from './server-secrets.ts'
 import { assertNothingMoving } from './storage-place.ts'
 
 export interface RunningProgram {
@@ -104,6 +104,7 @@ async function startServer(parts: PartOptions): Promise<Served> {
   await makeDirectory(directory)
   if (config.server.database !== undefined) return await startMember(parts, directory)
   await assertNothingMoving(config.dataDirectory)
+  assertKeyKept(directory)
   const engine = await openEmbeddedEngine(join(directory, 'storage'))
   const secrets = await loadServerSecrets(directory, config.server.joinToken?.reveal())
   const server = await Server.open({

@@ -1,4 +1,5 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../kit/fault.ts'
@@ -10,6 +11,24 @@ export interface ServerSecrets {
 }
 
 const KEY_BYTES = 32
+
+/**
+ * Refuses a directory in which a server has run and whose key is gone: with a new one nobody could
+ * read the secrets of its state any more, and nothing would say so until somebody wants one. A
+ * state that was restored or moved here, and has not been run yet, may do without a key.
+ */
+export function assertKeyKept(directory: string): void {
+  const key = join(directory, 'sealing-key')
+  const storage = join(directory, 'storage')
+  const hasRun = existsSync(storage) && existsSync(join(directory, 'join-token'))
+  if (existsSync(key) || !hasRun) return
+  throw new Fault(
+    'server-secrets',
+    `${key} is missing: the secrets in ${storage} (variables, the SecretIDs of tokens) were ` +
+      'sealed with it. Nothing was changed. Restore it from a backup; or, to go on without those ' +
+      `secrets, make a new one: (umask 077; head -c ${KEY_BYTES} /dev/urandom > ${key})`,
+  )
+}
 
 /** Reads the secrets of a server's directory, making them at its first start. */
 export async function loadServerSecrets(

@@ -50,6 +50,18 @@ const cases = [
     says: /system said no\. Give the account that runs it the right to use \/data/,
   },
   {
+    name: 'the disk is full, said without a path',
+    thrown: systemError({ code: 'ENOSPC', syscall: 'write' }),
+    says: /system said no\. Free space on the disk of \/\S+, then start again\.$/,
+  },
+  {
+    name: 'the disk is too full for the state of a node',
+    thrown: new Fault('agent-state', 'cannot write /data/node.json: full', {
+      cause: systemError({ code: 'ENOSPC', syscall: 'write' }),
+    }),
+    says: /^cannot write \/data\/node\.json: full\. Free space on the disk of /,
+  },
+  {
     name: 'another system call failed',
     thrown: systemError({ code: 'EMFILE', syscall: 'open' }),
     says: /^Reeve could not start: system said no\.$/,

@@ -9,9 +9,13 @@ export function explainStartFailure(thrown: unknown, config: AgentConfig): strin
   const { code, isListen, path } = rootOf(thrown)
   if (isListen && code !== undefined && Object.hasOwn(listenSentences, code))
     return listenSentences[code]?.(config)
-  if (thrown instanceof Fault) return thrown.message
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT'
+  const full = `Free space on the disk of ${config.dataDirectory}, then start again.`
+  if (thrown instanceof Fault)
+    return isFull && thrown.kind === 'agent-state' ? `${thrown.message}. ${full}` : thrown.message
   if (code === undefined) return undefined
   const sentence = `Reeve could not start: ${messageOf(thrown)}.`
+  if (isFull) return `${sentence} ${full}`
   const isRefused = ['EACCES', 'EPERM', 'EROFS'].includes(code) && path !== undefined
   return isRefused
     ? `${sentence} Give the account that runs it the right to use ${path}, or choose another place.`

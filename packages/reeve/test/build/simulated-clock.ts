@@ -37,6 +37,12 @@ export class SimulatedClock implements Clock {
     this.#nowMs = endMs
   }
 
+  /** The process stands still meanwhile: what became due fires afterwards, late. */
+  pause(forMs: number): void {
+    this.#nowMs += forMs
+    this.advance(0)
+  }
+
   #nextDue(endMs: number): Timer | undefined {
     const due = [...this.#timers].filter((timer) => timer.dueMs <= endMs)
     return due.toSorted((a, b) => a.dueMs - b.dueMs || a.order - b.order)[0]

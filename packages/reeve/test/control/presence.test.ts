@@ -128,6 +128,19 @@ test('presence: a node that speaks stays, one that is silent is down and its wor
   assert.deepEqual(rows.toSorted(), [`${row.Name} ${NODE} lost`, `${row.Name} ${OTHER} pending`])
 })
 
+test('presence: a server that was paused hears its nodes before it gives any up', async () => {
+  const { server, beating, pass, statusOf } = await withOneAllocation({})
+  server.clock.pause(3 * SILENT_MS)
+  await setImmediate()
+  assert.deepEqual([statusOf(NODE), statusOf(OTHER)], ['ready', 'ready'])
+  // One of them went away meanwhile.
+  beating.delete(OTHER)
+  await pass(SILENT_MS - 1_000)
+  assert.deepEqual([statusOf(NODE), statusOf(OTHER)], ['ready', 'ready'])
+  await pass(2_000)
+  assert.deepEqual([statusOf(NODE), statusOf(OTHER)], ['ready', 'down'])
+})
+
 test('presence: once stopped it gives nobody up, also who speaks until the channels are closed', async () => {
   const { presence, beating, hello, pass, statusOf } = await aWorld()
   presence.stop()

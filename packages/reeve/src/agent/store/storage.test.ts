@@ -66,6 +66,32 @@ test('a damaged identity is an error and is not replaced', async (t) => {
   await assert.rejects(diskStorage(dir).open(countingIds()), { kind: 'agent-state' })
 })
 
+test('a missing identity is not replaced where allocations of the node are', async (t) => {
+  const dir = await temporaryDirectory(t)
+  const storage = diskStorage(dir)
+  await storage.open(countingIds())
+  await storage.close()
+  await mkdir(join(dir, 'agent', 'allocations', 'one'))
+  await rm(join(dir, 'agent', 'node.json'))
+  await assert.rejects(diskStorage(dir).open(countingIds()), {
+    kind: 'agent-state',
+    message: /node\.json is missing\. Nothing was changed\. Put the file back .* as a new node/,
+  })
+  assert.deepEqual((await readdir(join(dir, 'agent'))).includes('node.json'), false)
+})
+
+test('a directory that is known is locked without writing: its disk may be full', async (t) => {
+  const dir = await temporaryDirectory(t)
+  const storage = diskStorage(dir)
+  await storage.open(countingIds())
+  await storage.close()
+  const { mtimeMs } = await stat(join(dir, 'agent'))
+  const again = diskStorage(dir)
+  await again.open(countingIds())
+  await again.close()
+  assert.equal((await stat(join(dir, 'agent'))).mtimeMs, mtimeMs)
+})
+
 test('records of starts that are over are swept, the others stay', async (t) => {
   const dir = await temporaryDirectory(t)
   const storage = diskStorage(dir)

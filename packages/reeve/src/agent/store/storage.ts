@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { access, link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { Type } from 'typebox'
@@ -50,23 +51,26 @@ interface DiskStorageOptions {
 export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): AgentStorage {
   const own = join(dataDir, 'agent')
   const recordsDir = join(own, 'tasks')
+  const allocations = join(own, 'allocations')
   const workspace = new DiskWorkspace(join(dataDir, 'alloc'))
   const identityPath = join(own, 'node.json')
   let lock: Server | undefined
   let kept: KeptIdentity | undefined
   return {
-    store: new DiskStore(join(own, 'allocations')),
+    store: new DiskStore(allocations),
     workspace,
     recordsDir,
     async open(ids) {
       // Passable but not listable: a task that runs as another user must reach its own directory
       // below.
       for (const path of [own, recordsDir]) await mkdir(path, { recursive: true, mode: 0o711 })
+      // Asked for by itself: making a directory on a read-only disk says that something is missing.
+      await access(own, constants.W_OK)
       lock = await takeLock(own)
       try {
-        await mkdir(join(own, 'allocations'), { recursive: true, mode: 0o700 })
+        await mkdir(allocations, { recursive: true, mode: 0o700 })
         const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
-        kept = await loadIdentity(identityPath, ids)
+        kept = await loadIdentity(identityPath, { ids, allocations })
         const identity = { ...kept, bootId }
         if (options.keepsSecretsInMemory !== true) return identity
         const secretsComplaint = await workspace.keepSecretsInMemory()
@@ -131,19 +135,35 @@ async function takeLock(path: string): Promise<Server> {
   return promise
 }
 
-/** Made once for a directory; two agents that begin at the same moment agree on the first one. */
+/**
+ * Made once for a directory; two agents that begin at the same moment agree on the first one. One
+ * that is there is only read: on a full disk an agent must still take over what runs.
+ */
 async function lockMark(path: string): Promise<string> {
   const file = join(path, 'lock')
+  const found = await readMark(file)
+  if (found !== undefined) return found
   const made = `${file}.${randomUUID()}`
-  await writeFile(made, randomUUID(), { mode: 0o600 })
   try {
+    await writeFile(made, randomUUID(), { mode: 0o600 })
     await link(made, file)
   } catch (thrown) {
     if (errorCode(thrown) !== 'EEXIST') throw thrown
   } finally {
     await rm(made, { force: true })
   }
-  return (await readFile(file, 'utf8')).slice(0, LOCK_MARK_LENGTH)
+  const mark = await readMark(file)
+  assert(mark !== undefined, 'a mark that was made can be read')
+  return mark
+}
+
+async function readMark(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, 'utf8')).slice(0, LOCK_MARK_LENGTH)
+  } catch (thrown) {
+    if (isMissing(thrown)) return undefined
+    throw thrown
+  }
 }
 
 /** A socket's name has little more than a hundred bytes. */
@@ -158,19 +178,44 @@ const identityFile = Compile(
   }),
 )
 
-async function loadIdentity(path: string, ids: IdSource): Promise<KeptIdentity> {
-  const file = await readStateFile(path)
+interface FirstStart {
+  readonly ids: IdSource
+  /** Where there are none yet at the first start. */
+  readonly allocations: string
+}
+
+/**
+ * A new identity would orphan everything that the servers know of this node, and end what runs
+ * here: a bad file is not replaced, nor one that is missing where the node has run before.
+ */
+async function loadIdentity(path: string, { ids, allocations }: FirstStart): Promise<KeptIdentity> {
+  const file = await readStateFile(path).catch((thrown: unknown) => {
+    throw new Fault('agent-state', `${messageOf(thrown)}. ${afresh(path, allocations)}`, {
+      cause: thrown,
+    })
+  })
   if (file === undefined) {
+    if ((await namesIn(allocations)).length > 0)
+      throw new Fault('agent-state', `${path} is missing. ${afresh(path, allocations)}`)
     const made = { nodeId: ids.uuid(), secret: ids.uuid() }
     await saveIdentity(path, made)
     return made
   }
-  // A new identity would orphan everything that the servers know of this node, so a bad file is not
-  // replaced.
   if (!identityFile.Check(file))
-    throw new Fault('agent-state', `cannot use ${path}: not an identity`)
+    throw new Fault(
+      'agent-state',
+      `cannot use ${path}: not an identity. ${afresh(path, allocations)}`,
+    )
   const { v: _, ...identity } = file
   return identity
+}
+
+function afresh(path: string, allocations: string): string {
+  return (
+    'Nothing was changed. Put the file back from a backup; or, to begin as a new node, remove ' +
+    `${path} and ${allocations}: what runs here is ended then, and begins again where the ` +
+    'servers want it once they have given up the old node.'
+  )
 }
 
 async function saveIdentity(path: string, identity: KeptIdentity): Promise<void> {

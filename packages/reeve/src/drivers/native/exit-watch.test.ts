@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pid } from 'node:process'
+import { execPath, pid } from 'node:process'
 import { test, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
 import { systemClock } from '../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { readProcess } from '../raw-exec/processes.ts'
@@ -75,4 +77,14 @@ test('exits: those that nobody will ask for are removed, and nothing is when the
   await watch.keep(new Set(['wanted', 'wanted-2']))
   assert.deepEqual((await readdir(watch.dir)).toSorted(), ['wanted', 'wanted-2.tmp'])
   await new ExitWatch(join(watch.dir, 'not-there'), systemClock).keep(new Set())
+})
+
+test('exits: an agent that may open no further file takes no task for lost', async (t) => {
+  const watch = await open(t)
+  await leave(watch, 'gone', 9)
+  const child = new URL('../../../test/native/exit-watch-child.ts', import.meta.url).pathname
+  const command = ['-c', 'ulimit -n 64; exec "$0" "$@"', execPath, child]
+  const about = [watch.dir, String(alive.pid), String(alive.startTime)]
+  const { stdout } = await promisify(execFile)('sh', [...command, ...about])
+  assert.deepEqual(JSON.parse(stdout), { whileScarce: [], later: ['gone with 9'] })
 })

@@ -3,7 +3,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pause } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
-import { isAlive, type ProcessRef } from '../raw-exec/processes.ts'
+import { isExhausted, mayBeAlive, type ProcessRef } from '../raw-exec/processes.ts'
 import { readExit, type ExitRecord } from './records.ts'
 
 /** Notices of the kernel can be lost or put together: everything is looked at now and then too. */
@@ -82,13 +82,20 @@ export class ExitWatch {
     while (awaited.isToLookAgain) {
       awaited.isToLookAgain = false
       // Asked before the file is read: the shim writes it and then ends.
-      const isSupervised = isAlive(awaited.shim)
-      const record = await readExit(this.pathOf(awaited.id)).catch(() => undefined)
-      if (record === undefined && isSupervised) continue
+      const isSupervised = mayBeAlive(awaited.shim)
+      const record = await this.#read(awaited.id)
+      // What cannot be read now is read by a later sweep: a task must not be ended for that.
+      if (record === 'later' || (record === undefined && isSupervised)) continue
       if (this.#drop(awaited)) awaited.resolve(record)
       return
     }
     awaited.isLooking = false
+  }
+
+  async #read(id: string): Promise<ExitRecord | 'later' | undefined> {
+    return readExit(this.pathOf(id)).catch((thrown: unknown) => {
+      return isExhausted(thrown) ? 'later' : undefined
+    })
   }
 
   /** False when it was dropped before. */

@@ -6,7 +6,7 @@ import { isMissing, pause, type Recovery, type TaskHandle } from '../../agent/in
 import type { Clock } from '../../kit/clock.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { sendSignal } from '../raw-exec/process-tree.ts'
-import { isAlive, readProcess, type ProcessRef } from '../raw-exec/processes.ts'
+import { isAlive, mayBeAlive, readProcess, type ProcessRef } from '../raw-exec/processes.ts'
 import { prepareParents } from './cgroup-parents.ts'
 import { chooseLayout, shimGroups, type CgroupLayout, type CgroupMount } from './cgroup-plan.ts'
 import { ExitWatch } from './exit-watch.ts'
@@ -124,7 +124,7 @@ export class NativeRuntime {
       await this.#end(record)
       return { kind: 'lost', reason: 'the record of its start is gone' }
     }
-    const isSupervised = isAlive(record.shim)
+    const isSupervised = mayBeAlive(record.shim)
     // Read after the look at the shim: it writes before it ends.
     const exit = await readExit(this.#exits.pathOf(handle.id))
     if (isSupervised || exit !== undefined) {

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { errorCode } from '../../agent/index.ts'
 
 /** One process, told from a later one with the same number by when it began. */
 export interface ProcessRef {
@@ -53,6 +54,33 @@ export function readProcess(pid: number): ProcessInfo | undefined {
 export function isAlive(ref: ProcessRef): boolean {
   const found = readProcess(ref.pid)
   return found !== undefined && found.startTime === ref.startTime && !found.isZombie
+}
+
+/**
+ * Whether somebody who must not take a living process for a dead one should wait: true too when it
+ * cannot be told, because the agent may open no further file. Asking by a signal needs none; it
+ * does not tell a later process of the same number apart, so never send one for this answer.
+ */
+export function mayBeAlive(ref: ProcessRef): boolean {
+  try {
+    const found = parseStat(readFileSync(`/proc/${ref.pid}/stat`, 'latin1'))
+    return found !== undefined && found.startTime === ref.startTime && !found.isZombie
+  } catch (thrown) {
+    return isExhausted(thrown) && answersSignal(ref.pid)
+  }
+}
+
+/** The agent or the machine has no more files or memory for this just now; later it may. */
+export function isExhausted(thrown: unknown): boolean {
+  return ['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(thrown) ?? '')
+}
+
+function answersSignal(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (thrown) {
+    return errorCode(thrown) !== 'ESRCH'
+  }
 }
 
 /**

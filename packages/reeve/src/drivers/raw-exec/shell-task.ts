@@ -14,7 +14,7 @@ import {
 import type { Clock } from '../../kit/clock.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { ProcessTree, sendSignal } from './process-tree.ts'
-import { isAlive, type ProcessRef, type ProcessTable } from './processes.ts'
+import { mayBeAlive, type ProcessRef, type ProcessTable } from './processes.ts'
 import { usageOf } from './process-usage.ts'
 import type { ExitRecord, ShimRecords } from './records.ts'
 import { runBeside } from './run-beside.ts'
@@ -193,7 +193,7 @@ export class ShellTask implements RunningTask {
     const stopLooking = (): void => wake.abort()
     signal.addEventListener('abort', stopLooking, { once: true })
     try {
-      while (!signal.aborted && isAlive(shim)) {
+      while (!signal.aborted && mayBeAlive(shim)) {
         // The shim ends right after its record is written; it need not be waited for.
         if ((await this.#finalRecord()) !== undefined) break
         await pause(clock, LOOK_MS, wake.signal)
