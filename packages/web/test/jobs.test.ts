@@ -282,7 +282,10 @@ test('a job is stopped after a question, started again and purged', { skip }, as
   await page.getByRole('button', { name: 'Stop…' }).click()
   await page.getByRole('button', { name: 'Stop the job' }).click()
   await page.getByText('stopped', { exact: true }).first().waitFor()
-  await page.getByRole('button', { name: 'Start' }).click()
+  const start = page.getByRole('button', { name: 'Start', exact: true })
+  await start.click()
+  // What is being stopped may still run: the job itself tells that it was started.
+  await start.waitFor({ state: 'hidden' })
   await page.getByText('1 running').waitFor()
   const params = { job_id: 'stops' }
   const { data: job } = await program.client.v1.readJob({ params })
