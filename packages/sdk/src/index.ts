@@ -20,6 +20,7 @@ export {
   type ResourceIdentifier,
   type ResourceOf,
 } from './json-api.ts'
+export { lastSource } from './last-source.ts'
 export type { RetryOptions } from './retry.ts'
 export type {
   AnswerHeaders,

@@ -1,4 +1,4 @@
-import type { JobSubmission } from '@reeve/contract'
+import { lastSource } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure } from '../failure.ts'
@@ -21,7 +21,7 @@ export async function runJobStart(invocation: Invocation): Promise<number> {
     query: at.query,
     body: {
       Job: { ...job, Stop: false },
-      Submission: await sourceOf(invocation, at),
+      Submission: await lastSource(client, job),
       // What was read is what is started, or nothing is.
       EnforceIndex: true,
       JobModifyIndex: job.JobModifyIndex,
@@ -39,21 +39,4 @@ export async function runJobStart(invocation: Invocation): Promise<number> {
     rollout: { namespace: Namespace, jobId: ID, evalId: data.EvalID },
     done: `Job "${ID}" is started (evaluation ${shortId(data.EvalID)}).`,
   })
-}
-
-interface Place {
-  readonly params: { readonly job_id: string }
-  readonly query: { readonly namespace: string }
-}
-
-/** Of the version that ran last: that of the stop has none. Undefined where none is kept. */
-async function sourceOf({ client }: Invocation, at: Place): Promise<JobSubmission | undefined> {
-  const { data } = await client.v1.listJobVersions(at)
-  const last = data.Versions.find(({ Stop }) => !Stop)
-  if (last === undefined) return undefined
-  const query = { ...at.query, version: last.Version }
-  const reply = await client.v1
-    .readJobSubmission({ params: at.params, query })
-    .catch(() => undefined)
-  return reply?.data
 }
