@@ -21,7 +21,7 @@ export {
   type ResourceOf,
 } from './json-api.ts'
 export { lastSource } from './last-source.ts'
-export type { RetryOptions } from './retry.ts'
+export { isPassing, type RetryOptions } from './retry.ts'
 export type {
   AnswerHeaders,
   BlockingRouteId,

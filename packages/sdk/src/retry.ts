@@ -44,7 +44,7 @@ export class Retries {
  * Refusals stay what they are, and what could not be read will be the same again. A server that is
  * busy, starting or gone may come back.
  */
-function isPassing(error: unknown): error is ApiError | ConnectionError {
+export function isPassing(error: unknown): error is ApiError | ConnectionError {
   if (error instanceof ApiError) return error.status === 429 || error.status >= 500
   if (!(error instanceof ConnectionError)) return false
   return error.reason !== 'redirect' && error.reason !== 'unreadable'

@@ -239,6 +239,22 @@ const cases = [
     },
   },
   {
+    name: 'a region that does not answer',
+    thrown: refusal(503, 'region "north" did not answer (ECONNREFUSED); try again.'),
+    settings: SETTINGS,
+    told: {
+      code: EXIT_CODES.unreachable,
+      what: 'region "north" did not answer (ECONNREFUSED); try again.',
+      next: '"reeve server members" shows which regions this server knows.',
+    },
+  },
+  {
+    name: 'a server that waits for its leader',
+    thrown: refusal(503, 'No cluster leader'),
+    settings: SETTINGS,
+    told: { code: EXIT_CODES.failed, what: 'No cluster leader', next: '' },
+  },
+  {
     name: 'a server that has no tokens',
     thrown: refusal(400, 'ACL support disabled', 'GET /v1/acl/tokens'),
     settings: WITH_TOKEN,

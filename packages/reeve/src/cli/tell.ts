@@ -78,10 +78,19 @@ function tellRefusal(error: ApiError, settings: ConnectionSettings, about: ToldA
       return { code: EXIT_CODES.missing, what, next: missingHint(error, settings) }
     case 409:
       return { code: EXIT_CODES.conflict, what, next: conflictHint(what) }
+    case 503:
+      return REGION_AWAY.test(what)
+        ? { code: EXIT_CODES.unreachable, what, next: REGION_AWAY_HINT }
+        : { code: EXIT_CODES.failed, what, next: otherHint(what) }
     default:
       return { code: EXIT_CODES.failed, what, next: otherHint(what) }
   }
 }
+
+/** The server was reached and the region that should answer was not. */
+const REGION_AWAY = /^(?:the authoritative )?region ".*" did not answer/
+
+const REGION_AWAY_HINT = '"reeve server members" shows which regions this server knows.'
 
 /** Of calls that read files of an allocation: what the node says of the path, not the token. */
 function isAboutPath({ message, text }: ApiError): boolean {

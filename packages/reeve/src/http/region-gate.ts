@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { AuditVia } from '@reeve/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Fault } from '../kit/fault.ts'
+import { REGION_UNREACHED } from '../workload/index.ts'
 import type { Forwarding } from './gate.ts'
 import { HttpError } from './http-error.ts'
 
@@ -43,9 +44,6 @@ interface RegionTarget {
   /** What was read of the request already, inflated. */
   readonly body?: Buffer | undefined
 }
-
-/** A region does not answer: that is told, and not logged for each request. */
-export const REGION_UNREACHED = 'region-unreached'
 
 /** Two regions take each other for the authoritative one. */
 const MISDIRECTED = 421

@@ -12,6 +12,7 @@ import { createNode } from './node.ts'
 import { openTls } from './port-security.ts'
 import { describeAgent, type AgentSelf } from './self.ts'
 import { Server } from './server.ts'
+import { warnOfLostStorage } from './lost-state.ts'
 import { assertKeyKept, loadClusterSecrets, loadServerSecrets } from './server-secrets.ts'
 import { assertNothingMoving } from './storage-place.ts'
 
@@ -105,6 +106,7 @@ async function startServer(parts: PartOptions): Promise<Served> {
   if (config.server.database !== undefined) return await startMember(parts, directory)
   await assertNothingMoving(config.dataDirectory)
   assertKeyKept(directory)
+  warnOfLostStorage(directory, log)
   const engine = await openEmbeddedEngine(join(directory, 'storage'))
   const secrets = await loadServerSecrets(directory, config.server.joinToken?.reveal())
   const server = await Server.open({

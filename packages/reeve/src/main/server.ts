@@ -32,6 +32,7 @@ import type { AgentInfo, AppOptions, Gate } from '../http/index.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import type { ProgramLog } from './log.ts'
+import { warnOfOtherKey } from './lost-state.ts'
 import { createPolicySource } from './policy-source.ts'
 import { portSecurity } from './port-security.ts'
 import { PRODUCT_ROOT } from './product-root.ts'
@@ -121,6 +122,7 @@ export class Server {
     const { context } = this
     const { config, log } = this.#options
     const shared = { ...context, log }
+    warnOfOtherKey(context, log)
     this.#presence = this.#newPresence()
     this.#loops = [
       new EvaluationLoop(shared),

@@ -1,5 +1,5 @@
 import { v2 } from '@reeve/contract'
-import { ApiError, resource, toOne } from '@reeve/sdk'
+import { ApiError, isPassing, resource, toOne } from '@reeve/sdk'
 import type { Invocation } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
 import { fileBytes } from '../../input.ts'
@@ -51,7 +51,11 @@ export async function runRunCreate(invocation: Invocation): Promise<number> {
   return judged.status === 'errored' ? EXIT_CODES.refusedByPolicy : EXIT_CODES.ok
 }
 
-/** A run whose plan is refused would wait for another one for ever, and nobody means to send it. */
+/**
+ * A run whose plan is refused would wait for another one for ever, and nobody means to send it. One
+ * whose plan did not arrive is left alone: a server that is away cannot be told of it, and one that
+ * is busy may have taken it.
+ */
 async function upload(
   { client, output }: Invocation,
   { runId, planId, plan }: { runId: string; planId: string; plan: Uint8Array },
@@ -59,7 +63,12 @@ async function upload(
   try {
     await client.v2.uploadPlan({ params: { plan_id: planId }, body: plan })
   } catch (thrown) {
-    if (!(thrown instanceof ApiError)) throw thrown
+    if (isPassing(thrown))
+      output.note(
+        `Its plan may not have arrived. "reeve run show ${runId}" tells what became of it, ` +
+          `"reeve run cancel ${runId}" ends it.`,
+      )
+    if (isPassing(thrown) || !(thrown instanceof ApiError)) throw thrown
     const isCanceled = await client.v2.cancelRun({ params: { run_id: runId }, body: {} }).then(
       () => true,
       () => false,
