@@ -9,6 +9,8 @@ import type { Network } from './network.ts'
 import { TaskRun, type Fate } from './task-run.ts'
 import { ProcessClock, type VirtualClock } from './virtual-clock.ts'
 
+const silent = (): void => undefined
+
 export interface SimNodeOptions {
   readonly registration: NodeRegistration
   readonly secret: string
@@ -86,7 +88,7 @@ export class SimNode {
     this.#link = new ServerLink({
       clock,
       random: draws,
-      log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+      log: { debug: silent, info: silent, warn: silent, error: silent },
       dial: () => network.dial(this.id, isAlive),
       hello: () => ({
         kind: 'hello',

@@ -3,6 +3,7 @@
  * for people.
  */
 export interface Log {
+  debug(fields: LogFields, message: string): void
   info(fields: LogFields, message: string): void
   warn(fields: LogFields, message: string): void
   error(fields: LogFields, message: string): void

@@ -37,7 +37,7 @@ import { PageGuard } from './page-guard.ts'
 import type { PortSecurity } from './port-security.ts'
 import type { RegionGate } from './region-gate.ts'
 import { QuickAnswers } from './quick-answer.ts'
-import { createShell, sharedHeaders, type HttpLog } from './server.ts'
+import { createShell, sharedHeaders, type HttpLog, type ShellOptions } from './server.ts'
 import { TurnedAway } from './turned-away.ts'
 import { mountUi, wantsPage } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
@@ -62,6 +62,7 @@ export interface AppOptions {
   readonly version: string
   readonly corsOrigins: readonly string[]
   readonly responseHeaders: Readonly<Record<string, string>>
+  readonly onAnswered?: ShellOptions['onAnswered']
   /** Requests each second of one user on `/api/v2`; as many as come unless given. */
   readonly requestsPerSecond?: number
   /** Scheme and host that links of `/api/v2` begin with; those of each request unless given. */

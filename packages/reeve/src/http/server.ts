@@ -48,8 +48,19 @@ export interface ShellOptions {
   readonly regions?: RegionGate
   /** HTTPS in place of HTTP. */
   readonly security?: PortSecurity
+  /** Told of every request that is over, where somebody wants to know. */
+  readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined
   /** Where whoever reaches the server may do everything. */
   readonly pageGuard?: PageGuard | undefined
+}
+
+export interface AnsweredRequest {
+  readonly requestId: string
+  readonly method: string
+  /** Without the query: some hold what is nobody else's business. */
+  readonly path: string
+  readonly status: number
+  readonly tookMs: number
 }
 
 const TOO_LARGE = 413
@@ -157,6 +168,16 @@ function addHooks(app: FastifyInstance, options: ShellOptions): void {
     return compressed(request, reply, payload)
   })
   observeRoutes(app, options)
+  if (options.onAnswered !== undefined) tellAnswered(app, options.onAnswered)
+}
+
+function tellAnswered(app: FastifyInstance, tell: (answered: AnsweredRequest) => void): void {
+  app.addHook('onResponse', ({ id, method, url }, { statusCode, elapsedTime }, done) => {
+    const [path = ''] = url.split('?', 1)
+    const tookMs = Math.round(elapsedTime * 10) / 10
+    tell({ requestId: id, method, path, status: statusCode, tookMs })
+    done()
+  })
 }
 
 /**

@@ -31,6 +31,7 @@ import {
 import type { AgentInfo, AppOptions, Gate } from '../http/index.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
+import { logCommits } from './debug-log.ts'
 import type { ProgramLog } from './log.ts'
 import { warnOfOtherKey } from './lost-state.ts'
 import { createPolicySource } from './policy-source.ts'
@@ -90,6 +91,7 @@ export class Server {
     this.store = store
     this.regions = regions
     this.#presence = this.#newPresence()
+    const isDebugging = config.log.level === 'debug'
     this.app = createApp({
       context,
       authenticator: new Authenticator(context),
@@ -109,7 +111,9 @@ export class Server {
       ...(options.gate !== undefined && { gate: options.gate }),
       ...(options.tls !== undefined && { security: portSecurity(options.tls) }),
       ...regionParts(this.regions),
+      ...(isDebugging && { onAnswered: (answered) => log.debug(answered, 'answered') }),
     })
+    if (isDebugging) logCommits(store, log)
   }
 
   #newPresence(): Presence {

@@ -31,7 +31,8 @@ import { taskStatesView } from '../../src/model/index.ts'
 import { SimulatedClock } from './simulated-clock.ts'
 
 /** Says nothing; what tests are about is in states and messages. */
-const silentLog: Log = {
+export const SILENT_LOG: Log = {
+  debug: () => undefined,
   info: () => undefined,
   warn: () => undefined,
   error: () => undefined,
@@ -381,7 +382,7 @@ export function anAgent(fields: AgentFields): NodeAgent {
     clock,
     random: steadyRandom,
     ids: fields.ids ?? countingIds(),
-    log: silentLog,
+    log: SILENT_LOG,
     dial,
     probe: () => Promise.resolve(aFingerprint),
     ...(joinToken === undefined ? {} : { joinToken }),

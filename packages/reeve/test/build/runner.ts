@@ -10,7 +10,7 @@ import { Slots } from '../../src/agent/wait.ts'
 import type { Clock } from '../../src/kit/clock.ts'
 import { MockDriver } from '../../src/drivers/index.ts'
 import { SimulatedClock } from './simulated-clock.ts'
-import { turn } from './agent.ts'
+import { SILENT_LOG, turn } from './agent.ts'
 
 const aNode: NodeFacts = {
   ID: '00000000-0000-4000-8000-0000000000aa',
@@ -31,7 +31,7 @@ function aHost(clock: Clock, fields: HostFields = {}): AgentHost {
   return {
     clock,
     random: { next: () => 0 },
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    log: SILENT_LOG,
     store: new MemoryStore(),
     workspace: new PathsOnlyWorkspace(),
     drivers: new Map(driverList.map((driver) => [driver.name, driver])),

@@ -17,11 +17,19 @@ test('flags of commands that reach into allocations', { timeout: 200_000 }, asyn
     ...shellTask('setup', 'echo set up'),
     Lifecycle: { Hook: 'prestart', Sidecar: false },
   }
-  const job = { id: 'web', script: SCRIPT, tasks: [setup] }
+  const quiet = { ...shellTask('quiet', 'echo said; sleep 60'), LogConfig: { Disabled: true } }
+  const job = { id: 'web', script: SCRIPT, tasks: [setup, quiet] }
   const [id = ''] = await runShellJob(t, reeve.client, job)
   await until('its output', async () => {
     const { out } = await reeve.run(`alloc logs ${id} main`)
     return out.includes('0123456789\n') || undefined
+  })
+
+  await t.test('alloc logs of a task that keeps none: says so', async () => {
+    const { code, out, err } = await reeve.run(`alloc logs ${id} quiet`)
+    assert.deepEqual([code, out], [EXIT_CODES.ok, ''])
+    assert.match(err, /keeps no logs of task "quiet": logs \{ disabled = true \}/)
+    assert.doesNotMatch((await reeve.run(`alloc logs ${id} main`)).err, /keeps no logs/)
   })
 
   await t.test('--bytes of alloc logs and alloc fs: only the last ones', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pass } from '../../../test/build/agent.ts'
+import { pass, SILENT_LOG } from '../../../test/build/agent.ts'
 import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
 import { chooseGarbage, GarbageWatch, type Collectable } from './garbage-watch.ts'
 
@@ -60,7 +60,7 @@ test('the node looks every minute, until it stops', async () => {
   const collected: string[] = []
   const watch = new GarbageWatch({
     clock,
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    log: SILENT_LOG,
     allocations: () => allocations(51, [7]),
     fill: () => Promise.resolve(ROOM),
     collect: (id) => Promise.resolve(collected.push(id)),

@@ -1,6 +1,7 @@
 import type { TaskEvent, TaskEventType, TaskState } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import { ZERO_TIME } from '../../kit/duration.ts'
+import type { Log } from '../log.ts'
 import type { TaskRecord } from '../store/store.ts'
 import { FRESH_TRACKER } from './restart-policy.ts'
 import { taskEvent, type TaskEventFields } from './task-event.ts'
@@ -12,6 +13,9 @@ interface TaskLedgerOptions {
   readonly record: TaskRecord | undefined
   /** Called after every change. */
   changed(): void
+  readonly log: Pick<Log, 'debug'>
+  /** Names the task in the log. */
+  readonly about: { readonly allocation: string; readonly task: string }
 }
 
 /** The record of one task, and the only place that changes it. */
@@ -39,6 +43,8 @@ export class TaskLedger {
   }
 
   append(event: TaskEvent): void {
+    const { log, about } = this.#options
+    log.debug({ ...about, event: event.Type, says: event.DisplayMessage }, 'task event')
     this.change({ state: withEvent(this.#record.state, event) })
   }
 

@@ -73,7 +73,8 @@ export class TaskRunner implements TaskControl {
     this.#assignment = options.assignment
     this.#task = options.task
     const changed = (): void => options.changed()
-    this.#ledger = new TaskLedger({ clock: host.clock, record, changed })
+    const about = { allocation: options.assignment.allocation.ID, task: this.name }
+    this.#ledger = new TaskLedger({ clock: host.clock, log: host.log, about, record, changed })
     this.#hooks = new HookChain(host.taskHooks, this.#ledger)
     this.#isAdmitted = this.record.attempt > 0
     // What is saved and set up before the start takes as long as the driver needs to get ready.

@@ -21,9 +21,23 @@ export async function runAllocLogs(invocation: Invocation): Promise<number> {
   const task = chosenTask(allocation, flags.text('task') ?? rest[0])
   const asked = TYPES.filter((type) => flags.has(type))
   const logs = (asked.length === 0 ? TYPES : asked).map((type) => ({ allocation, task, type }))
+  await noteIfDisabled(invocation, allocation, task)
   if (flags.has('follow')) await followAll(invocation, logs)
   else for (const log of logs) await copyLog(invocation, log, invocation.signal)
   return EXIT_CODES.ok
+}
+
+/** Nothing will ever come: without a word, who waits takes the task for a silent one. */
+async function noteIfDisabled(
+  { client, output }: Invocation,
+  allocation: AllocationStub,
+  task: string,
+): Promise<void> {
+  const { data } = await client.v1.readAllocation(callFor(allocation))
+  const { TaskGroups } = data.Job
+  const tasks = TaskGroups.flatMap((group) => group.Tasks)
+  if (tasks.some(({ Name, LogConfig }) => Name === task && LogConfig.Disabled))
+    output.note(`Its job keeps no logs of task "${task}": logs { disabled = true }.`)
 }
 
 /** When one of them fails nobody would see the other one end. */

@@ -313,7 +313,9 @@ export const options = {
     environment: 'REEVE_LOG_LEVEL',
     flag: { long: '--log-level', argument: 'LEVEL' },
     byDefault: always('info' as const, '`info`'),
-    help: 'The least level that is logged.',
+    help:
+      'The least level that is logged. `debug` adds a line for each answered request, each commit ' +
+      'and each event of a task.',
     read: (config) => config.log.level,
   }),
   logJson: option({
