@@ -21,6 +21,7 @@ export {
   type ResourceOf,
 } from './json-api.ts'
 export { lastSource } from './last-source.ts'
+export { isLoopback } from './loopback.ts'
 export { isPassing, type RetryOptions } from './retry.ts'
 export type {
   AnswerHeaders,

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { isLoopback } from '@reeve/sdk'
 import type { AgentConfig } from './config/agent-config.ts'
 import { GOVERNANCE_TOKEN_FILE } from './dev-token.ts'
 import type { RunningProgram } from './program.ts'
@@ -53,7 +54,7 @@ function rowsOf({ config, program }: BannerFacts): readonly Row[] {
  */
 function uiLink({ httpAddress, governanceToken }: RunningProgram): string {
   const home = `${httpAddress}/ui/`
-  const isLocal = ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(httpAddress).hostname)
+  const isLocal = isLoopback(new URL(httpAddress).hostname)
   return governanceToken === undefined || !isLocal
     ? home
     : `${home}sign-in#token=${governanceToken}`

@@ -234,11 +234,16 @@ test(
       assert.equal((await following).code, 130)
     })
 
-    await t.test('ui: prints where it is', async () => {
-      assert.equal(await reeve.ok('ui'), `${reeve.address}/ui/\n`)
-      const json: object = JSON.parse(await reeve.ok('ui --json'))
-      assert.deepEqual(json, { URL: `${reeve.address}/ui/`, SignsIn: false })
-    })
+    await t.test(
+      'ui: without ACLs it signs in on this machine, for the governance pages',
+      async () => {
+        const { out, err } = await reeve.run('ui')
+        assert.match(out, /^http:\/\/127\.0\.0\.1:\d+\/ui\/sign-in#token=[-0-9a-f]{36}\n$/)
+        assert.match(err, /^It holds the token of this command line/)
+        const json: object = JSON.parse(await reeve.ok('ui --json --no-sign-in'))
+        assert.deepEqual(json, { URL: `${reeve.address}/ui/`, SignsIn: false })
+      },
+    )
 
     await t.test('every group says what it is about', async () => {
       for (const group of ['node pool', 'acl token', 'operator scheduler', 'var', 'event']) {

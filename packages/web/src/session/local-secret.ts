@@ -1,4 +1,4 @@
-const LOOPBACK: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
+import { isLoopback } from '@reeve/sdk'
 
 /**
  * The token in the link that a server for trying things out prints: `/ui/sign-in#token=…`. What
@@ -6,7 +6,7 @@ const LOOPBACK: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
  * machine only, so that nobody makes such links for servers that matter.
  */
 export function localSecretIn(place: Pick<Location, 'hostname' | 'hash'>): string | undefined {
-  if (!LOOPBACK.includes(place.hostname)) return undefined
+  if (!isLoopback(place.hostname)) return undefined
   const secret = new URLSearchParams(place.hash.slice(1)).get('token')
   return secret === null || secret === '' ? undefined : secret
 }

@@ -1,32 +1,41 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { platform } from 'node:os'
-import { ApiError } from '@reeve/sdk'
+import { ApiError, isLoopback } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 
-/** Where the web UI is; with a token, an address that signs in once. */
+/** Where the web UI is; with a token, an address that signs in. */
 export async function runUi(invocation: Invocation): Promise<number> {
   const { flags, output, settings } = invocation
-  const secret = flags.isOff('sign-in') ? undefined : await oneTimeSecret(invocation)
-  const home = `${settings.address.replace(/\/+$/, '')}/ui/`
-  const url = secret === undefined ? home : `${home}sign-in?ott=${encodeURIComponent(secret)}`
-  output.show({ URL: url, SignsIn: secret !== undefined }, () => url)
-  if (secret !== undefined) output.note('It signs in once, within a few minutes.')
+  const signIn = flags.isOff('sign-in') ? undefined : await signInOf(invocation)
+  const url = `${settings.address.replace(/\/+$/, '')}/ui/${signIn?.path ?? ''}`
+  output.show({ URL: url, SignsIn: signIn !== undefined }, () => url)
+  if (signIn !== undefined) output.note(signIn.note)
   if (flags.has('open')) await openInBrowser(invocation, url)
   return EXIT_CODES.ok
 }
 
-/** Undefined where there is nothing to sign in with, or no need to. */
-async function oneTimeSecret({ client, settings }: Invocation): Promise<string | undefined> {
-  if (settings.token === undefined) return undefined
+interface SignIn {
+  /** Below `/ui/`. */
+  readonly path: string
+  readonly note: string
+}
+
+/** Undefined where there is nothing to sign in with. */
+async function signInOf({ client, settings }: Invocation): Promise<SignIn | undefined> {
+  const { address, token } = settings
+  if (token === undefined) return undefined
   try {
     const { data } = await client.v1.createOneTimeToken()
-    return data.OneTimeToken.OneTimeSecretID
+    const secret = encodeURIComponent(data.OneTimeToken.OneTimeSecretID)
+    return { path: `sign-in?ott=${secret}`, note: 'It signs in once, within a few minutes.' }
   } catch (thrown) {
-    // ACLs are off: everyone is let in.
-    if (thrown instanceof ApiError && /ACL support disabled/i.test(thrown.text)) return undefined
-    throw thrown
+    if (!(thrown instanceof ApiError && /ACL support disabled/i.test(thrown.text))) throw thrown
+    // Everyone is let in, except to the governance pages. No server is sent what follows a "#".
+    if (!isLoopback(new URL(address).hostname)) return undefined
+    const path = `sign-in#token=${encodeURIComponent(token)}`
+    return { path, note: 'It holds the token of this command line: keep it to yourself.' }
   }
 }
 
