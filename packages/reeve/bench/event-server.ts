@@ -56,7 +56,7 @@ async function openServer(): Promise<Server> {
     config,
     log: { debug: say, info: say, warn: say, error: say },
     engine: await openEmbeddedEngine(join(folder, 'storage')),
-    secrets: await loadServerSecrets(folder, undefined),
+    secrets: await loadServerSecrets({ directory: folder, state: { name: folder, lastIndex: 0 } }),
     version: '0.0.0',
     agent: describeAgent(config, '0.0.0'),
   })

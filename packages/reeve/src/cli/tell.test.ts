@@ -187,6 +187,18 @@ const cases = [
       next: 'Looked in namespace "prod": --namespace or REEVE_NAMESPACE choose another.',
     },
   },
+  {
+    name: 'an allocation whose files its node has removed',
+    thrown: refusal(404, 'state for allocation 4b7e8fb2 not found on client'),
+    settings: WITH_TOKEN,
+    told: {
+      code: EXIT_CODES.missing,
+      what: 'state for allocation 4b7e8fb2 not found on client',
+      next:
+        'Its node has removed its files, as it does with ended allocations (client.gc_… in its ' +
+        'configuration), or has not begun with it.',
+    },
+  },
   ...[
     ['a node pool', 'GET /v1/node/pool/:pool_name/jobs', 'node pool list'],
     ['a node', 'GET /v1/node/:node_id', 'node status'],

@@ -47,7 +47,10 @@ test('a server warns of secrets that were sealed with another key', async () => 
     'nothing',
   )
   assert.deepEqual([fields, further], [{ unreadable: ['SecretIDs of tokens'] }, []])
-  assert.match(message, /another key .* restore its server\/sealing-key or server\.cluster_key/)
+  assert.match(
+    message,
+    /another key .* the server\/sealing-key or server\.cluster_key of the servers/,
+  )
 })
 
 test('a server warns of a storage that is gone, and not at its first start', async (t) => {

@@ -34,8 +34,9 @@ export function warnOfOtherKey(
   if (lost.length === 0) return
   log.warn(
     { unreadable: lost },
-    'secrets of this state were sealed with another key and cannot be read: stop the server, ' +
-      'restore its server/sealing-key or server.cluster_key, and start it again',
+    'secrets of this state were sealed with another key and cannot be read: stop the server, give ' +
+      'it the server/sealing-key or server.cluster_key of the servers that wrote them, and start ' +
+      'it again (a database keeps to its first key: move the state into an empty one before)',
   )
 }
 

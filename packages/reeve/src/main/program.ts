@@ -13,7 +13,7 @@ import { openTls } from './port-security.ts'
 import { describeAgent, type AgentSelf } from './self.ts'
 import { Server } from './server.ts'
 import { warnOfLostStorage } from './lost-state.ts'
-import { assertKeyKept, loadClusterSecrets, loadServerSecrets } from './server-secrets.ts'
+import { loadClusterSecrets, loadServerSecrets, type ConfiguredSecrets } from './server-secrets.ts'
 import { assertNothingMoving } from './storage-place.ts'
 
 export interface RunningProgram {
@@ -105,10 +105,16 @@ async function startServer(parts: PartOptions): Promise<Served> {
   await makeDirectory(directory)
   if (config.server.database !== undefined) return await startMember(parts, directory)
   await assertNothingMoving(config.dataDirectory)
-  assertKeyKept(directory)
   warnOfLostStorage(directory, log)
-  const engine = await openEmbeddedEngine(join(directory, 'storage'))
-  const secrets = await loadServerSecrets(directory, config.server.joinToken?.reveal())
+  const storage = join(directory, 'storage')
+  const engine = await openEmbeddedEngine(storage)
+  const state = { name: storage, lastIndex: engine.opened.lastIndex }
+  const secrets = await loadServerSecrets({ directory, state }, configuredSecrets(config)).catch(
+    async (thrown: unknown) => {
+      await engine.close()
+      throw thrown
+    },
+  )
   const server = await Server.open({
     config,
     log,
@@ -129,17 +135,20 @@ async function startServer(parts: PartOptions): Promise<Served> {
 /** One of several servers: its state is in the database that they share. */
 async function startMember(parts: PartOptions, directory: string): Promise<Served> {
   const { config, started } = parts
-  const { database: url, joinToken, clusterKey } = config.server
-  const secrets = await loadClusterSecrets(directory, {
-    joinToken: joinToken?.reveal(),
-    clusterKey: clusterKey?.reveal(),
-  })
-  const database = await openPostgresDatabase(url?.reveal() ?? '')
+  const database = await openPostgresDatabase(config.server.database?.reveal() ?? '')
   started.push(() => database.close())
+  const engine = await database.openEngine()
+  const state = { name: `the database ${database.name}`, lastIndex: engine.opened.lastIndex }
+  await engine.close()
+  const secrets = await loadClusterSecrets({ directory, state }, configuredSecrets(config))
   const member = await ClusterMember.start({ ...parts, database, secrets })
   started.push(() => member.stop())
   const { httpAddress } = member
   return { httpAddress, governanceToken: undefined, joinToken: secrets.joinToken }
+}
+
+function configuredSecrets({ server }: AgentConfig): ConfiguredSecrets {
+  return { joinToken: server.joinToken?.reveal(), clusterKey: server.clusterKey?.reveal() }
 }
 
 /**

@@ -99,7 +99,7 @@ async function restore(host: CliHost, { file, directory, database }: RestoreWish
 /** What the operator has to do before a server starts. */
 function nextInDirectory(data: string): string {
   const key = join(data, 'server', 'sealing-key')
-  return `Copy the sealing key of the old server to ${key} if it has secrets.`
+  return `Copy the sealing key of the old server to ${key}, or configure its server.cluster_key.`
 }
 
 const NEXT_IN_DATABASE =

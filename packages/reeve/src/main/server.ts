@@ -222,7 +222,7 @@ function createContext(
   { config, secrets }: ServerOptions,
   { store, policyAsker, regions }: Omit<Opened, 'context'> & { readonly store: Store },
 ): WorkloadContext {
-  const sealer = createSealer(secrets.sealingKey)
+  const sealer = createSealer(secrets)
   return {
     store,
     view: new StateView(store),

@@ -132,7 +132,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const engine = openMemoryEngine({ disk: options.disk ?? new MemoryDisk() })
   const store = await Store.open({ engine, clock, freezeRows: true })
   const random = { next: () => 0 }
-  const sealer = createSealer(Buffer.alloc(32, 7))
+  const sealer = createSealer({ sealingKey: Buffer.alloc(32, 7) })
   const policyThread = new PolicyThread({ clock, version: '0.0.0' })
   const policyAsker = options.policyAsker ?? policyThread
   const faults: unknown[] = []

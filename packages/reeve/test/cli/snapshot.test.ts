@@ -147,6 +147,9 @@ test('operator snapshot', { timeout: 110_000 }, async (t) => {
     await assert.rejects(startProgram(t, directory, ['--server']), /holds half a state/)
     const again = await reeve.run('operator snapshot restore --data-dir killed a.snapshot')
     assert.equal(again.code, 0, again.err)
+    await assert.rejects(startProgram(t, directory, ['--server']), /sealing-key is missing/)
+    const key = 'server/sealing-key'
+    await copyFile(join(reeve.directory, 'data', key), join(directory, key))
     const { client } = await startProgram(t, directory, ['--server'])
     const { data } = await client.v1.listNamespaces()
     assert.ok(data.some(({ Name }) => Name === 'prod'))

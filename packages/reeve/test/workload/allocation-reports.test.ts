@@ -89,6 +89,27 @@ test('reports: a service that its agent stopped because it was alone is evaluate
   assert.equal(allocationsOf('web').filter((one) => one.ClientStatus === 'pending').length, 1)
 })
 
+const ends = [
+  { name: 'on the word of servers', reason: 'its job was stopped', evaluations: 1 },
+  { name: 'by its leader', reason: '', evaluations: 0 },
+]
+for (const c of ends)
+  test(`reports: a service that was ended ${c.name}, and is wanted, has ${c.evaluations} evaluations`, async () => {
+    const world = await aWorld()
+    const { run, report, allocationsOf } = world
+    await run({ TaskGroups: [aGroup({ Update: null })] })
+    const [row] = allocationsOf('web')
+    assert.ok(row)
+    await report(row, 'running')
+    // The state was restored to before it was stopped.
+    const killing = { Type: 'Killing', KillReason: c.reason }
+    const Events = [killing, { Type: 'Terminated' }, { Type: 'Killed' }]
+    await report(row, 'complete', { TaskStates: { main: { State: 'dead', Events } } })
+    assert.equal(evaluationsOf(world, 'reconnect').length, c.evaluations)
+    const pending = allocationsOf('web').filter((one) => one.ClientStatus === 'pending')
+    assert.equal(pending.length, c.evaluations)
+  })
+
 test('job status: the record of the version shows what the job shows, whoever changed it', async () => {
   const { server, run, report, allocationsOf, settle } = await aWorld()
   const { tables } = server.context.store

@@ -7,6 +7,7 @@ import { agoFromNs, dateFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
 import { metricsText } from '../plan/metrics-text.ts'
 import { rolloutText } from '../watch/rollout-text.ts'
+import { nextLaunchText } from './next-launch.ts'
 
 interface KnownJob {
   readonly job: Job
@@ -56,6 +57,7 @@ function overview(job: Job, { host, output }: Invocation): string {
         ? ''
         : `${Periodic.Spec || (Periodic.Specs ?? []).join('; ')} ${Periodic.TimeZone}`,
     ],
+    ['Next launch', nextLaunchText(job, host.nowMs())],
     ['Parameterized', parameters === null ? '' : `payload ${parameters.Payload}`],
     ['Made by', job.ParentID],
   ])

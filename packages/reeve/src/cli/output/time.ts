@@ -34,6 +34,9 @@ export function agoFromIso(iso: string, nowMs: number): string {
 
 /** A nanosecond field as a date and time, for columns that must not change from call to call. */
 export function dateFromNs(ns: number): string {
-  if (ns === 0) return 'never'
-  return new Date(msFromNs(ns)).toISOString().replace(/\.\d+Z$/, 'Z')
+  return ns === 0 ? 'never' : dateFromMs(msFromNs(ns))
+}
+
+export function dateFromMs(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 }

@@ -190,8 +190,8 @@ export const options = {
       'a server makes one at its first start: `server/sealing-key` in its data directory',
     ),
     help:
-      'The secret that the servers of one database share: it seals what is secret in the state and ' +
-      'lets servers know each other. Changing it loses the secrets that were sealed.',
+      'Seals what is secret in the state, in a database or a data directory; the servers of one ' +
+      'database share it and know each other by it. Changing it loses the secrets that were sealed.',
     read: (config) => config.server.clusterKey,
   }),
   ...regionOptions,

@@ -1,6 +1,11 @@
 import type { Evaluation, Job } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
-import { isClientTerminal, newEvaluation, type AllocationRow } from '../../model/index.ts'
+import {
+  isClientTerminal,
+  newEvaluation,
+  taskStatesView,
+  type AllocationRow,
+} from '../../model/index.ts'
 import { reschedules } from '../../scheduler/index.ts'
 import {
   isOpenEvaluation,
@@ -88,7 +93,7 @@ function triggerOf(
   if (before.ClientStatus === 'unknown' && row.ClientStatus !== 'unknown') return 'reconnect'
   if (isClientTerminal(before)) return undefined
   if (row.ClientStatus === 'failed') return isPlacedAgain(job, row) ? 'alloc-failure' : undefined
-  return endedAlone(tables, row) ? 'reconnect' : undefined
+  return endedAlone(tables, row) || wasToldToStop(row) ? 'reconnect' : undefined
 }
 
 /** Where nothing is, an evaluation could only place what fails again and again, or do nothing. */
@@ -105,6 +110,19 @@ function endedAlone(tables: Tables, row: AllocationRow): boolean {
   if (row.ClientStatus !== 'complete' || row.JobType === 'batch') return false
   const group = versionOf(tables, row)?.TaskGroups.find((one) => one.Name === row.TaskGroup)
   return (group?.Disconnect?.StopOnClientAfter ?? null) !== null
+}
+
+/**
+ * Its agent ended it on the word of servers who wanted it no more, and here it is still wanted: the
+ * state is that of a snapshot from before. Nobody else would ask for another one.
+ */
+function wasToldToStop({ ClientStatus, JobType, TaskStates }: AllocationRow): boolean {
+  if (ClientStatus !== 'complete' || (JobType !== 'service' && JobType !== 'system')) return false
+  return Object.values(taskStatesView(TaskStates) ?? {}).some(({ Events }) => {
+    // Only the word of servers has a reason: ends within a group have a cause of their own.
+    const killing = Events.findLast(({ Type }) => Type === 'Killing')
+    return Events.at(-1)?.Type === 'Killed' && (killing?.KillReason ?? '') !== ''
+  })
 }
 
 /** Scheduling reference §2: what was unknown is not, so nobody has to give it up any more. */
