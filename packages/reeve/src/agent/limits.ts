@@ -24,8 +24,6 @@ export const AGENT_LIMITS = {
   interpolatedTotalCharsMax: 2 * 1024 * 1024,
   /** Depth of a driver's configuration. */
   configDepthMax: 32,
-  /** A task's name is part of file names of up to 255 bytes. */
-  taskNameBytesMax: 200,
   /** Reference scheduling §22: pause before dialling again, doubling up to the maximum. */
   reconnectMsFirst: 250,
   reconnectMsMax: 30_000,

@@ -1,20 +1,10 @@
 import { dirname } from 'node:path'
-import type {
-  AllocationUpdate,
-  DriverInfo,
-  HelloMessage,
-  NodeRegistration,
-  WelcomeMessage,
-} from '@reeve/contract'
+import type { HelloMessage, WelcomeMessage } from '@reeve/contract'
 import { CHANNEL_VERSION } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
-import { isoFromMs } from '../kit/duration.ts'
-import { assert, messageOf } from '../kit/fault.ts'
-import { AllocationRunner } from './allocation/allocation-runner.ts'
+import { assert } from '../kit/fault.ts'
 import { GarbageWatch, type GarbageThresholds } from './allocation/garbage-watch.ts'
-import { AloneWatch, type Watched } from './allocation/alone-watch.ts'
-import { isClientTerminal, isServerTerminal } from '../model/index.ts'
-import { readAssignment, type Assignment } from './assignment.ts'
+import { AloneWatch } from './allocation/alone-watch.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import type { AgentHost } from './host.ts'
@@ -25,7 +15,8 @@ import type { DesiredEnvelope } from './link/server-message.ts'
 import type { Log } from './log.ts'
 import { Migrations } from './migrate/migrations.ts'
 import type { AllocationNetworks } from './network/allocation-network.ts'
-import type { NodeFacts } from './node-facts.ts'
+import { NodeAllocations } from './node-allocations.ts'
+import { NodeDescription, type NodeSettings } from './node-description.ts'
 import { NodeRegion } from './node-region.ts'
 import { agentRemote } from './remote/agent-remote.ts'
 import type { Remote } from './remote/remote.ts'
@@ -34,29 +25,8 @@ import { NodeServices } from './services/node-services.ts'
 import { serviceHook } from './services/service-hook.ts'
 import { diskFill } from './store/disk-fill.ts'
 import type { AgentStorage, StorageIdentity } from './store/storage.ts'
-import type { TaskRecords } from './store/store.ts'
-import { sweepDrivers } from './sweep-drivers.ts'
-import type { TaskControl } from './task/task-control.ts'
 import { taskHooks } from './task/task-hooks.ts'
-import { pause, Slots, withDeadline } from './wait.ts'
-
-/** What the operator decides about a node; the machine tells the rest. */
-export interface NodeSettings extends Pick<
-  NodeRegistration,
-  | 'Name'
-  | 'Datacenter'
-  | 'NodePool'
-  | 'NodeClass'
-  | 'HTTPAddr'
-  | 'TLSEnabled'
-  | 'ReservedResources'
-  | 'HostVolumes'
-> {
-  readonly Region: string
-  readonly Meta: Readonly<Record<string, string>>
-  /** The control group that those of tasks are below; none unless given. */
-  readonly CgroupParent?: string
-}
+import { pause, Slots } from './wait.ts'
 
 interface NodeAgentOptions {
   readonly settings: NodeSettings
@@ -89,10 +59,6 @@ interface NodeAgentOptions {
  */
 export class NodeAgent {
   readonly #options: NodeAgentOptions
-  readonly #runners = new Map<string, AllocationRunner>()
-  /** What is said of allocations that never had a runner here. */
-  readonly #answers = new Map<string, AllocationUpdate>()
-  readonly #removing = new Set<string>()
   readonly #serverContact = Promise.withResolvers<void>()
   readonly #stopping = new AbortController()
   readonly #link: ServerLink
@@ -103,24 +69,24 @@ export class NodeAgent {
   readonly #catalog: CatalogClient
   readonly #migrations: Migrations
   readonly #region: NodeRegion
-  #listed = new Set<string>()
+  readonly #node: NodeDescription
+  readonly #allocations: NodeAllocations
   #identity: StorageIdentity | undefined
-  #fingerprint: Fingerprint | undefined
-  #driverInfo: Readonly<Record<string, DriverInfo>> = {}
-  #host: AgentHost | undefined
   #probing: Promise<void> | undefined
 
   constructor(options: NodeAgentOptions) {
     this.#options = options
     const { clock, random, log, dial, storage, settings } = options
     this.#region = new NodeRegion({ setting: settings.Region, storage, log })
+    this.#node = this.#makeDescription()
+    this.#allocations = this.#makeAllocations()
     this.#link = new ServerLink({
       clock,
       random,
       log,
       dial,
       hello: () => this.#hello(),
-      updates: () => this.#updates(),
+      updates: () => this.#allocations.updates(),
       welcomed: (welcome) => this.#welcomed(welcome),
       desired: (message) => this.#applyDesired(message),
       catalog: (message) =>
@@ -135,19 +101,19 @@ export class NodeAgent {
     const say = (message: object): void => this.#link.say(message)
     this.#catalog = new CatalogClient(say)
     const { workspace } = storage
-    const isHere = (id: string): boolean => this.#runners.has(id)
+    const isHere = (id: string): boolean => this.#allocations.runners.has(id)
     this.#migrations = new Migrations({ clock, workspace, say, isHere })
     this.#services = new NodeServices({
       clock,
       log,
       workspace,
       say,
-      node: () => this.#facts(),
+      node: () => this.#node.facts(),
       allocationIp: (id) => options.networks?.find(id)?.address || undefined,
     })
     this.#remote = this.#makeRemote()
     this.#garbage = this.#makeGarbageWatch()
-    this.#alone = new AloneWatch({ clock, allocations: () => this.#watched() })
+    this.#alone = new AloneWatch({ clock, allocations: () => this.#allocations.watched() })
   }
 
   /** The node's identifier; known once started. */
@@ -166,10 +132,9 @@ export class NodeAgent {
     this.#region.recall(region)
     if (reason !== undefined) log.warn({ reason }, 'secrets of tasks are kept on the disk')
     try {
-      this.#fingerprint = await this.#withNetworks(await this.#options.probe())
-      this.#driverInfo = await this.#probeDrivers()
-      this.#host = this.#makeHost(new Map(drivers.map((driver) => [driver.name, driver])))
-      await this.#restore()
+      await this.#node.probe()
+      const byName = new Map(drivers.map((driver) => [driver.name, driver]))
+      await this.#allocations.restore(this.#makeHost(byName))
     } catch (thrown) {
       await storage.close()
       throw thrown
@@ -187,9 +152,7 @@ export class NodeAgent {
     this.#alone.stop()
     await this.#garbage.stop()
     await this.#remote.stop()
-    const runners = [...this.#runners.values()]
-    if (options.killTasks === true) await Promise.all(runners.map((runner) => runner.destroy()))
-    await Promise.all(runners.map((runner) => runner.halt()))
+    await this.#allocations.stop({ killTasks: options.killTasks === true })
     await this.#link.stop()
     await this.#probing
     await this.#options.storage.close()
@@ -198,6 +161,33 @@ export class NodeAgent {
   #known(): StorageIdentity {
     assert(this.#identity !== undefined, 'the identity is read before it is used')
     return this.#identity
+  }
+
+  #makeDescription(): NodeDescription {
+    const { settings, drivers, networks, clock, log } = this.#options
+    return new NodeDescription({
+      settings,
+      drivers,
+      ...(networks === undefined ? {} : { networks }),
+      clock,
+      log,
+      probe: () => this.#options.probe(),
+      nodeId: () => this.nodeId,
+      region: () => this.#region.name,
+    })
+  }
+
+  #makeAllocations(): NodeAllocations {
+    const { storage, drivers, clock, log } = this.#options
+    return new NodeAllocations({
+      storage,
+      drivers,
+      clock,
+      log,
+      stopping: this.#stopping.signal,
+      report: (update) => this.#link.report(update),
+      removed: (id) => this.#services.ended(id),
+    })
   }
 
   #makeHost(drivers: ReadonlyMap<string, TaskDriver>): AgentHost {
@@ -218,7 +208,7 @@ export class NodeAgent {
       starts: new Slots(AGENT_LIMITS.startsInFlightMax),
       recordsDir: storage.recordsDir,
       bootId: this.#known().bootId,
-      node: () => this.#facts(),
+      node: () => this.#node.facts(),
       serverContact: this.#serverContact.promise,
     }
   }
@@ -244,7 +234,8 @@ export class NodeAgent {
       clock,
       log,
       ...(garbage === undefined ? {} : { thresholds: garbage }),
-      allocations: () => [...this.#runners.values()].map(({ id, endedMs }) => ({ id, endedMs })),
+      allocations: () =>
+        [...this.#allocations.runners.values()].map(({ id, endedMs }) => ({ id, endedMs })),
       fill: () => diskFill(dirname(storage.workspace.allocationDir('any'))),
       collect: (id) => this.#remote.collect(id),
     })
@@ -258,37 +249,10 @@ export class NodeAgent {
       workspace: storage.workspace,
       allowsExec,
       migrations: this.#migrations,
-      runners: this.#runners,
-      mhzPerCore: () => {
-        const { Cpu } = this.#registration().NodeResources
-        return Cpu.CpuShares / Math.max(1, Cpu.TotalCpuCores)
-      },
+      runners: this.#allocations.runners,
+      mhzPerCore: () => this.#node.mhzPerCore(),
       checksOf: (id) => this.#services.checksOf(id),
     })
-  }
-
-  async #restore(): Promise<void> {
-    const { storage, log } = this.#options
-    const stored = await storage.store.load()
-    const handles = stored.flatMap(({ tasks }) => Object.values(tasks).map((task) => task.handle))
-    await storage.sweepRecords(new Set(handles.map((handle) => handle?.dir ?? '')))
-    await sweepDrivers(handles, this.#options)
-    for (const { assignment, tasks } of stored) this.#run(assignment, tasks)
-    if (stored.length > 0) log.info({ allocations: stored.length }, 'took over allocations')
-  }
-
-  #run(assignment: Assignment, records: TaskRecords): void {
-    assert(this.#host !== undefined, 'the host is made before anything runs')
-    const runner = new AllocationRunner({
-      host: this.#host,
-      assignment,
-      records,
-      report: (report) => this.#link.report(report),
-      endOf: (id) => this.#runners.get(id)?.ended ?? Promise.resolve(),
-    })
-    this.#runners.set(runner.id, runner)
-    this.#answers.delete(runner.id)
-    runner.start()
   }
 
   #hello(): HelloMessage {
@@ -297,22 +261,17 @@ export class NodeAgent {
     return {
       kind: 'hello',
       version: CHANNEL_VERSION,
-      node: this.#registration(),
+      node: this.#node.registration(),
       secret: this.#known().secret,
       ...(told === undefined ? {} : { region: told }),
       ...(joinToken === undefined ? {} : { joinToken }),
     }
   }
 
-  #updates(): readonly AllocationUpdate[] {
-    const running = [...this.#runners.values()].map((runner) => runner.currentReport())
-    return [...running, ...this.#answers.values()]
-  }
-
   #welcomed({ serverTimeMs, region }: WelcomeMessage): void {
     const { clock, log } = this.#options
     this.#region.welcomed(region)
-    this.#listed = new Set()
+    this.#allocations.welcomed()
     this.#services.welcomed()
     this.#catalog.welcomed()
     this.#migrations.welcomed()
@@ -323,177 +282,20 @@ export class NodeAgent {
 
   #applyDesired(message: DesiredEnvelope): void {
     if (this.#stopping.signal.aborted) return
-    for (const entry of message.allocations) {
-      const assignment = readAssignment(entry)
-      if (assignment.ok) this.#assign(assignment.value, message.full)
-      else this.#reject(assignment.error.id, assignment.error.message)
-      const id = assignment.ok ? assignment.value.allocation.ID : assignment.error.id
-      if (id !== undefined) this.#listed.add(id)
-    }
-    for (const id of message.removed) this.#remove(id)
+    this.#allocations.apply(message)
     this.#alone.review()
     if (!message.full || message.more === true) return
-    const known = [...this.#runners.keys(), ...this.#answers.keys()]
-    for (const id of known) if (!this.#listed.has(id)) this.#remove(id)
+    this.#allocations.removeUnlisted()
     this.#serverContact.resolve()
-  }
-
-  #watched(): readonly Watched[] {
-    return [...this.#runners.values()].map((runner) => ({
-      group: runner.group,
-      stop: (reason) => runner.stop(reason),
-    }))
-  }
-
-  /** `isListed`: it is part of what a server says to a node that has come to it. */
-  #assign(assignment: Assignment, isListed: boolean): void {
-    const { allocation } = assignment
-    const runner = this.#runners.get(allocation.ID)
-    if (runner !== undefined) {
-      if (isListed && allocation.ClientStatus === 'unknown') tellReturn(runner.tasks)
-      runner.update(assignment).catch((thrown: unknown) => {
-        const fields = { allocation: allocation.ID, error: messageOf(thrown) }
-        this.#options.log.error(fields, 'change of an allocation not saved')
-      })
-      return
-    }
-    // It ended here before, or the servers gave it up: nothing is to be done again.
-    if (isClientTerminal(allocation)) return
-    if (isServerTerminal(allocation))
-      this.#answer(allocation.ID, 'complete', 'Ended before it began')
-    else this.#run(assignment, {})
-  }
-
-  /** What cannot be read cannot be run; what already runs is left alone. */
-  #reject(id: string | undefined, message: string): void {
-    this.#options.log.error({ allocation: id, reason: message }, 'allocation not readable')
-    if (id === undefined || this.#runners.has(id)) return
-    this.#answer(id, 'failed', `The node cannot read the allocation: ${message}`)
-  }
-
-  #answer(id: string, status: 'complete' | 'failed', description: string): void {
-    const update: AllocationUpdate = {
-      ID: id,
-      ClientStatus: status,
-      ClientDescription: description,
-      TaskStates: null,
-    }
-    this.#answers.set(id, update)
-    this.#link.report(update)
-  }
-
-  #remove(id: string): void {
-    this.#answers.delete(id)
-    const runner = this.#runners.get(id)
-    if (runner === undefined || this.#removing.has(id)) return
-    this.#removing.add(id)
-    void this.#destroy(runner).finally(() => this.#removing.delete(id))
-  }
-
-  /**
-   * The record goes last: an agent that is killed in between finds it, and the servers say again to
-   * remove it.
-   */
-  async #destroy(runner: AllocationRunner): Promise<void> {
-    const { storage, log } = this.#options
-    try {
-      await runner.destroy()
-      if (this.#stopping.signal.aborted) return
-      await runner.halt()
-      await storage.workspace.remove(runner.id)
-      await storage.store.remove(runner.id)
-      this.#services.ended(runner.id)
-    } catch (thrown) {
-      log.error({ allocation: runner.id, error: messageOf(thrown) }, 'allocation not removed')
-    }
-    this.#runners.delete(runner.id)
-  }
-
-  /** The node offers networks of its own making only where a trial went well. */
-  async #withNetworks(found: Fingerprint): Promise<Fingerprint> {
-    const { networks, log } = this.#options
-    if (networks === undefined) return found
-    await networks.open()
-    const complaint = await networks.probe()
-    if (complaint !== undefined) {
-      log.info({ mode: networks.mode, reason: complaint }, 'no networks for allocations here')
-      return found
-    }
-    const own = { Mode: networks.mode, Device: '', MacAddress: '', Speed: 0, Addresses: null }
-    const NodeNetworks = [...(found.NodeResources.NodeNetworks ?? []), own]
-    return { ...found, NodeResources: { ...found.NodeResources, NodeNetworks } }
-  }
-
-  #facts(): NodeFacts {
-    const { ID, Name, Datacenter, NodePool, NodeClass, Attributes } = this.#registration()
-    const { Meta, CgroupParent = '' } = this.#options.settings
-    const own = { Region: this.#region.name, Meta, CgroupParent }
-    return { ID, Name, Datacenter, NodePool, NodeClass, Attributes, ...own }
-  }
-
-  #registration(): NodeRegistration {
-    assert(this.#fingerprint !== undefined, 'the machine is probed before it is described')
-    const { Region: _, ...settings } = this.#options.settings
-    const Attributes: Record<string, string> = { ...this.#fingerprint.Attributes }
-    for (const info of Object.values(this.#driverInfo)) Object.assign(Attributes, info.Attributes)
-    return {
-      CgroupParent: '',
-      ...settings,
-      ID: this.nodeId,
-      Attributes,
-      NodeResources: this.#fingerprint.NodeResources,
-      Drivers: this.#driverInfo,
-      Links: null,
-      HostNetworks: null,
-    }
   }
 
   /** Reference scheduling §23: drivers come and go; the servers are told when one does. */
   async #probeAgain(clock: Clock): Promise<void> {
     while (await pause(clock, AGENT_LIMITS.fingerprintMs, this.#stopping.signal)) {
-      const before = JSON.stringify(this.#registration())
-      this.#driverInfo = await this.#probeDrivers()
-      const node = this.#registration()
-      if (JSON.stringify(node) !== before) this.#link.sendNode(node)
+      const changed = await this.#node.probeDriversAgain()
+      if (changed !== undefined) this.#link.sendNode(changed)
     }
   }
-
-  async #probeDrivers(): Promise<Readonly<Record<string, DriverInfo>>> {
-    const probes = this.#options.drivers.map(async (driver) => {
-      return [driver.name, await this.#probeDriver(driver)] as const
-    })
-    return Object.fromEntries(await Promise.all(probes))
-  }
-
-  async #probeDriver(driver: TaskDriver): Promise<DriverInfo> {
-    const { clock } = this.#options
-    const ms = AGENT_LIMITS.probeMsMax
-    const health = await withDeadline(driver.fingerprint(), { clock, ms, what: 'the probe' }).catch(
-      (thrown: unknown) => ({
-        detected: false,
-        healthy: false,
-        description: messageOf(thrown),
-        attributes: {},
-      }),
-    )
-    const known = this.#driverInfo[driver.name]
-    const info = {
-      Attributes: health.attributes,
-      Detected: health.detected,
-      Healthy: health.healthy,
-      HealthDescription: health.description,
-      UpdateTime: known?.UpdateTime ?? isoFromMs(clock.nowMs()),
-    }
-    // The time is that of the last change, so that an unchanged driver is no news.
-    if (known !== undefined && JSON.stringify(known) === JSON.stringify(info)) return known
-    return { ...info, UpdateTime: isoFromMs(clock.nowMs()) }
-  }
-}
-
-/** Reference scheduling §1.4: the servers did not know for a while how these tasks were. */
-function tellReturn(tasks: readonly TaskControl[]): void {
-  const living = tasks.filter(({ state }) => state.State !== 'dead')
-  for (const task of living) task.tell('Reconnected', 'The node has reached its servers again')
 }
 
 /** A larger difference between the clocks of node and server is worth a word. */

@@ -166,6 +166,7 @@ export { lockState, lockTimes, lockTtlMs, restsUntilMs } from './variable/variab
 export type { LockState } from './variable/variable-lock.ts'
 export { variableMetadata } from './variable/variable-row.ts'
 export type { VariableLockRow, VariableRow } from './variable/variable-row.ts'
+export { jobIdProblems } from './validation/job-id.ts'
 export { jobWarnings } from './validation/job-warnings.ts'
 export { SYSTEM_SCALING, validateJob } from './validation/validate-job.ts'
 export type { JobProblem, JobProblems, JobRules } from './validation/validate-job.ts'

@@ -15,6 +15,8 @@ export const LIMITS = {
   requestMsMax: 5 * 60_000,
   /** Length of one path segment or job id in a path. Decision 0007. */
   pathParamCharsMax: 4096,
+  /** A task's name is part of file names on its node, of up to 255 bytes. */
+  taskNameBytesMax: 200,
   /** Reference §1.4: default 5 minutes, cap 10 minutes, plus up to a sixteenth of jitter. */
   waitMsDefault: 5 * 60_000,
   waitMsMax: 10 * 60_000,

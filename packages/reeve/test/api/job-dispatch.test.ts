@@ -276,6 +276,11 @@ const refusals: readonly {
     want: [400, 'Job ID contains a space'],
   },
   {
+    name: 'a prefix that no URL can spell',
+    call: dispatchOf({ IdPrefixTemplate: '\udc00' }),
+    want: [400, 'Job ID contains half of a surrogate pair'],
+  },
+  {
     name: 'a prefix that makes no path',
     call: dispatchOf({ IdPrefixTemplate: 'x'.repeat(4096) }),
     want: [400, 'Job ID is longer than 4096 characters'],

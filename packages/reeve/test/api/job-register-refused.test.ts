@@ -82,6 +82,28 @@ const REFUSED: readonly { name: string; call: CallOptions; text: string }[] = [
     call: register({ ID: 'x'.repeat(4_097) }),
     text: 'Job ID is longer than 4096 characters',
   },
+  ...['.', '..'].map((id) => ({
+    name: `the id ${id}, which every URL takes for a directory,`,
+    call: register({ ID: id }),
+    text: multiErrorText([`Job cannot have the ID "${id}"`]),
+  })),
+  {
+    name: 'an id that no URL can spell',
+    call: register({ ID: 'web-\ud800' }),
+    text: multiErrorText(['Job ID contains half of a surrogate pair']),
+  },
+  ...[
+    { taskName: 'ä'.repeat(101), problem: 'Task name is longer than 200 bytes' },
+    { taskName: '.server', problem: 'Task name cannot begin with a dot' },
+  ].map(({ taskName, problem }) => ({
+    name: `a task that every node would refuse (${problem})`,
+    call: register({ TaskGroups: [aGroup({ Tasks: [aTask({ Name: taskName })] })] }),
+    text: multiErrorText([
+      `Task group app validation failed: ${multiErrorText([
+        `Task ${taskName} validation failed: ${multiErrorText([problem])}`,
+      ])}`,
+    ]),
+  })),
 ]
 
 for (const { name, call, text } of REFUSED)

@@ -77,6 +77,20 @@ test('stop: again gives another evaluation and no new version', async () => {
   assert.equal((await server.ok('readJob', ofJob())).Version, 1)
 })
 
+test('stop: again answers the index that the job still has', async () => {
+  const server = await aServer({})
+  const first = await server.ok('stopJob', ofJob())
+  const again = await server.ok('stopJob', ofJob())
+  assert.equal(again.JobModifyIndex, first.JobModifyIndex)
+  assert.notEqual(again.EvalCreateIndex, first.EvalCreateIndex)
+  const evaluations = await server.ok('listJobEvaluations', ofJob())
+  const evaluation = evaluations.find((one) => one.ID === again.EvalID)
+  assert.equal(evaluation?.JobModifyIndex, first.JobModifyIndex)
+  // So it serves as the index to enforce (Spec W: Jobs, create job).
+  const index = { EnforceIndex: true, JobModifyIndex: again.JobModifyIndex }
+  await server.ok('registerJob', register({}, index))
+})
+
 for (const query of [{}, { purge: true }, { namespace: 'gone' }])
   test(`stop: an unknown job is nothing to stop, with ${JSON.stringify(query)}`, async () => {
     const server = await aServer()

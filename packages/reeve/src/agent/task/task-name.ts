@@ -1,4 +1,4 @@
-import { AGENT_LIMITS } from '../limits.ts'
+import { LIMITS } from '../../model/index.ts'
 import { SHARED } from '../store/workspace.ts'
 
 /**
@@ -9,7 +9,7 @@ export function isDirectoryName(name: string): boolean {
   const bytes = Buffer.byteLength(name)
   return (
     bytes > 0 &&
-    bytes <= AGENT_LIMITS.taskNameBytesMax &&
+    bytes <= LIMITS.taskNameBytesMax &&
     !/[/\0]/.test(name) &&
     !name.startsWith('.') &&
     name !== SHARED

@@ -11,7 +11,7 @@ import {
 import type { Refusal } from '../../model/index.ts'
 import { parseFirstJson } from '../json-text.ts'
 import { closingOf, type Closing } from './exec-closing.ts'
-import { isOwnRegion, NO_PATH_TO_REGION } from './mount.ts'
+import { isOwnRegion, NO_PATH_TO_REGION } from './read-request.ts'
 
 /** What a channel's address names. */
 export interface ExecTarget {

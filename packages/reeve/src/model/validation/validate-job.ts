@@ -1,5 +1,6 @@
 import { JOB_TYPES, type Job, type TaskGroup } from '@reeve/contract'
 import { LIMITS } from '../limits.ts'
+import { jobIdProblems } from './job-id.ts'
 import { checkAffinities, checkConstraints, checkSpreads } from './validate-constraint.ts'
 import {
   allOf,
@@ -66,8 +67,7 @@ function checkIdentity(job: Job): readonly Finding[] {
   return allOf(
     when(job.Region === '' && finding('Region', 'Missing job region')),
     when(job.ID === '' && finding('ID', 'Missing job ID')),
-    when(job.ID.includes(' ') && finding('ID', 'Job ID contains a space')),
-    when(job.ID.includes('\0') && finding('ID', 'Job ID contains a null character')),
+    jobIdProblems(job.ID).map((problem) => finding('ID', problem)),
     when(job.Name === '' && finding('Name', 'Missing job name')),
     when(job.Name.includes('\0') && finding('Name', 'Job Name contains a null character')),
     when(job.Namespace === '' && finding('Namespace', 'Job must be in a namespace')),

@@ -6,7 +6,9 @@ import {
   type TaskGroup,
 } from '@reeve/contract'
 import { formatDurationNs } from '../../kit/duration.ts'
+import { encodeUtf8 } from '../../kit/utf8.ts'
 import { isEqual } from '../deep-equal.ts'
+import { LIMITS } from '../limits.ts'
 import { allOf, each, finding, nest, quote, when, type Finding } from './finding.ts'
 import {
   checkAffinities,
@@ -66,8 +68,23 @@ function checkName(task: Task, path: string): readonly Finding[] {
     when(name === 'alloc' && finding(at, 'Task cannot be named "alloc"')),
     when(/[/\\]/.test(name) && finding(at, 'Task name cannot include slashes')),
     when(name.includes('\0') && finding(at, 'Task name cannot include null characters')),
-    when((name === '.' || name === '..') && finding(at, `Task cannot be named ${quote(name)}`)),
+    checkDirectoryName(name, at),
     when(task.Driver === '' && finding(`${path}.Driver`, 'Missing task driver')),
+  )
+}
+
+/** Refused here rather than by each node that the task is placed on: there it fails for ever. */
+function checkDirectoryName(name: string, at: string): readonly Finding[] {
+  const isDots = name === '.' || name === '..'
+  const most = LIMITS.taskNameBytesMax
+  // No letter has more than three bytes for each of its units.
+  const mayBeTooLong = name.length * 3 > most
+  const isTooLong = mayBeTooLong && encodeUtf8(name).length > most
+  return allOf(
+    when(isDots && finding(at, `Task cannot be named ${quote(name)}`)),
+    // Such names are the agent's own.
+    when(!isDots && name.startsWith('.') && finding(at, 'Task name cannot begin with a dot')),
+    when(isTooLong && finding(at, `Task name is longer than ${most} bytes`)),
   )
 }
 

@@ -7,6 +7,7 @@ import {
   dispatchedChildId,
   dispatchProblem,
   isParent,
+  jobIdProblems,
   LIMITS,
   refusal,
   type DispatchParts,
@@ -179,10 +180,11 @@ function childIds(
 
 /** What holds for every job id, and what would fit no path (reference §2.4). */
 function idProblem(id: string): string | undefined {
-  if (id.includes(' ')) return 'Job ID contains a space'
-  if (id.includes('\0')) return 'Job ID contains a null character'
   const most = LIMITS.pathParamCharsMax
-  return id.length > most ? `Job ID is longer than ${most} characters` : undefined
+  return (
+    jobIdProblems(id)[0] ??
+    (id.length > most ? `Job ID is longer than ${most} characters` : undefined)
+  )
 }
 
 function invalid(message: string): Result<never, Refusal> {

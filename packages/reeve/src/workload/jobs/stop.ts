@@ -103,6 +103,10 @@ async function stopHere(
   }
   const hasEvaluation = !isParent(job)
   const evalId = hasEvaluation ? context.ids.uuid() : ''
+  // Callers enforce it when they register the job again, so it is the one that the job has then.
+  const isUnchanged = job.Stop && !request.purge
+  const modifyIndex = (commitIndex: number): number =>
+    isUnchanged ? job.JobModifyIndex : commitIndex
   const { index, durable } = context.store.commit({
     cause: 'JobDeregistered',
     changes: (stamp) =>
@@ -111,11 +115,20 @@ async function stopHere(
           ? purgedJobRows(context.store.tables, job)
           : stopRows(context, job, stamp)),
         ...(request.noShutdownDelay ? skipDelays(context, job, stamp) : []),
-        ...(hasEvaluation ? [stopEvaluation(job, { evalId, stamp, evalPriority })] : []),
+        ...(hasEvaluation
+          ? [
+              stopEvaluation(job, {
+                evalId,
+                timeMs: stamp.timeMs,
+                jobModifyIndex: modifyIndex(stamp.index),
+                evalPriority,
+              }),
+            ]
+          : []),
       ]),
   })
   await durable
-  return ok({ evalId, evalCreateIndex: index, jobModifyIndex: index, index })
+  return ok({ evalId, evalCreateIndex: index, jobModifyIndex: modifyIndex(index), index })
 }
 
 function stopRows(context: WorkloadContext, job: Job, stamp: Stamp): Change[] {
@@ -155,13 +168,18 @@ function skipDelays(context: WorkloadContext, job: Job, stamp: Stamp): Change[] 
 /** Reference §2.3: stopping needs no placement, so the type is `service` whatever the job's. */
 function stopEvaluation(
   job: Job,
-  options: { readonly evalId: string; readonly stamp: Stamp; readonly evalPriority: number },
+  options: {
+    readonly evalId: string
+    readonly timeMs: number
+    readonly jobModifyIndex: number
+    readonly evalPriority: number
+  },
 ): Change {
   const evaluation = newEvaluation(job, {
     id: options.evalId,
     trigger: 'job-deregister',
-    timeMs: options.stamp.timeMs,
-    jobModifyIndex: options.stamp.index,
+    timeMs: options.timeMs,
+    jobModifyIndex: options.jobModifyIndex,
     priority: options.evalPriority,
   })
   return put('evaluations', { ...evaluation, Type: 'service' })

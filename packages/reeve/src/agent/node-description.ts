@@ -1,0 +1,153 @@
+import type { DriverInfo, NodeRegistration } from '@reeve/contract'
+import type { Clock } from '../kit/clock.ts'
+import { isoFromMs } from '../kit/duration.ts'
+import { assert, messageOf } from '../kit/fault.ts'
+import type { TaskDriver } from './driver.ts'
+import type { Fingerprint } from './fingerprint.ts'
+import { AGENT_LIMITS } from './limits.ts'
+import type { Log } from './log.ts'
+import type { AllocationNetworks } from './network/allocation-network.ts'
+import type { NodeFacts } from './node-facts.ts'
+import { withDeadline } from './wait.ts'
+
+/** What the operator decides about a node; the machine tells the rest. */
+export interface NodeSettings extends Pick<
+  NodeRegistration,
+  | 'Name'
+  | 'Datacenter'
+  | 'NodePool'
+  | 'NodeClass'
+  | 'HTTPAddr'
+  | 'TLSEnabled'
+  | 'ReservedResources'
+  | 'HostVolumes'
+> {
+  readonly Region: string
+  readonly Meta: Readonly<Record<string, string>>
+  /** The control group that those of tasks are below; none unless given. */
+  readonly CgroupParent?: string
+}
+
+interface NodeDescriptionOptions {
+  readonly settings: NodeSettings
+  readonly drivers: readonly TaskDriver[]
+  readonly networks?: AllocationNetworks
+  readonly clock: Clock
+  readonly log: Log
+  /** Reads the machine. */
+  probe(): Promise<Fingerprint>
+  /** Known once the storage is open. */
+  nodeId(): string
+  /** The servers decide it where the operator does not. */
+  region(): string
+}
+
+/**
+ * The node in its own words: what the operator set, what was found on the machine, and how its
+ * drivers are. The machine is read once, the drivers again and again: they come and go.
+ */
+export class NodeDescription {
+  readonly #options: NodeDescriptionOptions
+  #fingerprint: Fingerprint | undefined
+  #driverInfo: Readonly<Record<string, DriverInfo>> = {}
+
+  constructor(options: NodeDescriptionOptions) {
+    this.#options = options
+  }
+
+  /** Reads the machine and its drivers; nothing can be told of the node before. */
+  async probe(): Promise<void> {
+    this.#fingerprint = await this.#withNetworks(await this.#options.probe())
+    await this.#probeDrivers()
+  }
+
+  /** Looks at the drivers again. Gives the node as it is now if it is no longer as it was told. */
+  async probeDriversAgain(): Promise<NodeRegistration | undefined> {
+    const before = JSON.stringify(this.registration())
+    await this.#probeDrivers()
+    const node = this.registration()
+    return JSON.stringify(node) === before ? undefined : node
+  }
+
+  /** For the servers. */
+  registration(): NodeRegistration {
+    const { Region: _, ...settings } = this.#options.settings
+    const { Attributes: found, NodeResources } = this.#found()
+    const Attributes: Record<string, string> = { ...found }
+    for (const info of Object.values(this.#driverInfo)) Object.assign(Attributes, info.Attributes)
+    return {
+      CgroupParent: '',
+      ...settings,
+      ID: this.#options.nodeId(),
+      Attributes,
+      NodeResources,
+      Drivers: this.#driverInfo,
+      Links: null,
+      HostNetworks: null,
+    }
+  }
+
+  /** For tasks: what job files may ask about the node that runs them. */
+  facts(): NodeFacts {
+    const { ID, Name, Datacenter, NodePool, NodeClass, Attributes } = this.registration()
+    const { Meta, CgroupParent = '' } = this.#options.settings
+    const own = { Region: this.#options.region(), Meta, CgroupParent }
+    return { ID, Name, Datacenter, NodePool, NodeClass, Attributes, ...own }
+  }
+
+  mhzPerCore(): number {
+    const { Cpu } = this.#found().NodeResources
+    return Cpu.CpuShares / Math.max(1, Cpu.TotalCpuCores)
+  }
+
+  #found(): Fingerprint {
+    assert(this.#fingerprint !== undefined, 'the machine is probed before it is described')
+    return this.#fingerprint
+  }
+
+  /** The node offers networks of its own making only where a trial went well. */
+  async #withNetworks(found: Fingerprint): Promise<Fingerprint> {
+    const { networks, log } = this.#options
+    if (networks === undefined) return found
+    await networks.open()
+    const complaint = await networks.probe()
+    if (complaint !== undefined) {
+      log.info({ mode: networks.mode, reason: complaint }, 'no networks for allocations here')
+      return found
+    }
+    const own = { Mode: networks.mode, Device: '', MacAddress: '', Speed: 0, Addresses: null }
+    const NodeNetworks = [...(found.NodeResources.NodeNetworks ?? []), own]
+    return { ...found, NodeResources: { ...found.NodeResources, NodeNetworks } }
+  }
+
+  async #probeDrivers(): Promise<void> {
+    const probes = this.#options.drivers.map(async (driver) => {
+      return [driver.name, await this.#probeDriver(driver)] as const
+    })
+    this.#driverInfo = Object.fromEntries(await Promise.all(probes))
+  }
+
+  async #probeDriver(driver: TaskDriver): Promise<DriverInfo> {
+    const { clock } = this.#options
+    const ms = AGENT_LIMITS.probeMsMax
+    const health = await withDeadline(driver.fingerprint(), { clock, ms, what: 'the probe' }).catch(
+      (thrown: unknown) => ({
+        detected: false,
+        healthy: false,
+        description: messageOf(thrown),
+        attributes: {},
+      }),
+    )
+    const known = this.#driverInfo[driver.name]
+    const info = {
+      Attributes: health.attributes,
+      Detected: health.detected,
+      Healthy: health.healthy,
+      HealthDescription: health.description,
+      UpdateTime: known?.UpdateTime ?? isoFromMs(clock.nowMs()),
+    }
+    // The time is that of the last change, so that an unchanged driver is no news.
+    if (known !== undefined && JSON.stringify(known) === JSON.stringify(info)) return known
+    return { ...info, UpdateTime: isoFromMs(clock.nowMs()) }
+  }
+}

@@ -1,0 +1,46 @@
+import { HEADERS, type Route } from '@reeve/contract'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller } from '../../acl/index.ts'
+import type { Result } from '../../kit/result.ts'
+import type { Refusal } from '../../model/index.ts'
+import type { AuditLog } from '../audit/audit-log.ts'
+import type { BlockingHost } from '../blocking.ts'
+import type { Freshness } from '../gate.ts'
+import type { Lifecycle } from '../lifecycle.ts'
+import type { QuickAnswers } from '../quick-answer.ts'
+import type { RegionGate } from '../region-gate.ts'
+import type { Endpoint, RequestOf } from './endpoint.ts'
+
+/** What the shell needs to serve `/v1`. */
+export interface V1Host extends BlockingHost {
+  readonly region: string
+  readonly authenticate: (secret: string | undefined) => Result<Caller, Refusal>
+  readonly lifecycle: Lifecycle
+  readonly audit: AuditLog
+  readonly freshness: () => Freshness
+  readonly quick: QuickAnswers
+  /** Other regions, where any are known. */
+  readonly regions?: RegionGate
+}
+
+/** A request on its way to its answer. */
+export interface Exchange {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly params: Readonly<Record<string, string>>
+}
+
+/** A request of which everything is read that its endpoint of this kind is told. */
+export interface Asked<Kind extends Endpoint['kind']> {
+  readonly endpoint: Extract<Endpoint, { kind: Kind }>
+  readonly parsed: RequestOf<Route>
+  readonly exchange: Exchange
+}
+
+/** For who may answer at once: there is nothing left to wait for. */
+export function answered(_: FastifyReply): undefined {
+  return undefined
+}
+
+/** Tells how far the state was: what a blocking query gives back, to wait for something newer. */
+export const INDEX_HEADER = HEADERS.index.toLowerCase()

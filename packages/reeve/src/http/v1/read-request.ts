@@ -1,0 +1,124 @@
+import type { IncomingMessage } from 'node:http'
+import { GLOBAL_REGION, HEADERS, type Route } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import { compileDecoder, type Decoder } from '../decode.ts'
+import { parseFirstJson } from '../json-text.ts'
+import { compileQuery, QueryError, type RawQuery } from '../query.ts'
+import type { Endpoint, RequestOf } from './endpoint.ts'
+import type { Exchange, V1Host } from './exchange.ts'
+import { auditedWrite, noteRefusal } from './write-audit.ts'
+
+/** An endpoint, and what reads its requests, compiled from the schemas of its route. */
+export interface Mounted {
+  readonly endpoint: Endpoint
+  readonly parseQuery: (raw: RawQuery) => object
+  /** Undefined when the route has no body. */
+  readonly readBody: ((body: unknown) => unknown) | undefined
+}
+
+/** Who asks, for what, and whether they may; what is wrong with the request is a refusal. */
+export function readRequest(
+  host: V1Host,
+  mounted: Mounted,
+  exchange: Exchange,
+): Result<RequestOf<Route>, Refusal> {
+  const { request, params } = exchange
+  try {
+    // Fastify's query parser gives texts and arrays of texts.
+    const raw = request.query as RawQuery
+    const query = mounted.parseQuery(raw)
+    if (!isOwnRegion(host.region, raw)) return err(NO_PATH_TO_REGION)
+    const secret = secretOf(request)
+    const caller = identify(host, mounted.endpoint, secret)
+    if (!caller.ok) return caller
+    const namespace = first(raw['namespace']) || 'default'
+    // Before the body is looked at: who may not write is not told what is wrong with it.
+    if (!mounted.endpoint.requires(caller.value, { namespace })) {
+      const parsed = { caller: caller.value, namespace }
+      const write = auditedWrite(host, { endpoint: mounted.endpoint, exchange, parsed })
+      if (mounted.endpoint.kind === 'write') noteRefusal(host.audit, write, PERMISSION_DENIED)
+      return err(PERMISSION_DENIED)
+    }
+    const body = mounted.readBody === undefined ? {} : mounted.readBody(request.body)
+    const isPart = host.regions?.hopOf(request.raw) === 'part'
+    const told = { params, query, body, namespace, caller: caller.value, secret, isPart }
+    // parseQuery and readBody were compiled from this route's schemas.
+    return ok(told as RequestOf<Route>)
+  } catch (thrown) {
+    if (thrown instanceof QueryError) return err(refusal('invalid-input', thrown.message))
+    if (!(thrown instanceof BodyError)) throw thrown
+    const prefix = mounted.endpoint.bodyProblem ?? ''
+    return err(refusal('invalid-input', `${prefix}${thrown.message}`))
+  }
+}
+
+/** Reference §6.3: only the routes that show tokens tell an expired one from an unknown one. */
+function identify(
+  host: V1Host,
+  { token }: Endpoint,
+  secret: string | undefined,
+): Result<Caller, Refusal> {
+  const caller = host.authenticate(token === 'ignored' ? undefined : secret)
+  return caller.ok || token === 'expiry-told' ? caller : err(PERMISSION_DENIED)
+}
+
+/** A body that is missing, no JSON, or of another shape than the route's. */
+class BodyError extends Error {}
+
+function decode(decoder: Decoder, body: unknown): unknown {
+  const text = Buffer.isBuffer(body) ? body.toString('utf8') : ''
+  // Which routes need a body is each use case's rule, with its own text.
+  if (text.trim() === '') return undefined
+  try {
+    // Reference §0.2: null leaves everything at its default.
+    return decoder(parseFirstJson(text) ?? {})
+  } catch (thrown) {
+    if (thrown instanceof Error) throw new BodyError(thrown.message, { cause: thrown })
+    throw thrown
+  }
+}
+
+export function compileEndpoint(endpoint: Endpoint): Mounted {
+  const { query } = endpoint.route
+  return { endpoint, parseQuery: compileQuery(query), readBody: compileBody(endpoint.route) }
+}
+
+function compileBody({ body, bodyType }: Route): Mounted['readBody'] {
+  if (body === undefined) return undefined
+  if (bodyType === BYTES_TYPE) return asBase64
+  const decoder = compileDecoder(body)
+  return (bytes) => decode(decoder, bytes)
+}
+
+const BYTES_TYPE = 'application/octet-stream'
+
+/** Bytes that are no JSON reach the handler in the wire form of bytes (reference §0.2). */
+function asBase64(body: unknown): string {
+  return Buffer.isBuffer(body) ? body.toString('base64') : ''
+}
+
+/** Reference §1.6: there is no other region to pass a request on to. */
+export const NO_PATH_TO_REGION: Refusal = refusal('region-unknown', 'No path to region')
+
+export function isOwnRegion(own: string, raw: RawQuery): boolean {
+  const region = first(raw['region'])
+  return region === '' || region === GLOBAL_REGION || region === own
+}
+
+const TOKEN_HEADER = HEADERS.token.toLowerCase()
+
+/** Reference §1.1: the token header, then `Authorization: Bearer`. */
+export function secretOf(request: Pick<IncomingMessage, 'headers'>): string | undefined {
+  const header = first(request.headers[TOKEN_HEADER]).trim()
+  if (header !== '') return header
+  const { authorization } = request.headers
+  if (authorization === undefined) return undefined
+  const [scheme, secret] = authorization.trim().split(/\s+/)
+  return scheme?.toLowerCase() === 'bearer' ? secret : undefined
+}
+
+function first(value: string | readonly string[] | undefined): string {
+  return (typeof value === 'string' ? value : value?.[0]) ?? ''
+}
