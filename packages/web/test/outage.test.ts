@@ -46,3 +46,24 @@ test(
     await jobs.getByRole('table').getByText('ready').first().waitFor()
   },
 )
+
+test(
+  'a list that is read from time to time stays when the server is away',
+  { skip: noBrowser },
+  () =>
+    browser.within({}, async (page) => {
+      await page.route('**/v1/event/stream**', (route) => route.fulfill({ status: 403 }))
+      await page.goto(here('/nodes'))
+      const row = page.getByRole('row', { name: /ready/ })
+      await row.waitFor()
+      await page.getByText('Polling').waitFor()
+      await page.route('**/v1/**', (route) => route.abort())
+      await page.getByText('Offline').waitFor()
+      await row.waitFor()
+      await page.getByRole('combobox', { name: 'State' }).selectOption('down')
+      await page.getByText(AWAY).waitFor()
+      await page.unroute('**/v1/**')
+      await page.getByRole('button', { name: 'Try again' }).click()
+      await page.getByText('No node').first().waitFor()
+    }),
+)

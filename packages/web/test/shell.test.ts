@@ -42,6 +42,27 @@ test('the palette finds pages and is left with Escape', { skip: noBrowser }, asy
   await page.close()
 })
 
+test('a window gives the focus back to what opened it', { skip: noBrowser }, async () => {
+  const page = await browser.open(here('/node-pools'))
+  const make = page.getByRole('button', { name: 'New node pool…' })
+  await make.focus()
+  for (const key of ['Enter', 'Escape']) await page.keyboard.press(key)
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  assert.equal(await page.evaluate('document.activeElement.textContent'), 'New node pool…')
+  await page.close()
+})
+
+test('a list keeps the names, however narrow it is', { skip: noBrowser }, async () => {
+  const page = await browser.open(here('/nodes'))
+  const head = page.getByRole('columnheader', { name: 'Node', exact: true })
+  for (const width of [1_440, 1_100, 1_024, 900, 821, 820, 390]) {
+    await page.setViewportSize({ width, height: 800 })
+    const room = (await head.boundingBox())?.width ?? 0
+    assert.ok(room >= 150, `${room} px at ${width}`)
+  }
+  await page.close()
+})
+
 test('the keys are shown with ?, and g j goes to the jobs', { skip: noBrowser }, async () => {
   const page = await browser.open(here('/sign-in'))
   await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()

@@ -13,6 +13,11 @@ export function isParameterized(job: Pick<Job, 'ParameterizedJob' | 'Dispatched'
   return job.ParameterizedJob !== null && !job.Dispatched
 }
 
+/** A job that never runs itself, only its children do. */
+export function isParent(job: Pick<Job, 'Periodic' | 'ParameterizedJob' | 'Dispatched'>): boolean {
+  return job.Periodic !== null || isParameterized(job)
+}
+
 const STOPPED = 'The job is stopped. Start it first.'
 
 /** What may be done with a job in the state it is in, by this token. */

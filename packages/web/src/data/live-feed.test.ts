@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import { test, type TestContext } from 'node:test'
-import { QueryClient } from '@tanstack/react-query'
-import { ApiError, type Client, type EventsRequest, type EventStreamLine } from '@reeve/sdk'
+import { QueryClient, QueryObserver } from '@tanstack/react-query'
+import {
+  ApiError,
+  ConnectionError,
+  type Client,
+  type EventsRequest,
+  type EventStreamLine,
+} from '@reeve/sdk'
 import { LiveFeed } from './live-feed.ts'
 
 const denied = new ApiError({
@@ -15,9 +21,17 @@ const denied = new ApiError({
   retryAfterMs: undefined,
 })
 
+const away = new ConnectionError({
+  reason: 'unreachable',
+  address: 'http://127.0.0.1',
+  message: 'no answer',
+  cause: undefined,
+})
+
 /** A server that lets through the n-th attempt and says these lines, then stays silent. */
 function aServer(options: {
   readonly refusals: number
+  readonly refusal?: Error
   readonly lines: readonly EventStreamLine[]
 }) {
   const asked: EventsRequest[] = []
@@ -25,7 +39,7 @@ function aServer(options: {
     v1: { listJobs: () => Promise.resolve({ index: 7 }) },
     async *events(request: EventsRequest) {
       asked.push(request)
-      if (asked.length <= options.refusals) throw denied
+      if (asked.length <= options.refusals) throw options.refusal ?? denied
       yield* options.lines
       await new Promise<void>((resolve) =>
         request.signal?.addEventListener('abort', () => resolve()),
@@ -62,7 +76,7 @@ async function started(t: TestContext, server: ReturnType<typeof aServer>) {
   t.after(() => feed.stop())
   feed.start()
   for (let turn = 0; turn < 20; turn++) await setImmediate()
-  return { feed, web, api }
+  return { feed, queries, web, api }
 }
 
 test('an event makes old what watches it, once it was gathered', async (t) => {
@@ -99,6 +113,40 @@ test('without the stream what is shown is read again from time to time', async (
   const server = aServer({ refusals: 9, lines: [] })
   const { feed } = await started(t, server)
   assert.equal(feed.status, 'polling')
+})
+
+test('without the stream the server is away when what is shown cannot be read', async (t) => {
+  Object.assign(globalThis, { document: { visibilityState: 'visible' } })
+  t.after(() => Reflect.deleteProperty(globalThis, 'document'))
+  const { feed, queries, web } = await started(t, aServer({ refusals: 9, lines: [] }))
+  let answer = (): Promise<string> => Promise.reject(away)
+  const { queryKey, meta = {} } = web
+  const queryFn = () => answer()
+  const shown = new QueryObserver(queries, { queryKey, queryFn, meta, retry: false })
+  t.after(shown.subscribe(() => undefined))
+  const next = async () => {
+    t.mock.timers.tick(5_000)
+    for (let turn = 0; turn < 20; turn++) await setImmediate()
+    return feed.status
+  }
+  assert.equal(await next(), 'lost')
+  answer = () => Promise.resolve('a job')
+  assert.equal(await next(), 'polling')
+  answer = () => Promise.reject(denied)
+  assert.equal(await next(), 'polling', 'a refusal is an answer')
+})
+
+test('what is shown is left alone while the server is away, and old when it is back', async (t) => {
+  const server = aServer({ refusals: 2, refusal: away, lines: [{}] })
+  const { feed, web } = await started(t, server)
+  const next = async () => {
+    t.mock.timers.tick(3_000)
+    for (let turn = 0; turn < 20; turn++) await setImmediate()
+    return [feed.status, web.state.isInvalidated]
+  }
+  assert.equal(feed.status, 'lost')
+  assert.deepEqual(await next(), ['lost', false])
+  assert.deepEqual(await next(), ['live', true])
 })
 
 test('after a pause the stream goes on where it ended; after a long one it begins anew', async (t) => {

@@ -1,6 +1,6 @@
 import type { Query, QueryClient } from '@tanstack/react-query'
 import type { Event, EventTopic } from '@reeve/contract'
-import { ApiError, type EventsRequest } from '@reeve/sdk'
+import { ApiError, ConnectionError, type EventsRequest } from '@reeve/sdk'
 import type { Api } from '../session/api.ts'
 import { pause } from './pause.ts'
 import { isWatched, type Watch } from './watch.ts'
@@ -51,6 +51,8 @@ export class LiveFeed {
   /** Where to go on after a pause; undefined when nothing was read, or it is not to be trusted. */
   #next: number | undefined
   #status: LiveStatus = 'connecting'
+  /** What was read is older than the time that the server was away. */
+  #isBehind = false
   #stopper = new AbortController()
   #flushTimer: ReturnType<typeof setTimeout> | undefined
 
@@ -103,8 +105,15 @@ export class LiveFeed {
       await pause(RESTART_MS, signal)
       // What happened meanwhile is not known, and it may be another server with another past.
       this.#next = undefined
-      void this.#queries.invalidateQueries()
+      this.#isBehind = true
     }
+  }
+
+  /** Not before there is somebody to ask: pages would forget, again and again, what failed. */
+  #catchUp(): void {
+    if (!this.#isBehind) return
+    this.#isBehind = false
+    void this.#queries.invalidateQueries()
   }
 
   /** True when the stream was there and broke, or the server is away; false when it is refused. */
@@ -116,6 +125,7 @@ export class LiveFeed {
         const request = { ...attempt, index, heartbeats: true, signal }
         for await (const line of this.#api.events(request)) {
           this.#setStatus('live')
+          this.#catchUp()
           if (line.Gap !== undefined) void this.#queries.invalidateQueries()
           if (line.Index !== undefined) this.#next = line.Index + 1
           this.#note(line.Events ?? [])
@@ -142,14 +152,21 @@ export class LiveFeed {
 
   async #poll(signal: AbortSignal): Promise<void> {
     this.#setStatus('polling')
+    this.#catchUp()
     while (!signal.aborted) {
       await pause(POLL_MS, signal)
       if (signal.aborted) return
       const isLive = ({ meta }: Query) => watchesOf(meta).length > 0
-      const isThere = () => document.visibilityState === 'visible'
-      if (isThere())
-        void this.#queries.invalidateQueries({ predicate: isLive }, { cancelRefetch: false })
+      if (document.visibilityState !== 'visible') continue
+      await this.#queries.invalidateQueries({ predicate: isLive }, { cancelRefetch: false })
+      if (!signal.aborted) this.#setStatus(this.#isAway() ? 'lost' : 'polling')
     }
+  }
+
+  /** Pages go on showing what they have: only the status says that it grows old. */
+  #isAway(): boolean {
+    const shown = this.#queries.getQueryCache().getAll()
+    return shown.some((one) => one.isActive() && one.state.error instanceof ConnectionError)
   }
 
   #note(events: readonly Event[]): void {

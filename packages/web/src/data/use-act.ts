@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { describeFailure } from '../parts/failure.tsx'
+import { describeFailure } from '../parts/describe-failure.ts'
 import { openForm } from '../parts/form-failure.ts'
 import { useToast } from '../parts/toasts.tsx'
 import type { Api } from '../session/api.ts'

@@ -1,8 +1,9 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, type UseInfiniteQueryResult } from '@tanstack/react-query'
 import type { Reply } from '@reeve/sdk'
 import { useMemo } from 'react'
 import type { Api } from '../session/api.ts'
 import { useSession } from '../session/session.tsx'
+import { isWithdrawn } from './withdrawn.ts'
 import type { Watch } from './watch.ts'
 
 /** Items asked for at once: a screen or two. */
@@ -18,7 +19,9 @@ export interface PagedCall {
 export interface PagedList<Item> {
   readonly items: readonly Item[]
   readonly isPending: boolean
+  /** Why there is nothing to show; what was read stays when only reading it again fails. */
   readonly error: Error | null
+  readonly retry: () => void
   readonly hasMore: boolean
   readonly isLoadingMore: boolean
   readonly loadMore: () => void
@@ -47,11 +50,18 @@ export function useList<Item>(
   return {
     items,
     isPending: query.isPending,
-    error: query.error,
+    error: failureOf(query),
+    retry: () => void query.refetch(),
     hasMore: hasNextPage,
     isLoadingMore: isFetchingNextPage,
     loadMore: () => {
       if (hasNextPage && !isFetchingNextPage) void fetchNextPage()
     },
   }
+}
+
+/** Old rows are better than none, unless they are gone or the next ones cannot be had. */
+export function failureOf(query: UseInfiniteQueryResult): Error | null {
+  const isKept = query.data !== undefined && !query.isFetchNextPageError
+  return isKept && !isWithdrawn(query.error) ? null : query.error
 }

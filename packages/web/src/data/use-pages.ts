@@ -4,7 +4,7 @@ import type { Reply } from '@reeve/sdk'
 import { useMemo } from 'react'
 import type { Api } from '../session/api.ts'
 import { useSession } from '../session/session.tsx'
-import type { PagedList } from './use-list.ts'
+import { failureOf, type PagedList } from './use-list.ts'
 import type { Watch } from './watch.ts'
 
 const PAGE_SIZE = 100
@@ -44,7 +44,8 @@ export function usePages<Item>(
   return {
     items,
     isPending: query.isPending,
-    error: query.error,
+    error: failureOf(query),
+    retry: () => void query.refetch(),
     hasMore: hasNextPage,
     isLoadingMore: isFetchingNextPage,
     loadMore: () => {

@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState, type ReactNode } from 'react'
 import { Link } from '../routing/link.tsx'
 import { hrefWith } from '../routing/location.ts'
 import { Loading } from './loading.tsx'
+import { roomOf } from './table-room.ts'
 import { useListKeys } from './use-list-keys.ts'
 
 export interface Column<Row> {
@@ -12,7 +13,7 @@ export interface Column<Row> {
   /** CSS width; the columns without one share the rest. */
   readonly width?: string
   readonly align?: 'end'
-  /** Left out where the window is narrow. */
+  /** Left out where the table is too narrow for all of its columns. */
   readonly isExtra?: boolean
   /** What the API calls the order by this column: its head becomes a link to it. */
   readonly sort?: string
@@ -50,7 +51,12 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   if (rows.length === 0) return empty
   return (
     <div className="table-box">
-      <table className="table" aria-label={label} aria-rowcount={hasMore ? -1 : rows.length + 1}>
+      <table
+        className="table"
+        aria-label={label}
+        aria-rowcount={hasMore ? -1 : rows.length + 1}
+        data-room={roomOf(columns)}
+      >
         <thead>
           <tr aria-rowindex={1}>
             {columns.map((column) => (

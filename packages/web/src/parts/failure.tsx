@@ -1,6 +1,6 @@
-import { ApiError, ConnectionError } from '@reeve/sdk'
 import { Link } from '../routing/link.tsx'
 import { paths } from '../paths.ts'
+import { describeFailure } from './describe-failure.ts'
 import { Icon } from './icon.tsx'
 
 interface FailureProps {
@@ -8,7 +8,7 @@ interface FailureProps {
   readonly retry?: (() => void) | undefined
 }
 
-/** What the server said, in its words, and what can be done about it. */
+/** Why something cannot be shown, with the next step. */
 export function Failure({ error, retry }: FailureProps) {
   const { title, text, advice, canSignIn } = describeFailure(error)
   return (
@@ -33,51 +33,4 @@ export function Failure({ error, retry }: FailureProps) {
       </div>
     </div>
   )
-}
-
-interface Described {
-  readonly title: string
-  readonly text: string
-  readonly advice: string
-  readonly canSignIn?: boolean
-}
-
-export function describeFailure(error: unknown): Described {
-  if (error instanceof ApiError) return describeRefusal(error)
-  if (error instanceof ConnectionError)
-    return {
-      title: 'The server was not reached.',
-      text: error.message,
-      advice: 'Check that it runs and that this address leads to it.',
-    }
-  return {
-    title: 'This page failed.',
-    text: error instanceof Error ? error.message : String(error),
-    advice: 'Load it again. If it happens again, it is a fault of these pages: please report it.',
-  }
-}
-
-function describeRefusal({ status, text, requestId }: ApiError): Described {
-  if (status === 401 || status === 403)
-    return {
-      title: 'You may not see or do this.',
-      text,
-      advice: 'Ask for a token with the right, or sign in with another one.',
-      canSignIn: true,
-    }
-  if (status === 404)
-    return {
-      title: 'There is no such thing here.',
-      text,
-      advice:
-        'It may be gone, or in another namespace. The token may also not be allowed to see it.',
-      canSignIn: true,
-    }
-  if (status >= 500)
-    return {
-      title: 'The server failed.',
-      text,
-      advice: `It wrote the reason to its log${requestId === undefined ? '' : ` as request ${requestId}`}.`,
-    }
-  return { title: 'The server refused this.', text, advice: 'Change what was asked and try again.' }
 }

@@ -11,7 +11,7 @@ interface PagedTableProps<Row> extends Omit<DataTableProps<Row>, 'rows' | 'hasMo
 
 /** A list that comes in pages: drawn, or why it is not. */
 export function PagedTable<Row>({ list, what, ...table }: PagedTableProps<Row>) {
-  if (list.error !== null) return <Failure error={list.error} />
+  if (list.error !== null) return <Failure error={list.error} retry={list.retry} />
   if (list.isPending) return <Loading what={what} />
   return <DataTable {...table} rows={list.items} hasMore={list.hasMore} onEnd={list.loadMore} />
 }

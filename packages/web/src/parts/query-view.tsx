@@ -1,6 +1,6 @@
-import { ApiError } from '@reeve/sdk'
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { isWithdrawn } from '../data/withdrawn.ts'
 import { Failure } from './failure.tsx'
 import { Loading } from './loading.tsx'
 
@@ -29,11 +29,4 @@ export function QueryView<Data>(props: QueryViewProps<Data>) {
       </>
     )
   return query.error === null ? <Loading what={what} /> : failure
-}
-
-const WITHDRAWN: readonly number[] = [401, 403, 404]
-
-/** What was shown is not there any more, or not for this token. */
-function isWithdrawn(error: unknown): boolean {
-  return error instanceof ApiError && WITHDRAWN.includes(error.status)
 }

@@ -23,3 +23,8 @@ export function shortDuration(milliseconds: number): string {
   const [, unit, name] = STEPS.find(([limit]) => seconds < limit) ?? STEPS[4]
   return `${Math.floor(seconds / unit)}${name}`
 }
+
+/** A moment to come, to the minute. With its zone: nobody knows whose clock is meant otherwise. */
+export function minuteText(date: Date): string {
+  return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+}

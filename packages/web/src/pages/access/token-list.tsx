@@ -10,7 +10,7 @@ import { EmptyState } from '../../parts/empty-state.tsx'
 import { isNewestFirst, OrderSelect } from '../../parts/order-select.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { PagedTable } from '../../parts/paged-table.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { dateOfText, minuteText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
 import type { PageProps } from '../../routing/route.ts'
 import { useSession } from '../../session/session.tsx'
@@ -33,8 +33,10 @@ const COLUMNS: readonly Column<AclTokenStub>[] = [
     head: 'Expires',
     width: '176px',
     isExtra: true,
-    cell: ({ ExpirationTime }) =>
-      dateOfText(ExpirationTime)?.toISOString().slice(0, 16).replace('T', ' ') ?? 'never',
+    cell: ({ ExpirationTime }) => {
+      const date = dateOfText(ExpirationTime)
+      return date === undefined ? 'never' : minuteText(date)
+    },
   },
   {
     id: 'made',

@@ -1,7 +1,7 @@
 import type { Allocation, FileInfo } from '@reeve/contract'
 import { useRead } from '../../data/use-read.ts'
 import { bytesText } from '../../parts/bytes.ts'
-import { describeFailure } from '../../parts/failure.tsx'
+import { describeFailure } from '../../parts/describe-failure.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { saveBytes } from '../../parts/save-bytes.ts'

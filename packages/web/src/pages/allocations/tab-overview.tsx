@@ -121,7 +121,7 @@ const TASK_COLUMNS: readonly Column<TaskRow>[] = [
   {
     id: 'controls',
     head: 'Do',
-    width: '220px',
+    width: '34%',
     cell: ({ name, allocation }) => <TaskControls allocation={allocation} task={name} />,
   },
 ]

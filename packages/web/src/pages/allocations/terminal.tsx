@@ -4,7 +4,7 @@ import '@xterm/xterm/css/xterm.css'
 import type { Allocation } from '@reeve/contract'
 import { ExecError, type ExecSession } from '@reeve/sdk'
 import { useEffect, useEffectEvent, useRef, useState } from 'react'
-import { describeFailure } from '../../parts/failure.tsx'
+import { describeFailure } from '../../parts/describe-failure.ts'
 import { useSession } from '../../session/session.tsx'
 
 interface TerminalProps {

@@ -7,7 +7,7 @@ import { Ago } from '../../parts/ago.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
 import { Panel } from '../../parts/panel.tsx'
-import { dateOfText } from '../../parts/time.ts'
+import { dateOfText, minuteText } from '../../parts/time.ts'
 import { NewAuthToken, type CreateToken } from './new-auth-token.tsx'
 
 interface AuthTokensProps {
@@ -91,9 +91,12 @@ function columnsOf({
     {
       id: 'expires',
       head: 'Expires',
-      width: '120px',
+      width: '176px',
       isExtra: true,
-      cell: ({ attributes }) => attributes['expired-at']?.slice(0, 10) ?? 'never',
+      cell: ({ attributes }) => {
+        const date = dateOfText(attributes['expired-at'])
+        return date === undefined ? 'never' : minuteText(date)
+      },
     },
     {
       id: 'do',

@@ -69,7 +69,7 @@ function TeamTokens({ organization }: { readonly organization: string }) {
   const teams = useRead(['teams', organization, 'names'], (api, signal) =>
     api.v2.listTeams({ params, query: { 'page[size]': 100 }, signal }),
   )
-  if (list.error !== null) return <Failure error={list.error} />
+  if (list.error !== null) return <Failure error={list.error} retry={list.retry} />
   if (list.isPending) return <Loading what="the tokens" />
   const nameOf = ({ relationships }: v2.AuthenticationToken): string => {
     const id = relationships.team?.data.id ?? ''

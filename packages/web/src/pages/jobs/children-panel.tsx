@@ -54,7 +54,7 @@ export function ChildrenPanel({ job }: { readonly job: Job }) {
   )
   return (
     <Panel title="Instances" isFlush>
-      {list.error !== null && <Failure error={list.error} />}
+      {list.error !== null && <Failure error={list.error} retry={list.retry} />}
       {list.isPending ? (
         <Loading what="the instances" />
       ) : (

@@ -96,7 +96,7 @@ export function JobListPage({ search }: PageProps<'/jobs'>) {
           {rows.newCount} new or changed jobs: show them
         </button>
       )}
-      {rows.error !== null && <Failure error={rows.error} />}
+      {rows.error !== null && <Failure error={rows.error} retry={rows.retry} />}
       {rows.isPending ? (
         <Loading what="the jobs" />
       ) : (

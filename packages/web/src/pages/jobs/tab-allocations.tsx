@@ -1,4 +1,6 @@
 import type { AllocationStub } from '@reeve/contract'
+import type { ReactNode } from 'react'
+import { isParent } from '../../actions/job-can.ts'
 import { useList } from '../../data/use-list.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { DataTable, type Column } from '../../parts/data-table.tsx'
@@ -51,16 +53,43 @@ const COLUMNS: readonly Column<AllocationStub>[] = [
 
 /** Every allocation of the job that is still known. */
 export function AllocationsTab({ job, name }: JobView) {
-  return isLarge(job) ? <PagedAllocations name={name} /> : <AllAllocations name={name} />
+  const empty = isParent(job) ? <NoneOfParent name={name} /> : <NonePlaced name={name} />
+  const List = isLarge(job) ? PagedAllocations : AllAllocations
+  return <List name={name} empty={empty} />
 }
 
-function AllAllocations({ name }: { readonly name: JobName }) {
+interface AllocationsProps {
+  readonly name: JobName
+  readonly empty: ReactNode
+}
+
+function NonePlaced({ name }: { readonly name: JobName }) {
+  return (
+    <EmptyState title="No allocations" command={`reeve job explain ${name.id}`}>
+      <p>Nothing of this job was placed on a node. Explain says why.</p>
+    </EmptyState>
+  )
+}
+
+/** A parent never runs itself: that none is placed is no fault to be explained. */
+function NoneOfParent({ name }: { readonly name: JobName }) {
+  return (
+    <EmptyState title="Its instances have the allocations" command={`reeve job status ${name.id}`}>
+      <p>
+        This job only launches instances, which are jobs of their own. The{' '}
+        <Link href={paths.job(name)}>overview</Link> lists them.
+      </p>
+    </EmptyState>
+  )
+}
+
+function AllAllocations({ name, empty }: AllocationsProps) {
   const allocations = useJobAllocations(name)
   return (
     <QueryView query={allocations} what="the allocations">
       {(list) => (
         <AllocationTable
-          name={name}
+          empty={empty}
           rows={list.toSorted((a, b) => b.CreateIndex - a.CreateIndex)}
         />
       )}
@@ -69,7 +98,7 @@ function AllAllocations({ name }: { readonly name: JobName }) {
 }
 
 /** The route of the job gives all at once; the list of allocations comes in pages. */
-function PagedAllocations({ name }: { readonly name: JobName }) {
+function PagedAllocations({ name, empty }: AllocationsProps) {
   const { namespace, id } = name
   const list = useList(['job-allocation-pages', namespace, id], ({ api, signal, page }) =>
     api.v1.listAllocations({
@@ -77,32 +106,27 @@ function PagedAllocations({ name }: { readonly name: JobName }) {
       signal,
     }),
   )
-  if (list.error !== null) return <Failure error={list.error} />
+  if (list.error !== null) return <Failure error={list.error} retry={list.retry} />
   if (list.isPending) return <Loading what="the allocations" />
   return (
-    <AllocationTable name={name} rows={list.items} hasMore={list.hasMore} onEnd={list.loadMore} />
+    <AllocationTable empty={empty} rows={list.items} hasMore={list.hasMore} onEnd={list.loadMore} />
   )
 }
 
 interface AllocationTableProps {
-  readonly name: JobName
+  readonly empty: ReactNode
   readonly rows: readonly AllocationStub[]
   readonly hasMore?: boolean
   readonly onEnd?: () => void
 }
 
-function AllocationTable({ name, ...list }: AllocationTableProps) {
+function AllocationTable(list: AllocationTableProps) {
   return (
     <DataTable
       label="Allocations"
       columns={COLUMNS}
       keyOf={({ ID }) => ID}
       hrefOf={({ ID }) => paths.allocation(ID)}
-      empty={
-        <EmptyState title="No allocations" command={`reeve job explain ${name.id}`}>
-          <p>Nothing of this job was placed on a node. Explain says why.</p>
-        </EmptyState>
-      }
       {...list}
     />
   )

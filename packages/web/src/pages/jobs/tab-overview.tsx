@@ -5,7 +5,7 @@ import { QueryView } from '../../parts/query-view.tsx'
 import { dateOfNs } from '../../parts/time.ts'
 import { paths, type JobName } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
-import { isActive, isParameterized } from '../../actions/job-can.ts'
+import { isActive, isParent } from '../../actions/job-can.ts'
 import { ChildrenPanel } from './children-panel.tsx'
 import { DeploymentPanel } from './deployment-panel.tsx'
 import { countAllocations, countsOfSummary, isLarge } from './allocation-counts.ts'
@@ -18,13 +18,12 @@ import { WhyPanel } from './why-panel.tsx'
 export function OverviewTab({ job, name }: JobView) {
   const { data: deployments } = useJobDeployments(name)
   const active = deployments?.find(isActive)
-  const isParent = job.Periodic !== null || isParameterized(job)
   return (
     <>
       {active !== undefined && (
         <DeploymentPanel deployment={active} title="Deployment in progress" />
       )}
-      {isParent ? <ChildrenPanel job={job} /> : <State job={job} name={name} />}
+      {isParent(job) ? <ChildrenPanel job={job} /> : <State job={job} name={name} />}
       <Panel title="About">
         <Facts facts={factsOf(job)} />
       </Panel>

@@ -26,7 +26,7 @@ export function VerdictsTab({ name }: JobView) {
       }),
     { watches: [{ topic: 'PolicyVerdict' }] },
   )
-  if (list.error !== null) return <Failure error={list.error} />
+  if (list.error !== null) return <Failure error={list.error} retry={list.retry} />
   if (list.isPending) return <Loading what="the verdicts" />
   if (list.items.length === 0)
     return (

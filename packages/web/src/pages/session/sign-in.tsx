@@ -143,6 +143,12 @@ function TokenForm() {
           line. A server for trying things out (<code>--dev</code>) prints one when it starts.
         </p>
       </Panel>
+      <Panel title="On a new server">
+        <p>
+          With access control on, a server has no token at first: <code>reeve acl bootstrap</code>{' '}
+          makes the first one, once, which may do everything.
+        </p>
+      </Panel>
       <CommandLine cli="reeve login" call={{ path: '/v1/acl/token/self' }} />
     </div>
   )

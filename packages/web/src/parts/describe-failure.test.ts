@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError } from '@reeve/sdk'
+import { describeFailure } from './describe-failure.ts'
+
+function notFound(text: string): ApiError {
+  return new ApiError({
+    call: 'GET /v1/client/fs/logs/:alloc_id',
+    status: 404,
+    text,
+    errors: [],
+    requestId: undefined,
+    index: undefined,
+    retryAfterMs: undefined,
+  })
+}
+
+test('files that a node has removed are no matter of another token', () => {
+  const { title, canSignIn } = describeFailure(
+    notFound('state for allocation 046fb715-c498-406a-b3ba-21bb04e9ea26 not found on client'),
+  )
+  assert.equal(title, 'The node has no files of this allocation.')
+  assert.equal(canSignIn, undefined)
+})
+
+test('what is not there may be there for another token', () => {
+  assert.equal(describeFailure(notFound('job not found')).canSignIn, true)
+})
