@@ -55,6 +55,22 @@ test(
 )
 
 test(
+  'the session of nobody offers to sign in, that of somebody to sign out',
+  { skip },
+  async () => {
+    const page = await browser.open(here('/session'))
+    const main = page.getByRole('main')
+    await main.getByRole('link', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('textbox', { name: 'Token' }).fill(readerSecret)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('textbox', { name: 'Token' }).waitFor({ state: 'detached' })
+    await page.goto(here('/session'))
+    await main.getByRole('button', { name: 'Sign out' }).waitFor()
+    await page.close()
+  },
+)
+
+test(
   'who signs in with a limited token sees what it may, and why not the rest',
   { skip },
   async () => {

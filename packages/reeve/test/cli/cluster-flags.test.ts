@@ -66,12 +66,13 @@ test('flags of commands about the whole cluster', { timeout: 100_000 }, async (t
     await chmod(join(reeve.directory, 'xdg-open'), 0o755)
     const environment = { PATH: `${reeve.directory}:/usr/bin:/bin` }
     const { code, out } = await reeve.spawn('ui --open', { environment })
-    assert.deepEqual([code, out], [EXIT_CODES.ok, `${reeve.address}/ui/\n`])
+    assert.equal(code, EXIT_CODES.ok)
+    assert.ok(out.startsWith(`${reeve.address}/ui/`), out)
     const opened = await until('the browser', async () => {
       const text = await readFile(join(reeve.directory, 'opened'), 'utf8').catch(() => '')
       return text === '' ? undefined : text
     })
-    assert.equal(opened, `${reeve.address}/ui/`)
+    assert.equal(`${opened}\n`, out)
   })
 
   await t.test('ui --open: without a browser the address is enough', async () => {

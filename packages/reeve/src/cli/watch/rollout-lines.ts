@@ -1,7 +1,14 @@
+import type { Deployment } from '@reeve/contract'
 import { plainPaint } from '../output/style.ts'
 import { shortId } from '../output/table.ts'
 import { metricsText } from '../plan/metrics-text.ts'
-import { healthWord, unplacedGroups, type RolloutState } from './rollout-state.ts'
+import {
+  hasEnded,
+  healthWord,
+  troubleOf,
+  unplacedGroups,
+  type RolloutState,
+} from './rollout-state.ts'
 
 /** What those say who wait for room. */
 export const WAITS = 'Waiting for room. Ctrl-C ends the waiting and leaves the job as it is.'
@@ -22,22 +29,29 @@ export class RolloutLines {
       say('evaluation', `Evaluation ${shortId(evaluation.ID)} is ${evaluation.Status}.`)
     for (const [name, metrics] of unplacedGroups(state))
       say(`room ${name}`, `${metricsText(name, metrics, plainPaint)}\n${WAITS}`)
-    if (deployment !== undefined) {
-      const { ID, Status, StatusDescription } = deployment
-      const why = StatusDescription === '' ? '' : `: ${StatusDescription.replace(/\.$/, '')}`
-      say('deployment', `Deployment ${shortId(ID)} is ${Status}${why}.`)
-    }
+    const isOver = deployment !== undefined && hasEnded(deployment)
+    if (deployment !== undefined && !isOver) say('deployment', deploymentLine(deployment))
     for (const one of allocations.toSorted(
       (a, b) => a.CreateIndex - b.CreateIndex || (a.Name < b.Name ? -1 : 1),
     )) {
       const where = `${one.Name} on ${one.NodeName}`
       say(one.ID, `Allocation ${shortId(one.ID)} (${where}) is ${healthWord(one)}.`)
+      const trouble = troubleOf(one)
+      if (trouble !== undefined)
+        say(`trouble ${one.ID}`, `Allocation ${shortId(one.ID)}, ${trouble}`)
     }
     for (const [name, group] of Object.entries(deployment?.TaskGroups ?? {}))
       say(
         `group ${name}`,
         `Group "${name}": ${group.HealthyAllocs} of ${group.DesiredTotal} healthy.`,
       )
+    // The end comes last.
+    if (deployment !== undefined && isOver) say('deployment', deploymentLine(deployment))
     return lines
   }
+}
+
+function deploymentLine({ ID, Status, StatusDescription }: Deployment): string {
+  const why = StatusDescription === '' ? '' : `: ${StatusDescription.replace(/\.$/, '')}`
+  return `Deployment ${shortId(ID)} is ${Status}${why}.`
 }

@@ -1,4 +1,4 @@
-import type { AllocationStub, Deployment, Evaluation } from '@reeve/contract'
+import type { AllocationStub, Deployment, Evaluation, TaskEvent } from '@reeve/contract'
 
 /** What is known of a roll-out while it is watched. */
 export interface RolloutState {
@@ -48,17 +48,42 @@ export function healthWord({ ClientStatus, DeploymentStatus }: AllocationStub): 
 }
 
 /** The last thing that happened to a task of the allocation that explains its state. */
-export function lastMessage({ TaskStates, ClientDescription }: AllocationStub): string {
-  const events = Object.entries(TaskStates ?? {}).flatMap(([task, state]) =>
-    state.Events.map((event) => ({ task, event })),
+export function lastMessage(allocation: AllocationStub): string {
+  const events = eventsOf(allocation)
+  const last = events.findLast(isTelling) ?? events.at(-1)
+  return last === undefined ? allocation.ClientDescription : messageOf(last)
+}
+
+/** Why an allocation that may yet become healthy is not; undefined when nothing went wrong. */
+export function troubleOf(allocation: AllocationStub): string | undefined {
+  if (allocation.DeploymentStatus?.Healthy === true) return undefined
+  const last = eventsOf(allocation).findLast((one) => isTelling(one) && !endedWell(one))
+  return last === undefined ? undefined : messageOf(last)
+}
+
+interface Happened {
+  readonly task: string
+  readonly event: TaskEvent
+}
+
+/** Of all tasks, in the order in which they happened. */
+function eventsOf({ TaskStates }: AllocationStub): readonly Happened[] {
+  const events = Object.entries(TaskStates ?? {}).flatMap(([task, { Events }]) =>
+    Events.map((event) => ({ task, event })),
   )
-  const telling = events.filter(({ event }) => TELLING.has(event.Type))
-  const last = (telling.length > 0 ? telling : events).toSorted(
-    (a, b) => a.event.Time - b.event.Time,
-  )
-  const found = last.at(-1)
-  if (found === undefined) return ClientDescription
-  return `task "${found.task}": ${found.event.DisplayMessage || found.event.Type}`
+  return events.toSorted((a, b) => a.event.Time - b.event.Time)
+}
+
+function isTelling({ event }: Happened): boolean {
+  return TELLING.has(event.Type)
+}
+
+function endedWell({ event: { Type, ExitCode, Signal } }: Happened): boolean {
+  return Type === 'Terminated' && ExitCode === 0 && Signal === 0
+}
+
+function messageOf({ task, event }: Happened): string {
+  return `task "${task}": ${event.DisplayMessage || event.Type}`
 }
 
 /** Events that say why a task does not run; the others say what is done about it. */

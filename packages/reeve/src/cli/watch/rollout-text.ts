@@ -4,10 +4,11 @@ import { shortId, table } from '../output/table.ts'
 import { toneOf } from '../output/tone.ts'
 import { metricsText } from '../plan/metrics-text.ts'
 import { WAITS } from './rollout-lines.ts'
-import { healthWord, unplacedGroups, type RolloutState } from './rollout-state.ts'
+import { healthWord, troubleOf, unplacedGroups, type RolloutState } from './rollout-state.ts'
 
 /** Allocations that a screen shows; the newest are the ones that move. */
 const SHOWN_MAX = 20
+const TROUBLES_MAX = 3
 
 /** The whole state as one picture. */
 export function rolloutText(state: RolloutState, paint: Paint): string {
@@ -76,5 +77,15 @@ function allocationText(allocations: readonly AllocationStub[], paint: Paint): s
   return [
     table(['Allocation', 'Group', 'Node', 'Version', 'Status'], rows),
     more > 0 ? `… and ${more} more\n` : '',
+    ...troubleLines(newest).map((line) => `${paint('warning', line)}\n`),
   ].join('')
+}
+
+/** Said while it is watched: a deadline that ends it may be minutes away. */
+function troubleLines(newest: readonly AllocationStub[]): readonly string[] {
+  const lines = newest.flatMap((one) => {
+    const trouble = troubleOf(one)
+    return trouble === undefined ? [] : [`${shortId(one.ID)}, ${trouble}`]
+  })
+  return lines.length === 0 ? [] : ['', ...lines.slice(0, TROUBLES_MAX)]
 }

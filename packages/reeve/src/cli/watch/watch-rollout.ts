@@ -188,7 +188,6 @@ class RolloutWatch {
     try {
       const deployment = await Promise.race([this.#followDeployment(id, signal), following])
       if (deployment === undefined) throw new Error('a blocking query ends only by its signal')
-      await this.#readDeploymentAllocations(id)
       return this.#endDeployment(deployment)
     } finally {
       ended.abort()
@@ -202,8 +201,11 @@ class RolloutWatch {
     const query = { namespace: this.#rollout.namespace }
     const params = { deployment_id: id }
     for await (const { data } of client.blocking('readDeployment', { params, query, signal })) {
+      const isOver = hasEnded(data) || needsUnblocking(data)
+      // Its end is told last, after what became of the allocations.
+      if (isOver) await this.#readDeploymentAllocations(id)
       this.#update({ deployment: data })
-      if (hasEnded(data) || needsUnblocking(data)) return data
+      if (isOver) return data
       await this.#readDeploymentAllocations(id)
       if (waitsForPromotion(data, this.state.allocations)) return data
     }

@@ -96,6 +96,33 @@ test('RolloutLines: tells a pipe only what is new', () => {
   ])
 })
 
+test('RolloutLines: the end of a deployment is told after all else', () => {
+  const deployment = aDeployment({ HealthyAllocs: 2 }, 'successful')
+  const allocations = [anAllocation()]
+  const state = { jobId: 'web', evaluation: undefined, deployment, allocations }
+  assert.equal(
+    new RolloutLines().linesFor(state).at(-1),
+    'Deployment 11111111 is successful: Going on.',
+  )
+})
+
+test('RolloutLines: what goes wrong is told while it is watched, once', () => {
+  const lines = new RolloutLines()
+  const told = (ExitCode: number, Healthy: boolean | null = null) => {
+    const event = { Type: 'Terminated', Time: 1, ExitCode, Signal: 0, DisplayMessage: 'It ended' }
+    // Only these fields are read.
+    const TaskStates = { main: { Events: [event] } } as unknown as AllocationStub['TaskStates']
+    const DeploymentStatus = { Healthy, Canary: false, Timestamp: '', ModifyIndex: 6 }
+    const allocations = [anAllocation({ TaskStates, DeploymentStatus })]
+    const state = { jobId: 'web', evaluation: undefined, deployment: undefined, allocations }
+    return lines.linesFor(state).filter((line) => line.includes('task'))
+  }
+  assert.deepEqual(told(0), [], 'it ended as it should')
+  assert.deepEqual(told(1, true), [], 'it is healthy by now')
+  assert.deepEqual(told(1), ['Allocation 6ba7b810, task "main": It ended'])
+  assert.deepEqual(told(1), [])
+})
+
 const CANARY = { Canary: true, Timestamp: '', ModifyIndex: 6 }
 
 const promotions = [

@@ -6,6 +6,7 @@ import { Facts, Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { dateOfText } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
+import { Link } from '../../routing/link.tsx'
 import { navigate } from '../../routing/location.ts'
 import { useSession } from '../../session/session.tsx'
 import { UserTokens } from '../governance/user-tokens.tsx'
@@ -23,9 +24,15 @@ export function SessionPage() {
       <PageHead
         title="Session"
         actions={
-          <button type="button" className="button" onClick={signOut}>
-            Sign out
-          </button>
+          token === undefined && mayGovern !== true ? (
+            <Link className="button" href={paths.signIn()}>
+              Sign in
+            </Link>
+          ) : (
+            <button type="button" className="button" onClick={signOut}>
+              Sign out
+            </button>
+          )
         }
       />
       <Panel title="Workload API">
