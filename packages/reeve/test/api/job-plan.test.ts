@@ -175,6 +175,19 @@ test('plan: warnings are those of the registration', async () => {
   assert.equal(Warnings, (await server.ok('registerJob', register(job))).Warnings)
 })
 
+test('plan, registration and validation warn of a schedule that no time fits', async () => {
+  const { server } = await aScheduled()
+  const job = (Spec: string) => ({ Type: 'batch', Periodic: { Enabled: true, Spec } })
+  const warned = async (Spec: string) => [
+    (await server.ok('planJob', plan(job(Spec)))).Warnings,
+    (await server.ok('validateJob', register(job(Spec)))).Warnings,
+    (await server.ok('registerJob', register(job(Spec)))).Warnings,
+  ]
+  const never = /Periodic: no time to come fits the schedule, so nothing will be launched/
+  for (const text of await warned('0 0 30 2 *')) assert.match(text, never)
+  assert.deepEqual(await warned('0 0 29 2 *'), ['', '', ''])
+})
+
 test('plan: the index is that of the registered job, and enforces it', async () => {
   const { server } = await aScheduled()
   await server.ok('registerJob', register())

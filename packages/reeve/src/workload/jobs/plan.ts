@@ -9,7 +9,6 @@ import {
   diffJobs,
   isLaunchedByTime,
   isParent,
-  jobWarnings,
   newEvaluation,
   nextLaunchMs,
   PERMISSION_DENIED,
@@ -38,6 +37,7 @@ import {
 } from './register.ts'
 import { turnsFor } from './turns.ts'
 import { mayUseVolumes } from './volume-rights.ts'
+import { warningsNow } from './warnings.ts'
 
 export interface PlanRequest extends JobSubmitted {
   readonly body: JobPlanRequest | undefined
@@ -201,7 +201,7 @@ async function responseOf(
     CreatedEvals: created.length === 0 ? null : created,
     Diff: diff,
     NextPeriodicLaunch: nextLaunch(context, next),
-    Warnings: warningsText([...jobWarnings(next), ...policies.warnings]),
+    Warnings: warningsText([...warningsNow(context, next), ...policies.warnings]),
     PolicyVerdicts: policies.outcomes,
   }
 }

@@ -9,7 +9,6 @@ import {
   jobSizeProblem,
   jobSpecChanged,
   jobUpdateRefusal,
-  jobWarnings,
   LIMITS,
   PERMISSION_DENIED,
   refusal,
@@ -37,6 +36,7 @@ import { storedSource, submissionProblem, takeSource } from './submissions.ts'
 import { turnsFor } from './turns.ts'
 import { versionRows } from './versions.ts'
 import { mayUseVolumes } from './volume-rights.ts'
+import { warningsNow } from './warnings.ts'
 
 /** A job that is submitted, to be registered or for a dry run. */
 export interface JobSubmitted {
@@ -285,7 +285,7 @@ export async function commitJob(context: WorkloadContext, request: JobCommit): P
     jobModifyIndex: kept?.JobModifyIndex ?? index,
     // Without an evaluation an unchanged job is written nowhere.
     index: kept === undefined || evalId !== '' ? index : kept.ModifyIndex,
-    warnings: jobWarnings(job),
+    warnings: warningsNow(context, job),
   }
 }
 

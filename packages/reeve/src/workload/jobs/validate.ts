@@ -16,6 +16,7 @@ import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { examineJob, type ExaminedJob } from './examine.ts'
 import { checkUpdate, namespaceOf, submittedProblem } from './register.ts'
+import { warningsNow } from './warnings.ts'
 
 export interface ValidateRequest {
   /** Undefined when the request has none. */
@@ -30,7 +31,7 @@ export interface ValidateRequest {
  * registering it. An invalid job is an answer, not a refusal.
  */
 export function validateSubmittedJob(
-  context: Pick<WorkloadContext, 'region' | 'store'>,
+  context: Pick<WorkloadContext, 'region' | 'store' | 'clock' | 'offsetAt'>,
   caller: Caller,
   request: ValidateRequest,
 ): Result<JobValidateResponse, Refusal> {
@@ -43,7 +44,11 @@ export function validateSubmittedJob(
   if (size !== undefined)
     return ok(answer({ text: multiErrorText([size]), list: [{ path: '', message: size }] }, []))
   const examined = examineJob(context, body.Job, namespace)
-  return ok(answer(findProblems(context, body.Job, examined), jobWarnings(examined.job)))
+  const { job } = examined
+  const problems = findProblems(context, body.Job, examined)
+  // When an invalid job is launched nobody can tell.
+  const warnings = problems.list.length === 0 ? warningsNow(context, job) : jobWarnings(job)
+  return ok(answer(problems, warnings))
 }
 
 function answer({ text, list }: JobProblems, warnings: readonly string[]): JobValidateResponse {
