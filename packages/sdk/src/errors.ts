@@ -96,3 +96,13 @@ export class ExecError extends Error {
     this.reason = reason
   }
 }
+
+/**
+ * Whether a node was asked for files of an allocation that it has nothing of: it has removed them,
+ * as nodes do with ended allocations, or has not begun with it.
+ */
+export function isGoneFromNode({ status, text }: ApiError): boolean {
+  return status === 404 && GONE_FROM_NODE.test(text)
+}
+
+const GONE_FROM_NODE = /^state for allocation \S+ not found on client$/

@@ -2,6 +2,7 @@ import {
   ApiError,
   ConnectionError,
   governance,
+  isGoneFromNode,
   v1Calls,
   v2Calls,
   type CalledRoute,
@@ -207,7 +208,7 @@ function missingHint(error: ApiError, settings: ConnectionSettings): string {
   if (isGovernance(error)) return 'It does not exist, or the token may not see it.'
   if (error.text.startsWith('No path to region')) return regionHint(settings)
   if (NO_VERSION.test(error.text)) return listHint('job history JOB')
-  if (NOT_ON_NODE.test(error.text)) return REMOVED_HINT
+  if (isGoneFromNode(error)) return REMOVED_HINT
   const list = OUTSIDE_NAMESPACES.find(([path]) => error.message.includes(` ${path}`))?.[1]
   if (list !== undefined) return listHint(list)
   const where = `Looked in namespace "${settings.namespace ?? 'default'}"`
@@ -216,9 +217,6 @@ function missingHint(error: ApiError, settings: ConnectionSettings): string {
 
 /** The job is there, and what is missing is one of its versions or their names. */
 const NO_VERSION = /(?:^| at )version \d+ not found$|^tag ".*" not found$/
-
-/** The allocation is known, and its node has nothing of it. */
-const NOT_ON_NODE = /^state for allocation \S+ not found on client$/
 
 const REMOVED_HINT =
   'Its node has removed its files, as it does with ended allocations (client.gc_… in its ' +

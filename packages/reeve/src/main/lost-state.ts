@@ -17,20 +17,13 @@ export function warnOfOtherKey(
   log: WarnLog,
 ): void {
   const { acl_tokens: tokens, variables } = store.tables
-  const lost = [
-    opensAll(
-      sealer,
-      sample(tokens.rows(), (row) => row.SealedSecret),
-    )
-      ? []
-      : 'SecretIDs of tokens',
-    opensAll(
-      sealer,
-      sample(variables.rows(), (row) => row.SealedItems),
-    )
-      ? []
-      : 'variables',
-  ].flat()
+  const kinds = {
+    'SecretIDs of tokens': sample(tokens.rows(), (row) => row.SealedSecret),
+    variables: sample(variables.rows(), (row) => row.SealedItems),
+  }
+  const lost = Object.entries(kinds).flatMap(([kind, sealed]) =>
+    opensAll(sealer, sealed) ? [] : [kind],
+  )
   if (lost.length === 0) return
   log.warn(
     { unreadable: lost },

@@ -1,4 +1,4 @@
-import { ApiError, ConnectionError } from '@reeve/sdk'
+import { ApiError, ConnectionError, isGoneFromNode } from '@reeve/sdk'
 
 interface Described {
   readonly title: string
@@ -23,10 +23,8 @@ export function describeFailure(error: unknown): Described {
   }
 }
 
-/** What an agent says of an allocation that it does not know, or not any more. */
-const NO_FILES = /^state for allocation \S+ not found on client$/
-
-function describeRefusal({ status, text, requestId }: ApiError): Described {
+function describeRefusal(error: ApiError): Described {
+  const { status, text, requestId } = error
   if (status === 401 || status === 403)
     return {
       title: 'You may not see or do this.',
@@ -34,7 +32,7 @@ function describeRefusal({ status, text, requestId }: ApiError): Described {
       advice: 'Ask for a token with the right, or sign in with another one.',
       canSignIn: true,
     }
-  if (status === 404 && NO_FILES.test(text))
+  if (isGoneFromNode(error))
     return {
       title: 'The node has no files of this allocation.',
       text,

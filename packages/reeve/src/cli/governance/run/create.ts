@@ -63,12 +63,14 @@ async function upload(
   try {
     await client.v2.uploadPlan({ params: { plan_id: planId }, body: plan })
   } catch (thrown) {
-    if (isPassing(thrown))
+    if (isPassing(thrown)) {
       output.note(
         `Its plan may not have arrived. "reeve run show ${runId}" tells what became of it, ` +
           `"reeve run cancel ${runId}" ends it.`,
       )
-    if (isPassing(thrown) || !(thrown instanceof ApiError)) throw thrown
+      throw thrown
+    }
+    if (!(thrown instanceof ApiError)) throw thrown
     const isCanceled = await client.v2.cancelRun({ params: { run_id: runId }, body: {} }).then(
       () => true,
       () => false,
