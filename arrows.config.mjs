@@ -97,7 +97,8 @@ export const areas = {
   control: {
     folder: `${reeve}/control`,
     may: ['scheduler', 'state', 'policy', 'model'],
-    types: ['contract'],
+    // A registration asks for its plan: workload says how, the evaluation loop does it.
+    types: ['contract', 'workload'],
     packages: ['pino', 'prom-client'],
     builtins,
   },

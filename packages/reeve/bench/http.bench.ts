@@ -236,7 +236,7 @@ async function benchRegister(): Promise<void> {
   const commitsPerSecond = ((after - before) / (MEASURE_MS * 2)) * 1_000
   const bareAppends = await appendRate(await loggedTexts(join(directory, 'server', 'storage')))
   process.stdout.write(`Registrations of distinct jobs, ${CONNECTIONS} connections, durable
-each is two commits: the job with its evaluation, then what the scheduler decided
+each is one commit: the job, its evaluation and what the scheduler decided
 ratio: to the bare engine that appends the same entries, ${CONNECTIONS} at a time
 µs: processor time of all threads for one job, of the program and of the client beside it
 `)

@@ -103,6 +103,7 @@ export class Leader {
     this.context = {
       store,
       view: new StateView(store),
+      deciding: {},
       clock,
       ids,
       random,

@@ -7,6 +7,7 @@ import { schedule, type ClusterView } from '../scheduler/index.ts'
 import {
   isBrokerPaused,
   isOpenEvaluation,
+  namespacedKey,
   put,
   withJobRows,
   type Change,
@@ -15,6 +16,7 @@ import {
   type Store,
   type Tables,
 } from '../state/index.ts'
+import type { AtOnce, Deciding } from '../workload/index.ts'
 import { Broker, type Due } from './broker.ts'
 import type { ControlLog } from './control-log.ts'
 import { FreedRoom } from './freed-room.ts'
@@ -34,6 +36,13 @@ const SLICE_NS = 2_000_000
 const RETRY_MS = 60_000
 const RETRY_SPREAD_MS = 5 * 60_000
 
+/**
+ * Jobs with no more instances, those that are there included, are placed by the commit that
+ * registers them. The answer to a larger one would wait for its placement, and so would everybody
+ * else.
+ */
+const AT_ONCE_INSTANCES_MAX = 16
+
 export interface EvaluationLoopOptions {
   readonly store: Store
   readonly view: ClusterView
@@ -41,6 +50,8 @@ export interface EvaluationLoopOptions {
   readonly ids: IdSource
   readonly random: Random
   readonly log: ControlLog
+  /** Told while the loop runs how to decide at once. */
+  readonly deciding?: Deciding
   /** Gives others their turn between two slices. */
   readonly nextTurn?: () => Promise<void>
   /** A stopwatch: how long slices and decisions take. A simulation has its own. */
@@ -71,6 +82,8 @@ export class EvaluationLoop {
   start(): void {
     const { evaluations } = this.#options.store.tables
     this.#unsubscribe = this.#options.store.log.subscribe((commits) => this.#follow(commits))
+    const { deciding } = this.#options
+    if (deciding !== undefined) deciding.atOnce = (made) => this.#decideAtOnce(made)
     for (const row of evaluations.rowsIn('status', 'pending')) this.#broker.add(row)
     if (evaluations.countIn('status', 'blocked') === 0) return
     this.#freed.noteAnywhere()
@@ -79,6 +92,8 @@ export class EvaluationLoop {
 
   async stop(): Promise<void> {
     this.#stopped = true
+    const { deciding } = this.#options
+    if (deciding !== undefined) deciding.atOnce = undefined
     this.#unsubscribe()
     this.#cancelUnblock?.()
     this.#broker.close()
@@ -181,6 +196,26 @@ export class EvaluationLoop {
         return withJobRows(store.tables, rows)
       },
     })
+  }
+
+  /**
+   * The rows of a plan that are committed with what caused it: half as many commits, and a task
+   * starts sooner by one write to the disk. Undefined when somebody else's turn comes first, or the
+   * scheduler fails: then the evaluation is made, and its failure told, in the usual way.
+   */
+  #decideAtOnce({ evaluation, instances, view, stamp }: AtOnce): readonly Change[] | undefined {
+    const { store, ids, random } = this.#options
+    const isWaiting = this.#broker.isReady || isBrokerPaused(store.tables)
+    const job = namespacedKey(evaluation.Namespace, evaluation.JobID)
+    const concerned = instances + store.tables.allocations.countIn('job', job)
+    if (isWaiting || this.#stopped || concerned > AT_ONCE_INSTANCES_MAX) return undefined
+    try {
+      const elapsedNs = this.#elapsedNs
+      const context = { nowMs: stamp.timeMs, ids, random, settles: [], elapsedNs }
+      return planRows(store.tables, schedule(view(), evaluation, context), stamp)
+    } catch {
+      return undefined
+    }
   }
 
   /**

@@ -226,6 +226,7 @@ function createContext(
   return {
     store,
     view: new StateView(store),
+    deciding: {},
     clock: systemClock,
     ids: systemIds,
     random: systemRandom,

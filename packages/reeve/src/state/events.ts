@@ -133,6 +133,8 @@ function typeOf(cause: Cause, topic: EventTopic, { row, isNew, isDeleted }: Writ
   if (topic === 'Deployment' && cause === 'AllocationUpdated') return 'DeploymentAllocHealth'
   // A deployment that fails may register an earlier version again (reference §5.6).
   if (topic === 'Job' && ROLLOUT_CAUSES.has(cause) && isNewVersion(row)) return 'JobRegistered'
+  // A job may be placed by the commit that registers it.
+  if (topic === 'Deployment' && cause === 'JobRegistered') return 'PlanResult'
   if (topic !== 'Allocation') return cause
   return allocationType(cause, { row, isNew })
 }
@@ -147,6 +149,8 @@ interface Written {
   readonly isDeleted: boolean
 }
 
+const PLACING_CAUSES: ReadonlySet<Cause> = new Set(['PlanResult', 'JobRegistered'])
+
 /** What the servers want of an allocation is their wish, whichever operation it came from. */
 function allocationType(
   cause: Cause,
@@ -154,7 +158,7 @@ function allocationType(
 ): EventType {
   if (isNew) return 'AllocationCreated'
   if (cause === 'AllocationUpdated') return cause
-  const goesOn = cause === 'PlanResult' && text('DesiredStatus')(row) === 'run'
+  const goesOn = PLACING_CAUSES.has(cause) && text('DesiredStatus')(row) === 'run'
   return goesOn ? 'PlanResult' : 'AllocationUpdateDesiredStatus'
 }
 

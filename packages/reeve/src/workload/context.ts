@@ -1,8 +1,9 @@
+import type { Evaluation } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import type { OffsetAt } from '../model/index.ts'
 import type { PolicyAsker } from '../policy/index.ts'
 import type { ClusterView } from '../scheduler/index.ts'
-import type { Store } from '../state/index.ts'
+import type { Change, Stamp, Store } from '../state/index.ts'
 import type { PolicyGuard } from './guarding/policy-guard.ts'
 import type { JobFileReader } from './job-files/job-file-reader.ts'
 import type { Sealer } from './sealer.ts'
@@ -41,11 +42,29 @@ export const REGION_UNREACHED = 'region-unreached'
 /** The kind of the Fault after which nobody knows whether something has happened there. */
 export const REGION_IN_DOUBT = 'region-in-doubt'
 
+/** An evaluation that a commit makes, and what there is to decide it with in the same commit. */
+export interface AtOnce {
+  readonly evaluation: Evaluation
+  /** How many instances the job wants. */
+  readonly instances: number
+  /** The cluster with the other changes of the commit. */
+  readonly view: () => ClusterView
+  readonly stamp: Stamp
+}
+
+/** Where evaluations are carried out: here while this server leads, else nowhere. */
+export interface Deciding {
+  /** The rows of the plan; undefined when the evaluation has to wait for its turn. */
+  atOnce?: ((made: AtOnce) => readonly Change[] | undefined) | undefined
+}
+
 /** What every use case may use. Made once by the composition root. */
 export interface WorkloadContext {
   readonly store: Store
   /** The same state as the scheduler sees it, for dry runs and explanations. */
   readonly view: ClusterView
+  /** Lets small jobs be placed by the commit that registers them (decision 0052). */
+  readonly deciding: Deciding
   readonly clock: Clock
   readonly ids: IdSource
   readonly random: Random

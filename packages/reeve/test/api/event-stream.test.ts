@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { put, type Cause } from '../../src/state/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
-import { aNode, anId } from '../build/index.ts'
+import { aGroup, aNode, anId } from '../build/index.ts'
 import { ofJob, putNode, register, withScheduler } from './cluster.ts'
 import { aListening, payloadOf, type EventReader } from './event-reader.ts'
 import { createTestServer, type TestServer } from './harness.ts'
@@ -384,13 +384,34 @@ test('events: the life of an allocation', LIMIT, async (t) => {
 })
 
 test(
-  'events: the status of a job that a plan or a report moves is told with it',
+  'events: a job that is placed when it is registered is told of in one index',
   LIMIT,
   async (t) => {
     const server = await createTestServer({ aclEnabled: false })
     const { run } = await withScheduler(server)
     const { open } = await aListening(t, server)
     await run()
+    const reader = await open({ topics: ['Job', 'Evaluation', 'Deployment', 'Allocation'] })
+    const events = await reader.take(4)
+    assert.deepEqual(events.map(({ Topic, Type }) => `${Topic} ${Type}`).toSorted(), [
+      'Allocation AllocationCreated',
+      'Deployment PlanResult',
+      'Evaluation EvaluationUpdated',
+      'Job JobRegistered',
+    ])
+    assert.equal(new Set(events.map(({ Index }) => Index)).size, 1)
+  },
+)
+
+test(
+  'events: the status of a job that a plan or a report moves is told with it',
+  LIMIT,
+  async (t) => {
+    const server = await createTestServer({ aclEnabled: false })
+    const { run } = await withScheduler(server)
+    const { open } = await aListening(t, server)
+    // More instances than are placed by the registration itself.
+    await run({ TaskGroups: [aGroup({ Count: 17 })] })
     const reader = await open({ topics: ['Job'] })
     const events = await reader.take(2)
     const statuses = events.map((event) => payloadOf(event, 'Job').Job.Status)

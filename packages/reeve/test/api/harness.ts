@@ -139,6 +139,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const context: WorkloadContext = {
     store,
     view: new StateView(store),
+    deciding: {},
     clock,
     random,
     ids: seededIds((options.idSeed ?? 0) + engine.opened.lastIndex + 1),

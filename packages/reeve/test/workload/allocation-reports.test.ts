@@ -135,11 +135,11 @@ test('job status: the record of the version is written when the status changes, 
       writes += commit.rows.filter((row) => row.table === 'job_versions').length
   })
   await run({ Type: 'batch', TaskGroups: [aGroup({ Count: 3 })] })
-  assert.equal(writes, 2, 'registered as pending, then running')
+  assert.equal(writes, 1, 'registered and placed, so running')
   for (const row of allocationsOf('web')) await report(row, 'running')
-  assert.equal(writes, 2)
+  assert.equal(writes, 1)
   for (const row of allocationsOf('web')) await report(row, 'complete')
-  assert.equal(writes, 3, 'dead')
+  assert.equal(writes, 2, 'dead')
 })
 
 test('blocked: a node with room again takes the system job that waited for it', async () => {

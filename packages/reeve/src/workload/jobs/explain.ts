@@ -82,7 +82,9 @@ function latestEvaluation({ evaluations }: Tables, jobKey: string): Evaluation |
   let latestIndex = -1
   for (const id of evaluations.keysIn('job', jobKey)) {
     const index = evaluations.createIndexOf(id) ?? 0
-    if (index < latestIndex || (index === latestIndex && id < latest)) continue
+    if (index < latestIndex) continue
+    // What waits on may be made in the commit of what it goes on from (decision 0052).
+    if (index === latestIndex && evaluations.find(id)?.PreviousEval !== latest) continue
     latest = id
     latestIndex = index
   }

@@ -1,4 +1,10 @@
-import { GLOBAL_REGION, type Input, type Job, type JobRegisterRequest } from '@reeve/contract'
+import {
+  GLOBAL_REGION,
+  type Evaluation,
+  type Input,
+  type Job,
+  type JobRegisterRequest,
+} from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
@@ -17,6 +23,7 @@ import {
   SYSTEM_SCALING,
   type Refusal,
 } from '../../model/index.ts'
+import { isSystemJob } from '../../scheduler/index.ts'
 import {
   namespacedKey,
   nextVersionNumber,
@@ -31,6 +38,7 @@ import type { VerdictWrite } from '../guarding/verdict-record.ts'
 import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
 import { examineJob } from './examine.ts'
 import { namespaceProblem } from './namespace-rules.ts'
+import { withChanges } from './overlay-view.ts'
 import { placesInSource } from './placed-problems.ts'
 import { storedSource, submissionProblem, takeSource } from './submissions.ts'
 import { turnsFor } from './turns.ts'
@@ -257,7 +265,8 @@ export interface JobCommit {
 }
 
 /**
- * One commit: the job, its version and its evaluation. An unchanged job gets an evaluation only.
+ * One commit: the job, its version and its evaluation, and of a small job what the scheduler makes
+ * of it (decision 0052). An unchanged job gets an evaluation only.
  */
 export async function commitJob(context: WorkloadContext, request: JobCommit): Promise<JobWritten> {
   const { job, current, source, record } = request
@@ -271,12 +280,18 @@ export async function commitJob(context: WorkloadContext, request: JobCommit): P
   })
   const { index, durable } = context.store.commit({
     cause: kept === undefined ? 'JobRegistered' : 'EvaluationUpdated',
+    // Deployments and whatever else is written beside the job follow from it.
+    about: { organizationId: null, subjects: [job.ID] },
     blobs: [...(kept === undefined ? blobs : []), ...record.blobs],
-    changes: (stamp) => [
-      ...jobRows(context, { ...request, kept }, { stamp, evalId, sourceBlob }),
-      ...(kept === undefined ? regionRows(context, request, { ...stamp, version }) : []),
-      ...record.changes(stamp),
-    ],
+    changes: (stamp) => {
+      const made = registration(context, { ...request, kept }, { stamp, evalId, sourceBlob })
+      const inTurn = kept === undefined ? regionRows(context, request, { ...stamp, version }) : []
+      // What regions do in turns is not the scheduler's to begin.
+      const isOwn = kept === undefined && inTurn.length === 0
+      const decided = isOwn ? decidedAtOnce(context, made, stamp) : undefined
+      const rows = [...made.rows, ...(decided ?? evaluationRows(made))]
+      return [...withJobRows(context.store.tables, rows), ...inTurn, ...record.changes(stamp)]
+    },
   })
   await durable
   return {
@@ -305,7 +320,45 @@ export interface JobRowsOptions {
 }
 
 /** What registering the job writes; a dry run looks at the cluster as it would be with these. */
-export function jobRows(
+export function jobRows(...registering: Parameters<typeof registration>): Change[] {
+  const [{ store }] = registering
+  const made = registration(...registering)
+  return withJobRows(store.tables, [...made.rows, ...evaluationRows(made)])
+}
+
+interface Registration {
+  readonly job: Job
+  /** The job and its version, where they are new. */
+  readonly rows: readonly Change[]
+  readonly evaluation: Evaluation | undefined
+}
+
+function evaluationRows({ evaluation }: Registration): readonly Change[] {
+  return evaluation === undefined ? [] : [put('evaluations', evaluation)]
+}
+
+/** The plan for the job, where it can be made in the same commit. */
+function decidedAtOnce(
+  { view, deciding }: WorkloadContext,
+  { job, rows, evaluation }: Registration,
+  stamp: Stamp,
+): readonly Change[] | undefined {
+  if (evaluation === undefined) return undefined
+  return deciding.atOnce?.({
+    evaluation,
+    instances: instancesOf(job),
+    view: () => withChanges(view, stamp.index, rows),
+    stamp,
+  })
+}
+
+/** A system job may have as many as there are nodes. */
+function instancesOf(job: Job): number {
+  if (isSystemJob(job)) return Infinity
+  return job.TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
+}
+
+function registration(
   context: WorkloadContext,
   {
     job,
@@ -315,11 +368,12 @@ export function jobRows(
     submittedNs,
   }: Omit<JobCommit, 'source' | 'record'> & { readonly kept: Job | undefined },
   { stamp, evalId, sourceBlob }: JobRowsOptions,
-): Change[] {
+): Registration {
   const { tables } = context.store
   const version = nextVersionNumber(tables, job)
   const next = kept ?? nextVersion(job, current, { ...stamp, version, submittedNs })
   const rows = kept === undefined ? versionRows(context, next, sourceBlob) : []
+  if (evalId === '') return { job: next, rows, evaluation: undefined }
   const evaluation = newEvaluation(next, {
     id: evalId,
     trigger: 'job-register',
@@ -327,7 +381,7 @@ export function jobRows(
     jobModifyIndex: next.JobModifyIndex,
     priority,
   })
-  return withJobRows(tables, evalId === '' ? rows : [...rows, put('evaluations', evaluation)])
+  return { job: next, rows, evaluation }
 }
 
 /**
