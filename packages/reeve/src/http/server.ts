@@ -16,7 +16,7 @@ import type { PortSecurity } from './port-security.ts'
 import { requestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { refuseUnreadable } from './unreadable.ts'
-import { EVERY_METHOD } from './v1/mount.ts'
+import { EVERY_METHOD } from './every-method.ts'
 import { sendV2Error } from './v2/errors.ts'
 
 /** A place to write structured lines; pino in production, silence in tests. */

@@ -1,8 +1,9 @@
 import type { Job } from '@reeve/contract'
+import { isSystemType } from '../model/index.ts'
 
 /** Whether the job runs once on every node rather than so many times anywhere. */
 export function isSystemJob(job: Job): boolean {
-  return job.Type === 'system' || job.Type === 'sysbatch'
+  return isSystemType(job.Type)
 }
 
 /** Whether all that is missing of the job is placed at once or nothing; not so on every node. */

@@ -24,7 +24,13 @@ import type {
   VariableLockRow,
   VariableRow,
 } from '../model/index.ts'
-import { isActiveDeployment, isParent, isTerminal } from '../model/index.ts'
+import {
+  isActiveDeployment,
+  isBatchType,
+  isParent,
+  isSystemType,
+  isTerminal,
+} from '../model/index.ts'
 import { ALLOCATION_PIECES } from './allocation-pieces.ts'
 import { GOVERNANCE_SPECS, type GovernanceRows } from './governance-tables.ts'
 import { JOB_PIECES } from './job-pieces.ts'
@@ -128,7 +134,7 @@ export function isOpenEvaluation(row: Evaluation): boolean {
 }
 
 function runsEverywhere({ Type, Stop }: Job): boolean {
-  return (Type === 'system' || Type === 'sysbatch') && !Stop
+  return isSystemType(Type) && !Stop
 }
 
 /**
@@ -136,7 +142,7 @@ function runsEverywhere({ Type, Stop }: Job): boolean {
  * periodic or dispatched jobs is done only when it was stopped.
  */
 function mayBeCollected(job: Job): boolean {
-  const isDone = job.Type === 'batch' || job.Type === 'sysbatch'
+  const isDone = isBatchType(job.Type)
   return job.Status === 'dead' && (job.Stop || (isDone && !isParent(job)))
 }
 

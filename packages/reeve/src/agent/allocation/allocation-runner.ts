@@ -1,7 +1,7 @@
 import type { AllocationNetworkStatus, TaskState } from '@reeve/contract'
 import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
-import { isEqual, isServerTerminal } from '../../model/index.ts'
+import { isBatchType, isEqual, isServerTerminal } from '../../model/index.ts'
 import type { AgentTask, AgentTaskGroup, Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
 import { AGENT_LIMITS } from '../limits.ts'
@@ -464,7 +464,7 @@ export class AllocationRunner {
   #watchDuration(): void {
     const { allocation, group, job } = this.#assignment
     const limitNs = group.MaxRunDuration ?? 0
-    if (limitNs <= 0 || (job.Type !== 'batch' && job.Type !== 'sysbatch')) return
+    if (limitNs <= 0 || !isBatchType(job.Type)) return
     const { clock } = this.#options.host
     const leftMs = msFromNs(allocation.CreateTime) + msFromNs(limitNs) - clock.nowMs()
     void this.#expireAfter(Math.max(0, leftMs))

@@ -1,6 +1,7 @@
 import type { Job, TaskGroup } from '@reeve/contract'
 import { compareText } from '../../kit/sorted-list.ts'
 import {
+  isBatchType,
   isClientTerminal,
   isTerminal,
   type AllocationRow,
@@ -101,7 +102,7 @@ function forced({ node, unmarked, isDue }: Draining): DrainMark[] {
 }
 
 function markOf(row: AllocationRow): DrainMark {
-  return { row, disablePlacement: row.JobType === 'batch' || row.JobType === 'sysbatch' }
+  return { row, disablePlacement: isBatchType(row.JobType) }
 }
 
 /** System jobs leave when all else has: what the others need of them they have until then. */

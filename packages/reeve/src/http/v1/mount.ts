@@ -10,8 +10,7 @@ import { compileEndpoint, readRequest, type Mounted } from './read-request.ts'
 import { refuseMethod, refuseResource, sendRefusal } from './send.ts'
 import { serveRead } from './serve-read.ts'
 import { serveWrite } from './serve-write.ts'
-
-export const EVERY_METHOD = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+import { EVERY_METHOD } from '../every-method.ts'
 
 /** Mounts endpoints: one path answers every method, so that a wrong one is 405 and not 404. */
 export function mountV1(app: FastifyInstance, host: V1Host, endpoints: readonly Endpoint[]): void {

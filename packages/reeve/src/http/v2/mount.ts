@@ -18,6 +18,7 @@ import type { RateLimit } from './rate-limit.ts'
 import { leaveUnread, readRawBody, withRawBodies } from './raw-body.ts'
 import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
 import { compileValidator, type Validator } from './validate.ts'
+import { EVERY_METHOD } from '../every-method.ts'
 
 /** What the shell needs to serve `/api/v2`. */
 export interface V2Host {
@@ -45,8 +46,6 @@ interface Mounted extends V2Endpoint {
   /** It answers a page of a list. */
   readonly isPaged: boolean
 }
-
-const EVERY_METHOD = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
 /** Mounts endpoints: one path answers every method, so that a wrong one is 405 and not 404. */
 export function mountV2(

@@ -11,6 +11,7 @@ import type {
 } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
 import { fillUnset, isUnset, type Layer } from './unset.ts'
+import { isBatchType } from '../job/job-type.ts'
 
 const SECOND_NS = nsFromMs(1_000)
 const MINUTE_NS = 60 * SECOND_NS
@@ -99,7 +100,7 @@ export interface PolicyLayers {
 }
 
 export function restartPolicy({ type, group }: PolicyLayers): RestartPolicy {
-  const base = type === 'batch' || type === 'sysbatch' ? BATCH_RESTART : SERVICE_RESTART
+  const base = isBatchType(type) ? BATCH_RESTART : SERVICE_RESTART
   return fillUnset(base, group.RestartPolicy)
 }
 

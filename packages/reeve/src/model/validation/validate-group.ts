@@ -13,6 +13,7 @@ import { checkScalingBounds } from './validate-scaling.ts'
 import { checkServices } from './validate-service.ts'
 import { checkTask } from './validate-task.ts'
 import { checkVolumes } from './validate-volume.ts'
+import { isBatchType, isSystemType } from '../job/job-type.ts'
 
 const DISK_MB_MIN = 10
 
@@ -86,7 +87,7 @@ function checkRules(group: TaskGroup, path: string, job: Job): readonly Finding[
 function checkPolicies(group: TaskGroup, path: string, job: Job): readonly Finding[] {
   const { Update: update, Migrate: migrate, MaxRunDuration: limit, Disconnect: gone } = group
   const refuses = (block: string): string => `Job type "${job.Type}" does not allow ${block} block`
-  const ends = job.Type === 'batch' || job.Type === 'sysbatch'
+  const ends = isBatchType(job.Type)
   const runsOn = job.Type === 'service' || job.Type === 'system'
   return allOf(
     checkRestart(group.RestartPolicy, `${path}.RestartPolicy`),
@@ -124,7 +125,7 @@ function checkReschedulePresence(
   jobType: string,
 ): readonly Finding[] {
   const policy = group.ReschedulePolicy
-  if (jobType === 'system' || jobType === 'sysbatch')
+  if (isSystemType(jobType))
     return when(
       policy !== null &&
         finding(path, 'System or sysbatch jobs should not have a reschedule policy'),

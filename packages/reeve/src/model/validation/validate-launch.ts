@@ -3,13 +3,14 @@ import { compareText } from '../../kit/sorted-list.ts'
 import { parseCron } from '../../lang/cron/index.ts'
 import { LIMITS } from '../limits.ts'
 import { allOf, each, finding, quote, when, type Finding } from './finding.ts'
+import { isBatchType } from '../job/job-type.ts'
 
 /** How jobs of which children are launched may be made: by time, or by dispatch. */
 export function checkPeriodic(job: Job): readonly Finding[] {
   if (job.Periodic === null) return []
   const text = 'Periodic can only be used with "batch" or "sysbatch" scheduler'
   return allOf(
-    when(!isBatch(job) && finding('Periodic', text)),
+    when(!isBatchType(job.Type) && finding('Periodic', text)),
     job.Periodic.Enabled ? checkSpecs(job.Periodic) : [],
   )
 }
@@ -68,7 +69,7 @@ export function checkParameterized(job: Job): readonly Finding[] {
     .toSorted(compareText)
   return allOf(
     when(
-      !isBatch(job) &&
+      !isBatchType(job.Type) &&
         finding(
           'ParameterizedJob',
           'Parameterized job can only be used with "batch" or "sysbatch" scheduler',
@@ -89,8 +90,4 @@ export function checkParameterized(job: Job): readonly Finding[] {
         ),
     ),
   )
-}
-
-function isBatch(job: Job): boolean {
-  return job.Type === 'batch' || job.Type === 'sysbatch'
 }

@@ -1,5 +1,6 @@
 import type { Job, TaskGroup, VolumeRequest } from '@reeve/contract'
 import { allOf, finding, nest, quote, when, type Finding } from './finding.ts'
+import { isSystemType } from '../job/job-type.ts'
 
 const ACCESS_MODES = [
   'single-node-reader-only',
@@ -76,7 +77,7 @@ function checkPerAllocation(
   const at = `${path}.PerAlloc`
   return allOf(
     when(
-      (job.Type === 'system' || job.Type === 'sysbatch') &&
+      isSystemType(job.Type) &&
         finding(at, 'volume cannot be per_alloc for system or sysbatch jobs'),
     ),
     when(

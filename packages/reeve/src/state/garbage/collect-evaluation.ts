@@ -1,6 +1,7 @@
 import type { Evaluation, Job } from '@reeve/contract'
 import { msFromNs } from '../../kit/duration.ts'
 import { compareText } from '../../kit/sorted-list.ts'
+import { isBatchType } from '../../model/index.ts'
 import { namespacedKey } from '../tables.ts'
 import { collectBundle, collectEach, newBundle, type Bundle, type Member } from './bundle.ts'
 import { isCollectable, isOfOlderVersion } from './collectable.ts'
@@ -27,7 +28,7 @@ export function collectEvaluation(
   const row = tables.evaluations.get(id)
   const youngest = nowMs - Math.min(ages.evaluationMs, ages.batchEvaluationMs)
   if (msFromNs(row.CreateTime) > youngest) return 'too-young'
-  const ageMs = isBatch(row) ? ages.batchEvaluationMs : ages.evaluationMs
+  const ageMs = isBatchType(row.Type) ? ages.batchEvaluationMs : ages.evaluationMs
   if (msFromNs(row.ModifyTime) > nowMs - ageMs) return undefined
   const job = tables.jobs.find(namespacedKey(row.Namespace, row.JobID))
   const owner = { row, job, ageMs }
@@ -38,13 +39,9 @@ export function collectEvaluation(
   return typeof collected === 'string' ? undefined : collected
 }
 
-function isBatch({ Type }: Evaluation): boolean {
-  return Type === 'batch' || Type === 'sysbatch'
-}
-
 /** What a batch job has done is remembered as long as it may be evaluated again: it runs once. */
 function mayBeForgotten(row: Evaluation, job: Job | undefined): boolean {
-  return !isBatch(row) || job === undefined || (job.Stop && job.Status === 'dead')
+  return !isBatchType(row.Type) || job === undefined || (job.Stop && job.Status === 'dead')
 }
 
 function membersOf(allocations: readonly string[]): readonly Member[] {

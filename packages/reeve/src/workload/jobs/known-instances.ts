@@ -1,6 +1,7 @@
 import type { Deployment, Job } from '@reeve/contract'
 import { isoFromMs, ZERO_TIME } from '../../kit/duration.ts'
 import {
+  isSystemType,
   awaitsPromotion,
   isActiveDeployment,
   isClientTerminal,
@@ -31,7 +32,7 @@ export function knownInstances(context: WorkloadContext, job: Job): Known {
   // Nobody asks for it: so what only somebody's word places again is not said to be placed.
   const options = { id: '', trigger: 'queued-allocs', timeMs: nowMs, jobModifyIndex } as const
   const plan = schedule(view, newEvaluation(job, options), planningContext(nowMs))
-  const isOnEveryNode = job.Type === 'system' || job.Type === 'sysbatch'
+  const isOnEveryNode = isSystemType(job.Type)
   const keyOf = (row: AllocationRow): string => keyFor(row.Name, isOnEveryNode ? row.NodeID : '')
   const roomOf = roomFinder(context, { job, plan, keyOf })
   const ended = endedRows(context, job, keyOf)

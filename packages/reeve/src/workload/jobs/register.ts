@@ -20,10 +20,10 @@ import {
   refusal,
   newEvaluation,
   newRegionDeployment,
+  isSystemType,
   SYSTEM_SCALING,
   type Refusal,
 } from '../../model/index.ts'
-import { isSystemJob } from '../../scheduler/index.ts'
 import {
   namespacedKey,
   nextVersionNumber,
@@ -354,7 +354,7 @@ function decidedAtOnce(
 
 /** A system job may have as many as there are nodes. */
 function instancesOf(job: Job): number {
-  if (isSystemJob(job)) return Infinity
+  if (isSystemType(job.Type)) return Infinity
   return job.TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
 }
 
