@@ -21,6 +21,7 @@ import { Broker, type Due } from './broker.ts'
 import type { ControlLog } from './control-log.ts'
 import { FreedRoom } from './freed-room.ts'
 import { isChange, isSameWait, planRows } from './plan-rows.ts'
+import { Unheard } from './unheard.ts'
 
 /**
  * Many things free up at once; what is blocked is looked at again this long after the first of
@@ -67,6 +68,7 @@ export class EvaluationLoop {
   readonly #options: EvaluationLoopOptions
   readonly #broker: Broker
   readonly #freed: FreedRoom
+  #unheard: Unheard | undefined
   #unsubscribe: () => void = () => undefined
   #cancelUnblock: (() => void) | undefined
   #running: Promise<void> | undefined
@@ -83,7 +85,10 @@ export class EvaluationLoop {
     const { evaluations } = this.#options.store.tables
     this.#unsubscribe = this.#options.store.log.subscribe((commits) => this.#follow(commits))
     const { deciding } = this.#options
-    if (deciding !== undefined) deciding.atOnce = (made) => this.#decideAtOnce(made)
+    if (deciding !== undefined) {
+      this.#unheard = new Unheard(this.#options.store)
+      deciding.atOnce = (made) => this.#decideAtOnce(made)
+    }
     for (const row of evaluations.rowsIn('status', 'pending')) this.#broker.add(row)
     if (evaluations.countIn('status', 'blocked') === 0) return
     this.#freed.noteAnywhere()
@@ -108,6 +113,7 @@ export class EvaluationLoop {
       for (const row of commit.rows) {
         if (row.header === undefined) continue
         if (row.table === 'evaluations') {
+          this.#unheard?.heard(row.key)
           const evaluation = evaluations.find(row.key)
           if (evaluation?.Status === 'pending') this.#broker.add(evaluation)
           continue
@@ -205,7 +211,9 @@ export class EvaluationLoop {
    */
   #decideAtOnce({ evaluation, instances, view, stamp }: AtOnce): readonly Change[] | undefined {
     const { store, ids, random } = this.#options
-    const isWaiting = this.#broker.isReady || isBrokerPaused(store.tables)
+    const isFirst =
+      !this.#broker.isReady && this.#unheard?.comesBefore(evaluation.Priority) !== true
+    const isWaiting = !isFirst || isBrokerPaused(store.tables)
     const job = namespacedKey(evaluation.Namespace, evaluation.JobID)
     const concerned = instances + store.tables.allocations.countIn('job', job)
     if (isWaiting || this.#stopped || concerned > AT_ONCE_INSTANCES_MAX) return undefined

@@ -133,8 +133,10 @@ function typeOf(cause: Cause, topic: EventTopic, { row, isNew, isDeleted }: Writ
   if (topic === 'Deployment' && cause === 'AllocationUpdated') return 'DeploymentAllocHealth'
   // A deployment that fails may register an earlier version again (reference §5.6).
   if (topic === 'Job' && ROLLOUT_CAUSES.has(cause) && isNewVersion(row)) return 'JobRegistered'
-  // A job may be placed by the commit that registers it.
-  if (topic === 'Deployment' && cause === 'JobRegistered') return 'PlanResult'
+  // A job may be placed by the commit that registers it: what else that changes is its plan's, also
+  // the status of jobs whose allocations make room.
+  const isPlanned = topic === 'Deployment' || (topic === 'Job' && !isNewVersion(row))
+  if (isPlanned && cause === 'JobRegistered') return 'PlanResult'
   if (topic !== 'Allocation') return cause
   return allocationType(cause, { row, isNew })
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { namespacedKey } from '../../src/state/index.ts'
 import { aGroup } from '../build/index.ts'
+import { until } from '../build/until.ts'
 import { register, withScheduler } from './cluster.ts'
+import { aListening } from './event-reader.ts'
 import { createTestServer } from './harness.ts'
 
 async function aScheduledServer() {
@@ -95,4 +98,53 @@ test('at once: what has no place waits for room, as it does later', async () => 
   const evaluations = await server.ok('listJobEvaluations', OF_JOB)
   const statuses = evaluations.map(({ ID, Status }) => `${Status} ${ID === EvalID}`)
   assert.deepEqual(statuses.toSorted(), ['blocked false', 'complete true'])
+})
+
+/** One instance of it leaves no room for another on the only node. */
+function large(ID: string, Priority: number, Count = 1) {
+  const Resources = { CPU: 3_000, MemoryMB: 6_000 }
+  const Tasks = [{ Name: 'main', Driver: 'raw_exec', Resources }]
+  return { ID, Priority, TaskGroups: [aGroup({ Count, Tasks })] }
+}
+
+test('at once: a job that makes room for another is not told as registered', async (t) => {
+  const { server, run, settle, allocationsOf } = await aScheduledServer()
+  const { open, flush } = await aListening(t, server)
+  await run({ ...large('low', 10), Type: 'batch' })
+  const { SchedulerConfig } = await server.ok('readSchedulerConfiguration')
+  const PreemptionConfig = { ...SchedulerConfig.PreemptionConfig, ServiceSchedulerEnabled: true }
+  await server.ok('writeSchedulerConfiguration', { body: { ...SchedulerConfig, PreemptionConfig } })
+  const { JobModifyIndex } = await server.ok('registerJob', register(large('high', 90)))
+  await settle()
+  assert.deepEqual(
+    allocationsOf('low').map((row) => [row.DesiredStatus, row.ModifyIndex]),
+    [['evict', JobModifyIndex]],
+  )
+  const evaluations = await server.ok('listJobEvaluations', { params: { job_id: 'low' } })
+  assert.ok(evaluations.some(({ TriggeredBy }) => TriggeredBy === 'preemption'))
+  const reader = await open({ topics: ['Job'] })
+  flush()
+  await reader.line(({ Index }) => Index !== undefined && Index >= JobModifyIndex)
+  const told = reader.events().filter(({ Index }) => Index === JobModifyIndex)
+  assert.deepEqual(
+    told.map(({ Key, Type }) => `${Key} ${Type}`),
+    ['high JobRegistered', 'low PlanResult'],
+  )
+})
+
+test('at once: what came before and matters more is placed first', async () => {
+  const { server, settle, allocationsOf } = await aScheduledServer()
+  const { jobs } = server.context.store.tables
+  const isThere = (id: string) => (): true | undefined =>
+    jobs.has(namespacedKey('default', id)) || undefined
+  // The disk is slow: the second one is decided before the loop hears of the first.
+  const held = server.engine.faults.slow()
+  const first = server.ok('registerJob', register(large('first', 90, 17)))
+  await until('the first to be applied', isThere('first'))
+  const second = server.ok('registerJob', register(large('second', 10)))
+  await until('the second to be applied', isThere('second'))
+  held.release()
+  await Promise.all([first, second])
+  await settle()
+  assert.deepEqual([allocationsOf('first').length, allocationsOf('second').length], [1, 0])
 })
