@@ -70,6 +70,8 @@ export const jobCan = {
       isParameterized(job) && 'A parameterized job itself never runs.',
       job.Periodic !== null && 'A periodic job itself never runs.',
     ),
+  /** Spec W: Plan. */
+  plan: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'plan-job'),
   /** Spec W: Revert. */
   revert: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'revert-job'),
   /** Spec W: Set stability. */

@@ -1,6 +1,7 @@
 import { useEffect, useEffectEvent, useRef } from 'react'
 import UPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { clockText } from '../parts/time.ts'
 import { useRedraw } from '../parts/use-redraw.ts'
 import type { Columns } from './samples.ts'
 
@@ -13,7 +14,11 @@ export interface LineChartProps {
   readonly format: (value: number) => string
 }
 
-const HEIGHT_PX = 200
+const HEIGHT_PX = 220
+/** As all times of the pages: nobody knows whose clock is meant otherwise. */
+const TIME_LABEL = 'Time (UTC)'
+/** Room for a time and some air beside it. */
+const CLOCK_PX = 72
 /** The first values stand at the right end of a minute that is still empty. */
 const SPAN_S_MIN = 60
 
@@ -71,11 +76,21 @@ function optionsOf({ names, format }: LineChartProps, width: number): UPlot.Opti
       y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.1)] },
     },
     axes: [
-      axis,
+      {
+        ...axis,
+        label: TIME_LABEL,
+        labelSize: 20,
+        size: 28,
+        space: CLOCK_PX,
+        values: (_plot, ticks) => ticks.map(clockText),
+      },
       { ...axis, size: 72, values: (_plot, ticks) => ticks.map((tick) => format(tick)) },
     ],
     series: [
-      {},
+      {
+        label: TIME_LABEL,
+        value: (_plot, seconds: number | null) => (seconds === null ? '–' : clockText(seconds)),
+      },
       { label: names[0], stroke: resolved('--accent'), width: 2, value, points: { show: false } },
       {
         label: names[1],

@@ -3,6 +3,7 @@ import type { Reply } from '@reeve/sdk'
 import { useMemo } from 'react'
 import type { Api } from '../session/api.ts'
 import { useSession } from '../session/session.tsx'
+import { useKeptFailure } from './kept-failure.ts'
 import { isWithdrawn } from './withdrawn.ts'
 import type { Watch } from './watch.ts'
 
@@ -47,10 +48,11 @@ export function useList<Item>(
   })
   const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = query
   const items = useMemo(() => data?.pages.flatMap((one) => one.items) ?? [], [data])
+  const error = useFailureOf(query)
   return {
     items,
-    isPending: query.isPending,
-    error: failureOf(query),
+    isPending: query.isPending && error === null,
+    error,
     retry: () => void query.refetch(),
     hasMore: hasNextPage,
     isLoadingMore: isFetchingNextPage,
@@ -61,7 +63,8 @@ export function useList<Item>(
 }
 
 /** Old rows are better than none, unless they are gone or the next ones cannot be had. */
-export function failureOf(query: UseInfiniteQueryResult): Error | null {
+export function useFailureOf(query: UseInfiniteQueryResult): Error | null {
+  const error = useKeptFailure(query)
   const isKept = query.data !== undefined && !query.isFetchNextPageError
-  return isKept && !isWithdrawn(query.error) ? null : query.error
+  return isKept && !isWithdrawn(error) ? null : error
 }

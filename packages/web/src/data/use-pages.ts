@@ -4,7 +4,7 @@ import type { Reply } from '@reeve/sdk'
 import { useMemo } from 'react'
 import type { Api } from '../session/api.ts'
 import { useSession } from '../session/session.tsx'
-import { failureOf, type PagedList } from './use-list.ts'
+import { useFailureOf, type PagedList } from './use-list.ts'
 import type { Watch } from './watch.ts'
 
 const PAGE_SIZE = 100
@@ -41,10 +41,11 @@ export function usePages<Item>(
   })
   const { data, fetchNextPage, hasNextPage, isFetchingNextPage } = query
   const items = useMemo(() => data?.pages.flatMap((one) => one.items) ?? [], [data])
+  const error = useFailureOf(query)
   return {
     items,
-    isPending: query.isPending,
-    error: failureOf(query),
+    isPending: query.isPending && error === null,
+    error,
     retry: () => void query.refetch(),
     hasMore: hasNextPage,
     isLoadingMore: isFetchingNextPage,

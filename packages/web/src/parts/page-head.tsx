@@ -1,7 +1,7 @@
 import { useEffect, type ReactNode } from 'react'
 import { Link } from '../routing/link.tsx'
 
-interface Crumb {
+export interface Crumb {
   readonly text: string
   readonly href: string
 }

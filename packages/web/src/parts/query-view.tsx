@@ -1,8 +1,10 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { isWithdrawn } from '../data/withdrawn.ts'
+import { useKeptFailure } from '../data/kept-failure.ts'
+import { isNotThere, isWithdrawn } from '../data/withdrawn.ts'
 import { Failure } from './failure.tsx'
 import { Loading } from './loading.tsx'
+import { PageHead, type Crumb } from './page-head.tsx'
 
 interface QueryViewProps<Data> {
   readonly query: UseQueryResult<Data>
@@ -11,6 +13,16 @@ interface QueryViewProps<Data> {
   readonly children: (data: Data) => ReactNode
   /** Something is typed into it, which must not go with what it is about. */
   readonly isEdited?: boolean
+  /** When the whole page is about it: where that is, also while nothing can be shown. */
+  readonly page?: PagePlace
+  /** What is still known of something that is not there, under the failure. */
+  readonly whenGone?: ReactNode
+}
+
+interface PagePlace {
+  readonly title: string
+  /** The pages above it, outermost first; the last one is the way back. */
+  readonly crumbs: readonly Crumb[]
 }
 
 /**
@@ -18,9 +30,12 @@ interface QueryViewProps<Data> {
  * the server is not reached; but what is gone is not shown as if it were there.
  */
 export function QueryView<Data>(props: QueryViewProps<Data>) {
-  const { query, what, children, isEdited = false } = props
-  const isGone = isWithdrawn(query.error)
-  const failure = <Failure error={query.error} retry={() => void query.refetch()} />
+  const { query, what, children, isEdited = false, page } = props
+  const error = useKeptFailure(query)
+  const isGone = isWithdrawn(error)
+  const failure = (
+    <Failure error={error} retry={() => void query.refetch()} back={page?.crumbs.at(-1)} />
+  )
   if (query.data !== undefined && (isEdited || !isGone))
     return (
       <>
@@ -28,5 +43,12 @@ export function QueryView<Data>(props: QueryViewProps<Data>) {
         {children(query.data)}
       </>
     )
-  return query.error === null ? <Loading what={what} /> : failure
+  if (error === null) return <Loading what={what} />
+  return (
+    <>
+      {page !== undefined && <PageHead title={page.title} crumbs={page.crumbs} />}
+      {failure}
+      {isNotThere(error) && props.whenGone}
+    </>
+  )
 }

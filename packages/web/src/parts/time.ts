@@ -28,3 +28,13 @@ export function shortDuration(milliseconds: number): string {
 export function minuteText(date: Date): string {
   return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 }
+
+/** What a clock shows in UTC at a time in seconds, as charts count it. */
+export function clockText(seconds: number): string {
+  return new Date(seconds * 1_000).toISOString().slice(11, 19)
+}
+
+/** A moment to come and how far it is: `2026-11-18 04:44 UTC (in 3h)`. */
+export function comingText(date: Date, nowMs: number): string {
+  return `${minuteText(date)} (in ${shortDuration(date.getTime() - nowMs)})`
+}

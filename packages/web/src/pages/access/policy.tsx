@@ -64,7 +64,11 @@ function PolicyView({ name }: { readonly name: string }) {
     { watches: [{ topic: 'ACLPolicy', key: name }] },
   )
   return (
-    <QueryView query={query} what="the policy">
+    <QueryView
+      query={query}
+      what="the policy"
+      page={{ title: name, crumbs: [{ text: 'Access policies', href: paths.accessPolicies() }] }}
+    >
       {(policy) => (
         <>
           <PageHead

@@ -36,7 +36,14 @@ function TokenView({ accessor }: { readonly accessor: string }) {
     { watches: [{ topic: 'ACLToken', key: accessor }] },
   )
   return (
-    <QueryView query={query} what="the token">
+    <QueryView
+      query={query}
+      what="the token"
+      page={{
+        title: `Token ${accessor.slice(0, 8)}`,
+        crumbs: [{ text: 'Tokens', href: paths.tokens() }],
+      }}
+    >
       {(token) => (
         <>
           <PageHead

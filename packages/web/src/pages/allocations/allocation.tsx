@@ -47,7 +47,14 @@ function AllocationPage({ id, tab, search }: AllocationPageProps) {
     { watches: [{ topic: 'Allocation', key: id }] },
   )
   return (
-    <QueryView query={query} what="the allocation">
+    <QueryView
+      query={query}
+      what="the allocation"
+      page={{
+        title: `Allocation ${id.slice(0, 8)}`,
+        crumbs: [{ text: 'Allocations', href: paths.allocations() }],
+      }}
+    >
       {(allocation) => (
         <>
           <AllocationHead allocation={allocation} />

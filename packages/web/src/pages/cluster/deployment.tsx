@@ -25,7 +25,14 @@ export function DeploymentPage({ params }: PageProps<'/deployments/:deploymentId
     { watches: [{ topic: 'Deployment', key: id }] },
   )
   return (
-    <QueryView query={query} what="the deployment">
+    <QueryView
+      query={query}
+      what="the deployment"
+      page={{
+        title: `Deployment ${id.slice(0, 8)}`,
+        crumbs: [{ text: 'Deployments', href: paths.deployments() }],
+      }}
+    >
       {(deployment) => (
         <>
           <DeploymentHead deployment={deployment} />

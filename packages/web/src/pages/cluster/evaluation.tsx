@@ -27,7 +27,14 @@ export function EvaluationPage({ params }: PageProps<'/evaluations/:evaluationId
     { watches: [{ topic: 'Evaluation', key: id }] },
   )
   return (
-    <QueryView query={query} what="the evaluation">
+    <QueryView
+      query={query}
+      what="the evaluation"
+      page={{
+        title: `Evaluation ${id.slice(0, 8)}`,
+        crumbs: [{ text: 'Evaluations', href: paths.evaluations() }],
+      }}
+    >
       {(evaluation) => (
         <>
           <EvaluationHead evaluation={evaluation} />

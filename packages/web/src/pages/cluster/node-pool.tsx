@@ -34,7 +34,11 @@ export function NodePoolPage({ params, search }: PageProps<'/node-pools/:poolNam
     { watches: [{ topic: 'NodePool', key: name }] },
   )
   return (
-    <QueryView query={pool} what="the node pool">
+    <QueryView
+      query={pool}
+      what="the node pool"
+      page={{ title: name, crumbs: [{ text: 'Node pools', href: paths.nodePools() }] }}
+    >
       {(data) => (
         <>
           <PageHead

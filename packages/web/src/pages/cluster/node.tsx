@@ -41,7 +41,11 @@ function NodePage({ id, tab, search }: NodePageProps) {
     { watches: [{ topic: 'Node', key: id }] },
   )
   return (
-    <QueryView query={query} what="the node">
+    <QueryView
+      query={query}
+      what="the node"
+      page={{ title: `Node ${id.slice(0, 8)}`, crumbs: [{ text: 'Nodes', href: paths.nodes() }] }}
+    >
       {(node) => (
         <>
           <NodeHead node={node} />

@@ -63,7 +63,11 @@ export function InOrganization({ name, children }: InOrganizationProps) {
 function Loaded({ name, children }: InOrganizationProps) {
   const organization = useOrganization(name)
   return (
-    <QueryView query={organization} what="the organization">
+    <QueryView
+      query={organization}
+      what="the organization"
+      page={{ title: name, crumbs: [{ text: 'Organizations', href: paths.organizations() }] }}
+    >
       {({ data }) => children(data)}
     </QueryView>
   )

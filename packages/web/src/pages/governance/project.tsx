@@ -47,7 +47,17 @@ function LoadedProject({ organization, projectId, search }: LoadedProjectProps) 
     { watches: [{ topic: 'Project' }, { topic: 'Workspace' }] },
   )
   return (
-    <QueryView query={project} what="the project">
+    <QueryView
+      query={project}
+      what="the project"
+      page={{
+        title: 'Project',
+        crumbs: [
+          ...crumbsOf(organization),
+          { text: 'Projects', href: paths.organization(organization, 'projects') },
+        ],
+      }}
+    >
       {({ data }) => (
         <OfOrganization
           name={organization}

@@ -45,7 +45,7 @@ function LoadedRun({ organization, runId }: LoadedRunProps) {
     { watches: [{ topic: 'Run' }] },
   )
   return (
-    <QueryView query={run} what="the run">
+    <QueryView query={run} what="the run" page={{ title: 'Run', crumbs: crumbsOf(organization) }}>
       {(document) => (
         <OfOrganization
           name={organization}

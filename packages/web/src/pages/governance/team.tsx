@@ -43,7 +43,17 @@ function LoadedTeam({ organization, teamId }: LoadedTeamProps) {
     }),
   )
   return (
-    <QueryView query={team} what="the team">
+    <QueryView
+      query={team}
+      what="the team"
+      page={{
+        title: 'Team',
+        crumbs: [
+          ...crumbsOf(organization),
+          { text: 'Teams', href: paths.organization(organization, 'teams') },
+        ],
+      }}
+    >
       {(document) => (
         <OfOrganization
           name={organization}

@@ -51,7 +51,17 @@ function LoadedWorkspace({ organization, workspaceName, tab }: LoadedWorkspacePr
     { watches: [{ topic: 'Workspace' }, { topic: 'Run' }] },
   )
   return (
-    <QueryView query={workspace} what="the workspace">
+    <QueryView
+      query={workspace}
+      what="the workspace"
+      page={{
+        title: workspaceName,
+        crumbs: [
+          ...crumbsOf(organization),
+          { text: 'Workspaces', href: paths.organization(organization, 'workspaces') },
+        ],
+      }}
+    >
       {(document) => (
         <>
           <WorkspaceHead organization={organization} document={document} />

@@ -14,6 +14,7 @@ import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../../shell/not-found.tsx'
 import '../../style/jobs.css'
 import { healthOf, isLarge } from './allocation-counts.ts'
+import { GoneJob } from './gone-job.tsx'
 import { JobActions } from './job-actions.tsx'
 import { useJob, useJobStatus } from './job-data.ts'
 import { isEditing, type JobView } from './job-view.ts'
@@ -48,7 +49,13 @@ function JobPage({ jobId, tab, search }: JobPageProps) {
   const { rights } = useSession()
   const job = useJob(name)
   return (
-    <QueryView query={job} what="the job" isEdited={isEditing(search)}>
+    <QueryView
+      query={job}
+      what="the job"
+      isEdited={isEditing(search)}
+      page={{ title: jobId, crumbs: [{ text: 'Jobs', href: paths.jobs() }] }}
+      whenGone={<GoneJob name={name} />}
+    >
       {(data) => (
         <>
           <JobHead job={data} name={name} />

@@ -12,6 +12,7 @@ import { countAllocations, countsOfSummary, isLarge } from './allocation-counts.
 import { useJobDeployments, useJobStatus, useJobSummary } from './job-data.ts'
 import type { JobView } from './job-view.ts'
 import { StatusPanel, type GroupState } from './status-panel.tsx'
+import { NextLaunch } from './next-launch-fact.tsx'
 import { WhyPanel } from './why-panel.tsx'
 
 /** How the job is, at one look. */
@@ -126,6 +127,7 @@ function factsOf(job: Job) {
             name: 'Launched',
             value: `${[job.Periodic.Spec, ...(job.Periodic.Specs ?? [])].filter(Boolean).join('; ')} (${job.Periodic.TimeZone})`,
           },
+          { name: 'Next launch', value: <NextLaunch job={job} /> },
         ]),
     ...Object.entries(job.Meta ?? {}).map(([name, value]) => ({ name: `Meta ${name}`, value })),
     ...links

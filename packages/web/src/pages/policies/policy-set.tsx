@@ -47,7 +47,17 @@ function LoadedSet({ organization, id }: LoadedSetProps) {
     { watches: [{ topic: 'PolicySet' }, { topic: 'Policy' }] },
   )
   return (
-    <QueryView query={set} what="the policy set">
+    <QueryView
+      query={set}
+      what="the policy set"
+      page={{
+        title: 'Policy set',
+        crumbs: [
+          ...crumbsOf(organization.id),
+          { text: 'Policy sets', href: paths.organization(organization.id, 'policy-sets') },
+        ],
+      }}
+    >
       {(document) => (
         <OfOrganization
           name={organization.id}

@@ -64,7 +64,17 @@ function LoadedPolicy({ organization, policyId, pane, line }: LoadedPolicyProps)
     { watches: [{ topic: 'Policy' }] },
   )
   return (
-    <QueryView query={policy} what="the policy">
+    <QueryView
+      query={policy}
+      what="the policy"
+      page={{
+        title: 'Policy',
+        crumbs: [
+          ...crumbsOf(organization.id),
+          { text: 'Policies', href: paths.organization(organization.id, 'policies') },
+        ],
+      }}
+    >
       {({ data }) => (
         <OfOrganization
           name={organization.id}

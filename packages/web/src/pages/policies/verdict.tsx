@@ -9,9 +9,10 @@ import { Facts, Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfNs } from '../../parts/time.ts'
-import { paths } from '../../paths.ts'
+import { paths, type JobName } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import type { PageProps } from '../../routing/route.ts'
+import { useJobStatus } from '../jobs/job-data.ts'
 import { JobOutcomes } from './job-outcome.tsx'
 
 /** One verdict on a job, with the line of each policy that did not pass. */
@@ -22,7 +23,11 @@ export function VerdictPage({ params, search }: PageProps<'/verdicts/:verdictId'
     api.v1.listPolicyVerdicts({ query: { namespace, filter }, signal }),
   )
   return (
-    <QueryView query={verdicts} what="the verdict">
+    <QueryView
+      query={verdicts}
+      what="the verdict"
+      page={{ title: 'Verdict', crumbs: [{ text: 'Verdicts on jobs', href: paths.verdicts() }] }}
+    >
       {([verdict]) => (
         <>
           {verdict === undefined ? <Gone /> : <VerdictView verdict={verdict} />}
@@ -66,7 +71,7 @@ function VerdictView({ verdict }: { readonly verdict: PolicyVerdict }) {
           facts={[
             {
               name: 'Job',
-              value: <Link href={paths.job({ namespace: Namespace, id: JobID })}>{JobID}</Link>,
+              value: <JudgedJob name={{ namespace: Namespace, id: JobID }} />,
             },
             { name: 'Namespace', value: Namespace },
             { name: 'When', value: <Ago date={dateOfNs(verdict.Time)} /> },
@@ -83,5 +88,16 @@ function VerdictView({ verdict }: { readonly verdict: PolicyVerdict }) {
         )}
       </Panel>
     </>
+  )
+}
+
+/** A denied job may never have come to be: a link to it would lead nowhere. */
+function JudgedJob({ name }: { readonly name: JobName }) {
+  const { data: rows } = useJobStatus(name, true)
+  if (rows === undefined) return name.id
+  return rows.some(({ ID }) => ID === name.id) ? (
+    <Link href={paths.job(name)}>{name.id}</Link>
+  ) : (
+    `${name.id}: there is no such job now. It was never registered, or was purged.`
   )
 }

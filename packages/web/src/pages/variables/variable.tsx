@@ -33,7 +33,12 @@ export function VariablePage({ params, search }: PageProps<'/variables/:path'>) 
   const { rights } = useSession()
   const isAsked = search.get('edit') === 'yes'
   return (
-    <QueryView query={variable} what="the variable" isEdited={isAsked}>
+    <QueryView
+      query={variable}
+      what="the variable"
+      isEdited={isAsked}
+      page={{ title: path, crumbs: [{ text: 'Variables', href: paths.variables({ namespace }) }] }}
+    >
       {(data) => (
         <>
           <VariableHead variable={data} />
