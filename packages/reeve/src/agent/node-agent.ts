@@ -3,7 +3,7 @@ import type { HelloMessage, WelcomeMessage } from '@reeve/contract'
 import { CHANNEL_VERSION } from '@reeve/contract'
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import { assert } from '../kit/fault.ts'
-import { GarbageWatch, type GarbageThresholds } from './allocation/garbage-watch.ts'
+import { asCollectable, GarbageWatch, type GarbageThresholds } from './allocation/garbage-watch.ts'
 import { AloneWatch } from './allocation/alone-watch.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Fingerprint } from './fingerprint.ts'
@@ -235,7 +235,9 @@ export class NodeAgent {
       log,
       ...(garbage === undefined ? {} : { thresholds: garbage }),
       allocations: () =>
-        [...this.#allocations.runners.values()].map(({ id, endedMs }) => ({ id, endedMs })),
+        [...this.#allocations.runners.values()]
+          .filter(({ id }) => this.#remote.hasFiles(id))
+          .map((runner) => asCollectable(runner, clock.nowMs())),
       fill: () => diskFill(dirname(storage.workspace.allocationDir('any'))),
       collect: (id) => this.#remote.collect(id),
     })

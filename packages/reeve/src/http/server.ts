@@ -25,6 +25,8 @@ export interface HttpLog {
   debug(fields: object, message: string): void
   /** For what an operator wants to find later: who ran what where. */
   info?(fields: object, message: string): void
+  /** For what an operator should look at, though nothing failed here. */
+  warn?(fields: object, message: string): void
 }
 
 export interface ShellOptions {

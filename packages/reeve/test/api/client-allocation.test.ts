@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { access } from 'node:fs/promises'
+import { access, rm } from 'node:fs/promises'
 import { test } from 'node:test'
 import type { AllocationUsage, HostUsage } from '@reeve/contract'
 import { until } from '../build/until.ts'
@@ -168,6 +168,20 @@ test('gc: removes the directory of what has ended, and nothing else', async (t) 
     false,
     true,
   ])
+})
+
+test('gc: files that an agent before this one removed are told as removed', async (t) => {
+  const { run, get } = await aNodeWorld(t)
+  const { id, directory } = await run([shell('exit 0')], {
+    status: 'complete',
+    job: { Type: 'batch' },
+  })
+  await rm(directory, { recursive: true })
+  const text = `state for allocation ${id} not found on client`
+  for (const path of [`ls/${id}`, `logs/${id}?task=main&type=stdout`]) {
+    const gone = await get(`/v1/client/fs/${path}`)
+    assert.deepEqual([gone.status, gone.text], [404, text])
+  }
 })
 
 test('client: a node must be named, known and connected', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pass, SILENT_LOG } from '../../../test/build/agent.ts'
 import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
-import { chooseGarbage, GarbageWatch, type Collectable } from './garbage-watch.ts'
+import { asCollectable, chooseGarbage, GarbageWatch, type Collectable } from './garbage-watch.ts'
 
 function allocations(count: number, ended: readonly number[]): readonly Collectable[] {
   return Array.from({ length: count }, (_, n) => ({
@@ -55,15 +55,97 @@ test('garbage: what the operator says counts instead', () => {
   assert.deepEqual(choose(4), ['a2'])
 })
 
+interface Watched {
+  readonly left: Set<string>
+  readonly collected: string[]
+  readonly lines: string[]
+  readonly clock: SimulatedClock
+  readonly watch: GarbageWatch
+}
+
+/** A node with ended allocations `a0`… of 10 % of the disk each, and what else takes room. */
+function aNode(count: number, others: number, stuck: readonly string[] = []): Watched {
+  const clock = new SimulatedClock()
+  const left = new Set(Array.from({ length: count }, (_, n) => `a${n}`))
+  const collected: string[] = []
+  const lines: string[] = []
+  const tell = (fields: object, text: string): void => {
+    lines.push(`${text} ${Object.values(fields).join(' ')}`)
+  }
+  const watch = new GarbageWatch({
+    clock,
+    log: { ...SILENT_LOG, info: tell, warn: tell },
+    allocations: () => [...left].map((id) => ({ id, endedMs: Number(id.slice(1)) })),
+    fill: () => Promise.resolve({ diskPercent: others + 10 * left.size, inodePercent: 1 }),
+    collect: (id) => {
+      if (stuck.includes(id)) return Promise.reject(new Error(`${id} is held`))
+      collected.push(id)
+      return Promise.resolve(left.delete(id))
+    },
+  })
+  return { left, collected, lines, clock, watch }
+}
+
+test('garbage: one look relieves a full disk, and goes no further', async () => {
+  const { clock, watch, collected, lines } = aNode(9, 10)
+  watch.start()
+  await pass(clock, 61_000)
+  assert.deepEqual(collected, ['a0', 'a1'])
+  assert.deepEqual(lines, [
+    'removed an ended allocation a0 100 1',
+    'removed an ended allocation a1 100 1',
+  ])
+  await watch.stop()
+  const fuller = aNode(9, 50)
+  fuller.watch.start()
+  await pass(fuller.clock, 61_000)
+  assert.equal(fuller.collected.length, 6)
+  await fuller.watch.stop()
+})
+
+test('garbage: what cannot be removed is told, tried again and keeps nothing else', async () => {
+  const { clock, watch, collected, lines } = aNode(3, 70, ['a0'])
+  watch.start()
+  await pass(clock, 61_000)
+  assert.deepEqual(collected, ['a1', 'a2'])
+  const held = 'what an ended allocation left is not removed a0 a0 is held'
+  assert.deepEqual(
+    lines.filter((line) => line.includes('a0')),
+    [held],
+  )
+  await watch.stop()
+})
+
+test('garbage: a disk that something else fills is told once each time', async () => {
+  const { clock, watch, lines, left } = aNode(0, 90)
+  watch.start()
+  await pass(clock, 181_000)
+  const full = 'the disk of this node is full, and no ended allocation is left to remove 90 1'
+  assert.deepEqual(lines, [full])
+  assert.equal(left.size, 0)
+  await watch.stop()
+})
+
+test('garbage: data that is to move on is kept a while', () => {
+  const ended = {
+    id: 'a',
+    endedMs: 1_000,
+    group: { EphemeralDisk: { Sticky: false, Migrate: true } },
+  }
+  assert.equal(asCollectable(ended, 2_000).endedMs, undefined)
+  assert.equal(asCollectable(ended, 1_000 + 10 * 60_000).endedMs, 1_000)
+  assert.equal(asCollectable({ ...ended, group: {} }, 2_000).endedMs, 1_000)
+})
+
 test('the node looks every minute, until it stops', async () => {
   const clock = new SimulatedClock()
   const collected: string[] = []
   const watch = new GarbageWatch({
     clock,
     log: SILENT_LOG,
-    allocations: () => allocations(51, [7]),
+    allocations: () => allocations(51, [7]).filter(({ id }) => !collected.includes(id)),
     fill: () => Promise.resolve(ROOM),
-    collect: (id) => Promise.resolve(collected.push(id)),
+    collect: (id) => Promise.resolve(collected.push(id) > 0),
   })
   watch.start()
   await pass(clock, 61_000)

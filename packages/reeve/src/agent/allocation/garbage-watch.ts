@@ -7,13 +7,32 @@ import { pause, Slots } from '../wait.ts'
 /** An allocation as far as its removal is concerned. */
 export interface Collectable {
   readonly id: string
-  /** When its last task ended; undefined while it is not over: such ones always stay. */
+  /** When its last task ended; undefined while it has to stay. */
   readonly endedMs: number | undefined
 }
 
 export interface DiskFill {
   readonly diskPercent: number
   readonly inodePercent: number
+}
+
+interface Ended {
+  readonly id: string
+  readonly endedMs: number | undefined
+  readonly group: {
+    readonly EphemeralDisk?: { readonly Sticky: boolean; readonly Migrate: boolean } | null
+  }
+}
+
+/**
+ * Data that the next allocation may come for is kept a while, on a node that is drained because it
+ * is full as well.
+ */
+export function asCollectable({ id, endedMs, group }: Ended, nowMs: number): Collectable {
+  const { Sticky = false, Migrate = false } = group.EphemeralDisk ?? {}
+  const isAwaited =
+    (Sticky || Migrate) && endedMs !== undefined && nowMs - endedMs < AGENT_LIMITS.garbageDataMs
+  return { id, endedMs: isAwaited ? undefined : endedMs }
 }
 
 /** When what ended allocations left is removed, and how. */
@@ -37,16 +56,15 @@ const THRESHOLDS: GarbageThresholds = {
 /** Reference scheduling §39: how many of the ended ones have to go, the oldest first. */
 export function chooseGarbage(
   allocations: readonly Collectable[],
-  { diskPercent, inodePercent }: DiskFill,
+  fill: DiskFill,
   thresholds: GarbageThresholds = THRESHOLDS,
 ): readonly string[] {
   const ended = allocations
     .filter(({ endedMs }) => endedMs !== undefined)
     .toSorted((a, b) => (a.endedMs ?? 0) - (b.endedMs ?? 0) || (a.id < b.id ? -1 : 1))
-  const isFull = diskPercent > thresholds.diskPercent || inodePercent > thresholds.inodePercent
   const surplus = allocations.length - thresholds.allocations
   // A disk is relieved step by step: how much one removal frees is known only after it.
-  const count = Math.max(surplus, isFull ? thresholds.atOnce : 0)
+  const count = Math.max(surplus, isOver(fill, thresholds) ? thresholds.atOnce : 0)
   return ended.slice(0, Math.max(0, count)).map(({ id }) => id)
 }
 
@@ -54,9 +72,11 @@ interface GarbageWatchOptions {
   readonly clock: Clock
   readonly log: Log
   readonly thresholds?: GarbageThresholds
+  /** Those whose directories are here; what was removed already takes no room. */
   allocations(): readonly Collectable[]
   fill(): Promise<DiskFill>
-  collect(id: string): Promise<unknown>
+  /** False when there was nothing that may be removed. */
+  collect(id: string): Promise<boolean>
 }
 
 /** Removes what ended allocations left, when the node runs out of room for it. */
@@ -64,8 +84,7 @@ export class GarbageWatch {
   readonly #options: GarbageWatchOptions
   readonly #thresholds: GarbageThresholds
   readonly #stopping = new AbortController()
-  /** Removed already: their records stay until the servers forget them, and take no room. */
-  #collected: ReadonlySet<string> = new Set()
+  #isFullTold = false
   #running: Promise<void> = Promise.resolve()
 
   constructor(options: GarbageWatchOptions) {
@@ -85,24 +104,57 @@ export class GarbageWatch {
   async #run(): Promise<void> {
     const { clock, log } = this.#options
     while (await pause(clock, this.#thresholds.lookMs, this.#stopping.signal)) {
-      await this.look().catch((thrown: unknown) => {
+      await this.#look().catch((thrown: unknown) => {
         log.warn({ error: messageOf(thrown) }, 'ended allocations not collected')
       })
     }
   }
 
-  /** Looks now; also to be called when new work arrives. */
-  async look(): Promise<void> {
-    const room = await this.#options.fill()
-    const all = this.#options.allocations()
-    const ids = chooseGarbage(
-      all.filter(({ id }) => !this.#collected.has(id)),
-      room,
-      this.#thresholds,
-    )
-    const known = new Set(all.map(({ id }) => id))
-    this.#collected = new Set([...this.#collected, ...ids].filter((id) => known.has(id)))
-    const slots = new Slots(this.#thresholds.atOnce)
-    await Promise.all(ids.map((id) => slots.run(() => this.#options.collect(id))))
+  /** Goes on until there is room or nothing is left to remove; each is tried once in a look. */
+  async #look(): Promise<void> {
+    const tried = new Set<string>()
+    while (!this.#stopping.signal.aborted) {
+      const fill = await this.#options.fill()
+      const left = this.#options.allocations().filter(({ id }) => !tried.has(id))
+      const ids = chooseGarbage(left, fill, this.#thresholds)
+      if (ids.length === 0) {
+        this.#tellFull(fill)
+        return
+      }
+      for (const id of ids) tried.add(id)
+      const slots = new Slots(this.#thresholds.atOnce)
+      await Promise.all(ids.map((id) => slots.run(() => this.#collect(id, fill))))
+    }
   }
+
+  /** One that cannot be removed is no reason to keep the others. */
+  async #collect(id: string, fill: DiskFill): Promise<void> {
+    const { log } = this.#options
+    try {
+      const isRemoved = await this.#options.collect(id)
+      if (isRemoved) log.info({ allocation: id, ...rounded(fill) }, 'removed an ended allocation')
+    } catch (thrown) {
+      const fields = { allocation: id, error: messageOf(thrown) }
+      log.warn(fields, 'what an ended allocation left is not removed')
+    }
+  }
+
+  /** Once each time it becomes so: what takes the room now, nothing here may remove. */
+  #tellFull(fill: DiskFill): void {
+    const isFull = isOver(fill, this.#thresholds)
+    if (isFull && !this.#isFullTold)
+      this.#options.log.warn(
+        { ...rounded(fill) },
+        'the disk of this node is full, and no ended allocation is left to remove',
+      )
+    this.#isFullTold = isFull
+  }
+}
+
+function isOver({ diskPercent, inodePercent }: DiskFill, thresholds: GarbageThresholds): boolean {
+  return diskPercent > thresholds.diskPercent || inodePercent > thresholds.inodePercent
+}
+
+function rounded({ diskPercent, inodePercent }: DiskFill): DiskFill {
+  return { diskPercent: Math.round(diskPercent), inodePercent: Math.round(inodePercent) }
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isClientTerminal } from '../../model/index.ts'
 import type { Clock } from '../../kit/clock.ts'
@@ -61,15 +62,19 @@ class RemovedDirectories {
     this.#options = options
   }
 
+  /** Also what an agent before this one removed: the disk is all that tells of it. */
   has(id: string): boolean {
-    const runner = this.#options.runners.get(id)
-    return runner !== undefined && this.#removed.has(runner)
+    const { runners, workspace } = this.#options
+    const runner = runners.get(id)
+    if (runner === undefined) return false
+    if (this.#removed.has(runner)) return true
+    return isClientTerminal(runner.currentReport()) && !existsSync(directoryIn(workspace, id))
   }
 
   /** False when there is nothing that may be removed. */
   async collect(id: string): Promise<boolean> {
     const runner = this.#options.runners.get(id)
-    if (runner === undefined || this.#removed.has(runner)) return false
+    if (runner === undefined || this.has(id)) return false
     if (!isClientTerminal(runner.currentReport())) return false
     this.#removed.add(runner)
     try {

@@ -170,6 +170,11 @@ export class Remote {
     return this.#host.collect(id)
   }
 
+  /** Whether the directory of the allocation is here. */
+  hasFiles(id: string): boolean {
+    return this.#host.directoryOf(id) !== undefined
+  }
+
   async #collect(id: string): Promise<void> {
     if (await this.#host.collect(id)) return
     const text = 'No such allocation on client, or allocation not eligible for GC'

@@ -19,6 +19,7 @@ import {
   CatalogHub,
   DataMigrations,
   NodeReports,
+  helloRefusal,
   registerNode,
   reportServices,
   updateNode,
@@ -38,6 +39,8 @@ const HELLO_MS_MAX = 10_000
  * whoever has no secret yet must not keep the server parsing.
  */
 const HELLO_BYTES_MAX = 1024 * 1024
+/** How long a connected node has to show that it is there, when another one comes in its name. */
+const ANSWER_MS_MAX = 2_000
 const isAgentMessage = Compile(AgentMessage)
 
 export interface NodeChannelHost {
@@ -151,6 +154,25 @@ class NodeConnection implements NodeSession {
     this.#socket.close(1001)
   }
 
+  answers(): Promise<boolean> {
+    const socket = this.#socket
+    if (this.#isClosing || socket.readyState !== socket.OPEN) return Promise.resolve(false)
+    return new Promise((resolve) => {
+      const end = (isThere: boolean): void => {
+        cancel()
+        socket.off('pong', heard)
+        socket.off('close', closed)
+        resolve(isThere)
+      }
+      const heard = (): void => end(true)
+      const closed = (): void => end(false)
+      const cancel = this.#host.clock.after(ANSWER_MS_MAX, closed)
+      socket.on('pong', heard)
+      socket.on('close', closed)
+      socket.ping()
+    })
+  }
+
   async #receive(data: RawData): Promise<void> {
     // The node says it all again on its next channel.
     if (this.#isClosing) return
@@ -183,6 +205,10 @@ class NodeConnection implements NodeSession {
     const { context, sessions, clock, heartbeatMs } = this.#host
     if (hello.version !== CHANNEL_VERSION)
       return this.#refuse(`this server speaks version ${CHANNEL_VERSION} of the channel`)
+    // Only who knows the secret of a node is told of it.
+    const refused = helloRefusal(context, hello)
+    if (refused !== undefined) return this.#refuse(refused.message)
+    if ((await sessions.find(hello.node.ID)?.answers?.()) === true) return this.#refuseCopy(hello)
     const registered = await registerNode(context, hello)
     if (!registered.ok) return this.#refuse(registered.error.message)
     this.#cancelHello()
@@ -195,6 +221,16 @@ class NodeConnection implements NodeSession {
       region: context.region,
     })
     sessions.attach(this)
+  }
+
+  /** Two agents that take turns would both start whatever comes for the node. */
+  #refuseCopy({ node: { ID: nodeId, Name: name } }: HelloMessage): void {
+    const text = 'a second agent came with the identity of a node that is connected'
+    this.#host.log.warn?.({ nodeId, name }, text)
+    this.#refuse(
+      `another agent is connected as node ${nodeId}. If this data directory is a copy of that ` +
+        "agent's, stop this agent and give it an empty one: it becomes a node of its own",
+    )
   }
 
   async #status({ seq, updates }: StatusMessage): Promise<void> {

@@ -8,6 +8,8 @@ export interface NodeSession {
   readonly nodeId: string
   /** A message as the channel carries it (contract: ServerMessage). */
   send(text: PartedText): void
+  /** Whether the node's end still answers; who cannot be asked gives way to another channel. */
+  answers?(): Promise<boolean>
   /** Another channel of the same node took over, or the node has to say hello anew. */
   close(): void
 }

@@ -30,22 +30,12 @@ export async function registerNode(
   context: WorkloadContext,
   hello: HelloMessage,
 ): Promise<Result<void, Refusal>> {
-  const { store, sealer, region } = context
-  if (hello.region !== undefined && hello.region !== region)
-    return err(refusal('permission-denied', otherRegion(hello.region, region)))
-  const secretHash = sealer.hash(hello.secret)
+  const { store, sealer } = context
+  const refused = helloRefusal(context, hello)
+  if (refused !== undefined) return err(refused)
   const known = store.tables.nodes.find(hello.node.ID)
-  if (known !== undefined && known.SecretHash !== secretHash)
-    return err(refusal('permission-denied', `the secret of node ${hello.node.ID} is another one`))
-  if (known === undefined && !isJoinToken(context, hello.joinToken))
-    return err(
-      refusal(
-        'permission-denied',
-        'this node is unknown and its join token is not the servers’ one: ' +
-          'join_token or REEVE_JOIN_TOKEN give it (docs/configuration.md)',
-      ),
-    )
   const status = statusAfterHello(store.tables, known)
+  const secretHash = sealer.hash(hello.secret)
   const { durable } = store.commit({
     cause: 'NodeRegistration',
     changes: (stamp) =>
@@ -53,6 +43,24 @@ export async function registerNode(
   })
   await durable
   return ok(undefined)
+}
+
+/** Why whoever says this is not believed to be the node; undefined when it is. */
+export function helloRefusal(
+  context: WorkloadContext,
+  { node, region, secret, joinToken }: HelloMessage,
+): Refusal | undefined {
+  if (region !== undefined && region !== context.region)
+    return refusal('permission-denied', otherRegion(region, context.region))
+  const known = context.store.tables.nodes.find(node.ID)
+  if (known !== undefined && known.SecretHash !== context.sealer.hash(secret))
+    return refusal('permission-denied', `the secret of node ${node.ID} is another one`)
+  if (known !== undefined || isJoinToken(context, joinToken)) return undefined
+  return refusal(
+    'permission-denied',
+    'this node is unknown and its join token is not the servers’ one: ' +
+      'join_token or REEVE_JOIN_TOKEN give it (docs/configuration.md)',
+  )
 }
 
 function otherRegion(given: string, own: string): string {
