@@ -104,6 +104,8 @@ export const AGENT_LIMITS = {
   garbageInodePercent: 70,
   garbageAllocations: 50,
   garbageAtOnce: 2,
+  /** How long after new work has come the node looks whether it has room. */
+  garbageSoonMs: 1_000,
   /** How long data that is to move on is kept for whoever comes for it, on a full disk too. */
   garbageDataMs: 10 * 60_000,
   /** Reference scheduling §33: the size of a task's secrets when it asks for none. */

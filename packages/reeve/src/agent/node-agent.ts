@@ -186,6 +186,7 @@ export class NodeAgent {
       log,
       stopping: this.#stopping.signal,
       report: (update) => this.#link.report(update),
+      added: () => this.#garbage.lookSoon(),
       removed: (id) => this.#services.ended(id),
     })
   }

@@ -23,6 +23,8 @@ interface NodeAllocationsOptions {
   readonly stopping: AbortSignal
   /** Tells the servers how an allocation is. */
   report(update: AllocationUpdate): void
+  /** The node has work that it did not have. */
+  added(): void
   /** The allocation is gone from this node, with all that it left. */
   removed(id: string): void
 }
@@ -119,7 +121,12 @@ export class NodeAllocations {
     if (isClientTerminal(allocation)) return
     if (isServerTerminal(allocation))
       this.#answer(allocation.ID, 'complete', 'Ended before it began')
-    else this.#run(assignment, {})
+    else this.#begin(assignment)
+  }
+
+  #begin(assignment: Assignment): void {
+    this.#run(assignment, {})
+    this.#options.added()
   }
 
   #run(assignment: Assignment, records: TaskRecords): void {

@@ -103,6 +103,22 @@ test('garbage: one look relieves a full disk, and goes no further', async () => 
   await fuller.watch.stop()
 })
 
+test('garbage: the node looks soon after new work has come, once for all of it', async () => {
+  const { clock, watch, left, collected } = aNode(9, 10)
+  watch.start()
+  watch.lookSoon()
+  watch.lookSoon()
+  await pass(clock, 1_100)
+  assert.deepEqual(collected, ['a0', 'a1'])
+  left.add('a9').add('a10')
+  await pass(clock, 50_000)
+  assert.equal(collected.length, 2)
+  watch.lookSoon()
+  await pass(clock, 1_100)
+  assert.equal(collected.length, 4)
+  await watch.stop()
+})
+
 test('garbage: what cannot be removed is told, tried again and keeps nothing else', async () => {
   const { clock, watch, collected, lines } = aNode(3, 70, ['a0'])
   watch.start()

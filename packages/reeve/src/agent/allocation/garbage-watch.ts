@@ -84,6 +84,7 @@ export class GarbageWatch {
   readonly #options: GarbageWatchOptions
   readonly #thresholds: GarbageThresholds
   readonly #stopping = new AbortController()
+  #woken = new AbortController()
   #isFullTold = false
   #running: Promise<void> = Promise.resolve()
 
@@ -101,13 +102,34 @@ export class GarbageWatch {
     await this.#running
   }
 
+  /** New work has come, and may need the room. */
+  lookSoon(): void {
+    this.#woken.abort()
+  }
+
   async #run(): Promise<void> {
-    const { clock, log } = this.#options
-    while (await pause(clock, this.#thresholds.lookMs, this.#stopping.signal)) {
+    const { log } = this.#options
+    while (await this.#isDue()) {
       await this.#look().catch((thrown: unknown) => {
         log.warn({ error: messageOf(thrown) }, 'ended allocations not collected')
       })
     }
+  }
+
+  /** True when it is time to look again, false when there is no more to look for. */
+  async #isDue(): Promise<boolean> {
+    const { clock } = this.#options
+    const { signal } = this.#stopping
+    const hasPassed = await pause(
+      clock,
+      this.#thresholds.lookMs,
+      AbortSignal.any([signal, this.#woken.signal]),
+    )
+    if (hasPassed || signal.aborted) return hasPassed
+    // Work comes in bursts: one look is for all of it.
+    const isSoon = await pause(clock, AGENT_LIMITS.garbageSoonMs, signal)
+    this.#woken = new AbortController()
+    return isSoon
   }
 
   /** Goes on until there is room or nothing is left to remove; each is tried once in a look. */

@@ -5,6 +5,7 @@ import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfNs } from '../../parts/time.ts'
 import { paths, type JobName } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
+import { newestFirst } from './evaluation-order.ts'
 import { useJobEvaluations } from './job-data.ts'
 
 /** More of them say nothing new of a job that is gone. */
@@ -22,7 +23,7 @@ export function GoneJob({ name }: { readonly name: JobName }) {
   )
   const { data: evaluations = [] } = useJobEvaluations(name)
   if (verdicts.items.length === 0 && evaluations.length === 0) return null
-  const latest = evaluations.toSorted((a, b) => b.ModifyIndex - a.ModifyIndex)
+  const latest = evaluations.toSorted(newestFirst)
   return (
     <Panel title="What is still known of it">
       <ul className="reasons">

@@ -6,6 +6,7 @@ import { QueryView } from '../../parts/query-view.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { dateOfNs } from '../../parts/time.ts'
 import { paths } from '../../paths.ts'
+import { newestFirst } from './evaluation-order.ts'
 import { useJobEvaluations } from './job-data.ts'
 import type { JobView } from './job-view.ts'
 
@@ -53,7 +54,7 @@ export function EvaluationsTab({ name }: JobView) {
         <DataTable
           label="Evaluations"
           columns={COLUMNS}
-          rows={list.toSorted((a, b) => b.CreateIndex - a.CreateIndex)}
+          rows={list.toSorted(newestFirst)}
           keyOf={({ ID }) => ID}
           hrefOf={({ ID }) => paths.evaluation(ID)}
           empty={
