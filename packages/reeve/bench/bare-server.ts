@@ -2,6 +2,7 @@
  * The baseline: what this machine and `node:http` can do when a server does nothing else.
  *
  *   GET  /bytes/N        answers at once with N bytes
+ *   POST /append/N       parses its body, appends N bytes to a file, answers when they are durable
  *   GET  /park           is held until somebody asks for /release
  *   GET  /release/N      answers everything that is held with N bytes each
  *   GET  /parked         how many are held
@@ -9,7 +10,10 @@
  *   GET  /stream         stays open; gets every line that is emitted
  *   GET  /emit/R/M/B     emits R lines of B bytes a second for M milliseconds; answers how many
  */
+import { mkdtemp, open, rm, type FileHandle } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { machineMs } from './measure.ts'
 
 const bodies = new Map<number, Buffer>()
@@ -28,6 +32,7 @@ server.listen(0, '127.0.0.1', () => {
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [, what = '', ...given] = (request.url ?? '').split('/')
   const [amount = 0, ...rest] = given.map(Number)
+  if (what === 'append') return await append(request, response, amount)
   if (what === 'park') return keep(held, response)
   if (what === 'stream') {
     keep(streams, response)
@@ -43,6 +48,41 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     const count = await emit({ perSecond: amount, durationMs, lineBytes })
     answer(response, Buffer.from(String(count)))
   } else answer(response, what === 'bytes' ? bodyOf(amount) : figureOf(what))
+}
+
+const waiting: ServerResponse[] = []
+let appended: Promise<FileHandle> | undefined
+let isWriting = false
+
+async function append(
+  request: IncomingMessage,
+  response: ServerResponse,
+  bytes: number,
+): Promise<void> {
+  let text = ''
+  for await (const chunk of request) text += String(chunk)
+  JSON.parse(text)
+  waiting.push(response)
+  if (isWriting) return
+  isWriting = true
+  appended ??= openNameless()
+  const file = await appended
+  // What comes while one write is on its way to the disk goes there with the next.
+  while (waiting.length > 0) {
+    const batch = waiting.splice(0)
+    await file.writev(batch.map(() => bodyOf(bytes)))
+    await file.datasync()
+    for (const one of batch) answer(one, bodyOf(0))
+  }
+  isWriting = false
+}
+
+/** A file that is gone with this process, however it ends. */
+async function openNameless(): Promise<FileHandle> {
+  const directory = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
+  const file = await open(join(directory, 'appended'), 'w')
+  await rm(directory, { recursive: true })
+  return file
 }
 
 interface Emission {

@@ -234,10 +234,13 @@ async function benchRegister(): Promise<void> {
   for (const connection of connections) connection.close()
   await program.stop()
   const commitsPerSecond = ((after - before) / (MEASURE_MS * 2)) * 1_000
-  const bareAppends = await appendRate(await loggedTexts(join(directory, 'server', 'storage')))
+  const texts = await loggedTexts(join(directory, 'server', 'storage'))
+  const bareAppends = await appendRate(texts)
+  const bareServer = await appendingRate(texts.at(-1)?.length ?? 0)
   process.stdout.write(`Registrations of distinct jobs, ${CONNECTIONS} connections, durable
 each is one commit: the job, its evaluation and what the scheduler decided
-ratio: to the bare engine that appends the same entries, ${CONNECTIONS} at a time
+bare server: parses the same bodies, appends as many bytes durably, and answers
+bare engine: appends the same entries, ${CONNECTIONS} at a time
 µs: processor time of all threads for one job, of the program and of the client beside it
 `)
   const jobs = (ours.perSecond * MEASURE_MS * 2) / 1_000
@@ -246,7 +249,8 @@ ratio: to the bare engine that appends the same entries, ${CONNECTIONS} at a tim
       '',
       'jobs/s',
       'entries/s',
-      'ratio',
+      'of bare server',
+      'of bare engine',
       'p50 ms',
       'p99 ms',
       'still to evaluate',
@@ -254,11 +258,24 @@ ratio: to the bare engine that appends the same entries, ${CONNECTIONS} at a tim
       'client µs',
     ],
     [
-      ['bare engine', '', whole(bareAppends), '1.00', '', '', '', '', ''],
+      ['bare engine', '', whole(bareAppends), '', '1.00', '', '', '', '', ''],
+      [
+        'bare server',
+        whole(bareServer.perSecond),
+        '',
+        '1.00',
+        '',
+        fixed(bareServer.p50),
+        fixed(bareServer.p99),
+        '',
+        '',
+        '',
+      ],
       [
         'POST /v1/jobs',
         whole(ours.perSecond),
         whole(commitsPerSecond),
+        fixed(ours.perSecond / bareServer.perSecond),
         fixed(commitsPerSecond / bareAppends),
         fixed(ours.p50),
         fixed(ours.p99),
@@ -268,6 +285,16 @@ ratio: to the bare engine that appends the same entries, ${CONNECTIONS} at a tim
       ],
     ],
   )
+}
+
+/** What the machine does in this minute when a server only parses, appends and answers. */
+async function appendingRate(bytes: number): Promise<Rate> {
+  const connections = await http.openConnections(bare.port, CONNECTIONS)
+  const request = requestText(`/append/${bytes}`, { Job: idleJob('appended') })
+  await readRate(connections, request, WARM_UP_MS)
+  const rate = await readRate(connections, request, MEASURE_MS * 2)
+  for (const connection of connections) connection.close()
+  return rate
 }
 
 function sumOf({ user, system }: NodeJS.CpuUsage): number {

@@ -1,7 +1,10 @@
 /**
  * The task helper alone: tasks per second through the launcher, raw and isolated, the memory of a
  * sleeping task, and log throughput. Needs root for the isolated rows. `--quick` for a short look.
+ * The ratio is to starting the same command from Node, as many at a time, without any of it.
  */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -63,20 +66,21 @@ function limits(id: string): Spec {
 
 /** Starts `count` tasks, some at a time; each is done when its end is known. */
 async function runAll(
-  launcher: Launcher,
-  make: MakeSpec,
   count: number,
+  run: (id: string) => Promise<void>,
 ): Promise<readonly number[]> {
   const tookMs: number[] = []
   let next = 0
   const worker = async (): Promise<void> => {
-    for (let index = next++; index < count; index = next++) {
-      const spec = make(launcher, `b${index}`)
-      tookMs.push(await timed(() => runOne(launcher, spec)))
-    }
+    for (let index = next++; index < count; index = next++)
+      tookMs.push(await timed(() => run(`b${index}`)))
   }
   await Promise.all(Array.from({ length: IN_FLIGHT }, worker))
   return tookMs.toSorted((a, b) => a - b)
+}
+
+async function runBare(): Promise<void> {
+  await once(spawn('/bin/true', { stdio: 'ignore' }), 'exit')
 }
 
 async function runOne(launcher: Launcher, spec: Spec): Promise<void> {
@@ -90,20 +94,33 @@ async function runOne(launcher: Launcher, spec: Spec): Promise<void> {
 }
 
 async function benchStarts(): Promise<void> {
+  const barePerSecond = await benchStart('bare', runBare, undefined)
   for (const { name, spec } of kinds) {
     if (name !== 'raw' && !isRoot) continue
     const launcher = new Launcher()
-    await runAll(launcher, (from, id) => spec(from, `warm${id}`), 20)
-    let sorted: readonly number[] = []
-    const totalMs = await timed(async () => {
-      sorted = await runAll(launcher, spec, TASKS)
-    })
-    const at = (share: number) => (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(1)
-    console.log(
-      `${name.padEnd(20)} ${(TASKS / (totalMs / 1000)).toFixed(0)} tasks/s, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
-    )
+    await runAll(20, (id) => runOne(launcher, spec(launcher, `warm${id}`)))
+    await benchStart(name, (id) => runOne(launcher, spec(launcher, id)), barePerSecond)
     await launcher.close()
   }
+}
+
+/** Gives back how many there were a second. */
+async function benchStart(
+  name: string,
+  run: (id: string) => Promise<void>,
+  barePerSecond: number | undefined,
+): Promise<number> {
+  let sorted: readonly number[] = []
+  const totalMs = await timed(async () => {
+    sorted = await runAll(TASKS, run)
+  })
+  const perSecond = TASKS / (totalMs / 1000)
+  const at = (share: number) => (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(1)
+  const ratio = (perSecond / (barePerSecond ?? perSecond)).toFixed(2)
+  console.log(
+    `${name.padEnd(20)} ${perSecond.toFixed(0)} tasks/s, ratio ${ratio}, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`,
+  )
+  return perSecond
 }
 
 /** Proportional memory of a process in KB: shared pages count by their share. */
