@@ -1,44 +1,31 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { checkAccess, checkNarrow, noBrowser, startBrowser, type Browser } from './browser.ts'
+import { checkAccess, checkNarrow, noBrowser } from './browser.ts'
 import { runFile, serviceFile } from './jobs.ts'
-import { startProgram, type Program } from './program.ts'
+import { visitProgram } from './visit.ts'
 
-let program: Program
-let browser: Browser
-
-before(async () => {
-  if (noBrowser !== false) return
-  ;[program, browser] = await Promise.all([startProgram(), startBrowser()])
-})
-after(async () => {
-  if (noBrowser !== false) return
-  await browser.close()
-  await program.stop()
-})
-
+const visit = visitProgram()
 const skip = noBrowser
-const here = (path: string) => `${program.address}/ui${path}`
 const group = (page: Page) => page.getByRole('region', { name: 'Group app' })
 
 test('a job appears in the list by itself, and leads to its page', { skip }, async () => {
-  const page = await browser.open(here('/jobs'))
+  const page = await visit.browser.open(visit.here('/jobs'))
   await page.getByText('No jobs yet').waitFor()
-  await runFile(program.client, serviceFile('appears'))
+  await runFile(visit.program.client, serviceFile('appears'))
   const row = page.getByRole('row', { name: /appears/ })
   await row.getByText('2 running').waitFor()
   await page.keyboard.press('j')
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'appears', level: 1 }).waitFor()
-  assert.equal(page.url(), here('/jobs/appears?namespace=default'))
+  assert.equal(page.url(), visit.here('/jobs/appears?namespace=default'))
   await page.close()
 })
 
 test('the list is narrowed by what is typed, and the address says it', { skip }, async () => {
-  await runFile(program.client, serviceFile('narrow-one', { count: 1 }))
-  await runFile(program.client, serviceFile('narrow-two', { count: 1 }))
-  const page = await browser.open(here('/jobs'))
+  await runFile(visit.program.client, serviceFile('narrow-one', { count: 1 }))
+  await runFile(visit.program.client, serviceFile('narrow-two', { count: 1 }))
+  const page = await visit.browser.open(visit.here('/jobs'))
   await page.getByRole('row', { name: /narrow-two/ }).waitFor()
   await page.keyboard.press('/')
   await page.keyboard.type('narrow-o')
@@ -50,11 +37,11 @@ test('the list is narrowed by what is typed, and the address says it', { skip },
 
 test('a rolling deployment is seen as it happens, canary and promotion', { skip }, async () => {
   const file = (words: string) => serviceFile('rolls', { count: 3, canaries: 1, words })
-  await runFile(program.client, file('first'))
-  const page = await browser.open(here('/jobs/rolls?namespace=default'))
+  await runFile(visit.program.client, file('first'))
+  const page = await visit.browser.open(visit.here('/jobs/rolls?namespace=default'))
   await group(page).getByRole('link').nth(2).waitFor()
   await page.getByText('3 running').waitFor()
-  await runFile(program.client, file('second'))
+  await runFile(visit.program.client, file('second'))
   await page.getByText('1 of 1 canaries healthy').waitFor()
   await group(page)
     .getByRole('link', { name: /canary/ })
@@ -68,8 +55,8 @@ test('a rolling deployment is seen as it happens, canary and promotion', { skip 
 })
 
 test('a group is scaled from the page', { skip }, async () => {
-  await runFile(program.client, serviceFile('scales', { count: 1 }))
-  const page = await browser.open(here('/jobs/scales?namespace=default'))
+  await runFile(visit.program.client, serviceFile('scales', { count: 1 }))
+  const page = await visit.browser.open(visit.here('/jobs/scales?namespace=default'))
   await page.getByText('1 running').waitFor()
   await page.getByLabel('Count of the group app').fill('3')
   await group(page).getByRole('button', { name: 'Scale' }).click()
@@ -79,8 +66,8 @@ test('a group is scaled from the page', { skip }, async () => {
 })
 
 test('an empty count is no number to scale to', { skip }, async () => {
-  await runFile(program.client, serviceFile('keeps', { count: 1 }))
-  const page = await browser.open(here('/jobs/keeps?namespace=default'))
+  await runFile(visit.program.client, serviceFile('keeps', { count: 1 }))
+  const page = await visit.browser.open(visit.here('/jobs/keeps?namespace=default'))
   await page.getByText('1 running').waitFor()
   const count = page.getByLabel('Count of the group app')
   await count.fill('')
@@ -92,7 +79,7 @@ test('an empty count is no number to scale to', { skip }, async () => {
   await count.fill('0')
   await scale.click()
   await page.getByText('app is scaled to 0.').waitFor()
-  const { data } = await program.client.v1.readJob({ params: { job_id: 'keeps' } })
+  const { data } = await visit.program.client.v1.readJob({ params: { job_id: 'keeps' } })
   assert.equal(data.Version, 1, 'scaled once')
   await page.close()
 })
@@ -103,17 +90,17 @@ test('long names do not make the page wide', { skip }, async () => {
     .replace('group "app"', `group "${name}"`)
     .replace('task "main"', `task "${name}"`)
     .replace('update {', `meta {\n      ${name} = "${name}"\n    }\n    update {`)
-  await runFile(program.client, file)
-  const page = await browser.open(here(`/jobs/wide-${name}?namespace=default`))
+  await runFile(visit.program.client, file)
+  const page = await visit.browser.open(visit.here(`/jobs/wide-${name}?namespace=default`))
   await page.getByText('1 running').waitFor()
   await checkNarrow(page)
   await page.close()
 })
 
 test('versions are compared side by side, and one comes back', { skip }, async () => {
-  await runFile(program.client, serviceFile('reverts', { words: 'old' }))
-  await runFile(program.client, serviceFile('reverts', { words: 'new' }))
-  const page = await browser.open(here('/jobs/reverts/versions?namespace=default'))
+  await runFile(visit.program.client, serviceFile('reverts', { words: 'old' }))
+  await runFile(visit.program.client, serviceFile('reverts', { words: 'new' }))
+  const page = await visit.browser.open(visit.here('/jobs/reverts/versions?namespace=default'))
   const difference = page.getByRole('table', { name: /Differences/ })
   await difference.getByText(/echo old/).waitFor()
   await difference.getByText(/echo new/).waitFor()
@@ -127,8 +114,8 @@ test('versions are compared side by side, and one comes back', { skip }, async (
 })
 
 test('a definition is edited, planned and run', { skip }, async () => {
-  await runFile(program.client, serviceFile('edits', { count: 1 }))
-  const page = await browser.open(here('/jobs/edits/definition?namespace=default'))
+  await runFile(visit.program.client, serviceFile('edits', { count: 1 }))
+  const page = await visit.browser.open(visit.here('/jobs/edits/definition?namespace=default'))
   await page.getByRole('button', { name: 'Edit' }).click()
   const editor = page.getByRole('textbox', { name: 'Definition of the job' })
   await editor.fill(serviceFile('edits', { count: 2 }).replace('count = 2', 'count ='))
@@ -145,8 +132,10 @@ test('a definition is edited, planned and run', { skip }, async () => {
 })
 
 test('what is typed stays when somebody else changes the job', { skip }, async () => {
-  await runFile(program.client, serviceFile('shared', { count: 1 }))
-  const page = await browser.open(here('/jobs/shared/definition?namespace=default&edit=yes'))
+  await runFile(visit.program.client, serviceFile('shared', { count: 1 }))
+  const page = await visit.browser.open(
+    visit.here('/jobs/shared/definition?namespace=default&edit=yes'),
+  )
   const editor = page.getByRole('textbox', { name: 'Definition of the job' })
   await editor.click()
   await page.keyboard.press('Control+End')
@@ -155,7 +144,7 @@ test('what is typed stays when somebody else changes the job', { skip }, async (
   await page.getByText('This is what would happen.').waitFor()
   await editor.click()
   await page.keyboard.press('Control+End')
-  await runFile(program.client, serviceFile('shared', { count: 1, words: 'theirs' }))
+  await runFile(visit.program.client, serviceFile('shared', { count: 1, words: 'theirs' }))
   await page.getByText('version 0 is now version 1').waitFor()
   await page.getByRole('heading', { name: 'What would happen' }).waitFor({ state: 'detached' })
   await checkAccess(page)
@@ -171,7 +160,7 @@ test('what is typed stays when somebody else changes the job', { skip }, async (
 })
 
 test('what was run is no draft any more', { skip }, async () => {
-  const page = await browser.open(here('/run'))
+  const page = await visit.browser.open(visit.here('/run'))
   const editor = page.getByRole('textbox', { name: 'Definition of the job' })
   await editor.fill(serviceFile('drafted', { count: 1 }))
   await page.getByRole('button', { name: 'Begin with the example' }).waitFor()
@@ -187,8 +176,10 @@ test('what was run is no draft any more', { skip }, async () => {
 test('a job that came without a text is edited as JSON', { skip }, async () => {
   const task = { Name: 'main', Driver: 'raw_exec', Config: { command: '/bin/true' } }
   const Job = { ID: 'textless', Type: 'batch', TaskGroups: [{ Name: 'app', Tasks: [task] }] }
-  await program.client.v1.registerJob({ body: { Job } })
-  const page = await browser.open(here('/jobs/textless/definition?namespace=default&edit=yes'))
+  await visit.program.client.v1.registerJob({ body: { Job } })
+  const page = await visit.browser.open(
+    visit.here('/jobs/textless/definition?namespace=default&edit=yes'),
+  )
   const editor = page.getByRole('textbox', { name: 'Definition of the job' })
   await editor.getByText('"textless"').first().waitFor()
   await page.getByRole('button', { name: 'Plan' }).click()
@@ -199,7 +190,7 @@ test('a job that came without a text is edited as JSON', { skip }, async () => {
 })
 
 test('a new job is written, planned and run with keys alone', { skip }, async () => {
-  const page = await browser.open(here('/jobs'))
+  const page = await visit.browser.open(visit.here('/jobs'))
   await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
   await page.keyboard.press('g')
   await page.keyboard.press('r')
@@ -215,8 +206,8 @@ test('a new job is written, planned and run with keys alone', { skip }, async ()
 })
 
 test('the logs of all allocations are followed and searched', { skip }, async () => {
-  await runFile(program.client, serviceFile('talks', { words: 'said-this' }))
-  const page = await browser.open(here('/jobs/talks/logs?namespace=default'))
+  await runFile(visit.program.client, serviceFile('talks', { words: 'said-this' }))
+  const page = await visit.browser.open(visit.here('/jobs/talks/logs?namespace=default'))
   const log = page.getByRole('log')
   await log.getByText('said-this').nth(3).waitFor()
   await page.getByLabel('Search in the lines').fill('not-in-any-line')
@@ -226,8 +217,8 @@ test('the logs of all allocations are followed and searched', { skip }, async ()
 })
 
 test('the palette finds a job by a part of its name', { skip }, async () => {
-  await runFile(program.client, serviceFile('hidden-away', { count: 1 }))
-  const page = await browser.open(here('/jobs'))
+  await runFile(visit.program.client, serviceFile('hidden-away', { count: 1 }))
+  const page = await visit.browser.open(visit.here('/jobs'))
   await page.getByRole('row', { name: /hidden-away/ }).waitFor()
   await page.keyboard.press('Control+k')
   await page.keyboard.type('den-aw')
@@ -239,8 +230,8 @@ test('the palette finds a job by a part of its name', { skip }, async () => {
 
 test('a job that finds no place is explained', { skip }, async () => {
   const file = serviceFile('vast').replace('memory = 16', 'memory = 90000000')
-  await runFile(program.client, file)
-  const page = await browser.open(here('/jobs/vast?namespace=default'))
+  await runFile(visit.program.client, file)
+  const page = await visit.browser.open(visit.here('/jobs/vast?namespace=default'))
   await page.getByRole('heading', { name: 'Why not everything is placed' }).waitFor()
   await page.getByRole('link', { name: 'All reasons' }).click()
   await page.getByText('What would place them').waitFor()
@@ -255,8 +246,8 @@ test('a parameterized job is dispatched with what it asks for', { skip }, async 
       'type = "batch"\n  parameterized {\n    meta_required = ["size"]\n  }\n  group "app"',
     )
     .replace(/update \{[^}]*\}/, '')
-  await runFile(program.client, file)
-  const page = await browser.open(here('/jobs/takes?namespace=default'))
+  await runFile(visit.program.client, file)
+  const page = await visit.browser.open(visit.here('/jobs/takes?namespace=default'))
   await page.getByText('No instance was launched yet').waitFor()
   await page.getByRole('button', { name: 'Dispatch…' }).click()
   const form = page.getByRole('dialog', { name: 'Dispatch takes' })
@@ -269,15 +260,15 @@ test('a parameterized job is dispatched with what it asks for', { skip }, async 
   await form.getByRole('button', { name: 'Dispatch' }).click()
   await page.getByRole('heading', { name: /takes\/dispatch-/, level: 1 }).waitFor()
   const id = decodeURIComponent(new URL(page.url()).pathname.split('/').at(-1) ?? '')
-  const { data } = await program.client.v1.readJob({ params: { job_id: id } })
+  const { data } = await visit.program.client.v1.readJob({ params: { job_id: id } })
   assert.equal(Buffer.from(data.Payload ?? '', 'base64').toString('utf8'), 'héllo')
   assert.equal(data.Meta?.['size'], '4')
   await page.close()
 })
 
 test('a job is stopped after a question, started again and purged', { skip }, async () => {
-  await runFile(program.client, serviceFile('stops', { count: 1 }))
-  const page = await browser.open(here('/jobs/stops?namespace=default'))
+  await runFile(visit.program.client, serviceFile('stops', { count: 1 }))
+  const page = await visit.browser.open(visit.here('/jobs/stops?namespace=default'))
   await page.getByText('1 running').waitFor()
   await page.getByRole('button', { name: 'Stop…' }).click()
   await page.getByRole('button', { name: 'Stop the job' }).click()
@@ -288,9 +279,9 @@ test('a job is stopped after a question, started again and purged', { skip }, as
   await start.waitFor({ state: 'hidden' })
   await page.getByText('1 running').waitFor()
   const params = { job_id: 'stops' }
-  const { data: job } = await program.client.v1.readJob({ params })
+  const { data: job } = await visit.program.client.v1.readJob({ params })
   const query = { version: job.Version }
-  const { data: source } = await program.client.v1.readJobSubmission({ params, query })
+  const { data: source } = await visit.program.client.v1.readJobSubmission({ params, query })
   assert.match(source.Source, /job "stops"/)
   await page.getByRole('button', { name: 'Stop…' }).click()
   await page.getByRole('button', { name: 'Stop the job' }).click()
@@ -302,26 +293,28 @@ test('a job is stopped after a question, started again and purged', { skip }, as
 
 test('a job that somebody purged is not shown as if it were there', { skip }, async () => {
   const purge = () =>
-    program.client.v1.stopJob({ params: { job_id: 'vanishes' }, query: { purge: true } })
-  await runFile(program.client, serviceFile('vanishes', { count: 1 }))
-  const page = await browser.open(here('/jobs/vanishes?namespace=default'))
+    visit.program.client.v1.stopJob({ params: { job_id: 'vanishes' }, query: { purge: true } })
+  await runFile(visit.program.client, serviceFile('vanishes', { count: 1 }))
+  const page = await visit.browser.open(visit.here('/jobs/vanishes?namespace=default'))
   await page.getByText('1 running').waitFor()
   await purge()
   await page.getByText('There is no such thing here.').waitFor()
   await page.getByRole('button', { name: 'Stop…' }).waitFor({ state: 'detached' })
-  await runFile(program.client, serviceFile('vanishes', { count: 1 }))
+  await runFile(visit.program.client, serviceFile('vanishes', { count: 1 }))
   await page.getByText('1 running').waitFor()
   await page.close()
 })
 
 test('what is typed stays when the job is purged, and makes it anew', { skip }, async () => {
-  await runFile(program.client, serviceFile('returns', { count: 1 }))
-  const page = await browser.open(here('/jobs/returns/definition?namespace=default&edit=yes'))
+  await runFile(visit.program.client, serviceFile('returns', { count: 1 }))
+  const page = await visit.browser.open(
+    visit.here('/jobs/returns/definition?namespace=default&edit=yes'),
+  )
   const editor = page.getByRole('textbox', { name: 'Definition of the job' })
   await editor.click()
   await page.keyboard.press('Control+End')
   await page.keyboard.type('# mine')
-  await program.client.v1.stopJob({ params: { job_id: 'returns' }, query: { purge: true } })
+  await visit.program.client.v1.stopJob({ params: { job_id: 'returns' }, query: { purge: true } })
   await page.getByText('There is no such thing here.').waitFor()
   await checkAccess(page)
   await page.keyboard.type(' gj')
@@ -334,7 +327,7 @@ test('what is typed stays when the job is purged, and makes it anew', { skip }, 
 })
 
 test('the first load stays within its budget', { skip }, async () => {
-  const page = await browser.open(here('/jobs'))
+  const page = await visit.browser.open(visit.here('/jobs'))
   await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
   const bytes = Number(
     await page.evaluate(

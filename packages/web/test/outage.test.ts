@@ -1,41 +1,28 @@
-import { after, before, test } from 'node:test'
-import { noBrowser, startBrowser, type Browser } from './browser.ts'
+import { test } from 'node:test'
+import { noBrowser } from './browser.ts'
 import { runFile, serviceFile } from './jobs.ts'
-import { startProgram, type Program } from './program.ts'
+import { visitProgram } from './visit.ts'
 
-let program: Program
-let browser: Browser
-
-before(async () => {
-  if (noBrowser !== false) return
-  ;[program, browser] = await Promise.all([startProgram(), startBrowser()])
-})
-after(async () => {
-  if (noBrowser !== false) return
-  await browser.close()
-  await program.stop()
-})
-
-const here = (path: string) => `${program.address}/ui${path}`
+const visit = visitProgram()
 const AWAY = 'The server was not reached.'
 
 test(
   'pages say that the server is away, and go on when it is back',
   { skip: noBrowser },
   async () => {
-    await runFile(program.client, serviceFile('lasts', { count: 1, words: 'still-here' }))
-    const logs = await browser.open(here('/jobs/lasts/logs?namespace=default'))
+    await runFile(visit.program.client, serviceFile('lasts', { count: 1, words: 'still-here' }))
+    const logs = await visit.browser.open(visit.here('/jobs/lasts/logs?namespace=default'))
     await logs.getByRole('log').getByText('still-here').first().waitFor()
-    const topology = await browser.open(here('/topology'))
+    const topology = await visit.browser.open(visit.here('/topology'))
     await topology.getByText('1 node, 1 allocations').waitFor()
-    const jobs = await browser.open(here('/jobs'))
+    const jobs = await visit.browser.open(visit.here('/jobs'))
     await jobs.getByRole('row', { name: /lasts/ }).waitFor()
-    await program.crash()
+    await visit.program.crash()
     for (const page of [logs, topology, jobs]) await page.getByText('Offline').waitFor()
     await logs.getByText(AWAY).waitFor()
     await jobs.getByRole('link', { name: 'Nodes', exact: true }).click()
     await jobs.getByText(AWAY).waitFor()
-    await program.restart()
+    await visit.program.restart()
     for (const page of [logs, topology, jobs])
       await page.getByText('Live', { exact: true }).waitFor()
     await logs.getByText(AWAY).waitFor({ state: 'detached' })
@@ -51,9 +38,9 @@ test(
   'a list that is read from time to time stays when the server is away',
   { skip: noBrowser },
   () =>
-    browser.within({}, async (page) => {
+    visit.browser.within({}, async (page) => {
       await page.route('**/v1/event/stream**', (route) => route.fulfill({ status: 403 }))
-      await page.goto(here('/nodes'))
+      await page.goto(visit.here('/nodes'))
       const row = page.getByRole('row', { name: /ready/ })
       await row.waitFor()
       await page.getByText('Polling').waitFor()

@@ -1,35 +1,22 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { checkAccess, noBrowser, settle, startBrowser, type Browser } from './browser.ts'
-import { startProgram, type Program } from './program.ts'
+import { test } from 'node:test'
+import { checkAccess, noBrowser, settle } from './browser.ts'
+import { visitProgram } from './visit.ts'
 
-let program: Program
-let browser: Browser
-
-before(async () => {
-  if (noBrowser !== false) return
-  ;[program, browser] = await Promise.all([startProgram(), startBrowser()])
-})
-after(async () => {
-  if (noBrowser !== false) return
-  await browser.close()
-  await program.stop()
-})
-
-const here = (path: string) => `${program.address}/ui${path}`
+const visit = visitProgram()
 
 test('the root leads to the jobs, and an empty list teaches', { skip: noBrowser }, async () => {
-  const page = await browser.open(program.address)
+  const page = await visit.browser.open(visit.program.address)
   await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
   await page.getByText('reeve job run').first().waitFor()
-  assert.equal(page.url(), here('/jobs'))
+  assert.equal(page.url(), visit.here('/jobs'))
   assert.equal(await page.title(), 'Jobs · Reeve')
   await checkAccess(page)
   await page.close()
 })
 
 test('the palette finds pages and is left with Escape', { skip: noBrowser }, async () => {
-  const page = await browser.open(here('/jobs'))
+  const page = await visit.browser.open(visit.here('/jobs'))
   await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
   await page.keyboard.press('Control+k')
   const field = page.getByRole('combobox', { name: 'A page, a name' })
@@ -43,7 +30,7 @@ test('the palette finds pages and is left with Escape', { skip: noBrowser }, asy
 })
 
 test('a window gives the focus back to what opened it', { skip: noBrowser }, async () => {
-  const page = await browser.open(here('/node-pools'))
+  const page = await visit.browser.open(visit.here('/node-pools'))
   const make = page.getByRole('button', { name: 'New node pool…' })
   await make.focus()
   for (const key of ['Enter', 'Escape']) await page.keyboard.press(key)
@@ -53,7 +40,7 @@ test('a window gives the focus back to what opened it', { skip: noBrowser }, asy
 })
 
 test('a list keeps the names, however narrow it is', { skip: noBrowser }, async () => {
-  const page = await browser.open(here('/nodes'))
+  const page = await visit.browser.open(visit.here('/nodes'))
   const head = page.getByRole('columnheader', { name: 'Node', exact: true })
   for (const width of [1_440, 1_100, 1_024, 900, 821, 820, 390]) {
     await page.setViewportSize({ width, height: 800 })
@@ -64,7 +51,7 @@ test('a list keeps the names, however narrow it is', { skip: noBrowser }, async 
 })
 
 test('the keys are shown with ?, and g j goes to the jobs', { skip: noBrowser }, async () => {
-  const page = await browser.open(here('/sign-in'))
+  const page = await visit.browser.open(visit.here('/sign-in'))
   await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
   await checkAccess(page)
   await page.keyboard.press('?')
@@ -78,15 +65,15 @@ test('the keys are shown with ?, and g j goes to the jobs', { skip: noBrowser },
 })
 
 test('without access control the browser has nothing to complain of', { skip: noBrowser }, () =>
-  browser.within({}, async (page) => {
+  visit.browser.within({}, async (page) => {
     const faults: string[] = []
     page.on('console', (message) => {
       if (message.type() === 'error' || message.type() === 'warning')
         faults.push(`${message.text()} ${message.location().url}`)
     })
-    const secret = `#token=${program.governanceToken}`
+    const secret = `#token=${visit.program.governanceToken}`
     for (const path of ['/jobs', '/access/tokens', '/organizations', `/sign-in${secret}`]) {
-      await page.goto(here(path))
+      await page.goto(visit.here(path))
       await settle(page)
     }
     await page.waitForURL('**/ui/jobs')
@@ -97,14 +84,14 @@ test('without access control the browser has nothing to complain of', { skip: no
 )
 
 test('what loads long is said after a moment, in full strength', { skip: noBrowser }, () =>
-  browser.within({}, async (page) => {
+  visit.browser.within({}, async (page) => {
     const { promise, resolve } = Promise.withResolvers<void>()
     await page.route(/\/v1\/jobs/, async (route) => {
       await promise
       await route.continue()
     })
     await page.addInitScript(WATCH_LOADING)
-    await page.goto(here('/jobs'))
+    await page.goto(visit.here('/jobs'))
     await page.getByText('Loading the jobs…').waitFor()
     assert.deepEqual(await page.evaluate('look()'), ['hidden 1', 'visible 1'])
     resolve()
@@ -132,7 +119,7 @@ const WATCH_LOADING = `
 `
 
 test('a page that does not exist says so', { skip: noBrowser }, async () => {
-  const page = await browser.open(here('/nowhere/at/all'))
+  const page = await visit.browser.open(visit.here('/nowhere/at/all'))
   await page.getByText('There is no such page').waitFor()
   await page.close()
 })
@@ -141,7 +128,7 @@ test(
   'on a narrow screen the pages are behind a button, and nothing is cut off',
   { skip: noBrowser },
   async () => {
-    const page = await browser.open(here('/jobs'), { width: 390 })
+    const page = await visit.browser.open(visit.here('/jobs'), { width: 390 })
     await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
     const width: unknown = await page.evaluate('document.documentElement.scrollWidth')
     assert.equal(width, 390)
@@ -154,7 +141,7 @@ test(
 )
 
 test('the theme is switched by hand and kept', { skip: noBrowser }, async () => {
-  const page = await browser.open(here('/jobs'))
+  const page = await visit.browser.open(visit.here('/jobs'))
   await page.getByRole('button', { name: /^Theme: system/ }).click()
   await page.getByRole('button', { name: /^Theme: light/ }).click()
   const theme = () => page.evaluate('document.documentElement.dataset.theme')
