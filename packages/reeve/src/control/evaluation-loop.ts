@@ -211,12 +211,12 @@ export class EvaluationLoop {
    */
   #decideAtOnce({ evaluation, instances, view, stamp }: AtOnce): readonly Change[] | undefined {
     const { store, ids, random } = this.#options
-    const isFirst =
-      !this.#broker.isReady && this.#unheard?.comesBefore(evaluation.Priority) !== true
-    const isWaiting = !isFirst || isBrokerPaused(store.tables)
+    const isOthersTurn =
+      this.#broker.isReady || this.#unheard?.comesBefore(evaluation.Priority) === true
     const job = namespacedKey(evaluation.Namespace, evaluation.JobID)
     const concerned = instances + store.tables.allocations.countIn('job', job)
-    if (isWaiting || this.#stopped || concerned > AT_ONCE_INSTANCES_MAX) return undefined
+    if (isOthersTurn || concerned > AT_ONCE_INSTANCES_MAX) return undefined
+    if (this.#stopped || isBrokerPaused(store.tables)) return undefined
     try {
       const elapsedNs = this.#elapsedNs
       const context = { nowMs: stamp.timeMs, ids, random, settles: [], elapsedNs }

@@ -1,5 +1,6 @@
 import type { Method, Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { EVERY_METHOD } from '../every-method.ts'
 import { parseFirstJson } from '../json-text.ts'
 import type { RawQuery } from '../query.ts'
 import { passOn } from '../region-gate.ts'
@@ -10,7 +11,6 @@ import { compileEndpoint, readRequest, type Mounted } from './read-request.ts'
 import { refuseMethod, refuseResource, sendRefusal } from './send.ts'
 import { serveRead } from './serve-read.ts'
 import { serveWrite } from './serve-write.ts'
-import { EVERY_METHOD } from '../every-method.ts'
 
 /** Mounts endpoints: one path answers every method, so that a wrong one is 405 and not 404. */
 export function mountV1(app: FastifyInstance, host: V1Host, endpoints: readonly Endpoint[]): void {

@@ -7,6 +7,7 @@ import { err, ok, type Result } from '../../kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
 import type { AuditedWrite, AuditLog } from '../audit/audit-log.ts'
+import { EVERY_METHOD } from '../every-method.ts'
 import { findJsonProblem } from '../json-problem.ts'
 import { parseWholeJson } from '../json-text.ts'
 import type { RawQuery } from '../query.ts'
@@ -18,7 +19,6 @@ import type { RateLimit } from './rate-limit.ts'
 import { leaveUnread, readRawBody, withRawBodies } from './raw-body.ts'
 import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
 import { compileValidator, type Validator } from './validate.ts'
-import { EVERY_METHOD } from '../every-method.ts'
 
 /** What the shell needs to serve `/api/v2`. */
 export interface V2Host {

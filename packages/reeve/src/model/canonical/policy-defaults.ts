@@ -10,8 +10,8 @@ import type {
   UpdateStrategy,
 } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
-import { fillUnset, isUnset, type Layer } from './unset.ts'
 import { isBatchType } from '../job/job-type.ts'
+import { fillUnset, isUnset, type Layer } from './unset.ts'
 
 const SECOND_NS = nsFromMs(1_000)
 const MINUTE_NS = 60 * SECOND_NS

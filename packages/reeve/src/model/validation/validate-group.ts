@@ -1,4 +1,5 @@
 import type { Job, Task, TaskGroup } from '@reeve/contract'
+import { isBatchType, isSystemType } from '../job/job-type.ts'
 import { allOf, each, finding, nest, when, type Finding } from './finding.ts'
 import { checkAffinities, checkConstraints, checkSpreads } from './validate-constraint.ts'
 import { checkNetworks } from './validate-network.ts'
@@ -13,7 +14,6 @@ import { checkScalingBounds } from './validate-scaling.ts'
 import { checkServices } from './validate-service.ts'
 import { checkTask } from './validate-task.ts'
 import { checkVolumes } from './validate-volume.ts'
-import { isBatchType, isSystemType } from '../job/job-type.ts'
 
 const DISK_MB_MIN = 10
 

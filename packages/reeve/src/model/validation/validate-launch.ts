@@ -1,9 +1,9 @@
 import { PAYLOAD_REQUIREMENTS, type Job, type PeriodicConfig } from '@reeve/contract'
 import { compareText } from '../../kit/sorted-list.ts'
 import { parseCron } from '../../lang/cron/index.ts'
+import { isBatchType } from '../job/job-type.ts'
 import { LIMITS } from '../limits.ts'
 import { allOf, each, finding, quote, when, type Finding } from './finding.ts'
-import { isBatchType } from '../job/job-type.ts'
 
 /** How jobs of which children are launched may be made: by time, or by dispatch. */
 export function checkPeriodic(job: Job): readonly Finding[] {

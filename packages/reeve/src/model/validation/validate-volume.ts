@@ -1,6 +1,6 @@
 import type { Job, TaskGroup, VolumeRequest } from '@reeve/contract'
-import { allOf, finding, nest, quote, when, type Finding } from './finding.ts'
 import { isSystemType } from '../job/job-type.ts'
+import { allOf, finding, nest, quote, when, type Finding } from './finding.ts'
 
 const ACCESS_MODES = [
   'single-node-reader-only',
