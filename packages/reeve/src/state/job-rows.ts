@@ -131,7 +131,10 @@ class Completion {
   }
 
   #takeAllocation(row: AllocationRow): void {
-    const before = this.#tables.allocations.find(row.ID)
+    const { allocations } = this.#tables
+    // One that this commit makes is not there, and to look for an id among a million is dear.
+    const isNew = row.CreateIndex > allocations.lastIndex
+    const before = isNew ? undefined : allocations.find(row.ID)
     const work = this.#concern(row, row.JobID)
     work.live += Number(!isTerminal(row)) - Number(before !== undefined && !isTerminal(before))
     if (before?.ClientStatus === row.ClientStatus || this.#isEarlier(work, before)) return

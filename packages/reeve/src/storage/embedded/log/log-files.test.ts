@@ -47,6 +47,31 @@ test('an entry that is larger than what is held for it is written whole', () => 
   }
 })
 
+test('a write to a file of the log is durable when it is done', async (t) => {
+  if (process.platform !== 'linux') return t.skip('elsewhere each append is synced by another call')
+  const folder = join(await temporaryDirectory(t), 'log')
+  const made = await LogFiles.create(folder, 1, SMALL)
+  await made.append([aLogEntry(1)])
+  assert.deepEqual(await flagsOfOpen(folder), [true])
+  await made.close()
+  const again = await LogFiles.open(folder, await inspectLog(folder, 0), SMALL)
+  assert.deepEqual(await flagsOfOpen(folder), [true])
+  await again.close()
+})
+
+/** Of each file in a folder that this process has open: whether that was with O_DSYNC. */
+async function flagsOfOpen(folder: string): Promise<boolean[]> {
+  const found: boolean[] = []
+  for (const fd of await fs.readdir('/proc/self/fd')) {
+    const path = await fs.readlink(`/proc/self/fd/${fd}`).catch(() => '')
+    if (!path.startsWith(folder)) continue
+    const flags = /^flags:\s*(\d+)/m.exec(await fs.readFile(`/proc/self/fdinfo/${fd}`, 'utf8'))
+    const { O_DSYNC } = fs.constants
+    found.push((Number.parseInt(flags?.[1] ?? '', 8) & O_DSYNC) === O_DSYNC)
+  }
+  return found
+}
+
 function shared<T>(some: ReadonlySet<T>, others: ReadonlySet<T>): number {
   return [...some].filter((one) => others.has(one)).length
 }
