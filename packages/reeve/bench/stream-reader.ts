@@ -10,6 +10,12 @@ export interface StreamRequest {
 
 /** Every event carries the time of its commit here. */
 const MARK = '"Description":"'
+const SAID_CHARS = 2_000
+
+/** The server has ended a stream. */
+export class StreamEnded extends Error {
+  override readonly name = 'StreamEnded'
+}
 
 /**
  * One reader of an event stream that only looks for the times in it. To parse every line would cost
@@ -21,7 +27,7 @@ export class StreamReader {
   #rest = ''
   /** How old each event was when it came, in milliseconds. */
   agesMs: number[] = []
-  /** What came besides events: the headers, and why the server ended the stream. */
+  /** What came last: the headers, and later why the server ended the stream. */
   #said = ''
 
   static async open({ port, path, headers = {} }: StreamRequest): Promise<StreamReader> {
@@ -47,7 +53,7 @@ export class StreamReader {
   check(): void {
     const closed = /"Closed":"([^"]*)"/.exec(this.#said)?.[1]
     if (closed !== undefined || this.#socket.destroyed)
-      throw new Error(`a stream ended: ${closed ?? 'the connection was closed'}`)
+      throw new StreamEnded(`a stream ended: ${closed ?? 'the connection was closed'}`)
   }
 
   async #answered(): Promise<void> {
@@ -65,7 +71,7 @@ export class StreamReader {
       this.agesMs.push(nowMs - Number(all.slice(at + MARK.length, quote)))
       end = quote
     }
-    if (end === 0) this.#said = (this.#said + text).slice(-2_000)
+    this.#said = (this.#said + text.slice(-SAID_CHARS)).slice(-SAID_CHARS)
     this.#rest = all.slice(Math.max(end, all.length - 64))
   }
 }
