@@ -28,6 +28,8 @@ export interface DataPaths {
   readonly reached: string
   readonly level: string
   readonly log: string
+  /** Files that are being given back to the disk. */
+  readonly removed: string
 }
 
 export interface Reached {
@@ -51,6 +53,7 @@ export function dataPathsOf(directory: string): DataPaths {
     reached: join(root, 'REACHED'),
     level: join(root, 'level'),
     log: join(root, 'log'),
+    removed: join(root, 'removed'),
   }
 }
 

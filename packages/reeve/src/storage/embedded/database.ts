@@ -47,10 +47,15 @@ export class Database {
   /** Those that read rows now. */
   readonly #threads = new Set<RowThread>()
 
-  constructor(level: ClassicLevel, { bufferBytes, rowThreadBytes }: OpenDatabaseOptions) {
+  constructor(level: ClassicLevel, options: OpenDatabaseOptions) {
     this.#level = level
-    this.#guard = new RotationGuard(rotationFolder(level.location), bufferBytes)
-    this.#rowThreadBytes = rowThreadBytes
+    const folder = rotationFolder(level.location)
+    const sync = async (): Promise<void> => {
+      options.onRotation()
+      await folder.sync()
+    }
+    this.#guard = new RotationGuard({ ...folder, sync }, options.bufferBytes)
+    this.#rowThreadBytes = options.rowThreadBytes
   }
 
   async write(operations: readonly Operation[]): Promise<void> {
@@ -113,6 +118,8 @@ export class Database {
 
 interface OpenDatabaseOptions {
   readonly bufferBytes: number
+  /** Called when it goes on in a new write-ahead log file. */
+  readonly onRotation: () => void
   /** From how many bytes of rows on a thread reads them. */
   readonly rowThreadBytes: number
   /** Nothing was ever acknowledged in it: it may be made, and made again when half made. */

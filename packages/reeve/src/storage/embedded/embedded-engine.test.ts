@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { link, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { StorageEngine } from '../../state/index.ts'
 import { storageEngineSuite, type EngineHome } from '../../../test/suites/storage-engine.ts'
+import { everythingIn, fillDataDirectory } from '../../../test/build/data-directory.ts'
+import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
+import { until } from '../../../test/build/until.ts'
 import { openEmbeddedEngine } from './open-embedded-engine.ts'
 
 storageEngineSuite('embedded', (t) => embeddedHome(t))
@@ -30,6 +33,37 @@ test('an engine that is closed while a thread reads its rows ends the thread', a
   let found = 0
   for await (const page of again.load()) found += page.length
   assert.equal(found, rows.length)
+})
+
+test('while an engine is open its large files have a second name', async (t) => {
+  const directory = await fillDataDirectory(await temporaryDirectory(t))
+  const engine = await openEmbeddedEngine(directory)
+  await engine.checkpoint([], { upTo: 40, tableIndexes: {} })
+  const level = await readdir(join(directory, 'level'))
+  const large = level.filter((name) => /\.(ldb|log)$/.test(name))
+  assert.ok(large.length > 1)
+  await until('second names', async () => {
+    const names = await readdir(join(directory, 'removed'))
+    return names.length === large.length ? names : undefined
+  })
+  for (const name of large)
+    assert.equal(
+      (await stat(join(directory, 'removed', name))).ino,
+      (await stat(join(directory, 'level', name))).ino,
+    )
+  await engine.trim(41)
+  await engine.close()
+  assert.deepEqual((await readdir(directory)).toSorted(), ['FORMAT', 'REACHED', 'level', 'log'])
+})
+
+test('second names that a killed process left are no harm', async (t) => {
+  const directory = await fillDataDirectory(await temporaryDirectory(t))
+  const before = await everythingIn(directory)
+  await mkdir(join(directory, 'removed'))
+  for (const name of await readdir(join(directory, 'level')))
+    await link(join(directory, 'level', name), join(directory, 'removed', name))
+  assert.deepEqual(await everythingIn(directory), before)
+  assert.deepEqual((await readdir(directory)).toSorted(), ['FORMAT', 'REACHED', 'level', 'log'])
 })
 
 async function embeddedHome(t: TestContext, options = {}): Promise<EngineHome> {

@@ -18,6 +18,7 @@ import * as layout from './layout.ts'
 import { newestWal, type WalLength } from './leveldb/inspect-database.ts'
 import { DamagedLog } from './log/log-file.ts'
 import type { LogFiles } from './log/log-files.ts'
+import type { RemovedFiles } from './removed-files.ts'
 import { unpackRows } from './rows/packed-rows.ts'
 import { storageFault, toStorageFault } from './storage-faults.ts'
 
@@ -28,6 +29,7 @@ interface EmbeddedParts {
   readonly paths: DataPaths
   readonly database: Database
   readonly log: LogFiles
+  readonly removed: RemovedFiles
   readonly opened: EnginePosition
   /** Called once everything is released. */
   readonly onClosed: () => void
@@ -39,6 +41,7 @@ export class EmbeddedEngine implements MovableEngine {
   readonly #paths: DataPaths
   readonly #database: Database
   readonly #log: LogFiles
+  readonly #removed: RemovedFiles
   readonly #onClosed: () => void
   readonly #calls = new RunningCalls()
   #lastIndex: number
@@ -54,6 +57,7 @@ export class EmbeddedEngine implements MovableEngine {
     this.#paths = parts.paths
     this.#database = parts.database
     this.#log = parts.log
+    this.#removed = parts.removed
     this.#onClosed = parts.onClosed
     this.#lastIndex = parts.opened.lastIndex
     this.#firstIndex = parts.opened.firstIndex
@@ -104,6 +108,7 @@ export class EmbeddedEngine implements MovableEngine {
       await this.#remember({ number: 0, bytes: 0 }).catch((thrown: unknown) => {
         throw toStorageFault(thrown, this.#paths.root, doing)
       })
+      this.#removed.follow()
     })
   }
 
@@ -173,6 +178,7 @@ export class EmbeddedEngine implements MovableEngine {
         .catch(() => undefined)
       await this.#log.close()
       await this.#database.close()
+      await this.#removed.close()
     } finally {
       this.#onClosed()
     }

@@ -9,10 +9,11 @@ import { inspectLog, type InspectedLog } from './log/inspect-log.ts'
 import { DamagedLog } from './log/log-file.ts'
 import { LogFiles, type LogFilesOptions } from './log/log-files.ts'
 import { forgetOldLog, inspectOldLog, moveOldLog } from './log/move-log.ts'
+import { RemovedFiles } from './removed-files.ts'
 import { toStorageFault } from './storage-faults.ts'
 import { assertReached, readPosition, type Stored } from './stored-position.ts'
 
-export interface EmbeddedOptions extends LogFilesOptions {
+export interface EmbeddedOptions extends Pick<LogFilesOptions, 'fileBytesMax'> {
   /** How much the database gathers in memory before it sorts it into a table. */
   readonly writeBufferBytes?: number
   /** From how many bytes of rows on a thread reads them at a start. */
@@ -61,14 +62,19 @@ async function openAt(paths: data.DataPaths, options: EmbeddedOptions): Promise<
   const create = state !== 'ready'
   const found = create ? await prepareNew(paths) : await inspect(paths)
   const rowThreadBytes = options.rowThreadBytes ?? ROW_THREAD_BYTES
-  const database = await openDatabase(paths, { bufferBytes, rowThreadBytes, create })
+  const removed = new RemovedFiles(paths.removed, paths.level)
+  const onRotation = (): void => removed.follow()
+  const how = { bufferBytes, rowThreadBytes, create, onRotation }
+  const database = await openDatabase(paths, how)
   try {
     const stored = { paths, database }
     if (create) await initialise(stored)
     const files = create ? await inspectLog(paths.log, 0) : found.log
-    const { log, opened } = await openLog(stored, { ...found, log: files }, options)
+    const logOptions = { ...options, remove: (path: string) => removed.take(path) }
+    await removed.begin()
+    const { log, opened } = await openLog(stored, { ...found, log: files }, logOptions)
     const onClosed = (): void => void openHere.delete(paths.root)
-    return new EmbeddedEngine({ paths, database, log, opened, onClosed })
+    return new EmbeddedEngine({ paths, database, log, removed, opened, onClosed })
   } catch (thrown) {
     await database.close()
     throw thrown
@@ -115,7 +121,7 @@ interface OpenedLog {
 async function openLog(
   stored: Stored,
   { reached, log: inspected }: Found,
-  options: EmbeddedOptions,
+  options: LogFilesOptions,
 ): Promise<OpenedLog> {
   if (inspected === undefined) return await openOldLog(stored, reached, options)
   const { files, end } = inspected
@@ -137,7 +143,7 @@ async function openLog(
 async function openOldLog(
   stored: Stored,
   reached: data.Reached,
-  options: EmbeddedOptions,
+  options: LogFilesOptions,
 ): Promise<OpenedLog> {
   const old = await inspectOldLog(stored)
   const opened = await readPosition(stored, reached, old)

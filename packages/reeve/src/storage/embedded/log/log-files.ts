@@ -30,6 +30,8 @@ const DURABLY = WRITES_ARE_DURABLE ? constants.O_DSYNC : 0
 
 export interface LogFilesOptions {
   readonly fileBytesMax?: number | undefined
+  /** Removes a file that is trimmed. */
+  readonly remove?: (path: string) => Promise<void>
 }
 
 /** An index from which somebody still reads. */
@@ -46,6 +48,7 @@ export class LogFiles {
   readonly #folder: string
   readonly #files: KnownFile[]
   readonly #fileBytesMax: number
+  readonly #remove: (path: string) => Promise<void>
   readonly #writer = new RecordWriter()
   readonly #readers = new Set<Reader>()
   #handle: FileHandle
@@ -90,13 +93,14 @@ export class LogFiles {
   private constructor(
     folder: string,
     { files, handle, next }: Opened,
-    { fileBytesMax = FILE_BYTES_MAX }: LogFilesOptions,
+    { fileBytesMax = FILE_BYTES_MAX, remove = unlink }: LogFilesOptions,
   ) {
     this.#folder = folder
     this.#files = [...files]
     this.#handle = handle
     this.#next = next
     this.#fileBytesMax = fileBytesMax
+    this.#remove = remove
   }
 
   /** Index of the oldest entry in a file that is still there. */
@@ -168,7 +172,7 @@ export class LogFiles {
       const [oldest, next] = this.#files
       if (oldest === undefined || next === undefined || next.head.firstIndex > keepFrom) return
       this.#files.shift()
-      await unlink(oldest.path)
+      await this.#remove(oldest.path)
     }
   }
 
