@@ -39,11 +39,6 @@ export async function runAgentCommand(request: AgentRequest): Promise<number> {
 const LINGER_MS_MAX = 1_000
 const STAY_ALIVE_MS = 60 * 60 * 1_000
 /**
- * A server writes rows that live on; with Node's 16 MB it copies each of them several times before
- * it takes them for old, which is a tenth of all it does when busy (bench/cluster.bench.ts).
- */
-const YOUNG_HEAP = '--max-semi-space-size=64'
-/**
  * V8 compiles for speed what was called 3,000 times. A request calls most functions once: so a
  * server reaches its speed after a third of the requests (decision 0001).
  */
@@ -63,7 +58,7 @@ async function load({ flags, paths, terminal }: AgentRequest): Promise<LoadedCon
 }
 
 async function run(config: AgentConfig, log: ProgramLog, terminal: Terminal): Promise<number> {
-  if (config.server.enabled) [YOUNG_HEAP, COMPILE_SOON].forEach((flag) => setFlagsFromString(flag))
+  if (config.server.enabled) setFlagsFromString(COMPILE_SOON)
   // Everything that the product is; whoever misspelt a flag has not waited for it.
   const { startProgram } = await import('./program.ts')
   const { renderBanner } = await import('./banner.ts')

@@ -4,7 +4,8 @@ import { rowRange } from './layout.ts'
 import type { RawRow } from './rows/packed-rows.ts'
 import { codeOf } from './storage-faults.ts'
 
-const TABLE_BYTES = 32 * 1024 * 1024
+/** Written and synced in one go: so long the disk may be busy with nothing else. */
+const TABLE_BYTES = 8 * 1024 * 1024
 const BLOCK_BYTES = 16 * 1024
 const PAGE_KEYS = 1_000
 const PAGE_BYTES = 4 * 1024 * 1024

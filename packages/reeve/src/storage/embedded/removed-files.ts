@@ -24,7 +24,7 @@ export class RemovedFiles {
   /** Names of files of the database that are in our folder too. */
   readonly #linked = new Set<string>()
   #work: Promise<void> = Promise.resolve()
-  #following = false
+  #looking: Promise<void> | undefined
   #closed = false
 
   constructor(folder: string, database: string) {
@@ -50,20 +50,24 @@ export class RemovedFiles {
 
   /** Looks at what the database has made and removed. To be called now and then. */
   follow(): void {
-    if (this.#following) return
-    this.#following = true
-    this.#later(() => this.#look())
+    if (this.#looking !== undefined) return
+    this.#looking = this.#look()
+      .catch(() => undefined)
+      .finally(() => {
+        this.#looking = undefined
+      })
   }
 
   /** Resolves when nothing is left to do. */
   async idle(): Promise<void> {
+    await this.#looking
     await this.#work
   }
 
   /** To be called when the database is closed. What is left goes at once: nobody waits any more. */
   async close(): Promise<void> {
     this.#closed = true
-    await this.#work
+    await this.idle()
     await rm(this.#folder, { recursive: true, force: true })
   }
 
@@ -73,7 +77,6 @@ export class RemovedFiles {
   }
 
   async #look(): Promise<void> {
-    this.#following = false
     const names = await readdir(this.#database)
     for (const name of names)
       if (LARGE_FILE.test(name) && !this.#linked.has(name)) await this.#link(name)
@@ -81,7 +84,7 @@ export class RemovedFiles {
     for (const name of this.#linked) {
       if (present.has(name)) continue
       this.#linked.delete(name)
-      await this.#giveBack(join(this.#folder, name))
+      this.#later(() => this.#giveBack(join(this.#folder, name)))
     }
   }
 
