@@ -8,6 +8,7 @@ import { allocationName, newSummary, summarize, type NodeRow } from '../src/mode
 import { put, Store, type Change } from '../src/state/index.ts'
 import { openEmbeddedEngine } from '../src/storage/index.ts'
 import { aJob, anAllocation, anEvaluation, aNode } from '../test/build/index.ts'
+import { writeSealingKey } from './program.ts'
 
 export interface ClusterSize {
   readonly nodes: number
@@ -28,6 +29,7 @@ export async function fillCluster(directory: string, size: ClusterSize): Promise
   for (const changes of inBatches(changesOf(size)))
     await store.commit({ cause: 'PlanResult', changes: () => changes }).durable
   await store.close()
+  await writeSealingKey(directory)
 }
 
 function* inBatches(changes: Iterable<Change>): Generator<readonly Change[]> {

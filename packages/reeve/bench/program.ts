@@ -1,6 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -53,6 +55,17 @@ export async function startProgram(options: ProgramOptions): Promise<RunningProg
   const address = `http://127.0.0.1:${child.port}`
   return { ...child, address, metric: (name) => readMetric(address, name) }
 }
+
+/**
+ * For a data directory whose rows were not written by the program: a server whose state has no key
+ * beside it asks where that went, and does not start.
+ */
+export async function writeSealingKey(directory: string): Promise<void> {
+  const path = join(directory, 'server', 'sealing-key')
+  await writeFile(path, randomBytes(SEALING_KEY_BYTES), { mode: 0o600 })
+}
+
+const SEALING_KEY_BYTES = 32
 
 interface Start {
   readonly flags: readonly string[]

@@ -14,7 +14,7 @@ import { anAllocationRow } from './allocation-rows.ts'
 import * as measure from './measure.ts'
 import { better, fixed, isQuick, printTable, sharedRateOf, timed, whole } from './measure.ts'
 import type { Rate } from './measure.ts'
-import { startProgram } from './program.ts'
+import { startProgram, writeSealingKey } from './program.ts'
 
 const BATCHES = [1, 10, 100, 1_000]
 const COMMITTERS = 64
@@ -202,6 +202,7 @@ async function benchLoad(): Promise<void> {
   const directory = join(home, 'load', 'server', 'storage')
   const table: string[][] = []
   await writeCheckpoint(directory, LOAD_ROWS)
+  await writeSealingKey(join(home, 'load'))
   let engine = await openEmbeddedEngine(directory)
   const bareMs = await timed(async () => {
     for await (const page of engine.load()) if (page.length === 0) throw new Error('an empty page')
