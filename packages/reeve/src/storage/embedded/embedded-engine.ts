@@ -177,8 +177,8 @@ export class EmbeddedEngine implements MovableEngine {
         .then((wal) => this.#remember(wal))
         .catch(() => undefined)
       await this.#log.close()
-      await this.#database.close()
       await this.#removed.close()
+      await this.#database.close()
     } finally {
       this.#onClosed()
     }

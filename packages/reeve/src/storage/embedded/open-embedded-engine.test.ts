@@ -247,6 +247,23 @@ test('a full disk fails the append and loses nothing that was acknowledged', asy
   await engine.close()
 })
 
+test('a disk that is full of what was removed is not too full to open', async (t) => {
+  const disk = await aSmallDisk(t, '6m')
+  if (disk === undefined) {
+    t.skip('mounting a small file system needs root')
+    return
+  }
+  const directory = join(disk, 'data')
+  await (await openEmbeddedEngine(directory)).close()
+  await fs.mkdir(join(directory, 'removed'))
+  const { bavail, bsize } = await fs.statfs(disk)
+  await fs.writeFile(join(directory, 'removed', '000004.ldb'), Buffer.alloc(bavail * bsize, 1))
+  assert.equal((await fs.statfs(disk)).bavail, 0)
+  const engine = await openEmbeddedEngine(directory)
+  await engine.append([aLogEntry(1)])
+  await engine.close()
+})
+
 /** Resolves when the other process has opened the directory; rejects with what it says. */
 async function holdInAnotherProcess(
   t: TestContext,

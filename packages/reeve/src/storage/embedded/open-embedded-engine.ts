@@ -9,7 +9,7 @@ import { inspectLog, type InspectedLog } from './log/inspect-log.ts'
 import { DamagedLog } from './log/log-file.ts'
 import { LogFiles, type LogFilesOptions } from './log/log-files.ts'
 import { forgetOldLog, inspectOldLog, moveOldLog } from './log/move-log.ts'
-import { RemovedFiles } from './removed-files.ts'
+import { clearRemoved, RemovedFiles } from './removed-files.ts'
 import { toStorageFault } from './storage-faults.ts'
 import { assertReached, readPosition, type Stored } from './stored-position.ts'
 
@@ -102,6 +102,8 @@ async function inspect(paths: data.DataPaths): Promise<Found> {
     const { walBytes } = await inspectDatabase(paths.level, { skip, wal: reached.wal })
     const log = isInFiles ? await inspectLog(paths.log, reached.upTo) : undefined
     if (log !== undefined) assertReached(paths, 'log ends', [log.end.index - 1, reached.lastIndex])
+    // A disk that became full may be full of these.
+    await clearRemoved(paths.removed)
     await data.assertSpace(paths, walBytes)
     return { reached, log }
   } catch (thrown) {

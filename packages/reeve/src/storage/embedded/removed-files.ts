@@ -34,8 +34,8 @@ export class RemovedFiles {
 
   /** What an earlier process left goes at once: nobody waits for the disk yet. */
   async begin(): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true })
-    await mkdir(this.#folder, { mode: 0o700 })
+    await clearRemoved(this.#folder)
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
   }
 
   /** Resolves when the file is durably gone from its folder. */
@@ -64,11 +64,14 @@ export class RemovedFiles {
     await this.#work
   }
 
-  /** To be called when the database is closed. What is left goes at once: nobody waits any more. */
+  /**
+   * What is left goes at once: nobody waits any more. To be called while the database is open:
+   * after that the folder may be another process's.
+   */
   async close(): Promise<void> {
     this.#closed = true
     await this.idle()
-    await rm(this.#folder, { recursive: true, force: true })
+    await rm(this.#folder, { recursive: true, force: true }).catch(() => undefined)
   }
 
   /** A failure costs nothing but space, until the next opening. */
@@ -116,4 +119,15 @@ export class RemovedFiles {
       await handle.close()
     }
   }
+}
+
+/** Gives back what a process left that was killed. The folder itself may be in use again. */
+export async function clearRemoved(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(noNames))
+    await rm(join(folder, name), { recursive: true, force: true })
+}
+
+function noNames(thrown: unknown): string[] {
+  if (codeOf(thrown) === 'ENOENT') return []
+  throw thrown
 }
