@@ -1,7 +1,6 @@
 import type { Commit, CommittedRow, EventMark } from './commit.ts'
-import { addWholeText, IN_ONE, isSameText } from './row-text.ts'
-import type { StoredRow } from './stored-row.ts'
-import type { EncodedRow, RestoredRow, RowHeader, RowIndexes } from './table.ts'
+import { addWholeText, IN_ONE, isSameText, type RowText } from './row-text.ts'
+import type { RestoredRow, RowHeader, RowIndexes, StoredRow } from './stored-row.ts'
 
 /**
  * Texts of the log and the checkpoint: lines of JSON, so that any tool can read a data directory
@@ -20,8 +19,10 @@ import type { EncodedRow, RestoredRow, RowHeader, RowIndexes } from './table.ts'
  * Events of one kind about rows that follow each other are one entry: a plan of a thousand
  * allocations would otherwise say the same a thousand times.
  */
-export function encodeRow(row: EncodedRow): string {
-  return `${JSON.stringify(row.header)}\n${row.body}`
+export function encodeRow(header: RowHeader, text: RowText): readonly string[] {
+  const parts = [`${JSON.stringify(header)}\n`]
+  addWholeText(parts, text)
+  return parts
 }
 
 export function decodeRow({ firstLine, rest }: StoredRow): RestoredRow {

@@ -5,9 +5,12 @@ import { charsIn } from './row-text.ts'
 
 /**
  * Commits kept in memory for stream readers that are nearly up to date; older ones come from the
- * engine.
+ * engine. Few, since what is kept for more than some fifty milliseconds outlives the young
+ * generation: the collector's work on it was a twentieth of a registration.
  */
-const RECENT_COMMITS_MAX = 1_024
+const RECENT_COMMITS = 64
+/** A reader that works through the engine's joins the others once it finds the rest in memory. */
+const RECENT_GROUPS = 2
 const RECENT_CHARS_MAX = 32 * 1024 * 1024
 
 type Listener = (commits: readonly Commit[]) => void
@@ -47,7 +50,7 @@ export class CommitLog {
       this.#recentChars += chars
       this.#lastIndex = commit.index
     }
-    this.#forgetOldest()
+    this.#forgetOldest(Math.max(RECENT_COMMITS, RECENT_GROUPS * commits.length))
     for (const listener of this.#listeners) listener(commits)
   }
 
@@ -89,10 +92,10 @@ export class CommitLog {
   }
 
   /** In runs, because taking one from the front of an array moves all the others. */
-  #forgetOldest(): void {
+  #forgetOldest(commitsMax: number): void {
     let count = 0
     let chars = this.#recentChars
-    while (this.#recent.length - count > RECENT_COMMITS_MAX || chars > RECENT_CHARS_MAX)
+    while (this.#recent.length - count > commitsMax || chars > RECENT_CHARS_MAX)
       chars -= this.#recent[count++]?.chars ?? 0
     if (count < this.#recent.length / 4) return
     this.#recent.splice(0, count)

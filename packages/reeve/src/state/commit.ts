@@ -1,5 +1,5 @@
 import type { RowText } from './row-text.ts'
-import type { RowIndexes } from './table.ts'
+import type { RowIndexes } from './stored-row.ts'
 
 /**
  * One durable change: rows and the events they cause. Applying the log again gives the same state.

@@ -112,5 +112,5 @@ export interface BlobChange {
 export interface CheckpointRow {
   readonly table: string
   readonly key: string
-  readonly text: string | undefined
+  readonly text: PartedText | undefined
 }

@@ -1,5 +1,6 @@
 import { IN_ONE, textInPieces, type RowPieces, type RowText, type TextedRow } from './row-text.ts'
-import type { RowIndexes, RowStamps } from './table.ts'
+import type { RowIndexes } from './stored-row.ts'
+import type { RowStamps } from './table.ts'
 
 /** A row as it was given, as it is stored, and its text. */
 interface WrittenRow extends TextedRow {

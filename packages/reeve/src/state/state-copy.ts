@@ -3,7 +3,8 @@ import type { CommittedRow } from './commit.ts'
 import type { BlobChange, NewLogEntry } from './engine.ts'
 import { IN_ONE } from './row-text.ts'
 import type { Store } from './store.ts'
-import type { RowIndexes, Table } from './table.ts'
+import type { RowIndexes } from './stored-row.ts'
+import type { Table } from './table.ts'
 
 /** Every row at one index, and the keys of the blobs that belong to them. */
 export interface StateCopy {

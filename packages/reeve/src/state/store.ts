@@ -1,6 +1,6 @@
 import type { Clock } from '../kit/clock.ts'
 import { assert, Fault } from '../kit/fault.ts'
-import { decodeCommit, decodeRow, encodeRow } from './codec.ts'
+import { decodeCommit, decodeRow } from './codec.ts'
 import { newBatch, type Batch } from './batch.ts'
 import { CommitEntry } from './commit-entry.ts'
 import type { Commit, CommittedRow } from './commit.ts'
@@ -469,12 +469,7 @@ const NO_OBSERVERS: readonly TableObserver<never>[] = []
 
 function* checkpointRows(tables: readonly Table<object>[]): Generator<CheckpointRow> {
   for (const table of tables)
-    for (const [key, encoded] of table.checkpointRows())
-      yield {
-        table: table.spec.name,
-        key,
-        text: encoded === undefined ? undefined : encodeRow(encoded),
-      }
+    for (const [key, text] of table.checkpointRows()) yield { table: table.spec.name, key, text }
 }
 
 function tell(

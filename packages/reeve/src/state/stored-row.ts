@@ -1,3 +1,12 @@
+/**
+ * What is known of a row without decoding it: create index, modify index, the layout of what
+ * follows, then one group per index.
+ */
+export type RowHeader = readonly [number, number, string, ...(string | null)[]]
+
+/** Create index and modify index, which is all that a commit says beside the row's text. */
+export type RowIndexes = readonly [number, number]
+
 /** A row of a checkpoint, as an engine gives it back. */
 export interface StoredRow {
   readonly table: string
@@ -14,6 +23,12 @@ export interface StoredRow {
  */
 export interface HeldText {
   text(): string
+}
+
+/** A row of a checkpoint that is read again. */
+export interface RestoredRow {
+  readonly header: RowHeader
+  readonly body: string | HeldText
 }
 
 interface WholeRow {

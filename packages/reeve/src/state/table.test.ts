@@ -128,7 +128,8 @@ function restoredFrom(table: Table<Pet>, isHeld: boolean): Table<Pet> {
   for (const key of table.keys()) {
     const stored = table.encoded(key)
     assert.ok(stored)
-    const { header, body } = decodeRow(toStoredRow({ table: 'pets', key, text: encodeRow(stored) }))
+    const text = encodeRow(stored.header, { ...IN_ONE, body: stored.body }).join('')
+    const { header, body } = decodeRow(toStoredRow({ table: 'pets', key, text }))
     again.restore(key, { header, body: isHeld ? { text: () => stored.body } : body })
   }
   again.restored()

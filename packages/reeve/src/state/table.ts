@@ -1,13 +1,16 @@
 import { assert } from '../kit/fault.ts'
 import { LateKeyOrder } from '../kit/late-key-order.ts'
+import type { PartedText } from '../kit/parted-text.ts'
 import { RandomKeyOrder } from '../kit/random-key-order.ts'
 import { compareText, SortedList } from '../kit/sorted-list.ts'
 import { StaggeredMap } from '../kit/staggered-map.ts'
+import { encodeRow } from './codec.ts'
 import { CLEAN, DirtyRows } from './dirty-rows.ts'
 import { compareCreation, inOrderOfCreation, type OrderKey } from './order-of-creation.ts'
 import { RowGroups } from './row-groups.ts'
 import { IN_ONE, wholeText, type RowPieces, type RowText, type TextedRow } from './row-text.ts'
 import { textOf, type HeldText } from './stored-row.ts'
+import type { RestoredRow, RowHeader, RowIndexes } from './stored-row.ts'
 
 /** How one table keys, groups, orders and keeps its rows. */
 export interface TableSpec<Row> {
@@ -40,31 +43,16 @@ export interface TableSpec<Row> {
   readonly blobGroup?: string
 }
 
-/**
- * What is known of a row without decoding it: create index, modify index, the layout of what
- * follows, then one group per index.
- */
-export type RowHeader = readonly [number, number, string, ...(string | null)[]]
-
-/** Create index and modify index, which is all that a commit says beside the row's text. */
-export type RowIndexes = readonly [number, number]
-
 /** When a row was first and last written. */
 export interface RowStamps {
   readonly CreateIndex: number
   readonly ModifyIndex: number
 }
 
-/** A row as checkpoints carry it. */
+/** What is stored of a row. */
 export interface EncodedRow {
   readonly header: RowHeader
   readonly body: string
-}
-
-/** A row of a checkpoint that is read again. */
-export interface RestoredRow {
-  readonly header: RowHeader
-  readonly body: string | HeldText
 }
 
 /** A row as it is written: its text, and its decoded form where somebody has it. */
@@ -130,7 +118,7 @@ export class Table<Row extends object> {
   readonly #groupFunctions: readonly ((row: Row) => string | undefined)[]
   /** Tells rows that were written with other indexes: their groups are worked out anew. */
   readonly #layout: string
-  readonly #dirty = new DirtyRows((slot: Slot<Row>) => this.#encode(slot))
+  readonly #dirty = new DirtyRows((slot: Slot<Row>) => this.#inParts(slot))
   readonly #decoded: Ring<Slot<Row>>
   readonly #written: Ring<Slot<Row>>
   readonly #keyListeners: ((key: string) => void)[] = []
@@ -252,7 +240,7 @@ export class Table<Row extends object> {
   /** The stored form of a row; undefined when the key is free. */
   encoded(key: string): EncodedRow | undefined {
     const slot = this.#slots.get(key)
-    return slot === undefined ? undefined : this.#encode(slot)
+    return slot === undefined ? undefined : { header: this.#headerOf(slot), body: textIn(slot) }
   }
 
   /** Rows that were written or deleted since the last checkpoint. */
@@ -278,7 +266,7 @@ export class Table<Row extends object> {
   }
 
   /** The rows of the checkpoint as they were when it began, one at a time. Undefined deletes. */
-  checkpointRows(): Iterable<readonly [string, EncodedRow | undefined]> {
+  checkpointRows(): Iterable<readonly [string, PartedText | undefined]> {
     return this.#dirty.rows()
   }
 
@@ -368,16 +356,12 @@ export class Table<Row extends object> {
     this.#placed[slot.place] = slot
   }
 
-  #encode(slot: Slot<Row>): EncodedRow {
-    return {
-      header: [
-        slot.createIndex,
-        slot.modifyIndex,
-        this.#layout,
-        ...this.#groups.keysAt(slot.place),
-      ],
-      body: textIn(slot),
-    }
+  #headerOf({ createIndex, modifyIndex, place }: Slot<Row>): RowHeader {
+    return [createIndex, modifyIndex, this.#layout, ...this.#groups.keysAt(place)]
+  }
+
+  #inParts(slot: Slot<Row>): PartedText {
+    return encodeRow(this.#headerOf(slot), slot.held === undefined ? slot : inOne(slot.held.text()))
   }
 
   #link(slot: Slot<Row>): void {

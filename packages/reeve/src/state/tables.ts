@@ -74,7 +74,7 @@ const LARGE_DECODED_ROWS = 20_000
 /** While a cluster fills, plans run ahead of what nodes report by more than the number above. */
 const ALLOCATION_DECODED_ROWS = 60_000
 /** Of tables that are written in masses, and read again only just after that or much later. */
-const WRITTEN_ROWS = 512
+const WRITTEN_ROWS = 64
 const SMALL_DECODED_ROWS = 1_000_000
 
 /** `!` sorts before every character of a namespace's name, so keys sort by namespace, then id. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Fault } from '../../src/kit/fault.ts'
-import { put, remove, Store, type NewLogEntry } from '../../src/state/index.ts'
+import { put, remove, Store, type LogEntry, type NewLogEntry } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine } from '../../src/storage/index.ts'
 import { MemoryEngine } from '../../src/storage/memory/memory-engine.ts'
 import { SimulatedClock } from '../build/simulated-clock.ts'
@@ -199,6 +199,42 @@ test('store: the log gives every durable commit in order, from memory and from t
     Array.from({ length: 21 }, (_, i) => i + 5),
   )
 })
+
+/** Counts from where on its log was read. */
+class CountedEngine extends MemoryEngine {
+  readonly readFrom: number[] = []
+
+  override read(fromIndex: number): AsyncGenerator<LogEntry> {
+    this.readFrom.push(fromIndex)
+    return super.read(fromIndex)
+  }
+}
+
+const GROUPS = [
+  { what: 'large', commits: 300, inMemory: 600 },
+  { what: 'single', commits: 1, inMemory: 64 },
+] as const
+
+for (const { what, commits, inMemory } of GROUPS)
+  test(`store: the last ${inMemory} commits of ${what} groups are read from memory`, async () => {
+    const engine = new CountedEngine(new MemoryDisk())
+    const store = await Store.open({ engine, clock: new SimulatedClock() })
+    for (let group = 0; group * commits < 4 * inMemory; group++) {
+      for (let i = 0; i < commits; i++) write(store, [aNamespace(`n${i}`)])
+      await store.settled()
+    }
+    engine.readFrom.length = 0
+    const last = store.durableIndex
+    const read = async (from: number): Promise<number> => {
+      let count = 0
+      for await (const commit of store.log.read(from)) assert.equal(commit.index, from + count++)
+      return count
+    }
+    assert.equal(await read(last - inMemory + 1), inMemory)
+    assert.deepEqual(engine.readFrom, [])
+    assert.equal(await read(1), last)
+    assert.deepEqual(engine.readFrom, [1])
+  })
 
 test('store: the log gives nothing that the engine has not confirmed, though it is on the disk', async () => {
   const confirmed = Promise.withResolvers<void>()

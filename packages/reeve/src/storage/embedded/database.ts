@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises'
 import type { ClassicLevel } from 'classic-level'
+import type { PartedText } from '../../kit/parted-text.ts'
 import type { DataPaths } from './data-directory.ts'
 import { syncFolder } from './durable-file.ts'
 import { rowRange, toRowValue } from './layout.ts'
@@ -29,7 +30,7 @@ interface PutBytes {
 interface PutRow {
   readonly type: 'row'
   readonly key: string
-  readonly text: string
+  readonly text: PartedText
 }
 interface Delete {
   readonly type: 'del'
@@ -58,7 +59,13 @@ export class Database {
     this.#rowThreadBytes = options.rowThreadBytes
   }
 
-  async write(operations: readonly Operation[]): Promise<void> {
+  async write(operations: Iterable<Operation>): Promise<void> {
+    const write = await this.gather(operations)
+    await write()
+  }
+
+  /** One write of all of them, still to be carried out. What they throw is thrown before it. */
+  async gather(operations: Iterable<Operation>): Promise<() => Promise<void>> {
     const batch = this.#level.batch()
     let bytesMax = 0
     try {
@@ -67,7 +74,7 @@ export class Database {
       await batch.close()
       throw thrown
     }
-    await this.#guard.run(bytesMax, () => batch.write({ sync: true }))
+    return () => this.#guard.run(bytesMax, () => batch.write({ sync: true }))
   }
 
   async getText(key: string): Promise<string | undefined> {

@@ -1,4 +1,5 @@
 import { assert, Fault, messageOf } from '../../kit/fault.ts'
+import { charsOf } from '../../kit/parted-text.ts'
 import type {
   BlobChange,
   CheckpointMark,
@@ -101,7 +102,7 @@ export class EmbeddedEngine implements MovableEngine {
   async checkpoint(rows: Iterable<CheckpointRow>, mark: CheckpointMark): Promise<void> {
     await this.#keep('writing a checkpoint', async (doing) => {
       assertMarkable(mark, { lastIndex: this.#lastIndex, upTo: this.#upTo })
-      for (const piece of piecesOf(rows)) await this.#write(piece, doing)
+      await this.#writeRows(rows, doing)
       await this.#write([metaOperation('checkpoint', mark)], doing)
       this.#upTo = mark.upTo
       // Appends may be under way, so the length of the log is nothing to hold on to now.
@@ -202,8 +203,24 @@ export class EmbeddedEngine implements MovableEngine {
     })
   }
 
-  async #write(operations: readonly Operation[], doing: string): Promise<void> {
-    await this.#attempt(doing, () => this.#database.write(operations))
+  /** One row at a time becomes an operation: those of a whole piece would outlive the waiting. */
+  async #writeRows(rows: Iterable<CheckpointRow>, doing: string): Promise<void> {
+    const iterator = rows[Symbol.iterator]()
+    let next = iterator.next()
+    function* piece(): Generator<Operation> {
+      for (let size = 0; size < CHECKPOINT_BYTES_PER_WRITE && next.done !== true;) {
+        const { key, text } = next.value
+        size += key.length + charsOf(text ?? '')
+        yield rowOperation(next.value)
+        next = iterator.next()
+      }
+    }
+    while (next.done !== true) await this.#write(piece(), doing)
+  }
+
+  async #write(operations: Iterable<Operation>, doing: string): Promise<void> {
+    const write = await this.#database.gather(operations)
+    await this.#attempt(doing, write)
   }
 
   /**
@@ -273,18 +290,4 @@ function rowOperation(row: CheckpointRow): Operation {
 export function metaOperation(name: keyof typeof layout.metaKeys, value: unknown): Operation {
   const key = layout.metaKeys[name]
   return { type: 'text', key, value: layout.seal(key, JSON.stringify(value)) }
-}
-
-function* piecesOf(rows: Iterable<CheckpointRow>): Generator<Operation[]> {
-  let piece: Operation[] = []
-  let size = 0
-  for (const row of rows) {
-    piece.push(rowOperation(row))
-    size += row.key.length + (row.text?.length ?? 0)
-    if (size < CHECKPOINT_BYTES_PER_WRITE) continue
-    yield piece
-    piece = []
-    size = 0
-  }
-  if (piece.length > 0) yield piece
 }

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import { charsOf, joinedText, UTF8_BYTES_MAX, type PartedText } from '../../kit/parted-text.ts'
 import type { LogEntry } from '../../state/index.ts'
 import { escapeText, needsEscape, unescapeText } from './text-escape.ts'
 
@@ -22,8 +23,6 @@ const INDEX_DIGITS = 16
 export const CRC_DIGITS = 8
 const CRC_BYTES = 4
 const SEPARATOR = '\u0000'
-/** Of one character as JavaScript counts them. */
-const UTF8_BYTES_MAX = 3
 
 /** Each kind of value has its own range of keys, told apart by the first letter. See README.md. */
 export const metaKeys = { format: 'mformat', checkpoint: 'mcheckpoint', first: 'mfirst' } as const
@@ -81,28 +80,29 @@ const SCRATCH_BYTES_KEPT = 4 * 1024 * 1024
  * The value of a row, as bytes that are made once: the database would turn a text into them twice
  * over, and the checksum a third time. Good until the next call.
  */
-export function toRowValue(key: string, content: string): Uint8Array {
-  let text = textInScratch(content)
-  if (!isPlain(content, text)) text = textInScratch(escapeText(content))
+export function toRowValue(key: string, content: PartedText): Uint8Array {
+  const parts = typeof content === 'string' ? [content] : content
+  let text = textInScratch(parts)
+  if (!isPlain(parts, text)) text = textInScratch([escapeText(joinedText(content))])
   writeCrcDigits(scratch, checksum(key, text))
   return scratch.subarray(0, CRC_DIGITS + text.length)
 }
 
 /** Writes a text behind the place of the checksum. */
-function textInScratch(text: string): Buffer {
-  const bytesMax = CRC_DIGITS + text.length * UTF8_BYTES_MAX
+function textInScratch(parts: readonly string[]): Buffer {
+  const bytesMax = CRC_DIGITS + charsOf(parts) * UTF8_BYTES_MAX
   if (bytesMax > scratch.length || scratch.length > SCRATCH_BYTES_KEPT)
     scratch = Buffer.allocUnsafe(Math.max(bytesMax, SCRATCH_BYTES_MIN))
-  const { written } = encoder.encodeInto(text, scratch.subarray(CRC_DIGITS))
-  return scratch.subarray(CRC_DIGITS, CRC_DIGITS + written)
+  let end = CRC_DIGITS
+  for (const part of parts) end += scratch.write(part, end)
+  return scratch.subarray(CRC_DIGITS, end)
 }
 
-const encoder = new TextEncoder()
-
 /** Whether a text is in its bytes exactly, with nothing that is to be escaped. */
-function isPlain(text: string, bytes: Buffer): boolean {
+function isPlain(parts: readonly string[], bytes: Buffer): boolean {
   // As many bytes as units: all of it is ASCII.
-  return (bytes.length === text.length || text.isWellFormed()) && !needsEscape(bytes)
+  const isExact = bytes.length === charsOf(parts) || parts.every((part) => part.isWellFormed())
+  return isExact && !needsEscape(bytes)
 }
 
 export function fromLogValue(key: string, value: string): LogEntry {

@@ -1,3 +1,4 @@
+import { joinedText } from '../../kit/parted-text.ts'
 import { assert, Fault } from '../../kit/fault.ts'
 import {
   toStoredRow,
@@ -106,7 +107,7 @@ export class MemoryEngine implements StorageEngine {
       for (const { table, key, text } of rows) {
         const id = JSON.stringify([table, key])
         if (text === undefined) this.disk.rows.delete(id)
-        else this.disk.rows.set(id, { table, key, text })
+        else this.disk.rows.set(id, { table, key, text: joinedText(text) })
       }
       this.disk.checkpoint = structuredClone(mark)
     })

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { charsOf, joinedText } from '../../kit/parted-text.ts'
 import type { CheckpointMark, CheckpointRow, StoredBlob } from '../../state/index.ts'
 import { escapeText } from '../embedded/text-escape.ts'
 import { blobId } from './append-entries.ts'
@@ -28,7 +29,7 @@ export function* piecesOf(rows: Iterable<CheckpointRow>): Generator<CheckpointPi
   let size = 0
   for (const row of rows) {
     piece.set(rowName(row.table, row.key), row)
-    size += row.key.length + (row.text?.length ?? 0)
+    size += row.key.length + charsOf(row.text ?? '')
     if (size < BYTES_PER_PIECE) continue
     yield { rows: piece }
     piece = new Map()
@@ -46,7 +47,10 @@ export function pieceStatement(piece: CheckpointPiece, fence: Fence): Statement 
   for (const [name, { table, key, text }] of piece.rows) {
     const id = createHash('sha256').update(name).digest()
     if (text === undefined) removed.push(id)
-    else put.push({ id, table: escapeText(table), key: escapeText(key), text: escapeText(text) })
+    else {
+      const escaped = escapeText(joinedText(text))
+      put.push({ id, table: escapeText(table), key: escapeText(key), text: escaped })
+    }
   }
   return {
     name: 'reeve-checkpoint',
