@@ -4,24 +4,30 @@
  * See docs/internals/simulation.md.
  */
 import { parseArgs } from 'node:util'
+import { messageOf } from '../src/kit/fault.ts'
 import { clusterOptionsOf, optionsOf, smallOptionsOf } from './sizes.ts'
 import { simulate, type SimulationOptions, type SimulationResult } from './simulation.ts'
 
-const USAGE = `Usage: sim [--seed N | --seeds A..B] [--steps M] [--nodes K] [--small] [--cluster] [--twice] [--verbose]`
+const USAGE = `Usage: npm run sim -- [--seed N | --seeds A..B] [--steps M] [--nodes K] [--small] [--cluster] [--twice] [--verbose]`
 const PROGRESS_EVERY = 100
 
-const { values } = parseArgs({
-  options: {
-    seed: { type: 'string' },
-    seeds: { type: 'string' },
-    steps: { type: 'string' },
-    nodes: { type: 'string' },
-    verbose: { type: 'boolean', default: false },
-    twice: { type: 'boolean', default: false },
-    small: { type: 'boolean', default: false },
-    cluster: { type: 'boolean', default: false },
-  },
-})
+const OPTIONS = {
+  seed: { type: 'string' },
+  seeds: { type: 'string' },
+  steps: { type: 'string' },
+  nodes: { type: 'string' },
+  verbose: { type: 'boolean', default: false },
+  twice: { type: 'boolean', default: false },
+  small: { type: 'boolean', default: false },
+  cluster: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const
+
+const values = valuesOf(process.argv.slice(2))
+if (values.help) {
+  print(USAGE)
+  process.exit(0)
+}
 
 const [from, to] = rangeOf(values.seed ?? values.seeds ?? '1..200')
 const failures: SimulationResult[] = []
@@ -86,6 +92,19 @@ function progress(): string {
   return `${totals.seeds} seeds, ${failures.length} failed, ${totals.commits} commits, ${totals.crashes} crashes, ${hours.toFixed(1)} h lived in ${seconds.toFixed(1)} s`
 }
 
+function valuesOf(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS }).values
+  } catch (thrown) {
+    return refuse(messageOf(thrown))
+  }
+}
+
+function refuse(why: string): never {
+  process.stderr.write(`${why}\n${USAGE}\n`)
+  process.exit(2)
+}
+
 function rangeOf(text: string): readonly [number, number] {
   const [first = '', last = first] = text.split('..')
   return [numberOf(first), numberOf(last)]
@@ -94,8 +113,7 @@ function rangeOf(text: string): readonly [number, number] {
 function numberOf(text: string): number {
   const number = Number(text)
   if (Number.isSafeInteger(number) && number >= 0) return number
-  process.stderr.write(`${USAGE}\n`)
-  process.exit(2)
+  return refuse(`"${text}" is not a whole number.`)
 }
 
 function print(line: string): void {

@@ -230,6 +230,24 @@ test('presence: one of several allocations that a node has not spoken of holds i
   assert.equal(statusOf(NODE), 'ready')
 })
 
+test('presence: a node that is back before anybody looked at its work may say that nothing has changed', async () => {
+  const world = await withOneAllocation(waiting(600 * SECOND_NS))
+  const { pass, hello, statusOf, report, context, tables, row } = world
+  const silent = { ...tables.nodes.get(NODE), Status: 'disconnected' as const }
+  const written = context.store.commit({
+    cause: 'NodeEvent',
+    changes: () => [put('nodes', silent)],
+  })
+  await written.durable
+  await hello(NODE)
+  await pass(10_000)
+  assert.equal(statusOf(NODE), 'initializing')
+  assert.equal(tables.allocations.get(row.ID).ClientStatus, 'running')
+  await report(row, 'running')
+  await pass(1_000)
+  assert.equal(statusOf(NODE), 'ready')
+})
+
 test('presence: what the servers write about an allocation is no word of its node', async () => {
   const { beating, pass, hello, statusOf, context, row } = await withOneAllocation(
     waiting(600 * SECOND_NS),

@@ -26,20 +26,21 @@ export async function updateAllocations(
       const changed = reports.flatMap((report) => reportedChanges(tables, report, stamp))
       // Of two words on one allocation the later one counts: each row is written once.
       const words = new Map(changed.map((change) => [change.row.ID, change]))
-      const latest = [...words.values()].filter(isNews)
+      const latest = [...words.values()].filter((word) => word.isAwaited || isNews(word))
       const allocations = latest.map(({ row }) => put('allocations', row))
-      const evaluations = reportEvaluations(context, latest, stamp)
+      const evaluations = reportEvaluations(context, latest.filter(isNews), stamp)
       return withJobRows(tables, [...allocations, ...evaluations])
     },
   })
   await durable
 }
 
-function reportedChanges(
-  tables: Tables,
-  { nodeId, updates }: NodeReport,
-  stamp: Stamp,
-): ReportedChange[] {
+interface Word extends ReportedChange {
+  /** The node is held back until it has said how this one is: its word counts as it is. */
+  readonly isAwaited: boolean
+}
+
+function reportedChanges(tables: Tables, { nodeId, updates }: NodeReport, stamp: Stamp): Word[] {
   // Scheduling reference §22: it says hello first, and then how everything is.
   const status = tables.nodes.find(nodeId)?.Status
   if (status === 'down' || status === 'disconnected') return []
@@ -47,8 +48,13 @@ function reportedChanges(
     const before = tables.allocations.find(update.ID)
     if (before === undefined || before.NodeID !== nodeId) return []
     const row = reported(before, update, stamp)
-    return { before, row: isOrphaned(tables, row) ? stoppedOrphan(row, stamp) : row }
+    const isAwaited = status === 'initializing' && isLive(tables, update.ID)
+    return { before, row: isOrphaned(tables, row) ? stoppedOrphan(row, stamp) : row, isAwaited }
   })
+}
+
+function isLive({ allocations }: Tables, id: string): boolean {
+  return allocations.groupOf('live', id) !== undefined
 }
 
 /** What a report may change, beside when it did. */
