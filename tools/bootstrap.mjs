@@ -31,6 +31,10 @@ function findBenches(names) {
     .toSorted()
   const isFlag = (name) => name.startsWith('-')
   const flags = names.filter(isFlag)
+  if (flags.includes('--help')) {
+    process.stdout.write(`Usage: npm run bench -- [NAME …] [--quick]\nKnown: ${known.join(', ')}\n`)
+    return []
+  }
   const wanted = names.filter((name) => !isFlag(name))
   const unknown = wanted.find((name) => !known.includes(name))
   if (unknown !== undefined) fail(`There is no benchmark "${unknown}". Known: ${known.join(', ')}`)

@@ -245,6 +245,8 @@ test('bootstrap: bench runs by name, and says the names it knows', async (t) => 
   checkout.write('packages/reeve/bench/apply.bench.ts', "console.log('applied')")
   assert.equal((await checkout.run('bench')).stdout, 'applied\nranked\n')
   assert.equal((await checkout.run('bench', ['rank'])).stdout, 'ranked\n')
+  const help = await checkout.run('bench', ['--help'])
+  assert.deepEqual([help.code, /Known: (.*)/.exec(help.stdout)?.[1]], [0, 'apply, rank'])
   const unknown = await checkout.run('bench', ['fly'])
   assert.equal(unknown.code, 2)
   assert.match(unknown.stderr, /Known: apply, rank/)
