@@ -66,6 +66,10 @@ export class StateView implements ClusterView {
     return latest === undefined ? undefined : deployments.get(latest)
   }
 
+  isToCome(evaluationId: string): boolean {
+    return this.#store.tables.evaluations.find(evaluationId)?.Status === 'pending'
+  }
+
   allocationsOf(namespace: string, jobId: string): readonly AllocationRow[] {
     return this.#store.tables.allocations.rowsIn('job', namespacedKey(namespace, jobId))
   }

@@ -245,6 +245,18 @@ test('schedule: a batch job that used up its attempts keeps its failure and ends
   assert.deepEqual([placements, stops, notes, followUps], [[], [], [], []])
 })
 
+test('schedule: one whose follow-up is over before its time gets another', () => {
+  const job = aJob()
+  const row = failed(job, NOW_MS, { FollowupEvalID: anId('eval', 7) })
+  const plan = (over: readonly string[]) => planFor({ job, allocations: [row], over })
+  assert.deepEqual([plan([]).notes, plan([]).followUps], [[], []])
+  const { notes, followUps } = plan([anId('eval', 7)])
+  assert.deepEqual(
+    followUps.map((follow) => [follow.ID, follow.WaitUntil]),
+    [[notes[0]?.FollowupEvalID, isoFromMs(NOW_MS + 30_000)]],
+  )
+})
+
 test('schedule: a follow-up that another evaluation settles has its turn all the same', () => {
   const job = aJob()
   const follow = anId('eval', 7)

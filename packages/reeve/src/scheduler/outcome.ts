@@ -162,11 +162,19 @@ export class Outcome {
    * Failed allocations that may be replaced later: one evaluation for those that are due together.
    */
   defer(job: Job, deferred: readonly Deferred[]): void {
-    const waiting = deferred.filter(({ row }) => (row.FollowupEvalID ?? '') === '')
+    const waiting = deferred.filter(({ row }) => !this.#isAwaited(row))
     for (const { firstMs, rows } of batchFollowUps(waiting)) {
       const id = this.#reschedule(job, firstMs)
       for (const row of rows) this.note(row, { FollowupEvalID: id })
     }
+  }
+
+  /**
+   * One that is over was carried out when there was no room, or given up when its node came back:
+   * nobody else would ask for the allocation when its time has come.
+   */
+  #isAwaited({ FollowupEvalID = '' }: AllocationRow): boolean {
+    return FollowupEvalID !== '' && this.#options.view.isToCome(FollowupEvalID)
   }
 
   /**

@@ -24,6 +24,8 @@ export interface ClusterView {
   deploymentsOf(namespace: string, jobId: string): readonly Deployment[]
   /** The newest of them. */
   latestDeployment(namespace: string, jobId: string): Deployment | undefined
+  /** Whether an evaluation that waits for its time is still to be carried out. */
+  isToCome(evaluationId: string): boolean
   /** Every allocation of the job's ID, ended ones and those of earlier registrations too. */
   allocationsOf(namespace: string, jobId: string): readonly AllocationRow[]
   findNode(id: string): PublicNode | undefined

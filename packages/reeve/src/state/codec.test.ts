@@ -3,9 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { decodeCommit, decodeRow, encodeCommit, encodeRow } from './codec.ts'
 import { IN_ONE, wholeText } from './row-text.ts'
-import { toStoredRow } from './stored-row.ts'
+import { toStoredRow, type RowHeader, type RowIndexes } from './stored-row.ts'
 import type { Commit, CommittedRow, EventMark } from './commit.ts'
-import type { RowHeader, RowIndexes } from './stored-row.ts'
 
 const text = fc.string({ unit: 'binary', maxLength: 4 })
 const header: fc.Arbitrary<RowHeader> = fc.tuple(

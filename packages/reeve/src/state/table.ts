@@ -9,8 +9,13 @@ import { CLEAN, DirtyRows } from './dirty-rows.ts'
 import { compareCreation, inOrderOfCreation, type OrderKey } from './order-of-creation.ts'
 import { RowGroups } from './row-groups.ts'
 import { IN_ONE, wholeText, type RowPieces, type RowText, type TextedRow } from './row-text.ts'
-import { textOf, type HeldText } from './stored-row.ts'
-import type { RestoredRow, RowHeader, RowIndexes } from './stored-row.ts'
+import {
+  textOf,
+  type HeldText,
+  type RestoredRow,
+  type RowHeader,
+  type RowIndexes,
+} from './stored-row.ts'
 
 /** How one table keys, groups, orders and keeps its rows. */
 export interface TableSpec<Row> {

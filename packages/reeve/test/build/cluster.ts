@@ -27,6 +27,8 @@ export interface ClusterParts {
   readonly allocations?: readonly AllocationRow[]
   /** Oldest first. */
   readonly deployments?: readonly Deployment[]
+  /** Evaluations that are over; whatever else is named is still to come. */
+  readonly over?: readonly string[]
   readonly settings?: Partial<PlacementSettings>
 }
 
@@ -51,6 +53,7 @@ export function aCluster(parts: ClusterParts = {}): ClusterView {
     findDeployment: (id) => deployments.find((one) => one.ID === id),
     deploymentsOf,
     latestDeployment: (namespace, id) => deploymentsOf(namespace, id).at(-1),
+    isToCome: (id) => parts.over?.includes(id) !== true,
     allocationsOf: (namespace, id) =>
       allocations.filter((row) => row.Namespace === namespace && row.JobID === id),
     findNode: (id) => all.find((node) => node.ID === id),

@@ -113,15 +113,6 @@ const decisions: readonly {
     want: { when: 'now' },
   },
   {
-    name: 'one that was due and found no room stays due, whatever its node says later',
-    row: failedAt(START, {
-      FollowupEvalID: 'over',
-      RescheduleTracker: { Events: [], LastReschedule: 'failed to place' },
-    }),
-    policy: exponential,
-    want: { when: 'now' },
-  },
-  {
     name: 'attempts within the interval are counted',
     row: failedAt(START, tried),
     policy: constant,

@@ -14,8 +14,6 @@ export type RescheduleDecision =
 const SOON_MS = 1_000
 /** An unlimited policy remembers this many attempts (scheduling reference §6.3). */
 const EVENTS_KEPT = 5
-/** What `LastReschedule` says of one that was due when no node took it. */
-const FOUND_NO_ROOM = 'failed to place'
 
 export interface RescheduleContext {
   readonly policy: ReschedulePolicy | null
@@ -43,9 +41,7 @@ export function decideReschedule(
   const isHeld = (row.DeploymentID ?? '') !== '' && row.DeploymentID === context.activeDeploymentId
   if (isHeld && wish?.Reschedule !== true) return { when: 'held' }
   const dueMs = failedMs + msFromNs(nextDelayNs(row, policy, failedMs))
-  // Its follow-up is over then. A node that tells later of its end must not make it wait for that.
-  const wasDue = row.RescheduleTracker?.LastReschedule === FOUND_NO_ROOM
-  const isItsTurn = wasDue || evaluationIds.has(row.FollowupEvalID ?? '')
+  const isItsTurn = evaluationIds.has(row.FollowupEvalID ?? '')
   return isItsTurn || dueMs <= nowMs + SOON_MS ? { when: 'now' } : { when: 'later', dueMs }
 }
 
@@ -130,7 +126,7 @@ export function trackerAfter(
 
 /** No node was found: noted on the old allocation, which stays to be tried again. */
 export function trackerAfterFailure(row: AllocationRow): RescheduleTracker {
-  return { Events: [...eventsOf(row)], LastReschedule: FOUND_NO_ROOM }
+  return { Events: [...eventsOf(row)], LastReschedule: 'failed to place' }
 }
 
 /** Nodes on which it failed before: avoided, not excluded. */

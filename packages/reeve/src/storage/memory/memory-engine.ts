@@ -1,5 +1,5 @@
-import { joinedText } from '../../kit/parted-text.ts'
 import { assert, Fault } from '../../kit/fault.ts'
+import { joinedText } from '../../kit/parted-text.ts'
 import {
   toStoredRow,
   type CheckpointMark,

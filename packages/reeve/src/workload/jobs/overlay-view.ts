@@ -36,6 +36,7 @@ export function withChanges(
     findDeployment: (id) => view.findDeployment(id),
     deploymentsOf: (namespace, jobId) => view.deploymentsOf(namespace, jobId),
     latestDeployment: (namespace, jobId) => view.latestDeployment(namespace, jobId),
+    isToCome: (evaluationId) => view.isToCome(evaluationId),
     allocationsOf: (namespace, jobId) => view.allocationsOf(namespace, jobId),
     findNode: (id) => view.findNode(id),
     readyNodes: (pool) => view.readyNodes(pool),
