@@ -217,6 +217,17 @@ for (const { name, of, gone, counts } of batchCases)
     })
   })
 
+test('what a batch job has done stays, also if the evaluation that placed it was to stop the one before', async () => {
+  const batch = job({ ...aJob({ Type: 'batch' }), SubmitTime: ago(0) })
+  const time = ago(25 * HOUR_MS)
+  const store = await withRows([
+    put('jobs', batch),
+    put('evaluations', evaluation(batch, { Type: 'service', ModifyTime: time, CreateTime: time })),
+    put('allocations', allocation(batch, { ModifyTime: time })),
+  ])
+  assert.deepEqual(await collect(store), NOTHING)
+})
+
 test('of a batch job that runs only what earlier versions did goes', async () => {
   const batch = job({ ...aJob({ Type: 'batch' }), SubmitTime: ago(0), Version: 2 })
   const day = ago(25 * HOUR_MS)

@@ -28,9 +28,9 @@ export function collectEvaluation(
   const row = tables.evaluations.get(id)
   const youngest = nowMs - Math.min(ages.evaluationMs, ages.batchEvaluationMs)
   if (msFromNs(row.CreateTime) > youngest) return 'too-young'
-  const ageMs = isBatchType(row.Type) ? ages.batchEvaluationMs : ages.evaluationMs
-  if (msFromNs(row.ModifyTime) > nowMs - ageMs) return undefined
   const job = tables.jobs.find(namespacedKey(row.Namespace, row.JobID))
+  const ageMs = isOfBatch(row, job) ? ages.batchEvaluationMs : ages.evaluationMs
+  if (msFromNs(row.ModifyTime) > nowMs - ageMs) return undefined
   const owner = { row, job, ageMs }
   const owned = bundle ?? newBundle(membersOf(allocations))
   const collected = mayBeForgotten(row, job)
@@ -41,7 +41,15 @@ export function collectEvaluation(
 
 /** What a batch job has done is remembered as long as it may be evaluated again: it runs once. */
 function mayBeForgotten(row: Evaluation, job: Job | undefined): boolean {
-  return !isBatchType(row.Type) || job === undefined || (job.Stop && job.Status === 'dead')
+  return job === undefined || !isOfBatch(row, job) || (job.Stop && job.Status === 'dead')
+}
+
+/**
+ * One that is to stop a job says `service` whatever that is, and places what was registered again
+ * before its turn.
+ */
+function isOfBatch({ Type }: Evaluation, job: Job | undefined): boolean {
+  return isBatchType(Type) || (job !== undefined && isBatchType(job.Type))
 }
 
 function membersOf(allocations: readonly string[]): readonly Member[] {
