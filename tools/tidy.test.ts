@@ -107,15 +107,19 @@ table('function-length', [
 ])
 
 table('parameters', [
-  { name: 'three are allowed', text: 'function a(b: 1, c: 1, d: 1) {}', lines: [] },
-  { name: 'four are not', text: 'function a(b: 1, c: 1, d: 1, e: 1) {}', lines: [1] },
-  { name: 'this is none', text: 'function a(this: A, b: 1, c: 1, d: 1) {}', lines: [] },
+  { name: 'five are allowed', text: 'function a(b: 1, c: 1, d: 1, e: 1, f: 1) {}', lines: [] },
+  { name: 'six are not', text: 'function a(b: 1, c: 1, d: 1, e: 1, f: 1, g: 1) {}', lines: [1] },
+  { name: 'this is none', text: 'function a(this: A, b: 1, c: 1, d: 1, e: 1, f: 1) {}', lines: [] },
   {
     name: 'a signature counts',
-    text: 'interface A {\n  a(b: 1, c: 1, d: 1, e: 1): void\n}',
+    text: 'interface A {\n  a(b: 1, c: 1, d: 1, e: 1, f: 1, g: 1): void\n}',
     lines: [2],
   },
-  { name: 'a function type counts', text: 'type A = (b: 1, c: 1, d: 1, e: 1) => void', lines: [1] },
+  {
+    name: 'a function type counts',
+    text: 'type A = (b: 1, c: 1, d: 1, e: 1, f: 1, g: 1) => void',
+    lines: [1],
+  },
 ])
 
 table('any', [

@@ -14,7 +14,7 @@ import type { Complaint } from './file.ts'
 const COLUMNS_MAX = 100
 const FILE_LINES_MAX = 500
 const FUNCTION_LINES_MAX = 70
-const PARAMETERS_MAX = 3
+const PARAMETERS_MAX = 5
 
 export function* checkLineLength(source: Source): Iterable<Complaint> {
   const inTemplate = templateLines(source)

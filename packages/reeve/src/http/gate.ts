@@ -1,4 +1,3 @@
-// tidy-allow parameters: Fastify calls the hook of an answer with four
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -1,4 +1,3 @@
-// tidy-allow parameters: Fastify calls the hooks of a request's body and an answer with four
 import { validateHeaderValue, type IncomingMessage, type ServerOptions } from 'node:http'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { Fault, messageOf, OVERLOADED } from '../kit/fault.ts'
