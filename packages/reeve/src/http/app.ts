@@ -27,7 +27,7 @@ import { refuseUpgrade } from './agent/upgrade.ts'
 import { governanceActor, refusedIn } from './audit/actors.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { parkedQueries } from './blocking.ts'
-import { followConnections } from './connection.ts'
+import { trackRequests } from './transport/parked-connection.ts'
 import { openApiDocument } from './docs/openapi.ts'
 import { docsPage } from './docs/page.ts'
 import { FRESH, type Gate } from './gate.ts'
@@ -115,7 +115,7 @@ export function createApp(options: AppOptions): App {
   const warmer = new ListWarmer(Object.values(governance.lists))
   void warmer.warm()
   lifecycle.follow(app.server)
-  followConnections(app.server)
+  trackRequests(app.server)
   const turnedAway = new TurnedAway({ log: options.log, clock: context.clock })
   turnedAway.follow(app.server)
   const endpoints = workloadEndpoints({ ...options, requests, metrics, audit })

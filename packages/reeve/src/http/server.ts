@@ -14,6 +14,7 @@ import type { PageGuard } from './page-guard.ts'
 import type { PortSecurity } from './port-security.ts'
 import { requestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
+import { limitPipelining, PIPELINING_LIMITS } from './transport/pipelining.ts'
 import { refuseUnreadable } from './unreadable.ts'
 import { EVERY_METHOD } from './every-method.ts'
 import { sendV2Error } from './v2/errors.ts'
@@ -92,6 +93,7 @@ export function createShell(options: ShellOptions): FastifyInstance {
     },
     clientErrorHandler: refuseUnreadable,
   })
+  limitPipelining(app.server, PIPELINING_LIMITS)
   app.removeAllContentTypeParsers()
   // The dialects decode bodies themselves: the content type says nothing there (reference §0.2).
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))

@@ -252,3 +252,55 @@ test(
     assert.equal((await line.answer()).index, last)
   },
 )
+
+/** Two requests: the second one must be `agent/self`, whatever its first header says. */
+const SPLIT_REQUEST = [
+  'GET /v1/agent/self HTTP/1.1\r\nX-Ignored: ',
+  'GET /v1/agent/health HTTP/1.1\r\nHost: localhost\r\n\r\n',
+] as const
+
+const compactHeaders = Array.from({ length: 40 }, (_, at) => `X-${at}:b\r\n`).join('')
+
+for (const headers of [compactHeaders, compactHeaders.replaceAll(':', ': ')])
+  test(
+    `parked connection: bytes behind a request are not lost (${headers.slice(0, 5)})`,
+    patience,
+    async (t) => {
+      const { server, line } = await aLine(t)
+      const [head, rest] = SPLIT_REQUEST
+      line.socket.write(requestText('/v1/jobs?index=2', headers) + head)
+      await untilParked()
+      line.socket.write(rest)
+      await change(server)
+      assert.match((await line.answer()).head, /x-service-index/i)
+      assert.match((await line.answer()).body.toString(), /"config"/)
+    },
+  )
+
+test(
+  'parked connection: a request without spaces after its colons is replayed as it came',
+  patience,
+  async (t) => {
+    const { server, line, accepted } = await aLine(t)
+    line.ask('/v1/jobs?index=2', compactHeaders)
+    await untilParked()
+    assert.equal(accepted().parser, null)
+    const index = await change(server)
+    assert.equal((await line.answer()).index, index)
+    line.ask('/v1/status/leader')
+    assert.match((await line.answer()).head, /^HTTP\/1\.1 200 /)
+  },
+)
+
+test(
+  'parked connection: a client that expects it is told to continue once',
+  patience,
+  async (t) => {
+    const { server, line } = await aLine(t)
+    line.ask('/v1/jobs?index=2', 'Expect: 100-continue\r\n')
+    await untilParked()
+    await change(server)
+    assert.match((await line.answer()).head, /^HTTP\/1\.1 100 /)
+    assert.match((await line.answer()).head, /^HTTP\/1\.1 200 /)
+  },
+)

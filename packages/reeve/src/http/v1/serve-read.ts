@@ -5,7 +5,7 @@ import type { Result } from '../../kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { Answer } from '../answer.ts'
 import { runBlocking, wouldWait, type Wait } from '../blocking.ts'
-import { takeOver, wasAskedAgain, type ParkedConnection } from '../connection.ts'
+import { detachConnection, isReplay, type ParkedConnection } from '../transport/parked-connection.ts'
 import type { Hold } from '../lifecycle.ts'
 import type { Endpoint, ReadPlan } from './endpoint.ts'
 import { answered, INDEX_HEADER, type Asked, type Exchange, type V1Host } from './exchange.ts'
@@ -21,7 +21,7 @@ export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | un
   if (!planned.ok) return answered(sendRefusal(reply, planned.error))
   const plan = planned.value
   const wait = waitOf(read)
-  const isDue = wasAskedAgain(request.raw) || !wouldWait(wait, plan)
+  const isDue = isReplay(request.raw) || !wouldWait(wait, plan)
   if (!isDue && parkConnection(host, { wait, plan }, read.exchange)) return undefined
   if (!isDue)
     return holdConnection(host, { wait, plan }, request.raw.socket).then(() =>
@@ -100,13 +100,13 @@ interface Waiting {
  */
 function parkConnection(host: V1Host, waiting: Waiting, { request, reply }: Exchange): boolean {
   const hold = host.lifecycle.hold()
-  const connection = takeOver(request.raw, reply.raw, () => hold.end())
+  const connection = detachConnection(request.raw, reply.raw, () => hold.end())
   if (connection === undefined) {
     host.lifecycle.release(hold)
     return false
   }
   reply.hijack()
-  void askAgainWhenDue(host, waiting, { hold, connection })
+  void replayWhenDue(host, waiting, { hold, connection })
   return true
 }
 
@@ -115,10 +115,10 @@ interface Parked {
   readonly connection: ParkedConnection
 }
 
-async function askAgainWhenDue(host: V1Host, waiting: Waiting, parked: Parked): Promise<void> {
+async function replayWhenDue(host: V1Host, waiting: Waiting, parked: Parked): Promise<void> {
   await runBlocking(host, { ...waiting.wait, hold: parked.hold }, waiting.plan)
   host.lifecycle.release(parked.hold)
-  parked.connection.askAgain()
+  parked.connection.replay()
 }
 
 async function holdConnection(host: V1Host, waiting: Waiting, socket: Socket): Promise<void> {

@@ -1,0 +1,139 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** Bounds on requests that a client sends without waiting for the responses. */
+export interface PipeliningLimits {
+  /** Requests of one connection that are served at the same time. */
+  readonly servedMax: number
+  /** Requests of one connection that wait behind those. One more ends the connection. */
+  readonly waitingMax: number
+  /** Requests that wait on all connections together. One more ends its connection at once. */
+  readonly waitingInAllMax: number
+  /** Time in which a client that sent too many requests may still read responses. */
+  readonly lingerMs: number
+}
+
+export const PIPELINING_LIMITS: PipeliningLimits = {
+  servedMax: 32,
+  waitingMax: 1_024,
+  waitingInAllMax: 20_000,
+  lingerMs: 5_000,
+}
+
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** The requests of one connection that have no response yet. */
+interface Pipeline {
+  served: number
+  readonly waiting: Exchange[]
+  /** The client sent too many requests: this one is rejected, and later ones are not looked at. */
+  rejected: Exchange | undefined
+}
+
+const PIPELINE = Symbol('pipeline')
+
+interface PipelinedSocket extends Socket {
+  [PIPELINE]?: Pipeline | undefined
+}
+
+type RequestListener = (request: IncomingMessage, response: ServerResponse) => void
+
+/**
+ * Bounds the requests that are under way on each connection. The runtime parses everything that
+ * has arrived and starts a request for each 25 bytes of it; without a bound one connection could
+ * queue more work in a tick than the server does in seconds. Requests of a connection that closes
+ * are dropped before they are started.
+ *
+ * Takes the place of the listeners that the server has for requests when this is called.
+ */
+export function limitPipelining(server: Server, limits: PipeliningLimits): void {
+  // Every listener of this event takes a request and its response.
+  const listeners = server.listeners('request') as RequestListener[]
+  server.removeAllListeners('request')
+  const pipelines = new Pipelines(limits, (request, response) => {
+    for (const listener of listeners) listener(request, response)
+  })
+  server.on('request', (request: IncomingMessage, response: ServerResponse) =>
+    pipelines.accept({ request, response }),
+  )
+  // A connection that was detached while its request waited is handed to the server once more.
+  server.on('connection', (socket: PipelinedSocket) => (socket[PIPELINE] = undefined))
+}
+
+class Pipelines {
+  readonly #limits: PipeliningLimits
+  readonly #serve: RequestListener
+  /** Requests that wait, on all connections. */
+  #waiting = 0
+
+  constructor(limits: PipeliningLimits, serve: RequestListener) {
+    this.#limits = limits
+    this.#serve = serve
+  }
+
+  accept(exchange: Exchange): void {
+    const socket: PipelinedSocket = exchange.request.socket
+    const pipeline = (socket[PIPELINE] ??= this.#open(socket))
+    const { served, waiting, rejected } = pipeline
+    if (rejected !== undefined) return
+    if (served < this.#limits.servedMax && waiting.length === 0)
+      return this.#start(pipeline, exchange)
+    if (this.#waiting >= this.#limits.waitingInAllMax) return void socket.destroy()
+    if (waiting.length >= this.#limits.waitingMax) return this.#reject(pipeline, exchange)
+    waiting.push(exchange)
+    this.#waiting++
+    socket.pause()
+  }
+
+  #open(socket: PipelinedSocket): Pipeline {
+    const pipeline: Pipeline = { served: 0, waiting: [], rejected: undefined }
+    socket.once('close', () => (this.#waiting -= pipeline.waiting.splice(0).length))
+    return pipeline
+  }
+
+  #start(pipeline: Pipeline, { request, response }: Exchange): void {
+    pipeline.served++
+    response.once('close', () => {
+      pipeline.served--
+      this.#startWaiting(pipeline, request.socket)
+    })
+    this.#serve(request, response)
+  }
+
+  #startWaiting(pipeline: Pipeline, socket: Socket): void {
+    if (socket.destroyed) return
+    if (pipeline.waiting.length === 0) return this.#rejectLast(pipeline)
+    const next = pipeline.waiting.splice(0, this.#limits.servedMax - pipeline.served)
+    this.#waiting -= next.length
+    for (const exchange of next) this.#start(pipeline, exchange)
+    if (pipeline.waiting.length > 0 || pipeline.rejected !== undefined) return
+    // The runtime stops reading too while responses are not read; it resumes by itself after that.
+    if (socket.writableNeedDrain) socket.once('drain', () => socket.resume())
+    else socket.resume()
+  }
+
+  #reject(pipeline: Pipeline, exchange: Exchange): void {
+    const { socket } = exchange.request
+    pipeline.rejected = exchange
+    socket.pause()
+    const timer = setTimeout(() => socket.destroy(), this.#limits.lingerMs).unref()
+    socket.once('close', () => clearTimeout(timer))
+  }
+
+  /** Once everything before it has been served. */
+  #rejectLast({ served, rejected }: Pipeline): void {
+    if (rejected === undefined || served > 0) return
+    const { waitingMax, servedMax } = this.#limits
+    const text = `more than ${servedMax + waitingMax} requests were sent on this connection without waiting for the responses; wait for them, or use more connections`
+    rejected.response.writeHead(429, {
+      'content-type': 'text/plain; charset=utf-8',
+      'content-length': Buffer.byteLength(text),
+      'retry-after': '1',
+      connection: 'close',
+    })
+    rejected.response.end(text)
+  }
+}
