@@ -144,6 +144,12 @@ export const LIMITS = {
   nodeStreamOpenMsMax: 15_000,
   /** Task drivers §10: what may wait in one stream before its sender has to. */
   nodeStreamBufferBytesMax: 1024 * 1024,
+  /**
+   * Pings of one WebSocket peer: so many at once, and so many each second. The agent and the
+   * command line send one every ten seconds; a peer that sends more is cut off.
+   */
+  webSocketPingsMax: 60,
+  webSocketPingsPerSecond: 5,
   /** Reference §7.2: signs of life on a stream, and how long none may come. */
   nodeStreamPingMs: 10_000,
   nodeStreamSilentMsMax: 60_000,

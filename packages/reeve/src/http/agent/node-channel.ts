@@ -11,7 +11,7 @@ import {
   type StatusMessage,
 } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
-import { WebSocketServer, type RawData, type WebSocket } from 'ws'
+import type { RawData, WebSocket } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
 import { messageOf } from '../../kit/fault.ts'
 import type { PartedText } from '../../kit/parted-text.ts'
@@ -31,6 +31,8 @@ import {
 import { parseFirstJson } from '../json-text.ts'
 import type { HttpLog } from '../server.ts'
 import { MessageSender } from './message-sender.ts'
+import { refuseUpgrade } from './upgrade.ts'
+import { WebSocketAcceptor } from './web-socket.ts'
 
 /** A peer that has connected and says nothing is cut off. */
 const HELLO_MS_MAX = 10_000
@@ -41,6 +43,12 @@ const HELLO_MS_MAX = 10_000
 const HELLO_BYTES_MAX = 1024 * 1024
 /** How long a connected node has to show that it is there, when another one comes in its name. */
 const ANSWER_MS_MAX = 2_000
+/** Time in which a peer that was refused may close its side. */
+const CLOSE_MS_MAX = 1_000
+/** Bytes that a node may leave unread before its connection is closed. */
+const UNREAD_BYTES_MAX = 64 * 1024 * 1024
+/** Connections that have not said hello: more than nodes that connect in one second. */
+const STRANGERS_MAX = 4_096
 const isAgentMessage = Compile(AgentMessage)
 
 export interface NodeChannelHost {
@@ -62,14 +70,13 @@ export class NodeChannelServer {
   readonly #reports: NodeReports
   readonly #catalog: CatalogHub
   readonly #migrations: DataMigrations
-  readonly #sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: CHANNEL_MESSAGE_BYTES_MAX,
-    perMessageDeflate: false,
-  })
+  readonly #sockets: WebSocketAcceptor
+  /** Connections that have not introduced themselves. */
+  readonly #strangers = new Set<NodeConnection>()
 
   constructor(host: NodeChannelHost) {
     this.#host = host
+    this.#sockets = new WebSocketAcceptor(host.clock, CHANNEL_MESSAGE_BYTES_MAX)
     this.#reports = new NodeReports(host.context)
     this.#catalog = new CatalogHub(host.context)
     this.#migrations = new DataMigrations({ context: host.context, gateway: host.requests })
@@ -81,12 +88,19 @@ export class NodeChannelServer {
   }
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
+    if (this.#strangers.size >= STRANGERS_MAX)
+      return refuseUpgrade(
+        socket,
+        503,
+        `${STRANGERS_MAX} connections have not introduced themselves as nodes yet; try again`,
+      )
+    this.#sockets.accept(request, socket, head, (webSocket) => {
       const shared = {
         messages: this.#messages,
         reports: this.#reports,
         catalog: this.#catalog,
         migrations: this.#migrations,
+        strangers: this.#strangers,
       }
       new NodeConnection(this.#host, shared, webSocket).start()
     })
@@ -105,6 +119,7 @@ interface Shared {
   readonly reports: NodeReports
   readonly catalog: CatalogHub
   readonly migrations: DataMigrations
+  readonly strangers: Set<NodeConnection>
 }
 
 /** One node's connection, from hello to close. Messages are handled one after the other. */
@@ -116,6 +131,7 @@ class NodeConnection implements NodeSession {
   #isClosing = false
   #work: Promise<void> = Promise.resolve()
   #cancelHello: () => void
+  #cancelTermination: () => void = () => undefined
 
   constructor(host: NodeChannelHost, shared: Shared, socket: WebSocket) {
     this.#host = host
@@ -129,6 +145,7 @@ class NodeConnection implements NodeSession {
   }
 
   start(): void {
+    this.#shared.strangers.add(this)
     this.#socket.on('message', (data) => {
       this.#work = this.#work
         .then(() => this.#receive(data))
@@ -136,6 +153,8 @@ class NodeConnection implements NodeSession {
     })
     this.#socket.on('close', () => {
       this.#cancelHello()
+      this.#cancelTermination()
+      this.#shared.strangers.delete(this)
       this.#host.sessions.detach(this)
       this.#host.requests.gone(this)
       this.#shared.catalog.gone(this)
@@ -146,6 +165,8 @@ class NodeConnection implements NodeSession {
   }
 
   send(text: PartedText): void {
+    // A node that does not read: it gets the whole desired state when it connects again.
+    if (this.#socket.bufferedAmount > UNREAD_BYTES_MAX) return this.#socket.terminate()
     this.#shared.messages.send(this.#socket, text)
   }
 
@@ -212,6 +233,7 @@ class NodeConnection implements NodeSession {
     const registered = await registerNode(context, hello)
     if (!registered.ok) return this.#refuse(registered.error.message)
     this.#cancelHello()
+    this.#shared.strangers.delete(this)
     this.#nodeId = hello.node.ID
     this.#host.seen(this.#nodeId)
     this.#say({
@@ -250,7 +272,13 @@ class NodeConnection implements NodeSession {
   #refuse(message: string): void {
     this.#isClosing = true
     this.#say({ kind: 'refuse', message })
-    this.#socket.close(1008)
+    this.#end(1008)
+  }
+
+  /** A peer that does not complete the close is cut off: it may send whatever it likes meanwhile. */
+  #end(code: number): void {
+    this.#socket.close(code)
+    this.#cancelTermination = this.#host.clock.after(CLOSE_MS_MAX, () => this.#socket.terminate())
   }
 
   /**
@@ -259,6 +287,7 @@ class NodeConnection implements NodeSession {
    */
   #fail(thrown: unknown): void {
     this.#host.log.error({ nodeId: this.#nodeId, err: messageOf(thrown) }, 'node channel failed')
-    this.#socket.close(1011)
+    this.#isClosing = true
+    this.#end(1011)
   }
 }

@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { NODE_STREAM_PATH, STREAM_MESSAGE_BYTES_MAX } from '@reeve/contract'
-import { WebSocketServer } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
 import type { NodeRequests } from '../../workload/index.ts'
 import { pathOf, refuseUpgrade } from './upgrade.ts'
-import { streamSocket } from './web-socket.ts'
+import { streamSocket, WebSocketAcceptor } from './web-socket.ts'
 
 const PREFIX = `${NODE_STREAM_PATH}/`
 
@@ -17,14 +16,11 @@ export interface StreamChannelHost {
 /** Where nodes dial the streams that they were asked for (contract: remote.ts). */
 export class StreamChannelServer {
   readonly #host: StreamChannelHost
-  readonly #sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: STREAM_MESSAGE_BYTES_MAX,
-    perMessageDeflate: false,
-  })
+  readonly #sockets: WebSocketAcceptor
 
   constructor(host: StreamChannelHost) {
     this.#host = host
+    this.#sockets = new WebSocketAcceptor(host.clock, STREAM_MESSAGE_BYTES_MAX)
   }
 
   serves(request: IncomingMessage): boolean {
@@ -35,7 +31,7 @@ export class StreamChannelServer {
     const id = pathOf(request).slice(PREFIX.length)
     const take = this.#host.requests.dialled(id, bearerOf(request))
     if (take === undefined) return refuseUpgrade(socket, 403, 'nobody waits for this stream')
-    this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
+    this.#sockets.accept(request, socket, head, (webSocket) => {
       take(streamSocket(webSocket, this.#host.clock))
     })
   }

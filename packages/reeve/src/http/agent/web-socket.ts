@@ -1,7 +1,70 @@
-import type { WebSocket } from 'ws'
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { WebSocketServer, type WebSocket } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
 import { StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
+
+/**
+ * Accepts WebSockets. Pings are answered by hand: the library would queue a pong for each, and a
+ * peer that sends pings and reads nothing would fill the server's memory.
+ */
+export class WebSocketAcceptor {
+  readonly #clock: Clock
+  readonly #server: WebSocketServer
+
+  constructor(clock: Clock, messageBytesMax: number) {
+    this.#clock = clock
+    this.#server = new WebSocketServer({
+      noServer: true,
+      maxPayload: messageBytesMax,
+      perMessageDeflate: false,
+      autoPong: false,
+    })
+  }
+
+  get clients(): ReadonlySet<WebSocket> {
+    return this.#server.clients
+  }
+
+  accept(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    onOpen: (webSocket: WebSocket) => void,
+  ): void {
+    this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+      answerPings(webSocket, this.#clock)
+      onOpen(webSocket)
+    })
+  }
+
+  /** Accepts no more; the connections that are open stay open. */
+  close(): void {
+    this.#server.close()
+  }
+}
+
+/** Answers pings while the peer reads, and cuts off a peer that floods with control frames. */
+function answerPings(webSocket: WebSocket, clock: Clock): void {
+  let allowed: number = LIMITS.webSocketPingsMax
+  let countedMs = clock.nowMs()
+  const isAllowed = (): boolean => {
+    const nowMs = clock.nowMs()
+    const gained = ((nowMs - countedMs) * LIMITS.webSocketPingsPerSecond) / 1_000
+    allowed = Math.min(LIMITS.webSocketPingsMax, allowed + gained) - 1
+    countedMs = nowMs
+    return allowed >= 0
+  }
+  webSocket.on('ping', (data) => {
+    if (!isAllowed()) return webSocket.terminate()
+    // The peer has not read the last one yet: another pong would tell it nothing.
+    if (webSocket.bufferedAmount === 0) webSocket.pong(data)
+  })
+  webSocket.on('pong', () => {
+    if (!isAllowed()) webSocket.terminate()
+  })
+}
 
 /** A connection as a stream that waits for slow readers. */
 export function streamSocket(webSocket: WebSocket, clock: Clock): StreamSocket {

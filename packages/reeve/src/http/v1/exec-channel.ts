@@ -1,13 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { WebSocketServer } from 'ws'
 import type { Caller } from '../../acl/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { pass, type StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload/index.ts'
 import { refuseUpgrade, wantsWebSocket } from '../agent/upgrade.ts'
-import { streamSocket } from '../agent/web-socket.ts'
+import { streamSocket, WebSocketAcceptor } from '../agent/web-socket.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Gate } from '../gate.ts'
 import { isOwnPage } from '../page-guard.ts'
@@ -41,14 +40,11 @@ const GOODBYE_MS_MAX = 2_000
 /** Spec W: Exec, and job actions: WebSockets of callers, each joined to one that its node dials. */
 export class ExecChannelServer {
   readonly #host: ExecChannelHost
-  readonly #sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: LIMITS.execFrameBytesMax,
-    perMessageDeflate: false,
-  })
+  readonly #sockets: WebSocketAcceptor
 
   constructor(host: ExecChannelHost) {
     this.#host = host
+    this.#sockets = new WebSocketAcceptor(host.clock, LIMITS.execFrameBytesMax)
   }
 
   serves(request: IncomingMessage): boolean {
@@ -62,7 +58,7 @@ export class ExecChannelServer {
       noteForeignPage(this.#host, { target, request })
       return refuseUpgrade(socket, FOREIGN_PAGE.status, FOREIGN_PAGE.reason)
     }
-    this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
+    this.#sockets.accept(request, socket, head, (webSocket) => {
       const client = streamSocket(webSocket, this.#host.clock)
       serve(this.#host, client, { target, request }).catch((thrown: unknown) => {
         this.#host.log.error({ err: thrown, url: target.path }, 'exec failed')

@@ -5,7 +5,11 @@ import type { Result } from '../../kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { Answer } from '../answer.ts'
 import { runBlocking, wouldWait, type Wait } from '../blocking.ts'
-import { detachConnection, isReplay, type ParkedConnection } from '../transport/parked-connection.ts'
+import {
+  detachConnection,
+  isReplay,
+  type ParkedConnection,
+} from '../transport/parked-connection.ts'
 import type { Hold } from '../lifecycle.ts'
 import type { Endpoint, ReadPlan } from './endpoint.ts'
 import { answered, INDEX_HEADER, type Asked, type Exchange, type V1Host } from './exchange.ts'
