@@ -36,6 +36,8 @@ export class RequestGate {
   /** Requests that were let in because this server led. */
   readonly #asLeader = new WeakSet<IncomingMessage>()
   readonly #hops = new HopMemory()
+  /** Hops that were verified: a nonce is used once. */
+  readonly #hopsOf = new WeakMap<IncomingMessage, { readonly hop: Hop | undefined }>()
   /** Who asked the server that passed a request on. */
   readonly #callers = new WeakMap<IncomingMessage, string>()
 
@@ -55,6 +57,7 @@ export class RequestGate {
 
   /** The address of whoever asked another server, which passed it on; undefined for all others. */
   callerOf(request: IncomingMessage): string | undefined {
+    this.#hopOf(request)
     return this.#callers.get(request)
   }
 
@@ -66,11 +69,14 @@ export class RequestGate {
     const { method = 'GET', url = '/', headers, socket } = request
     const value = headers[HOP_HEADER]
     if (value === undefined) return undefined
+    const known = this.#hopsOf.get(request)
+    if (known !== undefined) return known.hop
     const { key, self, mayBeServer = () => true } = this.#options
     const nowMs = this.#options.nowMs()
     const hop = readHop(key, { method, url, headers }, { value, nowMs })
     const isMeant = hop?.target === self() && mayBeServer(socket)
     if (isMeant && this.#hops.take(hop.nonce, socket, nowMs)) this.#callers.set(request, hop.caller)
+    this.#hopsOf.set(request, { hop })
     return hop
   }
 

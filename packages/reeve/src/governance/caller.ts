@@ -56,6 +56,16 @@ export function findCaller(
   return caller
 }
 
+/** The user or organization that a bearer secret was made for, whether it may be used or not. */
+export function findSecretOwner(
+  { store, sealer }: GovernanceContext,
+  secret: string,
+): string | undefined {
+  const [id] = store.tables.api_tokens.keysIn('secret', sealer.hash(secret))
+  const token = id === undefined ? undefined : store.tables.api_tokens.find(id)
+  return token === undefined ? undefined : (token.organizationId ?? token.ownerId)
+}
+
 function isExpired({ expiresMs }: ApiTokenRow, nowMs: number): boolean {
   return expiresMs !== null && expiresMs <= nowMs
 }

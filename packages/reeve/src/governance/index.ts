@@ -1,6 +1,7 @@
 export {
   callerName,
   findCaller,
+  findSecretOwner,
   findShownUser,
   isSiteAdministrator,
   siteCaller,

@@ -7,6 +7,7 @@ import { v1Routes } from '@reeve/contract'
 import type { FastifyInstance } from 'fastify'
 import {
   findCaller,
+  findSecretOwner,
   findStreamReader,
   ListWarmer,
   openGovernance,
@@ -34,6 +35,8 @@ import { FRESH, type Gate } from './gate.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { Metrics, type MetricSources } from './metrics/metrics.ts'
 import { PageGuard } from './page-guard.ts'
+import { Admission } from './pipeline/admission.ts'
+import { RateLimit } from './pipeline/rate-limit.ts'
 import type { PortSecurity } from './port-security.ts'
 import type { RegionGate } from './region-gate.ts'
 import { QuickAnswers } from './quick-answer.ts'
@@ -49,7 +52,6 @@ import { auditTrailEndpoints } from './v2/audit-trail.ts'
 import { governanceEndpoints } from './v2/endpoints.ts'
 import { mountV2 } from './v2/mount.ts'
 import { runEndpoints } from './v2/runs.ts'
-import { RateLimit } from './v2/rate-limit.ts'
 
 export interface AppOptions {
   readonly context: WorkloadContext
@@ -65,6 +67,11 @@ export interface AppOptions {
   readonly onAnswered?: ShellOptions['onAnswered']
   /** Requests each second of one user on `/api/v2`; as many as come unless given. */
   readonly requestsPerSecond?: number
+  /** Requests each second of one token, and of one address without one; as many as come unless given. */
+  readonly limits?: {
+    readonly requestsPerSecond: number
+    readonly anonymousRequestsPerSecond: number
+  }
   /** Scheme and host that links of `/api/v2` begin with; those of each request unless given. */
   readonly externalUrl?: string
   /** How long a node may wait before it speaks again. */
@@ -104,14 +111,16 @@ export function createApp(options: AppOptions): App {
   const nodeChannels = [new NodeChannelServer(nodeHost), new StreamChannelServer(nodeHost)]
   const channels = [new ExecChannelServer(nodeHost), ...nodeChannels]
   const pageGuard = pageGuardOf(options)
+  const governance = openGovernance(context)
+  const admission = createAdmission(options, governance)
   const app = createShell({
     ...options,
+    admission,
     pageGuard,
     upgrades: (request) => channels.some((channel) => channel.serves(request)),
     isDraining: () => lifecycle.isDraining,
     observerOf: (route) => metrics.observerOf(route),
   })
-  const governance = openGovernance(context)
   const warmer = new ListWarmer(Object.values(governance.lists))
   void warmer.warm()
   lifecycle.follow(app.server)
@@ -128,6 +137,7 @@ export function createApp(options: AppOptions): App {
       region: context.region,
       authenticate: (secret) => options.authenticator.authenticate(secret),
       lifecycle,
+      admission,
       audit,
       freshness: () => options.gate?.freshness() ?? FRESH,
       quick: quickAnswers(options, lifecycle),
@@ -143,7 +153,13 @@ export function createApp(options: AppOptions): App {
     findOrganization: (secret: string) => findStreamReader(governance, secret),
   }
   mountEventStream(app, { streams, region: context.region, clock: context.clock })
-  const governanceRoutes = mountGovernance(app, options, { governance, audit, lifecycle, warmer })
+  const governanceRoutes = mountGovernance(app, options, {
+    governance,
+    admission,
+    audit,
+    lifecycle,
+    warmer,
+  })
   const routes = [
     ...endpoints.map((endpoint) => endpoint.route),
     v1Routes.streamEvents,
@@ -226,6 +242,7 @@ function followCertificates(server: Server, security: PortSecurity | undefined):
 
 interface GovernanceHost {
   readonly governance: GovernanceContext
+  readonly admission: Admission
   readonly audit: AuditLog
   readonly lifecycle: Lifecycle
   readonly warmer: ListWarmer
@@ -234,7 +251,7 @@ interface GovernanceHost {
 function mountGovernance(
   app: FastifyInstance,
   options: AppOptions,
-  { governance, audit, lifecycle, warmer }: GovernanceHost,
+  { governance, admission, audit, lifecycle, warmer }: GovernanceHost,
 ): readonly Route[] {
   const endpoints = [
     ...governanceEndpoints(governance),
@@ -249,6 +266,7 @@ function mountGovernance(
       authenticate: (secret) =>
         findAdministrator(options, secret) ?? findCaller(governance, secret),
       rateLimit: rateLimitOf(options),
+      admission,
       audit,
       actorOf: (caller) => governanceActor(governance, caller),
       refusedIn: (caller, params) => refusedIn(governance, caller, params),
@@ -258,6 +276,19 @@ function mountGovernance(
     endpoints,
   )
   return endpoints.map((endpoint) => endpoint.route)
+}
+
+function createAdmission(options: AppOptions, governance: GovernanceContext): Admission {
+  const { context, authenticator, limits } = options
+  return new Admission({
+    clock: context.clock,
+    findOwner: (secret) =>
+      authenticator.findToken(secret)?.AccessorID ?? findSecretOwner(governance, secret),
+    // Without ACLs every client may do everything, and none is told from another.
+    requestsPerSecond: context.aclEnabled ? (limits?.requestsPerSecond ?? 0) : 0,
+    anonymousRequestsPerSecond: context.aclEnabled ? (limits?.anonymousRequestsPerSecond ?? 0) : 0,
+    addressOf: (request) => options.gate?.callerOf(request.raw) ?? request.ip,
+  })
 }
 
 function rateLimitOf({ requestsPerSecond = 0, context }: AppOptions): RateLimit | undefined {

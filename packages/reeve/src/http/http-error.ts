@@ -1,12 +1,15 @@
 /**
- * A request that is refused before it reaches a route; the shell writes it in the path's dialect.
+ * A request that is rejected before it reaches a route. The server renders it in the dialect of
+ * the path.
  */
 export class HttpError extends Error {
   /** Fastify's name for it, so that its own errors and these are read alike. */
   readonly statusCode: number
+  readonly headers: Readonly<Record<string, string>>
 
-  constructor(statusCode: number, message: string) {
+  constructor(statusCode: number, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message)
     this.statusCode = statusCode
+    this.headers = headers
   }
 }

@@ -66,6 +66,8 @@ export class QuickAnswers {
     return (
       request.httpVersion === '1.1' &&
       request.method !== 'HEAD' &&
+      // The rest of a body that nobody reads is discarded within bounds.
+      request.complete &&
       request.headers.origin === undefined &&
       goesAsItIs(request, body.length) &&
       response.shouldKeepAlive &&

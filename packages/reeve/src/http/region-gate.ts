@@ -73,10 +73,16 @@ export function addRegionGate(
   })
 }
 
+interface PassedRequest {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly body: Buffer
+}
+
 /** For a request whose body was read and says where it belongs. False when that is here. */
 export function passOn(
   gate: RegionGate,
-  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  { request, reply, body }: PassedRequest,
   route: RegionRoute,
 ): boolean {
   if (route.kind === 'here') return false
@@ -86,7 +92,7 @@ export function passOn(
   }
   gate.forward(request.raw, reply.raw, {
     ...route,
-    ...(Buffer.isBuffer(request.body) && { body: request.body }),
+    body,
     answering: () => void reply.hijack(),
     failed: (why) => void reply.send(new Fault(REGION_UNREACHED, why)),
   })

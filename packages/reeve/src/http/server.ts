@@ -9,8 +9,9 @@ import { allowOrigin } from './cors.ts'
 import { addGate, type Gate } from './gate.ts'
 import { addRegionGate, type RegionGate } from './region-gate.ts'
 import { HttpError } from './http-error.ts'
-import { goInStep } from './in-step.ts'
 import type { PageGuard } from './page-guard.ts'
+import type { Admission } from './pipeline/admission.ts'
+import { drainRejectedBody } from './pipeline/request-body.ts'
 import type { PortSecurity } from './port-security.ts'
 import { requestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
@@ -52,6 +53,7 @@ export interface ShellOptions {
   readonly security?: PortSecurity
   /** Told of every request that is over, where somebody wants to know. */
   readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined
+  readonly admission: Admission
   /** Where whoever reaches the server may do everything. */
   readonly pageGuard?: PageGuard | undefined
 }
@@ -65,10 +67,6 @@ export interface AnsweredRequest {
   readonly tookMs: number
 }
 
-const TOO_LARGE = 413
-/** How long the rest of a refused body is read. */
-const LINGER_MS_MAX = 10_000
-
 /** Room for headers beside the longest path. */
 const HEADER_BYTES_MAX = 16 * 1024
 
@@ -79,7 +77,6 @@ const HEADER_BYTES_MAX = 16 * 1024
 export function createShell(options: ShellOptions): FastifyInstance {
   const app = fastify({
     logger: false,
-    bodyLimit: LIMITS.bodyBytesMax,
     requestTimeout: LIMITS.requestMsMax,
     ...transportOf(options),
     routerOptions: { maxParamLength: LIMITS.pathParamCharsMax },
@@ -95,11 +92,11 @@ export function createShell(options: ShellOptions): FastifyInstance {
   })
   limitPipelining(app.server, PIPELINING_LIMITS)
   app.removeAllContentTypeParsers()
-  // The dialects decode bodies themselves: the content type says nothing there (reference §0.2).
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  // A body is received once its caller is known to have the right to send it.
+  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
   const prepare = (request: FastifyRequest, reply: FastifyReply): void =>
     setHeaders(options, request, reply)
-  goInStep(app)
+  options.admission.addTo(app)
   if (options.pageGuard !== undefined) addPageGuard(app, options.pageGuard, prepare)
   if (options.regions !== undefined) addRegionGate(app, options.regions, prepare)
   if (options.gate !== undefined) addGate(app, options.gate, prepare)
@@ -165,7 +162,7 @@ function addHooks(app: FastifyInstance, options: ShellOptions): void {
   })
   app.addHook('onSend', (request, reply, payload, done) => {
     if (options.isDraining()) void reply.header('connection', 'close')
-    else if (reply.statusCode === TOO_LARGE && !isCompressed(request)) keepUntilSent(request, reply)
+    if (!request.raw.complete || request.raw.readableLength > 0) drainRejectedBody(request, reply)
     if (!mayCompress(request, reply, payload)) return done(null, payload)
     // Fastify takes a promise as well as the call.
     return compressed(request, reply, payload)
@@ -180,18 +177,6 @@ function tellAnswered(app: FastifyInstance, tell: (answered: AnsweredRequest) =>
     const tookMs = Math.round(elapsedTime * 10) / 10
     tell({ requestId: id, method, path, status: statusCode, tookMs })
     done()
-  })
-}
-
-/**
- * Fastify hangs up on whoever sends a body that it refuses. The rest of it then meets a closed
- * connection, and many a sender, such as a server that passes a request on, takes that for the
- * answer. So it is read on for a while, but where it would be inflated.
- */
-function keepUntilSent({ raw }: FastifyRequest, reply: FastifyReply): void {
-  void reply.removeHeader('connection')
-  reply.raw.once('finish', () => {
-    if (!raw.complete) setTimeout(() => raw.destroy(), LINGER_MS_MAX).unref()
   })
 }
 
@@ -275,6 +260,7 @@ function sendError(log: HttpLog, { error, request, reply }: Failure): FastifyRep
       'request failed',
     )
   removeUnwritable(reply)
+  if (error instanceof HttpError) void reply.headers(error.headers)
   if (isV2(request)) return sendV2Error(reply, status, message)
   return reply.code(status).type(TEXT_TYPE).send(message)
 }

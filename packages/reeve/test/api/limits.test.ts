@@ -13,7 +13,7 @@ import { createTestServer, type TestServer } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
 const LIMIT = { timeout: 60_000 }
-const TOO_LARGE = [413, 'Request body is too large']
+const TOO_LARGE = [413, `the request body is larger than ${LIMITS.bodyBytesMax} bytes`]
 
 async function aServer(): Promise<TestServer> {
   return await createTestServer({ aclEnabled: false })

@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { HOP_HEADER, RequestGate } from '../../src/cluster/index.ts'
 import { createShell } from '../../src/http/server.ts'
 import { atEnd } from '../build/at-end.ts'
+import { anAdmission } from '../build/admission.ts'
 
 /** Any address of loopback is this machine's, and unlike the one that servers use. */
 const FAR = '127.0.0.9'
@@ -96,6 +97,7 @@ async function aServer(
     nowMs: () => Date.now(),
   })
   const app = createShell({
+    admission: anAdmission(),
     log: { error: () => undefined, debug: () => undefined },
     corsOrigins: [],
     responseHeaders: {},

@@ -9,6 +9,7 @@ import { createShell } from '../../src/http/server.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { atEnd } from '../build/at-end.ts'
 import { postInPieces } from '../build/post-in-pieces.ts'
+import { anAdmission } from '../build/admission.ts'
 
 const key = Buffer.alloc(32, 3)
 
@@ -78,7 +79,10 @@ test('a write that a leader took and did not answer is told of as in doubt', asy
 
 test('a body that the leader refuses before it has all of it is answered with that refusal', async (t) => {
   const leader = aShell()
-  leader.post('/v1/jobs', () => 'read')
+  const { bodies } = anAdmission()
+  leader.post('/v1/jobs', (request) =>
+    bodies.read(request, { tenant: 'a', bytesMax: LIMITS.bodyBytesMax }),
+  )
   atEnd(t, () => leader.close())
   const { host } = new URL(await leader.listen({ host: '127.0.0.1', port: 0 }))
   const { address } = await aFollower(t, () => host)
@@ -237,6 +241,7 @@ async function aFollower(t: TestContext, leader: () => string) {
 
 function aShell(gate?: RequestGate) {
   return createShell({
+    admission: anAdmission(),
     log: { error: () => undefined, debug: () => undefined },
     corsOrigins: [],
     responseHeaders: {},

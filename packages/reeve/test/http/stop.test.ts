@@ -7,10 +7,12 @@ import { setImmediate } from 'node:timers/promises'
 import { Lifecycle, STOP_MS_MAX } from '../../src/http/lifecycle.ts'
 import { createShell } from '../../src/http/server.ts'
 import { SimulatedClock } from '../build/simulated-clock.ts'
+import { anAdmission } from '../build/admission.ts'
 
 async function aListeningShell() {
   const lifecycle = new Lifecycle()
   const app = createShell({
+    admission: anAdmission(),
     log: { error: () => undefined, debug: () => undefined },
     corsOrigins: [],
     responseHeaders: {},

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { NODE_STREAM_PATH, STREAM_MESSAGE_BYTES_MAX } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import type { NodeRequests } from '../../workload/index.ts'
+import { bearerOf } from '../pipeline/credentials.ts'
 import { pathOf, refuseUpgrade } from './upgrade.ts'
 import { streamSocket, WebSocketAcceptor } from './web-socket.ts'
 
@@ -29,7 +30,7 @@ export class StreamChannelServer {
 
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const id = pathOf(request).slice(PREFIX.length)
-    const take = this.#host.requests.dialled(id, bearerOf(request))
+    const take = this.#host.requests.dialled(id, bearerOf(request) ?? '')
     if (take === undefined) return refuseUpgrade(socket, 403, 'nobody waits for this stream')
     this.#sockets.accept(request, socket, head, (webSocket) => {
       take(streamSocket(webSocket, this.#host.clock))
@@ -40,9 +41,4 @@ export class StreamChannelServer {
     for (const socket of this.#sockets.clients) socket.terminate()
     this.#sockets.close()
   }
-}
-
-function bearerOf({ headers }: IncomingMessage): string {
-  const [scheme, secret = ''] = (headers.authorization ?? '').split(' ')
-  return scheme?.toLowerCase() === 'bearer' ? secret : ''
 }

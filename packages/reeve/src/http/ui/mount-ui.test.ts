@@ -7,6 +7,7 @@ import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from '
 import type { FastifyInstance } from 'fastify'
 import { createShell } from '../server.ts'
 import { mountUi, wantsPage } from './mount-ui.ts'
+import { anAdmission } from '../../../test/build/admission.ts'
 
 const INDEX = '<!doctype html><title>Reeve</title>'
 const SCRIPT = 'console.log("hello")\n'.repeat(200)
@@ -30,6 +31,7 @@ function aBuild(t: TestContext): string {
 
 function serve(folder: string): FastifyInstance {
   const app = createShell({
+    admission: anAdmission(),
     log: { error: () => undefined, debug: () => undefined },
     corsOrigins: [],
     responseHeaders: {},

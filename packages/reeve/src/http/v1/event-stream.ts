@@ -4,7 +4,8 @@ import type { Clock } from '../../kit/clock.ts'
 import { refusal } from '../../model/index.ts'
 import { prepareStream, type EventStreams, type Sink } from '../../workload/index.ts'
 import type { RawQuery } from '../query.ts'
-import { isOwnRegion, NO_PATH_TO_REGION, secretOf } from './read-request.ts'
+import { secretOf } from '../pipeline/credentials.ts'
+import { isOwnRegion, NO_PATH_TO_REGION } from './read-request.ts'
 import { refuseMethod, sendRefusal } from './send.ts'
 
 /** How long a reader that is being cut off has to take what was written to it. */

@@ -8,6 +8,7 @@ import type { BlockingHost } from '../blocking.ts'
 import type { Freshness } from '../gate.ts'
 import type { Lifecycle } from '../lifecycle.ts'
 import type { QuickAnswers } from '../quick-answer.ts'
+import type { Admission } from '../pipeline/admission.ts'
 import type { RegionGate } from '../region-gate.ts'
 import type { Endpoint, RequestOf } from './endpoint.ts'
 
@@ -16,6 +17,7 @@ export interface V1Host extends BlockingHost {
   readonly region: string
   readonly authenticate: (secret: string | undefined) => Result<Caller, Refusal>
   readonly lifecycle: Lifecycle
+  readonly admission: Pick<Admission, 'bodies' | 'scheduler'>
   readonly audit: AuditLog
   readonly freshness: () => Freshness
   readonly quick: QuickAnswers

@@ -17,7 +17,7 @@ import { closingOf, type Closing } from './exec-closing.ts'
 import { readHandshake } from './exec-handshake.ts'
 import { watchRights } from './exec-rights.ts'
 import { prepareTarget, readTarget, type ExecTarget } from './exec-target.ts'
-import { secretOf } from './read-request.ts'
+import { secretOf } from '../pipeline/credentials.ts'
 
 export interface ExecChannelHost {
   readonly context: WorkloadContext

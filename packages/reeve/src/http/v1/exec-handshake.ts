@@ -8,7 +8,7 @@ import { LIMITS } from '../../model/index.ts'
 import { parseFirstJson } from '../json-text.ts'
 import type { Closing } from './exec-closing.ts'
 import { parseFlag, type ExecTarget } from './exec-target.ts'
-import { secretOf } from './read-request.ts'
+import { secretOf } from '../pipeline/credentials.ts'
 
 interface Handshake {
   readonly target: ExecTarget

@@ -1,5 +1,6 @@
 import type { Method, Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { LIMITS } from '../../model/index.ts'
 import { EVERY_METHOD } from '../every-method.ts'
 import { parseFirstJson } from '../json-text.ts'
 import type { RawQuery } from '../query.ts'
@@ -7,7 +8,13 @@ import { passOn } from '../region-gate.ts'
 import type { Endpoint } from './endpoint.ts'
 import { answered, type Exchange, type V1Host } from './exchange.ts'
 import { afterJobPrefix, compileJobPaths, isJobRoute, JOB_PREFIX } from './job-path.ts'
-import { compileEndpoint, readRequest, type Mounted } from './read-request.ts'
+import {
+  authorizeRequest,
+  compileEndpoint,
+  decodeRequest,
+  type AuthorizedRequest,
+  type Mounted,
+} from './read-request.ts'
 import { refuseMethod, refuseResource, sendRefusal } from './send.ts'
 import { serveRead } from './serve-read.ts'
 import { serveWrite } from './serve-write.ts'
@@ -100,13 +107,61 @@ function serve(
   const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
   const mounted = ofPath.get(method)
   if (mounted === undefined) return answered(refuseMethod(reply, methodsOf(ofPath)))
-  if (goesElsewhere(host, mounted.endpoint, exchange)) return undefined
-  const parsed = readRequest(host, mounted, exchange)
-  if (!parsed.ok) return answered(sendRefusal(reply, parsed.error))
+  if (host.regions !== undefined && mounted.endpoint.belongs !== undefined)
+    return serveInRegion(host, mounted, exchange)
+  const authorized = authorizeRequest(host, mounted, exchange)
+  if (!authorized.ok) return answered(sendRefusal(reply, authorized.error))
+  if (mounted.readBody === undefined)
+    return run(host, mounted, exchange, authorized.value, NO_BYTES)
+  const bytes = receiveBody(host, request)
+  return bytes instanceof Promise
+    ? bytes.then((received) => run(host, mounted, exchange, authorized.value, received))
+    : run(host, mounted, exchange, authorized.value, bytes)
+}
+
+const NO_BYTES = Buffer.alloc(0)
+
+/** A body that takes time to arrive is decoded when its tenant has a turn. */
+function receiveBody(
+  { admission: { bodies, scheduler } }: V1Host,
+  request: FastifyRequest,
+): Buffer | Promise<Buffer> {
+  const { tenant } = request
+  const received = bodies.read(request, { tenant, bytesMax: LIMITS.bodyBytesMax })
+  return received instanceof Promise
+    ? received.then(async (bytes) => {
+        await scheduler.turn(tenant)
+        return bytes
+      })
+    : received
+}
+
+function run(
+  host: V1Host,
+  mounted: Mounted,
+  exchange: Exchange,
+  authorized: AuthorizedRequest,
+  bytes: Buffer,
+): Promise<void> | undefined {
+  const parsed = decodeRequest(host, mounted, exchange, authorized, bytes)
+  if (!parsed.ok) return answered(sendRefusal(exchange.reply, parsed.error))
   const { endpoint } = mounted
   return endpoint.kind === 'write'
     ? serveWrite(host, { endpoint, parsed: parsed.value, exchange })
     : serveRead(host, { endpoint, parsed: parsed.value, exchange })
+}
+
+/**
+ * Receives the body before the caller is authenticated: it may name another region, whose token the
+ * caller has.
+ */
+async function serveInRegion(host: V1Host, mounted: Mounted, exchange: Exchange): Promise<void> {
+  const { request, reply } = exchange
+  const bytes = await receiveBody(host, request)
+  if (goesElsewhere(host, mounted.endpoint, exchange, bytes)) return
+  const authorized = authorizeRequest(host, mounted, exchange)
+  if (authorized.ok) await run(host, mounted, exchange, authorized.value, bytes)
+  else sendRefusal(reply, authorized.error)
 }
 
 /** True when another region answers. */
@@ -114,6 +169,7 @@ function goesElsewhere(
   { regions }: V1Host,
   { belongs }: Endpoint,
   { request, reply, params }: Exchange,
+  bytes: Buffer,
 ): boolean {
   if (regions === undefined || belongs === undefined) return false
   const route = belongs(regions, {
@@ -121,16 +177,15 @@ function goesElsewhere(
     params,
     // Fastify's query parser gives texts and arrays of texts.
     query: request.query as RawQuery,
-    body: () => readableJson(request.body),
+    body: () => readableJson(bytes),
   })
-  return passOn(regions, { request, reply }, route)
+  return passOn(regions, { request, reply, body: bytes }, route)
 }
 
 /** What cannot be read is refused where it is looked at for its content. */
-function readableJson(body: unknown): unknown {
-  if (!Buffer.isBuffer(body)) return undefined
+function readableJson(bytes: Buffer): unknown {
   try {
-    return parseFirstJson(body.toString('utf8'))
+    return parseFirstJson(bytes.toString('utf8'))
   } catch (thrown) {
     if (thrown instanceof Error) return undefined
     throw thrown

@@ -1,10 +1,10 @@
-import type { IncomingMessage } from 'node:http'
-import { GLOBAL_REGION, HEADERS, type Route } from '@reeve/contract'
+import { GLOBAL_REGION, type Route } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import { compileDecoder, type Decoder } from '../decode.ts'
 import { parseFirstJson } from '../json-text.ts'
+import { secretOf } from '../pipeline/credentials.ts'
 import { compileQuery, QueryError, type RawQuery } from '../query.ts'
 import type { Endpoint, RequestOf } from './endpoint.ts'
 import type { Exchange, V1Host } from './exchange.ts'
@@ -15,16 +15,24 @@ export interface Mounted {
   readonly endpoint: Endpoint
   readonly parseQuery: (raw: RawQuery) => object
   /** Undefined when the route has no body. */
-  readonly readBody: ((body: unknown) => unknown) | undefined
+  readonly readBody: ((bytes: Buffer) => unknown) | undefined
 }
 
-/** Who asks, for what, and whether they may; what is wrong with the request is a refusal. */
-export function readRequest(
+/** A request whose caller may use its route; its body was not received yet. */
+export interface AuthorizedRequest {
+  readonly query: object
+  readonly namespace: string
+  readonly caller: Caller
+  readonly secret: string | undefined
+}
+
+/** Authenticates the caller and checks its rights, by the request's address and headers alone. */
+export function authorizeRequest(
   host: V1Host,
   mounted: Mounted,
   exchange: Exchange,
-): Result<RequestOf<Route>, Refusal> {
-  const { request, params } = exchange
+): Result<AuthorizedRequest, Refusal> {
+  const { request } = exchange
   try {
     // Fastify's query parser gives texts and arrays of texts.
     const raw = request.query as RawQuery
@@ -34,23 +42,35 @@ export function readRequest(
     const caller = identify(host, mounted.endpoint, secret)
     if (!caller.ok) return caller
     const namespace = first(raw['namespace']) || 'default'
-    // Before the body is looked at: who may not write is not told what is wrong with it.
     if (!mounted.endpoint.requires(caller.value, { namespace })) {
       const parsed = { caller: caller.value, namespace }
       const write = auditedWrite(host, { endpoint: mounted.endpoint, exchange, parsed })
       if (mounted.endpoint.kind === 'write') noteRefusal(host.audit, write, PERMISSION_DENIED)
       return err(PERMISSION_DENIED)
     }
-    const body = mounted.readBody === undefined ? {} : mounted.readBody(request.body)
-    const isPart = host.regions?.hopOf(request.raw) === 'part'
-    const told = { params, query, body, namespace, caller: caller.value, secret, isPart }
-    // parseQuery and readBody were compiled from this route's schemas.
-    return ok(told as RequestOf<Route>)
+    return ok({ query, namespace, caller: caller.value, secret })
   } catch (thrown) {
     if (thrown instanceof QueryError) return err(refusal('invalid-input', thrown.message))
+    throw thrown
+  }
+}
+
+/** Decodes the body of an authorized request. */
+export function decodeRequest(
+  host: V1Host,
+  { endpoint, readBody }: Mounted,
+  { request, params }: Exchange,
+  authorized: AuthorizedRequest,
+  bytes: Buffer,
+): Result<RequestOf<Route>, Refusal> {
+  try {
+    const body = readBody === undefined ? {} : readBody(bytes)
+    const isPart = host.regions?.hopOf(request.raw) === 'part'
+    // parseQuery and readBody were compiled from this route's schemas.
+    return ok({ ...authorized, params, body, isPart } as RequestOf<Route>)
+  } catch (thrown) {
     if (!(thrown instanceof BodyError)) throw thrown
-    const prefix = mounted.endpoint.bodyProblem ?? ''
-    return err(refusal('invalid-input', `${prefix}${thrown.message}`))
+    return err(refusal('invalid-input', `${endpoint.bodyProblem ?? ''}${thrown.message}`))
   }
 }
 
@@ -67,8 +87,8 @@ function identify(
 /** A body that is missing, no JSON, or of another shape than the route's. */
 class BodyError extends Error {}
 
-function decode(decoder: Decoder, body: unknown): unknown {
-  const text = Buffer.isBuffer(body) ? body.toString('utf8') : ''
+function decode(decoder: Decoder, bytes: Buffer): unknown {
+  const text = bytes.toString('utf8')
   // Which routes need a body is each use case's rule, with its own text.
   if (text.trim() === '') return undefined
   try {
@@ -95,8 +115,8 @@ function compileBody({ body, bodyType }: Route): Mounted['readBody'] {
 const BYTES_TYPE = 'application/octet-stream'
 
 /** Bytes that are no JSON reach the handler in the wire form of bytes (reference §0.2). */
-function asBase64(body: unknown): string {
-  return Buffer.isBuffer(body) ? body.toString('base64') : ''
+function asBase64(bytes: Buffer): string {
+  return bytes.toString('base64')
 }
 
 /** Reference §1.6: there is no other region to pass a request on to. */
@@ -105,18 +125,6 @@ export const NO_PATH_TO_REGION: Refusal = refusal('region-unknown', 'No path to 
 export function isOwnRegion(own: string, raw: RawQuery): boolean {
   const region = first(raw['region'])
   return region === '' || region === GLOBAL_REGION || region === own
-}
-
-const TOKEN_HEADER = HEADERS.token.toLowerCase()
-
-/** Reference §1.1: the token header, then `Authorization: Bearer`. */
-export function secretOf(request: Pick<IncomingMessage, 'headers'>): string | undefined {
-  const header = first(request.headers[TOKEN_HEADER]).trim()
-  if (header !== '') return header
-  const { authorization } = request.headers
-  if (authorization === undefined) return undefined
-  const [scheme, secret] = authorization.trim().split(/\s+/)
-  return scheme?.toLowerCase() === 'bearer' ? secret : undefined
 }
 
 function first(value: string | readonly string[] | undefined): string {

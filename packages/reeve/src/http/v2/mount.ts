@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { v2, type AuditActor, type Method, type Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { GovernanceCaller } from '../../governance/index.ts'
@@ -8,6 +7,7 @@ import type { GovernanceRefusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
 import type { AuditedWrite, AuditLog } from '../audit/audit-log.ts'
 import { EVERY_METHOD } from '../every-method.ts'
+import { HttpError } from '../http-error.ts'
 import { findJsonProblem } from '../json-problem.ts'
 import { parseWholeJson } from '../json-text.ts'
 import type { RawQuery } from '../query.ts'
@@ -15,8 +15,9 @@ import { withFields } from './documents.ts'
 import { draftProblems } from './draft.ts'
 import type { Address, Outcome, V2Answer, V2Endpoint, V2Request } from './endpoint.ts'
 import { asIs, sendGovernanceRefusal, sendV2Error, statusOf } from './errors.ts'
-import type { RateLimit } from './rate-limit.ts'
-import { leaveUnread, readRawBody, withRawBodies } from './raw-body.ts'
+import type { Admission } from '../pipeline/admission.ts'
+import { bearerOf } from '../pipeline/credentials.ts'
+import type { RateLimit } from '../pipeline/rate-limit.ts'
 import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
 import { compileValidator, type Validator } from './validate.ts'
 
@@ -27,6 +28,7 @@ export interface V2Host {
   readonly authenticate: (secret: string) => GovernanceCaller | undefined
   /** Undefined: nobody is held back. */
   readonly rateLimit: RateLimit | undefined
+  readonly admission: Pick<Admission, 'bodies' | 'scheduler'>
   readonly audit: AuditLog
   readonly actorOf: (caller: GovernanceCaller) => AuditActor
   /** The organization whose trail a refusal belongs to; empty for none. */
@@ -60,32 +62,12 @@ export function mountV2(
     for (const method of methods) ofPath.set(method, compileEndpoint(endpoint))
     byPath.set(path, ofPath)
   }
-  for (const [path, ofPath] of byPath) {
-    const mount = (scope: FastifyInstance): void => mountPath(scope, host, { path, ofPath })
-    if ([...ofPath.values()].some(({ route }) => isBytes(route))) withRawBodies(app, mount)
-    else mount(app)
-  }
-}
-
-interface MountedPath {
-  readonly path: string
-  readonly ofPath: ReadonlyMap<Method, Mounted>
-}
-
-function mountPath(app: FastifyInstance, host: V2Host, { path, ofPath }: MountedPath): void {
-  const bytesMax = Math.max(...[...ofPath.values()].map(bodyBytesMax))
-  app.route({
-    method: [...EVERY_METHOD],
-    url: path,
-    bodyLimit: bytesMax,
-    errorHandler: (error, request, reply) => {
-      // Anything else is for the shell.
-      if (error.statusCode !== 413) throw error
-      leaveUnread(request, reply)
-      sendGovernanceRefusal(reply, { code: 'too-large', bytesMax })
-    },
-    handler: (request, reply) => serve(host, ofPath, { request, reply }),
-  })
+  for (const [url, ofPath] of byPath)
+    app.route({
+      method: [...EVERY_METHOD],
+      url,
+      handler: (request, reply) => serve(host, ofPath, { request, reply }),
+    })
 }
 
 function compileEndpoint(endpoint: V2Endpoint): Mounted {
@@ -180,12 +162,9 @@ function refuseMethod(
   return sendV2Error(reply, 405, `${request.method} is not possible here`)
 }
 
-/** Spec G: Authentication. The scheme is read in any case (reference §1.7). */
 function callerOf(host: V2Host, request: FastifyRequest): GovernanceCaller | undefined {
-  const [scheme, secret, ...more] = (request.headers.authorization ?? '').trim().split(/\s+/)
-  if (scheme?.toLowerCase() !== 'bearer' || secret === undefined || more.length > 0)
-    return undefined
-  return host.authenticate(secret)
+  const secret = bearerOf(request)
+  return secret === undefined ? undefined : host.authenticate(secret)
 }
 
 const JSON_TYPES: ReadonlySet<string> = new Set([v2.JSON_API_TYPE, 'application/json'])
@@ -239,7 +218,7 @@ async function decide(host: V2Host, mounted: Mounted, asked: Asked): Promise<Out
     const write = auditedWrite(host, mounted, asked)
     return write === undefined ? guarded : noted(host, asked, { write, outcome: guarded })
   }
-  const body = await readBody(mounted, asked.request)
+  const body = await readBody(host, mounted, asked.request)
   if (!body.ok) return body
   // The validator was compiled from the schema that the handler's body is typed by.
   const request = { ...parts, body: body.value as V2Request<Route>['body'] }
@@ -307,18 +286,15 @@ function addressOf(request: FastifyRequest, externalUrl: string): Address {
 }
 
 async function readBody(
+  host: V2Host,
   mounted: Mounted,
   request: FastifyRequest,
 ): Promise<Result<unknown, GovernanceRefusal>> {
   const { route, validate } = mounted
-  if (isBytes(route)) {
-    if (!(request.body instanceof Readable)) return ok(EMPTY)
-    const bytesSaid = Number(request.headers['content-length'] ?? NaN)
-    return await readRawBody(request.body, { bytesMax: bodyBytesMax(mounted), bytesSaid })
-  }
-  const bytes = Buffer.isBuffer(request.body) ? request.body : EMPTY
-  if (validate === undefined) return ok({})
-  const parsed = parseJson(bytes)
+  if (validate === undefined && !isBytes(route)) return ok({})
+  const received = await receiveBody(host, request, bodyBytesMax(mounted))
+  if (!received.ok || validate === undefined) return received
+  const parsed = parseJson(received.value)
   if (!parsed.ok) return parsed
   const { value, problems } = validate(parsed.value)
   if (problems.length > 0) {
@@ -329,7 +305,26 @@ async function readBody(
   return differs === undefined ? ok(value) : err({ code: 'conflict', detail: differs })
 }
 
-const EMPTY = Buffer.alloc(0)
+async function receiveBody(
+  { admission: { bodies, scheduler } }: V2Host,
+  request: FastifyRequest,
+  bytesMax: number,
+): Promise<Result<Buffer, GovernanceRefusal>> {
+  const { tenant } = request
+  try {
+    const received = bodies.read(request, { tenant, bytesMax })
+    if (Buffer.isBuffer(received)) return ok(received)
+    const bytes = await received
+    await scheduler.turn(tenant)
+    return ok(bytes)
+  } catch (thrown) {
+    if (thrown instanceof HttpError && thrown.statusCode === TOO_LARGE)
+      return err({ code: 'too-large', bytesMax })
+    throw thrown
+  }
+}
+
+const TOO_LARGE = 413
 
 /** An empty body is null: routes whose body may be left out take it, the others refuse it. */
 function parseJson(bytes: Buffer): Result<unknown, GovernanceRefusal> {

@@ -3,17 +3,20 @@ import { once } from 'node:events'
 import { connect, type AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import fastify from 'fastify'
-import { goInStep, REQUESTS_IN_STEP } from '../../src/http/in-step.ts'
+import { SCHEDULER_LIMITS } from '../../src/http/pipeline/request-scheduler.ts'
+import { anAdmission } from '../build/admission.ts'
+
+const BATCH = SCHEDULER_LIMITS.batchSizeMax
 
 const EVERY_STEP = ['goes on', 'was read', 'is answered']
 
 test('requests that came together are worked on step by step, so many at a time', async (t) => {
   const { port, steps } = await aServer(t)
-  const urls = Array.from({ length: REQUESTS_IN_STEP + 2 }, (_, i) => `/${i}`)
+  const urls = Array.from({ length: BATCH + 2 }, (_, i) => `/${i}`)
 
   assert.deepEqual(await sendTogether(port, urls), urls, 'they are answered in their order')
 
-  const groups = [urls.slice(0, REQUESTS_IN_STEP), urls.slice(REQUESTS_IN_STEP)]
+  const groups = [urls.slice(0, BATCH), urls.slice(BATCH)]
   assert.deepEqual(steps, [
     ...urls.map((url) => `${url} came`),
     ...groups.flatMap((group) =>
@@ -33,7 +36,7 @@ async function aServer(t: TestContext) {
     }
   const app = fastify()
   app.addHook('onRequest', note('came'))
-  goInStep(app)
+  anAdmission().addTo(app)
   app.addHook('onRequest', note('goes on'))
   app.addHook('preHandler', note('was read'))
   app.post('/:name', async ({ url }) => {

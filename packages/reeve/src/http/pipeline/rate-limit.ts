@@ -1,9 +1,9 @@
 import type { Clock } from '../../kit/clock.ts'
 
-/** Callers that are remembered at once; beyond it those that wait for nothing are forgotten. */
-const CALLERS_MAX = 20_000
+/** Tenants whose requests are counted at the same time. */
+const TENANTS_MAX = 20_000
 
-/** What a caller has left, as the headers say it. */
+/** What a tenant has left, as the headers say it. */
 export interface RateVerdict {
   readonly isAllowed: boolean
   readonly remaining: number
@@ -18,9 +18,8 @@ interface Bucket {
 }
 
 /**
- * Reference §1.7: so many requests each second for one user, all its tokens together, or for one
- * address without a token. A second's worth may come at once. Why the default is 100 and not 30:
- * docs/governance.md.
+ * A token bucket for each tenant: so many requests each second, of which a second's worth may come
+ * at once.
  */
 export class RateLimit {
   readonly perSecond: number
@@ -33,9 +32,9 @@ export class RateLimit {
   }
 
   /** Counts a request. */
-  take(caller: string): RateVerdict {
+  take(tenant: string): RateVerdict {
     const nowMs = this.#clock.nowMs()
-    const bucket = this.#bucketOf(caller, nowMs)
+    const bucket = this.#bucketOf(tenant, nowMs)
     const gained = (Math.max(0, nowMs - bucket.sinceMs) * this.perSecond) / 1_000
     bucket.left = Math.min(this.perSecond, bucket.left + gained)
     bucket.sinceMs = nowMs
@@ -45,20 +44,22 @@ export class RateLimit {
     return { isAllowed, remaining: Math.floor(bucket.left), resetSeconds: missing / this.perSecond }
   }
 
-  #bucketOf(caller: string, nowMs: number): Bucket {
-    const known = this.#buckets.get(caller)
-    if (known !== undefined) return known
-    if (this.#buckets.size >= CALLERS_MAX) this.#forgetIdle(nowMs)
+  #bucketOf(tenant: string, nowMs: number): Bucket {
+    const existing = this.#buckets.get(tenant)
+    if (existing !== undefined) return existing
+    if (this.#buckets.size >= TENANTS_MAX) this.#evict(nowMs)
     const bucket = { left: this.perSecond, sinceMs: nowMs }
-    this.#buckets.set(caller, bucket)
+    this.#buckets.set(tenant, bucket)
     return bucket
   }
 
-  /** Who has asked for nothing in a second has all of its requests again: nothing is lost. */
-  #forgetIdle(nowMs: number): void {
-    for (const [caller, { sinceMs }] of this.#buckets)
-      if (nowMs - sinceMs >= 1_000) this.#buckets.delete(caller)
-    // All of them within one second: who floods from so many addresses is let off for once.
-    if (this.#buckets.size >= CALLERS_MAX) this.#buckets.clear()
+  /** Drops tenants that were idle for a second, whose buckets are full; else the oldest ones. */
+  #evict(nowMs: number): void {
+    for (const [tenant, { sinceMs }] of this.#buckets)
+      if (nowMs - sinceMs >= 1_000) this.#buckets.delete(tenant)
+    for (const tenant of this.#buckets.keys()) {
+      if (this.#buckets.size < TENANTS_MAX) return
+      this.#buckets.delete(tenant)
+    }
   }
 }

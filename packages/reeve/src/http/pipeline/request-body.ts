@@ -1,0 +1,264 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../../kit/clock.ts'
+import { isNotInflatable } from '../compression.ts'
+import { HttpError } from '../http-error.ts'
+
+/** Bounds on bodies that are being received. */
+export interface BodyLimits {
+  /** Bytes of unfinished bodies in memory: of one tenant, and of all. */
+  readonly tenantBytesMax: number
+  readonly bytesMax: number
+  /** A body whose chunks are smaller on average, after the first ones, is an attack. */
+  readonly chunksFree: number
+  readonly chunkBytesMin: number
+  /** A body must arrive at this rate once the grace period is over. */
+  readonly bytesPerSecondMin: number
+  readonly graceMs: number
+}
+
+export const BODY_LIMITS: BodyLimits = {
+  tenantBytesMax: 128 * 1024 * 1024,
+  bytesMax: 512 * 1024 * 1024,
+  chunksFree: 4_096,
+  chunkBytesMin: 16,
+  bytesPerSecondMin: 1_024,
+  graceMs: 15_000,
+}
+
+/** How often bodies that arrive slowly are looked for. */
+const CHECK_MS = 1_000
+/** Memory for the first part of a body of unknown length. */
+const FIRST_BYTES = 16 * 1024
+const NO_BYTES = Buffer.alloc(0)
+
+export interface BodyRequest {
+  /** Who pays for the memory. */
+  readonly tenant: string
+  readonly bytesMax: number
+}
+
+/**
+ * Receives bodies, each into one buffer: a list of chunks would take a hundred bytes for every byte
+ * of a body that is sent byte by byte. Unfinished bodies are bounded together, in memory and time.
+ */
+export class RequestBodies {
+  readonly #clock: Clock
+  readonly #limits: BodyLimits
+  readonly #pending = new Set<PendingBody>()
+  readonly #bytesOf = new Map<string, number>()
+  #bytes = 0
+  #cancelCheck: (() => void) | undefined
+
+  constructor(clock: Clock, limits: BodyLimits = BODY_LIMITS) {
+    this.#clock = clock
+    this.#limits = limits
+  }
+
+  /** Bytes of memory that unfinished bodies take. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /**
+   * The whole body; at once where it has arrived with its request, as most have. Rejects with an
+   * HttpError, or with what decompression found wrong.
+   */
+  read(request: FastifyRequest, { tenant, bytesMax }: BodyRequest): Buffer | Promise<Buffer> {
+    const { body: payload, raw, headers } = request
+    if (!(payload instanceof Readable)) return NO_BYTES
+    const announced = Number(headers['content-length'] ?? NaN)
+    if (announced > bytesMax) throw tooLarge(bytesMax)
+    if (payload === raw && raw.complete && raw.readableLength <= bytesMax) {
+      // A request is a stream of bytes: nobody sets an encoding on it.
+      return (raw.read() as Buffer | null) ?? NO_BYTES
+    }
+    return this.#receive(payload, { tenant, bytesMax, announced })
+  }
+
+  #receive(payload: Readable, options: BodyRequest & { announced: number }): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      const body = new PendingBody(payload, options, {
+        limits: this.#limits,
+        startedMs: this.#clock.nowMs(),
+        reserve: (bytes) => this.#reserve(options.tenant, bytes),
+        settle: (result) => {
+          this.#pending.delete(body)
+          this.#release(options.tenant, body.capacity)
+          if (result instanceof Error) reject(result)
+          else resolve(result)
+        },
+      })
+      this.#pending.add(body)
+      this.#cancelCheck ??= this.#clock.after(CHECK_MS, () => this.#check())
+      body.start()
+    })
+  }
+
+  /** False when the memory is taken. */
+  #reserve(tenant: string, bytes: number): boolean {
+    const ofTenant = (this.#bytesOf.get(tenant) ?? 0) + bytes
+    if (ofTenant > this.#limits.tenantBytesMax || this.#bytes + bytes > this.#limits.bytesMax)
+      return false
+    this.#bytesOf.set(tenant, ofTenant)
+    this.#bytes += bytes
+    return true
+  }
+
+  #release(tenant: string, bytes: number): void {
+    this.#bytes -= bytes
+    const left = (this.#bytesOf.get(tenant) ?? 0) - bytes
+    if (left > 0) this.#bytesOf.set(tenant, left)
+    else this.#bytesOf.delete(tenant)
+  }
+
+  #check(): void {
+    const nowMs = this.#clock.nowMs()
+    for (const body of this.#pending) body.check(nowMs)
+    this.#cancelCheck =
+      this.#pending.size === 0 ? undefined : this.#clock.after(CHECK_MS, () => this.#check())
+  }
+}
+
+interface PendingOptions {
+  readonly limits: BodyLimits
+  readonly startedMs: number
+  readonly reserve: (bytes: number) => boolean
+  readonly settle: (result: Buffer | Error) => void
+}
+
+/** A body that is being received. */
+class PendingBody {
+  readonly #payload: Readable
+  readonly #bytesMax: number
+  readonly #announced: number
+  readonly #options: PendingOptions
+  #buffer: Buffer = NO_BYTES
+  #length = 0
+  #chunks = 0
+
+  constructor(
+    payload: Readable,
+    { bytesMax, announced }: { readonly bytesMax: number; readonly announced: number },
+    options: PendingOptions,
+  ) {
+    this.#payload = payload
+    this.#bytesMax = bytesMax
+    this.#announced = announced
+    this.#options = options
+  }
+
+  /** Bytes of memory that it takes. */
+  get capacity(): number {
+    return this.#buffer.length
+  }
+
+  start(): void {
+    this.#payload.on('data', this.#onData).on('end', this.#onEnd)
+    this.#payload.on('error', this.#onError).on('close', this.#onClose)
+  }
+
+  /** Gives up on a body that arrives too slowly. */
+  check(nowMs: number): void {
+    const { limits, startedMs } = this.#options
+    const tookMs = nowMs - startedMs
+    if (tookMs < limits.graceMs || this.#length * 1_000 >= limits.bytesPerSecondMin * tookMs) return
+    const text = `the body arrives too slowly: at least ${limits.bytesPerSecondMin} bytes a second are needed`
+    this.#settle(new HttpError(408, text))
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const { limits } = this.#options
+    const length = this.#length + chunk.length
+    if (length > this.#bytesMax) return this.#settle(tooLarge(this.#bytesMax))
+    if (++this.#chunks > limits.chunksFree && length < this.#chunks * limits.chunkBytesMin)
+      return this.#settle(
+        new HttpError(
+          400,
+          `the body comes in chunks of less than ${limits.chunkBytesMin} bytes on average; send larger ones`,
+        ),
+      )
+    if (length > this.#buffer.length && !this.#grow(length)) return
+    chunk.copy(this.#buffer, this.#length)
+    this.#length = length
+  }
+
+  /** False when there is no memory for it: then the request is rejected. */
+  #grow(length: number): boolean {
+    const wanted = Math.max(length, 2 * this.#buffer.length, FIRST_BYTES)
+    const capacity = Math.min(this.#announced >= length ? this.#announced : wanted, this.#bytesMax)
+    // What is announced is believed as it arrives: otherwise an announcement alone takes memory.
+    const next = Math.min(capacity, Math.max(4 * length, FIRST_BYTES))
+    if (!this.#options.reserve(next - this.#buffer.length)) {
+      this.#settle(new HttpError(429, TOO_MANY_BYTES, { 'retry-after': '1' }))
+      return false
+    }
+    const larger = Buffer.allocUnsafe(next)
+    this.#buffer.copy(larger, 0, 0, this.#length)
+    this.#buffer = larger
+    return true
+  }
+
+  readonly #onEnd = (): void => this.#settle(this.#buffer.subarray(0, this.#length))
+
+  readonly #onError = (error: Error): void =>
+    // The server says what is wrong with a compressed body; otherwise the client hung up.
+    this.#settle(isNotInflatable(error) ? error : endedEarly(error.message))
+
+  readonly #onClose = (): void => this.#settle(endedEarly('the connection was closed'))
+
+  #settle(result: Buffer | Error): void {
+    this.#payload.off('data', this.#onData).off('end', this.#onEnd)
+    this.#payload.off('error', this.#onError).off('close', this.#onClose)
+    if (result instanceof Error) {
+      this.#payload.pause()
+      // Errors that follow have nobody to report to.
+      this.#payload.on('error', () => undefined)
+    }
+    this.#options.settle(result)
+  }
+}
+
+const TOO_MANY_BYTES =
+  'too many bytes of request bodies are being received; wait until other requests have finished'
+
+function tooLarge(bytesMax: number): HttpError {
+  return new HttpError(413, `the request body is larger than ${bytesMax} bytes`)
+}
+
+function endedEarly(why: string): HttpError {
+  return new HttpError(400, `The body ended early: ${why}`)
+}
+
+/** What is read of a rejected body, in bytes, chunks and time. */
+const DRAINED_BYTES_MAX = 64 * 1024 * 1024
+const DRAINED_CHUNKS_MAX = 100_000
+const DRAIN_MS_MAX = 5_000
+
+/**
+ * Discards the rest of a body that was rejected, within bounds: a client that sends all of a body
+ * before it reads the response would find a broken connection instead of one. Past the bounds the
+ * connection ends.
+ */
+export function drainRejectedBody({ raw, headers }: FastifyRequest, reply: FastifyReply): void {
+  if (raw.complete && raw.readableLength === 0) return
+  const isLong = Number(headers['content-length'] ?? NaN) > DRAINED_BYTES_MAX
+  if (isLong) return void reply.header('connection', 'close')
+  void reply.removeHeader('connection')
+  discard(raw)
+}
+
+function discard(raw: IncomingMessage): void {
+  let bytes = 0
+  let chunks = 0
+  const timer = setTimeout(() => raw.destroy(), DRAIN_MS_MAX).unref()
+  raw.unpipe()
+  raw.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > DRAINED_BYTES_MAX || ++chunks > DRAINED_CHUNKS_MAX) raw.destroy()
+  })
+  raw.once('close', () => clearTimeout(timer))
+  raw.once('error', () => undefined)
+  raw.resume()
+}
