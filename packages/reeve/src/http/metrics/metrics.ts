@@ -11,11 +11,19 @@ export interface MetricSources {
   readonly [name: string]: { readonly help: string; readonly read: () => number }
 }
 
+interface MetricsText {
+  readonly text: string
+  readonly contentType: string
+}
+
+const RENDERED_MS = 1_000
+
 /** What the program counts about itself, in two formats. */
 export class Metrics {
   readonly #clock: Clock
   readonly #registry = new Registry()
   readonly #requests: RequestTimes
+  #rendered: { readonly atMs: number; readonly text: Promise<MetricsText> } | undefined
 
   constructor(clock: Clock, sources: MetricSources) {
     this.#clock = clock
@@ -47,8 +55,18 @@ export class Metrics {
       })
   }
 
-  /** Prometheus' text format. */
-  async text(): Promise<{ readonly text: string; readonly contentType: string }> {
+  /**
+   * Prometheus' text format. Rendered at most once in a second: it is more than a megabyte, and
+   * anybody may ask for it.
+   */
+  text(): Promise<MetricsText> {
+    const nowMs = this.#clock.nowMs()
+    if (this.#rendered === undefined || nowMs - this.#rendered.atMs >= RENDERED_MS)
+      this.#rendered = { atMs: nowMs, text: this.#renderText() }
+    return this.#rendered.text
+  }
+
+  async #renderText(): Promise<MetricsText> {
     const all = this.#all()
     const text = `${this.#requests.text()}\n${await all.metrics()}`
     return { text, contentType: all.contentType }

@@ -78,6 +78,9 @@ function tokenWrites(context: WorkloadContext): readonly Endpoint[] {
 
 const MISSING_ACCESSOR: Refusal = refusal('invalid-input', 'Missing Token Accessor')
 
+/** Bodies of routes that need no token: they hold one secret. */
+const OPEN_BODY_BYTES_MAX = 16 * 1024
+
 function tellingExpiry(endpoint: Endpoint): Endpoint {
   return { ...endpoint, token: 'expiry-told' }
 }
@@ -88,7 +91,8 @@ function bootstrapEndpoints(context: WorkloadContext): readonly Endpoint[] {
     // The body is optional (Spec W: Bootstrap): a missing one is undefined.
     tokenAnswer(await bootstrapAcl(context, body ?? {})),
   )
-  return [{ ...endpoint, token: 'ignored', bodyProblem: 'failed to decode request body: ' }]
+  const bodyProblem = 'failed to decode request body: '
+  return [{ ...endpoint, token: 'ignored', bodyProblem, bodyBytesMax: OPEN_BODY_BYTES_MAX }]
 }
 
 function oneTimeEndpoints(context: WorkloadContext): readonly Endpoint[] {
@@ -105,7 +109,7 @@ function oneTimeEndpoints(context: WorkloadContext): readonly Endpoint[] {
       if (!created.ok) return created
       return ok({ index: created.value.Index, answer: json(created.value) })
     }),
-    { ...exchange, token: 'ignored' },
+    { ...exchange, token: 'ignored', bodyBytesMax: OPEN_BODY_BYTES_MAX },
   ]
 }
 
@@ -142,14 +146,17 @@ function listTokens(
   return ok({
     index: () => acl_tokens.lastIndex,
     watch: [{ table: 'acl_tokens' }],
-    answer: () =>
-      listAnswer({
-        walk: visible(order, (row) => !isGlobal || row.Global),
-        query,
-        filter: TOKEN_FILTER,
-        filterView: (row) => tokenFilterView(context, row),
-        stub: (row) => tokenStub(context, row),
-      }),
+    answer: (yieldTurn) =>
+      listAnswer(
+        {
+          walk: visible(order, (row) => !isGlobal || row.Global),
+          query,
+          filter: TOKEN_FILTER,
+          filterView: (row) => tokenFilterView(context, row),
+          stub: (row) => tokenStub(context, row),
+        },
+        yieldTurn,
+      ),
   })
 }
 

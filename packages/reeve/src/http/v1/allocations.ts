@@ -100,14 +100,17 @@ function listAllocations(
   return ok({
     index: () => allocations.lastIndex,
     watch: [{ table: 'allocations' }],
-    answer: () =>
-      listAnswer({
-        walk: visible(walk.value, isVisible),
-        query,
-        filter: ALLOCATION_FILTER,
-        filterView: (row) => allocationView(row, () => jobOfAllocation(store, row)),
-        stub: (row) => allocationStub(row, options),
-      }),
+    answer: (yieldTurn) =>
+      listAnswer(
+        {
+          walk: visible(walk.value, isVisible),
+          query,
+          filter: ALLOCATION_FILTER,
+          filterView: (row) => allocationView(row, () => jobOfAllocation(store, row)),
+          stub: (row) => allocationStub(row, options),
+        },
+        yieldTurn,
+      ),
   })
 }
 

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { v1Routes } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
@@ -36,7 +35,7 @@ function listAuditRecords(
   return ok({
     index: () => store.tables.audit_records.lastIndex,
     watch: [{ table: 'audit_records' }],
-    answer: async () => {
+    answer: async (yieldTurn) => {
       audit.flush()
       const { records, next } = await findAuditRecords(store, {
         actorId: query.actor || undefined,
@@ -49,7 +48,7 @@ function listAuditRecords(
         skip: 0,
         take: perPage,
         countAll: false,
-        nextTurn: () => setImmediate(),
+        nextTurn: yieldTurn,
       })
       const items = records.map((record) => JSON.stringify(record))
       return ok(jsonItems(items, next))

@@ -22,6 +22,13 @@ export interface RequestOf<R extends Route> {
   readonly caller: Caller
   /** What the caller presented; only the token routes, streams and other regions look at it. */
   readonly secret: string | undefined
+  /** Who is charged for the work. */
+  readonly tenant: string
+  /**
+   * Gives the event loop to others and resolves in fair order. Handlers that take more than a few
+   * milliseconds call it in between; state that was read before may have changed after it.
+   */
+  readonly yieldTurn: () => Promise<void>
   /** It is one region's part of a multi-region job: another region sees to the rest. */
   readonly isPart: boolean
 }
@@ -36,7 +43,9 @@ export type Requirement = (caller: Caller, request: { readonly namespace: string
 export interface ReadPlan {
   readonly index: () => number
   readonly watch: readonly WatchTarget[]
-  readonly answer: () => Result<Answer, Refusal> | Promise<Result<Answer, Refusal>>
+  readonly answer: (
+    yieldTurn: () => Promise<void>,
+  ) => Result<Answer, Refusal> | Promise<Result<Answer, Refusal>>
 }
 
 /** A write that was carried out and is durable. */
@@ -57,6 +66,8 @@ interface Mountable {
   readonly isAct?: boolean
   /** Which region answers, where more than the address tells; this one unless given. */
   readonly belongs?: Belongs
+  /** How large a body may be, where it is not the limit of every route. */
+  readonly bodyBytesMax?: number
   /** Said before the reason when the body cannot be read. */
   readonly bodyProblem?: string
 }

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import {
   Evaluation,
   v1Routes,
@@ -100,7 +99,7 @@ function countEvaluations(
     index: () => evaluations.lastIndex,
     watch: [{ table: 'evaluations' }],
     answer: async () => {
-      const count = await countRows(source, request.query.filter, () => setImmediate())
+      const count = await countRows(source, request.query.filter, request.yieldTurn)
       if (!count.ok) return count
       const body: EvaluationCount = { Count: count.value, ...responseMeta(evaluations.lastIndex) }
       return ok(json(body))

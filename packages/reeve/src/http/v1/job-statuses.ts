@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { Job, v1Routes, type JobStatusesRequest } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { compileFilter, fieldKindsFromSchema, leadingPart } from '../../lang/filter/index.ts'
@@ -98,11 +97,11 @@ async function statuses(
       render: ({ key }) => key,
     },
     wanted.request.query,
-    () => setImmediate(),
+    wanted.request.yieldTurn,
   )
   if (!page.ok) return page
   const rowOf = wanted.request.query.counts === true ? jobCountsRow : jobStatusRow
-  const texts = await statusTexts(context, page.value.items, rowOf)
+  const texts = await statusTexts(context, page.value.items, rowOf, wanted.request.yieldTurn)
   return ok(jsonItems(texts, page.value.nextToken))
 }
 
@@ -110,6 +109,7 @@ async function statusTexts(
   context: WorkloadContext,
   keys: readonly string[],
   rowOf: typeof jobStatusRow,
+  yieldTurn: () => Promise<void>,
 ): Promise<readonly string[]> {
   const { jobs } = context.store.tables
   const texts: string[] = []
@@ -122,7 +122,7 @@ async function statusTexts(
     texts.push(JSON.stringify(row))
     shown += row.Allocs.length + 1
     if (shown < ALLOCATIONS_PER_SLICE) continue
-    await setImmediate()
+    await yieldTurn()
     shown = 0
   }
   return texts

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import {
   v1Routes,
   type Job,
@@ -160,11 +159,11 @@ function listVersions(
       }))
       return [{ table: 'jobs', key }, ...versions]
     },
-    answer: async () => {
+    answer: async (yieldTurn) => {
       const texts = versionTexts(store, key)
       if (texts.length === 0) return err(VERSIONS_NOT_FOUND)
       const index = versionsIndex(store, key)
-      const diffs = await versionDiffs(texts, query)
+      const diffs = await versionDiffs(texts, query, yieldTurn)
       if (!diffs.ok) return diffs
       const meta = JSON.stringify(responseMeta(index)).slice(1)
       return ok(jsonText(`{"Versions":[${texts.join(',')}],"Diffs":${diffs.value},${meta}`))
@@ -206,6 +205,7 @@ interface DiffQuery {
 async function versionDiffs(
   texts: readonly string[],
   query: DiffQuery,
+  yieldTurn: () => Promise<void>,
 ): Promise<Result<string, Refusal>> {
   const isNamed = query.diff_version !== undefined || (query.diff_tag ?? '') !== ''
   if (!(query.diffs ?? isNamed)) return ok('null')
@@ -218,7 +218,7 @@ async function versionDiffs(
   for (const [i, version] of versions.entries()) {
     const before = base.value ?? versions[i + 1]
     if (before === undefined) continue
-    await setImmediate()
+    await yieldTurn()
     const diff = JSON.stringify(diffJobs(before, version, { contextual: true }))
     chars += diff.length
     if (chars > LIMITS.diffsCharsMax) return err(DIFFS_TOO_LARGE)

@@ -148,7 +148,7 @@ function listJobs(store: Store, request: RequestOf<typeof v1Routes.listJobs>): R
   return {
     index: () => Math.max(jobs.lastIndex, job_summaries.lastIndex),
     watch: [{ table: 'jobs' }, { table: 'job_summaries' }],
-    answer: () => listAnswer(jobList(store, walk, query)),
+    answer: (yieldTurn) => listAnswer(jobList(store, walk, query), yieldTurn),
   }
 }
 

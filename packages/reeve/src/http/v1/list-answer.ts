@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { ok, type Result } from '../../kit/result.ts'
 import type { FilterOptions } from '../../lang/filter/index.ts'
 import type { Refusal } from '../../model/index.ts'
@@ -20,7 +19,10 @@ export interface ListOptions<Row> {
 }
 
 /** One page of a list, as every list route answers. */
-export async function listAnswer<Row>(options: ListOptions<Row>): Promise<Result<Answer, Refusal>> {
+export async function listAnswer<Row>(
+  options: ListOptions<Row>,
+  yieldTurn: () => Promise<void>,
+): Promise<Result<Answer, Refusal>> {
   const page = await buildPage(
     {
       ...options.walk,
@@ -29,7 +31,7 @@ export async function listAnswer<Row>(options: ListOptions<Row>): Promise<Result
       render: options.stubText ?? ((row) => JSON.stringify(options.stub(row))),
     },
     options.query,
-    () => setImmediate(),
+    yieldTurn,
   )
   return page.ok ? ok(jsonItems(page.value.items, page.value.nextToken)) : page
 }

@@ -113,7 +113,7 @@ function serve(
   if (!authorized.ok) return answered(sendRefusal(reply, authorized.error))
   if (mounted.readBody === undefined)
     return run(host, mounted, exchange, authorized.value, NO_BYTES)
-  const bytes = receiveBody(host, request)
+  const bytes = receiveBody(host, mounted, request)
   return bytes instanceof Promise
     ? bytes.then((received) => run(host, mounted, exchange, authorized.value, received))
     : run(host, mounted, exchange, authorized.value, bytes)
@@ -124,10 +124,11 @@ const NO_BYTES = Buffer.alloc(0)
 /** A body that takes time to arrive is decoded when its tenant has a turn. */
 function receiveBody(
   { admission: { bodies, scheduler } }: V1Host,
+  { endpoint: { bodyBytesMax: bytesMax = LIMITS.bodyBytesMax } }: Mounted,
   request: FastifyRequest,
 ): Buffer | Promise<Buffer> {
   const { tenant } = request
-  const received = bodies.read(request, { tenant, bytesMax: LIMITS.bodyBytesMax })
+  const received = bodies.read(request, { tenant, bytesMax })
   return received instanceof Promise
     ? received.then(async (bytes) => {
         await scheduler.turn(tenant)
@@ -157,7 +158,7 @@ function run(
  */
 async function serveInRegion(host: V1Host, mounted: Mounted, exchange: Exchange): Promise<void> {
   const { request, reply } = exchange
-  const bytes = await receiveBody(host, request)
+  const bytes = await receiveBody(host, mounted, request)
   if (goesElsewhere(host, mounted.endpoint, exchange, bytes)) return
   const authorized = authorizeRequest(host, mounted, exchange)
   if (authorized.ok) await run(host, mounted, exchange, authorized.value, bytes)

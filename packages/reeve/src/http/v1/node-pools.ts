@@ -147,6 +147,7 @@ function listOfPool<Row>(
   return ok({
     index: () => Math.max(...from.map((name) => tables[name].lastIndex)),
     watch: [{ table: 'node_pools', key: pool }, ...from.map((table) => ({ table }))],
-    answer: () => (tables.node_pools.has(pool) ? listAnswer(list()) : err(NODE_POOL_NOT_FOUND)),
+    answer: (yieldTurn) =>
+      tables.node_pools.has(pool) ? listAnswer(list(), yieldTurn) : err(NODE_POOL_NOT_FOUND),
   })
 }

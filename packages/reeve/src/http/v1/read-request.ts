@@ -66,8 +66,10 @@ export function decodeRequest(
   try {
     const body = readBody === undefined ? {} : readBody(bytes)
     const isPart = host.regions?.hopOf(request.raw) === 'part'
+    const { tenant } = request
+    const yieldTurn = (): Promise<void> => host.admission.scheduler.turn(tenant)
     // parseQuery and readBody were compiled from this route's schemas.
-    return ok({ ...authorized, params, body, isPart } as RequestOf<Route>)
+    return ok({ ...authorized, params, body, isPart, tenant, yieldTurn } as RequestOf<Route>)
   } catch (thrown) {
     if (!(thrown instanceof BodyError)) throw thrown
     return err(refusal('invalid-input', `${endpoint.bodyProblem ?? ''}${thrown.message}`))

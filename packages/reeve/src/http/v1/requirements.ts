@@ -1,8 +1,15 @@
 import type { NamespaceCapability, NodePoolCapability } from '@reeve/contract'
+import { NOTHING } from '../../acl/index.ts'
 import type { Requirement } from './endpoint.ts'
 
 /** Anyone may call, with or without a token; the use case decides what it shows. */
 export const anyone: Requirement = () => true
+
+/**
+ * Any caller with some right; which ones matter is decided for each part of the answer. The body of
+ * a caller without any is not even received.
+ */
+export const anyRight: Requirement = (caller) => caller.grants !== NOTHING
 
 export const management: Requirement = (caller) => caller.grants.isManagement
 

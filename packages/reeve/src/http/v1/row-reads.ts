@@ -60,6 +60,6 @@ export function listRows<Row extends object>(
   return {
     index: () => table.lastIndex,
     watch: [{ table: table.spec.name }],
-    answer: () => listAnswer(list()),
+    answer: (yieldTurn) => listAnswer(list(), yieldTurn),
   }
 }

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { HEADERS, v1Routes } from '@reeve/contract'
 import { ok, type Result } from '../../kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
@@ -12,27 +11,27 @@ import {
 import { json, type Answer } from '../answer.ts'
 import { read, type Endpoint, type ReadPlan } from './endpoint.ts'
 import { requiredBody } from './required-body.ts'
-import { anyone } from './requirements.ts'
+import { anyRight } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
 
-/** Reference §8.7. Which contexts are open is decided for each of them, so that anyone may ask. */
+/** Which contexts a caller may search is decided for each of them. */
 export function searchEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
   const { tables } = store
   return [
-    read(v1Routes.search, anyone, ({ caller, namespace, ...request }) => {
+    read(v1Routes.search, anyRight, ({ caller, namespace, ...request }) => {
       const body = requiredBody(request.body)
       if (!body.ok) return body
       const { Prefix, Context } = body.value
       const scope = { tables, caller, namespace }
       return ok(planOf(store, async () => searchPrefix(scope, Prefix ?? '', Context ?? '')))
     }),
-    read(v1Routes.fuzzySearch, anyone, ({ caller, namespace, ...request }) => {
+    read(v1Routes.fuzzySearch, anyRight, ({ caller, namespace, ...request }) => {
       const body = requiredBody(request.body)
       if (!body.ok) return body
       const fuzzy = {
         text: body.value.Text ?? '',
         context: body.value.Context ?? '',
-        nextTurn: () => setImmediate(),
+        nextTurn: request.yieldTurn,
       }
       return ok(planOf(store, () => searchFuzzy({ tables, caller, namespace }, fuzzy)))
     }),

@@ -37,7 +37,7 @@ export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | un
 /** In one turn where it can be: each promise on the way takes as long as the read itself. */
 function readDurably(host: V1Host, read: Asked<'read'>, plan: ReadPlan): Promise<void> | undefined {
   const index = plan.index()
-  const answer = plan.answer()
+  const answer = plan.answer(read.parsed.yieldTurn)
   const isSettled = plan.watch.length === 0 || host.store.durableIndex === host.store.index
   if (answer instanceof Promise || !isSettled)
     return readWaiting(host, read, { plan, index, answer })
@@ -58,7 +58,8 @@ async function readWaiting(
 ): Promise<void> {
   const known = await answer
   if (await isDurable(host, plan)) sendRead(host, read, { index, answer: known })
-  else sendRead(host, read, { index: plan.index(), answer: await plan.answer() })
+  else
+    sendRead(host, read, { index: plan.index(), answer: await plan.answer(read.parsed.yieldTurn) })
 }
 
 interface ReadResult {

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { ServiceRegistration, v1Routes } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
@@ -54,12 +53,10 @@ function listServices(
   store: Store,
   { caller, namespace }: RequestOf<typeof v1Routes.listServices>,
 ): ReadPlan {
-  return plan(store, async () => {
+  return plan(store, async (yieldTurn) => {
     const all = namespace === '*' ? [...store.tables.namespaces.keys()] : [namespace]
     const namespaces = all.filter((name) => caller.grants.allows(name, 'read-job'))
-    return ok(
-      json(await serviceNames(store.tables, { namespaces, nextTurn: () => setImmediate() })),
-    )
+    return ok(json(await serviceNames(store.tables, { namespaces, nextTurn: yieldTurn })))
   })
 }
 
@@ -70,7 +67,11 @@ function readService(
   const { query } = request
   const walk = instancesOf(store, request)
   if (query.choose === undefined)
-    return ok(plan(store, () => listAnswer({ walk, query, filter: FILTER, stub: (row) => row })))
+    return ok(
+      plan(store, (yieldTurn) =>
+        listAnswer({ walk, query, filter: FILTER, stub: (row) => row }, yieldTurn),
+      ),
+    )
   const choose = chosenFew(query.choose)
   if (!choose.ok) return choose
   return ok(

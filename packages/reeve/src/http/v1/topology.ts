@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { Node, v1Routes, type TopologyNode } from '@reeve/contract'
 import { ok, type Result } from '../../kit/result.ts'
 import { compareText } from '../../kit/sorted-list.ts'
@@ -48,7 +47,7 @@ async function topology(
       render: ({ ID }) => ID,
     },
     query,
-    () => setImmediate(),
+    request.yieldTurn,
   )
   if (!page.ok) return page
   const texts: string[] = []
@@ -59,7 +58,7 @@ async function topology(
     const row = nodes.find(id)
     if (row !== undefined) texts.push(JSON.stringify(shown(row, loads, request)))
     if (examined < ROWS_PER_SLICE) continue
-    await setImmediate()
+    await request.yieldTurn()
     examined = 0
   }
   return ok(jsonItems(texts, page.value.nextToken))

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { v2, type AuditRecord } from '@reeve/contract'
 import { findAuditSeat, type GovernanceContext } from '../../governance/index.ts'
 import { err, type Result } from '../../kit/result.ts'
@@ -35,7 +34,7 @@ export function auditTrailEndpoints({ context, audit }: AuditTrailHost): readonl
         untilMs: until.value,
         ...windowOf(request.page),
         countAll: true,
-        nextTurn: () => setImmediate(),
+        nextTurn: request.yieldTurn,
       })
       return paged(request, { items: records.map(entryResource), total })
     }),

@@ -29,6 +29,10 @@ export interface V2Request<R extends Route> {
   readonly headers: IncomingHttpHeaders
   /** Scheme, host and path as the caller wrote them, and the query without the page. */
   readonly address: Address
+  /** Who is charged for the work. */
+  readonly tenant: string
+  /** Gives the event loop to others and resolves in fair order. */
+  readonly yieldTurn: () => Promise<void>
 }
 
 export interface Address {

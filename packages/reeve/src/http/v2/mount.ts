@@ -212,7 +212,7 @@ async function run(host: V2Host, mounted: Mounted, asked: Asked): Promise<Outcom
 
 async function decide(host: V2Host, mounted: Mounted, asked: Asked): Promise<Outcome> {
   const { guard } = mounted.options
-  const parts = partsOf(asked, host.externalUrl)
+  const parts = partsOf(host, asked)
   const guarded = guard?.({ ...parts, body: {} })
   if (guarded !== undefined && !guarded.ok) {
     const write = auditedWrite(host, mounted, asked)
@@ -257,8 +257,8 @@ function paramsOf(request: FastifyRequest): PathParams {
 }
 
 function partsOf(
+  { admission, externalUrl }: V2Host,
   { request, caller, query }: Asked,
-  externalUrl: string,
 ): Omit<V2Request<Route>, 'body'> {
   return {
     // find-my-way gives decoded texts, under the names of the route's path.
@@ -270,6 +270,8 @@ function partsOf(
     includes: query.includes,
     headers: request.headers,
     address: addressOf(request, externalUrl),
+    tenant: request.tenant,
+    yieldTurn: () => admission.scheduler.turn(request.tenant),
   }
 }
 
