@@ -55,6 +55,7 @@ export class StreamReader {
         ...EVERYTHING,
         refusalNow: () => undefined,
         expiresMs: undefined,
+        yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
         sink: {
           write: read,
           backlogBytes: () => 0,

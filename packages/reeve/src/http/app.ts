@@ -27,7 +27,6 @@ import { StreamChannelServer } from './agent/stream-channel.ts'
 import { refuseUpgrade } from './agent/upgrade.ts'
 import { governanceActor, refusedIn } from './audit/actors.ts'
 import { AuditLog } from './audit/audit-log.ts'
-import { parkedQueries } from './blocking.ts'
 import { trackRequests } from './transport/parked-connection.ts'
 import { openApiDocument } from './docs/openapi.ts'
 import { docsPage } from './docs/page.ts'
@@ -36,11 +35,13 @@ import { Lifecycle } from './lifecycle.ts'
 import { Metrics, type MetricSources } from './metrics/metrics.ts'
 import { PageGuard } from './page-guard.ts'
 import { Admission } from './pipeline/admission.ts'
+import { ParkedQueries } from './pipeline/blocking.ts'
 import { RateLimit } from './pipeline/rate-limit.ts'
 import type { PortSecurity } from './port-security.ts'
 import type { RegionGate } from './region-gate.ts'
 import { QuickAnswers } from './quick-answer.ts'
 import { createShell, sharedHeaders, type HttpLog, type ShellOptions } from './server.ts'
+import { limitConnections } from './transport/connections.ts'
 import { TurnedAway } from './turned-away.ts'
 import { mountUi, wantsPage } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
@@ -71,6 +72,8 @@ export interface AppOptions {
   readonly limits?: {
     readonly requestsPerSecond: number
     readonly anonymousRequestsPerSecond: number
+    readonly blockingQueriesPerToken: number
+    readonly connectionsMax: number
   }
   /** Scheme and host that links of `/api/v2` begin with; those of each request unless given. */
   readonly externalUrl?: string
@@ -95,6 +98,8 @@ export interface App {
   readonly app: FastifyInstance
   /** The routes that exist, as the documentation lists them. */
   readonly routes: readonly Route[]
+  /** Blocking queries that wait. */
+  readonly parkedQueries: number
   isNodeConnected(nodeId: string): boolean
   /** Answers parked queries, ends streams, then waits for running requests, though not for long. */
   close(): Promise<void>
@@ -105,7 +110,8 @@ export function createApp(options: AppOptions): App {
   const { clock } = context
   const lifecycle = new Lifecycle()
   const requests = new NodeRequests({ ...context, sessions })
-  const metrics = new Metrics(context.clock, metricSources(options, requests))
+  const parked = createParkedQueries(options)
+  const metrics = new Metrics(context.clock, metricSources(options, requests, parked))
   const audit = new AuditLog({ ...context, log: options.log })
   const nodeHost = { ...options, requests, audit, clock: context.clock }
   const nodeChannels = [new NodeChannelServer(nodeHost), new StreamChannelServer(nodeHost)]
@@ -123,6 +129,7 @@ export function createApp(options: AppOptions): App {
   })
   const warmer = new ListWarmer(Object.values(governance.lists))
   void warmer.warm()
+  limitConnections(app.server, options.limits?.connectionsMax)
   lifecycle.follow(app.server)
   trackRequests(app.server)
   const turnedAway = new TurnedAway({ log: options.log, clock: context.clock })
@@ -132,8 +139,7 @@ export function createApp(options: AppOptions): App {
     app,
     {
       store: context.store,
-      clock: context.clock,
-      random: options.random,
+      parked,
       region: context.region,
       authenticate: (secret) => options.authenticator.authenticate(secret),
       lifecycle,
@@ -152,10 +158,16 @@ export function createApp(options: AppOptions): App {
     openByAccessor: new Map<string, number>(),
     findOrganization: (secret: string) => findStreamReader(governance, secret),
   }
-  mountEventStream(app, { streams, region: context.region, clock: context.clock })
+  mountEventStream(app, {
+    streams,
+    region: context.region,
+    clock: context.clock,
+    scheduler: admission.scheduler,
+  })
   const governanceRoutes = mountGovernance(app, options, {
     governance,
     admission,
+    parked,
     audit,
     lifecycle,
     warmer,
@@ -172,6 +184,9 @@ export function createApp(options: AppOptions): App {
   return {
     app,
     routes,
+    get parkedQueries() {
+      return parked.count
+    },
     isNodeConnected: (nodeId) => sessions.isConnected(nodeId),
     close: async () => {
       forget()
@@ -243,6 +258,7 @@ function followCertificates(server: Server, security: PortSecurity | undefined):
 interface GovernanceHost {
   readonly governance: GovernanceContext
   readonly admission: Admission
+  readonly parked: ParkedQueries
   readonly audit: AuditLog
   readonly lifecycle: Lifecycle
   readonly warmer: ListWarmer
@@ -251,12 +267,12 @@ interface GovernanceHost {
 function mountGovernance(
   app: FastifyInstance,
   options: AppOptions,
-  { governance, admission, audit, lifecycle, warmer }: GovernanceHost,
+  { governance, admission, parked, audit, lifecycle, warmer }: GovernanceHost,
 ): readonly Route[] {
   const endpoints = [
     ...governanceEndpoints(governance),
     ...auditTrailEndpoints({ context: governance, audit }),
-    ...runEndpoints({ context: governance, lifecycle, random: options.random }),
+    ...runEndpoints({ context: governance, lifecycle, parked }),
   ]
   const { store } = governance
   mountV2(
@@ -276,6 +292,13 @@ function mountGovernance(
     endpoints,
   )
   return endpoints.map((endpoint) => endpoint.route)
+}
+
+function createParkedQueries({ context, random, limits }: AppOptions): ParkedQueries {
+  const { store, clock, aclEnabled } = context
+  // Without ACLs there are no tokens to tell clients apart by.
+  const perTenantMax = aclEnabled ? limits?.blockingQueriesPerToken : undefined
+  return new ParkedQueries({ store, clock, random, perTenantMax })
 }
 
 function createAdmission(options: AppOptions, governance: GovernanceContext): Admission {
@@ -326,6 +349,7 @@ function mountDocs(app: FastifyInstance, routes: readonly Route[], version: stri
 function metricSources(
   { context, hub, sessions, metrics = {} }: AppOptions,
   requests: NodeRequests,
+  parked: ParkedQueries,
 ): MetricSources {
   const { store } = context
   return {
@@ -353,7 +377,7 @@ function metricSources(
       help: 'Nodes that are connected to this server.',
       read: () => sessions.size,
     },
-    blocking_queries: { help: 'Blocking queries that wait.', read: parkedQueries },
+    blocking_queries: { help: 'Blocking queries that wait.', read: () => parked.count },
     event_streams: { help: 'Event streams that are open.', read: () => hub.readers },
     node_streams: {
       help: 'Exec, log and file streams that are open to nodes.',

@@ -15,6 +15,7 @@ import { drainRejectedBody } from './pipeline/request-body.ts'
 import type { PortSecurity } from './port-security.ts'
 import { requestId } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
+import { CONNECTION_CHECK_MS } from './transport/connections.ts'
 import { limitPipelining, PIPELINING_LIMITS } from './transport/pipelining.ts'
 import { refuseUnreadable } from './unreadable.ts'
 import { EVERY_METHOD } from './every-method.ts'
@@ -130,6 +131,7 @@ interface Transport {
 function transportOf({ upgrades = () => false, security }: ShellOptions): Transport {
   const http = {
     maxHeaderSize: LIMITS.urlBytesMax + HEADER_BYTES_MAX,
+    connectionsCheckingInterval: CONNECTION_CHECK_MS,
     shouldUpgradeCallback: upgrades,
   }
   if (security === undefined) return { http }

@@ -106,6 +106,7 @@ export class Server {
       responseHeaders: config.http.responseHeaders,
       requestsPerSecond: config.http.requestsPerSecondMax,
       externalUrl: config.http.externalUrl,
+      limits: config.limits,
       heartbeatMs: () => this.#presence.heartbeatMs,
       seen: (nodeId) => this.#presence.seen(nodeId),
       ...(options.gate !== undefined && { gate: options.gate }),

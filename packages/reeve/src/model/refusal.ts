@@ -38,6 +38,7 @@ export const REFUSAL_CODES = [
   'service-not-found',
   'too-many-job-files',
   'too-many-node-calls',
+  'too-many-blocking-queries',
   'too-many-streams',
   'variable-not-found',
 ] as const

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { parkedQueries } from '../../src/http/blocking.ts'
 import { put, remove, type Change } from '../../src/state/index.ts'
 import { newSummary } from '../../src/model/index.ts'
 import { aJob, anAllocation, anEvaluation, aNode, anId } from '../build/index.ts'
 import { ofJob, register } from './cluster.ts'
-import { createTestServer, itemsOf, type Reply, type TestServer } from './harness.ts'
+import { createTestServer, itemsOf, type Reply, type TestServer, parkedQueries } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
 /** Lets requests that can be answered be answered. */

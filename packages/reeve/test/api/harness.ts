@@ -14,9 +14,10 @@ import {
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { StateView } from '../../src/control/index.ts'
-import { parkedQueries } from '../../src/http/blocking.ts'
 import {
   createApp,
+  type App,
+  type AppOptions,
   type AgentInfo,
   type PortSecurity,
   type RegionGate,
@@ -65,6 +66,15 @@ export interface Reply {
   readonly nextToken: string | undefined
 }
 
+/** Blocking queries that wait on the servers of this process. */
+export function parkedQueries(): number {
+  let count = 0
+  for (const app of apps) count += app.parkedQueries
+  return count
+}
+
+const apps = new Set<App>()
+
 /** Waits until a blocking query that was just sent is parked. */
 export async function untilParked(): Promise<void> {
   while (parkedQueries() === 0) await setImmediate()
@@ -88,6 +98,8 @@ interface TestServerOptions {
   readonly responseHeaders?: Readonly<Record<string, string>>
   /** On `/api/v2`; any number unless given. */
   readonly requestsPerSecond?: number
+  /** What one client may take of the server; as much as it likes unless given. */
+  readonly limits?: AppOptions['limits']
   /** Where links of `/api/v2` begin; as the request says unless given. */
   readonly externalUrl?: string
   /** Asks policies; a thread of its own unless given. */
@@ -167,12 +179,14 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     corsOrigins: options.corsOrigins ?? [],
     responseHeaders: options.responseHeaders ?? {},
     requestsPerSecond: options.requestsPerSecond ?? 0,
+    ...(options.limits !== undefined && { limits: options.limits }),
     externalUrl: options.externalUrl ?? '',
     heartbeatMs: () => 10_000,
     seen: (nodeId) => options.seen?.(nodeId),
     ...(options.security !== undefined && { security: options.security }),
     ...(options.regions !== undefined && { regions: options.regions }),
   })
+  apps.add(http)
   const server: TestServer = {
     clock,
     context,
@@ -215,6 +229,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     },
     listen: () => http.app.listen({ host: '127.0.0.1', port: 0 }),
     async close() {
+      apps.delete(http)
       await http.close()
       await context.jobFiles.stop()
       await policyThread.stop()

@@ -4,10 +4,9 @@ import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
-import { parkedQueries } from '../../src/http/blocking.ts'
 import { put } from '../../src/state/index.ts'
 import { aJob } from '../build/index.ts'
-import { createTestServer, type TestServer } from './harness.ts'
+import { createTestServer, type TestServer, parkedQueries } from './harness.ts'
 import { aSecuredServer } from './secured.ts'
 
 /** Long enough for a busy machine; without it a lost answer would hang the run. */

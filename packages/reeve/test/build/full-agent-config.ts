@@ -112,6 +112,13 @@ http_api_response_headers {
   X-Team = "platform"
 }
 http_api_max_requests_per_second = 50
+
+limits {
+  requests_per_second           = 200
+  anonymous_requests_per_second = 20
+  blocking_queries_per_token    = 100
+  connections                   = 1000
+}
 http_api_external_url = "https://reeve.example.com"
 `
 
@@ -203,5 +210,11 @@ export const FULL_CONFIG_JSON = {
   http_api_cors_origins: ['https://ui.example.com'],
   http_api_response_headers: { 'X-Team': 'platform' },
   http_api_max_requests_per_second: 50,
+  limits: {
+    requests_per_second: 200,
+    anonymous_requests_per_second: 20,
+    blocking_queries_per_token: 100,
+    connections: 1000,
+  },
   http_api_external_url: 'https://reeve.example.com',
 }

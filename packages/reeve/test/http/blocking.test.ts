@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parkedQueries, runBlocking, waitMs } from '../../src/http/blocking.ts'
+import { ParkedQueries, waitMs } from '../../src/http/pipeline/blocking.ts'
 import { Hold } from '../../src/http/lifecycle.ts'
 import { QueryError } from '../../src/http/query.ts'
 import { LIMITS } from '../../src/model/index.ts'
@@ -15,13 +15,13 @@ async function aQuery(minIndex: number, wait?: string) {
   const hold = new Hold()
   let answered: number | undefined
   const watched = { index: () => table.lastIndex, watch: [{ table: 'namespaces' }] }
-  const request = { minIndex, wait, hold }
-  const done = runBlocking({ store, clock, random }, request, watched).then((index) => {
+  const parked = new ParkedQueries({ store, clock, random })
+  const done = parked.waitForIndex('a', { minIndex, wait }, hold, watched).then((index) => {
     answered = index
     return index
   })
   await turn()
-  return { store, clock, engine, hold, done, answered: () => answered }
+  return { store, clock, engine, hold, parked, done, answered: () => answered }
 }
 
 test('blocking: without an index the query answers at once', async () => {
@@ -36,7 +36,12 @@ test('blocking: an index below the current one answers at once', async () => {
   const watched = { index: () => store.tables.namespaces.lastIndex, watch: [] }
   const hold = new Hold()
   assert.equal(
-    await runBlocking({ store, clock, random }, { minIndex: 1, wait: undefined, hold }, watched),
+    await new ParkedQueries({ store, clock, random }).waitForIndex(
+      'a',
+      { minIndex: 1, wait: undefined },
+      hold,
+      watched,
+    ),
     2,
   )
 })
@@ -65,11 +70,11 @@ test('blocking: an index from the future waits for the deadline and answers with
 })
 
 test('blocking: a caller that has gone leaves nothing behind', async () => {
-  const { store, hold, done } = await aQuery(1)
-  assert.equal(parkedQueries(), 1)
+  const { store, hold, parked, done } = await aQuery(1)
+  assert.equal(parked.count, 1)
   hold.end()
   await done
-  assert.equal(parkedQueries(), 0)
+  assert.equal(parked.count, 0)
   assert.equal(store.watches.size, 0)
 })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import type { EventLine, NodePool } from '@reeve/contract'
 import { put, type Store } from '../../src/state/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
@@ -38,6 +39,7 @@ function aReader(options: Partial<Omit<Subscription, 'sink'>> = {}) {
     wants: () => true,
     refusalNow: () => undefined,
     expiresMs: undefined,
+    yieldTurn: () => setImmediate(),
     ...options,
     sink: {
       write: take,

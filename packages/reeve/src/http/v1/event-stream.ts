@@ -5,6 +5,7 @@ import { refusal } from '../../model/index.ts'
 import { prepareStream, type EventStreams, type Sink } from '../../workload/index.ts'
 import type { RawQuery } from '../query.ts'
 import { secretOf } from '../pipeline/credentials.ts'
+import type { RequestScheduler } from '../pipeline/request-scheduler.ts'
 import { isOwnRegion, NO_PATH_TO_REGION } from './read-request.ts'
 import { refuseMethod, sendRefusal } from './send.ts'
 
@@ -15,6 +16,7 @@ export interface EventStreamHost {
   readonly streams: EventStreams
   readonly region: string
   readonly clock: Clock
+  readonly scheduler: RequestScheduler
 }
 
 /**
@@ -51,6 +53,7 @@ function serveStream(
     namespace: [query['namespace'] ?? ''].flat()[0] || 'default',
     fromIndex,
     secret: secretOf(request),
+    yieldTurn: () => host.scheduler.turn(request.tenant),
   })
   if (!ready.ok) return sendRefusal(reply, ready.error)
   void reply.hijack()

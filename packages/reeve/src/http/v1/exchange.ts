@@ -3,8 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../acl/index.ts'
 import type { Result } from '../../kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
+import type { Store } from '../../state/index.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
-import type { BlockingHost } from '../blocking.ts'
+import type { ParkedQueries } from '../pipeline/blocking.ts'
 import type { Freshness } from '../gate.ts'
 import type { Lifecycle } from '../lifecycle.ts'
 import type { QuickAnswers } from '../quick-answer.ts'
@@ -13,7 +14,9 @@ import type { RegionGate } from '../region-gate.ts'
 import type { Endpoint, RequestOf } from './endpoint.ts'
 
 /** What the shell needs to serve `/v1`. */
-export interface V1Host extends BlockingHost {
+export interface V1Host {
+  readonly store: Store
+  readonly parked: ParkedQueries
   readonly region: string
   readonly authenticate: (secret: string | undefined) => Result<Caller, Refusal>
   readonly lifecycle: Lifecycle

@@ -7,9 +7,13 @@ import { tokenToHeader } from '../page-token.ts'
 import type { QuickAnswers } from '../quick-answer.ts'
 import { STATUS_OF } from './statuses.ts'
 
+const TOO_MANY_REQUESTS = 429
+
 /** Reference §2.1: an error is its bare text. */
 export function sendRefusal(reply: FastifyReply, refusal: Refusal): FastifyReply {
-  return reply.code(STATUS_OF[refusal.code]).type(TEXT_TYPE).send(refusal.message)
+  const status = STATUS_OF[refusal.code]
+  if (status === TOO_MANY_REQUESTS) void reply.header('retry-after', '1')
+  return reply.code(status).type(TEXT_TYPE).send(refusal.message)
 }
 
 /** A path that exists, called by a method it has not. */

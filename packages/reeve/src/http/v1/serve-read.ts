@@ -1,10 +1,10 @@
-import type { Socket } from 'node:net'
 import { HEADERS } from '@reeve/contract'
+import type { FastifyRequest } from 'fastify'
 import { Fault } from '../../kit/fault.ts'
 import type { Result } from '../../kit/result.ts'
-import type { Refusal } from '../../model/index.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
 import type { Answer } from '../answer.ts'
-import { runBlocking, wouldWait, type Wait } from '../blocking.ts'
+import type { ParkedQueries, WaitRequest } from '../pipeline/blocking.ts'
 import {
   detachConnection,
   isReplay,
@@ -25,12 +25,12 @@ export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | un
   if (!planned.ok) return answered(sendRefusal(reply, planned.error))
   const plan = planned.value
   const wait = waitOf(read)
-  const isDue = isReplay(request.raw) || !wouldWait(wait, plan)
+  const isDue = isReplay(request.raw) || !host.parked.shouldBlock(wait, plan)
+  if (!isDue && host.parked.isFull(request.tenant))
+    return answered(sendRefusal(reply, tooManyQueries(host.parked)))
   if (!isDue && parkConnection(host, { wait, plan }, read.exchange)) return undefined
   if (!isDue)
-    return holdConnection(host, { wait, plan }, request.raw.socket).then(() =>
-      readDurably(host, read, plan),
-    )
+    return holdConnection(host, { wait, plan }, request).then(() => readDurably(host, read, plan))
   return readDurably(host, read, plan)
 }
 
@@ -87,7 +87,14 @@ function readHeaders({ freshness }: V1Host, { route }: Endpoint, index: number) 
   return route.blocking === true ? { [INDEX_HEADER]: String(Math.max(1, index)), ...age } : age
 }
 
-function waitOf({ endpoint, parsed }: Asked<'read'>): Wait {
+function tooManyQueries({ perTenantMax }: ParkedQueries): Refusal {
+  return refusal(
+    'too-many-blocking-queries',
+    `${perTenantMax} blocking queries of this token are waiting (limits.blocking_queries_per_token)`,
+  )
+}
+
+function waitOf({ endpoint, parsed }: Asked<'read'>): WaitRequest {
   // Every route's query has these when it blocks; an absent one reads as undefined.
   const query = parsed.query as { readonly index?: number; readonly wait?: string }
   return { minIndex: endpoint.route.blocking === true ? (query.index ?? 0) : 0, wait: query.wait }
@@ -95,7 +102,7 @@ function waitOf({ endpoint, parsed }: Asked<'read'>): Wait {
 
 /** A read that waits. */
 interface Waiting {
-  readonly wait: Wait
+  readonly wait: WaitRequest
   readonly plan: ReadPlan
 }
 
@@ -111,27 +118,32 @@ function parkConnection(host: V1Host, waiting: Waiting, { request, reply }: Exch
     return false
   }
   reply.hijack()
-  void replayWhenDue(host, waiting, { hold, connection })
+  void replayWhenDue(host, waiting, { hold, connection, tenant: request.tenant })
   return true
 }
 
 interface Parked {
   readonly hold: Hold
   readonly connection: ParkedConnection
+  readonly tenant: string
 }
 
 async function replayWhenDue(host: V1Host, waiting: Waiting, parked: Parked): Promise<void> {
-  await runBlocking(host, { ...waiting.wait, hold: parked.hold }, waiting.plan)
+  await host.parked.waitForIndex(parked.tenant, waiting.wait, parked.hold, waiting.plan)
   host.lifecycle.release(parked.hold)
   parked.connection.replay()
 }
 
-async function holdConnection(host: V1Host, waiting: Waiting, socket: Socket): Promise<void> {
+async function holdConnection(
+  host: V1Host,
+  waiting: Waiting,
+  { raw: { socket }, tenant }: FastifyRequest,
+): Promise<void> {
   const hold = host.lifecycle.hold()
   const gone = (): void => hold.end()
   if (socket.destroyed) gone()
   socket.once('close', gone)
-  await runBlocking(host, { ...waiting.wait, hold }, waiting.plan)
+  await host.parked.waitForIndex(tenant, waiting.wait, hold, waiting.plan)
   socket.off('close', gone)
   host.lifecycle.release(hold)
 }

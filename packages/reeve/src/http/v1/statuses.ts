@@ -32,6 +32,7 @@ export const STATUS_OF = {
   'service-not-found': 404,
   'too-many-job-files': 429,
   'too-many-node-calls': 429,
+  'too-many-blocking-queries': 429,
   'too-many-streams': 429,
   'variable-not-found': 404,
 } as const satisfies Record<RefusalCode, number>

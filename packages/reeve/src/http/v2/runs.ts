@@ -12,9 +12,8 @@ import {
   type GovernanceContext,
   type SeenRun,
 } from '../../governance/index.ts'
-import type { Random } from '../../kit/clock.ts'
 import { ok } from '../../kit/result.ts'
-import { runBlocking } from '../blocking.ts'
+import type { ParkedQueries } from '../pipeline/blocking.ts'
 import type { Lifecycle } from '../lifecycle.ts'
 import { answer, created, paged, single, windowOf } from './documents.ts'
 import {
@@ -34,7 +33,7 @@ export interface RunHost {
   readonly context: GovernanceContext
   /** A read that waits must not hold up a stop. */
   readonly lifecycle: Lifecycle
-  readonly random: Random
+  readonly parked: ParkedQueries
 }
 
 /** Reference §4.8, §5.4. */
@@ -111,13 +110,14 @@ function answerList(
 
 async function read(
   host: RunHost,
-  { caller, params, query, includes }: V2Request<typeof v2Routes.readRun>,
+  { caller, params, query, includes, tenant }: V2Request<typeof v2Routes.readRun>,
 ): Promise<Outcome> {
   const { context } = host
   const find = () => findRun(context, caller, { runId: params.run_id, right: 'read' })
   const first = find()
   if (!first.ok) return first
-  if (query.wait !== undefined && query.wait > 0) await rested(host, first.value, query.wait)
+  if (query.wait !== undefined && query.wait > 0)
+    await rested(host, first.value, query.wait, tenant)
   // Rights may have changed while it waited.
   return answer(find(), (seen) =>
     single(runResource(context, seen, caller.userId), includedIn(context, [seen], includes)),
@@ -126,12 +126,12 @@ async function read(
 
 /** Waits until nothing happens to the run by itself, or the time is over (reference §5.4). */
 async function rested(
-  { context, lifecycle, random }: RunHost,
+  { context, lifecycle, parked }: RunHost,
   { run }: SeenRun,
   seconds: number,
+  tenant: string,
 ): Promise<void> {
-  const { store, clock } = context
-  const { runs } = store.tables
+  const { runs } = context.store.tables
   const isAtRest = (): boolean => {
     const now = runs.find(run.id)
     return now === undefined || isResting(now.status)
@@ -139,14 +139,10 @@ async function rested(
   const hold = lifecycle.hold()
   const wait = `${Math.min(seconds, v2.RUN_WAIT_SECONDS_MAX)}s`
   try {
-    await runBlocking(
-      { store, clock, random },
-      { minIndex: 1, wait, hold },
-      {
-        index: () => (isAtRest() ? 2 : 1),
-        watch: [{ table: 'runs', key: run.id }],
-      },
-    )
+    await parked.waitForIndex(tenant, { minIndex: 1, wait }, hold, {
+      index: () => (isAtRest() ? 2 : 1),
+      watch: [{ table: 'runs', key: run.id }],
+    })
   } finally {
     lifecycle.release(hold)
   }

@@ -30,6 +30,7 @@ export interface AgentConfig {
   readonly eventLog: EventLogConfig
   readonly audit: AuditConfig
   readonly http: HttpConfig
+  readonly limits: LimitsConfig
 }
 
 /** Where others reach this agent. */
@@ -192,6 +193,16 @@ interface EventLogConfig {
 interface AuditConfig {
   readonly ageMsMax: number
   readonly recordsMax: number
+}
+
+/** How much of a server one client may take. */
+export interface LimitsConfig {
+  /** Each second, of one token; 0 is any number. */
+  readonly requestsPerSecond: number
+  /** Each second, of one address without a valid token; 0 is any number. */
+  readonly anonymousRequestsPerSecond: number
+  readonly blockingQueriesPerToken: number
+  readonly connectionsMax: number
 }
 
 interface HttpConfig {

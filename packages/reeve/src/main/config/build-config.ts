@@ -61,6 +61,12 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
       requestsPerSecondMax: settings.requestsPerSecond,
       externalUrl: settings.externalUrl,
     },
+    limits: {
+      requestsPerSecond: settings.limitRequests,
+      anonymousRequestsPerSecond: settings.limitAnonymousRequests,
+      blockingQueriesPerToken: settings.limitBlockingQueries,
+      connectionsMax: settings.limitConnections,
+    },
   }
 }
 

@@ -193,6 +193,12 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
     eventLog: { ageMsMax: 24 * 3_600_000, commitsMax: 100_000 },
     audit: { ageMsMax: 30 * 24 * 3_600_000, recordsMax: 500_000 },
     http: { corsOrigins: [], responseHeaders: {}, requestsPerSecondMax: 100, externalUrl: '' },
+    limits: {
+      requestsPerSecond: 5_000,
+      anonymousRequestsPerSecond: 1_000,
+      blockingQueriesPerToken: 1_024,
+      connectionsMax: 16_384,
+    },
   } satisfies AgentConfig)
 })
 
@@ -305,6 +311,12 @@ for (const [path, text] of [
         responseHeaders: { 'X-Team': 'platform' },
         requestsPerSecondMax: 50,
         externalUrl: 'https://reeve.example.com',
+      },
+      limits: {
+        requestsPerSecond: 200,
+        anonymousRequestsPerSecond: 20,
+        blockingQueriesPerToken: 100,
+        connectionsMax: 1_000,
       },
     } satisfies AgentConfig)
   })

@@ -131,6 +131,12 @@ test('options: what is in force is shown in the words of its file, without secre
     http_api_cors_origins: [],
     http_api_response_headers: {},
     http_api_max_requests_per_second: 100,
+    limits: {
+      requests_per_second: 5000,
+      anonymous_requests_per_second: 1000,
+      blocking_queries_per_token: 1024,
+      connections: 16384,
+    },
     http_api_external_url: '',
   })
 })

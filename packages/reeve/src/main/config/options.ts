@@ -1,6 +1,7 @@
 import { LOG_LEVELS } from './agent-config.ts'
 import { clientOptions } from './client-options.ts'
 import { driverOptions } from './driver-options.ts'
+import { limitOptions } from './limit-options.ts'
 import { always, depends, option, type Option } from './option.ts'
 import { regionOptions } from './region-options.ts'
 import { tlsOptions } from './tls-options.ts'
@@ -395,6 +396,7 @@ export const options = {
       '`/api/v2` begin with it.',
     read: (config) => config.http.externalUrl,
   }),
+  ...limitOptions,
 }
 
 export type OptionName = keyof typeof options

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../kit/clock.ts'
 import { LIMITS } from '../../model/index.ts'
 import type { Commit, CommitLog, EventMark } from '../../state/index.ts'
@@ -25,6 +24,8 @@ export interface Subscription {
   readonly refusalNow: () => string | undefined
   /** When the token ends. */
   readonly expiresMs: number | undefined
+  /** Gives the event loop to others while the backlog is read. */
+  readonly yieldTurn: () => Promise<void>
   readonly sink: Sink
 }
 
@@ -40,8 +41,8 @@ const READERS_PER_MS = 100
  */
 const HELD_BYTES_MAX = 1024 * 1024
 const TAKE_MS_MAX = 40_000
-/** Commits of a backlog that are looked at before others get their turn. */
-const COMMITS_PER_SLICE = 250
+/** Commits of a backlog that are read before others get their turn. */
+const COMMITS_PER_SLICE = 100
 const SHUTTING_DOWN = 'the server is shutting down'
 const ACL_TABLES: ReadonlySet<string> = new Set([
   'acl_tokens',
@@ -137,7 +138,7 @@ export class EventHub {
         if (!this.#readers.has(reader)) return
         this.#sendOld(reader, commit)
         if (reader.subscription.sink.backlogBytes() > HELD_BYTES_MAX) await this.#taken(reader)
-        else if (++seen % COMMITS_PER_SLICE === 0) await setImmediate()
+        else if (++seen % COMMITS_PER_SLICE === 0) await reader.subscription.yieldTurn()
       }
       reader.nextIndex = Math.max(reader.nextIndex, upTo + 1)
     }

@@ -19,6 +19,8 @@ export interface StreamRequest {
   readonly namespace: string
   readonly fromIndex: number
   readonly secret: string | undefined
+  /** Gives the event loop to others while the backlog is read. */
+  readonly yieldTurn: () => Promise<void>
 }
 
 /** An authorised stream that is not open yet: headers go out between the two. */
@@ -160,6 +162,7 @@ function openStream(streams: EventStreams, opening: Opening): () => void {
       wants: (event) => wants(opening, event),
       refusalNow: () => refusalNow(streams, opening),
       expiresMs: reader.expiresMs,
+      yieldTurn: request.yieldTurn,
       sink: {
         ...sink,
         end: (lastLine) => {

@@ -1,0 +1,124 @@
+import type { Clock, Random } from '../../kit/clock.ts'
+import { parseDurationMs } from '../../kit/duration.ts'
+import { LIMITS } from '../../model/index.ts'
+import type { Store, WatchTarget } from '../../state/index.ts'
+import type { Hold } from '../lifecycle.ts'
+import { QueryError } from '../query.ts'
+
+/** What a blocking query waits for: cheap enough to be checked at every wake-up. */
+export interface BlockingSource {
+  /** The index of the result now. */
+  readonly index: () => number
+  readonly watch: readonly WatchTarget[]
+}
+
+/** How long a read may be held back, as its query says. */
+export interface WaitRequest {
+  /** Hold until the result's index is larger; 0 answers at once. */
+  readonly minIndex: number
+  readonly wait: string | undefined
+}
+
+export interface BlockingOptions {
+  readonly store: Store
+  readonly clock: Clock
+  readonly random: Random
+  /** Queries of one tenant that may wait; any number unless given. */
+  readonly perTenantMax?: number | undefined
+}
+
+/** Blocking queries that wait: counts them by tenant, wakes them, and bounds them. */
+export class ParkedQueries {
+  readonly #options: BlockingOptions
+  readonly #perTenantMax: number
+  readonly #ofTenant = new Map<string, number>()
+  #count = 0
+
+  constructor(options: BlockingOptions) {
+    this.#options = options
+    this.#perTenantMax = options.perTenantMax ?? Number.POSITIVE_INFINITY
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  get perTenantMax(): number {
+    return this.#perTenantMax
+  }
+
+  /** Whether a read is held back at all; one that cannot be is answered at once. */
+  shouldBlock({ minIndex, wait }: WaitRequest, source: BlockingSource): boolean {
+    if (minIndex === 0) return false
+    parseWaitMs(wait)
+    return source.index() <= minIndex && this.#count < LIMITS.parkedQueriesMax
+  }
+
+  /** Whether no more queries of this tenant may wait. */
+  isFull(tenant: string): boolean {
+    return (this.#ofTenant.get(tenant) ?? 0) >= this.#perTenantMax
+  }
+
+  /**
+   * Waits until the result's index is larger than the one of the request, or the deadline; resolves
+   * with the index then. A wake-up does not promise a change.
+   */
+  async waitForIndex(
+    tenant: string,
+    { minIndex, wait }: WaitRequest,
+    hold: Hold,
+    source: BlockingSource,
+  ): Promise<number> {
+    const { clock, random } = this.#options
+    let index = source.index()
+    if (minIndex === 0 || this.#count >= LIMITS.parkedQueriesMax) return index
+    const deadlineMs = clock.nowMs() + waitMs(wait, random)
+    this.#add(tenant, 1)
+    while (index <= minIndex && !hold.isOver) {
+      const leftMs = deadlineMs - clock.nowMs()
+      if (leftMs <= 0) break
+      await this.#waitForChange(source.watch, leftMs, hold)
+      index = source.index()
+    }
+    this.#add(tenant, -1)
+    return index
+  }
+
+  #add(tenant: string, change: 1 | -1): void {
+    this.#count += change
+    const count = (this.#ofTenant.get(tenant) ?? 0) + change
+    if (count === 0) this.#ofTenant.delete(tenant)
+    else this.#ofTenant.set(tenant, count)
+  }
+
+  /**
+   * Registered in the same tick in which the read ran: a commit applied later wakes it when it is
+   * durable, one applied earlier was seen by the read. Nothing falls in between.
+   */
+  #waitForChange(targets: readonly WatchTarget[], timeoutMs: number, hold: Hold): Promise<void> {
+    const { store, clock } = this.#options
+    return new Promise((resolve) => {
+      const done = (): void => {
+        cancelWatch()
+        cancelTimer()
+        hold.onOver(undefined)
+        resolve()
+      }
+      const cancelWatch = store.watches.watch(targets, done)
+      const cancelTimer = clock.after(timeoutMs, done)
+      hold.onOver(done)
+    })
+  }
+}
+
+/** Default 5 minutes, cap 10, plus up to a sixteenth so that callers spread out. */
+export function waitMs(wait: string | undefined, random: Random): number {
+  const base = parseWaitMs(wait)
+  return base + random.next() * (base / LIMITS.waitJitterShare)
+}
+
+function parseWaitMs(wait: string | undefined): number {
+  const given = wait === undefined || wait === '' ? 0 : parseDurationMs(wait)
+  if (given === undefined) throw new QueryError('Invalid wait time')
+  return given <= 0 ? LIMITS.waitMsDefault : Math.min(given, LIMITS.waitMsMax)
+}
