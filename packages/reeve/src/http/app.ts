@@ -46,6 +46,7 @@ import { TurnedAway } from './turned-away.ts'
 import { mountUi, wantsPage } from './ui/mount-ui.ts'
 import type { AgentInfo } from './v1/agent.ts'
 import { ExecChannelServer } from './v1/exec-channel.ts'
+import type { Endpoint } from './v1/endpoint.ts'
 import { mountEventStream } from './v1/event-stream.ts'
 import { workloadEndpoints } from './v1/endpoints.ts'
 import { mountV1 } from './v1/mount.ts'
@@ -68,7 +69,7 @@ export interface AppOptions {
   readonly onAnswered?: ShellOptions['onAnswered']
   /** Requests each second of one user on `/api/v2`; as many as come unless given. */
   readonly requestsPerSecond?: number
-  /** Requests each second of one token, and of one address without one; as many as come unless given. */
+  /** How much of the server one client may take; as much as it likes unless given. */
   readonly limits?: {
     readonly requestsPerSecond: number
     readonly anonymousRequestsPerSecond: number
@@ -111,7 +112,6 @@ export function createApp(options: AppOptions): App {
   const lifecycle = new Lifecycle()
   const requests = new NodeRequests({ ...context, sessions })
   const parked = createParkedQueries(options)
-  const metrics = new Metrics(context.clock, metricSources(options, requests, parked))
   const audit = new AuditLog({ ...context, log: options.log })
   const nodeHost = { ...options, requests, audit, clock: context.clock }
   const nodeChannels = [new NodeChannelServer(nodeHost), new StreamChannelServer(nodeHost)]
@@ -119,6 +119,8 @@ export function createApp(options: AppOptions): App {
   const pageGuard = pageGuardOf(options)
   const governance = openGovernance(context)
   const admission = createAdmission(options, governance)
+  const measured = { requests, parked, admission }
+  const metrics = new Metrics(context.clock, metricSources(options, measured))
   const app = createShell({
     ...options,
     admission,
@@ -134,48 +136,13 @@ export function createApp(options: AppOptions): App {
   trackRequests(app.server)
   const turnedAway = new TurnedAway({ log: options.log, clock: context.clock })
   turnedAway.follow(app.server)
+  const parts = { governance, admission, parked, audit, lifecycle, warmer }
   const endpoints = workloadEndpoints({ ...options, requests, metrics, audit })
-  mountV1(
-    app,
-    {
-      store: context.store,
-      parked,
-      region: context.region,
-      authenticate: (secret) => options.authenticator.authenticate(secret),
-      lifecycle,
-      admission,
-      audit,
-      freshness: () => options.gate?.freshness() ?? FRESH,
-      quick: quickAnswers(options, lifecycle),
-      ...(options.regions !== undefined && { regions: options.regions }),
-    },
-    endpoints,
-  )
-  const streams = {
-    context,
-    authenticator: options.authenticator,
-    hub,
-    openByAccessor: new Map<string, number>(),
-    findOrganization: (secret: string) => findStreamReader(governance, secret),
-  }
-  mountEventStream(app, {
-    streams,
-    region: context.region,
-    clock: context.clock,
-    scheduler: admission.scheduler,
-  })
-  const governanceRoutes = mountGovernance(app, options, {
-    governance,
-    admission,
-    parked,
-    audit,
-    lifecycle,
-    warmer,
-  })
+  mountWorkload(app, options, parts, endpoints)
   const routes = [
     ...endpoints.map((endpoint) => endpoint.route),
     v1Routes.streamEvents,
-    ...governanceRoutes,
+    ...mountGovernance(app, options, parts),
   ]
   mountDocs(app, routes, options.version)
   mountUi(app, options.webFolder)
@@ -255,7 +222,8 @@ function followCertificates(server: Server, security: PortSecurity | undefined):
   return security.onReload(() => server.setSecureContext(security.listenOptions()))
 }
 
-interface GovernanceHost {
+/** What the routes of both APIs share. */
+interface SharedParts {
   readonly governance: GovernanceContext
   readonly admission: Admission
   readonly parked: ParkedQueries
@@ -264,10 +232,44 @@ interface GovernanceHost {
   readonly warmer: ListWarmer
 }
 
+function mountWorkload(
+  app: FastifyInstance,
+  options: AppOptions,
+  { governance, admission, parked, audit, lifecycle }: SharedParts,
+  endpoints: readonly Endpoint[],
+): void {
+  const { context, authenticator, hub, gate, regions } = options
+  const { store, region, clock } = context
+  mountV1(
+    app,
+    {
+      store,
+      parked,
+      region,
+      authenticate: (secret) => authenticator.authenticate(secret),
+      lifecycle,
+      admission,
+      audit,
+      freshness: () => gate?.freshness() ?? FRESH,
+      quick: quickAnswers(options, lifecycle),
+      ...(regions !== undefined && { regions }),
+    },
+    endpoints,
+  )
+  const streams = {
+    context,
+    authenticator,
+    hub,
+    openByAccessor: new Map<string, number>(),
+    findOrganization: (secret: string) => findStreamReader(governance, secret),
+  }
+  mountEventStream(app, { streams, region, clock, scheduler: admission.scheduler })
+}
+
 function mountGovernance(
   app: FastifyInstance,
   options: AppOptions,
-  { governance, admission, parked, audit, lifecycle, warmer }: GovernanceHost,
+  { governance, admission, parked, audit, lifecycle, warmer }: SharedParts,
 ): readonly Route[] {
   const endpoints = [
     ...governanceEndpoints(governance),
@@ -346,10 +348,15 @@ function mountDocs(app: FastifyInstance, routes: readonly Route[], version: stri
   )
 }
 
+interface Measured {
+  readonly requests: NodeRequests
+  readonly parked: ParkedQueries
+  readonly admission: Admission
+}
+
 function metricSources(
   { context, hub, sessions, metrics = {} }: AppOptions,
-  requests: NodeRequests,
-  parked: ParkedQueries,
+  { requests, parked, admission }: Measured,
 ): MetricSources {
   const { store } = context
   return {
@@ -378,6 +385,18 @@ function metricSources(
       read: () => sessions.size,
     },
     blocking_queries: { help: 'Blocking queries that wait.', read: () => parked.count },
+    requests_waiting: {
+      help: 'Requests and slices of requests that wait for the event loop.',
+      read: () => admission.scheduler.waiting,
+    },
+    request_body_bytes: {
+      help: 'Memory of request bodies that are being received.',
+      read: () => admission.bodies.bytes,
+    },
+    requests_rejected_total: {
+      help: 'Requests rejected because their client exceeded a limit.',
+      read: () => admission.rejected,
+    },
     event_streams: { help: 'Event streams that are open.', read: () => hub.readers },
     node_streams: {
       help: 'Exec, log and file streams that are open to nodes.',

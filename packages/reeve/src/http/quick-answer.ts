@@ -24,11 +24,11 @@ export interface QuickAnswer {
  * the runtime a dozen headers one by one, which it then checks one by one and puts into such a
  * text, was a third of what a small read costs beyond a bare server (decision 0043).
  *
- * As `connection.ts`, this knows something of the runtime: that a response keeps the text of its
- * head in a field, and writes it before the body. Where that is otherwise, and for whatever is not
- * plain (another status, a caller that takes compression or comes from another origin, a connection
- * that ends with the answer), nothing is done here and the answer goes the long way through
- * Fastify. Both ways say the same, which a test holds against each other.
+ * As `transport/parked-connection.ts`, this knows something of the runtime: that a response keeps
+ * the text of its head in a field, and writes it before the body. Where that is otherwise, and for
+ * whatever is not plain (another status, a caller that takes compression or comes from another
+ * origin, a connection that ends with the answer), nothing is done here and the answer goes the
+ * long way through Fastify. Both ways say the same, which a test holds against each other.
  */
 export class QuickAnswers {
   readonly #options: QuickAnswersOptions

@@ -21,7 +21,7 @@ export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): 
   const line = UNREADABLE[error.code ?? ''] ?? '400 Bad Request'
   const cut = setTimeout(() => socket.destroy(), ANSWER_MS_MAX)
   socket.once('close', () => clearTimeout(cut))
-  // Requests of this turn are begun when all of them have come (in-step.ts).
+  // Requests of this tick are started together in the next one (pipeline/request-scheduler.ts).
   setImmediate(refuseInTurn, socket, line)
 }
 

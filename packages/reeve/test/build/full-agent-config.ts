@@ -1,3 +1,17 @@
+/** Limits unless the configuration says otherwise, and those of the file below. */
+export const DEFAULT_LIMITS = {
+  requestsPerSecond: 5_000,
+  anonymousRequestsPerSecond: 1_000,
+  blockingQueriesPerToken: 1_024,
+  connectionsMax: 16_384,
+}
+export const FULL_LIMITS = {
+  requestsPerSecond: 200,
+  anonymousRequestsPerSecond: 20,
+  blockingQueriesPerToken: 100,
+  connectionsMax: 1_000,
+}
+
 /** A file that holds every setting but `--dev`. */
 export const FULL_CONFIG_FILE = `
 region     = "eu"

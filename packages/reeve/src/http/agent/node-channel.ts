@@ -275,7 +275,7 @@ class NodeConnection implements NodeSession {
     this.#end(1008)
   }
 
-  /** A peer that does not complete the close is cut off: it may send whatever it likes meanwhile. */
+  /** A peer that does not complete the close is cut off: meanwhile it may send what it likes. */
   #end(code: number): void {
     this.#socket.close(code)
     this.#cancelTermination = this.#host.clock.after(CLOSE_MS_MAX, () => this.#socket.terminate())

@@ -40,6 +40,7 @@ export class Admission {
   readonly #addressOf: (request: FastifyRequest) => string
   readonly #rate: RateLimit
   readonly #anonymousRate: RateLimit
+  #rejected = 0
 
   constructor(options: AdmissionOptions) {
     this.scheduler = new RequestScheduler(options.scheduler)
@@ -50,20 +51,31 @@ export class Admission {
     this.#anonymousRate = new RateLimit(options.clock, options.anonymousRequestsPerSecond)
   }
 
+  /** Requests that were rejected because their tenant exceeded a limit. */
+  get rejected(): number {
+    return this.#rejected
+  }
+
   addTo(app: FastifyInstance): void {
     app.decorateRequest('tenant', '')
     app.addHook('onRequest', (request, _reply, done) => {
       const { raw } = request
       request.tenant = this.#tenants.tenantOf(raw, this.#addressOf(request))
       const limited = this.#rateProblem(request.tenant)
-      if (limited !== undefined) return done(limited)
+      if (limited !== undefined) return this.#reject(limited, done)
       const cost = raw.method === 'GET' ? READ_COST : WRITE_COST
       const rejection = this.scheduler.enter(request.tenant, cost, () => {
         // The client has gone: nobody would read the response.
         if (!raw.destroyed || raw.complete) done()
       })
-      if (rejection !== undefined) done(new HttpError(429, QUEUE_FULL[rejection], RETRY))
+      if (rejection !== undefined)
+        this.#reject(new HttpError(429, QUEUE_FULL[rejection], RETRY), done)
     })
+  }
+
+  #reject(error: HttpError, done: (error: Error) => void): void {
+    this.#rejected++
+    done(error)
   }
 
   #rateProblem(tenant: string): HttpError | undefined {

@@ -5,7 +5,7 @@ import type { Server } from 'node:http'
 const HEAD_MS_MAX = 15_000
 /** How often connections that are past their time are closed. */
 export const CONNECTION_CHECK_MS = 5_000
-/** Share of the files that a process may open which is left for storage, logs and outgoing calls. */
+/** Share of the files that a process may open which is left for storage and outgoing calls. */
 const RESERVED_SHARE = 0.2
 
 /**

@@ -8,7 +8,12 @@ import {
   type GivenSources,
 } from '../../../test/build/agent-config.ts'
 import { DEFAULT_PRESENCE } from '../../control/index.ts'
-import { FULL_CONFIG_FILE, FULL_CONFIG_JSON } from '../../../test/build/full-agent-config.ts'
+import {
+  DEFAULT_LIMITS,
+  FULL_LIMITS,
+  FULL_CONFIG_FILE,
+  FULL_CONFIG_JSON,
+} from '../../../test/build/full-agent-config.ts'
 import { DEFAULT_CAPS } from '../../drivers/index.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { optionEntries } from './options.ts'
@@ -193,12 +198,7 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
     eventLog: { ageMsMax: 24 * 3_600_000, commitsMax: 100_000 },
     audit: { ageMsMax: 30 * 24 * 3_600_000, recordsMax: 500_000 },
     http: { corsOrigins: [], responseHeaders: {}, requestsPerSecondMax: 100, externalUrl: '' },
-    limits: {
-      requestsPerSecond: 5_000,
-      anonymousRequestsPerSecond: 1_000,
-      blockingQueriesPerToken: 1_024,
-      connectionsMax: 16_384,
-    },
+    limits: DEFAULT_LIMITS,
   } satisfies AgentConfig)
 })
 
@@ -312,12 +312,7 @@ for (const [path, text] of [
         requestsPerSecondMax: 50,
         externalUrl: 'https://reeve.example.com',
       },
-      limits: {
-        requestsPerSecond: 200,
-        anonymousRequestsPerSecond: 20,
-        blockingQueriesPerToken: 100,
-        connectionsMax: 1_000,
-      },
+      limits: FULL_LIMITS,
     } satisfies AgentConfig)
   })
 
