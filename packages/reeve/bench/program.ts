@@ -64,11 +64,11 @@ export interface NodeOptions {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** Starts `reeve agent --client`, which listens on no port: its port is that of its server. */
+/** Starts `reeve agent --client`, which listens on no port: its `port` is that of its server. */
 export async function startNode(options: NodeOptions): Promise<Listening> {
   const { name, directory, serverPort, environment } = options
-  const join = ['--client', '--join', `127.0.0.1:${serverPort}`]
-  const flags = [...join, '--data-dir', directory, '--node-name', name, '--log-level', 'warn']
+  const dialled = ['--client', '--join', `127.0.0.1:${serverPort}`]
+  const flags = [...dialled, '--data-dir', directory, '--node-name', name, '--log-level', 'error']
   return await startListening(PROGRAM, {
     flags: ['agent', ...flags],
     nodeFlags: flagsOfUsers(),

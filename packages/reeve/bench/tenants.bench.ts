@@ -2,12 +2,12 @@
  * What one tenant notices while another one attacks: a victim reads, lists, registers, follows
  * events and a log, alone and then during each attack by one other token on the same server.
  *
- *   npm run bench -- tenants [--quick] [--only=plan,parse] [--list] [--json=FILE]
+ *   npm run bench -- tenants [--quick] [--only=plan,parse] [--list] [--json=FILE] [--priority]
  *
  * How to read the tables: docs/internals/tenant-isolation.md.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { loadavg, tmpdir } from 'node:os'
+import { constants, loadavg, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fixed, printTable } from './measure.ts'
 import { startBareServer } from './program.ts'
@@ -18,6 +18,8 @@ import { printProgress, printReport, type Row } from './tenants/report.ts'
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 
+// Inherited by every child; the attacker lowers its own again.
+if (process.argv.includes('--priority')) setPriority(constants.priority.PRIORITY_ABOVE_NORMAL)
 if (process.argv.includes('--list')) listAttacks()
 else await run(selected())
 

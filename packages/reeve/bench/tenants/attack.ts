@@ -21,7 +21,7 @@ export interface Assault {
   /** Aborted when the time is up; everything that is open has to end then. */
   readonly signal: AbortSignal
   /** Notes an answer: a status, or how a connection ended. */
-  count(what: string): void
+  readonly count: (what: string) => void
 }
 
 export interface Attack {

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AttackTarget } from './attack.ts'
 
-export interface Call {
+interface Call {
   readonly method?: string
   readonly path: string
   readonly token: string
@@ -14,7 +14,7 @@ const TASK_MS_MAX = 60_000
 const POLL_MS = 100
 
 /** Calls and insists on success. */
-export async function call({ port }: AttackTarget, asked: Call): Promise<unknown> {
+async function call({ port }: AttackTarget, asked: Call): Promise<unknown> {
   const { method = 'POST', path, token, body } = asked
   const isGovernance = path.startsWith('/api/v2')
   const response = await fetch(`http://127.0.0.1:${port}${path}`, {

@@ -2,8 +2,8 @@
  * The attacker, in a process of its own for each attack: whatever it holds ends with it. It has a
  * lower priority than everybody else, because a real one has its own machine.
  */
-import { setMaxListeners } from 'node:events'
-import { constants, setPriority } from 'node:os'
+import { once, setMaxListeners } from 'node:events'
+import { constants, getPriority, setPriority } from 'node:os'
 import type { AttackTarget } from './attack.ts'
 import { attacks } from './attacks/index.ts'
 
@@ -19,7 +19,7 @@ export type AttackerMessage =
   | { readonly kind: 'over'; readonly answers: Readonly<Record<string, number>> }
   | { readonly kind: 'failed'; readonly reason: string }
 
-setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+setPriority(getPriority() + constants.priority.PRIORITY_BELOW_NORMAL)
 process.on('disconnect', () => process.exit())
 process.once('message', (order: AttackOrder) => {
   void attack(order).catch((thrown: unknown) => tell({ kind: 'failed', reason: String(thrown) }))
@@ -39,7 +39,7 @@ async function attack({ attack: name, target, durationMs }: AttackOrder): Promis
   tell({ kind: 'begun' })
   setTimeout(() => end.abort(), durationMs)
   await run()
-  if (!end.signal.aborted) await new Promise((resolve) => (end.signal.onabort = resolve))
+  if (!end.signal.aborted) await once(end.signal, 'abort')
   tell({ kind: 'over', answers })
 }
 

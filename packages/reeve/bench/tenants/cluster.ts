@@ -278,7 +278,8 @@ async function startServer(home: string, port = 0): Promise<RunningProgram> {
   return await startProgram({
     directory: join(home, 'server'),
     isServer: true,
-    flags: port === 0 ? [] : ['--http-port', String(port)],
+    // Warnings that the other side is silent would drown the tables.
+    flags: ['--log-level', 'error', ...(port === 0 ? [] : ['--http-port', String(port)])],
     environment: SERVER_ENVIRONMENT,
   })
 }

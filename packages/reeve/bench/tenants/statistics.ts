@@ -53,8 +53,8 @@ export function summarizeAll(samples: Readonly<Record<VictimKind, KindSamples>>)
 }
 
 /** A p99 may grow to this multiple of the one without an attack, and by this much. */
-export const P99_RATIO_MAX = 3
-export const P99_ADDED_MS_MAX = 100
+const P99_RATIO_MAX = 3
+const P99_ADDED_MS_MAX = 100
 /** Memory some seconds after the attack, as a multiple of the memory before it. */
 export const MEMORY_RATIO_MAX = 1.2
 /** A latency that is no worse than this multiple of the control's is the machine's. */
@@ -123,7 +123,7 @@ function refusalMisses(kind: VictimKind, { refused }: KindSummary): Miss[] {
 
 function memoryMisses({ beforeBytes, afterBytes }: MemoryUse): Miss[] {
   if (afterBytes <= beforeBytes * MEMORY_RATIO_MAX) return []
-  const grown = Math.round((afterBytes / beforeBytes - 1) * 100)
+  const grown = Math.ceil((afterBytes / beforeBytes - 1) * 100)
   return [miss('memory', `memory stays ${grown} % above`)]
 }
 

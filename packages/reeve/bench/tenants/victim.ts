@@ -85,7 +85,7 @@ function start(given: VictimOrder): void {
   process.send?.('started')
 }
 
-/** Calls at a fixed pace; what was missed by a late timer is made up for, with the time it was due. */
+/** Calls at a fixed pace; a late timer makes up for what was due, with the time it was due. */
 function every(intervalMs: number, call: (dueMs: number) => void): void {
   let dueMs = performance.now()
   setInterval(() => {

@@ -1,7 +1,7 @@
 /** Connections that are slow, idle, never read, or send without end. */
+import type { Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import {
-  AnswerReader,
   openSocket,
   openSockets,
   pause,
@@ -138,10 +138,8 @@ export const connectionAttacks: readonly Attack[] = [
 ]
 
 /** Counts the first answer. */
-function readOnce(assault: Assault, socket: Parameters<typeof writeOften>[1]): void {
-  void new AnswerReader(socket).next().then((status) => {
-    if (status !== undefined) assault.count(String(status))
-  })
+function readOnce(assault: Assault, socket: Socket): void {
+  socket.once('data', (chunk: Buffer) => assault.count(chunk.toString('latin1', 9, 12)))
 }
 
 function chunkOf(body: Buffer): Buffer {

@@ -84,7 +84,10 @@ export const requestAttacks: readonly Attack[] = [
   {
     name: 'parked',
     summary: '3,000 parked queries on a list, and ten writes a second',
-    prepare: (assault) => Promise.resolve(() => parkAndWrite(assault)),
+    async prepare(assault) {
+      await park(assault)
+      return () => writeOften(assault)
+    },
   },
   {
     name: 'streams',
@@ -130,7 +133,8 @@ export const requestAttacks: readonly Attack[] = [
   }),
 ]
 
-async function parkAndWrite(assault: Assault): Promise<void> {
+/** Parks queries that are parked again after each write, as a client that watches a list does. */
+async function park(assault: Assault): Promise<void> {
   const { namespace } = assault.target
   const sockets = await openSockets(assault, PARKED_QUERIES)
   const path = `/v1/jobs?namespace=${namespace}&wait=60s&index=`
@@ -142,11 +146,13 @@ async function parkAndWrite(assault: Assault): Promise<void> {
       const text = chunk.toString('latin1')
       assault.count(text.slice(9, 12))
       const index = /\nx-service-index: *(\d+)/i.exec(text)?.[1]
-      // Parked again for the next write, as a client that watches a list does.
       if (index !== undefined) socket.write(ask(index))
     })
     socket.write(ask('1'))
   }
+}
+
+async function writeOften(assault: Assault): Promise<void> {
   for (let at = 0; !assault.signal.aborted; at++) {
     const Meta = { version: String(at) }
     await register(assault.target, { ...ownJob(assault, 'written'), Meta }).catch(() =>

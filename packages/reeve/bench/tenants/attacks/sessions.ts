@@ -15,7 +15,7 @@ import { CONNECTIONS, direct, type Assault, type Attack } from '../attack.ts'
 
 const SESSIONS = 16
 const PING_SESSIONS = 4
-/** Of all connections of one attack: a server that keeps the answers needs several times as much. */
+/** Of one attack: a server that keeps the answers needs several times as much. */
 const PING_BYTES_MAX = 768 * 1024 * 1024
 const FRAME_BYTES_MAX = 512 * 1024 * 1024
 const PINGS = repeated(frame(Buffer.alloc(125), PING))
