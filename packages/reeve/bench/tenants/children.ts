@@ -77,9 +77,8 @@ export class Attacker {
     try {
       const message = await this.#next(this.#order.durationMs + GRACE_MS)
       return message.kind === 'over' ? message.answers : { [message.kind]: 1 }
-    } catch (thrown) {
-      // It was stopped, or is too busy to say so.
-      return { [String(thrown)]: 1 }
+    } catch {
+      return { 'not counted: the attacker was stopped or too busy to report': 1 }
     } finally {
       this.stop()
     }

@@ -169,7 +169,7 @@ export class Cluster {
     const query = { namespace: VICTIM, purge: true }
     await client.v1.stopJob({ params, query }).catch(() => undefined)
     await this.#untilNothingRuns().catch(() => undefined)
-    for (const node of this.#nodes.values()) await node.stop().catch(() => undefined)
+    for (const node of this.#nodes.values()) await kill(node)
     await kill(this.#server)
   }
 

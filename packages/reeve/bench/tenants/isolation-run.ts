@@ -23,8 +23,8 @@ const SLOWER_MS_MIN = 50
 export class IsolationRun {
   readonly #cluster: Cluster
   #victim: Victim
-  /** The first measurement without an attack: what the server must come back to. */
-  #first: VictimSummary
+  /** The fastest medians without an attack so far: what the server must come back to. */
+  #best: Medians
   #alone: VictimSummary
   /** What had to be done after the attack before. */
   #notes: string[] = []
@@ -39,13 +39,14 @@ export class IsolationRun {
   private constructor(cluster: Cluster, victim: Victim, alone: VictimSummary) {
     this.#cluster = cluster
     this.#victim = victim
-    this.#first = alone
+    this.#best = mediansOf(alone)
     this.#alone = alone
   }
 
   async measure(attack: Attack, control: VictimSummary | undefined): Promise<Row> {
     const notes = this.#notes.splice(0)
     const alone = this.#alone
+    await this.#cluster.isWhole(NODES_MS_MAX)
     const nodes = await this.#cluster.nodeStatuses()
     const memory = new MemoryWatch(() => this.#cluster.residentBytes())
     const target = this.#cluster.target
@@ -57,19 +58,22 @@ export class IsolationRun {
     })
     const measured = this.#victim.measure(ATTACK_MS)
     const answers = await attacker.end()
+    const use = memory.finish(AFTER_MS)
     const report = await measured
     const repairs = await this.#recover()
-    const lostNodes = await this.#lostNodes(nodes)
+    const lost = new Set(await this.#lostNodes(nodes))
     await this.#restoreNodes(repairs)
+    await this.#measureAlone()
+    // A node that fell silent at the end of the attack is missed only now.
+    for (const name of await this.#lostNodes(nodes)) lost.add(name)
     const observed = {
       victim: summarizeAll(report.samples),
-      memory: await memory.finish(AFTER_MS),
-      lostNodes,
+      memory: await use,
+      lostNodes: [...lost].toSorted(),
       repairs,
     }
     // The control is its own control: all that it slows down is the machine's.
     const misses = findMisses(observed, { alone, control: control ?? observed.victim })
-    await this.#measureAlone()
     const { name, summary } = attack
     const { stallMs, ownDelayMs } = report
     return { name, summary, alone, observed, stallMs, ownDelayMs, answers, misses, notes }
@@ -125,11 +129,20 @@ export class IsolationRun {
   }
 
   #isSlower(): boolean {
-    const isSlow = (kind: 'read' | 'list' | 'register'): boolean =>
-      this.#alone[kind].p50 > this.#first[kind].p50 * SLOWER_MAX &&
-      this.#alone[kind].p50 > this.#first[kind].p50 + SLOWER_MS_MIN
-    return isSlow('read') || isSlow('list') || isSlow('register')
+    const now = mediansOf(this.#alone)
+    const isSlow = now.some((ms, at) => {
+      const bestMs = this.#best[at] ?? ms
+      return ms > bestMs * SLOWER_MAX && ms > bestMs + SLOWER_MS_MIN
+    })
+    this.#best = now.map((ms, at) => Math.min(ms, this.#best[at] ?? ms))
+    return isSlow
   }
+}
+
+type Medians = readonly number[]
+
+function mediansOf({ read, list, register }: VictimSummary): Medians {
+  return [read.p50, list.p50, register.p50]
 }
 
 async function startVictim(cluster: Cluster): Promise<Victim> {

@@ -127,7 +127,7 @@ async function register(dueMs: number): Promise<void> {
   const Job = { ...job, Namespace: order.namespace, Meta: { bench: String(number) } }
   const path = `/v1/jobs?namespace=${order.namespace}`
   const { refused } = await ask('register', { path, dueMs, body: JSON.stringify({ Job }) })
-  if (refused === undefined) return
+  if (refused === undefined || refused === TIMED_OUT) return
   // Nothing was registered as far as the caller knows: no event is missed.
   unseen.delete(number)
   samples.event = samples.event.filter((sample) => sample !== event)

@@ -9,7 +9,8 @@ const WRITES_EVERY_MS = 100
 const UNREAD_STREAMS = 64
 const LARGE_JOBS = 200
 const LARGE_META_CHARS = 50_000
-const SEARCHED_BYTES = 4_000_000
+/** Just below 4 MB of JSON. */
+const SEARCHED_NUMBERS = 800_000
 const ANONYMOUS_SEARCHES = 8
 const REGISTERED_IDS = 200
 
@@ -33,7 +34,7 @@ const NESTED_FOR = `job "parsed" {
       driver = "raw_exec"
       config {
         command = "/bin/true"
-        args    = [for a in range(1000): [for b in range(1000): [for c in range(10): a]]]
+        args    = [for a in range(1000): [for b in range(1000): a]]
       }
     }
   }
@@ -113,11 +114,8 @@ export const requestAttacks: readonly Attack[] = [
       isAnonymous: true,
     },
     async (assault) => {
-      const Prefixes = Array.from({ length: SEARCHED_BYTES / 8 }, (_, at) => at % 10_000)
-      const body = JSON.stringify({ Prefix: 'a', Context: 'all', Prefixes }).slice(
-        0,
-        SEARCHED_BYTES,
-      )
+      const Prefixes = Array.from({ length: SEARCHED_NUMBERS }, (_, at) => at % 10_000)
+      const body = JSON.stringify({ Prefix: 'a', Context: 'all', Prefixes })
       const headers = { 'content-type': 'application/json' }
       const request = requestBytes({ method: 'POST', path: '/v1/search', headers, body })
       await hammer(assault, () => request, { connections: ANONYMOUS_SEARCHES })
@@ -163,7 +161,8 @@ async function writeOften(assault: Assault): Promise<void> {
 }
 
 async function leaveStreamsUnread(assault: Assault): Promise<void> {
-  const path = `/v1/event/stream?namespace=${assault.target.namespace}&index=1`
+  const topics = 'topic=Job&topic=Evaluation&topic=Allocation'
+  const path = `/v1/event/stream?namespace=${assault.target.namespace}&index=1&${topics}`
   const request = requestBytes({ path, headers: withToken(assault) })
   for (const socket of await openSockets(assault, UNREAD_STREAMS)) {
     socket.once('data', (chunk: Buffer) => {

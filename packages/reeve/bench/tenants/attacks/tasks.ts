@@ -16,25 +16,6 @@ const NOISY = 'while :; do head -c 1000000 /dev/zero | tr "\\0" x; echo; sleep 0
 
 export const taskAttacks: readonly Attack[] = [
   {
-    name: 'template',
-    summary: 'a template of 90 bytes that renders for minutes, on every node',
-    prepare: ({ target, count }) =>
-      Promise.resolve(async () => {
-        const job = taskJob(target, { ...IDLE_TASK, name: 'template' })
-        const Templates = [{ EmbeddedTmpl: TEMPLATE_BOMB, DestPath: 'local/x' }]
-        const TaskGroups = job.TaskGroups.map((group) => ({
-          ...group,
-          Count: NODES,
-          Constraints: [{ Operand: 'distinct_hosts', RTarget: 'true' }],
-          Tasks: group.Tasks.map((task) => ({ ...task, Templates })),
-        }))
-        await register(target, { ...job, TaskGroups }).then(
-          () => count('registered'),
-          () => count('refused'),
-        )
-      }),
-  },
-  {
     name: 'log-followers',
     summary: '100 followers that do not read the log of a task that writes 20 MB/s',
     async prepare(assault) {
@@ -68,5 +49,25 @@ export const taskAttacks: readonly Attack[] = [
       const request = requestBytes({ path, headers: { 'x-service-token': target.token } })
       return () => hammer(assault, () => request, { connections: FILE_READERS })
     },
+  },
+  // The last of all: agents that render it may have to be killed.
+  {
+    name: 'template',
+    summary: 'a template of 90 bytes that renders for minutes, on every node',
+    prepare: ({ target, count }) =>
+      Promise.resolve(async () => {
+        const job = taskJob(target, { ...IDLE_TASK, name: 'template' })
+        const Templates = [{ EmbeddedTmpl: TEMPLATE_BOMB, DestPath: 'local/x' }]
+        const TaskGroups = job.TaskGroups.map((group) => ({
+          ...group,
+          Count: NODES,
+          Constraints: [{ Operand: 'distinct_hosts', RTarget: 'true' }],
+          Tasks: group.Tasks.map((task) => ({ ...task, Templates })),
+        }))
+        await register(target, { ...job, TaskGroups }).then(
+          () => count('registered'),
+          () => count('refused'),
+        )
+      }),
   },
 ]
