@@ -16,7 +16,10 @@ import { attacks, CONTROL } from './tenants/attacks/index.ts'
 import { IsolationRun } from './tenants/isolation-run.ts'
 import { printProgress, printReport, type Row } from './tenants/report.ts'
 
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
+/** A first signal ends the run after the present attack, a second one at once. */
+const interrupted = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.on(signal, () => (interrupted.signal.aborted ? process.exit(1) : interrupted.abort()))
 
 if (process.argv.includes('--priority')) await raisePriority()
 if (process.argv.includes('--list')) listAttacks()
@@ -60,6 +63,7 @@ async function run(chosen: readonly Attack[]): Promise<void> {
   const rows: Row[] = []
   try {
     for (const attack of chosen) {
+      if (interrupted.signal.aborted) break
       const row = await bench.measure(attack, rows[0]?.observed.victim)
       rows.push(row)
       printProgress(row)

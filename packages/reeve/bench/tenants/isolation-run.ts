@@ -10,6 +10,7 @@ import { findMisses, summarizeAll, type VictimSummary } from './statistics.ts'
 const WARM_UP_MS = isQuick ? 5_000 : 15_000
 const ATTACK_MS = isQuick ? 3_000 : 10_000
 const ALONE_MS = isQuick ? 2_000 : 5_000
+const WARM_UP_ATTACK = 'reads'
 /** How long after an attack its memory may come back, and everybody be answered again. */
 const AFTER_MS = 10_000
 const RECOVERY_MS_MAX = 30_000
@@ -145,10 +146,19 @@ function mediansOf({ read, list, register }: VictimSummary): Medians {
   return [read.p50, list.p50, register.p50]
 }
 
+/**
+ * Starts the victim and warms the server up: also with cheap reads at full speed, so that its heap
+ * has the size that it keeps under load before memory is compared.
+ */
 async function startVictim(cluster: Cluster): Promise<Victim> {
   const victim = new Victim()
   await victim.start(cluster.victim)
-  await victim.measure(WARM_UP_MS)
+  const order = { attack: WARM_UP_ATTACK, target: cluster.target, durationMs: WARM_UP_MS }
+  const reader = new Attacker(order)
+  await reader.begin()
+  const measured = victim.measure(WARM_UP_MS)
+  await reader.end()
+  await measured
   return victim
 }
 

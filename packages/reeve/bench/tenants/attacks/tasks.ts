@@ -45,7 +45,8 @@ export const taskAttacks: readonly Attack[] = [
       const script = `truncate -s ${SPARSE_FILE_BYTES} "$REEVE_ALLOC_DIR/data/hole"; exec sleep 600`
       const sparse = { name: 'sparse', command: '/bin/sh', args: ['-c', script] }
       const allocation = await startTask(target, sparse)
-      const path = `/v1/client/fs/cat/${allocation}?path=alloc/data/hole&namespace=${target.namespace}`
+      const query = `path=alloc/data/hole&namespace=${target.namespace}`
+      const path = `/v1/client/fs/cat/${allocation}?${query}`
       const request = requestBytes({ path, headers: { 'x-service-token': target.token } })
       return () => hammer(assault, () => request, { connections: FILE_READERS })
     },
