@@ -7,7 +7,7 @@
  * How to read the tables: docs/internals/tenant-isolation.md.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { constants, loadavg, setPriority, tmpdir } from 'node:os'
+import { availableParallelism, constants, loadavg, setPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fixed, printTable } from './measure.ts'
 import { startBareServer } from './program.ts'
@@ -56,7 +56,15 @@ function selected(): readonly Attack[] {
   return attacks.filter(({ name }) => name === CONTROL || only.includes(name))
 }
 
+/** Others' work makes every latency worse, alone and during attacks. */
+function warnOfLoad(): void {
+  const [load = 0] = loadavg()
+  if (load <= availableParallelism()) return
+  process.stdout.write(`load average ${fixed(load)}: quote no latency of this run\n`)
+}
+
 async function run(chosen: readonly Attack[]): Promise<void> {
+  warnOfLoad()
   const home = await mkdtemp(join(tmpdir(), 'reeve-bench-'))
   const bare = await startBareServer()
   const bench = await IsolationRun.start(home, bare.port)
