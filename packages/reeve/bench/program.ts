@@ -56,6 +56,26 @@ export async function startProgram(options: ProgramOptions): Promise<RunningProg
   return { ...child, address, metric: (name) => readMetric(address, name) }
 }
 
+export interface NodeOptions {
+  readonly name: string
+  readonly directory: string
+  /** The port of its server on 127.0.0.1. */
+  readonly serverPort: number
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** Starts `reeve agent --client`, which listens on no port: its `port` is that of its server. */
+export async function startNode(options: NodeOptions): Promise<Listening> {
+  const { name, directory, serverPort, environment } = options
+  const dialled = ['--client', '--join', `127.0.0.1:${serverPort}`]
+  const flags = [...dialled, '--data-dir', directory, '--node-name', name, '--log-level', 'error']
+  return await startListening(PROGRAM, {
+    flags: ['agent', ...flags],
+    nodeFlags: flagsOfUsers(),
+    environment,
+  })
+}
+
 /**
  * For a data directory whose rows were not written by the program: a server whose state has no key
  * beside it asks where that went, and does not start.

@@ -13,10 +13,10 @@ import {
   type WelcomeMessage,
 } from '@reeve/contract'
 import { websocketDial, type Channel } from '../src/agent/index.ts'
-import { isoFromMs, nsFromMs, ZERO_TIME } from '../src/kit/duration.ts'
+import { isoFromMs, nsFromMs } from '../src/kit/duration.ts'
 import { storeTaskStates } from '../src/model/index.ts'
-import { aNode } from '../test/build/index.ts'
 import { machineMs } from './measure.ts'
+import { simulatedNode } from './simulated-node.ts'
 
 export type AgentsCommand =
   | ConnectCommand
@@ -86,7 +86,10 @@ async function connectAll(command: ConnectCommand): Promise<void> {
   const connect = async (at: number): Promise<WelcomeMessage> => {
     const agent = new SimulatedAgent(await dial(), starting)
     agents.push(agent)
-    return await agent.greet({ node: nodeOf(at), joinToken: command.joinToken })
+    return await agent.greet({
+      node: simulatedNode(`simulated-${at}`),
+      joinToken: command.joinToken,
+    })
   }
   let heartbeatMs = 0
   for (let at = 0; at < command.nodes; at += DIALLED_AT_ONCE) {
@@ -241,33 +244,3 @@ function taskStates(nowMs: number): string {
   stated = { atMs: nowMs, text: JSON.stringify(storeTaskStates({ main })) }
   return stated.text
 }
-
-function nodeOf(at: number): NodeRegistration {
-  const { NodeResources, ReservedResources } = aNode()
-  return {
-    ID: randomUUID(),
-    Name: `simulated-${at}`,
-    Datacenter: 'dc1',
-    NodePool: 'default',
-    NodeClass: '',
-    HTTPAddr: '127.0.0.1:4646',
-    TLSEnabled: false,
-    Attributes: { 'kernel.name': 'linux', 'driver.mock': '1' },
-    Meta: null,
-    Links: null,
-    NodeResources,
-    ReservedResources,
-    Drivers: { mock: MOCK },
-    HostVolumes: null,
-    HostNetworks: null,
-    CgroupParent: '',
-  }
-}
-
-const MOCK = {
-  Attributes: null,
-  Detected: true,
-  Healthy: true,
-  HealthDescription: '',
-  UpdateTime: ZERO_TIME,
-} as const

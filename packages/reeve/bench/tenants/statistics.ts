@@ -1,0 +1,166 @@
+/** What was measured of the victim, and whether it meets the target. Pure: no clock, no process. */
+
+/** What the victim does all the time, each at a fixed pace. */
+export const VICTIM_KINDS = ['read', 'list', 'register', 'event', 'log'] as const
+export type VictimKind = (typeof VICTIM_KINDS)[number]
+
+/** The victim gives up on a request after this long. */
+export const DEADLINE_MS = 30_000
+
+/** The requests of one kind that were due in one window. */
+export interface KindSamples {
+  /** Milliseconds from when each was due; one that timed out counts with its deadline. */
+  readonly tookMs: readonly number[]
+  /** Requests that were not served, by status or reason. */
+  readonly refused: Readonly<Record<string, number>>
+}
+
+export interface KindSummary {
+  readonly count: number
+  readonly p50: number
+  readonly p99: number
+  readonly max: number
+  readonly refused: Readonly<Record<string, number>>
+}
+
+export type VictimSummary = Readonly<Record<VictimKind, KindSummary>>
+
+/** Smallest sample that at least this share of all samples does not exceed; 0 of none. */
+export function quantile(samples: readonly number[], share: number): number {
+  const sorted = samples.toSorted((a, b) => a - b)
+  const rank = Math.ceil(sorted.length * share)
+  return sorted[Math.max(0, rank - 1)] ?? 0
+}
+
+export function summarize({ tookMs, refused }: KindSamples): KindSummary {
+  return {
+    count: tookMs.length,
+    p50: quantile(tookMs, 0.5),
+    p99: quantile(tookMs, 0.99),
+    max: quantile(tookMs, 1),
+    refused,
+  }
+}
+
+export function summarizeAll(samples: Readonly<Record<VictimKind, KindSamples>>): VictimSummary {
+  return {
+    read: summarize(samples.read),
+    list: summarize(samples.list),
+    register: summarize(samples.register),
+    event: summarize(samples.event),
+    log: summarize(samples.log),
+  }
+}
+
+/** A p99 may grow to this multiple of the one without an attack, and by this much. */
+const P99_RATIO_MAX = 3
+const P99_ADDED_MS_MAX = 100
+/** Memory some seconds after the attack, as a multiple of the memory before it. */
+export const MEMORY_RATIO_MAX = 1.2
+/** A latency that is no worse than this multiple of the control's is the machine's. */
+const CONTROL_RATIO_MAX = 1.1
+
+export interface MemoryUse {
+  readonly beforeBytes: number
+  readonly peakBytes: number
+  /** The least within ten seconds of the end of the attack. */
+  readonly afterBytes: number
+}
+
+/** All that was observed of one attack. */
+export interface Observation {
+  readonly victim: VictimSummary
+  readonly memory: MemoryUse
+  /** Names of the nodes whose status left `ready`. */
+  readonly lostNodes: readonly string[]
+  /** Why the cluster had to be repaired afterwards: empty when it recovered by itself. */
+  readonly repairs: readonly string[]
+}
+
+/** One way in which an attack reached somebody else. */
+export interface Miss {
+  readonly what: 'latency' | 'refused' | 'heartbeat' | 'memory' | 'repair'
+  readonly text: string
+  /** The control, which does not touch Reeve, is as slow: the machine is short of processors. */
+  readonly isMachine: boolean
+}
+
+export interface Compared {
+  /** The nearest measurement without an attack. */
+  readonly alone: VictimSummary
+  /** The control attack of the same run. */
+  readonly control: VictimSummary
+}
+
+/** Everything that misses the target; empty when all of it is met. */
+export function findMisses(observed: Observation, compared: Compared): Miss[] {
+  return [
+    ...VICTIM_KINDS.flatMap((kind) => latencyMisses(kind, observed.victim, compared)),
+    ...VICTIM_KINDS.flatMap((kind) => refusalMisses(kind, observed.victim[kind])),
+    ...observed.lostNodes.map((name) => miss('heartbeat', `node ${name} left ready`)),
+    ...memoryMisses(observed.memory),
+    ...observed.repairs.map((text) => miss('repair', text)),
+  ]
+}
+
+function latencyMisses(
+  kind: VictimKind,
+  victim: VictimSummary,
+  { alone, control }: Compared,
+): Miss[] {
+  const { p99 } = victim[kind]
+  const before = alone[kind].p99
+  if (p99 <= before * P99_RATIO_MAX && p99 <= before + P99_ADDED_MS_MAX) return []
+  const isMachine = p99 <= control[kind].p99 * CONTROL_RATIO_MAX
+  const text = `${kind} p99 ${p99.toFixed(0)} ms, alone ${before.toFixed(0)} ms`
+  return [{ what: 'latency', text, isMachine }]
+}
+
+function refusalMisses(kind: VictimKind, { refused }: KindSummary): Miss[] {
+  const total = sumOf(refused)
+  return total === 0 ? [] : [miss('refused', `${total} ${kind} refused (${countsText(refused)})`)]
+}
+
+function memoryMisses({ beforeBytes, afterBytes }: MemoryUse): Miss[] {
+  if (afterBytes <= beforeBytes * MEMORY_RATIO_MAX) return []
+  const grown = Math.ceil((afterBytes / beforeBytes - 1) * 100)
+  return [miss('memory', `memory stays ${grown} % above`)]
+}
+
+function miss(what: Miss['what'], text: string): Miss {
+  return { what, text, isMachine: false }
+}
+
+/** `met`; `machine` when only the machine is to blame; else `missed`. */
+export function verdictOf(misses: readonly Miss[]): 'met' | 'machine' | 'missed' {
+  if (misses.length === 0) return 'met'
+  return misses.every(({ isMachine }) => isMachine) ? 'machine' : 'missed'
+}
+
+export function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0)
+}
+
+/** The largest first: `200 × 1,204, 429 × 80`. */
+export function countsText(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .toSorted(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+    .map(([what, count]) => `${what} × ${count.toLocaleString('en')}`)
+    .join(', ')
+}
+
+export interface LineWindow {
+  readonly durationMs: number
+  readonly intervalMs: number
+  /** Lines of the window that arrived. */
+  readonly received: number
+}
+
+/** A task that was short of processor time writes fewer lines; that many are not missed. */
+const WRITTEN_SHARE_MIN = 0.8
+
+/** Lines of a task that writes one per interval and that never arrived. */
+export function missingLines({ durationMs, intervalMs, received }: LineWindow): number {
+  const expected = Math.floor(durationMs / intervalMs)
+  return received >= expected * WRITTEN_SHARE_MIN ? 0 : expected - received
+}
