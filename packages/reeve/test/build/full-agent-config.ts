@@ -77,6 +77,8 @@ plugin "exec" {
     enabled               = false
     allow_caps            = ["chown"]
     denied_users          = ["daemon"]
+    denied_groups         = ["tape"]
+    allow_groups          = ["video"]
     default_user          = "tasks"
     allow_host_namespaces = true
     cpu_hard_limit        = true
@@ -179,6 +181,8 @@ export const FULL_CONFIG_JSON = {
         enabled: false,
         allow_caps: ['chown'],
         denied_users: ['daemon'],
+        denied_groups: ['tape'],
+        allow_groups: ['video'],
         default_user: 'tasks',
         allow_host_namespaces: true,
         cpu_hard_limit: true,

@@ -10,6 +10,7 @@ import {
 import { DEFAULT_PRESENCE } from '../../control/index.ts'
 import { FULL_CONFIG_FILE, FULL_CONFIG_JSON } from '../../../test/build/full-agent-config.ts'
 import { DEFAULT_CAPS } from '../../drivers/index.ts'
+import { DENIED_GROUPS } from './driver-options.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { optionEntries } from './options.ts'
 import type { ConfigProblem } from './problem.ts'
@@ -121,6 +122,8 @@ const DEFAULT_EXEC: AgentConfig['client']['exec'] = {
   enabled: true,
   allowCaps: DEFAULT_CAPS,
   denyUsers: ['root', '0'],
+  denyGroups: DENIED_GROUPS,
+  allowGroups: [],
   defaultUser: 'nobody',
   allowHostNamespaces: false,
   isCpuHard: false,
@@ -258,6 +261,8 @@ for (const [path, text] of [
           enabled: false,
           allowCaps: ['chown'],
           denyUsers: ['daemon'],
+          denyGroups: ['tape'],
+          allowGroups: ['video'],
           defaultUser: 'tasks',
           allowHostNamespaces: true,
           isCpuHard: true,
