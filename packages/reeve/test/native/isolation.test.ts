@@ -312,6 +312,11 @@ const badRoots = [
   },
   { name: 'a missing member', entries: [{ kind: 'file', to: '/a' }], kind: 'config' },
   {
+    name: 'a member that is null',
+    entries: [{ kind: 'file', to: '/a', content: null }],
+    kind: 'config',
+  },
+  {
     name: 'a file over a file',
     entries: [
       { kind: 'file', to: '/f', content: '' },
