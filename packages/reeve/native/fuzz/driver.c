@@ -21,6 +21,8 @@
 #define INPUT_MAX ((size_t)1 << 20)
 /* Longer ones are replayed, but mutants are kept short: they run faster and break as much. */
 #define MUTANT_MAX ((size_t)8192)
+/* The longest seed whose values are all replaced: longer ones repeat the same parts. */
+#define EACH_VALUE_MAX ((size_t)2048)
 #define POOL_MAX 4096
 #define EDGES 65536u
 #define STEPS_MAX 6
@@ -186,6 +188,7 @@ static void run(const input *one) {
 static size_t replace_each_value(const input *seed) {
     static uint8_t bytes[MUTANT_MAX];
     size_t runs = 0;
+    if (seed->size > EACH_VALUE_MAX) return 0;
     for (size_t at = 0; at < seed->size; at++) {
         if (strchr(":,[", seed->bytes[at]) == NULL || seed->bytes[at] == '\0') continue;
         size_t end = value_end(seed, at + 1);

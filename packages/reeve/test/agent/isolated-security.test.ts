@@ -127,6 +127,18 @@ const attempts = (directory: string): readonly Attempt[] => [
     neverSeen: /of-the-agent/,
   },
   {
+    name: 'find a lock of the agent that it could hold',
+    tried: 'cat /proc/net/unix; echo over',
+    seen: /over/,
+    neverSeen: /@reeve/,
+  },
+  {
+    name: 'open a socket to the hypervisor or to the ciphers of the kernel',
+    tried: calls(['vsock', 41, 40, 1, 0], ['alg', 41, 38, 5, 0]),
+    seen: /vsock refused.*alg refused/s,
+    neverSeen: /DONE/,
+  },
+  {
     name: 'fill the machine with processes',
     tried: `i=0; while [ $i -lt 100 ]; do i=$((i+1)); sleep 6001.${process.pid} & done`,
     seen: /[Cc]annot fork|Resource temporarily unavailable/,
