@@ -127,12 +127,6 @@ const attempts = (directory: string): readonly Attempt[] => [
     neverSeen: /of-the-agent/,
   },
   {
-    name: 'find a lock of the agent that it could hold',
-    tried: 'cat /proc/net/unix; echo over',
-    seen: /over/,
-    neverSeen: /@reeve/,
-  },
-  {
     name: 'open a socket to the hypervisor or to the ciphers of the kernel',
     tried: calls(['vsock', 41, 40, 1, 0], ['alg', 41, 38, 5, 0]),
     seen: /vsock refused.*alg refused/s,
