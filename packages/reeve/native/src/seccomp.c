@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)
@@ -93,12 +94,22 @@ static const unsigned denied[] = {
     432,
     433,
     442, /* open_tree … fspick, mount_setattr */
+    438, /* pidfd_getfd */
+    440, /* process_madvise */
     443, /* quotactl_fd */
     467, /* open_tree_attr */
 };
 #define DENIED_COUNT (sizeof denied / sizeof denied[0])
 
 #define SYS_CLONE3 435u
+
+/*
+ * The address families that tasks may use. All others are answered as by a kernel that lacks them:
+ * AF_VSOCK reaches the hypervisor and its other guests, AF_ALG and the rarely used families load
+ * kernel modules that any user can then attack. AF_PACKET still needs its capability.
+ */
+static const unsigned families[] = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET};
+#define FAMILY_COUNT (sizeof families / sizeof families[0])
 
 #define DATA(member) ((unsigned)offsetof(struct seccomp_data, member))
 #define LOAD(member) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, DATA(member))
@@ -112,7 +123,20 @@ static const unsigned denied[] = {
 #define UNLESS_AT_LEAST(value, skip) BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (value), 0, (skip))
 #define REFUSE(code) ANSWER(SECCOMP_RET_ERRNO | (unsigned)(code))
 
-#define PROGRAM_MAX (2 * DENIED_COUNT + 32)
+#define PROGRAM_MAX (2 * DENIED_COUNT + 2 * (2 * FAMILY_COUNT + 3) + 32)
+
+/* The rules of a call whose first argument is an address family. */
+static size_t add_family_rules(struct sock_filter *out, unsigned call) {
+    size_t length = 0;
+    out[length++] = (struct sock_filter)UNLESS_EQUAL(call, 2 * FAMILY_COUNT + 2);
+    out[length++] = (struct sock_filter)LOAD_ARG(0);
+    for (size_t i = 0; i < FAMILY_COUNT; i++) {
+        out[length++] = (struct sock_filter)UNLESS_EQUAL(families[i], 1);
+        out[length++] = (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW);
+    }
+    out[length++] = (struct sock_filter)REFUSE(EAFNOSUPPORT);
+    return length;
+}
 
 static size_t build(struct sock_filter *out) {
     const struct sock_filter head[] = {
@@ -141,6 +165,8 @@ static size_t build(struct sock_filter *out) {
     };
     size_t length = 0;
     for (size_t i = 0; i < sizeof head / sizeof head[0]; i++) out[length++] = head[i];
+    length += add_family_rules(out + length, SYS_socket);
+    length += add_family_rules(out + length, SYS_socketpair);
     for (size_t i = 0; i < DENIED_COUNT; i++) {
         out[length++] = (struct sock_filter)UNLESS_EQUAL(denied[i], 1);
         out[length++] = (struct sock_filter)REFUSE(EPERM);

@@ -41,7 +41,9 @@ static const struct {
 
 static bool check_members(const context *in, const json *value, const char *allowed) {
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        bool given = json_member(value, members[i].name) != NULL;
+        /* A member that is null is not read, and so it is not there. */
+        const json *member = json_member(value, members[i].name);
+        bool given = member != NULL && member->type != JSON_NULL;
         char letter = members[i].letter;
         context below = deeper(in, members[i].name);
         if (given && strchr(allowed, letter) == NULL)

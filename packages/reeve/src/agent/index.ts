@@ -31,5 +31,5 @@ export {
   type TaskResources,
 } from './task-launch.ts'
 export type { ExecRequest, ExecSession, TaskUsage, TerminalSize } from './task-session.ts'
-export { findUser, type HostUser } from './user.ts'
+export { findUser, lookupUser, readHostAccounts, type HostAccounts, type HostUser } from './user.ts'
 export { pause, withDeadline } from './wait.ts'

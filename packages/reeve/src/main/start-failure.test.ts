@@ -45,6 +45,13 @@ const cases = [
     says: /^The data directory is in use by process 7\. Stop it first\.$/,
   },
   {
+    name: 'the directory of the agent is locked, whatever the cause',
+    thrown: new Fault('agent-locked', 'Another agent is using /data/client/agent (pid 7).', {
+      cause: systemError({ code: 'EADDRINUSE', syscall: 'listen' }),
+    }),
+    says: /^Another agent is using \/data\/client\/agent \(pid 7\)\.$/,
+  },
+  {
     name: 'a directory may not be written',
     thrown: systemError({ code: 'EACCES', syscall: 'mkdir', path: '/data' }),
     says: /system said no\. Give the account that runs it the right to use \/data/,

@@ -6,6 +6,8 @@ import type { AgentConfig } from './config/agent-config.ts'
  * about it, so it is our mistake and its stack is wanted.
  */
 export function explainStartFailure(thrown: unknown, config: AgentConfig): string | undefined {
+  // Said before any cause is looked at: a lock is held, whatever kind of call found that out.
+  if (thrown instanceof Fault && LOCKED_KINDS.includes(thrown.kind)) return thrown.message
   const { code, isListen, path } = rootOf(thrown)
   if (isListen && code !== undefined && Object.hasOwn(listenSentences, code))
     return listenSentences[code]?.(config)
@@ -21,6 +23,9 @@ export function explainStartFailure(thrown: unknown, config: AgentConfig): strin
     ? `${sentence} Give the account that runs it the right to use ${path}, or choose another place.`
     : sentence
 }
+
+/** The data directory, or the part of it that is the agent's, is in use by another process. */
+const LOCKED_KINDS: readonly string[] = ['agent-locked', 'storage-locked']
 
 interface Root {
   readonly code: string | undefined

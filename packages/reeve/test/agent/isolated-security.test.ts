@@ -3,6 +3,7 @@
  * each tried, and what must be seen.
  */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { openSync, closeSync } from 'node:fs'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -126,6 +127,12 @@ const attempts = (directory: string): readonly Attempt[] => [
     neverSeen: /of-the-agent/,
   },
   {
+    name: 'open a socket to the hypervisor or to the ciphers of the kernel',
+    tried: calls(['vsock', 41, 40, 1, 0], ['alg', 41, 38, 5, 0]),
+    seen: /vsock refused.*alg refused/s,
+    neverSeen: /DONE/,
+  },
+  {
     name: 'fill the machine with processes',
     tried: `i=0; while [ $i -lt 100 ]; do i=$((i+1)); sleep 6001.${process.pid} & done`,
     seen: /[Cc]annot fork|Resource temporarily unavailable/,
@@ -223,6 +230,38 @@ grep -rs top-secret /alloc /local /tmp /secrets /dev/shm; echo over; exec sleep 
   },
 )
 
+/** A user of the machine who has nothing to do with any task. */
+const STRANGER = { uid: 4_242, gid: 4_242 }
+
+/** What becomes of a program that a task has made set-uid when a stranger runs it. */
+function runAsStranger(path: string): string {
+  const { error, stdout, stderr } = spawnSync(path, ['-u'], { ...STRANGER, encoding: 'utf8' })
+  return error === undefined ? `${stdout}${stderr}`.trim() : error.message
+}
+
+stories.set(
+  'isolated tasks: a set-uid file of a task is no way to its user for others on the node',
+  async (cluster) => {
+    const plants =
+      'cp /usr/bin/id /alloc/data/id && chmod 6755 /alloc/data/id && cp -p /alloc/data/id /local/id && exec sleep 1000'
+    const keeps = { ...aTask('open', 'exec sleep 1000'), Driver: 'raw_exec', User: 'nobody' }
+    await cluster.run({ ID: 'planter', TaskGroups: [aGroup('g0', plants)] })
+    await cluster.run({ ID: 'plain', TaskGroups: [{ ...aGroup('g0', ''), Tasks: [keeps] }] })
+    const { ID } = await cluster.allocation('planter', 'running')
+    for (const name of ['alloc/data/id', 'work/local/id']) {
+      const path = cluster.path(ID, name)
+      await until('the file', async () => {
+        const found = await stat(path).catch(() => undefined)
+        return found !== undefined && (found.mode & 0o6000) === 0o6000 ? true : undefined
+      })
+      assert.match(runAsStranger(path), /EACCES/, name)
+    }
+    // A task without isolation still reaches its own directories as another user.
+    const plain = await cluster.allocation('plain', 'running')
+    assert.equal((await stat(cluster.path(plain.ID, ''))).mode & 0o777, 0o711)
+  },
+)
+
 stories.set(
   'isolated tasks: a flood of output keeps to its files, and the task is not held up',
   async (cluster) => {
@@ -244,7 +283,17 @@ test('isolated tasks on a real node', { skip: noIsolation }, async (t) => {
   await writeFile(path, 'a file of-the-agent\n')
   const descriptor = openSync(path, 'r')
   t.after(() => closeSync(descriptor))
-  const settings = `plugin "exec" {\n  config {\n    pids_limit = ${PIDS_MAX}\n  }\n}\n`
+  const settings = `plugin "exec" {
+  config {
+    pids_limit = ${PIDS_MAX}
+  }
+}
+plugin "raw_exec" {
+  config {
+    enabled = true
+  }
+}
+`
   const cluster = await RealCluster.open(t, settings, {
     environment: { AGENT_SECRET },
     descriptors: [descriptor, descriptor],

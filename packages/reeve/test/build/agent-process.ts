@@ -50,6 +50,8 @@ export function nativeDrivers(dataDir: string, program: string): readonly TaskDr
   const policy = {
     allowCaps: [],
     denyUsers: ['root'],
+    denyGroups: [],
+    allowGroups: [],
     allowHostNamespaces: false,
     isCpuHard: false,
     pidsMax: 1_000,

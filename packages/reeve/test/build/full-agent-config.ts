@@ -91,6 +91,8 @@ plugin "exec" {
     enabled               = false
     allow_caps            = ["chown"]
     denied_users          = ["daemon"]
+    denied_groups         = ["tape"]
+    allow_groups          = ["video"]
     default_user          = "tasks"
     allow_host_namespaces = true
     cpu_hard_limit        = true
@@ -200,6 +202,8 @@ export const FULL_CONFIG_JSON = {
         enabled: false,
         allow_caps: ['chown'],
         denied_users: ['daemon'],
+        denied_groups: ['tape'],
+        allow_groups: ['video'],
         default_user: 'tasks',
         allow_host_namespaces: true,
         cpu_hard_limit: true,

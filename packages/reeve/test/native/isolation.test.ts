@@ -131,6 +131,8 @@ call('keyctl', 250, 0, 0)
 call('userfaultfd', 323, 0)
 call('perf_event_open', 298, 0, 0, 0, 0, 0)
 call('process_vm_readv', 310, 1, 0, 0, 0, 0, 0)
+call('pidfd_getfd', 438, 0, 0, 0)
+call('process_madvise', 440, 0, 0, 0, 0, 0)
 call('clone3', 435, 0, 0)
 call('reboot', 169, 0xfee1dead, 672274793, 0, 0)
 call('settimeofday', 164, 0, 0)
@@ -163,6 +165,50 @@ test('isolated: calls that could change the machine are refused by number', opti
   }
   assert.equal(got.get('thread'), 'runs')
   assert.equal(got.get('getpid'), '2')
+})
+
+/** Opens one socket of each address family that the kernel may know, and prints the answers. */
+const FAMILIES = `
+import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+for family in range(0, 47):
+    for kind in (1, 2, 3, 5):
+        ctypes.set_errno(0)
+        fd = libc.socket(family, kind, 0)
+        if fd >= 0: break
+    print('socket', family, 'opened' if fd >= 0 else errno.errorcode[ctypes.get_errno()])
+    pair = (ctypes.c_int * 2)()
+    got = libc.socketpair(family, 1, 0, pair)
+    print('pair', family, 'opened' if got >= 0 else errno.errorcode[ctypes.get_errno()])
+`
+const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_ALG, AF_VSOCK] = [
+  1, 2, 10, 16, 17, 38, 40,
+]
+
+test('isolated: only ordinary address families have sockets', options, async (t) => {
+  if (spawnSync('python3', ['--version']).status !== 0) {
+    t.skip('needs python3')
+    return
+  }
+  const launcher = aLauncher(t)
+  for (const user of ['nobody', 'root']) {
+    const text = await inside(launcher, '', { user, command: 'python3', args: ['-c', FAMILIES] })
+    const got = new Map(
+      text
+        .trim()
+        .split('\n')
+        .map((line) => [line.replace(/ \S+$/, ''), line.split(' ')[2] ?? '']),
+    )
+    for (const family of [AF_UNIX, AF_INET, AF_NETLINK])
+      assert.equal(got.get(`socket ${family}`), 'opened', `family ${family} as ${user}`)
+    assert.equal(got.get(`pair ${AF_UNIX}`), 'opened')
+    assert.equal(got.get(`socket ${AF_PACKET}`), 'EPERM')
+    for (const family of [AF_ALG, AF_VSOCK])
+      assert.equal(got.get(`socket ${family}`), 'EAFNOSUPPORT', `family ${family} as ${user}`)
+    const allowed = [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET]
+    for (const [call, value] of got)
+      if (!allowed.includes(Number(call.split(' ')[1]))) assert.equal(value, 'EAFNOSUPPORT', call)
+  }
 })
 
 test(
@@ -265,6 +311,11 @@ const badRoots = [
     kind: 'config',
   },
   { name: 'a missing member', entries: [{ kind: 'file', to: '/a' }], kind: 'config' },
+  {
+    name: 'a member that is null',
+    entries: [{ kind: 'file', to: '/a', content: null }],
+    kind: 'config',
+  },
   {
     name: 'a file over a file',
     entries: [

@@ -24,6 +24,8 @@ interface AllocationHookContext {
 export const ALLOCATION_HOOKS: readonly AllocationHook[] = [
   { name: 'await-predecessors', beforeTasks: awaitPredecessors },
   { name: 'allocation-dir', beforeTasks: buildDirectory },
+  // Also for allocations of agents that left the directory open to all.
+  { name: 'allocation-access', always: true, beforeTasks: limitAccess },
   { name: 'sticky-disk', beforeTasks: moveData },
   { name: 'network', always: true, beforeTasks: setUpNetwork },
 ]
@@ -42,6 +44,18 @@ async function awaitPredecessors(context: AllocationHookContext): Promise<void> 
 
 async function buildDirectory({ assignment, host }: AllocationHookContext): Promise<void> {
   await host.workspace.buildAllocation(assignment.allocation.ID)
+}
+
+/**
+ * Isolated tasks and containers have the directories mounted for them by root. Only a task without
+ * isolation that runs as another user than the agent walks to its directories by their paths.
+ */
+async function limitAccess({ assignment, host }: AllocationHookContext): Promise<void> {
+  const { allocation, group } = assignment
+  const isTraversable = group.Tasks.some(({ Driver, User }) => {
+    return User !== '' && (host.drivers.get(Driver)?.isolation ?? 'none') === 'none'
+  })
+  await host.workspace.setTraversable(allocation.ID, isTraversable)
 }
 
 /**

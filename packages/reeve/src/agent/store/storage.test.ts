@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readdir, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { countingIds } from '../../../test/build/agent.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
@@ -33,27 +36,96 @@ test('a node keeps the region of its servers', async (t) => {
   await again.close()
 })
 
-test('a second agent on the same directory is turned away until the first is gone', async (t) => {
+test('a second agent on the same directory is refused until the first is gone', async (t) => {
   const dir = await temporaryDirectory(t)
   const first = diskStorage(dir)
   await first.open(countingIds())
   const second = diskStorage(dir)
-  await assert.rejects(second.open(countingIds()), { kind: 'agent-locked' })
+  await assert.rejects(second.open(countingIds()), {
+    kind: 'agent-locked',
+    message: `Another agent is using ${join(dir, 'agent')} (pid ${process.pid}). Stop it, or choose another --data-dir.`,
+  })
+  // A refused agent takes nothing from the one that has the lock.
+  await assert.rejects(diskStorage(dir).open(countingIds()), { kind: 'agent-locked' })
   await first.close()
   await second.open(countingIds())
   await second.close()
 })
 
-test('a directory is locked by its mark too: its number alone may have been given again', async (t) => {
+test('a new directory in the place of a removed one is not locked', async (t) => {
   const dir = await temporaryDirectory(t)
   const gone = diskStorage(dir)
   await gone.open(countingIds())
-  // As a new directory with the same number: it has another mark.
-  await rm(join(dir, 'agent', 'lock'))
+  await rm(join(dir, 'agent'), { recursive: true })
   const fresh = diskStorage(dir)
   await fresh.open(countingIds())
   await fresh.close()
   await gone.close()
+})
+
+test('only the user of the agent can take its lock, and no name of it is public', async (t) => {
+  const dir = await temporaryDirectory(t)
+  const storage = diskStorage(dir)
+  await storage.open(countingIds())
+  assert.equal((await stat(join(dir, 'agent', 'lock.db'))).mode & 0o777, 0o600)
+  assert.deepEqual(await ownAbstractSockets(), [])
+  await storage.close()
+})
+
+/** Every task that shares the network of the node reads these names, and may bind them. */
+async function ownAbstractSockets(): Promise<readonly string[]> {
+  const descriptors = await readdir('/proc/self/fd')
+  const links = await Promise.all(
+    descriptors.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')),
+  )
+  const own = new Set(links.flatMap((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? []))
+  const table = await readFile('/proc/net/unix', 'utf8')
+  const rows = table.split('\n').map((line) => line.trim().split(/\s+/))
+  return rows.flatMap(([, , , , , , inode = '', name = '']) => {
+    return own.has(inode) && name.startsWith('@') ? [name] : []
+  })
+}
+
+/** Opens the storage of a directory, starts a program that outlives it, and tells its number. */
+const HOLDER = `
+import { spawn } from 'node:child_process'
+import { diskStorage } from ${JSON.stringify(join(import.meta.dirname, 'storage.ts'))}
+const storage = diskStorage(process.argv[1])
+await storage.open({ uuid: () => 'id' })
+const child = spawn('sleep', ['300'], { detached: true, stdio: 'ignore' })
+process.stdout.write(child.pid + '\\n')
+setInterval(() => storage, 1000)
+`
+
+test('a killed agent leaves no lock, though a program that it started goes on', async (t) => {
+  const dir = await temporaryDirectory(t)
+  const holder = spawn(process.execPath, ['--input-type=module', '-e', HOLDER, dir], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [line] = await once(createInterface({ input: holder.stdout }), 'line')
+  const task = Number(line)
+  t.after(() => process.kill(task, 'SIGKILL'))
+  const storage = diskStorage(dir)
+  await assert.rejects(storage.open(countingIds()), {
+    kind: 'agent-locked',
+    message: new RegExp(`\\(pid ${holder.pid}\\)`),
+  })
+  const ended = once(holder, 'exit')
+  holder.kill('SIGKILL')
+  await ended
+  process.kill(task, 0)
+  await storage.open(countingIds())
+  await storage.close()
+})
+
+test('a lock file that is no database stops the agent and is named', async (t) => {
+  const dir = await temporaryDirectory(t)
+  await mkdir(join(dir, 'agent'))
+  await writeFile(join(dir, 'agent', 'lock.db'), 'x'.repeat(1_000))
+  await assert.rejects(diskStorage(dir).open(countingIds()), {
+    kind: 'agent-state',
+    message: /^cannot lock \S+lock\.db: file is not a database/,
+  })
 })
 
 test('a damaged identity is an error and is not replaced', async (t) => {

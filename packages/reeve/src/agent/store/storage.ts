@@ -1,14 +1,13 @@
-import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { access, link, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
+import { access, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { IdSource } from '../../kit/clock.ts'
 import { assert, Fault, messageOf } from '../../kit/fault.ts'
+import { lockAgentDirectory, type AgentLock } from './agent-lock.ts'
 import { DiskStore } from './disk-store.ts'
-import { errorCode, isMissing, readStateFile, writeStateFile } from './state-file.ts'
+import { isMissing, readStateFile, writeStateFile } from './state-file.ts'
 import { MemoryStore, type AgentStore } from './store.ts'
 import { DiskWorkspace, PathsOnlyWorkspace, type Workspace } from './workspace.ts'
 
@@ -18,7 +17,7 @@ export interface AgentStorage {
   readonly workspace: Workspace
   /** Below this the drivers keep their records. */
   readonly recordsDir: string
-  /** Takes the place for this agent alone. Fault `agent-locked` when another one has it. */
+  /** Locks the storage for this agent. Fault `agent-locked` while another one has it. */
   open(ids: IdSource): Promise<StorageIdentity>
   /** Only while it is open. */
   keepRegion(region: string): Promise<void>
@@ -54,7 +53,7 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
   const allocations = join(own, 'allocations')
   const workspace = new DiskWorkspace(join(dataDir, 'alloc'))
   const identityPath = join(own, 'node.json')
-  let lock: Server | undefined
+  let lock: AgentLock | undefined
   let kept: KeptIdentity | undefined
   return {
     store: new DiskStore(allocations),
@@ -66,7 +65,7 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
       for (const path of [own, recordsDir]) await mkdir(path, { recursive: true, mode: 0o711 })
       // Asked for by itself: making a directory on a read-only disk says that something is missing.
       await access(own, constants.W_OK)
-      lock = await takeLock(own)
+      lock = await lockAgentDirectory(own)
       try {
         await mkdir(allocations, { recursive: true, mode: 0o700 })
         const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim()
@@ -76,7 +75,8 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
         const secretsComplaint = await workspace.keepSecretsInMemory()
         return secretsComplaint === undefined ? identity : { ...identity, secretsComplaint }
       } catch (thrown) {
-        lock.close()
+        lock.release()
+        lock = undefined
         throw thrown
       }
     },
@@ -91,7 +91,8 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
       }
     },
     close() {
-      lock?.close()
+      lock?.release()
+      lock = undefined
       return Promise.resolve()
     },
   }
@@ -113,61 +114,6 @@ export function memoryStorage(identity: StorageIdentity): AgentStorage {
     close: () => Promise.resolve(),
   }
 }
-
-/**
- * Two agents on one directory would start everything twice. An abstract socket named after the
- * directory is a lock that the kernel gives to one process and takes back when that process ends,
- * however it ends. The number of a directory that is gone may be given to a new one while its agent
- * still ends, so the name has a mark of its own too.
- */
-async function takeLock(path: string): Promise<Server> {
-  const { dev, ino } = await stat(path)
-  const mark = await lockMark(path)
-  const server = createServer((connection) => connection.destroy())
-  const { promise, resolve, reject } = Promise.withResolvers<Server>()
-  server.once('error', (error) => {
-    const isTaken = errorCode(error) === 'EADDRINUSE'
-    const text = isTaken ? `another agent uses ${path}` : `cannot lock ${path}: ${messageOf(error)}`
-    reject(new Fault(isTaken ? 'agent-locked' : 'agent-state', text, { cause: error }))
-  })
-  server.listen(`\0reeve-agent-${dev}-${ino}-${mark}`, () => resolve(server))
-  server.unref()
-  return promise
-}
-
-/**
- * Made once for a directory; two agents that begin at the same moment agree on the first one. One
- * that is there is only read: on a full disk an agent must still take over what runs.
- */
-async function lockMark(path: string): Promise<string> {
-  const file = join(path, 'lock')
-  const found = await readMark(file)
-  if (found !== undefined) return found
-  const made = `${file}.${randomUUID()}`
-  try {
-    await writeFile(made, randomUUID(), { mode: 0o600 })
-    await link(made, file)
-  } catch (thrown) {
-    if (errorCode(thrown) !== 'EEXIST') throw thrown
-  } finally {
-    await rm(made, { force: true })
-  }
-  const mark = await readMark(file)
-  assert(mark !== undefined, 'a mark that was made can be read')
-  return mark
-}
-
-async function readMark(file: string): Promise<string | undefined> {
-  try {
-    return (await readFile(file, 'utf8')).slice(0, LOCK_MARK_LENGTH)
-  } catch (thrown) {
-    if (isMissing(thrown)) return undefined
-    throw thrown
-  }
-}
-
-/** A socket's name has little more than a hundred bytes. */
-const LOCK_MARK_LENGTH = 36
 
 const identityFile = Compile(
   Type.Object({

@@ -33,6 +33,19 @@ test('an allocation has a shared directory and one for each task', async (t) => 
   assert.equal(workspace.paths(place).stdout, join(root, ID, 'alloc', 'logs', 'web.stdout.0'))
 })
 
+test('other users of the machine pass through an allocation only where that is needed', async (t) => {
+  const root = await temporaryDirectory(t)
+  const workspace = new DiskWorkspace(root)
+  await workspace.buildAllocation(ID)
+  assert.equal(await modeOf(join(root, ID)), 0o700)
+  await workspace.setTraversable(ID, true)
+  assert.equal(await modeOf(join(root, ID)), 0o711)
+  await workspace.setTraversable(ID, false)
+  assert.equal(await modeOf(join(root, ID)), 0o700)
+  await workspace.setTraversable(allocationId(2), true)
+  assert.deepEqual(await readdir(root), [ID])
+})
+
 test('building again changes nothing, removing leaves nothing', async (t) => {
   const root = await temporaryDirectory(t)
   const workspace = new DiskWorkspace(root)

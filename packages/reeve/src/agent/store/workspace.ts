@@ -6,12 +6,17 @@ import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, partsBelow } from './beneath.ts'
 import { measureDisk } from './disk-usage.ts'
 import { memoryComplaint, mountMemory, unmountBelow } from './mounts.ts'
-import { errorCode } from './state-file.ts'
+import { errorCode, isMissing } from './state-file.ts'
 
 /** The directories that an allocation and its tasks work in. */
 export interface Workspace {
-  /** Makes what all tasks share. Safe to repeat. */
+  /** Makes what all tasks share, closed to other users of the machine. Safe to repeat. */
   buildAllocation(allocationId: string): Promise<void>
+  /**
+   * Whether other users of the machine pass through the allocation's directory to what is below it.
+   * Safe to repeat, also where the directory is gone.
+   */
+  setTraversable(allocationId: string, isTraversable: boolean): Promise<void>
   /** Makes the directories of one task, owned by its user. Safe to repeat. */
   buildTask(place: TaskPlace, owner: TaskOwner): Promise<void>
   /**
@@ -72,10 +77,7 @@ export function taskPaths(root: string, { allocationId, task }: TaskPlace): Task
 /** The directory that tasks share; so no task may have this name. */
 export const SHARED = 'alloc'
 
-/**
- * Directories are not listable by others, so an allocation's identifier is all that gives access by
- * path.
- */
+/** Passable and not listable by others. */
 const PASSABLE = 0o711
 const READABLE = 0o755
 const SHARED_WRITABLE = 0o1777
@@ -100,11 +102,19 @@ export class DiskWorkspace implements Workspace {
   async buildAllocation(allocationId: string): Promise<void> {
     await directory(this.#root, PASSABLE)
     const shared = join(this.#root, allocationId, SHARED)
-    await directory(join(this.#root, allocationId), PASSABLE)
+    // A file that a task makes set-uid, or root in a container, must not run for users outside.
+    await directory(join(this.#root, allocationId), PRIVATE)
     await directory(shared, READABLE)
     await directory(join(shared, 'logs'), READABLE)
     await directory(join(shared, 'tmp'), SHARED_WRITABLE)
     await directory(join(shared, 'data'), SHARED_WRITABLE)
+  }
+
+  async setTraversable(allocationId: string, isTraversable: boolean): Promise<void> {
+    const mode = isTraversable ? PASSABLE : PRIVATE
+    await chmod(join(this.#root, allocationId), mode).catch((thrown: unknown) => {
+      if (!isMissing(thrown)) throw thrown
+    })
   }
 
   async buildTask(place: TaskPlace, { user, secretsMB }: TaskOwner): Promise<void> {
@@ -182,6 +192,10 @@ export class PathsOnlyWorkspace implements Workspace {
   }
 
   buildAllocation(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  setTraversable(): Promise<void> {
     return Promise.resolve()
   }
 

@@ -3,8 +3,8 @@ import { availableParallelism, hostname } from 'node:os'
 import { join } from 'node:path'
 import { pid } from 'node:process'
 import {
-  findUser,
   HOST_NETWORK,
+  readHostAccounts,
   withDeadline,
   type DriverHealth,
   type HostUser,
@@ -22,6 +22,7 @@ import { hostnameOf, rootEntries, type HostTexts } from '../native/isolation.ts'
 import type { TaskPlan } from '../native/task-spec.ts'
 import { DEFAULT_CAPS, grantedCaps } from '../settings/capabilities.ts'
 import { readExecConfig, type ExecConfig } from './exec-config.ts'
+import { taskAccount, type AccountPolicy, type TaskAccount } from './task-account.ts'
 
 /** Reference task-drivers §6: who a task is that asks to be nobody in particular. */
 const DEFAULT_USER = 'nobody'
@@ -30,11 +31,9 @@ const DEFAULT_USER = 'nobody'
 const TRIAL_MS_MAX = 10_000
 
 /** What isolated tasks may do on this node. */
-export interface ExecPolicy {
+export interface ExecPolicy extends AccountPolicy {
   /** Capabilities that tasks may have; `all` is any. */
   readonly allowCaps: readonly string[]
-  /** Names and numbers of users that no task runs as. */
-  readonly denyUsers: readonly string[]
   /** Who a task is that does not say; `nobody` unless given. */
   readonly defaultUser?: string
   /** Sharing the machine's processes or memory segments. */
@@ -96,9 +95,9 @@ export class ExecDriver implements SweepingDriver {
   async start(launch: TaskLaunch): Promise<RunningTask> {
     const { helper } = this.#options
     const config = readExecConfig(launch.config)
-    const user = await this.#userOf(launch)
-    const plan = this.#plan({ launch, config, user }, await helper.facts(), await hostTexts())
-    if (launch.user === '') await giveDirectories(launch, user)
+    const account = await this.#accountOf(launch)
+    const plan = this.#plan({ launch, config, account }, await helper.facts(), await hostTexts())
+    if (launch.user === '') await giveDirectories(launch, account)
     return helper.start(plan)
   }
 
@@ -110,15 +109,12 @@ export class ExecDriver implements SweepingDriver {
     return this.#options.helper.sweep(known)
   }
 
-  async #userOf(launch: TaskLaunch): Promise<HostUser> {
-    const { denyUsers } = this.#options.policy
-    const user = await findUser(launch.user === '' ? this.defaultUser : launch.user)
-    const isDenied = denyUsers.some((denied) => denied === user.name || denied === String(user.uid))
-    if (!isDenied) return user
-    throw new Fault('task-config', `user ${JSON.stringify(user.name)} is not allowed on this node`)
+  async #accountOf({ user }: TaskLaunch): Promise<TaskAccount> {
+    const accounts = await readHostAccounts()
+    return taskAccount(user === '' ? this.defaultUser : user, accounts, this.#options.policy)
   }
 
-  #plan({ launch, config, user }: PlanInput, facts: NativeFacts, host: HostTexts): TaskPlan {
+  #plan({ launch, config, account }: PlanInput, facts: NativeFacts, host: HostTexts): TaskPlan {
     const { policy, helper } = this.#options
     if ((config.isPidShared || config.isIpcShared) && !policy.allowHostNamespaces) {
       throw new Fault('task-config', 'pid_mode and ipc_mode "host" are not allowed on this node')
@@ -130,22 +126,17 @@ export class ExecDriver implements SweepingDriver {
       args: config.args,
       env: launch.env,
       cwd: config.workDir ?? '/',
-      user: `${user.uid}:${user.gid}`,
+      user: `${account.uid}:${account.gid}`,
+      groups: account.groups,
       denyUsers: policy.denyUsers,
-      caps: grantedCaps({
-        // A task that is not root has none unless it asks.
-        base: user.uid === 0 ? DEFAULT_CAPS : [],
-        add: config.capAdd,
-        drop: config.capDrop,
-        allowed: policy.allowCaps,
-      }),
+      caps: capsOf(account, config, policy),
       seccomp: facts.hasSeccomp,
       isolate: {
         root: join(handle.dir, 'root'),
         hostname: hostnameOf(launch, host),
         pidNamespace: !config.isPidShared,
         ipcNamespace: !config.isIpcShared,
-        entries: rootEntries({ launch, user, host, chrootEnv: policy.chrootEnv }),
+        entries: rootEntries({ launch, user: account, host, chrootEnv: policy.chrootEnv }),
       },
       ...(network.namespacePath === undefined ? {} : { netns: network.namespacePath }),
       ...planCgroups(facts.layout, {
@@ -176,10 +167,30 @@ export class ExecDriver implements SweepingDriver {
   }
 }
 
+/** With one of these a task becomes root or joins any group, whatever the node denies. */
+const IDENTITY_CAPS: readonly string[] = ['setuid', 'setgid']
+
+function capsOf(
+  { uid }: TaskAccount,
+  { capAdd, capDrop }: ExecConfig,
+  { allowCaps }: ExecPolicy,
+): readonly string[] {
+  // A task that is not root has none unless it asks.
+  const base = uid === 0 ? DEFAULT_CAPS : []
+  const caps = grantedCaps({ base, add: capAdd, drop: capDrop, allowed: allowCaps })
+  const changing = uid === 0 ? [] : caps.filter((name) => IDENTITY_CAPS.includes(name))
+  if (changing.length === 0) return caps
+  throw new Fault(
+    'task-config',
+    `cap_add: ${changing.join(' and ')} would let the task become any user or group: only a task ` +
+      'of root may have it, where the node allows root (plugin "exec", denied_users)',
+  )
+}
+
 interface PlanInput {
   readonly launch: TaskLaunch
   readonly config: ExecConfig
-  readonly user: HostUser
+  readonly account: TaskAccount
 }
 
 let trials = 0

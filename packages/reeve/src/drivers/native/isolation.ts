@@ -26,18 +26,38 @@ const MIRRORED = ['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']
 
 /** Never all of `/etc`: it holds what is not the task's business. */
 const ETC = [
-  'ssl',
-  'ca-certificates',
-  'pki',
-  'alternatives',
-  'ld.so.cache',
-  'ld.so.conf',
-  'ld.so.conf.d',
-  'localtime',
-  'nsswitch.conf',
-  'services',
-  'protocols',
-  'mime.types',
+  '/etc/alternatives',
+  '/etc/ld.so.cache',
+  '/etc/ld.so.conf',
+  '/etc/ld.so.conf.d',
+  '/etc/localtime',
+  '/etc/nsswitch.conf',
+  '/etc/services',
+  '/etc/protocols',
+  '/etc/mime.types',
+]
+
+/**
+ * The certificates that TLS clients trust and the settings of OpenSSL, where distributions keep
+ * them, with the targets of their links. Only these parts: private keys lie beside them, such as
+ * `/etc/ssl/private`, `/etc/pki/tls/private` and `/etc/pki/nssdb`.
+ */
+const TLS = [
+  '/etc/ssl/certs',
+  '/etc/ssl/cert.pem',
+  '/etc/ssl/ca-bundle.pem',
+  '/etc/ssl/openssl.cnf',
+  // Red Hat: /etc/ssl/certs is a link to here.
+  '/etc/pki/tls/certs',
+  '/etc/pki/tls/cert.pem',
+  '/etc/pki/tls/openssl.cnf',
+  '/etc/pki/tls/openssl.d',
+  '/etc/pki/tls/ct_log_list.cnf',
+  '/etc/pki/ca-trust/extracted',
+  '/etc/pki/java',
+  // Arch and SUSE: the targets of links in /etc/ssl.
+  '/etc/ca-certificates/extracted',
+  '/var/lib/ca-certificates',
 ]
 
 /** Reference task-drivers §6: the root of an isolated task, part by part. */
@@ -48,7 +68,7 @@ export function rootEntries(input: RootInput): readonly RootEntry[] {
     chrootEnv === undefined
       ? [
           { kind: 'bind', from: '/usr', to: '/usr', readOnly: true },
-          ...[...MIRRORED, ...ETC.map((name) => `/etc/${name}`)].map((path) => {
+          ...[...MIRRORED, ...ETC, ...TLS].map((path) => {
             return { kind: 'mirror', path }
           }),
         ]

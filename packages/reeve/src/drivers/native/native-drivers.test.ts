@@ -4,13 +4,21 @@ import { chown, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getuid, kill } from 'node:process'
+import { text as textOf } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
 import { systemClock } from '../../../test/build/agent.ts'
 import { ProgramBench } from '../../../test/build/shell-bench.ts'
 import { until } from '../../../test/build/until.ts'
 import { shellTaskDriverSuite, written } from '../../../test/suites/shell-task-driver.ts'
 import { taskDriverSuite } from '../../../test/suites/task-driver.ts'
-import type { Recovery, RunningTask, TaskDriver, TaskHandle } from '../../agent/index.ts'
+import {
+  readHostAccounts,
+  type Recovery,
+  type RunningTask,
+  type TaskDriver,
+  type TaskHandle,
+  type TaskLaunch,
+} from '../../agent/index.ts'
 import { ExecDriver, type ExecPolicy } from '../exec/exec-driver.ts'
 import { RawExecDriver } from '../raw-exec/raw-exec-driver.ts'
 import { readProcess } from '../raw-exec/processes.ts'
@@ -24,6 +32,8 @@ const program = join(import.meta.dirname, '../../../../../node_modules/.cache/re
 const policy: ExecPolicy = {
   allowCaps: DEFAULT_CAPS,
   denyUsers: ['root', '0'],
+  denyGroups: ['shadow', 'disk'],
+  allowGroups: [],
   allowHostNamespaces: false,
   isCpuHard: false,
   pidsMax: 4_096,
@@ -65,7 +75,7 @@ async function openBench(t: TestContext, kind: Kind): Promise<NativeBench> {
     found = { helper, stateDir }
     return {
       driver: makeDriver(kind, helper, stateDir),
-      config: (text) => ({ command: 'sh', args: ['-c', text] }),
+      config: (script) => ({ command: 'sh', args: ['-c', script] }),
       close: () => helper.close(),
     }
   })
@@ -187,6 +197,12 @@ function ownTests(): void {
       script: 'touch /alloc/logs/x 2>/dev/null || echo no',
       says: 'no\n',
     },
+    {
+      name: 'sees the certificates that it may trust, and no private key beside them',
+      script:
+        'ls /etc/ssl/certs >/dev/null && echo certs; ls -d /etc/ssl/private /etc/pki/tls/private /etc/pki/nssdb 2>/dev/null; echo over',
+      says: 'certs\nover\n',
+    },
     { name: 'has a name in the list of users', script: 'id -un', says: 'nobody\n' },
     {
       name: 'is asked by no other name than that of the machine',
@@ -204,9 +220,9 @@ function ownTests(): void {
       const { bench } = await openBench(t, 'exec')
       const task = await bench.driver.start(bench.script(c.script))
       await task.exited
-      const text = await written(bench.logs.stdoutPrefix)
-      if (typeof c.says === 'string') assert.equal(text, c.says)
-      else assert.match(text, c.says)
+      const output = await written(bench.logs.stdoutPrefix)
+      if (typeof c.says === 'string') assert.equal(output, c.says)
+      else assert.match(output, c.says)
       await task.forget()
     })
   }
@@ -214,6 +230,17 @@ function ownTests(): void {
   const refused = [
     { name: 'root', fields: { user: 'root' }, message: /"root" is not allowed/ },
     { name: 'user 0', fields: { user: '0:0' }, message: /is not allowed/ },
+    { name: 'the group of root', fields: { user: '65534:0' }, message: /^group 0 is not a group/ },
+    {
+      name: 'a group of somebody else',
+      fields: { user: '65534:42' },
+      message: /^group 42 is not a group of user 65534 .*allow_groups/,
+    },
+    {
+      name: 'becoming any user',
+      config: { cap_add: ['setuid', 'setgid'] },
+      message: /^cap_add: setgid and setuid would let the task become any user or group/,
+    },
     {
       name: 'a capability outside the list',
       config: { cap_add: ['sys_admin'] },
@@ -233,6 +260,23 @@ function ownTests(): void {
       })
     })
   }
+
+  test('exec: a task and a session beside it lack a denied group of their account', async (t) => {
+    const found = await memberOfSomeGroup()
+    if (found === undefined) return t.skip('no account of this machine has a supplementary group')
+    const { bench, helper, stateDir } = await openBench(t, 'exec')
+    const groupsWhere = (denyGroups: readonly string[]) => {
+      const options = { clock: systemClock, helper, stateDir, policy: { ...policy, denyGroups } }
+      return groupsSeen(new ExecDriver(options), bench.script('sleep 300', { user: found.user }))
+    }
+    const group = String(found.gid)
+    assert.deepEqual(
+      (await groupsWhere([group])).filter((one) => one === group),
+      [],
+    )
+    // Of the task and of each command of the session.
+    assert.ok((await groupsWhere([])).filter((one) => one === group).length > 1)
+  })
 
   test('exec: a capability that is asked for and allowed is had', async (t) => {
     const { bench } = await openBench(t, 'exec')
@@ -310,6 +354,30 @@ function ownTests(): void {
       })
     }
   }
+}
+
+/** The supplementary groups of all processes of a task, seen by a session beside it. */
+async function groupsSeen(driver: TaskDriver, launch: TaskLaunch): Promise<readonly string[]> {
+  const task = await driver.start(launch)
+  const command = ['sh', '-c', 'cat /proc/[0-9]*/status | grep ^Groups']
+  const session = await task.exec({ command, tty: undefined })
+  const lines = (await textOf(session.stdout)).trim().split('\n')
+  await task.stop({ signal: 'SIGKILL', timeoutMs: 0 })
+  await task.forget()
+  return lines.flatMap((line) => line.replace('Groups:', '').trim().split(' '))
+}
+
+/** An account other than root that the machine gives a supplementary group. */
+async function memberOfSomeGroup(): Promise<{ user: string; gid: number } | undefined> {
+  const { users, groups } = await readHostAccounts()
+  const ordinary = new Set(
+    users.filter(({ uid, gid }) => uid > 0 && gid > 0).map(({ name }) => name),
+  )
+  for (const { gid, members } of groups) {
+    const user = members.find((name) => ordinary.has(name))
+    if (user !== undefined && gid > 0) return { user, gid }
+  }
+  return undefined
 }
 
 /** The control groups whose names begin so, in all hierarchies. */

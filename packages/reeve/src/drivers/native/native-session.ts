@@ -63,7 +63,7 @@ function sessionSpec(
   spec: TaskSpec,
 ): Readonly<Record<string, unknown>> {
   const [command = '', ...args] = request.command
-  const { env, cwd, user, caps, noNewPrivs, seccomp, umask } = spec
+  const { env, cwd, user, groups, caps, noNewPrivs, seccomp, umask } = spec
   const terminal = request.tty === undefined ? {} : { tty: request.tty }
   return {
     v: 1,
@@ -75,7 +75,7 @@ function sessionSpec(
     env: request.tty === undefined ? env : { TERM: 'xterm', ...env },
     cwd,
     user,
-    ...defined({ caps, noNewPrivs, seccomp, umask }),
+    ...defined({ groups, caps, noNewPrivs, seccomp, umask }),
     cgroups: record.cgroups,
     ...terminal,
   }

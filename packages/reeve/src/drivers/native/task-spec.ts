@@ -14,6 +14,8 @@ export interface TaskSpec extends CgroupSpec {
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
   readonly user: string
+  /** The supplementary groups; absent: those that the account files of the machine say. */
+  readonly groups?: readonly number[]
   readonly denyUsers?: readonly string[]
   readonly caps?: readonly string[]
   readonly noNewPrivs?: boolean

@@ -104,6 +104,9 @@ interface ExecConfig {
   /** Capabilities that tasks may ask for; `all` is any. */
   readonly allowCaps: readonly string[]
   readonly denyUsers: readonly string[]
+  readonly denyGroups: readonly string[]
+  /** Groups that a task may choose though its user does not have them; `all` is any. */
+  readonly allowGroups: readonly string[]
   /** Who a task is that does not say. */
   readonly defaultUser: string
   readonly allowHostNamespaces: boolean

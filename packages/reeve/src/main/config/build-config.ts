@@ -105,6 +105,8 @@ function driverConfig(settings: Settings): Pick<AgentConfig['client'], 'exec' | 
       enabled: settings.exec,
       allowCaps: settings.execCaps,
       denyUsers: settings.execDeniedUsers,
+      denyGroups: settings.execDeniedGroups,
+      allowGroups: settings.execAllowedGroups,
       defaultUser: settings.execDefaultUser,
       allowHostNamespaces: settings.execHostNamespaces,
       isCpuHard: settings.execCpuHardLimit,

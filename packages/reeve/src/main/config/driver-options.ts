@@ -20,11 +20,36 @@ const CAPABILITIES: readonly string[] = [
 ]
 const DENIED_USERS: readonly string[] = ['root', '0']
 
+/** Groups whose members read secrets of the machine, or become root without a further password. */
+export const DENIED_GROUPS: readonly string[] = [
+  'root',
+  '0',
+  'adm',
+  'admin',
+  'disk',
+  'docker',
+  'incus',
+  'incus-admin',
+  'kmem',
+  'kvm',
+  'libvirt',
+  'lxd',
+  'mem',
+  'podman',
+  'shadow',
+  'ssl-cert',
+  'staff',
+  'sudo',
+  'systemd-journal',
+  'wheel',
+]
+
 /** Reference task-drivers §15: enough for any program, too few for a fork bomb. */
 const PIDS_MAX = 4_096
 
 const capability = matching('the name of a capability, or `all`', /^(?:cap_)?[a-z][a-z_]{1,31}$/i)
 const user = matching('the name or number of a user', /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/)
+const group = matching('the name or number of a group', /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/)
 const engineEndpoint = matching('`unix://` and an absolute path', /^unix:\/\/\/\S{1,200}$/)
 const pids = integer({ min: 1, max: 4_194_304 })
 const paths = mapOf({
@@ -33,6 +58,7 @@ const paths = mapOf({
   rule: 'both are absolute paths: of the machine, and of the task',
 })
 
+const noGroups: readonly string[] = []
 const noPaths: Readonly<Record<string, string>> = {}
 const capsText = 'what ordinary programs need of root, without the network and the machine'
 
@@ -67,6 +93,24 @@ export const driverOptions = {
     byDefault: always(DENIED_USERS, '`root`, `0`'),
     help: 'Users that no isolated task runs as.',
     read: (config) => config.client.exec.denyUsers,
+  }),
+  execDeniedGroups: option({
+    kind: listOf(group),
+    file: ['plugin', 'exec', 'config', 'denied_groups'],
+    byDefault: always(DENIED_GROUPS, DENIED_GROUPS.map((name) => `\`${name}\``).join(', ')),
+    help:
+      'Groups that no isolated task has, unless it runs as root: dropped from the supplementary ' +
+      'groups of its user, refused as its primary group. Group 0 is always one of them.',
+    read: (config) => config.client.exec.denyGroups,
+  }),
+  execAllowedGroups: option({
+    kind: listOf(group),
+    file: ['plugin', 'exec', 'config', 'allow_groups'],
+    byDefault: always(noGroups, 'none'),
+    help:
+      'Groups that any isolated task may name in `user = "uid:gid"`, beyond those that the ' +
+      'machine gives the user; `all` is any that is not denied.',
+    read: (config) => config.client.exec.allowGroups,
   }),
   execDefaultUser: option({
     kind: user,

@@ -15,6 +15,7 @@ import {
   FULL_CONFIG_JSON,
 } from '../../../test/build/full-agent-config.ts'
 import { DEFAULT_CAPS } from '../../drivers/index.ts'
+import { DENIED_GROUPS } from './driver-options.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { optionEntries } from './options.ts'
 import type { ConfigProblem } from './problem.ts'
@@ -126,6 +127,8 @@ const DEFAULT_EXEC: AgentConfig['client']['exec'] = {
   enabled: true,
   allowCaps: DEFAULT_CAPS,
   denyUsers: ['root', '0'],
+  denyGroups: DENIED_GROUPS,
+  allowGroups: [],
   defaultUser: 'nobody',
   allowHostNamespaces: false,
   isCpuHard: false,
@@ -264,6 +267,8 @@ for (const [path, text] of [
           enabled: false,
           allowCaps: ['chown'],
           denyUsers: ['daemon'],
+          denyGroups: ['tape'],
+          allowGroups: ['video'],
           defaultUser: 'tasks',
           allowHostNamespaces: true,
           isCpuHard: true,

@@ -6,6 +6,7 @@ import { ALL_NODE_POOL, DEFAULT_NODE_POOL, GLOBAL_REGION } from '@reeve/contract
 import { anAgentConfig, hostFacts } from '../../../test/build/agent-config.ts'
 import { DEFAULT_CAPS } from '../../drivers/index.ts'
 import { DOCUMENT, withCurrentTable } from './documentation.ts'
+import { DENIED_GROUPS } from './driver-options.ts'
 import { optionEntries, options } from './options.ts'
 import { redactedConfig } from './redacted-config.ts'
 import { Secret } from './secret.ts'
@@ -104,6 +105,8 @@ test('options: what is in force is shown in the words of its file, without secre
           enabled: true,
           allow_caps: DEFAULT_CAPS,
           denied_users: ['root', '0'],
+          denied_groups: DENIED_GROUPS,
+          allow_groups: [],
           default_user: 'nobody',
           allow_host_namespaces: false,
           cpu_hard_limit: false,

@@ -1,4 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
+import { lockHolderIn } from '../../kit/lock-table.ts'
 import { codeOf } from './storage-faults.ts'
 
 /**
@@ -15,32 +16,7 @@ export async function findLockHolder(lockFile: string): Promise<number | undefin
     readFile('/proc/locks', 'utf8').catch(() => ''), // no Linux: no table
     stat(lockFile, { bigint: true }).catch(ifMissing),
   ])
-  return file === undefined ? undefined : holderIn(table, file)
-}
-
-/** A line reads `1: POSIX  ADVISORY  WRITE 4242 fd:01:131081 0 EOF`: process, device, file. */
-export function holderIn(
-  table: string,
-  file: { readonly dev: bigint; readonly ino: bigint },
-): number | undefined {
-  const place = `${hex(majorOf(file.dev))}:${hex(minorOf(file.dev))}:${file.ino}`
-  for (const line of table.split('\n')) {
-    const words = line.trim().split(/\s+/)
-    if (words[1] === 'POSIX' && words[5] === place) return Number(words[4])
-  }
-  return undefined
-}
-
-function majorOf(device: bigint): bigint {
-  return ((device >> 8n) & 0xfffn) | ((device >> 32n) & ~0xfffn)
-}
-
-function minorOf(device: bigint): bigint {
-  return (device & 0xffn) | ((device >> 12n) & ~0xffn & 0xffffffffn)
-}
-
-function hex(number: bigint): string {
-  return number.toString(16).padStart(2, '0')
+  return file === undefined ? undefined : lockHolderIn(table, file)
 }
 
 function ifMissing(thrown: unknown): undefined {

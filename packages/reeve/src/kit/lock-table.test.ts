@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { holderIn } from './directory-lock.ts'
+import { lockHolderIn } from './lock-table.ts'
 
 const table = `1: POSIX  ADVISORY  READ 11 fe:00:77 1073741826 1073742335
 2: FLOCK  ADVISORY  WRITE 12 fe:00:500 0 EOF
@@ -15,6 +15,6 @@ const cases = [
 ]
 for (const c of cases) {
   test(`the table of locks ${c.name}`, () => {
-    assert.equal(holderIn(table, { dev: c.dev, ino: c.ino }), c.holder)
+    assert.equal(lockHolderIn(table, { dev: c.dev, ino: c.ino }), c.holder)
   })
 }
