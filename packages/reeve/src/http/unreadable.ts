@@ -1,11 +1,13 @@
 import { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { TEXT_TYPE } from './answer.ts'
+import { PIPELINE_OVERFLOW } from './transport/pipelining.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
 const UNREADABLE: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  [PIPELINE_OVERFLOW]: '429 Too Many Requests',
 }
 
 /** How long an answer may take that was asked for before what cannot be read came. */

@@ -21,7 +21,7 @@ export interface BodyLimits {
 export const BODY_LIMITS: BodyLimits = {
   tenantBytesMax: 128 * 1024 * 1024,
   bytesMax: 512 * 1024 * 1024,
-  chunksFree: 4_096,
+  chunksFree: 1_024,
   chunkBytesMin: 16,
   bytesPerSecondMin: 1_024,
   graceMs: 15_000,
@@ -231,10 +231,11 @@ function endedEarly(why: string): HttpError {
   return new HttpError(400, `The body ended early: ${why}`)
 }
 
-/** What is read of a rejected body, in bytes, chunks and time. */
+/** What is read of a rejected body, in bytes and time. */
 const DRAINED_BYTES_MAX = 64 * 1024 * 1024
-const DRAINED_CHUNKS_MAX = 100_000
 const DRAIN_MS_MAX = 5_000
+/** Chunks of a rejected body that may be small. */
+const DRAINED_CHUNKS_FREE = 256
 
 /**
  * Discards the rest of a body that was rejected, within bounds: a client that sends all of a body
@@ -256,7 +257,8 @@ function discard(raw: IncomingMessage): void {
   raw.unpipe()
   raw.on('data', (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > DRAINED_BYTES_MAX || ++chunks > DRAINED_CHUNKS_MAX) raw.destroy()
+    const isTiny = ++chunks > DRAINED_CHUNKS_FREE && bytes < chunks * BODY_LIMITS.chunkBytesMin
+    if (isTiny || bytes > DRAINED_BYTES_MAX) raw.destroy()
   })
   raw.once('close', () => clearTimeout(timer))
   raw.once('error', () => undefined)
