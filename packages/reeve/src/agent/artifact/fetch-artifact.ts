@@ -19,14 +19,13 @@ import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, partsBelow, type Owner } from '../store/beneath.ts'
 import type { PlaceBelow } from '../store/task-place.ts'
 import { checkFile, findChecksum, parseChecksum, type Checksum } from './checksum.ts'
-import { decompress, packingOf, type Packing } from './compression.ts'
+import { decompress, archiveFormatOf, type ArchiveFormat } from './compression.ts'
 import { fetchGit } from './fetch-git.ts'
 import { fetchHttp } from './fetch-http.ts'
-import { badArchive } from './member.ts'
 import { artifactFault, parseSource, type ArtifactSource } from './source.ts'
 import { checkTree, giveTree, mergeTree, moveFile } from './staged-tree.ts'
 import { readTar } from './tar.ts'
-import { unpack, UnpackBudget } from './unpack.ts'
+import { archiveFault, unpack, UnpackBudget } from './unpack.ts'
 import { readZip } from './zip.ts'
 
 /** One artifact of a task, with every reference resolved. */
@@ -41,7 +40,7 @@ export interface ArtifactRequest {
   readonly owner: Owner | undefined
 }
 
-export interface ArtifactPlace {
+export interface FetchContext {
   /** A directory that only the agent writes to, best on the disk of the destination. */
   readonly stagingRoot: string
   /** Whether files of this machine may be fetched. */
@@ -53,7 +52,7 @@ export interface ArtifactPlace {
  * Fetches one artifact: everything happens in a directory of the agent's own, and only what was
  * checked is moved to the task's. Fault `task-artifact` says what failed, and names the source.
  */
-export async function fetchArtifact(request: ArtifactRequest, place: ArtifactPlace): Promise<void> {
+export async function fetchArtifact(request: ArtifactRequest, place: FetchContext): Promise<void> {
   try {
     await fetchAndDeliver(request, place)
   } catch (thrown) {
@@ -61,7 +60,7 @@ export async function fetchArtifact(request: ArtifactRequest, place: ArtifactPla
   }
 }
 
-async function fetchAndDeliver(request: ArtifactRequest, place: ArtifactPlace): Promise<void> {
+async function fetchAndDeliver(request: ArtifactRequest, place: FetchContext): Promise<void> {
   place.signal.throwIfAborted()
   const source = parseSource(request.source, request.options)
   const scratch = await mkdtemp(join(place.stagingRoot, '.fetch-'))
@@ -80,7 +79,7 @@ async function fetchAndDeliver(request: ArtifactRequest, place: ArtifactPlace): 
 
 interface Work {
   readonly request: ArtifactRequest
-  readonly place: ArtifactPlace
+  readonly place: FetchContext
   readonly source: ArtifactSource
   readonly scratch: string
   /** Where what is to be delivered is put together. */
@@ -110,11 +109,11 @@ async function stage(work: Work): Promise<boolean> {
   }
   const checksum = await wantedChecksum(work)
   if (checksum !== undefined) await checkFile(download, checksum)
-  const packing = packingOf(source.name, source.options['archive'])
-  if (packing === undefined && request.mode === 'dir') {
-    throw badArchive('a directory is wanted, and this is no archive')
+  const format = archiveFormatOf(source.name, source.options['archive'])
+  if (format === undefined && request.mode === 'dir') {
+    throw archiveFault('a directory is wanted, and this is no archive')
   }
-  return unpackDownload(work, download, packing)
+  return unpackDownload(work, download, format)
 }
 
 function httpSettings({ request, place }: Work): HttpSettings {
@@ -127,7 +126,7 @@ type HttpSettings = Omit<Parameters<typeof fetchHttp>[0], 'address' | 'path'>
 
 async function stageGit(work: Work): Promise<void> {
   const { request, place, source, scratch, tree } = work
-  if (request.mode === 'file') throw badArchive('a file is wanted, and this is a repository')
+  if (request.mode === 'file') throw archiveFault('a file is wanted, and this is a repository')
   const { allowsFiles, signal } = place
   const { insecure } = request
   await rm(tree, { recursive: true })
@@ -150,26 +149,26 @@ async function wantedChecksum(work: Work): Promise<Checksum | undefined> {
 async function unpackDownload(
   { source, tree, place }: Work,
   download: string,
-  packing: Packing | undefined,
+  format: ArchiveFormat | undefined,
 ): Promise<boolean> {
-  if (packing === undefined) {
+  if (format === undefined) {
     await chmod(download, 0o644)
     await rename(download, join(tree, source.name))
     return true
   }
   const budget = new UnpackBudget((await stat(download)).size)
-  if (packing.archive === 'zip') {
+  if (format.archive === 'zip') {
     await unpack(readZip(download), tree, { budget })
     return false
   }
   const packed = createReadStream(download, { signal: place.signal })
-  const bytes = decompress(packed, packing.compression)
-  if (packing.archive === 'tar') {
+  const bytes = decompress(packed, format.compression)
+  if (format.archive === 'tar') {
     await unpack(readTar(bytes), tree, { budget })
     return false
   }
-  const isNamed = source.name.toLowerCase().endsWith(packing.ending)
-  const name = isNamed ? source.name.slice(0, -packing.ending.length) : source.name
+  const isNamed = source.name.toLowerCase().endsWith(format.ending)
+  const name = isNamed ? source.name.slice(0, -format.ending.length) : source.name
   await writeFile(join(tree, name || 'download'), counted(bytes, budget), { flag: 'wx' })
   return true
 }
@@ -200,10 +199,10 @@ async function deliver(work: Work, isFile: boolean): Promise<void> {
     const [only, ...others] = await readdir(from)
     const name = destination.parts.at(-1)
     if (only === undefined || others.length > 0 || name === undefined) {
-      throw badArchive(isFile ? 'the destination is no file' : 'one file is wanted, not several')
+      throw archiveFault(isFile ? 'the destination is no file' : 'one file is wanted, not several')
     }
     if (!(await lstat(join(from, only))).isFile())
-      throw badArchive(`one file is wanted, and ${JSON.stringify(only)} is none`)
+      throw archiveFault(`one file is wanted, and ${JSON.stringify(only)} is none`)
     const parts = destination.parts.slice(0, -1)
     await root.within({ parts, make }, (parent) => moveFile(join(from, only), parent, name))
   } finally {
@@ -212,9 +211,9 @@ async function deliver(work: Work, isFile: boolean): Promise<void> {
 }
 
 async function wantedPart({ source, tree }: Work): Promise<string> {
-  if (source.inside === '') return tree
-  const parts = partsBelow(source.inside)
-  if (parts === undefined) throw badArchive(`${JSON.stringify(source.inside)} leads out`)
+  if (source.subdirectory === '') return tree
+  const parts = partsBelow(source.subdirectory)
+  if (parts === undefined) throw archiveFault(`${JSON.stringify(source.subdirectory)} leads out`)
   // Checked part by part, so that a link of the archive is not followed.
   const root = await Beneath.open(tree)
   try {

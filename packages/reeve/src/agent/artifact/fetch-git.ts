@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { lstat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault, messageOf } from '../../kit/fault.ts'
-import { SMALL_ENV } from './compression.ts'
-import { shownAddress, type ArtifactSource } from './source.ts'
+import { MINIMAL_ENV } from './compression.ts'
+import { redactAddress, type ArtifactSource } from './source.ts'
 
 interface GitFetch {
   readonly source: ArtifactSource
@@ -27,7 +27,7 @@ export async function fetchGit(fetch: GitFetch): Promise<void> {
     throw new Fault('task-artifact', 'the options of the git source are not valid')
   }
   const env = {
-    ...SMALL_ENV,
+    ...MINIMAL_ENV,
     HOME: fetch.scratch,
     GIT_CONFIG_NOSYSTEM: '1',
     GIT_TERMINAL_PROMPT: '0',
@@ -42,7 +42,7 @@ export async function fetchGit(fetch: GitFetch): Promise<void> {
   const run = async (args: readonly string[]): Promise<void> => {
     const complaint = await runGit([...settings, ...args], { env, signal: fetch.signal })
     if (complaint === undefined) return
-    const address = shownAddress(source.address)
+    const address = redactAddress(source.address)
     throw new Fault('task-artifact', `git cannot fetch ${address}: ${complaint}`)
   }
   await run([...clone, ...branch, '--', source.address, path])

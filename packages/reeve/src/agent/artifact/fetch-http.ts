@@ -5,7 +5,7 @@ import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { shownAddress } from './source.ts'
+import { redactAddress } from './source.ts'
 
 interface HttpFetch {
   readonly address: string
@@ -49,7 +49,7 @@ function isRedirect({ statusCode = 0 }: IncomingMessage): boolean {
 function parseUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href)
   if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url
-  throw new Fault('task-artifact', `${JSON.stringify(shownAddress(text))} is no web address`)
+  throw new Fault('task-artifact', `${JSON.stringify(redactAddress(text))} is no web address`)
 }
 
 async function ask(url: URL, { headers, insecure, signal }: HttpFetch): Promise<IncomingMessage> {
@@ -92,5 +92,5 @@ async function save(
 }
 
 function failed(url: URL, why: string): Fault {
-  return new Fault('task-artifact', `cannot download ${shownAddress(url.href)}: ${why}`)
+  return new Fault('task-artifact', `cannot download ${redactAddress(url.href)}: ${why}`)
 }

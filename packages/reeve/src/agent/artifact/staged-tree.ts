@@ -13,8 +13,7 @@ import { join } from 'node:path'
 import { Fault } from '../../kit/fault.ts'
 import type { Beneath, Owner } from '../store/beneath.ts'
 import { errorCode } from '../store/state-file.ts'
-import { badArchive } from './member.ts'
-import type { UnpackBudget } from './unpack.ts'
+import { archiveFault, type UnpackBudget } from './unpack.ts'
 
 /**
  * Looks through what another program made: files, directories and links that stay inside, and not
@@ -27,7 +26,7 @@ export async function checkTree(root: string, budget: UnpackBudget, depth = 0): 
     if (entry.isDirectory()) await checkTree(path, budget, depth + 1)
     else if (entry.isFile()) budget.addBytes((await lstat(path)).size)
     else if (!entry.isSymbolicLink() || leadsOut(await readlink(path), depth)) {
-      throw badArchive(`${JSON.stringify(entry.name)} is not a file, or a link that leads out`)
+      throw archiveFault(`${JSON.stringify(entry.name)} is not a file, or a link that leads out`)
     }
   }
 }

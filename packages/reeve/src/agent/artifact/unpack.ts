@@ -1,8 +1,31 @@
 import { lchown, link, lstat, symlink } from 'node:fs/promises'
+import { Fault } from '../../kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, partsBelow } from '../store/beneath.ts'
 import { errorCode } from '../store/state-file.ts'
-import { badArchive, type Member } from './member.ts'
+
+/** One entry of an archive. The body must be read, or left, before the next one is asked for. */
+export interface ArchiveEntry {
+  /** As the archive says it; not to be trusted. */
+  readonly path: string
+  readonly kind: 'file' | 'directory' | 'symlink' | 'hardlink'
+  readonly mode: number
+  /** Whose it was where it was packed; only tar tells. */
+  readonly owner?: { readonly uid: number; readonly gid: number } | undefined
+  /** Of a link; not to be trusted either. */
+  readonly target: string
+  readonly body: AsyncIterable<Uint8Array>
+}
+
+export const NO_BODY: AsyncIterable<Uint8Array> = {
+  [Symbol.asyncIterator]: () => ({
+    next: () => Promise.resolve({ done: true as const, value: undefined }),
+  }),
+}
+
+export function archiveFault(message: string): Fault {
+  return new Fault('task-artifact', message)
+}
 
 /**
  * Bounds what is made of one download. An archive of a few bytes can name millions of files or
@@ -20,7 +43,7 @@ export class UnpackBudget {
   addFile(): void {
     this.#files += 1
     if (this.#files > AGENT_LIMITS.unpackedFilesMax) {
-      throw badArchive(`the archive holds more than ${AGENT_LIMITS.unpackedFilesMax} files`)
+      throw archiveFault(`the archive holds more than ${AGENT_LIMITS.unpackedFilesMax} files`)
     }
   }
 
@@ -30,7 +53,7 @@ export class UnpackBudget {
       this.#bytes > AGENT_LIMITS.unpackedRatioFreeBytes &&
       this.#bytes > this.#packedBytes * AGENT_LIMITS.unpackedRatioMax
     if (isBomb || this.#bytes > AGENT_LIMITS.unpackedBytesMax) {
-      throw badArchive('the archive unpacks to far more than it is')
+      throw archiveFault('the archive unpacks to far more than it is')
     }
   }
 }
@@ -40,7 +63,7 @@ export class UnpackBudget {
  * paths and links that try to are refused, and no path goes through a link.
  */
 export async function unpack(
-  members: AsyncIterable<Member>,
+  members: AsyncIterable<ArchiveEntry>,
   root: string,
   rules: UnpackRules,
 ): Promise<void> {
@@ -63,7 +86,7 @@ export interface UnpackRules {
    * Everything stays whose it was, as far as it was: for what another of our nodes packed. Else it
    * is the agent's, and everybody may read.
    */
-  readonly keepsRights?: boolean
+  readonly preservesOwnership?: boolean
 }
 
 const DIRECTORY = { mode: 0o755 }
@@ -101,19 +124,19 @@ interface Target {
   readonly parents: Parents
 }
 
-async function place(target: Target, member: Member, rules: UnpackRules): Promise<void> {
+async function place(target: Target, member: ArchiveEntry, rules: UnpackRules): Promise<void> {
   const { root, parents } = target
   const parts = safeParts(member.path)
   if (member.kind === 'directory') {
     // Most archives name their root, which is there.
     if (parts.length === 0) return
     const { mode, owner } = member
-    const make = rules.keepsRights === true ? { mode: mode & 0o1777, owner } : DIRECTORY
+    const make = rules.preservesOwnership === true ? { mode: mode & 0o1777, owner } : DIRECTORY
     await (await root.directory(parts, make)).close()
     return
   }
   const name = parts.at(-1)
-  if (name === undefined) throw badArchive(`${JSON.stringify(member.path)} is no name of a file`)
+  if (name === undefined) throw archiveFault(`${JSON.stringify(member.path)} is no name of a file`)
   const parent = await parents.get(parts.slice(0, -1))
   try {
     if (member.kind === 'symlink')
@@ -122,7 +145,7 @@ async function place(target: Target, member: Member, rules: UnpackRules): Promis
     else await placeFile(parent, name, { member, rules })
   } catch (thrown) {
     if (errorCode(thrown) !== 'EEXIST') throw thrown
-    throw badArchive(`${JSON.stringify(member.path)} is in the archive twice`)
+    throw archiveFault(`${JSON.stringify(member.path)} is in the archive twice`)
   }
 }
 
@@ -130,13 +153,13 @@ function safeParts(path: string): readonly string[] {
   const isLong = Buffer.byteLength(path) > AGENT_LIMITS.memberPathBytesMax
   const parts = isLong || path.startsWith('/') ? undefined : partsBelow(path)
   if (parts !== undefined) return parts
-  throw badArchive(`${JSON.stringify(path.slice(0, 256))} leads out of the archive`)
+  throw archiveFault(`${JSON.stringify(path.slice(0, 256))} leads out of the archive`)
 }
 
 async function placeFile(
   parent: Beneath,
   name: string,
-  { member, rules }: { readonly member: Member; readonly rules: UnpackRules },
+  { member, rules }: { readonly member: ArchiveEntry; readonly rules: UnpackRules },
 ): Promise<void> {
   const file = await parent.create(name, 0o600)
   try {
@@ -145,7 +168,7 @@ async function placeFile(
       await file.write(piece)
     }
     // What runs with another's rights stays behind.
-    if (rules.keepsRights === true) {
+    if (rules.preservesOwnership === true) {
       if (member.owner !== undefined) await file.chown(member.owner.uid, member.owner.gid)
       await file.chmod(member.mode & 0o777)
     } else await file.chmod((member.mode & 0o755) | 0o644)
@@ -175,27 +198,27 @@ async function placeLink(
     Buffer.byteLength(target) <= AGENT_LIMITS.memberPathBytesMax &&
     upCount <= depth &&
     !parts.slice(upCount).includes('..')
-  if (!isSafe) throw badArchive(`${JSON.stringify(member.path)} is a link out of the archive`)
+  if (!isSafe) throw archiveFault(`${JSON.stringify(member.path)} is a link out of the archive`)
   await symlink(target, parent.path(name))
-  if (rules.keepsRights === true && member.owner !== undefined)
+  if (rules.preservesOwnership === true && member.owner !== undefined)
     await lchown(parent.path(name), member.owner.uid, member.owner.gid)
 }
 
 interface LinkPlace {
-  readonly member: Member
+  readonly member: ArchiveEntry
   readonly depth: number
   readonly rules: UnpackRules
 }
 
 /** To a file that was unpacked before, and only that. */
-async function placeHardLink(root: Beneath, path: string, member: Member): Promise<void> {
+async function placeHardLink(root: Beneath, path: string, member: ArchiveEntry): Promise<void> {
   const parts = safeParts(member.target)
   const name = parts.at(-1)
-  if (name === undefined) throw badArchive(`${JSON.stringify(member.path)} is a link to nothing`)
+  if (name === undefined) throw archiveFault(`${JSON.stringify(member.path)} is a link to nothing`)
   const parent = await root.directory(parts.slice(0, -1))
   try {
     const stat = await lstat(parent.path(name))
-    if (!stat.isFile()) throw badArchive(`${JSON.stringify(member.path)} links to no file`)
+    if (!stat.isFile()) throw archiveFault(`${JSON.stringify(member.path)} links to no file`)
     await link(parent.path(name), path)
   } finally {
     await parent.close()
