@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -10,7 +10,13 @@ import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { aTar, aZip } from '../../../test/build/archive.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import type { Fault } from '../../kit/fault.ts'
-import { fetchArtifact, type ArtifactRequest } from './fetch-artifact.ts'
+import type { DiskShare } from './allocation-disk.ts'
+import {
+  fetchArtifact,
+  type ArtifactRequest,
+  type ArtifactSettings,
+  type FetchContext,
+} from './fetch-artifact.ts'
 
 const TREE = aTar([
   { path: 'bin/run', text: 'run', mode: 0o755 },
@@ -28,16 +34,30 @@ const FILES: Readonly<Record<string, Buffer>> = {
   '/sums': Buffer.from(`${createHash('sha256').update('plain text').digest('hex')}  plain\n`),
 }
 
+const SETTINGS: ArtifactSettings = {
+  allowsFiles: false,
+  allowsLocal: true,
+  timeoutMs: 60_000,
+  entriesMax: 1_000,
+}
+
+interface Changes extends Partial<Pick<FetchContext, 'signal' | 'searchPath'>> {
+  readonly settings?: Partial<ArtifactSettings>
+  readonly disk?: Partial<DiskShare>
+}
+
 interface Bench {
   readonly url: string
   readonly taskDir: string
   readonly headers: IncomingHttpHeaders[]
-  fetch(fields: Partial<ArtifactRequest>): Promise<void>
+  fetch(fields: Partial<ArtifactRequest>, context?: Changes): Promise<void>
   read(path: string): Promise<string>
 }
 
 async function aBench(t: TestContext, allowsFiles = false): Promise<Bench> {
   const root = await temporaryDirectory(t)
+  // As the directories of allocations are: git finds its way by absolute paths.
+  await chmod(root, 0o711)
   const taskDir = join(root, 'task')
   await mkdir(join(taskDir, 'local'), { recursive: true })
   const headers: IncomingHttpHeaders[] = []
@@ -57,7 +77,7 @@ async function aBench(t: TestContext, allowsFiles = false): Promise<Bench> {
     url: `http://127.0.0.1:${port}`,
     taskDir,
     headers,
-    fetch: (fields) =>
+    fetch: (fields, { settings, disk, ...context } = {}) =>
       fetchArtifact(
         {
           source: '',
@@ -69,7 +89,20 @@ async function aBench(t: TestContext, allowsFiles = false): Promise<Bench> {
           owner: undefined,
           ...fields,
         },
-        { stagingRoot: root, allowsFiles, signal: new AbortController().signal },
+        {
+          staging: join(root, '.fetch'),
+          settings: { ...SETTINGS, allowsFiles, ...settings },
+          disk: {
+            bytesMax: 2 ** 30,
+            totalBytes: 2 ** 30,
+            used: () => undefined,
+            end: () => undefined,
+            ...disk,
+          },
+          slot: 0,
+          signal: new AbortController().signal,
+          ...context,
+        },
       ),
     read: (path) => readFile(join(taskDir, path), 'utf8'),
   }
@@ -205,7 +238,9 @@ test('a repository is cloned at the wanted commit, with the modules in it', asyn
     return
   }
   const bench = await aBench(t, true)
-  const repository = join(await temporaryDirectory(t), 'repo')
+  const outside = await temporaryDirectory(t)
+  await chmod(outside, 0o755)
+  const repository = join(outside, 'repo')
   const git = (...args: readonly string[]): string =>
     execFileSync('git', ['-C', repository, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
       encoding: 'utf8',

@@ -3,6 +3,7 @@ import { Fault } from '../../kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, partsBelow } from '../store/beneath.ts'
 import { errorCode } from '../store/state-file.ts'
+import type { DiskBudget, FileCharge } from './disk-budget.ts'
 
 /** One entry of an archive. The body must be read, or left, before the next one is asked for. */
 export interface ArchiveEntry {
@@ -28,27 +29,34 @@ export function archiveFault(message: string): Fault {
 }
 
 /**
- * Bounds what is made of one download. An archive of a few bytes can name millions of files or
- * unpack to more than a disk holds.
+ * Bounds the output of one archive. An archive of a few bytes can name millions of files or unpack
+ * to more than a disk holds.
  */
 export class UnpackBudget {
   readonly #packedBytes: number
+  readonly #disk: DiskBudget | undefined
+  #current: FileCharge | undefined
   #files = 0
   #bytes = 0
 
-  constructor(packedBytes: number) {
+  /** Without a disk to count against, fixed limits apply. */
+  constructor(packedBytes: number, disk?: DiskBudget) {
     this.#packedBytes = packedBytes
+    this.#disk = disk
   }
 
   addFile(): void {
     this.#files += 1
-    if (this.#files > AGENT_LIMITS.unpackedFilesMax) {
+    this.#current = this.#disk?.addEntry()
+    if (this.#disk === undefined && this.#files > AGENT_LIMITS.unpackedFilesMax) {
       throw archiveFault(`the archive holds more than ${AGENT_LIMITS.unpackedFilesMax} files`)
     }
   }
 
+  /** Of the file that was added last. */
   addBytes(count: number): void {
     this.#bytes += count
+    this.#current?.addBytes(count)
     const isBomb =
       this.#bytes > AGENT_LIMITS.unpackedRatioFreeBytes &&
       this.#bytes > this.#packedBytes * AGENT_LIMITS.unpackedRatioMax
