@@ -1,22 +1,20 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { chmod, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { aTar, aZip } from '../../../test/build/archive.ts'
+import {
+  anArtifactBench,
+  serveFiles,
+  type ArtifactBench,
+} from '../../../test/build/artifact-bench.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import type { Fault } from '../../kit/fault.ts'
-import type { DiskShare } from './allocation-disk.ts'
-import {
-  fetchArtifact,
-  type ArtifactRequest,
-  type ArtifactSettings,
-  type FetchContext,
-} from './fetch-artifact.ts'
+import type { ArtifactRequest } from './fetch-artifact.ts'
 
 const TREE = aTar([
   { path: 'bin/run', text: 'run', mode: 0o755 },
@@ -34,78 +32,14 @@ const FILES: Readonly<Record<string, Buffer>> = {
   '/sums': Buffer.from(`${createHash('sha256').update('plain text').digest('hex')}  plain\n`),
 }
 
-const SETTINGS: ArtifactSettings = {
-  allowsFiles: false,
-  allowsLocal: true,
-  timeoutMs: 60_000,
-  entriesMax: 1_000,
-}
-
-interface Changes extends Partial<Pick<FetchContext, 'signal' | 'searchPath'>> {
-  readonly settings?: Partial<ArtifactSettings>
-  readonly disk?: Partial<DiskShare>
-}
-
-interface Bench {
+interface Bench extends ArtifactBench {
   readonly url: string
-  readonly taskDir: string
-  readonly headers: IncomingHttpHeaders[]
-  fetch(fields: Partial<ArtifactRequest>, context?: Changes): Promise<void>
-  read(path: string): Promise<string>
+  readonly headers: readonly IncomingHttpHeaders[]
 }
 
 async function aBench(t: TestContext, allowsFiles = false): Promise<Bench> {
-  const root = await temporaryDirectory(t)
-  // As the directories of allocations are: git finds its way by absolute paths.
-  await chmod(root, 0o711)
-  const taskDir = join(root, 'task')
-  await mkdir(join(taskDir, 'local'), { recursive: true })
-  const headers: IncomingHttpHeaders[] = []
-  const server = createServer((request, response) => {
-    headers.push(request.headers)
-    const path = request.url ?? ''
-    if (path.startsWith('/to?')) response.writeHead(302, { location: path.slice(4) }).end()
-    else if (FILES[path] === undefined) response.writeHead(404).end()
-    else response.end(FILES[path])
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  return {
-    url: `http://127.0.0.1:${port}`,
-    taskDir,
-    headers,
-    fetch: (fields, { settings, disk, ...context } = {}) =>
-      fetchArtifact(
-        {
-          source: '',
-          options: null,
-          headers: null,
-          mode: 'any',
-          insecure: false,
-          destination: { root: taskDir, parts: ['local'] },
-          owner: undefined,
-          ...fields,
-        },
-        {
-          staging: join(root, '.fetch'),
-          settings: { ...SETTINGS, allowsFiles, ...settings },
-          disk: {
-            bytesMax: 2 ** 30,
-            totalBytes: 2 ** 30,
-            used: () => undefined,
-            end: () => undefined,
-            ...disk,
-          },
-          slot: 0,
-          signal: new AbortController().signal,
-          ...context,
-        },
-      ),
-    read: (path) => readFile(join(taskDir, path), 'utf8'),
-  }
+  const { url, headers } = await serveFiles(t, FILES)
+  return { ...(await anArtifactBench(t, { allowsFiles })), url, headers }
 }
 
 test('a file lands under its name, an archive is unpacked, a part of it can be asked for', async (t) => {

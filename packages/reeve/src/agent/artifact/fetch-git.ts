@@ -186,6 +186,8 @@ async function runBounded(
     stop.abort()
     throw thrown
   })
+  // It may fail before it is awaited.
+  watching.catch(() => undefined)
   try {
     const complaint = await runGit(args, { env, signal })
     ended.abort()

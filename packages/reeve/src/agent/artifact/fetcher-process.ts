@@ -133,7 +133,7 @@ async function endOf(child: Fetcher): Promise<string> {
 
 function failureText(result: FetcherMessage | undefined, ended: string, complaint: string): string {
   if (result?.kind === 'failed') return result.message
-  const why = complaint.trim().split('\n').at(-1) ?? ''
+  const why = complaint.split('\n').find((line) => /error/i.test(line)) ?? ''
   return `the process that fetches it ended with ${ended}${why === '' ? '' : `: ${why}`}`
 }
 
