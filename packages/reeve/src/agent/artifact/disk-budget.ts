@@ -108,6 +108,7 @@ export function entriesFault(entriesMax: number): Fault {
   )
 }
 
+/** Rounded down: what is left must not look like more than it is. */
 function mebibytes(bytes: number): string {
-  return `${(Math.max(0, bytes) / 1024 ** 2).toFixed(1).replace(/\.0$/, '')} MiB`
+  return `${Math.floor((Math.max(0, bytes) / 1024 ** 2) * 100) / 100} MiB`
 }

@@ -158,13 +158,13 @@ async function unpackDownload(work: Work, format: ArchiveFormat): Promise<boolea
   const { job, tree, download, signal } = work
   const budget = new UnpackBudget((await stat(download)).size, work.budget)
   if (format.archive === 'zip') {
-    await unpack(readZip(download), tree, { budget })
+    await unpack(readZip(download), tree, { budget, mayBlock: true })
     return false
   }
   const packed = createReadStream(download, { signal })
   const bytes = decompress(packed, format.compression)
   if (format.archive === 'tar') {
-    await unpack(readTar(bytes), tree, { budget })
+    await unpack(readTar(bytes), tree, { budget, mayBlock: true })
     return false
   }
   const { name } = job.source
