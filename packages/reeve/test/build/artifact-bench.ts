@@ -19,7 +19,7 @@ export type ServedFiles = Readonly<Record<string, Buffer | ((response: ServerRes
 export interface FileServer {
   readonly url: string
   /** The same server by another host or address. */
-  urlAt(host: string): string
+  readonly urlAt: (host: string) => string
   readonly headers: IncomingHttpHeaders[]
 }
 

@@ -1,6 +1,6 @@
 import { lookup as resolveName } from 'node:dns/promises'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
-import { Fault } from '../../kit/fault.ts'
+import { Fault, messageOf } from '../../kit/fault.ts'
 
 /** An address that a name stands for. */
 export interface ResolvedAddress {
@@ -64,17 +64,22 @@ export function policyLookup(policy: AddressPolicy, describe: string): LookupFun
     for (const { address } of addresses) requireAllowed(address, policy, describe)
     return addresses
   }
-  return (host, options, done) => {
-    resolveAllowed(host).then(
-      (addresses) => {
-        const [first] = addresses
-        if (options.all === true) done(null, [...addresses])
-        else if (first !== undefined) done(null, first.address, first.family)
-        else done(new Error(`${host} has no address`), '', 0)
-      },
-      (thrown: Error) => done(thrown, '', 0),
-    )
+  const answer = async (...[host, options, done]: Parameters<LookupFunction>): Promise<void> => {
+    const addresses = await resolveAllowed(host).catch(toError)
+    if (addresses instanceof Error) {
+      done(addresses, '', 0)
+      return
+    }
+    const [first] = addresses
+    if (options.all === true) done(null, [...addresses])
+    else if (first !== undefined) done(null, first.address, first.family)
+    else done(new Error(`${host} has no address`), '', 0)
   }
+  return (host, options, done) => void answer(host, options, done)
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(messageOf(thrown))
 }
 
 /**

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { chmod, mkdir, readdir, readFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -9,11 +10,7 @@ import { gzipSync } from 'node:zlib'
 import type { TaskArtifact } from '@reeve/contract'
 import { allocationId, anAssignment, aTask, turn } from '../../../test/build/agent.ts'
 import { aTar } from '../../../test/build/archive.ts'
-import {
-  anArtifactBench,
-  serveFiles,
-  type ServedFiles,
-} from '../../../test/build/artifact-bench.ts'
+import { serveFiles, type ServedFiles } from '../../../test/build/artifact-bench.ts'
 import { aRunner, type RunnerBench } from '../../../test/build/runner.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
@@ -97,7 +94,7 @@ test('an artifact that is larger than the disk of the allocation is refused', as
 
 test('a download that never ends is ended at the deadline', async (t) => {
   const reached = Promise.withResolvers<void>()
-  const begin = (response: import('node:http').ServerResponse): void => {
+  const begin = (response: ServerResponse): void => {
     response.write('begin')
     reached.resolve()
   }

@@ -120,11 +120,12 @@ function startDeadline(
 ): { readonly signal: AbortSignal; end(): Promise<void> } {
   const late = new AbortController()
   const over = new AbortController()
-  const waiting = pause(clock, timeoutMs, AbortSignal.any([signal, over.signal])).then((isLate) => {
-    const limit = `${timeoutMs / 1_000} s (client.artifact.timeout)`
-    const message = `it was not fetched within ${limit}`
+  const watch = async (): Promise<void> => {
+    const isLate = await pause(clock, timeoutMs, AbortSignal.any([signal, over.signal]))
+    const message = `it was not fetched within ${timeoutMs / 1_000} s (client.artifact.timeout)`
     if (isLate) late.abort(artifactFault(request.source, new Fault('task-artifact', message)))
-  })
+  }
+  const waiting = watch()
   return {
     signal: AbortSignal.any([signal, late.signal]),
     async end() {

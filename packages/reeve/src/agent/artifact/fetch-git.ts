@@ -83,11 +83,11 @@ async function cloneWith(env: Readonly<Record<string, string>>, fetch: GitFetch)
 
 /** Nothing of the repository runs, and nothing goes on in the background. */
 const FIXED_SETTINGS = [
-  ...['-c', 'core.hooksPath=/dev/null'],
-  ...['-c', 'core.fsmonitor=false'],
-  ...['-c', 'gc.auto=0'],
-  ...['-c', 'maintenance.auto=false'],
-]
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'gc.auto=0',
+  'maintenance.auto=false',
+].flatMap((setting) => ['-c', setting])
 
 /** Checked out whatever else the repository configures: its own settings could name a command. */
 const UPDATE_MODULES = ['update', '--quiet', '--init', '--recursive', '--checkout']

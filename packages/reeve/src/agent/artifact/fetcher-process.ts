@@ -43,7 +43,7 @@ export async function runFetcher(job: FetchJob, options: FetcherOptions): Promis
   const stop = (): void => endFetcher(child)
   signal.addEventListener('abort', stop, { once: true })
   let result: FetcherMessage | undefined
-  let failure: unknown
+  let failure: Error | undefined
   const complaint = tailOf(child.stderr)
   readLines(child.stdout, (line) => {
     const message = parseMessage(line)
@@ -55,7 +55,7 @@ export async function runFetcher(job: FetchJob, options: FetcherOptions): Promis
     try {
       options.used(message.bytes)
     } catch (thrown) {
-      failure ??= thrown
+      failure ??= thrown instanceof Error ? thrown : new Error(messageOf(thrown))
       endFetcher(child)
     }
   })

@@ -12,7 +12,7 @@ const UID_FIRST = 1_900_000_000
 /** Process IDs of agents: several agents of one machine must not share a user ID. */
 const AGENTS = 4_194_304
 /** Fetchers of one agent at the same time. */
-export const FETCHER_UIDS = 32
+const FETCHER_UIDS = 32
 const UID_END = UID_FIRST + AGENTS * FETCHER_UIDS
 
 /** Whether the user ID belongs to one fetcher, and to nothing else of the machine. */

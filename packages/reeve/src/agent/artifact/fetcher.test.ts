@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmod, link, lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -152,7 +153,7 @@ const sizes = [
   { name: 'with its length', send: (bytes: Buffer) => bytes },
   {
     name: 'without its length',
-    send: (bytes: Buffer) => (response: import('node:http').ServerResponse) => {
+    send: (bytes: Buffer) => (response: ServerResponse) => {
       response.write(bytes.subarray(0, 10))
       response.end(bytes.subarray(10))
     },

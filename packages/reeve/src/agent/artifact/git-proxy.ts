@@ -43,11 +43,11 @@ export async function openGitProxy({
   }
   const server = createServer((incoming, response) => {
     if (incoming.headers['proxy-authorization'] !== wanted) rejectCaller(response)
-    else forward(incoming, response, dial)
+    else void forward(incoming, response, dial)
   })
   server.on('connect', (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (incoming.headers['proxy-authorization'] !== wanted) socket.end(UNAUTHORIZED)
-    else tunnel(incoming.url ?? '', { socket, head, dial })
+    else void tunnel(incoming.url ?? '', { socket, head, dial })
   })
   server.on('connection', (socket) => {
     sockets.add(socket)
@@ -114,54 +114,56 @@ interface Tunnel {
   readonly dial: DialHost
 }
 
-function tunnel(authority: string, { socket, head, dial }: Tunnel): void {
-  const url = URL.parse(`https://${authority}`)
+async function tunnel(authority: string, { socket, head, dial }: Tunnel): Promise<void> {
   // A caller that goes away ends its own connection only.
   socket.on('error', () => undefined)
-  if (url === null) {
+  const url = URL.parse(`https://${authority}`)
+  const upstream = url === null ? undefined : await dialOrNone(dial, url, 443)
+  if (upstream === undefined) {
     socket.end(BAD_GATEWAY)
     return
   }
-  dial(url.hostname, Number(url.port || 443)).then(
-    (upstream) => {
-      upstream.on('error', () => socket.destroy())
-      upstream.on('close', () => socket.destroy())
-      socket.on('close', () => upstream.destroy())
-      socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
-      upstream.write(head)
-      socket.pipe(upstream)
-      upstream.pipe(socket)
-    },
-    () => socket.end(BAD_GATEWAY),
-  )
+  upstream.on('error', () => socket.destroy())
+  upstream.on('close', () => socket.destroy())
+  socket.on('close', () => upstream.destroy())
+  socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+  upstream.write(head)
+  socket.pipe(upstream)
+  upstream.pipe(socket)
 }
 
-function forward(incoming: IncomingMessage, response: ServerResponse, dial: DialHost): void {
-  const url = URL.parse(incoming.url ?? '')
+async function forward(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  dial: DialHost,
+): Promise<void> {
   const fail = (): void => {
     if (response.headersSent) response.destroy()
     else response.writeHead(502).end()
   }
-  if (url === null || url.protocol !== 'http:') {
+  const url = URL.parse(incoming.url ?? '')
+  const isPlain = url !== null && url.protocol === 'http:'
+  const socket = isPlain ? await dialOrNone(dial, url, 80) : undefined
+  if (url === null || socket === undefined) {
     fail()
     return
   }
   const headers = { ...incoming.headers }
   delete headers['proxy-authorization']
   delete headers['proxy-connection']
-  dial(url.hostname, Number(url.port || 80)).then((socket) => {
-    socket.on('error', fail)
-    const outgoing = request(url, {
-      method: incoming.method ?? 'GET',
-      headers,
-      createConnection: () => socket,
-    })
-    outgoing.on('error', fail)
-    outgoing.on('response', (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(response)
-      answer.on('error', fail)
-    })
-    incoming.pipe(outgoing)
-  }, fail)
+  socket.on('error', fail)
+  const method = incoming.method ?? 'GET'
+  const outgoing = request(url, { method, headers, createConnection: () => socket })
+  outgoing.on('error', fail)
+  outgoing.on('response', (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers)
+    answer.pipe(response)
+    answer.on('error', fail)
+  })
+  incoming.pipe(outgoing)
+}
+
+/** The caller learns only that there is no connection; the proxy keeps the reason. */
+function dialOrNone(dial: DialHost, url: URL, defaultPort: number): Promise<Socket | undefined> {
+  return dial(url.hostname, Number(url.port || defaultPort)).catch(() => undefined)
 }
