@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { Fault, messageOf } from '../../kit/fault.ts'
 import type { Owner } from '../store/beneath.ts'
 import { findUser } from '../user.ts'
 import type { ArtifactSource } from './source.ts'
@@ -33,7 +34,9 @@ export async function fetcherUser(
   if (process.getuid?.() !== 0 || source.kind === 'file') return undefined
   const uid = UID_FIRST + (process.pid % AGENTS) * FETCHER_UIDS + slot
   if (!usesSsh(source) && isMapped(uid)) return { uid, gid: uid }
-  const { uid: nobody, gid } = await findUser('nobody')
+  const { uid: nobody, gid } = await findUser('nobody').catch((thrown: unknown) => {
+    throw new Fault('task-artifact', `it cannot be fetched as nobody: ${messageOf(thrown)}`)
+  })
   return { uid: nobody, gid }
 }
 

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmod, link, lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { aTar } from '../../../test/build/archive.ts'
 import { anArtifactBench, outerAddress, serveFiles } from '../../../test/build/artifact-bench.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
+import type { FetchJob } from './stage-artifact.ts'
 import { adoptTree } from './staged-tree.ts'
 
 const isRoot = process.getuid?.() === 0
@@ -213,6 +216,37 @@ test('a fetch that is ended leaves neither files nor processes', async (t) => {
   stop.abort(new Error('the task was killed'))
   await assert.rejects(fetching, /the task was killed/)
   assert.deepEqual(await readdir(bench.root), ['task'])
+})
+
+test('a fetcher ends when its agent is gone', async (t) => {
+  const reached = Promise.withResolvers<void>()
+  const { url } = await serveFiles(t, {
+    '/slow': (response) => {
+      response.write('begin')
+      reached.resolve()
+    },
+  })
+  const cwd = await temporaryDirectory(t)
+  const program = fileURLToPath(new URL('./fetcher.ts', import.meta.url))
+  const child = spawn(process.execPath, [program], { cwd, detached: true, stdio: 'pipe' })
+  const ended = once(child, 'exit')
+  const job: FetchJob = {
+    source: { kind: 'http', address: `${url}/slow`, name: 'f', subdirectory: '', options: {} },
+    headers: {},
+    mode: 'any',
+    insecure: false,
+    allowsFiles: false,
+    allowsLocal: true,
+    limits: { bytesMax: 2 ** 20, totalBytes: 2 ** 20, entriesMax: 10 },
+    searchPath: '/usr/bin:/bin',
+  }
+  child.stdin.write(`${JSON.stringify(job)}\n`)
+  await reached.promise
+  assert.equal(child.exitCode, null)
+  // The kernel closes the pipe of an agent that was killed.
+  child.stdin.destroy()
+  await ended
+  assert.deepEqual(await readdir(cwd), ['download'], 'the tree is removed')
 })
 
 const local = [

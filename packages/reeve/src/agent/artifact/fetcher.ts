@@ -1,7 +1,7 @@
 /**
- * The process that fetches one artifact: `fetcher [UID GID]`. The agent may be root, and
- * a fetch handles bytes of strangers: this process gives up the agent's rights before it reads
- * anything, and works in its staging directory only, which is its working directory.
+ * The process that fetches one artifact: `fetcher [UID GID]`. The agent may be root, and a fetch
+ * handles bytes of strangers: this process gives up the agent's rights before it reads anything,
+ * and works in its staging directory only, which is its working directory.
  *
  * Input: one line, the job; the end of the input ends the fetch. Output: lines as in
  * `fetcher-process.ts`.
@@ -44,6 +44,11 @@ async function readInput(): Promise<{ readonly job: FetchJob; readonly signal: A
   lines.once('close', () => {
     resolve('')
     stop.abort(new Error('the agent ended the fetch'))
+    // Not every step listens to the signal, and the agent may be gone.
+    setTimeout(() => {
+      endOthers()
+      process.exit(1)
+    }, AGENT_LIMITS.artifactStopMsMax).unref()
   })
   const line = await promise
   if (line === '') process.exit(1)
