@@ -68,15 +68,31 @@ export const AGENT_LIMITS = {
   usageMsMax: 5_000,
   /** Size of one file of the agent's own state; a job is at most 4 MiB (model limits). */
   stateFileBytesMax: 32 * 1024 * 1024,
-  /** Reference scheduling §31: downloads of one task under way at once. */
+  /** Downloads of one task under way at once. */
   artifactsInFlightMax: 3,
-  /** Reference scheduling §31: how long one download may take, and how large it may be. */
+  /**
+   * Fetcher processes of a node, at about 60 MB each, and those of one namespace: stalled downloads
+   * of one tenant leave slots to the others.
+   */
+  artifactFetchersMax: 18,
+  artifactFetchersPerNamespaceMax: 6,
+  /** Heap of one fetcher: it streams, and holds single tar records and checksum lists. */
+  artifactFetcherHeapMB: 128,
+  /** How long a fetcher may take to end by itself before it is killed. */
+  artifactStopMsMax: 5_000,
+  /** A fetcher reports its use of the disk whenever it has grown by this much. */
+  artifactReportBytes: 1024 ** 2,
+  /** How long one artifact may take, unless `client.artifact.timeout` says otherwise. */
   artifactMsMax: 30 * 60_000,
+  /** The most for an allocation whose group asks for no size, or for more. */
   artifactBytesMax: 100 * 1024 ** 3,
+  /** Files, directories and links of one artifact, unless `client.artifact.max_entries` differs. */
+  artifactEntriesMax: 65_536,
+  artifactDepthMax: 128,
   artifactRedirectsMax: 10,
   /** A server that sends nothing for this long is given up. */
   artifactSilenceMsMax: 60_000,
-  /** What an archive may unpack to. */
+  /** What the data of an allocation that comes from another node may unpack to. */
   unpackedBytesMax: 100 * 1024 ** 3,
   unpackedFilesMax: 65_536,
   /** Past the first bytes an archive may be this many times larger unpacked than packed. */

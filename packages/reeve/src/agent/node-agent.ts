@@ -5,6 +5,7 @@ import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import { assert } from '../kit/fault.ts'
 import { asCollectable, GarbageWatch, type GarbageThresholds } from './allocation/garbage-watch.ts'
 import { AloneWatch } from './allocation/alone-watch.ts'
+import type { ArtifactSettings } from './artifact/fetch-artifact.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Fingerprint } from './fingerprint.ts'
 import type { AgentHost } from './host.ts'
@@ -45,8 +46,8 @@ interface NodeAgentOptions {
   readonly allowsExec?: boolean
   /** Networks of allocations; without them groups that want one do not run here. */
   readonly networks?: AllocationNetworks
-  /** Whether artifacts may be files of this machine; false unless given. */
-  readonly allowsFileArtifacts?: boolean
+  /** The operator's rules for artifacts; the strict defaults unless given. */
+  readonly artifacts?: Partial<ArtifactSettings>
   /** The longest that a task may ask for between kill signal and forced end; 30 s unless given. */
   readonly killTimeoutMsMax?: number
   /** When what ended allocations left is removed; reference scheduling §39 unless given. */
@@ -215,7 +216,7 @@ export class NodeAgent {
   }
 
   #makeTaskHooks(): AgentHost['taskHooks'] {
-    const { settings, allowsFileArtifacts = false } = this.#options
+    const { settings, artifacts = {} } = this.#options
     const hooks = taskHooks({
       catalog: ({ assignment: { job, group }, task }) =>
         this.#catalog.forTask({
@@ -223,7 +224,7 @@ export class NodeAgent {
           group: group.Name,
           task: task.Name,
         }),
-      allowsFileArtifacts,
+      artifacts,
       hostVolumes: () => settings.HostVolumes ?? {},
     })
     return [...hooks, serviceHook(this.#services)]

@@ -67,7 +67,7 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
     probe: () => fingerprint({ dataDir, version: options.version, address: config.advertise.host }),
     ...(joinToken === undefined ? {} : { joinToken }),
     allowsExec: client.remoteExec,
-    allowsFileArtifacts: client.allowsFileArtifacts,
+    artifacts: client.artifacts,
     killTimeoutMsMax: client.killTimeoutMsMax,
     garbage: client.garbage,
     ...(isRoot ? { networks: new BridgeNetwork({ stateFile, settings }) } : {}),

@@ -68,7 +68,12 @@ client {
   gc_inode_usage_threshold = 85
   gc_max_allocs            = 200
   gc_parallel_destroys     = 4
-  artifact { allow_files = true }
+  artifact {
+    allow_files = true
+    allow_local = true
+    timeout     = "10m"
+    max_entries = 200000
+  }
   host_volume "certs" {
     path      = "/etc/ssl/certs"
     read_only = true
@@ -188,7 +193,7 @@ export const FULL_CONFIG_JSON = {
     gc_inode_usage_threshold: 85,
     gc_max_allocs: 200,
     gc_parallel_destroys: 4,
-    artifact: { allow_files: true },
+    artifact: { allow_files: true, allow_local: true, timeout: '10m', max_entries: 200_000 },
     host_volume: {
       certs: { path: '/etc/ssl/certs', read_only: true },
       'data[0]': { path: '/srv/data' },

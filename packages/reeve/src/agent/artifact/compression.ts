@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { messageOf } from '../../kit/fault.ts'
-import { badArchive } from './member.ts'
+import { archiveFault } from './unpack.ts'
 
 export type Compression = 'none' | 'gz' | 'bz2' | 'xz' | 'zst'
 
 /** How a download is packed; undefined: it is a plain file. */
-export interface Packing {
+export interface ArchiveFormat {
   readonly archive: 'tar' | 'zip' | undefined
   readonly compression: Compression
   /** What names such a download: `.tar.gz`. */
@@ -16,7 +16,7 @@ export interface Packing {
 }
 
 /** Reference scheduling §31. Longer endings first. */
-const PACKINGS: readonly Packing[] = [
+const ARCHIVE_FORMATS: readonly ArchiveFormat[] = [
   { ending: '.tar.gz', archive: 'tar', compression: 'gz' },
   { ending: '.tgz', archive: 'tar', compression: 'gz' },
   { ending: '.tar.bz2', archive: 'tar', compression: 'bz2' },
@@ -37,14 +37,17 @@ const PACKINGS: readonly Packing[] = [
  * By the option `archive` when it is given (`false`, `0` and the like: keep it packed), else by the
  * end of the name.
  */
-export function packingOf(name: string, option: string | undefined): Packing | undefined {
+export function archiveFormatOf(
+  name: string,
+  option: string | undefined,
+): ArchiveFormat | undefined {
   if (option === undefined || option === '' || /^(true|1)$/i.test(option)) {
-    return PACKINGS.find(({ ending }) => name.toLowerCase().endsWith(ending))
+    return ARCHIVE_FORMATS.find(({ ending }) => name.toLowerCase().endsWith(ending))
   }
   if (/^(false|0|f)$/i.test(option)) return undefined
-  const found = PACKINGS.find(({ ending }) => ending === `.${option.toLowerCase()}`)
+  const found = ARCHIVE_FORMATS.find(({ ending }) => ending === `.${option.toLowerCase()}`)
   if (found !== undefined) return found
-  throw badArchive(`${JSON.stringify(option)} is not a kind of archive that is known here`)
+  throw archiveFault(`${JSON.stringify(option)} is not a kind of archive that is known here`)
 }
 
 /** The unpacked bytes. Leaving early ends the work. */
@@ -82,7 +85,7 @@ async function* through(
       if (typeof piece !== 'string') yield piece
     }
   } catch (thrown) {
-    throw badArchive(`the download cannot be unpacked: ${messageOf(thrown)}`)
+    throw archiveFault(`the download cannot be unpacked: ${messageOf(thrown)}`)
   } finally {
     packed.destroy()
     inflate.destroy()
@@ -91,7 +94,7 @@ async function* through(
 
 /** What the runtime cannot unpack itself, a program of the machine does where there is one. */
 async function* byProgram(packed: Readable, program: string): AsyncGenerator<Uint8Array> {
-  const child = spawn(program, ['-dc'], { stdio: ['pipe', 'pipe', 'ignore'], env: SMALL_ENV })
+  const child = spawn(program, ['-dc'], { stdio: ['pipe', 'pipe', 'ignore'], env: MINIMAL_ENV })
   const closed = once(child, 'close').then(
     ([code]) => (code === 0 ? undefined : `${program} ended with ${String(code)}`),
     (thrown: unknown) => `${program} is needed for this archive: ${messageOf(thrown)}`,
@@ -103,7 +106,7 @@ async function* byProgram(packed: Readable, program: string): AsyncGenerator<Uin
   try {
     yield* child.stdout
     const complaint = await closed
-    if (complaint !== undefined) throw badArchive(complaint)
+    if (complaint !== undefined) throw archiveFault(complaint)
   } finally {
     packed.destroy()
     child.kill('SIGKILL')
@@ -111,4 +114,4 @@ async function* byProgram(packed: Readable, program: string): AsyncGenerator<Uin
 }
 
 /** Programs that the agent runs get nothing of its own environment. */
-export const SMALL_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' }
+export const MINIMAL_ENV = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' }

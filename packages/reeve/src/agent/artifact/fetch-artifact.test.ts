@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { chmod, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises'
+import type { IncomingHttpHeaders } from 'node:http'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { aTar, aZip } from '../../../test/build/archive.ts'
+import {
+  anArtifactBench,
+  serveFiles,
+  type ArtifactBench,
+} from '../../../test/build/artifact-bench.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import type { Fault } from '../../kit/fault.ts'
-import { fetchArtifact, type ArtifactRequest } from './fetch-artifact.ts'
+import type { ArtifactRequest } from './fetch-artifact.ts'
 
 const TREE = aTar([
   { path: 'bin/run', text: 'run', mode: 0o755 },
@@ -28,51 +32,14 @@ const FILES: Readonly<Record<string, Buffer>> = {
   '/sums': Buffer.from(`${createHash('sha256').update('plain text').digest('hex')}  plain\n`),
 }
 
-interface Bench {
+interface Bench extends ArtifactBench {
   readonly url: string
-  readonly taskDir: string
-  readonly headers: IncomingHttpHeaders[]
-  fetch(fields: Partial<ArtifactRequest>): Promise<void>
-  read(path: string): Promise<string>
+  readonly headers: readonly IncomingHttpHeaders[]
 }
 
 async function aBench(t: TestContext, allowsFiles = false): Promise<Bench> {
-  const root = await temporaryDirectory(t)
-  const taskDir = join(root, 'task')
-  await mkdir(join(taskDir, 'local'), { recursive: true })
-  const headers: IncomingHttpHeaders[] = []
-  const server = createServer((request, response) => {
-    headers.push(request.headers)
-    const path = request.url ?? ''
-    if (path.startsWith('/to?')) response.writeHead(302, { location: path.slice(4) }).end()
-    else if (FILES[path] === undefined) response.writeHead(404).end()
-    else response.end(FILES[path])
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  const address = server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : 0
-  return {
-    url: `http://127.0.0.1:${port}`,
-    taskDir,
-    headers,
-    fetch: (fields) =>
-      fetchArtifact(
-        {
-          source: '',
-          options: null,
-          headers: null,
-          mode: 'any',
-          insecure: false,
-          destination: { root: taskDir, parts: ['local'] },
-          owner: undefined,
-          ...fields,
-        },
-        { stagingRoot: root, allowsFiles, signal: new AbortController().signal },
-      ),
-    read: (path) => readFile(join(taskDir, path), 'utf8'),
-  }
+  const { url, headers } = await serveFiles(t, FILES)
+  return { ...(await anArtifactBench(t, { allowsFiles })), url, headers }
 }
 
 test('a file lands under its name, an archive is unpacked, a part of it can be asked for', async (t) => {
@@ -205,7 +172,9 @@ test('a repository is cloned at the wanted commit, with the modules in it', asyn
     return
   }
   const bench = await aBench(t, true)
-  const repository = join(await temporaryDirectory(t), 'repo')
+  const outside = await temporaryDirectory(t)
+  await chmod(outside, 0o755)
+  const repository = join(outside, 'repo')
   const git = (...args: readonly string[]): string =>
     execFileSync('git', ['-C', repository, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
       encoding: 'utf8',

@@ -1,33 +1,15 @@
-import { createReadStream } from 'node:fs'
-import {
-  chmod,
-  copyFile,
-  cp,
-  lstat,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from 'node:fs/promises'
+import { chown, lstat, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Fault } from '../../kit/fault.ts'
-import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, partsBelow, type Owner } from '../store/beneath.ts'
 import type { PlaceBelow } from '../store/task-place.ts'
-import { checkFile, findChecksum, parseChecksum, type Checksum } from './checksum.ts'
-import { decompress, packingOf, type Packing } from './compression.ts'
-import { fetchGit } from './fetch-git.ts'
-import { fetchHttp } from './fetch-http.ts'
-import { badArchive } from './member.ts'
+import type { DiskShare } from './allocation-disk.ts'
+import { MINIMAL_ENV } from './compression.ts'
+import { runFetcher } from './fetcher-process.ts'
+import { fetcherUser } from './fetcher-user.ts'
 import { artifactFault, parseSource, type ArtifactSource } from './source.ts'
-import { checkTree, giveTree, mergeTree, moveFile } from './staged-tree.ts'
-import { readTar } from './tar.ts'
-import { unpack, UnpackBudget } from './unpack.ts'
-import { readZip } from './zip.ts'
+import { TREE } from './stage-artifact.ts'
+import { adoptTree, mergeTree, moveFile } from './staged-tree.ts'
+import { archiveFault } from './unpack.ts'
 
 /** One artifact of a task, with every reference resolved. */
 export interface ArtifactRequest {
@@ -37,155 +19,101 @@ export interface ArtifactRequest {
   readonly mode: string
   readonly insecure: boolean
   readonly destination: PlaceBelow
-  /** Gets the files; undefined: they stay the agent's. */
+  /** Gets the files; undefined: they belong to the agent's user. */
   readonly owner: Owner | undefined
 }
 
-export interface ArtifactPlace {
-  /** A directory that only the agent writes to, best on the disk of the destination. */
-  readonly stagingRoot: string
+/** The operator's rules for artifacts: the block `client.artifact` of the configuration. */
+export interface ArtifactSettings {
   /** Whether files of this machine may be fetched. */
   readonly allowsFiles: boolean
+  /** Whether loopback, link-local and unspecified addresses may be reached. */
+  readonly allowsLocal: boolean
+  /** How long one artifact may take. */
+  readonly timeoutMs: number
+  /** Files, directories and links of one artifact. */
+  readonly entriesMax: number
+}
+
+export interface FetchContext {
+  /** A new directory of this name is created and removed; best on the disk of the destination. */
+  readonly staging: string
+  readonly settings: ArtifactSettings
+  readonly disk: DiskShare
+  /** Tells apart the fetches of this agent that run at the same time. */
+  readonly slot: number
   readonly signal: AbortSignal
+  /** Where programs such as git are found; the usual directories unless given. */
+  readonly searchPath?: string
 }
 
 /**
- * Fetches one artifact: everything happens in a directory of the agent's own, and only what was
- * checked is moved to the task's. Fault `task-artifact` says what failed, and names the source.
+ * Fetches one artifact: a process without the agent's rights downloads and unpacks it in a staging
+ * directory, and the agent takes over the result and moves it to the task's directory. Fault
+ * `task-artifact` names the source and what failed.
  */
-export async function fetchArtifact(request: ArtifactRequest, place: ArtifactPlace): Promise<void> {
+export async function fetchArtifact(
+  request: ArtifactRequest,
+  context: FetchContext,
+): Promise<void> {
   try {
-    await fetchAndDeliver(request, place)
+    await fetchAndDeliver(request, context)
   } catch (thrown) {
     throw artifactFault(request.source, thrown)
   }
 }
 
-async function fetchAndDeliver(request: ArtifactRequest, place: ArtifactPlace): Promise<void> {
-  place.signal.throwIfAborted()
+async function fetchAndDeliver(request: ArtifactRequest, context: FetchContext): Promise<void> {
+  const { staging, settings, disk, signal } = context
+  const { bytesMax, totalBytes } = disk
+  const { entriesMax } = settings
+  signal.throwIfAborted()
   const source = parseSource(request.source, request.options)
-  const scratch = await mkdtemp(join(place.stagingRoot, '.fetch-'))
+  const user = await fetcherUser(source, context.slot)
+  await createStaging(staging, user)
   try {
-    const tree = join(scratch, 'tree')
-    await mkdir(tree, { mode: 0o755 })
-    const work: Work = { request, place, source, scratch, tree }
-    const isFile = await stage(work)
-    await checkTree(tree, new UnpackBudget(Infinity))
-    if (request.owner !== undefined) await giveTree(tree, request.owner)
-    await deliver(work, isFile)
+    const isFile = await runFetcher(
+      {
+        source,
+        headers: request.headers ?? {},
+        mode: request.mode,
+        insecure: request.insecure,
+        allowsFiles: settings.allowsFiles,
+        allowsLocal: settings.allowsLocal,
+        limits: { bytesMax, totalBytes, entriesMax },
+        searchPath: context.searchPath ?? MINIMAL_ENV.PATH,
+      },
+      { directory: staging, user, used: (bytes) => disk.used(bytes), signal },
+    )
+    const own = agentUser()
+    const tree = join(staging, TREE)
+    await adoptTree(tree, { from: user?.uid ?? own.uid, to: request.owner ?? own, entriesMax })
+    await deliver({ request, source, tree }, isFile)
   } finally {
-    await rm(scratch, { recursive: true, force: true })
+    await rm(staging, { recursive: true, force: true })
   }
 }
 
-interface Work {
+function agentUser(): Owner {
+  return { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 }
+}
+
+/** An agent that was killed during a fetch may have left one. */
+async function createStaging(path: string, user: Owner | undefined): Promise<void> {
+  await rm(path, { recursive: true, force: true })
+  await mkdir(path, { mode: 0o700 })
+  if (user !== undefined) await chown(path, user.uid, user.gid)
+}
+
+interface Delivery {
   readonly request: ArtifactRequest
-  readonly place: ArtifactPlace
   readonly source: ArtifactSource
-  readonly scratch: string
-  /** Where what is to be delivered is put together. */
+  /** What was fetched, and belongs to its owner already. */
   readonly tree: string
 }
 
-/** True when a single file was fetched, false for a directory of whatever it holds. */
-async function stage(work: Work): Promise<boolean> {
-  const { request, source, scratch } = work
-  if (source.kind === 'git') {
-    await stageGit(work)
-    return false
-  }
-  const download = join(scratch, 'download')
-  if (source.kind === 'file') {
-    if (!work.place.allowsFiles) {
-      throw new Fault('task-artifact', 'files of the node itself may not be fetched here')
-    }
-    const path = source.address.replace(/^file:\/\//, '')
-    if ((await stat(path)).isDirectory()) {
-      await cp(path, work.tree, { recursive: true, verbatimSymlinks: true })
-      return false
-    }
-    await copyFile(path, download)
-  } else {
-    await fetchHttp({ ...httpSettings(work), address: source.address, path: download })
-  }
-  const checksum = await wantedChecksum(work)
-  if (checksum !== undefined) await checkFile(download, checksum)
-  const packing = packingOf(source.name, source.options['archive'])
-  if (packing === undefined && request.mode === 'dir') {
-    throw badArchive('a directory is wanted, and this is no archive')
-  }
-  return unpackDownload(work, download, packing)
-}
-
-function httpSettings({ request, place }: Work): HttpSettings {
-  const headers = request.headers ?? {}
-  const { insecure } = request
-  return { headers, insecure, bytesMax: AGENT_LIMITS.artifactBytesMax, signal: place.signal }
-}
-
-type HttpSettings = Omit<Parameters<typeof fetchHttp>[0], 'address' | 'path'>
-
-async function stageGit(work: Work): Promise<void> {
-  const { request, place, source, scratch, tree } = work
-  if (request.mode === 'file') throw badArchive('a file is wanted, and this is a repository')
-  const { allowsFiles, signal } = place
-  const { insecure } = request
-  await rm(tree, { recursive: true })
-  await fetchGit({ source, path: tree, scratch, allowsFiles, insecure, signal })
-}
-
-/** `checksum=file:<address>` names a list of checksums that is fetched from there. */
-async function wantedChecksum(work: Work): Promise<Checksum | undefined> {
-  const { source, scratch } = work
-  const text = source.options['checksum'] ?? ''
-  if (text === '') return undefined
-  if (!text.startsWith('file:')) return parseChecksum(text)
-  const path = join(scratch, 'checksums')
-  const bytesMax = AGENT_LIMITS.checksumFileBytesMax
-  const address = text.slice('file:'.length)
-  await fetchHttp({ ...httpSettings(work), address, path, bytesMax })
-  return findChecksum(await readFile(path, 'utf8'), source.name)
-}
-
-async function unpackDownload(
-  { source, tree, place }: Work,
-  download: string,
-  packing: Packing | undefined,
-): Promise<boolean> {
-  if (packing === undefined) {
-    await chmod(download, 0o644)
-    await rename(download, join(tree, source.name))
-    return true
-  }
-  const budget = new UnpackBudget((await stat(download)).size)
-  if (packing.archive === 'zip') {
-    await unpack(readZip(download), tree, { budget })
-    return false
-  }
-  const packed = createReadStream(download, { signal: place.signal })
-  const bytes = decompress(packed, packing.compression)
-  if (packing.archive === 'tar') {
-    await unpack(readTar(bytes), tree, { budget })
-    return false
-  }
-  const isNamed = source.name.toLowerCase().endsWith(packing.ending)
-  const name = isNamed ? source.name.slice(0, -packing.ending.length) : source.name
-  await writeFile(join(tree, name || 'download'), counted(bytes, budget), { flag: 'wx' })
-  return true
-}
-
-async function* counted(
-  bytes: AsyncIterable<Uint8Array>,
-  budget: UnpackBudget,
-): AsyncGenerator<Uint8Array> {
-  for await (const piece of bytes) {
-    budget.addBytes(piece.length)
-    yield piece
-  }
-}
-
-/** Moves what was fetched to where the task looks for it. */
-async function deliver(work: Work, isFile: boolean): Promise<void> {
+/** Moves the artifact to its destination in the task's directory. */
+async function deliver(work: Delivery, isFile: boolean): Promise<void> {
   const { request } = work
   const { destination, owner } = request
   const from = await wantedPart(work)
@@ -200,10 +128,10 @@ async function deliver(work: Work, isFile: boolean): Promise<void> {
     const [only, ...others] = await readdir(from)
     const name = destination.parts.at(-1)
     if (only === undefined || others.length > 0 || name === undefined) {
-      throw badArchive(isFile ? 'the destination is no file' : 'one file is wanted, not several')
+      throw archiveFault(isFile ? 'the destination is no file' : 'one file is wanted, not several')
     }
     if (!(await lstat(join(from, only))).isFile())
-      throw badArchive(`one file is wanted, and ${JSON.stringify(only)} is none`)
+      throw archiveFault(`one file is wanted, and ${JSON.stringify(only)} is none`)
     const parts = destination.parts.slice(0, -1)
     await root.within({ parts, make }, (parent) => moveFile(join(from, only), parent, name))
   } finally {
@@ -211,10 +139,10 @@ async function deliver(work: Work, isFile: boolean): Promise<void> {
   }
 }
 
-async function wantedPart({ source, tree }: Work): Promise<string> {
-  if (source.inside === '') return tree
-  const parts = partsBelow(source.inside)
-  if (parts === undefined) throw badArchive(`${JSON.stringify(source.inside)} leads out`)
+async function wantedPart({ source, tree }: Delivery): Promise<string> {
+  if (source.subdirectory === '') return tree
+  const parts = partsBelow(source.subdirectory)
+  if (parts === undefined) throw archiveFault(`${JSON.stringify(source.subdirectory)} leads out`)
   // Checked part by part, so that a link of the archive is not followed.
   const root = await Beneath.open(tree)
   try {

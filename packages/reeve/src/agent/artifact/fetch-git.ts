@@ -1,48 +1,73 @@
 import { spawn } from 'node:child_process'
-import { lstat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { access, chmod, constants, lstat, mkdir, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Fault, messageOf } from '../../kit/fault.ts'
-import { SMALL_ENV } from './compression.ts'
-import { shownAddress, type ArtifactSource } from './source.ts'
+import { measureDisk } from '../store/disk-usage.ts'
+import type { AddressPolicy } from './address-policy.ts'
+import { MINIMAL_ENV } from './compression.ts'
+import { entriesFault, type DiskBudget } from './disk-budget.ts'
+import { openGitProxy, type GitProxy } from './git-proxy.ts'
+import { redactAddress, type ArtifactSource } from './source.ts'
 
 interface GitFetch {
   readonly source: ArtifactSource
-  /** A directory that is not there yet. */
+  /** A directory that does not exist yet, below `scratch`. */
   readonly path: string
-  /** For what the program needs beside. */
+  /** The staging directory: everything that git writes is below it. */
   readonly scratch: string
   readonly allowsFiles: boolean
+  readonly policy: AddressPolicy
   readonly insecure: boolean
+  readonly budget: DiskBudget
+  /** Where git and ssh are found. */
+  readonly searchPath: string
   readonly signal: AbortSignal
 }
 
 /**
- * Clones with the machine's own program. It reads no configuration of anybody, asks nobody, runs no
- * hook, and speaks only the protocols of a network.
+ * Clones with the machine's own program. It reads no configuration and no credentials of any
+ * account, prompts for nothing, runs no hook, and speaks only network protocols.
  */
 export async function fetchGit(fetch: GitFetch): Promise<void> {
-  const { source, path, allowsFiles, insecure } = fetch
-  const { ref = '', depth = '' } = source.options
-  if (ref.startsWith('-') || source.address.startsWith('-') || !/^\d{0,9}$/.test(depth)) {
+  const { ref = '', depth = '' } = fetch.source.options
+  if (ref.startsWith('-') || fetch.source.address.startsWith('-') || !/^\d{0,9}$/.test(depth)) {
     throw new Fault('task-artifact', 'the options of the git source are not valid')
   }
-  const env = {
-    ...SMALL_ENV,
-    HOME: fetch.scratch,
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_ALLOW_PROTOCOL: ['https', 'http', 'ssh', 'git', ...(allowsFiles ? ['file'] : [])].join(':'),
-    ...(await sshSettings(fetch)),
+  await requireReachable(fetch.scratch)
+  const proxy = fetch.policy.allowsLocal ? undefined : await openGitProxy(fetch)
+  try {
+    await cloneWith(await gitEnvironment(fetch, proxy), fetch)
+  } catch (thrown) {
+    throw proxy?.refusal() ?? thrown
+  } finally {
+    proxy?.close()
   }
-  const settings = ['-c', 'core.hooksPath=/dev/null', '-c', `http.sslVerify=${String(!insecure)}`]
+}
+
+/** Git works with absolute paths, also where its working directory is open to it. */
+async function requireReachable(directory: string): Promise<void> {
+  await access(resolve(directory), constants.X_OK).catch((thrown: unknown) => {
+    const text =
+      `the user that artifacts are fetched as cannot reach ${resolve(directory)}; make every ` +
+      'directory above the data directory searchable for others (chmod o+x)'
+    throw new Fault('task-artifact', text, { cause: thrown })
+  })
+}
+
+async function cloneWith(env: Readonly<Record<string, string>>, fetch: GitFetch): Promise<void> {
+  const { source, path, insecure } = fetch
+  const { ref = '', depth = '' } = source.options
+  const settings = [...FIXED_SETTINGS, '-c', `http.sslVerify=${String(!insecure)}`]
   const isShallow = depth !== '' && depth !== '0'
   const clone = ['clone', '--quiet', ...(isShallow ? ['--depth', depth] : [])]
-  // A commit by its digits has no branch to clone, so it is looked for afterwards.
+  // A commit hash has no branch to clone, so it is checked out afterwards.
   const branch = ref !== '' && isShallow ? ['--branch', ref] : []
   const run = async (args: readonly string[]): Promise<void> => {
-    const complaint = await runGit([...settings, ...args], { env, signal: fetch.signal })
+    const complaint = await runBounded([...settings, ...args], { env, fetch })
     if (complaint === undefined) return
-    const address = shownAddress(source.address)
+    const address = redactAddress(source.address)
     throw new Fault('task-artifact', `git cannot fetch ${address}: ${complaint}`)
   }
   await run([...clone, ...branch, '--', source.address, path])
@@ -56,47 +81,167 @@ export async function fetchGit(fetch: GitFetch): Promise<void> {
   await run(['-C', path, 'submodule', ...UPDATE_MODULES, ...shallow])
 }
 
-/** Checked out whatever else the repository asks for: its own settings could name a command. */
+/** Nothing of the repository runs, and nothing goes on in the background. */
+const FIXED_SETTINGS = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'gc.auto=0',
+  'maintenance.auto=false',
+].flatMap((setting) => ['-c', setting])
+
+/** Checked out whatever else the repository configures: its own settings could name a command. */
 const UPDATE_MODULES = ['update', '--quiet', '--init', '--recursive', '--checkout']
 
-async function sshSettings({ source, scratch }: GitFetch): Promise<Record<string, string>> {
-  const key = source.options['sshkey']
-  if (key === undefined) return {}
-  const path = join(scratch, 'key')
-  await writeFile(path, Buffer.from(key, 'base64'), { mode: 0o600, flag: 'wx' })
-  const quoted = `'${path.replaceAll("'", "'\\''")}'`
-  const options = '-o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=no'
+async function gitEnvironment(
+  fetch: GitFetch,
+  proxy: GitProxy | undefined,
+): Promise<Record<string, string>> {
+  const { allowsFiles } = fetch
+  const scratch = resolve(fetch.scratch)
+  const home = join(scratch, 'home')
+  await mkdir(home, { recursive: true, mode: 0o700 })
+  const connector = proxy === undefined ? undefined : await writeConnector(fetch)
   return {
-    GIT_SSH_COMMAND: `ssh -F /dev/null -i ${quoted} ${options} -o UserKnownHostsFile=/dev/null`,
+    ...MINIMAL_ENV,
+    PATH: fetch.searchPath,
+    HOME: home,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: allowsFiles ? await trustFiles(scratch) : '/dev/null',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_ALLOW_PROTOCOL: ['https', 'http', 'ssh', 'git', ...(allowsFiles ? ['file'] : [])].join(':'),
+    // The account has no name, and git writes one into its log of a clone.
+    GIT_COMMITTER_NAME: 'reeve',
+    GIT_COMMITTER_EMAIL: 'reeve@localhost',
+    GIT_SSH_COMMAND: await sshCommand(fetch, connector),
+    GIT_SSH_VARIANT: 'ssh',
+    ...proxy?.environment,
+    ...(connector === undefined ? {} : { GIT_PROXY_COMMAND: connector }),
   }
 }
 
-/** What the program complained of; undefined when it did its work. */
+/** Git refuses repositories on the disk that belong to another account, unless it is told. */
+async function trustFiles(scratch: string): Promise<string> {
+  const path = join(scratch, 'gitconfig')
+  await writeFile(path, '[safe]\n\tdirectory = *\n', { mode: 0o600 })
+  return path
+}
+
+/**
+ * Only the key of the job is offered: neither keys nor configuration nor agent of any account. The
+ * operator verifies hosts by listing them in the system's file of known hosts; a host that is not
+ * in it is accepted with any key.
+ */
+async function sshCommand(
+  { source, scratch }: GitFetch,
+  connector: string | undefined,
+): Promise<string> {
+  const key = source.options['sshkey']
+  const path = join(resolve(scratch), 'key')
+  if (key !== undefined) {
+    await writeFile(path, Buffer.from(key, 'base64'), { mode: 0o600, flag: 'wx' })
+  }
+  const options = [
+    'IdentitiesOnly=yes',
+    'IdentityAgent=none',
+    ...(key === undefined ? ['IdentityFile=none'] : []),
+    'BatchMode=yes',
+    'StrictHostKeyChecking=accept-new',
+    'UserKnownHostsFile=/dev/null',
+    'GlobalKnownHostsFile=/etc/ssh/ssh_known_hosts',
+    ...(connector === undefined ? [] : [`ProxyCommand=${shellQuote(connector)} %h %p`]),
+  ]
+  const identity = key === undefined ? [] : ['-i', shellQuote(path)]
+  const flags = options.flatMap((option) => ['-o', shellQuote(option)])
+  return ['ssh', '-F', '/dev/null', ...identity, ...flags].join(' ')
+}
+
+/** Connects for `ssh` and `git://`, which know no HTTP proxy, after the address was checked. */
+async function writeConnector({ scratch, source }: GitFetch): Promise<string> {
+  const path = join(resolve(scratch), 'connect')
+  const program = fileURLToPath(new URL('./connect-checked.ts', import.meta.url))
+  const command = [process.execPath, program, redactAddress(source.address)]
+  await writeFile(path, `#!/bin/sh\nexec ${command.map(shellQuote).join(' ')} "$1" "$2"\n`)
+  await chmod(path, 0o700)
+  return path
+}
+
+function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+interface GitRun {
+  readonly env: Readonly<Record<string, string>>
+  readonly fetch: GitFetch
+}
+
+/** Runs git and measures meanwhile what it writes; it is killed when that becomes too much. */
+async function runBounded(
+  args: readonly string[],
+  { env, fetch }: GitRun,
+): Promise<string | undefined> {
+  const stop = new AbortController()
+  const ended = new AbortController()
+  const signal = AbortSignal.any([fetch.signal, stop.signal])
+  const watching = watchSize(fetch, ended.signal).catch((thrown: unknown) => {
+    stop.abort()
+    throw thrown
+  })
+  // It may fail before it is awaited.
+  watching.catch(() => undefined)
+  try {
+    const complaint = await runGit(args, { env, signal })
+    ended.abort()
+    await watching
+    fetch.signal.throwIfAborted()
+    await measure(fetch)
+    return complaint
+  } finally {
+    ended.abort()
+    await watching.catch(() => undefined)
+  }
+}
+
+/** A look takes longer the more there is; it must not take the processor for itself. */
+const LOOK_MS_MIN = 100
+const LOOK_SHARE = 4
+
+async function watchSize(fetch: GitFetch, ended: AbortSignal): Promise<void> {
+  while (!ended.aborted) {
+    const startedMs = performance.now()
+    await measure(fetch)
+    const tookMs = performance.now() - startedMs
+    const waitMs = Math.max(LOOK_MS_MIN, tookMs * LOOK_SHARE)
+    await delay(waitMs, undefined, { signal: ended }).catch(() => undefined)
+  }
+}
+
+async function measure({ scratch, budget }: GitFetch): Promise<void> {
+  const { bytes, isPartial } = await measureDisk(scratch, budget.entriesMax)
+  if (isPartial) throw entriesFault(budget.entriesMax)
+  budget.setMeasured(bytes)
+}
+
+/** The complaint of the program; undefined when it succeeded. */
 async function runGit(
   args: readonly string[],
-  options: { readonly env: Record<string, string>; readonly signal: AbortSignal },
+  { env, signal }: { readonly env: Readonly<Record<string, string>>; readonly signal: AbortSignal },
 ): Promise<string | undefined> {
-  const { promise, resolve } = Promise.withResolvers<string | undefined>()
-  // A group of its own, so that what it starts ends with it.
-  const child = spawn('git', args, {
-    env: options.env,
-    detached: true,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const kill = (): void => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
-    } catch {
-      // It has ended by itself.
-    }
-  }
-  if (options.signal.aborted) kill()
-  options.signal.addEventListener('abort', kill, { once: true })
+  const { promise, resolve: settle } = Promise.withResolvers<string | undefined>()
+  const child = spawn('git', args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
+  // Its helpers end with the group of this process, which ends after the fetch.
+  const kill = (): void => void child.kill('SIGKILL')
+  if (signal.aborted) kill()
+  signal.addEventListener('abort', kill, { once: true })
   let complaint = ''
   child.stderr.on('data', (piece: Buffer) => {
-    if (complaint.length < 2_048) complaint += piece.toString('utf8')
+    if (complaint.length < COMPLAINT_CHARS_MAX) complaint += piece.toString('utf8')
   })
-  child.on('error', (thrown) => resolve(messageOf(thrown)))
-  child.on('close', (code) => resolve(code === 0 ? undefined : complaint.trim().slice(0, 2_048)))
-  return promise.finally(() => options.signal.removeEventListener('abort', kill))
+  child.on('error', (thrown) => settle(messageOf(thrown)))
+  // Not `close`: a helper that outlives git may hold the pipe.
+  child.on('exit', (code) => {
+    settle(code === 0 ? undefined : complaint.trim().slice(0, COMPLAINT_CHARS_MAX))
+  })
+  return promise.finally(() => signal.removeEventListener('abort', kill))
 }
+
+const COMPLAINT_CHARS_MAX = 2_048

@@ -5,21 +5,29 @@ import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { shownAddress } from './source.ts'
+import { hostOf, policyLookup, requireAllowed, type AddressPolicy } from './address-policy.ts'
+import type { DiskBudget, FileCharge } from './disk-budget.ts'
+import { redactAddress } from './source.ts'
 
 interface HttpFetch {
   readonly address: string
   readonly headers: Readonly<Record<string, string>>
-  /** Accepts any certificate. */
+  /** Skips TLS verification. */
   readonly insecure: boolean
-  /** A file that is not there yet. */
+  readonly policy: AddressPolicy
+  /** A file that does not exist yet. */
   readonly path: string
-  readonly bytesMax: number
+  readonly budget: DiskBudget
+  /** Below the budget; no such limit unless given. */
+  readonly bytesMax?: number
   readonly signal: AbortSignal
 }
 
-/** Downloads into a file. Follows redirects, but takes the headers to no other server. */
-export async function fetchHttp(fetch: HttpFetch): Promise<void> {
+/**
+ * Downloads into a file and returns its charge on the budget. Redirects are followed, but headers
+ * are sent to no other server, and every hop is checked against the address policy.
+ */
+export async function fetchHttp(fetch: HttpFetch): Promise<FileCharge> {
   let url = parseUrl(fetch.address)
   let { headers } = fetch
   for (let redirects = 0; redirects <= AGENT_LIMITS.artifactRedirectsMax; redirects += 1) {
@@ -36,8 +44,7 @@ export async function fetchHttp(fetch: HttpFetch): Promise<void> {
       response.destroy()
       throw failed(url, `the server answered ${response.statusCode ?? 'nothing'}`)
     }
-    await save(response, fetch, url)
-    return
+    return save(response, fetch, url)
   }
   throw failed(url, 'too many redirects')
 }
@@ -49,13 +56,17 @@ function isRedirect({ statusCode = 0 }: IncomingMessage): boolean {
 function parseUrl(text: string, base?: URL): URL {
   const url = URL.parse(text, base?.href)
   if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return url
-  throw new Fault('task-artifact', `${JSON.stringify(shownAddress(text))} is no web address`)
+  throw new Fault('task-artifact', `${JSON.stringify(redactAddress(text))} is no web address`)
 }
 
-async function ask(url: URL, { headers, insecure, signal }: HttpFetch): Promise<IncomingMessage> {
+async function ask(url: URL, fetch: HttpFetch): Promise<IncomingMessage> {
+  const { headers, insecure, policy, signal } = fetch
+  const describe = describeHop(fetch.address, url)
+  requireAllowed(hostOf(url.hostname), policy, describe)
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const options: RequestOptions = {
     headers: { 'user-agent': 'reeve', 'accept-encoding': 'identity', ...headers },
+    lookup: policyLookup(policy, describe),
     signal,
   }
   const request =
@@ -68,29 +79,44 @@ async function ask(url: URL, { headers, insecure, signal }: HttpFetch): Promise<
   })
   request.end()
   return promise.catch((thrown: unknown) => {
-    throw failed(url, messageOf(thrown))
+    throw thrown instanceof Fault ? thrown : failed(url, messageOf(thrown))
   })
 }
 
-async function save(
-  response: IncomingMessage,
-  { path, bytesMax, signal }: HttpFetch,
-  url: URL,
-): Promise<void> {
+function describeHop(source: string, url: URL): string {
+  const [first, now] = [redactAddress(source), redactAddress(url.href)]
+  const isFirst = parseUrl(source).href === url.href
+  return `Artifact source ${first}${isFirst ? '' : ` redirects to ${now}, which`}`
+}
+
+async function save(response: IncomingMessage, fetch: HttpFetch, url: URL): Promise<FileCharge> {
+  const { path, budget, bytesMax = Infinity, signal } = fetch
+  // The server may not tell the length, or lie: the bytes are counted too.
+  budget.requireFree(Number(response.headers['content-length'] ?? 0) || 0)
+  const charge = budget.addFile()
   let count = 0
+  const add = (bytes: number): void => {
+    count += bytes
+    if (count > bytesMax) throw new Error(`the download is larger than ${bytesMax} bytes`)
+    charge.addBytes(bytes)
+  }
   const counter = new Transform({
     transform(piece: Uint8Array, _, done) {
-      count += piece.length
-      if (count > bytesMax) done(new Error(`the download is larger than ${bytesMax} bytes`))
-      else done(null, piece)
+      try {
+        add(piece.length)
+        done(null, piece)
+      } catch (thrown) {
+        done(thrown instanceof Error ? thrown : new Error(messageOf(thrown)))
+      }
     },
   })
   const file = createWriteStream(path, { flags: 'wx', mode: 0o600 })
   await pipeline(response, counter, file, { signal }).catch((thrown: unknown) => {
-    throw failed(url, messageOf(thrown))
+    throw thrown instanceof Fault ? thrown : failed(url, messageOf(thrown))
   })
+  return charge
 }
 
 function failed(url: URL, why: string): Fault {
-  return new Fault('task-artifact', `cannot download ${shownAddress(url.href)}: ${why}`)
+  return new Fault('task-artifact', `cannot download ${redactAddress(url.href)}: ${why}`)
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findChecksum, parseChecksum } from './checksum.ts'
-import { packingOf } from './compression.ts'
-import { parseSource, shownAddress } from './source.ts'
+import { archiveFormatOf } from './compression.ts'
+import { parseSource, redactAddress } from './source.ts'
 
 const sources = [
   { text: 'https://h/p/a.zip', kind: 'http', address: 'https://h/p/a.zip', name: 'a.zip' },
@@ -25,7 +25,7 @@ for (const { text, kind, address, name } of sources) {
 test('options of the job come before those of the address, and a part may be asked for', () => {
   const found = parseSource('https://h/a.zip//in?checksum=md5:1&ref=a', { ref: 'b' })
   assert.deepEqual(found.options, { checksum: 'md5:1', ref: 'b' })
-  assert.equal(found.inside, 'in')
+  assert.equal(found.subdirectory, 'in')
 })
 
 for (const text of ['s3::https://h/b', 'hg::x', 'ftp://h/a', 'host.name/x', '']) {
@@ -35,8 +35,8 @@ for (const text of ['s3::https://h/b', 'hg::x', 'ftp://h/a', 'host.name/x', ''])
 }
 
 test('what people see of an address has no password and no query', () => {
-  assert.equal(shownAddress('https://u:p@h/a?token=1'), 'https://h/a')
-  assert.equal(shownAddress('https://u:p@ss@h/a@b'), 'https://h/a@b', 'nor a part of one')
+  assert.equal(redactAddress('https://u:p@h/a?token=1'), 'https://h/a')
+  assert.equal(redactAddress('https://u:p@ss@h/a@b'), 'https://h/a@b', 'nor a part of one')
 })
 
 const MD5 = 'd41d8cd98f00b204e9800998ecf8427e'
@@ -58,10 +58,10 @@ test('a list of checksums is read in its three forms', () => {
 })
 
 test('how a download is packed is told by its name, or by the option', () => {
-  assert.equal(packingOf('a.TAR.GZ', undefined)?.compression, 'gz')
-  assert.equal(packingOf('a.tar.zst', undefined)?.archive, 'tar')
-  assert.equal(packingOf('a', 'zip')?.archive, 'zip')
-  assert.equal(packingOf('a.zip', 'false'), undefined)
-  assert.equal(packingOf('a.bin', undefined), undefined)
-  assert.throws(() => packingOf('a', 'rar'), { kind: 'task-artifact' })
+  assert.equal(archiveFormatOf('a.TAR.GZ', undefined)?.compression, 'gz')
+  assert.equal(archiveFormatOf('a.tar.zst', undefined)?.archive, 'tar')
+  assert.equal(archiveFormatOf('a', 'zip')?.archive, 'zip')
+  assert.equal(archiveFormatOf('a.zip', 'false'), undefined)
+  assert.equal(archiveFormatOf('a.bin', undefined), undefined)
+  assert.throws(() => archiveFormatOf('a', 'rar'), { kind: 'task-artifact' })
 })

@@ -9,7 +9,7 @@ export interface ArtifactSource {
   /** The last part of the path: the name of a file that is not unpacked. */
   readonly name: string
   /** Only this part of what was fetched is wanted; empty: all. */
-  readonly inside: string
+  readonly subdirectory: string
   readonly options: Readonly<Record<string, string>>
 }
 
@@ -32,7 +32,7 @@ export function parseSource(
   const rest = forced?.[2] ?? text
   const scheme = forced?.[1]?.toLowerCase() ?? schemeOf(rest)
   const [whole = '', query = ''] = splitOnce(rest, '?')
-  const { address, inside } = splitInside(whole)
+  const { address, subdirectory } = splitSubdirectory(whole)
   const { own, foreign } = splitOptions(query)
   const options = { ...own, ...given }
   const kind = KINDS.get(scheme)
@@ -42,7 +42,7 @@ export function parseSource(
   }
   const full = kind === 'http' && foreign !== '' ? `${address}?${foreign}` : address
   const name = options['filename'] ?? decoded(posix.basename(address))
-  return { kind, address: full, name: safeName(name), inside, options }
+  return { kind, address: full, name: safeName(name), subdirectory, options }
 }
 
 const KINDS: ReadonlyMap<string, ArtifactSource['kind']> = new Map([
@@ -63,11 +63,14 @@ function schemeOf(address: string): string {
 }
 
 /** `https://host/archive.zip//part` means `part` of what the archive holds. */
-function splitInside(address: string): { readonly address: string; readonly inside: string } {
+function splitSubdirectory(address: string): {
+  readonly address: string
+  readonly subdirectory: string
+} {
   const start = address.indexOf('://')
   const at = address.indexOf('//', start < 0 ? 1 : start + 3)
-  if (at < 0) return { address, inside: '' }
-  return { address: address.slice(0, at), inside: address.slice(at + 2) }
+  if (at < 0) return { address, subdirectory: '' }
+  return { address: address.slice(0, at), subdirectory: address.slice(at + 2) }
 }
 
 function splitOptions(query: string): { own: Record<string, string>; foreign: string } {
@@ -100,13 +103,13 @@ function safeName(name: string): string {
 }
 
 /** For texts that people see: no password, no token of a query. */
-export function shownAddress(address: string): string {
+export function redactAddress(address: string): string {
   return address.replace(/\?.*$/s, '').replace(/\/\/[^/]*@/, '//')
 }
 
 /** What went wrong with an artifact, and with which: a task may have many. */
 export function artifactFault(source: string, thrown: unknown): Fault {
-  const shown = shownAddress(source.replace(/^[a-z0-9]+::/i, ''))
+  const shown = redactAddress(source.replace(/^[a-z0-9]+::/i, ''))
   const message = messageOf(thrown)
   const isOwn = thrown instanceof Fault && thrown.kind !== 'path-escape'
   return new Fault(

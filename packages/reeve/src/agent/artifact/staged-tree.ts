@@ -1,9 +1,10 @@
-import { constants } from 'node:fs'
+import { constants, type Stats } from 'node:fs'
 import {
   copyFile,
   lchown,
   lstat,
-  readdir,
+  open,
+  opendir,
   readlink,
   rename,
   symlink,
@@ -11,25 +12,89 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../kit/fault.ts'
-import type { Beneath, Owner } from '../store/beneath.ts'
+import { AGENT_LIMITS } from '../limits.ts'
+import { Beneath, type Owner } from '../store/beneath.ts'
 import { errorCode } from '../store/state-file.ts'
-import { badArchive } from './member.ts'
-import type { UnpackBudget } from './unpack.ts'
+import { entriesFault } from './disk-budget.ts'
+import { archiveFault } from './unpack.ts'
+
+interface Adoption {
+  /** The user that everything must belong to. */
+  readonly from: number
+  /** The user and group that everything belongs to afterwards. */
+  readonly to: Owner
+  readonly entriesMax: number
+}
 
 /**
- * Looks through what another program made: files, directories and links that stay inside, and not
- * more of them than an archive might hold.
+ * Takes over a tree that a fetcher wrote. The fetcher is not trusted: only its own files,
+ * directories and links that stay inside pass, and no file keeps set-user-ID or group-write bits.
+ * Every path goes through an open directory, so that nothing planted is followed.
  */
-export async function checkTree(root: string, budget: UnpackBudget, depth = 0): Promise<void> {
-  for (const entry of await readdir(root, { withFileTypes: true })) {
-    const path = join(root, entry.name)
-    budget.addFile()
-    if (entry.isDirectory()) await checkTree(path, budget, depth + 1)
-    else if (entry.isFile()) budget.addBytes((await lstat(path)).size)
-    else if (!entry.isSymbolicLink() || leadsOut(await readlink(path), depth)) {
-      throw badArchive(`${JSON.stringify(entry.name)} is not a file, or a link that leads out`)
-    }
+export async function adoptTree(root: string, adoption: Adoption): Promise<void> {
+  const top = await Beneath.open(root)
+  try {
+    await adoptEntries(top, { ...adoption, depth: 0, left: { count: adoption.entriesMax } })
+  } finally {
+    await top.close()
   }
+}
+
+interface Level extends Adoption {
+  readonly depth: number
+  /** Shared by all levels. */
+  readonly left: { count: number }
+}
+
+async function adoptEntries(directory: Beneath, level: Level): Promise<void> {
+  const { left, depth } = level
+  if (depth > AGENT_LIMITS.artifactDepthMax) {
+    throw archiveFault(`its directories are more than ${AGENT_LIMITS.artifactDepthMax} deep`)
+  }
+  // Read in parts: one directory may hold all entries.
+  for await (const { name } of await opendir(directory.path('.'))) {
+    left.count -= 1
+    if (left.count < 0) throw entriesFault(level.entriesMax)
+    const found = await lstat(directory.path(name))
+    if (found.uid !== level.from) throw archiveFault(`${JSON.stringify(name)} has another owner`)
+    await adoptEntry(directory, { name, found }, level)
+  }
+}
+
+async function adoptEntry(
+  directory: Beneath,
+  { name, found }: { readonly name: string; readonly found: Stats },
+  level: Level,
+): Promise<void> {
+  const path = directory.path(name)
+  const { uid, gid } = level.to
+  if (found.isDirectory()) {
+    await directory.within({ parts: [name] }, (inner) =>
+      adoptEntries(inner, { ...level, depth: level.depth + 1 }),
+    )
+  } else if (found.isSymbolicLink()) {
+    if (leadsOut(await readlink(path), level.depth)) throw notDelivered(name)
+  } else if (!found.isFile()) throw notDelivered(name)
+  if (found.uid !== uid || found.gid !== gid) await lchown(path, uid, gid)
+  if (!found.isSymbolicLink() && (found.mode & FORBIDDEN_BITS) !== 0) {
+    await restrictMode(path, found.mode & ~FORBIDDEN_BITS)
+  }
+}
+
+/** Set-user-ID, set-group-ID, sticky, and writable for group and others. */
+const FORBIDDEN_BITS = 0o7022
+
+async function restrictMode(path: string, mode: number): Promise<void> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    await file.chmod(mode & 0o777)
+  } finally {
+    await file.close()
+  }
+}
+
+function notDelivered(name: string): Fault {
+  return archiveFault(`${JSON.stringify(name)} is not a file, or a link that leads out`)
 }
 
 function leadsOut(target: string, depth: number): boolean {
@@ -39,36 +104,46 @@ function leadsOut(target: string, depth: number): boolean {
   return target.startsWith('/') || ups > depth || parts.slice(ups).includes('..')
 }
 
-/** Gives everything below to somebody. The tree is the agent's alone: nothing changes under it. */
-export async function giveTree(root: string, owner: Owner): Promise<void> {
-  for (const entry of await readdir(root, { withFileTypes: true })) {
-    const path = join(root, entry.name)
-    if (entry.isDirectory()) await giveTree(path, owner)
-    await lchown(path, owner.uid, owner.gid)
-  }
-}
-
 /**
- * Moves everything of a staged directory to its place. Directories that are there already are
- * joined, files are replaced; a link or a file in the place of a directory is a Fault.
+ * Moves everything of a staged directory to its destination. Directories that exist there are
+ * merged, files are replaced; a link or a file in the place of a directory is a Fault.
  */
 export async function mergeTree(
   from: string,
   to: Beneath,
   owner: Owner | undefined,
 ): Promise<void> {
-  for (const entry of await readdir(from, { withFileTypes: true })) {
+  for await (const entry of await opendir(from)) {
     const path = join(from, entry.name)
-    if (!entry.isDirectory()) {
-      await moveFile(path, to, entry.name)
-      continue
+    if (!entry.isDirectory()) await moveFile(path, to, entry.name)
+    else if (!(await moveNewDirectory(path, to, entry.name))) {
+      const parts = [entry.name]
+      const make = { mode: 0o755, owner }
+      await to.within({ parts, make }, (inner) => mergeTree(path, inner, owner))
     }
-    const inside = await to.directory([entry.name], { mode: 0o755, owner })
-    try {
-      await mergeTree(path, inside, owner)
-    } finally {
-      await inside.close()
+  }
+}
+
+/** As a whole, where nothing has the name yet: one call instead of one for each file. */
+async function moveNewDirectory(from: string, to: Beneath, name: string): Promise<boolean> {
+  const isTaken = await lstat(to.path(name)).then(
+    () => true,
+    (thrown: unknown) => {
+      if (errorCode(thrown) === 'ENOENT') return false
+      throw thrown
+    },
+  )
+  if (isTaken) return false
+  try {
+    await rename(from, to.path(name))
+    return true
+  } catch (thrown) {
+    const code = errorCode(thrown)
+    // Another file system, or something took the name meanwhile.
+    if (code === 'EXDEV' || code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'ENOTDIR') {
+      return false
     }
+    throw thrown
   }
 }
 

@@ -1,11 +1,11 @@
+import type { Fault } from '../../kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
-import { ByteReader } from './byte-reader.ts'
-import { badArchive, NO_BODY, type Member } from './member.ts'
+import { archiveFault, NO_BODY, type ArchiveEntry } from './unpack.ts'
 
 const BLOCK = 512
 
 /** The entries of a tar stream: the old, the POSIX and the GNU form. Devices are refused. */
-export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<Member> {
+export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<ArchiveEntry> {
   const reader = new ByteReader(source)
   let extra: Extra = {}
   for (;;) {
@@ -28,11 +28,11 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
 }
 
 /** Yields one entry, then skips what its reader left of the body. */
-async function* member(reader: ByteReader, header: Header): AsyncGenerator<Member> {
+async function* member(reader: ByteReader, header: Header): AsyncGenerator<ArchiveEntry> {
   const { path, mode, owner, target, size } = header
   const kind = KINDS[header.type]
   if (kind === undefined) {
-    throw badArchive(`${JSON.stringify(path)} is of a kind that is not unpacked: ${header.type}`)
+    throw archiveFault(`${JSON.stringify(path)} is of a kind that is not unpacked: ${header.type}`)
   }
   if (kind !== 'file') {
     await reader.skip(padded(size))
@@ -52,7 +52,7 @@ async function* member(reader: ByteReader, header: Header): AsyncGenerator<Membe
   await reader.skip(left + padded(size) - size)
 }
 
-const KINDS: Readonly<Record<string, Member['kind']>> = {
+const KINDS: Readonly<Record<string, ArchiveEntry['kind']>> = {
   '0': 'file',
   '\0': 'file',
   '7': 'file',
@@ -81,7 +81,7 @@ const EXTRA_RECORDS: Readonly<Record<string, (body: Uint8Array) => Extra>> = {
 
 function readHeader(block: Uint8Array): Header {
   if (sumOf(block) !== numberOf(block.subarray(148, 156)))
-    throw badArchive('a tar header is damaged')
+    throw archiveFault('a tar header is damaged')
   const prefix =
     textOf(block.subarray(257, 262)) === 'ustar' ? textOf(block.subarray(345, 500)) : ''
   const name = textOf(block.subarray(0, 100))
@@ -109,16 +109,16 @@ function numberOf(field: Uint8Array): number {
   if (first < 0x80) {
     const text = textOf(field).trim()
     const value = text === '' ? 0 : /^[0-7]+$/.test(text) ? Number.parseInt(text, 8) : NaN
-    if (Number.isNaN(value)) throw badArchive('a tar header is damaged')
+    if (Number.isNaN(value)) throw archiveFault('a tar header is damaged')
     return value
   }
   const value = field.subarray(1).reduce((total, byte) => total * 256 + byte, first & 0x7f)
-  if (!Number.isSafeInteger(value)) throw badArchive('a number in a tar header is too large')
+  if (!Number.isSafeInteger(value)) throw archiveFault('a number in a tar header is too large')
   return value
 }
 
 async function wholeBody(reader: ByteReader, size: number): Promise<Uint8Array> {
-  if (size > AGENT_LIMITS.memberRecordBytesMax) throw badArchive('a tar record is too large')
+  if (size > AGENT_LIMITS.memberRecordBytesMax) throw archiveFault('a tar record is too large')
   const body = await reader.exact(padded(size))
   return (body ?? new Uint8Array()).subarray(0, size)
 }
@@ -130,7 +130,7 @@ function readPax(body: Uint8Array): Extra {
     const blank = body.indexOf(0x20, at)
     const length = blank < 0 ? NaN : Number(textOf(body.subarray(at, blank)))
     if (!Number.isInteger(length) || length <= blank - at || at + length > body.length) {
-      throw badArchive('a tar record is damaged')
+      throw archiveFault('a tar record is damaged')
     }
     const line = decoder.decode(body.subarray(blank + 1, at + length - 1))
     const equals = line.indexOf('=')
@@ -138,7 +138,7 @@ function readPax(body: Uint8Array): Extra {
     if (key === 'path') found.path = value
     if (key === 'linkpath') found.target = value
     if (key === 'size') found.size = sizeOf(value)
-    if (key.startsWith('GNU.sparse')) throw badArchive('sparse files are not unpacked')
+    if (key.startsWith('GNU.sparse')) throw archiveFault('sparse files are not unpacked')
     at += length
   }
   return found
@@ -146,7 +146,7 @@ function readPax(body: Uint8Array): Extra {
 
 function sizeOf(text: string): number {
   const size = /^\d{1,16}$/.test(text) ? Number(text) : NaN
-  if (!Number.isSafeInteger(size)) throw badArchive('a tar record is damaged')
+  if (!Number.isSafeInteger(size)) throw archiveFault('a tar record is damaged')
   return size
 }
 
@@ -159,4 +159,67 @@ function textOf(field: Uint8Array): string {
 
 function padded(size: number): number {
   return Math.ceil(size / BLOCK) * BLOCK
+}
+
+/** Reads a stream of chunks by exact lengths. */
+class ByteReader {
+  readonly #source: AsyncIterator<Uint8Array>
+  #chunk: Uint8Array = new Uint8Array()
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.#source = source[Symbol.asyncIterator]()
+  }
+
+  /** The next bytes, all in memory. Undefined at the end of the stream; a Fault in mid-way. */
+  async exact(count: number): Promise<Uint8Array | undefined> {
+    if (count > 0 && count <= this.#chunk.length) return this.#take(count)
+    const parts: Uint8Array[] = []
+    let left = count
+    for await (const part of this.pieces(count, { mayEnd: true })) {
+      parts.push(part)
+      left -= part.length
+    }
+    if (left === count && count > 0) return undefined
+    if (left > 0) throw cutShort()
+    return Buffer.concat(parts)
+  }
+
+  /** The next bytes, piece by piece. */
+  async *pieces(count: number, { mayEnd = false } = {}): AsyncGenerator<Uint8Array> {
+    let left = count
+    while (left > 0) {
+      if (this.#chunk.length === 0 && !(await this.#fill())) {
+        if (mayEnd) return
+        throw cutShort()
+      }
+      const piece = this.#take(left)
+      left -= piece.length
+      yield piece
+    }
+  }
+
+  /** From what is here already; may be less. */
+  #take(count: number): Uint8Array {
+    const piece = this.#chunk.subarray(0, count)
+    this.#chunk = this.#chunk.subarray(piece.length)
+    return piece
+  }
+
+  async skip(count: number): Promise<void> {
+    for await (const _ of this.pieces(count));
+  }
+
+  async #fill(): Promise<boolean> {
+    for (;;) {
+      const next = await this.#source.next()
+      if (next.done === true) return false
+      if (next.value.length === 0) continue
+      this.#chunk = next.value
+      return true
+    }
+  }
+}
+
+function cutShort(): Fault {
+  return archiveFault('the archive ends in the middle')
 }

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { aTar, aZip, type TarEntry, type ZipEntry } from '../../../test/build/archive.ts'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { AGENT_LIMITS } from '../limits.ts'
+import { DiskBudget } from './disk-budget.ts'
 import { readTar } from './tar.ts'
 import { unpack, UnpackBudget } from './unpack.ts'
 import { readZip } from './zip.ts'
@@ -146,6 +147,27 @@ test('an archive of too many files is refused', async () => {
   const budget = new UnpackBudget(1)
   for (let n = 0; n < AGENT_LIMITS.unpackedFilesMax; n += 1) budget.addFile()
   assert.throws(() => budget.addFile(), /more than 65536 files/)
+})
+
+test('directories that only paths name count, and are bounded in depth', async (t) => {
+  const root = await temporaryDirectory(t)
+  const deep = (parts: number): string => `${'d/'.repeat(parts - 1)}f`
+  const longName = (path: string): readonly TarEntry[] => [
+    { path: '././@LongLink', type: 'L', text: `${path}\0` },
+    { path: 'cut', text: 'x' },
+  ]
+  const limit = AGENT_LIMITS.artifactDepthMax
+  await untar(root, longName(deep(limit)))
+  assert.equal(await readFile(join(root, deep(limit)), 'utf8'), 'x')
+  await assert.rejects(untar(root, longName(deep(limit + 1))), /more than 128 deep/)
+  const disk = new DiskBudget({ bytesMax: 2 ** 20, totalBytes: 2 ** 20, entriesMax: 4 })
+  const unpackTo = async (path: string): Promise<void> => {
+    const bytes = aTar([{ path, text: 'x' }])
+    const budget = new UnpackBudget(bytes.length, disk)
+    await unpack(readTar(Readable.from([bytes])), root, { budget })
+  }
+  await unpackTo('a/b/c/f')
+  await assert.rejects(unpackTo('e'), /more than 4 files, directories and links/)
 })
 
 const hostileZips: { readonly name: string; readonly entries: readonly ZipEntry[] }[] = [

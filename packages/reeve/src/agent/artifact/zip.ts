@@ -2,13 +2,13 @@ import { createReadStream } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 import { createInflateRaw, crc32 } from 'node:zlib'
 import { AGENT_LIMITS } from '../limits.ts'
-import { badArchive, NO_BODY, type Member } from './member.ts'
+import { archiveFault, NO_BODY, type ArchiveEntry } from './unpack.ts'
 
 /**
  * The entries of a zip file, by its directory at the end. Stored and deflated ones; the checksum
  * and the length of each are checked.
  */
-export async function* readZip(path: string): AsyncGenerator<Member> {
+export async function* readZip(path: string): AsyncGenerator<ArchiveEntry> {
   const file = await open(path)
   try {
     const end = await findEnd(file)
@@ -47,7 +47,7 @@ const FULL_32 = 0xffffffff
 
 async function bytesAt(file: FileHandle, at: number, count: number): Promise<Buffer> {
   const { bytesRead, buffer } = await file.read(Buffer.alloc(count), 0, count, at)
-  if (bytesRead < count) throw badArchive('the zip file ends in the middle')
+  if (bytesRead < count) throw archiveFault('the zip file ends in the middle')
   return buffer
 }
 
@@ -57,27 +57,27 @@ async function findEnd(file: FileHandle): Promise<{ count: number; directoryAt: 
   const tail = await bytesAt(file, tailAt, size - tailAt)
   let at = tail.length - END_BYTES
   while (at >= 0 && tail.readUInt32LE(at) !== END_MARK) at -= 1
-  if (at < 0) throw badArchive('this is no zip file')
+  if (at < 0) throw archiveFault('this is no zip file')
   const count = tail.readUInt16LE(at + 10)
   const directoryAt = tail.readUInt32LE(at + 16)
   if (count !== FULL_16 && directoryAt !== FULL_32) return { count, directoryAt }
   const locator = await bytesAt(file, tailAt + at - 20, 20)
   if (locator.readUInt32LE(0) !== LOCATOR_64_MARK) return { count, directoryAt }
   const end = await bytesAt(file, numberAt(locator, 8), 56)
-  if (end.readUInt32LE(0) !== END_64_MARK) throw badArchive('the zip directory is damaged')
+  if (end.readUInt32LE(0) !== END_64_MARK) throw archiveFault('the zip directory is damaged')
   return { count: numberAt(end, 32), directoryAt: numberAt(end, 48) }
 }
 
 function numberAt(bytes: Buffer, at: number): number {
   const value = Number(bytes.readBigUInt64LE(at))
-  if (!Number.isSafeInteger(value)) throw badArchive('a number in the zip file is too large')
+  if (!Number.isSafeInteger(value)) throw archiveFault('a number in the zip file is too large')
   return value
 }
 
 async function readEntry(file: FileHandle, at: number): Promise<Entry> {
   const fixed = await bytesAt(file, at, 46)
-  if (fixed.readUInt32LE(0) !== ENTRY_MARK) throw badArchive('the zip directory is damaged')
-  if ((fixed.readUInt16LE(8) & 1) !== 0) throw badArchive('the zip file is encrypted')
+  if (fixed.readUInt32LE(0) !== ENTRY_MARK) throw archiveFault('the zip directory is damaged')
+  if ((fixed.readUInt16LE(8) & 1) !== 0) throw archiveFault('the zip file is encrypted')
   const nameBytes = fixed.readUInt16LE(28)
   const extraBytes = fixed.readUInt16LE(30)
   const rest = await bytesAt(file, at + 46, nameBytes + extraBytes)
@@ -103,7 +103,7 @@ function wideSizes(sizes: readonly number[], extra: Buffer): readonly number[] {
     let from = at + 4
     return sizes.map((size) => {
       if (size !== FULL_32) return size
-      if (from + 8 > extra.length) throw badArchive('the zip directory is damaged')
+      if (from + 8 > extra.length) throw archiveFault('the zip directory is damaged')
       from += 8
       return numberAt(extra, from - 8)
     })
@@ -111,18 +111,18 @@ function wideSizes(sizes: readonly number[], extra: Buffer): readonly number[] {
   return sizes
 }
 
-async function toMember(file: FileHandle, entry: Entry): Promise<Member> {
+async function toMember(file: FileHandle, entry: Entry): Promise<ArchiveEntry> {
   const { path, mode } = entry
   const type = mode & 0o170000
   if (path.endsWith('/') || type === 0o040000) {
     return { path, kind: 'directory', mode, target: '', body: NO_BODY }
   }
   if (type !== 0 && type !== 0o100000 && type !== 0o120000) {
-    throw badArchive(`${JSON.stringify(path)} is of a kind that is not unpacked`)
+    throw archiveFault(`${JSON.stringify(path)} is of a kind that is not unpacked`)
   }
   const body = await bodyOf(file, entry)
   if (type !== 0o120000) return { path, kind: 'file', mode: mode || 0o644, target: '', body }
-  if (entry.size > AGENT_LIMITS.memberPathBytesMax) throw badArchive('a link is too long')
+  if (entry.size > AGENT_LIMITS.memberPathBytesMax) throw archiveFault('a link is too long')
   const pieces: Uint8Array[] = []
   for await (const piece of body) pieces.push(piece)
   const target = Buffer.concat(pieces).toString('utf8')
@@ -131,10 +131,10 @@ async function toMember(file: FileHandle, entry: Entry): Promise<Member> {
 
 async function bodyOf(file: FileHandle, entry: Entry): Promise<AsyncIterable<Uint8Array>> {
   const header = await bytesAt(file, entry.headerAt, 30)
-  if (header.readUInt32LE(0) !== HEADER_MARK) throw badArchive('a zip header is damaged')
+  if (header.readUInt32LE(0) !== HEADER_MARK) throw archiveFault('a zip header is damaged')
   const start = entry.headerAt + 30 + header.readUInt16LE(26) + header.readUInt16LE(28)
   if (entry.method !== 0 && entry.method !== 8) {
-    throw badArchive(`${JSON.stringify(entry.path)} is packed in a way that is not known here`)
+    throw archiveFault(`${JSON.stringify(entry.path)} is packed in a way that is not known here`)
   }
   if (entry.packed === 0) return checked(NO_BODY, entry)
   const packed = createReadStream('', {
@@ -161,5 +161,5 @@ async function* checked(
     if (count > size) break
     yield piece
   }
-  if (count !== size || sum !== crc) throw badArchive(`${JSON.stringify(path)} is damaged`)
+  if (count !== size || sum !== crc) throw archiveFault(`${JSON.stringify(path)} is damaged`)
 }

@@ -31,8 +31,8 @@ export async function takeData(
   try {
     // It comes as it is: what it unpacks to is what was sent.
     const budget = new UnpackBudget(Infinity)
-    const keepsRights = process.getuid?.() === 0
-    await unpack(readTar(source), staging, { budget, keepsRights })
+    const preservesOwnership = process.getuid?.() === 0
+    await unpack(readTar(source), staging, { budget, preservesOwnership })
     signal.throwIfAborted()
     for (const parts of dataPaths(tasks)) {
       const to = join(root, ...parts)

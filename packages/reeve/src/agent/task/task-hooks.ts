@@ -1,5 +1,6 @@
 import { Fault } from '../../kit/fault.ts'
 import { artifactHook } from '../artifact/artifact-hook.ts'
+import type { ArtifactSettings } from '../artifact/fetch-artifact.ts'
 import type { Catalog } from '../catalog.ts'
 import { templateHook } from '../template/template-hook.ts'
 import { volumeHook, type HostVolume } from './volume-hook.ts'
@@ -7,8 +8,8 @@ import { isDirectoryName } from './task-name.ts'
 import type { TaskHookContext, TaskHookSource } from './task-hook.ts'
 
 interface TaskHookOptions {
-  /** Whether artifacts may come from files of this machine; off unless the operator says so. */
-  readonly allowsFileArtifacts?: boolean
+  /** The operator's rules for artifacts. */
+  readonly artifacts?: Partial<ArtifactSettings>
   /** Directories of this machine that jobs may mount, by name. */
   hostVolumes?(): Readonly<Record<string, HostVolume>>
   /** What templates may ask the servers for; without it those that do are refused. */
@@ -20,7 +21,7 @@ export function taskHooks(options: TaskHookOptions = {}): readonly TaskHookSourc
   return [
     ...FIRST_HOOKS,
     volumeHook(() => options.hostVolumes?.() ?? {}),
-    artifactHook({ allowsFiles: options.allowsFileArtifacts ?? false }),
+    artifactHook(options.artifacts),
     templateHook((context) => options.catalog?.(context)),
   ]
 }

@@ -89,8 +89,7 @@ interface ClientConfig {
   readonly reserved: ReservedConfig
   /** Directories of the machine that jobs may mount, by name. */
   readonly hostVolumes: Readonly<Record<string, HostVolumeConfig>>
-  /** Whether artifacts may be files of the machine. */
-  readonly allowsFileArtifacts: boolean
+  readonly artifacts: ArtifactConfig
   /** Whether the secrets of tasks stay off the disk, where the agent may mount. */
   readonly secretsInMemory: boolean
   readonly killTimeoutMsMax: number
@@ -136,6 +135,17 @@ export interface HostVolumeConfig {
   /** Absolute. */
   readonly path: string
   readonly readOnly: boolean
+}
+
+/** The operator's rules for artifacts. */
+interface ArtifactConfig {
+  /** Whether artifacts may be files of the machine. */
+  readonly allowsFiles: boolean
+  /** Whether loopback, link-local and unspecified addresses may be reached. */
+  readonly allowsLocal: boolean
+  readonly timeoutMs: number
+  /** Files, directories and links of one artifact. */
+  readonly entriesMax: number
 }
 
 /** Networks of the mode `bridge`. */

@@ -85,7 +85,12 @@ function tlsConfig(settings: Settings): AgentConfig['tls'] {
 function nodeConfig(settings: Settings) {
   return {
     hostVolumes: settings.hostVolumes,
-    allowsFileArtifacts: settings.fileArtifacts,
+    artifacts: {
+      allowsFiles: settings.fileArtifacts,
+      allowsLocal: settings.localArtifacts,
+      timeoutMs: settings.artifactTimeout,
+      entriesMax: settings.artifactEntries,
+    },
     secretsInMemory: settings.secretsInMemory,
     killTimeoutMsMax: settings.killTimeoutMax,
     bridge: { name: settings.bridgeName, subnet: settings.bridgeSubnet },

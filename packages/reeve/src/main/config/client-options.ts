@@ -83,7 +83,33 @@ export const clientOptions = {
     file: ['client', 'artifact', 'allow_files'],
     byDefault: always(false, '`false`'),
     help: 'Whether artifacts may be files of the machine: every job could then read what the agent can.',
-    read: (config) => config.client.allowsFileArtifacts,
+    read: (config) => config.client.artifacts.allowsFiles,
+  }),
+  localArtifacts: option({
+    kind: bool,
+    file: ['client', 'artifact', 'allow_local'],
+    environment: 'REEVE_ARTIFACT_ALLOW_LOCAL',
+    byDefault: depends('`false`; `true` with `--dev`', ({ dev }) => dev),
+    help:
+      'Whether artifacts may be fetched from loopback, link-local (with the metadata services of ' +
+      'clouds) and unspecified addresses, directly, by a name or by a redirect.',
+    read: (config) => config.client.artifacts.allowsLocal,
+  }),
+  artifactTimeout: option({
+    kind: duration({ msMin: 1_000, msMax: 24 * 3_600_000 }),
+    file: ['client', 'artifact', 'timeout'],
+    environment: 'REEVE_ARTIFACT_TIMEOUT',
+    byDefault: always(30 * 60_000, '`30m`'),
+    help: 'How long one artifact may take to be downloaded and unpacked.',
+    read: (config) => config.client.artifacts.timeoutMs,
+  }),
+  artifactEntries: option({
+    kind: integer({ min: 1, max: 10_000_000 }),
+    file: ['client', 'artifact', 'max_entries'],
+    environment: 'REEVE_ARTIFACT_MAX_ENTRIES',
+    byDefault: always(65_536, '`65536`'),
+    help: 'Files, directories and links that one artifact may hold.',
+    read: (config) => config.client.artifacts.entriesMax,
   }),
   secretsInMemory: option({
     kind: bool,

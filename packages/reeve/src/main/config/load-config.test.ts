@@ -123,6 +123,8 @@ for (const c of precedenceCases)
     assert.deepEqual(c.read(anAgentConfig(c.given)), c.want)
   })
 
+const ARTIFACTS = { allowsFiles: false, allowsLocal: true, timeoutMs: 1.8e6, entriesMax: 65_536 }
+
 const DEFAULT_EXEC: AgentConfig['client']['exec'] = {
   enabled: true,
   allowCaps: DEFAULT_CAPS,
@@ -181,7 +183,7 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
       docker: DEFAULT_DOCKER,
       reserved: { cpuMHz: 0, memoryMB: 0, diskMB: 0, ports: '' },
       hostVolumes: {},
-      allowsFileArtifacts: false,
+      artifacts: ARTIFACTS,
       secretsInMemory: false,
       killTimeoutMsMax: 30_000,
       bridge: { name: 'reeve0', subnet: '172.30.64.0/20' },
@@ -291,7 +293,7 @@ for (const [path, text] of [
           certs: { path: '/etc/ssl/certs', readOnly: true },
           'data[0]': { path: '/srv/data', readOnly: false },
         },
-        allowsFileArtifacts: true,
+        artifacts: { ...ARTIFACTS, allowsFiles: true, timeoutMs: 600_000, entriesMax: 200_000 },
         secretsInMemory: false,
         killTimeoutMsMax: 300_000,
         bridge: { name: 'br7', subnet: '10.200.0.0/16' },

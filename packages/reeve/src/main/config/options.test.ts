@@ -78,7 +78,7 @@ test('options: what is in force is shown in the words of its file, without secre
       disable_remote_exec: false,
       chroot_env: {},
       host_volume: {},
-      artifact: { allow_files: false },
+      artifact: { allow_files: false, allow_local: true, timeout: '30m', max_entries: 65_536 },
       secrets_in_memory: false,
       max_kill_timeout: '30s',
       bridge_network_name: 'reeve0',

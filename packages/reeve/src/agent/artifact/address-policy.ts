@@ -1,0 +1,107 @@
+import { lookup as resolveName } from 'node:dns/promises'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { Fault, messageOf } from '../../kit/fault.ts'
+
+/** An address that a name stands for. */
+export interface ResolvedAddress {
+  readonly address: string
+  readonly family: number
+}
+
+export type Resolve = (host: string) => Promise<readonly ResolvedAddress[]>
+
+export interface AddressPolicy {
+  /** Whether loopback, link-local and unspecified addresses may be reached. */
+  readonly allowsLocal: boolean
+  /** The system's resolver unless given. */
+  readonly resolve?: Resolve
+}
+
+/**
+ * Addresses that only this machine, its link or its cloud provider answers at. A task without a
+ * network of its own must not reach them by way of the agent.
+ */
+const LOCAL = new BlockList()
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  // Instance metadata of Alibaba Cloud and Azure, which is not link-local.
+  ['100.100.100.200', 32],
+  ['168.63.129.16', 32],
+] as const)
+  LOCAL.addSubnet(network, prefix, 'ipv4')
+for (const [network, prefix] of [
+  // Unspecified, loopback, and IPv4 addresses in the form `::127.0.0.1`.
+  ['::', 96],
+  ['fe80::', 10],
+  // Instance metadata of AWS and Google Cloud.
+  ['fd00:ec2::254', 128],
+  ['fd20:ce::254', 128],
+  // The local IPv4 networks behind a NAT64 gateway.
+  ['64:ff9b::', 104],
+  ['64:ff9b::7f00:0', 104],
+  ['64:ff9b::a9fe:0', 112],
+] as const)
+  LOCAL.addSubnet(network, prefix, 'ipv6')
+
+/** The form `::ffff:127.0.0.1` counts as the IPv4 address in it. */
+export function isLocalAddress(address: string): boolean {
+  const [plain = ''] = address.split('%')
+  const family = isIP(plain)
+  return family !== 0 && LOCAL.check(plain, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+/**
+ * A lookup for `node:net` and `node:http` that yields only addresses the policy allows. The caller
+ * connects to what it yields, so a name cannot resolve to another address between check and use.
+ * One local address among several rejects the name.
+ */
+export function policyLookup(policy: AddressPolicy, describe: string): LookupFunction {
+  const resolve = policy.resolve ?? systemResolve
+  const resolveAllowed = async (host: string): Promise<readonly ResolvedAddress[]> => {
+    const addresses = await resolve(host)
+    for (const { address } of addresses) requireAllowed(address, policy, describe)
+    return addresses
+  }
+  const answer = async (...[host, options, done]: Parameters<LookupFunction>): Promise<void> => {
+    const addresses = await resolveAllowed(host).catch(toError)
+    if (addresses instanceof Error) {
+      done(addresses, '', 0)
+      return
+    }
+    const [first] = addresses
+    if (options.all === true) done(null, [...addresses])
+    else if (first !== undefined) done(null, first.address, first.family)
+    else done(new Error(`${host} has no address`), '', 0)
+  }
+  return (host, options, done) => void answer(host, options, done)
+}
+
+function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(messageOf(thrown))
+}
+
+/**
+ * Fault `task-artifact` for a local address. Names pass: the runtime calls a lookup for names only,
+ * so a host that may be an address is checked here first.
+ */
+export function requireAllowed(host: string, policy: AddressPolicy, describe: string): void {
+  if (!policy.allowsLocal && isLocalAddress(host)) throw localFault(describe, host)
+}
+
+/** Without the brackets that an IPv6 address has in a URL. */
+export function hostOf(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1')
+}
+
+function systemResolve(host: string): Promise<readonly ResolvedAddress[]> {
+  return resolveName(host, { all: true })
+}
+
+/** The beginning of the message names the source: `Artifact source http://host/file`. */
+function localFault(describe: string, address: string): Fault {
+  const hint = 'client.artifact.allow_local = true permits it'
+  const why = `which this node does not allow (${hint})`
+  return new Fault('task-artifact', `${describe} resolves to ${address}, ${why}`)
+}

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { Fault, messageOf } from '../../kit/fault.ts'
+import type { Owner } from '../store/beneath.ts'
+import { findUser } from '../user.ts'
+import type { ArtifactSource } from './source.ts'
+
+/**
+ * User IDs that no account and no container uses: systemd assigns none of this range. Every fetcher
+ * has one of its own, so that it can neither signal other fetchers nor read their files, and a file
+ * in its staging directory that has another owner was not written by it.
+ */
+const UID_FIRST = 1_900_000_000
+/** Process IDs of agents: several agents of one machine must not share a user ID. */
+const AGENTS = 4_194_304
+/** Fetchers of one agent at the same time. */
+const FETCHER_UIDS = 32
+const UID_END = UID_FIRST + AGENTS * FETCHER_UIDS
+
+/** Whether the user ID belongs to one fetcher, and to nothing else of the machine. */
+export function isExclusiveUid(uid: number): boolean {
+  return uid >= UID_FIRST && uid < UID_END
+}
+
+/**
+ * The account that a fetcher runs as; undefined: the agent's own. An agent that is not root cannot
+ * change accounts. Files of the node are read with the agent's rights, which is what the operator
+ * allowed. `ssh` refuses to run for a user without an entry in `/etc/passwd`, and some containers
+ * map few user IDs: both use `nobody`.
+ */
+export async function fetcherUser(
+  source: ArtifactSource,
+  slot: number,
+): Promise<Owner | undefined> {
+  if (process.getuid?.() !== 0 || source.kind === 'file') return undefined
+  const uid = UID_FIRST + (process.pid % AGENTS) * FETCHER_UIDS + slot
+  if (!usesSsh(source) && isMapped(uid)) return { uid, gid: uid }
+  const { uid: nobody, gid } = await findUser('nobody').catch((thrown: unknown) => {
+    throw new Fault('task-artifact', `it cannot be fetched as nobody: ${messageOf(thrown)}`)
+  })
+  return { uid: nobody, gid }
+}
+
+function usesSsh({ kind, address, options }: ArtifactSource): boolean {
+  if (kind !== 'git') return false
+  return options['sshkey'] !== undefined || !/^(https?|git|file):\/\//i.test(address)
+}
+
+let mapped: boolean | undefined
+
+/** Whether the user namespace of the agent has the user IDs of fetchers. */
+function isMapped(uid: number): boolean {
+  mapped ??= ['uid_map', 'gid_map'].every((name) =>
+    readFileSync(`/proc/self/${name}`, 'utf8')
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/).map(Number))
+      .some(([first = 0, , count = 0]) => uid >= first && uid < first + count),
+  )
+  return mapped
+}
