@@ -1,0 +1,73 @@
+import type { Job } from '@reeve/contract'
+import {
+  isTerminal,
+  placementPhase,
+  releaseHint,
+  type AllocationRow,
+  type PlacementPhase,
+} from '../model/index.ts'
+
+/**
+ * How many allocations of the job's present version one evaluation may place. Unlimited, unless
+ * nodes were lost while the version was starting on them (decision 0061).
+ */
+export class PlacementBudget {
+  readonly #phase: PlacementPhase
+  readonly #job: Job
+  #left: number
+  #withheld = 0
+
+  constructor(job: Job, rows: readonly AllocationRow[], nowMs: number) {
+    this.#job = job
+    this.#phase = placementPhase(job, nowMs)
+    this.#left = allowance(this.#phase, rows)
+  }
+
+  /** Takes one placement from the budget; false when none is left. */
+  take(): boolean {
+    if (this.#left > 0) {
+      this.#left -= 1
+      return true
+    }
+    this.#withheld += 1
+    return false
+  }
+
+  /** Why placements were withheld; undefined when none were. */
+  get reason(): string | undefined {
+    return this.#withheld === 0 ? undefined : holdText(this.#phase, this.#job)
+  }
+}
+
+function allowance(phase: PlacementPhase, rows: readonly AllocationRow[]): number {
+  switch (phase.phase) {
+    case 'open':
+      return Infinity
+    case 'quarantined':
+    case 'delayed':
+      return 0
+    case 'probing': {
+      const { CreateIndex } = phase.loss
+      const hasProbe = rows.some((row) => row.CreateIndex > CreateIndex && !isTerminal(row))
+      return hasProbe ? 0 : 1
+    }
+  }
+}
+
+/** The phase in a sentence; undefined when the job may place whatever is missing. */
+export function holdText(phase: PlacementPhase, job: Job): string | undefined {
+  switch (phase.phase) {
+    case 'open':
+      return undefined
+    case 'quarantined':
+      return `the job is quarantined: ${phase.quarantine.Reason}. ${releaseHint(job)}`
+    case 'delayed':
+      return `placements are delayed: ${lossText(phase.loss.NodeID)}`
+    case 'probing':
+      return `one allocation is tried before the others: ${lossText(phase.loss.NodeID)}`
+  }
+}
+
+function lossText(nodeId: string): string {
+  return `node ${nodeId} was lost while the job was starting on it`
+}
