@@ -180,9 +180,15 @@ function delaysOf(suspects: readonly Suspected[]): readonly number[] {
 }
 
 test('node loss: each further loss doubles the delay, up to its maximum', () => {
-  const after = (count: number) =>
-    delaysOf([{ id: 'a', placed: 40, losses: Array.from({ length: count }, () => ({})) }])
-  assert.deepEqual([0, 1, 2, 3, 4].map(after), [[30], [60], [120], [240], [300]])
+  const after = (count: number, placed?: number) => {
+    const losses = Array.from({ length: count }, () => ({}))
+    return delaysOf([{ id: 'a', losses, ...(placed === undefined ? {} : { placed }) }])[0]
+  }
+  assert.deepEqual(
+    [0, 1, 2, 3, 4].map((count) => after(count)),
+    [30, 60, 120, 240, 300],
+  )
+  assert.equal(after(4, 40), 30, 'not for nodes that fail together')
 })
 
 test('node loss: jobs of one node are placed again in batches, and a batch ends before the next', () => {

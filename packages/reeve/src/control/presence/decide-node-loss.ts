@@ -55,10 +55,11 @@ export function decideNodeLoss(facts: NodeLossFacts): readonly JobConsequence[] 
     .map((starting) => suspectOf(starting, facts))
     .filter((suspect) => !isOutweighed(suspect))
     .toSorted((a, b) => compareText(a.loss.AllocID, b.loss.AllocID))
-  const repeated = suspects.filter(({ explained }) => explained.length > 0)
-  const culprit = repeated.length === 1 ? repeated[0] : undefined
+  const [culprit, ...others] = suspects.filter(({ explained }) => explained.length > 0)
   const isCertain =
-    culprit !== undefined && culprit.explained.length + 1 > facts.unexplainedLosses()
+    culprit !== undefined &&
+    others.length === 0 &&
+    culprit.explained.length + 1 > facts.unexplainedLosses()
   return suspects.map((suspect, rank) => ({
     job: suspect.starting.job,
     loss: withDelay(suspect, rank, facts),
@@ -69,22 +70,22 @@ export function decideNodeLoss(facts: NodeLossFacts): readonly JobConsequence[] 
 interface Suspect {
   readonly starting: StartingJob
   readonly loss: Pick<JobNodeLoss, 'NodeID' | 'AllocID'>
-  /** Earlier losses in the window, of any node. */
-  readonly recent: readonly JobNodeLoss[]
-  /** Those of other nodes, after which an allocation on this node was placed. */
+  /** Earlier losses in the window, after which an allocation on this node was placed. */
+  readonly repeated: readonly JobNodeLoss[]
+  /** Those of other nodes: the job explains them together with this one. */
   readonly explained: readonly JobNodeLoss[]
 }
 
 function suspectOf(starting: StartingJob, { node, nowMs }: NodeLossFacts): Suspect {
   const { job, allocations } = starting
   const [first = ''] = allocations.map(({ ID }) => ID).toSorted(compareText)
-  const recent = recentLosses(job, nowMs)
   // Nodes that fail together are lost with allocations that were placed before either loss.
-  const explained = recent.filter(
-    ({ NodeID, CreateIndex }) =>
-      NodeID !== node.id && allocations.some((row) => row.CreateIndex > CreateIndex),
+  const repeated = recentLosses(job, nowMs).filter(({ CreateIndex }) =>
+    allocations.some((row) => row.CreateIndex > CreateIndex),
   )
-  return { starting, loss: { NodeID: node.id, AllocID: first }, recent, explained }
+  // A node that is lost again with the same job may be a bad node.
+  const explained = repeated.filter(({ NodeID }) => NodeID !== node.id)
+  return { starting, loss: { NodeID: node.id, AllocID: first }, repeated, explained }
 }
 
 function recentLosses({ NodeLosses }: Job, nowMs: number): readonly JobNodeLoss[] {
@@ -99,7 +100,7 @@ function isOutweighed({ starting, explained }: Suspect): boolean {
 function withDelay(suspect: Suspect, rank: number, facts: NodeLossFacts): JobNodeLoss {
   const { node, nowMs, index } = facts
   const { nodeLossDelayMs, nodeLossDelayMsMax, nodeLossBatches } = LIMITS
-  const delayMs = Math.min(nodeLossDelayMs * 2 ** suspect.recent.length, nodeLossDelayMsMax)
+  const delayMs = Math.min(nodeLossDelayMs * 2 ** suspect.repeated.length, nodeLossDelayMsMax)
   // The loss that one batch causes is noticed before the next batch is placed.
   const batchMs = node.noticeMs + LIMITS.startingRunMsMax
   const retryMs = nowMs + delayMs + (rank % nodeLossBatches) * batchMs
