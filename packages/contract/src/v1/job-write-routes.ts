@@ -205,9 +205,9 @@ export const jobWriteRoutes = {
     query: WriteQuery,
     answers: {
       200: ok(JobWriteResponse, 'The job may be placed again; an evaluation was made.'),
+      400: refused('The job is not quarantined, and its placements are not delayed.'),
       403: denied,
       404: unknownJob,
-      409: refused('The job is not quarantined, and its placements are not delayed.'),
     },
     needs: 'namespace:submit-job',
   }),

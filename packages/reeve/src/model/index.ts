@@ -87,9 +87,9 @@ export { jobStatus } from './job/job-status.ts'
 export type { JobFacts } from './job/job-status.ts'
 export { isCoordinated, jobInRegion, multiregionProblem } from './job/region-job.ts'
 export {
+  holdText,
   isHeldBack,
   placementPhase,
-  releaseHint,
   withoutQuarantine,
   type PlacementPhase,
 } from './job/quarantine.ts'

@@ -1,8 +1,8 @@
 import type { Job } from '@reeve/contract'
 import {
+  holdText,
   isTerminal,
   placementPhase,
-  releaseHint,
   type AllocationRow,
   type PlacementPhase,
 } from '../model/index.ts'
@@ -52,22 +52,4 @@ function allowance(phase: PlacementPhase, rows: readonly AllocationRow[]): numbe
       return hasProbe ? 0 : 1
     }
   }
-}
-
-/** The phase in a sentence; undefined when the job may place whatever is missing. */
-export function holdText(phase: PlacementPhase, job: Job): string | undefined {
-  switch (phase.phase) {
-    case 'open':
-      return undefined
-    case 'quarantined':
-      return `the job is quarantined: ${phase.quarantine.Reason}. ${releaseHint(job)}`
-    case 'delayed':
-      return `placements are delayed: ${lossText(phase.loss.NodeID)}`
-    case 'probing':
-      return `one allocation is tried before the others: ${lossText(phase.loss.NodeID)}`
-  }
-}
-
-function lossText(nodeId: string): string {
-  return `node ${nodeId} was lost while the job was starting on it`
 }

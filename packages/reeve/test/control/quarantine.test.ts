@@ -74,6 +74,25 @@ test('quarantine: the second node that a job is lost with is the last', async ()
   assert.ok(texts.some((text) => text.includes('the job is quarantined: 2 nodes were lost')))
 })
 
+test('quarantine: followers of jobs hear of it once', async () => {
+  const world = await aClusterOf(4)
+  const types: string[] = []
+  world.context.store.log.subscribe((commits) => {
+    for (const { events } of commits)
+      for (const { Topic, Type } of events) if (Topic === 'Job') types.push(Type)
+  })
+  await world.run()
+  for (const delayMs of [0, DELAY_MS]) {
+    await world.pass(delayMs)
+    await world.lose(world.onlyNodeOf('web'))
+  }
+  await world.pass(TEN_MINUTES_MS)
+  assert.deepEqual(
+    types.filter((type) => type === 'JobQuarantined'),
+    ['JobQuarantined'],
+  )
+})
+
 test('quarantine: after the first loss the job is placed again, but not at once', async () => {
   const { run, lose, pass, onlyNodeOf, live, job, allocationsOf } = await aClusterOf(3)
   await run()

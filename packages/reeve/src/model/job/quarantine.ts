@@ -1,5 +1,5 @@
 import type { Job, JobNodeLoss, JobQuarantine } from '@reeve/contract'
-import { msFromNs } from '../../kit/duration.ts'
+import { isoFromMs, msFromNs } from '../../kit/duration.ts'
 
 /** The job without any record of lost nodes: it may be placed like one that is new. */
 export function withoutQuarantine(job: Job): Job {
@@ -37,7 +37,27 @@ export function placementPhase(job: Job, nowMs: number): PlacementPhase {
   return nowMs < openMs ? { phase: 'probing', untilMs: openMs, loss: last } : { phase: 'open' }
 }
 
-/** How a quarantine ends, for whoever reads why nothing is placed. */
-export function releaseHint({ ID }: Pick<Job, 'ID'>): string {
+/** The phase in a sentence; undefined when the job may place whatever is missing. */
+export function holdText(phase: PlacementPhase, job: Pick<Job, 'ID'>): string | undefined {
+  switch (phase.phase) {
+    case 'open':
+      return undefined
+    case 'quarantined':
+      return `the job is quarantined: ${phase.quarantine.Reason}. ${releaseHint(job)}`
+    case 'delayed':
+      return `placements are delayed until ${isoFromMs(phase.untilMs)}: ${lossText(phase.loss)}`
+    case 'probing':
+      return (
+        `one allocation is tried first, the others follow at ${isoFromMs(phase.untilMs)}: ` +
+        lossText(phase.loss)
+      )
+  }
+}
+
+function releaseHint({ ID }: Pick<Job, 'ID'>): string {
   return `Register a corrected version, or release the job: reeve job release ${ID}`
+}
+
+function lossText({ NodeID }: JobNodeLoss): string {
+  return `node ${NodeID} was lost while the job was starting on it`
 }
