@@ -21,7 +21,8 @@ export function lostWaitMs({ Disconnect, Tasks }: TaskGroup): number | undefined
 /**
  * Whether an allocation that was stopped as lost is still to be replaced: `wait` while its agent
  * may run it, `now` afterwards. Others were replaced when they were lost, or were not needed. Only
- * those that had to wait, for their agent or for their job's budget, have the loss in their history.
+ * those that had to wait, for their agent or for the budget of their job, have the loss in their
+ * history.
  */
 export function replacementOfLost(
   row: AllocationRow,
