@@ -358,7 +358,6 @@ test('a quarantined job says why it is not placed, and is released', { skip }, a
   })
   await page.route(/\/v1\/job\/poisons\/release/, async (route) => {
     state.isReleased = true
-    await visit.program.client.v1.evaluateJob({ params: { job_id: 'poisons' } })
     await route.fulfill({ json: { EvalID: '', EvalCreateIndex: 0, JobModifyIndex: 0, Index: 0 } })
   })
   await page.goto(visit.here('/jobs/poisons?namespace=default'))
