@@ -159,6 +159,7 @@ export class SimNode {
       fate: this.#options.fateOf(desired),
       clock: this.#machine,
       changed: (one) => this.#changed(one),
+      takeNodeDown: () => this.powerOff(),
     })
     this.#runs.set(run.id, run)
     this.#answers.delete(run.id)

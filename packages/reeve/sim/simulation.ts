@@ -3,6 +3,7 @@ import { isParent } from '../src/model/index.ts'
 import { Fault } from '../src/kit/fault.ts'
 import {
   evaluateJob,
+  releaseJob,
   setPaused,
   stopJob,
   writeSchedulerConfiguration,
@@ -104,6 +105,12 @@ async function heal(world: World): Promise<void> {
     await byLeader(world, ({ context }) =>
       setPaused(context, CALLER, { id: ID, body: { DeploymentID: ID, Pause: false } }),
     )
+  // Nodes went away for reasons that no job has.
+  for (const { ID, Namespace, Quarantine } of world.model.jobs.byKey.values())
+    if (Quarantine !== undefined)
+      await byLeader(world, ({ context }) =>
+        releaseJob(context, { namespace: Namespace, jobId: ID }),
+      )
   // It would go on for ever.
   for (const { ID, Namespace, Periodic } of world.model.jobs.byKey.values())
     if (Periodic !== null)

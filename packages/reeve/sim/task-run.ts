@@ -16,6 +16,8 @@ export interface Fate {
   /** Whether they are ever found well. */
   readonly becomesHealthy: boolean
   readonly killMs: number
+  /** The machine stops when they start. */
+  readonly takesNodeDown?: boolean
 }
 
 export interface TaskRunOptions {
@@ -25,6 +27,8 @@ export interface TaskRunOptions {
   readonly clock: ProcessClock
   /** Something changed that the servers should know. */
   readonly changed: (run: TaskRun) => void
+  /** The machine stops, with everything on it. */
+  readonly takeNodeDown: () => void
 }
 
 type Status = 'pending' | 'running' | 'complete' | 'failed'
@@ -78,6 +82,7 @@ export class TaskRun {
     const { clock, fate } = this.#options
     clock.after(fate.startMs, () => {
       if (this.hasEnded || this.#isStopping) return
+      if (fate.takesNodeDown === true) return this.#options.takeNodeDown()
       this.#status = 'running'
       this.#startedMs = clock.nowMs()
       this.#options.changed(this)

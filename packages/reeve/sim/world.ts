@@ -25,6 +25,8 @@ export interface WorldOptions {
 }
 
 const CLOCK_SKEW_MS_MAX = 3_000
+/** The job that stops every machine on which it starts. No other scenario registers it. */
+export const POISON = 'poison'
 
 /**
  * One cluster in one process: servers, storage, network, machines and time. Everything that happens
@@ -205,6 +207,7 @@ export class World {
       fails,
       becomesHealthy: draws.chance(0.85),
     }
+    if (job.ID === POISON) return { ...fate, takesNodeDown: true }
     if (!this.#isCalm) return fate
     return { ...fate, fails: false, becomesHealthy: true, runMs: ends ? runMs : undefined }
   }

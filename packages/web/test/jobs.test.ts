@@ -338,3 +338,34 @@ test('the first load stays within its budget', { skip }, async () => {
   assert.ok(bytes > 50_000 && bytes < 200_000, `${bytes} bytes`)
   await page.close()
 })
+
+test('a quarantined job says why it is not placed, and is released', { skip }, async () => {
+  await runFile(visit.program.client, serviceFile('poisons', { count: 1 }))
+  const page = await visit.browser.open(visit.here('/jobs'))
+  // No job takes down the only node of this program: the answer is what it would be.
+  const state = { isReleased: false }
+  await page.route(/\/v1\/job\/poisons\?/, async (route) => {
+    const response = await route.fetch()
+    const Quarantine = {
+      Reason: '2 nodes were lost while allocations of version 0 were starting on them: a, b',
+      NodeIDs: ['a', 'b'],
+      Time: 1,
+      Version: 0,
+      CreateIndex: 1,
+    }
+    const job: object = await response.json()
+    await route.fulfill({ response, json: state.isReleased ? job : { ...job, Quarantine } })
+  })
+  await page.route(/\/v1\/job\/poisons\/release/, async (route) => {
+    state.isReleased = true
+    await route.fulfill({ json: { EvalID: '', EvalCreateIndex: 0, JobModifyIndex: 0, Index: 0 } })
+  })
+  await page.goto(visit.here('/jobs/poisons?namespace=default'))
+  const panel = page.getByRole('region', { name: 'Quarantined' })
+  await panel.getByText(/2 nodes were lost while allocations of version 0/).waitFor()
+  await checkAccess(page)
+  await panel.getByRole('button', { name: 'Release…' }).click()
+  await page.getByRole('button', { name: 'Release the job' }).click()
+  await page.getByText('The job is released.').waitFor()
+  await page.close()
+})

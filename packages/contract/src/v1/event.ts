@@ -72,6 +72,7 @@ function governanceEventTypes(): readonly GovernanceEventType[] {
 
 /**
  * Spec W: Events; then those of the topics that only the reference has, and of the governance API.
+ * Decision 0061 adds `JobQuarantined` and `JobReleased`.
  */
 export const EVENT_TYPES = [
   'ACLTokenUpserted',
@@ -90,6 +91,8 @@ export const EVENT_TYPES = [
   'JobRegistered',
   'JobDeregistered',
   'JobBatchDeregistered',
+  'JobQuarantined',
+  'JobReleased',
   'NodeRegistration',
   'NodeDeregistration',
   'NodeEligibility',

@@ -195,6 +195,22 @@ export const jobWriteRoutes = {
     },
     needs: 'namespace:submit-job or namespace:evaluate-job',
   }),
+  releaseJob: route({
+    id: 'releaseJob',
+    methods: WRITE,
+    path: '/v1/job/:job_id/release',
+    summary: 'Release a job from quarantine, and evaluate it.',
+    section,
+    params: JobPath,
+    query: WriteQuery,
+    answers: {
+      200: ok(JobWriteResponse, 'The job may be placed again; an evaluation was made.'),
+      400: refused('The job is not quarantined, and its placements are not delayed.'),
+      403: denied,
+      404: unknownJob,
+    },
+    needs: 'namespace:submit-job',
+  }),
   planJob: route({
     id: 'planJob',
     methods: WRITE,

@@ -82,7 +82,40 @@ export const JobVersionTag = Type.Object(
 )
 export type JobVersionTag = Shape<typeof JobVersionTag>
 
-/** Spec W: Resources, Job; types and nulls from reference §4.1. */
+export const JobNodeLoss = Type.Object(
+  {
+    NodeID: Type.String(),
+    AllocID: Type.String({ description: 'The allocation that was starting on the node.' }),
+    Time: Nanoseconds('When the node was marked down or disconnected.'),
+    RetryTime: Nanoseconds('No allocation of this version is placed before this time.'),
+    ProbeUntil: Nanoseconds('At most one allocation is placed between `RetryTime` and this time.'),
+    CreateIndex: Index('Index of the commit that marked the node.'),
+  },
+  {
+    $id: 'JobNodeLoss',
+    description: 'A node that was lost while an allocation of the job was starting on it.',
+  },
+)
+export type JobNodeLoss = Shape<typeof JobNodeLoss>
+
+export const JobQuarantine = Type.Object(
+  {
+    Reason: Type.String(),
+    NodeIDs: Type.Array(Type.String(), { description: 'The lost nodes, the last one last.' }),
+    Time: Nanoseconds(),
+    Version: Type.Integer({ description: 'The version that was starting on those nodes.' }),
+    CreateIndex: Index(),
+  },
+  {
+    $id: 'JobQuarantine',
+    description:
+      'Why no allocation of the job is placed: nodes were lost while it was starting on them. A ' +
+      'new version of the job or `POST /v1/job/:job_id/release` ends it.',
+  },
+)
+export type JobQuarantine = Shape<typeof JobQuarantine>
+
+/** Spec W: Resources, Job; types and nulls from reference §4.1; decision 0061 adds the last two. */
 export const Job = Type.Object(
   {
     Region: Type.String(),
@@ -127,6 +160,12 @@ export const Job = Type.Object(
     CreateIndex: Index(),
     ModifyIndex: Index('Changes with every write, the status included.'),
     JobModifyIndex: Index('Changes only with the specification.'),
+    Quarantine: Type.Optional(JobQuarantine),
+    NodeLosses: Type.Optional(
+      Type.Array(JobNodeLoss, {
+        description: 'Recent nodes that were lost while the job was starting on them.',
+      }),
+    ),
   },
   { $id: 'Job', description: 'A workload: groups of tasks, and how they are placed and updated.' },
 )
@@ -162,6 +201,7 @@ export const JobStub = Type.Object(
     JobModifyIndex: Index(),
     SubmitTime: Nanoseconds(),
     Meta: Type.Optional(MapOf(Type.String())),
+    Quarantine: Type.Optional(JobQuarantine),
   },
   { $id: 'JobStub', description: 'A job in a list.' },
 )

@@ -60,6 +60,8 @@ function checkPlaced(model: Model, row: AllocationRow): void {
   const job = model.jobs.find(jobKeyOf(row))
   if (job === undefined || job.Stop)
     throw new Violation('a stopped job gets nothing new', `${at}: ${job?.Version ?? 'purged'}`)
+  if (job.Quarantine !== undefined && row.JobVersion === job.Version)
+    throw new Violation('a quarantined version gets nothing new', `${at}: ${job.Quarantine.Reason}`)
 }
 
 function checkEvaluation(before: Evaluation | undefined, after: Evaluation | undefined): void {

@@ -21,7 +21,9 @@ import {
 } from '../state/index.ts'
 import type { ControlLog } from './control-log.ts'
 import { Deadlines } from './presence/deadlines.ts'
+import type { JobConsequence, LostNode } from './presence/decide-node-loss.ts'
 import { liveOn, returnUntilMs } from './presence/node-facts.ts'
+import { HEARTBEAT_MISSED, nodeLoss, nodeLossRows } from './presence/node-loss-rows.ts'
 import { DEFAULT_PRESENCE, heartbeatMsFor, type PresenceSettings } from './presence/settings.ts'
 
 /** Between two heartbeats of a node, unless the settings or the number of nodes say otherwise. */
@@ -164,10 +166,45 @@ export class Presence {
       this.#deadlines.set(nodeId, Math.min(untilMs, nowMs + RECHECK_MS))
     if (status === node.Status) return
     log.warn({ nodeId, name: node.Name, status }, 'node missed its heartbeats')
-    this.#write(node, status, {
-      description: 'heartbeat missed',
-      event: { subsystem: 'Heartbeat', message: 'Node heartbeat missed', details: { status } },
+    this.#writeLoss(node, status, nowMs)
+  }
+
+  /** One commit: the node, the jobs that are delayed or quarantined, and their evaluations. */
+  #writeLoss(node: NodeRow, status: NodeStatus, nowMs: number): void {
+    const { store, ids, log } = this.#options
+    const { tables } = store
+    const lost = { id: node.ID, ...this.#contactOf(nowMs) }
+    // A node that was disconnected before has lost nothing more.
+    const isNew = node.Status !== 'disconnected'
+    const quarantined: JobConsequence[] = []
+    store.commit({
+      cause: 'NodeEvent',
+      changes: (stamp) => {
+        const { consequences, details } = isNew ? nodeLoss(tables, lost, stamp) : NO_LOSS
+        quarantined.push(...consequences.filter(({ quarantine }) => quarantine !== undefined))
+        const event = {
+          subsystem: 'Heartbeat',
+          message: HEARTBEAT_MISSED,
+          details: { status, ...details },
+        } as const
+        const why = { description: 'heartbeat missed', event }
+        return withJobRows(tables, [
+          put('nodes', withStatus(node, status, { why, stamp })),
+          ...nodeLossRows(consequences, stamp, ids),
+          ...nodeEvaluations(tables, node, { stamp, ids }),
+        ])
+      },
     })
+    for (const { job, quarantine } of quarantined)
+      log.warn({ namespace: job.Namespace, job: job.ID, ...quarantine }, 'job quarantined')
+  }
+
+  /** When a node whose time has just run out was last heard of, as far as that is known. */
+  #contactOf(nowMs: number): Omit<LostNode, 'id'> {
+    const { heartbeatMs } = this
+    const { graceMs } = this.#settings
+    const noticeMs = heartbeatMs + graceMs
+    return { lastContactMs: nowMs - noticeMs, heartbeatDueMs: nowMs - graceMs, noticeMs }
   }
 
   /** Whatever became of nodes and of allocations on nodes that are coming back. */
@@ -248,6 +285,7 @@ export class Presence {
   }
 }
 
+const NO_LOSS = { consequences: [], details: {} } as const
 const NOTHING_AWAITED = { awaitsReports: false, hasPool: true, mayReconnect: false } as const
 
 interface StatusReason {

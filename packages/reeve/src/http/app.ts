@@ -370,6 +370,10 @@ function metricSources(
       read: () => store.dirtyRows,
     },
     jobs: { help: 'Jobs of all namespaces.', read: () => store.tables.jobs.size },
+    jobs_quarantined: {
+      help: 'Jobs that are not placed because nodes were lost while they were starting.',
+      read: () => store.tables.jobs.countIn('quarantined', 'yes'),
+    },
     allocations: { help: 'Allocations of all states.', read: () => store.tables.allocations.size },
     evaluations_pending: {
       help: 'Evaluations that wait for the scheduler.',

@@ -86,6 +86,13 @@ export { isBatchType, isSystemType } from './job/job-type.ts'
 export { jobStatus } from './job/job-status.ts'
 export type { JobFacts } from './job/job-status.ts'
 export { isCoordinated, jobInRegion, multiregionProblem } from './job/region-job.ts'
+export {
+  holdText,
+  isHeldBack,
+  placementPhase,
+  withoutQuarantine,
+  type PlacementPhase,
+} from './job/quarantine.ts'
 export { jobStub } from './job/job-stub.ts'
 export type { JobSubmissionRow } from './job/job-submission-row.ts'
 export {

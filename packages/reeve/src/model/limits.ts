@@ -159,6 +159,23 @@ export const LIMITS = {
    */
   nodeMigrationsMax: 256,
   nodeMigrationWaitMsMax: 60 * 60_000,
+  /** Losses of nodes further apart than this do not quarantine a job. Decision 0061. */
+  nodeLossWindowMs: 10 * 60_000,
+  /** A task that started this long before its node was lost is not blamed. Decision 0061. */
+  startingRunMsMax: 10_000,
+  /** A start is harmless when the node is up and the task runs this long. Decision 0061. */
+  harmlessRunMsMin: 30_000,
+  /** Nodes with a harmless start that outweigh one lost node. Decision 0061. */
+  harmlessNodesPerLoss: 3,
+  /** Allocations of a job that are inspected for harmless starts when a node is lost. */
+  harmlessAllocationsMax: 1_000,
+  /** Delay before a job is placed again after a node was lost with it; doubled for each loss. */
+  nodeLossDelayMs: 30_000,
+  nodeLossDelayMsMax: 5 * 60_000,
+  /** Jobs that were starting on one lost node are placed again in this many separate batches. */
+  nodeLossBatches: 4,
+  /** Losses of nodes that a job keeps; older ones are dropped. Decision 0061. */
+  jobNodeLossesMax: 8,
   /** How long the first frame of an exec channel may take. */
   execHandshakeMsMax: 10_000,
   /** Reference §7.2: a frame of exec carries up to 64 KiB, in base64. */

@@ -20,6 +20,7 @@ export const REFUSAL_CODES = [
   'index-conflict',
   'invalid-input',
   'job-not-found',
+  'job-not-quarantined',
   'job-version-not-found',
   'namespace-in-use',
   'namespace-not-found',

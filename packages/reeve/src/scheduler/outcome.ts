@@ -58,6 +58,7 @@ export class Outcome {
   readonly #victims = new Map<string, AllocationRow>()
   readonly #preempting = new Map<string, number>()
   readonly #withheld: AllocationRow[] = []
+  readonly #heldBack = new Map<string, number>()
   readonly #followUps: Evaluation[] = []
   readonly #failures = new Map<string, Failure>()
   readonly #desired = new Map<string, DesiredUpdates>()
@@ -139,6 +140,11 @@ export class Outcome {
     return failure !== undefined
   }
 
+  /** An instance that the job's budget does not allow now: it counts as waiting. */
+  withhold(group: TaskGroup): void {
+    this.#heldBack.set(group.Name, (this.#heldBack.get(group.Name) ?? 0) + 1)
+  }
+
   desire(group: string, updates: DesiredUpdates): void {
     this.#desired.set(group, updates)
   }
@@ -210,7 +216,8 @@ export class Outcome {
     return this.followUp(job, { trigger, dueMs, text: 'waits to replace a failed allocation' })
   }
 
-  finish(job: Job | undefined, placer: Placer | undefined): Plan {
+  /** `reason` is what the evaluation says of itself; an evaluation that waits says what for. */
+  finish(job: Job | undefined, placer: Placer | undefined, reason = ''): Plan {
     const { evaluation, context, view } = this.#options
     const blocked = job === undefined || placer === undefined ? undefined : this.#block(job, placer)
     const reblocked = blocked !== undefined && isBlockedRun(evaluation)
@@ -218,7 +225,7 @@ export class Outcome {
     const done: Evaluation = {
       ...evaluation,
       Status: 'complete',
-      StatusDescription: '',
+      StatusDescription: reason,
       DeploymentID: this.#deploymentId ?? evaluation.DeploymentID,
       NextEval: this.#followUps[0]?.ID ?? '',
       BlockedEval: blocked?.ID ?? '',
@@ -328,6 +335,7 @@ export class Outcome {
     )
     for (const { TaskGroup: group } of this.#withheld)
       queued.set(group, (queued.get(group) ?? 0) + 1)
+    for (const [group, count] of this.#heldBack) queued.set(group, (queued.get(group) ?? 0) + count)
     return this.#sorted(queued)
   }
 

@@ -7,6 +7,7 @@ import { rolledOutVersion } from './reconcile/downgrade.ts'
 import type { Placement } from './reconcile/placement.ts'
 import { REASONS } from './reconcile/reasons.ts'
 import { penaltyNodes, trackerAfter, trackerAfterFailure } from './reconcile/reschedule.ts'
+import { lostSinceMs, withStatus } from './reconcile/state-history.ts'
 import { needsReplacement } from './reconcile/update-kind.ts'
 import { stopped, type Run } from './run.ts'
 
@@ -73,6 +74,7 @@ export class Placing {
   ): void {
     const { run, placer, proposed } = this.#options
     const { previous } = placement
+    if (!run.budget.take()) return run.outcome.withhold(group)
     if (!tryAll && run.outcome.coalesce(group)) return
     proposed.stop(previous)
     const placed = placer.place(requestFor(group, placement))
@@ -89,8 +91,9 @@ export class Placing {
   }
 
   #add(group: TaskGroup, placement: Placement, tryAll: boolean): void {
-    const { outcome } = this.#options.run
+    const { outcome, budget } = this.#options.run
     const { placer, group: asked, isOlder } = this.#versionFor(group, placement)
+    if (!isOlder && !budget.take()) return this.#withhold(group, placement)
     const failedBefore = !tryAll && outcome.coalesce(group)
     const placed = failedBefore ? undefined : placer.place(requestFor(asked, placement))
     if (placed?.ok === true) {
@@ -102,6 +105,14 @@ export class Placing {
     }
     if (placed !== undefined) this.#fail(group, placed)
     if (isRescheduled(placement)) this.#noteUnplaced(placement.previous)
+  }
+
+  /** What was lost is replaced by a later evaluation, which knows it by its history. */
+  #withhold(group: TaskGroup, { why, previous }: Placement): void {
+    const { outcome, context } = this.#options.run
+    outcome.withhold(group)
+    if (why === 'lost' && previous !== undefined && lostSinceMs(previous) === undefined)
+      outcome.stop(previous, withStatus(previous, 'lost', context.nowMs))
   }
 
   #fail(group: TaskGroup, { metrics }: Extract<Placed, { readonly ok: false }>): void {

@@ -7,6 +7,7 @@ import {
   type PublicNode,
 } from '../model/index.ts'
 import { NO_UPDATES, type Outcome } from './outcome.ts'
+import type { PlacementBudget } from './placement-budget.ts'
 import { taskLifecycles } from './rank/assign.ts'
 import { lostAtMs } from './reconcile/disconnect.ts'
 import { isGone } from './reconcile/gone.ts'
@@ -27,6 +28,8 @@ export interface Run {
   readonly rows: readonly AllocationRow[]
   readonly rollout: Rollout
   readonly outcome: Outcome
+  /** How many allocations of the job's version may be placed. */
+  readonly budget: PlacementBudget
 }
 
 /**

@@ -22,7 +22,7 @@ import {
 
 /** Service and batch jobs: so many of each group, wherever there is room. */
 export function scheduleService(run: Run): Plan {
-  const { view, job, rows, outcome } = run
+  const { view, job, rows, outcome, budget } = run
   const proposed = new Proposed(view, rows)
   const placer = new Placer({ ...run, proposed })
   const changes = reconcileJob(run, placer)
@@ -52,7 +52,7 @@ export function scheduleService(run: Run): Plan {
     takeBack()
     for (const { change, placing } of placings) placing.noteUnplaced(change.place)
   }
-  return outcome.finish(job, placer)
+  return outcome.finish(job, placer, budget.reason)
 }
 
 function reconcileJob(run: Run, placer: Placer): readonly GroupChanges[] {

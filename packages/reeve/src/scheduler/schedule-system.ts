@@ -23,7 +23,7 @@ import {
 
 /** System and sysbatch jobs: each group on every node that can run it. */
 export function scheduleSystem(run: Run): Plan {
-  const { view, job, rows, outcome } = run
+  const { view, job, rows, outcome, budget } = run
   const proposed = new Proposed(view, rows)
   const placer = new Placer({ ...run, proposed })
   const changes = reconcileJob(run, placer)
@@ -44,7 +44,7 @@ export function scheduleSystem(run: Run): Plan {
     for (const placement of change.place) placing.placeOn(group, placement)
     if (isNowhere(change, placer)) reportNowhere(group, run, placer)
   }
-  return outcome.finish(job, placer)
+  return outcome.finish(job, placer, budget.reason)
 }
 
 function reconcileJob(run: Run, placer: Placer): readonly GroupChanges[] {

@@ -2,6 +2,7 @@ import type { Evaluation, Trigger } from '@reeve/contract'
 import { isParent } from '../model/index.ts'
 import { isSystemJob } from './job-kind.ts'
 import { Outcome } from './outcome.ts'
+import { PlacementBudget } from './placement-budget.ts'
 import type { Plan } from './plan.ts'
 import { REASONS } from './reconcile/reasons.ts'
 import { rolloutOf } from './reconcile/rollout.ts'
@@ -38,7 +39,8 @@ export function schedule(
   if (!accepted(evaluation.TriggeredBy))
     return refused(outcome, evaluation, `unexpected trigger ${evaluation.TriggeredBy}`)
   const rollout = rolloutOf(job, latest, context.nowMs)
-  const run = { view, evaluation, context, job, rows, rollout, outcome }
+  const budget = new PlacementBudget(job, rows, context.nowMs)
+  const run = { view, evaluation, context, job, rows, rollout, outcome, budget }
   return isSystemJob(job) ? scheduleSystem(run) : scheduleService(run)
 }
 

@@ -133,6 +133,7 @@ function typeOf(cause: Cause, topic: EventTopic, { row, isNew, isDeleted }: Writ
   if (topic === 'Deployment' && cause === 'AllocationUpdated') return 'DeploymentAllocHealth'
   // A deployment that fails may register an earlier version again (reference §5.6).
   if (topic === 'Job' && ROLLOUT_CAUSES.has(cause) && isNewVersion(row)) return 'JobRegistered'
+  if (topic === 'Job' && cause === 'NodeEvent' && isNewlyQuarantined(row)) return 'JobQuarantined'
   // A job may be placed by the commit that registers it: what else that changes is its plan's, also
   // the status of jobs whose allocations make room.
   const isPlanned = topic === 'Deployment' || (topic === 'Job' && !isNewVersion(row))
@@ -172,6 +173,13 @@ const ROLLOUT_CAUSES: ReadonlySet<Cause> = new Set([
 /** Written as a job anew, and not only with another status. */
 function isNewVersion(row: object): boolean {
   return Reflect.get(row, 'JobModifyIndex') === Reflect.get(row, 'ModifyIndex')
+}
+
+/** By this very commit (decision 0061). */
+function isNewlyQuarantined(row: object): boolean {
+  const quarantine: unknown = Reflect.get(row, 'Quarantine')
+  if (typeof quarantine !== 'object' || quarantine === null) return false
+  return Reflect.get(quarantine, 'CreateIndex') === Reflect.get(row, 'ModifyIndex')
 }
 
 function text(name: string): (row: object) => string {

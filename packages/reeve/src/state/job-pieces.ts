@@ -4,11 +4,19 @@ import type { RowPieces } from './row-text.ts'
 /** What a version of a job is numbered and stamped with. */
 type Steady = 'Version' | 'SubmitTime' | 'CreateIndex' | 'JobModifyIndex'
 /** What changes while a version lives. */
-type Changing = 'Stop' | 'Status' | 'StatusDescription' | 'Stable' | 'VersionTag' | 'ModifyIndex'
+type Changing =
+  | 'Stop'
+  | 'Status'
+  | 'StatusDescription'
+  | 'Stable'
+  | 'VersionTag'
+  | 'ModifyIndex'
+  | 'Quarantine'
+  | 'NodeLosses'
 type Specified = Exclude<keyof Job, Steady | Changing>
 
 /** Every field of a piece: a new field has to be in one of them. */
-type Piece<Name extends keyof Job> = { readonly [N in Name]-?: Job[N] }
+type Piece<Name extends keyof Job> = { readonly [N in Name]-?: Job[N] | undefined }
 
 /**
  * The specification of a job is most of its text, and stays when its status changes: a job that is
@@ -96,5 +104,8 @@ export const JOB_PIECES: RowPieces<Job> = {
     Stable: row.Stable,
     VersionTag: row.VersionTag,
     ModifyIndex: row.ModifyIndex,
+    // Absent in the text of most rows, because JSON leaves out what is undefined.
+    Quarantine: row.Quarantine,
+    NodeLosses: row.NodeLosses,
   }),
 }

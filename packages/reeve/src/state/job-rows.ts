@@ -6,6 +6,7 @@ import {
   newSummary,
   summarize,
   withChild,
+  withoutQuarantine,
   withQueued,
   type AllocationRow,
   type StatusChange,
@@ -249,7 +250,8 @@ class Completion {
   #settleVersion(job: Job): void {
     const key = versionKeyOf(job)
     const version = this.#versions.get(key) ?? this.#tables.job_versions.find(key)
-    if (version !== undefined && version.Status !== job.Status) this.#versions.set(key, job)
+    if (version !== undefined && version.Status !== job.Status)
+      this.#versions.set(key, withoutQuarantine(job))
   }
 }
 

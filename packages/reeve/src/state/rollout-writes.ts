@@ -8,6 +8,7 @@ import {
   isRolledOutBy,
   newEvaluation,
   promoteGroups,
+  withoutQuarantine,
   type AllocationRow,
 } from '../model/index.ts'
 import { put, type Change, type Stamp } from './store.ts'
@@ -68,7 +69,7 @@ export function failureRows(
 /** Scheduling reference §16: an earlier version that comes again is a new one, and not stable. */
 function revertedJob(tables: Tables, target: Job, { index, timeMs }: Stamp): Job {
   return {
-    ...target,
+    ...withoutQuarantine(target),
     Version: nextVersionNumber(tables, target),
     Status: 'pending',
     StatusDescription: '',

@@ -267,6 +267,8 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
       garbage: (row) => (mayBeCollected(row) ? 'yes' : undefined),
       // Every node that comes is a place for these.
       everywhere: (row) => (runsEverywhere(row) ? 'yes' : undefined),
+      // How many there are is a metric.
+      quarantined: (row) => (row.Quarantine === undefined ? undefined : 'yes'),
     },
     pieces: JOB_PIECES,
     decodedRowsMax: LARGE_DECODED_ROWS,

@@ -2,7 +2,13 @@ import type { Job } from '@reeve/contract'
 import type { IdSource } from '../kit/clock.ts'
 import { msFromNs } from '../kit/duration.ts'
 import { compareText } from '../kit/sorted-list.ts'
-import { LIMITS, newSummary, withGroupsOf, type JobSubmissionRow } from '../model/index.ts'
+import {
+  LIMITS,
+  newSummary,
+  withGroupsOf,
+  withoutQuarantine,
+  type JobSubmissionRow,
+} from '../model/index.ts'
 import { countChildren } from './children.ts'
 import { companionRows } from './companion-rows.ts'
 import { put, remove, type Change } from './store.ts'
@@ -30,7 +36,8 @@ export function versionRows(
   const summary = tables.job_summaries.find(key)
   return [
     put('jobs', job),
-    put('job_versions', job),
+    // The lost nodes of a job are told by the job alone.
+    put('job_versions', withoutQuarantine(job)),
     ...surplusVersions(tables, key).map((surplus) => remove('job_versions', surplus)),
     put('job_summaries', summary === undefined ? first : withGroupsOf(summary, job)),
     ...changes,

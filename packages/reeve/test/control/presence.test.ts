@@ -1,97 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { Input, Job, NodeRegistration, NodeStatus } from '@reeve/contract'
+import type { Input, Job } from '@reeve/contract'
 import { DEFAULT_PRESENCE, Presence } from '../../src/control/index.ts'
 import { put } from '../../src/state/index.ts'
-import { NodeSessions, registerNode, updateAllocations } from '../../src/workload/index.ts'
-import { withScheduler } from '../api/cluster.ts'
-import { createTestServer } from '../api/harness.ts'
+import { NodeSessions, updateAllocations } from '../../src/workload/index.ts'
 import { aGroup, aNode, anId } from '../build/index.ts'
+import { aWorld } from './presence-world.ts'
 
 const NODE = anId('node', 1)
 const OTHER = anId('node', 2)
 const SECOND_NS = 1e9
 const { heartbeatMsMin: BEAT_MS, graceMs, returnMs } = DEFAULT_PRESENCE
 const SILENT_MS = BEAT_MS + graceMs
-
-/** A server that schedules and watches its nodes; a test speaks for the agents. */
-async function aWorld() {
-  const scheduled = await withScheduler(await createTestServer({ aclEnabled: false }), 0)
-  const { server, settle } = scheduled
-  const { context } = server
-  const { store, clock, ids } = context
-  const { tables } = store
-  const quiet = (): void => undefined
-  const log = { info: quiet, warn: quiet, error: quiet }
-  const presence = new Presence({ store, clock, ids, log })
-  presence.start()
-  /** Nodes whose heartbeats come. */
-  const beating = new Set<string>()
-  const pass = async (ms: number): Promise<void> => {
-    for (let left = ms; left > 0; left -= 1_000) {
-      for (const id of beating) presence.seen(id)
-      server.clock.advance(Math.min(left, 1_000))
-      await setImmediate()
-      await settle()
-    }
-  }
-  return {
-    ...scheduled,
-    context,
-    tables,
-    presence,
-    beating,
-    pass,
-    /** The node connects: it is heard from then on. */
-    hello: async (id: string, fields: Partial<NodeRegistration> = {}): Promise<void> => {
-      const node = registration(id, fields)
-      const secret = id.replace(/^./, 'f')
-      const registered = await registerNode(context, {
-        kind: 'hello',
-        version: 1,
-        node,
-        secret,
-        joinToken: 'join',
-      })
-      assert.ok(registered.ok)
-      presence.seen(id)
-      beating.add(id)
-      await pass(1)
-    },
-    statusOf: (id: string): NodeStatus | undefined => tables.nodes.find(id)?.Status,
-    eventsOf: (id: string) =>
-      (tables.nodes.find(id)?.Events ?? []).map(({ Subsystem, Message }) => [Subsystem, Message]),
-    triggersOf: (jobId: string) =>
-      [...tables.evaluations.rows()]
-        .filter((row) => row.JobID === jobId)
-        .toSorted((a, b) => a.CreateIndex - b.CreateIndex)
-        .map((row) => row.TriggeredBy),
-  }
-}
-
-function registration(id: string, fields: Partial<NodeRegistration>): NodeRegistration {
-  const {
-    ComputedClass: _class,
-    Status: _status,
-    StatusDescription: _description,
-    StatusUpdatedAt: _updated,
-    SchedulingEligibility: _eligibility,
-    Drain: _drain,
-    DrainStrategy: _strategy,
-    LastDrain: _last,
-    Resources: _resources,
-    Reserved: _reserved,
-    CSIControllerPlugins: _controllers,
-    CSINodePlugins: _plugins,
-    SecretID: _secret,
-    Events: _events,
-    CreateIndex: _created,
-    ModifyIndex: _modified,
-    ...node
-  } = aNode({ ID: id, Name: `name-${id.at(-1)}` })
-  return { ...node, ...fields }
-}
 
 function waiting(lostAfterNs: number, Reconcile = 'best_score'): Input<Job> {
   const Disconnect = { LostAfter: lostAfterNs, Replace: true, Reconcile }

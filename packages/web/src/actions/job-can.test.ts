@@ -22,6 +22,8 @@ const PERIODIC = {
   TimeZone: 'UTC',
 }
 
+const QUARANTINE = { Reason: '', NodeIDs: [], Time: 0, Version: 0, CreateIndex: 0 }
+
 const CASES = [
   { action: 'stop', job: JOB, reason: undefined },
   { action: 'stop', job: { ...JOB, Stop: true }, reason: 'The job is stopped already.' },
@@ -56,6 +58,8 @@ const CASES = [
     job: { ...JOB, ParentID: 'x' },
     reason: 'This is an instance of another job: edit that one.',
   },
+  { action: 'release', job: JOB, reason: 'The job is not quarantined.' },
+  { action: 'release', job: { ...JOB, Quarantine: QUARANTINE }, reason: undefined },
   { action: 'purge', job: { ...JOB, Stop: true }, reason: undefined },
 ] as const
 

@@ -4,7 +4,14 @@ import { firstReason, needs, type Verdict } from './verdict.ts'
 
 type JobState = Pick<
   Job,
-  'Namespace' | 'Stop' | 'Type' | 'ParameterizedJob' | 'Dispatched' | 'Periodic' | 'ParentID'
+  | 'Namespace'
+  | 'Stop'
+  | 'Type'
+  | 'ParameterizedJob'
+  | 'Dispatched'
+  | 'Periodic'
+  | 'ParentID'
+  | 'Quarantine'
 >
 type JobCan = (job: JobState, rights: Rights) => Verdict
 
@@ -69,6 +76,12 @@ export const jobCan = {
       needs(rights, job.Namespace, 'submit-job', 'evaluate-job'),
       isParameterized(job) && 'A parameterized job itself never runs.',
       job.Periodic !== null && 'A periodic job itself never runs.',
+    ),
+  /** Contract: release job. */
+  release: (job, rights) =>
+    firstReason(
+      needs(rights, job.Namespace, 'submit-job'),
+      job.Quarantine === undefined && 'The job is not quarantined.',
     ),
   /** Spec W: Plan. */
   plan: (job, rights) => needs(rights, job.Namespace, 'submit-job', 'plan-job'),

@@ -45,6 +45,7 @@ const LOOKS: Readonly<Record<string, StateLook>> = {
   unhealthy: { tone: 'bad', icon: 'failed' },
   down: { tone: 'bad', icon: 'failed' },
   lost: { tone: 'bad', icon: 'lost' },
+  quarantined: { tone: 'bad', icon: 'warning' },
   locked: { tone: 'warn', icon: 'paused' },
   active: { tone: 'good', icon: 'complete' },
   invited: { tone: 'busy', icon: 'pending' },

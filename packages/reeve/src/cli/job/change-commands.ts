@@ -262,6 +262,17 @@ export const jobChangeCommands: readonly CommandSpec[] = [
     load: async () => (await import('./evaluate.ts')).runJobEval,
   },
   {
+    path: 'job release',
+    summary: 'Release a job from quarantine, and place it again.',
+    examples: [
+      { line: 'reeve job release web', says: 'after the cause of the lost nodes is known' },
+    ],
+    args: [JOB],
+    flags: WATCHING,
+    isRead: true,
+    load: async () => (await import('./release.ts')).runJobRelease,
+  },
+  {
     path: 'job promote',
     summary: 'Promote the canaries of a job.',
     examples: [

@@ -1,7 +1,9 @@
 import type { AllocationStub, Deployment, Evaluation, Job, JobSummary } from '@reeve/contract'
 import { allocationTable } from '../alloc/allocation-table.ts'
+import { holdText, placementPhase } from '../../model/index.ts'
 import type { Invocation } from '../command.ts'
 import { knownFields, sections } from '../output/known-fields.ts'
+import type { Paint } from '../output/style.ts'
 import { table } from '../output/table.ts'
 import { agoFromNs, dateFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
@@ -25,6 +27,7 @@ export function jobText(known: KnownJob, invocation: Invocation): string {
     overview(job, invocation),
     groupText(known.summary, paint),
     childText(job, known.summary),
+    heldBackText(job, invocation.host.nowMs()),
     waitingText(known, invocation),
     deployment === null || invocation.flags.has('short')
       ? ''
@@ -49,6 +52,7 @@ function overview(job: Job, { host, output }: Invocation): string {
     ['Datacenters', job.Datacenters.join(', ')],
     ['Node pool', job.NodePool],
     ['Status', output.paint(toneOf(status), status)],
+    ['Quarantine', quarantineText(job, output.paint, host.nowMs())],
     ['Version', `${job.Version}${job.Stable ? ', stable' : ''}`],
     ['Submitted', `${dateFromNs(job.SubmitTime)} (${agoFromNs(job.SubmitTime, host.nowMs())})`],
     [
@@ -61,6 +65,18 @@ function overview(job: Job, { host, output }: Invocation): string {
     ['Parameterized', parameters === null ? '' : `payload ${parameters.Payload}`],
     ['Made by', job.ParentID],
   ])
+}
+
+function quarantineText({ Quarantine }: Job, paint: Paint, nowMs: number): string {
+  if (Quarantine === undefined) return ''
+  const { Version, Time } = Quarantine
+  return `${paint('bad', `version ${Version}`)}, since ${dateFromNs(Time)} (${agoFromNs(Time, nowMs)})`
+}
+
+/** Why nothing is placed after the loss of a node, and what ends that. */
+function heldBackText(job: Job, nowMs: number): string {
+  const text = job.Stop ? undefined : holdText(placementPhase(job, nowMs), job)
+  return text === undefined ? '' : `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}\n`
 }
 
 /** A dispatched instance carries the block but takes no dispatches itself. */

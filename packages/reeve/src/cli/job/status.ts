@@ -2,6 +2,7 @@ import type { ItemOf } from '@reeve/sdk'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { UsageError } from '../failure.ts'
+import type { Paint } from '../output/style.ts'
 import { table } from '../output/table.ts'
 import { agoFromNs } from '../output/time.ts'
 import { toneOf } from '../output/tone.ts'
@@ -43,12 +44,17 @@ function listText(jobs: readonly JobStub[], { host, output, settings }: Invocati
     ...(isEverywhere ? [job.Namespace] : []),
     kindOf(job),
     String(job.Priority),
-    job.Stop ? output.paint('dim', 'stopped') : output.paint(toneOf(job.Status), job.Status),
+    statusOf(job, output.paint),
     countsOf(job),
     agoFromNs(job.SubmitTime, host.nowMs()),
   ])
   const place = isEverywhere ? ['Namespace'] : []
   return table(['ID', ...place, 'Type', 'Priority', 'Status', 'Running', 'Submitted'], rows)
+}
+
+function statusOf({ Stop, Status, Quarantine }: JobStub, paint: Paint): string {
+  if (Stop) return paint('dim', 'stopped')
+  return Quarantine === undefined ? paint(toneOf(Status), Status) : paint('bad', 'quarantined')
 }
 
 function kindOf({ Type, Periodic, ParameterizedJob }: JobStub): string {

@@ -29,6 +29,7 @@ export class RolloutLines {
       say('evaluation', `Evaluation ${shortId(evaluation.ID)} is ${evaluation.Status}.`)
     for (const [name, metrics] of unplacedGroups(state))
       say(`room ${name}`, `${metricsText(name, metrics, plainPaint)}\n${WAITS}`)
+    if (state.heldBack !== undefined) say('held back', `Job "${state.jobId}": ${state.heldBack}.`)
     const isOver = deployment !== undefined && hasEnded(deployment)
     if (deployment !== undefined && !isOver) say('deployment', deploymentLine(deployment))
     for (const one of allocations.toSorted(

@@ -8,6 +8,8 @@ export interface RolloutState {
   readonly allocations: readonly AllocationStub[]
   /** It is watched until what had no place has one. */
   readonly waitsForRoom?: boolean
+  /** Why the job is not placed: nodes were lost while it was starting on them. */
+  readonly heldBack?: string
 }
 
 /** What had no place, by group, until something is placed after all. */

@@ -18,6 +18,7 @@ export function rolloutText(state: RolloutState, paint: Paint): string {
       ? ''
       : `Evaluation ${shortId(evaluation.ID)}  ${word(evaluation.Status, paint)}\n`,
     waitingText(state, paint),
+    state.heldBack === undefined ? '' : `${paint('warning', state.heldBack)}\n`,
     deployment === undefined ? '' : deploymentText(deployment, paint),
     allocations.length === 0 ? '' : `\n${allocationText(allocations, paint)}`,
   ]

@@ -1,6 +1,6 @@
-import type { AllocationStub, Deployment, Evaluation } from '@reeve/contract'
+import type { AllocationStub, Deployment, Evaluation, Job } from '@reeve/contract'
 import { startedTasks } from '../alloc/started-tasks.ts'
-import { needsUnblocking } from '../../model/index.ts'
+import { holdText, needsUnblocking, placementPhase } from '../../model/index.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { metricsText } from '../plan/metrics-text.ts'
@@ -130,6 +130,12 @@ class RolloutWatch {
       this.#update({ allocations: placed })
       if (!placed.some(isBeginning)) break
     }
+    const { data } = await client.v1.readJob(this.#ofJob())
+    this.#noteHold(data)
+    if (this.state.heldBack !== undefined) {
+      this.leave()
+      return EXIT_CODES.unplaced
+    }
     if (this.state.allocations.length === 0) {
       const code = await this.#endFailedBefore(evaluation)
       if (code !== undefined) return code
@@ -184,7 +190,7 @@ class RolloutWatch {
   async #watchDeployment(id: string): Promise<number> {
     const ended = new AbortController()
     const signal = AbortSignal.any([this.#invocation.signal, ended.signal])
-    const following = this.#followAllocations(id, signal)
+    const following = Promise.race([this.#followAllocations(id, signal), this.#followJob(signal)])
     try {
       const deployment = await Promise.race([this.#followDeployment(id, signal), following])
       if (deployment === undefined) throw new Error('a blocking query ends only by its signal')
@@ -220,6 +226,22 @@ class RolloutWatch {
       this.#update({ allocations: data })
     }
     return undefined
+  }
+
+  /** A node that is lost with the job delays or quarantines it: that is said while it waits. */
+  async #followJob(signal: AbortSignal): Promise<undefined> {
+    const { client } = this.#invocation
+    for await (const { data } of client.blocking('readJob', { ...this.#ofJob(), signal }))
+      this.#noteHold(data)
+    return undefined
+  }
+
+  #noteHold(job: Job): void {
+    const text = holdText(placementPhase(job, this.#invocation.host.nowMs()), job)
+    if (text === this.state.heldBack) return
+    const { heldBack: _before, ...state } = this.state
+    this.state = state
+    this.#update(text === undefined ? {} : { heldBack: text })
   }
 
   async #readDeploymentAllocations(id: string): Promise<void> {

@@ -71,6 +71,8 @@ const tried = {
   },
 }
 
+const QUARANTINE = { Reason: '', NodeIDs: [], Time: 0, Version: 0, CreateIndex: 0 }
+
 // What health means
 
 const cases: readonly {
@@ -122,6 +124,11 @@ const cases: readonly {
       rows: [row(true, { ClientStatus: 'failed', ...tried }, JUDGED)],
     },
     want: { marks: 1, evaluates: true },
+  },
+  {
+    name: 'a quarantined job fails it at once',
+    situation: { job: jobWith({}, { Quarantine: QUARANTINE }), rows: [row(null)] },
+    want: { failure: 'Failed because the job is quarantined' },
   },
   {
     name: 'one that is marked is not marked again',

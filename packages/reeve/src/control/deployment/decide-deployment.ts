@@ -71,6 +71,7 @@ export function decideDeployment(
   const unhealthy = rows.filter((row) => row.DeploymentStatus?.Healthy === false)
   const due = progressDue(deployment, () => view.findAllocations())
   const failure =
+    failureByQuarantine(deployment, job) ??
     failureByHealth(deployment, job, { unhealthy, nowMs }) ??
     failureByDeadline(deployment, due, nowMs)
   if (failure !== undefined) return { ...NOTHING, failure }
@@ -91,6 +92,12 @@ export function decideDeployment(
     evaluates: marks.length > 0 || hasNews,
     nextMs: earliest(due.map(({ dueMs }) => dueMs)),
   }
+}
+
+/** Nothing more of it is placed (decision 0061); a group may ask for the version before. */
+function failureByQuarantine(deployment: Deployment, job: Job): DeploymentFailure | undefined {
+  if (job.Quarantine === undefined) return undefined
+  return failureOf(deployment, Object.keys(deployment.TaskGroups), DEPLOYMENT_TEXTS.quarantined)
 }
 
 interface Unhealthy {

@@ -12,6 +12,8 @@ import {
   dispatchJob,
   evaluateJob,
   forcePeriodicJob,
+  releaseJob,
+  type JobWritten,
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { json } from '../answer.ts'
@@ -33,6 +35,7 @@ export function jobLaunchEndpoints(context: WorkloadContext): readonly Endpoint[
     ),
     write(v1Routes.forcePeriodicJob, mayForce, (request) => force(context, request)),
     write(v1Routes.evaluateJob, mayEvaluate, (request) => evaluate(context, request)),
+    write(v1Routes.releaseJob, inNamespace('submit-job'), (request) => release(context, request)),
   ]
 }
 
@@ -77,8 +80,19 @@ async function evaluate(
   { namespace, params, body }: RequestOf<typeof v1Routes.evaluateJob>,
 ): Promise<Result<Written, Refusal>> {
   const evaluated = await evaluateJob(context, { namespace, jobId: params.job_id, body })
-  if (!evaluated.ok) return evaluated
-  const { evalId, evalCreateIndex, jobModifyIndex, index, warnings } = evaluated.value
+  return evaluated.ok ? ok(jobWritten(evaluated.value)) : evaluated
+}
+
+async function release(
+  context: WorkloadContext,
+  { namespace, params }: RequestOf<typeof v1Routes.releaseJob>,
+): Promise<Result<Written, Refusal>> {
+  const released = await releaseJob(context, { namespace, jobId: params.job_id })
+  return released.ok ? ok(jobWritten(released.value)) : released
+}
+
+function jobWritten(written: JobWritten): Written {
+  const { evalId, evalCreateIndex, jobModifyIndex, index, warnings } = written
   const answer: JobWriteResponse = {
     EvalID: evalId,
     EvalCreateIndex: evalCreateIndex,
@@ -86,5 +100,5 @@ async function evaluate(
     Warnings: warningsText(warnings),
     ...responseMeta(index),
   }
-  return ok({ index, answer: json(answer) })
+  return { index, answer: json(answer) }
 }

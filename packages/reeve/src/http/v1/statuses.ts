@@ -14,6 +14,7 @@ export const STATUS_OF = {
   'index-conflict': 409,
   'invalid-input': 400,
   'job-not-found': 404,
+  'job-not-quarantined': 400,
   'job-version-not-found': 404,
   'namespace-in-use': 409,
   'namespace-not-found': 404,

@@ -13,6 +13,8 @@ export const DEPLOYMENT_TEXTS = {
   unhealthy: 'Failed due to unhealthy allocations',
   tooSlow: 'Failed due to progress deadline',
   failedByUser: 'Deployment marked as failed',
+  // The reference knows no quarantine (decision 0061).
+  quarantined: 'Failed because the job is quarantined',
   // Of jobs in several regions; the reference has no texts for them.
   pending: 'Deployment waits until other regions are done',
   blocked: 'Deployment is complete and waits for other regions',

@@ -90,4 +90,6 @@ export const JOB = rulesOf<Job>({
   CreateIndex: 'unseen',
   ModifyIndex: 'unseen',
   JobModifyIndex: 'unseen',
+  Quarantine: 'unseen',
+  NodeLosses: 'unseen',
 })

@@ -21,6 +21,8 @@ function specOf(job: Job): Partial<Job> {
     CreateIndex: _createIndex,
     ModifyIndex: _modifyIndex,
     JobModifyIndex: _jobModifyIndex,
+    Quarantine: _quarantine,
+    NodeLosses: _nodeLosses,
     ...spec
   } = job
   return { ...spec, TaskGroups: job.TaskGroups.map(withoutScalingIds) }

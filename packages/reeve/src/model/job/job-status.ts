@@ -20,6 +20,8 @@ export function jobStatus(job: Job, facts: JobFacts): JobStatus {
   if (facts.hasActiveDeployment) return 'running'
   if (facts.hasLiveAllocation) return 'running'
   if (facts.hasOpenEvaluation) return 'pending'
+  // Dead jobs are collected; one that is quarantined waits for its release.
+  if (job.Quarantine !== undefined && !job.Stop) return 'pending'
   if (facts.hadEvaluation || job.Stop) return 'dead'
   return 'pending'
 }

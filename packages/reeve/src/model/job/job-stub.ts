@@ -28,6 +28,7 @@ export function jobStub(
     ModifyIndex: job.ModifyIndex,
     JobModifyIndex: job.JobModifyIndex,
     SubmitTime: job.SubmitTime,
+    ...(job.Quarantine === undefined ? {} : { Quarantine: job.Quarantine }),
     ...(options.withMeta === true && job.Meta !== null ? { Meta: job.Meta } : {}),
   }
 }

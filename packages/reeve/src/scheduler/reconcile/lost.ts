@@ -20,16 +20,16 @@ export function lostWaitMs({ Disconnect, Tasks }: TaskGroup): number | undefined
 
 /**
  * Whether an allocation that was stopped as lost is still to be replaced: `wait` while its agent
- * may run it, `now` afterwards. Others were replaced when they were lost, or were not needed.
+ * may run it, `now` afterwards. Others were replaced when they were lost, or were not needed. Only
+ * those that had to wait, for their agent or for the budget of their job, have the loss in their
+ * history.
  */
 export function replacementOfLost(
   row: AllocationRow,
   group: TaskGroup,
   nowMs: number,
 ): 'wait' | 'now' | 'none' {
-  const waitMs = lostWaitMs(group)
   const sinceMs = lostSinceMs(row)
-  if (waitMs === undefined || sinceMs === undefined) return 'none'
-  if (row.ClientStatus !== 'lost' || isReplaced(row)) return 'none'
-  return nowMs >= sinceMs + waitMs ? 'now' : 'wait'
+  if (sinceMs === undefined || row.ClientStatus !== 'lost' || isReplaced(row)) return 'none'
+  return nowMs >= sinceMs + (lostWaitMs(group) ?? 0) ? 'now' : 'wait'
 }

@@ -1,11 +1,13 @@
 import type { Deployment, Job } from '@reeve/contract'
 import { isoFromMs, ZERO_TIME } from '../../kit/duration.ts'
 import {
+  holdText,
   isSystemType,
   awaitsPromotion,
   isActiveDeployment,
   isClientTerminal,
   newEvaluation,
+  placementPhase,
   type AllocationRow,
 } from '../../model/index.ts'
 import {
@@ -39,17 +41,28 @@ export function knownInstances(context: WorkloadContext, job: Job): Known {
   const due = dueTimes(context, plan)
   const failed = plan.evaluation.FailedTGAllocs ?? {}
   const deployment = view.latestDeployment(job.Namespace, job.ID)
+  const lossHold = holdAfterLoss(job, nowMs)
   const knownOf = (name: string, nodeId: string): KnownInstance | undefined => {
     const key = keyFor(name, nodeId)
     const before = ended.get(key)
     const roomy = roomOf(key, before)
     if (roomy !== undefined) return roomy
+    if (lossHold !== undefined) return { ...lossHold, PreviousAllocation: before?.ID ?? '' }
     const dueIso = before === undefined ? undefined : due(before)
     if (before !== undefined && dueIso !== undefined) return delayed(before, dueIso)
     if (Object.hasOwn(failed, groupOf(job, name))) return undefined
     return held(before, deploymentText(ownDeployment(deployment, job)) ?? endText(before))
   }
   return { knownOf, withheld: plan.withheld }
+}
+
+/** What holds all instances back because nodes were lost with the job (decision 0061). */
+function holdAfterLoss(job: Job, nowMs: number): KnownInstance | undefined {
+  const phase = placementPhase(job, nowMs)
+  const Text = holdText(phase, job)
+  if (phase.phase === 'open' || Text === undefined) return undefined
+  if (phase.phase === 'quarantined') return { State: 'held', Text }
+  return { State: 'delayed', WaitUntil: isoFromMs(phase.untilMs), Text }
 }
 
 /** What is known of an instance that finds room: what it waits for all the same. */

@@ -99,6 +99,7 @@ export const jobStory: Story = {
     { line: 'job history shop', says: /^Version[^]*\n3 [^]*\n0 +stable.*golden/ },
     { line: 'job revert --detach shop golden', says: /^Job "shop" is again as in version 0 / },
     { line: 'job eval --detach shop', says: /^Job "shop" is evaluated again / },
+    { line: 'job release shop', code: 1, warns: /job "shop" is not quarantined/ },
     {
       line: 'eval list --job shop',
       says: /^ID +Job +Triggered by/,

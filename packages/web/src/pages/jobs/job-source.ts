@@ -90,6 +90,7 @@ export function jobAsJson(job: Job): string {
     ...rest
   } = job
   const { SubmitTime: _time, CreateIndex: _made, ModifyIndex: _changed, ...more } = rest
-  const { JobModifyIndex: _index, VersionTag: _tag, ServiceTokenID: _token, ...kept } = more
+  const { JobModifyIndex: _index, VersionTag: _tag, ServiceTokenID: _token, ...others } = more
+  const { Quarantine: _quarantine, NodeLosses: _losses, ...kept } = others
   return JSON.stringify(kept, null, 2)
 }

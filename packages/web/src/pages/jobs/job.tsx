@@ -1,4 +1,4 @@
-import type { Job } from '@reeve/contract'
+import type { Job, JobStatusRow } from '@reeve/contract'
 import { jobCan } from '../../actions/job-can.ts'
 import type { Verdict } from '../../actions/verdict.ts'
 import { CommandLine } from '../../parts/command-line.tsx'
@@ -85,10 +85,7 @@ function JobHead({ job, name }: { readonly job: Job; readonly name: JobName }) {
       ]}
       aside={
         <>
-          <StateBadge
-            state={row === undefined ? job.Status : healthOf(row)}
-            title={job.StatusDescription}
-          />
+          <StateBadge state={stateOf(job, row)} title={job.StatusDescription} />
           <span className="tag">{job.Type}</span>
           <span className="tag">namespace {job.Namespace}</span>
           <Link className="tag" href={paths.jobVersions(name, { version: job.Version })}>
@@ -100,6 +97,11 @@ function JobHead({ job, name }: { readonly job: Job; readonly name: JobName }) {
       lead={job.UI === null || job.UI.Description === '' ? undefined : job.UI.Description}
     />
   )
+}
+
+function stateOf(job: Job, row: JobStatusRow | undefined): string {
+  if (job.Quarantine !== undefined && !job.Stop) return 'quarantined'
+  return row === undefined ? job.Status : healthOf(row)
 }
 
 const TAB_TEXTS: Readonly<Record<JobTab, string>> = {

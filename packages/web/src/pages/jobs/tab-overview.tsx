@@ -11,6 +11,7 @@ import { DeploymentPanel } from './deployment-panel.tsx'
 import { countAllocations, countsOfSummary, isLarge } from './allocation-counts.ts'
 import { useJobDeployments, useJobStatus, useJobSummary } from './job-data.ts'
 import type { JobView } from './job-view.ts'
+import { QuarantinePanel } from './quarantine-panel.tsx'
 import { StatusPanel, type GroupState } from './status-panel.tsx'
 import { NextLaunch } from './next-launch-fact.tsx'
 import { WhyPanel } from './why-panel.tsx'
@@ -21,6 +22,7 @@ export function OverviewTab({ job, name }: JobView) {
   const active = deployments?.find(isActive)
   return (
     <>
+      {job.Quarantine !== undefined && <QuarantinePanel job={job} quarantine={job.Quarantine} />}
       {active !== undefined && (
         <DeploymentPanel deployment={active} title="Deployment in progress" />
       )}

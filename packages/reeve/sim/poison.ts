@@ -1,0 +1,78 @@
+import type { Input, Job } from '@reeve/contract'
+import { isTerminal } from '../src/model/index.ts'
+import { namespacedKey } from '../src/state/index.ts'
+import { registerJob } from '../src/workload/index.ts'
+import { CALLER } from './operations.ts'
+import { SingleServer } from './single-server.ts'
+import { POISON, World } from './world.ts'
+
+const namespace = 'default'
+const SERVICES = ['service-1', 'service-2', 'service-3'] as const
+const SERVICE_COUNT = 2
+/** Longer than both delays, both losses and the window in which losses count. */
+const LIFE_MS = 30 * 60_000
+const STEP_MS = 10_000
+
+export interface PoisonResult {
+  readonly violation: string | undefined
+  readonly nodesLost: number
+  readonly isQuarantined: boolean
+  /** Jobs beside it that were quarantined or are not complete. */
+  readonly harmed: readonly string[]
+  readonly crashes: number
+}
+
+/**
+ * A world with a job that stops every machine on which it starts, beside jobs that do not. The
+ * leader dies now and then: what it has learned of the job must survive that.
+ */
+export async function livePoison(seed: number, nodes: number): Promise<PoisonResult> {
+  const world = new World({ seed, nodes, serve: (one) => new SingleServer(one) })
+  const crashes = world.draws('poison crashes')
+  // Tasks are well, so that a job that is not complete was harmed.
+  world.calm()
+  await world.serving.open()
+  await pass(world, 2 * STEP_MS)
+  for (const ID of SERVICES) await register(world, ID, SERVICE_COUNT)
+  await pass(world, 6 * STEP_MS)
+  await register(world, POISON, 1)
+  for (let ms = 0; ms < LIFE_MS && !world.isOver(); ms += STEP_MS) {
+    if (crashes.chance(0.05)) await world.serving.crash('the power went')
+    await pass(world, STEP_MS)
+  }
+  const { model } = world
+  return {
+    violation: world.violation?.message,
+    nodesLost: [...world.nodes.values()].filter((node) => !node.isOn).length,
+    isQuarantined: model.jobs.find(namespacedKey(namespace, POISON))?.Quarantine !== undefined,
+    harmed: SERVICES.filter((id) => isHarmed(world, id)),
+    crashes: world.serving.crashes,
+  }
+}
+
+async function pass(world: World, ms: number): Promise<void> {
+  await world.clock.advance(ms, world.isOver)
+}
+
+async function register(world: World, id: string, Count: number): Promise<void> {
+  const { leader } = world
+  if (leader === undefined) throw new Error('a calm world has a leader')
+  const Resources = { CPU: 100, MemoryMB: 64 }
+  const Tasks = [{ Name: 'main', Driver: 'raw_exec', Config: { command: '/bin/work' }, Resources }]
+  const body: { readonly Job: Input<Job> } = {
+    Job: { ID: id, Type: 'service', TaskGroups: [{ Name: 'a', Count, Tasks }] },
+  }
+  const request = { body, pathJobId: undefined, queryNamespace: namespace, queryRegion: '' }
+  const registering = registerJob(leader.context, CALLER, request)
+  await pass(world, STEP_MS)
+  const registered = await registering
+  if (!registered.ok) throw new Error(registered.error.message)
+}
+
+function isHarmed({ model }: World, id: string): boolean {
+  const key = namespacedKey(namespace, id)
+  const running = model.allocations
+    .in(`job ${key}`)
+    .filter((row) => !isTerminal(row) && row.ClientStatus === 'running')
+  return running.length !== SERVICE_COUNT || model.jobs.find(key)?.Quarantine !== undefined
+}

@@ -1,0 +1,51 @@
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  isHeldBack,
+  newEvaluation,
+  refusal,
+  withoutQuarantine,
+  type Refusal,
+} from '../../model/index.ts'
+import { namespacedKey, put, withJobRows } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import type { JobWritten } from './register.ts'
+
+export interface ReleaseRequest {
+  readonly namespace: string
+  readonly jobId: string
+}
+
+/**
+ * Ends the quarantine of a job, or the delay of its placements after the loss of a node, and
+ * evaluates it. The losses so far no longer count against it (decision 0061).
+ */
+export async function releaseJob(
+  { store, ids }: WorkloadContext,
+  { namespace, jobId }: ReleaseRequest,
+): Promise<Result<JobWritten, Refusal>> {
+  const job = store.tables.jobs.find(namespacedKey(namespace, jobId))
+  if (job === undefined) return err(refusal('job-not-found', 'job not found'))
+  if (!isHeldBack(job))
+    return err(
+      refusal(
+        'job-not-quarantined',
+        `job "${jobId}" is not quarantined and its placements are not delayed: ` +
+          `see what it waits for with "reeve job explain ${jobId}"`,
+      ),
+    )
+  const evalId = ids.uuid()
+  const { JobModifyIndex: jobModifyIndex } = job
+  const { index, durable } = store.commit({
+    cause: 'JobReleased',
+    changes: ({ timeMs }) =>
+      withJobRows(store.tables, [
+        put('jobs', withoutQuarantine(job)),
+        put(
+          'evaluations',
+          newEvaluation(job, { id: evalId, trigger: 'job-register', timeMs, jobModifyIndex }),
+        ),
+      ]),
+  })
+  await durable
+  return ok({ evalId, evalCreateIndex: index, jobModifyIndex, index, warnings: [] })
+}
