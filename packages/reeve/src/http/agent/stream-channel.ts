@@ -21,6 +21,8 @@ export class StreamChannelServer {
     noServer: true,
     maxPayload: STREAM_MESSAGE_BYTES_MAX,
     perMessageDeflate: false,
+    // One message of a stream per turn of the event loop: a fast node delays only itself.
+    allowSynchronousEvents: false,
   })
 
   constructor(host: StreamChannelHost) {

@@ -1,12 +1,15 @@
 import type { WebSocket } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
-import { StreamSocket } from '../../kit/stream-socket.ts'
+import { StreamBuffers, StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
+
+/** Shared by every stream of this process: it is its memory that is bounded. */
+const buffers = new StreamBuffers(LIMITS.nodeStreamBuffers)
 
 /** A connection as a stream that waits for slow readers. */
 export function streamSocket(webSocket: WebSocket, clock: Clock): StreamSocket {
   const stream = new StreamSocket(webSocket, clock, {
-    bufferedBytesMax: LIMITS.nodeStreamBufferBytesMax,
+    buffers,
     pingMs: LIMITS.nodeStreamPingMs,
     silentMsMax: LIMITS.nodeStreamSilentMsMax,
   })
