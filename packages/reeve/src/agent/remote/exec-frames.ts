@@ -1,5 +1,6 @@
 import { ExecRequestFrame, type ExecResponseFrame } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
+import { isBase64 } from '../../kit/base64.ts'
 import { messageOf } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { TerminalSize } from '../task-session.ts'
@@ -38,12 +39,10 @@ export function readExecFrame(data: Uint8Array): Result<ExecInput, string> {
   })
 }
 
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
-
 /** Undefined when the text is not base64. Line ends are allowed, as other tools write them. */
 function readBase64(text: string): Buffer | undefined {
   const packed = text.replace(/[\r\n]+/g, '')
-  return BASE64.test(packed) ? Buffer.from(packed, 'base64') : undefined
+  return isBase64(packed) ? Buffer.from(packed, 'base64') : undefined
 }
 
 /** A terminal without rows or columns, or with millions, is none. */

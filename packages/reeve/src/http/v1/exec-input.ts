@@ -1,5 +1,6 @@
 import { ExecRequestFrame } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
+import { isBase64 } from '../../kit/base64.ts'
 import type { Clock } from '../../kit/clock.ts'
 import type { StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
@@ -139,10 +140,8 @@ function readFrame(data: Uint8Array): ExecRequestFrame | undefined {
   }
 }
 
-const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
-
 function readBase64(text: string): Buffer | undefined {
-  return BASE64.test(text) ? Buffer.from(text, 'base64') : undefined
+  return isBase64(text) ? Buffer.from(text, 'base64') : undefined
 }
 
 /** The node ignores other sizes, so they must not replace a valid one. */
