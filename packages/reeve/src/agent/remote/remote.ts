@@ -138,7 +138,7 @@ export class Remote {
 
   #fail(stream: StreamSocket, thrown: unknown): void {
     this.#host.log.warn({ error: messageOf(thrown) }, 'a stream for a server failed')
-    stream.close(1011, messageOf(thrown))
+    stream.close(1011, remoteError(thrown).message)
   }
 
   async #answer(request: NodeRequest): Promise<unknown> {
