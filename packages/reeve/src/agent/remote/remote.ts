@@ -215,9 +215,11 @@ export class Remote {
     if (found.state.State !== 'running') throw notRunning
     const start = async (size: TerminalSize | undefined): Promise<ExecSession> => {
       await this.#startTurn()
-      return await execWhenAttached(found, { command, tty: size }, clock).catch((thrown: unknown) => {
-        throw isNotRunning(thrown) ? notRunning : thrown
-      })
+      return await execWhenAttached(found, { command, tty: size }, clock).catch(
+        (thrown: unknown) => {
+          throw isNotRunning(thrown) ? notRunning : thrown
+        },
+      )
     }
     if (tty) {
       const begin = (stream: StreamSocket): Promise<void> => serveTerminal(stream, { clock, start })
