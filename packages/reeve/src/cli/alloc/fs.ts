@@ -2,7 +2,7 @@ import { HEADERS, type FileInfo } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { UsageError } from '../failure.ts'
-import { fields, table } from '../output/table.ts'
+import { fields, shortId, table } from '../output/table.ts'
 import { printableName, taskWriter } from '../output/printable.ts'
 import { sizeText } from '../output/size.ts'
 import { copyBytes, copyFrames } from './copy.ts'
@@ -65,9 +65,10 @@ async function listDirectory(invocation: Invocation, place: Place): Promise<void
       : table(['Mode', 'Size', 'Modified', 'Name'], rows)
   })
   if (headers.get(HEADERS.truncated) === 'true') {
-    const { length } = data
+    const { allocation, path } = place
     output.note(
-      `The directory has more entries: ${length} are listed. Use \`reeve alloc exec\` and ls.`,
+      `Only ${data.length} entries are listed, and the directory has more. ` +
+        `List it in the task: reeve alloc exec ${shortId(allocation.ID)} ls ${path}`,
     )
   }
 }
