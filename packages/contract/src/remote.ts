@@ -45,6 +45,19 @@ export const NodeRequest = Type.Union([
 export type NodeRequest = Shape<typeof NodeRequest>
 
 /**
+ * Entries of one directory that a list shows, and the characters of their names as JSON: one
+ * message is at most 8 MiB. A node that has more sends one entry past either bound, so that the
+ * server can say that the list is cut.
+ */
+export const LISTED_FILES_MAX = 10_000
+export const LISTED_NAME_CHARS_MAX = 1024 * 1024
+
+/** What a name counts: a control character is six characters in JSON. */
+export function listedNameChars(name: string): number {
+  return JSON.stringify(name).length
+}
+
+/**
  * What is a stream. `exec` carries the frames of spec W as texts, both ways; the others carry bytes
  * from the node only, framed as reference §8.5 has it when asked for; `take-data` carries those of
  * another node's `data` to this one (migrate.ts).

@@ -9,7 +9,10 @@ import { common, Flag, Text, Whole } from './query.ts'
 /** Reference §8.5. */
 export const FileInfo = Type.Object(
   {
-    Name: Type.String(),
+    Name: Type.String({
+      description:
+        'In a name that is not UTF-8, `\\xNN` stands for a backslash or a byte past ASCII; paths may be given so.',
+    }),
     IsDir: Type.Boolean(),
     Size: Type.Integer(),
     FileMode: Type.String({ description: 'Such as `drwxr-xr-x`.' }),
@@ -70,7 +73,10 @@ export const clientFsRoutes = {
       path: Type.Optional(Type.String({ description: 'The directory.', default: '/' })),
     }),
     answers: {
-      200: ok(Type.Array(FileInfo), 'Its files, at most 10,000 of them, by name.'),
+      200: ok(
+        Type.Array(FileInfo),
+        'Its files by name, at most 10,000; `X-Service-Truncated: true` when there are more.',
+      ),
       ...refusals,
     },
     needs: 'namespace:read-fs',

@@ -9,7 +9,7 @@ import type { ConnectionOptions } from 'node:tls'
 import { WebSocket } from 'ws'
 import type { Clock } from '../kit/clock.ts'
 import { Fault } from '../kit/fault.ts'
-import { StreamSocket } from '../kit/stream-socket.ts'
+import { StreamBuffers, StreamSocket } from '../kit/stream-socket.ts'
 import { LIMITS } from '../model/index.ts'
 import { AGENT_LIMITS } from './limits.ts'
 import type { Channel, Dial } from './link/channel.ts'
@@ -74,6 +74,8 @@ async function dialStream({ server, stream, secret, tls }: StreamDial): Promise<
   const socket = new WebSocket(url, {
     ...tls(server),
     maxPayload: STREAM_MESSAGE_BYTES_MAX,
+    // One message per turn of the event loop: no stream keeps the agent from its other work.
+    allowSynchronousEvents: false,
     handshakeTimeout: AGENT_LIMITS.dialMsMax,
     perMessageDeflate: false,
     followRedirects: false,
@@ -88,9 +90,12 @@ async function dialStream({ server, stream, secret, tls }: StreamDial): Promise<
   return promise
 }
 
+/** Shared by every stream of this process: it is its memory that is bounded. */
+const buffers = new StreamBuffers(LIMITS.nodeStreamBuffers)
+
 function streamOf(socket: WebSocket): StreamSocket {
   const stream = new StreamSocket(socket, hostClock, {
-    bufferedBytesMax: LIMITS.nodeStreamBufferBytesMax,
+    buffers,
     pingMs: LIMITS.nodeStreamPingMs,
     silentMsMax: LIMITS.nodeStreamSilentMsMax,
   })

@@ -49,10 +49,6 @@ export const AGENT_LIMITS = {
   probeMsMax: 10_000,
   /** How long a driver may take to end what is left of tasks without a record. */
   sweepMsMax: 30_000,
-  /** Entries of one directory that the file API lists. */
-  listedFilesMax: 10_000,
-  /** Bytes of their names, as a message carries them: one message is at most 8 MiB. */
-  listedNameBytesMax: 1024 * 1024,
   /** How long a followed file may stay unlooked at, should the kernel not tell of a change. */
   followSweepMs: 1_000,
   /** Reference §7.2: frames of an exec session that only say that its end is there. */

@@ -23,6 +23,8 @@ export interface CliHost extends Terminal {
   readonly input: HostInput
   /** A person looks at the output: it may be coloured and written over. */
   readonly isTerminal: boolean
+  /** The same of what is written beside the answer; as `isTerminal` unless given. */
+  readonly isErrTerminal?: boolean
   columns(): number
   rows(): number
   nowMs(): number
@@ -56,6 +58,7 @@ export function processHost(): CliHost {
       return process.stdin
     },
     isTerminal: stdout.isTTY,
+    isErrTerminal: stderr.isTTY,
     columns: () => stdout.columns || COLUMNS_DEFAULT,
     rows: () => stdout.rows || ROWS_DEFAULT,
     nowMs: () => Date.now(),

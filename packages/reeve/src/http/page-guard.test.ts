@@ -7,12 +7,14 @@ interface Asked {
   readonly method?: string
   readonly host?: string
   readonly origin?: string
+  readonly 'sec-fetch-site'?: string
   readonly localAddress?: string
+  readonly url?: string
 }
 
-function asked({ method = 'POST', localAddress = '127.0.0.1', ...headers }: Asked) {
+function asked({ method = 'POST', localAddress = '127.0.0.1', url = '/', ...headers }: Asked) {
   // All that the guard reads.
-  return { method, headers, socket: { localAddress } } as unknown as IncomingMessage
+  return { method, url, headers, socket: { localAddress } } as unknown as IncomingMessage
 }
 
 const guard = new PageGuard({
@@ -21,6 +23,7 @@ const guard = new PageGuard({
 })
 
 const OWN = 'localhost:4646'
+const GC = '/v1/client/gc'
 const passing: readonly Asked[] = [
   { host: OWN },
   { host: OWN, origin: `http://${OWN}` },
@@ -36,6 +39,11 @@ const passing: readonly Asked[] = [
   { host: OWN, origin: 'https://ui.example.com' },
   { host: OWN, origin: 'https://evil.example', method: 'GET' },
   { host: OWN, origin: 'https://evil.example', method: 'OPTIONS' },
+  { host: OWN, url: GC, method: 'GET' },
+  { host: OWN, url: GC, method: 'GET', 'sec-fetch-site': 'none' },
+  { host: OWN, url: GC, method: 'GET', 'sec-fetch-site': 'same-origin' },
+  { host: OWN, url: '/v1/jobs', method: 'GET', 'sec-fetch-site': 'cross-site' },
+  { host: OWN, url: '/v1/client/stats', method: 'GET', 'sec-fetch-site': 'cross-site' },
   // Others reach it by whatever name it has.
   { host: 'reeve.internal:4646', localAddress: '10.0.0.7' },
 ]
@@ -55,6 +63,15 @@ const refused: readonly (readonly [Asked, RegExp])[] = [
   [{ host: 'localhost.evil.example', method: 'GET' }, /is no name/],
   [{ host: 'evil.example', localAddress: '::ffff:127.0.0.1' }, /is no name/],
   [{ host: '127.0.0.1.evil.example', localAddress: '::1' }, /is no name/],
+  [{ host: '[::1]evil.example', method: 'GET' }, /is no name/],
+  [{ host: '[::1].evil.example:80', method: 'GET' }, /is no name/],
+  [{ host: '[::1', method: 'GET' }, /is no name/],
+  ...[GC, `${GC}?node_id=x`, '/v1/client/%67c', '/v1/client/allocation/x/gc'].flatMap((url) =>
+    [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { origin: 'null' }].map(
+      (headers) => [{ host: OWN, url, method: 'GET', ...headers }, /may not write/] as const,
+    ),
+  ),
+  [{ host: OWN, 'sec-fetch-site': 'cross-site' }, /page of another website may not write/],
 ]
 for (const [request, text] of refused)
   test(`page guard: ${JSON.stringify(request)} is refused`, () => {
@@ -64,4 +81,6 @@ for (const [request, text] of refused)
 test('page guard: * lets every page write', () => {
   const open = new PageGuard({ corsOrigins: ['*'], externalUrl: '' })
   assert.equal(open.problemOf(asked({ host: OWN, origin: 'https://a.example' })), undefined)
+  const image = { host: OWN, url: GC, method: 'GET', 'sec-fetch-site': 'cross-site' }
+  assert.equal(open.problemOf(asked(image)), undefined)
 })

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import { v1Routes, type Route } from '@reeve/contract'
 
 export interface PageGuardOptions {
   /** Origins whose pages may do what their user may; `*` is any. */
@@ -43,15 +44,16 @@ export class PageGuard {
     )
   }
 
-  #originProblem({ headers, method }: IncomingMessage): string | undefined {
+  #originProblem({ headers, method = '', url = '' }: IncomingMessage): string | undefined {
+    if (READING.has(method) && !(method !== 'OPTIONS' && changesState(url))) return undefined
     const { origin } = headers
-    if (origin === undefined || READING.has(method ?? '')) return undefined
-    if (this.#origins.has(origin) || this.#origins.has('*')) return undefined
-    if (isOwnPage(headers)) return undefined
-    return (
-      `ACLs are off, and a page of ${origin} may not write here: ` +
-      'http_api_cors_origins names the origins that may'
-    )
+    if (this.#origins.has('*')) return undefined
+    if (origin === undefined) {
+      // An image or a link has no origin, but browsers say from where it is loaded.
+      const isForeign = FOREIGN_SITES.has(String(headers['sec-fetch-site']))
+      return isForeign ? refusal('another website') : undefined
+    }
+    return this.#origins.has(origin) || isOwnPage(headers) ? undefined : refusal(origin)
   }
 }
 
@@ -60,12 +62,36 @@ export function isOwnPage({ origin = '', host }: IncomingHttpHeaders): boolean {
   return URL.parse(origin)?.host === host
 }
 
+function refusal(origin: string): string {
+  return (
+    `ACLs are off, and a page of ${origin} may not write here: ` +
+    'http_api_cors_origins names the origins that may'
+  )
+}
+
+/** Another port of the same machine is the same site, and not a page of this server. */
+const FOREIGN_SITES: ReadonlySet<string> = new Set(['cross-site', 'same-site'])
+
+/** Routes that do the same for GET as for the methods that write. */
+const CHANGING_GETS: readonly RegExp[] = Object.values<Route>(v1Routes)
+  .filter(({ methods }) => methods.includes('GET') && methods.some((one) => one !== 'GET'))
+  .map(({ path }) => new RegExp(`^${path.replaceAll(/:\w+/g, '[^/]+')}/?$`, 'i'))
+
+function changesState(url: string): boolean {
+  const [path = ''] = url.split(/[?#]/, 1)
+  const decoded = path.replaceAll(/%([0-9a-f]{2})/gi, (_all, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  )
+  return CHANGING_GETS.some((pattern) => pattern.test(decoded))
+}
+
 /** What these answer, no page of elsewhere can read. */
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** Of a Host header, without its port. */
 function nameIn(host: string): string {
-  const name = host.startsWith('[') ? host.slice(1, host.indexOf(']')) : host.split(':', 1).join('')
+  const [, address] = /^\[([^\]]*)\](?::\d*)?$/.exec(host) ?? []
+  const name = address ?? host.split(':', 1).join('')
   return name.toLowerCase().replace(/\.$/, '')
 }
 

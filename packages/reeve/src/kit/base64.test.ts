@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { decodeBase64, encodeBase64 } from './base64.ts'
+import { decodeBase64, encodeBase64, isBase64 } from './base64.ts'
 import { encodeUtf8 } from './utf8.ts'
 
 // RFC 4648, section 10.
@@ -49,3 +49,20 @@ test('base64: what was encoded is read back', () => {
     }),
   )
 })
+
+const isIt = [
+  ['', true],
+  ['YQ==', true],
+  ['YWI=', true],
+  ['YWJj', true],
+  ['YQ=', false],
+  ['YQ', false],
+  ['Y===', false],
+  ['YQ==YQ==', false],
+  ['YW\nJj', false],
+  ['YW-_', false],
+  ['A'.repeat(4_000_000), true],
+] as const
+for (const [text, wanted] of isIt)
+  test(`base64: ${JSON.stringify(text.slice(0, 10))} is ${wanted ? 'it' : 'none'}`, () =>
+    assert.equal(isBase64(text), wanted))

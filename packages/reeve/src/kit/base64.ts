@@ -15,6 +15,13 @@ export function encodeBase64(bytes: Uint8Array): string {
   return text.slice(0, text.length - missing) + '='.repeat(missing)
 }
 
+/** Whether the text is standard base64 with padding, in one line. Takes one pass over the text. */
+export function isBase64(text: string): boolean {
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
+  const digits = text.slice(0, text.length - padding)
+  return text.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(digits)
+}
+
 const VALUE_OF: ReadonlyMap<string, number> = new Map(
   Array.from(ALPHABET, (character, value) => [character, value]),
 )

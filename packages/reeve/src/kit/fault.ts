@@ -23,6 +23,16 @@ export function assert(condition: unknown, why: string): asserts condition {
   if (!condition) throw new Error(`invariant broken: ${why}`)
 }
 
+/**
+ * The message of a system error without its system call and the paths of the host, for texts that
+ * leave the machine: callers of the API need the reason, and must not learn where files are.
+ */
+export function withoutPaths(text: string): string {
+  return text
+    .replaceAll(/(\bE[A-Z0-9]+: [^,\n]+), \w+ '.*'/g, '$1')
+    .replaceAll(/\bspawn \/\S+ (E[A-Z0-9]+)/g, 'spawn $1')
+}
+
 /** The text of anything that was thrown. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '../../test/build/simulated-clock.ts'
-import { pass, StreamSocket, type SocketLike } from './stream-socket.ts'
+import { pass, StreamBuffers, StreamSocket, type SocketLike } from './stream-socket.ts'
 
 /** A socket whose network takes what it is given when the test says so. */
 class FakeSocket implements SocketLike {
@@ -46,7 +46,11 @@ class FakeSocket implements SocketLike {
 function aStream() {
   const socket = new FakeSocket()
   const clock = new SimulatedClock()
-  const limits = { bufferedBytesMax: 100, pingMs: 10, silentMsMax: 60 }
+  const limits = {
+    buffers: new StreamBuffers({ streamBytesMax: 100, streamBytesMin: 10, totalBytesMax: 1_000 }),
+    pingMs: 10,
+    silentMsMax: 60,
+  }
   return { socket, clock, stream: new StreamSocket(socket, clock, limits) }
 }
 
@@ -153,4 +157,38 @@ test('stream socket: a reason that is too long is cut between characters', () =>
   const { socket, stream } = aStream()
   stream.close(1011, `${'x'.repeat(122)}äöü`)
   assert.deepEqual(socket.closed, [1011, 'x'.repeat(122)])
+})
+
+const shares = [
+  { streams: 1, bytesMax: 100 },
+  { streams: 10, bytesMax: 100 },
+  { streams: 20, bytesMax: 50 },
+  { streams: 100, bytesMax: 10 },
+  { streams: 1_000, bytesMax: 10 },
+]
+for (const { streams, bytesMax } of shares)
+  test(`stream buffers: each of ${streams} streams may buffer ${bytesMax} bytes of 1000`, () => {
+    const limits = { streamBytesMax: 100, streamBytesMin: 10, totalBytesMax: 1_000 }
+    const buffers = new StreamBuffers(limits)
+    const open = Array.from({ length: streams }, () => {
+      const stream = new StreamSocket(new FakeSocket(), new SimulatedClock(), {
+        buffers,
+        pingMs: 10,
+        silentMsMax: 60,
+      })
+      return stream
+    })
+    assert.equal(buffers.bytesMax, bytesMax)
+    for (const stream of open.slice(1)) stream.terminate()
+    assert.equal(buffers.bytesMax, 100, 'closed streams need none')
+  })
+
+test('pass: messages that a paused socket had read add no wait for each', async () => {
+  const [from, to] = [aStream(), aStream()]
+  pass(from.stream, to.stream)
+  for (let i = 0; i < 10; i++) from.stream.received(Buffer.alloc(150), false)
+  for (let i = 0; i < 10; i++) to.socket.take()
+  await Promise.resolve()
+  assert.equal(from.socket.isPaused, false)
+  assert.equal(to.socket.sent.length, 10)
 })

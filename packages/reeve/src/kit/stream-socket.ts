@@ -19,11 +19,41 @@ export interface SocketLike {
 }
 
 export interface StreamSocketLimits {
-  /** Bytes that may wait to be sent before the sender has to. */
-  readonly bufferedBytesMax: number
+  /** How much may wait to be sent before the sender has to. */
+  readonly buffers: StreamBuffers
   /** Time between two signs of life, and how long none may come from the other side. */
   readonly pingMs: number
   readonly silentMsMax: number
+}
+
+export interface StreamBufferLimits {
+  readonly streamBytesMax: number
+  readonly streamBytesMin: number
+  readonly totalBytesMax: number
+}
+
+/** The bytes that streams may buffer together: the more streams are open, the less each gets. */
+export class StreamBuffers {
+  readonly #limits: StreamBufferLimits
+  #streams = 0
+
+  constructor(limits: StreamBufferLimits) {
+    this.#limits = limits
+  }
+
+  /** Bytes that one stream may buffer now. */
+  get bytesMax(): number {
+    const { streamBytesMax, streamBytesMin, totalBytesMax } = this.#limits
+    return Math.max(streamBytesMin, Math.min(streamBytesMax, totalBytesMax / this.#streams))
+  }
+
+  opened(): void {
+    this.#streams += 1
+  }
+
+  closed(): void {
+    this.#streams -= 1
+  }
 }
 
 type Receive = (data: Uint8Array, isText: boolean) => void
@@ -53,6 +83,7 @@ export class StreamSocket {
     this.#clock = clock
     this.#limits = limits
     this.#heardMs = clock.nowMs()
+    limits.buffers.opened()
     socket.pause()
     this.#pingLater()
   }
@@ -68,7 +99,7 @@ export class StreamSocket {
 
   /** Whether the sender should wait for `drained` before it sends more. */
   get isFull(): boolean {
-    return !this.isClosed && this.#socket.bufferedAmount > this.#limits.bufferedBytesMax
+    return !this.isClosed && this.#socket.bufferedAmount > this.#limits.buffers.bytesMax
   }
 
   /** Hands a message over; a stream that has ended drops it. */
@@ -153,6 +184,7 @@ export class StreamSocket {
   closed(code: number, reason: string): void {
     if (this.isClosed) return
     this.#end = { code, reason }
+    this.#limits.buffers.closed()
     this.#cancelPing()
     this.#drained?.resolve()
     this.#drained = undefined
@@ -161,7 +193,7 @@ export class StreamSocket {
 
   #sent(): void {
     // Half: else a reader that is a little slow would wake the sender for each message.
-    if (this.#socket.bufferedAmount > this.#limits.bufferedBytesMax / 2) return
+    if (this.#socket.bufferedAmount > this.#limits.buffers.bytesMax / 2) return
     this.#drained?.resolve()
     this.#drained = undefined
   }
@@ -195,7 +227,8 @@ function closeReason(text: string): string {
 export function pass(from: StreamSocket, to: StreamSocket): void {
   from.onMessage((data, isText) => {
     to.send(data, isText)
-    if (!to.isFull) return
+    // A socket that is paused still delivers what it has read; one wait is enough for all of it.
+    if (!to.isFull || from.isPaused) return
     from.pause()
     void to.drained().then(() => from.resume())
   })

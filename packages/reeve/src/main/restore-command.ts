@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import type { SnapshotLine } from '@reeve/contract'
 import {
   CommandFailure,
   EXIT_CODES,
@@ -73,8 +74,10 @@ async function restore(host: CliHost, { file, directory, database }: RestoreWish
   }
   const { fileChunks, inspectSnapshot, snapshotLines } = await loadSnapshotReader()
   const path = resolve(host.directory, file)
+  const { snapshotRowCheck } = await import('./check-snapshot.ts')
   // Read to its end before anything is written: half a snapshot is no state.
-  const { Index: upTo, Rows } = await inspectSnapshot(fileChunks(path), file)
+  const content = await inspectSnapshot(fileChunks(path), file, snapshotRowCheck())
+  const { Index: upTo, Rows } = content
   const { restoreSnapshot } = await import('./restore-snapshot.ts')
   const { openDatabasePlace, openTargetDirectory } = await import('./storage-place.ts')
   const data = resolve(host.directory, directory ?? '')
@@ -82,7 +85,7 @@ async function restore(host: CliHost, { file, directory, database }: RestoreWish
     ? openTargetDirectory(data)
     : openDatabasePlace(database, 'to'))
   try {
-    const lines = snapshotLines(fileChunks(path), file)
+    const lines = unchanged(snapshotLines(fileChunks(path), file), content.Checksum, file)
     const { engine } = place
     const reopen = (): Promise<StorageEngine> => place.reopen()
     const { index, rows } = await restoreSnapshot({ engine, reopen, lines, upTo })
@@ -94,6 +97,21 @@ async function restore(host: CliHost, { file, directory, database }: RestoreWish
     await place.close()
   }
   host.err(`${database === undefined ? nextInDirectory(data) : NEXT_IN_DATABASE}\n`)
+}
+
+/** Fails when the file is not the one that was checked. */
+async function* unchanged(
+  lines: AsyncIterable<SnapshotLine>,
+  checksum: string,
+  file: string,
+): AsyncGenerator<SnapshotLine> {
+  for await (const line of lines) {
+    if ('Checksum' in line && line.Checksum !== checksum)
+      throw new CommandFailure(`${file} was changed while it was restored.`, {
+        hint: 'Nothing was restored. Run the command again.',
+      })
+    yield line
+  }
 }
 
 /** What the operator has to do before a server starts. */

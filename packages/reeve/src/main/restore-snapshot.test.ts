@@ -94,3 +94,12 @@ test('restore: rows of a table that is not known are refused', async () => {
     kind: 'storage-version',
   })
 })
+
+test('restore: a state of very many commits is restored as fast as one of few', async () => {
+  const disk = new MemoryDisk()
+  const open = async () => openMemoryEngine({ disk })
+  const upTo = 2 ** 48
+  const lines = linesOf({ index: upTo, rows: [], blobKeys: new Set() })
+  const { index } = await restoreSnapshot({ ...(await opened(open)), lines, upTo })
+  assert.equal(index, upTo)
+})

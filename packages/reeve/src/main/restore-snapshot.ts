@@ -2,17 +2,15 @@ import type { SnapshotLine } from '@reeve/contract'
 import { Fault } from '../kit/fault.ts'
 import {
   copiedEntry,
-  emptyEntries,
   Store,
   type BlobChange,
   type CopiedRow,
-  type NewLogEntry,
+  type MovableEngine,
   type StorageEngine,
 } from '../state/index.ts'
 import { systemClock } from './system.ts'
 
-/** Entries that are written together. */
-const BATCH_ENTRIES = 5_000
+/** What is written at once. */
 const PART_ROWS = 1_000
 const PART_BYTES = 8 * 1024 * 1024
 
@@ -21,12 +19,15 @@ interface Restored {
   readonly rows: number
 }
 
+/** An engine that can begin at any index. */
+type RestorableEngine = StorageEngine & Pick<MovableEngine, 'beginAt'>
+
 interface Restoring {
   /** Of the storage to be written. */
-  readonly engine: StorageEngine
+  readonly engine: RestorableEngine
   /** Opens it a second time, to see what became of it. */
   readonly reopen: () => Promise<StorageEngine>
-  /** Of a snapshot that was found to be whole. */
+  /** Of a snapshot whose every line was checked. */
   readonly lines: AsyncIterable<SnapshotLine>
   /** The index that the snapshot reaches to. */
   readonly upTo: number
@@ -47,28 +48,18 @@ export async function restoreSnapshot(restoring: Restoring): Promise<Restored> {
 }
 
 async function fill(
-  engine: StorageEngine,
+  engine: RestorableEngine,
   lines: AsyncIterable<SnapshotLine>,
   upTo: number,
 ): Promise<void> {
   const timeMs = systemClock.nowMs()
-  await appendAll(engine, emptyEntries(upTo, timeMs))
+  // Rows carry the indexes of another storage; the index of this one must not be behind them.
+  if (upTo > 0) await engine.beginAt(upTo + 1)
   let index = upTo
   for await (const part of partsOf(lines)) {
     index += 1
     await engine.append([copiedEntry(part, { index, timeMs })])
   }
-}
-
-async function appendAll(engine: StorageEngine, entries: Iterable<NewLogEntry>): Promise<void> {
-  let batch: NewLogEntry[] = []
-  for (const entry of entries) {
-    batch.push(entry)
-    if (batch.length < BATCH_ENTRIES) continue
-    await engine.append(batch)
-    batch = []
-  }
-  if (batch.length > 0) await engine.append(batch)
 }
 
 interface Part {

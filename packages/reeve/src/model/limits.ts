@@ -142,8 +142,16 @@ export const LIMITS = {
   nodeStreamsPerTokenMax: 256,
   /** How long a node may take to dial a stream and to begin it. */
   nodeStreamOpenMsMax: 15_000,
-  /** Task drivers §10: what may wait in one stream before its sender has to. */
-  nodeStreamBufferBytesMax: 1024 * 1024,
+  /**
+   * Bytes that may wait in one stream before its sender has to, and in all streams of one process.
+   * The kernel's buffers carry the delay of the network; these only bridge turns of the event loop.
+   * With very many streams each still gets `streamBytesMin`, about one frame.
+   */
+  nodeStreamBuffers: {
+    streamBytesMax: 64 * 1024,
+    streamBytesMin: 16 * 1024,
+    totalBytesMax: 64 * 1024 * 1024,
+  },
   /**
    * Pings of one WebSocket peer: so many at once, and so many each second. The agent and the
    * command line send one every ten seconds; a peer that sends more is cut off.
@@ -180,6 +188,12 @@ export const LIMITS = {
   execHandshakeMsMax: 10_000,
   /** Reference §7.2: a frame of exec carries up to 64 KiB, in base64. */
   execFrameBytesMax: 128 * 1024,
+  /**
+   * How long frames of an exec client are collected after one was passed on, and how much input at
+   * most: a person who types notices nothing, and a flood becomes 200 frames a second.
+   */
+  execMergeMs: 5,
+  execMergedBytesMax: 64 * 1024,
   /** Allocations whose output one request merges, and the longest line that is kept together. */
   jobLogSourcesMax: 128,
   jobLogLineBytesMax: 64 * 1024,

@@ -5,6 +5,7 @@ import {
   compilePolicies,
   formatValue,
   fromPlain,
+  LimitReached,
   objectOf,
   ObjectValue,
   SetValue,
@@ -19,7 +20,7 @@ import {
 } from '../lang/rego/index.ts'
 import { readBundle } from './bundle.ts'
 import type { AskedPolicy, Asking, Diagnostic, Judgement, PolicyText } from './judgement.ts'
-import { FINDINGS_MAX, MESSAGE_LENGTH_MAX, POLICY_STEPS_MAX } from './limits.ts'
+import { FINDINGS_MAX, MESSAGE_LENGTH_MAX, POLICY_STEPS_MAX, RESULT_VALUES_MAX } from './limits.ts'
 import { opaQuery } from './opa-query.ts'
 import type { Subject } from './subject.ts'
 
@@ -84,7 +85,7 @@ export function judgeOpa(
     const place = location === undefined ? NOWHERE : placeOf(location, fileOf(text))
     return { status: 'errored', output: [], findings: [{ rule: null, ...place, message }] }
   }
-  const outcome = outcomeOf(answer.value, policy.query)
+  const outcome = boundedOutcome(answer.value, policy.query)
   if (outcome.status !== 'failed')
     return { ...outcome, output: [...outcome.output, ...lines(printed)] }
   const places = placesOf(policy, fileOf(text), options)
@@ -116,6 +117,19 @@ function inputOf(subject: Subject): Parameters<typeof fromPlain>[0] {
   }
 }
 
+/** A result past the limits is an error of the policy, not of the thread that asks it. */
+function boundedOutcome(value: Value | undefined, query: string): Judgement {
+  try {
+    return outcomeOf(value, query)
+  } catch (thrown) {
+    if (!(thrown instanceof LimitReached)) throw thrown
+    return errored(
+      `the result of ${query} is too large: at most ${RESULT_VALUES_MAX} values and ` +
+        'a limited depth are allowed. Return messages, or only the parts that matter',
+    )
+  }
+}
+
 function outcomeOf(value: Value | undefined, query: string): Judgement {
   if (value === undefined) return errored(`${query} is undefined: nothing in the policy defines it`)
   if (typeof value === 'boolean')
@@ -140,10 +154,10 @@ function errored(message: string): Judgement {
 }
 
 function collected(value: Value): readonly unknown[] | undefined {
-  if (Array.isArray(value)) return value.map((item: Value) => toPlain(item))
-  if (value instanceof SetValue) return plainList(toPlain(value))
+  if (Array.isArray(value) || value instanceof SetValue)
+    return plainList(toPlain(value, RESULT_VALUES_MAX))
   if (!(value instanceof ObjectValue)) return undefined
-  const plain = toPlain(value)
+  const plain = toPlain(value, RESULT_VALUES_MAX)
   return typeof plain === 'object' && plain !== null && Object.keys(plain).length === 0
     ? []
     : [plain]

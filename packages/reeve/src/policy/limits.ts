@@ -12,6 +12,12 @@ export const COMPILED_POLICIES_MAX = 500
  */
 export const COMPILED_CHARS_MAX = 4 * 1024 * 1024
 
+/**
+ * Values in the result of one policy, with those inside them. The result leaves the thread as plain
+ * data, where parts that Rego shares are separate.
+ */
+export const RESULT_VALUES_MAX = 100_000
+
 /** Findings reported for one policy. */
 export const FINDINGS_MAX = 50
 

@@ -40,19 +40,6 @@ export function copyState({ tables, index }: Store): StateCopy {
   return { index, rows, blobKeys }
 }
 
-const NO_BLOBS: readonly BlobChange[] = []
-
-/**
- * Entries that say nothing, up to an index: rows that are brought into an empty engine carry the
- * indexes of another one, and its own index must not be behind them.
- */
-export function* emptyEntries(upTo: number, timeMs: number): Generator<NewLogEntry> {
-  for (let index = 1; index <= upTo; index++) {
-    const text = encodeCommit({ index, timeMs, rows: [], events: [] })
-    yield { index, timeMs, text, blobs: NO_BLOBS }
-  }
-}
-
 interface CopiedPart {
   readonly rows: readonly CopiedRow[]
   readonly blobs: readonly BlobChange[]

@@ -201,3 +201,26 @@ test('client: a node must be named, known and connected', async (t) => {
     return text === 'No path to node' || undefined
   })
 })
+
+test('host usage: a node that never had an allocation tells it too', async (t) => {
+  const { server, agent } = await aNodeWorld(t)
+  const usage = await server.ok('readClientStats', { query: { node_id: agent.nodeId } })
+  assert.ok((usage.AllocDirStats?.Size ?? 0) > 0)
+})
+
+test('task events: what the system says comes without paths of the host', async (t) => {
+  const { run } = await aNodeWorld(t)
+  const Templates = [
+    { EmbeddedTmpl: 'x', DestPath: 'local/a' },
+    { EmbeddedTmpl: 'x', DestPath: 'local/a/b' },
+  ]
+  const { row } = await run([shell('true', { Templates })], {
+    status: 'failed',
+    job: { Type: 'batch' },
+  })
+  const events = row().TaskStates?.['web']?.Events ?? []
+  const texts = events.map(({ DisplayMessage }) => DisplayMessage)
+  const told = texts.find((text) => text?.includes('is in the way')) ?? assert.fail(texts.join())
+  assert.match(told, /ENOTDIR: not a directory$/)
+  assert.ok(!texts.join().includes('/proc/self'), texts.join())
+})

@@ -135,3 +135,31 @@ test('files: what a node that has left has cannot be reached', async (t) => {
   const got = await get(`/v1/client/fs/ls/${id}`)
   assert.deepEqual([got.status, got.text], [404, 'No path to node'])
 })
+
+for (const [count, isCut] of [
+  [10_000, false],
+  [10_001, true],
+] as const)
+  test(`files: a list of ${count} entries says ${isCut ? 'that there are more' : 'nothing'}`, async (t) => {
+    const { run, open } = await aNodeWorld(t)
+    const { id, directory } = await run([shell('sleep 300')])
+    const script = `i=0; while [ $i -lt ${count} ]; do : > $i; i=$((i+1)); done`
+    execFileSync('/bin/sh', ['-c', script], { cwd: join(directory, 'web/local') })
+    const answer = await open(`/v1/client/fs/ls/${id}?path=web/local`)
+    const chunks: Buffer[] = []
+    // A response that no encoding was set for gives Buffers.
+    for await (const chunk of answer) chunks.push(chunk as Buffer)
+    assert.equal(JSON.parse(Buffer.concat(chunks).toString()).length, 10_000)
+    assert.equal(answer.headers['x-service-truncated'], isCut ? 'true' : undefined)
+  })
+
+test('files: one whose name is not UTF-8 is listed and read', async (t) => {
+  const { run, get } = await aNodeWorld(t)
+  const { id, directory } = await run([shell('sleep 300')])
+  const name = Buffer.from('bad\xff\xfeutf8', 'latin1')
+  await writeFile(Buffer.concat([Buffer.from(join(directory, 'web/local/')), name]), 'found')
+  const [file] = JSON.parse((await get(`/v1/client/fs/ls/${id}?path=web/local`)).text)
+  assert.equal(file.Name, 'bad\\xff\\xfeutf8')
+  const path = encodeURIComponent(`web/local/${file.Name}`)
+  assert.equal((await get(`/v1/client/fs/cat/${id}?path=${path}`)).text, 'found')
+})

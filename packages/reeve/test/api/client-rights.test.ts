@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import type { AclToken } from '@reeve/contract'
+import { NAMESPACE_CAPABILITIES, type AclToken } from '@reeve/contract'
 import { execClient, execPath } from './exec-client.ts'
 import { aNodeWorld, shell, type NodeWorld } from './node-world.ts'
 
@@ -9,10 +9,10 @@ async function tokens(world: NodeWorld) {
   const { server } = world
   const root = (await server.ok('bootstrapAcl')).SecretID
   let count = 0
-  const client = async (...capabilities: readonly string[]): Promise<string> => {
+  const clientIn = async (namespace: string, capabilities: readonly string[]): Promise<string> => {
     const policy_name = `policy-${++count}`
     const list = capabilities.map((one) => `"${one}"`).join(', ')
-    const Rules = `namespace "default" { capabilities = [${list}] }`
+    const Rules = `namespace "${namespace}" { capabilities = [${list}] }`
     const body = { Name: policy_name, Rules }
     await server.ok('writeAclPolicy', { token: root, params: { policy_name }, body })
     const made = await server.ok('createAclToken', {
@@ -21,13 +21,21 @@ async function tokens(world: NodeWorld) {
     })
     return made.SecretID
   }
-  return { root, client }
+  const client = (...capabilities: readonly string[]) => clientIn('default', capabilities)
+  /** Every capability, in another namespace. */
+  const elsewhere = () =>
+    clientIn(
+      'other',
+      NAMESPACE_CAPABILITIES.filter((one) => one !== 'deny'),
+    )
+  return { root, client, elsewhere }
 }
 
 test('rights: each route of a node needs its own', async (t) => {
   const world = await aNodeWorld(t, { aclEnabled: true })
-  const { root, client } = await tokens(world)
+  const { root, client, elsewhere } = await tokens(world)
   const { id } = await world.run([shell('echo hello; sleep 300')], { token: root })
+  const stranger = await elsewhere()
   const fs = '/v1/client/fs'
   const alloc = `/v1/client/allocation/${id}`
   const cases: readonly (readonly [string, string, readonly string[]])[] = [
@@ -56,12 +64,14 @@ test('rights: each route of a node needs its own', async (t) => {
       const got = await world.get(path, { method, token: await client(one), body })
       assert.ok(got.status === 200 || got.status === 400, `${path} with ${one}: ${got.text}`)
     }
+    const got = await world.get(path, { method, token: stranger, body })
+    assert.ok(got.status === 403 || got.status === 404, `${path} from elsewhere: ${got.text}`)
   }
 })
 
 test('rights: exec needs its capability, raw_exec a second one, and the token comes either way', async (t) => {
   const world = await aNodeWorld(t, { aclEnabled: true })
-  const { root, client } = await tokens(world)
+  const { root, client, elsewhere } = await tokens(world)
   const raw = await world.run([shell('sleep 300')], { token: root })
   const mock = await world.run(
     [{ Driver: 'mock', Config: { exec_command: [{ run_for: '1ms' }] } }],
@@ -78,6 +88,7 @@ test('rights: exec needs its capability, raw_exec a second one, and the token co
     [raw.id, '', denied],
     [raw.id, 'unknown', denied],
     [raw.id, nodeOnly, denied],
+    [raw.id, await elsewhere(), denied],
     [raw.id, exec, denied],
     [raw.id, both, done],
     [raw.id, root, done],
@@ -95,7 +106,7 @@ test('rights: exec needs its capability, raw_exec a second one, and the token co
   await assertRecorded(world, {
     root,
     sessions: [raw.id, raw.id, mock.id].flatMap((id) => [id, id]),
-    refused: [raw.id, raw.id, mock.id].flatMap((id) => [id, id]),
+    refused: [raw.id, raw.id, raw.id, mock.id].flatMap((id) => [id, id]),
   })
 })
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { until } from '../build/until.ts'
 import { execClient, execPath } from './exec-client.ts'
@@ -268,4 +269,43 @@ test('action: a named command of the job runs in an allocation of it', async (t)
   assert.deepEqual(await unknown.closed, [1008, 'unknown action name "other"'])
   const elsewhere = execClient(webSocket(`/v1/job/x/action?task=web&action=greet&allocID=${id}`))
   assert.deepEqual(await elsewhere.closed, [1008, `Unknown allocation "${id}"`])
+})
+
+test('exec: a flood of one-byte frames arrives whole, and the runtime warns of nothing', async (t) => {
+  const { run, webSocket } = await aNodeWorld(t)
+  const { id } = await run([SLEEP])
+  const warnings: string[] = []
+  const warn = ({ name }: Error): void => void warnings.push(name)
+  process.on('warning', warn)
+  t.after(() => process.off('warning', warn))
+  const command = ['/bin/sh', '-c', 'read line; wc -c']
+  const client = execClient(webSocket(execPath(id, { task: 'web', command })))
+  for (let i = 0; i < 300; i++) client.type('y'.repeat(1_000))
+  client.type('\n')
+  for (let i = 0; i < 20_000; i++) client.type('y')
+  client.send({ stdin: { close: true } })
+  assert.deepEqual(await client.closed, [1000, ''])
+  assert.equal(client.stdout().trim(), '20000')
+  assert.deepEqual(warnings, [])
+})
+
+test('exec: a caller that leaves without reading ends its command', async (t) => {
+  const { run, webSocket } = await aNodeWorld(t)
+  const { id } = await run([SLEEP])
+  const command = ['/bin/sh', '-c', 'echo $$; read go; exec cat /dev/zero']
+  const client = execClient(webSocket(execPath(id, { task: 'web', command })))
+  await client.says('\n')
+  const pid = Number(client.stdout())
+  client.socket.pause()
+  client.type('go\n')
+  // Only a full pipe makes it sleep: all buffers on the way are full then.
+  let sleeps = 0
+  await until('the command to wait for its reader', () => {
+    const [name, state] =
+      /\((.*)\) (.)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.slice(1) ?? []
+    sleeps = name === 'cat' && state === 'S' ? sleeps + 1 : 0
+    return sleeps > 5 || undefined
+  })
+  client.socket.terminate()
+  await until('the command to end', () => !existsSync(`/proc/${pid}`) || undefined)
 })

@@ -33,6 +33,20 @@ test('a page from elsewhere writes nothing where no token is asked for', async (
   assert.equal(reply.status, 200, reply.text)
 })
 
+test('an image of a page from elsewhere collects no garbage where no token is asked for', async () => {
+  const server = await createTestServer({ aclEnabled: false })
+  const headers = { host: 'localhost:4646', 'sec-fetch-site': 'cross-site' }
+  const id = '5b3f0e9c-0000-4000-8000-000000000000'
+  for (const path of ['/v1/client/gc', `/v1/client/allocation/${id}/gc`]) {
+    const reply = await server.send('GET', path, { headers })
+    assert.equal(reply.status, 403, path)
+    assert.match(reply.text, /a page of another website may not write here/)
+    const own = { ...headers, 'sec-fetch-site': 'same-origin' }
+    assert.notEqual((await server.send('GET', path, { headers: own })).status, 403, path)
+  }
+  assert.equal((await server.send('GET', '/v1/jobs', { headers })).status, 200)
+})
+
 test('a page whose name was made to lead here reads nothing where no token is asked for', async () => {
   const server = await createTestServer({ aclEnabled: false })
   const { port } = new URL(await server.listen())

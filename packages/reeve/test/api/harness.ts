@@ -124,6 +124,8 @@ export interface TestServer {
   readonly engine: MemoryEngine
   /** The routes that are mounted. */
   readonly routes: readonly Route[]
+  /** What was logged as an error. */
+  readonly faults: readonly unknown[]
   /** What the operator wrote into the bootstrap reset file. */
   resetFile: string | undefined
   /** Calls a route of the contract and holds the answer against it. */
@@ -192,6 +194,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     context,
     engine,
     routes: http.routes,
+    faults,
     resetFile: undefined,
     async send(method, url, { body, token, headers } = {}) {
       const isSentAsIs = typeof body === 'string' || Buffer.isBuffer(body)

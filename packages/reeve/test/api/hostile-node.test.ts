@@ -130,12 +130,15 @@ const STRANGERS = [
 ]
 for (const { name, first, code } of STRANGERS) {
   test(`hostile node: a first message that is ${name} ends the channel`, async (t) => {
-    const { address } = await aHostileNode(t)
+    const { address, server } = await aHostileNode(t)
     const socket = new WebSocket(`${address}${NODE_CHANNEL_PATH}`)
-    socket.on('open', () => socket.send(first))
+    socket.on('open', () => {
+      for (let i = 0; i < 3; i++) socket.send(first)
+    })
     const closed = await new Promise<number>((resolve) => {
       socket.on('close', (told) => resolve(told))
     })
     assert.equal(closed, code)
+    assert.deepEqual(server.faults, [], 'a stranger writes no errors into the log')
   })
 }

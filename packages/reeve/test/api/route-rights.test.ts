@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  NAMESPACE_CAPABILITIES,
   v1Routes,
   type Route,
   type ScalingPolicy,
@@ -55,6 +56,24 @@ function allBut(kind: Kind | undefined): string {
   const kinds = KINDS.filter((one) => one !== kind)
   const elsewhere = kind === 'namespace' ? ['namespace "other" { policy = "write" }'] : []
   return [...kinds.map((one) => EVERYTHING[one]), ...elsewhere].join('\n')
+}
+
+/** Every capability there is, and where it is held: never where the routes below are called. */
+const ALL_CAPABILITIES = [...NAMESPACE_CAPABILITIES]
+  .filter((one) => one !== 'deny')
+  .map((one) => `"${one}"`)
+  .join(', ')
+const ELSEWHERE: Readonly<Partial<Record<Kind, Readonly<Record<string, string>>>>> = {
+  namespace: {
+    'another namespace': `namespace "other" { capabilities = [${ALL_CAPABILITIES}] }`,
+    'namespaces whose names begin with this one': `namespace "default-*" { policy = "write" }`,
+  },
+  variables: {
+    'another namespace': EVERYTHING.variables.replace('"*"', '"other"'),
+    'another path': EVERYTHING.variables.replace('path "*"', 'path "b"'),
+    'a path below this one': EVERYTHING.variables.replace('path "*"', 'path "a/*"'),
+  },
+  node_pool: { 'another pool': 'node_pool "other" { policy = "write" }' },
 }
 
 /** The kind of right a route needs; undefined for management. */
@@ -192,6 +211,41 @@ for (const route of guarded)
       if (status === 403) assert.equal(text, 'Permission denied')
       assert.equal(server.context.store.index, before, 'nothing was written')
     })
+
+for (const route of guarded)
+  for (const [where, rules] of Object.entries(ELSEWHERE[kindOf(route) ?? 'agent'] ?? {}))
+    test(`${route.id}: is refused to who has every right in ${where}`, async () => {
+      const { server, as, client, options } = await aWorld()
+      if (!isRouteId(route.id)) return
+      const kind = kindOf(route)
+      const others = KINDS.filter(
+        (one) => one !== kind && one !== 'variables' && one !== 'namespace',
+      )
+      const held = [rules, ...others.map((one) => EVERYTHING[one])].join('\n')
+      const caller = await client(held)
+      const before = server.context.store.index
+      const { status, text } = await server.call(route.id, as(caller, options(route)))
+      // A list of variables is of a namespace, and holds those whose paths the caller may list.
+      const isEmptyList = route.id === 'listVariables' && where.includes('path') && text === '[]'
+      assert.ok(status === 403 || status === 404 || isEmptyList, `${status} ${text}`)
+      assert.equal(server.context.store.index, before, 'nothing was written')
+    })
+
+for (const id of OPEN)
+  test(`${id}: names nothing of this namespace to who has every right in another`, async () => {
+    const { server, as, client, options } = await aWorld()
+    if (!isRouteId(id) || id === 'bootstrapAcl') return
+    const rules = Object.values(ELSEWHERE).flatMap((kind) => Object.values(kind))
+    const call = as(await client([...new Set(rules)].join('\n')), options(v1Routes[id]))
+    const body =
+      id === 'fuzzySearch' ? { Text: 'we', Context: 'all' } : { Prefix: '', Context: 'all' }
+    const { text } = await server.call(id, {
+      ...call,
+      ...(call.body === undefined ? {} : { body }),
+    })
+    for (const name of ['web', 'default', anId('any', 2), POLICY_ID, 'r1'])
+      assert.ok(!text.includes(`"${name}"`), `${name} in ${text}`)
+  })
 
 for (const route of guarded.filter((one) => kindOf(one) !== undefined))
   for (const rules of justEnough(route))

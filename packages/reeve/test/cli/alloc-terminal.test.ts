@@ -75,4 +75,24 @@ test('alloc exec in a terminal', { skip }, async (t) => {
     await plain.ended
     assert.ok(!plain.screen().includes('\u001b[32m'))
   })
+
+  await t.test('names and output of a task do not act on the terminal', async () => {
+    const script =
+      "printf 'log\\033[2Jged\\n'; cd local; : > \"$(printf 'esc\\033[31m')\"; " +
+      ": > \"$(printf 'new\\nline')\"; printf 'file\\033]0;x\\007\\n' > plain; exec sleep 1000"
+    const [hostile = ''] = await runShellJob(t, reeve.client, { id: 'hostile', script })
+    const listed = await begin(`alloc fs ${hostile} main/local`)
+    assert.equal(await listed.ended, 0)
+    assert.ok(listed.screen().includes('esc\\x1b[31m'), listed.screen())
+    assert.ok(listed.screen().includes('new\\nline'), listed.screen())
+    const file = await begin(`alloc fs ${hostile} main/local/plain`)
+    assert.equal(await file.ended, 0)
+    assert.ok(file.screen().includes('file\\x1b]0;x\\x07\r\n'), file.screen())
+    const log = await begin(`alloc logs ${hostile}`)
+    assert.equal(await log.ended, 0)
+    assert.ok(log.screen().includes('log\\x1b[2Jged\r\n'), log.screen())
+    const piped = await begin(`alloc logs ${hostile} | od -c | head -1`)
+    await piped.shows('033   [   2   J')
+    await piped.ended
+  })
 })

@@ -140,6 +140,15 @@ test('alloc', async (t) => {
     assert.equal(await reeve.ok(names), 'alloc;main;\n')
   })
 
+  await t.test('fs says when a directory has more than is listed', async () => {
+    const script = 'i=0; while [ $i -le 10000 ]; do : > local/many/$i; i=$((i+1)); done'
+    await reeve.ok(['alloc', 'exec', short, '/bin/sh', '-c', `mkdir local/many; ${script}`])
+    const { code, out, err } = await reeve.run(`alloc fs ${short} main/local/many`)
+    assert.equal(code, 0, err)
+    assert.equal(out.trimEnd().split('\n').length, 10_001, 'the heading and 10,000 entries')
+    assert.match(err, /^Only 10000 entries are listed, and the directory has more\./)
+  })
+
   await t.test('fs follows a file that grows', async () => {
     const leaving = new AbortController()
     let written = ''

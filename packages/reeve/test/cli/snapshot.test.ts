@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { copyFile, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'node:test'
@@ -81,7 +82,7 @@ test('operator snapshot', { timeout: 110_000 }, async (t) => {
         text.replace('"Version":1', '"Version":9'),
         /is a snapshot of version 9; this is 1/,
       ],
-      ['other', 'hello\n', /a line of it is not of a snapshot/],
+      ['other', 'hello\n', /line 1: it is not a line of a snapshot/],
       ['empty', '', /it is empty/],
     ] as const
     for (const [name, damaged, says] of damages) {
@@ -95,6 +96,38 @@ test('operator snapshot', { timeout: 110_000 }, async (t) => {
     }
     await assert.rejects(stat(join(reeve.directory, 'none')), 'nothing was begun')
     assert.equal((await reeve.run('operator snapshot inspect nothing')).code, 1)
+  })
+
+  await t.test('restore refuses content that no server could use, and writes nothing', async () => {
+    const text = await readFile(join(reeve.directory, 'a.snapshot'), 'utf8')
+    const lines = text.trimEnd().split('\n').slice(0, -1)
+    const signed = (changed: readonly string[]) => {
+      const body = `${changed.join('\n')}\n`
+      const Checksum = `sha256:${createHash('sha256').update(body).digest('hex')}`
+      return `${body}${JSON.stringify({ Blobs: 1, Checksum })}\n`
+    }
+    const change = (pattern: RegExp, to: string) => lines.map((line) => line.replace(pattern, to))
+    const contents = [
+      ['sound', signed(lines), undefined],
+      ['endless', signed(change(/^\{"Index":\d+/, '{"Index":9007199254740992')), /the index 900/],
+      ['job', signed(change(/(^\{"Row":\["jobs".*"Body":).*$/, '$1"{}"}')), /table jobs: its key/],
+      [
+        'null',
+        signed(change(/(^\{"Row":\["namesp.*"Body":).*$/, '$1"null"}')),
+        /not a JSON object/,
+      ],
+    ] as const
+    for (const [name, content, says] of contents) {
+      await writeFile(join(reeve.directory, name), content)
+      const { code, err } = await reeve.run(
+        `operator snapshot restore --data-dir of-${name} ${name}`,
+      )
+      assert.equal(code, says === undefined ? 0 : 1, err)
+      if (says === undefined) continue
+      assert.match(err, new RegExp(`: ${name} is not a valid snapshot: line \\d+: `))
+      assert.match(err, says)
+      await assert.rejects(stat(join(reeve.directory, `of-${name}`)), 'nothing was begun')
+    }
   })
 
   await t.test('restore brings all of it into an empty data directory', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeRequest, OpenMessage, RequestMessage } from '@reeve/contract'
 import { joinedText } from '../../src/kit/parted-text.ts'
-import { StreamSocket } from '../../src/kit/stream-socket.ts'
+import { StreamBuffers, StreamSocket } from '../../src/kit/stream-socket.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
 import { NodeRequests, NodeSessions, type NodeSession } from '../../src/workload/index.ts'
@@ -46,7 +46,8 @@ function aSocket(clock: SimulatedClock) {
     close: nothing,
     terminate: nothing,
   }
-  const limits = { bufferedBytesMax: 10, pingMs: 1e6, silentMsMax: 1e6 }
+  const buffers = new StreamBuffers({ streamBytesMax: 10, streamBytesMin: 10, totalBytesMax: 1e6 })
+  const limits = { buffers, pingMs: 1e6, silentMsMax: 1e6 }
   return { sent, stream: new StreamSocket(socket, clock, limits) }
 }
 

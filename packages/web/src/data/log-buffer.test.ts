@@ -16,3 +16,11 @@ test('a line without end is cut', () => {
   const log = appendToLog(EMPTY_LOG, 'x'.repeat(20_000))
   assert.deepEqual([log.lines.length, log.rest], [1, ''])
 })
+
+test('what would act on a terminal or turn the text around is made visible', () => {
+  const log = appendToLog(
+    appendToLog(EMPTY_LOG, 'a\u001b['),
+    '2J\u001b[31mred\u001b[0m\r\n\u202eb\n',
+  )
+  assert.deepEqual(log.lines, ['a␛[2Jred', '\\u202eb'])
+})

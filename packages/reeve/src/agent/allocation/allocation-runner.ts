@@ -1,6 +1,6 @@
 import type { AllocationNetworkStatus, TaskState } from '@reeve/contract'
 import { formatDurationNs, msFromNs } from '../../kit/duration.ts'
-import { Fault, messageOf } from '../../kit/fault.ts'
+import { Fault, messageOf, withoutPaths } from '../../kit/fault.ts'
 import { isBatchType, isEqual, isServerTerminal } from '../../model/index.ts'
 import type { AgentTask, AgentTaskGroup, Assignment } from '../assignment.ts'
 import type { AgentHost } from '../host.ts'
@@ -299,7 +299,7 @@ export class AllocationRunner {
       }
       return undefined
     } catch (thrown) {
-      return `failed to set up the allocation: ${messageOf(thrown)}`
+      return `failed to set up the allocation: ${withoutPaths(messageOf(thrown))}`
     }
   }
 

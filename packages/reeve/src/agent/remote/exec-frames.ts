@@ -1,6 +1,6 @@
 import { ExecRequestFrame, type ExecResponseFrame } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
-import { decodeBase64 } from '../../kit/base64.ts'
+import { isBase64 } from '../../kit/base64.ts'
 import { messageOf } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { TerminalSize } from '../task-session.ts'
@@ -29,14 +29,20 @@ export function readExecFrame(data: Uint8Array): Result<ExecInput, string> {
     return err(`a frame is wrong: ${first?.instancePath ?? ''} ${first?.message ?? ''}`)
   }
   const { stdin, tty_size: size } = value
-  const typed = stdin?.data === undefined ? undefined : decodeBase64(stdin.data)
+  const typed = stdin?.data === undefined ? undefined : readBase64(stdin.data)
   if (stdin?.data !== undefined && typed === undefined)
     return err('a frame is wrong: /stdin/data is not base64')
   return ok({
-    stdin: typed === undefined ? undefined : Buffer.from(typed),
+    stdin: typed,
     closesStdin: stdin?.close === true,
     size: size === undefined ? undefined : sizeOf(size.height, size.width),
   })
+}
+
+/** Undefined when the text is not base64. Line ends are allowed, as other tools write them. */
+function readBase64(text: string): Buffer | undefined {
+  const packed = text.replace(/[\r\n]+/g, '')
+  return isBase64(packed) ? Buffer.from(packed, 'base64') : undefined
 }
 
 /** A terminal without rows or columns, or with millions, is none. */

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { turn } from '../../../test/build/agent.ts'
 import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
-import { StreamSocket } from '../../kit/stream-socket.ts'
+import { StreamBuffers, StreamSocket } from '../../kit/stream-socket.ts'
 import type { ExecSession, TerminalSize } from '../task-session.ts'
 import { serveExec } from './exec-session.ts'
 
@@ -25,7 +25,11 @@ function aSession() {
     close: (code?: number, reason?: string) => void closed.push([code, reason]),
     terminate: () => undefined,
   }
-  const limits = { bufferedBytesMax: 100, pingMs: 1e9, silentMsMax: 1e9 }
+  const limits = {
+    buffers: new StreamBuffers({ streamBytesMax: 100, streamBytesMin: 10, totalBytesMax: 1_000 }),
+    pingMs: 1e9,
+    silentMsMax: 1e9,
+  }
   const stream = new StreamSocket(socket, clock, limits)
   const exit = Promise.withResolvers<number>()
   const stdin = new PassThrough({ highWaterMark: 10 })
@@ -122,4 +126,11 @@ test('exec session: sizes that are none are ignored, input after its end too', a
   assert.equal(String(stdin.read()), 'a')
   assert.equal(stdin.writableEnded, true)
   assert.deepEqual(closed, [])
+})
+
+test('exec session: a flood of frames to a full input adds no listener for each', () => {
+  const { stdin, type } = aSession()
+  const before = stdin.listenerCount('drain')
+  for (let i = 0; i < 50; i++) type({ stdin: { data: base64('x'.repeat(20)) } })
+  assert.equal(stdin.listenerCount('drain') - before, 1)
 })

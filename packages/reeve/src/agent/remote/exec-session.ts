@@ -56,7 +56,9 @@ function input(stream: StreamSocket, session: ExecSession, frame: ExecInput): vo
   const { stdin } = session
   if (frame.size !== undefined) session.resize(frame.size)
   if (stdin.writableEnded || stdin.destroyed) return
-  if (frame.stdin !== undefined && !stdin.write(frame.stdin)) {
+  const isFull = frame.stdin !== undefined && !stdin.write(frame.stdin)
+  // A paused stream still delivers what it has read; the listeners for it are there already.
+  if (isFull && !stream.isPaused) {
     stream.pause()
     const resume = (): void => {
       stdin.off('drain', resume).off('close', resume)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
+import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { findMount, HostUsageReader, parseCpuTimes, parseMemory } from './host-usage.ts'
 
 test('host usage: the lines of each processor are read, and not their sum', () => {
@@ -39,4 +41,16 @@ test('host usage: this machine can tell, twice', async () => {
   const usage = await reader.read()
   assert.ok(usage.CPU.length > 0)
   for (const { TotalPercent } of usage.CPU) assert.ok(TotalPercent >= 0 && TotalPercent <= 100)
+})
+
+test('host usage: a directory that is not there yet has the disk of the one above it', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const clock = new SimulatedClock()
+  const above = await new HostUsageReader(clock, directory, () => 1_000).read()
+  const path = join(directory, 'client', 'alloc')
+  const usage = await new HostUsageReader(clock, path, () => 1_000).read()
+  assert.deepEqual(
+    [usage.AllocDirStats.Mountpoint, usage.AllocDirStats.Size],
+    [above.AllocDirStats.Mountpoint, above.AllocDirStats.Size],
+  )
 })

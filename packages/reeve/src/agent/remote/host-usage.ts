@@ -1,7 +1,10 @@
+import type { StatsFs } from 'node:fs'
 import { readFile, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { DiskUsage, HostUsage } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import { nsFromMs } from '../../kit/duration.ts'
+import { errorCode } from '../store/state-file.ts'
 
 interface CpuTimes {
   readonly user: number
@@ -81,7 +84,7 @@ export function parseMemory(text: string): HostUsage['Memory'] {
 }
 
 async function diskUsage(path: string): Promise<DiskUsage> {
-  const { bsize, blocks, bfree, bavail, files, ffree } = await statfs(path)
+  const { bsize, blocks, bfree, bavail, files, ffree } = await fileSystemOf(path)
   const used = blocks - bfree
   const { device, mountpoint } = findMount(await readFile('/proc/self/mounts', 'utf8'), path)
   return {
@@ -92,6 +95,17 @@ async function diskUsage(path: string): Promise<DiskUsage> {
     Available: bavail * bsize,
     UsedPercent: percentOf(used, used + bavail),
     InodesUsedPercent: percentOf(files - ffree, files),
+  }
+}
+
+/** Of the directory; before it is created, of the directory that it will be created in. */
+async function fileSystemOf(path: string): Promise<StatsFs> {
+  try {
+    return await statfs(path)
+  } catch (thrown) {
+    const parent = dirname(path)
+    if (errorCode(thrown) !== 'ENOENT' || parent === path) throw thrown
+    return await fileSystemOf(parent)
   }
 }
 

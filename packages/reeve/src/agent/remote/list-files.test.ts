@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { RemoteRefusal } from './remote-refusal.ts'
 import { listFiles, modeText, statFile } from './list-files.ts'
+import { usingFile } from './safe-open.ts'
 
 test('modes: are told as the peers write them', async (t) => {
   const root = await temporaryDirectory(t)
@@ -70,7 +71,7 @@ test('list: a directory of very many files is cut', async (t) => {
   const script = 'i=0; while [ $i -lt 10050 ]; do : > $i; i=$((i+1)); done'
   execFileSync('/bin/sh', ['-c', script], { cwd: root })
   const files = await listFiles(root, '/')
-  assert.equal(files.length, 10_000)
+  assert.equal(files.length, 10_001, 'one more than is shown')
   assert.deepEqual(
     files.map(({ Name }) => Name),
     files.map(({ Name }) => Name).toSorted(),
@@ -84,4 +85,56 @@ test('list: names that are long when told do not make an answer that no message 
   for (let n = 0; n < 1_500; n++) await writeFile(join(root, name(n)), '')
   const files = await listFiles(root, '/')
   assert.ok(files.length > 500 && files.length < 1_000, `${files.length} files`)
+})
+
+const BAD = Buffer.from([0x62, 0xff, 0x5c, 0xfe])
+
+test('names that are not UTF-8 are listed escaped, and open what they name', async (t) => {
+  const root = await temporaryDirectory(t)
+  const at = (name: Buffer | string) => Buffer.concat([Buffer.from(`${root}/`), Buffer.from(name)])
+  await writeFile(at(BAD), 'bad')
+  await mkdir(at(Buffer.from([0xe4])))
+  await writeFile(at(Buffer.from([0xe4, 0x2f, 0xe9])), 'inner')
+  await writeFile(at('ä'), 'utf-8')
+  await writeFile(at('b\\x'), 'as it is')
+  const names = (await listFiles(root, '/')).map(({ Name }) => Name)
+  assert.deepEqual(names, ['\\xe4', 'b\\x', 'b\\xff\\x5c\\xfe', 'ä'])
+  const read = (path: string) =>
+    usingFile(root, path, async ({ handle }) => String(await handle.readFile()))
+  assert.equal(await read('b\\xff\\x5c\\xfe'), 'bad')
+  assert.equal(await read('\\xe4/\\xe9'), 'inner')
+  assert.equal(await read('ä'), 'utf-8')
+  assert.equal(await read('b\\x'), 'as it is')
+  assert.deepEqual(
+    (await listFiles(root, '\\xe4')).map(({ Name }) => Name),
+    ['\\xe9'],
+  )
+})
+
+test('a file whose name is the escaped form of another wins, and both can be read', async (t) => {
+  const root = await temporaryDirectory(t)
+  await writeFile(join(root, 'b\\xff'), 'text')
+  await writeFile(Buffer.concat([Buffer.from(`${root}/b`), Buffer.from([0xff])]), 'bytes')
+  const names = (await listFiles(root, '/')).map(({ Name }) => Name)
+  assert.deepEqual(names, ['\\x62\\xff', 'b\\xff'])
+  const read = (path: string) =>
+    usingFile(root, path, async ({ handle }) => String(await handle.readFile()))
+  assert.deepEqual(await Promise.all(names.map(read)), ['bytes', 'text'])
+})
+
+test('an escaped path leads nowhere that a plain one may not', async (t) => {
+  const [root, outside] = [await temporaryDirectory(t), await temporaryDirectory(t)]
+  await mkdir(join(root, 'main', 'secrets'), { recursive: true })
+  await writeFile(join(root, 'main', 'secrets', 'there'), '')
+  await writeFile(join(outside, 'there'), '')
+  await symlink(outside, join(root, 'out'))
+  const cases = [
+    ['main/\\x73ecrets/there', 403],
+    ['main\\x2fsecrets/there', 403],
+    ['\\x2e\\x2e/x', 403],
+    ['\\x6fut/there', 403],
+    ['a\\x00b', 400],
+    ['\\x67one', 404],
+  ] as const
+  for (const [path, status] of cases) await assert.rejects(statFile(root, path), { status }, path)
 })

@@ -1,27 +1,37 @@
 import type { Stats } from 'node:fs'
 import { lstat, opendir, type FileHandle } from 'node:fs/promises'
-import { basename, join, normalize } from 'node:path'
-import type { FileInfo } from '@reeve/contract'
+import { basename, normalize } from 'node:path'
+import {
+  LISTED_FILES_MAX,
+  LISTED_NAME_CHARS_MAX,
+  listedNameChars,
+  type FileInfo,
+} from '@reeve/contract'
 import { compareText } from '../../kit/sorted-list.ts'
 import { isMissing } from '../store/state-file.ts'
-import { AGENT_LIMITS } from '../limits.ts'
+import { textOfName } from './file-names.ts'
 import { RemoteRefusal } from './remote-refusal.ts'
 import { HIDDEN, usingFile, type OpenedFile } from './safe-open.ts'
 
-/** Reference §8.5, `ls`: by name; of a directory with very many entries only some. */
+/**
+ * Reference §8.5, `ls`: by name. Of a directory with very many entries only some, and one more than
+ * are shown: the server tells by it that there are more (contract: LISTED_FILES_MAX).
+ */
 export async function listFiles(root: string, path: string): Promise<readonly FileInfo[]> {
   return await usingFile(root, path, async (directory) => {
     if (!directory.stats.isDirectory())
       throw new RemoteRefusal(400, `${JSON.stringify(path)} is not a directory`)
     const names = await namesIn(directory)
+    const texts = new Set(names.map((name) => name.toString('utf8')))
     const infos: FileInfo[] = []
-    let nameBytes = 0
+    let nameChars = 0
     for (const name of names) {
       const stats = await entryStats(directory.handle, name)
       if (stats === undefined) continue
-      nameBytes += Buffer.byteLength(JSON.stringify(name))
-      if (nameBytes > AGENT_LIMITS.listedNameBytesMax) break
-      infos.push(infoOf(name, stats))
+      const text = textOfName(name, (other) => texts.has(other))
+      infos.push(infoOf(text, stats))
+      nameChars += listedNameChars(text)
+      if (nameChars > LISTED_NAME_CHARS_MAX) break
     }
     return infos.toSorted((a, b) => compareText(a.Name, b.Name))
   })
@@ -42,20 +52,24 @@ function placeOf(handle: FileHandle): string {
   return `/proc/self/fd/${handle.fd}`
 }
 
-async function namesIn({ handle, inside }: OpenedFile): Promise<readonly string[]> {
+async function namesIn({ handle, inside }: OpenedFile): Promise<readonly Buffer[]> {
   const isTaskDirectory = inside !== '' && inside !== 'alloc' && !inside.includes('/')
-  const names: string[] = []
+  const names: Buffer[] = []
+  // With this encoding, which its type does not know, names are Buffers.
+  const options = { encoding: 'buffer' as BufferEncoding }
   // Leaving the loop closes it.
-  for await (const { name } of await opendir(placeOf(handle))) {
-    if (names.length >= AGENT_LIMITS.listedFilesMax) break
-    if (!isTaskDirectory || !HIDDEN.has(name)) names.push(name)
+  for await (const entry of await opendir(placeOf(handle), options)) {
+    const name = entry.name as unknown as Buffer
+    if (names.length > LISTED_FILES_MAX) break
+    if (!isTaskDirectory || !HIDDEN.has(name.toString('latin1'))) names.push(name)
   }
   return names
 }
 
 /** Of the entry itself, not of what it links to; undefined when it is gone by now. */
-async function entryStats(directory: FileHandle, name: string): Promise<Stats | undefined> {
-  return await lstat(join(placeOf(directory), name)).catch((thrown: unknown) => {
+async function entryStats(directory: FileHandle, name: Buffer): Promise<Stats | undefined> {
+  const path = Buffer.concat([Buffer.from(`${placeOf(directory)}/`), name])
+  return await lstat(path).catch((thrown: unknown) => {
     if (isMissing(thrown)) return undefined
     throw thrown
   })

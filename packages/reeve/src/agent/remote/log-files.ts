@@ -1,7 +1,6 @@
 import { lstat, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { LogType, StreamOrigin } from '@reeve/contract'
-import { AGENT_LIMITS } from '../limits.ts'
+import { LISTED_FILES_MAX, type LogType, type StreamOrigin } from '@reeve/contract'
 import { isMissing } from '../store/state-file.ts'
 import { RemoteRefusal } from './remote-refusal.ts'
 import { openBelow, type OpenedFile } from './safe-open.ts'
@@ -44,7 +43,7 @@ export class LogFiles {
     let seen = 0
     for await (const { name } of directory) {
       // A task that may write here must not keep its node busy with counting.
-      if ((seen += 1) > AGENT_LIMITS.listedFilesMax) break
+      if ((seen += 1) > LISTED_FILES_MAX) break
       const number = name.startsWith(this.#prefix) ? name.slice(this.#prefix.length) : ''
       if (/^\d{1,15}$/.test(number)) found.push(Number(number))
     }

@@ -1,5 +1,5 @@
 import type { RemoteError } from '@reeve/contract'
-import { messageOf } from '../../kit/fault.ts'
+import { messageOf, withoutPaths } from '../../kit/fault.ts'
 
 /** The caller is told no by this node: reference §2.5 and §8.5 have statuses and texts. */
 export class RemoteRefusal extends Error {
@@ -18,5 +18,6 @@ const MESSAGE_CHARS_MAX = 4_096
 /** What the server is told of anything that was thrown. */
 export function remoteError(thrown: unknown): RemoteError {
   const status = thrown instanceof RemoteRefusal ? thrown.status : 500
-  return { status, message: messageOf(thrown).slice(0, MESSAGE_CHARS_MAX) }
+  const text = status >= 500 ? withoutPaths(messageOf(thrown)) : messageOf(thrown)
+  return { status, message: text.slice(0, MESSAGE_CHARS_MAX) }
 }

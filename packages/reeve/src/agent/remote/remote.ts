@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import {
   CHANNEL_MESSAGE_BYTES_MAX,
   NodeRequest,
@@ -65,6 +66,7 @@ interface Prepared {
 export class Remote {
   readonly #host: RemoteHost
   readonly #stopping = new AbortController()
+  #lastStart: Promise<unknown> = Promise.resolve()
   readonly #streams = new Set<Promise<void>>()
 
   constructor(host: RemoteHost) {
@@ -136,7 +138,7 @@ export class Remote {
 
   #fail(stream: StreamSocket, thrown: unknown): void {
     this.#host.log.warn({ error: messageOf(thrown) }, 'a stream for a server failed')
-    stream.close(1011, messageOf(thrown))
+    stream.close(1011, remoteError(thrown).message)
   }
 
   async #answer(request: NodeRequest): Promise<unknown> {
@@ -198,16 +200,26 @@ export class Remote {
     }
   }
 
+  /** Starting a process blocks the event loop for milliseconds: there is one start per turn. */
+  async #startTurn(): Promise<void> {
+    const turn = this.#lastStart.then(() => setImmediate())
+    this.#lastStart = turn
+    await turn
+  }
+
   async #prepareExec({ allocation, task, command, tty }: StreamOf<'exec'>): Promise<Prepared> {
     const { allowsExec, clock } = this.#host
     if (!allowsExec) throw new RemoteRefusal(403, 'Permission denied')
     const found = this.#started(allocation, task, '')
     const notRunning = new RemoteRefusal(400, `task ${JSON.stringify(task)} is not running.`)
     if (found.state.State !== 'running') throw notRunning
-    const start = (size: TerminalSize | undefined): Promise<ExecSession> => {
-      return execWhenAttached(found, { command, tty: size }, clock).catch((thrown: unknown) => {
-        throw isNotRunning(thrown) ? notRunning : thrown
-      })
+    const start = async (size: TerminalSize | undefined): Promise<ExecSession> => {
+      await this.#startTurn()
+      return await execWhenAttached(found, { command, tty: size }, clock).catch(
+        (thrown: unknown) => {
+          throw isNotRunning(thrown) ? notRunning : thrown
+        },
+      )
     }
     if (tty) {
       const begin = (stream: StreamSocket): Promise<void> => serveTerminal(stream, { clock, start })

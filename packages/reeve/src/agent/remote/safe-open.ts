@@ -2,6 +2,7 @@ import { constants, type Stats } from 'node:fs'
 import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises'
 import { isAbsolute, join, posix, sep } from 'node:path'
 import { errorCode } from '../store/state-file.ts'
+import { bufferOf, toBytePath, unescapedPath, type BytePath } from './file-names.ts'
 import { RemoteRefusal } from './remote-refusal.ts'
 
 /** A file or directory of an allocation that is open for reading. */
@@ -9,7 +10,7 @@ export interface OpenedFile {
   readonly handle: FileHandle
   readonly stats: Stats
   /** Where it really is, below the directory of the allocation; empty for that itself. */
-  readonly inside: string
+  readonly inside: BytePath
 }
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants
@@ -21,17 +22,33 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY } = constants
  * regular files and directories are read.
  */
 export async function openBelow(root: string, path: string): Promise<OpenedFile> {
-  const wanted = lexically(path)
+  try {
+    return await openBytes(root, toBytePath(path), path)
+  } catch (thrown) {
+    const meant = unescapedPath(path)
+    const isMissing = thrown instanceof RemoteRefusal && thrown.status === 404
+    if (meant === undefined || !isMissing) throw thrown
+    return await openBytes(root, meant, path)
+  }
+}
+
+/** `path` is for messages. */
+async function openBytes(root: string, given: BytePath, path: string): Promise<OpenedFile> {
+  const wanted = lexically(given, path)
   // Before anything is looked for: whether it is there is a secret too.
   requireVisible(wanted, path)
   try {
-    const realRoot = await realpath(root)
-    const target = await realpath(join(realRoot, wanted))
+    const realRoot = await realpath(root, BYTES)
+    const target = await realpath(bufferOf(join(realRoot, wanted)), BYTES)
     requireAllowed(realRoot, target, path)
-    requireReadable(await lstat(target), path)
-    const handle = await open(target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+    requireReadable(await lstat(bufferOf(target)), path)
+    const handle = await open(bufferOf(target), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
     try {
-      const inside = requireAllowed(realRoot, await readlink(`/proc/self/fd/${handle.fd}`), path)
+      const inside = requireAllowed(
+        realRoot,
+        await readlink(`/proc/self/fd/${handle.fd}`, BYTES),
+        path,
+      )
       const stats = await handle.stat()
       requireReadable(stats, path)
       return { handle, stats, inside }
@@ -45,6 +62,9 @@ export async function openBelow(root: string, path: string): Promise<OpenedFile>
   }
 }
 
+/** Paths are compared byte by byte: a name need not be UTF-8. */
+const BYTES = { encoding: 'latin1' } as const
+
 const NOT_THERE: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR'])
 const LINKS_MAX = 40
 
@@ -52,15 +72,15 @@ const LINKS_MAX = 40
  * Of what is not there: where its links lead. Else whoever can plant a link would learn which names
  * the host and the hidden directories have, by which of two refusals comes.
  */
-async function requireAllowedPlace(root: string, wanted: string, path: string): Promise<void> {
-  const realRoot = await realpath(root).catch(() => undefined)
+async function requireAllowedPlace(root: string, wanted: BytePath, path: string): Promise<void> {
+  const realRoot = await realpath(root, BYTES).catch(() => undefined)
   if (realRoot === undefined) return
   let at = realRoot
   let links = 0
   for (let names = wanted.split(sep); names.length > 0;) {
     const [name = '', ...rest] = names
     const next = join(at, name)
-    const link = await readlink(next).catch(() => undefined)
+    const link = await readlink(bufferOf(next), BYTES).catch(() => undefined)
     if (link === undefined || links++ >= LINKS_MAX) {
       at = next
       names = rest
@@ -87,9 +107,9 @@ export async function usingFile<T>(
 }
 
 /** The path without `.` and `..`, which must not lead above the directory even by name. */
-function lexically(path: string): string {
-  if (path.includes('\0')) throw new RemoteRefusal(400, 'a path has no zero bytes')
-  const normal = posix.normalize(`./${path}`)
+function lexically(given: BytePath, path: string): BytePath {
+  if (given.includes('\0')) throw new RemoteRefusal(400, 'a path has no zero bytes')
+  const normal = posix.normalize(`./${given}`)
   if (normal === '..' || normal.startsWith('../')) throw escapes(path)
   return normal
 }
@@ -101,14 +121,14 @@ function escapes(path: string): RemoteRefusal {
 /** Reference scheduling §33: what a task keeps to itself, in a directory of each task. */
 export const HIDDEN: ReadonlySet<string> = new Set(['secrets', 'private'])
 
-function requireAllowed(realRoot: string, target: string, path: string): string {
+function requireAllowed(realRoot: BytePath, target: BytePath, path: string): BytePath {
   if (target !== realRoot && !target.startsWith(`${realRoot}${sep}`)) throw escapes(path)
   const inside = target.slice(realRoot.length + 1)
   requireVisible(inside, path)
   return inside
 }
 
-function requireVisible(inside: string, path: string): void {
+function requireVisible(inside: BytePath, path: string): void {
   const [task = '', directory = ''] = inside.split(sep)
   // `alloc` is shared by the tasks and has no such directories.
   if (task !== 'alloc' && HIDDEN.has(directory))

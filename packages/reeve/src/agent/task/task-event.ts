@@ -1,5 +1,6 @@
 import type { TaskEvent, TaskEventType } from '@reeve/contract'
 import { formatDurationNs, nsFromMs } from '../../kit/duration.ts'
+import { withoutPaths } from '../../kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 
 /** What a caller may say about an event; the rest of the record follows from it. */
@@ -37,8 +38,9 @@ export function taskEvent(
 function shortened(fields: TaskEventFields): TaskEventFields {
   const limit = AGENT_LIMITS.eventTextCharsMax
   const entries = Object.entries(fields).map(([name, value]) => {
-    const isLong = typeof value === 'string' && value.length > limit
-    return [name, isLong ? `${value.slice(0, limit)}…` : value] as const
+    if (typeof value !== 'string') return [name, value] as const
+    const text = withoutPaths(value)
+    return [name, text.length > limit ? `${text.slice(0, limit)}…` : text] as const
   })
   return Object.fromEntries(entries)
 }

@@ -1,8 +1,9 @@
-import type { FileInfo } from '@reeve/contract'
+import { HEADERS, type FileInfo } from '@reeve/contract'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { UsageError } from '../failure.ts'
-import { fields, table } from '../output/table.ts'
+import { fields, shortId, table } from '../output/table.ts'
+import { printableName, taskWriter } from '../output/printable.ts'
 import { sizeText } from '../output/size.ts'
 import { copyBytes, copyFrames } from './copy.ts'
 import { callFor, chosenAllocation, type AllocationStub } from './find-allocation.ts'
@@ -33,7 +34,7 @@ function callAt({ allocation, path }: Place) {
 
 function fileText(file: FileInfo, { flags }: Invocation): string {
   return fields([
-    ['Name', file.Name],
+    ['Name', printableName(file.Name)],
     ['Mode', file.FileMode],
     ['Size', shownSize(file, flags.has('exact'))],
     ['Modified', file.ModTime],
@@ -50,19 +51,26 @@ async function listDirectory(invocation: Invocation, place: Place): Promise<void
   ) {
     throw new UsageError(`${place.path} is a directory: only files are followed.`)
   }
-  const { data } = await client.v1.listFiles(callAt(place))
+  const { data, headers } = await client.v1.listFiles(callAt(place))
   const isExact = flags.has('exact')
   output.show(data, () => {
     const rows = data.map((file) => [
       file.FileMode,
       file.IsDir ? '' : shownSize(file, isExact),
       file.ModTime,
-      file.IsDir ? `${file.Name}/` : file.Name,
+      `${printableName(file.Name)}${file.IsDir ? '/' : ''}`,
     ])
     return rows.length === 0
       ? 'The directory is empty.'
       : table(['Mode', 'Size', 'Modified', 'Name'], rows)
   })
+  if (headers.get(HEADERS.truncated) === 'true') {
+    const { allocation, path } = place
+    output.note(
+      `Only ${data.length} entries are listed, and the directory has more. ` +
+        `List it in the task: reeve alloc exec ${shortId(allocation.ID)} ls ${path}`,
+    )
+  }
 }
 
 function shownSize({ Size }: FileInfo, isExact: boolean): string {
@@ -75,7 +83,7 @@ async function writeOut(invocation: Invocation, place: Place, { Size }: FileInfo
     throw new UsageError('--json and --template are for directories and --stat: this is a file.')
   }
   const offset = await startOf(invocation, place, Size)
-  const write = (bytes: Uint8Array) => host.outBytes(bytes)
+  const write = taskWriter(host)
   const { params, query } = callAt(place)
   if (!flags.has('follow')) {
     const request = { params, query: { ...query, offset, limit: Size - offset }, timeoutMs: 0 }

@@ -1,5 +1,6 @@
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
+import { taskWriter } from '../output/printable.ts'
 import { copyFrames, gatheredFrames, type WriteBytes } from './copy.ts'
 import { callFor, chosenAllocation, chosenTask, type AllocationStub } from './find-allocation.ts'
 import { lastLines } from './tail.ts'
@@ -58,8 +59,7 @@ async function copyLog(invocation: Invocation, log: LogName, signal: AbortSignal
   const { flags, host, output } = invocation
   const lines = flags.whole('tail')
   const bytes = flags.whole('bytes')
-  const write: WriteBytes = (part) =>
-    log.type === 'stdout' ? host.outBytes(part) : host.errBytes(part)
+  const write: WriteBytes = taskWriter(host, log.type)
   const frames = (wish: LogWish) => framesOf(invocation, log, { ...wish, signal })
   const readTail = (count: number) => gatheredFrames(frames({ fromEnd: count, follow: false }))
   const follow = flags.has('follow')

@@ -2,6 +2,7 @@ import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure } from '../failure.ts'
 import { renderJson } from '../output/output.ts'
+import { printableText } from '../output/printable.ts'
 import { findJob } from './find-job.ts'
 
 /** `job inspect`: the job as the server has it; `--hcl` as it was written. */
@@ -14,7 +15,8 @@ export async function runJobInspect(invocation: Invocation): Promise<number> {
     const { data: job } = await client.v1.readJob(at)
     const query = { ...at.query, version: version ?? job.Version }
     const { data } = await client.v1.readJobSubmission({ params: at.params, query })
-    host.out(data.Source.endsWith('\n') ? data.Source : `${data.Source}\n`)
+    const text = host.isTerminal ? printableText(data.Source) : data.Source
+    host.out(text.endsWith('\n') ? text : `${text}\n`)
     return EXIT_CODES.ok
   }
   const job =

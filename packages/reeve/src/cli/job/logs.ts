@@ -5,6 +5,7 @@ import { lastLines } from '../alloc/tail.ts'
 import type { Invocation } from '../command.ts'
 import { EXIT_CODES } from '../exit-code.ts'
 import { CommandFailure, UsageError } from '../failure.ts'
+import { taskWriter } from '../output/printable.ts'
 import { shortId } from '../output/table.ts'
 import { nextCommand } from '../plan/next-command.ts'
 import { findJob } from './find-job.ts'
@@ -142,7 +143,7 @@ async function copyAll(
   for (const source of sources) {
     const bytes = await readSource(invocation, wish, { source, lines })
     const text = isPrefixed ? prefixed(bytes, source) : bytes
-    await (source.type === 'stdout' ? host.outBytes(text) : host.errBytes(text))
+    await taskWriter(host, source.type)(text)
   }
 }
 
@@ -239,9 +240,10 @@ async function followMerged(
       return all.some(({ ID }) => shortId(ID) === short && !chosen.hidden.has(ID))
     },
   })
+  const write = taskWriter(host)
   for await (const chunk of data) {
     const text = await shown.add(chunk)
-    if (text !== '') await host.outBytes(new TextEncoder().encode(text))
+    if (text !== '') await write(new TextEncoder().encode(text))
   }
 }
 

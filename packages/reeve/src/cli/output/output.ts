@@ -1,4 +1,5 @@
 import type { CliHost } from '../host.ts'
+import { printableText } from './printable.ts'
 import type { Paint } from './style.ts'
 
 /** Data as a machine wants it. */
@@ -35,17 +36,23 @@ export class Output {
 
   /** The answer of a command: data for machines, text for people. */
   show(data: unknown, text: () => string): void {
-    this.#host.out(ended(this.#render === undefined ? text() : this.#render(data)))
+    this.#write(this.#render === undefined ? text() : this.#render(data))
   }
 
   /** A line for people only. */
   say(line: string): void {
-    if (!this.isForMachines) this.#host.out(ended(line === '' ? '\n' : line))
+    if (!this.isForMachines) this.#write(line === '' ? '\n' : line)
   }
 
   /** Progress, warnings and next steps: never part of the answer. */
   note(line: string): void {
-    this.#host.err(ended(line))
+    const { isTerminal, isErrTerminal = isTerminal } = this.#host
+    this.#host.err(ended(isErrTerminal ? printableText(line) : line))
+  }
+
+  /** Names and messages of others are in it, and must not act on the terminal. */
+  #write(text: string): void {
+    this.#host.out(ended(this.#host.isTerminal ? printableText(text) : text))
   }
 }
 

@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs'
+import type { SnapshotLine } from '@reeve/contract'
 import { messageOf } from '../../kit/fault.ts'
 import { CommandFailure } from '../failure.ts'
-import { snapshotLines } from './read-snapshot.ts'
+import { invalidLine, snapshotLines } from './read-snapshot.ts'
 
 /** What a whole snapshot holds. */
 export interface SnapshotContent {
@@ -10,32 +11,43 @@ export interface SnapshotContent {
   readonly Index: number
   readonly Rows: number
   readonly Blobs: number
+  readonly Checksum: string
   /** Rows of each table. */
   readonly Tables: Readonly<Record<string, number>>
 }
 
-/** Reads a snapshot to its end; fails when it is not whole. */
+/** What is wrong with a row of a snapshot that reaches to this index; undefined: nothing. */
+type RowCheck = (
+  line: Extract<SnapshotLine, { readonly Row: unknown }>,
+  upTo: number,
+) => string | undefined
+
+/** Reads a snapshot to its end; fails when it is not whole, or when the check finds something. */
 export async function inspectSnapshot(
   chunks: AsyncIterable<Uint8Array>,
   name: string,
+  check: RowCheck = () => undefined,
 ): Promise<SnapshotContent> {
   const tables = new Map<string, number>()
   let head = { Version: 0, Time: '' }
   let reach = { Index: 0, Rows: 0 }
   let Blobs = 0
-  let rows = 0
+  let Checksum = ''
+  let number = 0
   for await (const line of snapshotLines(chunks, name)) {
+    number += 1
     if ('Snapshot' in line) head = { Version: line.Version, Time: line.Time }
     else if ('Blob' in line) Blobs += 1
     else if ('Index' in line) reach = { Index: line.Index, Rows: line.Rows }
     else if ('Row' in line) {
-      rows += 1
-      const [table] = line.Row
+      const [table, key] = line.Row
+      const problem = check(line, reach.Index)
+      if (problem !== undefined)
+        throw invalidLine(name, number, `row ${JSON.stringify(key)} of table ${table}: ${problem}`)
       tables.set(table, (tables.get(table) ?? 0) + 1)
-    }
+    } else ({ Checksum } = line)
   }
-  if (rows !== reach.Rows) throw new CommandFailure(`${name} does not hold the rows it tells of.`)
-  return { ...head, ...reach, Blobs, Tables: Object.fromEntries(tables) }
+  return { ...head, ...reach, Blobs, Checksum, Tables: Object.fromEntries(tables) }
 }
 
 /** The bytes of a file; what cannot be read is told with its reason. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { SnapshotLine } from '@reeve/contract'
+import type { SnapshotLine, SnapshotRowName } from '@reeve/contract'
+import { isBase64 } from '../../kit/base64.ts'
 import { CommandFailure } from '../failure.ts'
 
 /** What this program writes and reads. */
@@ -8,30 +9,106 @@ const VERSION = 1
 const LINE_BYTES_MAX = 256 * 1024 * 1024
 const NEWLINE = 0x0a
 
+/** No state has had as many commits: at a million a second it takes eight years. */
+const INDEX_MAX = 2 ** 48
+const BLOB_NAME_CHARS_MAX = 1_024
+
 /**
- * The lines of a snapshot. Fails at its end, and so after lines were given, when it is not whole:
- * whoever acts on them has read it to the end once before.
+ * The lines of a snapshot, in the order of the contract. Fails at its end, and so after lines were
+ * given, when it is not whole: whoever acts on them has read it to the end once before.
  */
 export async function* snapshotLines(
   chunks: AsyncIterable<Uint8Array>,
   name: string,
 ): AsyncGenerator<SnapshotLine> {
   const hash = createHash('sha256')
-  let isBegun = false
-  let isOver = false
+  const order = new LineOrder()
+  let number = 0
   for await (const bytes of linesOf(chunks, name)) {
-    if (isOver) throw damaged(name, 'something follows its end')
-    const line = lineIn(bytes, name)
-    if (!isBegun) checkHead(line, name)
-    isBegun = true
+    number += 1
+    if (order.isOver) throw damaged(name, 'something follows its end')
+    const line = lineIn(bytes)
+    if (line === undefined) throw invalidLine(name, number, 'it is not a line of a snapshot')
+    if (number === 1) checkHead(line, name)
+    const problem = order.problemOf(line)
+    if (problem !== undefined) throw invalidLine(name, number, problem)
     if ('Checksum' in line) {
       const checksum = `sha256:${hash.digest('hex')}`
       if (checksum !== line.Checksum) throw damaged(name, 'its checksum is another one')
-      isOver = true
     } else hash.update(bytes)
     yield line
   }
-  if (!isOver) throw damaged(name, isBegun ? 'its end is missing' : 'it is empty')
+  if (!order.isOver) throw damaged(name, number > 0 ? 'its end is missing' : 'it is empty')
+}
+
+/** Says that a line cannot be used, and why. */
+export function invalidLine(name: string, number: number, why: string): CommandFailure {
+  return new CommandFailure(`${name} is not a valid snapshot: line ${number}: ${why}.`)
+}
+
+/** Head, blobs, reach, rows, end: each where it belongs, and as many as are told of. */
+class LineOrder {
+  #isBegun = false
+  #index: number | undefined
+  #rowsTold = 0
+  #rows = 0
+  readonly #blobs = new Set<string>()
+  isOver = false
+
+  problemOf(line: SnapshotLine): string | undefined {
+    if ('Snapshot' in line) {
+      if (this.#isBegun) return 'the snapshot begins a second time'
+      this.#isBegun = true
+    } else if ('Blob' in line) return this.#blobProblem(line)
+    else if ('Index' in line) return this.#reachProblem(line)
+    else if ('Row' in line) return this.#rowProblem(line.Row)
+    else {
+      if (this.#rows !== this.#rowsTold)
+        return `the snapshot has ${this.#rows} rows instead of ${this.#rowsTold}`
+      if (this.#blobs.size !== line.Blobs)
+        return `the snapshot has ${this.#blobs.size} blobs instead of ${line.Blobs}`
+      this.isOver = true
+    }
+    return undefined
+  }
+
+  #blobProblem({ Blob: blob, Data }: LineWith<'Blob'>): string | undefined {
+    if (this.#index !== undefined) return 'a blob follows the index'
+    if (blob === '' || blob.length > BLOB_NAME_CHARS_MAX)
+      return `the name of a blob has ${blob.length} characters; 1 to ${BLOB_NAME_CHARS_MAX} are allowed`
+    if (this.#blobs.has(blob)) return `the blob ${JSON.stringify(blob)} is there twice`
+    this.#blobs.add(blob)
+    return isBase64(Data) ? undefined : `the blob ${JSON.stringify(blob)} is not base64`
+  }
+
+  #reachProblem({ Index, Rows }: LineWith<'Index'>): string | undefined {
+    if (this.#index !== undefined) return 'the index is there twice'
+    if (!isCount(Index) || Index > INDEX_MAX)
+      return `the index ${Index} is not an integer from 0 to ${INDEX_MAX}`
+    if (!isCount(Rows)) return `the number of rows, ${Rows}, is not a positive integer`
+    this.#index = Index
+    this.#rowsTold = Rows
+    return undefined
+  }
+
+  #rowProblem([table, key, ...indexes]: SnapshotRowName): string | undefined {
+    if (this.#index === undefined) return 'a row comes before the index'
+    this.#rows += 1
+    const { length } = indexes
+    if (typeof table !== 'string' || typeof key !== 'string' || length !== 2)
+      return 'a row needs a table, a key, a create index and a modify index'
+    const isRight = indexes.every((index) => isCount(index) && index <= (this.#index ?? 0))
+    if (isRight) return undefined
+    const told = indexes.map((index) => JSON.stringify(index)).join(' and ')
+    const row = `${JSON.stringify(key)} of table ${JSON.stringify(table)}`
+    return `the indexes ${told} of row ${row} are not integers from 0 to ${this.#index}`
+  }
+}
+
+type LineWith<Member extends string> = Extract<SnapshotLine, Readonly<Record<Member, unknown>>>
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0
 }
 
 /** With their newlines. */
@@ -56,14 +133,15 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>, name: string): AsyncG
   if (rest.length > 0) yield Buffer.concat(rest)
 }
 
-function lineIn(bytes: Buffer, name: string): SnapshotLine {
+/** Undefined when it is none. */
+function lineIn(bytes: Buffer): SnapshotLine | undefined {
   try {
     const line: unknown = JSON.parse(bytes.toString('utf8'))
-    if (isLine(line)) return line
+    return isLine(line) ? line : undefined
   } catch (thrown) {
-    if (!(thrown instanceof SyntaxError)) throw thrown
+    if (thrown instanceof SyntaxError) return undefined
+    throw thrown
   }
-  throw damaged(name, 'a line of it is not of a snapshot')
 }
 
 /** Every kind of line has a member that no other has. */

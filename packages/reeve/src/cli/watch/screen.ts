@@ -1,4 +1,5 @@
 import type { CliHost } from '../host.ts'
+import { printableText } from '../output/printable.ts'
 import { cutTo, widthOf } from '../output/style.ts'
 
 const HIDE_CURSOR = '\u001b[?25l'
@@ -20,7 +21,7 @@ export class Screen {
     const columns = this.#host.columns()
     // A line that wraps, or one above the window, could not be painted over.
     const rows = Math.max(1, this.#host.rows() - 1)
-    const all = text.replace(/\n$/, '').split('\n')
+    const all = printableText(text).replace(/\n$/, '').split('\n')
     const lines = all.slice(0, rows).map((line) => cutTo(line, columns))
     if (
       lines.length === this.#painted.length &&
@@ -40,8 +41,10 @@ export class Screen {
       if (text !== undefined) this.#host.out(`${upBy(this.#painted.length)}\u001b[J`)
       this.#host.out(SHOW_CURSOR)
     }
-    if (text !== undefined && widthOf(text) > 0)
-      this.#host.out(text.endsWith('\n') ? text : `${text}\n`)
+    if (text !== undefined && widthOf(text) > 0) {
+      const shown = printableText(text)
+      this.#host.out(shown.endsWith('\n') ? shown : `${shown}\n`)
+    }
     this.#painted = []
   }
 }

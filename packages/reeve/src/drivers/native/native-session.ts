@@ -1,7 +1,12 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import { withDeadline, type ExecRequest, type ExecSession } from '../../agent/index.ts'
+import {
+  withDeadline,
+  type ExecRequest,
+  type ExecSession,
+  type TerminalSize,
+} from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { ChildSession } from '../session/child-session.ts'
@@ -38,10 +43,13 @@ export async function execInTask(
   const tell = (line: string): void => {
     if (control.writable) control.write(`${line}\n`)
   }
+  const resize = latestOnly(control, ({ rows, columns }: TerminalSize) => {
+    tell(`resize ${rows} ${columns}`)
+  })
   const session = new ChildSession({
     child,
     clock,
-    resize: ({ rows, columns }) => tell(`resize ${rows} ${columns}`),
+    resize,
     hangUp: () => tell('hangup'),
     status: () => said.status,
   })
@@ -54,6 +62,20 @@ export async function execInTask(
   } catch (thrown) {
     child.kill('SIGKILL')
     throw thrown
+  }
+}
+
+/** Writes values to a pipe; while the pipe is full only the latest one waits. */
+function latestOnly<Value>(pipe: Writable, write: (value: Value) => void): (value: Value) => void {
+  let latest: Value | undefined
+  pipe.on('drain', () => {
+    const value = latest
+    latest = undefined
+    if (value !== undefined) write(value)
+  })
+  return (value) => {
+    if (pipe.writableNeedDrain) latest = value
+    else write(value)
   }
 }
 

@@ -9,6 +9,7 @@ import type {
   TaskLaunch,
 } from '../../agent/index.ts'
 import type { Clock } from '../../kit/clock.ts'
+import { Fault } from '../../kit/fault.ts'
 import { planCgroups } from '../native/cgroup-plan.ts'
 import type { NativeFacts, NativeRuntime } from '../native/native-runtime.ts'
 import { readConfig, withoutDenied } from './config.ts'
@@ -53,7 +54,7 @@ export class RawExecDriver implements SweepingDriver {
     const config = readConfig(launch.config)
     const { command } = config
     const { taskDir, handle, resources, network } = launch
-    return this.#helper.start({
+    const started = this.#helper.start({
       launch,
       // A path is one of the task's own directory, wherever it works.
       command: command.includes('/') ? resolve(taskDir, command) : command,
@@ -71,6 +72,12 @@ export class RawExecDriver implements SweepingDriver {
         pidsMax: 0,
         coreCount: availableParallelism(),
       }),
+    })
+    return await started.catch((thrown: unknown) => {
+      if (!(thrown instanceof Fault)) throw thrown
+      // The author of a job wrote the path as one of the task, and need not know where that is.
+      const message = thrown.message.replaceAll(`${taskDir}/`, '')
+      throw new Fault(thrown.kind, message, { cause: thrown })
     })
   }
 

@@ -11,6 +11,9 @@ const SILENCE_MS = 200
 /** How long a command may go on after its caller has hung up. */
 const HANG_UP_MS_MAX = 5_000
 
+/** Output of a command on its way from the pipe to the frames. */
+const RELAY_BYTES_MAX = 16 * 1024
+
 interface ChildSessionOptions {
   /** Has pipes as its standard files, and is the leader of a process group. */
   readonly child: ChildProcess
@@ -93,7 +96,8 @@ function numberOf(signal: NodeJS.Signals | null): number {
  * ended and a process that escaped still holds the other end.
  */
 class Relay {
-  readonly stream = new PassThrough()
+  // Small: a session that nobody reads holds it for as long as its caller likes.
+  readonly stream = new PassThrough({ highWaterMark: RELAY_BYTES_MAX })
   readonly #source: Readable | undefined
   #pieces = 0
   #hasEnded = false

@@ -28,7 +28,7 @@ import {
   type NodeSessions,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { parseFirstJson } from '../json-text.ts'
+import { JsonLimitError, parseFirstJson } from '../json-text.ts'
 import type { HttpLog } from '../server.ts'
 import { MessageSender } from './message-sender.ts'
 import { refuseUpgrade } from './upgrade.ts'
@@ -76,7 +76,9 @@ export class NodeChannelServer {
 
   constructor(host: NodeChannelHost) {
     this.#host = host
-    this.#sockets = new WebSocketAcceptor(host.clock, CHANNEL_MESSAGE_BYTES_MAX)
+    this.#sockets = new WebSocketAcceptor(host.clock, {
+      messageBytesMax: CHANNEL_MESSAGE_BYTES_MAX,
+    })
     this.#reports = new NodeReports(host.context)
     this.#catalog = new CatalogHub(host.context)
     this.#migrations = new DataMigrations({ context: host.context, gateway: host.requests })
@@ -286,8 +288,15 @@ class NodeConnection implements NodeSession {
    * again.
    */
   #fail(thrown: unknown): void {
-    this.#host.log.error({ nodeId: this.#nodeId, err: messageOf(thrown) }, 'node channel failed')
+    // Messages that came behind the first bad one are not worth a line each.
+    if (this.#isClosing) return
     this.#isClosing = true
     this.#end(1011)
+    const { log } = this.#host
+    const fields = { nodeId: this.#nodeId, err: messageOf(thrown) }
+    const isBadMessage = thrown instanceof SyntaxError || thrown instanceof JsonLimitError
+    if (!isBadMessage) log.error(fields, 'node channel failed')
+    else if (this.#nodeId === '') log.debug(fields, 'a stranger broke the protocol of nodes')
+    else log.warn?.(fields, 'a node broke the protocol')
   }
 }

@@ -21,7 +21,10 @@ export class StreamChannelServer {
 
   constructor(host: StreamChannelHost) {
     this.#host = host
-    this.#sockets = new WebSocketAcceptor(host.clock, STREAM_MESSAGE_BYTES_MAX)
+    this.#sockets = new WebSocketAcceptor(host.clock, {
+      messageBytesMax: STREAM_MESSAGE_BYTES_MAX,
+      oneMessagePerTick: true,
+    })
   }
 
   serves(request: IncomingMessage): boolean {

@@ -2,8 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer, type WebSocket } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
-import { StreamSocket } from '../../kit/stream-socket.ts'
+import { StreamBuffers, StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
+
+interface AcceptorOptions {
+  readonly messageBytesMax: number
+  /** Reads one message of a peer per tick of the event loop: a flood of them delays its sender. */
+  readonly oneMessagePerTick?: boolean
+}
 
 /**
  * Accepts WebSockets. Pings are answered by hand: the library would queue a pong for each, and a
@@ -13,13 +19,14 @@ export class WebSocketAcceptor {
   readonly #clock: Clock
   readonly #server: WebSocketServer
 
-  constructor(clock: Clock, messageBytesMax: number) {
+  constructor(clock: Clock, { messageBytesMax, oneMessagePerTick = false }: AcceptorOptions) {
     this.#clock = clock
     this.#server = new WebSocketServer({
       noServer: true,
       maxPayload: messageBytesMax,
       perMessageDeflate: false,
       autoPong: false,
+      allowSynchronousEvents: !oneMessagePerTick,
     })
   }
 
@@ -66,10 +73,13 @@ function answerPings(webSocket: WebSocket, clock: Clock): void {
   })
 }
 
+/** Shared by every stream of this process: it is its memory that is bounded. */
+const buffers = new StreamBuffers(LIMITS.nodeStreamBuffers)
+
 /** A connection as a stream that waits for slow readers. */
 export function streamSocket(webSocket: WebSocket, clock: Clock): StreamSocket {
   const stream = new StreamSocket(webSocket, clock, {
-    bufferedBytesMax: LIMITS.nodeStreamBufferBytesMax,
+    buffers,
     pingMs: LIMITS.nodeStreamPingMs,
     silentMsMax: LIMITS.nodeStreamSilentMsMax,
   })

@@ -1,5 +1,9 @@
 import {
   FileInfo,
+  HEADERS,
+  LISTED_FILES_MAX,
+  LISTED_NAME_CHARS_MAX,
+  listedNameChars,
   LOG_TYPES,
   STREAM_ORIGINS,
   v1Routes,
@@ -14,7 +18,7 @@ import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, type AllocationRow, type Refusal } from '../../model/index.ts'
 import { findAllocationOnNode } from '../../workload/index.ts'
-import { TEXT_TYPE, type Answer } from '../answer.ts'
+import { json, TEXT_TYPE, type Answer } from '../answer.ts'
 import type { StreamingHost } from './client-allocations.ts'
 import { nodeBytes } from './node-bytes.ts'
 import { read, type Endpoint, type RequestOf } from './endpoint.ts'
@@ -36,7 +40,8 @@ export function clientFileEndpoints(host: StreamingHost): readonly Endpoint[] {
         if (!found.ok) return found
         const { ID: allocation, NodeID: nodeId } = found.value
         const request = { verb: 'list', allocation, path: query.path || '/' } as const
-        return jsonOf(await askList(host.gateway, { nodeId, request }))
+        const list = await askList(host.gateway, { nodeId, request })
+        return list.ok ? ok(listAnswer(list.value)) : list
       }),
     ),
     read(v1Routes.statFile, somewhere(...FILES), ({ caller, params, query }) =>
@@ -58,6 +63,17 @@ export function clientFileEndpoints(host: StreamingHost): readonly Endpoint[] {
       asked(() => streamLogs(host, request)),
     ),
   ]
+}
+
+/** A node that has more than may be shown sends one entry past the bounds. */
+function listAnswer(files: readonly FileInfo[]): Answer {
+  let chars = 0
+  const end = files.findIndex(({ Name }, at) => {
+    chars += listedNameChars(Name)
+    return at >= LISTED_FILES_MAX || chars > LISTED_NAME_CHARS_MAX
+  })
+  if (end < 0) return json(files)
+  return { ...json(files.slice(0, end)), headers: { [HEADERS.truncated]: 'true' } }
 }
 
 function contentEndpoints(host: StreamingHost): readonly Endpoint[] {

@@ -15,6 +15,7 @@ import type { HttpLog } from '../server.ts'
 import { noteRefusedSession, recordSession, type ExecAsked } from './exec-audit.ts'
 import { closingOf, type Closing } from './exec-closing.ts'
 import { readHandshake } from './exec-handshake.ts'
+import { passInput } from './exec-input.ts'
 import { watchRights } from './exec-rights.ts'
 import { prepareTarget, readTarget, type ExecTarget } from './exec-target.ts'
 import { secretOf } from '../pipeline/credentials.ts'
@@ -44,7 +45,10 @@ export class ExecChannelServer {
 
   constructor(host: ExecChannelHost) {
     this.#host = host
-    this.#sockets = new WebSocketAcceptor(host.clock, LIMITS.execFrameBytesMax)
+    this.#sockets = new WebSocketAcceptor(host.clock, {
+      messageBytesMax: LIMITS.execFrameBytesMax,
+      oneMessagePerTick: true,
+    })
   }
 
   serves(request: IncomingMessage): boolean {
@@ -168,11 +172,24 @@ async function open(
 const PASSED_ON: ReadonlySet<number> = new Set([1000, 1008, 1011])
 
 function join(client: StreamSocket, node: StreamSocket): void {
-  client.onClose(() => node.close(1001, 'the caller has gone'))
+  client.onClose(() => {
+    // Output that nobody read would have to be read to its end before the node's goodbye is seen.
+    if (node.isPaused) node.terminate()
+    else node.close(1001, 'the caller has gone')
+  })
   node.onClose((code, reason) => {
     if (PASSED_ON.has(code)) client.close(code, reason)
     else client.close(1011, 'the connection to the node was lost')
   })
   pass(node, client)
-  pass(client, node)
+  passInput(client, node, timers)
+}
+
+/** Frames are merged by the time of the machine, whatever clock the server is given. */
+const timers: Clock = {
+  nowMs: () => performance.now(),
+  after: (delayMs, wake) => {
+    const timer = setTimeout(wake, delayMs).unref()
+    return () => clearTimeout(timer)
+  },
 }

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { NodeStreamRequest, StreamFrame } from '@reeve/contract'
 import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
 import { err, ok } from '../../kit/result.ts'
-import { StreamSocket } from '../../kit/stream-socket.ts'
+import { StreamBuffers, StreamSocket } from '../../kit/stream-socket.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
 import type { NodeGateway } from '../../workload/index.ts'
 import { LogMerge } from './log-merge.ts'
@@ -82,7 +82,7 @@ function aStream(clock: SimulatedClock): StreamSocket {
     terminate: nothing,
   }
   return new StreamSocket(socket, clock, {
-    bufferedBytesMax: 1_000,
+    buffers: new StreamBuffers({ streamBytesMax: 1_000, streamBytesMin: 10, totalBytesMax: 1e6 }),
     pingMs: 1_000_000,
     silentMsMax: 1_000_000,
   })

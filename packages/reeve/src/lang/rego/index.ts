@@ -12,6 +12,7 @@ export { BUILTINS } from './builtins/registry.ts'
 export type { Builtin, CallContext } from './builtins/builtin.ts'
 export { fromPlain, parseJson, toJsonText, toPlain, type PlainValue } from './value/json.ts'
 export { formatValue } from './value/format.ts'
+export { LimitReached } from './value/limit-reached.ts'
 export {
   compare,
   equal,

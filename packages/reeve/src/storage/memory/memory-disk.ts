@@ -39,6 +39,12 @@ export class MemoryDisk {
     return found
   }
 
+  beginAt(firstIndex: number): void {
+    this.firstIndex = firstIndex
+    this.lastIndex = firstIndex - 1
+    this.checkpoint = { upTo: firstIndex - 1, tableIndexes: {} }
+  }
+
   forget(beforeIndex: number): void {
     for (; this.firstIndex < beforeIndex; this.firstIndex++) this.log.delete(this.firstIndex)
   }

@@ -120,6 +120,16 @@ export class MemoryEngine implements StorageEngine {
     })
   }
 
+  /** As every engine whose content can be moved does (MovableEngine). */
+  async beginAt(firstIndex: number): Promise<void> {
+    await this.#calls.run(async () => {
+      this.#assertOurs()
+      assert(this.#lastIndex === 0, 'only an empty engine begins anywhere')
+      this.disk.beginAt(firstIndex)
+      this.#lastIndex = firstIndex - 1
+    })
+  }
+
   async readBlob(key: string): Promise<Uint8Array | undefined> {
     return await this.#calls.run(async () => this.disk.blobs.get(key)?.slice())
   }

@@ -6,6 +6,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { saveBytes } from '../../parts/save-bytes.ts'
 import { useToast } from '../../parts/toasts.tsx'
+import { visibleName, visibleText } from '../../parts/visible-text.ts'
 import { useSession } from '../../session/session.tsx'
 import { isText } from './file-path.ts'
 
@@ -31,7 +32,7 @@ export function FileView({ allocation, path, file }: FileViewProps) {
   const isCut = file.Size > SHOWN_BYTES_MAX
   return (
     <Panel
-      title={file.Name}
+      title={visibleName(file.Name)}
       isFlush
       actions={
         <>
@@ -59,7 +60,7 @@ function Content({ name, bytes }: { readonly name: string; readonly bytes: Uint8
     return <p className="log quiet">This is not a text. Download it to look into it.</p>
   return (
     <pre className="log" tabIndex={0} role="region" aria-label={`Text of ${name}`}>
-      {new TextDecoder().decode(bytes)}
+      {visibleText(new TextDecoder().decode(bytes))}
     </pre>
   )
 }

@@ -1,4 +1,4 @@
-import type { Allocation, FileInfo } from '@reeve/contract'
+import { HEADERS, type Allocation, type FileInfo } from '@reeve/contract'
 import { allocationCan } from '../../actions/allocation-can.ts'
 import { useRead } from '../../data/use-read.ts'
 import { Ago } from '../../parts/ago.tsx'
@@ -8,6 +8,7 @@ import { EmptyState } from '../../parts/empty-state.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { QueryView } from '../../parts/query-view.tsx'
 import { dateOfText } from '../../parts/time.ts'
+import { visibleName } from '../../parts/visible-text.ts'
 import { paths } from '../../paths.ts'
 import { Link } from '../../routing/link.tsx'
 import { useSession } from '../../session/session.tsx'
@@ -45,7 +46,7 @@ function Way({ allocation, path }: PlaceProps) {
               href={paths.allocationFiles(allocation.ID, step.path)}
               aria-current={step.path === path ? 'page' : undefined}
             >
-              {step.name}
+              {visibleName(step.name)}
             </Link>
           </li>
         ))}
@@ -79,7 +80,8 @@ const COLUMNS: readonly Column<FileInfo>[] = [
     head: 'Name',
     cell: ({ Name, IsDir }) => (
       <>
-        <Icon name={IsDir ? 'folder' : 'file'} label={IsDir ? 'Folder' : 'File'} /> {Name}
+        <Icon name={IsDir ? 'folder' : 'file'} label={IsDir ? 'Folder' : 'File'} />{' '}
+        {visibleName(Name)}
       </>
     ),
   },
@@ -113,25 +115,36 @@ function Folder({ allocation, path }: PlaceProps) {
   const { ID, Namespace: namespace } = allocation
   const files = useRead(
     ['files', ID, path],
-    (api, signal) =>
-      api.v1.listFiles({ params: { alloc_id: ID }, query: { namespace, path }, signal }),
+    async (api, signal) => {
+      const call = { params: { alloc_id: ID }, query: { namespace, path }, signal }
+      const { data: list, headers } = await api.v1.listFiles(call)
+      return { data: { list, isCut: headers.get(HEADERS.truncated) === 'true' } }
+    },
     { everyMs: EVERY_MS },
   )
   return (
     <QueryView query={files} what="the folder">
-      {(list) => (
-        <DataTable
-          label={`Files of ${path}`}
-          columns={COLUMNS}
-          rows={list.toSorted(foldersFirst)}
-          keyOf={({ Name }) => Name}
-          hrefOf={({ Name }) => paths.allocationFiles(ID, childOf(path, Name))}
-          empty={
-            <EmptyState title="The folder is empty" command={`reeve alloc fs ${ID} ${path}`}>
-              <p>Tasks write here what they keep; it goes when the allocation goes.</p>
-            </EmptyState>
-          }
-        />
+      {({ list, isCut }) => (
+        <>
+          {isCut && (
+            <p className="note tone-warn">
+              The folder has more entries: {list.length} of them are listed, in no particular
+              choice.
+            </p>
+          )}
+          <DataTable
+            label={`Files of ${path}`}
+            columns={COLUMNS}
+            rows={list.toSorted(foldersFirst)}
+            keyOf={({ Name }) => Name}
+            hrefOf={({ Name }) => paths.allocationFiles(ID, childOf(path, Name))}
+            empty={
+              <EmptyState title="The folder is empty" command={`reeve alloc fs ${ID} ${path}`}>
+                <p>Tasks write here what they keep; it goes when the allocation goes.</p>
+              </EmptyState>
+            }
+          />
+        </>
       )}
     </QueryView>
   )

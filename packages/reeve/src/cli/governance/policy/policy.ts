@@ -3,6 +3,7 @@ import { v2 } from '@reeve/contract'
 import type { Invocation } from '../../command.ts'
 import { EXIT_CODES } from '../../exit-code.ts'
 import { knownFields, sections } from '../../output/known-fields.ts'
+import { taskWriter } from '../../output/printable.ts'
 import { table } from '../../output/table.ts'
 import { agoFromIso } from '../../output/time.ts'
 import { findPolicy } from '../find.ts'
@@ -85,7 +86,7 @@ export async function runPolicyDownload(invocation: Invocation): Promise<number>
   const query = { version: flags.text('version') }
   const { data } = await client.v2.downloadPolicy({ params: { policy_id: id }, query })
   // Only an answer to a conditional request has no body, and this is none.
-  if (data !== undefined) await host.outBytes(data)
+  if (data !== undefined) await taskWriter(host)(data)
   return EXIT_CODES.ok
 }
 

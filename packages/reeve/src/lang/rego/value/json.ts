@@ -137,9 +137,13 @@ function writeJson(value: Value, counter: { nodes: number }, depth: number): str
   return `{${entries.join(',')}}`
 }
 
-/** Plain data for callers: numbers that a double cannot hold exactly become doubles or bigints. */
-export function toPlain(value: Value): PlainValue {
-  return withFuel(() => plainOf(value, { nodes: 0 }, 0))
+/**
+ * Plain data for callers: numbers that a double cannot hold exactly become doubles or bigints.
+ * Shared parts become separate ones, so a small value can be far larger as plain data. Throws
+ * LimitReached past `nodesMax` values.
+ */
+export function toPlain(value: Value, nodesMax = RESULT_NODES_MAX): PlainValue {
+  return withFuel(() => plainOf(value, { nodes: RESULT_NODES_MAX - nodesMax }, 0))
 }
 
 function plainOf(value: Value, counter: { nodes: number }, depth: number): PlainValue {

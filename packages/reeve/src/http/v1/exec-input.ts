@@ -1,0 +1,150 @@
+import { ExecRequestFrame } from '@reeve/contract'
+import { Compile } from 'typebox/compile'
+import { isBase64 } from '../../kit/base64.ts'
+import type { Clock } from '../../kit/clock.ts'
+import type { StreamSocket } from '../../kit/stream-socket.ts'
+import { LIMITS } from '../../model/index.ts'
+
+/**
+ * Passes the frames of an exec client on to the node. A frame that comes alone is passed on at once,
+ * as it is. Frames that follow within `execMergeMs` are merged into one: stdin is concatenated, only
+ * the latest terminal size is kept, heartbeats collapse. A client that sends a frame for each byte
+ * thus costs the node a few hundred frames per second, whatever it sends. A client that fills the
+ * node's buffer is not read until the buffer has drained.
+ */
+export function passInput(client: StreamSocket, node: StreamSocket, clock: Clock): void {
+  const input = new InputMerger(client, node, clock)
+  client.onMessage((data, isText) => input.receive(data, isText))
+  node.onClose(() => input.stop())
+}
+
+class InputMerger {
+  readonly #client: StreamSocket
+  readonly #node: StreamSocket
+  readonly #clock: Clock
+  readonly #pending = new PendingInput()
+  #isMerging = false
+  #cancel: () => void = () => undefined
+
+  constructor(client: StreamSocket, node: StreamSocket, clock: Clock) {
+    this.#client = client
+    this.#node = node
+    this.#clock = clock
+  }
+
+  receive(data: Uint8Array, isText: boolean): void {
+    if (!this.#isMerging) {
+      this.#node.send(data, isText)
+      this.#mergeNext()
+    } else if (!this.#pending.add(data)) {
+      // Not a frame this server can merge: the node decides about it, in its place in the order.
+      this.#flush()
+      this.#node.send(data, isText)
+    }
+    if (this.#pending.stdinBytes >= LIMITS.execMergedBytesMax) this.#flush()
+    if (this.#node.isFull) this.#client.pause()
+  }
+
+  stop(): void {
+    this.#cancel()
+  }
+
+  #mergeNext(): void {
+    this.#isMerging = true
+    this.#cancel = this.#clock.after(LIMITS.execMergeMs, () => {
+      void this.#node.drained().then(() => this.#endMerging())
+    })
+  }
+
+  #endMerging(): void {
+    this.#client.resume()
+    if (this.#flush()) this.#mergeNext()
+    else this.#isMerging = false
+  }
+
+  /** Whether anything was pending. */
+  #flush(): boolean {
+    const frame = this.#pending.take()
+    if (frame === undefined) return false
+    this.#node.send(JSON.stringify(frame))
+    return true
+  }
+}
+
+const checker = Compile(ExecRequestFrame)
+
+/** The largest number of rows or columns of a terminal (struct winsize of the kernel). */
+const TERMINAL_SIZE_MAX = 65_535
+
+type TtySize = NonNullable<ExecRequestFrame['tty_size']>
+
+/** Several request frames as one. */
+class PendingInput {
+  #stdin: Buffer[] = []
+  #stdinBytes = 0
+  #closesStdin = false
+  #size: TtySize | undefined
+  #isEmpty = true
+
+  get stdinBytes(): number {
+    return this.#stdinBytes
+  }
+
+  /** False when the frame is not valid; then nothing of it was added. */
+  add(data: Uint8Array): boolean {
+    const frame = readFrame(data)
+    if (frame === undefined) return false
+    const { stdin, tty_size: size } = frame
+    const bytes = stdin?.data === undefined ? undefined : readBase64(stdin.data)
+    if (stdin?.data !== undefined && bytes === undefined) return false
+    this.#isEmpty = false
+    if (size !== undefined && isTerminalSize(size)) this.#size = size
+    // Nothing follows the end of the input.
+    if (bytes !== undefined && !this.#closesStdin) {
+      this.#stdin.push(bytes)
+      this.#stdinBytes += bytes.length
+    }
+    this.#closesStdin ||= stdin?.close === true
+    return true
+  }
+
+  /** All of it as one frame, an empty one for heartbeats alone; undefined when nothing came. */
+  take(): ExecRequestFrame | undefined {
+    if (this.#isEmpty) return undefined
+    const stdin = {
+      ...(this.#stdinBytes > 0 ? { data: Buffer.concat(this.#stdin).toString('base64') } : {}),
+      ...(this.#closesStdin ? { close: true } : {}),
+    }
+    const frame = {
+      ...(Object.keys(stdin).length > 0 ? { stdin } : {}),
+      ...(this.#size === undefined ? {} : { tty_size: this.#size }),
+    }
+    this.#stdin = []
+    this.#stdinBytes = 0
+    this.#closesStdin = false
+    this.#size = undefined
+    this.#isEmpty = true
+    return frame
+  }
+}
+
+function readFrame(data: Uint8Array): ExecRequestFrame | undefined {
+  try {
+    const value: unknown = JSON.parse(
+      Buffer.from(data.buffer, data.byteOffset, data.length).toString(),
+    )
+    return checker.Check(value) ? value : undefined
+  } catch {
+    // A SyntaxError: the node answers it as it answers every frame that is not JSON.
+    return undefined
+  }
+}
+
+function readBase64(text: string): Buffer | undefined {
+  return isBase64(text) ? Buffer.from(text, 'base64') : undefined
+}
+
+/** The node ignores other sizes, so they must not replace a valid one. */
+function isTerminalSize({ height, width }: TtySize): boolean {
+  return [height, width].every((value) => value > 0 && value <= TERMINAL_SIZE_MAX)
+}

@@ -1,0 +1,1 @@
+export { storedRowProblem } from './stored-row-problem.ts'
