@@ -95,6 +95,21 @@ export const AGENT_LIMITS = {
   templateFactsMax: 1_000,
   /** How often rendering is begun anew because of files that were not known before. */
   templateRoundsMax: 100,
+  /**
+   * Wall time of rendering all templates of a task once. Few take more than some milliseconds; the
+   * byte budget of the language takes a second or two of a free core.
+   */
+  templateMsMax: 5_000,
+  /** Heap of a thread that renders. What the byte budget lets be built fits several times. */
+  templateMegabytesMax: 256,
+  /** Threads that render: with two, one job's slow templates leave one for everybody else. */
+  templateThreadsMax: 2,
+  /** A thread without work is stopped after this; it takes some 20 MB. */
+  templateIdleMs: 60_000,
+  /** Characters of all that one rendering is handed: copying them takes the event loop's time. */
+  templateInputCharsMax: 32 * 1024 * 1024,
+  /** Bytes of all files that the templates of one task make; the agent holds them meanwhile. */
+  templateOutputBytesMax: 32 * 1024 * 1024,
   /** How often the disk of an allocation is measured, and how many entries one look may take. */
   diskLookMs: 60_000,
   diskEntriesMax: 200_000,

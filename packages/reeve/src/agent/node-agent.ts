@@ -26,6 +26,7 @@ import { serviceHook } from './services/service-hook.ts'
 import { diskFill } from './store/disk-fill.ts'
 import type { AgentStorage, StorageIdentity } from './store/storage.ts'
 import { taskHooks } from './task/task-hooks.ts'
+import { TemplateRenderer } from './template/template-renderer.ts'
 import { pause, Slots } from './wait.ts'
 
 interface NodeAgentOptions {
@@ -71,6 +72,7 @@ export class NodeAgent {
   readonly #region: NodeRegion
   readonly #node: NodeDescription
   readonly #allocations: NodeAllocations
+  readonly #renderer = new TemplateRenderer()
   #identity: StorageIdentity | undefined
   #probing: Promise<void> | undefined
 
@@ -153,6 +155,7 @@ export class NodeAgent {
     await this.#garbage.stop()
     await this.#remote.stop()
     await this.#allocations.stop({ killTasks: options.killTasks === true })
+    await this.#renderer.stop()
     await this.#link.stop()
     await this.#probing
     await this.#options.storage.close()
@@ -225,6 +228,7 @@ export class NodeAgent {
         }),
       allowsFileArtifacts,
       hostVolumes: () => settings.HostVolumes ?? {},
+      renderer: this.#renderer,
     })
     return [...hooks, serviceHook(this.#services)]
   }

@@ -7,6 +7,7 @@ import type { NodeFacts } from '../node-facts.ts'
 import { ownValue } from '../own-value.ts'
 import type { TaskPaths } from '../store/workspace.ts'
 import { Interpolator } from './interpolate.ts'
+import { nodeLookup } from './node-lookup.ts'
 
 interface EnvironmentInput {
   readonly assignment: Assignment
@@ -227,21 +228,4 @@ function addMeta(vars: Vars, meta: Readonly<Record<string, string>>): void {
  */
 function safeName(text: string): string {
   return text.replace(/[^A-Za-z0-9_.]/g, '_')
-}
-
-/** Reference scheduling §35: what is known about the node. */
-function nodeLookup(node: NodeFacts): (name: string) => string | undefined {
-  const own = new Map([
-    ['node.unique.id', node.ID],
-    ['node.unique.name', node.Name],
-    ['node.datacenter', node.Datacenter],
-    ['node.region', node.Region],
-    ['node.class', node.NodeClass],
-    ['node.pool', node.NodePool],
-  ])
-  return (name) => {
-    if (name.startsWith('attr.')) return ownValue(node.Attributes, name.slice('attr.'.length))
-    if (name.startsWith('meta.')) return ownValue(node.Meta, name.slice('meta.'.length))
-    return own.get(name)
-  }
 }
