@@ -1,7 +1,7 @@
 export { constantCost, textCost } from './budget.ts'
 export { functionTable, type TemplateFunctions } from './function-table.ts'
 export { GO_FUNCTIONS } from './go-functions.ts'
-export { HELPER_FUNCTIONS, timeFunctions } from './helper-functions.ts'
+export { HELPER_FUNCTIONS, timeFunctions } from './library-functions.ts'
 export { parseTemplate } from './parse.ts'
 export { renderTemplate } from './render.ts'
 export { fail as failTemplate, TemplateError } from './template-error.ts'
