@@ -22,6 +22,8 @@ export const AGENT_LIMITS = {
   interpolatedCharsMax: 128 * 1024,
   /** All arguments and variables of one task together; Linux takes 2 MiB. */
   interpolatedTotalCharsMax: 2 * 1024 * 1024,
+  /** Entries of `env` and `meta`, and variables of rendered files; real tasks have some hundred. */
+  environmentVariablesMax: 10_000,
   /** Depth of a driver's configuration. */
   configDepthMax: 32,
   /** Reference scheduling §22: pause before dialling again, doubling up to the maximum. */
@@ -110,6 +112,8 @@ export const AGENT_LIMITS = {
   templateInputCharsMax: 32 * 1024 * 1024,
   /** Bytes of all files that the templates of one task make; the agent holds them meanwhile. */
   templateOutputBytesMax: 32 * 1024 * 1024,
+  /** Entries of a directory that are read at once, and removed at once. */
+  directoryBatch: 128,
   /** How often the disk of an allocation is measured, and how many entries one look may take. */
   diskLookMs: 60_000,
   diskEntriesMax: 200_000,

@@ -8,6 +8,7 @@ export function parseEnvFile(text: string): Readonly<Record<string, string>> {
     failTemplate(`an environment file has more than ${charsMax} characters, the most Linux accepts`)
   }
   const env: Record<string, string> = Object.create(null)
+  let count = 0
   for (const [index, raw] of text.split(/\r?\n/).entries()) {
     const line = raw.trim().replace(/^export\s+/, '')
     if (line === '' || line.startsWith('#')) continue
@@ -16,6 +17,9 @@ export function parseEnvFile(text: string): Readonly<Record<string, string>> {
     if (!/^[^\s=\0'"]+$/.test(name)) {
       failTemplate(`line ${index + 1} of an environment file is not KEY=value`)
     }
+    count += 1
+    const most = AGENT_LIMITS.environmentVariablesMax
+    if (count > most) failTemplate(`an environment file has more than ${most} variables`)
     env[name] = unquoted(line.slice(equals + 1).trim())
   }
   return env
