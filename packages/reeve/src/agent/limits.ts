@@ -24,6 +24,11 @@ export const AGENT_LIMITS = {
   interpolatedTotalCharsMax: 2 * 1024 * 1024,
   /** Entries of `env` and `meta`, and variables of rendered files; real tasks have some hundred. */
   environmentVariablesMax: 10_000,
+  /**
+   * Characters of the jobs (as JSON) that are written or prepared in one turn of the event loop:
+   * some milliseconds. A single job may have more, up to 4 MiB.
+   */
+  turnCharsMax: 256 * 1024,
   /** Depth of a driver's configuration. */
   configDepthMax: 32,
   /** Reference scheduling §22: pause before dialling again, doubling up to the maximum. */

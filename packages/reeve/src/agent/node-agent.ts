@@ -13,6 +13,7 @@ import type { Dial } from './link/channel.ts'
 import { ServerLink } from './link/server-link.ts'
 import type { DesiredEnvelope } from './link/server-message.ts'
 import type { Log } from './log.ts'
+import { LoopTurns } from './loop-turns.ts'
 import { Migrations } from './migrate/migrations.ts'
 import type { AllocationNetworks } from './network/allocation-network.ts'
 import { NodeAllocations } from './node-allocations.ts'
@@ -210,6 +211,7 @@ export class NodeAgent {
       catalog: this.#catalog,
       migrations: this.#migrations,
       starts: new Slots(AGENT_LIMITS.startsInFlightMax),
+      turns: new LoopTurns(),
       recordsDir: storage.recordsDir,
       bootId: this.#known().bootId,
       node: () => this.#node.facts(),
