@@ -68,14 +68,14 @@ export class TemplateDependencies {
   }
 
   #watch({ key, topic, name }: Dependency): boolean {
-    const { catalog, namespace, changed } = this.#options
+    const { catalog, namespace } = this.#options
     const { signal } = this.#stop
     const watched: Watched = { json: undefined }
     this.#watched.set(key, watched)
     const answer = (value: object | undefined): void => {
       if (signal.aborted) return
       watched.json = jsonOf(value)
-      changed()
+      this.#options.changed()
     }
     const query = { namespace, signal }
     switch (topic) {

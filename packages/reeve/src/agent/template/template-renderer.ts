@@ -1,4 +1,5 @@
 import type { Clock } from '../../kit/clock.ts'
+import { messageOf } from '../../kit/fault.ts'
 import { ThreadQueue, type ThreadResult } from '../../threads/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { templateFault } from './dependencies.ts'
@@ -33,7 +34,7 @@ interface Waiting {
   readonly owner: QueueOwner
   readonly request: RenderRequest
   readonly settle: (outcome: RenderOutcome) => void
-  readonly fail: (thrown: unknown) => void
+  readonly fail: (thrown: Error) => void
 }
 
 type Thread = ThreadQueue<RenderTask, RenderOutcome>
@@ -68,7 +69,7 @@ export class TemplateRenderer {
         this.#waiting.remove(waiting)
         reject(abandoned())
       }
-      const fail = (thrown: unknown): void => {
+      const fail = (thrown: Error): void => {
         signal.removeEventListener('abort', abandon)
         reject(thrown)
       }
@@ -125,7 +126,7 @@ export class TemplateRenderer {
       const name = request.templates[Atomics.load(progress, 0)]?.name ?? ''
       settle(outcomeOf(result, name, this.#limits))
     } catch (thrown) {
-      fail(thrown)
+      fail(thrown instanceof Error ? thrown : new Error(messageOf(thrown)))
     } finally {
       this.#busyJobs.delete(key)
       this.#next()

@@ -17,31 +17,23 @@ function render(source: string, budget = new ByteBudget()): string {
 
 const EXCEEDED = new RegExp(`template processing exceeds ${TEMPLATE_LIMITS.bytesMax} bytes`)
 
+function names(text: string, prefix = ''): readonly string[] {
+  return text.split(' ').map((name) => `${prefix}${name}`)
+}
+
 /** These take the same time whatever the size of their arguments; only their result is charged. */
 const CONSTANT = new Set([
-  ...['and', 'or', 'not', 'index', 'slice', 'loop'],
-  ...['add', 'subtract', 'multiply', 'divide', 'modulo', 'minimum', 'maximum'],
-  ...[
-    'default',
-    'empty',
-    'coalesce',
-    'ternary',
-    'list',
-    'first',
-    'last',
-    'dict',
-    'hasKey',
-    'get',
-  ].map((name) => `sprig_${name}`),
+  ...names('and or not index slice loop add subtract multiply divide modulo minimum maximum'),
+  ...names('default empty coalesce ternary list first last dict hasKey get', 'sprig_'),
 ])
 /** These take maps and lists, which they do not look into. */
 const SHALLOW = new Set(['mergeMap', 'sprig_keys', 'sprig_values'])
 /** These go through a list or map to its last element. */
 const DEEP = [
-  ...['print', 'println', 'printf', 'html', 'js', 'urlquery', 'join', 'contains', 'in'],
-  ...['containsAll', 'containsAny', 'containsNone', 'containsNotAll', 'explodeMap'],
-  ...['toJSON', 'toJSONPretty', 'toUnescapedJSON', 'toUnescapedJSONPretty', 'toYAML'],
-  ...['quote', 'squote', 'join', 'has', 'uniq', 'toString'].map((name) => `sprig_${name}`),
+  ...names('print println printf html js urlquery join contains in explodeMap'),
+  ...names('containsAll containsAny containsNone containsNotAll'),
+  ...names('toJSON toJSONPretty toUnescapedJSON toUnescapedJSONPretty toYAML'),
+  ...names('quote squote join has uniq toString', 'sprig_'),
 ]
 
 function spentOn(name: string, ...args: readonly Value[]): number {
