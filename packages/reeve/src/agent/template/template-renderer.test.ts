@@ -101,11 +101,9 @@ test('renderer: what takes too long fails with its name, and other jobs go on', 
     NEVER,
   )
   let isSlowOver = false
-  const ended = slow
-    .catch(() => undefined)
-    .then(() => {
-      isSlowOver = true
-    })
+  const ended = Promise.allSettled([slow]).finally(() => {
+    isSlowOver = true
+  })
   const other = await renderer.render(owner('other'), aRequest(source('b')), NEVER)
   assert.deepEqual(shown(other), ['b'])
   assert.equal(isSlowOver, false, 'the other job did not wait for the slow one')

@@ -304,9 +304,9 @@ function replaced(value: string, from: string, to: string): string {
 /** Counted before anything is built, so that a text or list that is too long never exists. */
 function occurrences(value: string, part: string): number {
   if (part === '') return value.length + 1
-  let count = 0
-  for (let at = value.indexOf(part); at >= 0; at = value.indexOf(part, at + part.length)) count += 1
-  return count
+  let found = 0
+  for (let at = value.indexOf(part); at >= 0; at = value.indexOf(part, at + part.length)) found += 1
+  return found
 }
 
 function splitText(value: string, mark: string): readonly string[] {
