@@ -135,7 +135,8 @@ export const areas = {
   },
   agent: {
     folder: `${reeve}/agent`,
-    may: ['model', 'lang', 'sdk', 'contract'],
+    // Templates are rendered on threads of their own (decision 0060).
+    may: ['model', 'lang', 'sdk', 'contract', 'threads'],
     packages: ['typebox', 'ws'],
     builtins,
   },

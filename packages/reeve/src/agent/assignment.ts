@@ -145,7 +145,11 @@ export interface Assignment {
   readonly group: AgentTaskGroup
 }
 
-const checker = Compile(Type.Object({ allocation: AgentAllocation, job: AgentJob }))
+const entryChecker = Compile(Type.Object({ allocation: AgentAllocation, job: AgentJob }))
+const allocationChecker = Compile(Type.Object({ allocation: AgentAllocation }))
+
+/** Entries of one message share their job, and a large one takes milliseconds to validate. */
+const validJobs = new WeakMap<object, AgentJob>()
 
 interface UnreadableAssignment {
   /** The allocation it was meant for; undefined when not even that can be told. */
@@ -155,13 +159,28 @@ interface UnreadableAssignment {
 
 /** Reads one entry of a `desired` message, or of the agent's own files. */
 export function readAssignment(value: unknown): Result<Assignment, UnreadableAssignment> {
-  if (!checker.Check(value)) {
-    const [first] = checker.Errors(value)
-    const where =
-      first === undefined || first.instancePath === '' ? 'the entry' : first.instancePath
-    return err({ id: idOf(value), message: `${where} ${first?.message ?? 'is not readable'}` })
+  const shared = findValidJob(value)
+  if (shared !== undefined && allocationChecker.Check(value)) {
+    return assignmentOf(value.allocation, shared)
   }
-  const { allocation, job } = value
+  if (entryChecker.Check(value)) {
+    validJobs.set(value.job, value.job)
+    return assignmentOf(value.allocation, value.job)
+  }
+  const [first] = entryChecker.Errors(value)
+  const where = first === undefined || first.instancePath === '' ? 'the entry' : first.instancePath
+  return err({ id: idOf(value), message: `${where} ${first?.message ?? 'is not readable'}` })
+}
+
+function findValidJob(value: unknown): AgentJob | undefined {
+  const job = inner(value, 'job')
+  return typeof job === 'object' && job !== null ? validJobs.get(job) : undefined
+}
+
+function assignmentOf(
+  allocation: AgentAllocation,
+  job: AgentJob,
+): Result<Assignment, UnreadableAssignment> {
   // The identifier becomes a directory name.
   if (!UUID.test(allocation.ID))
     return err({ id: undefined, message: 'allocation.ID is not a UUID' })
@@ -174,6 +193,15 @@ export function readAssignment(value: unknown): Result<Assignment, UnreadableAss
   }
   return ok({ allocation, job, group })
 }
+
+/** Of the job as JSON: how much work it is to write it, or to prepare one of its tasks. */
+export function jobChars(job: AgentJob): number {
+  const chars = charsOf.get(job) ?? JSON.stringify(job).length
+  charsOf.set(job, chars)
+  return chars
+}
+
+const charsOf = new WeakMap<AgentJob, number>()
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 

@@ -1,6 +1,7 @@
 import type { Clock, Random } from '../kit/clock.ts'
 import type { TaskDriver } from './driver.ts'
 import type { Log } from './log.ts'
+import type { LoopTurns } from './loop-turns.ts'
 import type { Migrations } from './migrate/migrations.ts'
 import type { AllocationNetworks } from './network/allocation-network.ts'
 import type { NodeFacts } from './node-facts.ts'
@@ -21,6 +22,8 @@ export interface AgentHost {
   readonly drivers: ReadonlyMap<string, TaskDriver>
   readonly taskHooks: readonly TaskHookSource[]
   readonly starts: Slots
+  /** For steps that take long with a large job. */
+  readonly turns: LoopTurns
   /** Below this the drivers keep their records. */
   readonly recordsDir: string
   readonly bootId: string

@@ -22,6 +22,13 @@ export const AGENT_LIMITS = {
   interpolatedCharsMax: 128 * 1024,
   /** All arguments and variables of one task together; Linux takes 2 MiB. */
   interpolatedTotalCharsMax: 2 * 1024 * 1024,
+  /** Entries of `env` and `meta`, and variables of rendered files; real tasks have some hundred. */
+  environmentVariablesMax: 10_000,
+  /**
+   * Characters of the jobs (as JSON) that are written or prepared in one turn of the event loop:
+   * some milliseconds. A single job may have more, up to 4 MiB.
+   */
+  turnCharsMax: 256 * 1024,
   /** Depth of a driver's configuration. */
   configDepthMax: 32,
   /** Reference scheduling §22: pause before dialling again, doubling up to the maximum. */
@@ -107,6 +114,23 @@ export const AGENT_LIMITS = {
   templateFactsMax: 1_000,
   /** How often rendering is begun anew because of files that were not known before. */
   templateRoundsMax: 100,
+  /**
+   * Wall time of rendering all templates of a task once. Few take more than some milliseconds; the
+   * byte budget of the language takes a second or two of a free core.
+   */
+  templateMsMax: 5_000,
+  /** Heap of a thread that renders. What the byte budget lets be built fits several times. */
+  templateMegabytesMax: 256,
+  /** Threads that render: with two, one job's slow templates leave one for everybody else. */
+  templateThreadsMax: 2,
+  /** A thread without work is stopped after this; it takes some 20 MB. */
+  templateIdleMs: 60_000,
+  /** Characters of all that one rendering is handed: copying them takes the event loop's time. */
+  templateInputCharsMax: 32 * 1024 * 1024,
+  /** Bytes of all files that the templates of one task make; the agent holds them meanwhile. */
+  templateOutputBytesMax: 32 * 1024 * 1024,
+  /** Entries of a directory that are read at once, and removed at once. */
+  directoryBatch: 128,
   /** How often the disk of an allocation is measured, and how many entries one look may take. */
   diskLookMs: 60_000,
   diskEntriesMax: 200_000,

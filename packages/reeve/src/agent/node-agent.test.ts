@@ -162,6 +162,15 @@ test('a server that stays silent is left for another', async () => {
   await sim.agent.stop()
 })
 
+test('an agent that stood still for a while does not blame its server', async () => {
+  const sim = await aSimulation()
+  await pass(sim.clock, 20_000)
+  sim.clock.pause(120_000)
+  await pass(sim.clock, 20_000)
+  assert.equal(sim.server.dials, 1)
+  await sim.agent.stop()
+})
+
 test('a refused node keeps trying, slowly', async () => {
   const server = new FakeServer()
   server.refusal = 'wrong join token'

@@ -14,6 +14,7 @@ import type { Dial } from './link/channel.ts'
 import { ServerLink } from './link/server-link.ts'
 import type { DesiredEnvelope } from './link/server-message.ts'
 import type { Log } from './log.ts'
+import { LoopTurns } from './loop-turns.ts'
 import { Migrations } from './migrate/migrations.ts'
 import type { AllocationNetworks } from './network/allocation-network.ts'
 import { NodeAllocations } from './node-allocations.ts'
@@ -27,6 +28,7 @@ import { serviceHook } from './services/service-hook.ts'
 import { diskFill } from './store/disk-fill.ts'
 import type { AgentStorage, StorageIdentity } from './store/storage.ts'
 import { taskHooks } from './task/task-hooks.ts'
+import { TemplateRenderer } from './template/template-renderer.ts'
 import { pause, Slots } from './wait.ts'
 
 interface NodeAgentOptions {
@@ -72,6 +74,7 @@ export class NodeAgent {
   readonly #region: NodeRegion
   readonly #node: NodeDescription
   readonly #allocations: NodeAllocations
+  readonly #renderer = new TemplateRenderer()
   #identity: StorageIdentity | undefined
   #probing: Promise<void> | undefined
 
@@ -154,6 +157,7 @@ export class NodeAgent {
     await this.#garbage.stop()
     await this.#remote.stop()
     await this.#allocations.stop({ killTasks: options.killTasks === true })
+    await this.#renderer.stop()
     await this.#link.stop()
     await this.#probing
     await this.#options.storage.close()
@@ -208,6 +212,7 @@ export class NodeAgent {
       catalog: this.#catalog,
       migrations: this.#migrations,
       starts: new Slots(AGENT_LIMITS.startsInFlightMax),
+      turns: new LoopTurns(),
       recordsDir: storage.recordsDir,
       bootId: this.#known().bootId,
       node: () => this.#node.facts(),
@@ -226,6 +231,7 @@ export class NodeAgent {
         }),
       artifacts,
       hostVolumes: () => settings.HostVolumes ?? {},
+      renderer: this.#renderer,
     })
     return [...hooks, serviceHook(this.#services)]
   }

@@ -211,6 +211,8 @@ export class FakeServer {
   /** False: reports get no receipt until `acknowledge`. */
   acknowledges = true
   answersHeartbeats = true
+  /** How often it wants to hear from agents. */
+  heartbeatMs = 10_000
   refusal = ''
   /** What its welcome says of it; nothing, as a server of an earlier version does. */
   region: string | undefined
@@ -288,7 +290,7 @@ export class FakeServer {
         this.#greet(channel)
         break
       case 'heartbeat':
-        if (this.answersHeartbeats) this.send({ kind: 'heartbeat', heartbeatMs: 10_000 })
+        if (this.answersHeartbeats) this.send({ kind: 'heartbeat', heartbeatMs: this.heartbeatMs })
         break
       case 'services':
         this.#catalogue(message)
@@ -318,7 +320,8 @@ export class FakeServer {
       return
     }
     const serverTimeMs = Date.parse('2026-01-01')
-    this.send({ kind: 'welcome', heartbeatMs: 10_000, serverTimeMs, region: this.region })
+    const { heartbeatMs, region } = this
+    this.send({ kind: 'welcome', heartbeatMs, serverTimeMs, region })
     const allocations = [...this.#desired.values()].map(entry)
     this.send({ kind: 'desired', full: true, index: 1, allocations, removed: [] })
   }

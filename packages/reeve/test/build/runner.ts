@@ -3,6 +3,7 @@ import type { Assignment } from '../../src/agent/assignment.ts'
 import type { TaskDriver } from '../../src/agent/driver.ts'
 import type { AgentHost } from '../../src/agent/host.ts'
 import type { NodeFacts } from '../../src/agent/node-facts.ts'
+import { LoopTurns } from '../../src/agent/loop-turns.ts'
 import { MemoryStore, type TaskRecords } from '../../src/agent/store/store.ts'
 import { PathsOnlyWorkspace } from '../../src/agent/store/workspace.ts'
 import { TASK_HOOKS } from '../../src/agent/task/task-hooks.ts'
@@ -37,6 +38,7 @@ function aHost(clock: Clock, fields: HostFields = {}): AgentHost {
     drivers: new Map(driverList.map((driver) => [driver.name, driver])),
     taskHooks: TASK_HOOKS,
     starts: new Slots(8),
+    turns: new LoopTurns(),
     recordsDir: '/nowhere/records',
     bootId: 'boot-1',
     killTimeoutMsMax: 30_000,

@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Interpolator } from '../../src/agent/task/interpolate.ts'
-import { Facts } from '../../src/agent/template/facts.ts'
 import { taskFunctions } from '../../src/agent/template/task-functions.ts'
 import { parseJobFile } from '../../src/jobspec/index.ts'
 import {
@@ -12,33 +10,35 @@ import {
   type TemplateFunctions,
 } from '../../src/lang/template/index.ts'
 import { canonicalizeJob, PARSE_DEFAULTS, validateJob } from '../../src/model/index.ts'
-import { aService, FakeCatalog } from '../build/catalog.ts'
+import { aService } from '../build/catalog.ts'
 
 const PAGE = await readFile(join(import.meta.dirname, '../../../../docs/templates.md'), 'utf8')
 
 /** What the page says is there when its examples are rendered. */
 function functions(): TemplateFunctions {
-  const catalog = new FakeCatalog()
-  const tags = ['main']
-  const first = aService({ ID: 'a', Address: '10.0.0.1', Tags: tags, JobID: 'data' })
-  catalog.services.set('db', [first, aService({ ID: 'b', Address: '10.0.0.2', JobID: 'data' })])
-  catalog.names.set('', [{ name: 'db', tags }])
-  catalog.variables.set('service/jobs/shop', { user: 'shop', password: 's3cret' })
-  catalog.variables.set('service/jobs/shop/front', undefined)
-  catalog.lists.set('service/jobs', ['service/jobs/shop'])
-  const values = new Map([
-    ['node.datacenter', 'dc1'],
-    ['meta.rack', 'r1'],
+  const first = aService({ ID: 'a', Address: '10.0.0.1', Tags: ['main'], JobID: 'data' })
+  const second = aService({ ID: 'b', Address: '10.0.0.2', JobID: 'data' })
+  const answers = new Map<string, unknown>([
+    ['service db', [first, second]],
+    ['services ', [{ name: 'db', tags: ['main'] }]],
+    ['variable service/jobs/shop', { user: 'shop', password: 's3cret' }],
+    ['variables service/jobs', ['service/jobs/shop']],
   ])
   return taskFunctions({
-    environment: {
-      env: { GREETING: 'hello', REEVE_TASK_NAME: 'web' },
-      nodeValue: (name) => values.get(name),
-      interpolator: new Interpolator(() => undefined),
+    env: { GREETING: 'hello', REEVE_TASK_NAME: 'web' },
+    node: {
+      ID: 'node-1',
+      Name: 'node-1',
+      Region: 'global',
+      Datacenter: 'dc1',
+      NodePool: 'default',
+      NodeClass: '',
+      Attributes: {},
+      Meta: { rack: 'r1' },
     },
     namespace: 'default',
-    facts: new Facts({ catalog, namespace: 'default', changed: () => undefined }),
     nowMs: Date.parse('2026-01-02T03:04:05Z'),
+    find: (topic, name) => answers.get(`${topic} ${name}`) ?? null,
     file: (path) => (path === 'local/motd' ? 'Welcome\n' : undefined),
   })
 }

@@ -185,8 +185,12 @@ export class Session {
   }
 
   #beatLater(): void {
-    this.#cancelHeartbeat = this.#options.clock.after(this.#heartbeatMs, () => {
-      const silentMs = this.#options.clock.nowMs() - this.#heardMs
+    const { clock } = this.#options
+    const dueMs = clock.nowMs() + this.#heartbeatMs
+    this.#cancelHeartbeat = clock.after(this.#heartbeatMs, () => {
+      // When the agent itself stood still, what the server said meanwhile is not read yet.
+      const lateMs = clock.nowMs() - dueMs
+      const silentMs = clock.nowMs() - this.#heardMs - lateMs
       if (silentMs > this.#heartbeatMs * AGENT_LIMITS.silentHeartbeatsMax) {
         this.close('the server is silent')
         return

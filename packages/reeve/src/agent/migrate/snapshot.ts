@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs'
-import { lstat, open, readdir, readlink } from 'node:fs/promises'
+import { lstat, open, opendir, readlink } from 'node:fs/promises'
 import { Fault } from '../../kit/fault.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath } from '../store/beneath.ts'
@@ -46,7 +46,9 @@ async function* packDirectory(directory: Beneath, walk: Walk): AsyncGenerator<Ui
   const { parts, budget } = walk
   yield tarHeader(entryOf(`${parts.join('/')}/`, 'directory', await lstat(directory.path('.'))))
   if (parts.length > AGENT_LIMITS.dataDepthMax) return
-  for (const name of (await readdir(directory.path('.'))).toSorted()) {
+  // In pieces: a task may have put millions of files into one directory.
+  const entries = await opendir(directory.path('.'), { bufferSize: AGENT_LIMITS.directoryBatch })
+  for await (const { name } of entries) {
     budget.entries += 1
     if (budget.entries > AGENT_LIMITS.unpackedFilesMax)
       throw new Fault('task-data', 'there are more files than are moved to another node')

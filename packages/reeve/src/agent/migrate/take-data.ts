@@ -1,7 +1,8 @@
-import { mkdir, rename, rm } from 'node:fs/promises'
+import { mkdir, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { readTar } from '../artifact/tar.ts'
 import { unpack, UnpackBudget } from '../artifact/unpack.ts'
+import { removeTree } from '../store/remove-tree.ts'
 import { errorCode } from '../store/state-file.ts'
 import { dataPaths } from './snapshot.ts'
 
@@ -26,7 +27,7 @@ export async function takeData(
 ): Promise<void> {
   const staging = join(root, STAGING)
   // An agent before this one may have been killed in the middle.
-  await rm(staging, { recursive: true, force: true })
+  await removeTree(staging)
   await mkdir(staging, { recursive: true, mode: 0o700 })
   try {
     // It comes as it is: what it unpacks to is what was sent.
@@ -40,7 +41,7 @@ export async function takeData(
       await moveDirectory(join(staging, ...parts), to)
     }
   } finally {
-    await rm(staging, { recursive: true, force: true })
+    await removeTree(staging)
   }
 }
 

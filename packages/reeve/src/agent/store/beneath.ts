@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { mkdir, open, readFile, rename, unlink, type FileHandle } from 'node:fs/promises'
+import { mkdir, open, rename, unlink, type FileHandle } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { errorCode } from './state-file.ts'
@@ -110,8 +110,8 @@ export class Beneath {
     try {
       const stat = await file.stat()
       if (!stat.isFile()) throw new Fault('path-escape', `${name} is not a regular file`)
-      if (stat.size > bytesMax) throw new Fault('path-escape', `${name} is too large`)
-      return await readFile(file)
+      if (stat.size > bytesMax) throw tooLarge(name)
+      return await readUpTo(file, bytesMax, name)
     } finally {
       await file.close()
     }
@@ -120,6 +120,27 @@ export class Beneath {
   close(): Promise<void> {
     return this.#handle.close()
   }
+}
+
+/** A file that a task makes longer meanwhile is read no further than the bound. */
+async function readUpTo(file: FileHandle, bytesMax: number, name: string): Promise<Uint8Array> {
+  const { size } = await file.stat()
+  let buffer = Buffer.allocUnsafeSlow(Math.min(size, bytesMax) + 1)
+  let length = 0
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, length, buffer.length - length)
+    if (bytesRead === 0) return buffer.subarray(0, length)
+    length += bytesRead
+    if (length > bytesMax) throw tooLarge(name)
+    if (length < buffer.length) continue
+    const larger = Buffer.allocUnsafeSlow(Math.min(2 * length, bytesMax) + 1)
+    buffer.copy(larger)
+    buffer = larger
+  }
+}
+
+function tooLarge(name: string): Fault {
+  return new Fault('path-escape', `${name} is too large`)
 }
 
 export interface Owner {

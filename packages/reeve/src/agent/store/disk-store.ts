@@ -4,7 +4,8 @@ import { TaskState } from '@reeve/contract'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Fault } from '../../kit/fault.ts'
-import { readAssignment, type Assignment } from '../assignment.ts'
+import { jobChars, readAssignment, type Assignment } from '../assignment.ts'
+import { LoopTurns } from '../loop-turns.ts'
 import { isMissing, readStateFile, syncDirectory, writeStateFile } from './state-file.ts'
 import type { AgentStore, StoredAllocation, TaskRecord, TaskRecords } from './store.ts'
 
@@ -43,6 +44,7 @@ const assignmentFile = Compile(Type.Object({ v: Type.Literal(FORMAT) }))
  */
 export class DiskStore implements AgentStore {
   readonly #root: string
+  readonly #turns = new LoopTurns()
 
   constructor(root: string) {
     this.#root = root
@@ -68,6 +70,7 @@ export class DiskStore implements AgentStore {
     const { allocation, job } = assignment
     const dir = join(this.#root, allocation.ID)
     const made = await mkdir(dir, { recursive: true, mode: 0o700 })
+    await this.#turns.next(jobChars(job))
     await writeStateFile(
       join(dir, 'assignment.json'),
       JSON.stringify({ v: FORMAT, allocation, job }),

@@ -1,4 +1,4 @@
-import { chmod, lchown, mkdir, rename, rm } from 'node:fs/promises'
+import { chmod, lchown, mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../../kit/fault.ts'
 import { findUser, type HostUser } from '../user.ts'
@@ -6,6 +6,7 @@ import { AGENT_LIMITS } from '../limits.ts'
 import { Beneath, partsBelow } from './beneath.ts'
 import { measureDisk } from './disk-usage.ts'
 import { memoryComplaint, mountMemory, unmountBelow } from './mounts.ts'
+import { removeTree } from './remove-tree.ts'
 import { errorCode, isMissing } from './state-file.ts'
 
 /** The directories that an allocation and its tasks work in. */
@@ -179,7 +180,7 @@ export class DiskWorkspace implements Workspace {
     const path = join(this.#root, allocationId)
     await unmountBelow(path)
     // Entries that are links are removed as such, not followed.
-    await rm(path, { recursive: true, force: true })
+    await removeTree(path)
   }
 }
 

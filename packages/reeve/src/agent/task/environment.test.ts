@@ -7,6 +7,7 @@ import {
   type AssignmentFields,
 } from '../../../test/build/agent.ts'
 import type { AgentTask } from '../assignment.ts'
+import { AGENT_LIMITS } from '../limits.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { taskPaths } from '../store/workspace.ts'
 import { buildEnvironment, rangesOf, type TaskEnvironment } from './environment.ts'
@@ -52,6 +53,18 @@ test('a task is told who and where it is, and nothing of the agent', () => {
     REEVE_NODE_NAME: 'node-1',
     REEVE_CPU_LIMIT: '100',
     REEVE_MEMORY_LIMIT: '300',
+  })
+})
+
+test('env and meta have together as many entries as a task may have variables, and no more', () => {
+  const most = AGENT_LIMITS.environmentVariablesMax
+  const entries = (count: number): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, '']))
+  const Meta = entries(10)
+  assert.ok('k9' in environment({ Env: entries(most - 10), Meta }).env)
+  assert.throws(() => environment({ Env: entries(most - 9), Meta }), {
+    kind: 'task-invalid',
+    message: `env and meta of the task have ${most + 1} entries; at most ${most} can be variables`,
   })
 })
 

@@ -2,11 +2,13 @@ import { GLOBAL_REGION, TASK_ENVIRONMENT_PREFIX } from '@reeve/contract'
 import { Fault } from '../../kit/fault.ts'
 import type { AgentTask, Assignment } from '../assignment.ts'
 import type { TaskIsolation } from '../driver.ts'
+import { AGENT_LIMITS } from '../limits.ts'
 import type { AllocationNetwork } from '../network/allocation-network.ts'
 import type { NodeFacts } from '../node-facts.ts'
 import { ownValue } from '../own-value.ts'
 import type { TaskPaths } from '../store/workspace.ts'
 import { Interpolator } from './interpolate.ts'
+import { nodeLookup } from './node-lookup.ts'
 
 interface EnvironmentInput {
   readonly assignment: Assignment
@@ -35,6 +37,9 @@ const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
  * Reference scheduling §34: later wins of product variables, meta, the task's own.
  */
 export function buildEnvironment(input: EnvironmentInput): TaskEnvironment {
+  const { assignment, task } = input
+  const { job, group } = assignment
+  refuseTooMany([task.Env, job.Meta, group.Meta, task.Meta])
   const product: Vars = new Map([['PATH', DEFAULT_PATH]])
   addIdentity(product, input)
   addResources(product, input)
@@ -57,6 +62,7 @@ export function withVariables(
   base: TaskEnvironment,
   added: Readonly<Record<string, string>>,
 ): TaskEnvironment {
+  refuseTooMany([added])
   const vars: Vars = new Map(Object.entries(base.env))
   for (const [name, value] of Object.entries(added)) if (!PROTECTED.has(name)) vars.set(name, value)
   return environmentOf(vars, base.nodeValue)
@@ -69,6 +75,15 @@ function environmentOf(vars: Vars, nodeValue: TaskEnvironment['nodeValue']): Tas
 }
 
 type Vars = Map<string, string>
+
+/** Before anything is built of them: 300,000 variables take the event loop three seconds. */
+function refuseTooMany(maps: readonly (Readonly<Record<string, string>> | null)[]): void {
+  const count = maps.reduce((sum, map) => sum + Object.keys(map ?? {}).length, 0)
+  const most = AGENT_LIMITS.environmentVariablesMax
+  if (count <= most) return
+  const message = `env and meta of the task have ${count} entries; at most ${most} can be variables`
+  throw new Fault('task-invalid', message)
+}
 
 /** The kernel ends names at `=` and values at NUL. */
 function refuseUnpassable(vars: Vars): void {
@@ -227,21 +242,4 @@ function addMeta(vars: Vars, meta: Readonly<Record<string, string>>): void {
  */
 function safeName(text: string): string {
   return text.replace(/[^A-Za-z0-9_.]/g, '_')
-}
-
-/** Reference scheduling §35: what is known about the node. */
-function nodeLookup(node: NodeFacts): (name: string) => string | undefined {
-  const own = new Map([
-    ['node.unique.id', node.ID],
-    ['node.unique.name', node.Name],
-    ['node.datacenter', node.Datacenter],
-    ['node.region', node.Region],
-    ['node.class', node.NodeClass],
-    ['node.pool', node.NodePool],
-  ])
-  return (name) => {
-    if (name.startsWith('attr.')) return ownValue(node.Attributes, name.slice('attr.'.length))
-    if (name.startsWith('meta.')) return ownValue(node.Meta, name.slice('meta.'.length))
-    return own.get(name)
-  }
 }

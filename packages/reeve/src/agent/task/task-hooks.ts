@@ -3,6 +3,7 @@ import { artifactHook } from '../artifact/artifact-hook.ts'
 import type { ArtifactSettings } from '../artifact/fetch-artifact.ts'
 import type { Catalog } from '../catalog.ts'
 import { templateHook } from '../template/template-hook.ts'
+import { TemplateRenderer } from '../template/template-renderer.ts'
 import { volumeHook, type HostVolume } from './volume-hook.ts'
 import { isDirectoryName } from './task-name.ts'
 import type { TaskHookContext, TaskHookSource } from './task-hook.ts'
@@ -14,6 +15,8 @@ interface TaskHookOptions {
   hostVolumes?(): Readonly<Record<string, HostVolume>>
   /** What templates may ask the servers for; without it those that do are refused. */
   catalog?(context: TaskHookContext): Catalog
+  /** Renders the templates of all tasks; one of its own unless given. */
+  readonly renderer?: TemplateRenderer
 }
 
 /** Reference scheduling §25, step 3: what is done for each task, in this order. */
@@ -22,7 +25,10 @@ export function taskHooks(options: TaskHookOptions = {}): readonly TaskHookSourc
     ...FIRST_HOOKS,
     volumeHook(() => options.hostVolumes?.() ?? {}),
     artifactHook(options.artifacts),
-    templateHook((context) => options.catalog?.(context)),
+    templateHook(
+      (context) => options.catalog?.(context),
+      options.renderer ?? new TemplateRenderer(),
+    ),
   ]
 }
 

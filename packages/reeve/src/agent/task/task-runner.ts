@@ -2,7 +2,7 @@ import { constants } from 'node:os'
 import type { TaskEventType, TaskState } from '@reeve/contract'
 import { msFromNs, nsFromMs } from '../../kit/duration.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
-import type { AgentTask, Assignment } from '../assignment.ts'
+import { jobChars, type AgentTask, type Assignment } from '../assignment.ts'
 import {
   isRecoverable,
   type RunningTask,
@@ -333,8 +333,11 @@ export class TaskRunner implements TaskControl {
   /** Runs the hooks, resolves the references. */
   async #readyToLaunch(): Promise<TaskLaunch> {
     const { host } = this.#options
+    const chars = jobChars(this.#assignment.job)
+    await host.turns.next(chars)
     const context = this.#context()
     const additions = await this.#hooks.beforeStart(context)
+    await host.turns.next(chars)
     const handle = handleFor({
       driver: context.task.Driver,
       allocationId: context.assignment.allocation.ID,

@@ -10,7 +10,7 @@ type ActionContext = Pick<TaskHookContext, 'control' | 'clock' | 'random' | 'sig
  * What follows when texts have changed. Reference scheduling §30: several changes act once, after
  * one random wait, and a restart wins over everything else.
  */
-export async function actOnChanges(
+export async function applyChangeModes(
   changed: readonly Template[],
   context: ActionContext,
 ): Promise<void> {
@@ -51,7 +51,7 @@ const SCRIPT_MS = 5_000
 /** Runs a command inside the task. One that fails is told, and ends the task where it should. */
 export async function runScript(script: ChangeScript, context: ActionContext): Promise<void> {
   const { control } = context
-  const complaint = await scriptComplaint(script, context)
+  const complaint = await runScriptOnce(script, context)
   if (complaint === undefined) return
   const Message = `Template ran script ${JSON.stringify(script.Command)}: ${complaint}`
   if (!script.FailOnError) {
@@ -62,7 +62,7 @@ export async function runScript(script: ChangeScript, context: ActionContext): P
   void control.kill({ cause, reason: 'Template script failed', skipShutdownDelay: false })
 }
 
-async function scriptComplaint(
+async function runScriptOnce(
   script: ChangeScript,
   { control, clock, signal }: ActionContext,
 ): Promise<string | undefined> {

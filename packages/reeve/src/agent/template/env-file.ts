@@ -1,16 +1,25 @@
-import { templateFault } from './facts.ts'
+import { failTemplate } from '../../lang/template/index.ts'
+import { AGENT_LIMITS } from '../limits.ts'
 
 /** Reads `KEY=value` lines. Blank lines and comments are left out, quotes around a value go. */
 export function parseEnvFile(text: string): Readonly<Record<string, string>> {
+  const charsMax = AGENT_LIMITS.interpolatedTotalCharsMax
+  if (text.length > charsMax) {
+    failTemplate(`an environment file has more than ${charsMax} characters, the most Linux accepts`)
+  }
   const env: Record<string, string> = Object.create(null)
+  let count = 0
   for (const [index, raw] of text.split(/\r?\n/).entries()) {
     const line = raw.trim().replace(/^export\s+/, '')
     if (line === '' || line.startsWith('#')) continue
     const equals = line.indexOf('=')
     const name = line.slice(0, Math.max(0, equals)).trim()
     if (!/^[^\s=\0'"]+$/.test(name)) {
-      throw templateFault(`line ${index + 1} of an environment file is not KEY=value`)
+      failTemplate(`line ${index + 1} of an environment file is not KEY=value`)
     }
+    count += 1
+    const most = AGENT_LIMITS.environmentVariablesMax
+    if (count > most) failTemplate(`an environment file has more than ${most} variables`)
     env[name] = unquoted(line.slice(equals + 1).trim())
   }
   return env

@@ -48,10 +48,10 @@ export class TaskFiles {
     )
   }
 
-  async write(place: PlaceBelow, text: string, options: WriteOptions): Promise<void> {
+  async write(place: PlaceBelow, bytes: Uint8Array, options: WriteOptions): Promise<void> {
     const name = place.parts.at(-1) ?? ''
     await this.#inside(place, { mode: 0o755, owner: options.directoryOwner }, (parent) =>
-      parent.write(name, Buffer.from(text), options),
+      parent.write(name, bytes, options),
     )
   }
 

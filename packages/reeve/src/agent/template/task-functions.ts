@@ -1,78 +1,92 @@
 import { createHash } from 'node:crypto'
 import type { ServiceRegistration } from '@reeve/contract'
 import {
+  constantCost,
   failTemplate,
   fromPlain,
+  functionTable,
   GO_FUNCTIONS,
-  PLAIN_FUNCTIONS,
+  HELPER_FUNCTIONS,
   StructValue,
+  textCost,
   timeFunctions,
-  type TemplateFunction,
   type TemplateFunctions,
   type TemplateValue,
 } from '../../lang/template/index.ts'
-import type { TaskEnvironment } from '../task/environment.ts'
-import type { Facts } from './facts.ts'
+import type { ServiceName, VariableItems } from '../catalog.ts'
+import type { NodeFacts } from '../node-facts.ts'
+import { nodeLookup } from '../task/node-lookup.ts'
+import type { Dependency } from './dependencies.ts'
 
-interface TaskFunctionOptions {
-  readonly environment: TaskEnvironment
+/** What the functions of a rendering know of the world outside. */
+export interface TemplateInputs {
+  readonly env: Readonly<Record<string, string>>
+  readonly node: NodeFacts
   readonly namespace: string
-  readonly facts: Facts
   readonly nowMs: number
+  /**
+   * The answer of the catalog, which has the shape of its topic; null while it is not known, and
+   * for a variable that does not exist. `waits`: the rendering needs one that exists.
+   */
+  find(topic: Dependency['topic'], name: string, waits: boolean): unknown
   /** The text of a file in the task's directory; undefined while it is not known. */
   file(path: string): string | undefined
 }
 
-/** Reference scheduling §30: everything that a template of a task may call. */
-export function taskFunctions(options: TaskFunctionOptions): TemplateFunctions {
-  return new Map<string, TemplateFunction>([
+/** All functions that a template of a task may call. */
+export function taskFunctions(inputs: TemplateInputs): TemplateFunctions {
+  return new Map([
     ...GO_FUNCTIONS,
-    ...PLAIN_FUNCTIONS,
-    ...timeFunctions(options.nowMs),
-    ...ownFunctions(options),
-    ...DENIED.map((name) => [name, () => failTemplate('function is disabled')] as const),
+    ...HELPER_FUNCTIONS,
+    ...timeFunctions(inputs.nowMs),
+    ...ownFunctions(inputs),
+    ...functionTable(
+      DENIED.map((name) => [name, constantCost, () => failTemplate('function is disabled')]),
+    ),
   ])
 }
 
 /** They would run programs, or write elsewhere. Named so that the refusal says so. */
 const DENIED = ['plugin', 'executeTemplate', 'writeToFile'] as const
 
-type Entry = readonly [string, TemplateFunction]
+function ownFunctions(inputs: TemplateInputs): TemplateFunctions {
+  const nodeValue = nodeLookup(inputs.node)
+  const variableOf = (value: TemplateValue): string | undefined => {
+    const name = text(value)
+    return Object.hasOwn(inputs.env, name) ? inputs.env[name] : nodeValue(name)
+  }
+  return functionTable([
+    ['env', textCost, (name) => variableOf(name) ?? ''],
+    ['envOrDefault', textCost, (name, fallback) => variableOf(name) || text(fallback)],
+    ['mustEnv', textCost, (name) => variableOf(name) ?? failTemplate(`${text(name)} is not set`)],
+    ['file', textCost, (path) => inputs.file(text(path)) ?? ''],
+    ['service', textCost, (...args) => findServices(inputs, args)],
+    ['services', constantCost, () => serviceNames(inputs)],
+    ['variable', textCost, (path) => fromPlain(variableItems(inputs, text(path), true) ?? {})],
+    ['variableExists', textCost, (path) => variableItems(inputs, text(path), false) !== null],
+    [
+      'variableList',
+      textCost,
+      (prefix) => variablePaths(inputs, prefix === undefined ? '' : text(prefix)),
+    ],
+  ])
+}
 
-function ownFunctions(options: TaskFunctionOptions): readonly Entry[] {
-  const { environment, facts } = options
-  const variableOf = (name: string): string | undefined => {
-    return Object.hasOwn(environment.env, name)
-      ? environment.env[name]
-      : environment.nodeValue(name)
-  }
-  const service: TemplateFunction = (...args) => findServices(facts, args)
-  const services: TemplateFunction = () => {
-    return (facts.services() ?? []).map(
-      ({ name, tags }) => new StructValue({ Name: name, Tags: tags }),
-    )
-  }
-  const variable: TemplateFunction = (path) => {
-    return fromPlain(facts.variable(text(path), { waits: true }) ?? {})
-  }
-  const exists: TemplateFunction = (path) => {
-    return facts.variable(text(path), { waits: false }) !== undefined
-  }
-  const listed: TemplateFunction = (prefix) => {
-    const paths = facts.variables(prefix === undefined ? '' : text(prefix)) ?? []
-    return paths.map((Path) => new StructValue({ Path, Namespace: options.namespace }))
-  }
-  return [
-    ['env', (name) => variableOf(text(name)) ?? ''],
-    ['envOrDefault', (name, fallback) => variableOf(text(name)) || text(fallback)],
-    ['mustEnv', (name) => variableOf(text(name)) ?? failTemplate(`${text(name)} is not set`)],
-    ['file', (path) => options.file(text(path)) ?? ''],
-    ['service', service],
-    ['services', services],
-    ['variable', variable],
-    ['variableExists', exists],
-    ['variableList', listed],
-  ]
+function serviceNames(inputs: TemplateInputs): TemplateValue {
+  // The answer of this topic (Catalog.watchServices), written and read by this program only.
+  const found = inputs.find('services', '', false) as readonly ServiceName[] | null
+  return (found ?? []).map(({ name, tags }) => new StructValue({ Name: name, Tags: tags }))
+}
+
+function variableItems(inputs: TemplateInputs, path: string, waits: boolean): VariableItems | null {
+  // The answer of this topic (Catalog.watchVariable).
+  return inputs.find('variable', path, waits) as VariableItems | null
+}
+
+function variablePaths(inputs: TemplateInputs, prefix: string): TemplateValue {
+  // The answer of this topic (Catalog.watchVariables).
+  const paths = inputs.find('variables', prefix, false) as readonly string[] | null
+  return (paths ?? []).map((Path) => new StructValue({ Path, Namespace: inputs.namespace }))
 }
 
 function text(value: TemplateValue): string {
@@ -83,7 +97,7 @@ function text(value: TemplateValue): string {
  * `service "name"`, `service "tag.name"`, or `service N "key" "name"`: those N of the instances
  * that the key chooses, and each key mostly the same ones while instances come and go.
  */
-function findServices(facts: Facts, args: readonly TemplateValue[]): TemplateValue {
+function findServices(inputs: TemplateInputs, args: readonly TemplateValue[]): TemplateValue {
   const [first, key, last] = args
   const isChoice = args.length === 3
   if (args.length !== 1 && !isChoice) return failTemplate('one or three arguments are wanted')
@@ -91,7 +105,9 @@ function findServices(facts: Facts, args: readonly TemplateValue[]): TemplateVal
   const dot = query.lastIndexOf('.')
   const tag = dot < 0 ? undefined : query.slice(0, dot)
   const name = query.slice(dot + 1)
-  const found = facts.service(name) ?? []
+  // The answer of this topic (Catalog.watchService).
+  const answer = inputs.find('service', name, false) as readonly ServiceRegistration[] | null
+  const found = answer ?? []
   const tagged = found.filter(({ Tags }) => tag === undefined || (Tags ?? []).includes(tag))
   const sorted = tagged.toSorted((a, b) => (a.ID < b.ID ? -1 : 1))
   if (!isChoice) return sorted.map(toValue)

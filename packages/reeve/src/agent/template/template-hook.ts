@@ -1,14 +1,16 @@
 import type { Catalog } from '../catalog.ts'
 import type { TaskHook, TaskHookContext } from '../task/task-hook.ts'
 import { runScript } from './change-actions.ts'
-import { TemplateKeeper } from './template-keeper.ts'
+import { TemplateManager } from './template-manager.ts'
+import type { TemplateRenderer } from './template-renderer.ts'
 
 /** Renders the templates of a task before each start, and keeps them true while it runs. */
 export function templateHook(
   catalogOf: (context: TaskHookContext) => Catalog | undefined,
+  renderer: TemplateRenderer,
 ): () => TaskHook {
   return () => {
-    let keeper: TemplateKeeper | undefined
+    let manager: TemplateManager | undefined
     let isStarted = false
     return {
       name: 'templates',
@@ -16,17 +18,17 @@ export function templateHook(
       applies: ({ task }) => (task.Templates ?? []).length > 0,
       async beforeStart(context) {
         // Anew for each start: the task may have been changed since.
-        keeper?.close()
-        keeper = new TemplateKeeper(context, catalogOf(context))
-        return { env: await keeper.renderFirst(context.signal) }
+        manager?.close()
+        manager = new TemplateManager(context, catalogOf(context), renderer)
+        return { env: await manager.renderInitial(context.signal) }
       },
       async afterStart(context) {
-        if (keeper === undefined) {
-          keeper = new TemplateKeeper(context, catalogOf(context))
-          await keeper.resume()
+        if (manager === undefined) {
+          manager = new TemplateManager(context, catalogOf(context), renderer)
+          await manager.resume()
           isStarted = true
         }
-        keeper.watch()
+        manager.watch()
         if (isStarted) return
         isStarted = true
         for (const { ChangeMode, ChangeScript: script } of context.task.Templates ?? []) {
@@ -36,7 +38,7 @@ export function templateHook(
           }
         }
       },
-      close: () => keeper?.close(),
+      close: () => manager?.close(),
     }
   }
 }

@@ -3,7 +3,7 @@ import {
   fromPlain,
   GO_FUNCTIONS,
   parseTemplate,
-  PLAIN_FUNCTIONS,
+  HELPER_FUNCTIONS,
   renderTemplate,
 } from '../../lang/template/index.ts'
 import { UsageError } from '../failure.ts'
@@ -11,7 +11,7 @@ import type { Render } from './output.ts'
 
 /** Reads `--template` before anything is asked or changed: a wrong one costs nothing. */
 export function templateRender(source: string): Render {
-  const functions = new Map([...GO_FUNCTIONS, ...PLAIN_FUNCTIONS])
+  const functions = new Map([...GO_FUNCTIONS, ...HELPER_FUNCTIONS])
   const tree = orUsage(() => parseTemplate(source, { left: '{{', right: '}}', functions }))
   return (data) => orUsage(() => renderTemplate(tree, { data: fromPlain(data, true), functions }))
 }

@@ -1,31 +1,36 @@
 import { escapeQuery } from '../rego/text/url.ts'
 import { count, text } from './argument.ts'
+import { constantCost, deepCost, escapingCost, textCost } from './budget.ts'
 import { printf } from './printf.ts'
-import type { TemplateFunction, TemplateFunctions } from './render.ts'
+import { functionTable, type TemplateFunctions } from './function-table.ts'
 import { fail } from './template-error.ts'
 import { isList, isMap, isTrue, printValue, StructValue, typeNameOf, type Value } from './value.ts'
 
 /** The functions that the language itself has. */
-export const GO_FUNCTIONS: TemplateFunctions = new Map<string, TemplateFunction>([
+export const GO_FUNCTIONS: TemplateFunctions = functionTable([
   // Both are evaluated by the renderer, argument by argument; the names must be known.
-  ['and', (...args) => args.at(-1)],
-  ['or', (...args) => args.at(-1)],
-  ['not', (value) => !isTrue(value)],
-  ['eq', (first, ...others) => isEqualToAny(first, others)],
-  ['ne', (a, b) => !isEqual(a, b)],
-  ['lt', (a, b) => compare(a, b) < 0],
-  ['le', (a, b) => compare(a, b) <= 0],
-  ['gt', (a, b) => compare(a, b) > 0],
-  ['ge', (a, b) => compare(a, b) >= 0],
-  ['len', lengthOf],
-  ['index', indexOf],
-  ['slice', slice],
-  ['print', print],
-  ['println', (...args) => `${args.map((value) => printValue(value, true)).join(' ')}\n`],
-  ['printf', (format, ...args) => printf(text(format), args)],
-  ['html', (...args) => print(...args).replace(/[&<>"'\0]/g, (mark) => HTML[mark] ?? mark)],
-  ['js', (...args) => print(...args).replace(/[\\'"<>&=\n\r\t]/g, escapeScript)],
-  ['urlquery', (...args) => escapeQuery(print(...args))],
+  ['and', constantCost, (...args) => args.at(-1)],
+  ['or', constantCost, (...args) => args.at(-1)],
+  ['not', constantCost, (value) => !isTrue(value)],
+  ['eq', textCost, (first, ...others) => isEqualToAny(first, others)],
+  ['ne', textCost, (a, b) => !isEqual(a, b)],
+  ['lt', textCost, (a, b) => compare(a, b) < 0],
+  ['le', textCost, (a, b) => compare(a, b) <= 0],
+  ['gt', textCost, (a, b) => compare(a, b) > 0],
+  ['ge', textCost, (a, b) => compare(a, b) >= 0],
+  ['len', textCost, lengthOf],
+  ['index', constantCost, indexOf],
+  ['slice', constantCost, slice],
+  ['print', deepCost, print],
+  ['println', deepCost, (...args) => `${args.map((value) => printValue(value, true)).join(' ')}\n`],
+  ['printf', escapingCost, (format, ...args) => printf(text(format), args)],
+  [
+    'html',
+    escapingCost,
+    (...args) => print(...args).replace(/[&<>"'\0]/g, (mark) => HTML[mark] ?? mark),
+  ],
+  ['js', escapingCost, (...args) => print(...args).replace(/[\\'"<>&=\n\r\t]/g, escapeScript)],
+  ['urlquery', escapingCost, (...args) => escapeQuery(print(...args))],
 ])
 
 const HTML: Readonly<Record<string, string>> = {

@@ -1,6 +1,5 @@
 import { formatArgument, type Argument, type Flags } from '../rego/text/format-verb.ts'
-import { TEMPLATE_LIMITS } from './limits.ts'
-import { fail } from './template-error.ts'
+import { tooLong } from './budget.ts'
 import { isList, isMap, printValue, StructValue, typeNameOf, type Value } from './value.ts'
 
 const DIRECTIVE = /%([+\-# 0]*)(\*|\d+)?(?:\.(\*|\d+)?)?(.)?/gsu
@@ -10,6 +9,11 @@ export function printf(format: string, args: readonly Value[]): string {
   let used = 0
   let chars = 0
   const take = (): Value => args[used++]
+  const count = (part: string): string => {
+    chars += part.length
+    tooLong(chars)
+    return part
+  }
   const text = format.replace(DIRECTIVE, (...match: readonly unknown[]) => {
     const [whole = '', marks = '', width, precision, verb] = match.map((part) => {
       return typeof part === 'string' ? part : undefined
@@ -27,10 +31,7 @@ export function printf(format: string, args: readonly Value[]): string {
     if (exact !== undefined) flags.precision = exact
     if (verb === undefined) return '%!(NOVERB)'
     if (verb === '%') return '%'
-    const shown = used >= args.length ? `%!${verb}(MISSING)` : formatValue(flags, verb, take())
-    chars += shown.length
-    if (chars > TEMPLATE_LIMITS.outputCharsMax) fail('the text becomes too long')
-    return shown
+    return used >= args.length ? `%!${verb}(MISSING)` : formatValue(flags, verb, take(), count)
   })
   if (used >= args.length) return text
   const extra = args.slice(used).map((value) => `${typeNameOf(value)}=${printValue(value, true)}`)
@@ -46,18 +47,25 @@ function sizeOf(text: unknown, take: () => Value): number | undefined {
   return Number.isInteger(size) && size >= 0 ? Math.min(size, SIZE_MAX) : undefined
 }
 
-function formatValue(flags: Flags, verb: string, value: Value): string {
+/** `count` bounds the parts together: a width makes many characters of each element of a list. */
+function formatValue(
+  flags: Flags,
+  verb: string,
+  value: Value,
+  count: (part: string) => string,
+): string {
   if (verb === 'T') return typeNameOf(value)
   if (value === undefined || value === null) return verb === 'v' ? '<nil>' : `%!${verb}(<nil>)`
   if (typeof value === 'boolean') {
     if (verb !== 'v' && verb !== 't') return `%!${verb}(bool=${value})`
-    return String(value)
-      .padStart(flags.minus ? 0 : (flags.width ?? 0))
-      .padEnd(flags.width ?? 0)
+    const padded = String(value).padStart(flags.minus ? 0 : (flags.width ?? 0))
+    return count(padded.padEnd(flags.width ?? 0))
   }
-  if (isList(value)) return `[${value.map((item) => formatValue(flags, verb, item)).join(' ')}]`
+  if (isList(value)) {
+    return `[${value.map((item) => formatValue(flags, verb, item, count)).join(' ')}]`
+  }
   if (isMap(value) || value instanceof StructValue) return printValue(value)
-  return formatArgument(flags, verb, argumentOf(value))
+  return count(formatArgument(flags, verb, argumentOf(value)))
 }
 
 function argumentOf(value: string | bigint | number): Argument {

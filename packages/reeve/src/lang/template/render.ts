@@ -1,3 +1,5 @@
+import { ByteBudget, tooLong } from './budget.ts'
+import type { TemplateFunctions } from './function-table.ts'
 import { TEMPLATE_LIMITS } from './limits.ts'
 import { TemplateError, fail } from './template-error.ts'
 import type { BranchNode, Command, Node, Operand, Pipe, TemplateTree } from './tree.ts'
@@ -12,19 +14,16 @@ import {
   type Value,
 } from './value.ts'
 
-/** Called with the values of its arguments; throws through `fail` when they will not do. */
-export type TemplateFunction = (...args: readonly Value[]) => Value
-
-export type TemplateFunctions = ReadonlyMap<string, TemplateFunction>
-
 interface RenderOptions {
   readonly data: Value
   readonly functions: TemplateFunctions
   /** True: a key that is not in a map is an error, not `<no value>`. */
   readonly failsOnMissingKey?: boolean
+  /** What the rendering has processed is read from it afterwards; a new one unless given. */
+  readonly budget?: ByteBudget
 }
 
-/** The text of a template. Throws a TemplateError with the line. Bounded in steps and in length. */
+/** The text of a template. Throws a TemplateError with the line. Bounded in steps and in bytes. */
 export function renderTemplate(tree: TemplateTree, options: RenderOptions): string {
   const renderer = new Renderer(tree, options)
   renderer.nodes(tree.root, options.data)
@@ -42,6 +41,7 @@ interface Variable {
 class Renderer {
   readonly #tree: TemplateTree
   readonly #options: RenderOptions
+  readonly #budget: ByteBudget
   readonly #parts: string[] = []
   #variables: Variable[]
   #chars = 0
@@ -51,6 +51,7 @@ class Renderer {
   constructor(tree: TemplateTree, options: RenderOptions) {
     this.#tree = tree
     this.#options = options
+    this.#budget = options.budget ?? new ByteBudget()
     this.#variables = [{ name: '$', value: options.data }]
   }
 
@@ -89,7 +90,7 @@ class Renderer {
     switch (node.kind) {
       case 'action': {
         const value = this.#pipe(node.pipe, dot)
-        if (node.pipe.variables.length === 0) this.#write(printValue(value))
+        if (node.pipe.variables.length === 0) this.#write(this.#print(value))
         return 'on'
       }
       case 'template':
@@ -138,6 +139,8 @@ class Renderer {
   #range({ pipe, body, otherwise }: BranchNode, dot: Value): Flow {
     const value = this.#pipe({ ...pipe, variables: [] }, dot)
     let count = 0
+    // The keys of a map are sorted before the first of them is taken.
+    if (isMap(value)) this.#budget.chargeShallow(value)
     for (const [key, item] of entriesOf(value)) {
       count += 1
       this.#step()
@@ -212,11 +215,22 @@ class Renderer {
     const called = this.#options.functions.get(name)
     if (called === undefined) return fail(`function ${JSON.stringify(name)} not defined`)
     try {
-      return called(...args)
+      called.cost(args, this.#budget)
+      const result = called.call(...args)
+      if (typeof result === 'string') tooLong(result.length)
+      this.#budget.chargeShallow(result)
+      return result
     } catch (thrown) {
-      if (!(thrown instanceof TemplateError)) throw thrown
+      // The runtime refuses texts and numbers beyond its own bounds with a RangeError.
+      if (!(thrown instanceof TemplateError || thrown instanceof RangeError)) throw thrown
       throw new TemplateError(`error calling ${name}: ${thrown.message}`)
     }
+  }
+
+  #print(value: Value): string {
+    if (typeof value === 'string') return value
+    this.#budget.chargeDeep(value)
+    return printValue(value)
   }
 
   #operand(operand: Operand, dot: Value): Value {
@@ -272,7 +286,8 @@ class Renderer {
 
   #write(text: string): void {
     this.#chars += text.length
-    if (this.#chars > TEMPLATE_LIMITS.outputCharsMax) fail('the text becomes too long')
+    tooLong(this.#chars)
+    this.#budget.charge(text.length)
     this.#parts.push(text)
   }
 

@@ -4,14 +4,14 @@ import fc from 'fast-check'
 import { GO_FUNCTIONS } from './go-functions.ts'
 import { TEMPLATE_LIMITS } from './limits.ts'
 import { parseTemplate } from './parse.ts'
-import { PLAIN_FUNCTIONS, timeFunctions } from './plain-functions.ts'
+import { HELPER_FUNCTIONS, timeFunctions } from './library-functions.ts'
 import { renderTemplate } from './render.ts'
 import { TemplateError } from './template-error.ts'
 import { fromPlain, StructValue, type Value } from './value.ts'
 
 const functions = new Map([
   ...GO_FUNCTIONS,
-  ...PLAIN_FUNCTIONS,
+  ...HELPER_FUNCTIONS,
   ...timeFunctions(Date.parse('2026-01-02T03:04:05.678Z')),
 ])
 
