@@ -6,6 +6,7 @@ import { json } from '../answer.ts'
 import { jobBelongs } from './belongs.ts'
 import { write, type Endpoint, type RequestOf, type Written } from './endpoint.ts'
 import { somewhere } from './requirements.ts'
+import { originOf } from './work-origin.ts'
 
 /** Spec W: Jobs, plan. */
 export function jobPlanEndpoints(context: WorkloadContext): readonly Endpoint[] {
@@ -22,6 +23,7 @@ async function plan(
   const planned = await planJob(context, caller, {
     body,
     isPart,
+    origin: originOf(caller),
     pathJobId: params.job_id,
     queryNamespace: query.namespace ?? '',
     queryRegion: query.region ?? '',

@@ -22,6 +22,7 @@ import {
 import { jobList } from './job-list.ts'
 import { listAnswer } from './list-answer.ts'
 import { inNamespace, somewhere } from './requirements.ts'
+import { originOf } from './work-origin.ts'
 import { responseMeta } from './response-meta.ts'
 import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
 
@@ -65,6 +66,7 @@ function registerEndpoints(context: WorkloadContext): readonly Endpoint[] {
         body,
         secret,
         isPart,
+        origin: originOf(caller),
         pathJobId: undefined,
         queryNamespace: query.namespace ?? '',
         queryRegion: query.region ?? '',
@@ -75,6 +77,7 @@ function registerEndpoints(context: WorkloadContext): readonly Endpoint[] {
         body,
         secret,
         isPart,
+        origin: originOf(caller),
         pathJobId: params.job_id,
         queryNamespace: query.namespace ?? '',
         queryRegion: query.region ?? '',
