@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import {
   Evaluation,
   v1Routes,
@@ -15,8 +14,9 @@ import {
   EVAL_NOT_FOUND,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { json, jsonItems } from '../answer.ts'
+import { json } from '../answer.ts'
 import { countRows, rowFilter } from '../list-page.ts'
+import { SLICES } from '../slices.ts'
 import {
   read,
   write,
@@ -29,6 +29,7 @@ import { anyone, inNamespace, management } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
 import { listRows, watchRow } from './row-reads.ts'
 import { visible, walkIds, type Walk } from './walks.ts'
+import { groupAnswer } from './group-answer.ts'
 
 const EVALUATION_FILTER = { kinds: fieldKindsFromSchema(Evaluation) }
 
@@ -100,7 +101,7 @@ function countEvaluations(
     index: () => evaluations.lastIndex,
     watch: [{ table: 'evaluations' }],
     answer: async () => {
-      const count = await countRows(source, request.query.filter, () => setImmediate())
+      const count = await countRows(source, request.query.filter, SLICES)
       if (!count.ok) return count
       const body: EvaluationCount = { Count: count.value, ...responseMeta(evaluations.lastIndex) }
       return ok(json(body))
@@ -197,8 +198,11 @@ function listPlaced(
       const evaluation = evaluations.find(id.value)
       if (evaluation === undefined || !caller.grants.allows(evaluation.Namespace, 'read-job'))
         return err(EVAL_NOT_FOUND)
-      const rows = allocations.rowsIn('evaluation', id.value)
-      return ok(jsonItems(rows.map((row) => JSON.stringify(allocationStub(row)))))
+      return groupAnswer(allocations, {
+        index: 'evaluation',
+        group: id.value,
+        text: (row) => JSON.stringify(allocationStub(row)),
+      })
     },
   })
 }

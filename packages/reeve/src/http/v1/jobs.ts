@@ -1,7 +1,13 @@
 import { v1Routes, type JobStopResponse, type JobWriteResponse } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { warningsText } from '../../kit/multi-error.ts'
-import { allocationStub, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import {
+  allocationStub,
+  PERMISSION_DENIED,
+  refusal,
+  type AllocationRow,
+  type Refusal,
+} from '../../model/index.ts'
 import { namespacedKey, type Store } from '../../state/index.ts'
 import {
   registerJob,
@@ -22,6 +28,7 @@ import {
 import { jobList } from './job-list.ts'
 import { listAnswer } from './list-answer.ts'
 import { inNamespace, somewhere } from './requirements.ts'
+import { groupAnswer } from './group-answer.ts'
 import { originOf } from './work-origin.ts'
 import { responseMeta } from './response-meta.ts'
 import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
@@ -181,10 +188,12 @@ function listAllocations(store: Store, { key, all }: JobAllocationsQuery): ReadP
     watch: [{ table: 'allocations' }],
     answer: () => {
       const registeredAt = jobs.createIndexOf(key) ?? 0
-      const rows = allocations
-        .rowsIn('job', key)
-        .filter((row) => all || row.CreateIndex >= registeredAt)
-      return ok(jsonItems(rows.map((row) => JSON.stringify(allocationStub(row)))))
+      const isShown = (row: AllocationRow): boolean => all || row.CreateIndex >= registeredAt
+      return groupAnswer(allocations, {
+        index: 'job',
+        group: key,
+        text: (row) => (isShown(row) ? JSON.stringify(allocationStub(row)) : undefined),
+      })
     },
   }
 }

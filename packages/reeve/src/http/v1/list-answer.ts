@@ -1,9 +1,9 @@
-import { setImmediate } from 'node:timers/promises'
 import { ok, type Result } from '../../kit/result.ts'
 import type { FilterOptions } from '../../lang/filter/index.ts'
 import type { Refusal } from '../../model/index.ts'
 import { jsonItems, type Answer } from '../answer.ts'
 import { buildPage, type PageQuery } from '../list-page.ts'
+import { SLICES } from '../slices.ts'
 import type { Walk } from './walks.ts'
 
 export interface ListOptions<Row> {
@@ -29,7 +29,7 @@ export async function listAnswer<Row>(options: ListOptions<Row>): Promise<Result
       render: options.stubText ?? ((row) => JSON.stringify(options.stub(row))),
     },
     options.query,
-    () => setImmediate(),
+    SLICES,
   )
   return page.ok ? ok(jsonItems(page.value.items, page.value.nextToken)) : page
 }

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { HEADERS, v1Routes } from '@reeve/contract'
 import { ok, type Result } from '../../kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
@@ -14,6 +13,7 @@ import { read, type Endpoint, type ReadPlan } from './endpoint.ts'
 import { requiredBody } from './required-body.ts'
 import { anyone } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
+import { originOf } from './work-origin.ts'
 
 /** Reference §8.7. Which contexts are open is decided for each of them, so that anyone may ask. */
 export function searchEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
@@ -24,7 +24,8 @@ export function searchEndpoints({ store }: WorkloadContext): readonly Endpoint[]
       if (!body.ok) return body
       const { Prefix, Context } = body.value
       const scope = { tables, caller, namespace }
-      return ok(planOf(store, async () => searchPrefix(scope, Prefix ?? '', Context ?? '')))
+      const prefix = { text: Prefix ?? '', context: Context ?? '', origin: originOf(caller) }
+      return ok(planOf(store, () => searchPrefix(scope, prefix)))
     }),
     read(v1Routes.fuzzySearch, anyone, ({ caller, namespace, ...request }) => {
       const body = requiredBody(request.body)
@@ -32,7 +33,7 @@ export function searchEndpoints({ store }: WorkloadContext): readonly Endpoint[]
       const fuzzy = {
         text: body.value.Text ?? '',
         context: body.value.Context ?? '',
-        nextTurn: () => setImmediate(),
+        origin: originOf(caller),
       }
       return ok(planOf(store, () => searchFuzzy({ tables, caller, namespace }, fuzzy)))
     }),
