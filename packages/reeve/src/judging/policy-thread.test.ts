@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { after, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { aTar } from '../../test/build/archive.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { PolicyText, Subject } from '../policy/index.ts'
 import { JUDGING_LIMITS, PolicyThread } from './policy-thread.ts'
@@ -170,5 +173,71 @@ describe('the memory of the thread', () => {
       assert.deepEqual(await narrow.diagnose(native(code), ORIGIN), [], `policy ${i}`)
     }
     await narrow.stop()
+  })
+})
+
+describe('uploads', () => {
+  const thread = new PolicyThread({ clock: patient, version: '' })
+  after(() => thread.stop())
+  const SET = { kind: 'opa', policiesPath: null } as const
+
+  /** CPU time of this thread while something is awaited. */
+  async function ownCpuMs(work: () => Promise<unknown>): Promise<number> {
+    const before = process.threadCpuUsage()
+    await work()
+    const { user, system } = process.threadCpuUsage(before)
+    return (user + system) / 1000
+  }
+
+  it('an archive with 9,000 policies costs the event loop nothing', async () => {
+    const text = Array.from({ length: 9_000 }, (_, i) => `policy "p${i}" { query = "data.a" }`)
+    const manifest = { path: 'policies.hcl', text: text.join('\n') }
+    const archive = gzipSync(aTar([manifest]))
+    let message = ''
+    const spentMs = await ownCpuMs(async () => {
+      const read = await thread.readSetArchive(archive, SET, ORIGIN)
+      message = read.ok ? '' : read.error.message
+    })
+    assert.match(message, /^The manifest is larger than 262144 bytes/)
+    assert.ok(spentMs < 200, `${spentMs} ms`)
+  })
+
+  it('an archive is read there, with the code of each policy and its hash', async () => {
+    const code = 'package a\n\ndeny contains "x" if true\n'
+    const archive = gzipSync(
+      aTar([
+        { path: 'policies.hcl', text: 'policy "a" { query = "data.a.deny" }' },
+        { path: 'a.rego', text: code },
+      ]),
+    )
+    const read = await thread.readSetArchive(archive, SET, ORIGIN)
+    assert.ok(read.ok)
+    const [policy] = read.value.policies
+    assert.equal(new TextDecoder().decode(policy?.code), code)
+    assert.equal(policy?.sha256, createHash('sha256').update(code).digest('hex'))
+    const broken = await thread.readSetArchive(Buffer.from('no archive'), SET, ORIGIN)
+    assert.deepEqual(broken, {
+      ok: false,
+      error: { kind: 'unreadable', message: 'The archive is not gzipped' },
+    })
+  })
+
+  it('a large plan is moved to the thread and back, and redacted there', async () => {
+    const change = {
+      actions: ['create'],
+      after: { password: 'hunter2', filler: 'x'.repeat(100_000) },
+      after_sensitive: { password: true },
+    }
+    const text = JSON.stringify({ format_version: '1.2', resource_changes: [{ change }] })
+    const plan = new TextEncoder().encode(text)
+    const read = await thread.inspectPlan(plan, ORIGIN)
+    assert.ok(read.ok)
+    assert.equal(plan.byteLength, 0, 'nothing was copied')
+    assert.equal(new TextDecoder().decode(read.value.bytes), text)
+    const redacted = await thread.redactPlan(read.value.bytes, ORIGIN)
+    assert.ok(redacted.ok)
+    const shown = new TextDecoder().decode(redacted.value)
+    assert.ok(shown.includes('x'.repeat(100_000)) && !shown.includes('hunter2'))
+    assert.ok(read.value.bytes.byteLength > 0, 'a stored plan is copied')
   })
 })
