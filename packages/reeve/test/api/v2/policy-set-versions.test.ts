@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { v2 } from '@reeve/contract'
+import { v2 } from '@reeve/contract'
 import { setsForNamespace, readPolicyCode } from '../../../src/governance/index.ts'
 import { aTar, type TarEntry } from '../../build/archive.ts'
 import { aJob } from '../../build/index.ts'
