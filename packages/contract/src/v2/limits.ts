@@ -99,7 +99,7 @@ export const POLICY_SET_ARCHIVE_BYTES_MAX = 50 * 1024 * 1024
 export const POLICY_SET_ARCHIVE_UNPACKED_BYTES_MAX = 2 * POLICY_SET_ARCHIVE_BYTES_MAX
 export const POLICY_SET_VERSION_POLICIES_MAX = 500
 
-/** The manifest in the archive of a version: as many policies as a version has, with descriptions. */
+/** The manifest in the archive: as many policies as a version has, with descriptions. */
 export const POLICY_SET_MANIFEST_BYTES_MAX = 256 * 1024
 
 /** Versions of one policy set that are kept beside the one in use. */

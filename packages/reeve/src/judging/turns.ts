@@ -7,7 +7,7 @@ export interface TurnLimits {
   readonly perTenantMax: number
 }
 
-/** Questions of all tenants that wait for the same policies, as a multiple of one tenant's share. */
+/** Questions of all tenants that wait for the same policies: a multiple of one tenant's share. */
 const TENANT_SHARES = 4
 const WAITING_MAX = 4_096
 

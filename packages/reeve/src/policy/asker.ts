@@ -37,8 +37,6 @@ export interface AskingOrigin {
   readonly tenant: string
   /** `guard` unless given. */
   readonly purpose?: AskingPurpose
-  /** Drops the question if it has not been asked yet: nobody waits for the answer any more. */
-  readonly signal?: AbortSignal | undefined
 }
 
 /** The tenant of questions about the jobs of a namespace. */

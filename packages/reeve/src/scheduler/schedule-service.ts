@@ -18,6 +18,7 @@ import {
   stopAll,
   stopped,
   updateInPlace,
+  PLACEMENTS_PER_STEP,
   type Run,
 } from './run.ts'
 
@@ -45,6 +46,7 @@ export function* scheduleService(run: Run): Steps<Plan> {
       deployment: deploymentFor(deployment, change.group),
     }),
   }))
+  let tried = 0
   const takeBack = job.AllAtOnce ? outcome.begin() : undefined
   // What replaces something running goes first: it may need the very room that it frees.
   for (const isFirst of [true, false])
@@ -52,7 +54,7 @@ export function* scheduleService(run: Run): Steps<Plan> {
       for (const placement of change.place) {
         if ((placement.why === 'destructive') !== isFirst) continue
         placing.place(change.group, placement)
-        yield
+        if (++tried % PLACEMENTS_PER_STEP === 0) yield
       }
   // All that is missing of the job comes at once or not at all.
   if (takeBack !== undefined && outcome.hasFailed) {

@@ -19,6 +19,7 @@ import {
   stopAll,
   stopped,
   updateInPlace,
+  PLACEMENTS_PER_STEP,
   type Run,
 } from './run.ts'
 
@@ -37,6 +38,7 @@ export function* scheduleSystem(run: Run): Steps<Plan> {
     applyChanges(change, { run, proposed, deployment })
     yield
   }
+  let tried = 0
   for (const change of changes) {
     const { group } = change
     const placing = new Placing({
@@ -47,7 +49,7 @@ export function* scheduleSystem(run: Run): Steps<Plan> {
     })
     for (const placement of change.place) {
       placing.placeOn(group, placement)
-      yield
+      if (++tried % PLACEMENTS_PER_STEP === 0) yield
     }
     if (isNowhere(change, placer)) reportNowhere(group, run, placer)
   }

@@ -117,7 +117,7 @@ export class ThreadQueue<Task, Outcome> {
     })
   }
 
-  /** Ends the thread; tasks that are not done by then fail. A later task would start another one. */
+  /** Ends the thread; tasks that are not done by then fail. A later task starts another one. */
   async stop(): Promise<void> {
     const stopped = new Fault('thread-stopped', 'The server is stopping')
     for (const waiting of this.#waiting) waiting.fail(stopped)

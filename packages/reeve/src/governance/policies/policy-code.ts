@@ -78,13 +78,13 @@ export async function uploadPolicyCode(
 }
 
 /** The code as text; else why it is none (reference §3.4). */
-export function codeText(bytes: Uint8Array): Result<string, string> {
+function codeText(bytes: Uint8Array): Result<string, string> {
   if (!isUtf8(bytes)) return err('Policy code must be UTF-8 text')
   if (bytes.includes(0)) return err('Policy code must not hold NUL bytes')
   return ok(new TextDecoder().decode(bytes))
 }
 
-export function sha256Of(bytes: Uint8Array): string {
+function sha256Of(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 

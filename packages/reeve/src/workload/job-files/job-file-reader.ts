@@ -58,7 +58,7 @@ export class JobFileReader {
     }
   }
 
-  /** Ends the thread; files that are not read by then fail. A later file would start another one. */
+  /** Ends the thread; files that are not read by then fail. A later file starts another one. */
   stop(): Promise<void> {
     return this.#queue.stop()
   }
