@@ -5,6 +5,7 @@ import type { ThreadMessage } from './thread-queue.ts'
  * The other end of a ThreadQueue: runs tasks one after the other. Outcomes are copied, except for
  * the buffers that `transfer` names, which are moved.
  */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- callers name their task
 export function serveThread<Task, Outcome>(
   run: (task: Task) => Outcome,
   transfer: (outcome: Outcome) => readonly Transferable[] = () => [],

@@ -65,16 +65,18 @@ function planned(result: Result<JobPlanResponse, Refusal>): object {
 }
 
 test('a plan of many instances gives others their turn after each slice', async () => {
-  const { context, close } = await aServer()
+  const server = await aServer()
+  const { context } = server
   const { origin, turns } = anOrigin()
   assert.ok((await plan(context, instances(LARGE), origin)).ok)
   // A step has four instances, and a slice five steps.
   assert.ok(turns() >= LARGE / 20, `${turns()} turns`)
-  await close()
+  await server.close()
 })
 
 test('a plan is of one state, whatever changes between its slices', async () => {
-  const { context, close } = await aServer()
+  const server = await aServer()
+  const { context } = server
   const undisturbed = planned(await plan(context, instances(LARGE), anOrigin().origin))
   const { store } = context
   // After the first slice a node takes no work any more, and the others have no room for all.
@@ -91,7 +93,7 @@ test('a plan is of one state, whatever changes between its slices', async () => 
   assert.ok(turns() > 1)
   const later = planned(await plan(context, instances(LARGE), anOrigin().origin))
   assert.notDeepEqual(later, undisturbed, 'the next plan sees what has changed')
-  await close()
+  await server.close()
 })
 
 for (const { name, groups } of [
@@ -102,7 +104,8 @@ for (const { name, groups } of [
   },
 ])
   test(`a job of ${name} is validated in slices`, async () => {
-    const { context, close } = await aServer()
+    const server = await aServer()
+    const { context } = server
     const { origin, turns } = anOrigin()
     const request = { body: { Job: jobOf(groups) }, queryNamespace: '', queryRegion: '', origin }
     const validated = await validateSubmittedJob(context, callerOf(context), request)
@@ -110,20 +113,22 @@ for (const { name, groups } of [
     assert.equal(validated.value.ValidationErrors, null)
     // Canonical form and validation, with a step for each task.
     assert.ok(turns() >= (2 * 900) / 5, `${turns()} turns`)
-    await close()
+    await server.close()
   })
 
 test('a small job is not interrupted', async () => {
-  const { context, close } = await aServer()
+  const server = await aServer()
+  const { context } = server
   const { origin, turns } = anOrigin('a', () => assert.fail('it was interrupted'))
   const still = { ...origin, monotonicMs: () => 0 }
   assert.ok((await plan(context, instances(3), still)).ok)
   assert.equal(turns(), 0)
-  await close()
+  await server.close()
 })
 
 test('one large plan of a tenant at a time; others wait, and more than may wait are refused', async () => {
-  const { context, close } = await aServer()
+  const server = await aServer()
+  const { context } = server
   const paused = Promise.withResolvers<void>()
   const first = plan(context, instances(LARGE), anOrigin('a', () => paused.promise).origin)
   const started: string[] = []
@@ -142,5 +147,5 @@ test('one large plan of a tenant at a time; others wait, and more than may wait 
   paused.resolve()
   assert.ok((await first).ok)
   for (const one of await Promise.all(waiting)) assert.ok(one.ok)
-  await close()
+  await server.close()
 })
