@@ -76,9 +76,11 @@ async function benchReader(): Promise<void> {
   const text = realisticJobFile()
   const task = { text, variables: '', isLegacy: false, defaults: undefined, nowMs: 0 }
   const start = performance.now()
-  await reader.read(task)
+  await reader.read(task, { tenant: 'bench' })
   const first = performance.now() - start
-  const { perSecond, p50, p99, max } = await rateOf(READER_MS, () => reader.read(task))
+  const { perSecond, p50, p99, max } = await rateOf(READER_MS, () =>
+    reader.read(task, { tenant: 'bench' }),
+  )
   await reader.stop()
   process.stdout.write(
     `The same through the reader, wall clock; the first one, with the start of the thread, took ${fixed(first)}\n`,

@@ -3,6 +3,7 @@
  * time and later; and what a registration pays for them, most of all where there are none. `node
  * packages/reeve/bench/policy.bench.ts [--quick]`
  */
+import { setImmediate } from 'node:timers/promises'
 import { createZoneOffsets } from '../src/kit/zone-offsets.ts'
 import { PolicyThread } from '../src/judging/index.ts'
 import { systemClock } from '../src/main/system.ts'
@@ -114,10 +115,10 @@ async function askingRow({ name, subject, policies }: Case): Promise<string[]> {
   const warm = meanWork(ask)
   const thread = new PolicyThread({ clock: systemClock, version: '0.0.0' })
   // The time to start the thread is told by nobody's registration but the first.
-  await thread.ask(REQUEST, [ROLES])
+  await thread.ask(REQUEST, [ROLES], { tenant: 'bench' })
   const onThread: number[] = []
   for (let round = 0; round <= rounds; round++) {
-    onThread.push(await timed(() => thread.ask(subject, policies)))
+    onThread.push(await timed(() => thread.ask(subject, policies, { tenant: 'bench' })))
   }
   await thread.stop()
   const micros = (ms = 0): string => fixed((ms * 1_000) / policies.length)
@@ -200,7 +201,13 @@ async function registrationRate(guard: PolicyGuard) {
   let at = 0
   const register = async (): Promise<void> => {
     const Job = { ...JOB.job, ID: `job-${at++ % 100}` }
-    const request = { body: { Job }, queryNamespace: '', queryRegion: '', pathJobId: undefined }
+    const request = {
+      body: { Job },
+      queryNamespace: '',
+      queryRegion: '',
+      pathJobId: undefined,
+      origin: { tenant: 'bench', nextTurn: () => setImmediate() },
+    }
     const written = await registerJob(context, caller.value, request)
     if (!written.ok) throw new Error(written.error.message)
   }

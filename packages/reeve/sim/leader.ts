@@ -19,6 +19,7 @@ import {
   ensureBuiltIns,
   EventHub,
   JobFileReader,
+  createPlanGate,
   NO_POLICIES,
   NodeReports,
   NodeSessions,
@@ -109,6 +110,7 @@ export class Leader {
       random,
       sealer: SEALER,
       jobFiles: new JobFileReader({ clock }),
+      planGate: createPlanGate(clock),
       // No world of the simulation has policies: the thread never starts.
       policyAsker,
       guard: new PolicyGuard({ source: NO_POLICIES, asker: policyAsker }),

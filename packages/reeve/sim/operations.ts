@@ -123,12 +123,25 @@ function stackOf(thrown: unknown): string {
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
 }
 
+/** One tenant, whose work is never interrupted: real time must not decide what happens. */
+export const SIMULATED_ORIGIN = {
+  tenant: 'simulation',
+  nextTurn: () => Promise.resolve(),
+  monotonicMs: () => 0,
+}
+
 function register({ context, draws, world }: Call): Outcome {
   const id = draws.pick(JOB_NAMES) ?? ''
   const Job = makeJob(draws, id)
   world.trace.say(`register ${id}`)
   const body = { Job, PreserveCounts: draws.chance(0.2) }
-  const request = { body, pathJobId: undefined, queryNamespace: namespace, queryRegion: '' }
+  const request = {
+    body,
+    pathJobId: undefined,
+    queryNamespace: namespace,
+    queryRegion: '',
+    origin: SIMULATED_ORIGIN,
+  }
   return registerJob(context, CALLER, request)
 }
 

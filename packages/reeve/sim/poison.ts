@@ -2,7 +2,7 @@ import type { Input, Job } from '@reeve/contract'
 import { isTerminal } from '../src/model/index.ts'
 import { namespacedKey } from '../src/state/index.ts'
 import { registerJob } from '../src/workload/index.ts'
-import { CALLER } from './operations.ts'
+import { CALLER, SIMULATED_ORIGIN } from './operations.ts'
 import { SingleServer } from './single-server.ts'
 import { POISON, World } from './world.ts'
 
@@ -62,7 +62,13 @@ async function register(world: World, id: string, Count: number): Promise<void> 
   const body: { readonly Job: Input<Job> } = {
     Job: { ID: id, Type: 'service', TaskGroups: [{ Name: 'a', Count, Tasks }] },
   }
-  const request = { body, pathJobId: undefined, queryNamespace: namespace, queryRegion: '' }
+  const request = {
+    body,
+    origin: SIMULATED_ORIGIN,
+    pathJobId: undefined,
+    queryNamespace: namespace,
+    queryRegion: '',
+  }
   const registering = registerJob(leader.context, CALLER, request)
   await pass(world, STEP_MS)
   const registered = await registering

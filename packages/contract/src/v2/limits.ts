@@ -99,6 +99,9 @@ export const POLICY_SET_ARCHIVE_BYTES_MAX = 50 * 1024 * 1024
 export const POLICY_SET_ARCHIVE_UNPACKED_BYTES_MAX = 2 * POLICY_SET_ARCHIVE_BYTES_MAX
 export const POLICY_SET_VERSION_POLICIES_MAX = 500
 
+/** The manifest in the archive: as many policies as a version has, with descriptions. */
+export const POLICY_SET_MANIFEST_BYTES_MAX = 256 * 1024
+
 /** Versions of one policy set that are kept beside the one in use. */
 export const POLICY_SET_VERSIONS_KEPT_MAX = 20
 

@@ -1,6 +1,7 @@
 import type { Input, Job } from '@reeve/contract'
 import { namespacedKey, type Store } from '../../src/state/index.ts'
 import { registerJob } from '../../src/workload/index.ts'
+import { SIMULATED_ORIGIN } from '../operations.ts'
 import { checkHistory, checkIndexOrder } from '../../test/linearizability/check-history.ts'
 import { HistoryRecorder, type Told } from '../../test/linearizability/history.ts'
 import type { Draws } from '../draws.ts'
@@ -151,7 +152,13 @@ async function write(
   { value, expected }: { readonly value: string; readonly expected: number },
 ): Promise<Told> {
   const body = { Job: registerJobOf(register, value), EnforceIndex: true, JobModifyIndex: expected }
-  const request = { body, pathJobId: undefined, queryNamespace: 'default', queryRegion: '' }
+  const request = {
+    body,
+    pathJobId: undefined,
+    queryNamespace: 'default',
+    queryRegion: '',
+    origin: SIMULATED_ORIGIN,
+  }
   const written = await registerJob(context, CALLER, request)
   if (written.ok) return { kind: 'written', index: written.value.index }
   // As `http/v1/mount.ts`: a refusal tells of the state too.

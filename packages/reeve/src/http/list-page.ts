@@ -1,5 +1,6 @@
 import { compileFilter, type Filter, type FilterOptions } from '../lang/filter/index.ts'
 import { err, ok, type Result } from '../kit/result.ts'
+import type { SliceOptions } from '../kit/slices.ts'
 import { LIMITS, refusal, type Refusal } from '../model/index.ts'
 
 /** What every paginated list takes (reference §3). */
@@ -33,64 +34,66 @@ export interface Page {
   readonly nextToken: string | undefined
 }
 
-/** Rows examined before other requests get their turn: about two milliseconds. */
-const ROWS_PER_SLICE = 1_000
-
-/** Builds one page, in slices, so that a list of a million rows stalls nobody. */
+/**
+ * Builds one page in slices, so that a list of a million rows delays nobody. Slices end by time: a
+ * row with a costly filter takes a thousand times as long as another.
+ */
 export async function buildPage<T>(
   source: ListSource<T>,
   query: PageQuery,
-  nextTurn: () => Promise<void>,
+  slices: SliceOptions,
 ): Promise<Result<Page, Refusal>> {
   const filter = compile(query.filter, source.filterOptions)
   if (!filter.ok) return filter
   const size = pageSize(query.per_page)
   if (!size.ok) return size
   const items: string[] = []
-  let from = query.next_token === '' ? undefined : query.next_token
-  for (;;) {
-    const slice = takeSlice(source, {
-      from,
-      reverse: query.reverse ?? false,
-      filter: filter.value,
-      // One more than fits: it begins the next page.
-      rowsMax: size.value - items.length + 1,
-    })
-    if (!slice.ok) return slice
-    for (const row of slice.value.rows) {
-      if (items.length === size.value) return ok({ items, nextToken: source.tokenOf(row) })
-      items.push(source.render(row))
-    }
-    from = slice.value.next
-    if (from === undefined) return ok({ items, nextToken: undefined })
-    await nextTurn()
+  let nextToken: string | undefined
+  const walk = {
+    from: query.next_token === '' ? undefined : query.next_token,
+    reverse: query.reverse ?? false,
+    filter: filter.value,
+    take: (row: T): boolean => {
+      if (items.length === size.value) nextToken = source.tokenOf(row)
+      else items.push(source.render(row))
+      return nextToken === undefined
+    },
   }
+  const walked = await walkRows(source, walk, slices)
+  return walked.ok ? ok({ items, nextToken }) : walked
 }
 
 /** How many rows there are, in slices too; nothing is rendered. */
 export async function countRows<T>(
   source: Omit<ListSource<T>, 'render'>,
   filterText: string | undefined,
-  nextTurn: () => Promise<void>,
+  slices: SliceOptions,
 ): Promise<Result<number, Refusal>> {
   const filter = compile(filterText, source.filterOptions)
   if (!filter.ok) return filter
   let count = 0
-  let from: string | undefined
-  for (;;) {
-    const options = {
-      from,
-      reverse: false,
-      filter: filter.value,
-      rowsMax: Number.POSITIVE_INFINITY,
-    }
-    const slice = takeSlice(source, options)
-    if (!slice.ok) return slice
-    count += slice.value.rows.length
-    from = slice.value.next
-    if (from === undefined) return ok(count)
-    await nextTurn()
+  const take = (): boolean => {
+    count++
+    return true
   }
+  const walk = { from: undefined, reverse: false, filter: filter.value, take }
+  const walked = await walkRows(source, walk, slices)
+  return walked.ok ? ok(count) : walked
+}
+
+/** All rows that pass the filter, in slices. */
+export async function collectRows<T>(
+  source: Omit<ListSource<T>, 'render'>,
+  filterText: string | undefined,
+  slices: SliceOptions,
+): Promise<Result<readonly T[], Refusal>> {
+  const filter = compile(filterText, source.filterOptions)
+  if (!filter.ok) return filter
+  const rows: T[] = []
+  const take = (row: T): boolean => rows.push(row) > 0
+  const walk = { from: undefined, reverse: false, filter: filter.value, take }
+  const walked = await walkRows(source, walk, slices)
+  return walked.ok ? ok(rows) : walked
 }
 
 /** Whether a row passes a filter, for writes that name rows by one. */
@@ -109,30 +112,50 @@ export function rowFilter(
   })
 }
 
-interface SliceOptions {
+interface RowWalk<T> {
   readonly from: string | undefined
   readonly reverse: boolean
   readonly filter: Filter | undefined
-  readonly rowsMax: number
+  /** Called with each row that passes; false ends the walk. */
+  readonly take: (row: T) => boolean
 }
 
-function takeSlice<T>(
+/** Walks the rows that pass, slice by slice: rows may change between two slices. */
+async function walkRows<T>(
   source: Omit<ListSource<T>, 'render'>,
-  { from, reverse, filter, rowsMax }: SliceOptions,
-): Result<{ rows: T[]; next: string | undefined }, Refusal> {
-  const rows: T[] = []
-  let examined = 0
+  walk: RowWalk<T>,
+  { nextTurn, monotonicMs, sliceMs }: SliceOptions,
+): Promise<Result<void, Refusal>> {
+  let { from } = walk
+  for (;;) {
+    const sliceEndMs = monotonicMs() + sliceMs
+    const slice = walkSlice(source, { ...walk, from }, () => monotonicMs() >= sliceEndMs)
+    if (!slice.ok) return slice
+    from = slice.value
+    if (from === undefined) return ok(undefined)
+    await nextTurn()
+  }
+}
+
+/** The token of the row to go on with; undefined at the end. At least one row is examined. */
+function walkSlice<T>(
+  source: Omit<ListSource<T>, 'render'>,
+  { from, reverse, filter, take }: RowWalk<T>,
+  isOver: () => boolean,
+): Result<string | undefined, Refusal> {
+  let isFirst = true
   for (const row of source.walk(from, reverse)) {
-    if (examined++ === ROWS_PER_SLICE) return ok({ rows, next: source.tokenOf(row) })
+    if (!isFirst && isOver()) return ok(source.tokenOf(row))
+    isFirst = false
     if (source.isVisible?.(row) === false) continue
     if (filter !== undefined) {
       const matches = filter.matches(source.filterView(row))
       if (!matches.ok) return invalid(`failed to read result page: ${matches.error.message}`)
       if (!matches.value) continue
     }
-    if (rows.push(row) === rowsMax) break
+    if (!take(row)) break
   }
-  return ok({ rows, next: undefined })
+  return ok(undefined)
 }
 
 function compile(

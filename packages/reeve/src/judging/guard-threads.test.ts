@@ -15,6 +15,7 @@ const JOB: Subject = {
 }
 const PLAN: AskedSubject = { kind: 'stored-plan', bytes: Uint8Array.of(), run: {} }
 const PASSED: Judgement = { status: 'passed', output: [], findings: [] }
+const ORIGIN = { tenant: 'a' }
 const COUNTS = { additions: 0, changes: 0, destructions: 0, imports: 0, resources: 0 }
 
 function asked(...codes: readonly string[]): readonly AskedPolicy[] {
@@ -55,7 +56,7 @@ function someThreads() {
     },
     async inspectPlan() {
       calls.push('patient')
-      return ok({ counts: COUNTS, hasChanges: false })
+      return ok({ counts: COUNTS, hasChanges: false, bytes: Uint8Array.of() })
     },
     stop: async () => void calls.push('stop patient'),
   }
@@ -84,44 +85,44 @@ describe('GuardThreads', () => {
   for (const [what, takes, who] of LINES)
     it(what, async () => {
       const { calls, threads } = someThreads()
-      for (const ms of takes) await threads.ask(JOB, asked(ms))
+      for (const ms of takes) await threads.ask(JOB, asked(ms), ORIGIN)
       assert.deepEqual(calls, who)
     })
 
   it('what becomes quick again is asked quickly again', async () => {
     const { calls, threads, patient } = someThreads()
-    await threads.ask(JOB, asked('2000'))
+    await threads.ask(JOB, asked('2000'), ORIGIN)
     patient.askTimed = async () => ({ said: [PASSED], ms: 1 })
-    for (let i = 0; i < 7; i++) await threads.ask(JOB, asked('2000'))
+    for (let i = 0; i < 7; i++) await threads.ask(JOB, asked('2000'), ORIGIN)
     calls.length = 0
-    await threads.ask(JOB, asked('2000'))
+    await threads.ask(JOB, asked('2000'), ORIGIN)
     assert.equal(calls[0], 'quick')
   })
 
   it('many at once go one after the other, and the rest follows the first', async () => {
     const { calls, threads } = someThreads()
-    const slow = Array.from({ length: 5 }, () => threads.ask(JOB, asked('900')))
-    const quick = threads.ask(JOB, asked('1'))
+    const slow = Array.from({ length: 5 }, () => threads.ask(JOB, asked('900'), ORIGIN))
+    const quick = threads.ask(JOB, asked('1'), ORIGIN)
     await Promise.all([...slow, quick])
     assert.deepEqual(calls, ['quick', 'quick', 'patient', 'patient', 'patient', 'patient'])
   })
 
   it('a question that fails gives its turn to the next', async () => {
     const { threads, patient } = someThreads()
-    await threads.ask(JOB, asked('2000'))
+    await threads.ask(JOB, asked('2000'), ORIGIN)
     const { askTimed } = patient
     patient.askTimed = () => Promise.reject(new Error('stopped'))
-    await assert.rejects(threads.ask(JOB, asked('2000')), { message: 'stopped' })
+    await assert.rejects(threads.ask(JOB, asked('2000'), ORIGIN), { message: 'stopped' })
     patient.askTimed = askTimed
-    assert.deepEqual(await threads.ask(JOB, asked('2000')), [PASSED])
+    assert.deepEqual(await threads.ask(JOB, asked('2000'), ORIGIN), [PASSED])
   })
 
   it('plans are read by the patient one, and of a policy it is asked as of a question', async () => {
     const { calls, threads } = someThreads()
-    await threads.ask(PLAN, asked('1'))
-    await threads.inspectPlan(Uint8Array.of())
-    await threads.diagnose({ name: 'p', kind: 'native', query: null, code: '1' })
-    await threads.diagnose({ name: 'p', kind: 'native', query: null, code: '2000' })
+    await threads.ask(PLAN, asked('1'), ORIGIN)
+    await threads.inspectPlan(Uint8Array.of(), ORIGIN)
+    await threads.diagnose({ name: 'p', kind: 'native', query: null, code: '1' }, ORIGIN)
+    await threads.diagnose({ name: 'p', kind: 'native', query: null, code: '2000' }, ORIGIN)
     assert.deepEqual(calls, ['patient', 'patient', 'quick', 'quick', 'patient'])
     await threads.stop()
     assert.deepEqual(calls.slice(5), ['stop quick', 'stop patient'])
@@ -129,7 +130,7 @@ describe('GuardThreads', () => {
 
   it('asks nobody when there are no policies', async () => {
     const { calls, threads } = someThreads()
-    assert.deepEqual([await threads.ask(JOB, []), calls], [[], []])
+    assert.deepEqual([await threads.ask(JOB, [], ORIGIN), calls], [[], []])
   })
 
   it('of slow policies, no more wait than are answered in a minute', async () => {
@@ -137,16 +138,16 @@ describe('GuardThreads', () => {
     const answers: (() => void)[] = []
     patient.askTimed = () =>
       new Promise((settle) => answers.push(() => settle({ said: [PASSED], ms: 20_000 })))
-    const first = threads.ask(JOB, asked('10000'))
+    const first = threads.ask(JOB, asked('10000'), ORIGIN)
     await answered(answers, first)
     // The pace is 5,188 ms by now.
-    const waiting = Array.from({ length: 11 }, () => threads.ask(JOB, asked('10000')))
-    await assert.rejects(threads.ask(JOB, asked('10000')), {
+    const waiting = Array.from({ length: 11 }, () => threads.ask(JOB, asked('10000'), ORIGIN))
+    await assert.rejects(threads.ask(JOB, asked('10000'), ORIGIN), {
       kind: 'overloaded',
-      message: '11 questions wait for the same policies; try again',
+      message: '11 questions wait for the same policies (limit 11 per tenant); retry later',
     })
     for (const one of waiting) assert.deepEqual(await answered(answers, one), [PASSED])
-    assert.deepEqual(await answered(answers, threads.ask(JOB, asked('10000'))), [PASSED])
+    assert.deepEqual(await answered(answers, threads.ask(JOB, asked('10000'), ORIGIN)), [PASSED])
   })
 })
 
@@ -164,9 +165,9 @@ test('policies that take their time leave others their answers', async () => {
   const threads = openGuardThreads({ clock, version: '' })
   const loop = 'l = range(1000000)\nfor range(49) as a { if l contains -1 { break } }\nmain = true'
   let isAnswered = false
-  const slow = threads.ask(JOB, asked(...Array.from({ length: 20 }, () => loop)))
+  const slow = threads.ask(JOB, asked(...Array.from({ length: 20 }, () => loop)), ORIGIN)
   void slow.then(() => (isAnswered = true)).catch(() => undefined)
-  const [quick] = await threads.ask(JOB, asked('main = false'))
+  const [quick] = await threads.ask(JOB, asked('main = false'), ORIGIN)
   assert.deepEqual([quick?.status, isAnswered], ['failed', false])
   await threads.stop()
   await assert.rejects(slow, { kind: 'thread-stopped' })

@@ -3,9 +3,10 @@ import type { Result } from '../kit/result.ts'
 import type {
   AskedPolicy,
   AskedSubject,
+  AskingOrigin,
   Diagnostic,
+  InspectedPlan,
   Judgement,
-  PlanFacts,
   PolicyAsker,
   PolicyText,
 } from '../policy/index.ts'
@@ -45,51 +46,41 @@ export class GuardThreads implements PolicyAsker {
   async ask(
     subject: AskedSubject,
     policies: readonly AskedPolicy[],
+    origin: AskingOrigin,
   ): Promise<readonly Judgement[]> {
+    const { quick, patient } = this.#threads
     if (policies.length === 0) return []
-    if (subject.kind === 'stored-plan') return await this.#threads.patient.ask(subject, policies)
+    if (subject.kind === 'stored-plan') return await patient.ask(subject, policies, origin)
     const key = keyOf(policies)
-    const said = await this.#quickTurns.take(key, WAITING_MAX, () =>
-      this.#askQuickly(key, subject, policies),
+    const { tenant } = origin
+    // Nothing when that is not for the quick thread, as its policies have shown by then.
+    const said = await this.#quickTurns.take(key, { tenant, perTenantMax: WAITING_MAX }, async () =>
+      this.#paces.isSlow(key)
+        ? undefined
+        : this.#measured(key, await quick.askTogether(subject, policies, origin)),
     )
-    if (said !== undefined) return said
+    if (said !== undefined && typeof said !== 'string') return said
     const most = Math.min(WAITING_MAX, Math.floor(STAY_MS / this.#paces.msOf(key)))
-    return await this.#patientTurns.take(key, most, () =>
-      this.#askPatiently(key, subject, policies),
+    return await this.#patientTurns.take(key, { tenant, perTenantMax: most }, async () =>
+      this.#measured(key, await patient.askTimed(subject, policies, origin)),
     )
   }
 
-  async diagnose(policy: PolicyText): Promise<readonly Diagnostic[]> {
-    const said = await this.#threads.quick.tryDiagnose(policy)
-    return typeof said === 'string' ? await this.#threads.patient.diagnose(policy) : said
+  async diagnose(policy: PolicyText, origin: AskingOrigin): Promise<readonly Diagnostic[]> {
+    const said = await this.#threads.quick.tryDiagnose(policy, origin)
+    return typeof said === 'string' ? await this.#threads.patient.diagnose(policy, origin) : said
   }
 
-  inspectPlan(plan: Uint8Array): Promise<Result<PlanFacts, string>> {
-    return this.#threads.patient.inspectPlan(plan)
+  inspectPlan(plan: Uint8Array, origin: AskingOrigin): Promise<Result<InspectedPlan, string>> {
+    return this.#threads.patient.inspectPlan(plan, origin)
   }
 
   async stop(): Promise<void> {
     await Promise.all([this.#threads.quick.stop(), this.#threads.patient.stop()])
   }
 
-  /** Nothing when that is not for the quick thread, as its policies have shown by now. */
-  async #askQuickly(
-    key: string,
-    subject: AskedSubject,
-    policies: readonly AskedPolicy[],
-  ): Promise<readonly Judgement[] | undefined> {
-    if (this.#paces.isSlow(key)) return undefined
-    const { said, ms } = await this.#threads.quick.askTogether(subject, policies)
-    this.#paces.measure(key, ms)
-    return typeof said === 'string' ? undefined : said
-  }
-
-  async #askPatiently(
-    key: string,
-    subject: AskedSubject,
-    policies: readonly AskedPolicy[],
-  ): Promise<readonly Judgement[]> {
-    const { said, ms } = await this.#threads.patient.askTimed(subject, policies)
+  /** Remembers how long the policies took. */
+  #measured<Said>(key: string, { said, ms }: { readonly said: Said; readonly ms: number }): Said {
     this.#paces.measure(key, ms)
     return said
   }

@@ -1,11 +1,18 @@
-import { randomInt } from 'node:crypto'
-import type { Result } from '../kit/result.ts'
+import { createHash, randomInt } from 'node:crypto'
+import { gunzipSync } from 'node:zlib'
+import { err, ok, type Result } from '../kit/result.ts'
 import {
   inspectPlan,
   Judge,
+  planOf,
   readPlan,
+  readSetArchive,
+  redactPlan,
   sensitiveTexts,
   withoutSecrets,
+  type ArchivedSet,
+  type ArchiveHost,
+  type ArchiveProblem,
   type AskedPolicy,
   type AskedSubject,
   type Diagnostic,
@@ -13,9 +20,11 @@ import {
   type PlainObject,
   type PlanFacts,
   type PolicyText,
+  type SetArchive,
   type Subject,
 } from '../policy/index.ts'
 import type { Clock } from '../kit/clock.ts'
+import { movable } from '../threads/index.ts'
 
 /** A policy without its code, which the thread has by its hash. */
 export interface SentPolicy extends Omit<PolicyText, 'code'> {
@@ -41,11 +50,20 @@ export type Question =
     }
   | { readonly kind: 'diagnose'; readonly policy: SentPolicy }
   | { readonly kind: 'inspect'; readonly plan: Uint8Array }
+  | { readonly kind: 'redact'; readonly plan: Uint8Array }
+  | { readonly kind: 'read-archive'; readonly archive: Uint8Array; readonly set: ArchivedSet }
 
 export type JudgingOutcome =
   | { readonly kind: 'judged'; readonly judgements: readonly Judgement[] }
   | { readonly kind: 'diagnosed'; readonly diagnostics: readonly Diagnostic[] }
-  | { readonly kind: 'inspected'; readonly facts: Result<PlanFacts, string> }
+  | {
+      readonly kind: 'inspected'
+      readonly facts: Result<PlanFacts, string>
+      /** The plan, which was moved here. */
+      readonly plan: Uint8Array
+    }
+  | { readonly kind: 'redacted'; readonly plan: Result<Uint8Array, string> }
+  | { readonly kind: 'archive-read'; readonly read: Result<SetArchive, ArchiveProblem> }
 
 export interface JudgingHost {
   readonly clock: Pick<Clock, 'nowMs'>
@@ -69,13 +87,29 @@ export class JudgingDesk {
   run({ codes, forget, question }: JudgingTask): JudgingOutcome {
     for (const hash of forget) this.#codes.delete(hash)
     for (const [hash, code] of codes) this.#codes.set(hash, code)
-    if (question.kind === 'inspect')
-      return { kind: 'inspected', facts: inspectPlan(question.plan, decode) }
-    if (question.kind === 'diagnose')
-      return {
-        kind: 'diagnosed',
-        diagnostics: this.#judge.diagnose(this.#withCode(question.policy)),
+    switch (question.kind) {
+      case 'inspect': {
+        const { plan } = question
+        return { kind: 'inspected', facts: inspectPlan(plan, decode), plan }
       }
+      case 'redact':
+        return { kind: 'redacted', plan: redacted(question.plan) }
+      case 'read-archive':
+        return {
+          kind: 'archive-read',
+          read: readSetArchive(question.archive, question.set, ARCHIVE_HOST),
+        }
+      case 'diagnose':
+        return {
+          kind: 'diagnosed',
+          diagnostics: this.#judge.diagnose(this.#withCode(question.policy)),
+        }
+      case 'judge':
+        return this.#answer(question)
+    }
+  }
+
+  #answer(question: Extract<Question, { readonly kind: 'judge' }>): JudgingOutcome {
     const asked = question.policies.map(({ policy, params }): AskedPolicy => ({
       policy: this.#withCode(policy),
       params: JSON.parse(params),
@@ -123,6 +157,49 @@ function readSubject(text: string, plan: Uint8Array | undefined): Subject {
 function storedPlan(bytes: Uint8Array): PlainObject {
   const plan = readPlan(bytes, decode)
   return plan.ok ? plan.value : {}
+}
+
+/** The text of a stored plan without its secrets. */
+function redacted(bytes: Uint8Array): Result<Uint8Array, string> {
+  const plan = planOf(JSON.parse(decode(bytes)))
+  return plan.ok ? ok(encode(JSON.stringify(redactPlan(plan.value)))) : plan
+}
+
+const ARCHIVE_HOST: ArchiveHost = {
+  unzip,
+  decode,
+  encode,
+  sha256: (bytes) => createHash('sha256').update(bytes).digest('hex'),
+}
+
+function unzip(bytes: Uint8Array, bytesMax: number): Result<Uint8Array, string> {
+  try {
+    return ok(gunzipSync(bytes, { maxOutputLength: bytesMax }))
+  } catch (thrown) {
+    const code: unknown = thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined
+    if (code === 'ERR_BUFFER_TOO_LARGE')
+      return err(`The archive unpacks to more than ${bytesMax} bytes`)
+    if (typeof code === 'string' && code.startsWith('Z_')) return err('The archive is not gzipped')
+    throw thrown
+  }
+}
+
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
+
+/** The buffers of an outcome that are moved out of the thread: plans and codes of policies. */
+export function movedBuffers(outcome: JudgingOutcome): readonly ArrayBuffer[] {
+  switch (outcome.kind) {
+    case 'inspected':
+      return movable(outcome.plan)
+    case 'redacted':
+      return outcome.plan.ok ? movable(outcome.plan.value) : []
+    case 'archive-read':
+      return outcome.read.ok ? outcome.read.value.policies.flatMap(({ code }) => movable(code)) : []
+    default:
+      return []
+  }
 }
 
 function decode(bytes: Uint8Array): string {

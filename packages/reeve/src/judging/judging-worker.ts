@@ -2,7 +2,7 @@
 import { workerData } from 'node:worker_threads'
 import { createZoneOffsets } from '../kit/zone-offsets.ts'
 import { serveThread } from '../threads/index.ts'
-import { JudgingDesk, type JudgingTask } from './judging-task.ts'
+import { JudgingDesk, movedBuffers, type JudgingTask } from './judging-task.ts'
 
 const version: unknown = workerData
 const desk = new JudgingDesk({
@@ -11,4 +11,4 @@ const desk = new JudgingDesk({
   offsetAt: createZoneOffsets(),
 })
 
-serveThread((task: JudgingTask) => desk.run(task))
+serveThread((task: JudgingTask) => desk.run(task), movedBuffers)

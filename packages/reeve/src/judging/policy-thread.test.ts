@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { after, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { aTar } from '../../test/build/archive.ts'
 import type { Clock } from '../kit/clock.ts'
 import type { PolicyText, Subject } from '../policy/index.ts'
-import { PolicyThread } from './policy-thread.ts'
+import { JUDGING_LIMITS, PolicyThread } from './policy-thread.ts'
 
 const patient: Clock = { nowMs: () => 0, after: () => () => undefined }
+
+const ORIGIN = { tenant: 'a' }
 
 const JOB: Subject = {
   kind: 'job',
@@ -24,7 +29,7 @@ describe('PolicyThread', () => {
   after(() => thread.stop())
   const ask = async (...codes: readonly string[]) => {
     const policies = codes.map((code) => ({ policy: native(code), params: { max: 2 } }))
-    return await thread.ask(JOB, policies)
+    return await thread.ask(JOB, policies, ORIGIN)
   }
 
   it('gives one judgement for each policy, in order', async () => {
@@ -47,13 +52,13 @@ describe('PolicyThread', () => {
 
   it('asks nobody when there are no policies', async () => {
     const idle = new PolicyThread({ clock: patient, version: '' })
-    assert.deepEqual(await idle.ask(JOB, []), [])
+    assert.deepEqual(await idle.ask(JOB, [], ORIGIN), [])
   })
 
   it('diagnoses', async () => {
-    const [first] = await thread.diagnose(native('main = )'))
+    const [first] = await thread.diagnose(native('main = )'), ORIGIN)
     assert.deepEqual([first?.line, first?.column], [1, 8])
-    assert.deepEqual(await thread.diagnose(native('main = true')), [])
+    assert.deepEqual(await thread.diagnose(native('main = true'), ORIGIN), [])
   })
 
   it('a policy may take fifty million steps', async () => {
@@ -83,7 +88,7 @@ it('one policy that takes too long does not spoil the others', async () => {
     policy: native(code),
     params: {},
   }))
-  const found = await thread.ask(JOB, policies)
+  const found = await thread.ask(JOB, policies, ORIGIN)
   assert.deepEqual(
     found.map(({ status }) => status),
     ['passed', 'failed'],
@@ -103,10 +108,10 @@ it('the policies of one question may take a minute together', async () => {
       return () => undefined
     },
   }
-  const limits = { msMax: 30_000, megabytesMax: 64, waitingMax: 1 }
+  const limits = { ...JUDGING_LIMITS, msMax: 30_000, megabytesMax: 64, waitingPerTenantMax: 1 }
   const thread = new PolicyThread({ clock, version: '', limits })
   const policies = Array.from({ length: 4 }, () => ({ policy: native('main = true'), params: {} }))
-  const found = await thread.ask(JOB, policies)
+  const found = await thread.ask(JOB, policies, ORIGIN)
   const late = 'all policies together take longer than 60000 ms'
   assert.deepEqual(
     found.map(({ findings }) => findings[0]?.message),
@@ -116,12 +121,12 @@ it('the policies of one question may take a minute together', async () => {
 })
 
 it('too many questions at once are a fault that passes, and no verdict', async () => {
-  const limits = { msMax: 10_000, megabytesMax: 64, waitingMax: 1 }
+  const limits = { ...JUDGING_LIMITS, msMax: 10_000, megabytesMax: 64, waitingPerTenantMax: 1 }
   const thread = new PolicyThread({ clock: patient, version: '', limits })
   const asked = [{ policy: native('main = true'), params: {} }]
-  const first = thread.ask(JOB, asked)
-  await assert.rejects(thread.ask(JOB, asked), { kind: 'overloaded' })
-  await assert.rejects(thread.diagnose(native('main = true')), { kind: 'overloaded' })
+  const first = thread.ask(JOB, asked, ORIGIN)
+  await assert.rejects(thread.ask(JOB, asked, ORIGIN), { kind: 'overloaded' })
+  await assert.rejects(thread.diagnose(native('main = true'), ORIGIN), { kind: 'overloaded' })
   assert.deepEqual(await first, [{ status: 'passed', output: [], findings: [] }])
   await thread.stop()
 })
@@ -139,7 +144,7 @@ describe('stored plans', () => {
     const code = 'package a\n\ndeny contains c.after if some c in input.plan.resource_changes[_]\n'
     const policy: PolicyText = { name: 'p', kind: 'opa', query: 'data.a.deny', code }
     const subject = { kind: 'stored-plan', bytes: PLAN, run: {} } as const
-    const [judgement] = await thread.ask(subject, [{ policy, params: {} }])
+    const [judgement] = await thread.ask(subject, [{ policy, params: {} }], ORIGIN)
     assert.equal(
       judgement?.findings[0]?.message,
       '{"id":9007199254740993,"password":"(sensitive value)"}',
@@ -148,25 +153,91 @@ describe('stored plans', () => {
 
   it('are counted, or refused with the reason', async () => {
     const counts = { additions: 1, changes: 0, destructions: 0, imports: 0, resources: 0 }
-    assert.deepEqual(await thread.inspectPlan(PLAN), {
+    assert.deepEqual(await thread.inspectPlan(PLAN, ORIGIN), {
       ok: true,
-      value: { counts, hasChanges: true },
+      value: { counts, hasChanges: true, bytes: PLAN },
     })
     const error = 'The plan must have a format_version'
-    assert.deepEqual(await thread.inspectPlan(bytes('{}')), { ok: false, error })
-    assert.equal((await thread.inspectPlan(Uint8Array.of(0xff))).ok, false)
+    assert.deepEqual(await thread.inspectPlan(bytes('{}'), ORIGIN), { ok: false, error })
+    assert.equal((await thread.inspectPlan(Uint8Array.of(0xff), ORIGIN)).ok, false)
   })
 })
 
 describe('the memory of the thread', () => {
   it('is not filled by long codes', async () => {
-    const small = { msMax: 60_000, megabytesMax: 64, waitingMax: 10 }
+    const small = { ...JUDGING_LIMITS, msMax: 60_000, megabytesMax: 64, waitingPerTenantMax: 10 }
     const narrow = new PolicyThread({ clock: patient, version: '', limits: small })
     const comment = '#'.repeat(4 * 1024 * 1024)
     for (let i = 0; i < 20; i++) {
       const code = `${comment}\nmain = ${i} is ${i}`
-      assert.deepEqual(await narrow.diagnose(native(code)), [], `policy ${i}`)
+      assert.deepEqual(await narrow.diagnose(native(code), ORIGIN), [], `policy ${i}`)
     }
     await narrow.stop()
+  })
+})
+
+describe('uploads', () => {
+  const thread = new PolicyThread({ clock: patient, version: '' })
+  after(() => thread.stop())
+  const SET = { kind: 'opa', policiesPath: null } as const
+
+  /** CPU time of this thread while something is awaited. */
+  async function ownCpuMs(work: () => Promise<unknown>): Promise<number> {
+    const before = process.threadCpuUsage()
+    await work()
+    const { user, system } = process.threadCpuUsage(before)
+    return (user + system) / 1000
+  }
+
+  it('an archive with 9,000 policies costs the event loop nothing', async () => {
+    const text = Array.from({ length: 9_000 }, (_, i) => `policy "p${i}" { query = "data.a" }`)
+    const manifest = { path: 'policies.hcl', text: text.join('\n') }
+    const archive = gzipSync(aTar([manifest]))
+    let message = ''
+    const spentMs = await ownCpuMs(async () => {
+      const read = await thread.readSetArchive(archive, SET, ORIGIN)
+      message = read.ok ? '' : read.error.message
+    })
+    assert.match(message, /^The manifest is larger than 262144 bytes/)
+    assert.ok(spentMs < 200, `${spentMs} ms`)
+  })
+
+  it('an archive is read there, with the code of each policy and its hash', async () => {
+    const code = 'package a\n\ndeny contains "x" if true\n'
+    const archive = gzipSync(
+      aTar([
+        { path: 'policies.hcl', text: 'policy "a" { query = "data.a.deny" }' },
+        { path: 'a.rego', text: code },
+      ]),
+    )
+    const read = await thread.readSetArchive(archive, SET, ORIGIN)
+    assert.ok(read.ok)
+    const [policy] = read.value.policies
+    assert.equal(new TextDecoder().decode(policy?.code), code)
+    assert.equal(policy?.sha256, createHash('sha256').update(code).digest('hex'))
+    const broken = await thread.readSetArchive(Buffer.from('no archive'), SET, ORIGIN)
+    assert.deepEqual(broken, {
+      ok: false,
+      error: { kind: 'unreadable', message: 'The archive is not gzipped' },
+    })
+  })
+
+  it('a large plan is moved to the thread and back, and redacted there', async () => {
+    const change = {
+      actions: ['create'],
+      after: { password: 'hunter2', filler: 'x'.repeat(100_000) },
+      after_sensitive: { password: true },
+    }
+    const text = JSON.stringify({ format_version: '1.2', resource_changes: [{ change }] })
+    const plan = new TextEncoder().encode(text)
+    const read = await thread.inspectPlan(plan, ORIGIN)
+    assert.ok(read.ok)
+    assert.equal(plan.byteLength, 0, 'nothing was copied')
+    assert.equal(new TextDecoder().decode(read.value.bytes), text)
+    const redacted = await thread.redactPlan(read.value.bytes, ORIGIN)
+    assert.ok(redacted.ok)
+    const shown = new TextDecoder().decode(redacted.value)
+    assert.ok(shown.includes('x'.repeat(100_000)) && !shown.includes('hunter2'))
+    assert.ok(read.value.bytes.byteLength > 0, 'a stored plan is copied')
   })
 })

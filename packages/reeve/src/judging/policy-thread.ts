@@ -1,17 +1,27 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../kit/clock.ts'
 import { Fault, OVERLOADED } from '../kit/fault.ts'
-import { err, type Result } from '../kit/result.ts'
+import { err, ok, type Result } from '../kit/result.ts'
 import type {
   AskedPolicy,
   AskedSubject,
+  AskingOrigin,
+  ArchivedSet,
+  ArchiveProblem,
   Diagnostic,
+  InspectedPlan,
   Judgement,
-  PlanFacts,
   PolicyAsker,
   PolicyText,
+  SetArchive,
 } from '../policy/index.ts'
-import { ThreadQueue, type ThreadLimits, type ThreadResult } from '../threads/index.ts'
+import {
+  movable,
+  overloadMessage,
+  ThreadQueue,
+  type ThreadLimits,
+  type ThreadResult,
+} from '../threads/index.ts'
 import {
   writeSubject,
   type JudgingOutcome,
@@ -24,7 +34,9 @@ import {
 export const JUDGING_LIMITS: ThreadLimits = {
   msMax: 10_000,
   megabytesMax: 512,
-  waitingMax: 256,
+  waitingPerTenantMax: 256,
+  waitingMax: 1_024,
+  waitMsMax: 60_000,
 }
 
 /** Reference governance §5.2: time for all policies of one question together. */
@@ -69,50 +81,92 @@ export class PolicyThread implements PolicyAsker {
   async ask(
     subject: AskedSubject,
     policies: readonly AskedPolicy[],
+    origin: AskingOrigin,
   ): Promise<readonly Judgement[]> {
-    return (await this.askTimed(subject, policies)).said
+    return (await this.askTimed(subject, policies, origin)).said
   }
 
   /** With the time that it took, without the time that it waited for others. */
-  async askTimed(subject: AskedSubject, policies: readonly AskedPolicy[]): Promise<Answer> {
+  async askTimed(
+    subject: AskedSubject,
+    policies: readonly AskedPolicy[],
+    origin: AskingOrigin,
+  ): Promise<Answer> {
     if (policies.length === 0) return { said: [], ms: 0 }
-    const text = sentSubject(subject)
-    const { said: all, ms } = await this.#judge(text, policies)
+    const asked = { text: sentSubject(subject), origin }
+    const { said: all, ms } = await this.#judge(asked, policies)
     if (typeof all !== 'string') return { said: all, ms }
     // One of them was too much: asked one by one, only that one suffers.
     if (policies.length === 1) return { said: [errored(all)], ms }
-    return await this.#askOneByOne(text, policies, ms)
+    return await this.#askOneByOne(asked, policies, ms)
   }
 
   /** All policies in one go, or why they say nothing: one of them may have been too much. */
-  askTogether(subject: AskedSubject, policies: readonly AskedPolicy[]): Promise<Attempt> {
-    return this.#judge(sentSubject(subject), policies)
+  askTogether(
+    subject: AskedSubject,
+    policies: readonly AskedPolicy[],
+    origin: AskingOrigin,
+  ): Promise<Attempt> {
+    return this.#judge({ text: sentSubject(subject), origin }, policies)
   }
 
-  async diagnose(policy: PolicyText): Promise<readonly Diagnostic[]> {
-    const said = await this.tryDiagnose(policy)
+  async diagnose(policy: PolicyText, origin: AskingOrigin): Promise<readonly Diagnostic[]> {
+    const said = await this.tryDiagnose(policy, origin)
     if (typeof said !== 'string') return said
     return [{ severity: 'error', line: 1, column: 1, message: said }]
   }
 
   /** What is wrong with the policy, or why nobody could tell. */
-  async tryDiagnose(policy: PolicyText): Promise<readonly Diagnostic[] | string> {
-    const result = await this.#queue.run(() =>
-      this.#task([policy], ([sent]) => ({ kind: 'diagnose', policy: sent ?? sentPolicy(policy) })),
-    )
+  async tryDiagnose(
+    policy: PolicyText,
+    origin: AskingOrigin,
+  ): Promise<readonly Diagnostic[] | string> {
+    const task = (): JudgingTask =>
+      this.#task([policy], ([sent]) => ({ kind: 'diagnose', policy: sent ?? sentPolicy(policy) }))
+    const result = await this.#queue.run(task, origin)
     if (result.kind !== 'done') return this.#complaint(result)
     return result.outcome.kind === 'diagnosed' ? result.outcome.diagnostics : []
   }
 
-  async inspectPlan(plan: Uint8Array): Promise<Result<PlanFacts, string>> {
-    const result = await this.#queue.run(() => ({
-      codes: [],
-      forget: [],
-      question: { kind: 'inspect', plan },
-    }))
+  async inspectPlan(
+    plan: Uint8Array,
+    origin: AskingOrigin,
+  ): Promise<Result<InspectedPlan, string>> {
+    const result = await this.#run({ kind: 'inspect', plan }, origin, movable(plan))
     if (result.kind !== 'done') return err(this.#complaint(result, 'plan'))
     const { outcome } = result
-    return outcome.kind === 'inspected' ? outcome.facts : err('The plan was not read')
+    if (outcome.kind !== 'inspected') return err(UNREAD)
+    return outcome.facts.ok ? ok({ ...outcome.facts.value, bytes: outcome.plan }) : outcome.facts
+  }
+
+  /** The plan is copied: it belongs to the storage. */
+  async redactPlan(plan: Uint8Array, origin: AskingOrigin): Promise<Result<Uint8Array, string>> {
+    const result = await this.#run({ kind: 'redact', plan }, origin)
+    if (result.kind !== 'done') return err(this.#complaint(result, 'plan'))
+    return result.outcome.kind === 'redacted' ? result.outcome.plan : err(UNREAD)
+  }
+
+  async readSetArchive(
+    archive: Uint8Array,
+    set: ArchivedSet,
+    origin: AskingOrigin,
+  ): Promise<Result<SetArchive, ArchiveProblem>> {
+    const question: Question = { kind: 'read-archive', archive, set }
+    const result = await this.#run(question, origin, movable(archive))
+    if (result.kind !== 'done')
+      return err({ kind: 'unreadable', message: this.#complaint(result, 'archive') })
+    const { outcome } = result
+    if (outcome.kind !== 'archive-read') return err({ kind: 'unreadable', message: UNREAD })
+    return outcome.read
+  }
+
+  /** Runs a question that needs no policies. */
+  #run(
+    question: Question,
+    origin: AskingOrigin,
+    moved: readonly ArrayBuffer[] = [],
+  ): Promise<ThreadResult<JudgingOutcome>> {
+    return this.#queue.run(() => ({ codes: [], forget: [], question }), origin, moved)
   }
 
   /** Ends the thread; what is not answered by then fails. */
@@ -121,7 +175,7 @@ export class PolicyThread implements PolicyAsker {
   }
 
   async #askOneByOne(
-    text: SentSubject,
+    asking: Asking,
     policies: readonly AskedPolicy[],
     alreadyMs: number,
   ): Promise<Answer> {
@@ -131,30 +185,31 @@ export class PolicyThread implements PolicyAsker {
       if (spentMs >= QUESTION_MS_MAX)
         judgements.push(errored(`all policies together take longer than ${QUESTION_MS_MAX} ms`))
       else {
-        const { said, ms } = await this.#judge(text, [asked])
+        const { said, ms } = await this.#judge(asking, [asked])
         judgements.push(...(typeof said === 'string' ? [errored(said)] : said))
         spentMs += ms
       }
     return { said: judgements, ms: spentMs }
   }
 
-  async #judge(text: SentSubject, policies: readonly AskedPolicy[]): Promise<Attempt> {
+  async #judge({ text, origin }: Asking, policies: readonly AskedPolicy[]): Promise<Attempt> {
     let startMs = 0
-    const result = await this.#queue.run(() => {
+    const task = (): JudgingTask => {
       // To wait for others costs nothing.
       startMs = this.#clock.nowMs()
       return this.#task(
         policies.map(({ policy }) => policy),
         (sent) => ({
           kind: 'judge',
-          ...text,
+          ...text(),
           policies: sent.map((policy, index) => ({
             policy,
             params: JSON.stringify(policies[index]?.params ?? {}),
           })),
         }),
       )
-    })
+    }
+    const result = await this.#queue.run(task, origin)
     const ms = this.#clock.nowMs() - startMs
     if (result.kind !== 'done') return { said: this.#complaint(result), ms }
     return { said: result.outcome.kind === 'judged' ? result.outcome.judgements : [], ms }
@@ -195,7 +250,7 @@ export class PolicyThread implements PolicyAsker {
 
   #complaint(
     result: Exclude<ThreadResult<JudgingOutcome>, { kind: 'done' }>,
-    what: 'policy' | 'plan' = 'policy',
+    what: 'policy' | 'plan' | 'archive' = 'policy',
   ): string {
     const { msMax, megabytesMax } = this.#limits
     switch (result.kind) {
@@ -203,11 +258,20 @@ export class PolicyThread implements PolicyAsker {
         return `the ${what} takes longer than ${msMax} ms`
       case 'too-large':
         return `the ${what} takes more than ${megabytesMax} MB of memory`
-      case 'too-many':
-        // No verdict: whoever asks is told to come back, and nothing is recorded.
-        throw new Fault(OVERLOADED, 'too many questions wait for policies; try again')
+      case 'overloaded':
+        // There is no verdict: the caller has to retry, and nothing is recorded.
+        throw new Fault(
+          OVERLOADED,
+          overloadMessage(result.cause, 'policy evaluations', this.#limits),
+        )
     }
   }
+}
+
+/** A subject that is written when it is needed: what waits in the queue has no text yet. */
+interface Asking {
+  readonly text: () => SentSubject
+  readonly origin: AskingOrigin
 }
 
 interface SentSubject {
@@ -226,9 +290,10 @@ interface Attempt {
   readonly ms: number
 }
 
-function sentSubject(subject: AskedSubject): SentSubject {
+function sentSubject(subject: AskedSubject): () => SentSubject {
   const plan = subject.kind === 'stored-plan' ? subject.bytes : undefined
-  return { subject: writeSubject(subject), plan }
+  let written: SentSubject | undefined
+  return () => (written ??= { subject: writeSubject(subject), plan })
 }
 
 function sentPolicy(policy: PolicyText): SentPolicy {
@@ -246,6 +311,8 @@ export function codeHashOf(policy: PolicyText): string {
   hashes.set(policy, codeHash)
   return codeHash
 }
+
+const UNREAD = 'the thread answered another question'
 
 /** Fails closed. */
 function errored(message: string): Judgement {

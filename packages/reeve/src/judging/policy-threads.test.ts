@@ -15,6 +15,7 @@ const JOB: Subject = {
 const POLICY: PolicyText = { name: 'p', kind: 'native', query: null, code: 'main = true' }
 const ASKED = [{ policy: POLICY, params: {} }]
 const PASSED: Judgement = { status: 'passed', output: [], findings: [] }
+const ORIGIN = { tenant: 'a' }
 const COUNTS = { additions: 0, changes: 0, destructions: 0, imports: 0, resources: 0 }
 
 /** Answers at once. */
@@ -23,7 +24,9 @@ function aQuickAsker() {
     isStopped: false,
     ask: async () => [PASSED],
     diagnose: async () => [],
-    inspectPlan: async () => ok({ counts: COUNTS, hasChanges: false }),
+    inspectPlan: async () => ok({ counts: COUNTS, hasChanges: false, bytes: Uint8Array.of() }),
+    redactPlan: async () => ok(Uint8Array.of()),
+    readSetArchive: async () => ok({ policies: [], params: {} }),
     async stop() {
       this.isStopped = true
     },
@@ -39,18 +42,20 @@ function aStuckAsker() {
 test('what guards is answered while a trial takes its time', async () => {
   const threads = new PolicyThreads({ guard: aQuickAsker(), trial: aStuckAsker() })
   const answered: string[] = []
-  void threads.ask(JOB, ASKED, 'trial').then(() => answered.push('trial'))
-  void threads.diagnose(POLICY, 'trial').then(() => answered.push('trial'))
-  assert.deepEqual(await threads.ask(JOB, ASKED), [PASSED])
-  assert.deepEqual(await threads.diagnose(POLICY), [])
-  assert.equal((await threads.inspectPlan(Uint8Array.of())).ok, true)
+  void threads.ask(JOB, ASKED, { tenant: 'a', purpose: 'trial' }).then(() => answered.push('trial'))
+  void threads
+    .diagnose(POLICY, { tenant: 'a', purpose: 'trial' })
+    .then(() => answered.push('trial'))
+  assert.deepEqual(await threads.ask(JOB, ASKED, ORIGIN), [PASSED])
+  assert.deepEqual(await threads.diagnose(POLICY, ORIGIN), [])
+  assert.equal((await threads.inspectPlan(Uint8Array.of(), ORIGIN)).ok, true)
   assert.deepEqual(answered, [])
 })
 
 test('a trial is answered while what guards takes its time', async () => {
   const threads = new PolicyThreads({ guard: aStuckAsker(), trial: aQuickAsker() })
-  assert.deepEqual(await threads.ask(JOB, ASKED, 'trial'), [PASSED])
-  assert.deepEqual(await threads.diagnose(POLICY, 'trial'), [])
+  assert.deepEqual(await threads.ask(JOB, ASKED, { tenant: 'a', purpose: 'trial' }), [PASSED])
+  assert.deepEqual(await threads.diagnose(POLICY, { tenant: 'a', purpose: 'trial' }), [])
 })
 
 test('both threads are ended', async () => {

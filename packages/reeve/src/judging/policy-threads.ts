@@ -1,25 +1,41 @@
 import type { Clock } from '../kit/clock.ts'
 import type { Result } from '../kit/result.ts'
 import type {
+  ArchivedSet,
+  ArchiveProblem,
   AskedPolicy,
   AskedSubject,
+  AskingOrigin,
   AskingPurpose,
   Diagnostic,
+  InspectedPlan,
   Judgement,
-  PlanFacts,
   PolicyAsker,
   PolicyText,
+  SetArchive,
 } from '../policy/index.ts'
 import { openGuardThreads } from './guard-threads.ts'
 import { JUDGING_LIMITS, PolicyThread } from './policy-thread.ts'
 
 /**
- * Trials that wait: each may take ten seconds, so with more of them the last would wait longer than
- * anybody stays. Whoever comes then is told to come back.
+ * Trials of one organization that wait: each may take ten seconds, so with more of them the last
+ * would wait longer than anybody stays.
  */
-const TRIALS_WAITING_MAX = 32
+const TRIALS_WAITING_PER_TENANT_MAX = 32
 
-type StoppableAsker = Required<PolicyAsker> & { stop(): Promise<void> }
+interface Stoppable {
+  stop(): Promise<void>
+}
+type GuardAsker = Required<Pick<PolicyAsker, 'ask' | 'diagnose' | 'inspectPlan'>> & Stoppable
+type TrialAsker = Required<
+  Pick<PolicyAsker, 'ask' | 'diagnose' | 'redactPlan' | 'readSetArchive'>
+> &
+  Stoppable
+/** One for each purpose. */
+interface Askers extends Readonly<Record<AskingPurpose, object>> {
+  readonly guard: GuardAsker
+  readonly trial: TrialAsker
+}
 
 /**
  * Asks what guards on other threads than what is only tried: a trial may take all the time that a
@@ -28,27 +44,41 @@ type StoppableAsker = Required<PolicyAsker> & { stop(): Promise<void> }
  * thread takes about 45 MB; the one of the trials starts with the first trial.
  */
 export class PolicyThreads implements PolicyAsker {
-  readonly #askers: Readonly<Record<AskingPurpose, StoppableAsker>>
+  readonly #askers: Askers
 
-  constructor(askers: Readonly<Record<AskingPurpose, StoppableAsker>>) {
+  constructor(askers: Askers) {
     this.#askers = askers
   }
 
   ask(
     subject: AskedSubject,
     policies: readonly AskedPolicy[],
-    purpose: AskingPurpose = 'guard',
+    origin: AskingOrigin,
   ): Promise<readonly Judgement[]> {
-    return this.#askers[purpose].ask(subject, policies)
+    return this.#askers[origin.purpose ?? 'guard'].ask(subject, policies, origin)
   }
 
   /** Of an upload, too, it is asked where the policy will guard: it is compiled there by then. */
-  diagnose(policy: PolicyText, purpose: AskingPurpose = 'guard'): Promise<readonly Diagnostic[]> {
-    return this.#askers[purpose].diagnose(policy)
+  diagnose(policy: PolicyText, origin: AskingOrigin): Promise<readonly Diagnostic[]> {
+    return this.#askers[origin.purpose ?? 'guard'].diagnose(policy, origin)
   }
 
-  inspectPlan(plan: Uint8Array): Promise<Result<PlanFacts, string>> {
-    return this.#askers.guard.inspectPlan(plan)
+  inspectPlan(plan: Uint8Array, origin: AskingOrigin): Promise<Result<InspectedPlan, string>> {
+    return this.#askers.guard.inspectPlan(plan, origin)
+  }
+
+  /** No submission waits for it, so it never takes the time of what guards. */
+  redactPlan(plan: Uint8Array, origin: AskingOrigin): Promise<Result<Uint8Array, string>> {
+    return this.#askers.trial.redactPlan(plan, origin)
+  }
+
+  /** The same holds for an archive. */
+  readSetArchive(
+    archive: Uint8Array,
+    set: ArchivedSet,
+    origin: AskingOrigin,
+  ): Promise<Result<SetArchive, ArchiveProblem>> {
+    return this.#askers.trial.readSetArchive(archive, set, origin)
   }
 
   async stop(): Promise<void> {
@@ -61,7 +91,7 @@ export function openPolicyThreads(options: {
   readonly clock: Clock
   readonly version: string
 }): PolicyThreads {
-  const limits = { ...JUDGING_LIMITS, waitingMax: TRIALS_WAITING_MAX }
+  const limits = { ...JUDGING_LIMITS, waitingPerTenantMax: TRIALS_WAITING_PER_TENANT_MAX }
   return new PolicyThreads({
     guard: openGuardThreads(options),
     trial: new PolicyThread({ ...options, limits }),

@@ -1,38 +1,58 @@
+import { FairQueue } from '../kit/fair-queue.ts'
 import { Fault, OVERLOADED } from '../kit/fault.ts'
 
+/** Whose question it is, and how many of them may wait for policies of one kind. */
+export interface TurnLimits {
+  readonly tenant: string
+  readonly perTenantMax: number
+}
+
+/** Questions of all tenants that wait for the same policies: a multiple of one tenant's share. */
+const TENANT_SHARES = 4
+const WAITING_MAX = 4_096
+
 /**
- * Lets one question of each kind go at a time: many of one kind do not hold up a single one of
- * another, and the second is sent where it belongs when the first has shown that it is slow.
+ * Lets one question to the same policies go at a time: many to slow policies do not hold up a
+ * single one to others, and the second is sent where it belongs when the first has shown that its
+ * policies are slow. Tenants that share policies have their turns one after the other.
  */
 export class Turns {
-  /** Who waits for those that have the turn now. */
-  readonly #waiting = new Map<string, (() => void)[]>()
+  /** Questions that wait for those that are being asked now. */
+  readonly #waiting = new Map<string, FairQueue<() => void>>()
 
-  /** Asks when its turn has come; throws a fault where it would be one of more than `most`. */
-  async take<T>(key: string, most: number, ask: () => Promise<T>): Promise<T> {
-    await this.#come(key, most)
+  /** Asks when its turn has come; throws a fault where too many wait already. */
+  async take<T>(key: string, limits: TurnLimits, ask: () => Promise<T>): Promise<T> {
+    await this.#acquire(key, limits)
     try {
       return await ask()
     } finally {
-      this.#leave(key)
+      this.#release(key)
     }
   }
 
-  #come(key: string, most: number): Promise<void> | undefined {
-    const before = this.#waiting.get(key)
-    if (before !== undefined && before.length + 1 >= most)
+  #acquire(key: string, { tenant, perTenantMax }: TurnLimits): Promise<void> | undefined {
+    const queue = this.#waiting.get(key)
+    if (queue === undefined) {
+      this.#waiting.set(key, new FairQueue(QUEUE_LIMITS))
+      return undefined
+    }
+    // The question that is being asked counts as well.
+    const own = queue.sizeOf(tenant) + 1
+    if (own >= perTenantMax || queue.size >= perTenantMax * TENANT_SHARES)
       throw new Fault(
         OVERLOADED,
-        `${before.length + 1} questions wait for the same policies; try again`,
+        `${Math.max(own, queue.size)} questions wait for the same policies (limit ${perTenantMax} per tenant); retry later`,
       )
-    if (before !== undefined) return new Promise((resume) => before.push(resume))
-    this.#waiting.set(key, [])
-    return undefined
+    return new Promise((resume) => {
+      queue.push(tenant, resume)
+    })
   }
 
-  #leave(key: string): void {
-    const next = this.#waiting.get(key)?.shift()
+  #release(key: string): void {
+    const next = this.#waiting.get(key)?.take()
     if (next === undefined) this.#waiting.delete(key)
     else next()
   }
 }
+
+const QUEUE_LIMITS = { itemsMax: WAITING_MAX, itemsPerTenantMax: WAITING_MAX, quantum: 1 }

@@ -17,6 +17,8 @@ export const LIMITS = {
   pathParamCharsMax: 4096,
   /** A task's name is part of file names on its node, of up to 255 bytes. */
   taskNameBytesMax: 200,
+  /** Event-loop time of one slice of a long computation: others are delayed by no more. */
+  sliceMsMax: 5,
   /** Reference §1.4: default 5 minutes, cap 10 minutes, plus up to a sixteenth of jitter. */
   waitMsDefault: 5 * 60_000,
   waitMsMax: 10 * 60_000,
@@ -61,13 +63,28 @@ export const LIMITS = {
   diffsCharsMax: 64 * 1024 * 1024,
   /** Length of a job that comes out of a job file: a longer one fits no request. Decision 0016. */
   parsedJobCharsMax: 4 * 1024 * 1024,
-  /** How long reading one job file may take, and how many may wait for it. Decision 0016. */
+  /** How long reading one job file may take. Decision 0016. */
   jobFileMsMax: 2_000,
-  jobFilesWaitingMax: 32,
+  /**
+   * Job files that wait for the thread: of one tenant, so that its backlog is its own, and of all,
+   * which bounds the memory. One that waited longer has no reader any more. Decision 0065.
+   */
+  jobFilesWaitingPerTenantMax: 32,
+  jobFilesWaitingMax: 256,
+  jobFileWaitMsMax: 30_000,
   /** Memory of the thread that reads job files. Decision 0016. */
   jobFileMegabytesMax: 256,
   /** Reference §2.3: job_max_count. */
   jobCountMax: 50_000,
+  /**
+   * A plan of more instances waits for its tenant's turn: one of each tenant, and of so many
+   * tenants, at a time, because each may hold a hundred megabytes. Decision 0065.
+   */
+  smallPlanInstancesMax: 500,
+  largePlansRunningMax: 2,
+  largePlansWaitingPerTenantMax: 8,
+  largePlansWaitingMax: 64,
+  largePlanWaitMsMax: 30_000,
   /** Task groups and tasks of one job together. Decision 0020. */
   jobPartsMax: 2_000,
   /** Entries of all lists and maps of one job. Decision 0020. */

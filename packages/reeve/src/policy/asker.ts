@@ -1,6 +1,7 @@
 import type { Result } from '../kit/result.ts'
 import type { PlanCounts } from '../model/index.ts'
 import type { AskedPolicy, Diagnostic, Judgement, PolicyText } from './judgement.ts'
+import type { ArchivedSet, ArchiveProblem, SetArchive } from './set-archive.ts'
 import type { PlainObject, Subject } from './subject.ts'
 
 /** A plan as it is stored: read where policies are asked, since that may take a while. */
@@ -19,13 +20,36 @@ export interface PlanFacts {
   readonly hasChanges: boolean
 }
 
+/** A plan that was read, and its bytes. */
+export interface InspectedPlan extends PlanFacts {
+  readonly bytes: Uint8Array
+}
+
 /**
  * What hangs on the answer: a submission or a run waits for it, or nothing does. What is only tried
  * never holds up what guards.
  */
 export type AskingPurpose = 'guard' | 'trial'
 
-/** Asks policies where it costs requests nothing. A purpose that is not given is `guard`. */
+/** Whose question it is, and what depends on the answer. */
+export interface AskingOrigin {
+  /** An organization or a namespace: tenants have their turns one after the other. */
+  readonly tenant: string
+  /** `guard` unless given. */
+  readonly purpose?: AskingPurpose
+}
+
+/** The tenant of questions about the jobs of a namespace. */
+export function namespaceTenant(namespace: string): string {
+  return `namespace ${namespace}`
+}
+
+/** The tenant of questions of an organization: its plans, and policies that it uploads or tries. */
+export function organizationTenant(organizationId: string): string {
+  return `organization ${organizationId}`
+}
+
+/** Asks policies where it costs requests nothing. */
 export interface PolicyAsker {
   /**
    * One judgement for each policy, in order. Never fails because of a policy: one that takes too
@@ -35,9 +59,20 @@ export interface PolicyAsker {
   ask(
     subject: AskedSubject,
     policies: readonly AskedPolicy[],
-    purpose?: AskingPurpose,
+    origin: AskingOrigin,
   ): Promise<readonly Judgement[]>
-  diagnose(policy: PolicyText, purpose?: AskingPurpose): Promise<readonly Diagnostic[]>
-  /** Reads a large plan there; else why it is none. An asker without it leaves that to others. */
-  inspectPlan?(bytes: Uint8Array): Promise<Result<PlanFacts, string>>
+  diagnose(policy: PolicyText, origin: AskingOrigin): Promise<readonly Diagnostic[]>
+  /**
+   * Reads a plan there; else why it is none. The bytes may be moved to the thread and back: the
+   * caller goes on with those that are returned. An asker without it leaves that to the caller.
+   */
+  inspectPlan?(plan: Uint8Array, origin: AskingOrigin): Promise<Result<InspectedPlan, string>>
+  /** The text of a stored plan as callers may see it: what it calls sensitive is masked. */
+  redactPlan?(plan: Uint8Array, origin: AskingOrigin): Promise<Result<Uint8Array, string>>
+  /** Unpacks and reads the archive of a policy set, which may take seconds. */
+  readSetArchive?(
+    archive: Uint8Array,
+    set: ArchivedSet,
+    origin: AskingOrigin,
+  ): Promise<Result<SetArchive, ArchiveProblem>>
 }

@@ -1,5 +1,13 @@
 // tidy-allow dead-export: enforcement on jobs and runs is its next reader
-export type { AskedSubject, AskingPurpose, PlanFacts, PolicyAsker } from './asker.ts'
+export { namespaceTenant, organizationTenant } from './asker.ts'
+export type {
+  AskedSubject,
+  AskingOrigin,
+  AskingPurpose,
+  InspectedPlan,
+  PlanFacts,
+  PolicyAsker,
+} from './asker.ts'
 export { inspectPlan, isObject, newPlanOf, planOf, readPlan } from './plan-document.ts'
 export { Secrets, withoutSecrets } from './mask-secrets.ts'
 export { redactPlan, sensitiveTexts } from './redact-plan.ts'
@@ -31,4 +39,12 @@ export {
   type Objection,
   type Verdict,
 } from './verdict.ts'
-export { MANIFEST_FILES, readSetManifest, type SetManifest } from './set-manifest.ts'
+export {
+  readSetArchive,
+  type ArchivedPolicy,
+  type ArchivedSet,
+  type ArchiveProblem,
+  type SetArchive,
+} from './set-archive.ts'
+export type { ArchiveHost } from './bundled-code.ts'
+export { MANIFEST_FILES, type SetManifest } from './set-manifest.ts'

@@ -43,6 +43,10 @@ export function readSetManifest(
   const manifest = readManifest(file, text)
   if (!manifest.ok) return err(textOf(manifest.error))
   const { policies, params, modules, statics } = manifest.value
+  if (policies.length > v2.POLICY_SET_VERSION_POLICIES_MAX)
+    return err(
+      `The manifest lists ${policies.length} policies; a version has at most ${v2.POLICY_SET_VERSION_POLICIES_MAX} policies`,
+    )
   const problems = [
     ...testProblems(manifest.value),
     ...policies.flatMap((policy) => policyProblems(kind, policy)),

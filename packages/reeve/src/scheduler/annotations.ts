@@ -7,8 +7,10 @@ import type { GroupChanges } from './reconcile/reconcile-group.ts'
 /** What happens to the allocations of a group, in numbers (scheduling reference §6.11). */
 export function desiredUpdates(changes: GroupChanges): DesiredUpdates {
   const { place, stop, update, later, ignored } = changes
+  const counts = new Map<PlacementReason, number>()
+  for (const { why } of place) counts.set(why, (counts.get(why) ?? 0) + 1)
   const count = (...whys: readonly PlacementReason[]): number =>
-    place.filter((placement) => whys.includes(placement.why)).length
+    whys.reduce((sum, why) => sum + (counts.get(why) ?? 0), 0)
   const migrating = stop.filter((entry) => entry.reason === REASONS.migrating).length
   return {
     ...NO_UPDATES,

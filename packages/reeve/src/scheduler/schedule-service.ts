@@ -1,4 +1,5 @@
 import type { Deployment } from '@reeve/contract'
+import type { Steps } from '../kit/slices.ts'
 import type { PublicNode } from '../model/index.ts'
 import { desiredUpdates } from './annotations.ts'
 import { deploymentFor, Placing } from './place-changes.ts'
@@ -17,21 +18,25 @@ import {
   stopAll,
   stopped,
   updateInPlace,
+  PLACEMENTS_PER_STEP,
   type Run,
 } from './run.ts'
 
 /** Service and batch jobs: so many of each group, wherever there is room. */
-export function scheduleService(run: Run): Plan {
+export function* scheduleService(run: Run): Steps<Plan> {
   const { view, job, rows, outcome, budget } = run
   const proposed = new Proposed(view, rows)
   const placer = new Placer({ ...run, proposed })
-  const changes = reconcileJob(run, placer)
+  const changes = yield* reconcileJob(run, placer)
   const deployment = rollOut(
     run,
     changes.map((change) => change.rollout),
   )
   stopRemovedGroups(run, proposed)
-  for (const change of changes) applyChanges(change, { run, proposed, deployment })
+  for (const change of changes) {
+    applyChanges(change, { run, proposed, deployment })
+    yield
+  }
   const placings = changes.map((change) => ({
     change,
     placing: new Placing({
@@ -41,12 +46,16 @@ export function scheduleService(run: Run): Plan {
       deployment: deploymentFor(deployment, change.group),
     }),
   }))
+  let tried = 0
   const takeBack = job.AllAtOnce ? outcome.begin() : undefined
   // What replaces something running goes first: it may need the very room that it frees.
   for (const isFirst of [true, false])
     for (const { change, placing } of placings)
-      for (const placement of change.place)
-        if ((placement.why === 'destructive') === isFirst) placing.place(change.group, placement)
+      for (const placement of change.place) {
+        if ((placement.why === 'destructive') !== isFirst) continue
+        placing.place(change.group, placement)
+        if (++tried % PLACEMENTS_PER_STEP === 0) yield
+      }
   // All that is missing of the job comes at once or not at all.
   if (takeBack !== undefined && outcome.hasFailed) {
     takeBack()
@@ -55,7 +64,7 @@ export function scheduleService(run: Run): Plan {
   return outcome.finish(job, placer, budget.reason)
 }
 
-function reconcileJob(run: Run, placer: Placer): readonly GroupChanges[] {
+function* reconcileJob(run: Run, placer: Placer): Steps<readonly GroupChanges[]> {
   const { view, job, rows, context, evaluation, rollout } = run
   const kinds = new UpdateKinds({
     job,
@@ -64,17 +73,20 @@ function reconcileJob(run: Run, placer: Placer): readonly GroupChanges[] {
   })
   const byGroup = rowsByGroup(rows)
   const evaluationIds = new Set([evaluation, ...(context.settles ?? [])].map(({ ID }) => ID))
-  return job.TaskGroups.map((group) =>
-    reconcileGroup(group, byGroup.get(group.Name) ?? [], {
-      job,
-      nowMs: context.nowMs,
-      evaluationIds,
-      rollout,
-      kinds,
-      findNode: (id) => view.findNode(id),
-      findDeployment: (id) => view.findDeployment(id),
-    }),
-  )
+  const changes: GroupChanges[] = []
+  for (const group of job.TaskGroups)
+    changes.push(
+      yield* reconcileGroup(group, byGroup.get(group.Name) ?? [], {
+        job,
+        nowMs: context.nowMs,
+        evaluationIds,
+        rollout,
+        kinds,
+        findNode: (id) => view.findNode(id),
+        findDeployment: (id) => view.findDeployment(id),
+      }),
+    )
+  return changes
 }
 
 /** Groups that the job had before and no longer has. */

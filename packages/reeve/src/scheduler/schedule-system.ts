@@ -1,4 +1,5 @@
 import type { Deployment, TaskGroup, Trigger } from '@reeve/contract'
+import type { Steps } from '../kit/slices.ts'
 import type { PublicNode } from '../model/index.ts'
 import { desiredUpdates } from './annotations.ts'
 import { isInBaseSet } from './feasible/base-set.ts'
@@ -18,21 +19,26 @@ import {
   stopAll,
   stopped,
   updateInPlace,
+  PLACEMENTS_PER_STEP,
   type Run,
 } from './run.ts'
 
 /** System and sysbatch jobs: each group on every node that can run it. */
-export function scheduleSystem(run: Run): Plan {
+export function* scheduleSystem(run: Run): Steps<Plan> {
   const { view, job, rows, outcome, budget } = run
   const proposed = new Proposed(view, rows)
   const placer = new Placer({ ...run, proposed })
-  const changes = reconcileJob(run, placer)
+  const changes = yield* reconcileJob(run, placer)
   const deployment = rollOut(
     run,
     changes.map((change) => change.rollout),
   )
   stopRemovedGroups(run, proposed)
-  for (const change of changes) applyChanges(change, { run, proposed, deployment })
+  for (const change of changes) {
+    applyChanges(change, { run, proposed, deployment })
+    yield
+  }
+  let tried = 0
   for (const change of changes) {
     const { group } = change
     const placing = new Placing({
@@ -41,13 +47,16 @@ export function scheduleSystem(run: Run): Plan {
       proposed,
       deployment: deploymentFor(deployment, group),
     })
-    for (const placement of change.place) placing.placeOn(group, placement)
+    for (const placement of change.place) {
+      placing.placeOn(group, placement)
+      if (++tried % PLACEMENTS_PER_STEP === 0) yield
+    }
     if (isNowhere(change, placer)) reportNowhere(group, run, placer)
   }
   return outcome.finish(job, placer, budget.reason)
 }
 
-function reconcileJob(run: Run, placer: Placer): readonly GroupChanges[] {
+function* reconcileJob(run: Run, placer: Placer): Steps<readonly GroupChanges[]> {
   const { view, job, rows, context, rollout } = run
   const kinds = new UpdateKinds({
     job,
@@ -55,19 +64,24 @@ function reconcileJob(run: Run, placer: Placer): readonly GroupChanges[] {
     canStay: (row, group) => placer.canStay(row, group),
   })
   const byGroup = rowsByGroup(rows)
-  return job.TaskGroups.map((group) =>
-    reconcileNodes(group, byGroup.get(group.Name) ?? [], {
-      job,
-      nowMs: context.nowMs,
-      rollout,
-      kinds,
-      revives: revives(run),
-      nodes: placer.base.nodes,
-      findNode: (id) => view.findNode(id),
-      isInBase: (node) => isInBaseSet(node, job),
-      isFeasible: (node, one) => placer.isFeasible(node, one),
-    }),
-  )
+  const changes: GroupChanges[] = []
+  for (const group of job.TaskGroups) {
+    changes.push(
+      reconcileNodes(group, byGroup.get(group.Name) ?? [], {
+        job,
+        nowMs: context.nowMs,
+        rollout,
+        kinds,
+        revives: revives(run),
+        nodes: placer.base.nodes,
+        findNode: (id) => view.findNode(id),
+        isInBase: (node) => isInBaseSet(node, job),
+        isFeasible: (node, one) => placer.isFeasible(node, one),
+      }),
+    )
+    yield
+  }
+  return changes
 }
 
 /**

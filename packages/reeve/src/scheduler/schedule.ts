@@ -1,4 +1,5 @@
 import type { Evaluation, Trigger } from '@reeve/contract'
+import { runAtOnce, type Steps } from '../kit/slices.ts'
 import { isParent } from '../model/index.ts'
 import { isSystemJob } from './job-kind.ts'
 import { Outcome } from './outcome.ts'
@@ -21,6 +22,18 @@ export function schedule(
   evaluation: Evaluation,
   context: SchedulingContext,
 ): Plan {
+  return runAtOnce(scheduleSteps(view, evaluation, context))
+}
+
+/**
+ * The same decision in steps, for callers that share the event loop: each takes some microseconds.
+ * The view must not change between the first and the last step.
+ */
+export function* scheduleSteps(
+  view: ClusterView,
+  evaluation: Evaluation,
+  context: SchedulingContext,
+): Steps<Plan> {
   const { Namespace: namespace, JobID: jobId } = evaluation
   const outcome = new Outcome({ view, evaluation, context })
   const job = view.findJob(namespace, jobId)
@@ -41,7 +54,7 @@ export function schedule(
   const rollout = rolloutOf(job, latest, context.nowMs)
   const budget = new PlacementBudget(job, rows, context.nowMs)
   const run = { view, evaluation, context, job, rows, rollout, outcome, budget }
-  return isSystemJob(job) ? scheduleSystem(run) : scheduleService(run)
+  return yield* isSystemJob(job) ? scheduleSystem(run) : scheduleService(run)
 }
 
 /** Scheduling reference §1.2. */

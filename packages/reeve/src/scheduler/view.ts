@@ -34,7 +34,7 @@ export interface ClusterView {
   /** What the allocations hold that the node has not said to have ended. */
   usageOn(nodeId: string): NodeUsage
   /** The same in columns, where the state keeps them; without, every node is asked for its own. */
-  readonly usageColumns?: UsageColumns
+  readonly usageColumns?: UsageColumns | undefined
   /** Every allocation on the node, of whatever job, ended ones too. */
   allocationsOn(nodeId: string): readonly AllocationRow[]
   /** The cluster's settings, as the pool overrides them. */

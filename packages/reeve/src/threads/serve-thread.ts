@@ -1,14 +1,30 @@
-import { parentPort } from 'node:worker_threads'
+import { parentPort, type Transferable } from 'node:worker_threads'
 import type { ThreadMessage } from './thread-queue.ts'
 
-/** The other end of a ThreadQueue: does tasks one after the other. */
+/**
+ * The other end of a ThreadQueue: runs tasks one after the other. Outcomes are copied, except for
+ * the buffers that `transfer` names, which are moved.
+ */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- callers name their task
-export function serveThread<Task>(run: (task: Task) => unknown): void {
-  const say = (message: ThreadMessage<unknown>): void => {
-    // Texts are copied; there is nothing to hand over.
-    parentPort?.postMessage(message, [])
+export function serveThread<Task, Outcome>(
+  run: (task: Task) => Outcome,
+  transfer: (outcome: Outcome) => readonly Transferable[] = () => [],
+): void {
+  const send = (message: ThreadMessage<Outcome>, moved: readonly Transferable[]): void => {
+    parentPort?.postMessage(message, moved)
   }
   // Only the queue starts the thread, and sends nothing else.
-  parentPort?.on('message', (task: Task) => say({ kind: 'done', outcome: run(task) }))
-  say({ kind: 'ready' })
+  parentPort?.on('message', (task: Task) => {
+    const outcome = run(task)
+    send({ kind: 'done', outcome }, transfer(outcome))
+  })
+  send({ kind: 'ready' }, [])
+}
+
+/** The buffer of the bytes if it holds nothing else: only then it may be moved. */
+export function movable(bytes: Uint8Array): readonly ArrayBuffer[] {
+  const { buffer, byteLength } = bytes
+  // Node carves small buffers from a shared pool.
+  const isOwn = buffer.byteLength === byteLength && byteLength > Buffer.poolSize
+  return isOwn && buffer instanceof ArrayBuffer ? [buffer] : []
 }

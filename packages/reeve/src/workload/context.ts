@@ -4,6 +4,7 @@ import type { OffsetAt } from '../model/index.ts'
 import type { PolicyAsker } from '../policy/index.ts'
 import type { ClusterView } from '../scheduler/index.ts'
 import type { Change, Stamp, Store } from '../state/index.ts'
+import type { TenantGate } from '../threads/index.ts'
 import type { PolicyGuard } from './guarding/policy-guard.ts'
 import type { JobFileReader } from './job-files/job-file-reader.ts'
 import type { Sealer } from './sealer.ts'
@@ -70,6 +71,8 @@ export interface WorkloadContext {
   readonly random: Random
   readonly sealer: Sealer
   readonly jobFiles: JobFileReader
+  /** Admits plans of many instances, one of each tenant at a time. */
+  readonly planGate: TenantGate
   /** The policies that job submissions are held to (architecture §8). */
   readonly guard: PolicyGuard
   /** The one thread that asks policies; governance asks about plans on it. */

@@ -91,9 +91,12 @@ function chooseSlice(
 ): Result<{ rows: readonly Evaluation[]; next: string | undefined }, Refusal> {
   const { evaluations } = context.store.tables
   const rows: Evaluation[] = []
+  const sliceEndMs = performance.now() + LIMITS.sliceMsMax
   let examined = 0
   for (const id of evaluations.keys(from)) {
-    if (examined++ === ROWS_PER_COMMIT) return ok({ rows, next: id })
+    // The first row is always examined: a slice makes progress.
+    const isOver = examined === ROWS_PER_COMMIT || performance.now() >= sliceEndMs
+    if (examined++ > 0 && isOver) return ok({ rows, next: id })
     const row = evaluations.get(id)
     if (namespace !== '*' && row.Namespace !== namespace) continue
     const wanted = matches(row)

@@ -32,6 +32,7 @@ import { Store } from '../../src/state/index.ts'
 import { MemoryDisk, openMemoryEngine, type MemoryEngine } from '../../src/storage/index.ts'
 import {
   Authenticator,
+  createPlanGate,
   ensureBuiltIns,
   EventHub,
   JobFileReader,
@@ -161,6 +162,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     policyAsker,
     guard: new PolicyGuard({ source: createPolicySource({ store, sealer }), asker: policyAsker }),
     jobFiles: new JobFileReader({ clock }),
+    planGate: createPlanGate(clock),
     region: options.region ?? 'global',
     ...(options.otherRegions !== undefined && { regions: options.otherRegions }),
     offsetAt: createZoneOffsets(),

@@ -199,12 +199,27 @@ test('parse: while one file is read, others wait and the server goes on', async 
   assert.deepEqual(order, ['leader 200', 'first 400', 'second 200'])
 })
 
-test('parse: more files than may wait are refused, and told why', async () => {
-  const count = LIMITS.jobFilesWaitingMax + 5
-  const calls = Array.from({ length: count }, () =>
-    server.call('parseJob', { body: { JobHCL: 'job "j" {}' } }),
+test('parse: a token with more files than may wait is refused; others are served in turn', async () => {
+  const { server: secured, client, as } = await aSecuredServer()
+  const rules = 'namespace "default" { capabilities = ["parse-job", "submit-job"] }'
+  const [flooding, other] = [await client(rules), await client(rules)]
+  const body = { JobHCL: 'job "j" {}' }
+  const ended: string[] = []
+  const call = async (name: string, token: typeof other) => {
+    const reply = await secured.call('parseJob', as(token, { body }))
+    ended.push(`${name} ${reply.status}`)
+    return reply
+  }
+  const flood = Array.from({ length: LIMITS.jobFilesWaitingPerTenantMax + 5 }, () =>
+    call('flood', flooding),
   )
-  const statuses = (await Promise.all(calls)).map(({ status }) => status)
-  assert.ok(statuses.includes(429) && statuses.includes(200), statuses.join(' '))
-  assert.ok(statuses.filter((status) => status === 200).length >= LIMITS.jobFilesWaitingMax)
+  assert.equal((await call('other', other)).status, 200)
+  const replies = await Promise.all(flood)
+  const refused = replies.filter(({ status }) => status === 429)
+  assert.ok(refused.length > 0)
+  assert.match(refused[0]?.text ?? '', /limit 32 per tenant\); retry when some of them are done/)
+  // The first file of the flood is being read, the next turn is the other token's.
+  const turn = ended.filter((one) => one.endsWith('200')).indexOf('other 200')
+  assert.ok(turn <= 2, `its turn came after ${turn} files`)
+  await secured.close()
 })

@@ -88,7 +88,7 @@ test('a policy that is over its time denies and says so', async () => {
   }
   const thread = new PolicyThread({ clock, version: '' })
   const { server, register, policy, set } = await aGuardedServer({
-    policyAsker: { ask: (subject, asked) => thread.ask(subject, asked), diagnose: async () => [] },
+    policyAsker: { ask: (...asked) => thread.ask(...asked), diagnose: async () => [] },
   })
   await set(
     [
@@ -110,10 +110,16 @@ test('a policy that takes too much memory denies, and others of its set are aske
   const thread = new PolicyThread({
     clock: { nowMs: () => 0, after: () => () => undefined },
     version: '',
-    limits: { msMax: 10_000, megabytesMax: 24, waitingMax: 16 },
+    limits: {
+      msMax: 10_000,
+      megabytesMax: 24,
+      waitingMax: 16,
+      waitingPerTenantMax: 16,
+      waitMsMax: 60_000,
+    },
   })
   const { server, register, policy, set } = await aGuardedServer({
-    policyAsker: { ask: (subject, asked) => thread.ask(subject, asked), diagnose: async () => [] },
+    policyAsker: { ask: (...asked) => thread.ask(...asked), diagnose: async () => [] },
   })
   const bomb = `package jobs
 deny contains x if {

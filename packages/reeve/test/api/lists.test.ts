@@ -382,18 +382,38 @@ test('namespace: a right in no namespace that exists is an empty list', async ()
 
 // Long lists
 
-test('long lists: others get their turn while rows are passed over that nobody sees', async () => {
+/** Rows that take so long each, on a clock that only they move. */
+function slowRows(count: number, rowMs: number) {
+  let nowMs = 0
   let turns = 0
   const source = {
     walk: (from: string | undefined) =>
-      Array.from({ length: 10_000 }, (_, i) => i).slice(Number(from ?? 0)),
+      Array.from({ length: count }, (_, i) => i).slice(Number(from ?? 0)),
     tokenOf: String,
-    isVisible: (row: number) => row === 9_999,
+    isVisible: (row: number) => {
+      nowMs += rowMs
+      return row === count - 1
+    },
     filterView: (row: number) => row,
     filterOptions: {},
     render: String,
   }
-  const page = await buildPage(source, {}, async () => void turns++)
-  assert.deepEqual(page, { ok: true, value: { items: ['9999'], nextToken: undefined } })
-  assert.ok(turns >= 9)
-})
+  const slices = {
+    monotonicMs: () => nowMs,
+    sliceMs: 5,
+    nextTurn: async () => void turns++,
+  }
+  return { source, slices, turns: () => turns }
+}
+
+for (const { name, count, rowMs, turns } of [
+  { name: 'many quick rows', count: 10_000, rowMs: 1 / 128, turns: 15 },
+  { name: 'few rows with a costly filter', count: 20, rowMs: 8, turns: 19 },
+])
+  test(`long lists: others get their turn after five milliseconds: ${name}`, async () => {
+    const { source, slices, turns: taken } = slowRows(count, rowMs)
+    const page = await buildPage(source, {}, slices)
+    const items = [String(count - 1)]
+    assert.deepEqual(page, { ok: true, value: { items, nextToken: undefined } })
+    assert.equal(taken(), turns)
+  })

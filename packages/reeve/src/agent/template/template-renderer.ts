@@ -109,7 +109,8 @@ export class TemplateRenderer {
       clock: machineClock,
       file: new URL('./template-worker.ts', import.meta.url),
       does: 'renders templates',
-      limits: { msMax, megabytesMax, waitingMax: 1 },
+      // The renderer hands over one rendering at a time, when the thread is free.
+      limits: { msMax, megabytesMax, waitingMax: 1, waitingPerTenantMax: 1, waitMsMax: msMax },
     })
     this.#threads.push(thread)
     return thread
@@ -122,7 +123,7 @@ export class TemplateRenderer {
     this.#cancelIdle()
     const progress = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
     try {
-      const result = await thread.run(() => ({ request, progress }))
+      const result = await thread.run(() => ({ request, progress }), { tenant: key })
       const name = request.templates[Atomics.load(progress, 0)]?.name ?? ''
       settle(outcomeOf(result, name, this.#limits))
     } catch (thrown) {
@@ -167,7 +168,7 @@ function outcomeOf(
       throw templateFault(`${rendering} took longer than ${msMax / 1_000} s; ${advice}`)
     case 'too-large':
       throw templateFault(`${rendering} needed more than ${megabytesMax} MB of memory; ${advice}`)
-    case 'too-many':
+    case 'overloaded':
       throw templateFault('too many renderings are waiting')
   }
 }

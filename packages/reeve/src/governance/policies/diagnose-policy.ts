@@ -1,4 +1,4 @@
-import type { AskingPurpose, Diagnostic, PolicyAsker, PolicyText } from '../../policy/index.ts'
+import type { AskingOrigin, Diagnostic, PolicyAsker, PolicyText } from '../../policy/index.ts'
 
 /** Of what an engine finds so much is kept with a policy. */
 const DIAGNOSTICS_MAX = 50
@@ -14,10 +14,10 @@ const EMPTY: Diagnostic = {
 export async function diagnosePolicy(
   { policyAsker }: { readonly policyAsker: Pick<PolicyAsker, 'diagnose'> },
   { name, kind, query, code }: PolicyText,
-  purpose: AskingPurpose = 'guard',
+  origin: AskingOrigin,
 ): Promise<readonly Diagnostic[]> {
   // Reference §3.4: stored with a warning, and `errored` when it is asked.
   if (code.trim() === '') return [EMPTY]
-  const found = await policyAsker.diagnose({ name, kind, query, code }, purpose)
+  const found = await policyAsker.diagnose({ name, kind, query, code }, origin)
   return found.slice(0, DIAGNOSTICS_MAX)
 }

@@ -9,6 +9,7 @@ import {
   type PolicyCodeRow,
   type RunPolicyRow,
 } from '../../model/index.ts'
+import { organizationTenant } from '../../policy/index.ts'
 import { compareCreation, policyCodeKey, put, remove, type Tables } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
@@ -36,7 +37,9 @@ export async function uploadPolicyCode(
   if (!first.ok) return first
   const text = codeText(bytes)
   if (!text.ok) return err({ code: 'unprocessable', detail: text.error })
-  const diagnostics = await diagnosePolicy(context, { ...first.value.policy, code: text.value })
+  const origin = { tenant: organizationTenant(first.value.organization.id) }
+  const tried = { ...first.value.policy, code: text.value }
+  const diagnostics = await diagnosePolicy(context, tried, origin)
   if (isStrict && diagnostics.some(({ severity }) => severity === 'error'))
     return err({ code: 'unprocessable', detail: diagnosticsText(diagnostics) })
   // The code was read meanwhile: somebody else may have written the record.
@@ -75,13 +78,13 @@ export async function uploadPolicyCode(
 }
 
 /** The code as text; else why it is none (reference §3.4). */
-export function codeText(bytes: Uint8Array): Result<string, string> {
+function codeText(bytes: Uint8Array): Result<string, string> {
   if (!isUtf8(bytes)) return err('Policy code must be UTF-8 text')
   if (bytes.includes(0)) return err('Policy code must not hold NUL bytes')
   return ok(new TextDecoder().decode(bytes))
 }
 
-export function sha256Of(bytes: Uint8Array): string {
+function sha256Of(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
@@ -152,5 +155,6 @@ export async function rediagnosed(
   const text = await readPolicyCode(context.store, code.sha256)
   // Somebody else replaced it meanwhile, with findings of its own.
   if (text === undefined) return code
-  return { ...code, diagnostics: await diagnosePolicy(context, { ...after, code: text }) }
+  const origin = { tenant: organizationTenant(after.organizationId) }
+  return { ...code, diagnostics: await diagnosePolicy(context, { ...after, code: text }, origin) }
 }

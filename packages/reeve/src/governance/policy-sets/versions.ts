@@ -20,9 +20,8 @@ import type { GovernanceContext } from '../context.ts'
 import { newId } from '../ids.ts'
 import type { PolicyRight } from '../policies/find-policy.ts'
 import { isKept } from '../policies/policy-code.ts'
-import { readArchive } from './archive.ts'
 import { findPolicySet, type SeenPolicySet } from './find-policy-set.ts'
-import { readVersion, type ReadVersion } from './read-version.ts'
+import { loadVersion, type LoadedVersion } from './load-version.ts'
 import { removeMembers, setMembers } from './set-members.ts'
 
 export interface SeenVersion extends SeenPolicySet {
@@ -109,9 +108,9 @@ export async function uploadVersion(
 ): Promise<Result<void, GovernanceRefusal>> {
   const first = findPending(context, caller, versionId)
   if (!first.ok) return first
-  const files = await readArchive(bytes)
-  if (!files.ok) return err({ code: 'unprocessable', detail: files.error })
-  const read = await readVersion(context, first.value.set, files.value)
+  const read = await loadVersion(context, first.value.set, bytes)
+  if (!read.ok && read.error.kind === 'unreadable')
+    return err({ code: 'unprocessable', detail: read.error.message })
   // It took a while: somebody else may have been faster.
   const seen = findPending(context, caller, versionId)
   if (!seen.ok) return seen
@@ -120,7 +119,7 @@ export async function uploadVersion(
   const { set, organization } = seen.value
   const version = read.ok
     ? ready(seen.value.version, read.value, nowMs)
-    : errored(seen.value.version, read.error, nowMs)
+    : errored(seen.value.version, read.error.message, nowMs)
   const texts = read.ok ? [...read.value.codes] : []
   await commitWrite(context, {
     action: 'PolicySetUpdated',
@@ -161,7 +160,7 @@ function findPending(
 
 function ready(
   before: PolicySetVersionRow,
-  { policies, params }: ReadVersion,
+  { policies, params }: LoadedVersion,
   nowMs: number,
 ): PolicySetVersionRow {
   const statusMs = { ...before.statusMs, 'ready-at': nowMs }

@@ -10,6 +10,7 @@ import { findWorkspaceWith, type SeenWorkspace } from '../workspaces/find-worksp
 import { findRun } from './find-run.ts'
 import { freezeSets, frozenSet, type FrozenSet } from './frozen-sets.ts'
 import { judgeSets } from './judge-sets.ts'
+import { trialOf } from './try-policy.ts'
 import { runSubject, workspaceSubject } from './run-subject.ts'
 import { readStoredBytes } from './upload-plan.ts'
 
@@ -38,7 +39,8 @@ export async function evaluateWorkspacePolicies(
   const sets = chosenSets(context, seen.value, question.policySets)
   if (!sets.ok) return sets
   const run = askedRun(context, caller, { seen: seen.value, given: question.run ?? {} })
-  return ok(await judgeSets(context, sets.value, { plan: plan.value, run, purpose: 'trial' }))
+  const origin = trialOf(seen.value.organization.id)
+  return ok(await judgeSets(context, sets.value, { plan: plan.value, run, origin }))
 }
 
 /** Sets that do not apply to the workspace are for those who may read policies. */
@@ -111,6 +113,7 @@ export async function evaluatePolicySet(
   if (plan === undefined) return err({ code: 'conflict', detail: 'The run has no plan yet' })
   const asked = frozenSet(context, appliedSet(context, set.value.set))
   const versioned = toolVersion === undefined ? asked : { ...asked, toolVersion }
-  const judged = { plan, run: runSubject(context, run), purpose: 'trial' } as const
+  const origin = trialOf(run.organizationId)
+  const judged = { plan, run: runSubject(context, run), origin }
   return ok(await judgeSets(context, [versioned], judged))
 }

@@ -8,7 +8,7 @@ import {
   withoutSecrets,
   type AskedPolicy,
   type AskedSubject,
-  type AskingPurpose,
+  type AskingOrigin,
   type Judgement,
   type PlainObject,
 } from '../../policy/index.ts'
@@ -29,22 +29,21 @@ export interface JudgedPlan {
   readonly plan: Uint8Array | PlainObject
   /** What policies may ask of the run (reference §5.2). */
   readonly run: PlainObject
-  /** `guard` unless given. */
-  readonly purpose?: AskingPurpose
+  readonly origin: AskingOrigin
 }
 
 /** Asks every policy of every set about a plan. A policy in two sets is asked twice. */
 export async function judgeSets(
   context: Judging,
   sets: readonly FrozenSet[],
-  { plan, run, purpose = 'guard' }: JudgedPlan,
+  { plan, run, origin }: JudgedPlan,
 ): Promise<readonly JudgedSetRow[]> {
   const said = new Map<AppliedPolicy, Judgement>()
   for (const kind of ['opa', 'native'] as const) {
     const policies = sets.flatMap((set) => (set.kind === kind ? set.policies : []))
     if (policies.length === 0) continue
     const subject = subjectOf(plan, kind === 'opa' ? withoutUnset(run) : run)
-    const judgements = await askAll(context, policies, { subject, purpose })
+    const judgements = await askAll(context, policies, { subject, origin })
     for (const [at, policy] of policies.entries()) said.set(policy, judgements[at] ?? UNASKED)
   }
   // Of what is stored they are taken out where policies are asked.
@@ -81,7 +80,7 @@ function withoutUnset(run: PlainObject): PlainObject {
 async function askAll(
   { store, policyAsker }: Judging,
   policies: readonly AppliedPolicy[],
-  { subject, purpose }: { readonly subject: AskedSubject; readonly purpose: AskingPurpose },
+  { subject, origin }: { readonly subject: AskedSubject; readonly origin: AskingOrigin },
 ): Promise<readonly Judgement[]> {
   const codes = new Map<string, string | undefined>()
   // A blob can be read when it is durable.
@@ -93,7 +92,7 @@ async function askAll(
     const code = codes.get(codeHash)
     if (code !== undefined) asked.push({ policy: { name, kind, query, code }, params })
   }
-  const judgements = (await policyAsker.ask(subject, asked, purpose)).values()
+  const judgements = (await policyAsker.ask(subject, asked, origin)).values()
   return policies.map(({ codeHash }) =>
     codes.get(codeHash) === undefined ? CODE_GONE : (judgements.next().value ?? UNASKED),
   )

@@ -13,7 +13,7 @@ import {
   type LoadedSubject,
   type PastSubject,
 } from './replay-subjects.ts'
-import { plain, triedText, type TriedChange } from './try-policy.ts'
+import { plain, trialOf, triedText, type TriedChange } from './try-policy.ts'
 
 export interface PolicyReplay extends TriedChange {
   readonly policyId: string
@@ -68,7 +68,11 @@ async function judgePage(
     const loaded = await loadSubject(context, past)
     if (loaded === undefined) continue
     bytes += loaded.bytes
-    const [said] = await context.policyAsker.ask(loaded.subject, [policy], 'trial')
+    const [said] = await context.policyAsker.ask(
+      loaded.subject,
+      [policy],
+      trialOf(row.organizationId),
+    )
     if (said !== undefined) results.push(replayed(row, loaded, said))
   }
   const skipped = results.filter((one) => one.skipped !== undefined).length

@@ -1,6 +1,7 @@
 import { v2 } from '@reeve/contract'
 import { Fault, messageOf, OVERLOADED } from '../../kit/fault.ts'
 import type { RunRow } from '../../model/index.ts'
+import { organizationTenant } from '../../policy/index.ts'
 import { compareCreation, put } from '../../state/index.ts'
 import { GOVERNANCE_CAUSE } from '../commit.ts'
 import type { GovernanceHost } from '../context.ts'
@@ -159,7 +160,8 @@ export class RunLoop {
     if (document === undefined || plan.frozenSets === null)
       throw new Fault('plan-gone', 'the plan of the run is not stored any more')
     const sets = openSets(this.#context, plan.frozenSets)
-    const subject = { plan: document, run: runSubject(this.#context, run) }
+    const origin = { tenant: organizationTenant(run.organizationId) }
+    const subject = { plan: document, run: runSubject(this.#context, run), origin }
     const judged = await judgeSets(this.#context, sets, subject)
     // To ask takes a while: somebody may have canceled it. What was asked while the server stops
     // is asked again by the next one.

@@ -1,19 +1,31 @@
+import { Fault } from '../../kit/fault.ts'
 import type { RunPlanRow } from '../../model/index.ts'
-import { planOf, redactPlan } from '../../policy/index.ts'
+import { organizationTenant, planOf, redactPlan } from '../../policy/index.ts'
 import type { GovernanceContext } from '../context.ts'
 import { readStoredBytes } from './upload-plan.ts'
 
+/** A plan that is redacted here in a millisecond. */
+const REDACTED_HERE_BYTES_MAX = 64 * 1024
+
 /**
  * The plan as callers see it: what it calls sensitive itself is masked; policies alone see that
- * (reference §5.4). Undefined before the upload.
+ * (reference §5.4). Undefined before the upload. A large plan is redacted on a thread.
  */
 export async function readShownPlan(
-  context: Pick<GovernanceContext, 'store'>,
-  stored: Pick<RunPlanRow, 'id' | 'bytes'>,
-): Promise<string | undefined> {
+  context: Pick<GovernanceContext, 'store' | 'policyAsker'>,
+  stored: Pick<RunPlanRow, 'id' | 'bytes' | 'organizationId'>,
+): Promise<Uint8Array | undefined> {
   const bytes = await readStoredBytes(context, stored)
   if (bytes === undefined) return undefined
+  const { policyAsker } = context
+  if (bytes.length > REDACTED_HERE_BYTES_MAX && policyAsker.redactPlan !== undefined) {
+    const origin = { tenant: organizationTenant(stored.organizationId) }
+    const redacted = await policyAsker.redactPlan(bytes, origin)
+    if (redacted.ok) return redacted.value
+    throw new Fault('plan-unreadable', redacted.error)
+  }
   // It was read before it was stored.
   const plan = planOf(JSON.parse(new TextDecoder().decode(bytes)))
-  return plan.ok ? JSON.stringify(redactPlan(plan.value)) : undefined
+  if (!plan.ok) return undefined
+  return new TextEncoder().encode(JSON.stringify(redactPlan(plan.value)))
 }

@@ -4,6 +4,8 @@ import { invalid, type GovernanceRefusal, type RunPolicyRow } from '../../model/
 import {
   isObject,
   newPlanOf,
+  organizationTenant,
+  type AskingOrigin,
   type PlainObject,
   type PolicyText,
   type Subject,
@@ -40,8 +42,9 @@ export async function tryPolicy(
   const policy = await triedText(context, seen.value.policy, trial)
   if (!policy.ok) return policy
   const asked = { policy: policy.value, params: plain(trial.params ?? {}) }
-  const diagnostics = await diagnosePolicy(context, policy.value, 'trial')
-  const [said] = await context.policyAsker.ask(subject.value, [asked], 'trial')
+  const origin = trialOf(seen.value.organization.id)
+  const diagnostics = await diagnosePolicy(context, policy.value, origin)
+  const [said] = await context.policyAsker.ask(subject.value, [asked], origin)
   if (said === undefined) return err({ code: 'unprocessable', detail: 'The policy was not asked' })
   const { judgement, warning } = bounded(said)
   const { status, output, findings, skipped } = judgement
@@ -53,6 +56,11 @@ export async function tryPolicy(
     warnings: warning === '' ? [] : [warning],
     ...(skipped === undefined ? {} : { skipped }),
   })
+}
+
+/** Trials of an organization wait for each other, and for no other organization's. */
+export function trialOf(organizationId: string): AskingOrigin {
+  return { tenant: organizationTenant(organizationId), purpose: 'trial' }
 }
 
 /** The policy as it is to be tried. */

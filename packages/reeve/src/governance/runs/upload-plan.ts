@@ -10,7 +10,12 @@ import type {
   RunRow,
   TaskStageRow,
 } from '../../model/index.ts'
-import { inspectPlan, type PlanFacts } from '../../policy/index.ts'
+import {
+  inspectPlan,
+  organizationTenant,
+  type InspectedPlan,
+  type PlanFacts,
+} from '../../policy/index.ts'
 import { planKey, put, type Change } from '../../state/index.ts'
 import type { GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
@@ -37,7 +42,9 @@ export async function uploadPlan(
 ): Promise<Result<SeenRun, GovernanceRefusal>> {
   const text = await unzipped(bytes)
   if (!text.ok) return text
-  const facts = await inspected(context, text.value)
+  const first = findUploadable(context, caller, planId)
+  if (!first.ok) return first
+  const facts = await inspected(context, text.value, first.value.run.organizationId)
   if (!facts.ok) return err({ code: 'unprocessable', detail: facts.error })
   // To unzip and read takes a while: only what is true now counts.
   const seen = findUploadable(context, caller, planId)
@@ -45,7 +52,8 @@ export async function uploadPlan(
   const sets = freezeSets(context, seen.value.workspace.id)
   const ingested = ingest(context, seen.value, { facts: facts.value, sets })
   const { run } = ingested
-  const plan = { ...ingested.plan, bytes: text.value.length }
+  const { bytes: stored } = facts.value
+  const plan = { ...ingested.plan, bytes: stored.length }
   await commitWrite(context, {
     action: 'RunPlanUploaded',
     caller,
@@ -57,7 +65,7 @@ export async function uploadPlan(
       ...waitingRows(context, run, sets),
       ...pinCode(context, sets, plan),
     ],
-    blobs: [{ key: planKey(plan.id), bytes: text.value }],
+    blobs: [{ key: planKey(plan.id), bytes: stored }],
   })
   return ok({ ...seen.value, run, plan })
 }
@@ -98,16 +106,19 @@ async function unzipped(bytes: Uint8Array): Promise<Result<Uint8Array, Governanc
   }
 }
 
-/** To read a larger one here would keep every other request waiting. */
-const READ_HERE_BYTES_MAX = 1024 * 1024
+/** A plan that is read here in a millisecond; a larger one would keep other requests waiting. */
+const READ_HERE_BYTES_MAX = 64 * 1024
 
 async function inspected(
   { policyAsker }: Pick<GovernanceContext, 'policyAsker'>,
   bytes: Uint8Array,
-): Promise<Result<PlanFacts, string>> {
+  organizationId: string,
+): Promise<Result<InspectedPlan, string>> {
+  const origin = { tenant: organizationTenant(organizationId) }
   if (bytes.length > READ_HERE_BYTES_MAX && policyAsker.inspectPlan !== undefined)
-    return await policyAsker.inspectPlan(bytes)
-  return inspectPlan(bytes, decode)
+    return await policyAsker.inspectPlan(bytes, origin)
+  const facts = inspectPlan(bytes, decode)
+  return facts.ok ? ok({ ...facts.value, bytes }) : facts
 }
 
 function decode(bytes: Uint8Array): string {

@@ -27,6 +27,7 @@ import { requiredBody } from './required-body.ts'
 import { anyone, inNamespace, somewhere } from './requirements.ts'
 import { listRows, readRow } from './row-reads.ts'
 import { visible, walkIds } from './walks.ts'
+import { groupAnswer } from './group-answer.ts'
 
 const DEPLOYMENT_FILTER = { kinds: fieldKindsFromSchema(Deployment) }
 
@@ -161,12 +162,19 @@ function listPlaced(
   return ok({
     index: () => allocations.lastIndex,
     watch: [{ table: 'allocations' }],
-    answer: () => {
+    answer: (yieldTurn) => {
       const deployment = deployments.find(id.value)
       if (deployment === undefined || !caller.grants.allows(deployment.Namespace, 'read-job'))
         return err(DEPLOYMENT_NOT_FOUND)
-      const rows = allocations.rowsIn('deployment', id.value)
-      return ok(jsonItems(rows.map((row) => JSON.stringify(allocationStub(row)))))
+      return groupAnswer(
+        allocations,
+        {
+          index: 'deployment',
+          group: id.value,
+          text: (row) => JSON.stringify(allocationStub(row)),
+        },
+        yieldTurn,
+      )
     },
   })
 }

@@ -14,8 +14,9 @@ import {
   EVAL_NOT_FOUND,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { json, jsonItems } from '../answer.ts'
+import { json } from '../answer.ts'
 import { countRows, rowFilter } from '../list-page.ts'
+import { slicesOf } from '../slices.ts'
 import {
   read,
   write,
@@ -28,6 +29,7 @@ import { anyone, inNamespace, management } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
 import { listRows, watchRow } from './row-reads.ts'
 import { visible, walkIds, type Walk } from './walks.ts'
+import { groupAnswer } from './group-answer.ts'
 
 const EVALUATION_FILTER = { kinds: fieldKindsFromSchema(Evaluation) }
 
@@ -99,7 +101,7 @@ function countEvaluations(
     index: () => evaluations.lastIndex,
     watch: [{ table: 'evaluations' }],
     answer: async () => {
-      const count = await countRows(source, request.query.filter, request.yieldTurn)
+      const count = await countRows(source, request.query.filter, slicesOf(request.yieldTurn))
       if (!count.ok) return count
       const body: EvaluationCount = { Count: count.value, ...responseMeta(evaluations.lastIndex) }
       return ok(json(body))
@@ -192,12 +194,19 @@ function listPlaced(
   return ok({
     index: () => allocations.lastIndex,
     watch: [{ table: 'allocations' }],
-    answer: () => {
+    answer: (yieldTurn) => {
       const evaluation = evaluations.find(id.value)
       if (evaluation === undefined || !caller.grants.allows(evaluation.Namespace, 'read-job'))
         return err(EVAL_NOT_FOUND)
-      const rows = allocations.rowsIn('evaluation', id.value)
-      return ok(jsonItems(rows.map((row) => JSON.stringify(allocationStub(row)))))
+      return groupAnswer(
+        allocations,
+        {
+          index: 'evaluation',
+          group: id.value,
+          text: (row) => JSON.stringify(allocationStub(row)),
+        },
+        yieldTurn,
+      )
     },
   })
 }

@@ -4,6 +4,7 @@ import { parseJob, validateSubmittedJob, type WorkloadContext } from '../../work
 import { json, jsonText } from '../answer.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { both, inNamespace, somewhere } from './requirements.ts'
+import { originOf } from './work-origin.ts'
 
 /** Spec W: Parse job needs both. */
 const mayParse = both(inNamespace('parse-job'), inNamespace('submit-job'))
@@ -18,14 +19,14 @@ export function jobFileEndpoints(context: WorkloadContext): readonly Endpoint[] 
 
 function parse(
   context: WorkloadContext,
-  { body, namespace }: RequestOf<typeof v1Routes.parseJob>,
+  { body, namespace, ...request }: RequestOf<typeof v1Routes.parseJob>,
 ): ReadPlan {
   return {
     index: () => context.store.index,
     // Nothing of the state is told.
     watch: [],
     answer: async () => {
-      const parsed = await parseJob(context, { body, namespace })
+      const parsed = await parseJob(context, { body, namespace, origin: originOf(request) })
       return parsed.ok ? ok(jsonText(parsed.value)) : parsed
     },
   }
@@ -33,18 +34,19 @@ function parse(
 
 function validate(
   context: WorkloadContext,
-  { caller, body, query }: RequestOf<typeof v1Routes.validateJob>,
+  { caller, body, query, ...request }: RequestOf<typeof v1Routes.validateJob>,
 ): ReadPlan {
-  const request = {
+  const submitted = {
     body,
     queryNamespace: query.namespace ?? '',
     queryRegion: query.region ?? '',
+    origin: originOf(request),
   }
   return {
     index: () => context.store.index,
     watch: [{ table: 'jobs' }],
-    answer: () => {
-      const validated = validateSubmittedJob(context, caller, request)
+    answer: async () => {
+      const validated = await validateSubmittedJob(context, caller, submitted)
       return validated.ok ? ok(json(validated.value)) : validated
     },
   }

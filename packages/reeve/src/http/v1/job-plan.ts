@@ -6,6 +6,7 @@ import { json } from '../answer.ts'
 import { jobBelongs } from './belongs.ts'
 import { write, type Endpoint, type RequestOf, type Written } from './endpoint.ts'
 import { somewhere } from './requirements.ts'
+import { originOf } from './work-origin.ts'
 
 /** Spec W: Jobs, plan. */
 export function jobPlanEndpoints(context: WorkloadContext): readonly Endpoint[] {
@@ -17,11 +18,12 @@ export function jobPlanEndpoints(context: WorkloadContext): readonly Endpoint[] 
 
 async function plan(
   context: WorkloadContext,
-  { caller, body, query, params, isPart }: RequestOf<typeof v1Routes.planJob>,
+  { caller, body, query, params, isPart, ...request }: RequestOf<typeof v1Routes.planJob>,
 ): Promise<Result<Written, Refusal>> {
   const planned = await planJob(context, caller, {
     body,
     isPart,
+    origin: originOf(request),
     pathJobId: params.job_id,
     queryNamespace: query.namespace ?? '',
     queryRegion: query.region ?? '',

@@ -1,5 +1,6 @@
 import { Job, v1Routes, type JobStatusesRequest } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
+import { runInSlices, type Steps } from '../../kit/slices.ts'
 import { compileFilter, fieldKindsFromSchema, leadingPart } from '../../lang/filter/index.ts'
 import { PERMISSION_DENIED, type Refusal } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
@@ -15,6 +16,7 @@ import {
 } from '../../workload/index.ts'
 import { jsonItems, type Answer } from '../answer.ts'
 import { buildPage } from '../list-page.ts'
+import { slicesOf } from '../slices.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { inNamespace, somewhere } from './requirements.ts'
 import { NAMESPACED_TOKEN, type Walk } from './walks.ts'
@@ -23,8 +25,6 @@ const JOB_FILTER = { kinds: fieldKindsFromSchema(Job) }
 /** What a key tells of its job. */
 const KEY_FIELDS: ReadonlySet<string> = new Set(['ID', 'Namespace'])
 const FACT_FIELDS: ReadonlySet<string> = new Set(JOB_FACTS)
-/** Allocations that are shown before other requests get their turn: about two milliseconds. */
-const ALLOCATIONS_PER_SLICE = 1_000
 
 type StatusesRequest = Omit<RequestOf<typeof v1Routes.listJobStatuses>, 'body'>
 
@@ -88,6 +88,7 @@ async function statuses(
   wanted: Wanted,
 ): Promise<Result<Answer, Refusal>> {
   const { jobs } = context.store.tables
+  const slices = slicesOf(wanted.request.yieldTurn)
   const page = await buildPage(
     {
       ...walkOf(context, all, wanted),
@@ -97,33 +98,26 @@ async function statuses(
       render: ({ key }) => key,
     },
     wanted.request.query,
-    wanted.request.yieldTurn,
+    slices,
   )
   if (!page.ok) return page
   const rowOf = wanted.request.query.counts === true ? jobCountsRow : jobStatusRow
-  const texts = await statusTexts(context, page.value.items, rowOf, wanted.request.yieldTurn)
+  const texts = await runInSlices(statusTexts(context, page.value.items, rowOf), slices)
   return ok(jsonItems(texts, page.value.nextToken))
 }
 
-async function statusTexts(
+function* statusTexts(
   context: WorkloadContext,
   keys: readonly string[],
   rowOf: typeof jobStatusRow,
-  yieldTurn: () => Promise<void>,
-): Promise<readonly string[]> {
+): Steps<readonly string[]> {
   const { jobs } = context.store.tables
   const texts: string[] = []
-  let shown = 0
   for (const key of keys) {
     // It may have gone since the page was chosen.
     const job = jobs.find(key)
-    if (job === undefined) continue
-    const row = rowOf(context, job)
-    texts.push(JSON.stringify(row))
-    shown += row.Allocs.length + 1
-    if (shown < ALLOCATIONS_PER_SLICE) continue
-    await yieldTurn()
-    shown = 0
+    if (job !== undefined) texts.push(JSON.stringify(rowOf(context, job)))
+    yield
   }
   return texts
 }

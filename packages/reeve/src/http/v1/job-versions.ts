@@ -6,7 +6,8 @@ import {
 } from '@reeve/contract'
 import { warningsText } from '../../kit/multi-error.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
-import { diffJobs, LIMITS, refusal, type Refusal } from '../../model/index.ts'
+import { runInSlices } from '../../kit/slices.ts'
+import { diffJobsSteps, LIMITS, refusal, type Refusal } from '../../model/index.ts'
 import { jobVersionKey, namespacedKey, type Store } from '../../state/index.ts'
 import {
   findSubmission,
@@ -20,6 +21,7 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { EMPTY, json, jsonText } from '../answer.ts'
+import { slicesOf } from '../slices.ts'
 import {
   read,
   write,
@@ -219,7 +221,8 @@ async function versionDiffs(
     const before = base.value ?? versions[i + 1]
     if (before === undefined) continue
     await yieldTurn()
-    const diff = JSON.stringify(diffJobs(before, version, { contextual: true }))
+    const steps = diffJobsSteps(before, version, { contextual: true })
+    const diff = JSON.stringify(await runInSlices(steps, slicesOf(yieldTurn)))
     chars += diff.length
     if (chars > LIMITS.diffsCharsMax) return err(DIFFS_TOO_LARGE)
     diffs.push(diff)

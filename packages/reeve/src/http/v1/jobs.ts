@@ -1,7 +1,13 @@
 import { v1Routes, type JobStopResponse, type JobWriteResponse } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { warningsText } from '../../kit/multi-error.ts'
-import { allocationStub, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import {
+  allocationStub,
+  PERMISSION_DENIED,
+  refusal,
+  type AllocationRow,
+  type Refusal,
+} from '../../model/index.ts'
 import { namespacedKey, type Store } from '../../state/index.ts'
 import {
   registerJob,
@@ -22,6 +28,8 @@ import {
 import { jobList } from './job-list.ts'
 import { listAnswer } from './list-answer.ts'
 import { inNamespace, somewhere } from './requirements.ts'
+import { groupAnswer } from './group-answer.ts'
+import { originOf } from './work-origin.ts'
 import { responseMeta } from './response-meta.ts'
 import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
 
@@ -60,25 +68,33 @@ export function jobEndpoints(context: WorkloadContext): readonly Endpoint[] {
 
 function registerEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const endpoints = [
-    write(v1Routes.registerJob, mayRegister, ({ caller, body, query, secret, isPart }) =>
-      register(context, caller, {
-        body,
-        secret,
-        isPart,
-        pathJobId: undefined,
-        queryNamespace: query.namespace ?? '',
-        queryRegion: query.region ?? '',
-      }),
+    write(
+      v1Routes.registerJob,
+      mayRegister,
+      ({ caller, body, query, secret, isPart, ...request }) =>
+        register(context, caller, {
+          body,
+          secret,
+          isPart,
+          origin: originOf(request),
+          pathJobId: undefined,
+          queryNamespace: query.namespace ?? '',
+          queryRegion: query.region ?? '',
+        }),
     ),
-    write(v1Routes.updateJob, mayRegister, ({ caller, body, query, params, secret, isPart }) =>
-      register(context, caller, {
-        body,
-        secret,
-        isPart,
-        pathJobId: params.job_id,
-        queryNamespace: query.namespace ?? '',
-        queryRegion: query.region ?? '',
-      }),
+    write(
+      v1Routes.updateJob,
+      mayRegister,
+      ({ caller, body, query, params, secret, isPart, ...request }) =>
+        register(context, caller, {
+          body,
+          secret,
+          isPart,
+          origin: originOf(request),
+          pathJobId: params.job_id,
+          queryNamespace: query.namespace ?? '',
+          queryRegion: query.region ?? '',
+        }),
     ),
   ]
   return endpoints.map((endpoint) => ({ ...endpoint, belongs: jobBelongs }))
@@ -176,12 +192,18 @@ function listAllocations(store: Store, { key, all }: JobAllocationsQuery): ReadP
   return {
     index: () => allocations.lastIndex,
     watch: [{ table: 'allocations' }],
-    answer: () => {
+    answer: (yieldTurn) => {
       const registeredAt = jobs.createIndexOf(key) ?? 0
-      const rows = allocations
-        .rowsIn('job', key)
-        .filter((row) => all || row.CreateIndex >= registeredAt)
-      return ok(jsonItems(rows.map((row) => JSON.stringify(allocationStub(row)))))
+      const isShown = (row: AllocationRow): boolean => all || row.CreateIndex >= registeredAt
+      return groupAnswer(
+        allocations,
+        {
+          index: 'job',
+          group: key,
+          text: (row) => (isShown(row) ? JSON.stringify(allocationStub(row)) : undefined),
+        },
+        yieldTurn,
+      )
     },
   }
 }

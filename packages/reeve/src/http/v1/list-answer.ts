@@ -3,6 +3,7 @@ import type { FilterOptions } from '../../lang/filter/index.ts'
 import type { Refusal } from '../../model/index.ts'
 import { jsonItems, type Answer } from '../answer.ts'
 import { buildPage, type PageQuery } from '../list-page.ts'
+import { slicesOf } from '../slices.ts'
 import type { Walk } from './walks.ts'
 
 export interface ListOptions<Row> {
@@ -31,7 +32,7 @@ export async function listAnswer<Row>(
       render: options.stubText ?? ((row) => JSON.stringify(options.stub(row))),
     },
     options.query,
-    yieldTurn,
+    slicesOf(yieldTurn),
   )
   return page.ok ? ok(jsonItems(page.value.items, page.value.nextToken)) : page
 }

@@ -10,6 +10,7 @@ import {
   type NodeRow,
   type NodeStubOptions,
   type Refusal,
+  type AllocationRow,
 } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
 import {
@@ -21,7 +22,7 @@ import {
   type NodeWritten,
   type WorkloadContext,
 } from '../../workload/index.ts'
-import { json, jsonItems } from '../answer.ts'
+import { json } from '../answer.ts'
 import { allocationText } from './allocations.ts'
 import {
   read,
@@ -36,6 +37,7 @@ import { requiredBody } from './required-body.ts'
 import { nodeRead, nodeWrite } from './requirements.ts'
 import { listRows, readRow } from './row-reads.ts'
 import { walkKeys, type Walk } from './walks.ts'
+import { groupAnswer } from './group-answer.ts'
 
 const NODE_FILTER = { kinds: fieldKindsFromSchema(Node), hidden: ['SecretID'] }
 
@@ -132,11 +134,18 @@ function listAllocations(
   return ok({
     index: () => lastChangeOn(store, id.value) ?? allocations.lastIndex,
     watch: [{ table: 'allocations' }],
-    answer: () => {
-      const rows = allocations
-        .rowsIn('node', id.value)
-        .filter((row) => caller.grants.allows(row.Namespace, 'read-job'))
-      return ok(jsonItems(rows.map((row) => allocationText(store, row))))
+    answer: (yieldTurn) => {
+      const isVisible = (row: AllocationRow): boolean =>
+        caller.grants.allows(row.Namespace, 'read-job')
+      return groupAnswer(
+        allocations,
+        {
+          index: 'node',
+          group: id.value,
+          text: (row) => (isVisible(row) ? allocationText(store, row) : undefined),
+        },
+        yieldTurn,
+      )
     },
   })
 }

@@ -13,6 +13,7 @@ import { read, type Endpoint, type ReadPlan } from './endpoint.ts'
 import { requiredBody } from './required-body.ts'
 import { anyRight } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
+import { originOf } from './work-origin.ts'
 
 /** Which contexts a caller may search is decided for each of them. */
 export function searchEndpoints({ store }: WorkloadContext): readonly Endpoint[] {
@@ -23,7 +24,8 @@ export function searchEndpoints({ store }: WorkloadContext): readonly Endpoint[]
       if (!body.ok) return body
       const { Prefix, Context } = body.value
       const scope = { tables, caller, namespace }
-      return ok(planOf(store, async () => searchPrefix(scope, Prefix ?? '', Context ?? '')))
+      const prefix = { text: Prefix ?? '', context: Context ?? '', origin: originOf(request) }
+      return ok(planOf(store, () => searchPrefix(scope, prefix)))
     }),
     read(v1Routes.fuzzySearch, anyRight, ({ caller, namespace, ...request }) => {
       const body = requiredBody(request.body)
@@ -31,7 +33,7 @@ export function searchEndpoints({ store }: WorkloadContext): readonly Endpoint[]
       const fuzzy = {
         text: body.value.Text ?? '',
         context: body.value.Context ?? '',
-        nextTurn: request.yieldTurn,
+        origin: originOf(request),
       }
       return ok(planOf(store, () => searchFuzzy({ tables, caller, namespace }, fuzzy)))
     }),

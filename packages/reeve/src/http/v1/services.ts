@@ -12,7 +12,8 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { EMPTY, json, type Answer } from '../answer.ts'
-import { rowFilter } from '../list-page.ts'
+import { collectRows } from '../list-page.ts'
+import { slicesOf } from '../slices.ts'
 import { read, write, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { listAnswer } from './list-answer.ts'
 import { anyone, inNamespace } from './requirements.ts'
@@ -75,8 +76,12 @@ function readService(
   const choose = chosenFew(query.choose)
   if (!choose.ok) return choose
   return ok(
-    plan(store, () => {
-      const found = filtered(walk, query.filter ?? '')
+    plan(store, async (yieldTurn) => {
+      const found = await collectRows(
+        { ...walk, filterView: (row) => row, filterOptions: FILTER },
+        query.filter,
+        slicesOf(yieldTurn),
+      )
       return found.ok ? ok(json(choose.value(found.value))) : found
     }),
   )
@@ -97,22 +102,6 @@ function instancesOf(
     walkKeys(table, '', NAMESPACED_TOKEN),
     (row) => row.ServiceName === name && caller.grants.allows(row.Namespace, 'read-job'),
   )
-}
-
-function filtered(
-  { walk, isVisible }: Walk<ServiceRegistration>,
-  text: string,
-): Result<readonly ServiceRegistration[], Refusal> {
-  const filter = rowFilter(text, FILTER)
-  if (!filter.ok) return filter
-  const kept: ServiceRegistration[] = []
-  for (const row of walk(undefined, false)) {
-    if (isVisible?.(row) === false) continue
-    const matches = filter.value(row)
-    if (!matches.ok) return matches
-    if (matches.value) kept.push(row)
-  }
-  return ok(kept)
 }
 
 function ofJob(

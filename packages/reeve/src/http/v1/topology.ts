@@ -1,5 +1,6 @@
 import { Node, v1Routes, type TopologyNode } from '@reeve/contract'
 import { ok, type Result } from '../../kit/result.ts'
+import { runInSlices, type Steps } from '../../kit/slices.ts'
 import { compareText } from '../../kit/sorted-list.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import { nodeView, type NodeRow, type Refusal } from '../../model/index.ts'
@@ -7,13 +8,12 @@ import type { Store, Table } from '../../state/index.ts'
 import { NodeLoads, type WorkloadContext } from '../../workload/index.ts'
 import { jsonItems, type Answer } from '../answer.ts'
 import { buildPage } from '../list-page.ts'
+import { slicesOf } from '../slices.ts'
 import { read, type Endpoint, type RequestOf } from './endpoint.ts'
 import { nodeRead } from './requirements.ts'
 import { walkKeys, type Walk } from './walks.ts'
 
 const NODE_FILTER = { kinds: fieldKindsFromSchema(Node), hidden: ['SecretID'] }
-/** Rows that are read before other requests get their turn: some milliseconds. */
-const ROWS_PER_SLICE = 500
 
 type Request = RequestOf<typeof v1Routes.listTopology>
 
@@ -38,6 +38,7 @@ async function topology(
   request: Request,
 ): Promise<Result<Answer, Refusal>> {
   const { query } = request
+  const slices = slicesOf(request.yieldTurn)
   const page = await buildPage(
     {
       ...(query.node === undefined ? walkKeys(nodes, '') : walkNamed(nodes, query.node)),
@@ -47,21 +48,26 @@ async function topology(
       render: ({ ID }) => ID,
     },
     query,
-    request.yieldTurn,
+    slices,
   )
   if (!page.ok) return page
+  const texts = await runInSlices(nodeTexts(nodes, page.value.items, { loads, request }), slices)
+  return ok(jsonItems(texts, page.value.nextToken))
+}
+
+function* nodeTexts(
+  nodes: Table<NodeRow>,
+  ids: readonly string[],
+  { loads, request }: { readonly loads: NodeLoads; readonly request: Request },
+): Steps<readonly string[]> {
   const texts: string[] = []
-  let examined = 0
-  for (const id of page.value.items) {
-    examined += 1 + loads.costOf(id)
+  for (const id of ids) {
     // It may have gone since the page was chosen.
     const row = nodes.find(id)
     if (row !== undefined) texts.push(JSON.stringify(shown(row, loads, request)))
-    if (examined < ROWS_PER_SLICE) continue
-    await request.yieldTurn()
-    examined = 0
+    yield
   }
-  return ok(jsonItems(texts, page.value.nextToken))
+  return texts
 }
 
 function walkNamed(nodes: Table<NodeRow>, named: readonly string[]): Walk<NodeRow> {

@@ -78,6 +78,11 @@ export function walkGroup<Row extends { readonly CreateIndex: number }>(
 ): Walk<Row> {
   function* walk(from: string | undefined, reverse: boolean): Generator<Row> {
     const start = positionOf(from)
+    if (table.countIn(index, group) > SORTED_GROUP_MAX) {
+      for (const key of table.keysByCreation(start, reverse))
+        if (table.groupOf(index, key) === group) yield table.get(key)
+      return
+    }
     const keys = [...table.keysIn(index, group)]
       .map((key) => ({ key, createIndex: table.createIndexOf(key) ?? 0 }))
       .toSorted(compareCreation)

@@ -1,4 +1,5 @@
-import type { Input, Job, TaskGroup, VolumeRequest } from '@reeve/contract'
+import type { Input, Job, Task, TaskGroup, VolumeRequest } from '@reeve/contract'
+import type { Steps } from '../../kit/slices.ts'
 import { placementRules } from './canonicalize-constraint.ts'
 import { canonicalizeDiscovery } from './canonicalize-identity.ts'
 import { canonicalizeNetwork } from './canonicalize-network.ts'
@@ -25,14 +26,18 @@ export interface JobParent {
   readonly namespace: string
 }
 
-export function canonicalizeGroup(input: Input<TaskGroup>, job: JobParent): TaskGroup {
+export function* canonicalizeGroup(input: Input<TaskGroup>, job: JobParent): Steps<TaskGroup> {
   const name = input.Name ?? ''
   const count = input.Count ?? input.Scaling?.Min ?? 1
   const layers = { type: job.type, job: job.input, group: input }
   const restart = restartPolicy(layers)
   const target = { Namespace: job.namespace, Job: job.id, Group: name }
   const parent = { job: job.name, namespace: job.namespace, group: name, restart, target }
-  const tasks = (input.Tasks ?? []).map((task) => canonicalizeTask(task, parent))
+  const tasks: Task[] = []
+  for (const task of input.Tasks ?? []) {
+    tasks.push(canonicalizeTask(task, parent))
+    yield
+  }
   const rules = placementRules(input)
   return {
     Name: name,

@@ -9,7 +9,9 @@ import {
   type MultiregionRegion,
   type ParameterizedJobConfig,
   type PeriodicConfig,
+  type TaskGroup,
 } from '@reeve/contract'
+import { runAtOnce, type Steps } from '../../kit/slices.ts'
 import { placementRules } from './canonicalize-constraint.ts'
 import { canonicalizeGroup } from './canonicalize-group.ts'
 import { storedJobUpdate } from './policy-defaults.ts'
@@ -38,12 +40,19 @@ export const PARSE_DEFAULTS: JobDefaults = {
  * the job writes them. The two tokens are dropped, because no secret is ever stored with a job.
  */
 export function canonicalizeJob(input: Input<Job>, defaults: JobDefaults): Job {
+  return runAtOnce(canonicalizeJobSteps(input, defaults))
+}
+
+/** The same in steps of one task, for callers that share the event loop. */
+export function* canonicalizeJobSteps(input: Input<Job>, defaults: JobDefaults): Steps<Job> {
   const id = input.ID ?? ''
   const name = input.Name ?? id
   const type = input.Type ?? 'service'
   const region = isUnset(input.Multiregion) ? defaults.region : GLOBAL_REGION
   const namespace = textOr(input.Namespace, defaults.namespace)
   const parent = { input, id, name, type, namespace }
+  const groups: TaskGroup[] = []
+  for (const group of input.TaskGroups ?? []) groups.push(yield* canonicalizeGroup(group, parent))
   return {
     Region: textOr(input.Region, region),
     Namespace: namespace,
@@ -56,7 +65,7 @@ export function canonicalizeJob(input: Input<Job>, defaults: JobDefaults): Job {
     Datacenters: textsOrNull(input.Datacenters) ?? ['*'],
     NodePool: textOr(input.NodePool, defaults.nodePool),
     ...placementRules(input),
-    TaskGroups: (input.TaskGroups ?? []).map((group) => canonicalizeGroup(group, parent)),
+    TaskGroups: groups,
     Update: storedJobUpdate(type, input),
     Migrate: null,
     Reschedule: null,

@@ -1,5 +1,6 @@
 import type { Job, JobDiff, Task, TaskDiff, TaskGroup, TaskGroupDiff } from '@reeve/contract'
 import { assert } from '../../kit/fault.ts'
+import { runAtOnce, type Steps } from '../../kit/slices.ts'
 import { compareText } from '../../kit/sorted-list.ts'
 import { isEqual } from '../deep-equal.ts'
 import {
@@ -29,15 +30,24 @@ export interface DiffOptions {
 export function diffJobs(
   before: Job | undefined,
   after: Job | undefined,
-  { contextual }: DiffOptions,
+  options: DiffOptions,
 ): JobDiff {
+  return runAtOnce(diffJobsSteps(before, after, options))
+}
+
+/** The same in steps of one task, for callers that share the event loop. */
+export function* diffJobsSteps(
+  before: Job | undefined,
+  after: Job | undefined,
+  { contextual }: DiffOptions,
+): Steps<JobDiff> {
   const ID = after?.ID ?? before?.ID ?? ''
   assert(before === undefined || before.ID === ID, 'a diff is between versions of one job')
   const detail = newDetail(contextual)
   const { fields, objects, isChanged } = partsOf(JOB, { before, after }, detail)
-  const groups = byName(before?.TaskGroups, after?.TaskGroups).map((sides) =>
-    groupDiff(sides, detail),
-  )
+  const groups: TaskGroupDiff[] = []
+  for (const sides of byName(before?.TaskGroups, after?.TaskGroups))
+    groups.push(yield* groupDiff(sides, detail))
   return {
     Type: changeOf({ before, after }, isChanged || groups.some(isChange)),
     ID,
@@ -47,11 +57,13 @@ export function diffJobs(
   }
 }
 
-function groupDiff(sides: Sides<TaskGroup>, detail: Detail): TaskGroupDiff {
+function* groupDiff(sides: Sides<TaskGroup>, detail: Detail): Steps<TaskGroupDiff> {
   const { fields, objects, isChanged } = partsOf(GROUP, sides, detail)
-  const tasks = byName(sides.before?.Tasks, sides.after?.Tasks).map((task) =>
-    taskDiff(task, detail),
-  )
+  const tasks: TaskDiff[] = []
+  for (const task of byName(sides.before?.Tasks, sides.after?.Tasks)) {
+    tasks.push(taskDiff(task, detail))
+    yield
+  }
   return {
     Type: changeOf(sides, isChanged || tasks.some(isChange)),
     Name: nameOf(sides),

@@ -1,4 +1,5 @@
 import type { Job, Task, TaskGroup } from '@reeve/contract'
+import type { Steps } from '../../kit/slices.ts'
 import { isBatchType, isSystemType } from '../job/job-type.ts'
 import { allOf, each, finding, nest, when, type Finding } from './finding.ts'
 import { checkAffinities, checkConstraints, checkSpreads } from './validate-constraint.ts'
@@ -17,8 +18,8 @@ import { checkVolumes } from './validate-volume.ts'
 
 const DISK_MB_MIN = 10
 
-export function checkGroup(group: TaskGroup, path: string, job: Job): readonly Finding[] {
-  return allOf(
+export function* checkGroup(group: TaskGroup, path: string, job: Job): Steps<readonly Finding[]> {
+  const own = allOf(
     checkShape(group, path),
     checkRules(group, path, job),
     checkPolicies(group, path, job),
@@ -26,10 +27,15 @@ export function checkGroup(group: TaskGroup, path: string, job: Job): readonly F
     checkVolumes(group, path, job),
     checkServices(group, path),
     checkScaling(group, path),
-    each(group.Tasks, `${path}.Tasks`, (task, at) =>
-      nest(at, `Task ${task.Name} validation failed`, checkTask(task, at, { group, job })),
-    ),
   )
+  const all = [...own]
+  for (const [index, task] of group.Tasks.entries()) {
+    const at = `${path}.Tasks[${index}]`
+    const found = checkTask(task, at, { group, job })
+    all.push(...nest(at, `Task ${task.Name} validation failed`, found))
+    yield
+  }
+  return all
 }
 
 function checkShape(group: TaskGroup, path: string): readonly Finding[] {

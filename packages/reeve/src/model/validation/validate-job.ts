@@ -1,4 +1,5 @@
 import { JOB_TYPES, type Job, type TaskGroup } from '@reeve/contract'
+import { runAtOnce, type Steps } from '../../kit/slices.ts'
 import { LIMITS } from '../limits.ts'
 import { jobIdProblems } from './job-id.ts'
 import { checkAffinities, checkConstraints, checkSpreads } from './validate-constraint.ts'
@@ -48,10 +49,16 @@ const DESCRIPTION_CHARS_MAX = 1_000
  * registers it. All violations are reported together.
  */
 export function validateJob(job: Job, rules: JobRules = {}): JobProblems {
+  return runAtOnce(validateJobSteps(job, rules))
+}
+
+/** The same in steps of one task, for callers that share the event loop. */
+export function* validateJobSteps(job: Job, rules: JobRules = {}): Steps<JobProblems> {
+  const groups = yield* checkGroups(job)
   const all = allOf(
     checkIdentity(job),
     checkPlacement(job),
-    checkGroups(job),
+    groups,
     checkPeriodic(job),
     checkParameterized(job),
     checkAdmission(job, rules.priorityMax ?? PRIORITY_MAX_DEFAULT),
@@ -102,7 +109,7 @@ function checkPlacement(job: Job): readonly Finding[] {
   )
 }
 
-function checkGroups(job: Job): readonly Finding[] {
+function* checkGroups(job: Job): Steps<readonly Finding[]> {
   const firstOf = new Map<string, number>()
   const placeOf = (group: TaskGroup, path: string, index: number): readonly Finding[] => {
     if (group.Name === '')
@@ -113,15 +120,19 @@ function checkGroups(job: Job): readonly Finding[] {
     const text = `Job task group ${index + 1} redefines '${group.Name}' from group ${first + 1}`
     return [finding(`${path}.Name`, text)]
   }
-  return allOf(
+  const own = allOf(
     when(job.TaskGroups.length === 0 && finding('TaskGroups', 'Missing job task groups')),
     each(job.TaskGroups, 'TaskGroups', (group, path, index) =>
       allOf(placeOf(group, path, index), checkGroupInJob(group, path, job)),
     ),
-    each(job.TaskGroups, 'TaskGroups', (group, path) =>
-      nest(path, `Task group ${group.Name} validation failed`, checkGroup(group, path, job)),
-    ),
   )
+  const all = [...own]
+  for (const [index, group] of job.TaskGroups.entries()) {
+    const path = `TaskGroups[${index}]`
+    const found = yield* checkGroup(group, path, job)
+    all.push(...nest(path, `Task group ${group.Name} validation failed`, found))
+  }
+  return all
 }
 
 function checkGroupInJob(group: TaskGroup, path: string, job: Job): readonly Finding[] {

@@ -1,4 +1,5 @@
 import type { Deployment, DeploymentGroupState, Job, TaskGroup } from '@reeve/contract'
+import type { Steps } from '../../kit/slices.ts'
 import {
   groupStateOf,
   newGroupState,
@@ -51,23 +52,26 @@ export interface ReconcileContext {
 }
 
 /** Brings one group of a service or batch job to its count (scheduling reference §6). */
-export function reconcileGroup(
+export function* reconcileGroup(
   group: TaskGroup,
   rows: readonly AllocationRow[],
   context: ReconcileContext,
-): GroupChanges {
+): Steps<GroupChanges> {
   const sorted = sortByName(rows)
   const split = splitCanaries(sorted, group.Name, context)
   const returns = resolveReturns(classifyOf(split.others, group, context), sorted, {
     job: context.job,
     group,
   })
+  yield
   // A canary waits for no silent node: it is placed again as a canary elsewhere.
   const canaries = classifyOf(split.trial, { ...group, Disconnect: null }, context)
   const settled = settle(group, returns.classified, context)
   const trial = planTrial(group, { canaries, settled, context })
-  const wanted = replacements(settled, trial.isOn)
+  yield
+  const wanted = yield* replacements(settled, trial.isOn)
   const placing = admit(group, { ...settled, wanted, trial, context })
+  yield
   const destructive = new Set(placing.destructive)
   const changed = new Set([...destructive, ...settled.inPlace])
   return {
@@ -239,25 +243,26 @@ function planTrial(group: TaskGroup, { canaries, settled, context }: TrialParts)
   }
 }
 
+/** Names that are given in one step: some hundred microseconds. */
+const NAMES_PER_STEP = 1_000
+
 /** What the count lacks, whether or not it may be placed now. */
-function replacements(settled: Settled, downgrade: boolean): readonly Placement[] {
+function* replacements(settled: Settled, downgrade: boolean): Steps<readonly Placement[]> {
   const { again, missing, names, classified } = settled
   const [failed, stranded] = [new Set(classified.failed), new Set(classified.stranded)]
   const why = (row: AllocationRow): Placement['why'] =>
     failed.has(row) ? 'failed' : stranded.has(row) ? 'stranded' : 'lost'
-  return [
-    ...again.map((previous) => ({
-      why: why(previous),
-      index: names.take(indexOf(previous)),
-      previous,
-      downgrade,
-    })),
-    ...Array.from({ length: missing }, () => ({
-      why: 'missing' as const,
-      index: names.take(undefined),
-      downgrade,
-    })),
-  ]
+  const wanted: Placement[] = again.map((previous) => ({
+    why: why(previous),
+    index: names.take(indexOf(previous)),
+    previous,
+    downgrade,
+  }))
+  for (let count = 0; count < missing; count++) {
+    wanted.push({ why: 'missing', index: names.take(undefined), downgrade })
+    if (count % NAMES_PER_STEP === 0) yield
+  }
+  return wanted
 }
 
 interface AdmitParts extends Settled {

@@ -1,4 +1,5 @@
 import {
+  namespaceTenant,
   outcomeOf,
   type AskedPolicy,
   type JobSubject,
@@ -79,7 +80,8 @@ export class PolicyGuard {
     const mayReadOf = (namespace: string): boolean =>
       (this.#source.ownerOf(namespace) ?? organizationId) === organizationId
     const subject = subjectFor({ readsVariables, mayReadOf })
-    const judgements = (await this.#asker.ask(subject, asked)).values()
+    const origin = { tenant: namespaceTenant(subject.namespace) }
+    const judgements = (await this.#asker.ask(subject, asked, origin)).values()
     const said = new Map<GuardingPolicy, Judgement>()
     for (const [at, policy] of policies.entries())
       said.set(policy, texts[at] === undefined ? CODE_GONE : (judgements.next().value ?? UNASKED))

@@ -12,8 +12,8 @@ function task(text: string): JobFileTask {
 }
 
 /** The name of the job that was read, or the text of the refusal. */
-async function read(reader: JobFileReader, text: string): Promise<string> {
-  const outcome = await reader.read(task(text))
+async function read(reader: JobFileReader, text: string, tenant = 'a'): Promise<string> {
+  const outcome = await reader.read(task(text), { tenant })
   if (!outcome.ok) return outcome.error.code
   if (outcome.value.kind === 'refused') return outcome.value.message
   const job: unknown = JSON.parse(outcome.value.json)
@@ -21,6 +21,7 @@ async function read(reader: JobFileReader, text: string): Promise<string> {
   return String(job.ID)
 }
 
+const ORIGIN = { tenant: 'a' }
 const SLOW = 'job "slow" {\n meta = { a = length([for x in range(1000) : range(500)]) }\n}'
 
 test('JobFileReader: files are read one after the other, by the same thread', async () => {
@@ -59,22 +60,37 @@ test('JobFileReader: a thread without memory refuses the file instead of ending 
   await reader.stop()
 })
 
-test('JobFileReader: no more files wait than may', async () => {
+test('JobFileReader: a tenant has no more files waiting than it may, and others have theirs', async () => {
   const reader = new JobFileReader({ clock: patient })
-  const count = LIMITS.jobFilesWaitingMax + 2
-  const found = await Promise.all(
-    Array.from({ length: count }, (_, index) => read(reader, `job "j${index}" {}`)),
-  )
+  const count = LIMITS.jobFilesWaitingPerTenantMax
+  const all = Array.from({ length: count + 1 }, (_, index) => read(reader, `job "j${index}" {}`))
+  const other = read(reader, 'job "other" {}', 'b')
+  const found = await Promise.all(all)
   // The thread is not loaded yet when all are handed in, so that the first one waits too.
-  assert.equal(found.filter((one) => one === 'too-many-job-files').length, 2)
-  assert.equal(found[0], 'j0')
+  assert.deepEqual([found[0], found[count - 1]], ['j0', `j${count - 1}`])
+  assert.equal(found[count], 'too-many-job-files')
+  assert.equal(await other, 'other')
   assert.equal(await read(reader, 'job "later" {}'), 'later')
+  await reader.stop()
+})
+
+test('JobFileReader: the refusal names the limit and what to do', async () => {
+  const reader = new JobFileReader({ clock: patient })
+  const count = LIMITS.jobFilesWaitingPerTenantMax + 1
+  const outcomes = Array.from({ length: count }, () => reader.read(task('job "a" {}'), ORIGIN))
+  const all = await Promise.all(outcomes)
+  const last = all.at(-1)
+  assert.ok(last?.ok === false)
+  assert.equal(
+    last.error.message,
+    'Too many job files of this caller are waiting (limit 32 per tenant); retry when some of them are done',
+  )
   await reader.stop()
 })
 
 test('JobFileReader: what is not read when it stops fails', async () => {
   const reader = new JobFileReader({ clock: patient })
-  const readings = [reader.read(task(SLOW)), reader.read(task('job "a" {}'))]
+  const readings = [reader.read(task(SLOW), ORIGIN), reader.read(task('job "a" {}'), ORIGIN)]
   const settled = Promise.allSettled(readings)
   await reader.stop()
   for (const one of await settled) {

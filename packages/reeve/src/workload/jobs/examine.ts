@@ -1,6 +1,13 @@
 import type { Input, Job } from '@reeve/contract'
-import { canonicalizeJob, validateJob, type JobProblems } from '../../model/index.ts'
+import { runAtOnce, type Steps } from '../../kit/slices.ts'
+import {
+  canonicalizeJobSteps,
+  isLargeJob,
+  validateJobSteps,
+  type JobProblems,
+} from '../../model/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import { inSlices, type WorkOrigin } from '../work-origin.ts'
 import { namespaceProblem } from './namespace-rules.ts'
 
 export interface ExaminedJob {
@@ -12,16 +19,39 @@ export interface ExaminedJob {
   readonly unwanted: string | undefined
 }
 
+type ExamineContext = Pick<WorkloadContext, 'region' | 'store'>
+
 /** The rules that a job is held to, whoever asks: registration, plan, revert or validation. */
 export function examineJob(
-  { region, store }: Pick<WorkloadContext, 'region' | 'store'>,
+  context: ExamineContext,
   submitted: Input<Job>,
   namespace: string,
 ): ExaminedJob {
+  return runAtOnce(examineSteps(context, submitted, namespace))
+}
+
+/** The same for a request: a large job is examined in slices, a small one at once. */
+export async function examineSubmitted(
+  context: ExamineContext,
+  submitted: Input<Job>,
+  namespace: string,
+  origin: WorkOrigin,
+): Promise<ExaminedJob> {
+  if (!isLargeJob(submitted)) return examineJob(context, submitted, namespace)
+  return await inSlices(examineSteps(context, submitted, namespace), origin)
+}
+
+function* examineSteps(
+  { region, store }: ExamineContext,
+  submitted: Input<Job>,
+  namespace: string,
+): Steps<ExaminedJob> {
   const pool = store.tables.namespaces.find(namespace)?.NodePoolConfiguration?.Default
   const defaults = { region, namespace, nodePool: pool || 'default' }
   // Which region it is has been decided, and its place among versions is not the caller's to say.
   const own = { Namespace: namespace, Region: '', Stop: false, VersionTag: null }
-  const job = canonicalizeJob({ ...submitted, ...own }, defaults)
-  return { job, problems: validateJob(job), unwanted: namespaceProblem(store, job) }
+  const job = yield* canonicalizeJobSteps({ ...submitted, ...own }, defaults)
+  const problems = yield* validateJobSteps(job)
+  // The namespace is looked at last: it may have changed between two steps.
+  return { job, problems, unwanted: namespaceProblem(store, job) }
 }

@@ -1,12 +1,15 @@
 import type { JobParseRequest } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { PARSE_DEFAULTS, refusal, type Refusal } from '../../model/index.ts'
+import type { TaskOrigin } from '../../threads/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
 export interface ParseRequest {
   /** Undefined when the request has none. */
   readonly body: JobParseRequest | undefined
   readonly namespace: string
+  /** Whose turn the file takes on the thread that reads it. */
+  readonly origin: TaskOrigin
 }
 
 /**
@@ -15,19 +18,20 @@ export interface ParseRequest {
  */
 export async function parseJob(
   { jobFiles, clock }: Pick<WorkloadContext, 'jobFiles' | 'clock'>,
-  { body, namespace }: ParseRequest,
+  { body, namespace, origin }: ParseRequest,
 ): Promise<Result<string, Refusal>> {
   if (body === undefined) return invalid('Request body is empty')
   const text = body.JobHCL ?? ''
   if (text.trim() === '') return invalid('Job spec is empty')
   const isCanonical = body.Canonicalize ?? false
-  const outcome = await jobFiles.read({
+  const task = {
     text,
     variables: body.Variables ?? '',
     isLegacy: body.HCLv1 ?? false,
     defaults: isCanonical ? { ...PARSE_DEFAULTS, namespace: nameOf(namespace) } : undefined,
     nowMs: clock.nowMs(),
-  })
+  }
+  const outcome = await jobFiles.read(task, origin)
   if (!outcome.ok) return outcome
   return outcome.value.kind === 'job'
     ? ok(outcome.value.json)

@@ -1,5 +1,6 @@
 import type { Input, JobSubmission } from '@reeve/contract'
 import type { JobProblem } from '../../model/index.ts'
+import type { TaskOrigin } from '../../threads/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
 /**
@@ -10,11 +11,12 @@ export async function placesInSource(
   { jobFiles, clock }: Pick<WorkloadContext, 'jobFiles' | 'clock'>,
   submission: Input<JobSubmission> | null | undefined,
   problems: readonly JobProblem[],
+  origin: TaskOrigin,
 ): Promise<readonly string[]> {
   const { Source: text = '', Format: format = '', Variables: variables = '' } = submission ?? {}
   if (text === '' || format === 'json' || problems.length === 0) return []
   const flags = Object.entries(submission?.VariableFlags ?? {})
-  const outcome = await jobFiles.read({
+  const task = {
     text: text ?? '',
     variables: variables ?? '',
     flags: Object.fromEntries(flags.map(([name, value]) => [name, value ?? ''])),
@@ -22,6 +24,7 @@ export async function placesInSource(
     defaults: undefined,
     nowMs: clock.nowMs(),
     problems,
-  })
+  }
+  const outcome = await jobFiles.read(task, origin)
   return outcome.ok && outcome.value.kind === 'job' ? outcome.value.placed : []
 }

@@ -1,30 +1,40 @@
 import type { Evaluation, Input, Job, JobPlanRequest, JobPlanResponse } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
-import type { IdSource } from '../../kit/clock.ts'
+import type { Clock, IdSource } from '../../kit/clock.ts'
 import { isoFromMs, ZERO_TIME } from '../../kit/duration.ts'
+import { Fault, OVERLOADED } from '../../kit/fault.ts'
 import { warningsText } from '../../kit/multi-error.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
   annotateDiff,
-  diffJobs,
+  diffJobsSteps,
   isLaunchedByTime,
   isParent,
+  LIMITS,
   newEvaluation,
   nextLaunchMs,
   PERMISSION_DENIED,
   refusal,
   type Refusal,
 } from '../../model/index.ts'
-import { schedule, type Plan, type SchedulingContext } from '../../scheduler/index.ts'
+import {
+  schedule,
+  scheduleSteps,
+  type Plan,
+  type SchedulingContext,
+} from '../../scheduler/index.ts'
 import { namespacedKey } from '../../state/index.ts'
+import { overloadMessage, TenantGate } from '../../threads/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { planPolicies, type PlannedVerdicts } from '../guarding/plan-policies.ts'
 import { checkOverride, submitGuarded } from '../guarding/submit-guarded.ts'
 import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
+import { inSlices, type WorkOrigin } from '../work-origin.ts'
 import { partsOf } from './everywhere.ts'
+import { FreezableView } from './frozen-view.ts'
 import { withChanges } from './overlay-view.ts'
 import {
-  acceptJob,
+  acceptSubmitted,
   checkUpdate,
   isOwnRegion,
   jobRows,
@@ -35,7 +45,6 @@ import {
   unchangedJob,
   type JobSubmitted,
 } from './register.ts'
-import { turnsFor } from './turns.ts'
 import { mayUseVolumes } from './volume-rights.ts'
 import { warningsNow } from './warnings.ts'
 
@@ -63,11 +72,8 @@ export async function planJob(
   if (!isOwnRegion(context, request)) return err(NO_PATH_TO_REGION)
   const part = partHere(context, request, submitted.value)
   if (!part.ok) return part
-  const betweenSteps = turnsFor(part.value)
-  await betweenSteps()
-  const job = acceptJob(context, part.value, namespace)
+  const job = await acceptSubmitted(context, part.value, namespace, request.origin)
   if (!job.ok) return job
-  await betweenSteps()
   const next = { ...job.value, ServiceTokenID: caller.accessorId }
   const planned =
     request.isPart === true
@@ -86,7 +92,7 @@ interface Submitted {
 async function planWhole(
   context: WorkloadContext,
   caller: Caller,
-  { next, request: { body } }: Submitted,
+  { next, request: { body, origin } }: Submitted,
 ): Promise<Result<JobPlanResponse, Refusal>> {
   const { jobs } = context.store.tables
   const key = namespacedKey(next.Namespace, next.ID)
@@ -98,10 +104,8 @@ async function planWhole(
     existing,
     override: body ?? {},
   })
-  // The plan is made on the state as it is after policies were asked.
-  const current = jobs.find(key)
   const withDiff = body?.Diff === true
-  return ok(await responseOf(context, { next, current, withDiff, policies }))
+  return ok(await responseOf(context, { next, withDiff, policies, origin }))
 }
 
 /**
@@ -111,7 +115,7 @@ async function planWhole(
 async function planPart(
   context: WorkloadContext,
   caller: Caller,
-  { next, request: { body = {} } }: Submitted,
+  { next, request: { body = {}, origin } }: Submitted,
 ): Promise<Result<JobPlanResponse, Refusal>> {
   const { store } = context
   const disabled = checkRegistrationEnabled(store, caller)
@@ -126,8 +130,7 @@ async function planPart(
         if (conflict !== undefined) return err(conflict)
         return ok({ job: next, existing, jobId: next.ID, key: specificationKey(existing) })
       },
-      write: ({ existing: current }) =>
-        responseOf(context, { next, current, withDiff: false, policies: UNASKED }),
+      write: () => responseOf(context, { next, withDiff: false, policies: UNASKED, origin }),
     },
   )
 }
@@ -171,27 +174,42 @@ function checkRequest({ body, pathJobId }: PlanRequest): Result<Input<Job>, Refu
 
 interface Planned {
   readonly next: Job
-  readonly current: Job | undefined
   readonly withDiff: boolean
   readonly policies: PlannedVerdicts
+  readonly origin: WorkOrigin
 }
 
-async function responseOf(
+/**
+ * A plan of many instances takes seconds and many megabytes, so a tenant makes one of them at a
+ * time (decision 0065). Others are made at once.
+ */
+async function responseOf(context: WorkloadContext, planned: Planned): Promise<JobPlanResponse> {
+  const { planGate, store } = context
+  const { next, origin } = planned
+  const existing = store.tables.allocations.countIn('job', namespacedKey(next.Namespace, next.ID))
+  const instances = next.TaskGroups.reduce((sum, { Count }) => sum + Count, existing)
+  if (instances <= LIMITS.smallPlanInstancesMax) return await planNow(context, planned)
+  const admitted = await planGate.run(origin, () => planNow(context, planned))
+  if (admitted.ok) return admitted.value
+  throw new Fault(OVERLOADED, overloadMessage(admitted.error, 'large job plans', planGate.limits))
+}
+
+async function planNow(
   context: WorkloadContext,
-  { next, current, withDiff, policies }: Planned,
+  { next, withDiff, policies, origin }: Planned,
 ): Promise<JobPlanResponse> {
-  const plan = dryRun(context, next, current)
+  // The plan is of the state as it is after policies were asked and other plans were made.
+  const current = context.store.tables.jobs.find(namespacedKey(next.Namespace, next.ID))
+  const { view, evaluation, scheduling } = prepareDryRun(context, next, current)
+  const steps = scheduleSteps(view.view, evaluation, scheduling)
+  const plan = await inSlices(steps, origin, () => view.freeze())
   const { annotations, blocked } = plan
-  // From here on only the two jobs are compared, which stay as they are.
-  const betweenSteps = turnsFor(next)
-  await betweenSteps()
   const created = [...plan.followUps, ...(blocked === undefined ? [] : [blocked])]
   const diff = withDiff
-    ? annotateDiff(diffJobs(current, next, { contextual: true }), {
+    ? annotateDiff(await inSlices(diffJobsSteps(current, next, { contextual: true }), origin), {
         desiredUpdates: annotations.DesiredTGUpdates,
       })
     : null
-  await betweenSteps()
   const index = current?.JobModifyIndex ?? 0
   return {
     Index: index,
@@ -206,8 +224,29 @@ async function responseOf(
   }
 }
 
+/** Admits plans of many instances: one of each tenant at a time. */
+export function createPlanGate(clock: Pick<Clock, 'nowMs'>): TenantGate {
+  return new TenantGate(clock, {
+    runningMax: LIMITS.largePlansRunningMax,
+    waitingPerTenantMax: LIMITS.largePlansWaitingPerTenantMax,
+    waitingMax: LIMITS.largePlansWaitingMax,
+    waitMsMax: LIMITS.largePlanWaitMsMax,
+  })
+}
+
 /** The plan that the evaluation of the registration would make, were it carried out at once. */
 export function dryRun(context: WorkloadContext, job: Job, current: Job | undefined): Plan {
+  const { view, evaluation, scheduling } = prepareDryRun(context, job, current)
+  return schedule(view.view, evaluation, scheduling)
+}
+
+interface DryRun {
+  readonly view: FreezableView
+  readonly evaluation: Evaluation
+  readonly scheduling: SchedulingContext
+}
+
+function prepareDryRun(context: WorkloadContext, job: Job, current: Job | undefined): DryRun {
   const { store, view, clock } = context
   const stamp = { index: store.index + 1, timeMs: clock.nowMs() }
   const ids = plannedIds()
@@ -229,7 +268,8 @@ export function dryRun(context: WorkloadContext, job: Job, current: Job | undefi
     }),
     AnnotatePlan: true,
   }
-  return schedule(there, evaluation, planningContext(stamp.timeMs, ids))
+  const frozen = new FreezableView(there, registered)
+  return { view: frozen, evaluation, scheduling: planningContext(stamp.timeMs, ids) }
 }
 
 /**

@@ -33,15 +33,15 @@ import {
   type Stamp,
 } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
+import type { WorkOrigin } from '../work-origin.ts'
 import { checkOverride, submitGuarded, type Prepared } from '../guarding/submit-guarded.ts'
 import type { VerdictWrite } from '../guarding/verdict-record.ts'
 import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
-import { examineJob } from './examine.ts'
+import { examineJob, examineSubmitted, type ExaminedJob } from './examine.ts'
 import { namespaceProblem } from './namespace-rules.ts'
 import { withChanges } from './overlay-view.ts'
 import { placesInSource } from './placed-problems.ts'
 import { storedSource, submissionProblem, takeSource } from './submissions.ts'
-import { turnsFor } from './turns.ts'
 import { versionRows } from './versions.ts'
 import { mayUseVolumes } from './volume-rights.ts'
 import { warningsNow } from './warnings.ts'
@@ -53,6 +53,7 @@ export interface JobSubmitted {
   /** The query's namespace and region; empty when not given. */
   readonly queryNamespace: string
   readonly queryRegion: string
+  readonly origin: WorkOrigin
 }
 
 export interface RegisterRequest extends JobSubmitted {
@@ -91,11 +92,8 @@ export async function registerHere(
   const submitted = checkRequest(request)
   if (!submitted.ok) return submitted
   if (!isOwnRegion(context, request)) return err(NO_PATH_TO_REGION)
-  const betweenSteps = turnsFor(submitted.value)
-  await betweenSteps()
-  const job = acceptJob(context, submitted.value, namespace)
-  if (!job.ok) return await placedInSource(context, job, { namespace, body })
-  await betweenSteps()
+  const job = await acceptSubmitted(context, submitted.value, namespace, request.origin)
+  if (!job.ok) return await placedInSource(context, job, request)
   const next = { ...job.value, ServiceTokenID: caller.accessorId }
   const source = takeSource(body.Submission)
   return await submitGuarded(
@@ -194,25 +192,35 @@ export function acceptJob(
   submitted: Input<Job>,
   namespace: string,
 ): Result<Job, Refusal> {
-  const { job, problems, unwanted } = examineJob(context, submitted, namespace)
-  if (problems.list.length > 0) return invalid(problems.text)
-  return unwanted === undefined ? ok(job) : invalid(unwanted)
+  return accepted(examineJob(context, submitted, namespace))
 }
 
-interface RefusedJob {
-  readonly namespace: string
-  readonly body: JobRegisterRequest
+/** The same for a request: a large job is examined in slices. */
+export async function acceptSubmitted(
+  context: WorkloadContext,
+  submitted: Input<Job>,
+  namespace: string,
+  origin: WorkOrigin,
+): Promise<Result<Job, Refusal>> {
+  return accepted(await examineSubmitted(context, submitted, namespace, origin))
+}
+
+function accepted({ job, problems, unwanted }: ExaminedJob): Result<Job, Refusal> {
+  if (problems.list.length > 0) return invalid(problems.text)
+  return unwanted === undefined ? ok(job) : invalid(unwanted)
 }
 
 /** Tells also where in its file the job is wrong, when the file came with it. */
 async function placedInSource(
   context: WorkloadContext,
   refused: { readonly ok: false; readonly error: Refusal },
-  { namespace, body }: RefusedJob,
+  request: RegisterRequest,
 ): Promise<Result<never, Refusal>> {
+  const { body = {}, origin } = request
   if ((body.Submission?.Source ?? '') === '') return refused
-  const { problems } = examineJob(context, body.Job ?? {}, namespace)
-  const lines = await placesInSource(context, body.Submission, problems.list)
+  const namespace = namespaceOf(request)
+  const { problems } = await examineSubmitted(context, body.Job ?? {}, namespace, origin)
+  const lines = await placesInSource(context, body.Submission, problems.list, origin)
   if (lines.length === 0) return refused
   return invalid([refused.error.message, 'In the source:', ...lines].join('\n'))
 }

@@ -1,4 +1,4 @@
-import type { Input, Job, JobValidateRequest, JobValidateResponse } from '@reeve/contract'
+import type { JobValidateRequest, JobValidateResponse } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { multiErrorText, warningsText } from '../../kit/multi-error.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
@@ -7,14 +7,15 @@ import {
   jobWarnings,
   PERMISSION_DENIED,
   refusal,
-  validateJob,
+  validateJobSteps,
   type JobProblem,
   type JobProblems,
   type Refusal,
 } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
-import { examineJob, type ExaminedJob } from './examine.ts'
+import { inSlices, type WorkOrigin } from '../work-origin.ts'
+import { examineSubmitted, type ExaminedJob } from './examine.ts'
 import { checkUpdate, namespaceOf, submittedProblem } from './register.ts'
 import { warningsNow } from './warnings.ts'
 
@@ -24,17 +25,18 @@ export interface ValidateRequest {
   /** The query's namespace and region; empty when not given. */
   readonly queryNamespace: string
   readonly queryRegion: string
+  readonly origin: WorkOrigin
 }
 
 /**
  * Reference §8.8: everything for which a registration of the job would be refused, without
  * registering it. An invalid job is an answer, not a refusal.
  */
-export function validateSubmittedJob(
+export async function validateSubmittedJob(
   context: Pick<WorkloadContext, 'region' | 'store' | 'clock' | 'offsetAt'>,
   caller: Caller,
   request: ValidateRequest,
-): Result<JobValidateResponse, Refusal> {
+): Promise<Result<JobValidateResponse, Refusal>> {
   const namespace = namespaceOf(request)
   if (!caller.grants.allows(namespace, 'read-job')) return err(PERMISSION_DENIED)
   const { body } = request
@@ -43,9 +45,9 @@ export function validateSubmittedJob(
   const size = jobSizeProblem(body.Job)
   if (size !== undefined)
     return ok(answer({ text: multiErrorText([size]), list: [{ path: '', message: size }] }, []))
-  const examined = examineJob(context, body.Job, namespace)
+  const examined = await examineSubmitted(context, body.Job, namespace, request.origin)
   const { job } = examined
-  const problems = findProblems(context, body.Job, examined)
+  const problems = await findProblems(context, request, examined)
   // When an invalid job is launched nobody can tell.
   const warnings = problems.list.length === 0 ? warningsNow(context, job) : jobWarnings(job)
   return ok(answer(problems, warnings))
@@ -62,17 +64,18 @@ function answer({ text, list }: JobProblems, warnings: readonly string[]): JobVa
   }
 }
 
-function findProblems(
+async function findProblems(
   { store }: Pick<WorkloadContext, 'store'>,
-  submitted: Input<Job>,
+  { body, origin }: ValidateRequest,
   { job, problems, unwanted }: ExaminedJob,
-): JobProblems {
+): Promise<JobProblems> {
   const current = store.tables.jobs.find(namespacedKey(job.Namespace, job.ID))
   const told = new Set(problems.list.map(({ message }) => message))
-  const others = [submittedProblem(submitted), unwanted, checkUpdate(job, current)?.message]
+  const others = [submittedProblem(body?.Job ?? {}), unwanted, checkUpdate(job, current)?.message]
     .filter((message) => message !== undefined && !told.has(message))
     .map((message = '') => ({ path: '', message }))
-  return others.length === 0 ? problems : validateJob(job, { others })
+  if (others.length === 0) return problems
+  return await inSlices(validateJobSteps(job, { others }), origin)
 }
 
 /** `TaskGroups[0].Tasks[1].Driver: Missing task driver`. */

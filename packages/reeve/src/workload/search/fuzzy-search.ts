@@ -1,8 +1,11 @@
 import { FUZZY_CONTEXTS, type FuzzyMatch } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
+import type { Steps } from '../../kit/slices.ts'
 import { compareText } from '../../kit/sorted-list.ts'
 import { encodeUtf8 } from '../../kit/utf8.ts'
 import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import type { Table } from '../../state/index.ts'
+import { inSlices, type WorkOrigin } from '../work-origin.ts'
 import { ALL_CONTEXTS, CONTEXTS, isOneContext, type OneContext } from './contexts.ts'
 import {
   FUZZY_SOURCES,
@@ -20,8 +23,7 @@ import type { SearchScope } from './scope.ts'
 export interface FuzzyRequest {
   readonly text: string
   readonly context: string
-  /** Gives others their turn. */
-  readonly nextTurn: () => Promise<void>
+  readonly origin: WorkOrigin
 }
 
 /**
@@ -47,10 +49,18 @@ export async function searchFuzzy(
   const wanted = new Set(contexts.value)
   const tally = new Tally(contexts.value)
   const sources = FUZZY_SOURCES.filter((one) => one.contexts.some((name) => wanted.has(name)))
-  for (const source of sources)
-    await new TableWalk(scope, source, { needle: needleOf(text), tally, ...request }).run()
+  const needle = needleOf(text)
   const byId = contexts.value.filter(isSearchedById)
-  for (const context of byId) tally.addIds(context, takeMatches(scope, context, text))
+  await inSlices(
+    (function* walkAll() {
+      for (const source of sources) yield* walkTable(scope, source, { needle, tally })
+      for (const context of byId) {
+        tally.addIds(context, takeMatches(scope, context, text))
+        yield
+      }
+    })(),
+    request.origin,
+  )
   const tables = [
     ...sources.map((source) => source.table),
     ...byId.flatMap((context) => CONTEXTS[context].tables),
@@ -78,61 +88,54 @@ function isSearchedById(context: AnyContext): context is OneContext {
   return isOneContext(context) && !FUZZY_SOURCES.some((one) => one.contexts.includes(context))
 }
 
-/** Rows looked at before others get their turn: about a millisecond. */
-const ROWS_PER_TURN = 500
-
 interface WalkOptions {
   readonly needle: Needle
   readonly tally: Tally
-  readonly nextTurn: () => Promise<void>
 }
 
-/** One table, looked through. */
-class TableWalk {
-  readonly #scope: SearchScope
-  readonly #source: FuzzySource
-  readonly #options: WalkOptions
-  #examined = 0
-
-  constructor(scope: SearchScope, source: FuzzySource, options: WalkOptions) {
-    this.#scope = scope
-    this.#source = source
-    this.#options = options
-  }
-
-  async run(): Promise<void> {
-    for (const range of this.#source.ranges(this.#scope)) {
-      let from: string | undefined = range
-      while (from !== undefined) {
-        if (this.#examined >= LIMITS.fuzzyRowsMax)
-          return this.#options.tally.truncate(this.#source.contexts)
-        from = this.#slice(range, from)
-        if (from !== undefined) await this.#options.nextTurn()
-      }
+/** Looks through one table, a step for each row. */
+function* walkTable(scope: SearchScope, source: FuzzySource, options: WalkOptions): Steps<void> {
+  const table = scope.tables[source.table]
+  let examined = 0
+  for (const range of source.ranges(scope))
+    for (const key of stableKeys(table, range)) {
+      if (examined++ === LIMITS.fuzzyRowsMax) return options.tally.truncate(source.contexts)
+      look(scope, key, source, options)
+      yield
     }
-  }
+}
 
-  /** Where to go on; undefined at the end of the range. Rows may change before that. */
-  #slice(range: string, from: string): string | undefined {
-    const table = this.#scope.tables[this.#source.table]
-    let taken = 0
+/** Keys are taken in batches: rows may come and go between two steps. */
+const KEYS_PER_BATCH = 500
+
+function* stableKeys(table: Pick<Table<object>, 'keys' | 'has'>, range: string): Generator<string> {
+  let from: string | undefined = range
+  while (from !== undefined) {
+    const batch: string[] = []
+    let next: string | undefined
     for (const key of table.keys(from)) {
-      if (!key.startsWith(range)) return undefined
-      if (taken++ === ROWS_PER_TURN) return key
-      this.#examined++
-      this.#look(key)
+      if (!key.startsWith(range)) break
+      if (batch.length === KEYS_PER_BATCH) {
+        next = key
+        break
+      }
+      batch.push(key)
     }
-    return undefined
+    for (const key of batch) if (table.has(key)) yield key
+    from = next
   }
+}
 
-  #look(key: string): void {
-    const { needle, tally } = this.#options
-    const { table, isInScope, candidates } = this.#source
-    if (!isInScope(this.#scope, key) || !mayHold(this.#scope.tables[table], key, needle)) return
-    for (const candidate of candidates(this.#scope, key)) {
-      const at = positionIn(candidate, needle)
-      if (at !== -1) tally.add(candidate, at)
-    }
+function look(
+  scope: SearchScope,
+  key: string,
+  { table, isInScope, candidates }: FuzzySource,
+  { needle, tally }: WalkOptions,
+): void {
+  if (!isInScope(scope, key) || !mayHold(scope.tables[table], key, needle)) return
+  for (const candidate of candidates(scope, key)) {
+    const at = positionIn(candidate, needle)
+    if (at !== -1) tally.add(candidate, at)
   }
 }
 

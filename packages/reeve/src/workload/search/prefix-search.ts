@@ -1,8 +1,16 @@
 import { err, ok, type Result } from '../../kit/result.ts'
+import type { Steps } from '../../kit/slices.ts'
 import { LIMITS, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import type { TableName } from '../../state/index.ts'
+import { inSlices, type WorkOrigin } from '../work-origin.ts'
 import { ALL_CONTEXTS, CONTEXTS, isOneContext, type OneContext } from './contexts.ts'
 import type { SearchScope } from './scope.ts'
+
+export interface PrefixRequest {
+  readonly text: string
+  readonly context: string
+  readonly origin: WorkOrigin
+}
 
 /** What a search found: by context, with whether there is more. */
 export interface SearchResult<Match> {
@@ -13,19 +21,32 @@ export interface SearchResult<Match> {
 }
 
 /** Reference §8.7: everything whose id or name begins with a text. */
-export function searchPrefix(
+export async function searchPrefix(
   scope: SearchScope,
-  prefix: string,
-  context: string,
-): Result<SearchResult<string>, Refusal> {
+  { text: prefix, context, origin }: PrefixRequest,
+): Promise<Result<SearchResult<string>, Refusal>> {
   const contexts = openContexts(scope, context)
   if (!contexts.ok) return contexts
-  const found = contexts.value.map((name) => [name, takeMatches(scope, name, prefix)] as const)
+  const found = await inSlices(matchesOf(scope, contexts.value, prefix), origin)
   return ok({
     matches: new Map(found.map(([name, { matches }]) => [name, matches])),
     truncations: new Map(found.map(([name, { isTruncated }]) => [name, isTruncated])),
     tables: contexts.value.flatMap((name) => CONTEXTS[name].tables),
   })
+}
+
+/** One context in each step: at most so many rows as `takeMatches` examines. */
+function* matchesOf(
+  scope: SearchScope,
+  contexts: readonly OneContext[],
+  prefix: string,
+): Steps<readonly (readonly [OneContext, Taken])[]> {
+  const found: [OneContext, Taken][] = []
+  for (const name of contexts) {
+    found.push([name, takeMatches(scope, name, prefix)])
+    yield
+  }
+  return found
 }
 
 /** Which contexts are searched: the one asked for, or all that the caller may look into. */

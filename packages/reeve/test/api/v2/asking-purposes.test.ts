@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AskedPolicy, AskingPurpose, PolicyAsker } from '../../../src/policy/index.ts'
+import type {
+  AskedPolicy,
+  AskingOrigin,
+  AskingPurpose,
+  PolicyAsker,
+} from '../../../src/policy/index.ts'
 import { aBody } from './harness.ts'
 import { aRunWorld, BUCKETS } from './run-world.ts'
 
@@ -8,14 +13,19 @@ import { aRunWorld, BUCKETS } from './run-world.ts'
 class PurposeAsker implements PolicyAsker {
   readonly purposes: AskingPurpose[] = []
 
-  async ask(_subject: unknown, policies: readonly AskedPolicy[], purpose: AskingPurpose = 'guard') {
-    this.purposes.push(purpose)
+  async ask(_subject: unknown, policies: readonly AskedPolicy[], origin: AskingOrigin) {
+    this.#take(origin)
     return policies.map(() => ({ status: 'passed', output: [], findings: [] }) as const)
   }
 
-  async diagnose(_policy: unknown, purpose: AskingPurpose = 'guard') {
-    this.purposes.push(purpose)
+  async diagnose(_policy: unknown, origin: AskingOrigin) {
+    this.#take(origin)
     return []
+  }
+
+  #take({ tenant, purpose = 'guard' }: AskingOrigin): void {
+    assert.match(tenant, /^organization org-/, 'every question has its organization')
+    this.purposes.push(purpose)
   }
 
   taken(): readonly AskingPurpose[] {

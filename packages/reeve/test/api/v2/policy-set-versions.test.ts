@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { v2 } from '@reeve/contract'
+import { v2 } from '@reeve/contract'
 import { setsForNamespace, readPolicyCode } from '../../../src/governance/index.ts'
 import { aTar, type TarEntry } from '../../build/archive.ts'
 import { aJob } from '../../build/index.ts'
@@ -206,6 +206,10 @@ test('version: an opa set is read from policies.hcl in the folder of the set', a
   assert.deepEqual((await show(it, versionId)).attributes.error, null)
 })
 
+function manifestOf(policies: number): string {
+  return Array.from({ length: policies }, (_, i) => `policy "p${i}" {}`).join('\n')
+}
+
 const ERRORED: readonly {
   readonly name: string
   readonly entries: readonly TarEntry[]
@@ -257,6 +261,31 @@ const ERRORED: readonly {
       },
     ],
     says: /must be one of.*\n.*"a b" is no name/,
+  },
+  {
+    name: 'more policies than a version has',
+    entries: [{ path: 'native.hcl', text: manifestOf(v2.POLICY_SET_VERSION_POLICIES_MAX + 1) }],
+    says: /^The manifest lists 501 policies; a version has at most 500 policies$/,
+  },
+  {
+    name: 'as many policies as a version has, without their files',
+    entries: [{ path: 'native.hcl', text: manifestOf(v2.POLICY_SET_VERSION_POLICIES_MAX) }],
+    says: /^policy "p0", source .* the archive has no such file$/,
+  },
+  {
+    name: 'a manifest that is too large',
+    entries: [{ path: 'native.hcl', text: '#'.repeat(v2.POLICY_SET_MANIFEST_BYTES_MAX) + '\n' }],
+    says: /^The manifest is larger than 262144 bytes; split the policies into several sets$/,
+  },
+  {
+    name: 'a manifest of the largest size, without policies',
+    entries: [
+      {
+        path: 'native.hcl',
+        text: 'policy "a" {}\n'.padEnd(v2.POLICY_SET_MANIFEST_BYTES_MAX, '#'),
+      },
+    ],
+    says: /the archive has no such file$/,
   },
   {
     name: 'a file that is not there',

@@ -1,14 +1,25 @@
 import { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
-import { writeBundle, type PolicyBundle, type SetManifest } from '../../policy/index.ts'
-import { codeText } from '../policies/policy-code.ts'
-import { normalPath, type ArchiveFiles } from './archive.ts'
+import { err, ok, type Result } from '../kit/result.ts'
+import { writeBundle, type PolicyBundle } from './bundle.ts'
+import type { SetManifest } from './set-manifest.ts'
+import { normalizePath, type ArchiveFiles } from './tar.ts'
+
+/** What the host does with bytes. */
+export interface ArchiveHost {
+  /** Unpacks gzip up to so many bytes; else why not. */
+  readonly unzip: (bytes: Uint8Array, bytesMax: number) => Result<Uint8Array, string>
+  /** Throws where the bytes are no UTF-8. */
+  readonly decode: (bytes: Uint8Array) => string
+  readonly encode: (text: string) => Uint8Array
+  readonly sha256: (bytes: Uint8Array) => string
+}
 
 /** The files of a set, and what its manifest says of them. */
 export interface SetFiles {
   readonly kind: v2.PolicyKind
   readonly folder: string
   readonly files: ArchiveFiles
+  readonly host: ArchiveHost
   readonly manifest: Pick<SetManifest, 'modules' | 'statics'>
 }
 
@@ -64,7 +75,7 @@ function opaCode(set: SetFiles, { name, source }: ListedPolicy): Result<string, 
     libraries.set(path, read.value)
   }
   const file = source ?? `./${name}${v2.POLICY_FILE_SUFFIXES.opa}`
-  const own = normalPath(`${set.folder}/${file}`) ?? ''
+  const own = normalizePath(`${set.folder}/${file}`) ?? ''
   // Without a source the rules that are asked may stand in any of the files.
   const isElsewhere = source === undefined && !set.files.has(own) && libraries.size > 0
   const code = isElsewhere ? ok('') : readSource(set, file)
@@ -75,7 +86,7 @@ function opaCode(set: SetFiles, { name, source }: ListedPolicy): Result<string, 
 }
 
 function regoFiles({ files, folder }: SetFiles): readonly string[] {
-  const path = normalPath(folder) ?? ''
+  const path = normalizePath(folder) ?? ''
   const prefix = path === '' ? '' : `${path}/`
   return [...files.keys()]
     .filter((file) => file.startsWith(prefix) && file.endsWith('.rego'))
@@ -84,7 +95,7 @@ function regoFiles({ files, folder }: SetFiles): readonly string[] {
 }
 
 function readSource(set: SetFiles, source: string): Result<string, string> {
-  const path = normalPath(`${set.folder}/${source}`)
+  const path = normalizePath(`${set.folder}/${source}`)
   const read = readFile(set, path ?? '')
   return read.ok ? read : err(`source ${source}: ${read.error}`)
 }
@@ -101,16 +112,30 @@ function readData(set: SetFiles, source: string): Result<string, string> {
   }
 }
 
-function readFile({ files }: SetFiles, path: string): Result<string, string> {
+function readFile({ files, host }: SetFiles, path: string): Result<string, string> {
   const bytes = files.get(path)
   if (bytes === undefined) return err('the archive has no such file')
   if (bytes.length > v2.POLICY_UPLOAD_BYTES_MAX)
     return err(`the file is larger than ${v2.POLICY_UPLOAD_BYTES_MAX} bytes`)
-  return codeText(bytes)
+  return codeText(bytes, host.decode)
 }
 
 function bounded(bundled: PolicyBundle): Result<string, string> {
   const bundle = writeBundle(bundled)
   if (bundle.length <= v2.POLICY_UPLOAD_BYTES_MAX) return ok(bundle)
   return err(`with what it imports it is larger than ${v2.POLICY_UPLOAD_BYTES_MAX} bytes`)
+}
+
+/** The code of a policy as text; else why it is none. */
+export function codeText(
+  bytes: Uint8Array,
+  decode: (bytes: Uint8Array) => string,
+): Result<string, string> {
+  if (bytes.includes(0)) return err('Policy code must not hold NUL bytes')
+  try {
+    return ok(decode(bytes))
+  } catch (thrown) {
+    if (thrown instanceof TypeError) return err('Policy code must be UTF-8 text')
+    throw thrown
+  }
 }

@@ -1,7 +1,5 @@
-import { promisify } from 'node:util'
-import { gunzip } from 'node:zlib'
-import { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
+import { decodeUtf8 } from '../kit/utf8.ts'
+import { err, ok, type Result } from '../kit/result.ts'
 
 /** Regular files by their path, without `./` before it. */
 export type ArchiveFiles = ReadonlyMap<string, Uint8Array>
@@ -10,40 +8,26 @@ const BLOCK = 512
 /** Entries of any kind: each costs time even when it is empty. */
 const ENTRIES_MAX = 10_000
 
-const inflate = promisify(gunzip)
-
-/** The files of a gzipped tar archive; else why it is none. Links and devices are left out. */
-export async function readArchive(bytes: Uint8Array): Promise<Result<ArchiveFiles, string>> {
-  const bytesMax = v2.POLICY_SET_ARCHIVE_UNPACKED_BYTES_MAX
-  try {
-    return readTar(await inflate(bytes, { maxOutputLength: bytesMax }))
-  } catch (thrown) {
-    const code: unknown = thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined
-    if (code === 'ERR_BUFFER_TOO_LARGE')
-      return err(`The archive unpacks to more than ${bytesMax} bytes`)
-    if (typeof code === 'string' && code.startsWith('Z_')) return err('The archive is not gzipped')
-    throw thrown
-  }
-}
-
-function readTar(tar: Buffer): Result<ArchiveFiles, string> {
+/** The files of a tar archive; else why it is none. Links and devices are left out. */
+export function readTar(tar: Uint8Array): Result<ArchiveFiles, string> {
   const files = new Map<string, Uint8Array>()
   let longName: string | undefined
   let at = 0
   for (let entries = 0; at + BLOCK <= tar.length; entries++) {
     const block = tar.subarray(at, at + BLOCK)
-    if (block.every((byte) => byte === 0)) return ok(files)
+    const sum = sumOf(block)
+    if (sum === 0) return ok(files)
     if (entries >= ENTRIES_MAX) return err(`The archive has more than ${ENTRIES_MAX} entries`)
-    const header = readHeader(block)
+    const header = readHeader(block, sum)
     if (header === undefined) return err('The archive is not a tar archive')
     const start = at + BLOCK
     if (start + header.bytes > tar.length) return err('The archive ends in the middle')
     const body = tar.subarray(start, start + header.bytes)
     at = start + Math.ceil(header.bytes / BLOCK) * BLOCK
     if (header.type === 'L') longName = textOf(body)
-    else if (header.type === 'x') longName = paxPath(body) ?? longName
+    else if (header.type === 'x') longName = readPaxPath(body) ?? longName
     else {
-      const path = normalPath(longName ?? header.path)
+      const path = normalizePath(longName ?? header.path)
       if (FILE_TYPES.has(header.type) && path !== undefined) files.set(path, body)
       // A header for all that follows does not use up the name of the next entry.
       if (header.type !== 'g') longName = undefined
@@ -61,12 +45,23 @@ interface Header {
   readonly type: string
 }
 
-/** Undefined when the block is no header. */
-function readHeader(block: Buffer): Header | undefined {
+function sumOf(block: Uint8Array): number {
   let sum = 0
-  for (const [at, byte] of block.entries()) sum += at >= 148 && at < 156 ? 0x20 : byte
+  for (let at = 0; at < BLOCK; at++) sum += block[at] ?? 0
+  return sum
+}
+
+const CHECKSUM_START = 148
+const CHECKSUM_END = 156
+const SPACE = 0x20
+
+/** Undefined when the block is no header: its checksum counts its own field as spaces. */
+function readHeader(block: Uint8Array, blockSum: number): Header | undefined {
+  let sum = blockSum
+  for (let at = CHECKSUM_START; at < CHECKSUM_END; at++) sum += SPACE - (block[at] ?? 0)
   const bytes = octal(block.subarray(124, 136))
-  if (bytes === undefined || octal(block.subarray(148, 156)) !== sum) return undefined
+  const written = octal(block.subarray(CHECKSUM_START, CHECKSUM_END))
+  if (bytes === undefined || written !== sum) return undefined
   const name = textOf(block.subarray(0, 100))
   const isPosix = textOf(block.subarray(257, 263)) === 'ustar'
   const prefix = isPosix ? textOf(block.subarray(345, 500)) : ''
@@ -78,34 +73,36 @@ function readHeader(block: Buffer): Header | undefined {
 }
 
 /** Sizes beyond eight gigabytes are written in another way; an archive here has none. */
-function octal(field: Buffer): number | undefined {
+function octal(field: Uint8Array): number | undefined {
   const text = textOf(field).trim()
   return /^[0-7]{1,12}$/.test(text) ? Number.parseInt(text, 8) : undefined
 }
 
 /** Lines `<length> <key>=<value>\n`, where the length counts the whole line in bytes. */
-function paxPath(body: Buffer): string | undefined {
+function readPaxPath(body: Uint8Array): string | undefined {
   for (let at = 0; at < body.length;) {
-    const blank = body.indexOf(0x20, at)
-    const length = blank < 0 ? NaN : Number(body.toString('latin1', at, blank))
+    const blank = body.indexOf(SPACE, at)
+    const length = blank < 0 ? NaN : Number(textOf(body.subarray(at, blank)))
     if (!Number.isInteger(length) || length <= blank - at) return undefined
-    const line = body.toString('utf8', blank + 1, at + length - 1)
+    const line = textOf(body.subarray(blank + 1, at + length - 1))
     if (line.startsWith('path=')) return line.slice('path='.length)
     at += length
   }
   return undefined
 }
 
-function textOf(field: Buffer): string {
+/** A name that is no UTF-8 is no name of a policy: it is read byte by byte. */
+function textOf(field: Uint8Array): string {
   const end = field.indexOf(0)
-  return field.toString('utf8', 0, end < 0 ? field.length : end)
+  const bytes = end < 0 ? field : field.subarray(0, end)
+  return decodeUtf8(bytes) ?? String.fromCharCode(...bytes.subarray(0, BLOCK))
 }
 
 /**
  * A path without `.`, `..` and empty parts; undefined when it leads out of where it begins. Nothing
  * is written to a disk: the path is only a name here.
  */
-export function normalPath(path: string): string | undefined {
+export function normalizePath(path: string): string | undefined {
   const parts: string[] = []
   for (const part of path.split('/')) {
     if (part === '' || part === '.') continue

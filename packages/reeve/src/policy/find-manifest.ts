@@ -1,7 +1,7 @@
 import type { v2 } from '@reeve/contract'
-import { err, ok, type Result } from '../../kit/result.ts'
-import { MANIFEST_FILES } from '../../policy/index.ts'
-import { normalPath, type ArchiveFiles } from './archive.ts'
+import { err, ok, type Result } from '../kit/result.ts'
+import { MANIFEST_FILES } from './set-manifest.ts'
+import { normalizePath, type ArchiveFiles } from './tar.ts'
 
 export interface FoundManifest {
   readonly name: string
@@ -25,7 +25,7 @@ export function findSetManifest(
   )
   if (only !== undefined && second === undefined) names.push(only)
   for (const name of names) {
-    const bytes = files.get(normalPath(`${folder}/${name}`) ?? '')
+    const bytes = files.get(normalizePath(`${folder}/${name}`) ?? '')
     if (bytes !== undefined) return ok({ name, bytes })
   }
   return err(`The archive has no file ${wanted}`)
@@ -33,7 +33,7 @@ export function findSetManifest(
 
 /** The names of the files that lie directly in a folder. */
 function filesIn(files: ArchiveFiles, folder: string): readonly string[] {
-  const path = normalPath(folder) ?? ''
+  const path = normalizePath(folder) ?? ''
   const prefix = path === '' ? '' : `${path}/`
   return [...files.keys()]
     .filter((file) => file.startsWith(prefix))
