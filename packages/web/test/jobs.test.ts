@@ -358,6 +358,8 @@ test('a quarantined job says why it is not placed, and is released', { skip }, a
   })
   await page.route(/\/v1\/job\/poisons\/release/, async (route) => {
     state.isReleased = true
+    // A write to the job, as the release is: the page reads it again.
+    await runFile(visit.program.client, serviceFile('poisons', { count: 1, words: 'released' }))
     await route.fulfill({ json: { EvalID: '', EvalCreateIndex: 0, JobModifyIndex: 0, Index: 0 } })
   })
   await page.goto(visit.here('/jobs/poisons?namespace=default'))
@@ -366,6 +368,8 @@ test('a quarantined job says why it is not placed, and is released', { skip }, a
   await checkAccess(page)
   await panel.getByRole('button', { name: 'Release…' }).click()
   await page.getByRole('button', { name: 'Release the job' }).click()
-  await page.getByText('The job is released.').waitFor()
+  await page.getByText('The job is released.', { exact: true }).waitFor()
+  await panel.waitFor({ state: 'detached' })
+  await page.unrouteAll({ behavior: 'wait' })
   await page.close()
 })
