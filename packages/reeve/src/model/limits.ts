@@ -168,8 +168,8 @@ export const LIMITS = {
   /**
    * Messages and bytes a second that one node may send, and how much it may send at once. A node
    * that starts a thousand allocations sends a few hundred reports a second. Beyond the rate its
-   * connection is read more slowly; after `nodeOverloadMsMax` without a pause it is closed, and
-   * the node is refused for `nodePenaltyMs`. Decision 0064.
+   * connection is read more slowly; if that does not make the node slower for `nodeOverloadMsMax`,
+   * it is closed and the node is refused for `nodePenaltyMs`. Decision 0064.
    */
   nodeMessagesPerSecond: 500,
   nodeMessagesBurst: 2_000,

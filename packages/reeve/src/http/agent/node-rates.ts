@@ -48,16 +48,21 @@ export class TokenBucket {
   }
 }
 
+/** The part of `LIMITS.nodeOverloadMsMax` that a node may spend waiting before it is cut off. */
+const WAITED_SHARE_MAX = 0.8
+
 /**
  * What one connection of a node may send. A node that sends more is read more slowly, which TCP
- * makes it feel and nobody else; one that never pauses is cut off.
+ * makes it feel and nobody else; one that does not become slower is cut off.
  */
 export class NodeRate {
   readonly #messages: TokenBucket
   readonly #bytes: TokenBucket
   readonly #heartbeats: TokenBucket
-  /** Since when it has been over its rate without having recovered in between. */
-  #overSinceMs: number | undefined
+  #windowStartMs: number
+  /** How long reading was stopped since then, and until when it is. */
+  #waitedMs = 0
+  #waitsUntilMs = 0
 
   constructor(nowMs: number) {
     const { nodeMessagesPerSecond, nodeMessagesBurst, nodeBytesPerSecond, nodeBytesBurst } = LIMITS
@@ -65,20 +70,25 @@ export class NodeRate {
     this.#bytes = new TokenBucket(nodeBytesPerSecond, nodeBytesBurst, nowMs)
     const { nodeHeartbeatsPerSecond, nodeHeartbeatsBurst } = LIMITS
     this.#heartbeats = new TokenBucket(nodeHeartbeatsPerSecond, nodeHeartbeatsBurst, nowMs)
+    this.#windowStartMs = nowMs
   }
 
   /**
-   * Counts a message. Gives how long nothing more should be read, or `cut-off` for a node that has
-   * been over its rate for too long.
+   * Counts a message. Gives how long nothing more should be read, or `cut-off` for a node that
+   * had to wait for most of the time since long.
    */
   received(bytes: number, nowMs: number): number | 'cut-off' {
-    if (this.#messages.isFull(nowMs) && this.#bytes.isFull(nowMs)) this.#overSinceMs = undefined
     this.#messages.take(1, nowMs)
     this.#bytes.take(bytes, nowMs)
     const waitMs = Math.max(this.#messages.waitMs(nowMs), this.#bytes.waitMs(nowMs))
-    if (waitMs === 0) return 0
-    this.#overSinceMs ??= nowMs
-    return nowMs - this.#overSinceMs > LIMITS.nodeOverloadMsMax ? 'cut-off' : waitMs
+    const untilMs = Math.max(this.#waitsUntilMs, nowMs + waitMs)
+    this.#waitedMs += untilMs - Math.max(this.#waitsUntilMs, nowMs)
+    this.#waitsUntilMs = untilMs
+    if (nowMs - this.#windowStartMs < LIMITS.nodeOverloadMsMax) return waitMs
+    const share = this.#waitedMs / (nowMs - this.#windowStartMs)
+    this.#windowStartMs = nowMs
+    this.#waitedMs = 0
+    return share > WAITED_SHARE_MAX ? 'cut-off' : waitMs
   }
 
   /** False for a heartbeat that is not worth an answer. */
