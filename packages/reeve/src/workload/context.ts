@@ -68,8 +68,8 @@ export interface NodeAdmission {
 }
 
 /**
- * A cluster of a thousand nodes may start at once, and one of ten thousand within ten minutes: agents
- * that are refused retry. Nodes that are known already do not count.
+ * A cluster of a thousand nodes may start at once, and one of ten thousand within ten minutes:
+ * agents that are refused retry. Nodes that are known already do not count.
  */
 export const DEFAULT_NODE_ADMISSION: NodeAdmission = {
   allowsSharedToken: true,

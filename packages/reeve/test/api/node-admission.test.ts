@@ -20,9 +20,9 @@ type ServerOptions = NonNullable<Parameters<typeof createTestServer>[0]>
 
 interface World {
   readonly server: TestServer
-  connect(hello?: HelloFields): Promise<NodePeer>
+  readonly connect: (hello?: HelloFields) => Promise<NodePeer>
   /** The kind of the first answer to a hello, with the text of a refusal. */
-  greet(hello?: HelloFields): Promise<readonly [string, string]>
+  readonly greet: (hello?: HelloFields) => Promise<readonly [string, string]>
 }
 
 async function aWorld(t: TestContext, options: ServerOptions = {}): Promise<World> {

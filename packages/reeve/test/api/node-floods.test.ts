@@ -14,7 +14,7 @@ const A = anId('node', 1)
 interface World {
   readonly server: TestServer
   readonly node: NodePeer
-  connect(hello?: HelloFields): Promise<NodePeer>
+  readonly connect: (hello?: HelloFields) => Promise<NodePeer>
 }
 
 async function aWorld(t: TestContext): Promise<World> {

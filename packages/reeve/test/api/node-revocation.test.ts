@@ -22,9 +22,9 @@ interface World {
   readonly address: string
   /** Node A, connected. */
   readonly node: NodePeer
-  connect(hello?: HelloFields): Promise<NodePeer>
+  readonly connect: (hello?: HelloFields) => Promise<NodePeer>
   /** Why a node that says so is refused; empty when it is welcome. */
-  refusal(hello?: HelloFields): Promise<string>
+  readonly refusal: (hello?: HelloFields) => Promise<string>
 }
 
 async function aWorld(t: TestContext, disk = new MemoryDisk()): Promise<World> {

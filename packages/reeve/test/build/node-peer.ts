@@ -55,7 +55,8 @@ export async function aNodePeer(
   const heard: ServerMessage[] = []
   let code: number | undefined
   socket.on('error', () => undefined)
-  socket.on('message', (data) => heard.push(JSON.parse(String(data))))
+  // Text frames arrive as one Buffer with the default binaryType.
+  socket.on('message', (data: Buffer) => heard.push(JSON.parse(data.toString())))
   socket.on('close', (given) => {
     code = given
   })

@@ -21,8 +21,8 @@ interface NodeOptions {
 }
 
 function startNode(t: TestContext, { address, directory, joinToken }: NodeOptions): AgentProcess {
-  const join = ['--join', new URL(address).host]
-  return startAgent(t, ['--client', ...join, '--data-dir', directory, '--node-name', 'one'], {
+  const servers = ['--join', new URL(address).host]
+  return startAgent(t, ['--client', ...servers, '--data-dir', directory, '--node-name', 'one'], {
     environment: { REEVE_JOIN_TOKEN: joinToken, REEVE_RAW_EXEC: 'true' },
   })
 }

@@ -12,7 +12,7 @@ interface Bench {
   readonly socket: { isPaused: boolean; pause(): void; resume(): void }
   isOverloaded: boolean
   /** Lets one message that is being handled end. */
-  release(): Promise<void>
+  readonly release: () => Promise<void>
 }
 
 /** An inbox whose messages are handled one by one, when the test says so. */

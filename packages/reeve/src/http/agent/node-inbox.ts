@@ -41,7 +41,7 @@ export class NodeInbox {
     const waitMs = this.#rate.received(bytes.length, nowMs)
     if (waitMs === 'cut-off') return this.#options.overloaded()
     if (waitMs > 0) this.#waitFor(waitMs)
-    // Dropped before it is parsed and answered: the ones before it have shown that the node is alive.
+    // Dropped before it is parsed and answered: those before it have shown that the node is alive.
     if (bytes.equals(HEARTBEAT) && !this.#rate.takesHeartbeat(nowMs)) return
     this.#queue.push(bytes)
     if (this.#queue.length >= LIMITS.nodeMessagesQueuedMax) this.#setQueueFull(true)

@@ -169,7 +169,7 @@ export class NewNodeLimit {
     return bucket
   }
 
-  /** A full bucket is as good as a new one. The bound on all nodes holds, however many addresses. */
+  /** A full bucket is as good as a new one. The bound on all nodes holds for any addresses. */
   #forget(nowMs: number): void {
     for (const [address, bucket] of this.#byAddress)
       if (bucket.isFull(nowMs)) this.#byAddress.delete(address)

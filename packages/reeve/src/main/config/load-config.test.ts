@@ -235,11 +235,7 @@ for (const [path, text] of [
       server: {
         enabled: true,
         joinToken,
-        admission: {
-          allowsSharedToken: false,
-          newNodesPerMinuteMax: 60,
-          newNodesPerAddressMax: 6,
-        },
+        admission: { allowsSharedToken: false, newNodesPerMinuteMax: 60, newNodesPerAddressMax: 6 },
         database,
         clusterKey,
         presence: {

@@ -12,7 +12,7 @@ const DRIVER_NAME = /^[A-Za-z0-9_.-]{1,64}$/
 /** Volumes of one job may be numbered: `data[0]`. */
 const VOLUME_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(?:\[\d{1,6}\])?$/
 const WORD = /^[^\s\p{Cc}\p{Cf}]*$/u
-/** Attributes may have several lines; anything else that moves a cursor or starts an escape may not. */
+/** Attributes may have several lines, but no characters that control a terminal. */
 const TEXT = /^(?:[^\p{Cc}]|[\t\n])*$/u
 const PORT_RANGES = /^[0-9, -]*$/
 const PORT_MAX = 65_535

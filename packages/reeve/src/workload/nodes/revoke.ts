@@ -74,7 +74,7 @@ function readReason(text: string): Result<string, Refusal> {
     : invalid(`Reason must be at most ${max} characters in one line`)
 }
 
-/** Undoes a revocation. The node connects again with its secret, or joins anew if it was removed. */
+/** Undoes a revocation. The node connects with its secret, or joins anew if it was removed. */
 export async function unrevokeNode(
   { store }: WorkloadContext,
   given: string,
@@ -104,7 +104,7 @@ export async function unrevokeNode(
   return ok({ index })
 }
 
-/** Why a node that was revoked is refused, by its id or by its secret; undefined when it was not. */
+/** Why a revoked node is refused, by its id or by its secret; undefined when it is not revoked. */
 export function revocationRefusal(
   { node_revocations: revocations }: Pick<Tables, 'node_revocations'>,
   { nodeId, secretHash }: { readonly nodeId: string; readonly secretHash: string },
