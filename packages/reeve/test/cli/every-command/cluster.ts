@@ -92,13 +92,13 @@ export const clusterStory: Story = {
       says: /^Node +Name +Revoked +Reason\n\S{36} +one +\S+ ago +stolen\n$/,
       keeps: { revoked: /\n(\S+)/ },
     },
-    { line: 'node status one', says: /\nStatus += down\n/ },
+    { line: 'node status one', says: /\nStatus += down since / },
     {
       line: 'node unrevoke {revoked}',
       says: /\(one\) is no longer revoked\.\n$/,
       warns: /^It connects with its own secret/,
     },
-    { line: 'node status one', says: /\nStatus += ready\n/, isAwaited: true },
+    { line: 'node status one', says: /\nStatus += ready since /, isAwaited: true },
     { line: 'node purge one', says: /\(one\) is forgotten/, warns: /^Its agent still runs/ },
   ],
 }
