@@ -41,6 +41,10 @@ export const NodeRequest = Type.Union([
   Type.Object({ verb: Type.Literal('stat'), allocation, path }),
   Type.Object({ verb: Type.Literal('host-usage') }),
   Type.Object({ verb: Type.Literal('collect-all') }),
+  Type.Object({
+    verb: Type.Literal('rotate-secret'),
+    secret: Uuid('Replaces the secret of the node, which stores it before it replies.'),
+  }),
 ])
 export type NodeRequest = Shape<typeof NodeRequest>
 

@@ -209,7 +209,12 @@ async function benchManyNodes(): Promise<void> {
   const program = await startProgram({
     directory: join(home, 'server'),
     isServer: true,
-    environment: { REEVE_ACL: 'false', REEVE_JOIN_TOKEN: JOIN_TOKEN },
+    environment: {
+      REEVE_ACL: 'false',
+      REEVE_JOIN_TOKEN: JOIN_TOKEN,
+      REEVE_MAX_NEW_NODES_PER_MINUTE: '0',
+      REEVE_MAX_NEW_NODES_PER_MINUTE_PER_ADDRESS: '0',
+    },
   })
   const agents = fork(fileURLToPath(new URL('./simulated-agents.ts', import.meta.url)))
   try {

@@ -39,7 +39,12 @@ const program = await startProgram({
   isServer: true,
   nodeFlags:
     profileDirectory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDirectory}`],
-  environment: { REEVE_ACL: 'false', REEVE_JOIN_TOKEN: JOIN_TOKEN },
+  environment: {
+    REEVE_ACL: 'false',
+    REEVE_JOIN_TOKEN: JOIN_TOKEN,
+    REEVE_MAX_NEW_NODES_PER_MINUTE: '0',
+    REEVE_MAX_NEW_NODES_PER_MINUTE_PER_ADDRESS: '0',
+  },
 })
 const agents = fork(fileURLToPath(new URL('./simulated-agents.ts', import.meta.url)), {
   execArgv: flagsOfUsers(),

@@ -98,6 +98,7 @@ export const EVENT_TYPES = [
   'NodeEligibility',
   'NodeDrain',
   'NodeEvent',
+  'NodeRevocation',
   'PlanResult',
   'ServiceRegistration',
   'ServiceDeregistration',

@@ -14,6 +14,7 @@ import { jobReadRoutes } from './job-read-routes.ts'
 import { jobStatusRoutes } from './job-status.ts'
 import { jobWriteRoutes } from './job-write-routes.ts'
 import { namespaceRoutes } from './namespace.ts'
+import { nodeAdmissionRoutes } from './node-admission.ts'
 import { nodePoolRoutes } from './node-pool.ts'
 import { nodeRoutes } from './node-routes.ts'
 import { policyVerdictRoutes } from './policy-verdict.ts'
@@ -42,6 +43,7 @@ export const v1Routes = {
   ...deploymentRoutes,
   ...eventRoutes,
   ...nodeRoutes,
+  ...nodeAdmissionRoutes,
   ...nodePoolRoutes,
   ...topologyRoutes,
   ...namespaceRoutes,

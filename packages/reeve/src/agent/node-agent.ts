@@ -76,6 +76,8 @@ export class NodeAgent {
   readonly #allocations: NodeAllocations
   readonly #renderer = new TemplateRenderer()
   #identity: StorageIdentity | undefined
+  /** Settles when no new secret is being stored. */
+  #storingSecret: Promise<void> = Promise.resolve()
   #probing: Promise<void> | undefined
 
   constructor(options: NodeAgentOptions) {
@@ -88,7 +90,11 @@ export class NodeAgent {
       clock,
       random,
       log,
-      dial,
+      // A node that connects shows the secret that it has stored: servers rely on it.
+      dial: async () => {
+        await this.#storingSecret
+        return await dial()
+      },
       hello: () => this.#hello(),
       updates: () => this.#allocations.updates(),
       welcomed: (welcome) => this.#welcomed(welcome),
@@ -262,7 +268,20 @@ export class NodeAgent {
       runners: this.#allocations.runners,
       mhzPerCore: () => this.#node.mhzPerCore(),
       checksOf: (id) => this.#services.checksOf(id),
+      keepSecret: (secret) => this.#keepSecret(secret),
     })
+  }
+
+  /** The servers gave the node a new secret. The old one is used until the new one is durable. */
+  #keepSecret(secret: string): Promise<void> {
+    const { storage, log } = this.#options
+    const stored = storage.keepSecret(secret).then(() => {
+      this.#identity = { ...this.#known(), secret }
+      log.info({}, 'stored a new secret of this node')
+    })
+    const settled = stored.catch(() => undefined)
+    this.#storingSecret = Promise.all([this.#storingSecret, settled]).then(() => undefined)
+    return stored
   }
 
   #hello(): HelloMessage {

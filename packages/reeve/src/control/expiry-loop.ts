@@ -14,7 +14,7 @@ export interface ExpiryLoopOptions {
   readonly log: ControlLog
 }
 
-/** Removes expired tokens and one-time tokens (reference §6.4, §6.5). */
+/** Removes expired tokens, one-time tokens and join tokens (reference §6.4, §6.5). */
 export class ExpiryLoop {
   readonly #options: ExpiryLoopOptions
   #cancelTimer: () => void = () => undefined
@@ -38,20 +38,24 @@ export class ExpiryLoop {
   collect(): void {
     const { store, clock, log } = this.#options
     const nowMs = clock.nowMs()
-    const { acl_tokens, one_time_tokens } = store.tables
+    const { acl_tokens, one_time_tokens, node_join_tokens } = store.tables
     const expired = (time: string | null): boolean => time !== null && Date.parse(time) <= nowMs
     const tokens = [...acl_tokens.rows()].filter((row) => expired(row.ExpirationTime))
     const oneTime = [...one_time_tokens.rows()].filter((row) => expired(row.ExpiresAt))
+    const joinTokens = [...node_join_tokens.rows()].filter((row) => expired(row.ExpiresAt))
     try {
       if (tokens.length > 0)
         store.commit({
           cause: 'ACLTokenDeleted',
           changes: () => tokens.map((row) => remove('acl_tokens', row.AccessorID)),
         })
-      if (oneTime.length > 0)
+      if (oneTime.length + joinTokens.length > 0)
         store.commit({
           cause: undefined,
-          changes: () => oneTime.map((row) => remove('one_time_tokens', row.AccessorID)),
+          changes: () => [
+            ...oneTime.map((row) => remove('one_time_tokens', row.AccessorID)),
+            ...joinTokens.map((row) => remove('node_join_tokens', row.ID)),
+          ],
         })
     } catch (thrown) {
       // The storage has failed: the next round, or the next start, removes them.

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '../kit/fault.ts'
-import type { WorkloadContext } from '../workload/index.ts'
+import { sharedTokenReplacedAt, type WorkloadContext } from '../workload/index.ts'
 
 interface WarnLog {
   warn(fields: object, message: string): void
@@ -63,5 +63,16 @@ export function warnOfLostStorage(directory: string, log: WarnLog): void {
     { storage },
     'a server has run in this directory and its storage is gone: it begins empty. If that is not ' +
       'meant, stop it and restore the storage, or "reeve operator snapshot restore" a snapshot',
+  )
+}
+
+/** The file and the setting go on to name a token that admits nobody: somebody may look there. */
+export function warnOfReplacedJoinToken(context: WorkloadContext, log: WarnLog): void {
+  const rotatedAt = sharedTokenReplacedAt(context)
+  if (rotatedAt === undefined) return
+  log.warn(
+    { rotatedAt },
+    'the shared join token was rotated: the one in join_token or server/join-token admits no new ' +
+      'nodes. Create a token for each node with "reeve node join-token create"',
   )
 }

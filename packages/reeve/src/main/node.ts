@@ -34,7 +34,8 @@ export function createNode(config: AgentConfig, options: NodeOptions): NodeAgent
   const own = options.httpAddress === undefined ? [] : [options.httpAddress]
   const servers =
     client.servers.length > 0 ? client.servers.map((server) => toUrl(server, tls)) : own
-  const joinToken = client.joinToken?.reveal() ?? options.joinToken
+  const configured = client.joinToken ?? config.server.joinToken
+  const joinToken = configured?.reveal() ?? options.joinToken
   const isRoot = process.getuid?.() === 0
   const stateFile = join(dataDir, 'agent', 'networks.json')
   const settings = bridgeSettings(client.bridge.name, client.bridge.subnet)

@@ -34,7 +34,7 @@ import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { logCommits } from './debug-log.ts'
 import type { ProgramLog } from './log.ts'
-import { warnOfOtherKey } from './lost-state.ts'
+import { warnOfOtherKey, warnOfReplacedJoinToken } from './lost-state.ts'
 import { createPolicySource } from './policy-source.ts'
 import { portSecurity } from './port-security.ts'
 import { PRODUCT_ROOT } from './product-root.ts'
@@ -129,6 +129,7 @@ export class Server {
     const { config, log } = this.#options
     const shared = { ...context, log }
     warnOfOtherKey(context, log)
+    warnOfReplacedJoinToken(context, log)
     this.#presence = this.#newPresence()
     this.#loops = [
       new EvaluationLoop(shared),
@@ -242,6 +243,7 @@ function createContext(
     offsetAt: createZoneOffsets(),
     aclEnabled: config.acl.enabled,
     joinToken: secrets.joinToken,
+    nodeAdmission: config.server.admission,
     readBootstrapReset: () => readOptional(join(config.dataDirectory, BOOTSTRAP_RESET_FILE)),
   }
 }

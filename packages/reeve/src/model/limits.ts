@@ -149,6 +149,59 @@ export const LIMITS = {
   policyVariableCharsMax: 4 * 1024 * 1024,
   /** Status updates one agent may send in one message. Decision 0007. */
   agentMessageBytesMax: 8 * 1024 * 1024,
+  /**
+   * What a node may say of itself when it registers: nodes are not trusted, and every list of nodes
+   * carries it. Machines have far less. Decision 0064.
+   */
+  nodeNameCharsMax: 128,
+  nodeWordCharsMax: 256,
+  nodeTextCharsMax: 4_096,
+  nodeAttributesMax: 1_000,
+  nodeMetaMax: 256,
+  nodeDriversMax: 64,
+  nodePartsMax: 256,
+  nodeDeviceInstancesMax: 4_096,
+  nodeRegistrationBytesMax: 256 * 1024,
+  nodeHealthTextCharsMax: 1_000,
+  /** Sums over a million such nodes are still exact. */
+  nodeCpuMHzMax: 2 ** 27,
+  nodeCoresMax: 2 ** 14,
+  nodeMemoryMBMax: 2 ** 31,
+  nodeDiskMBMax: 2 ** 33,
+  /** A node that names an unknown pool creates it, while there are fewer pools. Decision 0064. */
+  nodePoolsMax: 1_000,
+  /** Join tokens are short-lived: a leaked one is worth little. Decision 0064. */
+  joinTokenTtlMsMin: 60_000,
+  joinTokenTtlMsDefault: 60 * 60_000,
+  joinTokenTtlMsMax: 24 * 3_600_000,
+  /** Join tokens that have not expired. */
+  joinTokensMax: 10_000,
+  /** A shorter shared join token could be guessed. */
+  sharedJoinTokenCharsMin: 16,
+  sharedJoinTokenCharsMax: 1_024,
+  /** Revocations stay until they are undone, and each is a row in memory. Decision 0064. */
+  nodeRevocationsMax: 100_000,
+  revokeReasonCharsMax: 256,
+  /**
+   * Messages and bytes a second that one node may send, and how much it may send at once. A node
+   * that starts a thousand allocations sends a few hundred reports a second. Beyond the rate its
+   * connection is read more slowly; if that does not make the node slower for `nodeOverloadMsMax`,
+   * it is closed and the node is refused for `nodePenaltyMs`. Decision 0064.
+   */
+  nodeMessagesPerSecond: 500,
+  nodeMessagesBurst: 2_000,
+  nodeBytesPerSecond: 8 * 1024 * 1024,
+  nodeBytesBurst: 64 * 1024 * 1024,
+  nodeOverloadMsMax: 30_000,
+  nodePenaltyMs: 60_000,
+  /** Messages of one node that wait for their turn before its connection is read no further. */
+  nodeMessagesQueuedMax: 64,
+  /**
+   * Heartbeats of one node that are answered, each second and at once; others are dropped. Nodes
+   * send one in 5 s, and ten a second at the shortest time that the settings allow.
+   */
+  nodeHeartbeatsPerSecond: 20,
+  nodeHeartbeatsBurst: 40,
   /** Requests under way to one node, and how long most of them may take. Decision 0026. */
   nodeRequestsMax: 256,
   nodeRequestMsMax: 15_000,

@@ -16,4 +16,13 @@ export interface SchedulerConfigurationRow extends SchedulerConfiguration {
   readonly Name: 'scheduler-configuration'
 }
 
-export type SettingRow = AclBootstrapRow | SchedulerConfigurationRow
+/** Written when an operator rotates the shared join token; replaces the configured one. */
+export interface SharedJoinTokenRow {
+  readonly Name: 'shared-join-token'
+  readonly SecretHash: string
+  readonly RotatedAt: string
+  readonly CreateIndex: number
+  readonly ModifyIndex: number
+}
+
+export type SettingRow = AclBootstrapRow | SchedulerConfigurationRow | SharedJoinTokenRow

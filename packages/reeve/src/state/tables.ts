@@ -16,6 +16,8 @@ import type {
   AclTokenRow,
   AllocationRow,
   JobSubmissionRow,
+  NodeJoinTokenRow,
+  NodeRevocationRow,
   NodeRow,
   OneTimeTokenRow,
   PeriodicLaunchRow,
@@ -53,7 +55,9 @@ export interface TableRows extends GovernanceRows {
   readonly job_versions: Job
   readonly jobs: Job
   readonly namespaces: Namespace
+  readonly node_join_tokens: NodeJoinTokenRow
   readonly node_pools: NodePool
+  readonly node_revocations: NodeRevocationRow
   readonly nodes: NodeRow
   readonly one_time_tokens: OneTimeTokenRow
   readonly periodic_launches: PeriodicLaunchRow
@@ -275,7 +279,17 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     writtenRowsMax: WRITTEN_ROWS,
   },
   namespaces: { ...plain, key: (row) => row.Name },
+  node_join_tokens: {
+    ...plain,
+    key: (row) => row.ID,
+    groups: { secret: (row) => row.SecretHash },
+  },
   node_pools: { ...plain, key: (row) => row.Name },
+  node_revocations: {
+    ...plain,
+    key: (row) => row.NodeID,
+    groups: { secret: (row) => row.SecretHash },
+  },
   nodes: {
     ...plain,
     key: (row) => row.ID,
@@ -285,6 +299,8 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
       draining: (row) => (row.DrainStrategy === null ? undefined : 'yes'),
       // Of these the collector takes the ones that do not come back.
       down: (row) => (row.Status === 'down' ? 'yes' : undefined),
+      // Names need not be unique: a node that takes the name of another one is pointed out.
+      name: (row) => row.Name,
     },
   },
   one_time_tokens: {

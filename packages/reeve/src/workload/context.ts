@@ -59,6 +59,25 @@ export interface Deciding {
   atOnce?: ((made: AtOnce) => readonly Change[] | undefined) | undefined
 }
 
+/** How nodes are admitted that the servers do not know. */
+export interface NodeAdmission {
+  /** False: a new node needs a join token of its own. */
+  readonly allowsSharedToken: boolean
+  /** New nodes a minute on one server, and of one address; 0 is any number. */
+  readonly newNodesPerMinuteMax: number
+  readonly newNodesPerAddressMax: number
+}
+
+/**
+ * A cluster of a thousand nodes may start at once, and one of ten thousand within ten minutes:
+ * agents that are refused retry. Nodes that are known already do not count.
+ */
+export const DEFAULT_NODE_ADMISSION: NodeAdmission = {
+  allowsSharedToken: true,
+  newNodesPerMinuteMax: 1_200,
+  newNodesPerAddressMax: 120,
+}
+
 /** What every use case may use. Made once by the composition root. */
 export interface WorkloadContext {
   readonly store: Store
@@ -83,8 +102,10 @@ export interface WorkloadContext {
   /** How far wall clocks are ahead of UTC; periodic jobs follow them. */
   readonly offsetAt: OffsetAt
   readonly aclEnabled: boolean
-  /** What lets an unknown node in (architecture §9). */
+  /** The shared join token as configured; a rotated one in the state replaces it. */
   readonly joinToken: string
+  /** How unknown nodes are admitted; `DEFAULT_NODE_ADMISSION` unless given. */
+  readonly nodeAdmission?: NodeAdmission
   /** Reads the operator's bootstrap reset file; undefined when there is none (reference §6.2). */
   readonly readBootstrapReset: () => Promise<string | undefined>
 }

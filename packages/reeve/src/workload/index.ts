@@ -18,8 +18,8 @@ export { findAllocationOnNode, unknownNode } from './allocations/on-node.ts'
 export { stopAllocation } from './allocations/stop.ts'
 export { ensureBuiltIns } from './built-ins.ts'
 export { agentMember, type AgentMemberParts } from './agent-member.ts'
-export { REGION_IN_DOUBT, REGION_UNREACHED } from './context.ts'
-export type { AtOnce, Deciding, OtherRegions, WorkloadContext } from './context.ts'
+export { DEFAULT_NODE_ADMISSION, REGION_IN_DOUBT, REGION_UNREACHED } from './context.ts'
+export type { AtOnce, Deciding, NodeAdmission, OtherRegions, WorkloadContext } from './context.ts'
 export { DEPLOYMENT_NOT_FOUND } from './deployments/deployment-writes.ts'
 export type { DeploymentWritten } from './deployments/deployment-writes.ts'
 export { failDeployment } from './deployments/fail.ts'
@@ -65,6 +65,12 @@ export { ALL_POOLS, deleteNodePool, NODE_POOL_NOT_FOUND, writeNodePool } from '.
 export { drainNode } from './nodes/drain.ts'
 export { setEligibility } from './nodes/eligibility.ts'
 export { evaluateNode } from './nodes/evaluate.ts'
+export {
+  createJoinToken,
+  deleteJoinToken,
+  rotateSharedJoinToken,
+  sharedTokenReplacedAt,
+} from './nodes/join-tokens.ts'
 export type { NodeGateway } from './nodes/node-gateway.ts'
 export { DataMigrations } from './nodes/migrate-data.ts'
 export { NodeLoads } from './nodes/node-loads.ts'
@@ -75,7 +81,11 @@ export type { NodeSession } from './nodes/node-sessions.ts'
 export { NODE_NOT_FOUND } from './nodes/node-writes.ts'
 export type { NodeWritten } from './nodes/node-writes.ts'
 export { purgeNode } from './nodes/purge.ts'
-export { helloRefusal, registerNode, updateNode } from './nodes/register-node.ts'
+export { admitNode, registerNode, updateNode } from './nodes/register-node.ts'
+export { revokeNode, unrevokeNode } from './nodes/revoke.ts'
+export { resumeRotation, rotateNodeSecret } from './nodes/rotate-secret.ts'
+export type { SecretRotation } from './nodes/rotate-secret.ts'
+
 export { updateAllocations } from './nodes/update-allocations.ts'
 export type { NodeReport } from './nodes/update-allocations.ts'
 export { openItems, type VariableItems } from './variables/variable-items.ts'

@@ -38,6 +38,7 @@ import {
   JobFileReader,
   NodeSessions,
   PolicyGuard,
+  type NodeAdmission,
   type OtherRegions,
   type WorkloadContext,
 } from '../../src/workload/index.ts'
@@ -114,6 +115,8 @@ interface TestServerOptions {
   readonly otherRegions?: OtherRegions
   /** HTTPS, and certificates of nodes; HTTP unless given. */
   readonly security?: PortSecurity
+  /** How unknown nodes are admitted; the defaults unless given. */
+  readonly nodeAdmission?: NodeAdmission
   /** Told of every node that speaks. */
   readonly seen?: (nodeId: string) => void
 }
@@ -168,6 +171,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     offsetAt: createZoneOffsets(),
     aclEnabled: options.aclEnabled ?? true,
     joinToken: 'join',
+    ...(options.nodeAdmission !== undefined && { nodeAdmission: options.nodeAdmission }),
     readBootstrapReset: async () => server.resetFile,
   }
   await ensureBuiltIns(context)

@@ -12,6 +12,8 @@ import {
   newDeployment,
   newSummary,
   type AllocationRow,
+  type NodeJoinTokenRow,
+  type NodeRevocationRow,
   type VariableRow,
 } from '../../src/model/index.ts'
 import { put } from '../../src/state/index.ts'
@@ -124,6 +126,29 @@ const SCALING_POLICY: Omit<ScalingPolicy, 'ID'> = {
   ModifyIndex: 0,
 }
 
+const JOIN_TOKEN: NodeJoinTokenRow = {
+  ID: anId('any', 3),
+  NodeName: '',
+  NodePool: '',
+  CreatedBy: '',
+  CreateTime: '2026-01-01T00:00:00.000Z',
+  ExpiresAt: '2026-01-01T01:00:00.000Z',
+  UsedBy: '',
+  UsedAt: null,
+  SecretHash: 'hash',
+  CreateIndex: 0,
+  ModifyIndex: 0,
+}
+const REVOCATION: Omit<NodeRevocationRow, 'NodeID'> = {
+  NodeName: 'node-1',
+  Reason: '',
+  RevokedBy: '',
+  RevokeTime: '2026-01-01T00:00:00.000Z',
+  SecretHash: 'hash',
+  CreateIndex: 0,
+  ModifyIndex: 0,
+}
+
 function aRegistration({ ID, JobID, NodeID }: AllocationRow): ServiceRegistration {
   const own = { ID: 'r1', ServiceName: 'web', Namespace: 'default', Datacenter: 'dc1', Tags: null }
   const place = { JobID, AllocID: ID, NodeID, Address: '127.0.0.1', Port: 80 }
@@ -157,6 +182,8 @@ async function aWorld() {
       put('scaling_policies', { ...SCALING_POLICY, ID: POLICY_ID }),
       put('service_registrations', aRegistration(allocation)),
       put('variables', aVariable(secured.server)),
+      put('node_join_tokens', JOIN_TOKEN),
+      put('node_revocations', { ...REVOCATION, NodeID: node.ID }),
     ],
   })
   const params: Readonly<Record<string, string>> = {
@@ -166,6 +193,7 @@ async function aWorld() {
     eval_id: evaluation.ID,
     deployment_id: deployment.ID,
     node_id: node.ID,
+    token_id: JOIN_TOKEN.ID,
     namespace_name: 'default',
     pool_name: 'default',
     accessor_id: secured.root.AccessorID,

@@ -29,6 +29,9 @@ server {
   enabled                   = true
   database                  = "postgres://reeve@db.example/reeve"
   cluster_key               = "a key of the cluster"
+  shared_join_token         = false
+  max_new_nodes_per_minute  = 60
+  max_new_nodes_per_minute_per_address = 6
   min_heartbeat_ttl         = "1s"
   max_heartbeats_per_second = 50
   heartbeat_grace           = "2s"
@@ -56,6 +59,7 @@ client {
   servers    = ["10.0.0.1", "[::1]:99"]
   node_pool  = "batch"
   node_class = "gpu"
+  join_token = "a token of one node"
   disable_remote_exec = true
   meta       = { rack = "r1" }
   chroot_env = { "/opt" = "/opt" }
@@ -159,6 +163,9 @@ export const FULL_CONFIG_JSON = {
     enabled: true,
     database: 'postgres://reeve@db.example/reeve',
     cluster_key: 'a key of the cluster',
+    shared_join_token: false,
+    max_new_nodes_per_minute: 60,
+    max_new_nodes_per_minute_per_address: 6,
     min_heartbeat_ttl: '1s',
     max_heartbeats_per_second: 50,
     heartbeat_grace: '2s',
@@ -181,6 +188,7 @@ export const FULL_CONFIG_JSON = {
     servers: ['10.0.0.1', '[::1]:99'],
     node_pool: 'batch',
     node_class: 'gpu',
+    join_token: 'a token of one node',
     disable_remote_exec: true,
     meta: { rack: 'r1' },
     chroot_env: { '/opt': '/opt' },

@@ -244,6 +244,26 @@ test('node, eval and deployment', async (t) => {
     await endJob(reeve.client, 'everywhere')
   })
 
+  await t.test('join tokens and revocations that are not there', async () => {
+    const missing = await reeve.run('node join-token revoke 00')
+    assert.equal(missing.code, 6)
+    assert.match(missing.err, /There is no join token "00"[^]*reeve node join-token list/)
+    const revoked = await reeve.run('node unrevoke 00')
+    assert.equal(revoked.code, 6)
+    assert.match(revoked.err, /There is no revoked node "00"[^]*reeve node revocations/)
+    assert.equal(await reeve.ok('node revocations'), 'No node is revoked.\n')
+    assert.equal(
+      await reeve.ok('node join-token list'),
+      'There are no join tokens. "reeve node join-token create" creates one.\n',
+    )
+    const { code, err } = await reeve.run('node join-token create --ttl 1s')
+    assert.deepEqual([code, /TTL must be a duration from 1m to 24h/.test(err)], [1, true])
+    const created = await reeve.ok('node join-token create --json')
+    const { SecretID }: { SecretID: string } = JSON.parse(created)
+    assert.match(SecretID, /^\S{36}$/)
+    assert.match(await reeve.ok('node join-token list --verbose'), /\n\S{36} +any +any /)
+  })
+
   await t.test('node purge forgets a node', async () => {
     await endJob(reeve.client, 'web')
     const { code, out, err } = await reeve.run('node purge one')

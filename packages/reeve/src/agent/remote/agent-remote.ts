@@ -22,6 +22,8 @@ interface AgentRemoteOptions {
   /** What one core of this machine is worth. */
   mhzPerCore(): number
   checksOf(id: string): Readonly<Record<string, unknown>>
+  /** Stores the new secret of the node; durable when it resolves. */
+  keepSecret(secret: string): Promise<void>
 }
 
 /** What callers may reach of this agent, over its runners and directories. */
@@ -42,6 +44,7 @@ export function agentRemote(options: AgentRemoteOptions): Remote {
     checksOf: (id) => options.checksOf(id),
     collect: (id) => removed.collect(id),
     collectAll: () => removed.collectAll(),
+    keepSecret: (secret) => options.keepSecret(secret),
   })
 }
 

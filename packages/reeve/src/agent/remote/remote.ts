@@ -47,6 +47,8 @@ export interface RemoteHost {
   /** Removes what an allocation that has ended left; false when there is none such. */
   collect(id: string): Promise<boolean>
   collectAll(): Promise<void>
+  /** Stores the new secret of the node; durable when it resolves. */
+  keepSecret(secret: string): Promise<void>
 }
 
 const requestChecker = Compile(NodeRequest)
@@ -148,6 +150,8 @@ export class Remote {
         return await hostUsage.read()
       case 'collect-all':
         return await this.#host.collectAll()
+      case 'rotate-secret':
+        return await this.#host.keepSecret(request.secret)
       case 'collect':
         return await this.#collect(request.allocation)
       case 'list':

@@ -21,6 +21,8 @@ export interface AgentStorage {
   open(ids: IdSource): Promise<StorageIdentity>
   /** Only while it is open. */
   keepRegion(region: string): Promise<void>
+  /** Replaces the secret of the node; durable when it resolves. Only while it is open. */
+  keepSecret(secret: string): Promise<void>
   /** Removes the drivers' records of starts that are over. */
   sweepRecords(keep: ReadonlySet<string>): Promise<void>
   close(): Promise<void>
@@ -55,6 +57,18 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
   const identityPath = join(own, 'node.json')
   let lock: AgentLock | undefined
   let kept: KeptIdentity | undefined
+  let writing: Promise<void> = Promise.resolve()
+  /** One write after the other: each builds on the one before it. */
+  const keep = (change: Partial<KeptIdentity>): Promise<void> => {
+    const write = async (): Promise<void> => {
+      assert(kept !== undefined, 'a storage is opened before anything is kept in it')
+      const changed = { ...kept, ...change }
+      await saveIdentity(identityPath, changed)
+      kept = changed
+    }
+    writing = writing.then(write, write)
+    return writing
+  }
   return {
     store: new DiskStore(allocations),
     workspace,
@@ -80,10 +94,8 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
         throw thrown
       }
     },
-    async keepRegion(region) {
-      assert(kept !== undefined, 'a storage is opened before anything is kept in it')
-      await saveIdentity(identityPath, { ...kept, region })
-    },
+    keepRegion: (region) => keep({ region }),
+    keepSecret: (secret) => keep({ secret }),
     async sweepRecords(keep) {
       for (const name of await namesIn(recordsDir)) {
         const path = join(recordsDir, name)
@@ -108,6 +120,10 @@ export function memoryStorage(identity: StorageIdentity): AgentStorage {
     open: () => Promise.resolve(kept),
     keepRegion: (region) => {
       kept = { ...kept, region }
+      return Promise.resolve()
+    },
+    keepSecret: (secret) => {
+      kept = { ...kept, secret }
       return Promise.resolve()
     },
     sweepRecords: () => Promise.resolve(),

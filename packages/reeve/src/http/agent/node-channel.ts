@@ -5,32 +5,39 @@ import {
   CHANNEL_MESSAGE_BYTES_MAX,
   CHANNEL_VERSION,
   NODE_CHANNEL_PATH,
+  type AllocationUpdate,
   type HelloMessage,
   type ServerMessage,
   type ServicesMessage,
   type StatusMessage,
 } from '@reeve/contract'
 import { Compile } from 'typebox/compile'
-import type { RawData, WebSocket } from 'ws'
+import type { WebSocket } from 'ws'
 import type { Clock } from '../../kit/clock.ts'
 import { messageOf } from '../../kit/fault.ts'
 import type { PartedText } from '../../kit/parted-text.ts'
 import {
+  admitNode,
   CatalogHub,
   DataMigrations,
+  DEFAULT_NODE_ADMISSION,
   NodeReports,
-  helloRefusal,
   registerNode,
   reportServices,
+  resumeRotation,
   updateNode,
   type NodeRequests,
   type NodeSession,
   type NodeSessions,
   type WorkloadContext,
 } from '../../workload/index.ts'
+import { LIMITS } from '../../model/index.ts'
+import type { Gate } from '../gate.ts'
 import { JsonLimitError, parseFirstJson } from '../json-text.ts'
 import type { HttpLog } from '../server.ts'
 import { MessageSender } from './message-sender.ts'
+import { NodeInbox } from './node-inbox.ts'
+import { NewNodeLimit, NodePenalties } from './node-rates.ts'
 import { refuseUpgrade } from './upgrade.ts'
 import { WebSocketAcceptor } from './web-socket.ts'
 
@@ -43,12 +50,14 @@ const HELLO_MS_MAX = 10_000
 const HELLO_BYTES_MAX = 1024 * 1024
 /** How long a connected node has to show that it is there, when another one comes in its name. */
 const ANSWER_MS_MAX = 2_000
-/** Time in which a peer that was refused may close its side. */
+/** How long a node may take to close a connection that the server has closed. */
 const CLOSE_MS_MAX = 1_000
 /** Bytes that a node may leave unread before its connection is closed. */
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024
 /** Connections that have not said hello: more than nodes that connect in one second. */
 const STRANGERS_MAX = 4_096
+/** As agents write it; other spellings are handled one by one. */
+const STATUS_PREFIX = Buffer.from('{"kind":"status"')
 const isAgentMessage = Compile(AgentMessage)
 
 export interface NodeChannelHost {
@@ -61,6 +70,8 @@ export interface NodeChannelHost {
   readonly heartbeatMs: () => number
   /** The node said something: it is there. */
   readonly seen: (nodeId: string) => void
+  /** Knows the caller of a request that another server passed on. */
+  readonly gate?: Pick<Gate, 'callerOf'>
 }
 
 /** The servers' end of the nodes' WebSockets (contract: channel.ts). */
@@ -70,6 +81,8 @@ export class NodeChannelServer {
   readonly #reports: NodeReports
   readonly #catalog: CatalogHub
   readonly #migrations: DataMigrations
+  readonly #newNodes: NewNodeLimit
+  readonly #penalties = new NodePenalties()
   readonly #sockets: WebSocketAcceptor
   /** Connections that have not introduced themselves. */
   readonly #strangers = new Set<NodeConnection>()
@@ -82,6 +95,8 @@ export class NodeChannelServer {
     this.#reports = new NodeReports(host.context)
     this.#catalog = new CatalogHub(host.context)
     this.#migrations = new DataMigrations({ context: host.context, gateway: host.requests })
+    const { nodeAdmission = DEFAULT_NODE_ADMISSION } = host.context
+    this.#newNodes = new NewNodeLimit(host.clock, nodeAdmission)
   }
 
   /** Whether the request asks for this channel. */
@@ -103,8 +118,11 @@ export class NodeChannelServer {
         catalog: this.#catalog,
         migrations: this.#migrations,
         strangers: this.#strangers,
+        newNodes: this.#newNodes,
+        penalties: this.#penalties,
       }
-      new NodeConnection(this.#host, shared, webSocket).start()
+      const address = this.#host.gate?.callerOf(request) ?? request.socket.remoteAddress ?? ''
+      new NodeConnection(this.#host, shared, { socket: webSocket, address }).start()
     })
   }
 
@@ -121,7 +139,15 @@ interface Shared {
   readonly reports: NodeReports
   readonly catalog: CatalogHub
   readonly migrations: DataMigrations
+  /** Connections that have not introduced themselves. */
   readonly strangers: Set<NodeConnection>
+  readonly newNodes: NewNodeLimit
+  readonly penalties: NodePenalties
+}
+
+interface Peer {
+  readonly socket: WebSocket
+  readonly address: string
 }
 
 /** One node's connection, from hello to close. Messages are handled one after the other. */
@@ -129,17 +155,26 @@ class NodeConnection implements NodeSession {
   readonly #host: NodeChannelHost
   readonly #shared: Shared
   readonly #socket: WebSocket
+  readonly #address: string
+  readonly #inbox: NodeInbox
   #nodeId = ''
   #isClosing = false
-  #work: Promise<void> = Promise.resolve()
   #cancelHello: () => void
   #cancelTermination: () => void = () => undefined
 
-  constructor(host: NodeChannelHost, shared: Shared, socket: WebSocket) {
+  constructor(host: NodeChannelHost, shared: Shared, { socket, address }: Peer) {
     this.#host = host
     this.#shared = shared
     this.#socket = socket
+    this.#address = address
     this.#cancelHello = host.clock.after(HELLO_MS_MAX, () => this.#refuse('no hello came in time'))
+    this.#inbox = new NodeInbox({
+      clock: host.clock,
+      socket,
+      handle: (bytes) => this.#receive(bytes),
+      overloaded: () => this.#cutOff(),
+      failed: (thrown) => this.#fail(thrown),
+    })
   }
 
   get nodeId(): string {
@@ -148,33 +183,48 @@ class NodeConnection implements NodeSession {
 
   start(): void {
     this.#shared.strangers.add(this)
-    this.#socket.on('message', (data) => {
-      this.#work = this.#work
-        .then(() => this.#receive(data))
-        .catch((thrown: unknown) => this.#fail(thrown))
-    })
+    // Text frames arrive as one Buffer with the default binaryType.
+    this.#socket.on('message', (data) => this.#inbox.put(data as Buffer))
     this.#socket.on('close', () => {
-      this.#cancelHello()
       this.#cancelTermination()
-      this.#shared.strangers.delete(this)
-      this.#host.sessions.detach(this)
-      this.#host.requests.gone(this)
-      this.#shared.catalog.gone(this)
-      this.#shared.migrations.gone(this)
+      this.#leave()
     })
     // 'close' follows; an unheard 'error' event would end the process.
     this.#socket.on('error', (error) => this.#host.log.debug({ err: error }, 'node channel broke'))
   }
 
   send(text: PartedText): void {
+    if (this.#isClosing) return
     // A node that does not read: it gets the whole desired state when it connects again.
     if (this.#socket.bufferedAmount > UNREAD_BYTES_MAX) return this.#socket.terminate()
     this.#shared.messages.send(this.#socket, text)
   }
 
-  close(): void {
+  close(reason?: string): void {
+    if (reason !== undefined) return this.#refuse(reason)
+    this.#end(1001)
+  }
+
+  /**
+   * From here on the node is told nothing and nothing that it says counts, also while it takes its
+   * time to close the connection.
+   */
+  #end(code: number): void {
+    if (this.#isClosing) return
     this.#isClosing = true
-    this.#socket.close(1001)
+    this.#leave()
+    this.#socket.close(code)
+    this.#cancelTermination = this.#host.clock.after(CLOSE_MS_MAX, () => this.#socket.terminate())
+  }
+
+  #leave(): void {
+    this.#cancelHello()
+    this.#shared.strangers.delete(this)
+    this.#inbox.close()
+    this.#host.sessions.detach(this)
+    this.#host.requests.gone(this)
+    this.#shared.catalog.gone(this)
+    this.#shared.migrations.gone(this)
   }
 
   answers(): Promise<boolean> {
@@ -196,15 +246,13 @@ class NodeConnection implements NodeSession {
     })
   }
 
-  async #receive(data: RawData): Promise<void> {
+  async #receive(bytes: Buffer): Promise<void> {
     // The node says it all again on its next channel.
     if (this.#isClosing) return
-    // Text frames arrive as one Buffer with the default binaryType.
-    const bytes = data as Buffer
     if (this.#nodeId === '' && bytes.length > HELLO_BYTES_MAX)
       return this.#refuse(`the first message has more than ${HELLO_BYTES_MAX} bytes`)
-    const message = parseFirstJson(bytes.toString('utf8'))
-    if (!isAgentMessage.Check(message)) {
+    const message = readMessage(bytes)
+    if (message === undefined) {
       if (this.#nodeId === '') this.#refuse('the first message must be a hello of this version')
       return // later versions may say things this one does not know
     }
@@ -215,25 +263,35 @@ class NodeConnection implements NodeSession {
     this.#host.seen(this.#nodeId)
     if (message.kind === 'heartbeat')
       this.#say({ kind: 'heartbeat', heartbeatMs: this.#host.heartbeatMs() })
-    else if (message.kind === 'reply') this.#host.requests.reply(this, message)
-    else if (message.kind === 'status') await this.#status(message)
+    else if (message.kind === 'reply') {
+      if (this.#host.requests.reply(this, message)) this.#inbox.refund(bytes)
+    } else if (message.kind === 'status') await this.#status(message)
     else if (message.kind === 'services') await this.#services(message)
     else if (message.kind === 'watch') this.#shared.catalog.watch(this, message.id, message.what)
     else if (message.kind === 'unwatch') this.#shared.catalog.unwatch(this, message.id)
     else if (message.kind === 'migrate') this.#shared.migrations.ask(this, message.allocation)
-    else if (message.node.ID === this.#nodeId) await updateNode(this.#host.context, message.node)
+    else if (message.node.ID === this.#nodeId) {
+      const updated = await updateNode(this.#host.context, message.node)
+      if (!updated.ok) this.#refuse(updated.error.message)
+    }
   }
 
   async #hello(hello: HelloMessage): Promise<void> {
     const { context, sessions, clock, heartbeatMs } = this.#host
     if (hello.version !== CHANNEL_VERSION)
       return this.#refuse(`this server speaks version ${CHANNEL_VERSION} of the channel`)
-    // Only who knows the secret of a node is told of it.
-    const refused = helloRefusal(context, hello)
-    if (refused !== undefined) return this.#refuse(refused.message)
+    // Only a caller that knows the secret of a node learns anything about it.
+    const admitted = admitNode(context, hello)
+    if (!admitted.ok) return this.#refuse(admitted.error.message)
+    const waitMs = this.#shared.penalties.waitMs(hello.node.ID, clock.nowMs())
+    if (waitMs > 0) return this.#refuse(`${OVERLOADED}; it is refused for ${waitMs} ms`)
     if ((await sessions.find(hello.node.ID)?.answers?.()) === true) return this.#refuseCopy(hello)
+    const tooMany =
+      admitted.value.known === undefined ? this.#shared.newNodes.take(this.#address) : undefined
+    if (tooMany !== undefined) return this.#refuse(tooMany)
     const registered = await registerNode(context, hello)
     if (!registered.ok) return this.#refuse(registered.error.message)
+    if (this.#isClosing) return
     this.#cancelHello()
     this.#shared.strangers.delete(this)
     this.#nodeId = hello.node.ID
@@ -245,6 +303,9 @@ class NodeConnection implements NodeSession {
       region: context.region,
     })
     sessions.attach(this)
+    void resumeRotation(context, this.#host.requests, this.#nodeId).catch((thrown: unknown) =>
+      this.#fail(thrown),
+    )
   }
 
   /** Two agents that take turns would both start whatever comes for the node. */
@@ -257,9 +318,25 @@ class NodeConnection implements NodeSession {
     )
   }
 
-  async #status({ seq, updates }: StatusMessage): Promise<void> {
+  /**
+   * A node has one report on its way. From one that sends more without waiting, those that have
+   * arrived are one report: the latest of each allocation.
+   */
+  async #status(first: StatusMessage): Promise<void> {
+    const seqs = [first.seq]
+    let { updates } = first
+    for (let next = this.#nextStatus(); next !== undefined; next = this.#nextStatus()) {
+      seqs.push(next.seq)
+      updates = mergeUpdates(updates, next.updates)
+    }
     await this.#shared.reports.report(this.#nodeId, updates)
-    this.#say({ kind: 'ack', seq })
+    for (const seq of seqs) this.#say({ kind: 'ack', seq })
+  }
+
+  #nextStatus(): StatusMessage | undefined {
+    const bytes = this.#inbox.takeIf(STATUS_PREFIX)
+    const message = bytes === undefined ? undefined : readMessage(bytes)
+    return message?.kind === 'status' ? message : undefined
   }
 
   async #services({ seq, sets, all }: ServicesMessage): Promise<void> {
@@ -272,15 +349,15 @@ class NodeConnection implements NodeSession {
   }
 
   #refuse(message: string): void {
-    this.#isClosing = true
     this.#say({ kind: 'refuse', message })
     this.#end(1008)
   }
 
-  /** A peer that does not complete the close is cut off: meanwhile it may send what it likes. */
-  #end(code: number): void {
-    this.#socket.close(code)
-    this.#cancelTermination = this.#host.clock.after(CLOSE_MS_MAX, () => this.#socket.terminate())
+  #cutOff(): void {
+    const nodeId = this.#nodeId
+    this.#host.log.warn?.({ nodeId, address: this.#address }, OVERLOADED)
+    if (nodeId !== '') this.#shared.penalties.add(nodeId, this.#host.clock.nowMs())
+    this.#refuse(OVERLOADED)
   }
 
   /**
@@ -290,7 +367,6 @@ class NodeConnection implements NodeSession {
   #fail(thrown: unknown): void {
     // Messages that came behind the first bad one are not worth a line each.
     if (this.#isClosing) return
-    this.#isClosing = true
     this.#end(1011)
     const { log } = this.#host
     const fields = { nodeId: this.#nodeId, err: messageOf(thrown) }
@@ -299,4 +375,24 @@ class NodeConnection implements NodeSession {
     else if (this.#nodeId === '') log.debug(fields, 'a stranger broke the protocol of nodes')
     else log.warn?.(fields, 'a node broke the protocol')
   }
+}
+
+const OVERLOADED =
+  `this node sent more than ${LIMITS.nodeMessagesPerSecond} messages or ` +
+  `${LIMITS.nodeBytesPerSecond} bytes a second for ${LIMITS.nodeOverloadMsMax / 1_000} s`
+
+/** Undefined for what is no message of this version. Throws when it is no JSON. */
+function readMessage(bytes: Buffer): AgentMessage | undefined {
+  const message = parseFirstJson(bytes.toString('utf8'))
+  return isAgentMessage.Check(message) ? message : undefined
+}
+
+/** What an update does not say has not changed. */
+function mergeUpdates(
+  earlier: readonly AllocationUpdate[],
+  later: readonly AllocationUpdate[],
+): readonly AllocationUpdate[] {
+  const merged = new Map(earlier.map((update) => [update.ID, update]))
+  for (const update of later) merged.set(update.ID, { ...merged.get(update.ID), ...update })
+  return [...merged.values()]
 }

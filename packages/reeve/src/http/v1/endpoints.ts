@@ -22,6 +22,7 @@ import { jobStatusEndpoints } from './job-statuses.ts'
 import { jobVersionEndpoints } from './job-versions.ts'
 import { jobEndpoints } from './jobs.ts'
 import { namespaceEndpoints } from './namespaces.ts'
+import { nodeAdmissionEndpoints } from './node-admission.ts'
 import { nodePoolEndpoints } from './node-pools.ts'
 import { nodeEndpoints } from './nodes.ts'
 import { operatorEndpoints } from './operator.ts'
@@ -69,6 +70,7 @@ export function workloadEndpoints(host: WorkloadHost): readonly Endpoint[] {
     ...evaluationEndpoints(context),
     ...deploymentEndpoints(context),
     ...nodeEndpoints(context),
+    ...nodeAdmissionEndpoints({ context, gateway: requests }),
     ...topologyEndpoints(context),
     ...aclEndpoints(context),
     ...namespaceEndpoints(context),

@@ -51,12 +51,16 @@ export function nodeEndpoints(context: WorkloadContext): readonly Endpoint[] {
     write(v1Routes.drainNode, nodeWrite, async ({ caller, params, ...request }) => {
       const body = requiredBody(request.body)
       if (!body.ok) return body
-      return updated(await drainNode(context, caller, { nodeId: params.node_id, body: body.value }))
+      return nodeUpdateAnswer(
+        await drainNode(context, caller, { nodeId: params.node_id, body: body.value }),
+      )
     }),
     write(v1Routes.setNodeEligibility, nodeWrite, async ({ params, ...request }) => {
       const body = requiredBody(request.body)
       if (!body.ok) return body
-      return updated(await setEligibility(context, params.node_id, body.value.Eligibility ?? ''))
+      return nodeUpdateAnswer(
+        await setEligibility(context, params.node_id, body.value.Eligibility ?? ''),
+      )
     }),
     write(v1Routes.evaluateNode, nodeWrite, async ({ params }) => {
       const written = await evaluateNode(context, params.node_id)
@@ -65,15 +69,15 @@ export function nodeEndpoints(context: WorkloadContext): readonly Endpoint[] {
         ...body,
         HeartbeatTTL: 0,
       })
-      return updated(written, show)
+      return nodeUpdateAnswer(written, show)
     }),
     write(v1Routes.purgeNode, nodeWrite, async ({ params }) =>
-      updated(await purgeNode(context, params.node_id)),
+      nodeUpdateAnswer(await purgeNode(context, params.node_id)),
     ),
   ]
 }
 
-function updated(
+export function nodeUpdateAnswer(
   written: Result<NodeWritten, Refusal>,
   show: (body: NodeUpdateResponse) => NodeUpdateResponse = (body) => body,
 ): Result<Written, Refusal> {

@@ -44,12 +44,21 @@ interface ServerConfig {
   readonly enabled: boolean
   /** What a node must show to be let in; undefined lets the server make one at its first start. */
   readonly joinToken: Secret | undefined
+  readonly admission: AdmissionConfig
   /** The URL of the PostgreSQL that keeps the state; undefined keeps it in the data directory. */
   readonly database: Secret | undefined
   /** What servers that share a database share besides. */
   readonly clusterKey: Secret | undefined
   readonly presence: PresenceConfig
   readonly regions: RegionsConfig
+}
+
+/** How nodes are admitted that the servers do not know. */
+interface AdmissionConfig {
+  readonly allowsSharedToken: boolean
+  /** 0 is any number; so below. */
+  readonly newNodesPerMinuteMax: number
+  readonly newNodesPerAddressMax: number
 }
 
 /** Other regions, and which of all is the authoritative one. */
@@ -78,7 +87,7 @@ interface ClientConfig {
   readonly nodePool: string
   readonly nodeClass: string
   readonly meta: Readonly<Record<string, string>>
-  /** What the node shows when the servers do not know it yet. */
+  /** What the node shows while the servers do not know it; that of the servers when undefined. */
   readonly joinToken: Secret | undefined
   /** Whether callers with the right to may run commands inside tasks. */
   readonly remoteExec: boolean

@@ -18,6 +18,11 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
     server: {
       enabled: settings.server,
       joinToken: settings.joinToken,
+      admission: {
+        allowsSharedToken: settings.sharedJoinToken,
+        newNodesPerMinuteMax: settings.newNodesPerMinute,
+        newNodesPerAddressMax: settings.newNodesPerAddress,
+      },
       database: settings.database,
       clusterKey: settings.clusterKey,
       presence: {
@@ -38,7 +43,7 @@ export function buildConfig(settings: Settings, facts: HostFacts): AgentConfig {
       nodePool: settings.nodePool,
       nodeClass: settings.nodeClass,
       meta: settings.meta,
-      joinToken: settings.joinToken,
+      joinToken: settings.nodeJoinToken,
       remoteExec: !settings.disableRemoteExec,
       rawExec: settings.rawExec,
       ...driverConfig(settings),

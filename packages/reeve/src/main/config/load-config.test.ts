@@ -16,6 +16,7 @@ import {
 } from '../../../test/build/full-agent-config.ts'
 import { DEFAULT_CAPS } from '../../drivers/index.ts'
 import { DENIED_GROUPS } from './driver-options.ts'
+import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
 import type { AgentConfig } from './agent-config.ts'
 import { optionEntries } from './options.ts'
 import type { ConfigProblem } from './problem.ts'
@@ -165,6 +166,7 @@ test('configuration: --dev is server and node on loopback, without ACLs', () => 
     server: {
       enabled: true,
       joinToken: undefined,
+      admission: DEFAULT_NODE_ADMISSION,
       database: undefined,
       clusterKey: undefined,
       presence: DEFAULT_PRESENCE,
@@ -225,6 +227,8 @@ for (const [path, text] of [
     const config = anAgentConfig({ files: { [path]: text } })
     const { joinToken, database, clusterKey, regions } = config.server
     const { replicationToken } = regions
+    const { joinToken: nodeJoinToken } = config.client
+    assert.equal(nodeJoinToken?.reveal(), 'a token of one node')
     assert.equal(joinToken?.reveal(), '0123456789abcdef')
     assert.equal(database?.reveal(), 'postgres://reeve@db.example/reeve')
     assert.equal(clusterKey?.reveal(), 'a key of the cluster')
@@ -242,6 +246,7 @@ for (const [path, text] of [
       server: {
         enabled: true,
         joinToken,
+        admission: { allowsSharedToken: false, newNodesPerMinuteMax: 60, newNodesPerAddressMax: 6 },
         database,
         clusterKey,
         presence: {
@@ -262,7 +267,7 @@ for (const [path, text] of [
         nodePool: 'batch',
         nodeClass: 'gpu',
         meta: { rack: 'r1' },
-        joinToken,
+        joinToken: nodeJoinToken,
         remoteExec: false,
         rawExec: true,
         exec: {

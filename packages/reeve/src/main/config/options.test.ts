@@ -63,6 +63,9 @@ test('options: what is in force is shown in the words of its file, without secre
     dev: true,
     server: {
       enabled: true,
+      shared_join_token: true,
+      max_new_nodes_per_minute: 1_200,
+      max_new_nodes_per_minute_per_address: 120,
       min_heartbeat_ttl: '5s',
       max_heartbeats_per_second: 1_000,
       heartbeat_grace: '15s',

@@ -1,3 +1,4 @@
+import { admissionOptions } from './admission-options.ts'
 import { LOG_LEVELS } from './agent-config.ts'
 import { clientOptions } from './client-options.ts'
 import { driverOptions } from './driver-options.ts'
@@ -158,19 +159,7 @@ export const options = {
     help: 'Where others reach this agent, when that is not where it listens.',
     read: ({ advertise }) => ({ host: advertise.host, port: advertise.httpPort }),
   }),
-  joinToken: option({
-    kind: secret,
-    file: ['join_token'],
-    environment: 'REEVE_JOIN_TOKEN',
-    byDefault: always(
-      undefined,
-      'a server makes one at its first start: `server/join-token` in its data directory',
-    ),
-    help:
-      'Lets a new node in: servers ask for it, nodes show it until they are known. There is no ' +
-      'flag, because flags are seen by every user of a machine.',
-    read: (config) => config.server.joinToken,
-  }),
+  ...admissionOptions,
   database: option({
     kind: databaseUrl,
     file: ['server', 'database'],

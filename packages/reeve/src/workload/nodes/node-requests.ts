@@ -38,6 +38,7 @@ export class NodeRequests implements NodeGateway {
   constructor(options: NodeRequestsOptions) {
     this.#options = options
     this.#streams = new NodeStreams(options)
+    options.sessions.onRevoked((nodeId) => this.#streams.terminateOf(nodeId))
   }
 
   /** Streams that are open or being opened. */
@@ -75,12 +76,14 @@ export class NodeRequests implements NodeGateway {
     )
   }
 
-  /** A node answered. An answer to nothing came too late, or is made up. */
-  reply(session: NodeSession, { id, ok: value, error }: ReplyMessage): void {
+  /** A node answered. False for an answer to nothing: it came too late, or is made up. */
+  reply(session: NodeSession, { id, ok: value, error }: ReplyMessage): boolean {
     const pending = this.#pending.get(id)
-    if (pending?.session === session)
+    if (pending?.session === session) {
       pending.answer(error === undefined ? ok(value) : err(refusalOfNode(error)))
-    else if (error !== undefined) this.#streams.refuse(session, id, refusalOfNode(error))
+      return true
+    }
+    return error !== undefined && this.#streams.refuse(session, id, refusalOfNode(error))
   }
 
   /** A node has dialled: its stream, if it was asked for one with this secret. */

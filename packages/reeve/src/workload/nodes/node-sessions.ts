@@ -10,8 +10,11 @@ export interface NodeSession {
   send(text: PartedText): void
   /** Whether the node's end still answers; who cannot be asked gives way to another channel. */
   answers?(): Promise<boolean>
-  /** Another channel of the same node took over, or the node has to say hello anew. */
-  close(): void
+  /**
+   * Another channel of the same node took over, or the node has to say hello anew. With a reason
+   * the node is refused.
+   */
+  close(reason?: string): void
 }
 
 /**
@@ -27,6 +30,7 @@ export class NodeSessions {
   readonly #later: Later
   readonly #sessions = new Map<string, NodeSession>()
   readonly #unsubscribe: () => void
+  readonly #revocationListeners = new Set<(nodeId: string) => void>()
   /** Nodes that have yet to be told something, the one that has waited longest first. */
   readonly #waiting = new Map<string, NodeChanges>()
   /** Nodes whose listing is not durable yet; what changes meanwhile is told after it. */
@@ -48,6 +52,12 @@ export class NodeSessions {
     return this.#sessions.has(nodeId)
   }
 
+  /** Calls the listener with each node that is revoked, as soon as that is durable. */
+  onRevoked(listener: (nodeId: string) => void): () => void {
+    this.#revocationListeners.add(listener)
+    return () => this.#revocationListeners.delete(listener)
+  }
+
   /** The channel of a node that is connected here. */
   find(nodeId: string): NodeSession | undefined {
     return this.#sessions.get(nodeId)
@@ -57,7 +67,7 @@ export class NodeSessions {
   attach(session: NodeSession): void {
     const { nodeId } = session
     // Given up or purged while its hello was being written: it has to say it again.
-    if (this.#isGone(nodeId)) return session.close()
+    if (this.#isGone(nodeId)) return session.close(this.#revokedText(nodeId))
     this.#sessions.get(nodeId)?.close()
     this.#sessions.set(nodeId, session)
     this.#waiting.delete(nodeId)
@@ -101,10 +111,22 @@ export class NodeSessions {
   #forward(commits: readonly Commit[]): void {
     for (const commit of commits)
       for (const row of commit.rows) {
-        if (row.table === 'nodes' && this.#isGone(row.key)) this.#sessions.get(row.key)?.close()
+        if (row.table === 'node_revocations' && row.header !== undefined) this.#shutOut(row.key)
+        if (row.table === 'nodes' && this.#isGone(row.key))
+          this.#sessions.get(row.key)?.close(this.#revokedText(row.key))
         if (row.table === 'allocations') this.#note(commit, row)
       }
     if (!this.#isDrainDue) this.#drain()
+  }
+
+  #shutOut(nodeId: string): void {
+    this.#sessions.get(nodeId)?.close(this.#revokedText(nodeId))
+    for (const listener of this.#revocationListeners) listener(nodeId)
+  }
+
+  #revokedText(nodeId: string): string | undefined {
+    const isRevoked = this.#store.tables.node_revocations.has(nodeId)
+    return isRevoked ? `node ${nodeId} was revoked by an operator` : undefined
   }
 
   /**

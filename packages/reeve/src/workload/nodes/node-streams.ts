@@ -30,7 +30,8 @@ interface Opening {
 export class NodeStreams {
   readonly #options: NodeStreamsOptions
   readonly #openings = new Map<string, Opening>()
-  readonly #sockets = new Set<StreamSocket>()
+  /** Open connections of streams, each with its node. */
+  readonly #sockets = new Map<StreamSocket, string>()
   readonly #countOf = new Map<string, number>()
   #size = 0
 
@@ -61,10 +62,12 @@ export class NodeStreams {
     return result
   }
 
-  /** The node says that it cannot dial. */
-  refuse(session: NodeSession, id: string, reason: Refusal): void {
+  /** The node says that it cannot dial. False when it was not asked to. */
+  refuse(session: NodeSession, id: string, reason: Refusal): boolean {
     const opening = this.#openings.get(id)
-    if (opening?.session === session) opening.settle(err(reason))
+    if (opening?.session !== session) return false
+    opening.settle(err(reason))
+    return true
   }
 
   /** What takes the node's connection; undefined when nobody asked for it, or it came before. */
@@ -83,12 +86,19 @@ export class NodeStreams {
 
   close(): void {
     for (const opening of this.#openings.values()) opening.settle(err(NO_PATH_TO_NODE))
-    for (const socket of this.#sockets) socket.terminate()
+    for (const socket of this.#sockets.keys()) socket.terminate()
+  }
+
+  /** The node is shut out: its streams end, also those that it has yet to begin. */
+  terminateOf(nodeId: string): void {
+    for (const opening of this.#openings.values())
+      if (opening.session.nodeId === nodeId) opening.settle(err(NO_PATH_TO_NODE))
+    for (const [socket, owner] of this.#sockets) if (owner === nodeId) socket.terminate()
   }
 
   /** The first message says whether there is a stream at all. */
   #begin(opening: Opening, socket: StreamSocket): void {
-    this.#sockets.add(socket)
+    this.#sockets.set(socket, opening.session.nodeId)
     socket.onClose(() => {
       this.#sockets.delete(socket)
       opening.settle(err(NO_PATH_TO_NODE))

@@ -45,12 +45,14 @@ export interface NodeCommit {
   readonly next?: ((stamp: Stamp) => NodeRow) | 'removed'
   /** Whether the jobs that the node matters to are evaluated. */
   readonly evaluates: boolean
+  /** What else the commit writes. */
+  readonly also?: readonly Change[]
 }
 
 /** One commit: the node and the evaluations that follow from it. */
 export async function commitNode(
   context: WorkloadContext,
-  { node, cause, next, evaluates }: NodeCommit,
+  { node, cause, next, evaluates, also = [] }: NodeCommit,
 ): Promise<NodeWritten> {
   const { store, ids } = context
   const evalIds: string[] = []
@@ -60,7 +62,7 @@ export async function commitNode(
       const evaluations = evaluates ? nodeEvaluations(store.tables, node, { stamp, ids }) : []
       for (const { table, row } of evaluations)
         if (table === 'evaluations' && row) evalIds.push(row.ID)
-      return withJobRows(store.tables, [...nodeChanges(node, next, stamp), ...evaluations])
+      return withJobRows(store.tables, [...nodeChanges(node, next, stamp), ...also, ...evaluations])
     },
   })
   await durable

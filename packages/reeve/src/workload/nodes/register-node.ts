@@ -1,10 +1,16 @@
-import type { HelloMessage, NodeRegistration, NodeStatus } from '@reeve/contract'
+import { NodeRegistration, type HelloMessage, type NodeStatus } from '@reeve/contract'
+import { cutText } from '../../kit/cut-text.ts'
+import { isoFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
   isStatusNews,
+  LIMITS,
   nextNodeStatus,
   refusal,
+  registrationProblem,
   withNodeEvent,
+  type JoinLimits,
+  type NodeJoinTokenRow,
   type NodeRow,
   type Refusal,
 } from '../../model/index.ts'
@@ -19,48 +25,114 @@ import {
 import type { WorkloadContext } from '../context.ts'
 import { nodePoolRow } from '../node-pools.ts'
 import { computedClass } from './computed-class.ts'
+import { checkJoinToken, type JoinProof } from './join-tokens.ts'
 import { mattersToJobs } from './node-changes.ts'
+import { revocationRefusal } from './revoke.ts'
+
+/** A node that is admitted, and why. */
+export interface Admission {
+  /** Undefined for a node that is new. */
+  readonly known: NodeRow | undefined
+  readonly secretHash: string
+  /** What a new node was admitted by. */
+  readonly proof?: JoinProof
+}
 
 /**
- * A node of this region says hello. A known one proves itself by its secret; an unknown one is let
- * in by the join token (architecture §9). Either is ready afterwards, unless it was away and has
- * yet to say how its allocations are (scheduling reference §1.6).
+ * A node of this region registers. A known one proves itself by its secret; an unknown one is
+ * admitted by a join token, which the same commit uses up. Either is ready afterwards, unless it
+ * was away and has yet to report its allocations (scheduling reference §1.6).
  */
 export async function registerNode(
   context: WorkloadContext,
   hello: HelloMessage,
 ): Promise<Result<void, Refusal>> {
-  const { store, sealer } = context
-  const refused = helloRefusal(context, hello)
-  if (refused !== undefined) return err(refused)
-  const known = store.tables.nodes.find(hello.node.ID)
+  const { store } = context
+  // From here to the commit nothing waits: of two nodes that show one token, one is admitted.
+  const admitted = admitNode(context, hello)
+  if (!admitted.ok) return admitted
+  const { known, secretHash, proof } = admitted.value
   const status = statusAfterHello(store.tables, known)
-  const secretHash = sealer.hash(hello.secret)
+  const token = proof === 'shared' ? undefined : proof
   const { durable } = store.commit({
     cause: 'NodeRegistration',
-    changes: (stamp) =>
-      registrationRows(context, { node: hello.node, known, secretHash, status, stamp }),
+    changes: (stamp) => [
+      ...registrationRows(context, { node: hello.node, known, secretHash, token, status, stamp }),
+      ...(token === undefined ? [] : [usedToken(token, hello.node.ID, stamp)]),
+    ],
   })
   await durable
   return ok(undefined)
 }
 
-/** Why whoever says this is not believed to be the node; undefined when it is. */
-export function helloRefusal(
+/** Why a node that registers so is refused; else what admits it. */
+export function admitNode(
   context: WorkloadContext,
   { node, region, secret, joinToken }: HelloMessage,
-): Refusal | undefined {
+): Result<Admission, Refusal> {
+  const { store, sealer } = context
   if (region !== undefined && region !== context.region)
-    return refusal('permission-denied', otherRegion(region, context.region))
-  const known = context.store.tables.nodes.find(node.ID)
-  if (known !== undefined && known.SecretHash !== context.sealer.hash(secret))
-    return refusal('permission-denied', `the secret of node ${node.ID} is another one`)
-  if (known !== undefined || isJoinToken(context, joinToken)) return undefined
-  return refusal(
-    'permission-denied',
-    'this node is unknown and its join token is not the servers’ one: ' +
-      'join_token or REEVE_JOIN_TOKEN give it (docs/configuration.md)',
+    return err(refusal('permission-denied', otherRegion(region, context.region)))
+  const secretHash = sealer.hash(secret)
+  const revoked = revocationRefusal(store.tables, { nodeId: node.ID, secretHash })
+  if (revoked !== undefined) return err(revoked)
+  const known = store.tables.nodes.find(node.ID)
+  if (known !== undefined && !isSecretOf(known, secretHash))
+    return err(refusal('permission-denied', `the secret of node ${node.ID} is another one`))
+  const proof = known === undefined ? checkJoinToken(context, joinToken) : undefined
+  if (proof?.ok === false) return proof
+  const limits = proof === undefined ? known?.JoinedAs : limitsOf(proof.value)
+  const refused = descriptionRefusal(context, node, limits)
+  if (refused !== undefined) return err(refused)
+  return ok({ known, secretHash, ...(proof === undefined ? {} : { proof: proof.value }) })
+}
+
+function isSecretOf({ SecretHash, NextSecretHashes = [] }: NodeRow, hash: string): boolean {
+  return SecretHash === hash || NextSecretHashes.includes(hash)
+}
+
+function limitsOf(proof: JoinProof): JoinLimits | undefined {
+  return proof === 'shared' ? undefined : proof
+}
+
+/** What a node says of itself is checked whenever it says it. */
+function descriptionRefusal(
+  { store }: WorkloadContext,
+  node: NodeRegistration,
+  limits: JoinLimits | undefined,
+): Refusal | undefined {
+  const problem =
+    registrationProblem(node) ??
+    limitProblem(node, limits) ??
+    poolProblem(store.tables, node.NodePool)
+  return problem === undefined ? undefined : refusal('invalid-input', problem)
+}
+
+function limitProblem(node: NodeRegistration, limits: JoinLimits | undefined): string | undefined {
+  const { NodeName = '', NodePool = '' } = limits ?? {}
+  if (NodePool !== '' && node.NodePool !== NodePool)
+    return `the join token of this node is for pool "${NodePool}": set client.node_pool to it`
+  if (NodeName !== '' && node.Name !== NodeName)
+    return `the join token of this node is for the name "${NodeName}": set name to it`
+  return undefined
+}
+
+/** A pool that a node names is created with it, within a bound: nodes are not trusted. */
+function poolProblem({ node_pools: pools }: Tables, name: string): string | undefined {
+  if (pools.has(name) || pools.size < LIMITS.nodePoolsMax) return undefined
+  return (
+    `node pool "${name}" does not exist, and nodes create none while there are ` +
+    `${LIMITS.nodePoolsMax}: create it with "reeve node pool apply"`
   )
+}
+
+function usedToken(
+  { SecretHash, ...token }: NodeJoinTokenRow,
+  nodeId: string,
+  stamp: Stamp,
+): Change {
+  const used = { UsedBy: nodeId, UsedAt: isoFromMs(stamp.timeMs) }
+  return put('node_join_tokens', { ...token, SecretHash, ...used })
 }
 
 function otherRegion(given: string, own: string): string {
@@ -68,24 +140,20 @@ function otherRegion(given: string, own: string): string {
   return `${what}: start it with region = "${own}", or let it join servers of its own region`
 }
 
-/** Compared by hash, so that the time it takes tells nothing about the token. */
-function isJoinToken(context: WorkloadContext, given: string | undefined): boolean {
-  const { sealer, joinToken } = context
-  return given !== undefined && sealer.hash(given) === sealer.hash(joinToken)
-}
-
 interface Registration {
   readonly node: NodeRegistration
   readonly known: NodeRow | undefined
   readonly secretHash: string
+  /** What admitted a new node, when it was a token of its own. */
+  readonly token?: JoinLimits | undefined
   readonly status: NodeStatus
   readonly stamp: Stamp
 }
 
 function registrationRows(context: WorkloadContext, registration: Registration): Change[] {
-  const row = registeredRow(registration)
   const { known, stamp } = registration
   const { tables } = context.store
+  const row = withNameNote(tables, registeredRow(registration), registration)
   // Reference §5.6: a pool that a node names and nobody made is made with it.
   const pool = tables.node_pools.has(row.NodePool)
     ? []
@@ -112,8 +180,19 @@ function hasLive({ allocations }: Tables, nodeId: string): boolean {
   return false
 }
 
+/** Names need not be unique; operators are told, so that one node is not taken for another. */
+function withNameNote(tables: Tables, row: NodeRow, { known, stamp }: Registration): NodeRow {
+  if (known?.Name === row.Name) return row
+  const [other] = [...tables.nodes.keysIn('name', row.Name)].filter((id) => id !== row.ID)
+  if (other === undefined) return row
+  const message = `Node has the same name as node ${other}`
+  const event = { subsystem: 'Cluster', message } as const
+  return { ...row, Events: withNodeEvent(row.Events, event, stamp) }
+}
+
 function registeredRow(registration: Registration): NodeRow {
-  const { node, known, secretHash, status, stamp } = registration
+  const { known, secretHash, token, status, stamp } = registration
+  const node = storedDescription(registration.node)
   const message = known === undefined ? 'Node registered' : 'Node re-registered'
   const wasAway = known === undefined || (known.Status !== 'ready' && known.Status !== status)
   const before = known?.Events ?? []
@@ -122,7 +201,8 @@ function registeredRow(registration: Registration): NodeRow {
   const { StatusDescription, StatusUpdatedAt } = known?.Status === status ? known : since
   return {
     ...node,
-    SecretHash: secretHash,
+    ...secretsAfter(known, secretHash),
+    ...joinedAs(known, token),
     Resources: null,
     Reserved: null,
     ComputedClass: computedClass(node),
@@ -141,14 +221,58 @@ function registeredRow(registration: Registration): NodeRow {
   }
 }
 
-/** The machine changed: new attributes or resources, the same node, as much there as before. */
-export async function updateNode(context: WorkloadContext, node: NodeRegistration): Promise<void> {
+/** A secret that the node shows is the one it has stored: others that it was offered are void. */
+function secretsAfter(
+  known: NodeRow | undefined,
+  SecretHash: string,
+): Pick<NodeRow, 'SecretHash' | 'NextSecretHashes'> {
+  const offered = known?.SecretHash === SecretHash ? known.NextSecretHashes : undefined
+  return { SecretHash, ...(offered === undefined ? {} : { NextSecretHashes: offered }) }
+}
+
+function joinedAs(
+  known: NodeRow | undefined,
+  token: JoinLimits | undefined,
+): Pick<NodeRow, 'JoinedAs'> {
+  if (known?.JoinedAs !== undefined) return { JoinedAs: known.JoinedAs }
+  const { NodeName = '', NodePool = '' } = token ?? {}
+  return NodeName === '' && NodePool === '' ? {} : { JoinedAs: { NodeName, NodePool } }
+}
+
+/** Without fields that are not of the contract, and with texts about health that fit a line. */
+function storedDescription(node: NodeRegistration): NodeRegistration {
+  // Every field of a NodeRegistration, as its schema lists them.
+  const { Drivers, ...rest } = Object.fromEntries(
+    FIELDS.map((field) => [field, node[field]]),
+  ) as NodeRegistration
+  const drivers = Object.entries(Drivers).map(([name, info]) => {
+    const text = info.HealthDescription.replaceAll(/\p{Cc}+/gu, ' ')
+    const HealthDescription = cutText(text, LIMITS.nodeHealthTextCharsMax)
+    return [name, { ...info, HealthDescription }] as const
+  })
+  return { ...rest, Drivers: Object.fromEntries(drivers) }
+}
+
+// The keys of an object type are its property names.
+const FIELDS = Object.keys(NodeRegistration.properties) as readonly (keyof NodeRegistration)[]
+
+/**
+ * The machine changed: new attributes or resources, the same node, as much there as before. A
+ * description that breaks a rule is refused as at registration.
+ */
+export async function updateNode(
+  context: WorkloadContext,
+  node: NodeRegistration,
+): Promise<Result<void, Refusal>> {
   const known = context.store.tables.nodes.find(node.ID)
-  if (known === undefined) return
+  if (known === undefined) return ok(undefined)
+  const refused = descriptionRefusal(context, node, known.JoinedAs)
+  if (refused !== undefined) return err(refused)
   const { SecretHash: secretHash, Status: status } = known
   const { durable } = context.store.commit({
     cause: 'NodeRegistration',
     changes: (stamp) => registrationRows(context, { node, known, secretHash, status, stamp }),
   })
   await durable
+  return ok(undefined)
 }

@@ -61,6 +61,44 @@ export const clusterStory: Story = {
       says: /\(one\) is no longer draining and takes new allocations/,
     },
     { line: 'job stop --purge served', says: /forgotten/ },
+    {
+      line: 'node join-token create --ttl 10m --pool default --name two',
+      says: /^ID += \S{36}\nSecret += \S{36}\nNode name += two\nNode pool += default\n/,
+      warns: /^The secret is shown only now\./,
+      keeps: { joinToken: /^ID += (\S+)/ },
+    },
+    {
+      line: 'node join-token list',
+      says: /^ID +Node name +Node pool +Created +Expires +Used\n\w{8} +two +default .* no\n$/,
+    },
+    {
+      line: 'node join-token revoke {joinToken}',
+      says: /^Join token \w{8} is revoked\.\n$/,
+    },
+    {
+      line: 'node join-token rotate-shared -',
+      input: 'a token of sixteen or more\n',
+      says: /^Secret += a token of sixteen or more\n$/,
+      warns: /^The secret is shown only now\. The shared token before it admits no new nodes\.\n$/,
+    },
+    { line: 'node rotate-secret one', says: /\(one\) has a new secret; the old one is invalid/ },
+    {
+      line: 'node revoke --reason stolen one',
+      says: /\(one\) is revoked: its allocations are replaced\.\n$/,
+      warns: /rotate that token with "reeve node join-token rotate-shared"/,
+    },
+    {
+      line: 'node revocations --verbose',
+      says: /^Node +Name +Revoked +Reason\n\S{36} +one +\S+ ago +stolen\n$/,
+      keeps: { revoked: /\n(\S+)/ },
+    },
+    { line: 'node status one', says: /\nStatus += down since / },
+    {
+      line: 'node unrevoke {revoked}',
+      says: /\(one\) is no longer revoked\.\n$/,
+      warns: /^It connects with its own secret/,
+    },
+    { line: 'node status one', says: /\nStatus += ready since /, isAwaited: true },
     { line: 'node purge one', says: /\(one\) is forgotten/, warns: /^Its agent still runs/ },
   ],
 }

@@ -1,0 +1,239 @@
+import { Type } from 'typebox'
+import { route } from '../route.ts'
+import { Index, Nullable, Timestamp, type Input, type Shape } from '../shape.ts'
+import { denied, done, ok, refused, WRITE } from './answer.ts'
+import { Uuid } from './identifier.ts'
+import { NodeUpdateResponse } from './node.ts'
+import { blocking, common, listing, WriteQuery } from './query.ts'
+
+const joinTokenFields = {
+  ID: Uuid(),
+  NodeName: Type.String({ description: 'The name that the node must have; empty: any.' }),
+  NodePool: Type.String({ description: 'The pool that the node must be in; empty: any.' }),
+  CreatedBy: Type.String({ description: 'Accessor of the token that created it.' }),
+  CreateTime: Timestamp(),
+  ExpiresAt: Timestamp(),
+  UsedBy: Type.String({ description: 'The node that joined with it; empty: none yet.' }),
+  UsedAt: Nullable(Timestamp()),
+  CreateIndex: Index(),
+  ModifyIndex: Index(),
+}
+
+export const NodeJoinTokenStub = Type.Object(joinTokenFields, {
+  $id: 'NodeJoinTokenStub',
+  description: 'A join token without its secret. It is listed until it expires, used or not.',
+})
+export type NodeJoinTokenStub = Shape<typeof NodeJoinTokenStub>
+
+export const NodeJoinToken = Type.Object(
+  {
+    ...joinTokenFields,
+    SecretID: Type.String({ description: 'Shown once: give it to the node as its join token.' }),
+  },
+  { $id: 'NodeJoinToken', description: 'Admits one new node, once, until it expires.' },
+)
+export type NodeJoinToken = Shape<typeof NodeJoinToken>
+
+export const NodeJoinTokenRequest = Type.Object(
+  {
+    TTL: Type.String({ description: 'How long it is valid, such as `30m`; `1h` by default.' }),
+    NodeName: Type.String(),
+    NodePool: Type.String(),
+  },
+  { $id: 'NodeJoinTokenRequest' },
+)
+export type NodeJoinTokenRequest = Input<Shape<typeof NodeJoinTokenRequest>>
+
+export const SharedJoinTokenRequest = Type.Object(
+  { SecretID: Type.String({ description: 'The new token; generated when it is empty.' }) },
+  { $id: 'SharedJoinTokenRequest' },
+)
+export type SharedJoinTokenRequest = Input<Shape<typeof SharedJoinTokenRequest>>
+
+export const SharedJoinToken = Type.Object(
+  {
+    SecretID: Type.String({ description: 'The new token, shown once.' }),
+    IsEnabled: Type.Boolean({
+      description: 'False where `server.shared_join_token` turns the shared token off.',
+    }),
+    Index: Index(),
+  },
+  { $id: 'SharedJoinToken' },
+)
+export type SharedJoinToken = Shape<typeof SharedJoinToken>
+
+export const NodeRevocation = Type.Object(
+  {
+    NodeID: Uuid(),
+    NodeName: Type.String(),
+    Reason: Type.String(),
+    RevokedBy: Type.String({ description: 'Accessor of the token that revoked the node.' }),
+    RevokeTime: Timestamp(),
+    CreateIndex: Index(),
+    ModifyIndex: Index(),
+  },
+  { $id: 'NodeRevocation', description: 'A node that is refused until the revocation is undone.' },
+)
+export type NodeRevocation = Shape<typeof NodeRevocation>
+
+export const NodeRevokeRequest = Type.Object(
+  { Reason: Type.String({ description: 'Kept with the revocation.' }) },
+  { $id: 'NodeRevokeRequest' },
+)
+export type NodeRevokeRequest = Input<Shape<typeof NodeRevokeRequest>>
+
+export const NODE_SECRET_ROTATIONS = ['rotated', 'pending'] as const
+export type NodeSecretRotation = (typeof NODE_SECRET_ROTATIONS)[number]
+
+export const NodeSecretRotationResponse = Type.Object(
+  {
+    Status: Type.Enum(NODE_SECRET_ROTATIONS, {
+      description:
+        '`rotated`: the node has stored its new secret and the old one is invalid. `pending`: ' +
+        'the node has not confirmed yet; it receives a new secret when it connects.',
+    }),
+    NodeModifyIndex: Index(),
+    Index: Index(),
+  },
+  { $id: 'NodeSecretRotationResponse' },
+)
+export type NodeSecretRotationResponse = Shape<typeof NodeSecretRotationResponse>
+
+const NodePath = Type.Object({ node_id: Type.String() })
+const JoinTokenPath = Type.Object({ token_id: Type.String() })
+const ListQuery = Type.Object({ ...common, ...blocking, ...listing })
+const section = 'Nodes'
+const unknownNode = refused('`node not found`')
+const notUuid = refused('`node lookup failed: UUID must be 36 characters`')
+
+/** Which machines may be nodes: how they join, prove who they are, and are shut out. */
+export const nodeAdmissionRoutes = {
+  listNodeJoinTokens: route({
+    id: 'listNodeJoinTokens',
+    methods: ['GET'],
+    path: '/v1/node/join-tokens',
+    summary: 'List join tokens, without their secrets.',
+    section,
+    query: ListQuery,
+    answers: {
+      200: ok(Type.Array(NodeJoinTokenStub), 'The tokens that have not expired, by id.'),
+      400: refused('The prefix is not an even number of hex characters, or the filter is wrong.'),
+      403: denied,
+    },
+    blocking: true,
+    needs: 'node:read',
+  }),
+  createNodeJoinToken: route({
+    id: 'createNodeJoinToken',
+    methods: WRITE,
+    path: '/v1/node/join-token',
+    summary: 'Create a join token: it admits one new node, once.',
+    section,
+    query: WriteQuery,
+    body: NodeJoinTokenRequest,
+    answers: {
+      200: ok(NodeJoinToken, 'The token, with its secret.'),
+      400: refused('The TTL, the name or the pool is invalid.'),
+      403: denied,
+      429: refused('There are too many join tokens.'),
+    },
+    needs: 'node:write',
+  }),
+  deleteNodeJoinToken: route({
+    id: 'deleteNodeJoinToken',
+    methods: ['DELETE'],
+    path: '/v1/node/join-token/:token_id',
+    summary: 'Revoke a join token. A node that has joined with it stays.',
+    section,
+    params: JoinTokenPath,
+    query: WriteQuery,
+    answers: {
+      200: done('It admits nobody any more.'),
+      400: refused('The id is not a UUID.'),
+      403: denied,
+      404: refused('`join token not found`'),
+    },
+    needs: 'node:write',
+  }),
+  rotateSharedJoinToken: route({
+    id: 'rotateSharedJoinToken',
+    methods: WRITE,
+    path: '/v1/node/shared-join-token',
+    summary: 'Replace the shared join token on all servers. Nodes that have joined stay.',
+    section,
+    query: WriteQuery,
+    body: SharedJoinTokenRequest,
+    answers: {
+      200: ok(SharedJoinToken, 'The new token. The one before admits nobody any more.'),
+      400: refused('The given token is too short or too long.'),
+      403: denied,
+    },
+    needs: 'management',
+  }),
+  listNodeRevocations: route({
+    id: 'listNodeRevocations',
+    methods: ['GET'],
+    path: '/v1/node/revocations',
+    summary: 'List revoked nodes, also those that are not listed as nodes any more.',
+    section,
+    query: ListQuery,
+    answers: {
+      200: ok(Type.Array(NodeRevocation), 'The revocations, by node id.'),
+      400: refused('The prefix is not an even number of hex characters, or the filter is wrong.'),
+      403: denied,
+    },
+    blocking: true,
+    needs: 'node:read',
+  }),
+  revokeNode: route({
+    id: 'revokeNode',
+    methods: WRITE,
+    path: '/v1/node/:node_id/revoke',
+    summary: 'Shut a node out: close its connections, replace its allocations, refuse its id.',
+    section,
+    params: NodePath,
+    query: WriteQuery,
+    body: NodeRevokeRequest,
+    answers: {
+      200: ok(NodeUpdateResponse, 'The node is down and refused; its jobs are evaluated.'),
+      400: notUuid,
+      403: denied,
+      404: unknownNode,
+    },
+    needs: 'node:write',
+  }),
+  unrevokeNode: route({
+    id: 'unrevokeNode',
+    methods: WRITE,
+    path: '/v1/node/:node_id/unrevoke',
+    summary: 'Undo the revocation of a node.',
+    section,
+    params: NodePath,
+    query: WriteQuery,
+    answers: {
+      200: done('The node is admitted again, with its own secret or a join token.'),
+      400: notUuid,
+      403: denied,
+      404: refused('`node is not revoked`'),
+    },
+    needs: 'node:write',
+  }),
+  rotateNodeSecret: route({
+    id: 'rotateNodeSecret',
+    methods: WRITE,
+    path: '/v1/node/:node_id/rotate-secret',
+    summary: 'Give a node a new secret. Its tasks keep running.',
+    section,
+    params: NodePath,
+    query: WriteQuery,
+    answers: {
+      200: ok(NodeSecretRotationResponse, 'The secret is rotated, or will be.'),
+      400: notUuid,
+      403: denied,
+      404: unknownNode,
+      409: refused('The node is revoked.'),
+      500: refused('The node refused the new secret; the old one stays valid.'),
+    },
+    needs: 'node:write',
+  }),
+} as const

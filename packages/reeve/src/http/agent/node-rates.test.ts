@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SimulatedClock } from '../../../test/build/simulated-clock.ts'
+import { LIMITS } from '../../model/index.ts'
+import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
+import { NewNodeLimit, NodePenalties, NodeRate, TokenBucket } from './node-rates.ts'
+
+test('token bucket: a burst at once, then so much a second; debts are paid by waiting', () => {
+  const bucket = new TokenBucket(10, 20, 0)
+  for (let i = 0; i < 20; i++) assert.ok(bucket.takeIfLeft(1, 0))
+  assert.equal(bucket.takeIfLeft(1, 0), false)
+  assert.equal(bucket.takeIfLeft(1, 100), true)
+  bucket.take(5, 100)
+  assert.equal(bucket.waitMs(100), 500)
+  assert.equal(bucket.waitMs(600), 0)
+  assert.equal(bucket.isFull(2_599), false)
+  assert.equal(bucket.isFull(2_600), true)
+})
+
+test('token bucket: a clock that goes back gives nothing and takes nothing', () => {
+  const bucket = new TokenBucket(10, 10, 1_000)
+  bucket.take(10, 1_000)
+  assert.equal(bucket.takeIfLeft(1, 0), false)
+})
+
+test('node rate: a burst is read at once, more than that is waited for', () => {
+  const rate = new NodeRate(0)
+  for (let i = 0; i < LIMITS.nodeMessagesBurst; i++) assert.equal(rate.received(10, 0), 0)
+  assert.equal(rate.received(10, 0), 2)
+  const bytes = new NodeRate(0)
+  assert.equal(bytes.received(LIMITS.nodeBytesBurst, 0), 0)
+  assert.equal(bytes.received(LIMITS.nodeBytesPerSecond, 0), 1_000)
+})
+
+/** What a node hears that sends so many messages a second, and stops while it is not read. */
+function send(perSecond: number, forMs: number): ReadonlySet<number | 'cut-off'> {
+  const rate = new NodeRate(0)
+  const told = new Set<number | 'cut-off'>()
+  for (let nowMs = 0; nowMs < forMs;) {
+    const waitMs = rate.received(10, nowMs)
+    told.add(waitMs)
+    if (waitMs === 'cut-off') break
+    nowMs += Math.max(1_000 / perSecond, waitMs)
+  }
+  return told
+}
+
+const speeds = [
+  { perSecond: LIMITS.nodeMessagesPerSecond / 2, isCut: false },
+  { perSecond: LIMITS.nodeMessagesPerSecond, isCut: false },
+  { perSecond: LIMITS.nodeMessagesPerSecond * 100, isCut: true },
+]
+for (const { perSecond, isCut } of speeds)
+  test(`node rate: ${perSecond} messages a second are ${isCut ? 'cut off' : 'taken'}`, () => {
+    assert.equal(send(perSecond, 4 * LIMITS.nodeOverloadMsMax).has('cut-off'), isCut)
+  })
+
+test('node rate: a burst now and then is waited for, and never cut off', () => {
+  const rate = new NodeRate(0)
+  for (let nowMs = 0; nowMs < 10 * LIMITS.nodeOverloadMsMax; nowMs += 10_000)
+    for (let i = 0; i < 2 * LIMITS.nodeMessagesBurst; i++)
+      assert.notEqual(rate.received(10, nowMs), 'cut-off')
+})
+
+test('node rate: an answer that was asked for does not count', () => {
+  const rate = new NodeRate(0)
+  for (let i = 0; i < 2 * LIMITS.nodeMessagesBurst; i++) {
+    assert.equal(rate.received(LIMITS.nodeBytesBurst, 0), 0)
+    rate.refund(LIMITS.nodeBytesBurst, 0)
+  }
+})
+
+test('node rate: heartbeats past the burst are not worth an answer', () => {
+  const rate = new NodeRate(0)
+  for (let i = 0; i < LIMITS.nodeHeartbeatsBurst; i++) assert.ok(rate.takesHeartbeat(0))
+  assert.equal(rate.takesHeartbeat(0), false)
+  assert.equal(rate.takesHeartbeat(1_000 / LIMITS.nodeHeartbeatsPerSecond), true)
+})
+
+test('penalties: a node is refused for a while', () => {
+  const penalties = new NodePenalties()
+  penalties.add('a', 0)
+  assert.equal(penalties.waitMs('a', 1_000), LIMITS.nodePenaltyMs - 1_000)
+  assert.equal(penalties.waitMs('b', 1_000), 0)
+  assert.equal(penalties.waitMs('a', LIMITS.nodePenaltyMs), 0)
+})
+
+test('new nodes: one address does not take the places of the others', () => {
+  const clock = new SimulatedClock()
+  const settings = { ...DEFAULT_NODE_ADMISSION, newNodesPerAddressMax: 2, newNodesPerMinuteMax: 4 }
+  const limit = new NewNodeLimit(clock, settings)
+  const taken = ['a', 'a', 'a', 'b', 'b', 'c'].map((address) => limit.take(address))
+  assert.deepEqual(
+    taken.map((why) => why?.slice(0, 31)),
+    [
+      undefined,
+      undefined,
+      'more than 2 new nodes a minute ',
+      undefined,
+      undefined,
+      'this server admits 4 new nodes ',
+    ],
+  )
+})

@@ -1,0 +1,112 @@
+import {
+  NodeJoinTokenStub,
+  NodeRevocation,
+  v1Routes,
+  type NodeSecretRotationResponse,
+} from '@reeve/contract'
+import { err, ok, type Result } from '../../kit/result.ts'
+import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
+import {
+  nodeJoinTokenStub,
+  nodeRevocationView,
+  parseUuidPrefix,
+  refusal,
+  type Refusal,
+} from '../../model/index.ts'
+import type { Table } from '../../state/index.ts'
+import {
+  createJoinToken,
+  deleteJoinToken,
+  revokeNode,
+  rotateNodeSecret,
+  rotateSharedJoinToken,
+  unrevokeNode,
+  type NodeGateway,
+  type WorkloadContext,
+} from '../../workload/index.ts'
+import { EMPTY, json } from '../answer.ts'
+import { read, write, type Endpoint, type ReadPlan } from './endpoint.ts'
+import type { ListOptions } from './list-answer.ts'
+import { nodeUpdateAnswer } from './nodes.ts'
+import { management, nodeRead, nodeWrite } from './requirements.ts'
+import { listRows } from './row-reads.ts'
+import { visible, walkKeys } from './walks.ts'
+
+const TOKEN_FILTER = { kinds: fieldKindsFromSchema(NodeJoinTokenStub), hidden: [] }
+const REVOCATION_FILTER = { kinds: fieldKindsFromSchema(NodeRevocation), hidden: [] }
+
+interface AdmissionHost {
+  readonly context: WorkloadContext
+  readonly gateway: NodeGateway
+}
+
+/** How machines become nodes, and how they are shut out. */
+export function nodeAdmissionEndpoints({ context, gateway }: AdmissionHost): readonly Endpoint[] {
+  const { tables } = context.store
+  return [
+    read(v1Routes.listNodeJoinTokens, nodeRead, ({ query }) =>
+      listByPrefix(tables.node_join_tokens, query, {
+        filter: TOKEN_FILTER,
+        stub: nodeJoinTokenStub,
+        isVisible: ({ ExpiresAt }) => Date.parse(ExpiresAt) > context.clock.nowMs(),
+      }),
+    ),
+    write(v1Routes.createNodeJoinToken, nodeWrite, async ({ caller, body }) => {
+      // Every field has a default, so the body may be absent.
+      const created = await createJoinToken(context, caller, body ?? {})
+      return created.ok
+        ? ok({ index: created.value.CreateIndex, answer: json(created.value) })
+        : created
+    }),
+    write(v1Routes.deleteNodeJoinToken, nodeWrite, async ({ params }) =>
+      emptied(await deleteJoinToken(context, params.token_id)),
+    ),
+    write(v1Routes.rotateSharedJoinToken, management, async ({ body }) => {
+      const rotated = await rotateSharedJoinToken(context, body ?? {})
+      return rotated.ok ? ok({ index: rotated.value.Index, answer: json(rotated.value) }) : rotated
+    }),
+    read(v1Routes.listNodeRevocations, nodeRead, ({ query }) =>
+      listByPrefix(tables.node_revocations, query, {
+        filter: REVOCATION_FILTER,
+        stub: nodeRevocationView,
+      }),
+    ),
+    write(v1Routes.revokeNode, nodeWrite, async ({ caller, params, body }) =>
+      nodeUpdateAnswer(
+        await revokeNode(context, caller, { nodeId: params.node_id, body: body ?? {} }),
+      ),
+    ),
+    write(v1Routes.unrevokeNode, nodeWrite, async ({ params }) =>
+      emptied(await unrevokeNode(context, params.node_id)),
+    ),
+    write(v1Routes.rotateNodeSecret, nodeWrite, async ({ params }) => {
+      const rotated = await rotateNodeSecret(context, gateway, params.node_id)
+      if (!rotated.ok) return rotated
+      const { status: Status, nodeModifyIndex: NodeModifyIndex, index } = rotated.value
+      const body: NodeSecretRotationResponse = { Status, NodeModifyIndex, Index: index }
+      return ok({ index, answer: json(body) })
+    }),
+  ]
+}
+
+function emptied(written: Result<{ readonly index: number }, Refusal>) {
+  return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
+}
+
+interface IdList<Row> {
+  readonly filter: ListOptions<Row>['filter']
+  readonly stub: (row: Row) => unknown
+  readonly isVisible?: (row: Row) => boolean
+}
+
+/** A list of rows whose keys are UUIDs. Filters see what the list shows. */
+function listByPrefix<Row extends object>(
+  table: Table<Row>,
+  query: ListOptions<Row>['query'] & { readonly prefix?: string },
+  { filter, stub, isVisible = () => true }: IdList<Row>,
+): Result<ReadPlan, Refusal> {
+  const prefix = parseUuidPrefix('node', query.prefix ?? '')
+  if (!prefix.ok) return err(refusal('invalid-input', prefix.error))
+  const walk = visible(walkKeys(table, prefix.value.low), isVisible)
+  return ok(listRows(table, () => ({ walk, query, filter, filterView: stub, stub })))
+}

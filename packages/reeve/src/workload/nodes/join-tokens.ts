@@ -1,0 +1,179 @@
+import type {
+  NodeJoinToken,
+  NodeJoinTokenRequest,
+  SharedJoinToken,
+  SharedJoinTokenRequest,
+} from '@reeve/contract'
+import { isoFromMs, parseDurationMs } from '../../kit/duration.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import {
+  checkUuid,
+  isNodeName,
+  isNodePoolName,
+  LIMITS,
+  nodeJoinTokenStub,
+  refusal,
+  type NodeJoinTokenRow,
+  type Refusal,
+} from '../../model/index.ts'
+import { findSetting, put, remove } from '../../state/index.ts'
+import type { Caller } from '../../acl/index.ts'
+import type { WorkloadContext } from '../context.ts'
+
+const NOT_FOUND: Refusal = refusal('join-token-not-found', 'join token not found')
+
+/** Creates a token that admits one new node, once. Its secret is not stored and shown only here. */
+export async function createJoinToken(
+  { store, sealer, ids, clock }: WorkloadContext,
+  caller: Caller,
+  request: NodeJoinTokenRequest,
+): Promise<Result<NodeJoinToken, Refusal>> {
+  const wanted = readRequest(request)
+  if (!wanted.ok) return wanted
+  const { ttlMs, NodeName, NodePool } = wanted.value
+  if (store.tables.node_join_tokens.size >= LIMITS.joinTokensMax)
+    return err(
+      refusal(
+        'too-many-join-tokens',
+        `there are ${LIMITS.joinTokensMax} join tokens that have not expired: revoke some of them`,
+      ),
+    )
+  const nowMs = clock.nowMs()
+  const secret = ids.uuid()
+  const row: NodeJoinTokenRow = {
+    ID: ids.uuid(),
+    NodeName,
+    NodePool,
+    CreatedBy: caller.accessorId,
+    CreateTime: isoFromMs(nowMs),
+    ExpiresAt: isoFromMs(nowMs + ttlMs),
+    UsedBy: '',
+    UsedAt: null,
+    SecretHash: sealer.hash(secret),
+    CreateIndex: 0,
+    ModifyIndex: 0,
+  }
+  const { index, durable } = store.commit({
+    cause: undefined,
+    changes: () => [put('node_join_tokens', row)],
+  })
+  await durable
+  return ok({
+    ...nodeJoinTokenStub(row),
+    SecretID: secret,
+    CreateIndex: index,
+    ModifyIndex: index,
+  })
+}
+
+interface WantedToken {
+  readonly ttlMs: number
+  readonly NodeName: string
+  readonly NodePool: string
+}
+
+function readRequest(request: NodeJoinTokenRequest): Result<WantedToken, Refusal> {
+  const { joinTokenTtlMsMin: min, joinTokenTtlMsMax: max, joinTokenTtlMsDefault } = LIMITS
+  const ttlMs = request.TTL ? parseDurationMs(request.TTL) : joinTokenTtlMsDefault
+  if (ttlMs === undefined || ttlMs < min || ttlMs > max)
+    return invalid('TTL must be a duration from 1m to 24h, such as "30m"')
+  const NodeName = request.NodeName ?? ''
+  if (NodeName !== '' && !isNodeName(NodeName))
+    return invalid('NodeName is no valid name of a node: letters, digits, ".", "_" and "-"')
+  const NodePool = request.NodePool ?? ''
+  if (NodePool !== '' && !isNodePoolName(NodePool))
+    return invalid('NodePool is no valid name of a pool, or "all", which no node is in')
+  return ok({ ttlMs, NodeName, NodePool })
+}
+
+/** Revokes a token. A node that has joined with it has its own secret and stays. */
+export async function deleteJoinToken(
+  { store }: WorkloadContext,
+  given: string,
+): Promise<Result<{ readonly index: number }, Refusal>> {
+  const id = checkUuid('join token', given)
+  if (!id.ok) return invalid(id.error)
+  if (!store.tables.node_join_tokens.has(id.value)) return err(NOT_FOUND)
+  const { index, durable } = store.commit({
+    cause: undefined,
+    changes: () => [remove('node_join_tokens', id.value)],
+  })
+  await durable
+  return ok({ index })
+}
+
+/**
+ * Replaces the token that all new nodes may share. It is kept as a hash in the state, so that all
+ * servers of a cluster follow at once and no file has to change.
+ */
+export async function rotateSharedJoinToken(
+  context: WorkloadContext,
+  request: SharedJoinTokenRequest,
+): Promise<Result<SharedJoinToken, Refusal>> {
+  const { store, sealer, ids, clock } = context
+  const { sharedJoinTokenCharsMin: min, sharedJoinTokenCharsMax: max } = LIMITS
+  const secret = request.SecretID || ids.uuid()
+  if (secret.length < min || secret.length > max)
+    return invalid(`SecretID must be text of ${min} to ${max} characters`)
+  const { index, durable } = store.commit({
+    cause: undefined,
+    changes: () => [
+      put('settings', {
+        Name: 'shared-join-token',
+        SecretHash: sealer.hash(secret),
+        RotatedAt: isoFromMs(clock.nowMs()),
+        CreateIndex: 0,
+        ModifyIndex: 0,
+      }),
+    ],
+  })
+  await durable
+  const IsEnabled = context.nodeAdmission?.allowsSharedToken ?? true
+  return ok({ SecretID: secret, IsEnabled, Index: index })
+}
+
+/** What an unknown node shows: the shared token, or one of its own. */
+export type JoinProof = 'shared' | NodeJoinTokenRow
+
+/** Why an unknown node is not admitted with the token that it shows; else what admits it. */
+export function checkJoinToken(
+  context: WorkloadContext,
+  given: string | undefined,
+): Result<JoinProof, Refusal> {
+  const { store, sealer, clock } = context
+  // Compared by hash, so that the time it takes tells nothing about the token.
+  const hash = given === undefined ? undefined : sealer.hash(given)
+  if (hash !== undefined && hash === sharedTokenHash(context)) {
+    if (context.nodeAdmission?.allowsSharedToken ?? true) return ok('shared')
+    return denied('the shared join token is turned off (server.shared_join_token)')
+  }
+  const { node_join_tokens: tokens } = store.tables
+  const [id = ''] = hash === undefined ? [] : tokens.keysIn('secret', hash)
+  const token = tokens.find(id)
+  if (token === undefined) return denied('its join token is not valid')
+  if (token.UsedBy !== '') return denied('its join token was used before, and admits one node only')
+  if (Date.parse(token.ExpiresAt) <= clock.nowMs()) return denied('its join token has expired')
+  return ok(token)
+}
+
+function sharedTokenHash({ store, sealer, joinToken }: WorkloadContext): string {
+  return findSetting(store.tables, 'shared-join-token')?.SecretHash ?? sealer.hash(joinToken)
+}
+
+/** Undefined while the configured shared token is the valid one, else when it was replaced. */
+export function sharedTokenReplacedAt(context: WorkloadContext): string | undefined {
+  const row = findSetting(context.store.tables, 'shared-join-token')
+  const isSame = row?.SecretHash === context.sealer.hash(context.joinToken)
+  return isSame ? undefined : row?.RotatedAt
+}
+
+function denied(reason: string): Result<never, Refusal> {
+  const next =
+    'create one with "reeve node join-token create" and give it to the node as join_token or ' +
+    'REEVE_JOIN_TOKEN (docs/configuration.md)'
+  return err(refusal('permission-denied', `this node is unknown and ${reason}: ${next}`))
+}
+
+function invalid(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
+}

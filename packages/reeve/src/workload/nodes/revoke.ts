@@ -1,0 +1,124 @@
+import type { NodeRevokeRequest } from '@reeve/contract'
+import { isoFromMs } from '../../kit/duration.ts'
+import { err, ok, type Result } from '../../kit/result.ts'
+import type { Caller } from '../../acl/index.ts'
+import {
+  checkUuid,
+  LIMITS,
+  refusal,
+  withNodeEvent,
+  type NodeRevocationRow,
+  type NodeRow,
+  type Refusal,
+} from '../../model/index.ts'
+import { put, remove, type Stamp, type Tables } from '../../state/index.ts'
+import type { WorkloadContext } from '../context.ts'
+import { commitNode, findNode, unchanged, type NodeWritten } from './node-writes.ts'
+
+/**
+ * Shuts a node out. In one commit the node is down, its jobs are evaluated as for any node that is
+ * lost, and its identity is refused from then on. The revocation is a row of its own: it outlives
+ * the row of the node. The sessions close the node's connections when the commit is durable.
+ */
+export async function revokeNode(
+  context: WorkloadContext,
+  caller: Caller,
+  { nodeId, body }: { readonly nodeId: string; readonly body: NodeRevokeRequest },
+): Promise<Result<NodeWritten, Refusal>> {
+  const found = findNode(context, nodeId)
+  if (!found.ok) return found
+  const reason = readReason(body.Reason ?? '')
+  if (!reason.ok) return reason
+  const node = found.value
+  const { node_revocations: revocations } = context.store.tables
+  if (revocations.has(node.ID)) return ok(await unchanged(context, node))
+  if (revocations.size >= LIMITS.nodeRevocationsMax)
+    return invalid(`${LIMITS.nodeRevocationsMax} nodes are revoked: undo some of the revocations`)
+  const revocation: NodeRevocationRow = {
+    NodeID: node.ID,
+    NodeName: node.Name,
+    Reason: reason.value,
+    RevokedBy: caller.accessorId,
+    RevokeTime: isoFromMs(context.clock.nowMs()),
+    SecretHash: node.SecretHash,
+    CreateIndex: 0,
+    ModifyIndex: 0,
+  }
+  return ok(
+    await commitNode(context, {
+      node,
+      cause: 'NodeRevocation',
+      next: (stamp) => revokedRow(node, reason.value, stamp),
+      evaluates: true,
+      also: [put('node_revocations', revocation)],
+    }),
+  )
+}
+
+function revokedRow(node: NodeRow, reason: string, stamp: Stamp): NodeRow {
+  const details = reason === '' ? {} : { details: { reason } }
+  const event = { subsystem: 'Cluster', message: 'Node revoked', ...details } as const
+  return {
+    ...node,
+    Status: 'down',
+    StatusDescription: reason === '' ? 'revoked' : `revoked: ${reason}`,
+    StatusUpdatedAt: Math.floor(stamp.timeMs / 1000),
+    Events: withNodeEvent(node.Events, event, stamp),
+  }
+}
+
+function readReason(text: string): Result<string, Refusal> {
+  const max = LIMITS.revokeReasonCharsMax
+  return text.length <= max && /^\P{Cc}*$/u.test(text)
+    ? ok(text)
+    : invalid(`Reason must be at most ${max} characters in one line`)
+}
+
+/** Undoes a revocation. The node connects with its secret, or joins anew if it was removed. */
+export async function unrevokeNode(
+  { store }: WorkloadContext,
+  given: string,
+): Promise<Result<{ readonly index: number }, Refusal>> {
+  const id = checkUuid('node', given)
+  if (!id.ok) return invalid(id.error)
+  if (!store.tables.node_revocations.has(id.value))
+    return err(refusal('revocation-not-found', 'node is not revoked'))
+  const node = store.tables.nodes.find(id.value)
+  const event = { subsystem: 'Cluster', message: 'Node revocation undone' } as const
+  const { index, durable } = store.commit({
+    cause: 'NodeEvent',
+    changes: (stamp) => [
+      remove('node_revocations', id.value),
+      ...(node === undefined
+        ? []
+        : [
+            put('nodes', {
+              ...node,
+              StatusDescription: '',
+              Events: withNodeEvent(node.Events, event, stamp),
+            }),
+          ]),
+    ],
+  })
+  await durable
+  return ok({ index })
+}
+
+/** Why a revoked node is refused, by its id or by its secret; undefined when it is not revoked. */
+export function revocationRefusal(
+  { node_revocations: revocations }: Pick<Tables, 'node_revocations'>,
+  { nodeId, secretHash }: { readonly nodeId: string; readonly secretHash: string },
+): Refusal | undefined {
+  const [bySecret = ''] = revocations.keysIn('secret', secretHash)
+  const row = revocations.find(nodeId) ?? revocations.find(bySecret)
+  if (row === undefined) return undefined
+  return refusal(
+    'node-revoked',
+    `node ${row.NodeID} was revoked at ${row.RevokeTime}: an operator can undo it with ` +
+      `"reeve node unrevoke ${row.NodeID}"`,
+  )
+}
+
+function invalid(message: string): Result<never, Refusal> {
+  return err(refusal('invalid-input', message))
+}
