@@ -10,6 +10,7 @@ import { temporaryDirectory } from '../../../test/build/temporary-directory.ts'
 import { until } from '../../../test/build/until.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import type { AgentTask } from '../assignment.ts'
+import { AGENT_LIMITS } from '../limits.ts'
 import { DiskWorkspace } from '../store/workspace.ts'
 import { taskHooks } from '../task/task-hooks.ts'
 
@@ -346,6 +347,33 @@ for (const { name, template, message, prepare } of refusals) {
       JSON.stringify(events),
     )
     assert.equal(starts(bench), 0)
+  })
+}
+
+const MOST = AGENT_LIMITS.templateInputCharsMax
+const inputs = [
+  { name: 'at the limit', extra: 0, state: 'running' },
+  { name: 'one character past it', extra: 1, state: 'dead' },
+]
+for (const { name, extra, state } of inputs) {
+  test(`what a rendering is given is bounded: ${name}`, async (t) => {
+    // The files are large, the output is not.
+    const EmbeddedTmpl = '{{ range loop 9 }}{{ file (printf "local/%d" .) | sprig_empty }}{{ end }}'
+    const fileChars = AGENT_LIMITS.templateFileBytesMax
+    const bench = await aBench(t, [aTemplate({ EmbeddedTmpl })], {
+      prepare: async (dir) => {
+        let left = MOST - EmbeddedTmpl.length + extra
+        for (let n = 0; n < 9; n += 1) {
+          const chars = Math.min(left, n < 8 ? fileChars - 100 : left)
+          await writeFile(join(dir, `local/${n}`), 'a'.repeat(chars))
+          left -= chars
+        }
+      },
+    })
+    await bench.until(() => bench.runner.task('web').state.State === state)
+    const events = bench.runner.task('web').state.Events.map(({ DisplayMessage }) => DisplayMessage)
+    const isTold = events.some((text) => text.includes(`at most ${MOST} are rendered`))
+    assert.equal(isTold, extra > 0, events.join('\n'))
   })
 }
 

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
+import { ByteBudget } from '../../lang/template/budget.ts'
+import { GO_FUNCTIONS, HELPER_FUNCTIONS } from '../../lang/template/index.ts'
 import { AGENT_LIMITS } from '../limits.ts'
 import type { RenderOutcome, RenderRequest, TemplateSource } from './render-templates.ts'
+import { taskFunctions } from './task-functions.ts'
 import { TemplateRenderer } from './template-renderer.ts'
 
 const NEVER = new AbortController().signal
@@ -184,4 +187,32 @@ test('renderer: a file of variables is bounded, at the limit and past it', async
   assert.equal(whole.kind, 'rendered')
   const more = await renderer.render(owner('x'), env(most + 1), NEVER)
   assert.match(String(shown(more)), /environment file has more than 2097152 characters/)
+})
+
+test('renderer: a file of variables has as many as a task may have, and no more', async (t) => {
+  const renderer = aRenderer(t, { msMax: 60_000 })
+  const most = AGENT_LIMITS.environmentVariablesMax
+  const env = (count: number): RenderRequest => {
+    const text = `{{ range loop ${count} }}K{{ . }}=\n{{ end }}`
+    return aRequest(source(text, { isEnvironment: true }))
+  }
+  const whole = await renderer.render(owner('x'), env(most), NEVER)
+  assert.ok(whole.kind === 'rendered')
+  assert.equal(Object.keys(whole.env).length, most)
+  const more = await renderer.render(owner('x'), env(most + 1), NEVER)
+  assert.match(String(shown(more)), /environment file has more than 10000 variables/)
+})
+
+test('byte budget: the functions of tasks charge the texts that they are given', () => {
+  const functions = taskFunctions({ ...aRequest(), find: () => null, file: () => undefined })
+  const known = new Set([...GO_FUNCTIONS.keys(), ...HELPER_FUNCTIONS.keys()])
+  const constant = new Set(['services', 'plugin', 'executeTemplate', 'writeToFile'])
+  const text = 'a'.repeat(1_000)
+  const own = [...functions].filter(([name]) => !known.has(name) && !constant.has(name))
+  assert.ok(own.length > 8)
+  for (const [name, { cost }] of own) {
+    const budget = new ByteBudget()
+    cost([text], budget)
+    assert.ok(budget.spent >= text.length, `${name} charges nothing for its text`)
+  }
 })
