@@ -288,34 +288,6 @@ describe('an opa query is a reference with or without `data.`, or any other term
   })
 })
 
-/** A value of 2^levels parts that takes little memory, because each level is shared. */
-function doubled(levels: number): string {
-  const lines = Array.from({ length: levels }, (_, i) => `a${i + 1} := [a${i}, a${i}]`)
-  return `package q\n\na0 := [1, 1]\n${lines.join('\n')}\nv := a${levels}\n`
-}
-
-for (const [levels, status] of [
-  [14, 'failed'],
-  [15, 'errored'],
-  [40, 'errored'],
-] as const)
-  it(`an opa result of 2^${levels} lists is ${status}`, () => {
-    const { status: got, findings } = judge(JOB, {
-      kind: 'opa',
-      code: doubled(levels),
-      query: 'data.q.v',
-    })
-    assert.equal(got, status)
-    if (status === 'errored')
-      assert.match(findings[0]?.message ?? '', /result of data\.q\.v is too large: at most 100000/)
-  })
-
-it('an opa result that is too large to be named is errored too', () => {
-  const code = `${doubled(40)}w := {"a": v}\n`
-  for (const query of ['data.q.w', 'count(data.q.v)'])
-    assert.equal(judge(JOB, { kind: 'opa', code, query }).status, 'errored')
-})
-
 it('a message of an opa policy is cut before it leaves the thread of policies', () => {
   const code = `package q\n\nv contains concat("", [ "0123456789" | some _ in numbers.range(1, 2000) ])\n`
   const { findings } = judge(JOB, { kind: 'opa', code, query: 'data.q.v' })

@@ -40,8 +40,8 @@ export function readExecFrame(data: Uint8Array): Result<ExecInput, string> {
 }
 
 /** Undefined when the text is not base64. Line ends are allowed, as other tools write them. */
-function readBase64(text: string): Buffer | undefined {
-  const packed = text.replace(/[\r\n]+/g, '')
+function readBase64(data: string): Buffer | undefined {
+  const packed = data.replace(/[\r\n]+/g, '')
   return isBase64(packed) ? Buffer.from(packed, 'base64') : undefined
 }
 

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer'
 
 /**
  * File names are bytes, and JSON has only text. A name that is not UTF-8 is written with `\xNN` for
- * each backslash and for each byte past ASCII. A path may be given in the same form; one that exists
- * as it is written wins.
+ * each backslash and for each byte past ASCII. A path may be given in the same form; one that
+ * exists as it is written wins.
  */
 export function textOfName(name: Buffer, isTaken: (text: string) => boolean): string {
   if (isUtf8(name)) return name.toString('utf8')

@@ -59,6 +59,7 @@ async function namesIn({ handle, inside }: OpenedFile): Promise<readonly Buffer[
   const options = { encoding: 'buffer' as BufferEncoding }
   // Leaving the loop closes it.
   for await (const entry of await opendir(placeOf(handle), options)) {
+    // As the encoding above says.
     const name = entry.name as unknown as Buffer
     if (names.length > LISTED_FILES_MAX) break
     if (!isTaskDirectory || !HIDDEN.has(name.toString('latin1'))) names.push(name)

@@ -7,8 +7,9 @@ import type { CliHost } from '../host.ts'
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
 
-// eslint-disable-next-line no-control-regex -- the same, but for line feeds, tabs and colours
+/** The same, but for line feeds, tabs and colours. */
 const BETWEEN_LINES =
+  // eslint-disable-next-line no-control-regex -- as above
   /\r(?!\n)|\u001b(?!\[[0-9;]*m)|[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
 
 /** A name on one line: every control character is written as `\n`, `\x1b` or `\u202e`. */

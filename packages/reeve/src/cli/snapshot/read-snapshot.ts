@@ -85,7 +85,7 @@ class LineOrder {
     if (this.#index !== undefined) return 'the index is there twice'
     if (!isCount(Index) || Index > INDEX_MAX)
       return `the index ${Index} is not an integer from 0 to ${INDEX_MAX}`
-    if (!isCount(Rows)) return `the number of rows, ${Rows}, is not a positive integer`
+    if (!isCount(Rows)) return 'the number of rows is not an integer from 0'
     this.#index = Index
     this.#rowsTold = Rows
     return undefined
@@ -107,7 +107,7 @@ class LineOrder {
 
 type LineWith<Member extends string> = Extract<SnapshotLine, Readonly<Record<Member, unknown>>>
 
-function isCount(value: unknown): value is number {
+function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && Number(value) >= 0
 }
 

@@ -52,8 +52,9 @@ export class FullScreen {
   }
 }
 
-// eslint-disable-next-line no-control-regex -- what names and messages must not do to a terminal
+/** Names and messages must not do this to a terminal. */
 const CONTROLS =
+  // eslint-disable-next-line no-control-regex -- control characters are what is taken away
   /\u001b(?!\[[0-9;]*m)|[\u0000-\u001a\u001c-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g
 
 /** Text of tasks may hold anything; only colours are let through to the terminal. */

@@ -6,11 +6,11 @@ import type { StreamSocket } from '../../kit/stream-socket.ts'
 import { LIMITS } from '../../model/index.ts'
 
 /**
- * Passes the frames of an exec client on to the node. A frame that comes alone is passed on at once,
- * as it is. Frames that follow within `execMergeMs` are merged into one: stdin is concatenated, only
- * the latest terminal size is kept, heartbeats collapse. A client that sends a frame for each byte
- * thus costs the node a few hundred frames per second, whatever it sends. A client that fills the
- * node's buffer is not read until the buffer has drained.
+ * Passes the frames of an exec client on to the node. A frame that comes alone is passed on at
+ * once, as it is. Frames that follow within `execMergeMs` are merged into one: stdin is
+ * concatenated, only the latest terminal size is kept, heartbeats collapse. A client that sends a
+ * frame for each byte thus costs the node a few hundred frames per second, whatever it sends. A
+ * client that fills the node's buffer is not read until the buffer has drained.
  */
 export function passInput(client: StreamSocket, node: StreamSocket, clock: Clock): void {
   const input = new InputMerger(client, node, clock)

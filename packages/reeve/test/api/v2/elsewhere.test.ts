@@ -157,7 +157,7 @@ function calls(params: Params): Readonly<Partial<Record<v2.V2RouteId, Omit<Call,
   }
 }
 
-/** Not about any organization, or about the caller itself. Their answers must name nothing of it. */
+/** Not about one organization, or about the caller itself. Their answers must name none of it. */
 const OPEN: ReadonlySet<string> = new Set<v2.V2RouteId>([
   'createOrganization',
   'listOrganizations',
