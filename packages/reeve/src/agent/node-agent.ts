@@ -77,7 +77,7 @@ export class NodeAgent {
   readonly #renderer = new TemplateRenderer()
   #identity: StorageIdentity | undefined
   /** Settles when no new secret is being stored. */
-  #storingSecret: Promise<void> = Promise.resolve()
+  #storingSecret: Promise<unknown> = Promise.resolve()
   #probing: Promise<void> | undefined
 
   constructor(options: NodeAgentOptions) {
@@ -275,12 +275,13 @@ export class NodeAgent {
   /** The servers gave the node a new secret. The old one is used until the new one is durable. */
   #keepSecret(secret: string): Promise<void> {
     const { storage, log } = this.#options
-    const stored = storage.keepSecret(secret).then(() => {
+    const store = async (): Promise<void> => {
+      await storage.keepSecret(secret)
       this.#identity = { ...this.#known(), secret }
       log.info({}, 'stored a new secret of this node')
-    })
-    const settled = stored.catch(() => undefined)
-    this.#storingSecret = Promise.all([this.#storingSecret, settled]).then(() => undefined)
+    }
+    const stored = store()
+    this.#storingSecret = Promise.allSettled([this.#storingSecret, stored])
     return stored
   }
 

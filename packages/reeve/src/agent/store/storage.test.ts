@@ -173,3 +173,18 @@ test('records of starts that are over are swept, the others stay', async (t) => 
   assert.deepEqual(await readdir(storage.recordsDir), ['live'])
   await storage.close()
 })
+
+test('a new secret and a region that are kept at the same time are both there afterwards', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const first = diskStorage(dataDir)
+  const { nodeId } = await first.open(countingIds())
+  await Promise.all([first.keepSecret('new secret'), first.keepRegion('eu')])
+  await first.close()
+  const again = diskStorage(dataDir)
+  const identity = await again.open(countingIds())
+  await again.close()
+  assert.deepEqual(
+    [identity.nodeId, identity.secret, identity.region],
+    [nodeId, 'new secret', 'eu'],
+  )
+})

@@ -59,7 +59,7 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
   let kept: KeptIdentity | undefined
   let writing: Promise<void> = Promise.resolve()
   /** One write after the other: each builds on the one before it. */
-  const keep = (change: Partial<KeptIdentity>): Promise<void> => {
+  const changeIdentity = (change: Partial<KeptIdentity>): Promise<void> => {
     const write = async (): Promise<void> => {
       assert(kept !== undefined, 'a storage is opened before anything is kept in it')
       const changed = { ...kept, ...change }
@@ -94,8 +94,8 @@ export function diskStorage(dataDir: string, options: DiskStorageOptions = {}): 
         throw thrown
       }
     },
-    keepRegion: (region) => keep({ region }),
-    keepSecret: (secret) => keep({ secret }),
+    keepRegion: (region) => changeIdentity({ region }),
+    keepSecret: (secret) => changeIdentity({ secret }),
     async sweepRecords(keep) {
       for (const name of await namesIn(recordsDir)) {
         const path = join(recordsDir, name)
