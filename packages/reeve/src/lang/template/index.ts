@@ -1,4 +1,4 @@
-export { constantCost, textCost } from './budget.ts'
+export { ByteBudget, constantCost, textCost } from './budget.ts'
 export { functionTable, type TemplateFunctions } from './function-table.ts'
 export { GO_FUNCTIONS } from './go-functions.ts'
 export { HELPER_FUNCTIONS, timeFunctions } from './library-functions.ts'

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { anAgentConfig } from '../../../test/build/agent-config.ts'
+import { DEFAULT_PRESENCE } from '../../control/index.ts'
+import {
+  DEFAULT_LIMITS,
+  FULL_LIMITS,
+  FULL_CONFIG_FILE,
+  FULL_CONFIG_JSON,
+} from '../../../test/build/full-agent-config.ts'
+import { DEFAULT_CAPS } from '../../drivers/index.ts'
+import { DENIED_GROUPS } from './driver-options.ts'
+import { DEFAULT_NODE_ADMISSION } from '../../workload/index.ts'
+import type { AgentConfig } from './agent-config.ts'
+
+const ARTIFACTS = { allowsFiles: false, allowsLocal: true, timeoutMs: 1.8e6, entriesMax: 65_536 }
+
+const DEFAULT_EXEC: AgentConfig['client']['exec'] = {
+  enabled: true,
+  allowCaps: DEFAULT_CAPS,
+  denyUsers: ['root', '0'],
+  denyGroups: DENIED_GROUPS,
+  allowGroups: [],
+  defaultUser: 'nobody',
+  allowHostNamespaces: false,
+  isCpuHard: false,
+  pidsMax: 4_096,
+  chrootEnv: {},
+}
+
+const DEFAULT_DOCKER: AgentConfig['client']['docker'] = {
+  enabled: true,
+  endpoint: 'unix:///var/run/docker.sock',
+  authFile: undefined,
+  policy: {
+    allowPrivileged: false,
+    allowVolumes: false,
+    allowHostNamespaces: false,
+    allowCaps: DEFAULT_CAPS,
+    pidsMax: 4_096,
+  },
+}
+
+test('configuration: --dev is server and node on loopback, without ACLs', () => {
+  assert.deepEqual(anAgentConfig({ flags: { dev: true } }), {
+    dev: true,
+    region: 'global',
+    datacenter: 'dc1',
+    name: 'host1',
+    dataDirectory: '/tmp/reeve-dev-1',
+    isDataTemporary: true,
+    bind: '127.0.0.1',
+    ports: { http: 4646 },
+    advertise: { host: '127.0.0.1', httpPort: undefined },
+    server: {
+      enabled: true,
+      joinToken: undefined,
+      admission: DEFAULT_NODE_ADMISSION,
+      database: undefined,
+      clusterKey: undefined,
+      presence: DEFAULT_PRESENCE,
+      regions: { others: {}, authoritative: undefined, replicationToken: undefined },
+    },
+    client: {
+      enabled: true,
+      servers: [],
+      nodePool: 'default',
+      nodeClass: '',
+      meta: {},
+      joinToken: undefined,
+      remoteExec: true,
+      rawExec: true,
+      exec: DEFAULT_EXEC,
+      docker: DEFAULT_DOCKER,
+      reserved: { cpuMHz: 0, memoryMB: 0, diskMB: 0, ports: '' },
+      hostVolumes: {},
+      artifacts: ARTIFACTS,
+      secretsInMemory: false,
+      killTimeoutMsMax: 30_000,
+      bridge: { name: 'reeve0', subnet: '172.30.64.0/20' },
+      garbage: { lookMs: 60_000, diskPercent: 80, inodePercent: 70, allocations: 50, atOnce: 2 },
+    },
+    acl: { enabled: false },
+    tls: {
+      http: false,
+      rpc: false,
+      caFile: undefined,
+      certFile: undefined,
+      keyFile: undefined,
+      verifyServerHostname: true,
+      verifyHttpsClient: false,
+    },
+    log: { level: 'info', json: false },
+    eventLog: { ageMsMax: 24 * 3_600_000, commitsMax: 100_000 },
+    audit: { ageMsMax: 30 * 24 * 3_600_000, recordsMax: 500_000 },
+    http: { corsOrigins: [], responseHeaders: {}, requestsPerSecondMax: 100, externalUrl: '' },
+    limits: DEFAULT_LIMITS,
+  } satisfies AgentConfig)
+})
+
+test('configuration: without --dev ACLs are on and raw_exec is off', () => {
+  const config = anAgentConfig({ flags: { server: true, client: true, dataDirectory: '/data' } })
+  assert.equal(config.acl.enabled, true)
+  assert.equal(config.client.rawExec, false)
+  assert.equal(config.isDataTemporary, false)
+})
+
+for (const [path, text] of [
+  ['all.hcl', FULL_CONFIG_FILE],
+  ['all.json', JSON.stringify(FULL_CONFIG_JSON)],
+  // Neither ending: the content tells.
+  ['/dev/fd/63', FULL_CONFIG_FILE],
+  ['/dev/fd/64', ` \n${JSON.stringify(FULL_CONFIG_JSON)}`],
+] as const)
+  test(`configuration: ${path} can hold every setting but --dev`, () => {
+    const config = anAgentConfig({ files: { [path]: text } })
+    const { joinToken, database, clusterKey, regions } = config.server
+    const { replicationToken } = regions
+    const { joinToken: nodeJoinToken } = config.client
+    assert.equal(nodeJoinToken?.reveal(), 'a token of one node')
+    assert.equal(joinToken?.reveal(), '0123456789abcdef')
+    assert.equal(database?.reveal(), 'postgres://reeve@db.example/reeve')
+    assert.equal(clusterKey?.reveal(), 'a key of the cluster')
+    assert.equal(replicationToken?.reveal(), 'a token of every region')
+    assert.deepEqual(config, {
+      dev: false,
+      region: 'eu',
+      datacenter: 'berlin',
+      name: 'node-7',
+      dataDirectory: '/var/lib/reeve',
+      isDataTemporary: false,
+      bind: '0.0.0.0',
+      ports: { http: 8080 },
+      advertise: { host: 'reeve.example.com', httpPort: 80 },
+      server: {
+        enabled: true,
+        joinToken,
+        admission: { allowsSharedToken: false, newNodesPerMinuteMax: 60, newNodesPerAddressMax: 6 },
+        database,
+        clusterKey,
+        presence: {
+          heartbeatMsMin: 1_000,
+          heartbeatsPerSecondMax: 50,
+          graceMs: 2_000,
+          returnMs: 300_000,
+        },
+        regions: {
+          others: { us: ['https://us.example.com', 'http://10.1.0.1:4646'] },
+          authoritative: 'us',
+          replicationToken,
+        },
+      },
+      client: {
+        enabled: true,
+        servers: ['10.0.0.1:4646', '[::1]:99'],
+        nodePool: 'batch',
+        nodeClass: 'gpu',
+        meta: { rack: 'r1' },
+        joinToken: nodeJoinToken,
+        remoteExec: false,
+        rawExec: true,
+        exec: {
+          enabled: false,
+          allowCaps: ['chown'],
+          denyUsers: ['daemon'],
+          denyGroups: ['tape'],
+          allowGroups: ['video'],
+          defaultUser: 'tasks',
+          allowHostNamespaces: true,
+          isCpuHard: true,
+          pidsMax: 100,
+          chrootEnv: { '/opt': '/opt' },
+        },
+        docker: {
+          enabled: false,
+          endpoint: 'unix:///run/podman.sock',
+          authFile: '/etc/logins.json',
+          policy: {
+            allowPrivileged: true,
+            allowVolumes: true,
+            allowHostNamespaces: true,
+            allowCaps: ['all'],
+            pidsMax: 200,
+          },
+        },
+        hostVolumes: {
+          certs: { path: '/etc/ssl/certs', readOnly: true },
+          'data[0]': { path: '/srv/data', readOnly: false },
+        },
+        artifacts: { ...ARTIFACTS, allowsFiles: true, timeoutMs: 600_000, entriesMax: 200_000 },
+        secretsInMemory: false,
+        killTimeoutMsMax: 300_000,
+        bridge: { name: 'br7', subnet: '10.200.0.0/16' },
+        garbage: { lookMs: 30_000, diskPercent: 90, inodePercent: 85, allocations: 200, atOnce: 4 },
+        reserved: { cpuMHz: 500, memoryMB: 512, diskMB: 1024, ports: '22,8000-8010' },
+      },
+      acl: { enabled: true },
+      tls: {
+        http: true,
+        rpc: true,
+        caFile: '/etc/reeve/ca.pem',
+        certFile: '/etc/reeve/agent.pem',
+        keyFile: '/etc/reeve/agent.key',
+        verifyServerHostname: false,
+        verifyHttpsClient: true,
+      },
+      log: { level: 'warn', json: true },
+      eventLog: { ageMsMax: 5_400_000, commitsMax: 5_000 },
+      audit: { ageMsMax: 90 * 24 * 3_600_000, recordsMax: 20_000 },
+      http: {
+        corsOrigins: ['https://ui.example.com'],
+        responseHeaders: { 'X-Team': 'platform' },
+        requestsPerSecondMax: 50,
+        externalUrl: 'https://reeve.example.com',
+      },
+      limits: FULL_LIMITS,
+    } satisfies AgentConfig)
+  })
