@@ -64,6 +64,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   'job periodic': 'Jobs that are launched by the clock.',
   alloc: 'Allocations: look inside them, reach their tasks, stop them.',
   node: 'Nodes: see how they do, empty them, keep work away from them.',
+  'node join-token': 'Single-use tokens with which new nodes join the cluster.',
   eval: 'Evaluations: what the scheduler was asked, and why something has no place.',
   deployment: 'Deployments: watch roll-outs, promote, pause or fail them.',
   'node pool': 'Node pools: nodes that jobs name together.',

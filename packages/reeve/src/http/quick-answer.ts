@@ -67,7 +67,7 @@ export class QuickAnswers {
       request.httpVersion === '1.1' &&
       request.method !== 'HEAD' &&
       // The rest of a body that nobody reads is discarded within bounds.
-      request.complete &&
+      (request.complete || !hasBody(request)) &&
       request.headers.origin === undefined &&
       goesAsItIs(request, body.length) &&
       response.shouldKeepAlive &&
@@ -99,6 +99,10 @@ export class QuickAnswers {
     const timeout = ms > 0 ? this.#keepAlive.text : ''
     return `Date: ${this.#date.text}\r\nConnection: keep-alive\r\n${timeout}\r\n`
   }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
 /** What is written here, or tells the runtime how to write, cannot be an operator's header. */

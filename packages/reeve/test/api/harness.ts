@@ -71,11 +71,12 @@ export interface Reply {
 /** Blocking queries that wait on the servers of this process. */
 export function parkedQueries(): number {
   let count = 0
-  for (const app of apps) count += app.parkedQueries
+  for (const app of apps) count += app.deref()?.parkedQueries ?? 0
   return count
 }
 
-const apps = new Set<App>()
+/** Many tests leave their server to the garbage collector. */
+const apps = new Set<WeakRef<App>>()
 
 /** Waits until a blocking query that was just sent is parked. */
 export async function untilParked(): Promise<void> {
@@ -194,7 +195,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     ...(options.security !== undefined && { security: options.security }),
     ...(options.regions !== undefined && { regions: options.regions }),
   })
-  apps.add(http)
+  apps.add(new WeakRef(http))
   const server: TestServer = {
     clock,
     context,
@@ -238,7 +239,6 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     },
     listen: () => http.app.listen({ host: '127.0.0.1', port: 0 }),
     async close() {
-      apps.delete(http)
       await http.close()
       await context.jobFiles.stop()
       await policyThread.stop()

@@ -49,7 +49,7 @@ export class RequestBodies {
   readonly #pending = new Set<PendingBody>()
   readonly #bytesOf = new Map<string, number>()
   #bytes = 0
-  #cancelCheck: (() => void) | undefined
+  #isChecking = false
 
   constructor(clock: Clock, limits: BodyLimits = BODY_LIMITS) {
     this.#clock = clock
@@ -91,7 +91,7 @@ export class RequestBodies {
         },
       })
       this.#pending.add(body)
-      this.#cancelCheck ??= this.#clock.after(CHECK_MS, () => this.#check())
+      this.#checkLater()
       body.start()
     })
   }
@@ -115,9 +115,15 @@ export class RequestBodies {
 
   #check(): void {
     const nowMs = this.#clock.nowMs()
+    this.#isChecking = false
     for (const body of this.#pending) body.check(nowMs)
-    this.#cancelCheck =
-      this.#pending.size === 0 ? undefined : this.#clock.after(CHECK_MS, () => this.#check())
+    if (this.#pending.size > 0) this.#checkLater()
+  }
+
+  #checkLater(): void {
+    if (this.#isChecking) return
+    this.#isChecking = true
+    this.#clock.after(CHECK_MS, () => this.#check())
   }
 }
 
