@@ -110,7 +110,7 @@ export class TemplateRenderer {
       file: new URL('./template-worker.ts', import.meta.url),
       does: 'renders templates',
       // The renderer hands over one rendering at a time, when the thread is free.
-      limits: { msMax, megabytesMax, waitingMax: 1, waitingPerTenantMax: 1, waitMsMax: msMax },
+      limits: { msMax, megabytesMax, waitingMax: 1, waitingPerTenantMax: 1, waitMsMax: 60_000 },
     })
     this.#threads.push(thread)
     return thread

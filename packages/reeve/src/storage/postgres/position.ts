@@ -4,6 +4,7 @@ import { corruptFault } from './postgres-faults.ts'
 
 type PositionRow = {
   readonly term: string
+  readonly step: string
   readonly last_index: string
   readonly first_index: string
   readonly up_to: string
@@ -13,13 +14,15 @@ type PositionRow = {
 export interface FoundPosition {
   /** Whoever leads in this term may write. */
   readonly term: number
+  /** The last write to the checkpoint in this term. */
+  readonly step: number
   readonly position: EnginePosition
 }
 
 /** Where the log and its checkpoint stand, as of one moment. */
 export async function readPosition(lane: Lane, name: string): Promise<FoundPosition> {
   const [found] = await lane.query<PositionRow>({
-    text: `SELECT head.term, head.last_index, keep.first_index, keep.up_to, keep.table_indexes
+    text: `SELECT head.term, keep.step, head.last_index, keep.first_index, keep.up_to, keep.table_indexes
       FROM reeve_head AS head, reeve_checkpoint AS keep WHERE head.id = 1 AND keep.id = 1`,
   })
   if (found === undefined) throw corruptFault(name, 'its head or its checkpoint is missing')
@@ -35,7 +38,7 @@ export async function readPosition(lane: Lane, name: string): Promise<FoundPosit
   if (tableIndexes === undefined)
     throw corruptFault(name, 'the mark of its checkpoint is unreadable')
   const position = { lastIndex, firstIndex, checkpoint: { upTo, tableIndexes } }
-  return { term: Number(found.term), position }
+  return { term: Number(found.term), step: Number(found.step), position }
 }
 
 function toTableIndexes(text: string): Record<string, number> | undefined {

