@@ -22,7 +22,8 @@ export interface FoundPosition {
 /** Where the log and its checkpoint stand, as of one moment. */
 export async function readPosition(lane: Lane, name: string): Promise<FoundPosition> {
   const [found] = await lane.query<PositionRow>({
-    text: `SELECT head.term, keep.step, head.last_index, keep.first_index, keep.up_to, keep.table_indexes
+    text: `SELECT head.term, keep.step, head.last_index, keep.first_index, keep.up_to,
+        keep.table_indexes
       FROM reeve_head AS head, reeve_checkpoint AS keep WHERE head.id = 1 AND keep.id = 1`,
   })
   if (found === undefined) throw corruptFault(name, 'its head or its checkpoint is missing')
