@@ -120,6 +120,7 @@ export class SharedDatabase {
     return [
       {
         term: String(term),
+        step: String(this.#keep.step),
         last_index: String(lastIndex),
         first_index: String(firstIndex),
         up_to: String(upTo),
@@ -248,7 +249,7 @@ const STATEMENTS: readonly KnownStatement[] = [
   { is: named('reeve-checkpoint'), run: (db, values) => db.putRows(values) },
   { is: named('reeve-blob'), run: (db, values) => db.blob(values) },
   { is: written(/^SELECT nonce FROM reeve_log/), run: (db, values) => db.nonce(values) },
-  { is: written(/^SELECT head\.term, head\.last_index/), run: (db) => db.position() },
+  { is: written(/^SELECT head\.term, keep\.step/), run: (db) => db.position() },
   { is: written(/^WITH leader AS/), run: (db, values) => db.acquire(values) },
   {
     is: written(/^UPDATE reeve_leader SET expires_at = clock_timestamp\(\) \+/),
