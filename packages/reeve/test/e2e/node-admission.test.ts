@@ -77,7 +77,9 @@ test('a node joins with a token of its own, gets a new secret, and is shut out f
     second.output().includes('connected to a server') ? true : undefined,
   )
   await nodeWith(first.client, 'ready')
-  assert.deepEqual(await allocations(), running, 'its tasks were taken over')
+  await until('its tasks to be taken over', async () =>
+    (await allocations()).join() === running.join() ? true : undefined,
+  )
 
   await first.client.v1.revokeNode({ params: { node_id }, body: { Reason: 'test' } })
   await until('the agent to log why', () =>
