@@ -66,7 +66,7 @@ export class Admission {
       const cost = raw.method === 'GET' ? READ_COST : WRITE_COST
       const rejection = this.scheduler.enter(request.tenant, cost, () => {
         // The client has gone: nobody would read the response.
-        if (!raw.destroyed || raw.complete) done()
+        if (!raw.socket.destroyed) done()
       })
       if (rejection !== undefined)
         this.#reject(new HttpError(429, QUEUE_FULL[rejection], RETRY), done)

@@ -74,13 +74,16 @@ export class ParkedQueries {
     if (minIndex === 0 || this.#count >= LIMITS.parkedQueriesMax) return index
     const deadlineMs = clock.nowMs() + waitMs(wait, random)
     this.#add(tenant, 1)
-    while (index <= minIndex && !hold.isOver) {
-      const leftMs = deadlineMs - clock.nowMs()
-      if (leftMs <= 0) break
-      await this.#waitForChange(source.watch, leftMs, hold)
-      index = source.index()
+    try {
+      while (index <= minIndex && !hold.isOver) {
+        const leftMs = deadlineMs - clock.nowMs()
+        if (leftMs <= 0) break
+        await this.#waitForChange(source.watch, leftMs, hold)
+        index = source.index()
+      }
+    } finally {
+      this.#add(tenant, -1)
     }
-    this.#add(tenant, -1)
     return index
   }
 
