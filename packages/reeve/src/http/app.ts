@@ -25,7 +25,7 @@ import {
 import { NodeChannelServer } from './agent/node-channel.ts'
 import { StreamChannelServer } from './agent/stream-channel.ts'
 import { refuseUpgrade } from './agent/upgrade.ts'
-import { governanceActor, refusedIn } from './audit/actors.ts'
+import { governanceActor, organizationOfRequest } from './audit/actors.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { trackRequests } from './transport/parked-connection.ts'
 import { openApiDocument } from './docs/openapi.ts'
@@ -287,7 +287,7 @@ function mountGovernance(
       admission,
       audit,
       actorOf: (caller) => governanceActor(governance, caller),
-      refusedIn: (caller, params) => refusedIn(governance, caller, params),
+      organizationOf: (caller, params) => organizationOfRequest(governance, caller, params),
       warmLists: () => warmer.warm(),
       externalUrl: options.externalUrl ?? '',
     },

@@ -155,7 +155,7 @@ const HIDING: ReadonlySet<Refusal['code']> = new Set(['alloc-not-found', 'permis
 
 function collectEndpoint({ context, gateway }: ClientHost): Endpoint {
   const anyOf = ['submit-job', 'gc-allocation'] as const
-  return read(v1Routes.collectAllocation, somewhere(...anyOf), ({ caller, params }) =>
+  const endpoint = read(v1Routes.collectAllocation, somewhere(...anyOf), ({ caller, params }) =>
     asked(async () => {
       const found = findAllocationOnNode(context, caller, { allocId: params.alloc_id, anyOf })
       if (!found.ok) return found
@@ -164,4 +164,5 @@ function collectEndpoint({ context, gateway }: ClientHost): Endpoint {
       return emptyOf(await gateway.request(NodeID, request, LIMITS.nodeSlowRequestMsMax))
     }),
   )
+  return { ...endpoint, isAct: true }
 }

@@ -4,6 +4,7 @@ import type { Result } from '../../kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { WatchTarget } from '../../state/index.ts'
 import type { Caller } from '../../acl/index.ts'
+import type { RequestCaller } from '../../workload/index.ts'
 import type { Answer } from '../answer.ts'
 import type { Belongs } from './belongs.ts'
 
@@ -31,6 +32,11 @@ export interface RequestOf<R extends Route> {
   readonly yieldTurn: () => Promise<void>
   /** It is one region's part of a multi-region job: another region sees to the rest. */
   readonly isPart: boolean
+}
+
+/** A request that may change the state: commits of its caller carry the audit record. */
+export interface WriteRequestOf<R extends Route> extends RequestOf<R> {
+  readonly caller: RequestCaller
 }
 
 /** True when the caller may use the route for what the request names. False answers 403. */
@@ -62,7 +68,7 @@ interface Mountable {
    * 403 `Permission denied` (reference §6.3).
    */
   readonly token?: 'ignored' | 'expiry-told'
-  /** It acts on a node and commits nothing: it has an audit record all the same. */
+  /** Audited though it commits nothing: it acts on a node, or hands out the whole state. */
   readonly isAct?: boolean
   /** Which region answers, where more than the address tells; this one unless given. */
   readonly belongs?: Belongs
@@ -74,6 +80,11 @@ interface Mountable {
 
 export type Endpoint = ReadEndpoint | WriteEndpoint
 
+/** Whether its requests leave audit records, and the rejected ones too. */
+export function isAudited({ kind, isAct }: Endpoint): boolean {
+  return kind === 'write' || isAct === true
+}
+
 interface ReadEndpoint extends Mountable {
   readonly kind: 'read'
   readonly plan: (request: RequestOf<Route>) => Result<ReadPlan, Refusal>
@@ -81,7 +92,7 @@ interface ReadEndpoint extends Mountable {
 
 interface WriteEndpoint extends Mountable {
   readonly kind: 'write'
-  readonly run: (request: RequestOf<Route>) => Promise<Result<Written, Refusal>>
+  readonly run: (request: WriteRequestOf<Route>) => Promise<Result<Written, Refusal>>
 }
 
 /**
@@ -100,7 +111,7 @@ export function read<const R extends Route>(
 export function write<const R extends Route>(
   route: R,
   requires: Requirement,
-  run: (request: RequestOf<R>) => Promise<Result<Written, Refusal>>,
+  run: (request: WriteRequestOf<R>) => Promise<Result<Written, Refusal>>,
 ): Endpoint {
   return { kind: 'write', route, requires, run }
 }

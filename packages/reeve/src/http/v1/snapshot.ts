@@ -16,11 +16,10 @@ const COPIES_MAX = 5
 
 /** The whole state for an operator's backup. */
 export function snapshotEndpoints(context: WorkloadContext): readonly Endpoint[] {
-  return [
-    read(v1Routes.saveSnapshot, management, () =>
-      ok({ index: () => 0, watch: [], answer: async () => ok(snapshotAnswer(context)) }),
-    ),
-  ]
+  const save = read(v1Routes.saveSnapshot, management, () =>
+    ok({ index: () => 0, watch: [], answer: async () => ok(snapshotAnswer(context)) }),
+  )
+  return [{ ...save, isAct: true }]
 }
 
 function snapshotAnswer({ store, clock }: WorkloadContext): Answer {
