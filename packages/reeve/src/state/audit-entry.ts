@@ -1,5 +1,5 @@
 import type { AuditActor, AuditRecord, AuditVia } from '@reeve/contract'
-import type { Change, CommitSubject, Stamp } from './store.ts'
+import type { Change, CommitSubject, Stamp } from './change.ts'
 import type { TableName } from './tables.ts'
 
 /** Ids, and parts of a command, kept in one record: a write may touch a thousand things. */

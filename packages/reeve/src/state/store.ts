@@ -3,6 +3,7 @@ import { assert, Fault } from '../kit/fault.ts'
 import { auditRecord, type CommitAuthor } from './audit-entry.ts'
 import { decodeCommit, decodeRow } from './codec.ts'
 import { newBatch, type Batch } from './batch.ts'
+import { put, type Change, type CommitSubject, type Stamp } from './change.ts'
 import { CommitEntry } from './commit-entry.ts'
 import type { Commit, CommittedRow } from './commit.ts'
 import type { BlobChange, CheckpointRow, LogEntry, StorageEngine } from './engine.ts'
@@ -15,30 +16,12 @@ import { IN_ONE, wholeText, type RowText, type TextedRow } from './row-text.ts'
 import { decodedText, type Table, type Undo } from './table.ts'
 import { Watches } from './watches.ts'
 
+export { put, remove, type Change, type Stamp } from './change.ts'
+
 /**
  * Commits that may wait for the engine. Beyond it the disk cannot keep up and callers are told so.
  */
 const PENDING_COMMITS_MAX = 50_000
-
-/** A row to write, or a key to delete. Made by `put` and `remove`. */
-export type Change =
-  | { [N in TableName]: { readonly table: N; readonly row: Row<N> } }[TableName]
-  | { readonly table: TableName; readonly row: undefined; readonly key: string }
-
-export function put<N extends TableName>(table: N, row: Row<N>): Change {
-  // One of the pairs above, for whichever N it is.
-  return { table, row } as Change
-}
-
-export function remove(table: TableName, key: string): Change {
-  return { table, key, row: undefined }
-}
-
-/** The index and time a commit will carry; rows that show them are built from it. */
-export interface Stamp {
-  readonly index: number
-  readonly timeMs: number
-}
 
 /** A commit that is applied. Nobody may be told of it before `durable` resolves. */
 export interface Commitment extends Stamp {
@@ -54,13 +37,6 @@ export interface CommitRequest {
   readonly blobs?: readonly BlobChange[]
   /** What it is about, where its rows do not say it: for the audit record. */
   readonly about?: CommitSubject
-}
-
-export interface CommitSubject {
-  /** Null for what belongs to no organization. */
-  readonly organizationId: string | null
-  /** Ids of what was written. */
-  readonly subjects: readonly string[]
 }
 
 export interface StoreOptions {
