@@ -20,7 +20,7 @@ import {
   type AppOptions,
   type AgentInfo,
   type PortSecurity,
-  type RegionGate,
+  type RegionRouter,
 } from '../../src/http/index.ts'
 import type { IdSource } from '../../src/kit/clock.ts'
 import { PolicyThread } from '../../src/judging/index.ts'
@@ -112,7 +112,7 @@ interface TestServerOptions {
   /** Servers that meet each other must not make the same ids. */
   readonly idSeed?: number
   /** Other regions; none unless given. */
-  readonly regions?: RegionGate
+  readonly regions?: RegionRouter
   readonly otherRegions?: OtherRegions
   /** HTTPS, and certificates of nodes; HTTP unless given. */
   readonly security?: PortSecurity

@@ -17,7 +17,7 @@ const RESOURCE_CHARS_MAX = 256
 /** A write as the shell sees it before it is carried out. */
 export interface AuditedWrite {
   readonly actor: AuditActor
-  readonly request: Pick<FastifyRequest, 'id' | 'ip' | 'method'>
+  readonly request: Pick<FastifyRequest, 'id' | 'clientAddress' | 'method'>
   readonly route: Pick<Route, 'id' | 'path' | 'answers'>
   /** How it came from another region, as that region says. */
   readonly via?: AuditVia | undefined
@@ -182,7 +182,7 @@ function recordOf(write: AuditedWrite, recorded: Recorded): AuditRecord {
     ID: recorded.ID,
     Time: timeText(recorded.timeMs),
     Actor: actor,
-    Address: request.ip,
+    Address: request.clientAddress,
     RequestID: request.id,
     Method: request.method,
     Route: route.path,

@@ -23,7 +23,7 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { EMPTY, json } from '../answer.ts'
-import { newTokenBelongs, tokenBelongs, type Belongs } from './belongs.ts'
+import { newTokenRegion, storedTokenRegion } from '../pipeline/region-routing.ts'
 import {
   read,
   write,
@@ -68,11 +68,11 @@ function tokenWrites(context: WorkloadContext): readonly Endpoint[] {
     const deleted = await deleteToken(context, params.accessor_id)
     return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
   })
-  const belongs: Belongs = tokenBelongs(context.store)
+  const resolveRegion = storedTokenRegion(context.store)
   return [
-    { ...create, belongs: newTokenBelongs },
-    { ...update, belongs },
-    { ...remove, belongs },
+    { ...create, resolveRegion: newTokenRegion },
+    { ...update, resolveRegion },
+    { ...remove, resolveRegion },
   ]
 }
 

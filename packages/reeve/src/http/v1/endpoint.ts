@@ -5,7 +5,7 @@ import type { Refusal } from '../../model/index.ts'
 import type { WatchTarget } from '../../state/index.ts'
 import type { Caller } from '../../acl/index.ts'
 import type { Answer } from '../answer.ts'
-import type { Belongs } from './belongs.ts'
+import type { RegionResolver } from '../pipeline/region-routing.ts'
 
 type Part<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends TSchema
   ? Shape<R[K]>
@@ -64,8 +64,8 @@ interface Mountable {
   readonly token?: 'ignored' | 'expiry-told'
   /** It acts on a node and commits nothing: it has an audit record all the same. */
   readonly isAct?: boolean
-  /** Which region answers, where more than the address tells; this one unless given. */
-  readonly belongs?: Belongs
+  /** Chooses the region of routes with `region: 'body'`. */
+  readonly resolveRegion?: RegionResolver
   /** How large a body may be, where it is not the limit of every route. */
   readonly bodyBytesMax?: number
   /** Said before the reason when the body cannot be read. */

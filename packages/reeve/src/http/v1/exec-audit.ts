@@ -56,7 +56,7 @@ function sessionWrite(
     actor: workloadActor(caller),
     request: {
       id: requestId(request.headers['x-request-id']),
-      ip: address,
+      clientAddress: address,
       method: request.method ?? '',
     },
     via,

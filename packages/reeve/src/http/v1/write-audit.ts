@@ -18,7 +18,7 @@ export function auditedWrite(
   { endpoint: { route }, exchange: { request, params }, parsed: { caller, namespace } }: Audited,
 ): AuditedWrite {
   const actor = workloadActor(caller)
-  const via = regions?.viaOf(request.raw)
+  const via = regions?.forwardedBy(request.raw)
   return { actor, request, via, route, namespace, named: Object.values(params) }
 }
 
