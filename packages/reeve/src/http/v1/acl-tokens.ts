@@ -78,9 +78,6 @@ function tokenWrites(context: WorkloadContext): readonly Endpoint[] {
 
 const MISSING_ACCESSOR: Refusal = refusal('invalid-input', 'Missing Token Accessor')
 
-/** Bodies of routes that need no token: they hold one secret. */
-const OPEN_BODY_BYTES_MAX = 16 * 1024
-
 function tellingExpiry(endpoint: Endpoint): Endpoint {
   return { ...endpoint, token: 'expiry-told' }
 }
@@ -92,7 +89,7 @@ function bootstrapEndpoints(context: WorkloadContext): readonly Endpoint[] {
     tokenAnswer(await bootstrapAcl(context, body ?? {})),
   )
   const bodyProblem = 'failed to decode request body: '
-  return [{ ...endpoint, token: 'ignored', bodyProblem, bodyBytesMax: OPEN_BODY_BYTES_MAX }]
+  return [{ ...endpoint, token: 'ignored', bodyProblem }]
 }
 
 function oneTimeEndpoints(context: WorkloadContext): readonly Endpoint[] {
@@ -109,7 +106,7 @@ function oneTimeEndpoints(context: WorkloadContext): readonly Endpoint[] {
       if (!created.ok) return created
       return ok({ index: created.value.Index, answer: json(created.value) })
     }),
-    { ...exchange, token: 'ignored', bodyBytesMax: OPEN_BODY_BYTES_MAX },
+    { ...exchange, token: 'ignored' },
   ]
 }
 

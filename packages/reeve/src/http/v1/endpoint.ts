@@ -66,8 +66,6 @@ interface Mountable {
   readonly isAct?: boolean
   /** Chooses the region of routes with `region: 'body'`. */
   readonly resolveRegion?: RegionResolver
-  /** How large a body may be, where it is not the limit of every route. */
-  readonly bodyBytesMax?: number
   /** Said before the reason when the body cannot be read. */
   readonly bodyProblem?: string
 }

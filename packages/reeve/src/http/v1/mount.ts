@@ -135,7 +135,11 @@ const NO_BYTES = Buffer.alloc(0)
 /** A body that takes time to arrive is decoded when its tenant has a turn. */
 function receiveBody(
   { admission: { bodies, scheduler } }: V1Host,
-  { endpoint: { bodyBytesMax: bytesMax = LIMITS.bodyBytesMax } }: Mounted,
+  {
+    endpoint: {
+      route: { bodyBytesMax: bytesMax = LIMITS.bodyBytesMax },
+    },
+  }: Mounted,
   request: FastifyRequest,
 ): Buffer | Promise<Buffer> {
   const { tenant } = request

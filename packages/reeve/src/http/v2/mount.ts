@@ -94,10 +94,6 @@ function compileEndpoint(endpoint: V2Endpoint): Mounted {
   }
 }
 
-function bodyBytesMax({ options }: Mounted): number {
-  return options.bytesMax ?? v2.JSON_BODY_BYTES_MAX
-}
-
 function isBytes({ bodyType }: Route): boolean {
   return bodyType !== undefined && bodyType !== v2.JSON_API_TYPE
 }
@@ -305,7 +301,7 @@ async function readBody(
 ): Promise<Result<unknown, GovernanceRefusal>> {
   const { route, validate } = mounted
   if (validate === undefined && !isBytes(route)) return ok({})
-  const received = await receiveBody(host, request, bodyBytesMax(mounted))
+  const received = await receiveBody(host, request, route.bodyBytesMax ?? v2.JSON_BODY_BYTES_MAX)
   if (!received.ok || validate === undefined) return received
   const parsed = parseJson(received.value)
   if (!parsed.ok) return parsed
