@@ -1,4 +1,4 @@
-/** Every route of both APIs passes every stage of the request pipeline: walked by the route table. */
+/** Every route passes every stage of the request pipeline: walked by the table of both APIs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { handlingOf, v2, type Route } from '@reeve/contract'
