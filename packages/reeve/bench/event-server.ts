@@ -75,6 +75,7 @@ async function emit({ durationMs, perSecond }: Emission): Promise<Emitted> {
     const beganMs = machineMs()
     const pool = poolRow(begun++, beganMs)
     await server.store.commit({
+      by: 'system',
       cause: 'NodePoolUpserted',
       changes: () => [put('node_pools', pool)],
     }).durable

@@ -27,7 +27,7 @@ export async function fillCluster(directory: string, size: ClusterSize): Promise
   await mkdir(folder, { recursive: true })
   const store = await Store.open({ engine: await openEmbeddedEngine(folder), clock })
   for (const changes of inBatches(changesOf(size)))
-    await store.commit({ cause: 'PlanResult', changes: () => changes }).durable
+    await store.commit({ by: 'system', cause: 'PlanResult', changes: () => changes }).durable
   await store.close()
   await writeSealingKey(directory)
 }

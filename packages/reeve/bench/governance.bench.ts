@@ -85,6 +85,7 @@ async function aWorld(count: number): Promise<World> {
   const [organizationId = ''] = store.tables.organizations.keys()
   for (let at = 0; at < count; at += ROWS_PER_COMMIT)
     await store.commit({
+      by: 'system',
       cause: undefined,
       changes: () =>
         Array.from({ length: Math.min(ROWS_PER_COMMIT, count - at) }, (_, i) =>

@@ -208,7 +208,7 @@ async function registrationRate(guard: PolicyGuard) {
       pathJobId: undefined,
       origin: { tenant: 'bench', nextTurn: () => setImmediate() },
     }
-    const written = await registerJob(context, caller.value, request)
+    const written = await registerJob(context, { ...caller.value, by: 'system' }, request)
     if (!written.ok) throw new Error(written.error.message)
   }
   for (let i = 0; i < 100; i++) await register()

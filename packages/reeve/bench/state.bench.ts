@@ -101,7 +101,7 @@ async function storeRate({ batch, committers, texts }: Committing): Promise<Rate
       const from = next % rows.length
       next += batch
       const changes = () => rows.slice(from, from + batch).map((row) => put('allocations', row))
-      await store.commit({ cause: 'PlanResult', changes }).durable
+      await store.commit({ by: 'system', cause: 'PlanResult', changes }).durable
     }
     return await warmRate(Array.from({ length: committers }, () => commit))
   })

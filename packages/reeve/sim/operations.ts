@@ -1,4 +1,4 @@
-import { MANAGEMENT, type Caller } from '../src/acl/index.ts'
+import { MANAGEMENT } from '../src/acl/index.ts'
 import { nsFromMs } from '../src/kit/duration.ts'
 import { Fault } from '../src/kit/fault.ts'
 import type { Result } from '../src/kit/result.ts'
@@ -25,6 +25,7 @@ import {
   stopAllocation,
   stopJob,
   writeSchedulerConfiguration,
+  type RequestCaller,
   type WorkloadContext,
 } from '../src/workload/index.ts'
 import type { Draws } from './draws.ts'
@@ -32,7 +33,8 @@ import { JOB_NAMES, makeJob } from './make-job.ts'
 import { Violation } from './trace.ts'
 import type { World } from './world.ts'
 
-export const CALLER: Caller = {
+export const CALLER: RequestCaller = {
+  by: 'system',
   grants: MANAGEMENT,
   accessorId: '',
   name: 'simulation',
@@ -168,7 +170,7 @@ function stop(call: Call): Outcome {
   const noShutdownDelay = call.draws.chance(0.2)
   call.world.trace.say(`stop ${jobId}${isPurge ? ', purge' : ''}`)
   const request = { namespace, jobId, purge: isPurge, evalPriority: 0, noShutdownDelay }
-  return stopJob(call.context, request)
+  return stopJob(call.context, CALLER, request)
 }
 
 function dispatch(call: Call): Outcome {
@@ -194,11 +196,11 @@ function evaluate(call: Call): Outcome {
   const ForceReschedule = call.draws.chance(0.5)
   call.world.trace.say(`evaluate ${jobId}${ForceReschedule ? ', force' : ''}`)
   const body = { JobID: jobId, EvalOptions: { ForceReschedule } }
-  return evaluateJob(call.context, { namespace, jobId, body })
+  return evaluateJob(call.context, CALLER, { namespace, jobId, body })
 }
 
 function forcePeriodic(call: Call): Outcome {
-  return forcePeriodicJob(call.context, { namespace, jobId: 'periodic-1' })
+  return forcePeriodicJob(call.context, CALLER, { namespace, jobId: 'periodic-1' })
 }
 
 function pickNode({ context, draws }: Call): string | undefined {
@@ -231,7 +233,7 @@ function eligibility(call: Call): Outcome {
   if (nodeId === undefined) return undefined
   const wanted = call.draws.chance(0.7) ? 'eligible' : 'ineligible'
   call.world.trace.say(`${nodeId} becomes ${wanted}`)
-  return setEligibility(call.context, nodeId, wanted)
+  return setEligibility(call.context, CALLER, nodeId, wanted)
 }
 
 function pickDeployment({ context, draws }: Call) {
@@ -287,7 +289,7 @@ function stopOne(call: Call): Outcome {
 
 async function collect({ context, world }: Call): Promise<undefined> {
   world.trace.say('collect garbage')
-  await forceCollection(context)
+  await forceCollection(context, CALLER)
   return undefined
 }
 
@@ -305,7 +307,7 @@ function settings({ context, draws, world }: Call): Outcome {
       ServiceSchedulerEnabled: preempts,
     },
   }
-  return writeSchedulerConfiguration(context, request, undefined)
+  return writeSchedulerConfiguration(context, CALLER, request, undefined)
 }
 
 function purge(call: Call): Outcome {
@@ -313,5 +315,5 @@ function purge(call: Call): Outcome {
   const nodeId = call.draws.pick(down)?.ID
   if (nodeId === undefined) return undefined
   call.world.trace.say(`purge ${nodeId}`)
-  return purgeNode(call.context, nodeId)
+  return purgeNode(call.context, CALLER, nodeId)
 }

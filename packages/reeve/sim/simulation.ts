@@ -99,7 +99,7 @@ async function heal(world: World): Promise<void> {
     node.describe(mendNode)
   }
   await byLeader(world, ({ context }) =>
-    writeSchedulerConfiguration(context, DEFAULT_SCHEDULER_CONFIGURATION, undefined),
+    writeSchedulerConfiguration(context, CALLER, DEFAULT_SCHEDULER_CONFIGURATION, undefined),
   )
   for (const { ID } of [...world.model.deployments.byKey.values()].filter(isActiveDeployment))
     await byLeader(world, ({ context }) =>
@@ -109,13 +109,13 @@ async function heal(world: World): Promise<void> {
   for (const { ID, Namespace, Quarantine } of world.model.jobs.byKey.values())
     if (Quarantine !== undefined)
       await byLeader(world, ({ context }) =>
-        releaseJob(context, { namespace: Namespace, jobId: ID }),
+        releaseJob(context, CALLER, { namespace: Namespace, jobId: ID }),
       )
   // It would go on for ever.
   for (const { ID, Namespace, Periodic } of world.model.jobs.byKey.values())
     if (Periodic !== null)
       await byLeader(world, ({ context }) =>
-        stopJob(context, {
+        stopJob(context, CALLER, {
           namespace: Namespace,
           jobId: ID,
           purge: false,
@@ -194,7 +194,7 @@ async function checkNothingToDo(world: World): Promise<void> {
     // What failed for good and was collected since is begun anew.
     if (job.TaskGroups.some((group) => mayHaveGivenUp(model, job, group))) continue
     const request = { namespace: job.Namespace, jobId: job.ID, body: undefined }
-    await acknowledged(world, evaluateJob(leader.context, request))
+    await acknowledged(world, evaluateJob(leader.context, CALLER, request))
   }
   await world.clock.advance(1_000, world.isOver)
   const after = wishes(world)

@@ -8,7 +8,6 @@ export const systemRoutes = {
     id: 'collectGarbage',
     methods: ['PUT'],
     path: '/v1/system/gc',
-    audit: 'always',
     summary: 'Remove everything that has ended, whatever its age.',
     section: 'Operator',
     query: WriteQuery,

@@ -53,7 +53,7 @@ export class AuditLoop {
       while (!this.#stopped) {
         const changes = expiredAuditRecords(store, clock.nowMs(), limits)
         if (changes.length === 0) break
-        await store.commit({ cause: undefined, changes: () => changes }).durable
+        await store.commit({ by: 'system', cause: undefined, changes: () => changes }).durable
         removed += changes.length
         await setImmediate()
       }

@@ -63,6 +63,7 @@ export class AutoDestroyLoop {
     try {
       for (let due = this.#due(nowMs); due.length > 0; due = this.#due(nowMs))
         store.commit({
+          by: 'system',
           cause: 'WorkspaceUpdated',
           changes: () => due.map((id) => this.#marked(id, nowMs)),
         })

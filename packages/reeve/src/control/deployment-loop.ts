@@ -219,6 +219,7 @@ export class DeploymentLoop {
     const { store, ids } = this.#options
     const evalId = ids.uuid()
     store.commit({
+      by: 'system',
       cause,
       changes: (stamp) => withJobRows(store.tables, rows({ stamp, ids, evalId })),
     })

@@ -90,12 +90,14 @@ export class DrainLoop {
     const { store, ids, log } = this.#options
     if (marks.length > 0)
       store.commit({
+        by: 'system',
         cause: 'AllocationUpdateDesiredStatus',
         changes: (stamp) =>
           withJobRows(store.tables, markRows(store.tables, marks, { stamp, ids })),
       })
     if (complete.length === 0) return
     store.commit({
+      by: 'system',
       cause: 'NodeDrain',
       changes: (stamp) => complete.map((one) => put('nodes', completedRow(one, stamp))),
     })

@@ -191,6 +191,7 @@ export class EvaluationLoop {
       elapsedNs: this.#elapsedNs,
     })
     store.commit({
+      by: 'system',
       cause: isChange(plan) ? 'PlanResult' : 'EvaluationUpdated',
       changes: (stamp) => {
         const rows = [
@@ -235,6 +236,7 @@ export class EvaluationLoop {
     const retryId = ids.uuid()
     const waitMs = Math.round(RETRY_MS + random.next() * RETRY_SPREAD_MS)
     store.commit({
+      by: 'system',
       cause: 'EvaluationUpdated',
       changes: ({ timeMs }) =>
         withJobRows(store.tables, [

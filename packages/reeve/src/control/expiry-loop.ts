@@ -46,11 +46,13 @@ export class ExpiryLoop {
     try {
       if (tokens.length > 0)
         store.commit({
+          by: 'system',
           cause: 'ACLTokenDeleted',
           changes: () => tokens.map((row) => remove('acl_tokens', row.AccessorID)),
         })
       if (oneTime.length + joinTokens.length > 0)
         store.commit({
+          by: 'system',
           cause: undefined,
           changes: () => [
             ...oneTime.map((row) => remove('one_time_tokens', row.AccessorID)),

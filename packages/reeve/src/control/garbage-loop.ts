@@ -59,6 +59,7 @@ export class GarbageLoop {
     const { store, clock, log, ages, nextTurn } = this.#options
     try {
       const counts = await collectGarbage(store, {
+        by: 'system',
         nowMs: clock.nowMs(),
         ages: ages ?? GARBAGE_AGES,
         nextTurn: nextTurn ?? (() => setImmediate()),

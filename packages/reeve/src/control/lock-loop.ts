@@ -57,7 +57,7 @@ export class LockLoop {
     const changes = [...store.tables.variable_locks.rows()].flatMap(changesOf)
     if (changes.length === 0) return
     try {
-      store.commit({ cause: 'VariableUpdated', changes: () => changes })
+      store.commit({ by: 'system', cause: 'VariableUpdated', changes: () => changes })
     } catch (thrown) {
       // The storage has failed: the next start frees them.
       if (!(thrown instanceof Fault)) throw thrown

@@ -177,6 +177,7 @@ export class PeriodicLoop {
       offsetAt,
     })
     store.commit({
+      by: 'system',
       cause: decision.launchMs === undefined ? undefined : 'JobRegistered',
       changes: (stamp) => this.#rows(parent, decision, stamp),
     })

@@ -178,6 +178,7 @@ export class Presence {
     const isNew = node.Status !== 'disconnected'
     const quarantined: JobConsequence[] = []
     store.commit({
+      by: 'system',
       cause: 'NodeEvent',
       changes: (stamp) => {
         const { consequences, details } = isNew ? nodeLoss(tables, lost, stamp) : NO_LOSS
@@ -273,6 +274,7 @@ export class Presence {
   #write(node: NodeRow, status: NodeStatus, why: StatusReason): void {
     const { store, ids } = this.#options
     store.commit({
+      by: 'system',
       cause: 'NodeEvent',
       changes: (stamp) =>
         withJobRows(store.tables, [

@@ -1,13 +1,16 @@
 import type { ApiTokenRow, UserRow } from '../model/index.ts'
-import { foldName } from '../state/index.ts'
+import { foldName, type Author } from '../state/index.ts'
 import type { GovernanceContext } from './context.ts'
 import { suffixOf, suffixPart } from './ids.ts'
 
+/** The caller of a request: who it is, and the audit entry that its commits carry. */
+export type GovernanceCaller = CallerIdentity & Author
+
 /**
- * Who calls: a person, or the service user that a team's or organization's token acts as (reference
- * §1.7). `userId` is what `created-by` and locks name.
+ * A person, or the service user that a team's or organization's token acts as (reference §1.7).
+ * `userId` is what `created-by` and locks name.
  */
-export type GovernanceCaller =
+export type CallerIdentity =
   /** Architecture §9: the management token of `/v1` is the site administrator here. */
   | { readonly kind: 'site'; readonly userId: string; readonly accessorId: string }
   | {
@@ -31,11 +34,11 @@ export type GovernanceCaller =
     }
 
 /** The site administrator that a management token stands for. */
-export function siteCaller(accessorId: string): GovernanceCaller {
+export function siteCaller(accessorId: string): CallerIdentity {
   return { kind: 'site', userId: `user-${suffixOf(accessorId)}`, accessorId }
 }
 
-export function isSiteAdministrator(caller: GovernanceCaller): boolean {
+export function isSiteAdministrator(caller: CallerIdentity): boolean {
   return caller.kind === 'site' || (caller.kind === 'user' && caller.isAdmin)
 }
 
@@ -43,10 +46,7 @@ export function isSiteAdministrator(caller: GovernanceCaller): boolean {
  * The caller that a bearer secret belongs to; undefined when it is none, has expired or belongs to
  * somebody who is gone. Found by hash, so the time taken tells nothing.
  */
-export function findCaller(
-  context: GovernanceContext,
-  secret: string,
-): GovernanceCaller | undefined {
+export function findCaller(context: GovernanceContext, secret: string): CallerIdentity | undefined {
   const { tables } = context.store
   const [id] = tables.api_tokens.keysIn('secret', context.sealer.hash(secret))
   const token = id === undefined ? undefined : tables.api_tokens.find(id)
@@ -70,7 +70,7 @@ function isExpired({ expiresMs }: ApiTokenRow, nowMs: number): boolean {
   return expiresMs !== null && expiresMs <= nowMs
 }
 
-function callerOf(context: GovernanceContext, token: ApiTokenRow): GovernanceCaller | undefined {
+function callerOf(context: GovernanceContext, token: ApiTokenRow): CallerIdentity | undefined {
   const { tables } = context.store
   const { kind, ownerId, organizationId, id: tokenId } = token
   if (kind === 'user') {
@@ -108,7 +108,7 @@ export function isReservedUsername(username: string): boolean {
 /** What whoever calls is called, also for records that outlast them. */
 export function callerName(
   context: Pick<GovernanceContext, 'store'>,
-  { kind, userId }: GovernanceCaller,
+  { kind, userId }: CallerIdentity,
 ): string {
   return kind === 'site' ? SITE_USERNAME : usernameOf(context, { userId })
 }
@@ -165,6 +165,7 @@ function noteUse({ store, clock }: GovernanceContext, token: ApiTokenRow): void 
   // A store that has failed still answers reads; that somebody read is not worth a refusal.
   if (store.fault !== undefined) return
   store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [{ table: 'api_tokens', row: { ...token, lastUsedMs: nowMs } }],
   })

@@ -37,9 +37,10 @@ export interface GovernanceWrite {
  */
 export async function commitWrite(
   { store }: GovernanceContext,
-  { changes, blobs, organizationId, subjects }: GovernanceWrite,
+  { caller, changes, blobs, organizationId, subjects }: GovernanceWrite,
 ): Promise<Stamp> {
   const { index, timeMs, durable } = store.commit({
+    by: caller.by,
     cause: GOVERNANCE_CAUSE,
     changes: () => [...changes, ...touchedOwners(store.tables, changes)],
     ...(blobs === undefined ? {} : { blobs }),

@@ -6,6 +6,7 @@ export {
   isSiteAdministrator,
   siteCaller,
   usernameOf,
+  type CallerIdentity,
   type GovernanceCaller,
   type ShownUser,
 } from './caller.ts'

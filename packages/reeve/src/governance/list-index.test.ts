@@ -79,6 +79,7 @@ test('a page is what filtering and sorting all rows gives, whatever was written 
     fc.property(fc.array(anyChange, { maxLength: 8 }), anyWish, (changes, wish) => {
       for (const { id, scope, name, isGone } of changes)
         store.commit({
+          by: 'system',
           cause: undefined,
           changes: () => [
             isGone ? remove('projects', id) : put('projects', aProject(id, name, scope)),
@@ -95,7 +96,7 @@ test('what was there before is taken in by turns, whatever is written meanwhile'
   const { store } = await aStore()
   const write = ({ id, scope, name, isGone }: Change): void => {
     const change = isGone ? remove('projects', id) : put('projects', aProject(id, name, scope))
-    store.commit({ cause: undefined, changes: () => [change] })
+    store.commit({ by: 'system', cause: undefined, changes: () => [change] })
   }
   fc.assert(
     fc.property(
@@ -124,7 +125,7 @@ test('a page of many costs what is on it: the rows that match are walked, not th
   const rows = Array.from({ length: count }, (_, i) =>
     put('projects', aProject(`p${i}`, `name ${i}x`)),
   )
-  store.commit({ cause: undefined, changes: () => rows })
+  store.commit({ by: 'system', cause: undefined, changes: () => rows })
   const common = { scope: 'org-1', skip: 0, take: 20 } as const
   assert.equal(index.page({ ...common, order: 'name' }).total, count)
   assert.deepEqual(index.page({ ...common, order: 'name', search: 'NAME 4999' }).keys, ['p4999'])

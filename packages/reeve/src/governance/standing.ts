@@ -7,7 +7,7 @@ import {
   type ProjectRow,
 } from '../model/index.ts'
 import { foldName, scopedKey } from '../state/index.ts'
-import { isSiteAdministrator, type GovernanceCaller } from './caller.ts'
+import { isSiteAdministrator, type CallerIdentity } from './caller.ts'
 import type { GovernanceContext } from './context.ts'
 import {
   projectRights,
@@ -27,7 +27,7 @@ export interface Seat {
 /** The organization of a name, if the caller may know of it. */
 export function findSeat(
   context: GovernanceContext,
-  caller: GovernanceCaller,
+  caller: CallerIdentity,
   organizationName: string,
 ): Result<Seat, GovernanceRefusal> {
   const { organizations } = context.store.tables
@@ -38,7 +38,7 @@ export function findSeat(
 /** The same for an organization whose id stands in a row. */
 export function seatIn(
   context: GovernanceContext,
-  caller: GovernanceCaller,
+  caller: CallerIdentity,
   organizationId: string,
 ): Result<Seat, GovernanceRefusal> {
   const organization = context.store.tables.organizations.find(organizationId)
@@ -53,7 +53,7 @@ export function seatIn(
 
 export function standingIn(
   context: GovernanceContext,
-  caller: GovernanceCaller,
+  caller: CallerIdentity,
   organization: OrganizationRow,
 ): Standing {
   if (isSiteAdministrator(caller)) return { ...STRANGER, isMember: true, isOwner: true }
@@ -197,7 +197,7 @@ export interface SeenProject extends Seat {
 
 export function findProject(
   context: GovernanceContext,
-  caller: GovernanceCaller,
+  caller: CallerIdentity,
   projectId: string,
 ): Result<SeenProject, GovernanceRefusal> {
   const project = context.store.tables.projects.find(projectId)
@@ -211,7 +211,7 @@ export function findProject(
 /** The project, for somebody who may change it. */
 export function findChangeableProject(
   context: GovernanceContext,
-  caller: GovernanceCaller,
+  caller: CallerIdentity,
   projectId: string,
 ): Result<SeenProject, GovernanceRefusal> {
   const seen = findProject(context, caller, projectId)

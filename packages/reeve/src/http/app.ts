@@ -23,7 +23,7 @@ import {
 } from '../workload/index.ts'
 import { NodeChannelServer } from './agent/node-channel.ts'
 import { StreamChannelServer } from './agent/stream-channel.ts'
-import { governanceActor, refusedIn } from './audit/actors.ts'
+import { governanceActor, organizationOfRequest } from './audit/actors.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { trackRequests } from './transport/parked-connection.ts'
 import { openApiDocument } from './docs/openapi.ts'
@@ -265,7 +265,7 @@ function mountGovernance(
       pipeline,
       audit,
       actorOf: (caller) => governanceActor(governance, caller),
-      refusedIn: (caller, params) => refusedIn(governance, caller, params),
+      organizationOf: (caller, params) => organizationOfRequest(governance, caller, params),
       warmLists: () => warmer.warm(),
       externalUrl: options.externalUrl ?? '',
     },

@@ -16,6 +16,7 @@ async function someLines(): Promise<Line[]> {
   write(store, [aNamespace('default')])
   const { SecretID: _secret, ...node } = aNode({ ID: 'n1' })
   const { durable } = store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('jobs', aJob({ ID: 'web' })), put('nodes', { ...node, SecretHash: '' })],
   })

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SYSTEM } from '../state/index.ts'
 import { bootstrapAcl, type WorkloadContext } from '../workload/index.ts'
 import { writeSecret } from './server-secrets.ts'
 
@@ -22,7 +23,7 @@ export async function devToken(
   })
   if (known !== undefined) return known.trim()
   const secret = context.ids.uuid()
-  const token = await bootstrapAcl(context, { BootstrapSecret: secret })
+  const token = await bootstrapAcl(context, SYSTEM, { BootstrapSecret: secret })
   if (!token.ok) return undefined // bootstrapped earlier, with ACLs on: that token still serves
   await writeSecret(path, `${secret}\n`)
   return secret

@@ -31,7 +31,7 @@ async function started(disk: MemoryDisk, key: Buffer, makes: 'a token' | 'nothin
     agent: describeAgent(config, '0.0.0'),
   })
   await server.listen('127.0.0.1', 0)
-  if (makes === 'a token') await bootstrapAcl(server.context, {})
+  if (makes === 'a token') await bootstrapAcl(server.context, { by: 'system' }, {})
   await server.stop()
   return warned
 }

@@ -28,7 +28,7 @@ async function opened(reopen: () => Promise<MemoryEngine>) {
 test('restore: rows keep their indexes, and the index of the storage is not behind them', async () => {
   const { store } = await aStore()
   for (let round = 0; round < 50; round++) write(store, [aNamespace(`n${round % 20}`, `${round}`)])
-  store.commit({ cause: undefined, changes: () => [remove('namespaces', 'n3')] })
+  store.commit({ by: 'system', cause: undefined, changes: () => [remove('namespaces', 'n3')] })
   await store.settled()
   const copy = copyState(store)
   assert.deepEqual([copy.index, copy.rows.length], [51, 19])
@@ -44,6 +44,7 @@ test('restore: rows keep their indexes, and the index of the storage is not behi
   const restored = await Store.open({ engine: await open(), clock: new SimulatedClock() })
   assert.deepEqual(copyState(restored).rows, copy.rows)
   const { index: next, durable } = restored.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('namespaces', aNamespace('later'))],
   })

@@ -1,25 +1,9 @@
 import type { AuditRecord } from '@reeve/contract'
+import { auditTimeKey } from './audit-entry.ts'
 import { remove, type Change, type Store } from './store.ts'
 
 /** Records looked at before others get their turn: about two milliseconds. */
 const RECORDS_PER_SLICE = 5_000
-const TIME_DIGITS = 15
-const INDEX_DIGITS = 14
-const PLACE_DIGITS = 4
-
-/**
- * Keys sort by time, so that a span of it is found without an index; then by commit and place in
- * it.
- */
-export function auditKey(timeMs: number, commitIndex: number, place = 0): string {
-  const index = String(commitIndex).padStart(INDEX_DIGITS, '0')
-  return `${timeKey(timeMs)}-${index}-${String(place).padStart(PLACE_DIGITS, '0')}`
-}
-
-/** Sorts before every key of this time and after all of the times before. */
-function timeKey(timeMs: number): string {
-  return String(Math.max(0, Math.floor(timeMs))).padStart(TIME_DIGITS, '0')
-}
 
 export interface AuditWish {
   readonly actorId?: string | undefined
@@ -53,12 +37,12 @@ export interface AuditPart {
  */
 export async function findAuditRecords({ tables }: Store, wish: AuditWish): Promise<AuditPart> {
   const table = tables.audit_records
-  const end = wish.sinceMs === undefined ? '' : timeKey(wish.sinceMs)
+  const end = wish.sinceMs === undefined ? '' : auditTimeKey(wish.sinceMs)
   const last = wish.skip + wish.take
   const keys: string[] = []
   let total = 0
   let next: string | undefined
-  let from = wish.from ?? (wish.untilMs === undefined ? undefined : timeKey(wish.untilMs))
+  let from = wish.from ?? (wish.untilMs === undefined ? undefined : auditTimeKey(wish.untilMs))
   for (;;) {
     let seen = 0
     let resume: string | undefined
@@ -87,7 +71,7 @@ type AuditTable = Store['tables']['audit_records']
 
 function matches(table: AuditTable, key: string, wish: AuditWish): boolean {
   const { actorId, action, organizationId, resource, untilMs } = wish
-  if (untilMs !== undefined && key >= timeKey(untilMs)) return false
+  if (untilMs !== undefined && key >= auditTimeKey(untilMs)) return false
   if (organizationId !== undefined && table.groupOf('organization', key) !== organizationId)
     return false
   if (actorId !== undefined && table.groupOf('actor', key) !== actorId) return false
@@ -113,7 +97,7 @@ export function expiredAuditRecords(
   { ageMsMax, recordsMax }: AuditLimits,
 ): readonly Change[] {
   const { audit_records: table } = tables
-  const keepFrom = timeKey(nowMs - ageMsMax)
+  const keepFrom = auditTimeKey(nowMs - ageMsMax)
   const beyond = table.size - recordsMax
   const changes: Change[] = []
   for (const key of table.keys()) {

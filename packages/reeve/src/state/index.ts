@@ -1,4 +1,6 @@
-export { auditKey, expiredAuditRecords, findAuditRecords } from './audit-records.ts'
+export { auditKey, outcomeRecord, SYSTEM } from './audit-entry.ts'
+export type { AuditEntry, AuditOutcome, Author, CommitAuthor } from './audit-entry.ts'
+export { expiredAuditRecords, findAuditRecords } from './audit-records.ts'
 export type { AuditLimits, AuditPart, AuditWish } from './audit-records.ts'
 export type { Commit, CommittedRow, EventMark } from './commit.ts'
 export type { CommitLog } from './commit-log.ts'
@@ -51,8 +53,6 @@ export type {
   Change,
   Commitment,
   CommitRequest,
-  Companion,
-  PlannedCommit,
   Stamp,
   StoreOptions,
   TableObserver,

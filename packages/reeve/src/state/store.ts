@@ -1,5 +1,6 @@
 import type { Clock } from '../kit/clock.ts'
 import { assert, Fault } from '../kit/fault.ts'
+import { auditRecord, type CommitAuthor } from './audit-entry.ts'
 import { decodeCommit, decodeRow } from './codec.ts'
 import { newBatch, type Batch } from './batch.ts'
 import { CommitEntry } from './commit-entry.ts'
@@ -45,6 +46,8 @@ export interface Commitment extends Stamp {
 }
 
 export interface CommitRequest {
+  /** On whose behalf: a request, whose audit record is added to the commit, or the system. */
+  readonly by: CommitAuthor
   /** What happened, as the event stream names it; undefined when it emits nothing. */
   readonly cause: Cause | undefined
   readonly changes: (stamp: Stamp) => readonly Change[]
@@ -59,16 +62,6 @@ export interface CommitSubject {
   /** Ids of what was written. */
   readonly subjects: readonly string[]
 }
-
-/** A commit that is about to be made, as a companion sees it. */
-export interface PlannedCommit extends Stamp {
-  readonly cause: Cause | undefined
-  readonly changes: readonly Change[]
-  readonly about: CommitSubject | undefined
-}
-
-/** Adds rows to commits of others: they are durable together or not at all. */
-export type Companion = (commit: PlannedCommit) => readonly Change[]
 
 export interface StoreOptions {
   readonly engine: StorageEngine
@@ -121,7 +114,6 @@ export class Store {
   /** What was decoded last: a job and its version have one text. */
   #decoded: TextedRow | undefined
   readonly #observers = new Map<TableName, TableObserver<never>[]>()
-  #companion: Companion = () => NO_CHANGES
 
   /** Loads the checkpoint, applies the log after it. Rejects with the engine's fault. */
   static async open(options: StoreOptions): Promise<Store> {
@@ -184,9 +176,11 @@ export class Store {
     const blobs = request.blobs ?? []
     if (asked.length === 0 && blobs.length === 0)
       return { index: this.#index, timeMs: stamp.timeMs, durable: this.settled() }
-    const { cause, about } = request
-    const added = this.#companion({ ...stamp, cause, changes: asked, about })
-    const changes = added.length === 0 ? asked : [...asked, ...added]
+    const { by, cause, about } = request
+    const changes =
+      by === 'system'
+        ? asked
+        : [...asked, put('audit_records', auditRecord(by, { ...stamp, changes: asked, about }))]
     const batch = this.#gather()
     const applied = changes.map((change) => this.#apply(change, stamp, batch.undo))
     this.#writer.forget()
@@ -215,11 +209,6 @@ export class Store {
     // It is told of rows of its own table only.
     const own = observer as TableObserver<never>
     this.#observers.set(table, [...(this.#observers.get(table) ?? []), own])
-  }
-
-  /** Lets one other add rows to every commit: the audit log. */
-  accompany(companion: Companion): void {
-    this.#companion = companion
   }
 
   readBlob(key: string): Promise<Uint8Array | undefined> {
@@ -464,7 +453,6 @@ export class Store {
 }
 
 const DONE = Promise.resolve()
-const NO_CHANGES: readonly Change[] = []
 const NO_OBSERVERS: readonly TableObserver<never>[] = []
 
 function* checkpointRows(tables: readonly Table<object>[]): Generator<CheckpointRow> {

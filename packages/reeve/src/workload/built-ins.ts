@@ -17,6 +17,7 @@ const SETTINGS = [{ Name: 'scheduler-configuration', ...DEFAULT_SCHEDULER_CONFIG
 export async function ensureBuiltIns({ store }: WorkloadContext): Promise<void> {
   const { namespaces, node_pools, settings } = store.tables
   const { durable } = store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       ...NAMESPACES.filter((row) => !namespaces.has(row.Name)).map((row) => put('namespaces', row)),

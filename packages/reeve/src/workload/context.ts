@@ -1,9 +1,10 @@
 import type { Evaluation } from '@reeve/contract'
+import type { Caller } from '../acl/index.ts'
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import type { OffsetAt } from '../model/index.ts'
 import type { PolicyAsker } from '../policy/index.ts'
 import type { ClusterView } from '../scheduler/index.ts'
-import type { Change, Stamp, Store } from '../state/index.ts'
+import type { Author, Change, Stamp, Store } from '../state/index.ts'
 import type { TenantGate } from '../threads/index.ts'
 import type { PolicyGuard } from './guarding/policy-guard.ts'
 import type { JobFileReader } from './job-files/job-file-reader.ts'
@@ -77,6 +78,9 @@ export const DEFAULT_NODE_ADMISSION: NodeAdmission = {
   newNodesPerMinuteMax: 1_200,
   newNodesPerAddressMax: 120,
 }
+
+/** The caller of a request that may commit: its commits carry the audit record. */
+export interface RequestCaller extends Caller, Author {}
 
 /** What every use case may use. Made once by the composition root. */
 export interface WorkloadContext {

@@ -8,6 +8,8 @@ import {
   namespacedKey,
   remove,
   withJobRows,
+  type Author,
+  type CommitAuthor,
   type Store,
 } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
@@ -28,6 +30,7 @@ const ROWS_PER_COMMIT = 500
  */
 export async function deleteEvaluationsById(
   context: WorkloadContext,
+  { by }: Author,
   given: readonly string[],
 ): Promise<Result<EvaluationsDeleted, Refusal>> {
   const { store } = context
@@ -44,7 +47,7 @@ export async function deleteEvaluationsById(
     rows.set(row.ID, row)
   }
   if (!isBrokerPaused(store.tables)) return err(BROKER_RUNS)
-  const { index, durable } = commitDeletion(store, [...rows.values()])
+  const { index, durable } = commitDeletion(store, by, [...rows.values()])
   await durable
   return ok({ count: rows.size, index })
 }
@@ -58,6 +61,7 @@ export interface DeleteByFilter {
 /** The same for all that a filter is true for; what something depends on is left. In slices. */
 export async function deleteEvaluationsByFilter(
   context: WorkloadContext,
+  { by }: Author,
   request: DeleteByFilter,
 ): Promise<Result<EvaluationsDeleted, Refusal>> {
   const { store } = context
@@ -69,7 +73,7 @@ export async function deleteEvaluationsByFilter(
     const slice = chooseSlice(context, request, from)
     if (!slice.ok) return slice
     // Not the store's own index at the end: others write meanwhile, and that is not durable yet.
-    const { index, durable } = commitDeletion(store, slice.value.rows)
+    const { index, durable } = commitDeletion(store, count === 0 ? by : 'system', slice.value.rows)
     await durable
     reached = index
     count += slice.value.rows.length
@@ -125,8 +129,9 @@ function isNeeded({ store, clock }: WorkloadContext, row: Evaluation): boolean {
     )
 }
 
-function commitDeletion(store: Store, rows: readonly Evaluation[]) {
+function commitDeletion(store: Store, by: CommitAuthor, rows: readonly Evaluation[]) {
   return store.commit({
+    by,
     cause: undefined,
     changes: () =>
       withJobRows(

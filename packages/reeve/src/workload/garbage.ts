@@ -5,15 +5,19 @@ import {
   countChildren,
   NO_AGES,
   put,
+  type Author,
   type Change,
   type Store,
 } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
 
 /** Reference §8.8: removes everything that has ended, whatever its age. */
-export async function forceCollection({ store, clock }: WorkloadContext): Promise<void> {
+export async function forceCollection(
+  { store, clock }: WorkloadContext,
+  { by }: Author,
+): Promise<void> {
   const nextTurn = (): Promise<void> => setImmediate()
-  await collectGarbage(store, { nowMs: clock.nowMs(), ages: NO_AGES, nextTurn })
+  await collectGarbage(store, { nowMs: clock.nowMs(), ages: NO_AGES, nextTurn, by })
 }
 
 /** Jobs that are counted again in one commit. */
@@ -23,14 +27,17 @@ const JOBS_PER_COMMIT = 200
  * Reference §8.8: counts the allocations of every job again, as a repair. In slices, so that a
  * million allocations stall nobody; a job that changes meanwhile has a right summary anyway.
  */
-export async function reconcileSummaries({ store }: WorkloadContext): Promise<void> {
+export async function reconcileSummaries(
+  { store }: WorkloadContext,
+  { by }: Author,
+): Promise<void> {
+  let author = by
   let from: string | undefined = ''
   while (from !== undefined) {
     const { keys, next } = sliceOfJobs(store, from)
-    const { durable } = store.commit({
-      cause: undefined,
-      changes: () => keys.flatMap((key) => recounted(store, key)),
-    })
+    const changes = keys.flatMap((key) => recounted(store, key))
+    const { durable } = store.commit({ by: author, cause: undefined, changes: () => changes })
+    if (changes.length > 0) author = 'system'
     await durable
     from = next
     await setImmediate()

@@ -19,7 +19,14 @@ export { stopAllocation } from './allocations/stop.ts'
 export { ensureBuiltIns } from './built-ins.ts'
 export { agentMember, type AgentMemberParts } from './agent-member.ts'
 export { DEFAULT_NODE_ADMISSION, REGION_IN_DOUBT, REGION_UNREACHED } from './context.ts'
-export type { AtOnce, Deciding, NodeAdmission, OtherRegions, WorkloadContext } from './context.ts'
+export type {
+  AtOnce,
+  Deciding,
+  NodeAdmission,
+  OtherRegions,
+  RequestCaller,
+  WorkloadContext,
+} from './context.ts'
 export { DEPLOYMENT_NOT_FOUND } from './deployments/deployment-writes.ts'
 export type { DeploymentWritten } from './deployments/deployment-writes.ts'
 export { failDeployment } from './deployments/fail.ts'

@@ -3,7 +3,15 @@ import { namespaceHash, validateNamespace } from '../acl/index.ts'
 import { multiErrorText } from '../kit/multi-error.ts'
 import { err, ok, type Result } from '../kit/result.ts'
 import { refusal, type Refusal } from '../model/index.ts'
-import { namespacedKey, put, remove, scopedKey, type Change, type Store } from '../state/index.ts'
+import {
+  namespacedKey,
+  put,
+  remove,
+  scopedKey,
+  type Author,
+  type Change,
+  type Store,
+} from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
 import { textMap } from './text-map.ts'
 import { usesElsewhere, usesTexts } from './uses-elsewhere.ts'
@@ -17,12 +25,14 @@ const LIVE = new URLSearchParams({ filter: 'Status != "dead"' }).toString()
 /** Reference §8.4: creates or replaces a namespace. */
 export async function writeNamespace(
   { store }: WorkloadContext,
+  { by }: Author,
   request: NamespaceRequest,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const row = namespaceRow(request)
   const problem = validateNamespace(row)
   if (problem !== undefined) return err(refusal('invalid-input', problem))
   const { index, durable } = store.commit({
+    by,
     cause: undefined,
     changes: () => [put('namespaces', row)],
   })
@@ -60,6 +70,7 @@ export function namespaceRow(request: NamespaceRequest): Namespace {
 /** Reference §8.4: only what nothing lives in goes; dead jobs stay until they are collected. */
 export async function deleteNamespace(
   context: WorkloadContext,
+  { by }: Author,
   name: string,
   secret?: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
@@ -75,6 +86,7 @@ export async function deleteNamespace(
   if (uses.length > 0) return err(refusal('namespace-in-use', multiErrorText(uses)))
   const forgotten = governanceEnd(store, name)
   const { index, durable } = store.commit({
+    by,
     // Whoever follows those records hears of it; a namespace itself has no topic.
     cause: forgotten.length > 0 ? 'OrganizationUpdated' : undefined,
     changes: () => [...forgotten, ...verdictsEnd(store, name), remove('namespaces', name)],

@@ -3,7 +3,7 @@ import { nodePoolHash, validateNodePool } from '../acl/index.ts'
 import { multiErrorText } from '../kit/multi-error.ts'
 import { err, ok, type Result } from '../kit/result.ts'
 import { refusal, type Refusal } from '../model/index.ts'
-import { put, remove, type Store } from '../state/index.ts'
+import { put, remove, type Author, type Store } from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
 import { textMap } from './text-map.ts'
 import { usesElsewhere, usesTexts } from './uses-elsewhere.ts'
@@ -19,6 +19,7 @@ const BUILT_IN: readonly string[] = [ALL_POOLS, 'default']
 /** Reference §8.4: creates or replaces a node pool. */
 export async function writeNodePool(
   { store }: WorkloadContext,
+  { by }: Author,
   request: NodePoolRequest,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const row = nodePoolRow(request)
@@ -27,6 +28,7 @@ export async function writeNodePool(
   if (BUILT_IN.includes(row.Name))
     return err(refusal('invalid-input', `modifying node pool "${row.Name}" is not allowed`))
   const { index, durable } = store.commit({
+    by,
     cause: 'NodePoolUpserted',
     changes: () => [put('node_pools', row)],
   })
@@ -54,6 +56,7 @@ export function nodePoolRow(request: NodePoolRequest): NodePool {
 /** Reference §8.4: only a pool that no node is in and no live job names goes. */
 export async function deleteNodePool(
   context: WorkloadContext,
+  { by }: Author,
   name: string,
   secret?: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
@@ -72,6 +75,7 @@ export async function deleteNodePool(
   )
   if (uses.length > 0) return err(refusal('node-pool-in-use', multiErrorText(uses)))
   const { index, durable } = store.commit({
+    by,
     cause: 'NodePoolDeleted',
     changes: () => [remove('node_pools', name)],
   })

@@ -7,7 +7,13 @@ import {
   refusal,
   type Refusal,
 } from '../model/index.ts'
-import { findSetting, put, schedulerConfiguration, type Store } from '../state/index.ts'
+import {
+  findSetting,
+  put,
+  schedulerConfiguration,
+  type Author,
+  type Store,
+} from '../state/index.ts'
 import type { WorkloadContext } from './context.ts'
 
 /** Characters of an unknown algorithm that the refusal repeats. */
@@ -22,6 +28,7 @@ export interface SchedulerConfigurationWritten {
 /** Reference §8.8: replaces the settings as a whole; with `cas` only those of that index. */
 export async function writeSchedulerConfiguration(
   { store }: WorkloadContext,
+  { by }: Author,
   request: SchedulerConfigurationRequest,
   cas: number | undefined,
 ): Promise<Result<SchedulerConfigurationWritten, Refusal>> {
@@ -41,6 +48,7 @@ export async function writeSchedulerConfiguration(
     return ok({ updated: false, index })
   }
   const { index, durable } = store.commit({
+    by,
     cause: undefined,
     changes: () => [put('settings', { Name: 'scheduler-configuration', ...next })],
   })

@@ -82,6 +82,7 @@ test('stop allocation: the write is one of the servers, and an event tells of it
   const job = { ...aJob(), Status: 'running' as const }
   const row = anAllocation({ job })
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('jobs', job), put('job_versions', job), put('allocations', row)],
   })
@@ -130,6 +131,7 @@ test('stop allocation: of a purged job only the allocation is left to stop', asy
   const job = aJob()
   const row = anAllocation({ job })
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('job_versions', job), put('allocations', row)],
   })
@@ -155,6 +157,7 @@ test('stop allocation: needs alloc-lifecycle in its own namespace', async () => 
   const job = aJob()
   const row = anAllocation({ job })
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('jobs', job), put('job_versions', job), put('allocations', row)],
   })

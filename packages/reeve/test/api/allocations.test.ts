@@ -77,6 +77,7 @@ test('allocation: its job is the version it runs, whatever was registered since'
   const job = aJob({ Priority: 40 })
   const row = anAllocation({ job })
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('jobs', job), put('job_versions', job), put('allocations', row)],
   })
@@ -243,6 +244,7 @@ async function withAllocations() {
   const jobs = ['default', 'other'].map((Namespace) => aJob({ Namespace }))
   const rows = jobs.map((job, index) => anAllocation({ job, index }))
   secured.server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       ...jobs.map((job) => put('job_versions', job)),

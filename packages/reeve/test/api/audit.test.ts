@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AuditRecord } from '@reeve/contract'
 import { AuditLoop } from '../../src/control/index.ts'
-import { aJob } from '../build/index.ts'
+import { put } from '../../src/state/index.ts'
+import { registerNode } from '../../src/workload/index.ts'
+import { aJob, anEvaluation, anId, aNode } from '../build/index.ts'
+import { aHello } from '../build/node-peer.ts'
 import { createTestServer, type TestServer } from './harness.ts'
 import { aSecuredServer, type SecuredServer } from './secured.ts'
 
@@ -249,4 +252,27 @@ test('audit: with ACLs off a write says so', async () => {
   await server.ok('registerJob', { body: { Job: aJob({ ID: 'web' }) } })
   const [record] = await server.ok('listAuditRecords')
   assert.deepEqual(record?.Actor, { Type: 'disabled', ID: '', Name: '', TokenID: '' })
+})
+
+test('audit: a request that makes several commits leaves one record', async () => {
+  const it = await aSecuredServer()
+  const { server, root, as } = it
+  const { store } = server.context
+  const rows = Array.from({ length: 3 }, (_, place) => [
+    put('nodes', { ...aNode({ ID: anId('node', place), Status: 'down' }), SecretHash: '' }),
+    put('evaluations', anEvaluation(aJob(), { ID: anId('eval', place), Status: 'complete' })),
+  ])
+  await store.commit({ by: 'system', cause: undefined, changes: () => rows.flat() }).durable
+  const before = store.index
+  await server.ok('collectGarbage', as(root))
+  assert.ok(store.index - before > 1, 'the collection takes more than one commit')
+  assert.equal((await records(it, { action: 'collectGarbage' })).length, 1)
+})
+
+test('audit: what the server does by itself leaves no record', async () => {
+  const it = await aSecuredServer()
+  const { server } = it
+  const before = server.context.store.tables.audit_records.size
+  assert.ok((await registerNode(server.context, aHello({ joinToken: 'join' }))).ok)
+  assert.equal(server.context.store.tables.audit_records.size, before)
 })

@@ -25,6 +25,7 @@ function ask(server: TestServer, url: string, token?: string) {
 
 async function write(server: TestServer, ...changes: readonly Change[]): Promise<number> {
   const { index, durable } = server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => changes,
   })

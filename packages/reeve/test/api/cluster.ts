@@ -84,6 +84,7 @@ export async function putNode(server: TestServer, fields: Partial<Node> = {}): P
   const { SecretID: _secret, ...node } = aNode(fields)
   const row = { ...node, SecretHash: '' }
   const { durable } = server.context.store.commit({
+    by: 'system',
     cause: 'NodeRegistration',
     changes: () => [put('nodes', row)],
   })

@@ -44,6 +44,7 @@ async function withDeployment(server: TestServer, status: DeploymentStatus = 'ru
   const state = newGroupState(job.TaskGroups[0]?.Update ?? assert.fail())
   const row = { ...withGroupStates(empty, new Map([['app', state]])), Status: status }
   await server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('deployments', row), put('jobs', job)],
   }).durable
@@ -199,6 +200,7 @@ test('fail deployment: a job that has moved on is left where it is', async () =>
   const state = groupStateOf(deployment, 'app') ?? assert.fail()
   const reverting = new Map([['app', { ...state, AutoRevert: true }]])
   await server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       // No evaluation has looked at the newer version yet.

@@ -30,6 +30,7 @@ function aDeployment(n: number, fields: Partial<Deployment> = {}): Deployment {
 async function store(server: TestServer, ...rows: readonly Deployment[]): Promise<void> {
   for (const row of rows)
     await server.context.store.commit({
+      by: 'system',
       cause: 'PlanResult',
       changes: () => [put('deployments', row)],
     }).durable
@@ -211,6 +212,7 @@ test('allocations of a deployment: those of others are not shown', async () => {
     anAllocation({ index: n, ID: anId('alloc', n), DeploymentID: anId('any', n) }),
   )
   await server.context.store.commit({
+    by: 'system',
     cause: 'PlanResult',
     changes: () => rows.map((row) => put('allocations', row)),
   }).durable

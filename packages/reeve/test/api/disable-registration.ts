@@ -9,5 +9,9 @@ export async function disableRegistration({ context }: TestServer): Promise<void
     Name: 'scheduler-configuration',
     RejectJobRegistration: true,
   } as const
-  await context.store.commit({ cause: undefined, changes: () => [put('settings', row)] }).durable
+  await context.store.commit({
+    by: 'system',
+    cause: undefined,
+    changes: () => [put('settings', row)],
+  }).durable
 }

@@ -161,6 +161,7 @@ async function withEvaluations() {
     }
   })
   secured.server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () =>
       [mine, other].flatMap((one) =>

@@ -22,7 +22,7 @@ async function registerJobs(server: TestServer, ...ids: readonly string[]): Prom
 async function putNodeAs(server: TestServer, cause: Cause, i = 1): Promise<void> {
   const { SecretID: _secret, ...node } = aNode({ ID: anId('node', i) })
   const row = put('nodes', { ...node, SecretHash: 'hash' })
-  await server.context.store.commit({ cause, changes: () => [row] }).durable
+  await server.context.store.commit({ by: 'system', cause, changes: () => [row] }).durable
 }
 
 function keys(reader: EventReader): readonly string[] {

@@ -62,7 +62,7 @@ async function aHostileNode(t: TestContext): Promise<HostileNode> {
   const { store } = server.context
   await until('the node to join', () => store.tables.nodes.find(node.ID))
   const changes = () => [put('job_versions', job), put('allocations', row)]
-  await store.commit({ cause: undefined, changes }).durable
+  await store.commit({ by: 'system', cause: undefined, changes }).durable
   return world
 }
 

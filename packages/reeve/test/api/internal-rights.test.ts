@@ -220,6 +220,7 @@ async function aWorld(t: TestContext): Promise<World> {
   const job = aJob({ ID: 'web' })
   const row = { ...anAllocation({ job, ClientStatus: 'running' }), ID: anId('alloc', 1), NodeID: B }
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('jobs', job), put('job_versions', job), put('allocations', row)],
   })

@@ -103,7 +103,8 @@ for (const { name, fields, policy = {}, marked } of cases)
     const { store } = server.context
     const job = store.tables.jobs.get(namespacedKey('default', 'web'))
     const row = anAllocation({ job, ...fields })
-    await store.commit({ cause: undefined, changes: () => [put('allocations', row)] }).durable
+    await store.commit({ by: 'system', cause: undefined, changes: () => [put('allocations', row)] })
+      .durable
     const body = { JobID: 'web', EvalOptions: { ForceReschedule: true } }
     const { EvalCreateIndex } = await server.ok('evaluateJob', { ...ofJob(), body })
     const after = store.tables.allocations.get(row.ID)
@@ -139,7 +140,8 @@ for (const { name, fields, policy, text } of warned)
     const { store } = server.context
     const job = store.tables.jobs.get(namespacedKey('default', 'web'))
     const row = anAllocation({ job, ...fields })
-    await store.commit({ cause: undefined, changes: () => [put('allocations', row)] }).durable
+    await store.commit({ by: 'system', cause: undefined, changes: () => [put('allocations', row)] })
+      .durable
     const body = { JobID: 'web', EvalOptions: { ForceReschedule: true } }
     assert.equal((await server.ok('evaluateJob', { ...ofJob(), body })).Warnings, text)
     assert.equal((await server.ok('evaluateJob', ofJob())).Warnings, '')
@@ -150,7 +152,8 @@ test('force reschedule: nothing is marked unless it is asked for', async () => {
   const { store } = server.context
   const job = store.tables.jobs.get(namespacedKey('default', 'web'))
   const row = anAllocation({ job, ClientStatus: 'failed' })
-  await store.commit({ cause: undefined, changes: () => [put('allocations', row)] }).durable
+  await store.commit({ by: 'system', cause: undefined, changes: () => [put('allocations', row)] })
+    .durable
   await server.ok('evaluateJob', { ...ofJob(), body: { JobID: 'web' } })
   assert.equal(store.tables.allocations.get(row.ID).DesiredTransition, undefined)
 })

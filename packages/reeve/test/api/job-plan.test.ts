@@ -155,7 +155,11 @@ test('plan: what would be displaced is listed', async () => {
       ServiceSchedulerEnabled: true,
     },
   } as const
-  server.context.store.commit({ cause: undefined, changes: () => [put('settings', settings)] })
+  server.context.store.commit({
+    by: 'system',
+    cause: undefined,
+    changes: () => [put('settings', settings)],
+  })
   const response = await planned(server, { Priority: 90, ...group(LARGE) })
   assert.deepEqual(updates(response), { Place: 1, Preemptions: 1 })
   assert.deepEqual(
@@ -409,6 +413,7 @@ test('plan: a pool of its namespace is filled in as at registration', async () =
   await server.ok('writeNamespace', { body: { Name: 'default', NodePoolConfiguration } })
   assert.equal((await planned(server)).FailedTGAllocs?.['app']?.NodePool, 'gpu')
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('nodes', { ...node, NodePool: 'gpu' })],
   })

@@ -226,6 +226,7 @@ test('EnforceIndex: the status of a job does not move it', async () => {
   const server = await aServer({})
   const job = await server.ok('readJob', ofJob())
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('jobs', { ...job, Status: 'running' })],
   })

@@ -216,6 +216,7 @@ test('register: a version that an allocation runs is kept longer', async () => {
   const server = await aServer(count(1))
   const job = await server.ok('readJob', ofJob())
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('allocations', anAllocation({ job }))],
   })
@@ -234,7 +235,11 @@ test('register: it never writes over a version that an allocation of a purged jo
   const server = await aServer(count(1))
   const job = await server.ok('readJob', ofJob())
   const allocation = anAllocation({ job })
-  server.context.store.commit({ cause: undefined, changes: () => [put('allocations', allocation)] })
+  server.context.store.commit({
+    by: 'system',
+    cause: undefined,
+    changes: () => [put('allocations', allocation)],
+  })
   await server.ok('stopJob', ofJob('web', { purge: true }))
   await server.ok('registerJob', register(count(5)))
   const read = await server.ok('readAllocation', { params: { alloc_id: allocation.ID } })

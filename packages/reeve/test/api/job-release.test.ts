@@ -34,6 +34,7 @@ async function write(server: TestServer, fields: Partial<Job>): Promise<void> {
   const { store } = server.context
   const job = store.tables.jobs.get(namespacedKey('default', 'web'))
   const { durable } = store.commit({
+    by: 'system',
     cause: 'NodeEvent',
     changes: () => [put('jobs', { ...job, ...fields })],
   })

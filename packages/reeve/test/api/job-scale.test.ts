@@ -104,7 +104,7 @@ for (const [name, fields] of [
     const row = store.tables.jobs.get(namespacedKey('default', 'web'))
     // As a status does that changes: the specification stays.
     const started = put('jobs', { ...row, Status: 'running' })
-    await store.commit({ cause: undefined, changes: () => [started] }).durable
+    await store.commit({ by: 'system', cause: undefined, changes: () => [started] }).durable
     const { JobModifyIndex } = await server.ok('scaleJob', scaleTo(fields))
     assert.notEqual(store.tables.jobs.get(namespacedKey('default', 'web')).ModifyIndex, 2)
     assert.equal(JobModifyIndex, 2)
@@ -314,6 +314,7 @@ async function deploy(server: TestServer, fields: Partial<Deployment>): Promise<
     ...fields,
   }
   await server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('deployments', row)],
   }).durable
@@ -353,6 +354,7 @@ test('scale status: counts the allocations', async () => {
     anAllocation({ job, index: 3, ClientStatus: 'failed' }),
   ]
   const { durable } = store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => rows.map((row) => put('allocations', row)),
   })
@@ -375,7 +377,11 @@ test('scale status: a blocking query wakes for an event, and for an allocation t
   const job = store.tables.jobs.get(namespacedKey('default', 'web'))
   const row = anAllocation({ job })
   const write = (fields: object) =>
-    store.commit({ cause: undefined, changes: () => [put('allocations', { ...row, ...fields })] })
+    store.commit({
+      by: 'system',
+      cause: undefined,
+      changes: () => [put('allocations', { ...row, ...fields })],
+    })
   await write({}).durable
   const waiting = server.call('readJobScale', ofJob('web', { index: 4 }))
   await untilParked()

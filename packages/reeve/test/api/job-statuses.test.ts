@@ -154,6 +154,7 @@ test('statuses: jobs that change again and again stay in one order', async () =>
   const { server, ids } = await withJobs('a', 'b', 'c')
   const touch = (...jobs: readonly string[]) =>
     server.context.store.commit({
+      by: 'system',
       cause: undefined,
       changes: () => jobs.map((ID) => put('jobs', aJob({ ID }))),
     })
@@ -201,6 +202,7 @@ for (const reverse of [false, true])
     const jobs = ['a', 'b', 'c', 'd', 'e'].map((ID) => aJob({ ID }))
     for (const some of [jobs.slice(0, 1), jobs.slice(1, 4), jobs.slice(4)])
       server.context.store.commit({
+        by: 'system',
         cause: undefined,
         changes: () => some.map((job) => put('jobs', job)),
       })
@@ -378,6 +380,7 @@ test('statuses: a job with very many allocations is shown whole', async () => {
   const job = aJob()
   const rows = Array.from({ length: 2_500 }, (_, index) => anAllocation({ job, index }))
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('jobs', job), ...rows.map((row) => put('allocations', row))],
   })

@@ -51,6 +51,7 @@ test('versions: a change of status shows at the current version', async () => {
   const job = await server.ok('readJob', ofJob())
   const { store } = server.context
   await store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('jobs', { ...job, Status: 'running' })],
   }).durable
@@ -69,6 +70,7 @@ test('versions: of a purged job are not found, even while something runs them', 
   const job = await server.ok('readJob', ofJob())
   const row = anAllocation({ job })
   await server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('allocations', row)],
   }).durable
@@ -92,6 +94,7 @@ test('versions: what is left of a purged job is not a version of the one registe
   await server.ok('setJobStability', stable(0))
   const row = anAllocation({ job: await server.ok('readJob', ofJob()) })
   await server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('allocations', row)],
   }).durable

@@ -51,6 +51,7 @@ async function aWorld(): Promise<TestServer> {
     await putNode(server, { ID: anId('node', i) })
     const job = aJob({ Namespace: i > 3 ? 'a' : 'default' })
     const { durable } = server.context.store.commit({
+      by: 'system',
       cause: undefined,
       changes: () => [
         put('allocations', anAllocation({ job, ID: anId('alloc', i) })),

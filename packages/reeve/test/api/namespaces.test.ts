@@ -239,6 +239,7 @@ for (const { name, job: status, allocation, uses } of USES)
     const server = await withNamespaces('prod')
     const job = aJob({ Namespace: 'prod', Status: status ?? 'running' })
     server.context.store.commit({
+      by: 'system',
       cause: undefined,
       changes: () => [
         ...(status === undefined ? [] : [put('jobs', job)]),
@@ -259,6 +260,7 @@ test('delete namespace: what lives in another one does not count', async () => {
   const server = await withNamespaces('prod', 'prod-2')
   const job = aJob({ Namespace: 'prod-2', Status: 'running' })
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       put('jobs', job),

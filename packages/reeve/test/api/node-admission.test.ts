@@ -210,7 +210,7 @@ test('join token: there are at most so many at once', async () => {
   const rows = Array.from({ length: LIMITS.joinTokensMax - 2 }, (_, i) =>
     put('node_join_tokens', { ...row, ID: anId('any', i + 1), SecretHash: String(i) }),
   )
-  await server.context.store.commit({ cause: undefined, changes: () => rows }).durable
+  await server.context.store.commit({ by: 'system', cause: undefined, changes: () => rows }).durable
   await server.ok('createNodeJoinToken', { body: {} })
   assert.deepEqual(await server.refusal('createNodeJoinToken', { body: {} }), [
     429,

@@ -57,6 +57,7 @@ async function aWorld(t: TestContext, region = 'global') {
   const job = aJob({ ID: 'web' })
   const allocation = { ...anAllocation({ job }), ID: anId('alloc', 1), NodeID: NODE }
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('jobs', job), put('job_versions', job), put('allocations', allocation)],
   })

@@ -43,7 +43,7 @@ test('flood: reports that are sent without waiting are merged, the latest of eac
   const job = aJob({ ID: 'web' })
   const row = { ...anAllocation({ job, ClientStatus: 'pending' }), NodeID: A }
   const changes = () => [put('jobs', job), put('job_versions', job), put('allocations', row)]
-  await store.commit({ cause: undefined, changes }).durable
+  await store.commit({ by: 'system', cause: undefined, changes }).durable
   const before = store.index
   const count = 50
   for (let seq = 1; seq <= count; seq++) {
@@ -162,7 +162,7 @@ test('registration: nodes create pools up to a number, and join existing ones pa
   const rows = Array.from({ length: missing }, (_, i) =>
     put('node_pools', { ...pool, Name: `pool-${i}` }),
   )
-  await store.commit({ cause: undefined, changes: () => rows }).durable
+  await store.commit({ by: 'system', cause: undefined, changes: () => rows }).durable
   const join = async (n: number, NodePool: string): Promise<string> => {
     const peer = await connect({ node: { ID: anId('node', n), NodePool }, secret: anId('any', n) })
     const first = await peer.first()

@@ -193,6 +193,7 @@ test('node pool jobs: those that name it, in one namespace or all', async () => 
     aJob({ ID: 'd', NodePool: 'all' }),
   ]
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => jobs.map((job) => put('jobs', job)),
   })

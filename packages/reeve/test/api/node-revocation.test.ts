@@ -54,7 +54,7 @@ async function runOnA(server: TestServer): Promise<string> {
   const job = aJob({ ID: 'web' })
   const row = { ...anAllocation({ job, ClientStatus: 'running' }), NodeID: A }
   const changes = () => [put('jobs', job), put('job_versions', job), put('allocations', row)]
-  await server.context.store.commit({ cause: undefined, changes }).durable
+  await server.context.store.commit({ by: 'system', cause: undefined, changes }).durable
   return row.ID
 }
 
@@ -91,7 +91,7 @@ test('revoke: a node that does not close its end hears and changes nothing any m
   const changes = ({ index }: { index: number }) => [
     put('allocations', { ...stopped, AllocModifyIndex: index }),
   ]
-  await server.context.store.commit({ cause: undefined, changes }).durable
+  await server.context.store.commit({ by: 'system', cause: undefined, changes }).durable
   node.socket.resume()
   await node.closed()
   assert.ok(!JSON.stringify(node.heard).includes('for no node to see'))

@@ -25,6 +25,7 @@ function withJobs(server: TestServer) {
   const jobs = [aJob({ ID: 'agents', Type: 'system' }), aJob({ ID: 'web' })]
   const web = jobs[1] ?? assert.fail()
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       ...jobs.map((job) => put('jobs', job)),

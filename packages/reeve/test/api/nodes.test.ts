@@ -23,6 +23,7 @@ test('read node: every field, never a secret', async () => {
   const server = await createTestServer({ aclEnabled: false })
   const { SecretID: _secret, ...node } = aNode()
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('nodes', { ...node, SecretHash: 'hash-of-a-secret' })],
   })
@@ -155,6 +156,7 @@ test('node allocations: shows those of namespaces that the token may read', asyn
   await putNode(server)
   const jobs = ['default', 'other'].map((Namespace) => aJob({ Namespace }))
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       ...jobs.map((job) => put('job_versions', job)),

@@ -80,6 +80,7 @@ async function aLine(t: TestContext): Promise<World> {
 
 async function change(server: TestServer): Promise<number> {
   const { index, durable } = server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('jobs', aJob({ ID: 'web' }))],
   })

@@ -4,7 +4,7 @@ import type { AclToken } from '@reeve/contract'
 import { until } from '../build/until.ts'
 import { aGroup } from '../build/index.ts'
 import type { RegionClient } from '../../src/regions/index.ts'
-import { put } from '../../src/state/index.ts'
+import { put, SYSTEM } from '../../src/state/index.ts'
 import { deleteNamespace, writeToken } from '../../src/workload/index.ts'
 import { aRegionWorld, bootstrap, replicate, type TestRegion } from './region-world.ts'
 
@@ -162,7 +162,7 @@ test('authority: what another region uses is not deleted, and where it is gone i
   assert.equal(refused.status, 409)
   assert.match(await refused.text(), /namespace "web" has non-terminal jobs in regions: \[eu\]/)
   // As when the region could not be asked.
-  assert.ok((await deleteNamespace(us.server.context, 'web')).ok)
+  assert.ok((await deleteNamespace(us.server.context, SYSTEM, 'web')).ok)
   await copied('that it is kept', () => status.stats()['namespaces_kept'])
   assert.ok(namespaces.has('web'))
 })
@@ -214,7 +214,7 @@ test('authority: while nothing changes, no list is sent again', async (t) => {
     },
   }
   for (let count = 0; count < 5; count++)
-    await writeToken(us.server.context, { Type: 'management', Global: true })
+    await writeToken(us.server.context, SYSTEM, { Type: 'management', Global: true })
   replicate(t, { ...eu, client }, root.SecretID)
   await copied(
     'the tokens',
@@ -229,7 +229,7 @@ test('authority: while nothing changes, no list is sent again', async (t) => {
     answers.slice(0, 4).map(({ size }) => size),
     [6, 1, 1, 1],
   )
-  await writeToken(us.server.context, { Type: 'management', Global: true })
+  await writeToken(us.server.context, SYSTEM, { Type: 'management', Global: true })
   await copied('the news', () => eu.server.context.store.tables.acl_tokens.size === 7 || undefined)
 })
 
@@ -242,8 +242,8 @@ test('authority: copies of a region that has its own are replaced, its local tok
   const { us, eu } = await aRegionWorld(t, ['us', 'eu'])
   const root = await bootstrap(us)
   const { context } = eu.server
-  const stray = await writeToken(context, { Type: 'management', Global: true })
-  const local = await writeToken(context, { Type: 'management' })
+  const stray = await writeToken(context, SYSTEM, { Type: 'management', Global: true })
+  const local = await writeToken(context, SYSTEM, { Type: 'management' })
   assert.ok(stray.ok && local.ok)
   replicate(t, eu, root.SecretID)
   await copied('the end', () => !find(eu, stray.value.token.AccessorID) || undefined)
@@ -286,7 +286,7 @@ for (const { name, secretOf, why } of weak)
     const { store } = eu.server.context
     const row = { Rules: '', Description: '', JobACL: null, Hash: '', CreateIndex: 0 }
     const policy = put('acl_policies', { ...row, Name: 'own', ModifyIndex: 0 })
-    await store.commit({ cause: undefined, changes: () => [policy] }).durable
+    await store.commit({ by: 'system', cause: undefined, changes: () => [policy] }).durable
     const status = replicate(t, eu, secretOf(token))
     const error = await copied('the error', () => status.stats()['policies_error'])
     assert.equal(error, `acl.replication_token ${why}`)

@@ -7,6 +7,7 @@ import { aGroup } from '../build/index.ts'
 import { atEnd } from '../build/at-end.ts'
 import { postInPieces } from '../build/post-in-pieces.ts'
 import { LIMITS } from '../../src/model/index.ts'
+import { SYSTEM } from '../../src/state/index.ts'
 import { writeToken } from '../../src/workload/index.ts'
 import { aRegionWorld } from './region-world.ts'
 
@@ -30,7 +31,7 @@ test('regions: a read goes to the region that it names, and its indexes come bac
 
 test('regions: a token counts where the request goes, and only there', async (t) => {
   const { us, eu } = await aRegionWorld(t, ['us', 'eu'])
-  const made = await writeToken(eu.server.context, { Type: 'management' })
+  const made = await writeToken(eu.server.context, SYSTEM, { Type: 'management' })
   assert.ok(made.ok)
   const token = made.value.token.SecretID
   const init = { method: 'PUT', body: JSON.stringify(job()), token }

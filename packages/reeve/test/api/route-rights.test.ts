@@ -170,6 +170,7 @@ async function aWorld() {
   const deployment = newDeployment(job, { id: anId('any', 2), timeMs: 0, priority: 50 })
   const { SecretID: _secret, ...node } = aNode()
   secured.server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: ({ index }) => [
       put('jobs', job),
@@ -308,6 +309,7 @@ for (const { id, param } of HIDDEN)
     const other = anId('any', 50)
     const job = aJob()
     server.context.store.commit({
+      by: 'system',
       cause: undefined,
       changes: () => [
         put('evaluations', { ...anEvaluation(job), ID: other }),

@@ -177,3 +177,31 @@ test('body: every route with a body has a limit', async () => {
     assert.ok(isHidden || reply.status === 413, `${method} ${route.path}: ${reply.status}`)
   }
 })
+
+test('audit: a rejected request leaves a record where the route is audited, and only there', async () => {
+  const server = await createTestServer()
+  const { SecretID: root } = await server.ok('bootstrapAcl')
+  const { SecretID: token } = await server.ok('createAclToken', {
+    token: root,
+    body: { Type: 'client', Policies: ['nothing'] },
+  })
+  const { audit_records: records } = server.context.store.tables
+  const actions = (): ReadonlySet<string> => {
+    const found = new Set<string>()
+    for (const key of records.keys('')) found.add(records.find(key)?.Action ?? '')
+    return found
+  }
+  const rejected = new Set<string>()
+  for (const route of routes.filter((one) => !isGovernance(one) && !OPEN.has(one.id))) {
+    const [method = ''] = route.methods
+    const { status } = await server.send(method, urlOf(route), { token })
+    if (status === 403) rejected.add(route.id)
+    // Deferred records are written after 100 ms of the server's clock.
+    server.clock.advance(1_000)
+    const isAudited = handlingOf(route).audit !== 'none'
+    // A session is audited when it is opened as a WebSocket.
+    if (status === 403 && route.streams !== true)
+      assert.equal(actions().has(route.id), isAudited, `${method} ${route.path}`)
+  }
+  assert.ok(rejected.size > 80, `only ${rejected.size} routes rejected the token`)
+})

@@ -31,6 +31,7 @@ async function fill(server: TestServer) {
   ]
   const [web = assert.fail(), cache = assert.fail()] = jobs
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       ...jobs.map((job) => put('jobs', job)),
@@ -121,6 +122,7 @@ test('search: at most twenty of a context, and it says that there are more', asy
   const server = await aServer()
   const store = (count: number) =>
     server.context.store.commit({
+      by: 'system',
       cause: undefined,
       changes: () =>
         Array.from({ length: count }, (_, i) => put('jobs', aJob({ ID: `many-${100 + i}` }))),
@@ -141,6 +143,7 @@ test('search: rows that are hidden are passed over up to a bound', async () => {
   const server = await aServer()
   const hidden = aJob({ ID: 'hidden', Namespace: 'other' })
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () =>
       Array.from({ length: LIMITS.searchRowsMax }, (_, i) =>
@@ -202,6 +205,7 @@ test('fuzzy search: the earlier in the name the better, then the shorter', async
   const server = await aServer()
   const names = ['xx-api', 'api-gateway', 'api', 'my-api']
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => names.map((ID) => put('jobs', aJob({ ID }))),
   })
@@ -215,6 +219,7 @@ test('fuzzy search: the earlier in the name the better, then the shorter', async
 test('fuzzy search: at most twenty things, at most a hundred inside them', async () => {
   const server = await aServer()
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () =>
       Array.from({ length: 120 }, (_, i) =>

@@ -5,7 +5,7 @@ import type { AllocationRow } from '../../src/model/index.ts'
 import { MemoryDisk } from '../../src/storage/index.ts'
 import { forceCollection, reportServices } from '../../src/workload/index.ts'
 import { anAllocation, aJob, anId } from '../build/index.ts'
-import { put } from '../../src/state/index.ts'
+import { put, SYSTEM } from '../../src/state/index.ts'
 import { putNode, withScheduler } from './cluster.ts'
 import { aListening, payloadOf } from './event-reader.ts'
 import { createTestServer, itemsOf, untilParked, type TestServer } from './harness.ts'
@@ -22,6 +22,7 @@ async function withAllocations(server: TestServer, ...namespaces: readonly strin
     NodeID: NODE,
   }))
   const { durable } = server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       ...namespaces.map((Namespace) => put('jobs', aJob({ Namespace }))),
@@ -145,12 +146,13 @@ test('services: they go with a node that is purged or collected', async () => {
   const ended = { ...first, ClientStatus: 'lost' } as const
   const lost = { ...first, ID: anId('alloc', 7), DesiredStatus: 'stop' } as const
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('allocations', ended), put('allocations', lost)],
   })
   await report(server, lost, offer(lost, 'web'))
   assert.equal((await server.ok('listServices')).length, 1)
-  await forceCollection(server.context)
+  await forceCollection(server.context, SYSTEM)
   assert.deepEqual(await server.ok('listServices'), [])
 })
 

@@ -36,6 +36,7 @@ test('gc: only jobs that go are told of, as deleted', async () => {
   const ended = anAllocation({ job, DesiredStatus: 'stop', ClientStatus: 'complete' })
   const { store } = server.context
   store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       put('jobs', job),
@@ -63,7 +64,11 @@ test('reconcile summaries: counts that are wrong become right, and right ones st
   await server.ok('reconcileSummaries')
   assert.deepEqual(await server.ok('readJobSummary', ofJob('web')), right)
   const wrong = newSummary(await server.ok('readJob', ofJob('web')))
-  await store.commit({ cause: undefined, changes: () => [put('job_summaries', wrong)] }).durable
+  await store.commit({
+    by: 'system',
+    cause: undefined,
+    changes: () => [put('job_summaries', wrong)],
+  }).durable
   const reply = await server.call('reconcileSummaries')
   assert.deepEqual([reply.status, reply.text], [200, ''])
   const repaired = await server.ok('readJobSummary', ofJob('web'))
@@ -79,6 +84,7 @@ test('reconcile summaries: children are counted too', async () => {
     Status,
   }))
   server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       ...[parent, ...children].map((job) => put('jobs', job)),
@@ -110,6 +116,7 @@ async function withEvaluations() {
   const dead = { ...aJob({ ID: 'dead' }), Status: 'dead' as const }
   const other = aJob({ ID: 'elsewhere', Namespace: 'other' })
   await server.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       put('jobs', live),
@@ -236,7 +243,11 @@ test('delete evaluations: the index is that of the deletion, not of what others 
   const before = store.index
   const unsubscribe = store.log.subscribe(() => {
     unsubscribe()
-    store.commit({ cause: undefined, changes: () => [put('namespaces', aNamespace('other'))] })
+    store.commit({
+      by: 'system',
+      cause: undefined,
+      changes: () => [put('namespaces', aNamespace('other'))],
+    })
   })
   const { Index } = await server.ok('deleteEvaluations', {
     body: { Filter: 'Status == "pending"' },

@@ -18,7 +18,7 @@ async function putAllocations(
   rows: readonly ReturnType<typeof anAllocation>[],
 ): Promise<void> {
   const changes = () => rows.map((row) => put('allocations', row))
-  await server.context.store.commit({ cause: undefined, changes }).durable
+  await server.context.store.commit({ by: 'system', cause: undefined, changes }).durable
 }
 
 test('topology: a node with what it has and what lies on it, counted', async () => {

@@ -27,7 +27,11 @@ export function aNamespace(name: string, description = ''): Namespace {
 
 /** Commits namespaces; they emit no events, whatever the cause. */
 export function write(store: Store, rows: readonly Namespace[], cause?: Cause) {
-  return store.commit({ cause, changes: () => rows.map((row) => put('namespaces', row)) })
+  return store.commit({
+    by: 'system',
+    cause,
+    changes: () => rows.map((row) => put('namespaces', row)),
+  })
 }
 
 /** Lets promises that are already settled run their continuations. */

@@ -26,7 +26,11 @@ async function aQuarantinedJob(t: TestContext) {
     Version: 0,
     CreateIndex: 1,
   }
-  store.commit({ cause: 'NodeEvent', changes: () => [put('jobs', { ...job, Quarantine })] })
+  store.commit({
+    by: 'system',
+    cause: 'NodeEvent',
+    changes: () => [put('jobs', { ...job, Quarantine })],
+  })
   await putNode(server)
   const address = await server.listen()
   t.after(async () => await server.close())

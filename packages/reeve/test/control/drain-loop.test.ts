@@ -131,6 +131,7 @@ test('drain loop: one that begins anew goes on from what is stored', async () =>
   const scheduled = await withScheduler(server, 1)
   const job = aJob({ ID: 'work', Type: 'batch' })
   await store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       put('jobs', job),

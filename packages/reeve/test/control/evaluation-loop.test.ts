@@ -25,7 +25,7 @@ async function aLoop() {
     new EvaluationLoop({ store, view, clock, ids, random, log, elapsedNs: () => (elapsedNs += 7) })
   const loop = newLoop()
   const write = (...changes: readonly Change[]): Promise<void> =>
-    store.commit({ cause: undefined, changes: () => changes }).durable
+    store.commit({ by: 'system', cause: undefined, changes: () => changes }).durable
   const statusOf = (id: string): string | undefined => store.tables.evaluations.find(id)?.Status
   const reached = (id: string, status: string): Promise<true> =>
     until(`${id} to be ${status}`, () => statusOf(id) === status || undefined)

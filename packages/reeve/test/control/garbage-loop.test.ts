@@ -16,6 +16,7 @@ async function aWorld() {
   const time = nsFromMs(clock.nowMs())
   const job = aJob()
   await store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       put('jobs', job),

@@ -75,6 +75,7 @@ async function aWorld({ disk = new MemoryDisk(), laterMs = 0 }: WorldOptions = {
 async function end({ server }: World, childId: string): Promise<void> {
   const { store } = server.context
   const { durable } = store.commit({
+    by: 'system',
     cause: undefined,
     changes: () =>
       withJobRows(

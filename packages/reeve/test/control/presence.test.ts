@@ -156,6 +156,7 @@ test('presence: a node that is back before anybody looked at its work may say th
   const { pass, hello, statusOf, report, context, tables, row } = world
   const silent = { ...tables.nodes.get(NODE), Status: 'disconnected' as const }
   const written = context.store.commit({
+    by: 'system',
     cause: 'NodeEvent',
     changes: () => [put('nodes', silent)],
   })
@@ -178,6 +179,7 @@ test('presence: what the servers write about an allocation is no word of its nod
   await hello(NODE)
   const { store } = context
   const written = store.commit({
+    by: 'system',
     cause: 'AllocationUpdateDesiredStatus',
     changes: ({ index }) => [
       put('allocations', { ...store.tables.allocations.get(row.ID), AllocModifyIndex: index }),

@@ -29,6 +29,7 @@ function transfer(): Promise<void> {
   const to = ACCOUNTS.find((name) => name !== from) ?? 'b'
   const amount = draw(10)
   const { index, durable } = store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       put('namespaces', aNamespace(from, String(balanceOf(from) - amount))),

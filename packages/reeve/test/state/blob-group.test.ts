@@ -27,6 +27,7 @@ async function aStore(disk = new MemoryDisk()) {
   })
   const write = (changes: readonly Change[], ...keys: readonly string[]): Promise<void> =>
     store.commit({
+      by: 'system',
       cause: undefined,
       changes: () => changes,
       blobs: keys.map((key) => ({ key, bytes })),

@@ -18,7 +18,11 @@ const update = job.TaskGroups[0]?.Update ?? assert.fail()
 async function aRollout() {
   const { store } = await aStore()
   const write = (...changes: readonly Change[]) =>
-    store.commit({ cause: 'PlanResult', changes: () => withJobRows(store.tables, changes) })
+    store.commit({
+      by: 'system',
+      cause: 'PlanResult',
+      changes: () => withJobRows(store.tables, changes),
+    })
   write(put('jobs', job), put('job_versions', job))
   const stored = store.tables.jobs.get(namespacedKey('default', 'web'))
   // A version keeps what its job was when it was registered.

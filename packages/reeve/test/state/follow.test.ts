@@ -21,7 +21,11 @@ test('a store that follows shows what the leader committed, and tells who watche
   follower.watches.watch([{ table: 'namespaces', key: 'a' }], () => (isWoken = true))
   await write(leader, 'a')
   await write(leader, 'b')
-  await leader.commit({ cause: undefined, changes: () => [remove('namespaces', 'a')] }).durable
+  await leader.commit({
+    by: 'system',
+    cause: undefined,
+    changes: () => [remove('namespaces', 'a')],
+  }).durable
   follower.follow(await followed(1))
   clock.advance(1)
   assert.deepEqual(seen, ['- a', '- b', 'a -'])
@@ -37,9 +41,12 @@ test('a store that follows shows what the leader committed, and tells who watche
 test('a store that follows commits nothing, and writes no checkpoint when it closes', async () => {
   const disk = new MemoryDisk()
   const follower = await followerOf(disk)
-  assert.throws(() => follower.commit({ cause: undefined, changes: () => [anything()] }), {
-    kind: 'no-leader',
-  })
+  assert.throws(
+    () => follower.commit({ by: 'system', cause: undefined, changes: () => [anything()] }),
+    {
+      kind: 'no-leader',
+    },
+  )
   follower.follow([await entryOf('a')])
   await follower.close()
   assert.equal(disk.checkpoint.upTo, 0)
@@ -100,7 +107,8 @@ async function entryOf(name: string): Promise<LogEntry> {
 
 async function write(store: Store, name: string): Promise<void> {
   const row = namespaceRow({ Name: name, Description: '' })
-  await store.commit({ cause: undefined, changes: () => [put('namespaces', row)] }).durable
+  await store.commit({ by: 'system', cause: undefined, changes: () => [put('namespaces', row)] })
+    .durable
 }
 
 function anything() {

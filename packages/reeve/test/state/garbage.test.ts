@@ -55,13 +55,14 @@ function allocation(of: Job, fields: Partial<AllocationRow> & { index?: number }
 
 async function withRows(rows: readonly Change[]) {
   const { store } = await aStore()
-  await store.commit({ cause: undefined, changes: () => rows }).durable
+  await store.commit({ by: 'system', cause: undefined, changes: () => rows }).durable
   return store
 }
 
 async function collect(store: Store, ages = GARBAGE_AGES): Promise<GarbageCounts> {
   let turns = 0
   return await collectGarbage(store, {
+    by: 'system',
     nowMs: NOW_MS,
     ages,
     nextTurn: async () => assert.ok(turns++ < 10_000, 'a collection comes to its end'),
@@ -458,6 +459,7 @@ test('what runs is passed over without being decoded', async () => {
   ])
   let slices = 0
   await collectGarbage(store, {
+    by: 'system',
     nowMs: NOW_MS,
     ages: GARBAGE_AGES,
     nextTurn: async () => void slices++,

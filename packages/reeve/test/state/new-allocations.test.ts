@@ -18,7 +18,7 @@ async function place(store: Store): Promise<void> {
 
 async function write(store: Store, ...changes: readonly Change[]): Promise<void> {
   const all = () => withJobRows(store.tables, changes)
-  await store.commit({ cause: 'PlanResult', changes: all }).durable
+  await store.commit({ by: 'system', cause: 'PlanResult', changes: all }).durable
 }
 
 function countsIn({ tables }: Store) {

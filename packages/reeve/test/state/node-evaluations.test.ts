@@ -25,7 +25,8 @@ for (const { name, job, evaluated } of cases)
   test(`a node that comes has ${name} ${evaluated ? 'evaluated' : 'left alone'}`, async () => {
     const { store } = await aStore()
     const stored = { ...aJob({ ID: 'everywhere' }), ...job }
-    await store.commit({ cause: undefined, changes: () => [put('jobs', stored)] }).durable
+    await store.commit({ by: 'system', cause: undefined, changes: () => [put('jobs', stored)] })
+      .durable
     const changes = nodeEvaluations(store.tables, aNode({ Datacenter: 'dc1' }), {
       stamp: { index: 9, timeMs: 0 },
       ids: { uuid: () => '00000000-0000-4000-8000-000000000001' },

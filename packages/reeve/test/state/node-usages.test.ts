@@ -13,7 +13,7 @@ import { anAllocation, anId } from '../build/index.ts'
 import { aStore } from '../build/store.ts'
 
 function write(store: Store, row: AllocationRow): void {
-  store.commit({ cause: undefined, changes: () => [put('allocations', row)] })
+  store.commit({ by: 'system', cause: undefined, changes: () => [put('allocations', row)] })
 }
 
 function rowOn(node: number, id: number, fields: Partial<AllocationRow> = {}): AllocationRow {
@@ -90,7 +90,11 @@ test('property: columns and objects are the sums of what has not ended', async (
         const ClientStatus = over ? ('complete' as const) : ('running' as const)
         const row = withPort(rowOn(node, id, { ClientStatus }), port)
         if (gone) {
-          store.commit({ cause: undefined, changes: () => [remove('allocations', row.ID)] })
+          store.commit({
+            by: 'system',
+            cause: undefined,
+            changes: () => [remove('allocations', row.ID)],
+          })
           rows.delete(row.ID)
           continue
         }

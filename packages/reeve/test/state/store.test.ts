@@ -110,7 +110,11 @@ for (const fault of ['full', 'fenced', 'torn'] as const)
     if (fault === 'torn') engine.faults.torn('none')
     else engine.faults[fault]()
     const lost = write(store, [aNamespace('lost'), aNamespace('kept', 'second')])
-    const gone = store.commit({ cause: undefined, changes: () => [remove('namespaces', 'kept')] })
+    const gone = store.commit({
+      by: 'system',
+      cause: undefined,
+      changes: () => [remove('namespaces', 'kept')],
+    })
     await assert.rejects(lost.durable, Fault)
     await assert.rejects(gone.durable, Fault)
     assert.equal(store.index, 1)
@@ -140,8 +144,11 @@ test('store: after any history and any restarts the state is that of the commits
           model.set(name, text)
           index++
         } else if (action === 'remove') {
-          await store.commit({ cause: undefined, changes: () => [remove('namespaces', name)] })
-            .durable
+          await store.commit({
+            by: 'system',
+            cause: undefined,
+            changes: () => [remove('namespaces', name)],
+          }).durable
           model.delete(name)
           index++
         } else if (action === 'checkpoint') await store.checkpoint()
@@ -163,7 +170,7 @@ test('store: after any history and any restarts the state is that of the commits
 test('store: a table never forgets its last write, even when that was a delete before the checkpoint', async () => {
   const { store, disk } = await aStore()
   write(store, [aNamespace('web')])
-  store.commit({ cause: undefined, changes: () => [remove('namespaces', 'web')] })
+  store.commit({ by: 'system', cause: undefined, changes: () => [remove('namespaces', 'web')] })
   await store.close()
   const again = await aStore(disk)
   assert.equal(again.store.tables.namespaces.lastIndex, 2)
@@ -179,6 +186,7 @@ test('store: blobs are written with their commit and read back as they were', as
   const { store } = await aStore()
   const bytes = Uint8Array.from([0, 255, 10, 13])
   await store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('namespaces', aNamespace('web'))],
     blobs: [{ key: 'code/1', bytes }],

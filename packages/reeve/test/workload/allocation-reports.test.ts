@@ -25,7 +25,7 @@ test('reports: one that ended and whose job is gone is told to stop, and the res
   await report(first, 'running')
   // Gone without a word to its allocations.
   const { store } = server.context
-  store.commit({ cause: undefined, changes: () => [remove('jobs', 'default!web')] })
+  store.commit({ by: 'system', cause: undefined, changes: () => [remove('jobs', 'default!web')] })
   await report(first, 'complete')
   const wanted = allocationsOf('web').map((row) => row.DesiredStatus)
   assert.deepEqual(wanted, ['stop', 'stop'])
@@ -59,6 +59,7 @@ for (const c of returns)
     const job = store.tables.jobs.get(namespacedKey('default', 'web'))
     const rows = allocationsOf('web')
     store.commit({
+      by: 'system',
       cause: undefined,
       changes: () => [
         put('evaluations', {

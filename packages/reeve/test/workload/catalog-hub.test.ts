@@ -23,6 +23,7 @@ async function aWorld(t: TestContext) {
     NodeID: i === 0 ? NODE : OTHER,
   }))
   await context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [
       ...jobs.flatMap((job) => [put('jobs', job), put('job_versions', job)]),
@@ -66,6 +67,7 @@ async function settle({ server, context }: World): Promise<void> {
 
 async function write({ context }: World, path: string, Items: Record<string, string>) {
   const caller = {
+    by: 'system',
     grants: MANAGEMENT,
     accessorId: '',
     name: '',
@@ -147,6 +149,7 @@ test('catalog hub: a policy that is bound to the job opens more, to that job alo
   const JobACL = { Namespace: 'default', JobID: 'web', Group: '', Task: '' }
   const policy = { Name: 'p', Description: '', Rules, JobACL, Hash: '' }
   world.context.store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('acl_policies', { ...policy, CreateIndex: 0, ModifyIndex: 0 })],
   })

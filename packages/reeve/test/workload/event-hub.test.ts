@@ -22,6 +22,7 @@ function aPool(name: string): NodePool {
 
 function emit(store: Store, name: string) {
   return store.commit({
+    by: 'system',
     cause: 'NodePoolUpserted',
     changes: () => [put('node_pools', aPool(name))],
   })
@@ -206,6 +207,7 @@ test('events: rights are asked again when an ACL row changes, and a refusal ends
   await emit(store, 'a').durable
   assert.equal(reader.ended, false, 'a node pool is none of them')
   await store.commit({
+    by: 'system',
     cause: 'ACLPolicyUpserted',
     changes: () => [
       put('acl_policies', {

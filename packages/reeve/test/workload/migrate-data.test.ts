@@ -33,7 +33,7 @@ async function aQuestion({ next = {}, before = {}, Migrate = true }: World) {
   })
   const { store } = server.context
   const rows = [put('job_versions', job), put('allocations', old), put('allocations', own)]
-  await store.commit({ cause: undefined, changes: () => rows }).durable
+  await store.commit({ by: 'system', cause: undefined, changes: () => rows }).durable
   const told: string[] = []
   const asked: string[] = []
   const migrations = new DataMigrations({
@@ -76,7 +76,7 @@ test('migrate data: the node of the one before is asked when that has ended, and
   const { store, old, told, asked } = await aQuestion({ before: { ClientStatus: 'running' } })
   assert.deepEqual([told, asked], [[], []])
   const ended = put('allocations', { ...old, ...DONE })
-  await store.commit({ cause: undefined, changes: () => [ended] }).durable
+  await store.commit({ by: 'system', cause: undefined, changes: () => [ended] }).durable
   await until('the answer', () => told[0])
   assert.deepEqual([told, asked], [['No path to node'], [`${OTHER} data`]])
 })
@@ -92,7 +92,7 @@ test('migrate data: a node that has left is told nothing', async () => {
   const world = await aQuestion({ before: { ClientStatus: 'running' } })
   world.migrations.gone(world.session)
   const ended = put('allocations', { ...world.old, ...DONE })
-  await world.store.commit({ cause: undefined, changes: () => [ended] }).durable
+  await world.store.commit({ by: 'system', cause: undefined, changes: () => [ended] }).durable
   await world.store.settled()
   assert.deepEqual([world.told, world.asked], [[], []])
 })

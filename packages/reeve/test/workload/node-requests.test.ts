@@ -17,7 +17,7 @@ const { SecretID: _secret, ...NODE } = aNode()
 async function aNodeThatListens() {
   const { store } = await aStore()
   const changes = () => [put('nodes', { ...NODE, Status: 'ready', SecretHash: '' } as const)]
-  await store.commit({ cause: undefined, changes }).durable
+  await store.commit({ by: 'system', cause: undefined, changes }).durable
   const sessions = new NodeSessions(store)
   const clock = new SimulatedClock()
   const requests = new NodeRequests({ sessions, clock, ids: countingIds() })

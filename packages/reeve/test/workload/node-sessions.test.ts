@@ -17,7 +17,7 @@ test('node sessions: a node that is purged loses its channel, others keep theirs
     await putNode(server, { ID: nodeId })
     sessions.attach({ nodeId, send: () => undefined, close: () => void closed.push(nodeId) })
   }
-  const purged = await purgeNode(server.context, anId('node', 1))
+  const purged = await purgeNode(server.context, { by: 'system' }, anId('node', 1))
   assert.ok(purged.ok)
   assert.deepEqual(closed, [anId('node', 1)])
 })
@@ -50,7 +50,11 @@ async function someSessions(nodes: number) {
     if (allocations.length > 0)
       told.get(nodeId)?.push(allocations.map(({ allocation }) => allocation.ID))
   }
-  await store.commit({ cause: undefined, changes: () => [put('job_versions', aJob())] }).durable
+  await store.commit({
+    by: 'system',
+    cause: undefined,
+    changes: () => [put('job_versions', aJob())],
+  }).durable
   for (let number = 1; number <= nodes; number++) {
     const nodeId = anId('node', number)
     told.set(nodeId, [])
@@ -63,6 +67,7 @@ async function someSessions(nodes: number) {
   }
   const place = (alloc: number, node: number) =>
     store.commit({
+      by: 'system',
       cause: 'PlanResult',
       changes: ({ index }) => [put('allocations', anAllocationOn(alloc, node, index))],
     })

@@ -84,6 +84,7 @@ test('a plan is of one state, whatever changes between its slices', async () => 
     if (turn !== 1) return
     const node = store.tables.nodes.get(anId('node', 1))
     store.commit({
+      by: 'system',
       cause: 'NodeDrain',
       changes: () => [put('nodes', { ...node, SchedulingEligibility: 'ineligible' })],
     })

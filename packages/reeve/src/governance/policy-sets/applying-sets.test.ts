@@ -85,7 +85,7 @@ function selector(key: string, value: string | null, isExclude = false): v2.TagS
 async function aWorld(...changes: readonly Change[]) {
   const { store } = await aStore()
   const write = (more: readonly Change[]): void =>
-    void store.commit({ cause: undefined, changes: () => more })
+    void store.commit({ by: 'system', cause: undefined, changes: () => more })
   write([
     put('workspaces', aWorkspaceRow({ id: WORKSPACE, organizationId: ORG, projectId: PROJECT })),
     put('project_namespaces', { namespace: NAMESPACE, projectId: PROJECT, organizationId: ORG }),

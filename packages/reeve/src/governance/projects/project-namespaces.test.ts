@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { siteCaller, type GovernanceCaller } from '../caller.ts'
+import { siteCaller, type CallerIdentity } from '../caller.ts'
 import { mayGiveNamespaces } from './project-namespaces.ts'
 
 const site = siteCaller('3f1f0ab5-0000-4000-8000-000000000001')
-const team: GovernanceCaller = {
+const team: CallerIdentity = {
   kind: 'team',
   tokenId: 'at-1',
   userId: 'user-1',

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { AttributeProblem, GovernanceRefusal } from '../../model/index.ts'
 import { put, remove, scopedKey, type Change, type Tables } from '../../state/index.ts'
-import { isSiteAdministrator, type GovernanceCaller } from '../caller.ts'
+import { isSiteAdministrator, type CallerIdentity, type GovernanceCaller } from '../caller.ts'
 import { commitWrite } from '../commit.ts'
 import type { GovernanceContext } from '../context.ts'
 import { organizationPermissions, type Standing } from '../permissions.ts'
@@ -19,7 +19,7 @@ interface NamespaceChange {
  */
 export function mayGiveNamespaces(
   { aclEnabled }: Pick<GovernanceContext, 'aclEnabled'>,
-  caller: GovernanceCaller,
+  caller: CallerIdentity,
 ): boolean {
   return !aclEnabled || isSiteAdministrator(caller)
 }
@@ -31,7 +31,7 @@ export function mayGiveNamespaces(
  */
 export function mayReleaseNamespaces(
   context: Pick<GovernanceContext, 'aclEnabled'>,
-  caller: GovernanceCaller,
+  caller: CallerIdentity,
   standing: Standing,
 ): boolean {
   return (

@@ -83,6 +83,7 @@ export class RunLoop {
     try {
       for (let at = 0; at < late.length; at += EXPIRED_MAX)
         store.commit({
+          by: 'system',
           cause: GOVERNANCE_CAUSE,
           changes: () =>
             late
@@ -168,6 +169,7 @@ export class RunLoop {
     if (this.#stopped || store.tables.runs.find(run.id)?.status !== 'post_plan_running') return
     const durationMs = clock.nowMs() - startMs
     await store.commit({
+      by: 'system',
       cause: GOVERNANCE_CAUSE,
       changes: () => judgedRows(this.#context, { run, plan, sets, judged, durationMs }),
     }).durable
@@ -178,6 +180,10 @@ export class RunLoop {
     const { store } = this.#context
     const run = store.tables.runs.find(id)
     if (run?.status !== 'post_plan_running') return
-    store.commit({ cause: GOVERNANCE_CAUSE, changes: () => unaskedRows(this.#context, run) })
+    store.commit({
+      by: 'system',
+      cause: GOVERNANCE_CAUSE,
+      changes: () => unaskedRows(this.#context, run),
+    })
   }
 }

@@ -4,7 +4,7 @@ import {
   findSeat,
   findShownUser,
   seatIn,
-  type GovernanceCaller,
+  type CallerIdentity,
   type GovernanceContext,
 } from '../../governance/index.ts'
 import type { Tables } from '../../state/index.ts'
@@ -22,7 +22,7 @@ export function workloadActor(caller: Caller): AuditActor {
 }
 
 /** The actor of a write on `/api/v2`. A management token is the same one as on `/v1`. */
-export function governanceActor(context: GovernanceContext, caller: GovernanceCaller): AuditActor {
+export function governanceActor(context: GovernanceContext, caller: CallerIdentity): AuditActor {
   if (caller.kind === 'site') {
     const { accessorId } = caller
     const name = context.store.tables.acl_tokens.find(accessorId)?.Name ?? ''
@@ -56,9 +56,9 @@ const TABLE_OF = {
  * The organization in whose trail a refused write belongs: the one that its path is about, if the
  * caller may know of it. What a stranger tries is for the site's administrators alone.
  */
-export function refusedIn(
+export function organizationOfRequest(
   context: GovernanceContext,
-  caller: GovernanceCaller,
+  caller: CallerIdentity,
   params: Readonly<Record<string, string>>,
 ): string {
   const { organization_name: name } = params

@@ -18,6 +18,7 @@ import {
   type ReadPlan,
   type RequestOf,
   type Written,
+  type WriteRequestOf,
 } from './endpoint.ts'
 import { requiredBody } from './required-body.ts'
 import { anyone, management } from './requirements.ts'
@@ -33,8 +34,8 @@ export function aclPolicyEndpoints(context: WorkloadContext): readonly Endpoint[
     read(v1Routes.listOwnAclPolicies, anyone, (request) => ok(listOwn(context, request))),
     read(v1Routes.readAclPolicy, anyone, (request) => readPolicy(context, request)),
     write(v1Routes.writeAclPolicy, management, (request) => storePolicy(context, request)),
-    write(v1Routes.deleteAclPolicy, management, async ({ params }) => {
-      const { index } = await deletePolicy(context, params.policy_name)
+    write(v1Routes.deleteAclPolicy, management, async ({ caller, params }) => {
+      const { index } = await deletePolicy(context, caller, params.policy_name)
       return ok({ index, answer: EMPTY })
     }),
   ]
@@ -94,7 +95,7 @@ function policyView(row: AclPolicyRecord): AclPolicy {
 
 async function storePolicy(
   context: WorkloadContext,
-  { params, ...request }: RequestOf<typeof v1Routes.writeAclPolicy>,
+  { params, ...request }: WriteRequestOf<typeof v1Routes.writeAclPolicy>,
 ): Promise<Result<Written, Refusal>> {
   const body = requiredBody(request.body)
   if (!body.ok) return body
@@ -102,6 +103,6 @@ async function storePolicy(
   const Name = body.value.Name ?? params.policy_name
   if (Name !== params.policy_name)
     return err(refusal('invalid-input', 'ACL policy name does not match request path'))
-  const written = await writePolicy(context, { ...body.value, Name })
+  const written = await writePolicy(context, request.caller, { ...body.value, Name })
   return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
 }

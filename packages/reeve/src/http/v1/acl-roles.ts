@@ -1,6 +1,7 @@
 import { v1Routes, type AclRole, type AclRoleRequest } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
+import type { Author } from '../../state/index.ts'
 import {
   deleteRole,
   ROLE_NOT_FOUND,
@@ -35,7 +36,7 @@ export function aclRoleEndpoints(context: WorkloadContext): readonly Endpoint[] 
     ),
     write(v1Routes.createAclRole, management, async (request) => {
       const body = requiredBody(request.body)
-      return body.ok ? storeRole(context, body.value) : body
+      return body.ok ? storeRole(context, request.caller, body.value) : body
     }),
     write(v1Routes.updateAclRole, management, async ({ params, ...request }) => {
       const body = requiredBody(request.body)
@@ -43,10 +44,10 @@ export function aclRoleEndpoints(context: WorkloadContext): readonly Endpoint[] 
       const id = body.value.ID || params.role_id
       if (id !== params.role_id)
         return err(refusal('invalid-input', 'ACL role ID does not match request path'))
-      return storeRole(context, { ...body.value, ID: id })
+      return storeRole(context, request.caller, { ...body.value, ID: id })
     }),
-    write(v1Routes.deleteAclRole, management, async ({ params }) => {
-      const deleted = await deleteRole(context, params.role_id)
+    write(v1Routes.deleteAclRole, management, async ({ caller, params }) => {
+      const deleted = await deleteRole(context, caller, params.role_id)
       return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
     }),
   ]
@@ -54,9 +55,10 @@ export function aclRoleEndpoints(context: WorkloadContext): readonly Endpoint[] 
 
 async function storeRole(
   context: WorkloadContext,
+  author: Author,
   request: AclRoleRequest,
 ): Promise<Result<Written, Refusal>> {
-  const written = await writeRole(context, request)
+  const written = await writeRole(context, author, request)
   if (!written.ok) return written
   return ok({ index: written.value.index, answer: json(written.value.role) })
 }

@@ -31,6 +31,7 @@ import {
   type ReadPlan,
   type RequestOf,
   type Written,
+  type WriteRequestOf,
 } from './endpoint.ts'
 import { listAnswer } from './list-answer.ts'
 import { requiredBody } from './required-body.ts'
@@ -58,14 +59,14 @@ export function aclTokenEndpoints(context: WorkloadContext): readonly Endpoint[]
 function tokenWrites(context: WorkloadContext): readonly Endpoint[] {
   const create = write(v1Routes.createAclToken, management, async (request) => {
     const body = requiredBody(request.body)
-    return body.ok ? tokenAnswer(await writeToken(context, body.value)) : body
+    return body.ok ? tokenAnswer(await writeToken(context, request.caller, body.value)) : body
   })
   const update = write(v1Routes.updateAclToken, management, (request) =>
     updateToken(context, request),
   )
-  const remove = write(v1Routes.deleteAclToken, management, async ({ params }) => {
+  const remove = write(v1Routes.deleteAclToken, management, async ({ caller, params }) => {
     if (params.accessor_id === '') return err(MISSING_ACCESSOR)
-    const deleted = await deleteToken(context, params.accessor_id)
+    const deleted = await deleteToken(context, caller, params.accessor_id)
     return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
   })
   const resolveRegion = storedTokenRegion(context.store)
@@ -84,9 +85,9 @@ function tellingExpiry(endpoint: Endpoint): Endpoint {
 
 /** These two are for callers whose token is lost or not there yet, so a stale one does no harm. */
 function bootstrapEndpoints(context: WorkloadContext): readonly Endpoint[] {
-  const endpoint = write(v1Routes.bootstrapAcl, anyone, async ({ body }) =>
+  const endpoint = write(v1Routes.bootstrapAcl, anyone, async ({ caller, body }) =>
     // The body is optional (Spec W: Bootstrap): a missing one is undefined.
-    tokenAnswer(await bootstrapAcl(context, body ?? {})),
+    tokenAnswer(await bootstrapAcl(context, caller, body ?? {})),
   )
   const bodyProblem = 'failed to decode request body: '
   return [{ ...endpoint, token: 'ignored', bodyProblem }]
@@ -96,7 +97,7 @@ function oneTimeEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const exchange = write(v1Routes.exchangeOneTimeToken, anyone, async (request) => {
     const body = requiredBody(request.body)
     if (!body.ok) return body
-    const exchanged = await exchangeOneTimeToken(context, body.value)
+    const exchanged = await exchangeOneTimeToken(context, request.caller, body.value)
     if (!exchanged.ok) return exchanged
     return ok({ index: exchanged.value.Index, answer: json(exchanged.value) })
   })
@@ -118,14 +119,14 @@ function tokenAnswer(written: Result<TokenWritten, Refusal>): Result<Written, Re
 /** Spec W: Update token, `AccessorID`. */
 async function updateToken(
   context: WorkloadContext,
-  { params, ...request }: RequestOf<typeof v1Routes.updateAclToken>,
+  { params, ...request }: WriteRequestOf<typeof v1Routes.updateAclToken>,
 ): Promise<Result<Written, Refusal>> {
   if (params.accessor_id === '') return err(MISSING_ACCESSOR)
   const body = requiredBody(request.body)
   if (!body.ok) return body
   if (body.value.AccessorID !== params.accessor_id)
     return err(refusal('invalid-input', 'ACL token accessor does not match request path'))
-  return tokenAnswer(await writeToken(context, body.value))
+  return tokenAnswer(await writeToken(context, request.caller, body.value))
 }
 
 /** Spec W: List tokens. Oldest first, or by accessor with `prefix` or `global`. */

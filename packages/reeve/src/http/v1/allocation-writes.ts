@@ -3,7 +3,7 @@ import { ok, type Result } from '../../kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import { stopAllocation, type WorkloadContext } from '../../workload/index.ts'
 import { json } from '../answer.ts'
-import { write, type Endpoint, type RequestOf, type Written } from './endpoint.ts'
+import { write, type Endpoint, type Written, type WriteRequestOf } from './endpoint.ts'
 import { somewhere } from './requirements.ts'
 
 /** Spec W: Allocations, what is written by the servers alone. */
@@ -17,7 +17,7 @@ export function allocationWriteEndpoints(context: WorkloadContext): readonly End
 
 async function stop(
   context: WorkloadContext,
-  { caller, params, query }: RequestOf<typeof v1Routes.stopAllocation>,
+  { caller, params, query }: WriteRequestOf<typeof v1Routes.stopAllocation>,
 ): Promise<Result<Written, Refusal>> {
   const stopped = await stopAllocation(context, caller, {
     allocId: params.alloc_id,

@@ -88,12 +88,12 @@ function signalEndpoint(host: ClientHost): Endpoint {
       })
     },
   )
-  return { ...endpoint, isAct: true, bodyProblem: 'Failed to decode body: ' }
+  return { ...endpoint, bodyProblem: 'Failed to decode body: ' }
 }
 
 /** Reference §7.4: `Task` is the older name of `TaskName`; the body may be empty. */
 function restartEndpoint(host: ClientHost): Endpoint {
-  const endpoint = write(
+  return write(
     v1Routes.restartAllocation,
     somewhere('alloc-lifecycle'),
     async ({ caller, params, body }) => {
@@ -111,7 +111,6 @@ function restartEndpoint(host: ClientHost): Endpoint {
       })
     },
   )
-  return { ...endpoint, isAct: true }
 }
 
 interface Told extends Wanted {

@@ -4,6 +4,7 @@ import type { Result } from '../../kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import type { WatchTarget } from '../../state/index.ts'
 import type { Caller } from '../../acl/index.ts'
+import type { RequestCaller } from '../../workload/index.ts'
 import type { Answer } from '../answer.ts'
 import type { RegionResolver } from '../pipeline/region-routing.ts'
 
@@ -31,6 +32,11 @@ export interface RequestOf<R extends Route> {
   readonly yieldTurn: () => Promise<void>
   /** It is one region's part of a multi-region job: another region sees to the rest. */
   readonly isPart: boolean
+}
+
+/** A request that may change the state: commits of its caller carry the audit record. */
+export interface WriteRequestOf<R extends Route> extends RequestOf<R> {
+  readonly caller: RequestCaller
 }
 
 /** True when the caller may use the route for what the request names. False answers 403. */
@@ -62,8 +68,6 @@ interface Mountable {
    * 403 `Permission denied` (reference §6.3).
    */
   readonly token?: 'ignored' | 'expiry-told'
-  /** It acts on a node and commits nothing: it has an audit record all the same. */
-  readonly isAct?: boolean
   /** Chooses the region of routes with `region: 'body'`. */
   readonly resolveRegion?: RegionResolver
   /** Said before the reason when the body cannot be read. */
@@ -79,7 +83,7 @@ interface ReadEndpoint extends Mountable {
 
 interface WriteEndpoint extends Mountable {
   readonly kind: 'write'
-  readonly run: (request: RequestOf<Route>) => Promise<Result<Written, Refusal>>
+  readonly run: (request: WriteRequestOf<Route>) => Promise<Result<Written, Refusal>>
 }
 
 /**
@@ -98,7 +102,7 @@ export function read<const R extends Route>(
 export function write<const R extends Route>(
   route: R,
   requires: Requirement,
-  run: (request: RequestOf<R>) => Promise<Result<Written, Refusal>>,
+  run: (request: WriteRequestOf<R>) => Promise<Result<Written, Refusal>>,
 ): Endpoint {
   return { kind: 'write', route, requires, run }
 }

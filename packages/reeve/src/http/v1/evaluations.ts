@@ -24,6 +24,7 @@ import {
   type ReadPlan,
   type RequestOf,
   type Written,
+  type WriteRequestOf,
 } from './endpoint.ts'
 import { anyone, inNamespace, management } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
@@ -111,7 +112,7 @@ function countEvaluations(
 
 async function deleteEvaluations(
   context: WorkloadContext,
-  { body, namespace }: RequestOf<typeof v1Routes.deleteEvaluations>,
+  { caller, body, namespace }: WriteRequestOf<typeof v1Routes.deleteEvaluations>,
 ): Promise<Result<Written, Refusal>> {
   const ids = body?.EvalIDs ?? []
   const filter = body?.Filter ?? ''
@@ -123,8 +124,8 @@ async function deleteEvaluations(
   if (!matches.ok) return matches
   const deleted =
     filter === ''
-      ? await deleteEvaluationsById(context, ids)
-      : await deleteEvaluationsByFilter(context, { namespace, matches: matches.value })
+      ? await deleteEvaluationsById(context, caller, ids)
+      : await deleteEvaluationsByFilter(context, caller, { namespace, matches: matches.value })
   if (!deleted.ok) return deleted
   const { count, index } = deleted.value
   const answer: EvaluationDeleteResponse = { Count: count, Index: index }

@@ -1,4 +1,4 @@
-import { HEADERS, type Route } from '@reeve/contract'
+import { HEADERS, type Route, type RouteHandling } from '@reeve/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../acl/index.ts'
 import type { Result } from '../../kit/result.ts'
@@ -41,6 +41,7 @@ export interface Exchange {
 /** A request of which everything is read that its endpoint of this kind is told. */
 export interface Asked<Kind extends Endpoint['kind']> {
   readonly endpoint: Extract<Endpoint, { kind: Kind }>
+  readonly handling: RouteHandling
   readonly parsed: RequestOf<Route>
   readonly exchange: Exchange
 }

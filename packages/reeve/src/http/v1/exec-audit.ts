@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import { v1Routes, type AuditVia } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import type { PreparedExec } from '../../workload/index.ts'
-import type { Store } from '../../state/index.ts'
+import type { AuditEntry, Store } from '../../state/index.ts'
 import { workloadActor } from '../audit/actors.ts'
-import type { AuditedWrite, AuditLog } from '../audit/audit-log.ts'
+import type { AuditLog } from '../audit/audit-log.ts'
 import { requestId } from '../request-id.ts'
 import type { Closing } from './exec-closing.ts'
 import type { ExecTarget } from './exec-target.ts'
@@ -29,7 +29,7 @@ export async function recordSession(
   asked: ExecAsked,
   { request: { allocation, command } }: PreparedExec,
 ): Promise<void> {
-  await asked.audit.record(sessionWrite(asked, allocation), {
+  await asked.audit.recordNow(sessionEntry(asked, allocation), {
     status: SWITCHING_PROTOCOLS,
     command,
   })
@@ -40,28 +40,29 @@ export function noteRefusedSession(asked: ExecAsked, { status }: Closing): void 
   if (status === undefined || asked.caller.type === 'anonymous') return
   const { of } = asked.target
   const allocation = of.kind === 'allocation' ? of.allocId : ''
-  asked.audit.note(sessionWrite(asked, allocation), { status })
+  asked.audit.recordDeferred(sessionEntry(asked, allocation), { status })
 }
 
-function sessionWrite(
+function sessionEntry(
   { store, caller, target, request, address, via }: ExecAsked,
   allocId: string,
-): AuditedWrite {
+): AuditEntry {
   const { of, query } = target
   const row = store.tables.allocations.find(allocId)
   const job = of.kind === 'action' ? of.jobId : (row?.JobID ?? '')
   const asked = of.kind === 'action' ? query.get('namespace') || 'default' : ''
-  const named = [allocId, job, query.get('task') ?? '']
+  const route = of.kind === 'action' ? v1Routes.runJobAction : v1Routes.execAllocation
+  const resources = [allocId, job, query.get('task') ?? '']
   return {
     actor: workloadActor(caller),
-    request: {
-      id: requestId(request.headers['x-request-id']),
-      clientAddress: address,
-      method: request.method ?? '',
-    },
+    address,
+    requestId: requestId(request.headers['x-request-id']),
+    method: request.method ?? '',
+    route: route.path,
+    action: route.id,
+    successStatus: SWITCHING_PROTOCOLS,
     via,
-    route: of.kind === 'action' ? v1Routes.runJobAction : v1Routes.execAllocation,
     namespace: row?.Namespace ?? asked,
-    named: named.filter((one) => one !== ''),
+    pathResources: resources.filter((one) => one !== ''),
   }
 }

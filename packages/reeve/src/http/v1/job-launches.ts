@@ -17,7 +17,7 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { json } from '../answer.ts'
-import { write, type Endpoint, type RequestOf, type Written } from './endpoint.ts'
+import { write, type Endpoint, type Written, type WriteRequestOf } from './endpoint.ts'
 import { inNamespace } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
 
@@ -41,7 +41,7 @@ export function jobLaunchEndpoints(context: WorkloadContext): readonly Endpoint[
 
 async function dispatch(
   context: WorkloadContext,
-  request: Omit<RequestOf<typeof v1Routes.dispatchJob>, 'body'>,
+  request: Omit<WriteRequestOf<typeof v1Routes.dispatchJob>, 'body'>,
   body: JobDispatchRequest | undefined,
 ): Promise<Result<Written, Refusal>> {
   const { caller, namespace, params, query } = request
@@ -66,9 +66,9 @@ async function dispatch(
 
 async function force(
   context: WorkloadContext,
-  { namespace, params }: RequestOf<typeof v1Routes.forcePeriodicJob>,
+  { caller, namespace, params }: WriteRequestOf<typeof v1Routes.forcePeriodicJob>,
 ): Promise<Result<Written, Refusal>> {
-  const launched = await forcePeriodicJob(context, { namespace, jobId: params.job_id })
+  const launched = await forcePeriodicJob(context, caller, { namespace, jobId: params.job_id })
   if (!launched.ok) return launched
   const { evalId, index } = launched.value
   const answer: PeriodicForceResponse = { EvalID: evalId, EvalCreateIndex: index, Index: index }
@@ -77,17 +77,17 @@ async function force(
 
 async function evaluate(
   context: WorkloadContext,
-  { namespace, params, body }: RequestOf<typeof v1Routes.evaluateJob>,
+  { caller, namespace, params, body }: WriteRequestOf<typeof v1Routes.evaluateJob>,
 ): Promise<Result<Written, Refusal>> {
-  const evaluated = await evaluateJob(context, { namespace, jobId: params.job_id, body })
+  const evaluated = await evaluateJob(context, caller, { namespace, jobId: params.job_id, body })
   return evaluated.ok ? ok(jobWritten(evaluated.value)) : evaluated
 }
 
 async function release(
   context: WorkloadContext,
-  { namespace, params }: RequestOf<typeof v1Routes.releaseJob>,
+  { caller, namespace, params }: WriteRequestOf<typeof v1Routes.releaseJob>,
 ): Promise<Result<Written, Refusal>> {
-  const released = await releaseJob(context, { namespace, jobId: params.job_id })
+  const released = await releaseJob(context, caller, { namespace, jobId: params.job_id })
   return released.ok ? ok(jobWritten(released.value)) : released
 }
 

@@ -29,6 +29,7 @@ import {
   type ReadPlan,
   type RequestOf,
   type Written,
+  type WriteRequestOf,
 } from './endpoint.ts'
 import { requiredBody } from './required-body.ts'
 import { inNamespace } from './requirements.ts'
@@ -64,9 +65,9 @@ export function jobVersionEndpoints(context: WorkloadContext): readonly Endpoint
       stabilize(context, request),
     ),
     write(v1Routes.tagJobVersion, mayTag, (request) => tag(context, request)),
-    write(v1Routes.untagJobVersion, mayTag, async ({ namespace, params }) => {
+    write(v1Routes.untagJobVersion, mayTag, async ({ caller, namespace, params }) => {
       const { job_id: jobId, tag_name: name } = params
-      const written = await untagVersion(context, { namespace, jobId, tag: name })
+      const written = await untagVersion(context, caller, { namespace, jobId, tag: name })
       return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
     }),
   ]
@@ -74,7 +75,7 @@ export function jobVersionEndpoints(context: WorkloadContext): readonly Endpoint
 
 async function revert(
   context: WorkloadContext,
-  { caller, namespace, params, ...request }: RequestOf<typeof v1Routes.revertJob>,
+  { caller, namespace, params, ...request }: WriteRequestOf<typeof v1Routes.revertJob>,
 ): Promise<Result<Written, Refusal>> {
   const body = requiredBody(request.body)
   if (!body.ok) return body
@@ -97,12 +98,16 @@ async function revert(
 
 async function stabilize(
   context: WorkloadContext,
-  { namespace, params, ...request }: RequestOf<typeof v1Routes.setJobStability>,
+  { namespace, params, ...request }: WriteRequestOf<typeof v1Routes.setJobStability>,
 ): Promise<Result<Written, Refusal>> {
   const body = requiredBody(request.body)
   if (!body.ok) return body
   const jobId = params.job_id
-  const written = await setStability(context, { namespace, jobId, body: body.value })
+  const written = await setStability(context, request.caller, {
+    namespace,
+    jobId,
+    body: body.value,
+  })
   if (!written.ok) return written
   const { index } = written.value
   const answer: JobStabilityResponse = { JobModifyIndex: index, Index: index }
@@ -111,12 +116,12 @@ async function stabilize(
 
 async function tag(
   context: WorkloadContext,
-  { namespace, params, ...request }: RequestOf<typeof v1Routes.tagJobVersion>,
+  { namespace, params, ...request }: WriteRequestOf<typeof v1Routes.tagJobVersion>,
 ): Promise<Result<Written, Refusal>> {
   const body = requiredBody(request.body)
   if (!body.ok) return body
   const name = { namespace, jobId: params.job_id, tag: params.tag_name }
-  const tagged = await tagVersion(context, name, body.value)
+  const tagged = await tagVersion(context, request.caller, name, body.value)
   return tagged.ok ? ok({ index: tagged.value.index, answer: json(tagged.value.tag) }) : tagged
 }
 

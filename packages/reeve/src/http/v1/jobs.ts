@@ -24,6 +24,7 @@ import {
   type ReadPlan,
   type RequestOf,
   type Written,
+  type WriteRequestOf,
 } from './endpoint.ts'
 import { jobList } from './job-list.ts'
 import { listAnswer } from './list-answer.ts'
@@ -102,14 +103,14 @@ function registerEndpoints(context: WorkloadContext): readonly Endpoint[] {
 
 async function stop(
   context: WorkloadContext,
-  { caller, namespace, params, query, secret, isPart }: RequestOf<typeof v1Routes.stopJob>,
+  { caller, namespace, params, query, secret, isPart }: WriteRequestOf<typeof v1Routes.stopJob>,
 ): Promise<Result<Written, Refusal>> {
   const purge = query.purge ?? false
   const may = (capability: 'submit-job' | 'purge-job') =>
     caller.grants.allows(namespace, capability)
   // Reference §6.8: `deregister-job` alone stops a job but does not purge it.
   if (purge && !may('submit-job') && !may('purge-job')) return err(PERMISSION_DENIED)
-  const stopped = await stopJob(context, {
+  const stopped = await stopJob(context, caller, {
     namespace,
     jobId: params.job_id,
     purge,
@@ -131,7 +132,7 @@ async function stop(
 
 async function register(
   context: WorkloadContext,
-  caller: RequestOf<typeof v1Routes.registerJob>['caller'],
+  caller: WriteRequestOf<typeof v1Routes.registerJob>['caller'],
   request: Parameters<typeof registerJob>[2],
 ) {
   const written = await registerJob(context, caller, request)

@@ -161,10 +161,10 @@ function run(
 ): Promise<void> | undefined {
   const parsed = decodeRequest(host, mounted, exchange, authorized, bytes)
   if (!parsed.ok) return answered(sendRefusal(exchange.reply, parsed.error))
-  const { endpoint } = mounted
+  const { endpoint, handling } = mounted
   return endpoint.kind === 'write'
-    ? serveWrite(host, { endpoint, parsed: parsed.value, exchange })
-    : serveRead(host, { endpoint, parsed: parsed.value, exchange })
+    ? serveWrite(host, { endpoint, handling, parsed: parsed.value, exchange })
+    : serveRead(host, { endpoint, handling, parsed: parsed.value, exchange })
 }
 
 /**

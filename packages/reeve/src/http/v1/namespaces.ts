@@ -1,7 +1,7 @@
 import { v1Routes, type NamespaceRequest } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
-import type { Store } from '../../state/index.ts'
+import type { Author, Store } from '../../state/index.ts'
 import {
   deleteNamespace,
   NAMESPACE_NOT_FOUND,
@@ -30,7 +30,7 @@ export function namespaceEndpoints(context: WorkloadContext): readonly Endpoint[
     read(v1Routes.readNamespace, anyone, (request) => readNamespace(store, request)),
     write(v1Routes.writeNamespace, management, async (request) => {
       const body = requiredBody(request.body)
-      return body.ok ? storeNamespace(context, body.value) : body
+      return body.ok ? storeNamespace(context, request.caller, body.value) : body
     }),
     write(v1Routes.writeNamespaceByName, management, async ({ params, ...request }) => {
       const body = requiredBody(request.body)
@@ -39,10 +39,10 @@ export function namespaceEndpoints(context: WorkloadContext): readonly Endpoint[
       const Name = body.value.Name ?? params.namespace_name
       if (Name !== params.namespace_name)
         return err(refusal('invalid-input', 'Namespace name does not match request path'))
-      return storeNamespace(context, { ...body.value, Name })
+      return storeNamespace(context, request.caller, { ...body.value, Name })
     }),
-    write(v1Routes.deleteNamespace, management, async ({ params, secret }) => {
-      const deleted = await deleteNamespace(context, params.namespace_name, secret ?? '')
+    write(v1Routes.deleteNamespace, management, async ({ caller, params, secret }) => {
+      const deleted = await deleteNamespace(context, caller, params.namespace_name, secret ?? '')
       return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
     }),
   ]
@@ -50,9 +50,10 @@ export function namespaceEndpoints(context: WorkloadContext): readonly Endpoint[
 
 async function storeNamespace(
   context: WorkloadContext,
+  author: Author,
   request: NamespaceRequest,
 ): Promise<Result<Written, Refusal>> {
-  const written = await writeNamespace(context, request)
+  const written = await writeNamespace(context, author, request)
   return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
 }
 

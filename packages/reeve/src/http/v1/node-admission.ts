@@ -58,11 +58,11 @@ export function nodeAdmissionEndpoints({ context, gateway }: AdmissionHost): rea
         ? ok({ index: created.value.CreateIndex, answer: json(created.value) })
         : created
     }),
-    write(v1Routes.deleteNodeJoinToken, nodeWrite, async ({ params }) =>
-      emptied(await deleteJoinToken(context, params.token_id)),
+    write(v1Routes.deleteNodeJoinToken, nodeWrite, async ({ caller, params }) =>
+      emptied(await deleteJoinToken(context, caller, params.token_id)),
     ),
-    write(v1Routes.rotateSharedJoinToken, management, async ({ body }) => {
-      const rotated = await rotateSharedJoinToken(context, body ?? {})
+    write(v1Routes.rotateSharedJoinToken, management, async ({ caller, body }) => {
+      const rotated = await rotateSharedJoinToken(context, caller, body ?? {})
       return rotated.ok ? ok({ index: rotated.value.Index, answer: json(rotated.value) }) : rotated
     }),
     read(v1Routes.listNodeRevocations, nodeRead, ({ query }) =>
@@ -76,11 +76,11 @@ export function nodeAdmissionEndpoints({ context, gateway }: AdmissionHost): rea
         await revokeNode(context, caller, { nodeId: params.node_id, body: body ?? {} }),
       ),
     ),
-    write(v1Routes.unrevokeNode, nodeWrite, async ({ params }) =>
-      emptied(await unrevokeNode(context, params.node_id)),
+    write(v1Routes.unrevokeNode, nodeWrite, async ({ caller, params }) =>
+      emptied(await unrevokeNode(context, caller, params.node_id)),
     ),
-    write(v1Routes.rotateNodeSecret, nodeWrite, async ({ params }) => {
-      const rotated = await rotateNodeSecret(context, gateway, params.node_id)
+    write(v1Routes.rotateNodeSecret, nodeWrite, async ({ caller, params }) => {
+      const rotated = await rotateNodeSecret(context, gateway, caller, params.node_id)
       if (!rotated.ok) return rotated
       const { status: Status, nodeModifyIndex: NodeModifyIndex, index } = rotated.value
       const body: NodeSecretRotationResponse = { Status, NodeModifyIndex, Index: index }

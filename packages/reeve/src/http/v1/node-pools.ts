@@ -9,6 +9,7 @@ import {
   deleteNodePool,
   NODE_POOL_NOT_FOUND,
   writeNodePool,
+  type RequestCaller,
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { EMPTY } from '../answer.ts'
@@ -53,7 +54,7 @@ export function nodePoolEndpoints(context: WorkloadContext): readonly Endpoint[]
     }),
     write(v1Routes.deleteNodePool, somePool('delete'), async ({ caller, params, secret }) => {
       if (!caller.grants.nodePool(params.pool_name, 'delete')) return err(PERMISSION_DENIED)
-      const deleted = await deleteNodePool(context, params.pool_name, secret ?? '')
+      const deleted = await deleteNodePool(context, caller, params.pool_name, secret ?? '')
       return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
     }),
     read(v1Routes.listNodePoolNodes, both(somePool('read'), nodeRead), (request) =>
@@ -67,11 +68,11 @@ export function nodePoolEndpoints(context: WorkloadContext): readonly Endpoint[]
 
 async function storePool(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   request: NodePoolRequest,
 ): Promise<Result<Written, Refusal>> {
   if (!caller.grants.nodePool(request.Name ?? '', 'write')) return err(PERMISSION_DENIED)
-  const written = await writeNodePool(context, request)
+  const written = await writeNodePool(context, caller, request)
   return written.ok ? ok({ index: written.value.index, answer: EMPTY }) : written
 }
 

@@ -59,11 +59,11 @@ export function nodeEndpoints(context: WorkloadContext): readonly Endpoint[] {
       const body = requiredBody(request.body)
       if (!body.ok) return body
       return nodeUpdateAnswer(
-        await setEligibility(context, params.node_id, body.value.Eligibility ?? ''),
+        await setEligibility(context, request.caller, params.node_id, body.value.Eligibility ?? ''),
       )
     }),
-    write(v1Routes.evaluateNode, nodeWrite, async ({ params }) => {
-      const written = await evaluateNode(context, params.node_id)
+    write(v1Routes.evaluateNode, nodeWrite, async ({ caller, params }) => {
+      const written = await evaluateNode(context, caller, params.node_id)
       // Nodes keep their own time on their channel, so that there is none to tell.
       const show = (body: NodeUpdateResponse): NodeEvaluateResponse => ({
         ...body,
@@ -71,8 +71,8 @@ export function nodeEndpoints(context: WorkloadContext): readonly Endpoint[] {
       })
       return nodeUpdateAnswer(written, show)
     }),
-    write(v1Routes.purgeNode, nodeWrite, async ({ params }) =>
-      nodeUpdateAnswer(await purgeNode(context, params.node_id)),
+    write(v1Routes.purgeNode, nodeWrite, async ({ caller, params }) =>
+      nodeUpdateAnswer(await purgeNode(context, caller, params.node_id)),
     ),
   ]
 }

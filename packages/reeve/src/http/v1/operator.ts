@@ -13,8 +13,8 @@ import {
   write,
   type Endpoint,
   type ReadPlan,
-  type RequestOf,
   type Written,
+  type WriteRequestOf,
 } from './endpoint.ts'
 import { operatorRead, operatorWrite } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
@@ -55,7 +55,7 @@ function readConfiguration({ tables }: Store): ReadPlan {
 
 async function storeConfiguration(
   context: WorkloadContext,
-  { body, query }: RequestOf<typeof v1Routes.writeSchedulerConfiguration>,
+  { caller, body, query }: WriteRequestOf<typeof v1Routes.writeSchedulerConfiguration>,
 ): Promise<Result<Written, Refusal>> {
   if (body === undefined) return invalid(`${BODY_PROBLEM}Request body is empty`)
   const cas = query.cas ?? ''
@@ -65,6 +65,7 @@ async function storeConfiguration(
     )
   const written = await writeSchedulerConfiguration(
     context,
+    caller,
     body,
     cas === '' ? undefined : Number(cas),
   )

@@ -10,7 +10,7 @@ import type { RoutedRoute } from '../pipeline/routing.ts'
 import { compileQuery, firstValue, QueryError, type RawQuery } from '../query.ts'
 import type { Endpoint, RequestOf } from './endpoint.ts'
 import type { Exchange, V1Host } from './exchange.ts'
-import { auditedWrite, noteRefusal } from './write-audit.ts'
+import { auditEntry, recordRejection } from './write-audit.ts'
 
 /** An endpoint, and what reads its requests, compiled from the schemas of its route. */
 export interface Mounted extends RoutedRoute {
@@ -44,9 +44,11 @@ export function authorizeRequest(
     if (!caller.ok) return caller
     const namespace = firstValue(raw['namespace']) || 'default'
     if (!mounted.endpoint.requires(caller.value, { namespace })) {
-      const parsed = { caller: caller.value, namespace }
-      const write = auditedWrite(host, { endpoint: mounted.endpoint, exchange, parsed })
-      if (mounted.endpoint.kind === 'write') noteRefusal(host.audit, write, PERMISSION_DENIED)
+      if (mounted.handling.audit !== 'none') {
+        const target = { caller: caller.value, namespace }
+        const entry = auditEntry(host, mounted.endpoint.route, exchange, target)
+        recordRejection(host.audit, entry, PERMISSION_DENIED)
+      }
       return err(PERMISSION_DENIED)
     }
     return ok({ query, namespace, caller: caller.value, secret })

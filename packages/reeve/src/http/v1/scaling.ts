@@ -19,6 +19,7 @@ import {
   type RequestOf,
   type Requirement,
   type Written,
+  type WriteRequestOf,
 } from './endpoint.ts'
 import { requiredBody } from './required-body.ts'
 import { anyone, inNamespace } from './requirements.ts'
@@ -56,7 +57,7 @@ export function scalingEndpoints(context: WorkloadContext): readonly Endpoint[] 
 
 async function scale(
   context: WorkloadContext,
-  { caller, namespace, params, body: given }: RequestOf<typeof v1Routes.scaleJob>,
+  { caller, namespace, params, body: given }: WriteRequestOf<typeof v1Routes.scaleJob>,
 ): Promise<Result<Written, Refusal>> {
   const body = requiredBody(given)
   if (!body.ok) return body

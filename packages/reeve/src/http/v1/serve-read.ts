@@ -14,6 +14,7 @@ import type { Hold } from '../lifecycle.ts'
 import type { Endpoint, ReadPlan } from './endpoint.ts'
 import { answered, INDEX_HEADER, type Asked, type Exchange, type V1Host } from './exchange.ts'
 import { sendAnswer, sendRefusal } from './send.ts'
+import { auditEntry, recordRejection, withNodeFromQuery } from './write-audit.ts'
 
 /**
  * Answers at once what is due, and lets a blocking query wait for its index first. Undefined when
@@ -22,6 +23,7 @@ import { sendAnswer, sendRefusal } from './send.ts'
 export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | undefined {
   const { reply, request } = read.exchange
   const planned = read.endpoint.plan(read.parsed)
+  if (!planned.ok && read.handling.audit === 'always') recordAct(host, read, planned)
   if (!planned.ok) return answered(sendRefusal(reply, planned.error))
   const plan = planned.value
   const wait = waitOf(read)
@@ -68,12 +70,23 @@ interface ReadResult {
 }
 
 function sendRead(host: V1Host, read: Asked<'read'>, { index, answer }: ReadResult): void {
+  if (read.handling.audit === 'always') recordAct(host, read, answer)
   const { reply } = read.exchange
   const headers = readHeaders(host, read.endpoint, index)
   if (answer.ok)
     return sendAnswer(reply, answer.value, { query: read.parsed.query, headers, quick: host.quick })
   void reply.headers(headers)
   sendRefusal(reply, answer.error)
+}
+
+function recordAct(
+  host: V1Host,
+  { endpoint, exchange, parsed }: Asked<'read'>,
+  answer: ReadResult['answer'],
+): void {
+  const entry = withNodeFromQuery(auditEntry(host, endpoint.route, exchange, parsed), parsed.query)
+  if (answer.ok) host.audit.recordDeferred(entry, { status: entry.successStatus })
+  else recordRejection(host.audit, entry, answer.error)
 }
 
 const LAST_CONTACT = HEADERS.lastContact.toLowerCase()

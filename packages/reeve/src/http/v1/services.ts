@@ -31,9 +31,9 @@ export function serviceEndpoints(context: WorkloadContext): readonly Endpoint[] 
     write(
       v1Routes.deleteServiceRegistration,
       inNamespace('submit-job', 'delete-service-registration'),
-      async ({ namespace, params }) => {
+      async ({ caller, namespace, params }) => {
         const { service_name: name, registration_id: id } = params
-        const deleted = await deleteService(context, { namespace, name, id })
+        const deleted = await deleteService(context, caller, { namespace, name, id })
         return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
       },
     ),

@@ -9,12 +9,12 @@ import { management } from './requirements.ts'
 export function systemEndpoints(context: WorkloadContext): readonly Endpoint[] {
   const { store } = context
   return [
-    write(v1Routes.collectGarbage, management, async () => {
-      await forceCollection(context)
+    write(v1Routes.collectGarbage, management, async ({ caller }) => {
+      await forceCollection(context, caller)
       return ok({ index: store.durableIndex, answer: EMPTY })
     }),
-    write(v1Routes.reconcileSummaries, management, async () => {
-      await reconcileSummaries(context)
+    write(v1Routes.reconcileSummaries, management, async ({ caller }) => {
+      await reconcileSummaries(context, caller)
       return ok({ index: store.durableIndex, answer: EMPTY })
     }),
   ]

@@ -27,6 +27,7 @@ import {
   type RequestOf,
   type Requirement,
   type Written,
+  type WriteRequestOf,
 } from './endpoint.ts'
 import { requiredBody } from './required-body.ts'
 import { listRows, readRow } from './row-reads.ts'
@@ -99,7 +100,7 @@ function shown({ sealer }: WorkloadContext, caller: Caller, row: VariableRow): o
 
 async function change(
   context: WorkloadContext,
-  { caller, params, query, body: given }: RequestOf<typeof v1Routes.writeVariable>,
+  { caller, params, query, body: given }: WriteRequestOf<typeof v1Routes.writeVariable>,
 ): Promise<Result<Written, Refusal>> {
   const cas = casOf(query.cas)
   if (!cas.ok) return cas
@@ -127,7 +128,7 @@ function hasItems({ Items }: VariableRequest): boolean {
 
 async function destroy(
   context: WorkloadContext,
-  { caller, namespace, params, query }: RequestOf<typeof v1Routes.deleteVariable>,
+  { caller, namespace, params, query }: WriteRequestOf<typeof v1Routes.deleteVariable>,
 ): Promise<Result<Written, Refusal>> {
   const cas = casOf(query.cas)
   if (!cas.ok) return cas
@@ -175,7 +176,7 @@ function casOf(text: string | undefined): Result<number | undefined, Refusal> {
 const LOCK_OPERATIONS = ['acquire', 'renew', 'release'] as const satisfies readonly LockOperation[]
 
 function lockOf(
-  query: RequestOf<typeof v1Routes.writeVariable>['query'],
+  query: WriteRequestOf<typeof v1Routes.writeVariable>['query'],
 ): Result<LockOperation | undefined, Refusal> {
   const asked = LOCK_OPERATIONS.filter((name) => query[`lock-${name}`] !== undefined)
   if (asked.length <= 1) return ok(asked[0])

@@ -11,7 +11,8 @@ async function aList() {
   for (const [i, JobID] of ['a', 'b', 'a', 'b', 'a'].entries()) {
     const ID = `00000000-0000-4000-8000-00000000000${9 - i}`
     const row = anAllocation({ ID, JobID, Namespace: 'default' })
-    await store.commit({ cause: undefined, changes: () => [put('allocations', row)] }).durable
+    await store.commit({ by: 'system', cause: undefined, changes: () => [put('allocations', row)] })
+      .durable
   }
   const all = walkIds(allocations, 'alloc', undefined)
   assert.ok(all.ok)

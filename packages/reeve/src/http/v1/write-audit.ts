@@ -1,28 +1,41 @@
 import type { Route } from '@reeve/contract'
+import type { Caller } from '../../acl/index.ts'
 import type { Refusal } from '../../model/index.ts'
+import type { AuditEntry } from '../../state/index.ts'
 import { workloadActor } from '../audit/actors.ts'
-import type { AuditedWrite, AuditLog } from '../audit/audit-log.ts'
-import type { Endpoint, RequestOf } from './endpoint.ts'
+import { successStatus, type AuditLog } from '../audit/audit-log.ts'
+import { fieldOf, textOf } from '../json-field.ts'
 import type { Exchange, V1Host } from './exchange.ts'
 import { STATUS_OF } from './statuses.ts'
 
-interface Audited {
-  readonly endpoint: Endpoint
-  readonly exchange: Exchange
-  readonly parsed: Pick<RequestOf<Route>, 'caller' | 'namespace'>
+/** What is known of a request before it is carried out. */
+export function auditEntry(
+  { regions }: Pick<V1Host, 'regions'>,
+  route: Route,
+  { request, params }: Pick<Exchange, 'request' | 'params'>,
+  { caller, namespace }: { readonly caller: Caller; readonly namespace: string },
+): AuditEntry {
+  return {
+    actor: workloadActor(caller),
+    address: request.clientAddress,
+    requestId: request.id,
+    method: request.method,
+    route: route.path,
+    action: route.id,
+    successStatus: successStatus(route),
+    namespace,
+    pathResources: Object.values(params),
+    via: regions?.forwardedBy(request.raw),
+  }
 }
 
-/** A write as the audit log is told of it. */
-export function auditedWrite(
-  { regions }: V1Host,
-  { endpoint: { route }, exchange: { request, params }, parsed: { caller, namespace } }: Audited,
-): AuditedWrite {
-  const actor = workloadActor(caller)
-  const via = regions?.forwardedBy(request.raw)
-  return { actor, request, via, route, namespace, named: Object.values(params) }
+/** Adds the node that the query names: the path of a request to a node does not. */
+export function withNodeFromQuery(entry: AuditEntry, query: object): AuditEntry {
+  const id = textOf(fieldOf(query, 'node_id'))
+  return id === '' ? entry : { ...entry, pathResources: [...entry.pathResources, id] }
 }
 
-/** Nobody fills the audit log without a token. */
-export function noteRefusal(audit: AuditLog, write: AuditedWrite, { code }: Refusal): void {
-  if (write.actor.Type !== 'anonymous') audit.note(write, { status: STATUS_OF[code] })
+/** Callers without a token leave no record: otherwise anybody could fill the audit log. */
+export function recordRejection(audit: AuditLog, entry: AuditEntry, { code }: Refusal): void {
+  if (entry.actor.Type !== 'anonymous') audit.recordDeferred(entry, { status: STATUS_OF[code] })
 }

@@ -1,11 +1,11 @@
 import { v2, type AuditActor, type Method, type Route } from '@reeve/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { GovernanceCaller } from '../../governance/index.ts'
+import type { CallerIdentity, GovernanceCaller } from '../../governance/index.ts'
 import { Fault, messageOf } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { GovernanceRefusal } from '../../model/index.ts'
-import type { Store } from '../../state/index.ts'
-import type { AuditedWrite, AuditLog } from '../audit/audit-log.ts'
+import type { AuditEntry, Store } from '../../state/index.ts'
+import { successStatus, type AuditLog } from '../audit/audit-log.ts'
 import { EVERY_METHOD } from '../every-method.ts'
 import { HttpError } from '../http-error.ts'
 import { findJsonProblem } from '../json-problem.ts'
@@ -27,15 +27,15 @@ import { compileValidator, type Validator } from './validate.ts'
 export interface V2Host {
   readonly store: Store
   /** Who a bearer secret belongs to; undefined when it cannot be used. */
-  readonly authenticate: (secret: string) => GovernanceCaller | undefined
+  readonly authenticate: (secret: string) => CallerIdentity | undefined
   /** Undefined: nobody is held back. */
   readonly rateLimit: RateLimit | undefined
   readonly admission: Pick<Admission, 'bodies' | 'scheduler'>
   readonly pipeline: RequestPipeline
   readonly audit: AuditLog
-  readonly actorOf: (caller: GovernanceCaller) => AuditActor
+  readonly actorOf: (caller: CallerIdentity) => AuditActor
   /** The organization whose trail a refusal belongs to; empty for none. */
-  readonly refusedIn: (caller: GovernanceCaller, params: PathParams) => string
+  readonly organizationOf: (caller: CallerIdentity, params: PathParams) => string
   /** Undefined when the lists can be paged; else until they can, without holding up anybody. */
   readonly warmLists: () => Promise<void> | undefined
   /** Scheme and host of links in lists; those of the request when empty. */
@@ -123,7 +123,14 @@ async function serve(
   const query = mounted.parseQuery(queryOf(request))
   if (!query.ok) return sendGovernanceRefusal(reply, query.error)
   if (mounted.isPaged) await host.warmLists()
-  const outcome = await run(host, mounted, { request, caller, query: query.value })
+  const entry = auditEntry(host, mounted, request, caller)
+  const outcome = await run(host, mounted, {
+    request,
+    // A read commits nothing.
+    caller: { ...caller, by: entry ?? 'system' },
+    query: query.value,
+    entry,
+  })
   if (!outcome.ok) return sendGovernanceRefusal(reply, outcome.error)
   return send(reply, outcome.value, query.value)
 }
@@ -132,7 +139,7 @@ async function serve(
 function isWithinRate(
   { rateLimit }: V2Host,
   { request, reply }: Exchange,
-  caller: GovernanceCaller | undefined,
+  caller: CallerIdentity | undefined,
 ): boolean {
   if (rateLimit === undefined) return true
   const isKnown = caller !== undefined && caller !== NOBODY
@@ -152,7 +159,7 @@ function isWithinRate(
 const MS_PER_SECOND = 1_000
 
 /** Who calls where nobody is asked for. */
-const NOBODY: GovernanceCaller = {
+const NOBODY: CallerIdentity = {
   kind: 'audit-trails',
   userId: '',
   organizationId: '',
@@ -169,7 +176,7 @@ function refuseMethod(
   return sendV2Error(reply, 405, `${request.method} is not possible here`)
 }
 
-function callerOf(host: V2Host, request: FastifyRequest): GovernanceCaller | undefined {
+function callerOf(host: V2Host, request: FastifyRequest): CallerIdentity | undefined {
   const secret = bearerOf(request)
   return secret === undefined ? undefined : host.authenticate(secret)
 }
@@ -200,6 +207,8 @@ interface Asked {
   readonly request: FastifyRequest
   readonly caller: GovernanceCaller
   readonly query: ParsedQuery
+  /** Undefined for a read: those leave no record. */
+  readonly entry: AuditEntry | undefined
 }
 
 /** Nothing is told, not even a refusal, before what it was decided on is durable. */
@@ -221,40 +230,46 @@ async function decide(host: V2Host, mounted: Mounted, asked: Asked): Promise<Out
   const { guard } = mounted.options
   const parts = partsOf(host, asked)
   const guarded = guard?.({ ...parts, body: {} })
-  if (guarded !== undefined && !guarded.ok) {
-    const write = auditedWrite(host, mounted, asked)
-    return write === undefined ? guarded : noted(host, asked, { write, outcome: guarded })
-  }
+  if (guarded !== undefined && !guarded.ok) return recorded(host, asked, guarded)
   const body = await readBody(host, mounted, asked.request)
   if (!body.ok) return body
   // The validator was compiled from the schema that the handler's body is typed by.
   const request = { ...parts, body: body.value as V2Request<Route>['body'] }
-  const write = auditedWrite(host, mounted, asked)
-  if (write === undefined) return await mounted.run(request)
-  const outcome = await host.audit.run(write, () => mounted.run(request))
-  return outcome.ok ? outcome : noted(host, asked, { write, outcome })
+  const outcome = await mounted.run(request)
+  return outcome.ok ? outcome : recorded(host, asked, outcome)
 }
 
 type Refused = Extract<Outcome, { ok: false }>
 
-/** Undefined for a read: those leave no record. */
-function auditedWrite(
-  host: V2Host,
+function auditEntry(
+  { actorOf }: V2Host,
   { route, handling }: Mounted,
-  { request, caller }: Asked,
-): AuditedWrite | undefined {
+  request: FastifyRequest,
+  caller: CallerIdentity,
+): AuditEntry | undefined {
   if (handling.audit === 'none') return undefined
-  const named = Object.values(paramsOf(request))
-  return { actor: host.actorOf(caller), request, route, namespace: '', named }
+  return {
+    actor: actorOf(caller),
+    address: request.clientAddress,
+    requestId: request.id,
+    method: request.method,
+    route: route.path,
+    action: route.id,
+    successStatus: successStatus(route),
+    namespace: '',
+    pathResources: Object.values(paramsOf(request)),
+  }
 }
 
-function noted(
-  { audit, refusedIn }: V2Host,
-  { request, caller }: Asked,
-  { write, outcome }: { readonly write: AuditedWrite; readonly outcome: Refused },
+/** Records a rejected write, and returns its outcome. */
+function recorded(
+  { audit, organizationOf }: V2Host,
+  { request, caller, entry }: Asked,
+  outcome: Refused,
 ): Refused {
-  const organizationId = refusedIn(caller, paramsOf(request))
-  audit.note(write, { status: statusOf(outcome.error), organizationId })
+  if (entry === undefined) return outcome
+  const organizationId = organizationOf(caller, paramsOf(request))
+  audit.recordDeferred(entry, { status: statusOf(outcome.error), organizationId })
   return outcome
 }
 

@@ -199,6 +199,7 @@ export class RolloutLoop {
     const evalId = isEvaluated ? context.ids.uuid() : ''
     try {
       context.store.commit({
+        by: 'system',
         cause: 'DeploymentStatusUpdate',
         changes: (stamp) =>
           withJobRows(tables, rows[decision]({ stamp, ids: context.ids, evalId })),

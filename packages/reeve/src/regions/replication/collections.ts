@@ -14,7 +14,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import { Fault } from '../../kit/fault.ts'
 import type { Result } from '../../kit/result.ts'
 import type { AclTokenRow, Refusal } from '../../model/index.ts'
-import { put, type Change } from '../../state/index.ts'
+import { put, SYSTEM, type Change } from '../../state/index.ts'
 import {
   deleteNamespace,
   deleteNodePool,
@@ -58,7 +58,7 @@ const policies: Collection = {
     return put('acl_policies', { Name, Description, Rules, JobACL, Hash, ...FRESH_ROW })
   },
   cause: 'ACLPolicyUpserted',
-  remove: async (context, name) => ({ ok: true, value: await deletePolicy(context, name) }),
+  remove: async (context, name) => ({ ok: true, value: await deletePolicy(context, SYSTEM, name) }),
 }
 
 const roles: Collection = {
@@ -75,7 +75,7 @@ const roles: Collection = {
     return put('acl_roles', { ID, Name, Description, Policies, Hash, ...FRESH_ROW })
   },
   cause: 'ACLRoleUpserted',
-  remove: deleteRole,
+  remove: (context, id) => deleteRole(context, SYSTEM, id),
 }
 
 /** Spec W, List tokens: `global` shows the ones that are copied. */
@@ -115,7 +115,7 @@ const tokens: Collection = {
     return put('acl_tokens', row)
   },
   cause: 'ACLTokenUpserted',
-  remove: deleteToken,
+  remove: (context, accessorId) => deleteToken(context, SYSTEM, accessorId),
 }
 
 /** The hash tells nothing of times; a token that was made again has another secret. */
@@ -137,7 +137,7 @@ const namespaces: Collection = {
     return put('namespaces', { ...row, ...FRESH_ROW })
   },
   cause: undefined,
-  remove: (context, name) => deleteNamespace(context, name),
+  remove: (context, name) => deleteNamespace(context, SYSTEM, name),
 }
 
 const nodePools: Collection = {
@@ -154,7 +154,7 @@ const nodePools: Collection = {
     return put('node_pools', { ...row, ...FRESH_ROW })
   },
   cause: 'NodePoolUpserted',
-  remove: (context, name) => deleteNodePool(context, name),
+  remove: (context, name) => deleteNodePool(context, SYSTEM, name),
 }
 
 export const COLLECTIONS: readonly Collection[] = [policies, roles, tokens, namespaces, nodePools]

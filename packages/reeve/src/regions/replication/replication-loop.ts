@@ -171,7 +171,11 @@ export class ReplicationLoop {
 
   async #commit({ cause }: Collection, changes: readonly Change[]): Promise<void> {
     if (changes.length === 0 || this.#isStopped) return
-    const { durable } = this.#options.context.store.commit({ cause, changes: () => changes })
+    const { durable } = this.#options.context.store.commit({
+      by: 'system',
+      cause,
+      changes: () => changes,
+    })
     await durable
   }
 

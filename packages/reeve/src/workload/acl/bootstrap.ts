@@ -3,7 +3,7 @@ import { tokenHash } from '../../acl/index.ts'
 import { isoFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, type AclTokenRow, type Refusal } from '../../model/index.ts'
-import { findSetting, put } from '../../state/index.ts'
+import { findSetting, put, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { commitToken, newSecret, type TokenWritten } from './tokens.ts'
 import { isUuid } from './uuid.ts'
@@ -19,6 +19,7 @@ const RESET_SHOWN_MAX = 20
  */
 export async function bootstrapAcl(
   context: WorkloadContext,
+  author: Author,
   request: AclBootstrapRequest,
 ): Promise<Result<TokenWritten, Refusal>> {
   const { store, ids } = context
@@ -30,7 +31,7 @@ export async function bootstrapAcl(
   const refused = checkReset(context, reset) ?? checkSecret(context, given)
   if (refused !== undefined) return err(refused)
   const row = bootstrapToken(context, { accessorId: ids.uuid(), secretId: given || ids.uuid() })
-  const written = await commitToken(context, row, (stamp) => [
+  const written = await commitToken(context, author, row, (stamp) => [
     put('settings', { Name: SETTING, ResetIndex: stamp.index, CreateIndex: 0, ModifyIndex: 0 }),
   ])
   return ok(written)

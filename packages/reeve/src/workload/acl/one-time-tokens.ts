@@ -3,7 +3,6 @@ import type {
   OneTimeTokenExchangeResponse,
   OneTimeTokenResponse,
 } from '@reeve/contract'
-import type { Caller } from '../../acl/index.ts'
 import { isoFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
@@ -13,16 +12,15 @@ import {
   type AclTokenRow,
   type Refusal,
 } from '../../model/index.ts'
-import { put, remove } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import { put, remove, type Author } from '../../state/index.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import { tokenWithSecret } from './token-view.ts'
 
 /** Spec W: Upsert one-time token. A token has one at a time: a new one makes the old one void. */
 export async function createOneTimeToken(
   { store, sealer, ids, clock }: WorkloadContext,
-  caller: Caller,
+  { accessorId, by }: RequestCaller,
 ): Promise<Result<OneTimeTokenResponse, Refusal>> {
-  const { accessorId } = caller
   // Without a stored token there is nothing that it could be exchanged for.
   if (!store.tables.acl_tokens.has(accessorId)) return err(PERMISSION_DENIED)
   const secret = ids.uuid()
@@ -34,6 +32,7 @@ export async function createOneTimeToken(
     ModifyIndex: 0,
   }
   const { index, durable } = store.commit({
+    by,
     cause: undefined,
     // Removed first, so that the new one has its own index of creation.
     changes: () => [
@@ -63,6 +62,7 @@ export async function createOneTimeToken(
  */
 export async function exchangeOneTimeToken(
   context: WorkloadContext,
+  { by }: Author,
   request: OneTimeTokenExchangeRequest,
 ): Promise<Result<OneTimeTokenExchangeResponse, Refusal>> {
   const { store } = context
@@ -72,6 +72,7 @@ export async function exchangeOneTimeToken(
   const token = findOwner(context, secret)
   if (token === undefined) return err(PERMISSION_DENIED)
   const { index, durable } = store.commit({
+    by,
     cause: undefined,
     changes: () => [remove('one_time_tokens', token.AccessorID)],
   })

@@ -2,7 +2,7 @@ import type { AclPolicyRecord, AclPolicyRequest, JobAcl } from '@reeve/contract'
 import { policyHash, policyNamesOf, validatePolicy, type Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
-import { put, remove } from '../../state/index.ts'
+import { put, remove, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { ANONYMOUS } from './token-view.ts'
 
@@ -11,6 +11,7 @@ import { ANONYMOUS } from './token-view.ts'
  */
 export async function writePolicy(
   { store }: WorkloadContext,
+  { by }: Author,
   request: AclPolicyRequest,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const policy = {
@@ -28,6 +29,7 @@ export async function writePolicy(
     ModifyIndex: 0,
   }
   const { index, durable } = store.commit({
+    by,
     cause: 'ACLPolicyUpserted',
     changes: () => [put('acl_policies', row)],
   })
@@ -48,9 +50,11 @@ function jobAclOf(given: AclPolicyRequest['JobACL']): JobAcl | null {
 /** Reference §6.6: deleting a name that is unknown succeeds. */
 export async function deletePolicy(
   { store }: WorkloadContext,
+  { by }: Author,
   name: string,
 ): Promise<{ readonly index: number }> {
   const { index, durable } = store.commit({
+    by,
     cause: 'ACLPolicyDeleted',
     changes: () => (store.tables.acl_policies.has(name) ? [remove('acl_policies', name)] : []),
   })

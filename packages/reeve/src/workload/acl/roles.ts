@@ -2,7 +2,7 @@ import type { AclRole, AclRolePolicyLink, AclRoleRequest } from '@reeve/contract
 import { roleHash, validateRole, type Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
-import { put, remove } from '../../state/index.ts'
+import { put, remove, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
 export const ROLE_NOT_FOUND: Refusal = refusal('acl-role-not-found', 'ACL role not found')
@@ -16,6 +16,7 @@ interface RoleWritten {
 /** Reference §6.6: creates a role when the request names none, else changes that one. */
 export async function writeRole(
   context: WorkloadContext,
+  { by }: Author,
   request: AclRoleRequest,
 ): Promise<Result<RoleWritten, Refusal>> {
   const { store, ids } = context
@@ -33,6 +34,7 @@ export async function writeRole(
     ModifyIndex: 0,
   }
   const { index, durable } = store.commit({
+    by,
     cause: 'ACLRoleUpserted',
     changes: () => [put('acl_roles', row)],
   })
@@ -70,11 +72,13 @@ function uniqueLinks(links: readonly { readonly Name?: string | null | undefined
 /** Tokens keep their link to the role; it grants nothing any more. */
 export async function deleteRole(
   { store }: WorkloadContext,
+  { by }: Author,
   id: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const key = id.toLowerCase()
   if (!store.tables.acl_roles.has(key)) return err(ROLE_NOT_FOUND)
   const { index, durable } = store.commit({
+    by,
     cause: 'ACLRoleDeleted',
     changes: () => [remove('acl_roles', key)],
   })

@@ -9,7 +9,7 @@ import {
 import { formatDurationNs, isoFromMs, parseDurationNs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, refusal, type AclTokenRow, type Refusal } from '../../model/index.ts'
-import { put, remove, type Change, type Stamp } from '../../state/index.ts'
+import { put, remove, type Author, type Change, type Stamp } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { tokenWithSecret } from './token-view.ts'
 import { isUuid } from './uuid.ts'
@@ -26,23 +26,26 @@ export interface TokenWritten {
  */
 export async function writeToken(
   context: WorkloadContext,
+  author: Author,
   request: AclTokenRequest,
 ): Promise<Result<TokenWritten, Refusal>> {
   const origin = findOrigin(context, request)
   if (!origin.ok) return origin
   const nowMs = context.clock.nowMs()
   const row = makeRow(context, request, { ...origin.value, nowMs })
-  return row.ok ? ok(await commitToken(context, row.value)) : row
+  return row.ok ? ok(await commitToken(context, author, row.value)) : row
 }
 
 /** Stores a token that was checked, with what belongs to it, and answers when it is durable. */
 export async function commitToken(
   context: WorkloadContext,
+  { by }: Author,
   row: AclTokenRow,
   more: (stamp: Stamp) => readonly Change[] = () => [],
 ): Promise<TokenWritten> {
   const { store } = context
   const { index, durable } = store.commit({
+    by,
     cause: 'ACLTokenUpserted',
     changes: (stamp) => [put('acl_tokens', row), ...more(stamp)],
   })
@@ -184,12 +187,14 @@ function resolveRoles(
 /** Spec W: Delete token. Its one-time token goes with it. */
 export async function deleteToken(
   { store }: WorkloadContext,
+  { by }: Author,
   accessorId: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const key = accessorId.toLowerCase()
   if (!store.tables.acl_tokens.has(key))
     return invalid(`Cannot delete nonexistent tokens: ${accessorId}`)
   const { index, durable } = store.commit({
+    by,
     cause: 'ACLTokenDeleted',
     changes: () => [
       remove('acl_tokens', key),

@@ -1,4 +1,3 @@
-import type { Caller } from '../../acl/index.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
@@ -10,7 +9,7 @@ import {
   type Refusal,
 } from '../../model/index.ts'
 import { namespacedKey, put, withJobRows, type Change, type Stamp } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 
 export interface StopAllocationRequest {
   readonly allocId: string
@@ -33,7 +32,7 @@ export interface AllocationStopped {
  */
 export async function stopAllocation(
   { store, view, ids }: WorkloadContext,
-  caller: Caller,
+  { grants, by }: RequestCaller,
   request: StopAllocationRequest,
 ): Promise<Result<AllocationStopped, Refusal>> {
   const id = checkUuid('alloc', request.allocId)
@@ -41,10 +40,11 @@ export async function stopAllocation(
   const row = store.tables.allocations.find(id.value)
   if (row === undefined) return err(refusal('alloc-not-found', 'allocation not found'))
   // Ids are global, so it is the allocation's own namespace that counts (reference §6.8).
-  if (!caller.grants.allows(row.Namespace, 'alloc-lifecycle')) return err(PERMISSION_DENIED)
+  if (!grants.allows(row.Namespace, 'alloc-lifecycle')) return err(PERMISSION_DENIED)
   const job = store.tables.jobs.find(namespacedKey(row.Namespace, row.JobID)) ?? view.findJobOf(row)
   const evalId = job === undefined ? '' : ids.uuid()
   const { index, durable } = store.commit({
+    by,
     cause: 'AllocationUpdateDesiredStatus',
     changes: (stamp) => {
       const changes: Change[] = [put('allocations', markedRow(row, request, stamp))]

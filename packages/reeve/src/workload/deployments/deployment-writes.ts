@@ -11,6 +11,7 @@ import {
 import {
   namespacedKey,
   withJobRows,
+  type Author,
   type Cause,
   type Change,
   type RolloutWrite,
@@ -94,12 +95,14 @@ export interface DeploymentCommit {
 /** One commit: the deployment and everything that follows from the change. */
 export async function commitDeployment(
   { store, ids }: WorkloadContext,
+  { by }: Author,
   commit: DeploymentCommit,
 ): Promise<DeploymentWritten> {
   const { Namespace, JobID } = commit.deployment
   const hasJob = store.tables.jobs.has(namespacedKey(Namespace, JobID))
   const evalId = commit.evaluates && hasJob ? ids.uuid() : ''
   const { index, durable } = store.commit({
+    by,
     cause: commit.cause,
     changes: (stamp) => withJobRows(store.tables, commit.rows({ stamp, ids, evalId })),
   })

@@ -1,8 +1,7 @@
-import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { DEPLOYMENT_TEXTS, type Refusal } from '../../model/index.ts'
 import { failureRows, planFailure } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
   commitDeployment,
   endedProblem,
@@ -13,7 +12,7 @@ import {
 /** Reference §8.3: a person gives the deployment up. Any group that asked for it is reverted. */
 export async function failDeployment(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   id: string,
 ): Promise<Result<DeploymentWritten, Refusal>> {
   const found = findDeployment(context, caller, { id, capability: 'fail-deployment' })
@@ -27,7 +26,7 @@ export async function failDeployment(
     reverts: Object.values(deployment.TaskGroups).some((state) => state.AutoRevert),
   })
   return ok(
-    await commitDeployment(context, {
+    await commitDeployment(context, caller, {
       cause: 'DeploymentStatusUpdate',
       deployment,
       evaluates: true,

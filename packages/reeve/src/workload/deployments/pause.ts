@@ -1,9 +1,8 @@
 import type { DeploymentPauseRequest } from '@reeve/contract'
-import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { pauseDeployment, resumeDeployment, type Refusal } from '../../model/index.ts'
 import { put, rolloutEvaluation } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
   commitDeployment,
   endedProblem,
@@ -21,7 +20,7 @@ export interface PauseRequest {
 /** Reference §8.3: holds a deployment up, or lets it go on, which is looked at at once. */
 export async function setPaused(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   { id, body }: PauseRequest,
 ): Promise<Result<DeploymentWritten, Refusal>> {
   const found = findDeployment(context, caller, { id, capability: 'pause-deployment' })
@@ -35,7 +34,7 @@ export async function setPaused(
   if (pauses === (deployment.Status === 'paused')) return ok(await unchanged(context, deployment))
   const { tables } = context.store
   return ok(
-    await commitDeployment(context, {
+    await commitDeployment(context, caller, {
       cause: 'DeploymentStatusUpdate',
       deployment,
       evaluates: !pauses,

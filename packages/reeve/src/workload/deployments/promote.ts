@@ -1,5 +1,4 @@
 import type { Deployment, DeploymentPromoteRequest } from '@reeve/contract'
-import type { Caller } from '../../acl/index.ts'
 import { multiErrorText } from '../../kit/multi-error.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
@@ -10,7 +9,7 @@ import {
   type Refusal,
 } from '../../model/index.ts'
 import { promotionRows } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
   commitDeployment,
   endedProblem,
@@ -30,7 +29,7 @@ export interface PromoteRequest {
  */
 export async function promoteDeployment(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   { id, body }: PromoteRequest,
 ): Promise<Result<DeploymentWritten, Refusal>> {
   const found = findDeployment(context, caller, { id, capability: 'promote-deployment' })
@@ -48,7 +47,7 @@ export async function promoteDeployment(
   const unhealthy = promotionProblems(deployment, groups, (key) => tables.allocations.find(key))
   if (unhealthy.length > 0) return err(refusal('invalid-input', multiErrorText(unhealthy)))
   return ok(
-    await commitDeployment(context, {
+    await commitDeployment(context, caller, {
       cause: 'DeploymentPromotion',
       deployment,
       evaluates: true,

@@ -1,5 +1,4 @@
 import type { Deployment, DeploymentHealthRequest } from '@reeve/contract'
-import type { Caller } from '../../acl/index.ts'
 import { isoFromMs, nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
@@ -18,7 +17,7 @@ import {
   type RolloutWrite,
   type Stamp,
 } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
   commitDeployment,
   endedProblem,
@@ -44,7 +43,7 @@ interface Word {
  */
 export async function setAllocationHealth(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   { id, body }: HealthRequest,
 ): Promise<Result<DeploymentWritten, Refusal>> {
   const found = findDeployment(context, caller, { id, capability: 'set-alloc-health-deployment' })
@@ -57,7 +56,7 @@ export async function setAllocationHealth(
   if (problem !== undefined) return err(problem)
   const words = readWords(context, deployment, body)
   if (!words.ok) return words
-  return ok(await commitWords(context, deployment, words.value))
+  return ok(await commitWords(context, caller, deployment, words.value))
 }
 
 function emptyProblem(body: DeploymentHealthRequest): Refusal | undefined {
@@ -92,6 +91,7 @@ function readWords(
 
 async function commitWords(
   context: WorkloadContext,
+  caller: RequestCaller,
   deployment: Deployment,
   words: readonly Word[],
 ): Promise<DeploymentWritten> {
@@ -102,7 +102,7 @@ async function commitWords(
     reverts: groups.some((group) => groupStateOf(deployment, group)?.AutoRevert === true),
   })
   const fails = groups.length > 0
-  return await commitDeployment(context, {
+  return await commitDeployment(context, caller, {
     cause: 'DeploymentAllocHealth',
     deployment,
     evaluates: true,

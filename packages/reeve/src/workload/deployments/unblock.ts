@@ -1,9 +1,8 @@
 import type { DeploymentUnblockRequest } from '@reeve/contract'
-import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { unblockDeployment as unblocked, type Refusal } from '../../model/index.ts'
 import { put, rolloutEvaluation } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
   commitDeployment,
   endedProblem,
@@ -24,7 +23,7 @@ export interface UnblockRequest {
  */
 export async function unblockDeployment(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   { id, body }: UnblockRequest,
 ): Promise<Result<DeploymentWritten, Refusal>> {
   const found = findDeployment(context, caller, { id, capability: 'unblock-deployment' })
@@ -36,7 +35,7 @@ export async function unblockDeployment(
   if (deployment.Status !== 'blocked') return ok(await unchanged(context, deployment))
   const { tables } = context.store
   return ok(
-    await commitDeployment(context, {
+    await commitDeployment(context, caller, {
       cause: 'DeploymentStatusUpdate',
       deployment,
       evaluates: true,

@@ -128,7 +128,7 @@ async function conclude<P extends Prepared, T>(
   const record = (result: 'denied' | 'overridden'): VerdictWrite =>
     verdictWrite(context, { result, operation, caller, override, jobId, job, verdicts })
   if (!verdict.isAllowed) {
-    await context.store.commit({ cause: 'PolicyDenied', ...record('denied') }).durable
+    await context.store.commit({ by: 'system', cause: 'PolicyDenied', ...record('denied') }).durable
     return err(refusal('policy-denied', denialText(jobId, verdict)))
   }
   const problem = commentProblem(context.guard, verdicts, override)

@@ -1,5 +1,4 @@
 import type { Job, JobDispatchRequest } from '@reeve/contract'
-import type { Caller } from '../../acl/index.ts'
 import { assert } from '../../kit/fault.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
@@ -13,8 +12,8 @@ import {
   type DispatchParts,
   type Refusal,
 } from '../../model/index.ts'
-import { childRows, dispatchKey, namespacedKey } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import { childRows, dispatchKey, namespacedKey, type Author } from '../../state/index.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
   checkOverride,
   submitGuarded,
@@ -48,11 +47,11 @@ export interface JobDispatched {
 /** Spec W: Dispatch. Permission is the route's; then the request, the parent, the parts. */
 export async function dispatchJob(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   request: DispatchRequest,
 ): Promise<Result<JobDispatched, Refusal>> {
-  const passes = checkOverride(caller, request.namespace, request.body ?? {})
-  if (passes !== undefined) return err(passes)
+  const denied = checkOverride(caller, request.namespace, request.body ?? {})
+  if (denied !== undefined) return err(denied)
   const disabled = checkRegistrationEnabled(context.store, caller)
   if (disabled !== undefined) return err(disabled)
   const parts = partsOf(request)
@@ -65,7 +64,7 @@ export async function dispatchJob(
       prepare: () => prepareDispatch(context, { request, parts: parts.value, draw }),
       answered: ({ known }) =>
         known === undefined ? undefined : alreadyDispatched(context, known),
-      write: ({ job }, allowed) => commitChild(context, job, allowed),
+      write: ({ job }, allowed) => commitChild(context, caller, job, allowed),
     },
   )
 }
@@ -141,11 +140,13 @@ async function alreadyDispatched({ store }: WorkloadContext, child: Job): Promis
 
 async function commitChild(
   { store, ids }: WorkloadContext,
+  { by }: Author,
   child: Job,
   { warnings, record }: Allowed,
 ): Promise<JobDispatched> {
   const evalId = isParent(child) ? '' : ids.uuid()
   const { index, durable } = store.commit({
+    by,
     cause: 'JobRegistered',
     blobs: record.blobs,
     changes: (stamp) => [

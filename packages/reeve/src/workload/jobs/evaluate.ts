@@ -9,7 +9,14 @@ import {
   type Refusal,
 } from '../../model/index.ts'
 import { reschedules } from '../../scheduler/index.ts'
-import { namespacedKey, put, withJobRows, type Change, type Stamp } from '../../state/index.ts'
+import {
+  namespacedKey,
+  put,
+  withJobRows,
+  type Change,
+  type Stamp,
+  type Author,
+} from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import type { JobWritten } from './register.ts'
 
@@ -23,6 +30,7 @@ export interface EvaluateRequest {
 /** Spec W: Create evaluation. The scheduling logic runs, whether or not anything changed. */
 export async function evaluateJob(
   { store, ids }: WorkloadContext,
+  { by }: Author,
   { namespace, jobId, body }: EvaluateRequest,
 ): Promise<Result<JobWritten, Refusal>> {
   if (body !== undefined && (body.JobID ?? '') === '') return invalid('Job ID must be specified')
@@ -39,6 +47,7 @@ export async function evaluateJob(
   const forced = failed.filter((row) => mayBeForced(job, row))
   const evalId = ids.uuid()
   const { index, durable } = store.commit({
+    by,
     cause: forced.length > 0 ? 'AllocationUpdateDesiredStatus' : 'EvaluationUpdated',
     changes: (stamp) =>
       withJobRows(store.tables, [

@@ -22,7 +22,7 @@ function write(store: Store, ids: readonly string[], gone: string | undefined): 
   const changes = ids.filter((id) => id !== gone).map((ID) => put('jobs', aJob({ ID })))
   const key = namespacedKey('default', gone ?? '')
   const removal = gone !== undefined && store.tables.jobs.has(key) ? [remove('jobs', key)] : []
-  store.commit({ cause: undefined, changes: () => [...changes, ...removal] })
+  store.commit({ by: 'system', cause: undefined, changes: () => [...changes, ...removal] })
 }
 
 function keysOf(order: ChangeOrder, reverse = false): readonly string[] {

@@ -1,7 +1,7 @@
 import type { Job } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { isLaunchedByTime, periodicChild, refusal, type Refusal } from '../../model/index.ts'
-import { childRows, namespacedKey, type Tables } from '../../state/index.ts'
+import { childRows, namespacedKey, type Tables, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
 export interface JobLaunched {
@@ -16,6 +16,7 @@ export interface JobLaunched {
  */
 export async function forcePeriodicJob(
   { store, ids }: WorkloadContext,
+  { by }: Author,
   { namespace, jobId }: { readonly namespace: string; readonly jobId: string },
 ): Promise<Result<JobLaunched, Refusal>> {
   const parent = store.tables.jobs.find(namespacedKey(namespace, jobId))
@@ -25,6 +26,7 @@ export async function forcePeriodicJob(
   if (!isLaunchedByTime(parent)) return err(refusal('invalid-input', notTracked(namespace, jobId)))
   const evalId = ids.uuid()
   const { index, durable } = store.commit({
+    by,
     cause: 'JobRegistered',
     changes: (stamp) =>
       childRows(store.tables, newInstance(store.tables, parent, stamp.timeMs), {

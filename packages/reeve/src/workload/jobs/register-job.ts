@@ -1,9 +1,8 @@
 import type { Input, Job } from '@reeve/contract'
-import type { Caller } from '../../acl/index.ts'
 import { err, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, type Refusal } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import { partQuestion, partsOf, registerEverywhere, type RegionParts } from './everywhere.ts'
 import { planJob } from './plan.ts'
 import {
@@ -18,7 +17,7 @@ import {
 /** Spec W: Create job and Update job; of a job that lists regions, in each of them. */
 export async function registerJob(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   request: RegisterRequest,
 ): Promise<Result<JobWritten, Refusal>> {
   const job = request.body?.Job
@@ -37,7 +36,7 @@ interface Parts {
 
 async function registerParts(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   { request, parts }: Parts,
 ): Promise<Result<JobWritten, Refusal>> {
   const { body = {}, secret = '' } = request

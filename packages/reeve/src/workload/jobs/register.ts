@@ -29,10 +29,11 @@ import {
   nextVersionNumber,
   put,
   withJobRows,
+  type Author,
   type Change,
   type Stamp,
 } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import type { WorkOrigin } from '../work-origin.ts'
 import { checkOverride, submitGuarded, type Prepared } from '../guarding/submit-guarded.ts'
 import type { VerdictWrite } from '../guarding/verdict-record.ts'
@@ -81,7 +82,7 @@ export interface JobWritten {
  */
 export async function registerHere(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   request: RegisterRequest,
 ): Promise<Result<JobWritten, Refusal>> {
   const { body = {} } = request
@@ -105,7 +106,7 @@ export async function registerHere(
         const priority = body.EvalPriority ?? 0
         const submittedNs = submittedAt(context, request)
         const commit = { job: wanted, current, priority, source: source.bytes, record, submittedNs }
-        const written = await commitJob(context, commit)
+        const written = await commitJob(context, caller, commit)
         return { ...written, warnings: [...written.warnings, ...source.warnings, ...warnings] }
       },
     },
@@ -276,7 +277,11 @@ export interface JobCommit {
  * One commit: the job, its version and its evaluation, and of a small job what the scheduler makes
  * of it (decision 0052). An unchanged job gets an evaluation only.
  */
-export async function commitJob(context: WorkloadContext, request: JobCommit): Promise<JobWritten> {
+export async function commitJob(
+  context: WorkloadContext,
+  { by }: Author,
+  request: JobCommit,
+): Promise<JobWritten> {
   const { job, current, source, record } = request
   const kept = unchangedJob(job, current)
   const evalId = needsEvaluation(job) ? context.ids.uuid() : ''
@@ -287,6 +292,7 @@ export async function commitJob(context: WorkloadContext, request: JobCommit): P
     version,
   })
   const { index, durable } = context.store.commit({
+    by,
     cause: kept === undefined ? 'JobRegistered' : 'EvaluationUpdated',
     // Deployments and whatever else is written beside the job follow from it.
     about: { organizationId: null, subjects: [job.ID] },

@@ -6,7 +6,7 @@ import {
   withoutQuarantine,
   type Refusal,
 } from '../../model/index.ts'
-import { namespacedKey, put, withJobRows } from '../../state/index.ts'
+import { namespacedKey, put, withJobRows, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import type { JobWritten } from './register.ts'
 
@@ -21,6 +21,7 @@ export interface ReleaseRequest {
  */
 export async function releaseJob(
   { store, ids }: WorkloadContext,
+  { by }: Author,
   { namespace, jobId }: ReleaseRequest,
 ): Promise<Result<JobWritten, Refusal>> {
   const job = store.tables.jobs.find(namespacedKey(namespace, jobId))
@@ -36,6 +37,7 @@ export async function releaseJob(
   const evalId = ids.uuid()
   const { JobModifyIndex: jobModifyIndex } = job
   const { index, durable } = store.commit({
+    by,
     cause: 'JobReleased',
     changes: ({ timeMs }) =>
       withJobRows(store.tables, [

@@ -3,7 +3,7 @@ import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { jobUpdateRefusal, PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import { checkOverride, submitGuarded, type Prepared } from '../guarding/submit-guarded.ts'
 import { acceptJob, commitJob, specificationKey, type JobWritten } from './register.ts'
 import { namesJob } from './named-job.ts'
@@ -24,13 +24,13 @@ export interface RevertRequest {
  */
 export async function revertJob(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   { namespace, jobId, body }: RevertRequest,
 ): Promise<Result<JobWritten, Refusal>> {
   const unnamed = namesJob(body, jobId)
   if (unnamed !== undefined) return err(unnamed)
-  const passes = checkOverride(caller, namespace, body)
-  if (passes !== undefined) return err(passes)
+  const denied = checkOverride(caller, namespace, body)
+  if (denied !== undefined) return err(denied)
   return await submitGuarded(
     context,
     { operation: 'revert', caller, override: body },
@@ -39,7 +39,7 @@ export async function revertJob(
       write: async ({ job, existing, name }, { warnings, record }) => {
         const source = findSubmission(context.store, name)?.BlobKey
         const commit = { job, current: existing, priority: 0, source, record }
-        const written = await commitJob(context, commit)
+        const written = await commitJob(context, caller, commit)
         return { ...written, warnings: [...written.warnings, ...warnings] }
       },
     },

@@ -1,5 +1,4 @@
 import type { Job, JobScaleRequest, ScalingEvent } from '@reeve/contract'
-import type { Caller } from '../../acl/index.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import {
@@ -18,10 +17,11 @@ import {
   put,
   scalingEventsKey,
   withJobRows,
+  type Author,
   type Change,
   type Stamp,
 } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import {
   checkOverride,
   submitGuarded,
@@ -50,13 +50,13 @@ export interface JobScaled {
 /** Spec W: Scale task group. The order of the checks is the reference's (§2.3, scale notes). */
 export async function scaleJob(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   request: ScaleRequest,
 ): Promise<Result<JobScaled, Refusal>> {
   const { store } = context
   const { namespace, body } = request
-  const passes = checkOverride(caller, namespace, body)
-  if (passes !== undefined) return err(passes)
+  const denied = checkOverride(caller, namespace, body)
+  if (denied !== undefined) return err(denied)
   const disabled = checkRegistrationEnabled(store, caller)
   if (disabled !== undefined) return err(disabled)
   const wish = wishOf(request)
@@ -67,7 +67,7 @@ export async function scaleJob(
     const prepared = prepare()
     return prepared.ok
       ? ok(
-          await commitScale(context, prepared.value.existing, {
+          await commitScale(context, caller, prepared.value.existing, {
             wish: wish.value,
             allowed: UNGUARDED,
           }),
@@ -80,7 +80,7 @@ export async function scaleJob(
     {
       prepare,
       write: ({ existing }, allowed) =>
-        commitScale(context, existing, { wish: wish.value, allowed }),
+        commitScale(context, caller, existing, { wish: wish.value, allowed }),
     },
   )
 }
@@ -149,6 +149,7 @@ interface AllowedScale {
 /** One commit: the event, and with a count the new version and its evaluation. */
 async function commitScale(
   context: WorkloadContext,
+  { by }: Author,
   job: Job,
   { wish, allowed: { warnings, record } }: AllowedScale,
 ): Promise<JobScaled> {
@@ -156,6 +157,7 @@ async function commitScale(
   const evalId = wish.count === undefined || isParent(job) ? undefined : ids.uuid()
   const isNewVersion = withCount(job, wish) !== job
   const { index, durable } = store.commit({
+    by,
     cause: isNewVersion ? 'JobRegistered' : 'EvaluationUpdated',
     blobs: record.blobs,
     changes: (stamp) => {

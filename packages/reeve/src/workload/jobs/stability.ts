@@ -1,6 +1,7 @@
 import type { JobStabilityRequest } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
+import type { Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { namesJob } from './named-job.ts'
 import { findVersion, markedVersion, versionNotFound } from './versions.ts'
@@ -17,6 +18,7 @@ export interface StabilityRequest {
  */
 export async function setStability(
   context: WorkloadContext,
+  { by }: Author,
   { namespace, jobId, body }: StabilityRequest,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const unnamed = namesJob(body, jobId)
@@ -26,6 +28,7 @@ export async function setStability(
   if (version === undefined) return err(versionNotFound(name))
   const marks = { Stable: body.Stable ?? false }
   const { index, durable } = context.store.commit({
+    by,
     cause: undefined,
     changes: (stamp) => markedVersion(context, version, { marks, stamp }),
   })

@@ -13,6 +13,7 @@ import {
   purgedJobRows,
   put,
   withJobRows,
+  type Author,
   type Change,
   type Stamp,
 } from '../../state/index.ts'
@@ -47,12 +48,13 @@ const NOTHING_STOPPED: JobStopped = { evalId: '', evalCreateIndex: 0, jobModifyI
  */
 export async function stopJob(
   context: WorkloadContext,
+  author: Author,
   request: StopRequest,
 ): Promise<Result<JobStopped, Refusal>> {
   const { everywhere, namespace, jobId } = request
   const job = context.store.tables.jobs.find(namespacedKey(namespace, jobId))
   if (everywhere === undefined || context.regions === undefined || !job?.Multiregion)
-    return await stopHere(context, request)
+    return await stopHere(context, author, request)
   const { regions, region } = context
   const problems = await stopElsewhere({
     ...everywhere,
@@ -67,7 +69,7 @@ export async function stopJob(
     },
   })
   const isWhole = problems.length === 0
-  const stopped = await stopHere(context, { ...request, purge: request.purge && isWhole })
+  const stopped = await stopHere(context, author, { ...request, purge: request.purge && isWhole })
   if (isWhole || !stopped.ok) return stopped
   return err(notEverywhere(problems))
 }
@@ -90,6 +92,7 @@ const STOP_AGAIN =
 /** Deregisters it; its allocations are stopped by the evaluation. */
 async function stopHere(
   context: WorkloadContext,
+  { by }: Author,
   request: StopRequest,
 ): Promise<Result<JobStopped, Refusal>> {
   const { evalPriority } = request
@@ -108,6 +111,7 @@ async function stopHere(
   const modifyIndex = (commitIndex: number): number =>
     isUnchanged ? job.JobModifyIndex : commitIndex
   const { index, durable } = context.store.commit({
+    by,
     cause: 'JobDeregistered',
     changes: (stamp) =>
       withJobRows(context.store.tables, [

@@ -2,6 +2,7 @@ import type { Job, JobTagRequest, JobVersionTag } from '@reeve/contract'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { LIMITS, refusal, type Refusal } from '../../model/index.ts'
+import type { Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { markedVersion, versionNotFound, versionsOf } from './versions.ts'
 
@@ -22,6 +23,7 @@ export interface VersionTagged {
  */
 export async function tagVersion(
   context: WorkloadContext,
+  { by }: Author,
   name: TagName,
   body: JobTagRequest,
 ): Promise<Result<VersionTagged, Refusal>> {
@@ -43,6 +45,7 @@ export async function tagVersion(
     TaggedTime: nsFromMs(timeMs),
   })
   const { index, timeMs, durable } = context.store.commit({
+    by,
     cause: undefined,
     changes: (stamp) =>
       markedVersion(context, version, { marks: { VersionTag: tagAt(stamp.timeMs) }, stamp }),
@@ -72,11 +75,13 @@ function checkOthers(others: readonly Job[], { jobId, tag }: TagName): string | 
 /** The version stays until newer ones push it out. */
 export async function untagVersion(
   context: WorkloadContext,
+  { by }: Author,
   name: TagName,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const version = versionsOf(context, name).find((row) => row.VersionTag?.Name === name.tag)
   if (version === undefined) return err(tagNotFound(name.tag))
   const { index, durable } = context.store.commit({
+    by,
     cause: undefined,
     changes: (stamp) => markedVersion(context, version, { marks: { VersionTag: null }, stamp }),
   })

@@ -14,7 +14,7 @@ const api = { ...aJob(), ID: 'api' }
 async function read(desired: Partial<Desired>): Promise<readonly DesiredMessage[]> {
   const { store } = await aStore()
   const changes = () => [web, api].map((job) => put('job_versions', job))
-  await store.commit({ cause: undefined, changes }).durable
+  await store.commit({ by: 'system', cause: undefined, changes }).durable
   const whole = { full: false, index: 9, rows: [], removed: [], ...desired }
   return desiredTexts(new JobTexts(store.tables), whole).map((text) => {
     const message: unknown = JSON.parse(joinedText(text))

@@ -1,10 +1,9 @@
 import type { DrainMetadata, DrainStrategy, NodeDrainRequest } from '@reeve/contract'
-import type { Caller } from '../../acl/index.ts'
 import { isoFromMs, msFromNs, ZERO_TIME } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, withNodeEvent, type NodeRow, type Refusal } from '../../model/index.ts'
 import type { Stamp } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import { textMap } from '../text-map.ts'
 import { commitNode, findNode, unchanged, type NodeWritten } from './node-writes.ts'
 
@@ -22,7 +21,7 @@ export interface DrainRequest {
  */
 export async function drainNode(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   { nodeId, body }: DrainRequest,
 ): Promise<Result<NodeWritten, Refusal>> {
   const found = findNode(context, nodeId)
@@ -40,7 +39,7 @@ export async function drainNode(
   }
   if (spec !== undefined)
     return ok(
-      await commitNode(context, {
+      await commitNode(context, caller, {
         node,
         cause: 'NodeDrain',
         next: (stamp) => drainingRow(node, wish, stamp),
@@ -50,7 +49,7 @@ export async function drainNode(
   const becomesEligible = body.MarkEligible === true && node.SchedulingEligibility !== 'eligible'
   if (node.DrainStrategy === null && !becomesEligible) return ok(await unchanged(context, node))
   return ok(
-    await commitNode(context, {
+    await commitNode(context, caller, {
       node,
       cause: 'NodeDrain',
       next: (stamp) => undrainedRow(node, { ...wish, becomesEligible }, stamp),

@@ -1,6 +1,7 @@
 import type { Eligibility } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, withNodeEvent, type Refusal } from '../../model/index.ts'
+import type { Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { commitNode, findNode, unchanged, type NodeWritten } from './node-writes.ts'
 
@@ -13,6 +14,7 @@ const SHOWN_MAX = 64
  */
 export async function setEligibility(
   context: WorkloadContext,
+  author: Author,
   nodeId: string,
   wanted: string,
 ): Promise<Result<NodeWritten, Refusal>> {
@@ -28,7 +30,7 @@ export async function setEligibility(
     subsystem: 'Cluster',
     message: `Node marked as ${wanted} for scheduling`,
   } as const
-  const written = await commitNode(context, {
+  const written = await commitNode(context, author, {
     node,
     cause: 'NodeEligibility',
     next: (stamp) => ({

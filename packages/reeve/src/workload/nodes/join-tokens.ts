@@ -16,16 +16,15 @@ import {
   type NodeJoinTokenRow,
   type Refusal,
 } from '../../model/index.ts'
-import { findSetting, put, remove } from '../../state/index.ts'
-import type { Caller } from '../../acl/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import { findSetting, put, remove, type Author } from '../../state/index.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 
 const NOT_FOUND: Refusal = refusal('join-token-not-found', 'join token not found')
 
 /** Creates a token that admits one new node, once. Its secret is not stored and shown only here. */
 export async function createJoinToken(
   { store, sealer, ids, clock }: WorkloadContext,
-  caller: Caller,
+  { accessorId, by }: RequestCaller,
   request: NodeJoinTokenRequest,
 ): Promise<Result<NodeJoinToken, Refusal>> {
   const wanted = readRequest(request)
@@ -44,7 +43,7 @@ export async function createJoinToken(
     ID: ids.uuid(),
     NodeName,
     NodePool,
-    CreatedBy: caller.accessorId,
+    CreatedBy: accessorId,
     CreateTime: isoFromMs(nowMs),
     ExpiresAt: isoFromMs(nowMs + ttlMs),
     UsedBy: '',
@@ -54,6 +53,7 @@ export async function createJoinToken(
     ModifyIndex: 0,
   }
   const { index, durable } = store.commit({
+    by,
     cause: undefined,
     changes: () => [put('node_join_tokens', row)],
   })
@@ -89,12 +89,14 @@ function readRequest(request: NodeJoinTokenRequest): Result<WantedToken, Refusal
 /** Revokes a token. A node that has joined with it has its own secret and stays. */
 export async function deleteJoinToken(
   { store }: WorkloadContext,
+  { by }: Author,
   given: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const id = checkUuid('join token', given)
   if (!id.ok) return invalid(id.error)
   if (!store.tables.node_join_tokens.has(id.value)) return err(NOT_FOUND)
   const { index, durable } = store.commit({
+    by,
     cause: undefined,
     changes: () => [remove('node_join_tokens', id.value)],
   })
@@ -108,6 +110,7 @@ export async function deleteJoinToken(
  */
 export async function rotateSharedJoinToken(
   context: WorkloadContext,
+  { by }: Author,
   request: SharedJoinTokenRequest,
 ): Promise<Result<SharedJoinToken, Refusal>> {
   const { store, sealer, ids, clock } = context
@@ -116,6 +119,7 @@ export async function rotateSharedJoinToken(
   if (secret.length < min || secret.length > max)
     return invalid(`SecretID must be text of ${min} to ${max} characters`)
   const { index, durable } = store.commit({
+    by,
     cause: undefined,
     changes: () => [
       put('settings', {

@@ -5,6 +5,7 @@ import {
   put,
   remove,
   withJobRows,
+  type Author,
   type Cause,
   type Change,
   type Stamp,
@@ -52,11 +53,13 @@ export interface NodeCommit {
 /** One commit: the node and the evaluations that follow from it. */
 export async function commitNode(
   context: WorkloadContext,
+  { by }: Author,
   { node, cause, next, evaluates, also = [] }: NodeCommit,
 ): Promise<NodeWritten> {
   const { store, ids } = context
   const evalIds: string[] = []
   const { index, durable } = store.commit({
+    by,
     cause,
     changes: (stamp) => {
       const evaluations = evaluates ? nodeEvaluations(store.tables, node, { stamp, ids }) : []

@@ -1,5 +1,6 @@
 import { ok, type Result } from '../../kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
+import type { Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import { commitNode, findNode, type NodeWritten } from './node-writes.ts'
 
@@ -9,12 +10,13 @@ import { commitNode, findNode, type NodeWritten } from './node-writes.ts'
  */
 export async function purgeNode(
   context: WorkloadContext,
+  author: Author,
   nodeId: string,
 ): Promise<Result<NodeWritten, Refusal>> {
   const found = findNode(context, nodeId)
   if (!found.ok) return found
   return ok(
-    await commitNode(context, {
+    await commitNode(context, author, {
       node: found.value,
       cause: 'NodeDeregistration',
       next: 'removed',

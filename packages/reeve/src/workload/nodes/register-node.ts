@@ -55,6 +55,7 @@ export async function registerNode(
   const status = statusAfterHello(store.tables, known)
   const token = proof === 'shared' ? undefined : proof
   const { durable } = store.commit({
+    by: 'system',
     cause: 'NodeRegistration',
     changes: (stamp) => [
       ...registrationRows(context, { node: hello.node, known, secretHash, token, status, stamp }),
@@ -270,6 +271,7 @@ export async function updateNode(
   if (refused !== undefined) return err(refused)
   const { SecretHash: secretHash, Status: status } = known
   const { durable } = context.store.commit({
+    by: 'system',
     cause: 'NodeRegistration',
     changes: (stamp) => registrationRows(context, { node, known, secretHash, status, stamp }),
   })

@@ -1,7 +1,6 @@
 import type { NodeRevokeRequest } from '@reeve/contract'
 import { isoFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
-import type { Caller } from '../../acl/index.ts'
 import {
   checkUuid,
   LIMITS,
@@ -11,8 +10,8 @@ import {
   type NodeRow,
   type Refusal,
 } from '../../model/index.ts'
-import { put, remove, type Stamp, type Tables } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import { put, remove, type Author, type Stamp, type Tables } from '../../state/index.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import { commitNode, findNode, unchanged, type NodeWritten } from './node-writes.ts'
 
 /**
@@ -22,7 +21,7 @@ import { commitNode, findNode, unchanged, type NodeWritten } from './node-writes
  */
 export async function revokeNode(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   { nodeId, body }: { readonly nodeId: string; readonly body: NodeRevokeRequest },
 ): Promise<Result<NodeWritten, Refusal>> {
   const found = findNode(context, nodeId)
@@ -45,7 +44,7 @@ export async function revokeNode(
     ModifyIndex: 0,
   }
   return ok(
-    await commitNode(context, {
+    await commitNode(context, caller, {
       node,
       cause: 'NodeRevocation',
       next: (stamp) => revokedRow(node, reason.value, stamp),
@@ -77,6 +76,7 @@ function readReason(text: string): Result<string, Refusal> {
 /** Undoes a revocation. The node connects with its secret, or joins anew if it was removed. */
 export async function unrevokeNode(
   { store }: WorkloadContext,
+  { by }: Author,
   given: string,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const id = checkUuid('node', given)
@@ -86,6 +86,7 @@ export async function unrevokeNode(
   const node = store.tables.nodes.find(id.value)
   const event = { subsystem: 'Cluster', message: 'Node revocation undone' } as const
   const { index, durable } = store.commit({
+    by,
     cause: 'NodeEvent',
     changes: (stamp) => [
       remove('node_revocations', id.value),

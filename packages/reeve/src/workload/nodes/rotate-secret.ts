@@ -1,7 +1,7 @@
 import type { NodeSecretRotation } from '@reeve/contract'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { withNodeEvent, type NodeRow, type Refusal } from '../../model/index.ts'
-import { put } from '../../state/index.ts'
+import { put, type Author, type CommitAuthor } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 import type { NodeGateway } from './node-gateway.ts'
 import { findNode } from './node-writes.ts'
@@ -23,6 +23,7 @@ export interface SecretRotation {
 export async function rotateNodeSecret(
   context: WorkloadContext,
   gateway: NodeGateway,
+  { by }: Author,
   nodeId: string,
 ): Promise<Result<SecretRotation, Refusal>> {
   const found = findNode(context, nodeId)
@@ -31,7 +32,7 @@ export async function rotateNodeSecret(
   const revoked = revocationRefusal(context.store.tables, { nodeId: ID, secretHash })
   if (revoked !== undefined) return err(revoked)
   if (offered.length >= OFFERS_MAX) return ok(await pending(context, ID))
-  return await offerSecret(context, gateway, { nodeId: ID, earlier: offered })
+  return await offerSecret(context, gateway, { by, nodeId: ID, earlier: offered })
 }
 
 /**
@@ -45,10 +46,10 @@ export async function resumeRotation(
 ): Promise<void> {
   const node = context.store.tables.nodes.find(nodeId)
   if ((node?.NextSecretHashes ?? []).length === 0) return
-  await offerSecret(context, gateway, { nodeId, earlier: [] })
+  await offerSecret(context, gateway, { by: 'system', nodeId, earlier: [] })
 }
 
-interface Offer {
+interface Offer extends Author {
   readonly nodeId: string
   /** Offers that the node may have stored. */
   readonly earlier: readonly string[]
@@ -57,12 +58,15 @@ interface Offer {
 async function offerSecret(
   context: WorkloadContext,
   gateway: NodeGateway,
-  { nodeId, earlier }: Offer,
+  { by, nodeId, earlier }: Offer,
 ): Promise<Result<SecretRotation, Refusal>> {
   const { sealer, ids, store } = context
   const secret = ids.uuid()
   const hash = sealer.hash(secret)
-  await writeNode(context, nodeId, (node) => ({ ...node, NextSecretHashes: [...earlier, hash] }))
+  await writeNode(context, by, nodeId, (node) => ({
+    ...node,
+    NextSecretHashes: [...earlier, hash],
+  }))
   const reply = await gateway.request(nodeId, { verb: 'rotate-secret', secret })
   if (reply.ok) {
     await confirmSecret(context, nodeId, hash)
@@ -79,7 +83,8 @@ async function confirmSecret(
   hash: string,
 ): Promise<void> {
   const event = { subsystem: 'Cluster', message: 'Node secret rotated' } as const
-  await writeNode(context, nodeId, (node, stamp) => {
+  // The record is in the commit of the offer.
+  await writeNode(context, 'system', nodeId, (node, stamp) => {
     const { NextSecretHashes: offered = [], ...rest } = node
     const at = offered.indexOf(hash)
     // Purged, or confirmed by a later one, meanwhile.
@@ -98,12 +103,14 @@ type Stamped = { readonly index: number; readonly timeMs: number }
 
 async function writeNode(
   { store }: WorkloadContext,
+  by: CommitAuthor,
   nodeId: string,
   change: (node: NodeRow, stamp: Stamped) => NodeRow,
 ): Promise<void> {
   const node = store.tables.nodes.find(nodeId)
   if (node === undefined) return
   const { durable } = store.commit({
+    by,
     cause: 'NodeEvent',
     changes: (stamp) => [put('nodes', change(node, stamp))],
   })

@@ -21,6 +21,7 @@ export async function updateAllocations(
 ): Promise<void> {
   const { tables } = context.store
   const { durable } = context.store.commit({
+    by: 'system',
     cause: 'AllocationUpdated',
     changes: (stamp) => {
       const changed = reports.flatMap((report) => reportedChanges(tables, report, stamp))

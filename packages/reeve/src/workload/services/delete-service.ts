@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
-import { namespacedKey, remove } from '../../state/index.ts'
+import { namespacedKey, remove, type Author } from '../../state/index.ts'
 import type { WorkloadContext } from '../context.ts'
 
 interface ServiceTarget {
@@ -15,12 +15,14 @@ interface ServiceTarget {
  */
 export async function deleteService(
   { store }: WorkloadContext,
+  { by }: Author,
   { namespace, name, id }: ServiceTarget,
 ): Promise<Result<{ readonly index: number }, Refusal>> {
   const key = namespacedKey(namespace, id)
   if (store.tables.service_registrations.find(key)?.ServiceName !== name)
     return err(refusal('service-not-found', 'service registration not found'))
   const { index, durable } = store.commit({
+    by,
     cause: 'ServiceDeregistration',
     changes: () => [remove('service_registrations', key)],
   })

@@ -22,6 +22,7 @@ export async function reportServices(
   report: ServiceReport,
 ): Promise<void> {
   const { durable } = store.commit({
+    by: 'system',
     cause: 'ServiceRegistration',
     changes: () => {
       // Of two words on one allocation the later one counts.

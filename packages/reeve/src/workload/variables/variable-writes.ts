@@ -1,5 +1,4 @@
 import type { VariableLock, VariableRequest } from '@reeve/contract'
-import type { Caller } from '../../acl/index.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { encodeUtf8 } from '../../kit/utf8.ts'
@@ -15,8 +14,15 @@ import {
   type Refusal,
   type VariableRow,
 } from '../../model/index.ts'
-import { namespacedKey, put, remove, type Change, type Stamp } from '../../state/index.ts'
-import type { WorkloadContext } from '../context.ts'
+import {
+  namespacedKey,
+  put,
+  remove,
+  type Author,
+  type Change,
+  type Stamp,
+} from '../../state/index.ts'
+import type { RequestCaller, WorkloadContext } from '../context.ts'
 import { textMap } from '../text-map.ts'
 import { sealItems } from './variable-items.ts'
 
@@ -48,14 +54,14 @@ export interface VariableOutcome {
 /** Reference §8.9: creates or changes a variable, or does something about its lock. */
 export async function writeVariable(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   request: VariableWrite,
 ): Promise<Result<VariableOutcome, Refusal>> {
   const { namespace, path, lock } = request
   const problem = targetProblem(context, request)
   if (problem !== undefined) return err(refusal('invalid-input', problem))
   if (!caller.grants.variable(namespace, path, 'write')) return err(PERMISSION_DENIED)
-  if (lock === 'renew' || lock === 'release') return touchLock(context, request)
+  if (lock === 'renew' || lock === 'release') return touchLock(context, caller, request)
   const items = itemsOf(request)
   if (!items.ok) return err(refusal('invalid-input', items.error))
   const times = lock === 'acquire' ? lockTimes(request.body.Lock ?? {}) : ok(undefined)
@@ -66,7 +72,7 @@ export async function writeVariable(
   const isHeld = present.lock.kind === 'held'
   const taken = times.value && { ID: heldId(present.lock) ?? context.ids.uuid(), ...times.value }
   return ok(
-    await commitVariable(context, request, (stamp) => {
+    await commitVariable(context, caller, request, (stamp) => {
       const Lock = taken ?? (isHeld ? held : null)
       const row = { ...changedRow(context, request, { items: items.value, stamp }), Lock }
       return [put('variables', row), ...lockRows(row, taken, stamp)]
@@ -77,7 +83,7 @@ export async function writeVariable(
 /** Reference §8.9. What is not there is deleted already. */
 export async function deleteVariable(
   context: WorkloadContext,
-  caller: Caller,
+  caller: RequestCaller,
   request: VariableTarget,
 ): Promise<Result<VariableOutcome, Refusal>> {
   const { namespace, path } = request
@@ -88,6 +94,7 @@ export async function deleteVariable(
   if (isLocked || isOther) return ok(await conflict(context, present.row))
   const key = namespacedKey(namespace, path)
   const { index, durable } = context.store.commit({
+    by: caller.by,
     cause: 'VariableUpdated',
     changes: () => (present.row === undefined ? [] : [remove('variables', key)]),
   })
@@ -130,6 +137,7 @@ async function conflict(
 /** Keeps a lock, or gives it up. */
 async function touchLock(
   context: WorkloadContext,
+  caller: RequestCaller,
   request: VariableWrite,
 ): Promise<Result<VariableOutcome, Refusal>> {
   const { row, lock } = presentOf(context, request)
@@ -138,7 +146,7 @@ async function touchLock(
   if (!isHolder || row.Lock === null) return ok(await conflict(context, row))
   const { Lock } = row
   return ok(
-    await commitVariable(context, request, (stamp) => {
+    await commitVariable(context, caller, request, (stamp) => {
       if (request.lock === 'renew') return lockRows(row, Lock, stamp)
       const next = { ...row, Lock: null, ...timesOf(row, stamp) }
       const key = namespacedKey(row.Namespace, row.Path)
@@ -149,10 +157,11 @@ async function touchLock(
 
 async function commitVariable(
   { store }: WorkloadContext,
+  { by }: Author,
   { namespace, path }: VariableTarget,
   changes: (stamp: Stamp) => readonly Change[],
 ): Promise<VariableOutcome> {
-  const { index, durable } = store.commit({ cause: 'VariableUpdated', changes })
+  const { index, durable } = store.commit({ by, cause: 'VariableUpdated', changes })
   const row = store.tables.variables.find(namespacedKey(namespace, path))
   await durable
   return { kind: 'done', row, index }

@@ -212,7 +212,7 @@ export async function undone<T>({ it }: World, attempt: () => Promise<T>): Promi
       // The rows are those of the table.
       .map((row) => put(table, row as never)),
   )
-  await store.commit({ cause: undefined, changes: () => changes }).durable
+  await store.commit({ by: 'system', cause: undefined, changes: () => changes }).durable
   return result
 
   function keyOf(table: (typeof RESTORED)[number], row: object): string {

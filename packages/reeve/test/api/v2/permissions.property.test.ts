@@ -152,7 +152,8 @@ async function lock(world: World, id: string): Promise<void> {
   const { store } = world.it.server.context
   const held = { byType: 'runs', byId: 'run-1', byName: 'run-1', reason: null } as const
   const row = { ...store.tables.workspaces.get(id), lock: held }
-  await store.commit({ cause: undefined, changes: () => [put('workspaces', row)] }).durable
+  await store.commit({ by: 'system', cause: undefined, changes: () => [put('workspaces', row)] })
+    .durable
 }
 
 /** What the caller may read, by id, with the permissions that are shown. */

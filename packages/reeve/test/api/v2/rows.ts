@@ -6,7 +6,8 @@ import type { GovernanceServer } from './harness.ts'
 
 /** Writes rows that no route is about here. */
 async function store(it: GovernanceServer, ...changes: readonly Change[]): Promise<void> {
-  await it.server.context.store.commit({ cause: undefined, changes: () => changes }).durable
+  await it.server.context.store.commit({ by: 'system', cause: undefined, changes: () => changes })
+    .durable
 }
 
 /** Stores a workspace in a project. */

@@ -94,6 +94,7 @@ test('W23 unlock: the lock of a run is its own', async () => {
   const row = store.tables.workspaces.get(params.workspace_id)
   const lock = { byType: 'runs', byId: 'run-1', byName: 'run-1', reason: null } as const
   await store.commit({
+    by: 'system',
     cause: undefined,
     changes: () => [put('workspaces', { ...row, lock })],
   }).durable

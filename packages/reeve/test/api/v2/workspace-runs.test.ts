@@ -50,7 +50,7 @@ async function aRun(
     frozenSets: null,
   } as const
   const changes = [put('runs', run), put('run_plans', plan)]
-  await store.commit({ cause: undefined, changes: () => changes }).durable
+  await store.commit({ by: 'system', cause: undefined, changes: () => changes }).durable
 }
 
 async function aWorld() {
@@ -159,7 +159,7 @@ test('auto-destroy: an apply restarts the clock, a destroy stops it', async () =
     const run = await it.created('createRun', { body: aRunBody(id, { 'is-destroy': isDestroy }) })
     const row = store.tables.runs.get(run.data.id)
     const confirmed = put('runs', { ...row, status: 'confirmed' })
-    await store.commit({ cause: undefined, changes: () => [confirmed] }).durable
+    await store.commit({ by: 'system', cause: undefined, changes: () => [confirmed] }).durable
     it.server.clock.advance(1_000)
     const body = aBody('runs', { status: 'applied' })
     await it.ok('reportRun', { params: { run_id: run.data.id }, body })
