@@ -85,7 +85,8 @@ export const areas = {
   state: { folder: `${reeve}/state`, may: ['model'], types: ['contract'], pure },
 
   // Several servers, one state: who leads, and what the others do (decision 0031).
-  cluster: { folder: `${reeve}/cluster`, may: ['state'], builtins },
+  // The ports of http are declared there, and implemented here.
+  cluster: { folder: `${reeve}/cluster`, may: ['state'], types: ['http'], builtins },
   // Certificates: how agents prove to be servers or nodes (decision 0039).
   tls: { folder: `${reeve}/tls`, builtins },
   storage: {
@@ -117,6 +118,7 @@ export const areas = {
   regions: {
     folder: `${reeve}/regions`,
     may: ['cluster', 'workload', 'state', 'model', 'contract'],
+    types: ['http'],
     packages: ['typebox'],
     builtins,
   },

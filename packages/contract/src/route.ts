@@ -10,14 +10,36 @@ export interface Answer {
   readonly contentType?: string
 }
 
+/** What the request pipeline does with a route besides calling its handler; one stage per field. */
+export interface RouteHandling {
+  /**
+   * The server of a cluster that answers: the one that was asked, about itself; with `any` the
+   * leader, or with the parameter `stale` the one that was asked; or the leader only.
+   */
+  readonly answeredBy: 'self' | 'any' | 'leader'
+  /**
+   * The region that answers: this one; the one that the parameter `region` names; the
+   * authoritative one, unless `region` names another; or the one that the body names.
+   */
+  readonly region: 'local' | 'requested' | 'authoritative' | 'body'
+  /**
+   * When the audit log gets a record: never; with the commit that the request makes; also when it
+   * commits nothing, because it acts on a node or exports data; or before it begins.
+   */
+  readonly audit: 'none' | 'on-commit' | 'always' | 'before'
+  /** What the request costs in the fair queue of its tenant: 1 is a read of one row, some 50 µs. */
+  readonly cost: number
+}
+
 /**
  * One route of the contract. The server mounts it with a handler, the SDK calls it, the OpenAPI
- * page shows it; none of them spells a path, parameter or shape of its own.
+ * page shows it; none of them spells a path, parameter or shape of its own. `handlingOf` gives the
+ * defaults of the fields of RouteHandling.
  */
-export interface Route {
+export interface Route extends Partial<RouteHandling> {
   /** Unique name, used as operationId and as the SDK's method name. */
   readonly id: string
-  /** All methods that do the same (spec W: "POST or PUT"). The first is the one the SDK uses. */
+  /** All methods that do the same, such as POST and PUT. The SDK uses the first. */
   readonly methods: readonly Method[]
   /** From the root, with `:name` parameters: `/v1/job/:job_id/scale`. */
   readonly path: string
@@ -30,12 +52,36 @@ export interface Route {
   /** Content type of the body when it is not the dialect's JSON. */
   readonly bodyType?: string
   readonly answers: { readonly [status: number]: Answer }
-  /** Spec W "Blocking = yes": the route takes `index` and `wait`. */
+  /** A blocking query: the route takes `index` and `wait`. */
   readonly blocking?: boolean
-  /** What the caller must hold, in the words of the spec; `none` when anyone may call. */
+  /** The capability that the caller must hold; `none` when anyone may call. */
   readonly needs: string
   /** True for routes that end in a WebSocket or an endless body instead of one answer. */
   readonly streams?: boolean
+  /** Bytes that a body may have, where it is not the limit of every route of the API. */
+  readonly bodyBytesMax?: number
+}
+
+const READ_COST = 1
+const WRITE_COST = 3
+const GOVERNANCE_PREFIX = '/api/v2/'
+
+/** Whether a route only reads, whatever its method. */
+export function isReadRoute({ methods, audit }: Route): boolean {
+  return methods[0] === 'GET' || audit === 'none'
+}
+
+/** The handling of a route: its own fields, and the defaults of its API and method. */
+export function handlingOf(record: Route): RouteHandling {
+  const reads = isReadRoute(record)
+  const isGovernance = record.path.startsWith(GOVERNANCE_PREFIX)
+  const {
+    answeredBy = reads && !isGovernance ? 'any' : 'leader',
+    region = isGovernance ? 'local' : 'requested',
+    audit = reads ? 'none' : 'on-commit',
+    cost = reads ? READ_COST : WRITE_COST,
+  } = record
+  return { answeredBy, region, audit, cost }
 }
 
 /** Keeps the literal types of a route so that handlers and SDK methods are typed by it. */

@@ -108,11 +108,16 @@ const AclTokenPath = Type.Object({ accessor_id: Type.String() })
 const section = 'ACL tokens'
 const invalidToken = refused('The token is invalid, names an unknown role, or may not change so.')
 
+/** Routes that anyone may call take a small body: it is received before the caller is known. */
+const OPEN_BODY_BYTES_MAX = 16 * 1024
+
 export const aclTokenRoutes = {
   bootstrapAcl: route({
     id: 'bootstrapAcl',
     methods: WRITE,
     path: '/v1/acl/bootstrap',
+    bodyBytesMax: OPEN_BODY_BYTES_MAX,
+    region: 'authoritative',
     summary: 'Make the first management token. Works once.',
     section,
     query: WriteQuery,
@@ -150,6 +155,7 @@ export const aclTokenRoutes = {
     id: 'createAclToken',
     methods: WRITE,
     path: '/v1/acl/token',
+    region: 'body',
     summary: 'Create a token.',
     section,
     query: WriteQuery,
@@ -161,6 +167,7 @@ export const aclTokenRoutes = {
     id: 'updateAclToken',
     methods: WRITE,
     path: '/v1/acl/token/:accessor_id',
+    region: 'body',
     summary: 'Change a token.',
     section,
     params: AclTokenPath,
@@ -201,6 +208,7 @@ export const aclTokenRoutes = {
     id: 'deleteAclToken',
     methods: ['DELETE'],
     path: '/v1/acl/token/:accessor_id',
+    region: 'body',
     summary: 'Delete a token.',
     section,
     params: AclTokenPath,
@@ -229,6 +237,7 @@ export const aclTokenRoutes = {
     id: 'exchangeOneTimeToken',
     methods: WRITE,
     path: '/v1/acl/token/onetime/exchange',
+    bodyBytesMax: OPEN_BODY_BYTES_MAX,
     summary: 'Exchange a one-time token for the token that made it.',
     section,
     query: WriteQuery,

@@ -71,6 +71,7 @@ export const auditRoutes = {
     id: 'listAuditRecords',
     methods: ['GET'],
     path: '/v1/audit',
+    cost: 2,
     summary: 'List the writes on both APIs, the newest first.',
     section: 'Audit',
     query: Type.Object({

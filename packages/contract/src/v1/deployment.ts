@@ -125,6 +125,7 @@ export const deploymentRoutes = {
     id: 'listDeployments',
     methods: ['GET'],
     path: '/v1/deployments',
+    cost: 2,
     summary: 'List deployments.',
     section,
     query: ListQuery,

@@ -224,6 +224,7 @@ export const eventRoutes = {
     id: 'streamEvents',
     methods: ['GET'],
     path: '/v1/event/stream',
+    answeredBy: 'leader',
     summary: 'Follow the changes of the system, one JSON object on each line.',
     section: 'Event stream',
     query: Type.Object({

@@ -62,6 +62,7 @@ export const jobReadRoutes = {
     id: 'listJobs',
     methods: ['GET'],
     path: '/v1/jobs',
+    cost: 2,
     summary: 'List jobs.',
     section,
     query: Type.Object({
@@ -251,6 +252,7 @@ export const jobReadRoutes = {
     id: 'explainJob',
     methods: ['GET'],
     path: '/v1/job/:job_id/explain',
+    cost: 2,
     summary: 'Say why instances of a job are not placed, and what would place them.',
     section,
     params: JobPath,

@@ -22,6 +22,7 @@ export const nodeRoutes = {
     id: 'listNodes',
     methods: ['GET'],
     path: '/v1/nodes',
+    cost: 2,
     summary: 'List nodes.',
     section,
     query: Type.Object({

@@ -57,6 +57,7 @@ export const schedulerConfigurationRoutes = {
     id: 'readSchedulerConfiguration',
     methods: ['GET'],
     path,
+    answeredBy: 'leader',
     summary: 'Read the settings of the scheduler.',
     section: 'Operator',
     query: ReadQuery,

@@ -43,6 +43,7 @@ export const serviceRoutes = {
     id: 'listServices',
     methods: ['GET'],
     path: '/v1/services',
+    cost: 2,
     summary: 'List the names of the registered services.',
     section,
     query: BlockingQuery,

@@ -52,6 +52,7 @@ export const telemetryRoutes = {
     id: 'readMetrics',
     methods: ['GET'],
     path: '/v1/metrics',
+    answeredBy: 'self',
     summary: 'Read the metrics of the agent that answers.',
     section: 'Operator',
     query: Type.Object({

@@ -48,6 +48,7 @@ export const topologyRoutes = {
     id: 'listTopology',
     methods: ['GET'],
     path: '/v1/topology',
+    cost: 8,
     summary: 'List nodes with what their allocations hold, counted by status and size.',
     section: 'Nodes',
     query: Type.Object({

@@ -63,6 +63,7 @@ export const variableRoutes = {
     id: 'listVariables',
     methods: ['GET'],
     path: '/v1/vars',
+    cost: 2,
     summary: 'List variables, without their values.',
     section,
     query: ListQuery,

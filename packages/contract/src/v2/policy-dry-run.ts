@@ -71,6 +71,7 @@ export const policyDryRunRoutes = {
     id: 'evaluateWorkspacePolicies',
     methods: ['POST'],
     path: '/api/v2/workspaces/:workspace_id/actions/evaluate-policies',
+    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     summary: 'Ask the policies of a workspace about a plan, without storing anything.',
     section,
     params: WorkspacePath,

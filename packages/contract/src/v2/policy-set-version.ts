@@ -120,6 +120,7 @@ export const policySetVersionRoutes = {
     id: 'uploadPolicySetVersion',
     methods: ['PUT'],
     path: '/api/v2/policy-set-versions/:policy_set_version_id/upload',
+    bodyBytesMax: POLICY_SET_ARCHIVE_BYTES_MAX,
     summary: 'Upload the gzipped tar archive of a version, which becomes ready or errored.',
     section,
     params: PolicySetVersionPath,

@@ -306,6 +306,7 @@ export const policyRoutes = {
     id: 'uploadPolicy',
     methods: ['PUT'],
     path: '/api/v2/policies/:policy_id/upload',
+    bodyBytesMax: POLICY_UPLOAD_BYTES_MAX,
     summary: 'Upload the code of a policy. The bytes are kept as sent.',
     section,
     params: PolicyPath,

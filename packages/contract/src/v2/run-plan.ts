@@ -99,6 +99,7 @@ export const runPlanRoutes = {
     id: 'uploadPlan',
     methods: ['PUT'],
     path: '/api/v2/plans/:plan_id/upload',
+    bodyBytesMax: PLAN_UPLOAD_BYTES_MAX,
     summary: 'Upload the JSON export of a plan, gzipped if wished; the policies run on it then.',
     section,
     params: PlanPath,

@@ -1,3 +1,4 @@
+import type { ReadConsistency } from '../../src/http/index.ts'
 import type { Draws } from '../draws.ts'
 import type { Leader } from '../leader.ts'
 import type { ClusterView } from './cluster-view.ts'
@@ -14,6 +15,13 @@ export interface Asking<T> {
   readonly method: 'GET' | 'PUT'
   readonly url: string
   readonly work: (leader: Leader, server: SimServer) => Promise<T>
+}
+
+function consistencyOf({ method, url }: Pick<Asking<unknown>, 'method' | 'url'>): ReadConsistency {
+  const isRead = method === 'GET'
+  const query = new URLSearchParams(url.split('?')[1])
+  const answeredBy = isRead ? 'any' : 'leader'
+  return { answeredBy, isRead, isStale: query.has('stale'), isConsistent: query.has('consistent') }
 }
 
 /**
@@ -39,7 +47,7 @@ export function ask<T>(cluster: ClusterView, draws: Draws, asking: Asking<T>): P
       if (server.opened !== opened) return refuse('connection closed')
       const result = await asking.work(leader, server)
       if (process.isDead) return
-      if (gate.stands(request)) travel(() => resolve(result))
+      if (gate.isStillLeader(request)) travel(() => resolve(result))
       else refuse('this server does not lead any more')
     }
     const begin = (): void => {
@@ -50,15 +58,15 @@ export function ask<T>(cluster: ClusterView, draws: Draws, asking: Asking<T>): P
           carryOut().catch((thrown: unknown) => refuse(String(thrown)))
         })
     }
-    const answerer = gate.admit(request)
-    if (answerer === 'here') return begin()
-    if (answerer === 'confirmed')
-      return void gate.confirm().then(
+    const answerer = gate.route(request, consistencyOf(asking))
+    if (answerer === 'local') return begin()
+    if (answerer === 'linearizable')
+      return void gate.confirmLeadership().then(
         (isLeading) => (isLeading ? begin() : refuse('this server does not lead any more')),
         () => refuse('this server does not lead any more'),
       )
     const next = cluster.serverAt(server.knownLeader)
-    if (answerer === 'nobody' || isHop || next === undefined) return refuse('no leader')
+    if (answerer === 'no-leader' || isHop || next === undefined) return refuse('no leader')
     if (cluster.isApart(server.name, next.name)) return refuse('the leader is out of reach')
     travel(() => next.process.enter(() => arrive(next, true)))
   }

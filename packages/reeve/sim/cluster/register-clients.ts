@@ -131,7 +131,7 @@ interface RegisterStep {
 
 function checkFreshness(cluster: ClusterView, server: SimServer, store: Store): void {
   const { world } = cluster
-  const freshness = server.opened?.gate.freshness()
+  const freshness = server.opened?.gate.staleness()
   if (freshness === undefined) return
   const { lastContactMs } = freshness
   // It counts with its own clock, in whole milliseconds.

@@ -1,3 +1,4 @@
+import type { ReadConsistency } from '../../src/http/index.ts'
 import type { Channel } from '../../src/agent/index.ts'
 import { decodeCommit, encodeCommit } from '../../src/state/codec.ts'
 import type { Commit } from '../../src/state/index.ts'
@@ -23,6 +24,12 @@ const WATCH_MS = 250
 /** Longer than a lease and a start: whoever leads then goes on leading. */
 const CALM_MS = 20_000
 const NODE_CHANNEL = '/v1/node/channel'
+const NODE_CONSISTENCY: ReadConsistency = {
+  answeredBy: 'leader',
+  isRead: true,
+  isStale: false,
+  isConsistent: false,
+}
 
 /** Several servers that share one database. */
 export class ServerCluster implements Serving, ClusterView {
@@ -200,14 +207,14 @@ export class ServerCluster implements Serving, ClusterView {
     const server = path.at(-1)
     const opened = server?.opened
     if (server === undefined || opened === undefined) return channel.close()
-    const answerer = opened.gate.admit(aRequest('GET', NODE_CHANNEL))
-    if (answerer === 'here' || answerer === 'confirmed') {
+    const answerer = opened.gate.route(aRequest('GET', NODE_CHANNEL), NODE_CONSISTENCY)
+    if (answerer === 'local' || answerer === 'linearizable') {
       this.#paths.set(nodeId, path)
       return opened.leader.accept(through(path, channel))
     }
     const next = this.serverAt(server.knownLeader)
     // Passed on once at most.
-    if (answerer === 'nobody' || path.length > 1 || next === undefined) return channel.close()
+    if (answerer === 'no-leader' || path.length > 1 || next === undefined) return channel.close()
     if (next.process.isDead || this.isApart(server.name, next.name)) return channel.close()
     next.process.enter(() => this.#take(channel, { nodeId, path: [server, next] }))
   }

@@ -134,7 +134,7 @@ export class SimServer {
       },
       database,
       secrets: SECRETS,
-      openServer: ({ engine, gate }) => this.#open({ process, engine, gate }),
+      openServer: ({ engine, leader: gate }) => this.#open({ process, engine, gate }),
       timing: { clock: process, monotonicMs: () => process.monotonicMs(), ids: this.#ids },
     })
     if (this.#process === process) this.#member = member

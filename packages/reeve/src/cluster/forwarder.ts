@@ -10,9 +10,18 @@ import { Agent as SecureAgent, request as askSecurely } from 'node:https'
 import type { Socket } from 'node:net'
 import { pipeline, type Duplex } from 'node:stream'
 import type { ConnectionOptions } from 'node:tls'
+import type { ForwardCallbacks } from '../http/index.ts'
 import { messageOf } from '../kit/fault.ts'
 import { HOP_HEADER, signHop } from './hop.ts'
-import { endToEnd, headText, limitConnect, onConnect, onGone, passBody } from './wire.ts'
+import {
+  endToEnd,
+  headText,
+  limitConnect,
+  onConnect,
+  onGone,
+  passBody,
+  rejectUpgrade,
+} from './wire.ts'
 
 const CONNECTIONS_MAX = 1_024
 /** Connections that wait for the next request. */
@@ -56,7 +65,7 @@ export class Forwarder {
     onConnect(asked, () => (hasLeft = true))
     asked.on('response', (answer) => {
       isAnswered = true
-      to.answering()
+      to.onResponse()
       response.writeHead(
         answer.statusCode ?? 502,
         answer.statusMessage,
@@ -72,7 +81,7 @@ export class Forwarder {
       if (response.writableEnded) return
       // After the head of an answer there is no way to say it but to end.
       if (isAnswered) response.destroy()
-      else to.failed(unreached(address, thrown, { method, hasLeft }))
+      else to.onFailure(unreached(address, thrown, { method, hasLeft }))
     })
     onGone(response, () => asked.destroy())
     if (hasBody) passBody(request, asked)
@@ -108,22 +117,22 @@ export class Forwarder {
       pipeline(answer, client, () => undefined)
     })
     asked.on('error', (thrown) =>
-      refuseUpgrade(client, unreached(address, thrown, { method, hasLeft: true })),
+      rejectUpgrade(client, unreached(address, thrown, { method, hasLeft: true })),
     )
     asked.end()
   }
 
   /**
-   * Ends what waits for anybody but the leader of now: one that sleeps keeps its connections
-   * open and answers nothing.
+   * Ends the requests that were forwarded to another server than the new leader: a suspended
+   * process keeps its connections open and responds to nothing.
    */
-  leadBy(address: string): void {
+  leaderChanged(address: string): void {
     for (const [asked, to] of this.#underWay)
       if (to !== address) asked.destroy(new Error('it does not lead any more'))
   }
 
   close(): void {
-    this.leadBy('')
+    this.leaderChanged('')
     this.#agent.destroy()
   }
 
@@ -161,15 +170,7 @@ export class Forwarder {
   }
 }
 
-/** What becomes of a request that is passed on; one of them is called, once. */
-export interface Forwarding {
-  /** The leader answers: from now on the response is written here. */
-  readonly answering: () => void
-  /** It does not, for this reason: nothing was written. */
-  readonly failed: (why: string) => void
-}
-
-interface Target extends Forwarding {
+interface Target extends ForwardCallbacks {
   readonly address: string
 }
 
@@ -196,10 +197,4 @@ function unreached(
     ? ' What was asked for may or may not have happened.'
     : ' Nothing was done.'
   return `the leader at ${address} did not answer (${messageOf(thrown)}); try again.${isRead ? '' : outcome}`
-}
-
-export function refuseUpgrade(socket: Duplex, why: string): void {
-  const body = Buffer.from(why)
-  const head = `HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\n`
-  socket.end(`${head}connection: close\r\ncontent-length: ${body.length}\r\n\r\n${why}`)
 }

@@ -1,4 +1,5 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 
 /** Servers reach each other quickly: who takes longer is not there. */
 const CONNECT_MS_MAX = 2_000
@@ -82,4 +83,11 @@ export function passBody(request: IncomingMessage, asked: ClientRequest): void {
     setTimeout(() => request.destroy(), LINGER_MS_MAX).unref()
   })
   request.pipe(asked)
+}
+
+/** Responds 503 to a request that cannot become a WebSocket, and closes its connection. */
+export function rejectUpgrade(socket: Duplex, reason: string): void {
+  const body = Buffer.from(reason)
+  const head = `HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\n`
+  socket.end(`${head}connection: close\r\ncontent-length: ${body.length}\r\n\r\n${reason}`)
 }

@@ -1,5 +1,4 @@
-import type { IncomingMessage, Server } from 'node:http'
-import type { Duplex } from 'node:stream'
+import type { Server } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import { Server as SecureServer } from 'node:tls'
 import type { Route } from '@reeve/contract'
@@ -24,21 +23,23 @@ import {
 } from '../workload/index.ts'
 import { NodeChannelServer } from './agent/node-channel.ts'
 import { StreamChannelServer } from './agent/stream-channel.ts'
-import { refuseUpgrade } from './agent/upgrade.ts'
 import { governanceActor, organizationOfRequest } from './audit/actors.ts'
 import { AuditLog } from './audit/audit-log.ts'
 import { trackRequests } from './transport/parked-connection.ts'
 import { openApiDocument } from './docs/openapi.ts'
 import { docsPage } from './docs/page.ts'
-import { FRESH, type Gate } from './gate.ts'
 import { Lifecycle } from './lifecycle.ts'
 import { Metrics, type MetricSources } from './metrics/metrics.ts'
 import { PageGuard } from './page-guard.ts'
 import { Admission } from './pipeline/admission.ts'
 import { ParkedQueries } from './pipeline/blocking.ts'
+import { NOT_STALE, type LeaderRouter } from './pipeline/leader-routing.ts'
+import { RequestPipeline } from './pipeline/pipeline.ts'
 import { RateLimit } from './pipeline/rate-limit.ts'
+import type { RegionRouter } from './pipeline/region-routing.ts'
+import { RequestRouting } from './pipeline/routing.ts'
+import { serveUpgrades } from './pipeline/upgrades.ts'
 import type { PortSecurity } from './port-security.ts'
-import type { RegionGate } from './region-gate.ts'
 import { QuickAnswers } from './quick-answer.ts'
 import { createShell, sharedHeaders, type HttpLog, type ShellOptions } from './server.ts'
 import { limitConnections } from './transport/connections.ts'
@@ -84,10 +85,10 @@ export interface AppOptions {
   readonly seen: (nodeId: string) => void
   /** Where the built web UI is; its page says that there is none unless given. */
   readonly webFolder?: string
-  /** Who answers, where several servers share one state. */
-  readonly gate?: Gate
+  /** Knows the leader where several servers share one state. */
+  readonly leader?: LeaderRouter
   /** Other regions, where any are known. */
-  readonly regions?: RegionGate
+  readonly regions?: RegionRouter
   /** HTTPS in place of HTTP, and who may speak as a node. */
   readonly security?: PortSecurity
   /** What else is measured, and told with the rest. */
@@ -114,17 +115,26 @@ export function createApp(options: AppOptions): App {
   const parked = createParkedQueries(options)
   const audit = new AuditLog({ ...context, log: options.log })
   const nodeHost = { ...options, requests, audit, clock: context.clock }
-  const nodeChannels = [new NodeChannelServer(nodeHost), new StreamChannelServer(nodeHost)]
-  const channels = [new ExecChannelServer(nodeHost), ...nodeChannels]
+  const channels = [
+    new ExecChannelServer(nodeHost),
+    new NodeChannelServer(nodeHost),
+    new StreamChannelServer(nodeHost),
+  ]
   const pageGuard = pageGuardOf(options)
   const governance = openGovernance(context)
   const admission = createAdmission(options, governance)
+  const routing = new RequestRouting({
+    region: context.region,
+    leader: options.leader,
+    regions: options.regions,
+  })
+  const { corsOrigins } = options
+  const pipeline = new RequestPipeline({ admission, routing, corsOrigins, pageGuard })
   const measured = { requests, parked, admission }
   const metrics = new Metrics(context.clock, metricSources(options, measured))
   const app = createShell({
     ...options,
-    admission,
-    pageGuard,
+    pipeline,
     upgrades: (request) => channels.some((channel) => channel.serves(request)),
     isDraining: () => lifecycle.isDraining,
     observerOf: (route) => metrics.observerOf(route),
@@ -136,7 +146,7 @@ export function createApp(options: AppOptions): App {
   trackRequests(app.server)
   const turnedAway = new TurnedAway({ log: options.log, clock: context.clock })
   turnedAway.follow(app.server)
-  const parts = { governance, admission, parked, audit, lifecycle, warmer }
+  const parts = { governance, admission, pipeline, routing, parked, audit, lifecycle, warmer }
   const endpoints = workloadEndpoints({ ...options, requests, metrics, audit })
   mountWorkload(app, options, parts, endpoints)
   const routes = [
@@ -147,7 +157,8 @@ export function createApp(options: AppOptions): App {
   mountDocs(app, routes, options.version)
   mountUi(app, options.webFolder)
   const forget = followCertificates(app.server, options.security)
-  takeUpgrades(app, options, { channels, nodeChannels, pageGuard, turnedAway })
+  const { security } = options
+  serveUpgrades(app.server, { channels, admission, routing, pageGuard, security, turnedAway })
   return {
     app,
     routes,
@@ -166,21 +177,8 @@ function quickAnswers(options: AppOptions, lifecycle: Lifecycle): QuickAnswers {
   return new QuickAnswers({
     headers: sharedHeaders(options),
     isDraining: () => lifecycle.isDraining,
-    stands: (request) => options.gate?.stands(request) ?? true,
+    isStillLeader: (request) => options.leader?.isStillLeader(request) ?? true,
   })
-}
-
-interface Channel {
-  serves(request: IncomingMessage): boolean
-  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-}
-
-interface Channels {
-  readonly channels: readonly Channel[]
-  /** Those of them that only nodes dial. */
-  readonly nodeChannels: readonly Channel[]
-  readonly pageGuard: PageGuard | undefined
-  readonly turnedAway: TurnedAway
 }
 
 /** A server with ACLs asks for a token, which no browser sends by itself. */
@@ -192,30 +190,6 @@ function pageGuardOf({
   return context.aclEnabled ? undefined : new PageGuard({ corsOrigins, externalUrl })
 }
 
-function takeUpgrades(
-  { server }: FastifyInstance,
-  { security, regions, gate }: AppOptions,
-  { channels, nodeChannels, pageGuard, turnedAway }: Channels,
-): void {
-  server.on('upgrade', (request, socket, head) => {
-    const isNodes = nodeChannels.some((channel) => channel.serves(request))
-    const problem = isNodes ? undefined : pageGuard?.nameProblem(request)
-    if (problem !== undefined) return refuseUpgrade(socket, 403, problem)
-    // Before anything is passed on: behind a hop every connection is a server's.
-    if (isNodes && security?.mayBeNode(request.socket) === false) {
-      turnedAway.tell(request.socket, NO_NODE)
-      return refuseUpgrade(socket, 403, NO_NODE)
-    }
-    if (regions?.takeUpgrade(request, socket, head) === true) return
-    if (gate?.takeUpgrade(request, socket, head) === true) return
-    channels.find((one) => one.serves(request))?.handleUpgrade(request, socket, head)
-  })
-}
-
-const NO_NODE =
-  'nodes of this cluster prove themselves with a certificate (tls.rpc) that names them ' +
-  'client.<region>.reeve, with the region of its servers'
-
 /** Connections that are open keep what they began with. */
 function followCertificates(server: Server, security: PortSecurity | undefined): () => void {
   if (security === undefined || !(server instanceof SecureServer)) return () => undefined
@@ -226,6 +200,8 @@ function followCertificates(server: Server, security: PortSecurity | undefined):
 interface SharedParts {
   readonly governance: GovernanceContext
   readonly admission: Admission
+  readonly pipeline: RequestPipeline
+  readonly routing: RequestRouting
   readonly parked: ParkedQueries
   readonly audit: AuditLog
   readonly lifecycle: Lifecycle
@@ -235,22 +211,23 @@ interface SharedParts {
 function mountWorkload(
   app: FastifyInstance,
   options: AppOptions,
-  { governance, admission, parked, audit, lifecycle }: SharedParts,
+  { governance, admission, pipeline, routing, parked, audit, lifecycle }: SharedParts,
   endpoints: readonly Endpoint[],
 ): void {
-  const { context, authenticator, hub, gate, regions } = options
-  const { store, region, clock } = context
+  const { context, authenticator, hub, leader, regions } = options
+  const { store, clock } = context
   mountV1(
     app,
     {
       store,
       parked,
-      region,
       authenticate: (secret) => authenticator.authenticate(secret),
       lifecycle,
       admission,
       audit,
-      freshness: () => gate?.freshness() ?? FRESH,
+      staleness: () => leader?.staleness() ?? NOT_STALE,
+      pipeline,
+      routing,
       quick: quickAnswers(options, lifecycle),
       ...(regions !== undefined && { regions }),
     },
@@ -263,13 +240,13 @@ function mountWorkload(
     openByAccessor: new Map<string, number>(),
     findOrganization: (secret: string) => findStreamReader(governance, secret),
   }
-  mountEventStream(app, { streams, region, clock, scheduler: admission.scheduler })
+  mountEventStream(app, { streams, pipeline, clock, scheduler: admission.scheduler })
 }
 
 function mountGovernance(
   app: FastifyInstance,
   options: AppOptions,
-  { governance, admission, parked, audit, lifecycle, warmer }: SharedParts,
+  { governance, admission, pipeline, parked, audit, lifecycle, warmer }: SharedParts,
 ): readonly Route[] {
   const endpoints = [
     ...governanceEndpoints(governance),
@@ -285,6 +262,7 @@ function mountGovernance(
         findAdministrator(options, secret) ?? findCaller(governance, secret),
       rateLimit: rateLimitOf(options),
       admission,
+      pipeline,
       audit,
       actorOf: (caller) => governanceActor(governance, caller),
       organizationOf: (caller, params) => organizationOfRequest(governance, caller, params),
@@ -312,7 +290,7 @@ function createAdmission(options: AppOptions, governance: GovernanceContext): Ad
     // Without ACLs every client may do everything, and none is told from another.
     requestsPerSecond: context.aclEnabled ? (limits?.requestsPerSecond ?? 0) : 0,
     anonymousRequestsPerSecond: context.aclEnabled ? (limits?.anonymousRequestsPerSecond ?? 0) : 0,
-    addressOf: (request) => options.gate?.callerOf(request.raw) ?? request.ip,
+    forwardedAddressOf: (request) => options.leader?.clientAddressOf(request),
   })
 }
 

@@ -92,6 +92,21 @@ function readerOf(schema: JsonSchema & { readonly 'x-parse'?: string }): Reader 
   return (text) => text
 }
 
+/** The value of a parameter that is given once; of several the first, and empty without any. */
+export function firstValue(given: RawQuery[string]): string {
+  return (typeof given === 'string' ? given : given?.[0]) ?? ''
+}
+
+/**
+ * Whether a flag is given and not false. A value that is neither is rejected when the query is
+ * decoded.
+ */
+export function isFlagSet(given: RawQuery[string]): boolean {
+  if (given === undefined) return false
+  const text = firstValue(given)
+  return text === '' || BOOLS.get(text) === true
+}
+
 const BOOLS: ReadonlyMap<string, boolean> = new Map([
   ...['1', 't', 'T', 'TRUE', 'true', 'True'].map((text) => [text, true] as const),
   ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map((text) => [text, false] as const),

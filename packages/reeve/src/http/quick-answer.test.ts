@@ -26,7 +26,7 @@ async function ask(t: TestContext, asked: Asked): Promise<Said> {
   const quick = new QuickAnswers({
     headers: { 'x-frame-options': 'DENY' },
     isDraining: () => false,
-    stands: () => true,
+    isStillLeader: () => true,
     ...asked.options,
   })
   const app = fastify({ genReqId: () => 'id-1' })
@@ -114,7 +114,7 @@ const LONG_WAY: readonly (Asked & { readonly name: string })[] = [
   { name: 'a header that would end its line', headers: { 'x-a': 'b\r\nx-c: d' } },
   { name: 'a header beyond ASCII', headers: { 'x-a': 'é' } },
   { name: 'a server that stops', options: { isDraining: () => true } },
-  { name: 'an answer that does not stand', options: { stands: () => false } },
+  { name: 'an answer that does not stand', options: { isStillLeader: () => false } },
   { name: 'a header of the runtime', options: { headers: { connection: 'close' } } },
   { name: "an operator's header that is none", options: { headers: { 'x-a': 'b\nc' } } },
 ]

@@ -10,7 +10,7 @@ export interface QuickAnswersOptions {
   /** The server stops: each connection ends with the answer it waits for. */
   readonly isDraining: () => boolean
   /** False when an answer claims more than this server may by now (`Gate`). */
-  readonly stands: (request: IncomingMessage) => boolean
+  readonly isStillLeader: (request: IncomingMessage) => boolean
 }
 
 /** A whole JSON text with status 200, and what is told beside it. */
@@ -62,7 +62,7 @@ export class QuickAnswers {
   }
 
   #isPlain(request: IncomingMessage, response: ServerResponse, body: string): boolean {
-    const { isDraining, stands } = this.#options
+    const { isDraining, isStillLeader } = this.#options
     return (
       request.httpVersion === '1.1' &&
       request.method !== 'HEAD' &&
@@ -75,7 +75,7 @@ export class QuickAnswers {
       // A connection of our own, which is written by this response now, and no imitation of tests.
       response.socket instanceof Socket &&
       !isDraining() &&
-      stands(request)
+      isStillLeader(request)
     )
   }
 

@@ -5,12 +5,9 @@ import { LIMITS } from '../model/index.ts'
 import { REGION_UNREACHED } from '../workload/index.ts'
 import { TEXT_TYPE } from './answer.ts'
 import { compressed, inflated, isCompressed, isNotInflatable, mayCompress } from './compression.ts'
-import { allowOrigin } from './cors.ts'
-import { addGate, type Gate } from './gate.ts'
-import { addRegionGate, type RegionGate } from './region-gate.ts'
 import { HttpError } from './http-error.ts'
-import type { PageGuard } from './page-guard.ts'
-import type { Admission } from './pipeline/admission.ts'
+import { DEPOSED_MESSAGE, type LeaderRouter } from './pipeline/leader-routing.ts'
+import type { RequestPipeline } from './pipeline/pipeline.ts'
 import { drainRejectedBody } from './pipeline/request-body.ts'
 import type { PortSecurity } from './port-security.ts'
 import { requestId } from './request-id.ts'
@@ -33,9 +30,7 @@ export interface HttpLog {
 
 export interface ShellOptions {
   readonly log: HttpLog
-  /** Origins that may read answers from a browser; none by default. */
-  readonly corsOrigins: readonly string[]
-  /** Reference §1.1: headers the operator wants on every response. */
+  /** Headers that the operator wants on every response. */
   readonly responseHeaders: Readonly<Record<string, string>>
   /** The server stops: each connection ends with the answer it waits for. */
   readonly isDraining: () => boolean
@@ -46,17 +41,13 @@ export interface ShellOptions {
    * clients always do, is answered as if it had not.
    */
   readonly upgrades?: (request: IncomingMessage) => boolean
-  /** Who answers, where several servers share one state. */
-  readonly gate?: Gate
-  /** Other regions, where any are known. */
-  readonly regions?: RegionGate
+  /** Knows the leader where several servers share one state. */
+  readonly leader?: Pick<LeaderRouter, 'isStillLeader'>
   /** HTTPS in place of HTTP. */
   readonly security?: PortSecurity
   /** Told of every request that is over, where somebody wants to know. */
   readonly onAnswered?: ((answered: AnsweredRequest) => void) | undefined
-  readonly admission: Admission
-  /** Where whoever reaches the server may do everything. */
-  readonly pageGuard?: PageGuard | undefined
+  readonly pipeline: RequestPipeline
 }
 
 export interface AnsweredRequest {
@@ -95,32 +86,17 @@ export function createShell(options: ShellOptions): FastifyInstance {
   app.removeAllContentTypeParsers()
   // A body is received once its caller is known to have the right to send it.
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
-  const prepare = (request: FastifyRequest, reply: FastifyReply): void =>
+  app.addHook('onRequest', (request, reply, done) => {
     setHeaders(options, request, reply)
-  options.admission.addTo(app)
-  if (options.pageGuard !== undefined) addPageGuard(app, options.pageGuard, prepare)
-  if (options.regions !== undefined) addRegionGate(app, options.regions, prepare)
-  if (options.gate !== undefined) addGate(app, options.gate, prepare)
+    done()
+  })
+  options.pipeline.addTo(app)
   addHooks(app, options)
   app.setNotFoundHandler((request, reply) =>
     isV2(request) ? sendV2Error(reply, 404, 'no route has this path') : reply.code(404).send(),
   )
   app.setErrorHandler((error, request, reply) => sendError(options.log, { error, request, reply }))
   return app
-}
-
-/** First of all: what is refused here is not passed on either. */
-function addPageGuard(
-  app: FastifyInstance,
-  guard: PageGuard,
-  prepare: (request: FastifyRequest, reply: FastifyReply) => void,
-): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    const problem = guard.problemOf(request.raw)
-    if (problem === undefined) return done()
-    prepare(request, reply)
-    done(new HttpError(403, problem))
-  })
 }
 
 interface Transport {
@@ -140,20 +116,11 @@ function transportOf({ upgrades = () => false, security }: ShellOptions): Transp
   return { https: { ...http, ...security.listenOptions() } } as unknown as Transport
 }
 
-/**
- * None of them waits for anything, but for compression: a promise for each would be a tenth of what
- * a small answer takes.
- */
+/** Only compression returns a promise: one per hook would be a tenth of a small response's cost. */
 function addHooks(app: FastifyInstance, options: ShellOptions): void {
-  app.addHook('onRequest', (request, reply, done) => {
-    setHeaders(options, request, reply)
-    if (allowOrigin(options.corsOrigins, request, reply)) return void reply.code(204).send()
-    if (request.url.length > LIMITS.urlBytesMax)
-      return done(new HttpError(414, `the URL is longer than ${LIMITS.urlBytesMax} bytes`))
-    if (!isV2(request)) delete request.headers['content-type']
-    done()
-  })
   app.addHook('preParsing', (request, _reply, payload, done) => {
+    // Bodies of `/v1` are decoded by their route, whatever content type they claim.
+    if (!isV2(request)) delete request.headers['content-type']
     if (!isCompressed(request)) return done(null, payload)
     try {
       done(null, inflated(request, payload))
@@ -169,8 +136,27 @@ function addHooks(app: FastifyInstance, options: ShellOptions): void {
     // Fastify takes a promise as well as the call.
     return compressed(request, reply, payload)
   })
+  if (options.leader !== undefined) retractAfterDeposition(app, options.leader)
   observeRoutes(app, options)
   if (options.onAnswered !== undefined) tellAnswered(app, options.onAnswered)
+}
+
+/** What a server read as the leader is not sent once another server leads. */
+function retractAfterDeposition(
+  app: FastifyInstance,
+  leader: Pick<LeaderRouter, 'isStillLeader'>,
+): void {
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (reply.statusCode >= 500 || leader.isStillLeader(request.raw)) return done(null, payload)
+    destroyPayload(payload)
+    void reply.removeHeader('content-length').removeHeader('etag').code(503).type(TEXT_TYPE)
+    done(null, DEPOSED_MESSAGE)
+  })
+}
+
+function destroyPayload(payload: unknown): void {
+  const destroy: unknown = typeof payload === 'object' ? Reflect.get(payload ?? {}, 'destroy') : 0
+  if (typeof destroy === 'function') destroy.call(payload)
 }
 
 function tellAnswered(app: FastifyInstance, tell: (answered: AnsweredRequest) => void): void {

@@ -41,7 +41,7 @@ export interface ClusterMemberOptions {
   readonly tls?: Tls | undefined
   /** Makes the server that follows and leads; a simulation hands in one without HTTP. */
   readonly openServer?: (
-    options: ServerOptions & { readonly gate: RequestGate },
+    options: ServerOptions & { readonly leader: RequestGate },
   ) => Promise<MemberServer>
   /** The machine's, where none is handed in. */
   readonly timing?: MemberTiming
@@ -201,9 +201,9 @@ export class ClusterMember {
     const seenMs = this.#timing.monotonicMs()
     const engine = await database.openEngine()
     const gate = new RequestGate({
-      standing: () => ({ isLeading: this.isLeading, leader: this.leader }),
+      leadership: () => ({ isLeading: this.isLeading, leader: this.leader }),
       confirm: async () => this.#isServing && (await this.#opened?.keeper.confirm()) === true,
-      freshness: () => this.#freshness(opened.follow),
+      staleness: () => this.#staleness(opened.follow),
       self: () => this.#advertised,
       key: secrets.forwardingKey,
       ...(tls !== undefined && peerSecurity(tls)),
@@ -211,11 +211,11 @@ export class ClusterMember {
     })
     const shared = { config, log, engine, secrets, version, agent: self, tls }
     const openServer = this.#options.openServer ?? ((options) => Server.open(options))
-    const server = await openServer({ ...shared, follows: true, gate })
+    const server = await openServer({ ...shared, follows: true, leader: gate })
     const failed = (thrown: unknown): void => this.#failed(opened, thrown)
     const { ids, ...timing } = this.#timing
     const { lease, bell } = database
-    const looked = (leader: string): void => gate.leadBy(leader)
+    const looked = (leader: string): void => gate.leaderChanged(leader)
     const { store } = server
     const followed = (): void => this.#following.worked()
     const heard = { failed, followed, looked }
@@ -251,7 +251,7 @@ export class ClusterMember {
   }
 
   /** Of a server that led and is about to begin anew: it had all of the log when it took over. */
-  #freshness({ lastContactMs }: FollowLoop): { lastContactMs: number; knownLeader: boolean } {
+  #staleness({ lastContactMs }: FollowLoop): { lastContactMs: number; knownLeader: boolean } {
     if (this.isLeading) return { lastContactMs: 0, knownLeader: true }
     return { lastContactMs, knownLeader: this.leader !== '' }
   }
@@ -276,7 +276,7 @@ export class ClusterMember {
       const startedMs = this.#timing.monotonicMs()
       try {
         await follow.stop()
-        gate.leadBy(this.#advertised)
+        gate.leaderChanged(this.#advertised)
         await follow.catchUp()
         const { checkpoint } = await engine.lead(term)
         await server.lead(checkpoint.upTo)

@@ -36,7 +36,7 @@ export function describeAgent(config: AgentConfig, version: string): AgentSelf {
   return {
     region: config.region,
     datacenter: config.datacenter,
-    regions: () => server?.regions?.gate.names ?? [config.region],
+    regions: () => server?.regions?.gate.regions.names ?? [config.region],
     serve(httpAddress, started) {
       address = httpAddress
       server = started

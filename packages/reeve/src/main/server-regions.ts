@@ -56,8 +56,8 @@ export class ServerRegions {
   /** As use cases ask them. */
   get others(): OtherRegions {
     return {
-      others: () => this.#directory.names.filter((name) => this.#directory.isOther(name)),
-      isOther: (region) => this.#directory.isOther(region),
+      others: () => this.#directory.names.filter((name) => this.#directory.isRemote(name)),
+      isOther: (region) => this.#directory.isRemote(region),
       addressesOf: (region) => this.#directory.addressesOf(region),
       ask: (region, call) => this.#client.call(region, { ...call, hop: 'part' }),
     }

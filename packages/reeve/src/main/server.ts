@@ -29,7 +29,7 @@ import {
   PolicyGuard,
   type WorkloadContext,
 } from '../workload/index.ts'
-import type { AgentInfo, AppOptions, Gate } from '../http/index.ts'
+import type { AgentInfo, AppOptions, LeaderRouter } from '../http/index.ts'
 import type { Tls } from '../tls/index.ts'
 import type { AgentConfig } from './config/agent-config.ts'
 import { logCommits } from './debug-log.ts'
@@ -55,7 +55,7 @@ export interface ServerOptions {
   /** Another server may lead: nothing is decided here before `lead` is called. */
   readonly follows?: boolean
   /** Who answers, where several servers share one state. */
-  readonly gate?: Gate
+  readonly leader?: LeaderRouter
   /** Undefined where nothing is encrypted. */
   readonly tls?: Tls | undefined
 }
@@ -110,7 +110,7 @@ export class Server {
       limits: config.limits,
       heartbeatMs: () => this.#presence.heartbeatMs,
       seen: (nodeId) => this.#presence.seen(nodeId),
-      ...(options.gate !== undefined && { gate: options.gate }),
+      ...(options.leader !== undefined && { leader: options.leader }),
       ...(options.tls !== undefined && { security: portSecurity(options.tls) }),
       ...regionParts(this.regions),
       ...(isDebugging && { onAnswered: (answered) => log.debug(answered, 'answered') }),

@@ -1,16 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { HEADERS } from '@reeve/contract'
+import type { ForwardReason } from '../http/index.ts'
 import { Fault } from '../kit/fault.ts'
 import { REGION_IN_DOUBT, REGION_UNREACHED } from '../workload/index.ts'
 import { whenConnected, type RegionConnections } from './region-connection.ts'
 import type { RegionDirectory } from './region-directory.ts'
-import {
-  REGION_HOP_HEADER,
-  REGION_VIA_HEADER,
-  withRegion,
-  writeVia,
-  type RegionHop,
-} from './region-hop.ts'
+import { REGION_HOP_HEADER, REGION_VIA_HEADER, withRegion, writeVia } from './region-hop.ts'
 import { whyUnreached } from './why-unreached.ts'
 
 /** The largest answer that is taken: a list of every global token of a large installation. */
@@ -22,7 +17,7 @@ export interface RegionCall {
   readonly method: string
   /** Path and query. */
   readonly url: string
-  readonly hop: RegionHop
+  readonly hop: ForwardReason
   /** The secret to show; empty shows none. */
   readonly token: string
   /** Sent as JSON. */

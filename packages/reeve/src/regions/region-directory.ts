@@ -14,9 +14,9 @@ export interface RegionDirectoryOptions {
 export class RegionDirectory {
   readonly own: string
   readonly authoritative: string
-  /** Sorted by code unit (reference §8.6). */
+  /** Sorted by code unit. */
   readonly names: readonly string[]
-  readonly #others: ReadonlyMap<string, readonly string[]>
+  readonly #remote: ReadonlyMap<string, readonly string[]>
   readonly #random: Random
   /** The address that answered last, by region: it is asked first. */
   readonly #answered = new Map<string, string>()
@@ -28,8 +28,8 @@ export class RegionDirectory {
   constructor({ own, authoritative = own, others, random }: RegionDirectoryOptions) {
     this.own = own
     this.authoritative = authoritative
-    this.#others = new Map(Object.entries(others).filter(([name]) => name !== own))
-    this.names = [own, ...this.#others.keys()].toSorted()
+    this.#remote = new Map(Object.entries(others).filter(([name]) => name !== own))
+    this.names = [own, ...this.#remote.keys()].toSorted()
     this.#random = random
   }
 
@@ -37,25 +37,24 @@ export class RegionDirectory {
     return this.authoritative === this.own
   }
 
-  /** A region that is not this one, and that requests can be passed on to. */
-  isOther(region: string): boolean {
-    return this.#others.has(region)
+  /** A region that is not this one, and that requests can be forwarded to. */
+  isRemote(region: string): boolean {
+    return this.#remote.has(region)
   }
 
   /**
-   * The servers of another region in the order in which they are to be asked: the one that answered
-   * last, then from a random one on (reference §1.6: a random server of the region), and at the end
-   * those that did not answer when they were asked last.
+   * The servers of another region in the order in which to try them: the one that responded last,
+   * then the others from a random one on, and at the end those whose last request failed.
    */
   addressesOf(region: string): readonly string[] {
-    const all = this.#others.get(region) ?? []
+    const all = this.#remote.get(region) ?? []
     const start = Math.floor(this.#random.next() * all.length)
-    const turned = [...all.slice(start), ...all.slice(0, start)]
+    const rotated = [...all.slice(start), ...all.slice(0, start)]
     const last = this.#answered.get(region)
-    const others = turned.filter((one) => one !== last)
+    const others = rotated.filter((one) => one !== last)
     const failing = others.filter((one) => this.#failing.has(one))
-    const hopeful = others.filter((one) => !this.#failing.has(one))
-    return [...(last === undefined ? [] : [last]), ...hopeful, ...failing]
+    const healthy = others.filter((one) => !this.#failing.has(one))
+    return [...(last === undefined ? [] : [last]), ...healthy, ...failing]
   }
 
   answered(region: string, address: string): void {

@@ -1,38 +1,25 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline, type Duplex } from 'node:stream'
-import { endToEnd, headText, HOP_HEADER, onGone, passBody } from '../cluster/index.ts'
+import {
+  endToEnd,
+  headText,
+  HOP_HEADER,
+  onGone,
+  passBody,
+  rejectUpgrade,
+} from '../cluster/index.ts'
+import type { ForwardCallbacks, RegionTarget, RegionUpgrade } from '../http/index.ts'
 import { LIMITS } from '../model/index.ts'
 import { limitAnswer, whenConnected, type RegionConnections } from './region-connection.ts'
 import type { RegionDirectory } from './region-directory.ts'
-import {
-  REGION_HOP_HEADER,
-  REGION_VIA_HEADER,
-  withRegion,
-  writeVia,
-  type RegionHop,
-} from './region-hop.ts'
+import { REGION_HOP_HEADER, REGION_VIA_HEADER, withRegion, writeVia } from './region-hop.ts'
 import { whyUnreached } from './why-unreached.ts'
 
 /** A server that took a request and says nothing for this long is as good as gone. */
 const ANSWER_MS_MAX = 60_000
 
-/** What becomes of a request that is passed on; one of them is called, once. */
-export interface RegionForwarding {
-  /** The other region answers: from now on the response is written here. */
-  readonly answering: () => void
-  /** It does not, for this reason: nothing was written. */
-  readonly failed: (why: string) => void
-}
-
-export interface RegionTarget {
-  readonly region: string
-  readonly hop: RegionHop
-  /** What was read of the request already, inflated; undefined while nothing was. */
-  readonly body?: Buffer | undefined
-}
-
-interface Exchange extends RegionTarget, RegionForwarding {
+interface Exchange extends RegionTarget, ForwardCallbacks {
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
@@ -60,7 +47,7 @@ export class RegionForwarder {
   forward(
     request: IncomingMessage,
     response: ServerResponse,
-    to: RegionTarget & RegionForwarding,
+    to: RegionTarget & ForwardCallbacks,
   ): void {
     const addresses = this.#directory.addressesOf(to.region)
     this.#attempt({ ...to, request, response }, addresses, false)
@@ -85,7 +72,7 @@ export class RegionForwarder {
     asked.on('response', (answer) => {
       isAnswered = true
       this.#directory.answered(region, address)
-      exchange.answering()
+      exchange.onResponse()
       const headers = endToEnd(answer.rawHeaders)
       response.writeHead(answer.statusCode ?? 502, answer.statusMessage, headers)
       // A stream may have nothing to say for long.
@@ -107,11 +94,11 @@ export class RegionForwarder {
       if (mayAgain && asked.reusedSocket && !limit.isOver)
         return this.#attempt(exchange, addresses, true)
       if (mayAgain && others.length > 0) return this.#attempt(exchange, others, false)
-      exchange.failed(unreached(exchange, this.#why(thrown, address), hasLeft && !isRead))
+      exchange.onFailure(unreached(exchange, this.#why(thrown, address), hasLeft && !isRead))
     })
   }
 
-  forwardUpgrade(request: IncomingMessage, client: Duplex, to: UpgradeTarget): void {
+  forwardUpgrade(request: IncomingMessage, client: Duplex, to: RegionUpgrade): void {
     client.on('error', () => undefined)
     this.#attemptUpgrade({ ...to, request, client }, this.#directory.addressesOf(to.region))
   }
@@ -142,7 +129,7 @@ export class RegionForwarder {
       this.#directory.failed(exchange.region, address)
       if (!hasLeft && others.length > 0 && !this.#isClosed)
         return this.#attemptUpgrade(exchange, others)
-      refuseUpgrade(client, unreached(exchange, this.#why(thrown, address), hasLeft))
+      rejectUpgrade(client, unreached(exchange, this.#why(thrown, address), hasLeft))
     })
     asked.end()
   }
@@ -153,7 +140,7 @@ export class RegionForwarder {
   }
 
   #ask(
-    exchange: Omit<Exchange, 'response' | keyof RegionForwarding>,
+    exchange: Omit<Exchange, 'response' | keyof ForwardCallbacks>,
     address: string,
     alone: boolean,
   ) {
@@ -190,12 +177,7 @@ export class RegionForwarder {
   }
 }
 
-export interface UpgradeTarget extends RegionTarget {
-  /** What came behind the request already. */
-  readonly head: Buffer
-}
-
-interface UpgradeExchange extends UpgradeTarget {
+interface UpgradeExchange extends RegionUpgrade {
   readonly request: IncomingMessage
   readonly client: Duplex
 }
@@ -222,7 +204,7 @@ function sendBody({ request, body }: Exchange, asked: ClientRequest): void {
 }
 
 function headersOf(
-  { request, body, hop }: Pick<Exchange, 'request' | 'body' | 'hop'>,
+  { request, body, reason }: Pick<Exchange, 'request' | 'body' | 'reason'>,
   { address, own }: { readonly address: string; readonly own: string },
 ): Record<string, string | readonly string[]> {
   const headers: Record<string, string | readonly string[]> = endToEnd(request.rawHeaders)
@@ -240,22 +222,17 @@ function headersOf(
   // Of two hops the first one is told of.
   if (headers[REGION_HOP_HEADER] === undefined)
     headers[REGION_VIA_HEADER] = writeVia(own, request.socket.remoteAddress ?? '')
-  headers[REGION_HOP_HEADER] = hop
+  headers[REGION_HOP_HEADER] = reason
   return headers
 }
 
 function unreached(
-  { region, hop }: Pick<Exchange, 'region' | 'hop'>,
+  { region, reason }: Pick<Exchange, 'region' | 'reason'>,
   why: string,
   isInDoubt: boolean,
 ): string {
-  const what = hop === 'authority' ? `the authoritative region "${region}"` : `region "${region}"`
+  const what =
+    reason === 'authority' ? `the authoritative region "${region}"` : `region "${region}"`
   const outcome = isInDoubt ? ' What was asked for may or may not have happened.' : ''
   return `${what} did not answer (${why}); try again.${outcome}`
-}
-
-function refuseUpgrade(socket: Duplex, why: string): void {
-  const body = Buffer.from(why)
-  const head = `HTTP/1.1 503 Service Unavailable\r\ncontent-type: text/plain; charset=utf-8\r\n`
-  socket.end(`${head}connection: close\r\ncontent-length: ${body.length}\r\n\r\n${why}`)
 }

@@ -1,4 +1,5 @@
 import type { AuditVia } from '@reeve/contract'
+import type { ForwardReason } from '../http/index.ts'
 
 /**
  * Says that another region has passed a request on, and why. Nobody is trusted more for sending it:
@@ -6,12 +7,7 @@ import type { AuditVia } from '@reeve/contract'
  */
 export const REGION_HOP_HEADER = 'x-service-region-hop'
 
-/**
- * `named`: for its region; `authority`: what is written in the authoritative region only; `part`:
- * what concerns one region of a multi-region job.
- */
-const REGION_HOPS = ['named', 'authority', 'part'] as const
-export type RegionHop = (typeof REGION_HOPS)[number]
+const FORWARD_REASONS: readonly ForwardReason[] = ['named', 'authority', 'part']
 
 /**
  * Says which region has passed a request on and for whom: `us 192.0.2.7`. Nobody is trusted for it
@@ -31,10 +27,10 @@ export function readVia(header: unknown): AuditVia | undefined {
   return Region === undefined ? undefined : { Region, Address }
 }
 
-/** An unknown word is a hop all the same: whoever wrote it must not be sent round in circles. */
-export function readRegionHop(header: unknown): RegionHop | undefined {
+/** An unknown reason, which a later version may send, marks a forwarded request all the same. */
+export function readRegionHop(header: unknown): ForwardReason | undefined {
   if (header === undefined) return undefined
-  return REGION_HOPS.find((hop) => hop === header) ?? 'authority'
+  return FORWARD_REASONS.find((reason) => reason === header) ?? 'authority'
 }
 
 /** The address of a request, naming this region and no other. */
@@ -45,14 +41,6 @@ export function withRegion(url: string, region: string): string {
   // Pairs are kept as they were written: whoever reads them decodes them.
   const others = pairs.filter((pair) => !namesRegion(pair))
   return `${path}?${[...others, `region=${encodeURIComponent(region)}`].join('&')}`
-}
-
-/** The region that a request names in its query; empty when it names none. */
-export function regionInQuery(url: string): string {
-  const at = url.indexOf('?')
-  // Most requests name none: a look costs less than a parser.
-  if (at < 0 || !url.includes('region=', at)) return ''
-  return new URLSearchParams(url.slice(at + 1)).get('region') ?? ''
 }
 
 function namesRegion(pair: string): boolean {

@@ -190,7 +190,8 @@ test('exec: what cannot be done closes the channel with the reason', async (t) =
       1011,
       'this node cannot make terminals: its native helper is missing',
     ],
-    [execPath(id, { ...right, region: 'mars' }), 1008, 'No path to region'],
+    // Routed before it becomes a WebSocket.
+    [execPath(id, { ...right, region: 'mars' }), 404, 'No path to region'],
   ]
   for (const [path, code, reason] of cases) {
     const [gotCode, gotReason] = await execClient(webSocket(path)).closed

@@ -20,7 +20,8 @@ import {
   type AppOptions,
   type AgentInfo,
   type PortSecurity,
-  type RegionGate,
+  type LeaderRouter,
+  type RegionRouter,
 } from '../../src/http/index.ts'
 import type { IdSource } from '../../src/kit/clock.ts'
 import { PolicyThread } from '../../src/judging/index.ts'
@@ -112,7 +113,9 @@ interface TestServerOptions {
   /** Servers that meet each other must not make the same ids. */
   readonly idSeed?: number
   /** Other regions; none unless given. */
-  readonly regions?: RegionGate
+  readonly regions?: RegionRouter
+  /** Knows the leader; the server is alone unless given. */
+  readonly leader?: LeaderRouter
   readonly otherRegions?: OtherRegions
   /** HTTPS, and certificates of nodes; HTTP unless given. */
   readonly security?: PortSecurity
@@ -194,6 +197,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
     seen: (nodeId) => options.seen?.(nodeId),
     ...(options.security !== undefined && { security: options.security }),
     ...(options.regions !== undefined && { regions: options.regions }),
+    ...(options.leader !== undefined && { leader: options.leader }),
   })
   apps.add(new WeakRef(http))
   const server: TestServer = {

@@ -59,15 +59,15 @@ export async function aRegionWorld<const Name extends string>(
     const member = agentMember({ ...at, Tags, Status: 'alive' })
     const agent = {
       region: name,
-      regions: () => gate.names,
+      regions: () => directory.names,
       member: () => member,
       members: () => [member],
     }
     const idSeed = 1_000_000 * (started.length + 1)
     const client = new RegionClient(directory, connections)
     const otherRegions: OtherRegions = {
-      others: () => directory.names.filter((one) => directory.isOther(one)),
-      isOther: (region) => directory.isOther(region),
+      others: () => directory.names.filter((one) => directory.isRemote(one)),
+      isOther: (region) => directory.isRemote(region),
       addressesOf: (region) => directory.addressesOf(region),
       ask: (region, call) => client.call(region, { ...call, hop: 'part' }),
     }

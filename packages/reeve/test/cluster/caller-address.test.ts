@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { request as ask, type IncomingHttpHeaders } from 'node:http'
 import { test, type TestContext } from 'node:test'
 import { HOP_HEADER, RequestGate } from '../../src/cluster/index.ts'
+import { NODE_ROUTE } from '../../src/http/pipeline/upgrades.ts'
 import { createShell } from '../../src/http/server.ts'
 import { atEnd } from '../build/at-end.ts'
-import { anAdmission } from '../build/admission.ts'
+import { aPipeline } from '../build/pipeline.ts'
 
 /** Any address of loopback is this machine's, and unlike the one that servers use. */
 const FAR = '127.0.0.9'
@@ -70,12 +71,12 @@ async function tell(
 async function twoServers(t: TestContext, { leaderCallsItself }: Names = {}) {
   let host = ''
   const leader = await aServer(t, {
-    standing: () => ({ isLeading: true, leader: host }),
+    leadership: () => ({ isLeading: true, leader: host }),
     self: leaderCallsItself ?? (() => host),
   })
   host = new URL(leader.address).host
   const follower = await aServer(t, {
-    standing: () => ({ isLeading: false, leader: host }),
+    leadership: () => ({ isLeading: false, leader: host }),
     self: () => 'follower:1',
   })
   return { leader, follower }
@@ -87,34 +88,35 @@ interface Names {
 
 async function aServer(
   t: TestContext,
-  names: Pick<ConstructorParameters<typeof RequestGate>[0], 'standing' | 'self'>,
+  names: Pick<ConstructorParameters<typeof RequestGate>[0], 'leadership' | 'self'>,
 ) {
   const gate = new RequestGate({
     ...names,
     confirm: async () => true,
-    freshness: () => ({ lastContactMs: 0, knownLeader: true }),
+    staleness: () => ({ lastContactMs: 0, knownLeader: true }),
     key: Buffer.alloc(32, 3),
     nowMs: () => Date.now(),
   })
+  const { pipeline, routing } = aPipeline(gate)
   const app = createShell({
-    admission: anAdmission(),
+    pipeline,
     log: { error: () => undefined, debug: () => undefined },
-    corsOrigins: [],
     responseHeaders: {},
     isDraining: () => false,
     observerOf: () => () => undefined,
     upgrades: () => true,
-    gate,
+    leader: gate,
   })
   const seen: IncomingHttpHeaders[] = []
   const upgrades: (string | undefined)[] = []
-  app.get('/v1/echo', (request, reply) => {
+  const onRequest = pipeline.stages(() => NODE_ROUTE)
+  app.get('/v1/echo', { onRequest }, (request, reply) => {
     seen.push(request.headers)
-    return reply.send(request.ip)
+    return reply.send(request.clientAddress)
   })
   app.server.on('upgrade', (request, socket, head) => {
-    if (gate.takeUpgrade(request, socket, head)) return
-    upgrades.push(gate.callerOf(request))
+    if (routing.routeUpgrade(request, socket, head, NODE_ROUTE)) return
+    upgrades.push(gate.clientAddressOf(request))
     socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n')
   })
   atEnd(t, async () => {

@@ -5,11 +5,13 @@ import { connect, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { RequestGate } from '../../src/cluster/index.ts'
+import { NODE_ROUTE } from '../../src/http/pipeline/upgrades.ts'
 import { createShell } from '../../src/http/server.ts'
 import { LIMITS } from '../../src/model/index.ts'
 import { atEnd } from '../build/at-end.ts'
 import { postInPieces } from '../build/post-in-pieces.ts'
 import { anAdmission } from '../build/admission.ts'
+import { aPipeline } from '../build/pipeline.ts'
 
 const key = Buffer.alloc(32, 3)
 
@@ -121,7 +123,7 @@ test('what waits for a leader that sleeps ends when another leads', async (t) =>
   await listen(t, silent)
   const waiting = fetch(`${address}/v1/jobs`)
   await once(silent, 'request')
-  gate.leadBy('10.0.0.9:4646')
+  gate.leaderChanged('10.0.0.9:4646')
   assert.equal((await waiting).status, 503)
 })
 
@@ -219,18 +221,27 @@ async function aLeader(t: TestContext) {
   return { host: hostOf(server), requests }
 }
 
-/** The real shell, without routes, in front of it a gate that never leads. */
+/** The real server, with one route for every path that a follower forwards to the leader. */
 async function aFollower(t: TestContext, leader: () => string) {
   const gate = new RequestGate({
-    standing: () => ({ isLeading: false, leader: leader() }),
+    leadership: () => ({ isLeading: false, leader: leader() }),
     confirm: async () => false,
-    freshness: () => ({ lastContactMs: 0, knownLeader: true }),
+    staleness: () => ({ lastContactMs: 0, knownLeader: true }),
     self: () => 'nobody:1',
     key,
     nowMs: () => Date.now(),
   })
-  const app = aShell(gate)
-  app.server.on('upgrade', (request, socket, head) => gate.takeUpgrade(request, socket, head))
+  const { pipeline, routing } = aPipeline(gate)
+  const app = aShell({ pipeline, routing })
+  app.route({
+    method: ['GET', 'PUT', 'POST', 'PATCH', 'DELETE', 'OPTIONS'],
+    url: '/*',
+    onRequest: pipeline.stages(() => NODE_ROUTE),
+    handler: () => 'answered here',
+  })
+  app.server.on('upgrade', (request, socket, head) =>
+    routing.routeUpgrade(request, socket, head, NODE_ROUTE),
+  )
   atEnd(t, async () => {
     gate.close()
     app.server.closeAllConnections()
@@ -239,16 +250,14 @@ async function aFollower(t: TestContext, leader: () => string) {
   return { gate, address: await app.listen({ host: '127.0.0.1', port: 0 }) }
 }
 
-function aShell(gate?: RequestGate) {
+function aShell({ pipeline } = aPipeline()) {
   return createShell({
-    admission: anAdmission(),
+    pipeline,
     log: { error: () => undefined, debug: () => undefined },
-    corsOrigins: [],
     responseHeaders: {},
     isDraining: () => false,
     observerOf: () => () => undefined,
     upgrades: () => true,
-    ...(gate !== undefined && { gate }),
   })
 }
 

@@ -7,14 +7,13 @@ import { setImmediate } from 'node:timers/promises'
 import { Lifecycle, STOP_MS_MAX } from '../../src/http/lifecycle.ts'
 import { createShell } from '../../src/http/server.ts'
 import { SimulatedClock } from '../build/simulated-clock.ts'
-import { anAdmission } from '../build/admission.ts'
+import { aPipeline } from '../build/pipeline.ts'
 
 async function aListeningShell() {
   const lifecycle = new Lifecycle()
   const app = createShell({
-    admission: anAdmission(),
+    pipeline: aPipeline().pipeline,
     log: { error: () => undefined, debug: () => undefined },
-    corsOrigins: [],
     responseHeaders: {},
     isDraining: () => lifecycle.isDraining,
     observerOf: () => () => undefined,

@@ -32,8 +32,9 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { LIMITS } from '../../model/index.ts'
-import type { Gate } from '../gate.ts'
 import { JsonLimitError, parseFirstJson } from '../json-text.ts'
+import type { LeaderRouter } from '../pipeline/leader-routing.ts'
+import { NODE_ROUTE, type WebSocketChannel } from '../pipeline/upgrades.ts'
 import type { HttpLog } from '../server.ts'
 import { MessageSender } from './message-sender.ts'
 import { NodeInbox } from './node-inbox.ts'
@@ -70,12 +71,14 @@ export interface NodeChannelHost {
   readonly heartbeatMs: () => number
   /** The node said something: it is there. */
   readonly seen: (nodeId: string) => void
-  /** Knows the caller of a request that another server passed on. */
-  readonly gate?: Pick<Gate, 'callerOf'>
+  /** Knows the client of a request that another server has forwarded. */
+  readonly leader?: Pick<LeaderRouter, 'clientAddressOf'>
 }
 
 /** The servers' end of the nodes' WebSockets (contract: channel.ts). */
-export class NodeChannelServer {
+export class NodeChannelServer implements WebSocketChannel {
+  readonly route = NODE_ROUTE
+  readonly peer = 'node'
   readonly #host: NodeChannelHost
   readonly #messages = new MessageSender()
   readonly #reports: NodeReports
@@ -121,7 +124,8 @@ export class NodeChannelServer {
         newNodes: this.#newNodes,
         penalties: this.#penalties,
       }
-      const address = this.#host.gate?.callerOf(request) ?? request.socket.remoteAddress ?? ''
+      const address =
+        this.#host.leader?.clientAddressOf(request) ?? request.socket.remoteAddress ?? ''
       new NodeConnection(this.#host, shared, { socket: webSocket, address }).start()
     })
   }

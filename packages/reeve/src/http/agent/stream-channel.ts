@@ -4,6 +4,7 @@ import { NODE_STREAM_PATH, STREAM_MESSAGE_BYTES_MAX } from '@reeve/contract'
 import type { Clock } from '../../kit/clock.ts'
 import type { NodeRequests } from '../../workload/index.ts'
 import { bearerOf } from '../pipeline/credentials.ts'
+import { NODE_ROUTE, type WebSocketChannel } from '../pipeline/upgrades.ts'
 import { pathOf, refuseUpgrade } from './upgrade.ts'
 import { streamSocket, WebSocketAcceptor } from './web-socket.ts'
 
@@ -15,7 +16,9 @@ export interface StreamChannelHost {
 }
 
 /** Where nodes dial the streams that they were asked for (contract: remote.ts). */
-export class StreamChannelServer {
+export class StreamChannelServer implements WebSocketChannel {
+  readonly route = NODE_ROUTE
+  readonly peer = 'node'
   readonly #host: StreamChannelHost
   readonly #sockets: WebSocketAcceptor
 

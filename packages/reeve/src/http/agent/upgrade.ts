@@ -12,14 +12,20 @@ export function wantsWebSocket({ headers }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-/** Answers a request that will not become a WebSocket, and ends its connection. */
-export function refuseUpgrade(socket: Duplex, status: number, message: string): void {
+/** Responds to a request that does not become a WebSocket, and closes its connection. */
+export function refuseUpgrade(
+  socket: Duplex,
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   const body = Buffer.from(message)
-  // The caller may have gone; there is nobody to tell then.
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  // The client may have closed the connection.
   socket.on('error', () => undefined)
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n` +
-      `content-type: ${TEXT_TYPE}\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n` +
-      message,
+      `content-type: ${TEXT_TYPE}\r\nconnection: close\r\ncontent-length: ${body.length}\r\n` +
+      `${lines.join('')}\r\n${message}`,
   )
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../kit/clock.ts'
 import type { QueueRejection } from '../../kit/fair-queue.ts'
@@ -11,6 +12,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who is charged for the request: the owner of its token, or its address. */
     tenant: string
+    /** The client's address, also where another server has forwarded its request. */
+    clientAddress: string
   }
 }
 
@@ -21,30 +24,26 @@ export interface AdmissionOptions {
   readonly requestsPerSecond: number
   readonly anonymousRequestsPerSecond: number
   /** The client's address, where another server has forwarded its request. */
-  readonly addressOf?: (request: FastifyRequest) => string
+  readonly forwardedAddressOf?: (request: IncomingMessage) => string | undefined
   readonly scheduler?: SchedulerLimits
 }
 
-/** Cost of a request in the scheduler before it is known what it does: see RequestScheduler. */
-const READ_COST = 1
-const WRITE_COST = 3
-
 /**
  * The first stages of every request: finds the tenant, counts the request against its rate, and
- * lets it wait for its fair share of the event loop. Nothing of the request but its head was read.
+ * lets it wait for its fair share of the event loop. Nothing but its head has been read.
  */
 export class Admission {
   readonly scheduler: RequestScheduler
   readonly bodies: RequestBodies
   readonly #tenants: Tenants
-  readonly #addressOf: (request: FastifyRequest) => string
+  readonly #forwardedAddressOf: (request: IncomingMessage) => string | undefined
   readonly #rate: RateLimit
   readonly #anonymousRate: RateLimit
   #rejected = 0
 
   constructor(options: AdmissionOptions) {
     this.scheduler = new RequestScheduler(options.scheduler)
-    this.#addressOf = options.addressOf ?? ((request) => request.ip)
+    this.#forwardedAddressOf = options.forwardedAddressOf ?? (() => undefined)
     this.bodies = new RequestBodies(options.clock)
     this.#tenants = new Tenants(options.findOwner)
     this.#rate = new RateLimit(options.clock, options.requestsPerSecond)
@@ -56,26 +55,37 @@ export class Admission {
     return this.#rejected
   }
 
+  /** Adds the stage that identifies the tenant and holds it to its request rate. */
   addTo(app: FastifyInstance): void {
     app.decorateRequest('tenant', '')
+    app.decorateRequest('clientAddress', '')
     app.addHook('onRequest', (request, _reply, done) => {
       const { raw } = request
-      request.tenant = this.#tenants.tenantOf(raw, this.#addressOf(request))
-      const limited = this.#rateProblem(request.tenant)
-      if (limited !== undefined) return this.#reject(limited, done)
-      const cost = raw.method === 'GET' ? READ_COST : WRITE_COST
-      const rejection = this.scheduler.enter(request.tenant, cost, () => {
-        // The client has gone: nobody would read the response.
-        if (!raw.socket.destroyed) done()
-      })
-      if (rejection !== undefined)
-        this.#reject(new HttpError(429, QUEUE_FULL[rejection], RETRY), done)
+      request.clientAddress = this.#forwardedAddressOf(raw) ?? request.ip
+      request.tenant = this.#tenants.tenantOf(raw, request.clientAddress)
+      done(this.#counted(this.#rateProblem(request.tenant)))
     })
   }
 
-  #reject(error: HttpError, done: (error: Error) => void): void {
-    this.#rejected++
-    done(error)
+  /** The same for a request that becomes a WebSocket; undefined when it is admitted. */
+  admitUpgrade(request: IncomingMessage): HttpError | undefined {
+    const address = this.#forwardedAddressOf(request) ?? request.socket.remoteAddress ?? ''
+    return this.#counted(this.#rateProblem(this.#tenants.tenantOf(request, address)))
+  }
+
+  /** The stage that lets a request wait for its share of the event loop. */
+  queue({ raw, tenant }: FastifyRequest, cost: number, done: (error?: Error) => void): void {
+    const rejection = this.scheduler.enter(tenant, cost, () => {
+      // Nobody would read the response of a closed connection.
+      if (!raw.socket.destroyed) done()
+    })
+    if (rejection !== undefined)
+      done(this.#counted(new HttpError(429, QUEUE_FULL[rejection], RETRY)))
+  }
+
+  #counted(error: HttpError | undefined): HttpError | undefined {
+    if (error !== undefined) this.#rejected++
+    return error
   }
 
   #rateProblem(tenant: string): HttpError | undefined {

@@ -7,7 +7,7 @@ import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from '
 import type { FastifyInstance } from 'fastify'
 import { createShell } from '../server.ts'
 import { mountUi, wantsPage } from './mount-ui.ts'
-import { anAdmission } from '../../../test/build/admission.ts'
+import { aPipeline } from '../../../test/build/pipeline.ts'
 
 const INDEX = '<!doctype html><title>Reeve</title>'
 const SCRIPT = 'console.log("hello")\n'.repeat(200)
@@ -31,9 +31,8 @@ function aBuild(t: TestContext): string {
 
 function serve(folder: string): FastifyInstance {
   const app = createShell({
-    admission: anAdmission(),
+    pipeline: aPipeline().pipeline,
     log: { error: () => undefined, debug: () => undefined },
-    corsOrigins: [],
     responseHeaders: {},
     isDraining: () => false,
     observerOf: () => () => undefined,

@@ -23,7 +23,7 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { EMPTY, json } from '../answer.ts'
-import { newTokenBelongs, tokenBelongs, type Belongs } from './belongs.ts'
+import { newTokenRegion, storedTokenRegion } from '../pipeline/region-routing.ts'
 import {
   read,
   write,
@@ -69,18 +69,15 @@ function tokenWrites(context: WorkloadContext): readonly Endpoint[] {
     const deleted = await deleteToken(context, caller, params.accessor_id)
     return deleted.ok ? ok({ index: deleted.value.index, answer: EMPTY }) : deleted
   })
-  const belongs: Belongs = tokenBelongs(context.store)
+  const resolveRegion = storedTokenRegion(context.store)
   return [
-    { ...create, belongs: newTokenBelongs },
-    { ...update, belongs },
-    { ...remove, belongs },
+    { ...create, resolveRegion: newTokenRegion },
+    { ...update, resolveRegion },
+    { ...remove, resolveRegion },
   ]
 }
 
 const MISSING_ACCESSOR: Refusal = refusal('invalid-input', 'Missing Token Accessor')
-
-/** Bodies of routes that need no token: they hold one secret. */
-const OPEN_BODY_BYTES_MAX = 16 * 1024
 
 function tellingExpiry(endpoint: Endpoint): Endpoint {
   return { ...endpoint, token: 'expiry-told' }
@@ -93,7 +90,7 @@ function bootstrapEndpoints(context: WorkloadContext): readonly Endpoint[] {
     tokenAnswer(await bootstrapAcl(context, caller, body ?? {})),
   )
   const bodyProblem = 'failed to decode request body: '
-  return [{ ...endpoint, token: 'ignored', bodyProblem, bodyBytesMax: OPEN_BODY_BYTES_MAX }]
+  return [{ ...endpoint, token: 'ignored', bodyProblem }]
 }
 
 function oneTimeEndpoints(context: WorkloadContext): readonly Endpoint[] {
@@ -110,7 +107,7 @@ function oneTimeEndpoints(context: WorkloadContext): readonly Endpoint[] {
       if (!created.ok) return created
       return ok({ index: created.value.Index, answer: json(created.value) })
     }),
-    { ...exchange, token: 'ignored', bodyBytesMax: OPEN_BODY_BYTES_MAX },
+    { ...exchange, token: 'ignored' },
   ]
 }
 

@@ -19,7 +19,7 @@ export function aclEndpoints(context: WorkloadContext): readonly Endpoint[] {
 }
 
 /** Reference §6.1: the routes stay, so that a caller learns why and not 404. */
-function disabled({ belongs: _, ...endpoint }: Endpoint): Endpoint {
+function disabled({ resolveRegion: _, ...endpoint }: Endpoint): Endpoint {
   return endpoint.kind === 'read'
     ? { ...endpoint, plan: () => err(ACL_DISABLED) }
     : { ...endpoint, run: async () => err(ACL_DISABLED) }

@@ -88,12 +88,12 @@ function signalEndpoint(host: ClientHost): Endpoint {
       })
     },
   )
-  return { ...endpoint, isAct: true, bodyProblem: 'Failed to decode body: ' }
+  return { ...endpoint, bodyProblem: 'Failed to decode body: ' }
 }
 
 /** Reference §7.4: `Task` is the older name of `TaskName`; the body may be empty. */
 function restartEndpoint(host: ClientHost): Endpoint {
-  const endpoint = write(
+  return write(
     v1Routes.restartAllocation,
     somewhere('alloc-lifecycle'),
     async ({ caller, params, body }) => {
@@ -111,7 +111,6 @@ function restartEndpoint(host: ClientHost): Endpoint {
       })
     },
   )
-  return { ...endpoint, isAct: true }
 }
 
 interface Told extends Wanted {
@@ -155,7 +154,7 @@ const HIDING: ReadonlySet<Refusal['code']> = new Set(['alloc-not-found', 'permis
 
 function collectEndpoint({ context, gateway }: ClientHost): Endpoint {
   const anyOf = ['submit-job', 'gc-allocation'] as const
-  const endpoint = read(v1Routes.collectAllocation, somewhere(...anyOf), ({ caller, params }) =>
+  return read(v1Routes.collectAllocation, somewhere(...anyOf), ({ caller, params }) =>
     asked(async () => {
       const found = findAllocationOnNode(context, caller, { allocId: params.alloc_id, anyOf })
       if (!found.ok) return found
@@ -164,5 +163,4 @@ function collectEndpoint({ context, gateway }: ClientHost): Endpoint {
       return emptyOf(await gateway.request(NodeID, request, LIMITS.nodeSlowRequestMsMax))
     }),
   )
-  return { ...endpoint, isAct: true }
 }

@@ -23,14 +23,6 @@ export function clientNodeEndpoints(
     if (!id.ok) return err(refusal('invalid-input', id.error))
     return context.store.tables.nodes.has(id.value) ? ok(id.value) : err(unknownNode(id.value))
   }
-  const collect = read(v1Routes.collectClient, nodeWrite, ({ query }) =>
-    asked(async () => {
-      const node = find(query.node_id)
-      if (!node.ok) return node
-      const ms = LIMITS.nodeSlowRequestMsMax
-      return emptyOf(await gateway.request(node.value, { verb: 'collect-all' }, ms))
-    }),
-  )
   return [
     read(v1Routes.readClientStats, nodeRead, ({ query }) =>
       asked(async () => {
@@ -40,6 +32,13 @@ export function clientNodeEndpoints(
         return jsonOf(await askUsage(gateway, { nodeId: node.value, request }))
       }),
     ),
-    { ...collect, isAct: true },
+    read(v1Routes.collectClient, nodeWrite, ({ query }) =>
+      asked(async () => {
+        const node = find(query.node_id)
+        if (!node.ok) return node
+        const ms = LIMITS.nodeSlowRequestMsMax
+        return emptyOf(await gateway.request(node.value, { verb: 'collect-all' }, ms))
+      }),
+    ),
   ]
 }

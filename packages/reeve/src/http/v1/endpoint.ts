@@ -6,7 +6,7 @@ import type { WatchTarget } from '../../state/index.ts'
 import type { Caller } from '../../acl/index.ts'
 import type { RequestCaller } from '../../workload/index.ts'
 import type { Answer } from '../answer.ts'
-import type { Belongs } from './belongs.ts'
+import type { RegionResolver } from '../pipeline/region-routing.ts'
 
 type Part<R extends Route, K extends 'params' | 'query' | 'body'> = R[K] extends TSchema
   ? Shape<R[K]>
@@ -68,22 +68,13 @@ interface Mountable {
    * 403 `Permission denied` (reference §6.3).
    */
   readonly token?: 'ignored' | 'expiry-told'
-  /** Audited though it commits nothing: it acts on a node, or hands out the whole state. */
-  readonly isAct?: boolean
-  /** Which region answers, where more than the address tells; this one unless given. */
-  readonly belongs?: Belongs
-  /** How large a body may be, where it is not the limit of every route. */
-  readonly bodyBytesMax?: number
+  /** Chooses the region of routes with `region: 'body'`. */
+  readonly resolveRegion?: RegionResolver
   /** Said before the reason when the body cannot be read. */
   readonly bodyProblem?: string
 }
 
 export type Endpoint = ReadEndpoint | WriteEndpoint
-
-/** Whether its requests leave audit records, and the rejected ones too. */
-export function isAudited({ kind, isAct }: Endpoint): boolean {
-  return kind === 'write' || isAct === true
-}
 
 interface ReadEndpoint extends Mountable {
   readonly kind: 'read'

@@ -6,7 +6,7 @@ import { prepareStream, type EventStreams, type Sink } from '../../workload/inde
 import type { RawQuery } from '../query.ts'
 import { secretOf } from '../pipeline/credentials.ts'
 import type { RequestScheduler } from '../pipeline/request-scheduler.ts'
-import { isOwnRegion, NO_PATH_TO_REGION } from './read-request.ts'
+import { routedRoute, type RequestPipeline } from '../pipeline/pipeline.ts'
 import { refuseMethod, sendRefusal } from './send.ts'
 
 /** How long a reader that is being cut off has to take what was written to it. */
@@ -14,15 +14,12 @@ const LAST_LINES_MS = 40_000
 
 export interface EventStreamHost {
   readonly streams: EventStreams
-  readonly region: string
+  readonly pipeline: RequestPipeline
   readonly clock: Clock
   readonly scheduler: RequestScheduler
 }
 
-/**
- * Spec W: Event stream. Not mounted like other reads: it has no end, no compression and its own
- * sharing of texts.
- */
+/** Not mounted like other reads: the response has no end and no compression. */
 export function mountEventStream(app: FastifyInstance, host: EventStreamHost): void {
   const { path } = v1Routes.streamEvents
   app.route({
@@ -30,7 +27,11 @@ export function mountEventStream(app: FastifyInstance, host: EventStreamHost): v
     url: path,
     handler: (_request, reply) => refuseMethod(reply, ['GET']),
   })
-  app.get(path, { exposeHeadRoute: false }, (request, reply) => serveStream(host, request, reply))
+  const route = routedRoute(v1Routes.streamEvents)
+  const onRequest = host.pipeline.stages(() => route)
+  app.get(path, { exposeHeadRoute: false, onRequest }, (request, reply) =>
+    serveStream(host, request, reply),
+  )
 }
 
 function serveStream(
@@ -40,7 +41,6 @@ function serveStream(
 ): FastifyReply {
   // Fastify's query parser gives texts and arrays of texts.
   const query = request.query as RawQuery
-  if (!isOwnRegion(host.region, query)) return sendRefusal(reply, NO_PATH_TO_REGION)
   const indexText = [query['index'] ?? ''].flat()[0] ?? ''
   const fromIndex = Number(indexText)
   if (!/^\d*$/.test(indexText) || !Number.isSafeInteger(fromIndex))

@@ -1,4 +1,4 @@
-import { HEADERS, type Route } from '@reeve/contract'
+import { HEADERS, type Route, type RouteHandling } from '@reeve/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Caller } from '../../acl/index.ts'
 import type { Result } from '../../kit/result.ts'
@@ -6,26 +6,29 @@ import type { Refusal } from '../../model/index.ts'
 import type { Store } from '../../state/index.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { ParkedQueries } from '../pipeline/blocking.ts'
-import type { Freshness } from '../gate.ts'
 import type { Lifecycle } from '../lifecycle.ts'
 import type { QuickAnswers } from '../quick-answer.ts'
 import type { Admission } from '../pipeline/admission.ts'
-import type { RegionGate } from '../region-gate.ts'
+import type { Staleness } from '../pipeline/leader-routing.ts'
+import type { RequestPipeline } from '../pipeline/pipeline.ts'
+import type { RegionRouter } from '../pipeline/region-routing.ts'
+import type { RequestRouting } from '../pipeline/routing.ts'
 import type { Endpoint, RequestOf } from './endpoint.ts'
 
 /** What the shell needs to serve `/v1`. */
 export interface V1Host {
   readonly store: Store
   readonly parked: ParkedQueries
-  readonly region: string
   readonly authenticate: (secret: string | undefined) => Result<Caller, Refusal>
   readonly lifecycle: Lifecycle
   readonly admission: Pick<Admission, 'bodies' | 'scheduler'>
   readonly audit: AuditLog
-  readonly freshness: () => Freshness
+  readonly staleness: () => Staleness
   readonly quick: QuickAnswers
+  readonly pipeline: RequestPipeline
+  readonly routing: RequestRouting
   /** Other regions, where any are known. */
-  readonly regions?: RegionGate
+  readonly regions?: RegionRouter
 }
 
 /** A request on its way to its answer. */
@@ -38,6 +41,7 @@ export interface Exchange {
 /** A request of which everything is read that its endpoint of this kind is told. */
 export interface Asked<Kind extends Endpoint['kind']> {
   readonly endpoint: Extract<Endpoint, { kind: Kind }>
+  readonly handling: RouteHandling
   readonly parsed: RequestOf<Route>
   readonly exchange: Exchange
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { v1Routes } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import type { Clock } from '../../kit/clock.ts'
 import { pass, type StreamSocket } from '../../kit/stream-socket.ts'
@@ -8,9 +9,7 @@ import type { Authenticator, NodeGateway, WorkloadContext } from '../../workload
 import { refuseUpgrade, wantsWebSocket } from '../agent/upgrade.ts'
 import { streamSocket, WebSocketAcceptor } from '../agent/web-socket.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
-import type { Gate } from '../gate.ts'
 import { isOwnPage } from '../page-guard.ts'
-import type { RegionGate } from '../region-gate.ts'
 import type { HttpLog } from '../server.ts'
 import { noteRefusedSession, recordSession, type ExecAsked } from './exec-audit.ts'
 import { closingOf, type Closing } from './exec-closing.ts'
@@ -19,6 +18,10 @@ import { passInput } from './exec-input.ts'
 import { watchRights } from './exec-rights.ts'
 import { prepareTarget, readTarget, type ExecTarget } from './exec-target.ts'
 import { secretOf } from '../pipeline/credentials.ts'
+import type { LeaderRouter } from '../pipeline/leader-routing.ts'
+import { routedRoute } from '../pipeline/pipeline.ts'
+import type { RegionRouter } from '../pipeline/region-routing.ts'
+import type { WebSocketChannel } from '../pipeline/upgrades.ts'
 
 export interface ExecChannelHost {
   readonly context: WorkloadContext
@@ -29,17 +32,20 @@ export interface ExecChannelHost {
   readonly log: HttpLog
   /** Origins whose pages may open channels here, besides our own. */
   readonly corsOrigins: readonly string[]
-  /** Who asked, where another server has passed it on. */
-  readonly gate?: Pick<Gate, 'callerOf'>
+  /** Knows the client of a request that another server has forwarded. */
+  readonly leader?: Pick<LeaderRouter, 'clientAddressOf'>
   /** The same for another region, as it says. */
-  readonly regions?: Pick<RegionGate, 'viaOf'>
+  readonly regions?: Pick<RegionRouter, 'forwardedBy'>
 }
 
 /** How long a caller may take to leave when the server stops. */
 const GOODBYE_MS_MAX = 2_000
 
-/** Spec W: Exec, and job actions: WebSockets of callers, each joined to one that its node dials. */
-export class ExecChannelServer {
+/** Exec sessions and job actions: WebSockets of clients, each joined to one that its node opens. */
+export class ExecChannelServer implements WebSocketChannel {
+  /** Job actions are routed alike. */
+  readonly route = routedRoute(v1Routes.execAllocation)
+  readonly peer = 'client'
   readonly #host: ExecChannelHost
   readonly #sockets: WebSocketAcceptor
 
@@ -116,8 +122,8 @@ function noteForeignPage(host: ExecChannelHost, asked: Asked): void {
 /** What the records of a session are made of. */
 function auditedOf(host: ExecChannelHost, caller: Caller, { target, request }: Asked): ExecAsked {
   const { audit, context } = host
-  const address = host.gate?.callerOf(request) ?? request.socket.remoteAddress ?? ''
-  const via = host.regions?.viaOf(request)
+  const address = host.leader?.clientAddressOf(request) ?? request.socket.remoteAddress ?? ''
+  const via = host.regions?.forwardedBy(request)
   return { audit, store: context.store, caller, target, request, address, via }
 }
 

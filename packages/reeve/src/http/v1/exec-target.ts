@@ -11,7 +11,6 @@ import {
 import type { Refusal } from '../../model/index.ts'
 import { parseFirstJson } from '../json-text.ts'
 import { closingOf, type Closing } from './exec-closing.ts'
-import { isOwnRegion, NO_PATH_TO_REGION } from './read-request.ts'
 
 /** What a channel's address names. */
 export interface ExecTarget {
@@ -73,8 +72,6 @@ export function prepareTarget(
   const command = parseCommand(text('command'))
   if (!command.ok) return failed(`failed to marshal command into json: ${command.error}`)
   if (!tty.ok) return failed(`tty value is not a boolean: ${tty.error}`)
-  if (!isOwnRegion(context.region, { region: text('region') }))
-    return err(closingOf(NO_PATH_TO_REGION))
   const { allocId } = of
   const question = { allocId, task: text('task'), command: command.value, tty: tty.value }
   return closing(prepareExec(context, caller, question))

@@ -3,7 +3,7 @@ import { ok, type Result } from '../../kit/result.ts'
 import type { Refusal } from '../../model/index.ts'
 import { planJob, type WorkloadContext } from '../../workload/index.ts'
 import { json } from '../answer.ts'
-import { jobBelongs } from './belongs.ts'
+import { jobRegion } from '../pipeline/region-routing.ts'
 import { write, type Endpoint, type RequestOf, type Written } from './endpoint.ts'
 import { somewhere } from './requirements.ts'
 import { originOf } from './work-origin.ts'
@@ -13,7 +13,7 @@ export function jobPlanEndpoints(context: WorkloadContext): readonly Endpoint[] 
   // The third one for another region that is about to register its part here.
   const mayPlan = somewhere('submit-job', 'plan-job', 'register-job')
   const endpoint = write(v1Routes.planJob, mayPlan, (request) => plan(context, request))
-  return [{ ...endpoint, belongs: jobBelongs }]
+  return [{ ...endpoint, resolveRegion: jobRegion }]
 }
 
 async function plan(

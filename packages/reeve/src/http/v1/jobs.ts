@@ -16,7 +16,7 @@ import {
   type WorkloadContext,
 } from '../../workload/index.ts'
 import { json, jsonItems, jsonText } from '../answer.ts'
-import { jobBelongs } from './belongs.ts'
+import { jobRegion } from '../pipeline/region-routing.ts'
 import {
   read,
   write,
@@ -98,7 +98,7 @@ function registerEndpoints(context: WorkloadContext): readonly Endpoint[] {
         }),
     ),
   ]
-  return endpoints.map((endpoint) => ({ ...endpoint, belongs: jobBelongs }))
+  return endpoints.map((endpoint) => ({ ...endpoint, resolveRegion: jobRegion }))
 }
 
 async function stop(

@@ -4,7 +4,6 @@ import { LIMITS } from '../../model/index.ts'
 import { EVERY_METHOD } from '../every-method.ts'
 import { parseFirstJson } from '../json-text.ts'
 import type { RawQuery } from '../query.ts'
-import { passOn } from '../region-gate.ts'
 import type { Endpoint } from './endpoint.ts'
 import { answered, type Exchange, type V1Host } from './exchange.ts'
 import { afterJobPrefix, compileJobPaths, isJobRoute, JOB_PREFIX } from './job-path.ts'
@@ -33,6 +32,7 @@ export function mountV1(app: FastifyInstance, host: V1Host, endpoints: readonly 
     app.route({
       method: [...EVERY_METHOD],
       url: restPath(path) ?? path,
+      onRequest: host.pipeline.stages((request) => findMounted(ofPath, request)),
       handler: (request, reply) => {
         handle(host, ofPath, { request, reply, params: namedParams(path, paramsOf(request)) })
       },
@@ -71,15 +71,28 @@ function mountJobPaths(
 ): void {
   const routes = [...byPath.values()].flatMap((ofPath) => [...ofPath.values()])
   const match = compileJobPaths(routes.map((one) => one.endpoint.route).filter(isJobRoute))
+  const matched = (request: FastifyRequest) => {
+    const { path, params } = match(afterJobPrefix(request.url))
+    const ofPath = byPath.get(path) ?? byPath.get(JOB_PREFIX) ?? new Map<Method, Mounted>()
+    return { ofPath, params }
+  }
   app.route({
     method: [...EVERY_METHOD],
     url: '/v1/job/*',
+    onRequest: host.pipeline.stages((request) => findMounted(matched(request).ofPath, request)),
     handler: (request, reply) => {
-      const { path, params } = match(afterJobPrefix(request.url))
-      const ofPath = byPath.get(path) ?? byPath.get(JOB_PREFIX) ?? new Map<Method, Mounted>()
+      const { ofPath, params } = matched(request)
       handle(host, ofPath, { request, reply, params })
     },
   })
+}
+
+function findMounted(
+  ofPath: ReadonlyMap<Method, Mounted>,
+  { method }: FastifyRequest,
+): Mounted | undefined {
+  // Fastify serves HEAD through GET; the contract's methods are the ones of EVERY_METHOD.
+  return ofPath.get((method === 'HEAD' ? 'GET' : method) as Method)
 }
 
 /**
@@ -103,11 +116,9 @@ function serve(
   exchange: Exchange,
 ): Promise<void> | undefined {
   const { request, reply } = exchange
-  // Fastify answers HEAD through GET; the contract's methods are the ones of EVERY_METHOD.
-  const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
-  const mounted = ofPath.get(method)
+  const mounted = findMounted(ofPath, request)
   if (mounted === undefined) return answered(refuseMethod(reply, methodsOf(ofPath)))
-  if (host.regions !== undefined && mounted.endpoint.belongs !== undefined)
+  if (host.regions !== undefined && mounted.endpoint.resolveRegion !== undefined)
     return serveInRegion(host, mounted, exchange)
   const authorized = authorizeRequest(host, mounted, exchange)
   if (!authorized.ok) return answered(sendRefusal(reply, authorized.error))
@@ -124,7 +135,11 @@ const NO_BYTES = Buffer.alloc(0)
 /** A body that takes time to arrive is decoded when its tenant has a turn. */
 function receiveBody(
   { admission: { bodies, scheduler } }: V1Host,
-  { endpoint: { bodyBytesMax: bytesMax = LIMITS.bodyBytesMax } }: Mounted,
+  {
+    endpoint: {
+      route: { bodyBytesMax: bytesMax = LIMITS.bodyBytesMax },
+    },
+  }: Mounted,
   request: FastifyRequest,
 ): Buffer | Promise<Buffer> {
   const { tenant } = request
@@ -146,10 +161,10 @@ function run(
 ): Promise<void> | undefined {
   const parsed = decodeRequest(host, mounted, exchange, authorized, bytes)
   if (!parsed.ok) return answered(sendRefusal(exchange.reply, parsed.error))
-  const { endpoint } = mounted
+  const { endpoint, handling } = mounted
   return endpoint.kind === 'write'
-    ? serveWrite(host, { endpoint, parsed: parsed.value, exchange })
-    : serveRead(host, { endpoint, parsed: parsed.value, exchange })
+    ? serveWrite(host, { endpoint, handling, parsed: parsed.value, exchange })
+    : serveRead(host, { endpoint, handling, parsed: parsed.value, exchange })
 }
 
 /**
@@ -159,32 +174,32 @@ function run(
 async function serveInRegion(host: V1Host, mounted: Mounted, exchange: Exchange): Promise<void> {
   const { request, reply } = exchange
   const bytes = await receiveBody(host, mounted, request)
-  if (goesElsewhere(host, mounted.endpoint, exchange, bytes)) return
+  if (forwardIfRemote(host, mounted.endpoint, exchange, bytes)) return
   const authorized = authorizeRequest(host, mounted, exchange)
   if (authorized.ok) await run(host, mounted, exchange, authorized.value, bytes)
   else sendRefusal(reply, authorized.error)
 }
 
 /** True when another region answers. */
-function goesElsewhere(
-  { regions }: V1Host,
-  { belongs }: Endpoint,
+function forwardIfRemote(
+  { regions, routing }: V1Host,
+  { resolveRegion }: Endpoint,
   { request, reply, params }: Exchange,
   bytes: Buffer,
 ): boolean {
-  if (regions === undefined || belongs === undefined) return false
-  const route = belongs(regions, {
-    raw: request.raw,
+  if (regions === undefined || resolveRegion === undefined) return false
+  const route = resolveRegion(regions.regions, {
+    forwarded: regions.forwardReasonOf(request.raw),
     params,
     // Fastify's query parser gives texts and arrays of texts.
     query: request.query as RawQuery,
-    body: () => readableJson(bytes),
+    body: () => parseIfJson(bytes),
   })
-  return passOn(regions, { request, reply, body: bytes }, route)
+  return routing.forwardIfRemote(request, reply, route, bytes)
 }
 
-/** What cannot be read is refused where it is looked at for its content. */
-function readableJson(bytes: Buffer): unknown {
+/** A body that is not JSON is rejected later, when it is decoded. */
+function parseIfJson(bytes: Buffer): unknown {
   try {
     return parseFirstJson(bytes.toString('utf8'))
   } catch (thrown) {
@@ -193,7 +208,7 @@ function readableJson(bytes: Buffer): unknown {
   }
 }
 
-/** What reads a path also tells its headers alone. */
+/** GET implies HEAD. */
 function methodsOf(ofPath: ReadonlyMap<Method, Mounted>): readonly string[] {
   return [...ofPath.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
 }

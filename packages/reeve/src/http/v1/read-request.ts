@@ -1,17 +1,19 @@
-import { GLOBAL_REGION, type Route } from '@reeve/contract'
+import type { Route } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { PERMISSION_DENIED, refusal, type Refusal } from '../../model/index.ts'
 import { compileDecoder, type Decoder } from '../decode.ts'
 import { parseFirstJson } from '../json-text.ts'
 import { secretOf } from '../pipeline/credentials.ts'
-import { compileQuery, QueryError, type RawQuery } from '../query.ts'
-import { isAudited, type Endpoint, type RequestOf } from './endpoint.ts'
+import { routedRoute } from '../pipeline/pipeline.ts'
+import type { RoutedRoute } from '../pipeline/routing.ts'
+import { compileQuery, firstValue, QueryError, type RawQuery } from '../query.ts'
+import type { Endpoint, RequestOf } from './endpoint.ts'
 import type { Exchange, V1Host } from './exchange.ts'
 import { auditEntry, recordRejection } from './write-audit.ts'
 
 /** An endpoint, and what reads its requests, compiled from the schemas of its route. */
-export interface Mounted {
+export interface Mounted extends RoutedRoute {
   readonly endpoint: Endpoint
   readonly parseQuery: (raw: RawQuery) => object
   /** Undefined when the route has no body. */
@@ -37,13 +39,12 @@ export function authorizeRequest(
     // Fastify's query parser gives texts and arrays of texts.
     const raw = request.query as RawQuery
     const query = mounted.parseQuery(raw)
-    if (!isOwnRegion(host.region, raw)) return err(NO_PATH_TO_REGION)
     const secret = secretOf(request)
     const caller = identify(host, mounted.endpoint, secret)
     if (!caller.ok) return caller
-    const namespace = first(raw['namespace']) || 'default'
+    const namespace = firstValue(raw['namespace']) || 'default'
     if (!mounted.endpoint.requires(caller.value, { namespace })) {
-      if (isAudited(mounted.endpoint)) {
+      if (mounted.handling.audit !== 'none') {
         const target = { caller: caller.value, namespace }
         const entry = auditEntry(host, mounted.endpoint.route, exchange, target)
         recordRejection(host.audit, entry, PERMISSION_DENIED)
@@ -67,7 +68,7 @@ export function decodeRequest(
 ): Result<RequestOf<Route>, Refusal> {
   try {
     const body = readBody === undefined ? {} : readBody(bytes)
-    const isPart = host.regions?.hopOf(request.raw) === 'part'
+    const isPart = host.regions?.forwardReasonOf(request.raw) === 'part'
     const { tenant } = request
     const yieldTurn = (): Promise<void> => host.admission.scheduler.turn(tenant)
     // parseQuery and readBody were compiled from this route's schemas.
@@ -105,8 +106,13 @@ function decode(decoder: Decoder, bytes: Buffer): unknown {
 }
 
 export function compileEndpoint(endpoint: Endpoint): Mounted {
-  const { query } = endpoint.route
-  return { endpoint, parseQuery: compileQuery(query), readBody: compileBody(endpoint.route) }
+  const { route } = endpoint
+  return {
+    ...routedRoute(route),
+    endpoint,
+    parseQuery: compileQuery(route.query),
+    readBody: compileBody(route),
+  }
 }
 
 function compileBody({ body, bodyType }: Route): Mounted['readBody'] {
@@ -121,16 +127,4 @@ const BYTES_TYPE = 'application/octet-stream'
 /** Bytes that are no JSON reach the handler in the wire form of bytes (reference §0.2). */
 function asBase64(bytes: Buffer): string {
   return bytes.toString('base64')
-}
-
-/** Reference §1.6: there is no other region to pass a request on to. */
-export const NO_PATH_TO_REGION: Refusal = refusal('region-unknown', 'No path to region')
-
-export function isOwnRegion(own: string, raw: RawQuery): boolean {
-  const region = first(raw['region'])
-  return region === '' || region === GLOBAL_REGION || region === own
-}
-
-function first(value: string | readonly string[] | undefined): string {
-  return (typeof value === 'string' ? value : value?.[0]) ?? ''
 }

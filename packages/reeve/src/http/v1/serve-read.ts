@@ -23,7 +23,7 @@ import { auditEntry, recordRejection, withNodeFromQuery } from './write-audit.ts
 export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | undefined {
   const { reply, request } = read.exchange
   const planned = read.endpoint.plan(read.parsed)
-  if (!planned.ok && read.endpoint.isAct === true) recordAct(host, read, planned)
+  if (!planned.ok && read.handling.audit === 'always') recordAct(host, read, planned)
   if (!planned.ok) return answered(sendRefusal(reply, planned.error))
   const plan = planned.value
   const wait = waitOf(read)
@@ -70,7 +70,7 @@ interface ReadResult {
 }
 
 function sendRead(host: V1Host, read: Asked<'read'>, { index, answer }: ReadResult): void {
-  if (read.endpoint.isAct === true) recordAct(host, read, answer)
+  if (read.handling.audit === 'always') recordAct(host, read, answer)
   const { reply } = read.exchange
   const headers = readHeaders(host, read.endpoint, index)
   if (answer.ok)
@@ -93,8 +93,8 @@ const LAST_CONTACT = HEADERS.lastContact.toLowerCase()
 const KNOWN_LEADER = HEADERS.knownLeader.toLowerCase()
 
 /** Reference §1.3: a 404 of a read carries these too. */
-function readHeaders({ freshness }: V1Host, { route }: Endpoint, index: number) {
-  const { lastContactMs, knownLeader } = freshness()
+function readHeaders({ staleness }: V1Host, { route }: Endpoint, index: number) {
+  const { lastContactMs, knownLeader } = staleness()
   const age = { [LAST_CONTACT]: String(lastContactMs), [KNOWN_LEADER]: String(knownLeader) }
   // Never 0: a client could not block on it (§1.4).
   return route.blocking === true ? { [INDEX_HEADER]: String(Math.max(1, index)), ...age } : age

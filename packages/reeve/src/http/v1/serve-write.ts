@@ -17,11 +17,11 @@ export async function serveWrite(host: V1Host, write: Asked<'write'>): Promise<v
   })
 }
 
-async function runWrite(host: V1Host, { endpoint, parsed, exchange }: Asked<'write'>) {
+async function runWrite(host: V1Host, { endpoint, handling, parsed, exchange }: Asked<'write'>) {
   const { audit } = host
   const entry = auditEntry(host, endpoint.route, exchange, parsed)
   const written = await endpoint.run({ ...parsed, caller: { ...parsed.caller, by: entry } })
   if (!written.ok) recordRejection(audit, withJobFromBody(entry, parsed.body), written.error)
-  else if (endpoint.isAct === true) audit.recordDeferred(entry, { status: 200 })
+  else if (handling.audit === 'always') audit.recordDeferred(entry, { status: 200 })
   return written
 }

@@ -16,10 +16,11 @@ const COPIES_MAX = 5
 
 /** The whole state for an operator's backup. */
 export function snapshotEndpoints(context: WorkloadContext): readonly Endpoint[] {
-  const save = read(v1Routes.saveSnapshot, management, () =>
-    ok({ index: () => 0, watch: [], answer: async () => ok(snapshotAnswer(context)) }),
-  )
-  return [{ ...save, isAct: true }]
+  return [
+    read(v1Routes.saveSnapshot, management, () =>
+      ok({ index: () => 0, watch: [], answer: async () => ok(snapshotAnswer(context)) }),
+    ),
+  ]
 }
 
 function snapshotAnswer({ store, clock }: WorkloadContext): Answer {

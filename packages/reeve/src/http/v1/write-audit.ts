@@ -17,7 +17,7 @@ export function auditEntry(
 ): AuditEntry {
   return {
     actor: workloadActor(caller),
-    address: request.ip,
+    address: request.clientAddress,
     requestId: request.id,
     method: request.method,
     route: route.path,
@@ -25,7 +25,7 @@ export function auditEntry(
     successStatus: successStatus(route),
     namespace,
     pathResources: Object.values(params),
-    via: regions?.viaOf(request.raw),
+    via: regions?.forwardedBy(request.raw),
   }
 }
 

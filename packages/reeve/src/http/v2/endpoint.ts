@@ -77,8 +77,6 @@ export type Outcome = Result<V2Answer, GovernanceRefusal>
 export interface EndpointOptions<R extends Route> {
   /** Names that `include` may have here. */
   readonly includes?: readonly string[]
-  /** How large a body may be; that of a JSON document unless given (reference §1.2). */
-  readonly bytesMax?: number
   /** True for the one path that needs no token. */
   readonly isOpen?: boolean
   /**

@@ -17,6 +17,8 @@ import type { Address, Outcome, V2Answer, V2Endpoint, V2Request } from './endpoi
 import { asIs, sendGovernanceRefusal, sendV2Error, statusOf } from './errors.ts'
 import type { Admission } from '../pipeline/admission.ts'
 import { bearerOf } from '../pipeline/credentials.ts'
+import { routedRoute, type RequestPipeline } from '../pipeline/pipeline.ts'
+import type { RoutedRoute } from '../pipeline/routing.ts'
 import type { RateLimit } from '../pipeline/rate-limit.ts'
 import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
 import { compileValidator, type Validator } from './validate.ts'
@@ -29,6 +31,7 @@ export interface V2Host {
   /** Undefined: nobody is held back. */
   readonly rateLimit: RateLimit | undefined
   readonly admission: Pick<Admission, 'bodies' | 'scheduler'>
+  readonly pipeline: RequestPipeline
   readonly audit: AuditLog
   readonly actorOf: (caller: CallerIdentity) => AuditActor
   /** The organization whose trail a refusal belongs to; empty for none. */
@@ -41,7 +44,7 @@ export interface V2Host {
 
 type PathParams = Readonly<Record<string, string>>
 
-interface Mounted extends V2Endpoint {
+interface Mounted extends V2Endpoint, RoutedRoute {
   readonly parseQuery: QueryParser
   /** Undefined when the route has no body, or one of raw bytes. */
   readonly validate: Validator | undefined
@@ -66,8 +69,17 @@ export function mountV2(
     app.route({
       method: [...EVERY_METHOD],
       url,
+      onRequest: host.pipeline.stages((request) => findMounted(ofPath, request)),
       handler: (request, reply) => serve(host, ofPath, { request, reply }),
     })
+}
+
+function findMounted(
+  ofPath: ReadonlyMap<Method, Mounted>,
+  { method }: FastifyRequest,
+): Mounted | undefined {
+  // Fastify serves HEAD through GET; the contract's methods are the ones of EVERY_METHOD.
+  return ofPath.get((method === 'HEAD' ? 'GET' : method) as Method)
 }
 
 function compileEndpoint(endpoint: V2Endpoint): Mounted {
@@ -75,14 +87,11 @@ function compileEndpoint(endpoint: V2Endpoint): Mounted {
   const { body } = route
   return {
     ...endpoint,
+    ...routedRoute(route),
     parseQuery: compileQuery(route, options.includes ?? []),
     validate: body === undefined || isBytes(route) ? undefined : compileValidator(body),
     isPaged: Object.hasOwn(route.query?.properties ?? {}, 'page[number]'),
   }
-}
-
-function bodyBytesMax({ options }: Mounted): number {
-  return options.bytesMax ?? v2.JSON_BODY_BYTES_MAX
 }
 
 function isBytes({ bodyType }: Route): boolean {
@@ -100,9 +109,7 @@ async function serve(
   exchange: Exchange,
 ): Promise<FastifyReply> {
   const { request, reply } = exchange
-  // Fastify answers HEAD through GET; the contract's methods are the ones of EVERY_METHOD.
-  const method = (request.method === 'HEAD' ? 'GET' : request.method) as Method
-  const mounted = ofPath.get(method)
+  const mounted = findMounted(ofPath, request)
   if (mounted === undefined) return refuseMethod(exchange, ofPath)
   const caller = mounted.options.isOpen === true ? NOBODY : callerOf(host, request)
   if (!isWithinRate(host, exchange, caller))
@@ -137,7 +144,7 @@ function isWithinRate(
   if (rateLimit === undefined) return true
   const isKnown = caller !== undefined && caller !== NOBODY
   const { isAllowed, remaining, resetSeconds } = rateLimit.take(
-    isKnown ? caller.userId : request.ip,
+    isKnown ? caller.userId : request.clientAddress,
   )
   void reply.headers({
     'x-ratelimit-limit': String(rateLimit.perSecond),
@@ -208,7 +215,7 @@ interface Asked {
 async function run(host: V2Host, mounted: Mounted, asked: Asked): Promise<Outcome> {
   const { store } = host
   const outcome = await decide(host, mounted, asked)
-  const isRead = mounted.route.methods[0] === 'GET'
+  const { isRead } = mounted
   try {
     await store.settled()
     return outcome
@@ -236,14 +243,14 @@ type Refused = Extract<Outcome, { ok: false }>
 
 function auditEntry(
   { actorOf }: V2Host,
-  { route }: Mounted,
+  { route, handling }: Mounted,
   request: FastifyRequest,
   caller: CallerIdentity,
 ): AuditEntry | undefined {
-  if (route.methods[0] === 'GET') return undefined
+  if (handling.audit === 'none') return undefined
   return {
     actor: actorOf(caller),
-    address: request.ip,
+    address: request.clientAddress,
     requestId: request.id,
     method: request.method,
     route: route.path,
@@ -309,7 +316,7 @@ async function readBody(
 ): Promise<Result<unknown, GovernanceRefusal>> {
   const { route, validate } = mounted
   if (validate === undefined && !isBytes(route)) return ok({})
-  const received = await receiveBody(host, request, bodyBytesMax(mounted))
+  const received = await receiveBody(host, request, route.bodyBytesMax ?? v2.JSON_BODY_BYTES_MAX)
   if (!received.ok || validate === undefined) return received
   const parsed = parseJson(received.value)
   if (!parsed.ok) return parsed

@@ -27,7 +27,6 @@ export function planEndpoints(context: GovernanceContext): readonly V2Endpoint[]
           ok({ kind: 'document', status: 202, document: { data: planResource(seen) } }),
         ),
       {
-        bytesMax: v2.PLAN_UPLOAD_BYTES_MAX,
         guard: ({ caller, params }) =>
           findPlan(context, caller, { planId: params.plan_id, right: 'queuePlan' }),
       },

@@ -116,7 +116,6 @@ function codeEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
           (seen) => single(policyResource(tables, seen)),
         ),
       {
-        bytesMax: v2.POLICY_UPLOAD_BYTES_MAX,
         guard: (request) => find(context, request, 'update'),
       },
     ),

@@ -29,7 +29,6 @@ export function policyDryRunEndpoints(context: GovernanceContext): readonly V2En
         return answer(await evaluateWorkspacePolicies(context, caller, question), dryRun)
       },
       {
-        bytesMax: v2.PLAN_UPLOAD_BYTES_MAX,
         guard: ({ caller, params }) =>
           findWorkspaceWith(context, caller, {
             address: { workspaceId: params.workspace_id },
@@ -77,7 +76,7 @@ function trialEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
           await tryPolicy(context, caller, { policyId: params.policy_id, ...body.data.attributes }),
           (attributes) => single({ type: 'policy-trials', attributes }),
         ),
-      { bytesMax: v2.PLAN_UPLOAD_BYTES_MAX, guard },
+      { guard },
     ),
     endpoint(
       v2Routes.replayPolicy,
@@ -89,7 +88,7 @@ function trialEndpoints(context: GovernanceContext): readonly V2Endpoint[] {
           }),
           (attributes) => single({ type: 'policy-replays', attributes }),
         ),
-      { bytesMax: 2 * v2.POLICY_UPLOAD_BYTES_MAX, guard },
+      { guard },
     ),
   ]
 }

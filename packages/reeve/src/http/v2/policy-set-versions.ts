@@ -49,7 +49,6 @@ export function policySetVersionEndpoints(context: GovernanceContext): readonly 
           () => ok({ kind: 'empty', status: 200 }),
         ),
       {
-        bytesMax: v2.POLICY_SET_ARCHIVE_BYTES_MAX,
         guard: ({ caller, params }) =>
           findVersion(context, caller, {
             versionId: params.policy_set_version_id,

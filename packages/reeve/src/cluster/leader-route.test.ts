@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { LeaderRoute, ReadConsistency } from '../http/index.ts'
+import { routeByLeadership } from './leader-route.ts'
+
+const views = {
+  leader: { isLeading: true, leader: '10.0.0.1:4646' },
+  follower: { isLeading: false, leader: '10.0.0.1:4646' },
+  leaderless: { isLeading: false, leader: '' },
+}
+
+const READ: ReadConsistency = {
+  answeredBy: 'any',
+  isRead: true,
+  isStale: false,
+  isConsistent: false,
+}
+
+const cases: readonly (readonly [
+  name: string,
+  consistency: Partial<ReadConsistency>,
+  onLeader: LeaderRoute,
+  onFollower: LeaderRoute,
+  withoutLeader: LeaderRoute,
+])[] = [
+  ['a read', {}, 'local', 'forward', 'no-leader'],
+  ['a stale read', { isStale: true }, 'local', 'local', 'local'],
+  ['a consistent read', { isConsistent: true }, 'linearizable', 'forward', 'no-leader'],
+  ['both stale and consistent', { isStale: true, isConsistent: true }, 'local', 'local', 'local'],
+  ['a write', { answeredBy: 'leader', isRead: false }, 'local', 'forward', 'no-leader'],
+  [
+    'a write that asks for stale and consistent',
+    { answeredBy: 'leader', isRead: false, isStale: true, isConsistent: true },
+    'local',
+    'forward',
+    'no-leader',
+  ],
+  [
+    'a stale read that only the leader answers',
+    { answeredBy: 'leader', isStale: true },
+    'local',
+    'forward',
+    'no-leader',
+  ],
+  [
+    'a stale and consistent read that only the leader answers',
+    { answeredBy: 'leader', isStale: true, isConsistent: true },
+    'linearizable',
+    'forward',
+    'no-leader',
+  ],
+  ['a question about the server itself', { answeredBy: 'self' }, 'local', 'local', 'local'],
+]
+for (const [name, consistency, onLeader, onFollower, withoutLeader] of cases)
+  test(`leader routing: ${name}`, () => {
+    const route = (view: (typeof views)['leader']): LeaderRoute =>
+      routeByLeadership({ ...READ, ...consistency }, false, view)
+    assert.deepEqual(
+      [route(views.leader), route(views.follower), route(views.leaderless)],
+      [onLeader, onFollower, withoutLeader],
+    )
+  })
+
+test('leader routing: a forwarded request is not forwarded again', () => {
+  assert.equal(routeByLeadership(READ, true, views.follower), 'no-leader')
+  assert.equal(routeByLeadership(READ, true, views.leader), 'local')
+})

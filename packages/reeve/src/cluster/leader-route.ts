@@ -1,0 +1,21 @@
+import type { LeaderRoute, ReadConsistency } from '../http/index.ts'
+
+/** What a server knows about leadership when a request arrives. */
+export interface LeaderView {
+  readonly isLeading: boolean
+  /** `host:port` of the leader, which may be this server; empty when there is none. */
+  readonly leader: string
+}
+
+/** Chooses the server that answers. A forwarded request is not forwarded again. */
+export function routeByLeadership(
+  { answeredBy, isRead, isStale, isConsistent }: ReadConsistency,
+  isForwarded: boolean,
+  { isLeading, leader }: LeaderView,
+): LeaderRoute {
+  if (answeredBy === 'self') return 'local'
+  const mayBeStale = answeredBy === 'any' && isStale
+  if (isLeading) return isRead && isConsistent && !mayBeStale ? 'linearizable' : 'local'
+  if (mayBeStale) return 'local'
+  return leader === '' || isForwarded ? 'no-leader' : 'forward'
+}

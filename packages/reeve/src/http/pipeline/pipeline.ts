@@ -1,0 +1,97 @@
+import { handlingOf, isReadRoute, type Route } from '@reeve/contract'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { LIMITS } from '../../model/index.ts'
+import { allowOrigin } from '../cors.ts'
+import { HttpError } from '../http-error.ts'
+import type { PageGuard } from '../page-guard.ts'
+import type { Admission } from './admission.ts'
+import type { RequestRouting, RoutedRoute } from './routing.ts'
+
+/*
+ * What happens to a request, in this order. Each rule is decided in one stage, and what differs
+ * between routes is a field of the route's record in the contract (RouteHandling).
+ *
+ *   accept        transport/: connections, bytes and requests under way per connection
+ *   prepare       the headers of every response
+ *   admit         admission.ts: tenant, request rate
+ *   guard         page-guard.ts, cors.ts: pages of other origins; length of the URL
+ *   queue         request-scheduler.ts: the tenant's share of the event loop, by the route's cost
+ *   route         routing.ts: the region and the server that answer; forwarded unread
+ *   authenticate  the caller, by its token
+ *   decode        path and query
+ *   authorize     the caller's right to use the route; rejections of writes are audited
+ *   body          request-body.ts: received within the limits of tenant and route, then decoded
+ *   run           the use case; blocking queries wait in blocking.ts
+ *   durable       nothing is told before the state that it was read from is durable
+ *   respond       compression, the error format of the API
+ *   audit         in the commit of a write, before it begins, or when it has ended
+ *
+ * The stages up to `route` are hooks, added below. The others are in v1/mount.ts and v2/mount.ts,
+ * because the two APIs encode requests and responses differently. WebSockets pass the same stages
+ * in upgrades.ts.
+ */
+
+export interface PipelineOptions {
+  readonly admission: Admission
+  readonly routing: RequestRouting
+  readonly corsOrigins: readonly string[]
+  /** Undefined where every request needs a token, which no browser sends by itself. */
+  readonly pageGuard: PageGuard | undefined
+}
+
+/** Finds the route of a request; undefined when its path has no such method. */
+export type FindRoute = (request: FastifyRequest) => RoutedRoute | undefined
+
+/** Pages and documents of this server, and paths that do not exist. */
+const OWN_PAGE: RoutedRoute = {
+  handling: { answeredBy: 'self', region: 'local', audit: 'none', cost: 1 },
+  isRead: true,
+}
+
+export function routedRoute(route: Route): RoutedRoute {
+  return { handling: handlingOf(route), isRead: isReadRoute(route) }
+}
+
+/** The stages of a request before its handler. */
+export class RequestPipeline {
+  readonly #options: PipelineOptions
+
+  constructor(options: PipelineOptions) {
+    this.#options = options
+  }
+
+  /** Adds the stages that do not depend on the route, and the others to routes without a record. */
+  addTo(app: FastifyInstance): void {
+    const { admission, corsOrigins, pageGuard } = this.#options
+    admission.addTo(app)
+    app.addHook('onRequest', (request, reply, done) => {
+      const problem = pageGuard?.problemOf(request.raw)
+      if (problem !== undefined) return done(new HttpError(403, problem))
+      if (allowOrigin(corsOrigins, request, reply)) return void reply.code(204).send()
+      if (request.url.length > LIMITS.urlBytesMax)
+        return done(new HttpError(414, `the URL is longer than ${LIMITS.urlBytesMax} bytes`))
+      if (request.is404) return admission.queue(request, OWN_PAGE.handling.cost, done)
+      done()
+    })
+    const ownPage = this.stages(() => OWN_PAGE)
+    app.addHook('onRoute', (route) => {
+      route.onRequest ??= ownPage
+    })
+  }
+
+  /** The stages `queue` and `route`, for the routes of one path. */
+  stages(findRoute: FindRoute): onRequestHookHandler[] {
+    const { admission, routing } = this.#options
+    return [
+      (request, _reply, done) => {
+        const { cost } = (findRoute(request) ?? OWN_PAGE).handling
+        admission.queue(request, cost, done)
+      },
+      (request, reply, done) => {
+        const route = findRoute(request)
+        if (route === undefined) done()
+        else routing.route(request, reply, route, done)
+      },
+    ]
+  }
+}

@@ -1,0 +1,62 @@
+import { GLOBAL_REGION, type RouteHandling } from '@reeve/contract'
+
+/** Why another region has forwarded a request. */
+export type ForwardReason =
+  /** The request names this region. */
+  | 'named'
+  /** Only the authoritative region writes it. */
+  | 'authority'
+  /** It is one region's part of a multi-region job. */
+  | 'part'
+
+/** Where a request is answered. */
+export type RegionRoute =
+  | { readonly kind: 'local' }
+  | { readonly kind: 'forward'; readonly region: string; readonly reason: ForwardReason }
+  /** The request names a region that cannot be reached from here. */
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'reject'; readonly message: string }
+
+/** The regions that a server knows. */
+export interface KnownRegions {
+  readonly own: string
+  readonly authoritative: string
+  /** A region that is not this one, and that can be asked. */
+  isRemote(region: string): boolean
+}
+
+export const LOCAL: RegionRoute = { kind: 'local' }
+const UNKNOWN: RegionRoute = { kind: 'unknown' }
+
+/**
+ * Chooses the region that answers, by the route and the parameter `region`. A request that another
+ * region has forwarded is forwarded at most once more, to the authoritative region. Routes whose
+ * body names the region are asked again once the body is received.
+ */
+export function chooseRegion(
+  rule: RouteHandling['region'],
+  named: string,
+  forwarded: ForwardReason | undefined,
+  regions: KnownRegions,
+): RegionRoute {
+  if (rule === 'local') return LOCAL
+  const isOwn = named === '' || named === regions.own
+  if (!isOwn && regions.isRemote(named))
+    return forwarded === undefined ? { kind: 'forward', region: named, reason: 'named' } : UNKNOWN
+  if (!isOwn && named !== GLOBAL_REGION) return UNKNOWN
+  return rule === 'authoritative' ? routeToAuthoritative(forwarded, regions) : LOCAL
+}
+
+/** For a request that only the authoritative region may write. */
+export function routeToAuthoritative(
+  forwarded: ForwardReason | undefined,
+  { own, authoritative }: KnownRegions,
+): RegionRoute {
+  if (own === authoritative) return LOCAL
+  if (forwarded !== 'authority')
+    return { kind: 'forward', region: authoritative, reason: 'authority' }
+  const message =
+    `the regions disagree: "${own}" was asked as the authoritative region, but its configuration ` +
+    `names "${authoritative}"; set the same authoritative_region everywhere. Nothing was written`
+  return { kind: 'reject', message }
+}

@@ -1,0 +1,180 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { RouteHandling } from '@reeve/contract'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Fault } from '../../kit/fault.ts'
+import { refusal, type Refusal } from '../../model/index.ts'
+import { REGION_UNREACHED } from '../../workload/index.ts'
+import { refuseUpgrade } from '../agent/upgrade.ts'
+import { HttpError } from '../http-error.ts'
+import { firstValue, isFlagSet, type RawQuery } from '../query.ts'
+import { STATUS_OF } from '../v1/statuses.ts'
+import {
+  DEPOSED_MESSAGE,
+  NO_LEADER_MESSAGE,
+  noLeader,
+  type LeaderRouter,
+  type ReadConsistency,
+} from './leader-routing.ts'
+import { chooseRegion, type KnownRegions, type RegionRoute } from './region-route.ts'
+import type { RegionRouter, RegionTarget } from './region-routing.ts'
+
+const NO_PATH_TO_REGION: Refusal = refusal('region-unknown', 'No path to region')
+/** Two regions take each other for the authoritative one. */
+const MISDIRECTED = 421
+
+/** How a route is routed: its handling, and whether it reads. */
+export interface RoutedRoute {
+  readonly handling: RouteHandling
+  readonly isRead: boolean
+}
+
+export interface RoutingOptions {
+  /** The region of this server. */
+  readonly region: string
+  /** Undefined where this is the only server. */
+  readonly leader: LeaderRouter | undefined
+  /** Undefined where no other region is known. */
+  readonly regions: RegionRouter | undefined
+}
+
+type Done = (error?: Error) => void
+
+/**
+ * The stage that decides where a request is answered: its region first, then a server of that
+ * region. Requests that are answered elsewhere are forwarded before their body is read, as they
+ * came.
+ */
+export class RequestRouting {
+  readonly regions: KnownRegions
+  readonly #leader: LeaderRouter | undefined
+  readonly #router: RegionRouter | undefined
+
+  constructor({ region, leader, regions }: RoutingOptions) {
+    this.#leader = leader
+    this.#router = regions
+    this.regions = regions?.regions ?? {
+      own: region,
+      authoritative: region,
+      isRemote: () => false,
+    }
+  }
+
+  /** Calls `done` when this server answers the request. */
+  route(request: FastifyRequest, reply: FastifyReply, routed: RoutedRoute, done: Done): void {
+    // Fastify's query parser gives strings and arrays of strings.
+    const query = request.query as RawQuery
+    const route = this.#regionRoute(request.raw, routed.handling, firstValue(query['region']))
+    if (route.kind === 'local') return this.#routeToLeader(request, reply, routed, done)
+    this.#leave(request, reply, route, done)
+  }
+
+  /** For a request whose body names its region. True when another region answers it. */
+  forwardIfRemote(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    route: RegionRoute,
+    body: Buffer,
+  ): boolean {
+    if (route.kind === 'local') return false
+    this.#leave(request, reply, route, (error) => void reply.send(error), body)
+    return true
+  }
+
+  /** Routes a request that becomes a WebSocket. True when it is answered elsewhere. */
+  routeUpgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    { handling }: RoutedRoute,
+  ): boolean {
+    const query = new URLSearchParams(request.url?.split('?', 2)[1] ?? '')
+    const route = this.#regionRoute(request, handling, query.get('region') ?? '')
+    if (route.kind === 'local') return this.#routeUpgradeToLeader(request, socket, head, handling)
+    if (route.kind === 'forward') this.#router?.forwardUpgrade(request, socket, { ...route, head })
+    else {
+      const { statusCode, message } = rejectionOf(route)
+      refuseUpgrade(socket, statusCode, message)
+    }
+    return true
+  }
+
+  #regionRoute(request: IncomingMessage, { region }: RouteHandling, named: string): RegionRoute {
+    return chooseRegion(region, named, this.#router?.forwardReasonOf(request), this.regions)
+  }
+
+  #leave(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    route: Exclude<RegionRoute, { kind: 'local' }>,
+    failed: (error: Error) => void,
+    body?: Buffer,
+  ): void {
+    if (route.kind !== 'forward') return failed(rejectionOf(route))
+    const target: RegionTarget = { ...route, body }
+    this.#router?.forward(request.raw, reply.raw, {
+      ...target,
+      onResponse: () => void reply.hijack(),
+      onFailure: (reason) => failed(new Fault(REGION_UNREACHED, reason)),
+    })
+  }
+
+  #routeToLeader(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    routed: RoutedRoute,
+    done: Done,
+  ): void {
+    const leader = this.#leader
+    if (leader === undefined) return done()
+    // Fastify's query parser gives strings and arrays of strings.
+    const consistency = consistencyOf(routed, request.query as RawQuery)
+    switch (leader.route(request.raw, consistency)) {
+      case 'local':
+        return done()
+      case 'no-leader':
+        return done(noLeader(NO_LEADER_MESSAGE))
+      case 'linearizable':
+        return void confirmLeadership(leader, done)
+      case 'forward':
+        leader.forward(request.raw, reply.raw, {
+          onResponse: () => void reply.hijack(),
+          onFailure: (reason) => done(noLeader(reason)),
+        })
+    }
+  }
+
+  #routeUpgradeToLeader(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    { answeredBy }: RouteHandling,
+  ): boolean {
+    const consistency = { answeredBy, isRead: true, isStale: false, isConsistent: false }
+    const route = this.#leader?.route(request, consistency) ?? 'local'
+    if (route === 'forward') this.#leader?.forwardUpgrade(request, socket, head)
+    if (route === 'no-leader') refuseUpgrade(socket, 503, NO_LEADER_MESSAGE)
+    return route === 'forward' || route === 'no-leader'
+  }
+}
+
+async function confirmLeadership(leader: LeaderRouter, done: Done): Promise<void> {
+  // A storage that does not answer confirms nothing.
+  const isLeading = await leader.confirmLeadership().catch(() => false)
+  done(isLeading ? undefined : noLeader(DEPOSED_MESSAGE))
+}
+
+function consistencyOf({ handling, isRead }: RoutedRoute, query: RawQuery): ReadConsistency {
+  return {
+    answeredBy: handling.answeredBy,
+    isRead,
+    isStale: isFlagSet(query['stale']),
+    isConsistent: isFlagSet(query['consistent']),
+  }
+}
+
+function rejectionOf(route: Extract<RegionRoute, { kind: 'unknown' | 'reject' }>): HttpError {
+  return route.kind === 'reject'
+    ? new HttpError(MISDIRECTED, route.message)
+    : new HttpError(STATUS_OF[NO_PATH_TO_REGION.code], NO_PATH_TO_REGION.message)
+}

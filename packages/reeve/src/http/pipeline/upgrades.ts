@@ -1,0 +1,61 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { refuseUpgrade } from '../agent/upgrade.ts'
+import type { PageGuard } from '../page-guard.ts'
+import type { PortSecurity } from '../port-security.ts'
+import type { TurnedAway } from '../turned-away.ts'
+import type { Admission } from './admission.ts'
+import type { RequestRouting, RoutedRoute } from './routing.ts'
+
+/** The WebSockets of nodes end at the leader of their own region. */
+export const NODE_ROUTE: RoutedRoute = {
+  handling: { answeredBy: 'leader', region: 'local', audit: 'none', cost: 1 },
+  isRead: true,
+}
+
+/** Serves the WebSockets of some paths. */
+export interface WebSocketChannel {
+  readonly route: RoutedRoute
+  /** Who opens it: nodes have limits of their own, and may have to show a certificate. */
+  readonly peer: 'client' | 'node'
+  serves(request: IncomingMessage): boolean
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+}
+
+export interface UpgradeOptions {
+  readonly channels: readonly WebSocketChannel[]
+  readonly admission: Admission
+  readonly routing: RequestRouting
+  readonly pageGuard: PageGuard | undefined
+  readonly security: PortSecurity | undefined
+  readonly turnedAway: TurnedAway
+}
+
+const NO_NODE =
+  'nodes of this cluster prove themselves with a certificate (tls.rpc) that names them ' +
+  'client.<region>.reeve, with the region of its servers'
+
+/**
+ * The stages of a request that becomes a WebSocket: guard, admit, route. Its channel authenticates,
+ * authorizes and audits it, because the token may come in the first frame.
+ */
+export function serveUpgrades(server: Server, options: UpgradeOptions): void {
+  const { channels, admission, routing, pageGuard, security, turnedAway } = options
+  server.on('upgrade', (request, socket, head) => {
+    const channel = channels.find((one) => one.serves(request))
+    if (channel === undefined) return refuseUpgrade(socket, 404, 'no WebSocket has this path')
+    if (channel.peer === 'client') {
+      const problem = pageGuard?.nameProblem(request)
+      if (problem !== undefined) return refuseUpgrade(socket, 403, problem)
+      const limited = admission.admitUpgrade(request)
+      if (limited !== undefined)
+        return refuseUpgrade(socket, limited.statusCode, limited.message, limited.headers)
+    } else if (security?.mayBeNode(request.socket) === false) {
+      // Checked before forwarding: behind it every connection is another server's.
+      turnedAway.tell(request.socket, NO_NODE)
+      return refuseUpgrade(socket, 403, NO_NODE)
+    }
+    if (routing.routeUpgrade(request, socket, head, channel.route)) return
+    channel.handleUpgrade(request, socket, head)
+  })
+}
