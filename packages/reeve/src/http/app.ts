@@ -246,7 +246,7 @@ function mountWorkload(
 function mountGovernance(
   app: FastifyInstance,
   options: AppOptions,
-  { governance, admission, pipeline, parked, audit, lifecycle, warmer }: SharedParts,
+  { governance, admission, pipeline, routing, parked, audit, lifecycle, warmer }: SharedParts,
 ): readonly Route[] {
   const endpoints = [
     ...governanceEndpoints(governance),
@@ -263,6 +263,7 @@ function mountGovernance(
       rateLimit: rateLimitOf(options),
       admission,
       pipeline,
+      routing,
       audit,
       actorOf: (caller) => governanceActor(governance, caller),
       organizationOf: (caller, params) => organizationOfRequest(governance, caller, params),

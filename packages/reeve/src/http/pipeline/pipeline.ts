@@ -26,9 +26,8 @@ import type { RequestRouting, RoutedRoute } from './routing.ts'
  *   respond       compression, the error format of the API
  *   audit         in the commit of a write, before it begins, or when it has ended
  *
- * The stages up to `route` are hooks, added below. The others are in v1/mount.ts and v2/mount.ts,
- * because the two APIs encode requests and responses differently. WebSockets pass the same stages
- * in upgrades.ts.
+ * The stages up to `route` are hooks, added below. serve.ts calls the others in order; what each
+ * API does in them is in v1/api.ts and v2/api.ts. upgrades.ts has the stages of WebSockets.
  */
 
 export interface PipelineOptions {

@@ -12,7 +12,8 @@ import {
 } from '../transport/parked-connection.ts'
 import type { Hold } from '../lifecycle.ts'
 import type { Endpoint, ReadPlan } from './endpoint.ts'
-import { answered, INDEX_HEADER, type Asked, type Exchange, type V1Host } from './exchange.ts'
+import type { Exchange } from '../pipeline/serve.ts'
+import { answered, INDEX_HEADER, type Asked, type V1Host } from './exchange.ts'
 import { sendAnswer, sendRefusal } from './send.ts'
 import { auditEntry, recordRejection, withNodeFromQuery } from './write-audit.ts'
 

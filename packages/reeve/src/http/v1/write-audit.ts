@@ -5,7 +5,8 @@ import type { AuditEntry } from '../../state/index.ts'
 import { workloadActor } from '../audit/actors.ts'
 import { successStatus, type AuditLog } from '../audit/audit-log.ts'
 import { fieldOf, textOf } from '../json-field.ts'
-import type { Exchange, V1Host } from './exchange.ts'
+import type { Exchange } from '../pipeline/serve.ts'
+import type { V1Host } from './exchange.ts'
 import { STATUS_OF } from './statuses.ts'
 
 /** What is known of a request before it is carried out. */

@@ -85,7 +85,7 @@ test('upload: what is no text is 422, and nothing is saved', async () => {
 })
 
 const TEN_MIB = 10 * 1024 * 1024
-const TOO_LARGE = [413, `payload too large: The body is larger than ${TEN_MIB} bytes.`]
+const TOO_LARGE = [413, `payload too large: the request body is larger than ${TEN_MIB} bytes`]
 
 test('upload: ten MiB are taken, one byte more is 413 and leaves what there was', async () => {
   const it = await withPolicies()

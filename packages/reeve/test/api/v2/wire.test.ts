@@ -96,7 +96,10 @@ test('body: what is no JSON is told with the byte at which it is wrong', async (
 test('body: more than one mebibyte is too large, compressed or not', async () => {
   const it = await withAcme()
   const large = `{"data":"${'x'.repeat(v2.JSON_BODY_BYTES_MAX)}"}`
-  const says = [413, `payload too large: The body is larger than ${v2.JSON_BODY_BYTES_MAX} bytes.`]
+  const says = [
+    413,
+    `payload too large: the request body is larger than ${v2.JSON_BODY_BYTES_MAX} bytes`,
+  ]
   assert.deepEqual(refusedBy(await post(it, {}, large)), says)
   const zipped = await post(it, { 'content-encoding': 'gzip' }, gzipSync(large))
   assert.deepEqual(refusedBy(zipped), says)

@@ -1,0 +1,291 @@
+import { v2, type AuditActor, type Route } from '@reeve/contract'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CallerIdentity, GovernanceCaller } from '../../governance/index.ts'
+import { Fault } from '../../kit/fault.ts'
+import { err, ok } from '../../kit/result.ts'
+import type { GovernanceRefusal } from '../../model/index.ts'
+import type { AuditEntry, Store } from '../../state/index.ts'
+import { successStatus, type AuditLog } from '../audit/audit-log.ts'
+import { HttpError } from '../http-error.ts'
+import { bearerOf } from '../pipeline/credentials.ts'
+import { routedRoute, type RequestPipeline } from '../pipeline/pipeline.ts'
+import type { RateLimit } from '../pipeline/rate-limit.ts'
+import type { Api, Exchange, MountedRoute, ServeOptions, Target } from '../pipeline/serve.ts'
+import type { RawQuery } from '../query.ts'
+import { decodeDocument } from './decode-body.ts'
+import { withFields } from './documents.ts'
+import type { Address, Outcome, V2Answer, V2Endpoint, V2Request } from './endpoint.ts'
+import { asIs, sendGovernanceRefusal, sendV2Error, statusOf } from './errors.ts'
+import { compileQuery, type ParsedQuery, type QueryParser } from './query.ts'
+import { compileValidator, type Validator } from './validate.ts'
+
+/** What serves `/api/v2`. */
+export interface V2Host extends ServeOptions {
+  readonly store: Store
+  /** Who a bearer secret belongs to; undefined when it cannot be used. */
+  readonly authenticate: (secret: string) => CallerIdentity | undefined
+  /** Undefined: requests of a user are not limited. */
+  readonly rateLimit: RateLimit | undefined
+  readonly pipeline: RequestPipeline
+  readonly audit: AuditLog
+  readonly actorOf: (caller: CallerIdentity) => AuditActor
+  /** The organization whose audit trail shows a rejected request; empty for none. */
+  readonly organizationOf: (caller: CallerIdentity, params: PathParams) => string
+  /** Undefined when the sorted lists are ready; else resolves when they are. */
+  readonly warmLists: () => Promise<void> | undefined
+  /** Scheme and host of links in lists; those of the request when empty. */
+  readonly externalUrl: string
+}
+
+type PathParams = Readonly<Record<string, string>>
+
+/** An endpoint, and what decodes its requests, compiled from the schemas of its route. */
+export interface Mounted extends V2Endpoint, MountedRoute {
+  readonly parseQuery: QueryParser
+  /** Undefined when the route has no body, or one of raw bytes. */
+  readonly validate: Validator | undefined
+  /** The response is a page of a list. */
+  readonly isPaged: boolean
+}
+
+/** A refusal of the governance rules, or of the protocol. */
+type Rejection = GovernanceRefusal | HttpError
+
+type V2Target = Target<GovernanceCaller, ParsedQuery>
+
+/** The stages of a request of `/api/v2`. */
+export function createV2Api(host: V2Host): Api<Mounted, GovernanceCaller, ParsedQuery, Rejection> {
+  return {
+    authenticate(mounted, exchange) {
+      const identity = identify(host, mounted, exchange.request)
+      if (!isWithinRate(host, exchange, identity)) return err(TOO_MANY_REQUESTS)
+      if (identity === undefined) return err(UNAUTHENTICATED)
+      const by = auditEntry(host, mounted, exchange, identity)
+      // A read commits nothing.
+      return ok({ ...identity, by: by ?? 'system' })
+    },
+    decodeQuery({ route, parseQuery }, { request }) {
+      const media = mediaProblem(route, request)
+      return media === undefined ? parseQuery(queryOf(request)) : err(new HttpError(415, media))
+    },
+    authorize: ({ options: { guard } }, target) =>
+      guard?.({ ...requestFields(host, target), body: {} }) ?? AUTHORIZED,
+    decodeBody({ route, validate, options: { draftRule } }, { params }, bytes) {
+      if (validate === undefined) return ok(bytes)
+      return decodeDocument(route, validate, bytes, { params, draftRule })
+    },
+    run: (mounted, target, body) => run(host, mounted, target, body),
+    reject: ({ reply }, rejection) => reject(host, reply, rejection),
+    recordRejection: (_mounted, target, rejection) => recordRejection(host, target, rejection),
+  }
+}
+
+const AUTHORIZED = ok(undefined)
+const TOO_MANY_REQUESTS = new HttpError(
+  429,
+  'Too many requests; X-RateLimit-Reset says how long to wait.',
+)
+const UNAUTHENTICATED = new HttpError(
+  401,
+  'The bearer token is absent, malformed, expired or revoked.',
+)
+
+async function run(host: V2Host, mounted: Mounted, target: V2Target, body: unknown): Promise<void> {
+  const { reply, query } = target
+  if (mounted.isPaged) await host.warmLists()
+  // The body was decoded by the schema that the handler's body is typed by.
+  const request = { ...requestFields(host, target), body } as V2Request<Route>
+  const outcome = await durableOutcome(host, mounted, request)
+  if (outcome.ok) return void send(reply, outcome.value, query)
+  if (mounted.handling.audit !== 'none') recordRejection(host, target, outcome.error)
+  sendGovernanceRefusal(reply, outcome.error)
+}
+
+/** Nothing is sent, not even a refusal, before the state that it depends on is durable. */
+async function durableOutcome(
+  { store }: V2Host,
+  mounted: Mounted,
+  request: V2Request<Route>,
+): Promise<Outcome> {
+  const outcome = await mounted.run(request)
+  try {
+    await store.settled()
+    return outcome
+  } catch (thrown) {
+    if (!mounted.isRead || !(thrown instanceof Fault)) throw thrown
+    // The state that was read was rolled back; the present one is durable.
+    return await mounted.run(request)
+  }
+}
+
+function reject(
+  { store }: V2Host,
+  reply: FastifyReply,
+  rejection: Rejection,
+): Promise<void> | undefined {
+  const respond = (): void => {
+    if (rejection instanceof HttpError) sendV2Error(reply, rejection.statusCode, rejection.message)
+    else sendGovernanceRefusal(reply, rejection)
+  }
+  if (store.durableIndex !== store.index) return store.settled().then(respond)
+  respond()
+  return undefined
+}
+
+function recordRejection(
+  { audit, organizationOf }: V2Host,
+  { caller, params }: V2Target,
+  rejection: Rejection,
+): void {
+  if (caller.by === 'system') return
+  const status = rejection instanceof HttpError ? rejection.statusCode : statusOf(rejection)
+  audit.recordDeferred(caller.by, { status, organizationId: organizationOf(caller, params) })
+}
+
+function identify(
+  { authenticate }: V2Host,
+  { options }: Mounted,
+  request: FastifyRequest,
+): CallerIdentity | undefined {
+  if (options.isOpen === true) return NOBODY
+  const secret = bearerOf(request)
+  return secret === undefined ? undefined : authenticate(secret)
+}
+
+export function compileEndpoint(endpoint: V2Endpoint): Mounted {
+  const { route, options } = endpoint
+  const { body, bodyBytesMax = v2.JSON_BODY_BYTES_MAX } = route
+  return {
+    ...endpoint,
+    ...routedRoute(route),
+    parseQuery: compileQuery(route, options.includes ?? []),
+    bodyBytesMax: body === undefined ? undefined : bodyBytesMax,
+    validate: body === undefined || hasRawBody(route) ? undefined : compileValidator(body),
+    isPaged: Object.hasOwn(route.query?.properties ?? {}, 'page[number]'),
+  }
+}
+
+function hasRawBody({ bodyType }: Route): boolean {
+  return bodyType !== undefined && bodyType !== v2.JSON_API_TYPE
+}
+
+/** Counts the request against the rate of its user, and sets the headers that tell what is left. */
+function isWithinRate(
+  { rateLimit }: V2Host,
+  { request, reply }: Exchange,
+  caller: CallerIdentity | undefined,
+): boolean {
+  if (rateLimit === undefined) return true
+  const isKnown = caller !== undefined && caller !== NOBODY
+  const { isAllowed, remaining, resetSeconds } = rateLimit.take(
+    isKnown ? caller.userId : request.clientAddress,
+  )
+  void reply.headers({
+    'x-ratelimit-limit': String(rateLimit.perSecond),
+    'x-ratelimit-remaining': String(remaining),
+    // Rounded up: a client that waits this long is served.
+    'x-ratelimit-reset': (Math.ceil(resetSeconds * MS_PER_SECOND) / MS_PER_SECOND).toFixed(3),
+  })
+  if (!isAllowed) void reply.header('retry-after', String(Math.max(1, Math.ceil(resetSeconds))))
+  return isAllowed
+}
+
+const MS_PER_SECOND = 1_000
+
+/** The caller of routes that need no token. */
+const NOBODY: CallerIdentity = {
+  kind: 'audit-trails',
+  userId: '',
+  organizationId: '',
+  tokenId: '',
+}
+
+const JSON_TYPES: ReadonlySet<string> = new Set([v2.JSON_API_TYPE, 'application/json'])
+
+/** What is wrong with the content type of the body; undefined when it can be decoded. */
+function mediaProblem(route: Route, request: FastifyRequest): string | undefined {
+  const header = request.headers['content-type']
+  if (route.body === undefined || header === undefined) return undefined
+  const [type = '', ...parameters] = header
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim())
+  if (hasRawBody(route))
+    return type === 'multipart/form-data' ? `The body must be ${route.bodyType}.` : undefined
+  const isKnown =
+    JSON_TYPES.has(type) && parameters.every((one) => /^(?:charset="?utf-8"?)?$/.test(one))
+  return isKnown ? undefined : `The body must be ${v2.JSON_API_TYPE}.`
+}
+
+function queryOf(request: FastifyRequest): RawQuery {
+  // Fastify's query parser gives strings and arrays of strings, with decoded names.
+  return request.query as RawQuery
+}
+
+function auditEntry(
+  { actorOf }: V2Host,
+  { route, handling }: Mounted,
+  { request, params }: Exchange,
+  caller: CallerIdentity,
+): AuditEntry | undefined {
+  if (handling.audit === 'none') return undefined
+  return {
+    actor: actorOf(caller),
+    address: request.clientAddress,
+    requestId: request.id,
+    method: request.method,
+    route: route.path,
+    action: route.id,
+    successStatus: successStatus(route),
+    namespace: '',
+    pathResources: Object.values(params),
+  }
+}
+
+function requestFields(
+  { admission, externalUrl }: V2Host,
+  { request, params, caller, query }: V2Target,
+): Omit<V2Request<Route>, 'body'> {
+  return {
+    // Named as in the path of the route.
+    params: params as V2Request<Route>['params'],
+    // Parsed by the names and types of the route's schema.
+    query: query.values as V2Request<Route>['query'],
+    caller,
+    page: query.page,
+    includes: query.includes,
+    headers: request.headers,
+    address: addressOf(request, externalUrl),
+    tenant: request.tenant,
+    yieldTurn: () => admission.scheduler.turn(request.tenant),
+  }
+}
+
+/** Links of a collection are full URLs that the client can follow. */
+function addressOf(request: FastifyRequest, externalUrl: string): Address {
+  const [path = ''] = request.url.split('?')
+  const query = Object.entries(queryOf(request)).flatMap(([name, value]) =>
+    name.startsWith('page[')
+      ? []
+      : [value ?? ''].flat().map((one): [string, string] => [name, one]),
+  )
+  const origin = externalUrl || `${request.protocol}://${request.host}`
+  return { base: `${origin}${path}`, query }
+}
+
+function send(reply: FastifyReply, answer: V2Answer, { fields }: ParsedQuery): FastifyReply {
+  void reply.code(answer.status)
+  switch (answer.kind) {
+    case 'empty':
+      return reply.headers(answer.headers ?? {}).send()
+    case 'bytes': {
+      const { buffer, byteOffset, byteLength } = answer.bytes
+      return reply.headers(answer.headers).send(Buffer.from(buffer, byteOffset, byteLength))
+    }
+    case 'document':
+      return reply
+        .type(v2.JSON_API_TYPE)
+        .serializer(asIs)
+        .send(JSON.stringify(withFields(answer.document, fields)))
+  }
+}
