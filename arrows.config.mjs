@@ -99,9 +99,9 @@ export const areas = {
   },
   control: {
     folder: `${reeve}/control`,
-    may: ['scheduler', 'state', 'policy', 'model'],
-    // A registration asks for its plan: workload says how, the evaluation loop does it.
-    types: ['contract', 'workload'],
+    // The rows of a plan are workload's: a registration commits them too (decision 0069).
+    may: ['workload', 'scheduler', 'state', 'policy', 'model'],
+    types: ['contract'],
     packages: ['pino', 'prom-client'],
     builtins,
   },

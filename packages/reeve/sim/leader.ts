@@ -2,6 +2,7 @@ import {
   CheckpointLoop,
   DeploymentLoop,
   DrainLoop,
+  EvaluationBroker,
   EvaluationLoop,
   ExpiryLoop,
   GarbageLoop,
@@ -82,6 +83,7 @@ export class Leader {
   readonly #options: LeaderOptions
   readonly #reports: NodeReports
   readonly #policyAsker: PolicyThread
+  readonly #broker: EvaluationBroker
   #presence: Presence
   #loops: readonly Loop[] = []
   readonly #ends = new Set<NodeEnd>()
@@ -101,10 +103,13 @@ export class Leader {
     this.store = store
     const policyAsker = new PolicyThread({ clock, version: '' })
     this.#policyAsker = policyAsker
+    this.#broker = new EvaluationBroker({ store, clock })
     this.context = {
       store,
       view: new StateView(store),
-      deciding: {},
+      evaluations: this.#broker,
+      log: this.#log(),
+      elapsedNs: () => 0,
       clock,
       ids,
       random,
@@ -171,7 +176,7 @@ export class Leader {
     const log = this.#log()
     this.#presence = this.#newPresence()
     this.#loops = [
-      new EvaluationLoop({ ...this.context, log, elapsedNs: () => 0 }),
+      new EvaluationLoop({ ...this.context, log, broker: this.#broker }),
       this.#presence,
       new PeriodicLoop({ store, clock, ids, offsetAt: () => 0, log }),
       new DeploymentLoop({ store, clock, ids, log }),

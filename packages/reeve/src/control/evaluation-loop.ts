@@ -5,9 +5,7 @@ import { isoFromMs, nsFromMs } from '../kit/duration.ts'
 import { Fault, messageOf } from '../kit/fault.ts'
 import { schedule, type ClusterView } from '../scheduler/index.ts'
 import {
-  isBrokerPaused,
   isOpenEvaluation,
-  namespacedKey,
   put,
   withJobRows,
   type Change,
@@ -16,12 +14,11 @@ import {
   type Store,
   type Tables,
 } from '../state/index.ts'
-import type { AtOnce, Deciding } from '../workload/index.ts'
-import { Broker, type Due } from './broker.ts'
+import { isChange, isSameWait, planRows, systemNs } from '../workload/index.ts'
 import type { ControlLog } from './control-log.ts'
 import { FreedRoom } from './freed-room.ts'
-import { isChange, isSameWait, planRows } from './plan-rows.ts'
-import { Unheard } from './unheard.ts'
+import type { Due } from './ready-queue.ts'
+import type { EvaluationBroker } from './evaluation-broker.ts'
 
 /**
  * Many things free up at once; what is blocked is looked at again this long after the first of
@@ -37,13 +34,6 @@ const SLICE_NS = 2_000_000
 const RETRY_MS = 60_000
 const RETRY_SPREAD_MS = 5 * 60_000
 
-/**
- * Jobs with no more instances, those that are there included, are placed by the commit that
- * registers them. The answer to a larger one would wait for its placement, and so would everybody
- * else.
- */
-const AT_ONCE_INSTANCES_MAX = 16
-
 export interface EvaluationLoopOptions {
   readonly store: Store
   readonly view: ClusterView
@@ -51,8 +41,8 @@ export interface EvaluationLoopOptions {
   readonly ids: IdSource
   readonly random: Random
   readonly log: ControlLog
-  /** Told while the loop runs how to decide at once. */
-  readonly deciding?: Deciding
+  /** Enabled while the loop runs. */
+  readonly broker: EvaluationBroker
   /** Gives others their turn between two slices. */
   readonly nextTurn?: () => Promise<void>
   /** A stopwatch: how long slices and decisions take. A simulation has its own. */
@@ -66,9 +56,8 @@ export interface EvaluationLoopOptions {
  */
 export class EvaluationLoop {
   readonly #options: EvaluationLoopOptions
-  readonly #broker: Broker
+  readonly #broker: EvaluationBroker
   readonly #freed: FreedRoom
-  #unheard: Unheard | undefined
   #unsubscribe: () => void = () => undefined
   #cancelUnblock: (() => void) | undefined
   #running: Promise<void> | undefined
@@ -76,7 +65,7 @@ export class EvaluationLoop {
 
   constructor(options: EvaluationLoopOptions) {
     this.#options = options
-    this.#broker = new Broker(options.clock, () => this.#wake())
+    this.#broker = options.broker
     this.#freed = new FreedRoom(options.store.tables)
   }
 
@@ -84,11 +73,7 @@ export class EvaluationLoop {
   start(): void {
     const { evaluations } = this.#options.store.tables
     this.#unsubscribe = this.#options.store.log.subscribe((commits) => this.#follow(commits))
-    const { deciding } = this.#options
-    if (deciding !== undefined) {
-      this.#unheard = new Unheard(this.#options.store)
-      deciding.atOnce = (made) => this.#decideAtOnce(made)
-    }
+    this.#broker.enable(() => this.#wake())
     for (const row of evaluations.rowsIn('status', 'pending')) this.#broker.add(row)
     if (evaluations.countIn('status', 'blocked') === 0) return
     this.#freed.noteAnywhere()
@@ -97,11 +82,9 @@ export class EvaluationLoop {
 
   async stop(): Promise<void> {
     this.#stopped = true
-    const { deciding } = this.#options
-    if (deciding !== undefined) deciding.atOnce = undefined
     this.#unsubscribe()
     this.#cancelUnblock?.()
-    this.#broker.close()
+    this.#broker.disable()
     await this.#running
   }
 
@@ -113,7 +96,6 @@ export class EvaluationLoop {
       for (const row of commit.rows) {
         if (row.header === undefined) continue
         if (row.table === 'evaluations') {
-          this.#unheard?.heard(row.key)
           const evaluation = evaluations.find(row.key)
           if (evaluation?.Status === 'pending') this.#broker.add(evaluation)
           continue
@@ -141,12 +123,7 @@ export class EvaluationLoop {
   }
 
   #mayGoOn(): boolean {
-    const isPaused = isBrokerPaused(this.#options.store.tables)
-    return this.#broker.isReady && !isPaused && !this.#stopped
-  }
-
-  #take(): Due | undefined {
-    return isBrokerPaused(this.#options.store.tables) ? undefined : this.#broker.take()
+    return this.#broker.hasDue && !this.#stopped
   }
 
   get #elapsedNs(): () => number {
@@ -157,7 +134,7 @@ export class EvaluationLoop {
     const nextTurn = this.#options.nextTurn ?? (() => setImmediate())
     const elapsedNs = this.#elapsedNs
     let sliceEndNs = elapsedNs() + SLICE_NS
-    for (let due = this.#take(); due !== undefined; due = this.#take()) {
+    for (let due = this.#broker.take(); due !== undefined; due = this.#broker.take()) {
       const evaluation = this.#options.store.tables.evaluations.find(due.id)
       if (evaluation !== undefined && isOpenEvaluation(evaluation)) this.#carryOut(evaluation, due)
       if (elapsedNs() < sliceEndNs) continue
@@ -206,28 +183,6 @@ export class EvaluationLoop {
   }
 
   /**
-   * The rows of a plan that are committed with what caused it: half as many commits, and a task
-   * starts sooner by one write to the disk. Undefined when somebody else's turn comes first, or the
-   * scheduler fails: then the evaluation is made, and its failure told, in the usual way.
-   */
-  #decideAtOnce({ evaluation, instances, view, stamp }: AtOnce): readonly Change[] | undefined {
-    const { store, ids, random } = this.#options
-    const isOthersTurn =
-      this.#broker.isReady || this.#unheard?.comesBefore(evaluation.Priority) === true
-    const job = namespacedKey(evaluation.Namespace, evaluation.JobID)
-    const concerned = instances + store.tables.allocations.countIn('job', job)
-    if (isOthersTurn || concerned > AT_ONCE_INSTANCES_MAX) return undefined
-    if (this.#stopped || isBrokerPaused(store.tables)) return undefined
-    try {
-      const elapsedNs = this.#elapsedNs
-      const context = { nowMs: stamp.timeMs, ids, random, settles: [], elapsedNs }
-      return planRows(store.tables, schedule(view(), evaluation, context), stamp)
-    } catch {
-      return undefined
-    }
-  }
-
-  /**
    * A mistake of ours must not be tried at once again; the person who looks at the evaluation sees
    * it.
    */
@@ -266,10 +221,6 @@ export class EvaluationLoop {
 }
 
 const DONE = Promise.resolve()
-
-function systemNs(): number {
-  return Number(process.hrtime.bigint())
-}
 
 interface Superseded {
   readonly ids: readonly string[]

@@ -6,6 +6,7 @@ import {
   CheckpointLoop,
   DeploymentLoop,
   DrainLoop,
+  EvaluationBroker,
   EvaluationLoop,
   ExpiryLoop,
   GarbageLoop,
@@ -69,6 +70,7 @@ export class Server {
   readonly regions: ServerRegions | undefined
   readonly #options: ServerOptions
   readonly #policyAsker: PolicyThreads
+  readonly #broker: EvaluationBroker
   /** What a leader does by itself; a follower has none. */
   #loops: readonly Loop[] = []
   #presence: Presence
@@ -78,13 +80,15 @@ export class Server {
     const store = await Store.open({ engine, clock: systemClock, follows, atEndOfTurn })
     const policyAsker = openPolicyThreads({ clock: systemClock, version: options.version })
     const regions = ServerRegions.open(options.config, options.tls)
-    const context = createContext(options, { store, policyAsker, regions })
+    const broker = new EvaluationBroker({ store, clock: systemClock })
+    const context = createContext(options, { store, policyAsker, regions, broker })
     if (!follows) await ensureBuiltIns(context)
-    return new Server(options, { context, policyAsker, regions })
+    return new Server(options, { context, policyAsker, regions, broker })
   }
 
-  private constructor(options: ServerOptions, { context, policyAsker, regions }: Opened) {
+  private constructor(options: ServerOptions, { context, policyAsker, regions, broker }: Opened) {
     this.#policyAsker = policyAsker
+    this.#broker = broker
     const { store } = context
     const { config, log } = options
     this.#options = options
@@ -132,7 +136,7 @@ export class Server {
     warnOfReplacedJoinToken(context, log)
     this.#presence = this.#newPresence()
     this.#loops = [
-      new EvaluationLoop(shared),
+      new EvaluationLoop({ ...shared, broker: this.#broker }),
       this.#presence,
       new PeriodicLoop(shared),
       new DeploymentLoop(shared),
@@ -211,6 +215,7 @@ interface Opened {
   readonly context: WorkloadContext
   readonly policyAsker: PolicyThreads
   readonly regions: ServerRegions | undefined
+  readonly broker: EvaluationBroker
 }
 
 interface Loop {
@@ -222,14 +227,15 @@ interface Loop {
 const BOOTSTRAP_RESET_FILE = 'acl-bootstrap-reset'
 
 function createContext(
-  { config, secrets }: ServerOptions,
-  { store, policyAsker, regions }: Omit<Opened, 'context'> & { readonly store: Store },
+  { config, secrets, log }: ServerOptions,
+  { store, policyAsker, regions, broker }: Omit<Opened, 'context'> & { readonly store: Store },
 ): WorkloadContext {
   const sealer = createSealer(secrets)
   return {
     store,
     view: new StateView(store),
-    deciding: {},
+    evaluations: broker,
+    log,
     clock: systemClock,
     ids: systemIds,
     random: systemRandom,

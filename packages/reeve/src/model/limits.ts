@@ -19,6 +19,11 @@ export const LIMITS = {
   taskNameBytesMax: 200,
   /** Event-loop time of one slice of a long computation: others are delayed by no more. */
   sliceMsMax: 5,
+  /**
+   * Jobs with no more instances, wanted and existing ones, are placed by the commit that registers
+   * them. The response to a larger one would wait for its placement, and so would everybody else.
+   */
+  inlineInstancesMax: 16,
   /** Reference §1.4: default 5 minutes, cap 10 minutes, plus up to a sixteenth of jitter. */
   waitMsDefault: 5 * 60_000,
   waitMsMax: 10 * 60_000,

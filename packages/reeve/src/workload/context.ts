@@ -1,10 +1,9 @@
-import type { Evaluation } from '@reeve/contract'
 import type { Caller } from '../acl/index.ts'
 import type { Clock, IdSource, Random } from '../kit/clock.ts'
 import type { OffsetAt } from '../model/index.ts'
 import type { PolicyAsker } from '../policy/index.ts'
 import type { ClusterView } from '../scheduler/index.ts'
-import type { Author, Change, Stamp, Store } from '../state/index.ts'
+import type { Author, Store } from '../state/index.ts'
 import type { TenantGate } from '../threads/index.ts'
 import type { PolicyGuard } from './guarding/policy-guard.ts'
 import type { JobFileReader } from './job-files/job-file-reader.ts'
@@ -44,20 +43,15 @@ export const REGION_UNREACHED = 'region-unreached'
 /** The kind of the Fault after which nobody knows whether something has happened there. */
 export const REGION_IN_DOUBT = 'region-in-doubt'
 
-/** An evaluation that a commit makes, and what there is to decide it with in the same commit. */
-export interface AtOnce {
-  readonly evaluation: Evaluation
-  /** How many instances the job wants. */
-  readonly instances: number
-  /** The cluster with the other changes of the commit. */
-  readonly view: () => ClusterView
-  readonly stamp: Stamp
+/** The evaluations that wait for the scheduler, as a registration sees them. */
+export interface EvaluationQueue {
+  /** False on a follower, while paused, or when another evaluation must be scheduled first. */
+  mayScheduleInline(priority: number): boolean
 }
 
-/** Where evaluations are carried out: here while this server leads, else nowhere. */
-export interface Deciding {
-  /** The rows of the plan; undefined when the evaluation has to wait for its turn. */
-  atOnce?: ((made: AtOnce) => readonly Change[] | undefined) | undefined
+/** Where use cases report what no caller is told. */
+export interface WorkloadLog {
+  error(fields: object, message: string): void
 }
 
 /** How nodes are admitted that the servers do not know. */
@@ -87,11 +81,14 @@ export interface WorkloadContext {
   readonly store: Store
   /** The same state as the scheduler sees it, for dry runs and explanations. */
   readonly view: ClusterView
-  /** Lets small jobs be placed by the commit that registers them (decision 0052). */
-  readonly deciding: Deciding
+  /** Whether a small job may be placed by the commit that registers it (decision 0052). */
+  readonly evaluations: EvaluationQueue
+  readonly log: WorkloadLog
   readonly clock: Clock
   readonly ids: IdSource
   readonly random: Random
+  /** A stopwatch; the time of the process unless a simulation has its own. */
+  readonly elapsedNs?: () => number
   readonly sealer: Sealer
   readonly jobFiles: JobFileReader
   /** Admits plans of many instances, one of each tenant at a time. */

@@ -20,8 +20,7 @@ export { ensureBuiltIns } from './built-ins.ts'
 export { agentMember, type AgentMemberParts } from './agent-member.ts'
 export { DEFAULT_NODE_ADMISSION, REGION_IN_DOUBT, REGION_UNREACHED } from './context.ts'
 export type {
-  AtOnce,
-  Deciding,
+  EvaluationQueue,
   NodeAdmission,
   OtherRegions,
   RequestCaller,
@@ -35,6 +34,8 @@ export { promoteDeployment } from './deployments/promote.ts'
 export { setAllocationHealth } from './deployments/set-health.ts'
 export { unblockDeployment } from './deployments/unblock.ts'
 export { deleteEvaluationsByFilter, deleteEvaluationsById, EVAL_NOT_FOUND } from './evaluations.ts'
+export { systemNs } from './evaluations/inline-placement.ts'
+export { isChange, isSameWait, planRows } from './evaluations/plan-rows.ts'
 export { EventHub } from './events/hub.ts'
 export type { Sink, Subscription } from './events/hub.ts'
 export { prepareStream } from './events/subscribe.ts'

@@ -42,7 +42,7 @@ export async function writeSchedulerConfiguration(
     )
   const current = findSetting(store.tables, 'scheduler-configuration')?.ModifyIndex ?? 0
   if (cas !== undefined && cas !== current) {
-    // Taken before the wait: what others commit meanwhile is not durable after it.
+    // Read the index before awaiting; later commits may not be durable yet.
     const { index } = store
     await store.settled()
     return ok({ updated: false, index })

@@ -26,7 +26,7 @@ export async function withScheduler(server: TestServer, nodeCount = 1): Promise<
   const log = { info: silent, warn: silent, error: fail }
   for (let i = 1; i <= nodeCount; i++)
     await putNode(server, { ID: anId('node', i), Name: `node-${i}` })
-  new EvaluationLoop({ ...server.context, log }).start()
+  new EvaluationLoop({ ...server.context, broker: server.broker, log }).start()
   const settle = async (): Promise<void> => {
     const { evaluations } = store.tables
     const isDue = ({ WaitUntil }: { readonly WaitUntil: string }): boolean =>

@@ -13,7 +13,7 @@ import {
 } from '@reeve/contract'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
-import { StateView } from '../../src/control/index.ts'
+import { EvaluationBroker, StateView } from '../../src/control/index.ts'
 import {
   createApp,
   type App,
@@ -129,6 +129,8 @@ interface TestServerOptions {
 export interface TestServer {
   readonly clock: SimulatedClock
   readonly context: WorkloadContext
+  /** For whoever runs the evaluation loop. */
+  readonly broker: EvaluationBroker
   readonly engine: MemoryEngine
   /** The routes that are mounted. */
   readonly routes: readonly Route[]
@@ -158,10 +160,12 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const policyThread = new PolicyThread({ clock, version: '0.0.0' })
   const policyAsker = options.policyAsker ?? policyThread
   const faults: unknown[] = []
+  const broker = new EvaluationBroker({ store, clock })
   const context: WorkloadContext = {
     store,
     view: new StateView(store),
-    deciding: {},
+    evaluations: broker,
+    log: { error: (fields) => void faults.push(fields) },
     clock,
     random,
     ids: seededIds((options.idSeed ?? 0) + engine.opened.lastIndex + 1),
@@ -203,6 +207,7 @@ export async function createTestServer(options: TestServerOptions = {}): Promise
   const server: TestServer = {
     clock,
     context,
+    broker,
     engine,
     routes: http.routes,
     faults,

@@ -21,6 +21,7 @@ async function twoNodes(t: TestContext) {
   const silent = (): void => undefined
   const loop = new EvaluationLoop({
     ...server.context,
+    broker: server.broker,
     log: { info: silent, warn: silent, error: silent },
   })
   loop.start()

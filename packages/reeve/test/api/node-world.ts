@@ -74,7 +74,7 @@ export async function aNodeWorld(t: TestContext, options: WorldOptions = {}): Pr
   const server = await createTestServer({ aclEnabled: options.aclEnabled ?? false })
   const silent = (): void => undefined
   const log = { info: silent, warn: silent, error: silent }
-  const loop = new EvaluationLoop({ ...server.context, log })
+  const loop = new EvaluationLoop({ ...server.context, broker: server.broker, log })
   loop.start()
   const address = await server.listen()
   const driver = new MockDriver({ clock: systemClock })

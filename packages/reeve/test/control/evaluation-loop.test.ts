@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Evaluation, Job } from '@reeve/contract'
-import { EvaluationLoop, StateView } from '../../src/control/index.ts'
+import { EvaluationBroker, EvaluationLoop, StateView } from '../../src/control/index.ts'
 import { DEFAULT_SCHEDULER_CONFIGURATION, newSummary, type NodeRow } from '../../src/model/index.ts'
 import { put, type Change } from '../../src/state/index.ts'
 import { aGroup, aJob, anEvaluation, anId, aNode, aTask } from '../build/index.ts'
@@ -22,7 +22,16 @@ async function aLoop() {
   let elapsedNs = 0
   const newLoop = (): EvaluationLoop =>
     // A stopwatch that never says the same: how long a look took is no news.
-    new EvaluationLoop({ store, view, clock, ids, random, log, elapsedNs: () => (elapsedNs += 7) })
+    new EvaluationLoop({
+      store,
+      view,
+      clock,
+      ids,
+      random,
+      log,
+      broker: new EvaluationBroker({ store, clock }),
+      elapsedNs: () => (elapsedNs += 7),
+    })
   const loop = newLoop()
   const write = (...changes: readonly Change[]): Promise<void> =>
     store.commit({ by: 'system', cause: undefined, changes: () => changes }).durable

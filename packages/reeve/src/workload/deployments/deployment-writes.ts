@@ -71,7 +71,7 @@ export async function unchanged(
   { store }: WorkloadContext,
   { ModifyIndex }: Deployment,
 ): Promise<DeploymentWritten> {
-  // Taken before the wait: what others commit meanwhile is not durable after it.
+  // Read the index before awaiting; later commits may not be durable yet.
   const { index } = store
   await store.settled()
   return {

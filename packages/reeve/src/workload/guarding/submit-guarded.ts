@@ -59,9 +59,9 @@ export interface GuardedSteps<P extends Prepared, T> {
 }
 
 /**
- * Writes when the policies of the namespace allow it. They are asked away from the state, so what
- * they judged is held against the state once more: the write follows in the same turn in which job
- * and policies were found to be those that were asked. Where no policy applies, nothing is awaited.
+ * Writes when the policies of the namespace allow it. Policies run asynchronously: re-check that
+ * the job and the policy sets are unchanged and commit in the same tick; otherwise evaluate again.
+ * Where no policy applies, nothing is awaited.
  */
 export async function submitGuarded<P extends Prepared, T>(
   context: WorkloadContext,
@@ -128,6 +128,7 @@ async function conclude<P extends Prepared, T>(
   const record = (result: 'denied' | 'overridden'): VerdictWrite =>
     verdictWrite(context, { result, operation, caller, override, jobId, job, verdicts })
   if (!verdict.isAllowed) {
+    // The request itself is recorded as rejected.
     await context.store.commit({ by: 'system', cause: 'PolicyDenied', ...record('denied') }).durable
     return err(refusal('policy-denied', denialText(jobId, verdict)))
   }

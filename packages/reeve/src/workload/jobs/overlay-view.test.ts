@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aCluster, aJob, anAllocation } from '../../../test/build/index.ts'
 import { jobVersionKey, put, remove } from '../../state/index.ts'
-import { withChanges } from './overlay-view.ts'
+import { overlayView } from './overlay-view.ts'
 
 const versions = [0, 1, 2].map((Version) => ({ ...aJob(), Version }))
 const [oldest = aJob(), older = aJob(), current = aJob()] = versions
 const next = { ...aJob({ Priority: 70 }), Version: 3 }
 const view = aCluster({ nodes: 2, job: current, versions: [oldest, older] })
-const there = withChanges(view, 7, [
+const there = overlayView(view, 7, [
   put('jobs', next),
   put('job_versions', next),
   remove('job_versions', jobVersionKey('default', 'web', 0)),

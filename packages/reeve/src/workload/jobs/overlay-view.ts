@@ -6,7 +6,7 @@ import { jobVersionKey, namespacedKey, type Change } from '../../state/index.ts'
  * The cluster as it would be with these changes of jobs and their versions, which are all that a
  * registration changes of what the scheduler sees. Nothing is written, and nothing is copied.
  */
-export function withChanges(
+export function overlayView(
   view: ClusterView,
   index: number,
   changes: readonly Change[],

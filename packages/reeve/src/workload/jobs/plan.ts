@@ -32,7 +32,7 @@ import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
 import { inSlices, type WorkOrigin } from '../work-origin.ts'
 import { partsOf } from './everywhere.ts'
 import { FreezableView } from './frozen-view.ts'
-import { withChanges } from './overlay-view.ts'
+import { overlayView } from './overlay-view.ts'
 import {
   acceptSubmitted,
   checkUpdate,
@@ -257,7 +257,7 @@ function prepareDryRun(context: WorkloadContext, job: Job, current: Job | undefi
     // A parent is not evaluated, which comes to the same: the scheduler runs only its children.
     { stamp, evalId: isParent(job) ? '' : evalId, sourceBlob: undefined },
   )
-  const there = withChanges(view, stamp.index, changes)
+  const there = overlayView(view, stamp.index, changes)
   const registered = there.findJob(job.Namespace, job.ID) ?? job
   const evaluation: Evaluation = {
     ...newEvaluation(registered, {

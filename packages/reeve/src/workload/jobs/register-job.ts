@@ -42,7 +42,7 @@ async function registerParts(
   const { body = {}, secret = '' } = request
   const { regions, clock, store } = context
   const namespace = namespaceOf(request)
-  // An index tells of the job that is there.
+  // Check permission first: an index conflict reveals that the job exists.
   if (!mayRegister(caller, namespace, body)) return err(PERMISSION_DENIED)
   const part = (job: Input<Job>): RegisterRequest => ({
     ...request,

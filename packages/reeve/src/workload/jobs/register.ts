@@ -1,10 +1,4 @@
-import {
-  GLOBAL_REGION,
-  type Evaluation,
-  type Input,
-  type Job,
-  type JobRegisterRequest,
-} from '@reeve/contract'
+import { GLOBAL_REGION, type Input, type Job, type JobRegisterRequest } from '@reeve/contract'
 import type { Caller } from '../../acl/index.ts'
 import { nsFromMs } from '../../kit/duration.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
@@ -20,7 +14,6 @@ import {
   refusal,
   newEvaluation,
   newRegionDeployment,
-  isSystemType,
   SYSTEM_SCALING,
   type Refusal,
 } from '../../model/index.ts'
@@ -34,13 +27,13 @@ import {
   type Stamp,
 } from '../../state/index.ts'
 import type { RequestCaller, WorkloadContext } from '../context.ts'
+import { placeInline, type JobRegistration } from '../evaluations/inline-placement.ts'
 import type { WorkOrigin } from '../work-origin.ts'
 import { checkOverride, submitGuarded, type Prepared } from '../guarding/submit-guarded.ts'
 import type { VerdictWrite } from '../guarding/verdict-record.ts'
 import { checkRegistrationEnabled } from '../scheduler-configuration.ts'
 import { examineJob, examineSubmitted, type ExaminedJob } from './examine.ts'
 import { namespaceProblem } from './namespace-rules.ts'
-import { withChanges } from './overlay-view.ts'
 import { placesInSource } from './placed-problems.ts'
 import { storedSource, submissionProblem, takeSource } from './submissions.ts'
 import { versionRows } from './versions.ts'
@@ -300,10 +293,10 @@ export async function commitJob(
     changes: (stamp) => {
       const made = registration(context, { ...request, kept }, { stamp, evalId, sourceBlob })
       const inTurn = kept === undefined ? regionRows(context, request, { ...stamp, version }) : []
-      // What regions do in turns is not the scheduler's to begin.
-      const isOwn = kept === undefined && inTurn.length === 0
-      const decided = isOwn ? decidedAtOnce(context, made, stamp) : undefined
-      const rows = [...made.rows, ...(decided ?? evaluationRows(made))]
+      // A multi-region rollout starts its own deployments, so do not place inline.
+      const isInline = kept === undefined && inTurn.length === 0
+      const placed = isInline ? placeInline(context, made, stamp) : undefined
+      const rows = [...made.rows, ...(placed ?? evaluationRows(made))]
       return [...withJobRows(context.store.tables, rows), ...inTurn, ...record.changes(stamp)]
     },
   })
@@ -340,36 +333,8 @@ export function jobRows(...registering: Parameters<typeof registration>): Change
   return withJobRows(store.tables, [...made.rows, ...evaluationRows(made)])
 }
 
-interface Registration {
-  readonly job: Job
-  /** The job and its version, where they are new. */
-  readonly rows: readonly Change[]
-  readonly evaluation: Evaluation | undefined
-}
-
-function evaluationRows({ evaluation }: Registration): readonly Change[] {
+function evaluationRows({ evaluation }: JobRegistration): readonly Change[] {
   return evaluation === undefined ? [] : [put('evaluations', evaluation)]
-}
-
-/** The plan for the job, where it can be made in the same commit. */
-function decidedAtOnce(
-  { view, deciding }: WorkloadContext,
-  { job, rows, evaluation }: Registration,
-  stamp: Stamp,
-): readonly Change[] | undefined {
-  if (evaluation === undefined) return undefined
-  return deciding.atOnce?.({
-    evaluation,
-    instances: instancesOf(job),
-    view: () => withChanges(view, stamp.index, rows),
-    stamp,
-  })
-}
-
-/** A system job may have as many as there are nodes. */
-function instancesOf(job: Job): number {
-  if (isSystemType(job.Type)) return Infinity
-  return job.TaskGroups.reduce((sum, { Count }) => sum + Count, 0)
 }
 
 function registration(
@@ -382,7 +347,7 @@ function registration(
     submittedNs,
   }: Omit<JobCommit, 'source' | 'record'> & { readonly kept: Job | undefined },
   { stamp, evalId, sourceBlob }: JobRowsOptions,
-): Registration {
+): JobRegistration {
   const { tables } = context.store
   const version = nextVersionNumber(tables, job)
   const next = kept ?? nextVersion(job, current, { ...stamp, version, submittedNs })

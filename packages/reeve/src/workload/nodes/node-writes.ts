@@ -33,7 +33,7 @@ export function findNode({ store }: WorkloadContext, id: string): Result<NodeRow
 
 /** What was asked for is so already: nothing is written. */
 export async function unchanged(context: WorkloadContext, node: NodeRow): Promise<NodeWritten> {
-  // Taken before the wait: what others commit meanwhile is not durable after it.
+  // Read the index before awaiting; later commits may not be durable yet.
   const { index } = context.store
   await context.store.settled()
   return { evalIds: [], evalCreateIndex: 0, nodeModifyIndex: node.ModifyIndex, index }

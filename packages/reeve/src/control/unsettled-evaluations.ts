@@ -2,10 +2,10 @@ import type { Evaluation } from '@reeve/contract'
 import type { Store, TableObserver } from '../state/index.ts'
 
 /**
- * Evaluations that are applied and wait, and that the broker has not heard of: it is told when they
- * are durable. Whoever decides at once must not take the room of one that matters more.
+ * Pending evaluations that are applied and not durable yet, so that the queue does not have them.
+ * An inline placement must not take the room of one with a higher priority.
  */
-export class Unheard implements TableObserver<'evaluations'> {
+export class UnsettledEvaluations implements TableObserver<'evaluations'> {
   readonly #priorities = new Map<string, number>()
 
   constructor(store: Store) {
@@ -21,16 +21,16 @@ export class Unheard implements TableObserver<'evaluations'> {
     this.#priorities.clear()
   }
 
-  /** The broker knows it from here on. */
-  heard(id: string): void {
+  /** The queue has it from here on. */
+  delete(id: string): void {
     this.#priorities.delete(id)
   }
 
   /**
-   * Whether one of them comes before any with this priority. Those with the same one do not: they
-   * came in the same moment, and under load one that waits would make all others wait.
+   * Whether one of them has a higher priority. Those with the same one do not count: they came in
+   * the same moment, and under load one that waits would make all others wait.
    */
-  comesBefore(priority: number): boolean {
+  hasHigher(priority: number): boolean {
     for (const other of this.#priorities.values()) if (other > priority) return true
     return false
   }

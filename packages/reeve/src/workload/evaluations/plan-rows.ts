@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Evaluation } from '@reeve/contract'
-import { nsFromMs } from '../kit/duration.ts'
-import type { AllocationRow } from '../model/index.ts'
-import type { Plan } from '../scheduler/index.ts'
-import { namespacedKey, put, type Change, type Stamp, type Tables } from '../state/index.ts'
+import { nsFromMs } from '../../kit/duration.ts'
+import type { AllocationRow } from '../../model/index.ts'
+import type { Plan } from '../../scheduler/index.ts'
+import { namespacedKey, put, type Change, type Stamp, type Tables } from '../../state/index.ts'
 
 /**
  * A plan as the rows of one commit. A job waits for room at most once: an older wait is given up.

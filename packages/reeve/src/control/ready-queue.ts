@@ -24,7 +24,7 @@ export interface Due {
  * that has waited longest. One that is not due yet waits for its time. Adding one twice changes
  * nothing.
  */
-export class Broker {
+export class ReadyQueue {
   readonly #clock: Clock
   readonly #wake: () => void
   readonly #heap = new Heap<Waiting>(
