@@ -10,6 +10,9 @@ import { report } from './reporter.mjs'
 import { EVENT_PATTERN } from './run/file-events.mjs'
 import { root } from './run/script.mjs'
 
+/** A test's server lives for some milliseconds: with more room it dies before it is moved. */
+const HEAP = ['--min-semi-space-size=16', '--max-semi-space-size=64']
+
 const { jobs, names, concurrency, timeoutMs, style, folder, countsFile } = JSON.parse(
   readFileSync(process.argv[2] ?? '', 'utf8'),
 )
@@ -20,6 +23,7 @@ run({
   testNamePatterns: names.length === 0 ? undefined : [...names, EVENT_PATTERN],
   concurrency,
   timeout: timeoutMs,
+  execArgv: HEAP,
 })
   .compose((events) => report(events, { entries, style, isFiltered: names.length > 0, countsFile }))
   .pipe(process.stdout)

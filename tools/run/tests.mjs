@@ -18,17 +18,26 @@ const TEST_MS_MAX = 5 * 60_000
 /** What takes longest, in that order: begun last, it would run on alone while a core idles. */
 const LONGEST = [
   'cli/every-command.test.ts',
+  'e2e/silent-node.test.ts',
+  'web/test/governance.test.ts',
+  'web/test/pages-governance.test.ts',
+  'agent/crash.test.ts',
+  'e2e/dev-cluster.test.ts',
+  'web/test/pages-cluster.test.ts',
+  'web/test/cluster.test.ts',
   'e2e/cluster.test.ts',
   'sim/seeds.test.ts',
   'sim/cluster-seeds.test.ts',
-  'web/test/pages-cluster.test.ts',
-  'web/test/pages-governance.test.ts',
-  'web/test/governance.test.ts',
-  'web/test/cluster.test.ts',
-  'agent/crash.test.ts',
+  'web/test/jobs.test.ts',
+  'e2e/region-servers.test.ts',
+  'e2e/cluster-faults.test.ts',
+  'e2e/cluster-members.test.ts',
   'e2e/kill-writer.test.ts',
-  'native/hostile.test.ts',
-  'e2e/dev-cluster.test.ts',
+  'docker/podman.test.ts',
+  'cli/exit-codes.test.ts',
+  'native/fuzz.test.ts',
+  'native/native-drivers.test.ts',
+  'postgres/postgres-engine.test.ts',
 ]
 
 export function findTests(patterns) {
