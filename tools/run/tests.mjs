@@ -62,6 +62,7 @@ const AREAS = [
   'regions',
   'http',
   'agent',
+  'main/config',
 ]
 
 /**
