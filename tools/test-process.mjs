@@ -6,13 +6,15 @@
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { beginOf, endOf, leakOf } from './run/file-events.mjs'
 import { root } from './run/script.mjs'
 
 /** A connection that is being closed needs a moment; anything open after this time is a leak. */
 const EXIT_MS_MAX = Number(process.env.REEVE_TEST_EXIT_MS ?? 10_000)
+/** The hooks of the files, which may stop programs, get this long after the last test. */
+const HOOKS_MS_MAX = 60_000
 /** The longest interval that a timer can have. */
 const NEVER_MS = 2 ** 31 - 1
 
@@ -20,7 +22,7 @@ await runFiles(JSON.parse(readFileSync(`${process.argv[1]}.json`, 'utf8')))
 
 /**
  * Runs the files, given by their paths from the root of the repository. The process exits when
- * nothing keeps it alive, at the latest EXIT_MS_MAX after the last test.
+ * nothing keeps it alive, at the latest EXIT_MS_MAX after the last test and its hooks.
  */
 async function runFiles(files) {
   // While a file is imported, nothing else may keep the process alive.
@@ -34,21 +36,33 @@ async function runFiles(files) {
       process.exitCode = 1
     })
   const samples = [sampleResources(keepAlive)]
+  const hooksEnded = Promise.withResolvers()
+  const exitAfter = (delayMs) => {
+    setTimeout(() => void exit(files, [...samples, sampleResources()]), delayMs).unref()
+  }
   for (const file of files) {
     failure = undefined
-    await test(beginOf(file), () => {})
+    // As long as this test runs, those of the file wait: they may use what it declares below them.
+    const imported = Promise.withResolvers()
+    void test(beginOf(file), () => imported.promise)
     try {
       await import(pathToFileURL(path.join(root, file)).href)
     } catch (error) {
       failure = { error }
     }
+    // Hooks run in the order of their registration, after the last test.
+    if (file === files.at(-1)) after(() => hooksEnded.resolve())
+    imported.resolve()
     // Tests run in the order of their registration, so this one ends after all of the file.
     await test(endOf(file), () => {
       if (failure !== undefined) throw failure.error
     })
     samples.push(sampleResources(keepAlive))
   }
-  setTimeout(() => void exit(files, [...samples, sampleResources()]), EXIT_MS_MAX).unref()
+  // Not in the hook itself: a test that is registered from there would belong to it.
+  void hooksEnded.promise.then(() => exitAfter(EXIT_MS_MAX))
+  // A hook that fails or hangs keeps the ones after it from running.
+  exitAfter(HOOKS_MS_MAX)
   clearInterval(keepAlive)
 }
 

@@ -38,13 +38,15 @@ function runTests(t: TestContext, files: Readonly<Record<string, string>>, args:
     [join(root, 'tools/test.mjs'), ...args],
     options,
   )
-  return { status, stdout, lastLine: stdout.trimEnd().split('\n').at(-1) }
+  return { root, status, stdout, lastLine: stdout.trimEnd().split('\n').at(-1) }
 }
 
 const unit = 'packages/a/src/a.test.ts'
 const api = 'packages/a/test/api/b.test.ts'
 /** In one process with others of its kind. */
 const shared = 'packages/reeve/test/api/b.test.ts'
+/** In the same process as `shared`. */
+const neighbour = 'packages/reeve/test/api/c.test.ts'
 
 test('test run: the last line sums all runs', (t) => {
   const { status, stdout, lastLine } = runTests(t, { [unit]: PASSING, [api]: PASSING })
@@ -85,8 +87,16 @@ for (const file of [api, shared])
     assert.ok(stdout.includes(`Failed beside others; again, one by one: ${file}\n`), stdout)
   })
 
-/** In the same process as `shared`. */
-const neighbour = 'packages/reeve/test/api/c.test.ts'
+const DECLARES_LAST = `import { test } from 'node:test'
+test('sees what is declared below', () => { new Last() })
+class Last {}
+`
+
+for (const file of [api, shared])
+  test(`test run: ${file} is imported to its end before its tests begin`, (t) => {
+    const files = { [file]: DECLARES_LAST, [neighbour]: DECLARES_LAST }
+    assert.equal(runTests(t, files).lastLine, '2 passed, 0 failed')
+  })
 
 const LOADS_IN_PART = `import { test } from 'node:test'
 test('adds', () => {})
@@ -172,6 +182,23 @@ test('test run: a process with open resources exits, and the file is named', (t)
   assert.ok(stdout.includes(leak(shared, 'TCPServerWrap, Timeout')), stdout)
   assert.ok(stdout.includes(leak(api, 'Timeout')), stdout)
   assert.doesNotMatch(stdout, /[ac]\.test\.ts left/)
+})
+
+const SLOW_HOOK = `import { after, test } from 'node:test'
+import fs from 'node:fs'
+test('adds', () => {})
+after(async () => {
+  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  fs.writeFileSync('stopped', '')
+})
+setInterval(() => {}, 1e6)
+`
+
+test('test run: hooks end before their process is ended', (t) => {
+  const { lastLine, stdout, root } = runTests(t, { [api]: SLOW_HOOK })
+  assert.equal(lastLine, '1 passed, 0 failed')
+  assert.match(stdout, /b\.test\.ts left resources open \(Timeout\)/)
+  assert.ok(fs.existsSync(join(root, 'stopped')))
 })
 
 test('test run: an open resource alone is reported and fails nothing', (t) => {
