@@ -1,96 +1,103 @@
-// tidy-allow default-export: the test runner loads a reporter's default export
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
+import { readEvent } from './run/file-events.mjs'
+import { root } from './run/script.mjs'
 
-const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 const HEARTBEAT_MS = 15_000
 const DOTS_PER_LINE = 80
-/** What is kept of a file's own output until it is known whether the file fails. */
+/** What is kept of a process's own output until it is known whether a file in it fails. */
 const OUTPUT_CHARS_MAX = 64 * 1024
 
 /**
- * Reports a run of `node --test`: a line (or, with REEVE_TEST_STYLE=dots, a dot) per file as it
- * ends, failures in full at once, and a file's own output only when it failed. The counts go to the
- * file that REEVE_TEST_COUNTS names, as JSON, with those of each file that failed.
+ * Reports a run: a line (with the style `dots`, a dot) per file as it ends, failures in full at
+ * once, and the output of a process only when a file in it failed. The counts go to `countsFile` as
+ * JSON, with those of each file that failed.
+ *
+ * `entries` maps the entry module of each process to the files that it imports in turn; with
+ * `isFiltered` only some tests are run, so that a file may have none.
  */
-// oxlint-disable-next-line import/no-default-export -- see the first line
-export default async function* report(events) {
-  const run = { totals: emptyCounts(), failedFiles: [], running: new Map(), ended: 0 }
+export async function* report(events, { entries, style, isFiltered, countsFile }) {
+  const run = {
+    usesDots: style === 'dots',
+    isFiltered,
+    jobs: new Map([...entries].map(([entry, files]) => [entry, aJob(files)])),
+    totals: emptyCounts(),
+    failedFiles: [],
+    ended: 0,
+  }
   const heartbeat = setInterval(() => process.stdout.write(formatRunning(run)), HEARTBEAT_MS)
-  // Files that share this process are over when nothing keeps it alive.
-  heartbeat.unref()
   // Completions come as they happen; passes and failures in the order of the sources, which would
   // hold back what is known about a fast file until a slow one before it has ended.
   for await (const { type, data } of events) {
-    if (type === 'test:stdout' || type === 'test:stderr') keepOutput(run, data)
-    else if (type === 'test:dequeue') noteStart(run, data)
-    else if (type === 'test:complete') yield isFile(data) ? endFile(run, data) : endTest(run, data)
+    const job = run.jobs.get(data.entryFile ?? data.file)
+    if (job === undefined) continue
+    if (type === 'test:stdout' || type === 'test:stderr') keepOutput(job, data)
+    else if (type === 'test:dequeue') noteStart(job, data)
+    else if (type === 'test:complete') yield noteEnd(run, job, data)
   }
   clearInterval(heartbeat)
-  if (usesDots() && run.ended % DOTS_PER_LINE !== 0) yield '\n'
-  const target = process.env.REEVE_TEST_COUNTS
-  const failedFiles = sharesProcess() ? failedAmong(run) : run.failedFiles
-  if (target !== undefined) writeFileSync(target, JSON.stringify({ ...run.totals, failedFiles }))
-}
-
-/** Of files that share this process, nobody says when one has ended. */
-function failedAmong({ running }) {
-  return [...running]
-    .filter(([, { counts }]) => counts.failed > 0)
-    .map(([file, { counts }]) => ({ file: path.relative(root, file), ...counts }))
+  if (run.usesDots && run.ended % DOTS_PER_LINE !== 0) yield '\n'
+  const { totals, failedFiles } = run
+  writeFileSync(countsFile, JSON.stringify({ ...totals, failedFiles }))
 }
 
 function emptyCounts() {
   return { passed: 0, failed: 0, skipped: 0 }
 }
 
-function usesDots() {
-  return process.env.REEVE_TEST_STYLE === 'dots'
+/** A process: `file` is running, those of `left` come later. */
+function aJob(files) {
+  return { left: [...files], file: undefined, ended: [], output: '', isFailed: false }
 }
 
-/** The runner wraps each file in a test of its own; not when files share a process. */
-function isFile(data) {
-  return !sharesProcess() && data.entryFile === undefined && data.nesting === 0
+function aFile(name) {
+  return { name, startMs: performance.now(), counts: emptyCounts(), names: new Map() }
 }
 
-function sharesProcess() {
-  return process.env.REEVE_TEST_SHARED === '1'
+/** The runner wraps each process in a test of its own. */
+function isProcess(data) {
+  return data.entryFile === undefined && data.nesting === 0
 }
 
-function fileOf(run, file) {
-  const known = run.running.get(file)
-  if (known !== undefined) return known
-  const fresh = { counts: emptyCounts(), output: '', names: new Map() }
-  run.running.set(file, fresh)
-  return fresh
+function keepOutput(job, { message }) {
+  job.output = (job.output + message).slice(-OUTPUT_CHARS_MAX)
 }
 
-function keepOutput(run, { file, entryFile, message }) {
-  const entry = fileOf(run, entryFile ?? file)
-  entry.output = (entry.output + message).slice(-OUTPUT_CHARS_MAX)
+function noteStart(job, data) {
+  if (isProcess(data)) return
+  const event = readEvent(data.name)
+  if (event?.kind === 'begin') {
+    job.left = job.left.filter((name) => name !== event.file)
+    job.file = aFile(event.file)
+  }
+  if (event !== undefined || job.file === undefined) return
+  const { names } = job.file
+  const above = names.get(data.parentId)
+  names.set(data.testId, above === undefined ? data.name : `${above} › ${data.name}`)
 }
 
-function noteStart(run, data) {
-  const entry = fileOf(run, data.entryFile ?? data.file)
-  if (isFile(data)) return
-  const above = entry.names.get(data.parentId)
-  entry.names.set(data.testId, above === undefined ? data.name : `${above} › ${data.name}`)
+/** Returns the text to print. */
+function noteEnd(run, job, data) {
+  if (isProcess(data)) return endProcess(run, job, data)
+  const event = readEvent(data.name)
+  if (event === undefined) return job.file === undefined ? '' : endTest(run, job.file, data)
+  if (event.kind === 'end') return endFile(run, job, data.details.error)
+  return event.kind === 'leak' ? formatLeak(event) : ''
 }
 
 /** Counts the test; the text to print is empty unless it failed. */
-function endTest(run, data) {
-  const entry = fileOf(run, data.entryFile ?? data.file)
+function endTest(run, file, data) {
   const { type, error } = data.details
   const isInside = error?.failureType === 'subtestsFailed'
   // A suite is no test; it counts only when it fails by itself, for instance in a hook.
   if (type === 'suite' && (error === undefined || isInside)) return ''
   const outcome = outcomeOf(data)
-  entry.counts[outcome] += 1
+  file.counts[outcome] += 1
   run.totals[outcome] += 1
   if (outcome !== 'failed' || isInside) return ''
-  return formatFailure(data, entry.names.get(data.testId) ?? data.name)
+  const place = `${path.relative(root, data.file)}:${data.line}:${data.column}`
+  return formatFailure(file.names.get(data.testId) ?? data.name, place, error)
 }
 
 function outcomeOf({ skip, todo, details }) {
@@ -98,55 +105,81 @@ function outcomeOf({ skip, todo, details }) {
   return details.error === undefined ? 'passed' : 'failed'
 }
 
-/** A file that fails without a failed test did not load, or failed after its tests. */
-function endFile(run, data) {
-  const { counts, output } = fileOf(run, data.file)
-  run.running.delete(data.file)
+/** A file that fails without a failed test was not imported, failed later, or has no test. */
+function endFile(run, job, error) {
+  const { name, counts, startMs } = job.file
+  job.file = undefined
   run.ended += 1
-  const { error, duration_ms: durationMs } = data.details
-  const failedItself = error !== undefined && counts.failed === 0
-  if (failedItself) run.totals.failed += 1
-  const failure = failedItself ? formatFailure(data, 'the file itself') : ''
-  const isFailed = failedItself || counts.failed > 0
-  if (isFailed) {
-    const failed = counts.failed + (failedItself ? 1 : 0)
-    run.failedFiles.push({ file: path.relative(root, data.file), ...counts, failed })
+  const count = counts.passed + counts.failed + counts.skipped
+  const isEmpty = count === 0 && !run.isFiltered
+  const fault = error ?? (isEmpty ? 'The file registers no test.' : undefined)
+  const failedItself = fault !== undefined && counts.failed === 0
+  if (failedItself) {
+    counts.failed += 1
+    run.totals.failed += 1
   }
-  const printed = isFailed && output !== '' ? `  output of the file:\n${indent(output)}\n` : ''
-  return failure + printed + formatEnd(run, { file: data.file, counts, isFailed, durationMs })
+  job.ended.push({ file: name, counts })
+  const isFailed = counts.failed > 0
+  if (isFailed) {
+    job.isFailed = true
+    run.failedFiles.push({ file: name, ...counts })
+  }
+  const failure = failedItself ? formatFailure('the file itself', name, fault) : ''
+  if (run.usesDots) return failure + dot(run, isFailed)
+  if (count === 0 && !isFailed) return failure
+  const tests = `${count} ${count === 1 ? 'test' : 'tests'}`
+  const took = `${((performance.now() - startMs) / 1000).toFixed(1)} s`
+  return `${failure}${isFailed ? '✗' : '✓'} ${name}  ${tests}, ${took}\n`
 }
 
-function formatEnd(run, { file, counts, isFailed, durationMs }) {
-  if (usesDots()) return dot(run, isFailed)
-  const count = counts.passed + counts.failed + counts.skipped
-  if (count === 0 && !isFailed) return ''
-  const tests = `${count} ${count === 1 ? 'test' : 'tests'}`
-  return `${isFailed ? '✗' : '✓'} ${path.relative(root, file)}  ${tests}, ${seconds(durationMs)}\n`
+/**
+ * Files that the process did not come to have failed. A process that fails although none of its
+ * files did, because of an error after the last test for instance, fails all of them: each is run
+ * again by itself then, and the one at fault shows.
+ */
+function endProcess(run, job, { file: entry, details: { error } }) {
+  run.jobs.delete(entry)
+  const parts = []
+  for (const name of job.file === undefined ? job.left : [job.file.name, ...job.left]) {
+    if (job.file?.name !== name) job.file = aFile(name)
+    parts.push(endFile(run, job, 'The process exited before the tests of the file had ended.'))
+  }
+  if (error !== undefined && !job.isFailed) {
+    run.totals.failed += job.ended.length
+    for (const { file, counts } of job.ended)
+      run.failedFiles.push({ file, ...counts, failed: counts.failed + 1 })
+    const files = job.ended.map(({ file }) => file).join(', ')
+    parts.push(formatFailure('the process, after its last test', files, error))
+    job.isFailed = true
+  }
+  if (job.isFailed && job.output !== '')
+    parts.push(`  output of the process:\n${indent(job.output)}\n`)
+  return parts.join('')
 }
 
 function dot(run, isFailed) {
   return (isFailed ? '✗' : '.') + (run.ended % DOTS_PER_LINE === 0 ? '\n' : '')
 }
 
-function formatFailure({ file, line, column, details }, name) {
-  const cause = details.error.cause ?? details.error
-  const text = cause instanceof Error ? (cause.stack ?? cause.message) : inspect(cause)
-  return `\n✗ ${name}\n  ${path.relative(root, file)}:${line}:${column}\n${indent(text)}\n\n`
+function formatFailure(name, place, error) {
+  const cause = error.cause ?? error
+  const text = cause instanceof Error ? (cause.stack ?? cause.message) : cause
+  const shown = typeof text === 'string' ? text : inspect(text)
+  return `\n✗ ${name}\n  ${place}\n${indent(shown)}\n\n`
+}
+
+function formatLeak({ file, types }) {
+  const name = file === '' ? 'Some test file' : file
+  return `! ${name} left resources open (${types.join(', ')}); its process was ended.\n`
 }
 
 /** Said at intervals, so that a long run is seen to be alive. */
-function formatRunning({ running, totals }) {
-  const files = [...running.keys()].map((file) => path.relative(root, file))
+function formatRunning({ jobs, totals }) {
+  const files = [...jobs.values()].flatMap(({ file }) => (file === undefined ? [] : [file.name]))
   if (files.length === 0) return ''
-  // Nobody says that a file in a shared process has ended; the latest to begin is running.
-  const shown = sharesProcess() ? files.slice(-1) : files
-  return `… ${totals.passed} passed so far; running ${shown.join(', ')}\n`
+  return `… ${totals.passed} passed so far; running ${files.join(', ')}\n`
 }
 
 function indent(text) {
   return text.trimEnd().replaceAll(/^/gm, '    ')
-}
-
-function seconds(ms) {
-  return `${(ms / 1000).toFixed(1)} s`
 }

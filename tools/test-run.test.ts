@@ -24,7 +24,7 @@ describe('numbers', () => {
 function runTests(t: TestContext, files: Readonly<Record<string, string>>, args: string[] = []) {
   const root = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'reeve-test-run-')))
   t.after(() => fs.rmSync(root, { recursive: true, force: true }))
-  for (const name of ['test.mjs', 'test-files.mjs', 'reporter.mjs', 'run'])
+  for (const name of ['test.mjs', 'test-files.mjs', 'test-process.mjs', 'reporter.mjs', 'run'])
     fs.cpSync(join(tools, name), join(root, 'tools', name), { recursive: true })
   for (const [name, text] of Object.entries(files)) {
     fs.mkdirSync(dirname(join(root, name)), { recursive: true })
@@ -32,19 +32,21 @@ function runTests(t: TestContext, files: Readonly<Record<string, string>>, args:
   }
   // The runner refuses to run inside itself as long as this mark is there.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  const options = { encoding: 'utf8', env } as const
+  const options = { encoding: 'utf8', env: { ...env, REEVE_TEST_EXIT_MS: '1000' } } as const
   const { status, stdout } = spawnSync(
     process.execPath,
     [join(root, 'tools/test.mjs'), ...args],
     options,
   )
-  return { status, stdout, lastLine: stdout.trimEnd().split('\n').at(-1) }
+  return { root, status, stdout, lastLine: stdout.trimEnd().split('\n').at(-1) }
 }
 
 const unit = 'packages/a/src/a.test.ts'
 const api = 'packages/a/test/api/b.test.ts'
 /** In one process with others of its kind. */
 const shared = 'packages/reeve/test/api/b.test.ts'
+/** In the same process as `shared`. */
+const neighbour = 'packages/reeve/test/api/c.test.ts'
 
 test('test run: the last line sums all runs', (t) => {
   const { status, stdout, lastLine } = runTests(t, { [unit]: PASSING, [api]: PASSING })
@@ -85,18 +87,129 @@ for (const file of [api, shared])
     assert.ok(stdout.includes(`Failed beside others; again, one by one: ${file}\n`), stdout)
   })
 
-test('test run: a file that does not load is a failure', (t) => {
-  const { status, stdout, lastLine } = runTests(t, {
-    [unit]: PASSING,
-    [api]: "throw new Error('cannot load')",
+const DECLARES_LAST = `import { test } from 'node:test'
+test('sees what is declared below', () => { new Last() })
+class Last {}
+`
+
+for (const file of [api, shared])
+  test(`test run: ${file} is imported to its end before its tests begin`, (t) => {
+    const files = { [file]: DECLARES_LAST, [neighbour]: DECLARES_LAST }
+    assert.equal(runTests(t, files).lastLine, '2 passed, 0 failed')
   })
-  assert.equal(lastLine, '1 passed, 1 failed')
+
+const LOADS_IN_PART = `import { test } from 'node:test'
+test('adds', () => {})
+throw new Error('cannot load')
+`
+for (const file of [api, shared])
+  for (const text of ["throw new Error('cannot load')", LOADS_IN_PART, 'import "./missing.ts"'])
+    test(`test run: ${file} fails when it cannot be imported: ${text}`, (t) => {
+      const { status, stdout, lastLine } = runTests(t, { [file]: text, [neighbour]: PASSING })
+      assert.equal(lastLine, `${text === LOADS_IN_PART ? 2 : 1} passed, 1 failed`)
+      assert.equal(status, 1)
+      assert.ok(stdout.includes(`✗ the file itself\n  ${file}\n`), stdout)
+      assert.match(stdout, / {4}Error.*(cannot load|missing\.ts)/)
+    })
+
+for (const file of [unit, api, shared])
+  test(`test run: ${file} fails when it registers no test`, (t) => {
+    const text = "import { describe } from 'node:test'\ndescribe('nothing', () => {})\n"
+    const { status, stdout, lastLine } = runTests(t, { [file]: text, [neighbour]: PASSING })
+    assert.equal(lastLine, '1 passed, 1 failed')
+    assert.equal(status, 1)
+    assert.ok(
+      stdout.includes(`✗ the file itself\n  ${file}\n    The file registers no test.\n`),
+      stdout,
+    )
+  })
+
+test('test run: a failure inside a suite of another file counts for the test file', (t) => {
+  const { status, stdout, lastLine } = runTests(t, {
+    'packages/reeve/test/suites/numbers.ts': FAILING.replace(
+      'describe(',
+      'export const run = () => describe(',
+    ),
+    [shared]: "import { run } from '../suites/numbers.ts'\nrun()\n",
+    [neighbour]: PASSING,
+  })
+  assert.equal(lastLine, '1 passed, 3 failed')
   assert.equal(status, 1)
-  assert.match(stdout, /cannot load/)
+  assert.ok(stdout.includes(`again, one by one: ${shared}\n`), stdout)
+})
+
+test('test run: a process that exits early fails its files, one that throws late fails them too', (t) => {
+  const { status, stdout, lastLine } = runTests(t, {
+    [shared]: "import { test } from 'node:test'\ntest('ends all', () => process.exit(0))\n",
+    [neighbour]: PASSING,
+    [api]: `${PASSING}process.once('beforeExit', () => { throw new Error('too late') })\n`,
+  })
+  assert.equal(lastLine, '2 passed, 2 failed')
+  assert.equal(status, 1)
+  assert.ok(
+    stdout.includes(
+      `  ${neighbour}\n    The process exited before the tests of the file had ended.`,
+    ),
+    stdout,
+  )
+  assert.match(stdout, /too late/)
+})
+
+const OPEN = `import { test } from 'node:test'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+test('leaves a timer', () => { setInterval(() => {}, 1e6) })
+test('leaves a server', async () => {
+  await once(createServer().listen(0, '127.0.0.1'), 'listening')
+  throw new Error('before the server is closed')
+})
+`
+const TIMER = `import { test } from 'node:test'
+test('leaves a timer', () => { setInterval(() => {}, 1e6) })
+`
+
+test('test run: a process with open resources exits, and the file is named', (t) => {
+  const { status, stdout, lastLine } = runTests(t, {
+    ['packages/reeve/test/api/a.test.ts']: PASSING,
+    [shared]: OPEN,
+    [neighbour]: PASSING,
+    [api]: TIMER,
+  })
+  assert.equal(lastLine, '4 passed, 1 failed')
+  assert.equal(status, 1)
+  const leak = (file: string, types: string) =>
+    `! ${file} left resources open (${types}); its process was ended.\n`
+  assert.ok(stdout.includes(leak(shared, 'TCPServerWrap, Timeout')), stdout)
+  assert.ok(stdout.includes(leak(api, 'Timeout')), stdout)
+  assert.doesNotMatch(stdout, /[ac]\.test\.ts left/)
+})
+
+const SLOW_HOOK = `import { after, test } from 'node:test'
+import fs from 'node:fs'
+test('adds', () => {})
+after(async () => {
+  await new Promise((resolve) => setTimeout(resolve, 2_000))
+  fs.writeFileSync('stopped', '')
+})
+setInterval(() => {}, 1e6)
+`
+
+test('test run: hooks end before their process is ended', (t) => {
+  const { lastLine, stdout, root } = runTests(t, { [api]: SLOW_HOOK })
+  assert.equal(lastLine, '1 passed, 0 failed')
+  assert.match(stdout, /b\.test\.ts left resources open \(Timeout\)/)
+  assert.ok(fs.existsSync(join(root, 'stopped')))
+})
+
+test('test run: an open resource alone is reported and fails nothing', (t) => {
+  const { status, stdout, lastLine } = runTests(t, { [shared]: TIMER })
+  assert.equal(lastLine, '1 passed, 0 failed')
+  assert.equal(status, 0)
+  assert.match(stdout, /b\.test\.ts left resources open \(Timeout\)/)
 })
 
 test('test run: no tests at all is a failure', (t) => {
-  const { status, stdout, lastLine } = runTests(t, { [unit]: '' })
+  const { status, stdout, lastLine } = runTests(t, {})
   assert.match(stdout, /No tests ran/)
   assert.equal(lastLine, '0 passed, 0 failed')
   assert.equal(status, 1)

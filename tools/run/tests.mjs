@@ -1,4 +1,4 @@
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { root, runScript } from './script.mjs'
@@ -8,25 +8,36 @@ export const UNIT_TESTS = ['packages/*/src/**/*.test.ts', 'tools/**/*.test.ts']
 /** Tests of the whole product, over HTTP or as processes. */
 export const API_TESTS = ['packages/*/test/**/*.test.ts']
 
-/** Files with a process of their own mostly wait, for programs that they have started. */
-const CONCURRENCY = 2
+/** One more than the cores of a small machine: many files wait for programs that they start. */
+const CONCURRENCY = 3
+/** Files of one process load modules once; too long a process leaves a core idle at the end. */
+const SHARED_FILES_MAX = 40
 /** A test that takes longer hangs; the run must end and say which one. */
 const TEST_MS_MAX = 5 * 60_000
 
 /** What takes longest, in that order: begun last, it would run on alone while a core idles. */
 const LONGEST = [
   'cli/every-command.test.ts',
+  'e2e/silent-node.test.ts',
+  'web/test/governance.test.ts',
+  'web/test/pages-governance.test.ts',
+  'agent/crash.test.ts',
+  'e2e/dev-cluster.test.ts',
+  'web/test/pages-cluster.test.ts',
+  'web/test/cluster.test.ts',
   'e2e/cluster.test.ts',
   'sim/seeds.test.ts',
   'sim/cluster-seeds.test.ts',
-  'web/test/pages-cluster.test.ts',
-  'web/test/pages-governance.test.ts',
-  'web/test/governance.test.ts',
-  'web/test/cluster.test.ts',
-  'agent/crash.test.ts',
+  'web/test/jobs.test.ts',
+  'e2e/region-servers.test.ts',
+  'e2e/cluster-faults.test.ts',
+  'e2e/cluster-members.test.ts',
   'e2e/kill-writer.test.ts',
-  'native/hostile.test.ts',
-  'e2e/dev-cluster.test.ts',
+  'docker/podman.test.ts',
+  'cli/exit-codes.test.ts',
+  'native/fuzz.test.ts',
+  'native/native-drivers.test.ts',
+  'postgres/postgres-engine.test.ts',
 ]
 
 export function findTests(patterns) {
@@ -51,6 +62,7 @@ const AREAS = [
   'regions',
   'http',
   'agent',
+  'main/config',
 ]
 
 /**
@@ -72,13 +84,21 @@ const SHARED = [
  */
 export async function runTests(files, options = {}) {
   const isShared = (file) => SHARED.some((folder) => file.startsWith(folder))
-  const shared = files.filter(isShared)
-  const own = files.filter((file) => !isShared(file))
-  const [first, second] = await Promise.all([
-    runGroup(shared, { ...options, isShared: true }),
-    runGroup(own, { ...options, isShared: false }),
-  ])
-  return await failedAgain(addCounts(first, second), options)
+  const own = longestFirst(files.filter((file) => !isShared(file)))
+  const isLong = (file) => LONGEST.some((end) => file.endsWith(end))
+  const jobs = [
+    ...own.filter(isLong).map((file) => [file]),
+    ...batches(files.filter(isShared)),
+    ...own.filter((file) => !isLong(file)).map((file) => [file]),
+  ]
+  return await failedAgain(await runJobs(jobs, options), options)
+}
+
+/** Neighbours import the same modules. */
+function batches(files) {
+  const count = Math.ceil(files.length / SHARED_FILES_MAX)
+  const size = Math.ceil(files.length / count)
+  return Array.from({ length: count }, (_, at) => files.slice(at * size, (at + 1) * size))
 }
 
 /**
@@ -87,10 +107,11 @@ export async function runTests(files, options = {}) {
  */
 async function failedAgain(counts, options) {
   const { failedFiles = [] } = counts
-  if (failedFiles.length === 0) return counts
+  if (failedFiles.length === 0) return { ...counts, again: [] }
   const files = failedFiles.map(({ file }) => file)
   console.log(`\nFailed beside others; again, one by one: ${files.join(', ')}`)
-  const again = await runGroup(files, { ...options, isShared: false, concurrency: 1 })
+  const jobs = files.map((file) => [file])
+  const again = await runJobs(jobs, { ...options, concurrency: 1 })
   const sum = (name) => failedFiles.reduce((total, file) => total + file[name], 0)
   return {
     passed: counts.passed - sum('passed') + again.passed,
@@ -100,48 +121,22 @@ async function failedAgain(counts, options) {
   }
 }
 
-async function runGroup(files, options) {
-  const { style = 'lines', names = [], isShared, concurrency = CONCURRENCY } = options
-  if (files.length === 0) return { passed: 0, failed: 0, skipped: 0 }
+/** Runs jobs, each a list of files that share a process. */
+async function runJobs(jobs, { style = 'lines', names = [], concurrency = CONCURRENCY }) {
+  if (jobs.length === 0) return { passed: 0, failed: 0, skipped: 0 }
   const folder = mkdtempSync(path.join(tmpdir(), 'reeve-test-'))
   try {
     const countsFile = path.join(folder, 'counts.json')
-    const { isOk } = await runScript(
-      isShared ? inOneProcess(files, names) : inProcesses(files, { names, concurrency }),
-      {
-        env: {
-          REEVE_TEST_COUNTS: countsFile,
-          REEVE_TEST_STYLE: style,
-          REEVE_TEST_SHARED: isShared ? '1' : '0',
-          NODE_COMPILE_CACHE: path.join(root, 'node_modules/.cache/reeve'),
-        },
-      },
-    )
+    const options = { jobs, names, concurrency, timeoutMs: TEST_MS_MAX, style, folder, countsFile }
+    const optionsFile = path.join(folder, 'options.json')
+    writeFileSync(optionsFile, JSON.stringify(options))
+    const { isOk } = await runScript(['tools/test-files.mjs', optionsFile], {
+      env: { NODE_COMPILE_CACHE: path.join(root, 'node_modules/.cache/reeve') },
+    })
     return readCounts(countsFile, isOk)
   } finally {
     rmSync(folder, { recursive: true })
   }
-}
-
-function inOneProcess(files, names) {
-  return [
-    '--test',
-    '--test-reporter=./tools/reporter.mjs',
-    '--test-isolation=none',
-    `--test-timeout=${TEST_MS_MAX}`,
-    ...names.map((name) => `--test-name-pattern=${name}`),
-    ...files,
-  ]
-}
-
-function inProcesses(files, { names, concurrency }) {
-  const options = {
-    files: longestFirst(files).map((file) => path.join(root, file)),
-    testNamePatterns: names,
-    concurrency,
-    timeout: TEST_MS_MAX,
-  }
-  return ['tools/test-files.mjs', JSON.stringify(options)]
 }
 
 function longestFirst(files) {

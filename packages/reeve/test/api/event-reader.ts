@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { get, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { TestContext } from 'node:test'
 import { EventLine, EventPayloads, type Event, type EventTopic } from '@reeve/contract'
-import { Value } from 'typebox/value'
+import { schemaErrors } from '../build/schema-errors.ts'
 import type { CallOptions, TestServer } from './harness.ts'
 
 /** A stream that is read over a real connection, line by line, each held against the contract. */
@@ -91,7 +91,7 @@ export function payloadOf<T extends EventTopic>(
 ): EventPayloads[T] {
   assert.equal(event?.Topic, topic)
   const payload: unknown = event.Payload
-  assert.deepEqual([...Value.Errors(EventPayloads[topic], payload)], [])
+  assert.deepEqual(schemaErrors(EventPayloads[topic], payload), [])
   // Held against the schema that the type is made from.
   return payload as EventPayloads[T]
 }
@@ -160,7 +160,7 @@ function readLines(response: IncomingMessage, leave: () => void): EventReader {
 
 function parseLine(text: string): EventLine {
   const line: unknown = JSON.parse(text)
-  assert.deepEqual([...Value.Errors(EventLine, line)], [], text.slice(0, 300))
+  assert.deepEqual(schemaErrors(EventLine, line), [], text.slice(0, 300))
   // Held against the schema that the type is made from.
   return line as EventLine
 }

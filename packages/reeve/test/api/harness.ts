@@ -43,6 +43,7 @@ import {
   type OtherRegions,
   type WorkloadContext,
 } from '../../src/workload/index.ts'
+import { schemaErrors } from '../build/schema-errors.ts'
 import { SimulatedClock } from '../build/simulated-clock.ts'
 
 export interface CallOptions {
@@ -365,8 +366,11 @@ function checkAnswer(route: Route, reply: Reply): void {
   }
   assert.equal(type, 'application/json', what)
   assert.ok(reply.body !== undefined, what)
-  const errors = [...Value.Errors(answer.schema, reply.body)]
-  assert.deepEqual(errors, [], `${what}: not of the contract's shape`)
+  assert.deepEqual(
+    schemaErrors(answer.schema, reply.body),
+    [],
+    `${what}: not of the contract's shape`,
+  )
   const declared = Value.Clean(answer.schema, structuredClone(reply.body))
   assert.deepEqual(reply.body, declared, `${what}: holds fields that the contract does not have`)
 }

@@ -1,5 +1,8 @@
-/** Many looks are requests to the very program that is waited for. */
-const PAUSE_MS = { first: 5, growth: 1.5, max: 25 } as const
+/**
+ * Many looks are requests to the very program that is waited for: pauses grow with the wait, so
+ * that a long one does not take the processor from it.
+ */
+const PAUSE_MS = { first: 5, growth: 1.3, max: 150 } as const
 
 /**
  * Waits for something outside the process, such as a file, looking often; fails when it takes too

@@ -24,6 +24,11 @@ test('flags of commands that reach into allocations', { timeout: 200_000 }, asyn
     const { out } = await reeve.run(`alloc logs ${id} main`)
     return out.includes('0123456789\n') || undefined
   })
+  // The two tasks start side by side.
+  await until('the task that keeps no logs to run', async () => {
+    const { data } = await reeve.client.v1.readAllocation({ params: { alloc_id: id } })
+    return data.TaskStates?.['quiet']?.State === 'running' || undefined
+  })
 
   await t.test('alloc logs of a task that keeps none: says so', async () => {
     const { code, out, err } = await reeve.run(`alloc logs ${id} quiet`)

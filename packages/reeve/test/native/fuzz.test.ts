@@ -12,7 +12,7 @@ import { repository } from './launcher.ts'
 
 const native = join(repository, 'packages/reeve/native')
 const fuzz = join(native, 'fuzz')
-const SECONDS = 20
+const SECONDS = 8
 const SEED = 20_261_118
 const RUNS_MIN = 1_000
 
