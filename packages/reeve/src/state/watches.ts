@@ -9,12 +9,16 @@ export interface WatchTarget {
   readonly scope?: NamespaceScope
 }
 
-/**
- * Waking ten thousand parked queries at once blocks the loop for 300 ms (measured), so in slices.
- */
+/** Who is woken takes some microseconds to line up for its turn. */
 const WAKES_PER_SLICE = 250
 
-type Wake = () => void
+/** Told the index of the commit that it was woken by; undefined when everybody is woken. */
+type Wake = (index: number | undefined) => void
+
+interface DueWake {
+  readonly wake: Wake
+  readonly index: number | undefined
+}
 
 /** Those who watch a table. */
 interface TableWatches {
@@ -35,7 +39,7 @@ interface TableWatches {
 export class Watches {
   readonly #clock: Clock
   readonly #byTable = new Map<string, TableWatches>()
-  #due: Wake[] = []
+  #due: DueWake[] = []
   #draining = false
 
   constructor(clock: Clock) {
@@ -62,10 +66,10 @@ export class Watches {
     }
     // A commit that concerns two of the targets collects this twice; a cancelled one may be due
     // already.
-    const once = (): void => {
+    const once: Wake = (index) => {
       if (!active) return
       cancel()
-      wake()
+      wake(index)
     }
     for (const target of targets) this.#add(target, once)
     return cancel
@@ -73,10 +77,10 @@ export class Watches {
 
   /** Wakes everybody who watches a row of these commits, its namespace, or its table. */
   notify(commits: readonly WatchedCommit[]): void {
-    for (const { rows } of commits)
+    for (const { index, rows } of commits)
       for (const row of rows) {
         const watches = this.#byTable.get(row.table)
-        if (watches !== undefined) this.#collectRow(watches, row)
+        if (watches !== undefined) this.#collectRow(watches, row, index)
       }
     this.#drain()
   }
@@ -84,10 +88,10 @@ export class Watches {
   /** Wakes everybody: the state as a whole was replaced, or the server stops. */
   notifyAll(): void {
     for (const { whole, byKey, byNamespace, bySet } of this.#byTable.values()) {
-      this.#collect(whole)
-      for (const ofRow of byKey.values()) this.#collect(ofRow)
-      for (const ofNamespace of byNamespace.values()) this.#collect(ofNamespace)
-      for (const ofSet of bySet.values()) this.#collect(ofSet)
+      this.#collect(whole, undefined)
+      for (const ofRow of byKey.values()) this.#collect(ofRow, undefined)
+      for (const ofNamespace of byNamespace.values()) this.#collect(ofNamespace, undefined)
+      for (const ofSet of bySet.values()) this.#collect(ofSet, undefined)
       byKey.clear()
       byNamespace.clear()
       bySet.clear()
@@ -95,24 +99,24 @@ export class Watches {
     this.#drain()
   }
 
-  #collectRow({ whole, byKey, byNamespace, bySet }: TableWatches, row: WatchedRow): void {
-    this.#collectAt(byKey, row.key)
-    this.#collect(whole)
-    const { namespace } = row
+  #collectRow(watches: TableWatches, { key, namespace }: WatchedRow, index: number): void {
+    const { whole, byKey, byNamespace, bySet } = watches
+    this.#collectAt(byKey, key, index)
+    this.#collect(whole, index)
     if (namespace === undefined) return
-    this.#collectAt(byNamespace, namespace)
-    for (const set of bySet.keys()) if (set.covers(namespace)) this.#collectAt(bySet, set)
+    this.#collectAt(byNamespace, namespace, index)
+    for (const set of bySet.keys()) if (set.covers(namespace)) this.#collectAt(bySet, set, index)
   }
 
-  #collectAt<K>(wakes: Map<K, Set<Wake>>, at: K): void {
+  #collectAt<K>(wakes: Map<K, Set<Wake>>, at: K, index: number): void {
     const found = wakes.get(at)
     if (found === undefined) return
     wakes.delete(at)
-    this.#collect(found)
+    this.#collect(found, index)
   }
 
-  #collect(wakes: Set<Wake>): void {
-    for (const wake of wakes) this.#due.push(wake)
+  #collect(wakes: Set<Wake>, index: number | undefined): void {
+    for (const wake of wakes) this.#due.push({ wake, index })
     wakes.clear()
   }
 
@@ -120,7 +124,7 @@ export class Watches {
     if (this.#draining || this.#due.length === 0) return
     this.#draining = true
     const slice = this.#due.splice(0, WAKES_PER_SLICE)
-    for (const wake of slice) wake()
+    for (const { wake, index } of slice) wake(index)
     this.#draining = false
     if (this.#due.length > 0) this.#clock.after(0, () => this.#drain())
   }
@@ -161,6 +165,7 @@ function removeFrom<K>(wakes: Map<K, Set<Wake>>, at: K, wake: Wake): void {
 
 /** What a commit wrote. */
 interface WatchedCommit {
+  readonly index: number
   readonly rows: readonly WatchedRow[]
 }
 

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../kit/clock.ts'
 import type { QueueRejection } from '../../kit/fair-queue.ts'
 import { HttpError } from '../http-error.ts'
+import { replayOf } from '../transport/parked-connection.ts'
 import { RateLimit } from './rate-limit.ts'
 import { RequestBodies } from './request-body.ts'
 import { RequestScheduler, type SchedulerLimits } from './request-scheduler.ts'
@@ -61,7 +62,9 @@ export class Admission {
     app.addHook('onRequest', (request, _reply, done) => {
       const { raw } = request
       request.tenant = this.#tenants.tenantOf(raw, this.#addressOf(request))
-      const limited = this.#rateProblem(request.tenant)
+      // A blocking query that has waited was counted when it came.
+      const isNew = replayOf(raw) === undefined
+      const limited = isNew ? this.#rateProblem(request.tenant) : undefined
       if (limited !== undefined) return this.#reject(limited, done)
       const cost = raw.method === 'GET' ? READ_COST : WRITE_COST
       const rejection = this.scheduler.enter(request.tenant, cost, () => {
