@@ -69,16 +69,10 @@ export class CommittedRows {
     return this.#tables[name as TableName] as unknown as Table<object>
   }
 
-  /** Of each row only the last write is known: it counts in a namespace that exists at the end. */
   #applyTail(tail: LogTail): void {
-    const inNamespaces = []
-    for (const { row, index } of tail.rows()) {
-      const applied = this.apply(row)
-      if (applied.namespace === undefined) this.#namespaces.wrote(applied, index)
-      else inNamespaces.push({ applied, index })
-    }
-    this.#namespaces.raiseGone(tail.lastDeletionIn('namespaces'))
-    for (const { applied, index } of inNamespaces) this.#namespaces.wrote(applied, index)
+    for (const tailRow of tail.rows()) tailRow.row = this.apply(tailRow.row)
+    for (const { index, header, of } of tail.writes())
+      this.#namespaces.wrote({ ...of.row, header }, index)
     for (const [name, index] of tail.tableIndexes()) this.table(name).lastIndex = index
   }
 

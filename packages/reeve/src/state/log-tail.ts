@@ -1,4 +1,5 @@
 import type { Commit, CommittedRow } from './commit.ts'
+import type { RowIndexes } from './stored-row.ts'
 
 /**
  * What the commits behind a checkpoint make of rows. Of each row the last writing counts: to apply
@@ -6,16 +7,20 @@ import type { Commit, CommittedRow } from './commit.ts'
  */
 export class LogTail {
   readonly #rows = new Map<string, TailRow>()
+  readonly #writes: TailWrite[] = []
   readonly #tableIndexes = new Map<string, number>()
-  readonly #deletions = new Map<string, number>()
 
   add({ index, rows }: Commit): void {
     for (const row of rows) {
-      const name = `${row.table} ${row.key}`
-      // A row that is deleted once more has no last value: the first deletion tells more.
-      if (!isNothing(row) || !this.#rows.has(name)) this.#rows.set(name, { row, index })
       this.#tableIndexes.set(row.table, index)
-      if (row.header === undefined) this.#deletions.set(row.table, index)
+      const name = `${row.table} ${row.key}`
+      const known = this.#rows.get(name)
+      const tailRow = known ?? { row }
+      if (known === undefined) this.#rows.set(name, tailRow)
+      // A row that was not there when it was deleted has no last value: nothing was written.
+      if (isNothing(row)) continue
+      tailRow.row = row
+      this.#writes.push({ index, header: row.header, of: tailRow })
     }
   }
 
@@ -24,14 +29,14 @@ export class LogTail {
     return this.#rows.values()
   }
 
+  /** Every writing of a row, in order. */
+  writes(): Iterable<TailWrite> {
+    return this.#writes
+  }
+
   /** Index of the last commit that wrote to each table. */
   tableIndexes(): Iterable<readonly [table: string, index: number]> {
     return this.#tableIndexes
-  }
-
-  /** Index of the last commit that deleted a row of the table; 0 when none did. */
-  lastDeletionIn(table: string): number {
-    return this.#deletions.get(table) ?? 0
   }
 }
 
@@ -39,8 +44,14 @@ function isNothing({ header, text }: CommittedRow): boolean {
   return header === undefined && text.body === 'null'
 }
 
-/** The last writing of a row, and the index of its commit. */
 interface TailRow {
-  readonly row: CommittedRow
+  /** As it was written last. */
+  row: CommittedRow
+}
+
+interface TailWrite {
   readonly index: number
+  /** Undefined: it was deleted. */
+  readonly header: RowIndexes | undefined
+  readonly of: TailRow
 }

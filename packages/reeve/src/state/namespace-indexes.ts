@@ -53,6 +53,8 @@ const SEPARATOR = '!'
 export class NamespaceIndexes {
   /** What counts for namespaces that were not written to since, by table. */
   readonly #base = new Map<string, number>()
+  /** The last write to any namespace that existed then, by table. */
+  readonly #highest = new Map<string, number>()
   readonly #existing = new Map<string, Existing>()
   readonly #covered = new WeakMap<NamespaceSet, Covered>()
   /** The last deletion of a namespace, or write to one that does not exist. */
@@ -79,13 +81,14 @@ export class NamespaceIndexes {
   }
 
   /**
-   * The highest index of the namespaces that a set covers; `tableIndex` is the one of the table. It
-   * counts when a namespace goes, because it was perhaps one of the set.
+   * The highest index of the namespaces that a set covers. It counts when a namespace goes, because
+   * it was perhaps one of the set.
    */
-  indexOfSet(table: string, set: NamespaceSet, tableIndex: number): number {
+  indexOfSet(table: string, set: NamespaceSet): number {
     const { namespaces } = this.#coveredBy(set)
-    if (namespaces === undefined) return Math.max(tableIndex, this.#goneIndex, this.#createdIndex)
     let highest = Math.max(this.#base.get(table) ?? 0, this.#goneIndex)
+    if (namespaces === undefined)
+      return Math.max(highest, this.#createdIndex, this.#highest.get(table) ?? 0)
     for (const existing of namespaces) highest = Math.max(highest, indexIn(existing, table))
     return highest
   }
@@ -96,12 +99,15 @@ export class NamespaceIndexes {
       return header === undefined ? this.#deleted(key, index) : this.created(key, header[0])
     if (namespace === undefined || !this.#base.has(table)) return undefined
     const existing = this.#existing.get(namespace)
-    if (existing === undefined) return this.raiseGone(index)
+    if (existing === undefined) return this.#raiseGone(index)
     const { lastIndexes } = existing
     const before = lastIndexes.get(table)
-    if (before !== undefined && before >= index) return undefined
+    if (before === index) return undefined
+    const highest = this.#highest.get(table) ?? 0
     lastIndexes.set(table, index)
+    this.#highest.set(table, index)
     return () => {
+      this.#highest.set(table, highest)
       if (before === undefined) lastIndexes.delete(table)
       else lastIndexes.set(table, before)
     }
@@ -116,8 +122,10 @@ export class NamespaceIndexes {
     for (const [key, index] of Object.entries(stored)) {
       const at = key.indexOf(SEPARATOR)
       const table = key.slice(0, Math.max(0, at))
-      if (this.#base.has(table))
-        this.#existing.get(key.slice(at + 1))?.lastIndexes.set(table, index)
+      const existing = this.#base.has(table) ? this.#existing.get(key.slice(at + 1)) : undefined
+      if (existing === undefined) continue
+      existing.lastIndexes.set(table, index)
+      this.#highest.set(table, Math.max(this.#highest.get(table) ?? 0, index))
     }
   }
 
@@ -146,9 +154,9 @@ export class NamespaceIndexes {
 
   #deleted(namespace: string, index: number): Undo | undefined {
     const before = this.#existing.get(namespace)
-    if (before === undefined) return this.raiseGone(index)
+    if (before === undefined) return undefined
     this.#put(namespace, undefined)
-    const undoGone = this.raiseGone(index)
+    const undoGone = this.#raiseGone(index)
     return () => {
       undoGone?.()
       this.#put(namespace, before)
@@ -161,8 +169,7 @@ export class NamespaceIndexes {
     else this.#existing.set(namespace, existing)
   }
 
-  /** Notes the deletion of a namespace of which nothing is kept. */
-  raiseGone(index: number): Undo | undefined {
+  #raiseGone(index: number): Undo | undefined {
     const goneIndex = this.#goneIndex
     if (index <= goneIndex) return undefined
     this.#goneIndex = index
