@@ -4,7 +4,6 @@ import { refusal } from '../../model/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import { jobActions, type WorkloadContext } from '../../workload/index.ts'
 import { read, type Endpoint } from './endpoint.ts'
-import { namespaceScope } from './namespace-scope.ts'
 import { inNamespace } from './requirements.ts'
 import { readRow } from './row-reads.ts'
 
@@ -16,7 +15,6 @@ export function jobActionEndpoints({ store }: WorkloadContext): readonly Endpoin
         readRow(store.tables.jobs, {
           key: namespacedKey(namespace, params.job_id),
           missing: refusal('job-not-found', 'job not found'),
-          missingIndex: () => store.indexIn('jobs', namespaceScope(namespace)),
           show: jobActions,
         }),
       ),
