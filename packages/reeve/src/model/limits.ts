@@ -25,7 +25,7 @@ export const LIMITS = {
   waitJitterShare: 16,
   /** Blocking queries parked at once on one server. Decision 0007. */
   parkedQueriesMax: 50_000,
-  /** Parked queries of one tenant that go on in one turn: each takes up to 0.2 ms (decision 0066). */
+  /** Parked queries of a tenant that go on in one turn: each takes up to 0.2 ms. Decision 0066. */
   parkedQueriesPerTurn: 16,
   /**
    * Responses that identical parked queries share: how many are kept, how many bytes of them, and

@@ -7,7 +7,7 @@ export type NamespaceScope =
   | { readonly kind: 'every' }
   | NamespaceSet
 
-/** Some namespaces, of those that exist and those that will. Who waits with the same set shares it. */
+/** Some namespaces, of those that exist and those that will. The same rights share one set. */
 export interface NamespaceSet {
   readonly kind: 'some'
   readonly covers: (namespace: string) => boolean

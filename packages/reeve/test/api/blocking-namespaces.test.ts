@@ -40,6 +40,7 @@ const CLUSTER_WIDE: ReadonlySet<string> = new Set<V1RouteId>([
   'readSchedulerConfiguration',
 ])
 
+// Each of them is a Route.
 const SCOPED = Object.entries(v1Routes as Readonly<Record<string, Route>>)
   .filter(([id, route]) => route.blocking === true && !CLUSTER_WIDE.has(id))
   // The keys of v1Routes are its ids.

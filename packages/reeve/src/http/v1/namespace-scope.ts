@@ -10,7 +10,7 @@ export interface NamespaceRight {
 }
 
 /** Who holds the capability in a namespace sees its rows. */
-export function capabilityRight(capability: NamespaceCapability): NamespaceRight {
+function capabilityRight(capability: NamespaceCapability): NamespaceRight {
   return { name: capability, isHeld: (grants, namespace) => grants.allows(namespace, capability) }
 }
 
