@@ -74,8 +74,8 @@ export class ParkedQueries {
 
   /**
    * Waits until the result's index is larger than the one of the request, or the deadline. A
-   * wake-up does not promise a change. Queries of one tenant that are woken together go on a few at a time:
-   * in its turns, where `turn` gives them.
+   * wake-up does not promise a change. Queries of one tenant that are woken together go on a few at
+   * a time: in its turns, where `turn` gives them.
    */
   async waitForIndex(
     tenant: string,

@@ -107,8 +107,8 @@ const SCALE_TABLES = ['allocations', 'scaling_events'] as const
 
 /**
  * Reference §1.5; of an unknown job, the last write to its namespace. Beyond it, allocations that
- * have ended count as well: otherwise the index could fall when one ends, and who waits would not be
- * told that there is one less.
+ * have ended count as well: otherwise the index could fall when one ends, and who waits would not
+ * be told that there is one less.
  */
 function scaleIndex(store: Store, key: string): number {
   const { tables } = store
