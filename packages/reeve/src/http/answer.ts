@@ -18,6 +18,8 @@ export type Body =
   | { readonly kind: 'json-text'; readonly text: string }
   /** Items that are JSON already: a list is written without being built twice. */
   | { readonly kind: 'json-items'; readonly items: readonly string[] }
+  /** JSON as it is written, for a response that several requests share. */
+  | { readonly kind: 'json-bytes'; readonly bytes: Buffer }
   | { readonly kind: 'text'; readonly text: string; readonly contentType: string }
   /** Bytes as they come, perhaps without end. */
   | { readonly kind: 'stream'; readonly stream: Readable; readonly contentType: string }

@@ -84,6 +84,21 @@ export async function compressed(
   })
   void reply.removeHeader('content-length')
   if (payload instanceof Readable) return compressedStream(payload, encoding)
+  return Buffer.isBuffer(payload)
+    ? compressedOnce(payload, encoding)
+    : compressBytes(payload, encoding)
+}
+
+/** Bytes that are compressed, or were: responses that share them compress them once. */
+const compressedBytes = new WeakMap<Buffer, Partial<Record<Encoding, Promise<Buffer>>>>()
+
+function compressedOnce(payload: Buffer, encoding: Encoding): Promise<Buffer> {
+  const known = compressedBytes.get(payload) ?? {}
+  compressedBytes.set(payload, known)
+  return (known[encoding] ??= compressBytes(payload, encoding))
+}
+
+function compressBytes(payload: string | Buffer, encoding: Encoding): Promise<Buffer> {
   return encoding === 'gzip' ? gzipAsync(payload, LEVEL) : deflateAsync(payload, LEVEL)
 }
 

@@ -16,7 +16,7 @@ export interface QuickAnswersOptions {
 /** A whole JSON text with status 200, and what is told beside it. */
 export interface QuickAnswer {
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | Buffer
 }
 
 /**
@@ -47,13 +47,17 @@ export class QuickAnswers {
   /** False when nothing was sent: then the answer has to go the long way. */
   send(reply: FastifyReply, { headers, body }: QuickAnswer): boolean {
     const { raw: response, request } = reply
-    if (!this.#isUsable || !this.#isPlain(request.raw, response, body)) return false
+    if (!this.#isUsable || !this.#isPlain(request.raw, response, body.length)) return false
     const lines = linesOf(headers)
     if (lines === undefined) return false
-    const length = Buffer.byteLength(body)
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
     const head = `${this.#start}x-request-id: ${request.id}\r\n${lines}content-length: ${length}\r\n`
     if (!this.#putHead(response, head + this.#ending(reply))) return false
     void reply.hijack()
+    if (typeof body !== 'string') {
+      response.end(body)
+      return true
+    }
     // Mostly ASCII: its characters are its bytes, and nothing has to be looked at once more.
     const encoding = length === body.length ? 'latin1' : 'utf8'
     const bytesMax = head.length + body.length * BYTES_MAX[encoding]
@@ -61,7 +65,7 @@ export class QuickAnswers {
     return true
   }
 
-  #isPlain(request: IncomingMessage, response: ServerResponse, body: string): boolean {
+  #isPlain(request: IncomingMessage, response: ServerResponse, length: number): boolean {
     const { isDraining, isStillLeader } = this.#options
     return (
       request.httpVersion === '1.1' &&
@@ -69,7 +73,7 @@ export class QuickAnswers {
       // The rest of a body that nobody reads is discarded within bounds.
       (request.complete || !hasBody(request)) &&
       request.headers.origin === undefined &&
-      goesAsItIs(request, body.length) &&
+      goesAsItIs(request, length) &&
       response.shouldKeepAlive &&
       response.statusCode === 200 &&
       // A connection of our own, which is written by this response now, and no imitation of tests.

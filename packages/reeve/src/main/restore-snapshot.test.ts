@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { SnapshotLine } from '@reeve/contract'
-import { copyState, put, remove, Store, type StateCopy } from '../state/index.ts'
+import { copyState, put, remove, Store, type Change, type StateCopy } from '../state/index.ts'
 import { MemoryDisk, openMemoryEngine, type MemoryEngine } from '../storage/index.ts'
+import { aJob } from '../../test/build/index.ts'
 import { aNamespace, aStore, write } from '../../test/build/store.ts'
 import { SimulatedClock } from '../../test/build/simulated-clock.ts'
 import { restoreSnapshot } from './restore-snapshot.ts'
@@ -50,6 +51,32 @@ test('restore: rows keep their indexes, and the index of the storage is not behi
   })
   await durable
   assert.ok(next > index)
+})
+
+test('restore: the index of a namespace is not behind what it was, even without a row', async () => {
+  const { store } = await aStore()
+  write(store, [aNamespace('a'), aNamespace('b')])
+  const commit = (change: Change) =>
+    store.commit({ by: 'system', cause: undefined, changes: () => [change] })
+  commit(put('jobs', aJob({ Namespace: 'a' })))
+  commit(remove('jobs', 'a!web'))
+  await store.settled()
+  const scope = { kind: 'one', namespace: 'a' } as const
+  const before = store.indexIn('jobs', scope)
+  const copy = copyState(store)
+  const disk = new MemoryDisk()
+  const open = async () => openMemoryEngine({ disk })
+  await restoreSnapshot({ ...(await opened(open)), lines: linesOf(copy), upTo: copy.index })
+  const restored = await Store.open({ engine: await open(), clock: new SimulatedClock() })
+  const after = restored.indexIn('jobs', scope)
+  assert.ok(after >= before, `${after} comes after ${before}`)
+  const next = restored.commit({
+    by: 'system',
+    cause: undefined,
+    changes: () => [put('jobs', aJob({ Namespace: 'b' }))],
+  })
+  await next.durable
+  assert.equal(restored.indexIn('jobs', scope), after, 'another namespace does not concern it')
 })
 
 test('restore: many rows and blobs are written in pieces', async () => {

@@ -30,6 +30,15 @@ export const LIMITS = {
   waitJitterShare: 16,
   /** Blocking queries parked at once on one server. Decision 0007. */
   parkedQueriesMax: 50_000,
+  /** Parked queries of a tenant that go on in one turn: each takes up to 0.2 ms. Decision 0066. */
+  parkedQueriesPerTurn: 16,
+  /**
+   * Responses that identical parked queries share: how many are kept, how many bytes of them, and
+   * how long. All queries that one commit has woken have gone on by then; later ones compute anew.
+   */
+  sharedResponsesMax: 256,
+  sharedResponseBytesMax: 32 * 1024 * 1024,
+  sharedResponseMs: 2_000,
   /** Event streams open at once per token. Decision 0007. */
   streamsPerTokenMax: 64,
   /** Bytes an event stream's reader may lag behind before it is cut off. Decision 0007. */

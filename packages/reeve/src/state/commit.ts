@@ -20,6 +20,8 @@ export interface CommittedRow {
    * The row's text; of a deleted row, its last one, because events show the object before deletion.
    */
   readonly text: RowText
+  /** Known to the store that has applied it; it is not written down. */
+  readonly namespace?: string | undefined
 }
 
 /** An event without its payload, which is made from the row it points at. */

@@ -57,6 +57,7 @@ export type {
   StoreOptions,
   TableObserver,
 } from './store.ts'
+export type { NamespaceScope, NamespaceSet } from './namespace-indexes.ts'
 export { compareCreation } from './order-of-creation.ts'
 export type { OrderKey } from './order-of-creation.ts'
 export { storedTextOf, toStoredRow } from './stored-row.ts'
@@ -71,7 +72,7 @@ export {
   scalingEventsKey,
   verdictGroup,
 } from './tables.ts'
-export type { Row, TableName, Tables } from './tables.ts'
+export type { NamespacedTable, Row, TableName, Tables } from './tables.ts'
 export { nextVersionNumber, versionRows } from './version-rows.ts'
 export type { VersionOptions } from './version-rows.ts'
 export type { Watches, WatchTarget } from './watches.ts'

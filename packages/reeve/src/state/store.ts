@@ -1,18 +1,25 @@
 import type { Clock } from '../kit/clock.ts'
 import { assert, Fault } from '../kit/fault.ts'
 import { auditRecord, type CommitAuthor } from './audit-entry.ts'
-import { decodeCommit, decodeRow } from './codec.ts'
+import { decodeCommit } from './codec.ts'
 import { newBatch, type Batch } from './batch.ts'
 import { put, type Change, type CommitSubject, type Stamp } from './change.ts'
 import { CommitEntry } from './commit-entry.ts'
+import { CommittedRows } from './committed-rows.ts'
 import type { Commit, CommittedRow } from './commit.ts'
 import type { BlobChange, CheckpointRow, LogEntry, StorageEngine } from './engine.ts'
 import { eventMarks, type AppliedRow, type Cause } from './events.ts'
 import { CommitLog } from './commit-log.ts'
-import { LogTail } from './log-tail.ts'
+import { NamespaceIndexes, type NamespaceScope } from './namespace-indexes.ts'
 import { RowWriter } from './row-writer.ts'
-import { createTables, type Row, type TableName, type Tables } from './tables.ts'
-import { IN_ONE, wholeText, type RowText, type TextedRow } from './row-text.ts'
+import {
+  createTables,
+  type NamespacedTable,
+  type Row,
+  type TableName,
+  type Tables,
+} from './tables.ts'
+import { IN_ONE } from './row-text.ts'
 import { decodedText, type Table, type Undo } from './table.ts'
 import { Watches } from './watches.ts'
 
@@ -78,6 +85,8 @@ export class Store {
   readonly #clock: Clock
   readonly #writer: RowWriter
   readonly #allTables: readonly Table<object>[]
+  readonly #namespaces: NamespaceIndexes
+  readonly #rows: CommittedRows
   #index: number
   #durableIndex: number
   #gathering: Batch | undefined
@@ -87,14 +96,12 @@ export class Store {
   readonly #atEndOfTurn: (work: () => void) => void
   #tellFault: (fault: Fault) => void = () => undefined
   #checkpointing: Promise<void> | undefined
-  /** What was decoded last: a job and its version have one text. */
-  #decoded: TextedRow | undefined
   readonly #observers = new Map<TableName, TableObserver<never>[]>()
 
   /** Loads the checkpoint, applies the log after it. Rejects with the engine's fault. */
   static async open(options: StoreOptions): Promise<Store> {
     const store = new Store(options)
-    await store.#load()
+    await store.#rows.load(options.engine)
     return store
   }
 
@@ -107,6 +114,9 @@ export class Store {
     this.tables = createTables()
     // Object.keys of Tables gives exactly its names.
     this.#allTables = (Object.keys(this.tables) as TableName[]).map((name) => this.#table(name))
+    const namespaced = this.#allTables.filter(({ spec }) => spec.namespace !== undefined)
+    this.#namespaces = new NamespaceIndexes(namespaced.map(({ spec }) => spec.name))
+    this.#rows = new CommittedRows(this.tables, this.#namespaces)
     this.watches = new Watches(options.clock)
     this.log = new CommitLog(options.engine)
     this.#index = options.engine.opened.lastIndex
@@ -121,6 +131,14 @@ export class Store {
   /** Index of the last commit that anyone may be told of. */
   get durableIndex(): number {
     return this.#durableIndex
+  }
+
+  /** Index of the last commit that wrote to the table in these namespaces; deletes count. */
+  indexIn(table: NamespacedTable, scope: NamespaceScope): number {
+    if (scope.kind === 'every') return this.tables[table].lastIndex
+    return scope.kind === 'one'
+      ? this.#namespaces.indexOf(table, scope.namespace)
+      : this.#namespaces.indexOfSet(table, scope)
   }
 
   /** Why nothing can be written any more; undefined while all is well. */
@@ -210,7 +228,7 @@ export class Store {
   async lead(upTo: number): Promise<void> {
     for await (const entry of this.#engine.read(upTo + 1))
       for (const { table, key } of decodeCommit(entry.text).rows)
-        this.#storedTable(table).markDirty(key)
+        this.#rows.table(table).markDirty(key)
     this.#follows = false
   }
 
@@ -266,10 +284,13 @@ export class Store {
       const text = { ...IN_ONE, body: table.bodyOf(key) ?? 'null' }
       undo.push(table.delete(key))
       tell(observers, before, undefined)
-      return { row, committed: { table: change.table, key, header: undefined, text } }
+      const namespace = row === undefined ? undefined : table.spec.namespace?.(row)
+      const committed = { table: change.table, key, header: undefined, text, namespace }
+      this.#noteWrite(committed, stamp.index, undo)
+      return { row, committed }
     }
     const header = [known?.createIndex ?? stamp.index, stamp.index] as const
-    const { stamped, pieces } = table.spec
+    const { stamped, pieces, namespace } = table.spec
     const { row, text } = this.#writer.write(change.row, {
       indexes: header,
       stamped,
@@ -278,7 +299,14 @@ export class Store {
     })
     undo.push(table.put(key, { indexes: header, text, row }, known))
     tell(observers, before, row)
-    return { row, committed: { table: change.table, key, header, text } }
+    const committed = { table: change.table, key, header, text, namespace: namespace?.(row) }
+    this.#noteWrite(committed, stamp.index, undo)
+    return { row, committed }
+  }
+
+  #noteWrite(written: CommittedRow, index: number, undo: Undo[]): void {
+    const takeBack = this.#namespaces.wrote(written, index)
+    if (takeBack !== undefined) undo.push(takeBack)
   }
 
   /** Blobs whose last row was removed: nobody who removes rows has to think of them. */
@@ -350,6 +378,7 @@ export class Store {
     for (const table of this.#allTables) table.beginCheckpoint()
     const tableIndexes: Record<string, number> = {}
     for (const table of this.#allTables) tableIndexes[table.spec.name] = table.lastIndex
+    Object.assign(tableIndexes, this.#namespaces.stored())
     const upTo = this.#index
     let isWritten = false
     try {
@@ -363,62 +392,25 @@ export class Store {
     }
   }
 
-  async #load(): Promise<void> {
-    const { checkpoint } = this.#engine.opened
-    for await (const rows of this.#engine.load())
-      for (const row of rows) this.#storedTable(row.table).restore(row.key, decodeRow(row))
-    for (const table of this.#allTables) {
-      table.restored()
-      table.lastIndex = checkpoint.tableIndexes[table.spec.name] ?? 0
-    }
-    const tail = new LogTail()
-    for await (const entry of this.#engine.read(checkpoint.upTo + 1))
-      tail.add(decodeCommit(entry.text))
-    for (const row of tail.rows()) this.#applyRow(row)
-    for (const [name, index] of tail.tableIndexes()) this.#storedTable(name).lastIndex = index
-  }
-
   #applyEntry(entry: LogEntry): Commit {
     const commit = decodeCommit(entry.text)
     assert(commit.index === this.#index + 1, 'a follower applies entry after entry')
-    for (const row of commit.rows) {
-      // A table that is not known is refused by applyRow.
-      const observers = this.#observers.get(row.table as TableName) ?? NO_OBSERVERS
-      const before = observers.length === 0 ? undefined : this.#find(row)
-      this.#applyRow(row)
-      this.#storedTable(row.table).lastIndex = commit.index
-      if (observers.length > 0) tell(observers, before, this.#find(row))
-    }
+    const rows = commit.rows.map((row) => this.#followRow(row, commit.index))
     this.#index = commit.index
     this.#durableIndex = commit.index
-    return commit
+    return { ...commit, rows }
   }
 
-  #find({ table, key }: CommittedRow): object | undefined {
-    return this.#storedTable(table).find(key)
-  }
-
-  #applyRow({ table: name, key, header, text }: CommittedRow): void {
-    const table = this.#storedTable(name)
-    if (header === undefined) table.delete(key)
-    else table.put(key, { indexes: header, text, row: this.#rowOf(text) })
-  }
-
-  #rowOf(text: RowText): object {
-    if (this.#decoded?.text !== text)
-      // The store wrote this text from a row.
-      this.#decoded = { text, row: JSON.parse(wholeText(text)) as object }
-    return this.#decoded.row
-  }
-
-  #storedTable(name: string): Table<object> {
-    if (!Object.hasOwn(this.tables, name))
-      throw new Fault(
-        'storage-version',
-        `the data holds a table "${name}" that this version does not know; run the version that wrote it`,
-      )
-    // Proved by the line above.
-    return this.#table(name as TableName)
+  #followRow(row: CommittedRow, index: number): CommittedRow {
+    const table = this.#rows.table(row.table)
+    // A table that is not known was refused by the line above.
+    const observers = this.#observers.get(row.table as TableName) ?? NO_OBSERVERS
+    const before = observers.length === 0 ? undefined : table.find(row.key)
+    const applied = this.#rows.apply(row)
+    this.#namespaces.wrote(applied, index)
+    table.lastIndex = index
+    if (observers.length > 0) tell(observers, before, table.find(row.key))
+    return applied
   }
 
   /** Rows leave and enter through `Row<N>` at the typed edges; in here they are just objects. */

@@ -23,6 +23,8 @@ export interface TableSpec<Row> {
   readonly key: (row: Row) => string
   /** Secondary indexes: the group a row belongs to, or undefined when it is in none. */
   readonly groups: Readonly<Record<string, (row: Row) => string | undefined>>
+  /** The namespace of a row, where the rows of a table are in namespaces; it never changes. */
+  readonly namespace?: (row: Row) => string
   /**
    * Also keeps the order of creation: (create index, key). Lists of spec W need it for some tables.
    */

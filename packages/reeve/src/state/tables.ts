@@ -71,6 +71,13 @@ export interface TableRows extends GovernanceRows {
 }
 export type TableName = keyof TableRows
 export type Row<N extends TableName> = TableRows[N]
+/** Tables whose rows are in namespaces. An audit record only tells of one: operators read them. */
+export type NamespacedTable =
+  | Exclude<NamespacedRows[TableName], 'audit_records'>
+  | 'scaling_policies'
+type NamespacedRows = {
+  [N in TableName]: TableRows[N] extends { readonly Namespace: string } ? N : never
+}
 export type Tables = { readonly [N in TableName]: Table<TableRows[N]> }
 
 /** Tables this large are decoded as they are read; small ones stay decoded as a whole. */
@@ -132,6 +139,10 @@ function jobKey(row: { readonly Namespace: string; readonly JobID: string }): st
   return namespacedKey(row.Namespace, row.JobID)
 }
 
+function namespaceOf(row: { readonly Namespace: string }): string {
+  return row.Namespace
+}
+
 /** An evaluation that is still to be carried out, now or when something frees up. */
 export function isOpenEvaluation(row: Evaluation): boolean {
   return row.Status === 'pending' || row.Status === 'blocked'
@@ -158,7 +169,14 @@ const plain = {
   decodedRowsMax: SMALL_DECODED_ROWS,
 } as const
 
-const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> } = {
+type NamespaceSpec<N extends TableName> = N extends NamespacedTable
+  ? Required<Pick<TableSpec<TableRows[N]>, 'namespace'>>
+  : unknown
+
+type Spec<N extends TableName> = Omit<TableSpec<TableRows[N]>, 'name' | 'namespace'> &
+  NamespaceSpec<N>
+
+const SPECS: { readonly [N in TableName]: Spec<N> } = {
   ...GOVERNANCE_SPECS,
   acl_policies: { ...plain, key: (row) => row.Name },
   acl_roles: { ...plain, key: (row) => row.ID, groups: { name: (row) => row.Name } },
@@ -170,6 +188,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
   },
   allocations: {
     ...plain,
+    namespace: namespaceOf,
     key: (row) => row.ID,
     randomKeys: true,
     groups: {
@@ -202,6 +221,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
   },
   deployments: {
     ...plain,
+    namespace: namespaceOf,
     key: (row) => row.ID,
     randomKeys: true,
     groups: { job: jobKey, active: (row) => (isActiveDeployment(row) ? jobKey(row) : undefined) },
@@ -209,6 +229,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
   },
   evaluations: {
     ...plain,
+    namespace: namespaceOf,
     key: (row) => row.ID,
     randomKeys: true,
     groups: {
@@ -223,6 +244,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
   },
   job_submissions: {
     ...plain,
+    namespace: namespaceOf,
     key: (row) => jobVersionKey(row.Namespace, row.JobID, row.Version),
     groups: { job: jobKey, blob: (row) => row.BlobKey },
     stamped: false,
@@ -232,12 +254,14 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
   },
   job_summaries: {
     ...plain,
+    namespace: namespaceOf,
     key: jobKey,
     decodedRowsMax: LARGE_DECODED_ROWS,
     writtenRowsMax: WRITTEN_ROWS,
   },
   job_versions: {
     ...plain,
+    namespace: namespaceOf,
     key: (row) => jobVersionKey(row.Namespace, row.ID, row.Version),
     groups: { job: (row) => namespacedKey(row.Namespace, row.ID) },
     stamped: false,
@@ -247,6 +271,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
   },
   jobs: {
     ...plain,
+    namespace: namespaceOf,
     key: (row) => namespacedKey(row.Namespace, row.ID),
     groups: {
       parent: (row) =>
@@ -308,9 +333,14 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     key: (row) => row.AccessorID,
     groups: { secret: (row) => row.SecretHash },
   },
-  periodic_launches: { ...plain, key: (row) => namespacedKey(row.Namespace, row.ID) },
+  periodic_launches: {
+    ...plain,
+    namespace: namespaceOf,
+    key: (row) => namespacedKey(row.Namespace, row.ID),
+  },
   policy_verdicts: {
     ...plain,
+    namespace: namespaceOf,
     key: (row) => verdictKey(row.Namespace, row.CreateIndex, row.ID),
     groups: {
       job: jobKey,
@@ -324,12 +354,14 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
   },
   scaling_events: {
     ...plain,
+    namespace: namespaceOf,
     key: (row) => scalingEventsKey(row.Namespace, row.JobID, row.Group),
     groups: { job: jobKey },
     decodedRowsMax: LARGE_DECODED_ROWS,
   },
   scaling_policies: {
     ...plain,
+    namespace: ({ Target }) => Target['Namespace'] ?? '',
     key: (row) => row.ID,
     groups: {
       job: ({ Target }) => namespacedKey(Target['Namespace'] ?? '', Target['Job'] ?? ''),
@@ -338,6 +370,7 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
   },
   service_registrations: {
     ...plain,
+    namespace: namespaceOf,
     // The id alone would do: with the namespace first, lists walk one namespace only.
     key: (row) => namespacedKey(row.Namespace, row.ID),
     groups: {
@@ -350,9 +383,14 @@ const SPECS: { readonly [N in TableName]: Omit<TableSpec<TableRows[N]>, 'name'> 
     decodedRowsMax: LARGE_DECODED_ROWS,
   },
   settings: { ...plain, key: (row) => row.Name },
-  variable_locks: { ...plain, key: (row) => namespacedKey(row.Namespace, row.Path) },
+  variable_locks: {
+    ...plain,
+    namespace: namespaceOf,
+    key: (row) => namespacedKey(row.Namespace, row.Path),
+  },
   variables: {
     ...plain,
+    namespace: namespaceOf,
     key: (row) => namespacedKey(row.Namespace, row.Path),
     groups: { namespace: (row) => row.Namespace },
     decodedRowsMax: LARGE_DECODED_ROWS,

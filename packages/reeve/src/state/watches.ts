@@ -1,17 +1,24 @@
 import type { Clock } from '../kit/clock.ts'
+import type { NamespaceScope, NamespaceSet } from './namespace-indexes.ts'
 
-/** What a reader looked at: a whole table, or one row of it (there or not). */
+/** What a reader looked at: a table, its rows in some namespaces, or one row (there or not). */
 export interface WatchTarget {
   readonly table: string
   readonly key?: string
+  /** All rows of the table unless given. */
+  readonly scope?: NamespaceScope
 }
 
-/**
- * Waking ten thousand parked queries at once blocks the loop for 300 ms (measured), so in slices.
- */
+/** Who is woken takes some microseconds to line up for its turn. */
 const WAKES_PER_SLICE = 250
 
-type Wake = () => void
+/** Told the index of the commit that it was woken by; undefined when everybody is woken. */
+type Wake = (index: number | undefined) => void
+
+interface DueWake {
+  readonly wake: Wake
+  readonly index: number | undefined
+}
 
 /** Those who watch a table. */
 interface TableWatches {
@@ -19,6 +26,10 @@ interface TableWatches {
   readonly whole: Set<Wake>
   /** Single rows. */
   readonly byKey: Map<string, Set<Wake>>
+  /** The rows of one namespace. */
+  readonly byNamespace: Map<string, Set<Wake>>
+  /** The rows of several: asked at each write whether it concerns them. */
+  readonly bySet: Map<NamespaceSet, Set<Wake>>
 }
 
 /**
@@ -28,7 +39,7 @@ interface TableWatches {
 export class Watches {
   readonly #clock: Clock
   readonly #byTable = new Map<string, TableWatches>()
-  #due: Wake[] = []
+  #due: DueWake[] = []
   #draining = false
 
   constructor(clock: Clock) {
@@ -38,8 +49,8 @@ export class Watches {
   /** Number of targets that somebody watches. */
   get size(): number {
     let size = 0
-    for (const { whole, byKey } of this.#byTable.values())
-      size += byKey.size + (whole.size > 0 ? 1 : 0)
+    for (const { whole, byKey, byNamespace, bySet } of this.#byTable.values())
+      size += byKey.size + byNamespace.size + bySet.size + (whole.size > 0 ? 1 : 0)
     return size
   }
 
@@ -55,43 +66,57 @@ export class Watches {
     }
     // A commit that concerns two of the targets collects this twice; a cancelled one may be due
     // already.
-    const once = (): void => {
+    const once: Wake = (index) => {
       if (!active) return
       cancel()
-      wake()
+      wake(index)
     }
     for (const target of targets) this.#add(target, once)
     return cancel
   }
 
-  /** Wakes everybody who watches a row of these commits, or its table. */
+  /** Wakes everybody who watches a row of these commits, its namespace, or its table. */
   notify(commits: readonly WatchedCommit[]): void {
-    for (const { rows } of commits)
-      for (const { table, key } of rows) {
-        const watches = this.#byTable.get(table)
-        if (watches === undefined) continue
-        const ofRow = watches.byKey.get(key)
-        if (ofRow !== undefined) {
-          watches.byKey.delete(key)
-          this.#collect(ofRow)
-        }
-        this.#collect(watches.whole)
+    for (const { index, rows } of commits)
+      for (const row of rows) {
+        const watches = this.#byTable.get(row.table)
+        if (watches !== undefined) this.#collectRow(watches, row, index)
       }
     this.#drain()
   }
 
   /** Wakes everybody: the state as a whole was replaced, or the server stops. */
   notifyAll(): void {
-    for (const { whole, byKey } of this.#byTable.values()) {
-      this.#collect(whole)
-      for (const ofRow of byKey.values()) this.#collect(ofRow)
+    for (const { whole, byKey, byNamespace, bySet } of this.#byTable.values()) {
+      this.#collect(whole, undefined)
+      for (const ofRow of byKey.values()) this.#collect(ofRow, undefined)
+      for (const ofNamespace of byNamespace.values()) this.#collect(ofNamespace, undefined)
+      for (const ofSet of bySet.values()) this.#collect(ofSet, undefined)
       byKey.clear()
+      byNamespace.clear()
+      bySet.clear()
     }
     this.#drain()
   }
 
-  #collect(wakes: Set<Wake>): void {
-    for (const wake of wakes) this.#due.push(wake)
+  #collectRow(watches: TableWatches, { key, namespace }: WatchedRow, index: number): void {
+    const { whole, byKey, byNamespace, bySet } = watches
+    this.#collectAt(byKey, key, index)
+    this.#collect(whole, index)
+    if (namespace === undefined) return
+    this.#collectAt(byNamespace, namespace, index)
+    for (const set of bySet.keys()) if (set.covers(namespace)) this.#collectAt(bySet, set, index)
+  }
+
+  #collectAt<K>(wakes: Map<K, Set<Wake>>, at: K, index: number): void {
+    const found = wakes.get(at)
+    if (found === undefined) return
+    wakes.delete(at)
+    this.#collect(found, index)
+  }
+
+  #collect(wakes: Set<Wake>, index: number | undefined): void {
+    for (const wake of wakes) this.#due.push({ wake, index })
     wakes.clear()
   }
 
@@ -99,40 +124,53 @@ export class Watches {
     if (this.#draining || this.#due.length === 0) return
     this.#draining = true
     const slice = this.#due.splice(0, WAKES_PER_SLICE)
-    for (const wake of slice) wake()
+    for (const { wake, index } of slice) wake(index)
     this.#draining = false
     if (this.#due.length > 0) this.#clock.after(0, () => this.#drain())
   }
 
-  #add({ table, key }: WatchTarget, wake: Wake): void {
+  #add({ table, key, scope }: WatchTarget, wake: Wake): void {
     let watches = this.#byTable.get(table)
     if (watches === undefined) {
-      watches = { whole: new Set(), byKey: new Map() }
+      watches = { whole: new Set(), byKey: new Map(), byNamespace: new Map(), bySet: new Map() }
       this.#byTable.set(table, watches)
     }
-    if (key === undefined) {
-      watches.whole.add(wake)
-      return
-    }
-    const ofRow = watches.byKey.get(key)
-    if (ofRow === undefined) watches.byKey.set(key, new Set([wake]))
-    else ofRow.add(wake)
+    if (key !== undefined) return addTo(watches.byKey, key, wake)
+    if (scope?.kind === 'one') return addTo(watches.byNamespace, scope.namespace, wake)
+    if (scope?.kind === 'some') return addTo(watches.bySet, scope, wake)
+    watches.whole.add(wake)
   }
 
-  #remove({ table, key }: WatchTarget, wake: Wake): void {
+  #remove({ table, key, scope }: WatchTarget, wake: Wake): void {
     const watches = this.#byTable.get(table)
     if (watches === undefined) return
-    if (key === undefined) {
-      watches.whole.delete(wake)
-      return
-    }
-    const ofRow = watches.byKey.get(key)
-    ofRow?.delete(wake)
-    if (ofRow?.size === 0) watches.byKey.delete(key)
+    if (key !== undefined) return removeFrom(watches.byKey, key, wake)
+    if (scope?.kind === 'one') return removeFrom(watches.byNamespace, scope.namespace, wake)
+    if (scope?.kind === 'some') return removeFrom(watches.bySet, scope, wake)
+    watches.whole.delete(wake)
   }
+}
+
+function addTo<K>(wakes: Map<K, Set<Wake>>, at: K, wake: Wake): void {
+  const known = wakes.get(at)
+  if (known === undefined) wakes.set(at, new Set([wake]))
+  else known.add(wake)
+}
+
+function removeFrom<K>(wakes: Map<K, Set<Wake>>, at: K, wake: Wake): void {
+  const known = wakes.get(at)
+  known?.delete(wake)
+  if (known?.size === 0) wakes.delete(at)
 }
 
 /** What a commit wrote. */
 interface WatchedCommit {
-  readonly rows: readonly { readonly table: string; readonly key: string }[]
+  readonly index: number
+  readonly rows: readonly WatchedRow[]
+}
+
+interface WatchedRow {
+  readonly table: string
+  readonly key: string
+  readonly namespace?: string | undefined
 }

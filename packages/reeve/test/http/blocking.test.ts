@@ -16,7 +16,7 @@ async function aQuery(minIndex: number, wait?: string) {
   let answered: number | undefined
   const watched = { index: () => table.lastIndex, watch: [{ table: 'namespaces' }] }
   const parked = new ParkedQueries({ store, clock, random })
-  const done = parked.waitForIndex('a', { minIndex, wait }, hold, watched).then((index) => {
+  const done = parked.waitForIndex('a', { minIndex, wait }, hold, watched).then(({ index }) => {
     answered = index
     return index
   })
@@ -35,15 +35,12 @@ test('blocking: an index below the current one answers at once', async () => {
   await write(store, [aNamespace('b')]).durable
   const watched = { index: () => store.tables.namespaces.lastIndex, watch: [] }
   const hold = new Hold()
-  assert.equal(
-    await new ParkedQueries({ store, clock, random }).waitForIndex(
-      'a',
-      { minIndex: 1, wait: undefined },
-      hold,
-      watched,
-    ),
-    2,
-  )
+  const parked = new ParkedQueries({ store, clock, random })
+  const request = { minIndex: 1, wait: undefined }
+  assert.deepEqual(await parked.waitForIndex('a', request, hold, watched), {
+    index: 2,
+    wokenBy: undefined,
+  })
 })
 
 test('blocking: the current index waits until a commit of what was read is durable', async () => {

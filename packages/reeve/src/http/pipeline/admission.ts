@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../kit/clock.ts'
 import type { QueueRejection } from '../../kit/fair-queue.ts'
 import { HttpError } from '../http-error.ts'
+import { replayOf } from '../transport/parked-connection.ts'
 import { RateLimit } from './rate-limit.ts'
 import { RequestBodies } from './request-body.ts'
 import { RequestScheduler, type SchedulerLimits } from './request-scheduler.ts'
@@ -63,7 +64,9 @@ export class Admission {
       const { raw } = request
       request.clientAddress = this.#forwardedAddressOf(raw) ?? request.ip
       request.tenant = this.#tenants.tenantOf(raw, request.clientAddress)
-      done(this.#counted(this.#rateProblem(request.tenant)))
+      // A blocking query that has waited was counted when it came.
+      const isNew = replayOf(raw) === undefined
+      done(isNew ? this.#counted(this.#rateProblem(request.tenant)) : undefined)
     })
   }
 

@@ -4,12 +4,22 @@ import { LIMITS } from '../../model/index.ts'
 import type { Store, WatchTarget } from '../../state/index.ts'
 import type { Hold } from '../lifecycle.ts'
 import { QueryError } from '../query.ts'
+import { SharedResponses } from './shared-responses.ts'
+import { WakeTurns, type Turn } from './wake-turns.ts'
 
 /** What a blocking query waits for: cheap enough to be checked at every wake-up. */
 export interface BlockingSource {
   /** The index of the result now. */
   readonly index: () => number
   readonly watch: readonly WatchTarget[]
+}
+
+/** A query that has waited. */
+export interface Waited {
+  /** The index of the result now. */
+  readonly index: number
+  /** The commit that woke it last; undefined when no commit did. */
+  readonly wokenBy: number | undefined
 }
 
 /** How long a read may be held back, as its query says. */
@@ -29,13 +39,16 @@ export interface BlockingOptions {
 
 /** Blocking queries that wait: counts them by tenant, wakes them, and bounds them. */
 export class ParkedQueries {
+  readonly responses: SharedResponses
   readonly #options: BlockingOptions
   readonly #perTenantMax: number
   readonly #ofTenant = new Map<string, number>()
+  readonly #turns = new WakeTurns()
   #count = 0
 
   constructor(options: BlockingOptions) {
     this.#options = options
+    this.responses = new SharedResponses(options.clock)
     this.#perTenantMax = options.perTenantMax ?? Number.POSITIVE_INFINITY
   }
 
@@ -60,31 +73,35 @@ export class ParkedQueries {
   }
 
   /**
-   * Waits until the result's index is larger than the one of the request, or the deadline; resolves
-   * with the index then. A wake-up does not promise a change.
+   * Waits until the result's index is larger than the one of the request, or the deadline. A
+   * wake-up does not promise a change. Queries of one tenant that are woken together go on a few at
+   * a time: in its turns, where `turn` gives them.
    */
   async waitForIndex(
     tenant: string,
     { minIndex, wait }: WaitRequest,
     hold: Hold,
     source: BlockingSource,
-  ): Promise<number> {
+    turn?: Turn,
+  ): Promise<Waited> {
     const { clock, random } = this.#options
     let index = source.index()
-    if (minIndex === 0 || this.#count >= LIMITS.parkedQueriesMax) return index
+    let wokenBy: number | undefined
+    if (minIndex === 0 || this.#count >= LIMITS.parkedQueriesMax) return { index, wokenBy }
     const deadlineMs = clock.nowMs() + waitMs(wait, random)
     this.#add(tenant, 1)
     try {
       while (index <= minIndex && !hold.isOver) {
         const leftMs = deadlineMs - clock.nowMs()
         if (leftMs <= 0) break
-        await this.#waitForChange(source.watch, leftMs, hold)
+        wokenBy = await this.#waitForChange(source.watch, leftMs, hold)
+        if (turn !== undefined && !hold.isOver) await this.#turns.next(tenant, turn)
         index = source.index()
       }
     } finally {
       this.#add(tenant, -1)
     }
-    return index
+    return { index, wokenBy }
   }
 
   #add(tenant: string, change: 1 | -1): void {
@@ -98,18 +115,22 @@ export class ParkedQueries {
    * Registered in the same tick in which the read ran: a commit applied later wakes it when it is
    * durable, one applied earlier was seen by the read. Nothing falls in between.
    */
-  #waitForChange(targets: readonly WatchTarget[], timeoutMs: number, hold: Hold): Promise<void> {
+  #waitForChange(
+    targets: readonly WatchTarget[],
+    timeoutMs: number,
+    hold: Hold,
+  ): Promise<number | undefined> {
     const { store, clock } = this.#options
     return new Promise((resolve) => {
-      const done = (): void => {
+      const done = (index: number | undefined): void => {
         cancelWatch()
         cancelTimer()
         hold.onOver(undefined)
-        resolve()
+        resolve(index)
       }
       const cancelWatch = store.watches.watch(targets, done)
-      const cancelTimer = clock.after(timeoutMs, done)
-      hold.onOver(done)
+      const cancelTimer = clock.after(timeoutMs, () => done(undefined))
+      hold.onOver(() => done(undefined))
     })
   }
 }

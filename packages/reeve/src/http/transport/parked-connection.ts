@@ -29,7 +29,7 @@ interface HttpSocket extends Socket {
   /** The bytes of the latest request, if it may be detached. */
   [RAW]?: Buffer | undefined
   /** The next request is a replay: it has waited and must not wait again. */
-  [REPLAYED]?: boolean
+  [REPLAYED]?: Replay | undefined
 }
 
 const RECEIVED = Symbol('received bytes')
@@ -52,6 +52,12 @@ const HTTP_EVENTS = [
 const EARLY_BYTES_MAX = 64 * 1024
 const EARLY_PIECES_MAX = 256
 
+/** A request that has waited. */
+export interface Replay {
+  /** The commit that woke it; undefined when no commit did. */
+  readonly wokenBy: number | undefined
+}
+
 interface NumberedRequest extends IncomingMessage {
   /** Which request of its connection it is. */
   [NUMBER]?: number
@@ -65,16 +71,16 @@ export function trackRequests(server: Server): void {
     request[NUMBER] = socket[REQUESTS] = (socket[REQUESTS] ?? 0) + 1
     socket[RAW] = mayBlock(request) ? rawRequest(socket) : undefined
     socket[RECEIVED] = socket.bytesRead
-    if (socket[REPLAYED] === true) replays.add(request)
-    socket[REPLAYED] = false
+    if (socket[REPLAYED] !== undefined) replays.set(request, socket[REPLAYED])
+    socket[REPLAYED] = undefined
   })
 }
 
-const replays = new WeakSet<IncomingMessage>()
+const replays = new WeakMap<IncomingMessage, Replay>()
 
-/** Whether a request has waited already, and must not wait again. */
-export function isReplay(request: IncomingMessage): boolean {
-  return replays.has(request)
+/** How a request has waited already, so that it must not wait again; undefined when it has not. */
+export function replayOf(request: IncomingMessage): Replay | undefined {
+  return replays.get(request)
 }
 
 /** Blocking queries have an index; copying the bytes of every other request would be a waste. */
@@ -100,7 +106,7 @@ function rawRequest(socket: HttpSocket): Buffer | undefined {
 /** A connection whose request waits without parser and message objects. */
 export interface ParkedConnection {
   /** Gives the connection back to the server, which parses the request once more. */
-  replay(): void
+  replay(replay: Replay): void
 }
 
 /**
@@ -190,10 +196,10 @@ function park(
   socket.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose)
   socket.resume()
   return {
-    replay: () => {
+    replay: (replay) => {
       socket.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose)
       if (socket.destroyed) return
-      socket[REPLAYED] = true
+      socket[REPLAYED] = replay
       // What is read again was counted by the socket already.
       socket[RECEIVED] = socket.bytesRead - raw.length - earlyBytes
       socket.pause()

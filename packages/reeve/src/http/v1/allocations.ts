@@ -15,6 +15,7 @@ import type { WorkloadContext } from '../../workload/index.ts'
 import { jsonText } from '../answer.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { listAnswer } from './list-answer.ts'
+import { READ_JOB, scopeOf, scopeOfRight, watchTables } from './namespace-scope.ts'
 import { RecentTexts } from './recent-texts.ts'
 import { anyone, inNamespace } from './requirements.ts'
 import { watchRow } from './row-reads.ts'
@@ -87,9 +88,9 @@ function recordText(row: AllocationRow): string {
 
 function listAllocations(
   store: Store,
-  { caller, namespace, query }: RequestOf<typeof v1Routes.listAllocations>,
+  request: RequestOf<typeof v1Routes.listAllocations>,
 ): Result<ReadPlan, Refusal> {
-  const { allocations } = store.tables
+  const { caller, namespace, query } = request
   const walk = walkOf(store, namespace, query)
   if (!walk.ok) return walk
   const isVisible = (row: AllocationRow): boolean =>
@@ -98,8 +99,7 @@ function listAllocations(
       : row.Namespace === namespace
   const options = { resources: query.resources ?? false, taskStates: query.task_states ?? true }
   return ok({
-    index: () => allocations.lastIndex,
-    watch: [{ table: 'allocations' }],
+    ...watchTables(store, ['allocations'], scopeOf(request, READ_JOB)),
     answer: (yieldTurn) =>
       listAnswer(
         {
@@ -147,7 +147,11 @@ function readAllocation(
   const { allocations } = store.tables
   const isVisible = (row: AllocationRow): boolean => caller.grants.allows(row.Namespace, 'read-job')
   return ok({
-    ...watchRow(allocations, { key: id.value, isVisible }),
+    ...watchRow(allocations, {
+      key: id.value,
+      isVisible,
+      missingIndex: () => store.indexIn('allocations', scopeOfRight(caller, READ_JOB)),
+    }),
     answer: () => {
       const row = allocations.find(id.value)
       if (row === undefined || !isVisible(row))

@@ -23,9 +23,10 @@ import {
   type RequestOf,
   type Written,
 } from './endpoint.ts'
+import { READ_JOB, scopeOf, scopeOfKey, scopeOfRight, watchTables } from './namespace-scope.ts'
 import { requiredBody } from './required-body.ts'
 import { anyone, inNamespace, somewhere } from './requirements.ts'
-import { listRows, readRow } from './row-reads.ts'
+import { listWatched, readRow } from './row-reads.ts'
 import { visible, walkIds } from './walks.ts'
 import { groupAnswer } from './group-answer.ts'
 
@@ -117,17 +118,18 @@ function updated(written: Result<DeploymentWritten, Refusal>): Result<Written, R
 }
 
 function listDeployments(
-  { tables }: Store,
-  { caller, namespace, query }: RequestOf<typeof v1Routes.listDeployments>,
+  store: Store,
+  request: RequestOf<typeof v1Routes.listDeployments>,
 ): Result<ReadPlan, Refusal> {
-  const walk = walkIds(tables.deployments, 'deployment', query.prefix)
+  const { caller, namespace, query } = request
+  const walk = walkIds(store.tables.deployments, 'deployment', query.prefix)
   if (!walk.ok) return walk
   const isVisible = (row: Deployment): boolean =>
     namespace === '*'
       ? caller.grants.allows(row.Namespace, 'read-job')
       : row.Namespace === namespace
   return ok(
-    listRows(tables.deployments, () => ({
+    listWatched(watchTables(store, ['deployments'], scopeOf(request, READ_JOB)), () => ({
       walk: visible(walk.value, isVisible),
       query,
       filter: DEPLOYMENT_FILTER,
@@ -138,30 +140,30 @@ function listDeployments(
 
 /** Reference §6.8: without permission a deployment reads as not found. */
 function readDeployment(
-  { tables }: Store,
+  store: Store,
   { caller, params }: RequestOf<typeof v1Routes.readDeployment>,
 ): Result<ReadPlan, Refusal> {
   const id = checkUuid('deployment', params.deployment_id)
   if (!id.ok) return err(refusal('invalid-input', id.error))
   return ok(
-    readRow(tables.deployments, {
+    readRow(store.tables.deployments, {
       key: id.value,
       missing: DEPLOYMENT_NOT_FOUND,
+      missingIndex: () => store.indexIn('deployments', scopeOfRight(caller, READ_JOB)),
       isVisible: (row) => caller.grants.allows(row.Namespace, 'read-job'),
     }),
   )
 }
 
 function listPlaced(
-  { tables }: Store,
+  store: Store,
   { caller, params }: RequestOf<typeof v1Routes.listDeploymentAllocations>,
 ): Result<ReadPlan, Refusal> {
   const id = checkUuid('deployment', params.deployment_id)
   if (!id.ok) return err(refusal('invalid-input', id.error))
-  const { allocations, deployments } = tables
+  const { allocations, deployments } = store.tables
   return ok({
-    index: () => allocations.lastIndex,
-    watch: [{ table: 'allocations' }],
+    ...watchTables(store, ['allocations'], scopeOfRight(caller, READ_JOB)),
     answer: (yieldTurn) => {
       const deployment = deployments.find(id.value)
       if (deployment === undefined || !caller.grants.allows(deployment.Namespace, 'read-job'))
@@ -180,11 +182,10 @@ function listPlaced(
 }
 
 /** Spec W: List job deployments. Without `all`, only those of the job as it is registered now. */
-function listOfJob({ tables }: Store, key: string, all: boolean): ReadPlan {
-  const { deployments, jobs } = tables
+function listOfJob(store: Store, key: string, all: boolean): ReadPlan {
+  const { deployments, jobs } = store.tables
   return {
-    index: () => deployments.lastIndex,
-    watch: [{ table: 'deployments' }],
+    ...watchTables(store, ['deployments'], scopeOfKey(key)),
     answer: () => {
       const registeredAt = jobs.createIndexOf(key) ?? 0
       const ids = [...deployments.keysIn('job', key)]
@@ -196,11 +197,10 @@ function listOfJob({ tables }: Store, key: string, all: boolean): ReadPlan {
 }
 
 /** Reference §0.2: a job without a deployment has `null`. */
-function readLatest({ tables }: Store, key: string): ReadPlan {
-  const { deployments } = tables
+function readLatest(store: Store, key: string): ReadPlan {
+  const { deployments } = store.tables
   return {
-    index: () => deployments.lastIndex,
-    watch: [{ table: 'deployments' }],
+    ...watchTables(store, ['deployments'], scopeOfKey(key)),
     answer: () => {
       let latest: string | undefined
       let latestIndex = -1

@@ -26,9 +26,10 @@ import {
   type Written,
   type WriteRequestOf,
 } from './endpoint.ts'
+import { READ_JOB, scopeOf, scopeOfRight, watchTables } from './namespace-scope.ts'
 import { anyone, inNamespace, management } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
-import { listRows, watchRow } from './row-reads.ts'
+import { listWatched, watchRow } from './row-reads.ts'
 import { visible, walkIds, type Walk } from './walks.ts'
 import { groupAnswer } from './group-answer.ts'
 
@@ -51,13 +52,13 @@ export function evaluationEndpoints(context: WorkloadContext): readonly Endpoint
 }
 
 function listEvaluations(
-  { tables }: Store,
+  store: Store,
   request: RequestOf<typeof v1Routes.listEvaluations>,
 ): Result<ReadPlan, Refusal> {
-  const walk = walkEvaluations(tables.evaluations, request, request.query.prefix)
+  const walk = walkEvaluations(store.tables.evaluations, request, request.query.prefix)
   if (!walk.ok) return walk
   return ok(
-    listRows(tables.evaluations, () => ({
+    listWatched(watchTables(store, ['evaluations'], scopeOf(request, READ_JOB)), () => ({
       walk: walk.value,
       query: request.query,
       filter: EVALUATION_FILTER,
@@ -87,11 +88,11 @@ function walkEvaluations(
 }
 
 function countEvaluations(
-  { tables }: Store,
+  store: Store,
   request: RequestOf<typeof v1Routes.countEvaluations>,
 ): Result<ReadPlan, Refusal> {
-  const { evaluations } = tables
-  const walk = walkEvaluations(evaluations, request)
+  const watched = watchTables(store, ['evaluations'], scopeOf(request, READ_JOB))
+  const walk = walkEvaluations(store.tables.evaluations, request)
   if (!walk.ok) return walk
   const source = {
     ...walk.value,
@@ -99,12 +100,11 @@ function countEvaluations(
     filterOptions: EVALUATION_FILTER,
   }
   return ok({
-    index: () => evaluations.lastIndex,
-    watch: [{ table: 'evaluations' }],
+    ...watched,
     answer: async () => {
       const count = await countRows(source, request.query.filter, slicesOf(request.yieldTurn))
       if (!count.ok) return count
-      const body: EvaluationCount = { Count: count.value, ...responseMeta(evaluations.lastIndex) }
+      const body: EvaluationCount = { Count: count.value, ...responseMeta(watched.index()) }
       return ok(json(body))
     },
   })
@@ -142,7 +142,11 @@ function readEvaluation(
   const { evaluations } = store.tables
   const isVisible = (row: Evaluation): boolean => caller.grants.allows(row.Namespace, 'read-job')
   return ok({
-    ...watchRow(evaluations, { key: id.value, isVisible }),
+    ...watchRow(evaluations, {
+      key: id.value,
+      isVisible,
+      missingIndex: () => store.indexIn('evaluations', scopeOfRight(caller, READ_JOB)),
+    }),
     answer: () => {
       const row = evaluations.find(id.value)
       if (row === undefined || !isVisible(row)) return err(EVAL_NOT_FOUND)
@@ -193,8 +197,7 @@ function listPlaced(
   if (!id.ok) return invalid(id.error)
   const { allocations, evaluations } = store.tables
   return ok({
-    index: () => allocations.lastIndex,
-    watch: [{ table: 'allocations' }],
+    ...watchTables(store, ['allocations'], scopeOfRight(caller, READ_JOB)),
     answer: (yieldTurn) => {
       const evaluation = evaluations.find(id.value)
       if (evaluation === undefined || !caller.grants.allows(evaluation.Namespace, 'read-job'))

@@ -3,7 +3,7 @@ import { err, ok, type Result } from '../../kit/result.ts'
 import { runInSlices, type Steps } from '../../kit/slices.ts'
 import { compileFilter, fieldKindsFromSchema, leadingPart } from '../../lang/filter/index.ts'
 import { PERMISSION_DENIED, type Refusal } from '../../model/index.ts'
-import { namespacedKey } from '../../state/index.ts'
+import { namespacedKey, type NamespaceScope } from '../../state/index.ts'
 import {
   changedJobs,
   JOB_FACTS,
@@ -18,6 +18,7 @@ import { jsonItems, type Answer } from '../answer.ts'
 import { buildPage } from '../list-page.ts'
 import { slicesOf } from '../slices.ts'
 import { read, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
+import { READ_JOB, scopeOf, scopeOfRight, watchTables } from './namespace-scope.ts'
 import { inNamespace, somewhere } from './requirements.ts'
 import { NAMESPACED_TOKEN, type Walk } from './walks.ts'
 
@@ -42,8 +43,7 @@ export function jobStatusEndpoints(context: WorkloadContext): readonly Endpoint[
   const plan = (wanted: Wanted): ReadPlan => ({
     // Whatever is written to one of these may be on the page. The peers answer with the highest
     // index of the page, which tells nobody of a job or an allocation that goes.
-    index: () => Math.max(...WATCHED.map((table) => context.store.tables[table].lastIndex)),
-    watch: WATCHED.map((table) => ({ table })),
+    ...watchTables(context.store, WATCHED, scopeOfWanted(wanted)),
     answer: () => statuses(context, all, wanted),
   })
   return [
@@ -65,6 +65,11 @@ export function jobStatusEndpoints(context: WorkloadContext): readonly Endpoint[
 }
 
 const WATCHED = ['jobs', 'allocations', 'deployments'] as const
+
+/** Jobs that are named may be in any namespace. */
+function scopeOfWanted({ request, names }: Wanted): NamespaceScope {
+  return names === undefined ? scopeOf(request, READ_JOB) : scopeOfRight(request.caller, READ_JOB)
+}
 
 function namedJobs(
   request: RequestOf<typeof v1Routes.listStatusesOfJobs>,

@@ -31,6 +31,7 @@ import {
   type Written,
   type WriteRequestOf,
 } from './endpoint.ts'
+import { scopeOfKey, watchTables } from './namespace-scope.ts'
 import { requiredBody } from './required-body.ts'
 import { inNamespace } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
@@ -178,11 +179,12 @@ function listVersions(
   }
 }
 
-/** Reference §1.5: the highest of all versions; of an unknown job, that of the tables. */
-function versionsIndex({ tables }: Store, key: string): number {
-  const { jobs, job_versions } = tables
+/** Reference §1.5: the highest of all versions; of an unknown job, that of its namespace. */
+function versionsIndex(store: Store, key: string): number {
+  const { jobs, job_versions } = store.tables
   const own = jobs.modifyIndexOf(key)
-  if (own === undefined) return Math.max(jobs.lastIndex, job_versions.lastIndex)
+  if (own === undefined)
+    return watchTables(store, ['jobs', 'job_versions'], scopeOfKey(key)).index()
   const versions = [...job_versions.keysIn('job', key)]
   return Math.max(own, ...versions.map((version) => job_versions.modifyIndexOf(version) ?? 0))
 }

@@ -28,6 +28,7 @@ import {
 } from './endpoint.ts'
 import { jobList } from './job-list.ts'
 import { listAnswer } from './list-answer.ts'
+import { LIST_JOBS, scopeOf, scopeOfKey, watchTables } from './namespace-scope.ts'
 import { inNamespace, somewhere } from './requirements.ts'
 import { groupAnswer } from './group-answer.ts'
 import { originOf } from './work-origin.ts'
@@ -152,7 +153,7 @@ function writeResponse(written: JobWritten): JobWriteResponse {
 
 function listJobs(store: Store, request: RequestOf<typeof v1Routes.listJobs>): ReadPlan {
   const { caller, namespace, query } = request
-  const { jobs, job_summaries } = store.tables
+  const { jobs } = store.tables
   const prefix = query.prefix ?? ''
   const everywhere = namespace === '*'
   const rows = walkKeys(jobs, everywhere ? '' : namespacedKey(namespace, prefix), NAMESPACED_TOKEN)
@@ -163,17 +164,16 @@ function listJobs(store: Store, request: RequestOf<typeof v1Routes.listJobs>): R
       (job.ID.startsWith(prefix) && caller.grants.allows(job.Namespace, 'list-jobs')),
   )
   return {
-    index: () => Math.max(jobs.lastIndex, job_summaries.lastIndex),
-    watch: [{ table: 'jobs' }, { table: 'job_summaries' }],
+    ...watchTables(store, ['jobs', 'job_summaries'], scopeOf(request, LIST_JOBS)),
     answer: (yieldTurn) => listAnswer(jobList(store, walk, query), yieldTurn),
   }
 }
 
-/** Reference §1.5: the row's own index when it is there, the table's when it is not. */
+/** Reference §1.5: the row's own index when it is there, the namespace's when it is not. */
 function readOne(store: Store, name: 'jobs' | 'job_summaries', key: string): ReadPlan {
   const table = store.tables[name]
   return {
-    index: () => table.modifyIndexOf(key) ?? table.lastIndex,
+    index: () => table.modifyIndexOf(key) ?? store.indexIn(name, scopeOfKey(key)),
     watch: [{ table: name, key }],
     answer: () => {
       const body = table.bodyOf(key)
@@ -191,8 +191,7 @@ interface JobAllocationsQuery {
 function listAllocations(store: Store, { key, all }: JobAllocationsQuery): ReadPlan {
   const { allocations, jobs } = store.tables
   return {
-    index: () => allocations.lastIndex,
-    watch: [{ table: 'allocations' }],
+    ...watchTables(store, ['allocations'], scopeOfKey(key)),
     answer: (yieldTurn) => {
       const registeredAt = jobs.createIndexOf(key) ?? 0
       const isShown = (row: AllocationRow): boolean => all || row.CreateIndex >= registeredAt
@@ -212,8 +211,7 @@ function listAllocations(store: Store, { key, all }: JobAllocationsQuery): ReadP
 function listEvaluations(store: Store, key: string): ReadPlan {
   const { evaluations } = store.tables
   return {
-    index: () => evaluations.lastIndex,
-    watch: [{ table: 'evaluations' }],
+    ...watchTables(store, ['evaluations'], scopeOfKey(key)),
     answer: () =>
       ok(
         jsonItems(

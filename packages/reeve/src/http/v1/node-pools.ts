@@ -23,6 +23,7 @@ import {
 } from './endpoint.ts'
 import { jobList } from './job-list.ts'
 import { listAnswer, type ListOptions } from './list-answer.ts'
+import { LIST_JOBS, scopeOf, watchTables } from './namespace-scope.ts'
 import { nodeList } from './nodes.ts'
 import { requiredBody } from './required-body.ts'
 import { anyone, both, inNamespace, nodeRead, somePool } from './requirements.ts'
@@ -106,14 +107,16 @@ function listNodes(
   const pool = params.pool_name
   const walk =
     pool === ALL_POOLS ? walkKeys(nodes, '') : walkGroupKeys(nodes, { index: 'pool', group: pool })
-  return listOfPool(store, { caller, pool, query, from: ['nodes'] }, () => nodeList(walk, query))
+  const watched = { index: () => nodes.lastIndex, watch: [{ table: 'nodes' }] }
+  return listOfPool(store, { caller, pool, query, watched }, () => nodeList(walk, query))
 }
 
 /** The jobs that name the pool; those that name `all` are listed there. */
 function listJobs(
   store: Store,
-  { caller, namespace, params, query }: RequestOf<typeof v1Routes.listNodePoolJobs>,
+  request: RequestOf<typeof v1Routes.listNodePoolJobs>,
 ): Result<ReadPlan, Refusal> {
+  const { caller, namespace, params, query } = request
   const pool = params.pool_name
   const walk = visible(
     walkGroupKeys(store.tables.jobs, { index: 'pool', group: pool }, NAMESPACED_TOKEN),
@@ -122,23 +125,22 @@ function listJobs(
         ? caller.grants.allows(job.Namespace, 'list-jobs')
         : job.Namespace === namespace,
   )
-  return listOfPool(store, { caller, pool, query, from: ['jobs', 'job_summaries'] }, () =>
-    jobList(store, walk, query),
-  )
+  const watched = watchTables(store, ['jobs', 'job_summaries'], scopeOf(request, LIST_JOBS))
+  return listOfPool(store, { caller, pool, query, watched }, () => jobList(store, walk, query))
 }
 
 interface PoolListRequest {
   readonly caller: Caller
   readonly pool: string
   readonly query: { readonly prefix?: string | undefined }
-  /** Tables that the list is made from. */
-  readonly from: readonly ('nodes' | 'jobs' | 'job_summaries')[]
+  /** What the list is made from. */
+  readonly watched: Pick<ReadPlan, 'index' | 'watch'>
 }
 
 /** What the lists below a pool have in common: the pool must be there, and `prefix` may not. */
 function listOfPool<Row>(
   { tables }: Store,
-  { caller, pool, query, from }: PoolListRequest,
+  { caller, pool, query, watched }: PoolListRequest,
   list: () => ListOptions<Row>,
 ): Result<ReadPlan, Refusal> {
   // Reference §3.3.
@@ -146,8 +148,8 @@ function listOfPool<Row>(
     return err(refusal('invalid-input', 'prefix argument not allowed'))
   if (!caller.grants.nodePool(pool, 'read')) return err(PERMISSION_DENIED)
   return ok({
-    index: () => Math.max(...from.map((name) => tables[name].lastIndex)),
-    watch: [{ table: 'node_pools', key: pool }, ...from.map((table) => ({ table }))],
+    index: watched.index,
+    watch: [{ table: 'node_pools', key: pool }, ...watched.watch],
     answer: (yieldTurn) =>
       tables.node_pools.has(pool) ? listAnswer(list(), yieldTurn) : err(NODE_POOL_NOT_FOUND),
   })

@@ -33,6 +33,7 @@ import {
   type Written,
 } from './endpoint.ts'
 import type { ListOptions } from './list-answer.ts'
+import { READ_JOB, scopeOfRight, watchTables } from './namespace-scope.ts'
 import { requiredBody } from './required-body.ts'
 import { nodeRead, nodeWrite } from './requirements.ts'
 import { listRows, readRow } from './row-reads.ts'
@@ -135,12 +136,13 @@ function listAllocations(
   const id = checkUuid('node', params.node_id)
   if (!id.ok) return err(refusal('invalid-input', id.error))
   const { allocations } = store.tables
+  const watched = watchTables(store, ['allocations'], scopeOfRight(caller, READ_JOB))
+  const mayRead = (namespace: string): boolean => caller.grants.allows(namespace, 'read-job')
   return ok({
-    index: () => lastChangeOn(store, id.value) ?? allocations.lastIndex,
-    watch: [{ table: 'allocations' }],
+    index: () => lastChangeOn(store, id.value, mayRead) ?? watched.index(),
+    watch: watched.watch,
     answer: (yieldTurn) => {
-      const isVisible = (row: AllocationRow): boolean =>
-        caller.grants.allows(row.Namespace, 'read-job')
+      const isVisible = (row: AllocationRow): boolean => mayRead(row.Namespace)
       return groupAnswer(
         allocations,
         {
@@ -155,9 +157,15 @@ function listAllocations(
 }
 
 /** Reference §1.5: so that a node's reader sleeps through what happens on the others. */
-function lastChangeOn({ tables }: Store, nodeId: string): number | undefined {
+function lastChangeOn(
+  { tables: { allocations } }: Store,
+  nodeId: string,
+  mayRead: (namespace: string) => boolean,
+): number | undefined {
   let last: number | undefined
-  for (const id of tables.allocations.keysIn('node', nodeId))
-    last = Math.max(last ?? 0, tables.allocations.modifyIndexOf(id) ?? 0)
+  for (const id of allocations.keysIn('node', nodeId)) {
+    const [namespace = ''] = allocations.groupOf('job', id)?.split('!', 1) ?? []
+    if (mayRead(namespace)) last = Math.max(last ?? 0, allocations.modifyIndexOf(id) ?? 0)
+  }
   return last
 }

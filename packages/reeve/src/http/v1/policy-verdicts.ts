@@ -4,8 +4,9 @@ import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import { namespacedKey } from '../../state/index.ts'
 import type { WorkloadContext } from '../../workload/index.ts'
 import { read, type Endpoint } from './endpoint.ts'
+import { namespaceScope, READ_JOB, scopeOf, watchTables } from './namespace-scope.ts'
 import { inNamespace } from './requirements.ts'
-import { listRows } from './row-reads.ts'
+import { listWatched } from './row-reads.ts'
 import { visible, walkGroup, walkKeys } from './walks.ts'
 
 const VERDICT_FILTER = { kinds: fieldKindsFromSchema(PolicyVerdict) }
@@ -17,18 +18,21 @@ export function policyVerdictEndpoints({ store }: WorkloadContext): readonly End
   const { policy_verdicts: verdicts } = store.tables
   const shown = { filter: VERDICT_FILTER, stub: (row: PolicyVerdict) => row }
   return [
-    read(v1Routes.listPolicyVerdicts, mayRead, ({ caller, namespace, query }) => {
+    read(v1Routes.listPolicyVerdicts, mayRead, (request) => {
+      const { caller, namespace, query } = request
       const { prefix = '' } = query
+      const watched = watchTables(store, ['policy_verdicts'], scopeOf(request, READ_JOB))
       const walk = visible(
         walkKeys(verdicts, namespace === '*' ? '' : `${namespace}!`),
         (row) => row.JobID.startsWith(prefix) && caller.grants.allows(row.Namespace, 'read-job'),
       )
-      return ok(listRows(verdicts, () => ({ ...shown, walk, query })))
+      return ok(listWatched(watched, () => ({ ...shown, walk, query })))
     }),
     read(v1Routes.listJobVerdicts, mayRead, ({ namespace, params, query }) => {
       const { job_id: jobId } = params
+      const watched = watchTables(store, ['policy_verdicts'], namespaceScope(namespace))
       const walk = walkGroup(verdicts, 'job', namespacedKey(namespace, jobId))
-      return ok(listRows(verdicts, () => ({ ...shown, walk, query })))
+      return ok(listWatched(watched, () => ({ ...shown, walk, query })))
     }),
   ]
 }

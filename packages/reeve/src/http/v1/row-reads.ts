@@ -13,13 +13,15 @@ export interface RowOptions<Row> {
   readonly show?: (row: Row) => unknown
   /** Whether the caller may see it; one that it may not see is missing. */
   readonly isVisible?: (row: Row) => boolean
+  /** The index of a row that is missing; the table's unless given. */
+  readonly missingIndex?: () => number
 }
 
 /** One row by its key. */
 export function readRow<Row extends object>(table: Table<Row>, options: RowOptions<Row>): ReadPlan {
-  const { key, missing, show, isVisible } = options
+  const { key, missing, show, isVisible, missingIndex } = options
   return {
-    ...watchRow(table, { key, isVisible }),
+    ...watchRow(table, { key, isVisible, missingIndex }),
     answer: () => {
       const body = table.bodyOf(key)
       if (body === undefined || isVisible?.(table.get(key)) === false) return err(missing)
@@ -31,20 +33,22 @@ export function readRow<Row extends object>(table: Table<Row>, options: RowOptio
 interface WatchedRow<Row> {
   readonly key: string
   readonly isVisible: ((row: Row) => boolean) | undefined
+  readonly missingIndex: (() => number) | undefined
 }
 
 /**
- * Reference §1.5: a row's own index when it is there, the table's when it is not. One that the
- * caller may not see is not there for it: neither its index nor the moment of a change tells of it.
+ * Reference §1.5: a row's own index when it is there, the table's in the namespaces that the caller
+ * may read when it is not. One that it may not see is not there for it: neither its index nor the
+ * moment of a change tells of it.
  */
 export function watchRow<Row extends object>(
   table: Table<Row>,
-  { key, isVisible }: WatchedRow<Row>,
+  { key, isVisible, missingIndex = () => table.lastIndex }: WatchedRow<Row>,
 ): Pick<ReadPlan, 'index' | 'watch'> {
   const isHidden = (): boolean =>
     isVisible !== undefined && table.has(key) && !isVisible(table.get(key))
   return {
-    index: () => (isHidden() ? undefined : table.modifyIndexOf(key)) ?? table.lastIndex,
+    index: () => (isHidden() ? undefined : table.modifyIndexOf(key)) ?? missingIndex(),
     watch: [{ table: table.spec.name, key: isHidden() ? NO_KEY : key }],
   }
 }
@@ -57,9 +61,17 @@ export function listRows<Row extends object>(
   table: Table<Row>,
   list: () => ListOptions<Row>,
 ): ReadPlan {
+  const watched = { index: () => table.lastIndex, watch: [{ table: table.spec.name }] }
+  return listWatched(watched, list)
+}
+
+/** A list of rows in namespaces, which waits for those alone. */
+export function listWatched<Row extends object>(
+  watched: Pick<ReadPlan, 'index' | 'watch'>,
+  list: () => ListOptions<Row>,
+): ReadPlan {
   return {
-    index: () => table.lastIndex,
-    watch: [{ table: table.spec.name }],
+    ...watched,
     answer: (yieldTurn) => listAnswer(list(), yieldTurn),
   }
 }

@@ -4,7 +4,7 @@ import {
   type ScalingPolicy,
   type ScalingPolicyStub,
 } from '@reeve/contract'
-import type { Caller } from '../../acl/index.ts'
+import type { Grants } from '../../acl/index.ts'
 import { warningsText } from '../../kit/multi-error.ts'
 import { err, ok, type Result } from '../../kit/result.ts'
 import { refusal, scaleStatus, type Refusal } from '../../model/index.ts'
@@ -21,10 +21,17 @@ import {
   type Written,
   type WriteRequestOf,
 } from './endpoint.ts'
+import {
+  scopeOf,
+  scopeOfKey,
+  scopeOfRight,
+  watchTables,
+  type NamespaceRight,
+} from './namespace-scope.ts'
 import { requiredBody } from './required-body.ts'
 import { anyone, inNamespace } from './requirements.ts'
 import { responseMeta } from './response-meta.ts'
-import { listRows, readRow } from './row-reads.ts'
+import { listWatched, readRow } from './row-reads.ts'
 import { visible, walkGroupKeys, walkKeys } from './walks.ts'
 
 const JOB_NOT_FOUND: Refusal = refusal('job-not-found', 'job not found')
@@ -48,7 +55,9 @@ export function scalingEndpoints(context: WorkloadContext): readonly Endpoint[] 
         readRow(store.tables.scaling_policies, {
           key: params.policy_id,
           missing: POLICY_NOT_FOUND,
-          isVisible: (row) => maySee(caller, row, 'read-scaling-policy'),
+          isVisible: (row) => maySee(caller.grants, namespaceOf(row), 'read-scaling-policy'),
+          missingIndex: () =>
+            store.indexIn('scaling_policies', scopeOfRight(caller, READ_POLICIES)),
         }),
       ),
     ),
@@ -84,7 +93,7 @@ function readScale(
   const key = namespacedKey(namespace, params.job_id)
   return {
     index: () => scaleIndex(store, key),
-    watch: [{ table: 'jobs', key }, { table: 'allocations' }, { table: 'scaling_events' }],
+    watch: [{ table: 'jobs', key }, ...watchTables(store, SCALE_TABLES, scopeOfKey(key)).watch],
     answer: () => {
       const job = jobs.find(key)
       if (job === undefined) return err(JOB_NOT_FOUND)
@@ -95,13 +104,18 @@ function readScale(
   }
 }
 
+const SCALE_TABLES = ['allocations', 'scaling_events'] as const
+
 /**
- * Reference §1.5. Beyond it, allocations that have ended count as well: otherwise the index could
- * fall when one ends, and who waits would not be told that there is one less.
+ * Reference §1.5; of an unknown job, the last write to its namespace. Beyond it, allocations that
+ * have ended count as well: otherwise the index could fall when one ends, and who waits would not
+ * be told that there is one less.
  */
-function scaleIndex({ tables, index }: Store, key: string): number {
+function scaleIndex(store: Store, key: string): number {
+  const { tables } = store
   const own = tables.jobs.modifyIndexOf(key)
-  if (own === undefined) return index
+  if (own === undefined)
+    return watchTables(store, ['jobs', ...SCALE_TABLES], scopeOfKey(key)).index()
   let highest = own
   for (const table of [tables.scaling_events, tables.allocations])
     for (const row of table.keysIn('job', key))
@@ -114,27 +128,41 @@ const mayListPolicies: Requirement = (caller, request) =>
   inNamespace('list-scaling-policies')(caller, request) ||
   (inNamespace('list-jobs')(caller, request) && inNamespace('read-job')(caller, request))
 
+function namespaceOf({ Target }: ScalingPolicy): string {
+  return Target['Namespace'] ?? ''
+}
+
+const LIST_POLICIES: NamespaceRight = {
+  name: 'list scaling policies',
+  isHeld: (grants, namespace) => maySee(grants, namespace, 'list-scaling-policies'),
+}
+
+const READ_POLICIES: NamespaceRight = {
+  name: 'read scaling policies',
+  isHeld: (grants, namespace) => maySee(grants, namespace, 'read-scaling-policy'),
+}
+
 function maySee(
-  { grants }: Caller,
-  { Target }: ScalingPolicy,
+  grants: Grants,
+  namespace: string,
   capability: 'list-scaling-policies' | 'read-scaling-policy',
 ): boolean {
-  const namespace = Target['Namespace'] ?? ''
   const readsJobs = grants.allows(namespace, 'list-jobs') && grants.allows(namespace, 'read-job')
   return readsJobs || grants.allows(namespace, capability)
 }
 
 function listPolicies(
   store: Store,
-  { caller, namespace, query }: RequestOf<typeof v1Routes.listScalingPolicies>,
+  request: RequestOf<typeof v1Routes.listScalingPolicies>,
 ): ReadPlan {
-  const { scaling_policies } = store.tables
+  const { caller, namespace, query } = request
   const { job = '', type = '' } = query
   const isWanted = (row: ScalingPolicy): boolean =>
-    maySee(caller, row, 'list-scaling-policies') &&
+    maySee(caller.grants, namespaceOf(row), 'list-scaling-policies') &&
     (job === '' || row.Target['Job'] === job) &&
     (type === '' || row.Type === type)
-  return listRows(scaling_policies, () => ({
+  const watched = watchTables(store, ['scaling_policies'], scopeOf(request, LIST_POLICIES))
+  return listWatched(watched, () => ({
     walk: visible(walkOf(store, namespace, job), isWanted),
     query: {},
     filter: {},

@@ -60,14 +60,22 @@ export function sendAnswer(reply: FastifyReply, answer: Answer, sending: Sending
   if (body.kind === 'json-items') void reply.send(Readable.from(listPieces(body.items)))
 }
 
+/** The same answer with its JSON as bytes, so that those who share it render it once. */
+export function renderedOnce(answer: Answer, query: object): Answer {
+  const whole = wholeJson(answer, query)
+  if (typeof whole !== 'string') return answer
+  return { ...answer, body: { kind: 'json-bytes', bytes: Buffer.from(whole) } }
+}
+
 function toldHeaders({ nextToken }: Answer, headers: Sending['headers']): Sending['headers'] {
   if (nextToken === undefined) return headers
   return { ...headers, [HEADERS.nextToken]: tokenToHeader(nextToken) }
 }
 
 /** The JSON text of an answer that has one; undefined also of a list that is too long for one. */
-function wholeJson(answer: Answer, query: object): string | undefined {
+function wholeJson(answer: Answer, query: object): string | Buffer | undefined {
   const { body } = answer
+  if (body.kind === 'json-bytes') return body.bytes
   if (body.kind === 'empty' || body.kind === 'stream' || body.kind === 'text') return undefined
   if ('pretty' in query && query.pretty === true) return prettyJson(answer)
   if (body.kind === 'json') return JSON.stringify(body.value)
@@ -86,7 +94,8 @@ const BYTES_CHARS_MIN = 1_024
  * A text that is not short as bytes: the runtime writes those as they are, while a text that might
  * need more than 16 KiB in UTF-8 takes it three times as long.
  */
-function asPayload(text: string): string | Buffer {
+function asPayload(text: string | Buffer): string | Buffer {
+  if (typeof text !== 'string') return text
   return text.length < BYTES_CHARS_MIN ? text : Buffer.from(text)
 }
 

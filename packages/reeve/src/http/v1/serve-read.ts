@@ -1,20 +1,20 @@
 import { HEADERS } from '@reeve/contract'
 import type { FastifyRequest } from 'fastify'
 import { Fault } from '../../kit/fault.ts'
-import type { Result } from '../../kit/result.ts'
+import { ok } from '../../kit/result.ts'
 import { refusal, type Refusal } from '../../model/index.ts'
-import type { Answer } from '../answer.ts'
-import type { ParkedQueries, WaitRequest } from '../pipeline/blocking.ts'
+import type { ParkedQueries, Waited, WaitRequest } from '../pipeline/blocking.ts'
+import type { ReadResult } from '../pipeline/shared-responses.ts'
 import {
   detachConnection,
-  isReplay,
+  replayOf,
   type ParkedConnection,
 } from '../transport/parked-connection.ts'
 import type { Hold } from '../lifecycle.ts'
 import type { Endpoint, ReadPlan } from './endpoint.ts'
 import type { Exchange } from '../pipeline/serve.ts'
 import { answered, INDEX_HEADER, type Asked, type V1Host } from './exchange.ts'
-import { sendAnswer, sendRefusal } from './send.ts'
+import { renderedOnce, sendAnswer, sendRefusal } from './send.ts'
 import { auditEntry, recordRejection, withNodeFromQuery } from './write-audit.ts'
 
 /**
@@ -27,47 +27,78 @@ export function serveRead(host: V1Host, read: Asked<'read'>): Promise<void> | un
   if (!planned.ok && read.handling.audit === 'always') recordAct(host, read, planned)
   if (!planned.ok) return answered(sendRefusal(reply, planned.error))
   const plan = planned.value
+  const replay = replayOf(request.raw)
+  if (replay !== undefined) return readWoken(host, read, { plan, wokenBy: replay.wokenBy })
   const wait = waitOf(read)
-  const isDue = isReplay(request.raw) || !host.parked.shouldBlock(wait, plan)
-  if (!isDue && host.parked.isFull(request.tenant))
+  if (wait.minIndex === 0) return readDurably(host, read, plan)
+  // Due already: it was woken, so to say, by the last commit.
+  if (!host.parked.shouldBlock(wait, plan))
+    return readWoken(host, read, { plan, wokenBy: host.store.index })
+  if (host.parked.isFull(request.tenant))
     return answered(sendRefusal(reply, tooManyQueries(host.parked)))
-  if (!isDue && parkConnection(host, { wait, plan }, read.exchange)) return undefined
-  if (!isDue)
-    return holdConnection(host, { wait, plan }, request).then(() => readDurably(host, read, plan))
-  return readDurably(host, read, plan)
+  if (parkConnection(host, { wait, plan }, read.exchange)) return undefined
+  return holdConnection(host, { wait, plan }, request).then(({ wokenBy }) =>
+    readWoken(host, read, { plan, wokenBy }),
+  )
 }
 
 /** In one turn where it can be: each promise on the way takes as long as the read itself. */
 function readDurably(host: V1Host, read: Asked<'read'>, plan: ReadPlan): Promise<void> | undefined {
-  const index = plan.index()
-  const answer = plan.answer(read.parsed.yieldTurn)
-  const isSettled = plan.watch.length === 0 || host.store.durableIndex === host.store.index
-  if (answer instanceof Promise || !isSettled)
-    return readWaiting(host, read, { plan, index, answer })
-  sendRead(host, read, { index, answer })
+  const result = readPlan(host, plan, read.parsed.yieldTurn)
+  if (result instanceof Promise) return result.then((known) => sendRead(host, read, known))
+  sendRead(host, read, result)
   return undefined
 }
 
-interface Reading {
+interface Woken {
   readonly plan: ReadPlan
-  readonly index: number
-  readonly answer: ReturnType<ReadPlan['answer']>
+  readonly wokenBy: number | undefined
 }
 
-async function readWaiting(
+/** A blocking query that is due: many others may have waited for the same. */
+function readWoken(
   host: V1Host,
   read: Asked<'read'>,
-  { plan, index, answer }: Reading,
-): Promise<void> {
-  const known = await answer
-  if (await isDurable(host, plan)) sendRead(host, read, { index, answer: known })
-  else
-    sendRead(host, read, { index: plan.index(), answer: await plan.answer(read.parsed.yieldTurn) })
+  { plan, wokenBy }: Woken,
+): Promise<void> | undefined {
+  const { caller, secret, query, isPart, yieldTurn } = read.parsed
+  if (wokenBy === undefined || isPart) return readDurably(host, read, plan)
+  const { url } = read.exchange.request
+  const { parked, store } = host
+  return parked.responses
+    .read({ caller, secret, url, wokenBy }, store.index, async () => {
+      const { index, answer } = await readPlan(host, plan, yieldTurn)
+      return { index, answer: answer.ok ? ok(renderedOnce(answer.value, query)) : answer }
+    })
+    .then((result) => sendRead(host, read, result))
 }
 
-interface ReadResult {
+function readPlan(
+  host: V1Host,
+  plan: ReadPlan,
+  yieldTurn: () => Promise<void>,
+): ReadResult | Promise<ReadResult> {
+  const index = plan.index()
+  const answer = plan.answer(yieldTurn)
+  const isSettled = plan.watch.length === 0 || host.store.durableIndex === host.store.index
+  if (!(answer instanceof Promise) && isSettled) return { index, answer }
+  return whenDurable(host, plan, { index, answer, yieldTurn })
+}
+
+interface Reading {
   readonly index: number
-  readonly answer: Result<Answer, Refusal>
+  readonly answer: ReturnType<ReadPlan['answer']>
+  readonly yieldTurn: () => Promise<void>
+}
+
+async function whenDurable(
+  host: V1Host,
+  plan: ReadPlan,
+  { index, answer, yieldTurn }: Reading,
+): Promise<ReadResult> {
+  const known = await answer
+  if (await isDurable(host, plan)) return { index, answer: known }
+  return { index: plan.index(), answer: await plan.answer(yieldTurn) }
 }
 
 function sendRead(host: V1Host, read: Asked<'read'>, { index, answer }: ReadResult): void {
@@ -143,23 +174,34 @@ interface Parked {
 }
 
 async function replayWhenDue(host: V1Host, waiting: Waiting, parked: Parked): Promise<void> {
-  await host.parked.waitForIndex(parked.tenant, waiting.wait, parked.hold, waiting.plan)
-  host.lifecycle.release(parked.hold)
-  parked.connection.replay()
+  const { tenant, hold, connection } = parked
+  const waited = await waitFor(host, waiting, tenant, hold)
+  host.lifecycle.release(hold)
+  connection.replay(waited)
 }
 
 async function holdConnection(
   host: V1Host,
   waiting: Waiting,
   { raw: { socket }, tenant }: FastifyRequest,
-): Promise<void> {
+): Promise<Waited> {
   const hold = host.lifecycle.hold()
   const gone = (): void => hold.end()
   if (socket.destroyed) gone()
   socket.once('close', gone)
-  await host.parked.waitForIndex(tenant, waiting.wait, hold, waiting.plan)
+  const waited = await waitFor(host, waiting, tenant, hold)
   socket.off('close', gone)
   host.lifecycle.release(hold)
+  return waited
+}
+
+function waitFor(
+  { parked, admission: { scheduler } }: V1Host,
+  { wait, plan }: Waiting,
+  tenant: string,
+  hold: Hold,
+): Promise<Waited> {
+  return parked.waitForIndex(tenant, wait, hold, plan, (who) => scheduler.turn(who))
 }
 
 /**

@@ -4,7 +4,7 @@ import { err, ok, type Result } from '../../kit/result.ts'
 import { compareText } from '../../kit/sorted-list.ts'
 import { fieldKindsFromSchema } from '../../lang/filter/index.ts'
 import { checkUuid, refusal, type Refusal } from '../../model/index.ts'
-import { namespacedKey, type Store } from '../../state/index.ts'
+import { namespacedKey, type NamespaceScope, type Store } from '../../state/index.ts'
 import {
   chosenFew,
   deleteService,
@@ -16,6 +16,7 @@ import { collectRows } from '../list-page.ts'
 import { slicesOf } from '../slices.ts'
 import { read, write, type Endpoint, type ReadPlan, type RequestOf } from './endpoint.ts'
 import { listAnswer } from './list-answer.ts'
+import { namespaceScope, READ_JOB, scopeOf, scopeOfRight, watchTables } from './namespace-scope.ts'
 import { anyone, inNamespace } from './requirements.ts'
 import { NAMESPACED_TOKEN, visible, walkGroupKeys, walkKeys, type Walk } from './walks.ts'
 
@@ -42,19 +43,14 @@ export function serviceEndpoints(context: WorkloadContext): readonly Endpoint[] 
   ]
 }
 
-/** Reference §1.5: every list of services has the index of the whole table. */
-function plan(
-  { tables: { service_registrations: table } }: Store,
-  answer: ReadPlan['answer'],
-): ReadPlan {
-  return { index: () => table.lastIndex, watch: [{ table: table.spec.name }], answer }
+/** Reference §1.5: every list of services has the index of all registrations in its namespaces. */
+function plan(store: Store, scope: NamespaceScope, answer: ReadPlan['answer']): ReadPlan {
+  return { ...watchTables(store, ['service_registrations'], scope), answer }
 }
 
-function listServices(
-  store: Store,
-  { caller, namespace }: RequestOf<typeof v1Routes.listServices>,
-): ReadPlan {
-  return plan(store, async (yieldTurn) => {
+function listServices(store: Store, request: RequestOf<typeof v1Routes.listServices>): ReadPlan {
+  const { caller, namespace } = request
+  return plan(store, scopeOf(request, READ_JOB), async (yieldTurn) => {
     const all = namespace === '*' ? [...store.tables.namespaces.keys()] : [namespace]
     const namespaces = all.filter((name) => caller.grants.allows(name, 'read-job'))
     return ok(json(await serviceNames(store.tables, { namespaces, nextTurn: yieldTurn })))
@@ -67,16 +63,17 @@ function readService(
 ): Result<ReadPlan, Refusal> {
   const { query } = request
   const walk = instancesOf(store, request)
+  const scope = scopeOf(request, READ_JOB)
   if (query.choose === undefined)
     return ok(
-      plan(store, (yieldTurn) =>
+      plan(store, scope, (yieldTurn) =>
         listAnswer({ walk, query, filter: FILTER, stub: (row) => row }, yieldTurn),
       ),
     )
   const choose = chosenFew(query.choose)
   if (!choose.ok) return choose
   return ok(
-    plan(store, async (yieldTurn) => {
+    plan(store, scope, async (yieldTurn) => {
       const found = await collectRows(
         { ...walk, filterView: (row) => row, filterOptions: FILTER },
         query.filter,
@@ -109,7 +106,7 @@ function ofJob(
   { namespace, params }: RequestOf<typeof v1Routes.listJobServices>,
 ): ReadPlan {
   const key = namespacedKey(namespace, params.job_id)
-  return plan(store, () =>
+  return plan(store, namespaceScope(namespace), () =>
     store.tables.jobs.has(key)
       ? ok(rowsAnswer(store, 'job', key))
       : err(refusal('job-not-found', 'job not found')),
@@ -123,7 +120,7 @@ function ofAllocation(
   const id = checkUuid('alloc', params.alloc_id)
   if (!id.ok) return err(refusal('invalid-input', id.error))
   return ok(
-    plan(store, () =>
+    plan(store, scopeOfRight(caller, READ_JOB), () =>
       maySee(store, caller, id.value)
         ? ok(rowsAnswer(store, 'allocation', id.value))
         : err(refusal('alloc-not-found', 'allocation not found')),

@@ -29,8 +29,9 @@ import {
   type Written,
   type WriteRequestOf,
 } from './endpoint.ts'
+import { namespaceScope, scopeOf, watchTables, type NamespaceRight } from './namespace-scope.ts'
 import { requiredBody } from './required-body.ts'
-import { listRows, readRow } from './row-reads.ts'
+import { listWatched, readRow } from './row-reads.ts'
 import { NAMESPACED_TOKEN, visible, walkKeys } from './walks.ts'
 
 const FILTER = { kinds: fieldKindsFromSchema(VariableMetadata) }
@@ -58,16 +59,20 @@ function anywhere(capability: Capability): Requirement {
   return ({ grants }) => grants.variableSomewhere('*', capability)
 }
 
-function listVariables(
-  store: Store,
-  { caller, namespace, query }: RequestOf<typeof v1Routes.listVariables>,
-): ReadPlan {
+/** For some path of the namespace; which ones is asked for each variable. */
+const LIST_VARIABLES: NamespaceRight = {
+  name: 'list variables',
+  isHeld: (grants, namespace) => grants.variableSomewhere(namespace, 'list'),
+}
+
+function listVariables(store: Store, request: RequestOf<typeof v1Routes.listVariables>): ReadPlan {
+  const { caller, namespace, query } = request
   const { variables } = store.tables
   const prefix = query.prefix ?? ''
   const low = namespace === '*' ? '' : namespacedKey(namespace, prefix)
   const isVisible = ({ Namespace, Path }: VariableRow): boolean =>
     Path.startsWith(prefix) && caller.grants.variable(Namespace, Path, 'list')
-  return listRows(variables, () => ({
+  return listWatched(watchTables(store, ['variables'], scopeOf(request, LIST_VARIABLES)), () => ({
     walk: visible(walkKeys(variables, low, NAMESPACED_TOKEN), isVisible),
     query,
     filter: FILTER,
@@ -85,6 +90,7 @@ function readVariable(
     readRow(context.store.tables.variables, {
       key: namespacedKey(namespace, params.path),
       missing: VARIABLE_NOT_FOUND,
+      missingIndex: () => context.store.indexIn('variables', namespaceScope(namespace)),
       show: (row) => shown(context, caller, row),
     }),
   )

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { LIMITS } from '../../model/index.ts'
+import { RequestScheduler } from './request-scheduler.ts'
+import { WakeTurns } from './wake-turns.ts'
+
+const perTurn = LIMITS.parkedQueriesPerTurn
+
+test('wake turns: the queries of a tenant go on a few in each of its turns, in order', async () => {
+  const turns: (() => void)[] = []
+  const turn = () => new Promise<void>((resolve) => void turns.push(resolve))
+  const wakes = new WakeTurns()
+  const passed: number[] = []
+  const count = perTurn * 2 + 1
+  for (let i = 0; i < count; i++) void wakes.next('a', turn).then(() => passed.push(i))
+  const lengths: number[] = []
+  while (passed.length < count) {
+    assert.equal(turns.length, lengths.length + 1, 'one turn is asked for at a time')
+    turns.at(-1)?.()
+    await setImmediate()
+    lengths.push(passed.length)
+  }
+  assert.deepEqual(lengths, [perTurn, perTurn * 2, count])
+  assert.deepEqual(
+    passed,
+    passed.toSorted((a, b) => a - b),
+  )
+})
+
+test('wake turns: others are served while the queries of one tenant go on', async () => {
+  const scheduler = new RequestScheduler()
+  const wakes = new WakeTurns()
+  let passed = 0
+  const all = Array.from({ length: 3_000 }, () =>
+    wakes.next('a', (tenant) => scheduler.turn(tenant)).then(() => passed++),
+  )
+  const other = Promise.withResolvers<number>()
+  await setImmediate()
+  scheduler.enter('b', 1, () => other.resolve(passed))
+  assert.ok((await other.promise) <= perTurn * 8, `after ${await other.promise} of 3,000`)
+  await Promise.all(all)
+  assert.equal(passed, 3_000)
+})
